@@ -1,0 +1,1 @@
+//! Finds a CUDA driver, fills the table, turns status into Result.

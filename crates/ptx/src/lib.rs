@@ -1,0 +1,1 @@
+//! Parses, checks and runs PTX; knows nothing of CUDA's API.

@@ -1,0 +1,1 @@
+//! A CUDA driver in memory: any number of virtual GPUs behind the same table of functions.

@@ -1,0 +1,1 @@
+//! A safe, explicit, object-level library over the CUDA driver.

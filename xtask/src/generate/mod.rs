@@ -1,0 +1,51 @@
+//! Rebuilds `crates/sys` from the CUDA headers: wheel → bindgen → types, and the function list with its signatures.
+
+mod bindings;
+mod functions;
+mod wheel;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const TYPES: &str = "crates/sys/src/generated/types.rs";
+const FUNCTIONS: &str = "crates/sys/src/generated/functions.rs";
+const CODES: &str = "crates/sys/src/generated/codes.rs";
+const LIST: &str = "crates/sys/functions.txt";
+
+/// Writes the generated files.
+pub(crate) fn write() -> Result<String, String> {
+    let files = generate()?;
+    let mut changed = 0;
+    for (path, text) in &files {
+        if fs::read_to_string(path).ok().as_ref() != Some(text) {
+            fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))?;
+            changed += 1;
+        }
+    }
+    Ok(format!("generate: {} files, {changed} changed", files.len()))
+}
+
+/// Compares the generated files with what is checked in.
+pub(crate) fn check() -> Result<String, String> {
+    for (path, text) in generate()? {
+        let there = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        if there != text {
+            return Err(format!("{} is not what `cargo xtask generate` writes", path.display()));
+        }
+    }
+    Ok("generate --check: the bindings are reproduced byte for byte".to_owned())
+}
+
+fn generate() -> Result<Vec<(PathBuf, String)>, String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("xtask has no parent folder")?;
+    let work = root.join("target/generate");
+    let wheels = wheel::fetch(&work)?;
+    let bindings = bindings::generate(&work, &wheels)?;
+    let list = root.join(LIST);
+    let rows = fs::read_to_string(&list).map_err(|error| format!("{}: {error}", list.display()))?;
+    Ok(vec![
+        (root.join(TYPES), bindings.types()),
+        (root.join(CODES), bindings.codes()?),
+        (root.join(FUNCTIONS), functions::render(&rows, &bindings)?),
+    ])
+}
