@@ -1,1 +1,61 @@
-//! Finds a CUDA driver, fills the table, turns status into Result.
+//! Finds a CUDA driver, fills the table, turns status into `Result`.
+//!
+//! A [`Driver`] is a table of C functions and whatever keeps them callable. It comes from the system's library
+//! ([`Driver::load`]), from a file of your choice ([`Driver::load_from`]), or from anything else that hands out driver
+//! functions ([`Driver::open`]), such as a simulated machine. Several may live in one process; none is global.
+//!
+//! ```text
+//! Driver::load ── libcuda.so.1 ──┐
+//!                                ├── cuGetProcAddress_v2 ──▶ one slot per function ──▶ driver.cuMemAlloc_v2(…)?
+//! Driver::open ── a Source ──────┘   asked for each ABI at the version that introduced it, never at a newer one
+//! ```
+//!
+//! - **Calls** are methods with the names of the C functions. A function that the driver is too old for is
+//!   [`Error::Unsupported`], found without calling anything; a failing status is [`Error::Driver`]. Nothing else is
+//!   checked here: what `cuda.h` asks of a caller is the caller's to keep, so the calls are `unsafe`.
+//! - **Loading does not initialize.** No driver state exists until [`Driver::initialize`] (or `cuInit`) is called, so a
+//!   program may look for a driver, and at its version, before it decides to use it or to fork.
+//! - **Observation**: [`Driver::count_calls`] and [`Driver::record_calls`] watch one driver on one thread,
+//!   [`Driver::set_tracing`] reports every call as a [`tracing`] event. While nobody looks, a call costs one load and
+//!   one branch more than the C function.
+//!
+//! # Example
+//!
+//! ```
+//! use warploom_driver::{Driver, Result};
+//!
+//! fn device_count(driver: &Driver) -> Result<i32> {
+//!     driver.initialize()?;
+//!     let mut count = 0;
+//!     // Sound, since `count` is writable.
+//!     unsafe { driver.cuDeviceGetCount(&mut count)? };
+//!     Ok(count)
+//! }
+//!
+//! match Driver::load() {
+//!     Ok(driver) => match device_count(&driver) {
+//!         Ok(count) => println!("CUDA {} with {count} devices", driver.version()),
+//!         Err(error) => println!("{error}"),
+//!     },
+//!     // No panic without a driver: the message says what was tried and what to do.
+//!     Err(error) => println!("{error}"),
+//! }
+//! ```
+
+mod call;
+mod driver;
+mod error;
+mod explain;
+mod load;
+mod observe;
+mod resolve;
+mod version;
+
+pub use driver::Driver;
+pub use error::{Attempt, DriverError, DriverNotFound, Error, NotADriver, Result, ResultExt};
+pub use explain::explanation;
+pub use load::LIBRARY_VARIABLE;
+pub use observe::{CallCounter, CallRecorder};
+pub use version::DriverVersion;
+pub use warploom_sys as sys;
+pub use warploom_sys::{Function, Source};

@@ -1,1 +1,48 @@
-//! A CUDA driver in memory: any number of virtual GPUs behind the same table of functions.
+//! A CUDA driver in memory: any number of virtual GPUs behind the same table of functions as the real one.
+//!
+//! A [`Machine`] has devices, links and a driver version, described by a [`Topology`](topology::Topology): a preset, a
+//! builder or a TOML file. Its driver is reached exactly as the real one is, through C functions found by name and
+//! version ([`Machine::source`]). What it does not simulate answers `NOT_SUPPORTED` and says so in [`Machine::log`]; what it does
+//! simulate answers as the real driver answers.
+//!
+//! Work is asynchronous for real by default; [`Mode`] makes it reproducible instead.
+//!
+//! ```text
+//!   C caller ─▶ shims ─▶ call ─▶ implemented ─▶ init, device, context, stream, event, memory …   one file a family
+//!                         │                        │
+//!                         │                      world ─▶ engine (ops in order), memory (address space), clock
+//!                       slots: which machine
+//! ```
+
+mod call;
+mod clock;
+mod context;
+mod copy;
+mod core;
+mod device;
+mod device_memory;
+mod engine;
+mod event;
+mod ffi;
+mod handles;
+mod host_memory;
+mod implemented;
+mod init;
+mod log;
+mod machine;
+mod managed;
+mod memory;
+mod pool;
+mod primary;
+mod shims;
+mod slots;
+mod status;
+mod stream;
+mod thread;
+pub mod topology;
+mod vmm;
+mod world;
+
+pub use engine::{Mode, Order};
+pub use log::{LogEntry, LogKind};
+pub use machine::{Machine, MachineBuilder, StartError};

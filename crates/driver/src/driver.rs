@@ -1,0 +1,147 @@
+//! A driver: its functions, and what keeps them callable.
+#![expect(unsafe_code, reason = "loads a library the caller vouches for, and calls cuInit")]
+
+use std::any::Any;
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use warploom_sys::{DriverTable, Function, Source};
+
+use crate::observe::Observers;
+use crate::resolve::Origin;
+use crate::{DriverVersion, Error, Result, load};
+
+/// A CUDA driver, real or simulated.
+///
+/// A clone is another handle to the same driver and costs a reference count. The functions stay callable while any
+/// handle exists.
+#[derive(Clone)]
+pub struct Driver {
+    inner: Arc<Inner>,
+}
+
+/// What the handles of one driver share.
+pub(crate) struct Inner {
+    pub(crate) table: DriverTable,
+    pub(crate) observers: Observers,
+    version: DriverVersion,
+    description: Arc<str>,
+    _keep_alive: Arc<dyn Any + Send + Sync>,
+}
+
+impl Driver {
+    /// The system's driver.
+    ///
+    /// Looks where the platform keeps it: on Linux for `libcuda.so.1` by way of the dynamic loader, then for the library
+    /// that WSL mounts, then in folders that distributions and containers use; on Windows for `nvcuda.dll`. If the
+    /// environment variable `WARPLOOM_LIBCUDA` names a library, that one is taken and nothing else is looked for; it is
+    /// trusted like the loader's own variables.
+    ///
+    /// The driver is not initialized by this; see [`Driver::initialize`]. A library once taken stays loaded until the
+    /// process ends, since a driver has threads of its own. A failure is not remembered: the next call looks again.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DriverNotFound`] with everything that was tried. For a library named in the environment, the errors of
+    /// [`Driver::load_from`].
+    pub fn load() -> Result<Driver> {
+        load::system()
+    }
+
+    /// The driver in the library `path`.
+    ///
+    /// A bare file name is left to the dynamic loader to find. Otherwise as [`Driver::load`].
+    ///
+    /// # Safety
+    ///
+    /// A library runs code when it is loaded, and its functions are believed to be what their names say. If `path` is a
+    /// library, loading it must do no harm, and if it has a `cuGetProcAddress_v2` or `cuGetProcAddress`, it must be a
+    /// CUDA driver: what [`Source::new`] asks for.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DriverNotFound`] if there is no such library, [`Error::NotADriver`] if the file is no library or lacks
+    /// the functions every driver has, and [`Error::Driver`] if it cannot tell its version.
+    pub unsafe fn load_from(path: impl AsRef<Path>) -> Result<Driver> {
+        // SAFETY: the caller vouches for the library.
+        unsafe { load::library(path.as_ref()) }
+    }
+
+    /// The driver behind `source`: a simulated machine, or any other resolver.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotADriver`] if the source has no `cuDriverGetVersion`, [`Error::Driver`] if that call fails.
+    pub fn open(source: impl Into<Source>) -> Result<Driver> {
+        Driver::from_origin(Origin::from_source(source.into()))
+    }
+
+    pub(crate) fn from_origin(origin: Origin) -> Result<Driver> {
+        let version = origin.version()?;
+        let table = origin.table(version);
+        let Origin { description, keep_alive, .. } = origin;
+        let observers = Observers::default();
+        Ok(Driver { inner: Arc::new(Inner { table, observers, version, description, _keep_alive: keep_alive }) })
+    }
+
+    /// Makes the driver ready for use; repeating it does nothing.
+    ///
+    /// One call of `cuInit`. Without it most functions answer `CUDA_ERROR_NOT_INITIALIZED`. A process that has
+    /// initialized a real driver must not use it in a child made by `fork`.
+    ///
+    /// # Errors
+    ///
+    /// What `cuInit` answers; `CUDA_ERROR_NO_DEVICE` for a driver without a device.
+    #[doc(alias = "cuInit")]
+    pub fn initialize(&self) -> Result<()> {
+        // SAFETY: `cuInit` asks nothing of its caller, and 0 is the one flag there is.
+        unsafe { self.cuInit(0) }
+    }
+
+    /// The CUDA version the driver implements.
+    #[must_use]
+    pub fn version(&self) -> DriverVersion {
+        self.inner.version
+    }
+
+    /// What the driver is, for people: the library it came from, or the name of a simulated machine.
+    #[must_use]
+    pub fn description(&self) -> &str {
+        &self.inner.description
+    }
+
+    /// The functions themselves; a call through the table is neither checked nor observed.
+    #[must_use]
+    pub fn table(&self) -> &DriverTable {
+        &self.inner.table
+    }
+
+    /// Whether the two are handles to the same driver.
+    #[must_use]
+    pub fn ptr_eq(&self, other: &Driver) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+
+    #[inline]
+    pub(crate) fn inner(&self) -> &Arc<Inner> {
+        &self.inner
+    }
+
+    #[cold]
+    pub(crate) fn unsupported(&self, function: Function) -> Error {
+        let needs = DriverVersion::from_raw(function.version());
+        Error::Unsupported { function, needs, have: self.version() }
+    }
+}
+
+impl fmt::Debug for Driver {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Driver")
+            .field("description", &self.description())
+            .field("version", &format_args!("{}", self.version()))
+            .field("observed", &self.inner.observers.any())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,9 @@
+//! The crate against a driver made of a few C functions.
+
+mod allocations;
+mod calls;
+mod errors;
+mod fake;
+mod libraries;
+mod observation;
+mod resolution;

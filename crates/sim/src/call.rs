@@ -1,0 +1,170 @@
+//! One driver call, from the C function to its body.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use warploom_sys::Function;
+use warploom_sys::types::{CUresult, CUstream_st};
+
+use crate::context::Context;
+use crate::core::{Core, Guard};
+use crate::engine::{Mode, OpId, QueueId, Work};
+use crate::ffi::Ptr;
+use crate::handles::{Handle, Object, Objects};
+use crate::log::{LogEntry, LogKind};
+use crate::status::{INVALID_CONTEXT, NOT_PERMITTED, NOT_SUPPORTED, Status};
+use crate::{slots, thread};
+
+/// A call in progress, as its body sees it.
+pub(crate) struct Call<'a> {
+    core: &'a Arc<Core>,
+    function: Function,
+    per_thread: bool,
+}
+
+/// Every entry point comes through here: finds the machine, keeps the rules all functions share, and keeps panics in.
+pub(crate) fn enter(
+    slot: usize,
+    per_thread: bool,
+    function: Function,
+    body: impl FnOnce(&Call<'_>) -> Status,
+) -> CUresult {
+    let core = slots::machine(slot);
+    let Some(core) = core.as_ref() else { return CUresult::CUDA_ERROR_DEINITIALIZED };
+    if !core.initialized.load(Ordering::Acquire) && !works_uninitialized(function) {
+        return CUresult::CUDA_ERROR_NOT_INITIALIZED;
+    }
+    let call = Call { core, function, per_thread };
+    if thread::is_in_host_function() && !works_in_host_function(function) {
+        return call.refuse(NOT_PERMITTED, "a host function may not call the driver");
+    }
+    match catch_unwind(AssertUnwindSafe(|| body(&call))) {
+        Ok(Ok(())) => CUresult::CUDA_SUCCESS,
+        Ok(Err(code)) => code,
+        Err(_) => {
+            call.log(CUresult::CUDA_ERROR_UNKNOWN, "the simulator panicked: a bug in warploom", LogKind::Internal)
+        }
+    }
+}
+
+fn works_uninitialized(function: Function) -> bool {
+    use Function::*;
+    matches!(
+        function,
+        cuInit | cuDriverGetVersion | cuGetErrorName | cuGetErrorString | cuGetProcAddress | cuGetProcAddress_v2
+    )
+}
+
+fn works_in_host_function(function: Function) -> bool {
+    use Function::*;
+    matches!(function, cuDriverGetVersion | cuGetErrorName | cuGetErrorString | cuGetProcAddress | cuGetProcAddress_v2)
+}
+
+impl<'a> Call<'a> {
+    pub(crate) fn core(&self) -> &'a Arc<Core> {
+        self.core
+    }
+
+    pub(crate) fn function(&self) -> Function {
+        self.function
+    }
+
+    pub(crate) fn world(&self) -> Guard<'a> {
+        self.core.world()
+    }
+
+    /// Logs why a call fails, and gives the code back for `Err`.
+    pub(crate) fn refuse(&self, code: CUresult, reason: impl Into<String>) -> CUresult {
+        self.log(code, reason, LogKind::Refused)
+    }
+
+    /// The answer of a function that the simulator does not have.
+    pub(crate) fn unsupported(&self) -> Status {
+        Err(self.log(NOT_SUPPORTED, format!("{} is not simulated", self.function), LogKind::Unsupported))
+    }
+
+    fn log(&self, code: CUresult, reason: impl Into<String>, kind: LogKind) -> CUresult {
+        self.core.log.add(LogEntry { function: self.function, code, reason: reason.into(), kind });
+        code
+    }
+
+    /// An object by the handle a C caller passed.
+    pub(crate) fn object<'o, T: Object>(
+        &self,
+        objects: &'o Objects<T>,
+        handle: Handle<T>,
+        otherwise: CUresult,
+    ) -> Status<&'o T> {
+        objects.get(handle).ok_or_else(|| self.refuse(otherwise, objects.explain(handle)))
+    }
+
+    /// The thread's current context, alive and healthy.
+    pub(crate) fn context(&self, world: &Guard<'_>) -> Status<Handle<Context>> {
+        let current = thread::with_contexts(self.core.id, |stack| stack.last().copied());
+        let current = current.ok_or_else(|| self.refuse(INVALID_CONTEXT, "no context is current on this thread"))?;
+        if world.contexts.get(current).is_none() {
+            return Err(
+                self.refuse(CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED, "the current context has been destroyed")
+            );
+        }
+        world.healthy(current)?;
+        Ok(current)
+    }
+
+    /// The queue of a stream argument; null, legacy and per-thread handles mean a default stream of the current context.
+    pub(crate) fn queue(&self, world: &mut Guard<'_>, stream: Ptr<CUstream_st>) -> Status<QueueId> {
+        crate::stream::queue_of(self, world, stream.address())
+    }
+
+    /// The queue of calls that take no stream: the default stream this call's variant means.
+    pub(crate) fn default_queue(&self, world: &mut Guard<'_>) -> Status<QueueId> {
+        crate::stream::queue_of(self, world, 0)
+    }
+
+    /// Whether stream 0 means the per-thread default stream in this call.
+    pub(crate) fn is_per_thread(&self) -> bool {
+        self.per_thread
+    }
+
+    /// Enqueues work and lets the machine run it when it likes.
+    pub(crate) fn submit(&self, world: &mut Guard<'_>, queue: QueueId, work: Work) -> Status<OpId> {
+        self.submit_after(world, queue, &[], work)
+    }
+
+    /// Enqueues work behind other ops, too.
+    pub(crate) fn submit_after(
+        &self,
+        world: &mut Guard<'_>,
+        queue: QueueId,
+        others: &[OpId],
+        work: Work,
+    ) -> Status<OpId> {
+        let id = world.enqueue_after(queue, others, work)?;
+        self.core.pump(world);
+        if self.core.mode == Mode::Sync {
+            self.wait(world, &[id])?;
+        }
+        Ok(id)
+    }
+
+    /// Waits until ops are done. The world may change meanwhile: look handles up again.
+    pub(crate) fn wait(&self, world: &mut Guard<'_>, targets: &[OpId]) -> Status {
+        self.core.wait(self, world, targets)
+    }
+
+    /// Enqueues work, waits for it, and reports what went wrong in its context.
+    pub(crate) fn submit_and_wait(&self, world: &mut Guard<'_>, queue: QueueId, work: Work) -> Status {
+        let context = world.engine.queue(queue).context;
+        let id = self.submit(world, queue, work)?;
+        self.wait(world, &[id])?;
+        world.healthy(context)
+    }
+
+    /// Waits for everything a context has to do.
+    pub(crate) fn wait_for_context(&self, world: &mut Guard<'_>, context: Handle<Context>) -> Status {
+        let pending = world.pending(context);
+        self.wait(world, &pending)?;
+        world.healthy(context)
+    }
+}

@@ -1,0 +1,59 @@
+//! Devices: what is installed.
+#![expect(non_snake_case, reason = "the functions have C's names")]
+
+use std::ffi::c_int;
+
+use warploom_sys::types::CUdevice;
+
+use crate::call::Call;
+use crate::context::Context;
+use crate::ffi::Ptr;
+use crate::handles::Handle;
+use crate::memory::DeviceMemory;
+use crate::pool::Pool;
+use crate::status::{INVALID_DEVICE, Status};
+use crate::topology::DeviceSpec;
+
+/// A device's state; what it is like is in the topology.
+pub(crate) struct Device {
+    pub(crate) memory: DeviceMemory,
+    pub(crate) primary: Option<Handle<Context>>,
+    /// How often the primary context is retained.
+    pub(crate) retained: u32,
+    pub(crate) primary_flags: u32,
+    /// The pool that came with the device, once it was asked for.
+    pub(crate) default_pool: Option<Handle<Pool>>,
+    /// The pool that `cuDeviceSetMemPool` chose instead.
+    pub(crate) chosen_pool: Option<Handle<Pool>>,
+}
+
+impl Device {
+    pub(crate) fn new(spec: &DeviceSpec) -> std::io::Result<Self> {
+        Ok(Self {
+            memory: DeviceMemory::new(spec.total_memory)?,
+            primary: None,
+            retained: 0,
+            primary_flags: 0,
+            default_pool: None,
+            chosen_pool: None,
+        })
+    }
+}
+
+/// The device an ordinal names.
+pub(crate) fn ordinal(call: &Call<'_>, device: CUdevice) -> Status<usize> {
+    let count = call.core().topology.devices.len();
+    usize::try_from(device)
+        .ok()
+        .filter(|ordinal| *ordinal < count)
+        .ok_or_else(|| call.refuse(INVALID_DEVICE, format!("device {device} does not exist; there are {count}")))
+}
+
+pub(crate) fn cuDeviceGet(call: &Call<'_>, device: Ptr<CUdevice>, number: c_int) -> Status {
+    device.required()?;
+    device.write(ordinal(call, number)? as CUdevice)
+}
+
+pub(crate) fn cuDeviceGetCount(call: &Call<'_>, count: Ptr<c_int>) -> Status {
+    count.write(call.core().topology.devices.len() as c_int)
+}

@@ -1,0 +1,65 @@
+//! What is ordered before what, as vector clocks over queues.
+
+/// For each queue, how many of its ops are ordered before the point this clock describes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Clock {
+    counts: Vec<u64>,
+    own: usize,
+}
+
+impl Clock {
+    /// The clock of a new queue that continues the count of the retired one whose place it takes.
+    pub(crate) fn of_queue(own: usize, count: u64) -> Self {
+        let mut counts = vec![0; own + 1];
+        counts[own] = count;
+        Self { counts, own }
+    }
+
+    /// One more op of the own queue.
+    pub(crate) fn advance(&mut self) {
+        self.counts[self.own] += 1;
+    }
+
+    /// Ops of the own queue so far: the stamp of the newest.
+    pub(crate) fn stamp(&self) -> u64 {
+        self.counts[self.own]
+    }
+
+    /// Everything before `other` is now before this, too.
+    pub(crate) fn join(&mut self, other: &Clock) {
+        if self.counts.len() < other.counts.len() {
+            self.counts.resize(other.counts.len(), 0);
+        }
+        for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
+            *mine = (*mine).max(*theirs);
+        }
+    }
+
+    /// Takes over another clock's counts without giving its memory up.
+    pub(crate) fn copy_from(&mut self, other: &Clock) {
+        self.counts.clone_from(&other.counts);
+        self.own = other.own;
+    }
+
+    /// Whether the op with this stamp in that queue is ordered before.
+    pub(crate) fn includes(&self, queue: usize, stamp: u64) -> bool {
+        self.counts.get(queue).is_some_and(|count| *count >= stamp)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_join_orders_what_the_other_had_seen_and_nothing_later() {
+        let mut first = Clock::of_queue(0, 0);
+        let mut second = Clock::of_queue(3, 0);
+        first.advance();
+        second.join(&first);
+        first.advance();
+        assert!(second.includes(0, 1));
+        assert!(!second.includes(0, 2));
+        assert!(!first.includes(3, 1));
+    }
+}

@@ -1,0 +1,275 @@
+//! Raw C arguments, checked on the way in and out.
+//!
+//! An entry point's arguments become views before its body sees them: a pointer turns into [`Ptr`] or [`ConstPtr`],
+//! everything else stays what it is. A view refuses null with the driver's own code; beyond that a C caller's promise
+//! (the pointer is null or good for what `cuda.h` says) is all anyone has. It is taken once, in [`Cross::cross`], so the
+//! bodies need no `unsafe`.
+#![expect(unsafe_code, reason = "reads and writes through the pointers that C callers pass")]
+
+use std::ffi::{CStr, c_char, c_void};
+
+use warploom_sys::types::*;
+
+use crate::status::{INVALID_VALUE, Status};
+
+/// Turns a C argument into what a body takes.
+pub(crate) trait Cross {
+    type View;
+
+    /// # Safety
+    ///
+    /// A pointer must be null or good for what `cuda.h` says the function does with it, until the call returns.
+    unsafe fn cross(self) -> Self::View;
+}
+
+/// A C pointer to something a body may write: an out-parameter, a host buffer, or an opaque handle.
+pub(crate) struct Ptr<T>(*mut T);
+
+/// A C pointer to something a body may read.
+pub(crate) struct ConstPtr<T>(*const T);
+
+impl<T> Clone for Ptr<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for Ptr<T> {}
+impl<T> Clone for ConstPtr<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for ConstPtr<T> {}
+
+impl<T> Cross for *mut T {
+    type View = Ptr<T>;
+    unsafe fn cross(self) -> Ptr<T> {
+        Ptr(self)
+    }
+}
+impl<T> Cross for *const T {
+    type View = ConstPtr<T>;
+    unsafe fn cross(self) -> ConstPtr<T> {
+        ConstPtr(self)
+    }
+}
+
+/// What a C caller may hand over to be read or written as plain data; handles' opaque structs are not.
+pub(crate) trait Plain: Copy {}
+impl<T> Plain for *mut T {}
+impl<T> Plain for *const T {}
+
+macro_rules! plain {
+    ($($type:ty),* $(,)?) => { $(impl Plain for $type {})* };
+}
+plain!(
+    u8,
+    i8,
+    u16,
+    u32,
+    i32,
+    u64,
+    i64,
+    f32,
+    usize,
+    CUuuid,
+    CUdevprop,
+    CUmemLocation,
+    CUmemAccessDesc,
+    CUmemPoolProps,
+    CUmemAllocationProp,
+    CUDA_MEMCPY2D,
+    CUDA_MEMCPY3D,
+    CUDA_MEMCPY3D_PEER,
+    CUmemcpyAttributes,
+    CUstreamBatchMemOpParams,
+    CUlaunchAttributeValue,
+    CUctxCreateParams,
+    CUexecAffinityParam,
+    CUpointer_attribute,
+    CUfunc_cache,
+    CUsharedconfig,
+    CUdriverProcAddressQueryResult,
+    CUmemAccess_flags,
+    CUmoduleLoadingMode,
+    CUDA_MEMCPY3D_BATCH_OP,
+    CUmemRangeHandleType,
+    CUstreamCaptureStatus,
+    CUatomicOperation,
+);
+
+macro_rules! as_is {
+    ($($type:ty),* $(,)?) => { $(impl Cross for $type {
+        type View = Self;
+        unsafe fn cross(self) -> Self { self }
+    })* };
+}
+as_is!(
+    u8,
+    u16,
+    u32,
+    i32,
+    u64,
+    usize,
+    f32,
+    CUarray_format,
+    CUdevResourceType,
+    CUdevice_attribute,
+    CUdevice_P2PAttribute,
+    CUexecAffinityType,
+    CUflushGPUDirectRDMAWritesScope,
+    CUflushGPUDirectRDMAWritesTarget,
+    CUfunc_cache,
+    CUfunction_attribute,
+    CUgraphMem_attribute,
+    CUipcEventHandle,
+    CUipcMemHandle,
+    CUjitInputType,
+    CUkernelNodeAttrID,
+    CUlimit,
+    CUmem_advise,
+    CUmem_range_attribute,
+    CUmemAllocationGranularity_flags,
+    CUmemAllocationHandleType,
+    CUmemAllocationType,
+    CUmemLocation,
+    CUmemPool_attribute,
+    CUmemRangeHandleType,
+    CUmulticastGranularity_flags,
+    CUpointer_attribute,
+    CUresult,
+    CUsharedconfig,
+    CUstreamCaptureMode,
+    CUtensorMapDataType,
+    CUtensorMapFloatOOBfill,
+    CUtensorMapIm2ColWideMode,
+    CUtensorMapInterleave,
+    CUtensorMapL2promotion,
+    CUtensorMapSwizzle,
+);
+
+impl<F> Cross for Option<F> {
+    type View = Self;
+    unsafe fn cross(self) -> Self {
+        self
+    }
+}
+
+impl<T> Ptr<T> {
+    pub(crate) fn is_null(self) -> bool {
+        self.0.is_null()
+    }
+
+    /// The pointer's value: an address, or the bits of a handle.
+    pub(crate) fn address(self) -> u64 {
+        self.0.addr() as u64
+    }
+}
+
+impl<T: Plain> Ptr<T> {
+    /// Fails as the driver does when an out-pointer is null, before anything has been changed.
+    pub(crate) fn required(self) -> Result<Self, CUresult> {
+        if self.0.is_null() { Err(INVALID_VALUE) } else { Ok(self) }
+    }
+
+    /// Writes an out-parameter.
+    pub(crate) fn write(self, value: T) -> Status {
+        self.required()?;
+        // SAFETY: not null, so good for a write until the call returns (`Cross::cross`). Alignment is C's promise too.
+        unsafe { self.0.write(value) };
+        Ok(())
+    }
+
+    /// Writes an out-parameter that callers may leave out.
+    pub(crate) fn write_if_wanted(self, value: T) {
+        if !self.0.is_null() {
+            // SAFETY: as in `write`.
+            unsafe { self.0.write(value) };
+        }
+    }
+
+    /// Reads a parameter that goes in and out.
+    pub(crate) fn read(self) -> Result<T, CUresult> {
+        self.required()?;
+        // SAFETY: not null, so good for a read until the call returns (`Cross::cross`).
+        Ok(unsafe { self.0.read() })
+    }
+
+    /// Writes element `index` of an array; the caller knows that C promised that many.
+    pub(crate) fn write_at(self, index: usize, value: T) -> Status {
+        self.required()?;
+        // SAFETY: C promised an array of at least `index + 1` elements (the count is an argument of the same call).
+        unsafe { self.0.add(index).write(value) };
+        Ok(())
+    }
+
+    /// Reads element `index` of an array; the caller knows that C promised that many.
+    pub(crate) fn read_at(self, index: usize) -> Result<T, CUresult> {
+        self.required()?;
+        // SAFETY: as in `write_at`.
+        Ok(unsafe { self.0.add(index).read() })
+    }
+}
+
+impl Ptr<c_char> {
+    /// Writes text with its terminator, cut to `capacity` bytes as the driver does.
+    pub(crate) fn write_text(self, text: &str, capacity: usize) -> Status {
+        if self.0.is_null() || capacity == 0 {
+            return Err(INVALID_VALUE);
+        }
+        let length = text.len().min(capacity - 1);
+        // SAFETY: C promised `capacity` bytes, and `length` is smaller.
+        unsafe {
+            self.0.cast::<u8>().copy_from_nonoverlapping(text.as_ptr(), length);
+            self.0.add(length).write(0);
+        }
+        Ok(())
+    }
+}
+
+impl Ptr<c_void> {
+    /// Takes the pointer for one to `T`: the parameter's real type depends on another parameter.
+    pub(crate) fn typed<T: Plain>(self) -> Ptr<T> {
+        Ptr(self.0.cast())
+    }
+
+    pub(crate) fn raw(self) -> *mut c_void {
+        self.0
+    }
+}
+
+impl<T> ConstPtr<T> {
+    pub(crate) fn is_null(self) -> bool {
+        self.0.is_null()
+    }
+
+    pub(crate) fn address(self) -> u64 {
+        self.0.addr() as u64
+    }
+}
+
+impl<T: Plain> ConstPtr<T> {
+    pub(crate) fn read(self) -> Result<T, CUresult> {
+        self.read_at(0)
+    }
+
+    /// Reads element `index` of an array; the caller knows that C promised that many.
+    pub(crate) fn read_at(self, index: usize) -> Result<T, CUresult> {
+        if self.0.is_null() {
+            return Err(INVALID_VALUE);
+        }
+        // SAFETY: C promised an array of at least `index + 1` elements (the count is an argument of the same call).
+        Ok(unsafe { self.0.add(index).read() })
+    }
+}
+
+impl ConstPtr<c_char> {
+    /// The text, if it is there and is UTF-8.
+    pub(crate) fn text(&self) -> Result<&str, CUresult> {
+        if self.0.is_null() {
+            return Err(INVALID_VALUE);
+        }
+        // SAFETY: C promised a terminated string that lives until the call returns; the borrow of `self` is shorter.
+        unsafe { CStr::from_ptr(self.0) }.to_str().map_err(|_| INVALID_VALUE)
+    }
+}

@@ -1,0 +1,250 @@
+//! C handles to objects: index, generation, machine and kind in 64 bits.
+//!
+//! ```text
+//!  63    58 57        46 45              24 23                    0
+//! ┌────────┬────────────┬──────────────────┬──────────────────────┐
+//! │  kind  │  machine   │    generation    │        index         │
+//! └────────┴────────────┴──────────────────┴──────────────────────┘
+//! ```
+//!
+//! A handle is never dereferenced. One that is destroyed, of another kind, of another machine, or invented is simply not
+//! found; [`Objects::explain`] says which of these it was.
+
+use std::marker::PhantomData;
+
+/// What a handle names. The bits are part of the handle, so the wrong kind of handle is recognised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    Context = 1,
+    Stream = 2,
+    Event = 3,
+    Pool = 4,
+    Physical = 5,
+}
+
+impl Kind {
+    const ALL: [Kind; 5] = [Kind::Context, Kind::Stream, Kind::Event, Kind::Pool, Kind::Physical];
+
+    const fn noun(self) -> &'static str {
+        match self {
+            Kind::Context => "context",
+            Kind::Stream => "stream",
+            Kind::Event => "event",
+            Kind::Pool => "memory pool",
+            Kind::Physical => "physical allocation",
+        }
+    }
+}
+
+/// An object that handles name.
+pub(crate) trait Object {
+    const KIND: Kind;
+}
+
+/// A handle to a `T`; a number, valid or not.
+pub(crate) struct Handle<T> {
+    bits: u64,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<T> Clone for Handle<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for Handle<T> {}
+impl<T> PartialEq for Handle<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.bits == other.bits
+    }
+}
+impl<T> Eq for Handle<T> {}
+impl<T> PartialOrd for Handle<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl<T> Ord for Handle<T> {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.bits.cmp(&other.bits)
+    }
+}
+impl<T> std::hash::Hash for Handle<T> {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.bits.hash(state);
+    }
+}
+impl<T> std::fmt::Debug for Handle<T> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{:#x}", self.bits)
+    }
+}
+
+const INDEX_BITS: u32 = 24;
+const GENERATION_BITS: u32 = 22;
+const MACHINE_BITS: u32 = 12;
+const MACHINE_SHIFT: u32 = INDEX_BITS + GENERATION_BITS;
+const KIND_SHIFT: u32 = MACHINE_SHIFT + MACHINE_BITS;
+const GENERATION_MASK: u32 = (1 << GENERATION_BITS) - 1;
+/// How many objects of a kind may live at once.
+const MOST: usize = 1 << INDEX_BITS;
+
+impl<T> Handle<T> {
+    /// The handle a C caller passed, unchecked.
+    pub(crate) const fn from_bits(bits: u64) -> Self {
+        Self { bits, of: PhantomData }
+    }
+
+    pub(crate) const fn bits(self) -> u64 {
+        self.bits
+    }
+
+    /// The handle as the C type, which is a pointer that nobody follows.
+    pub(crate) fn as_raw<C>(self) -> *mut C {
+        std::ptr::without_provenance_mut(self.bits as usize)
+    }
+
+    fn index(self) -> usize {
+        (self.bits & ((1 << INDEX_BITS) - 1)) as usize
+    }
+
+    fn generation(self) -> u32 {
+        (self.bits >> INDEX_BITS) as u32 & GENERATION_MASK
+    }
+
+    fn machine(self) -> u64 {
+        self.bits >> MACHINE_SHIFT & ((1 << MACHINE_BITS) - 1)
+    }
+}
+
+struct Place<T> {
+    generation: u32,
+    object: Option<T>,
+}
+
+/// The objects of one kind on one machine.
+pub(crate) struct Objects<T> {
+    machine: u64,
+    places: Vec<Place<T>>,
+    free: Vec<u32>,
+}
+
+impl<T: Object> Objects<T> {
+    /// None yet; `machine` goes into every handle.
+    pub(crate) fn new(machine: u64) -> Self {
+        Self { machine: machine & ((1 << MACHINE_BITS) - 1), places: Vec::new(), free: Vec::new() }
+    }
+
+    /// Adds an object; `None` when there are as many as handles can name.
+    pub(crate) fn insert(&mut self, object: T) -> Option<Handle<T>> {
+        let index = match self.free.pop() {
+            Some(index) => index,
+            None if self.places.len() < MOST => {
+                self.places.push(Place { generation: 1, object: None });
+                u32::try_from(self.places.len() - 1).ok()?
+            }
+            None => return None,
+        };
+        let place = &mut self.places[index as usize];
+        place.object = Some(object);
+        let bits = u64::from(T::KIND as u8) << KIND_SHIFT
+            | self.machine << MACHINE_SHIFT
+            | u64::from(place.generation) << INDEX_BITS
+            | u64::from(index);
+        Some(Handle::from_bits(bits))
+    }
+
+    fn place(&self, handle: Handle<T>) -> Option<usize> {
+        let named = handle.bits >> KIND_SHIFT == u64::from(T::KIND as u8) && handle.machine() == self.machine;
+        let place = self.places.get(handle.index())?;
+        (named && place.generation == handle.generation() && place.object.is_some()).then_some(handle.index())
+    }
+
+    pub(crate) fn get(&self, handle: Handle<T>) -> Option<&T> {
+        self.place(handle).and_then(|index| self.places[index].object.as_ref())
+    }
+
+    pub(crate) fn get_mut(&mut self, handle: Handle<T>) -> Option<&mut T> {
+        self.place(handle).and_then(|index| self.places[index].object.as_mut())
+    }
+
+    /// Takes an object out; its handle is never valid again.
+    pub(crate) fn remove(&mut self, handle: Handle<T>) -> Option<T> {
+        let index = self.place(handle)?;
+        let place = &mut self.places[index];
+        // A place whose generations are used up is retired, so that no old handle can come back to life.
+        if place.generation < GENERATION_MASK {
+            place.generation += 1;
+            self.free.extend(u32::try_from(index));
+        }
+        place.object.take()
+    }
+
+    /// Every object with its handle.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Handle<T>, &T)> {
+        self.places.iter().enumerate().filter_map(|(index, place)| {
+            let bits = u64::from(T::KIND as u8) << KIND_SHIFT
+                | self.machine << MACHINE_SHIFT
+                | u64::from(place.generation) << INDEX_BITS
+                | index as u64;
+            place.object.as_ref().map(|object| (Handle::from_bits(bits), object))
+        })
+    }
+
+    /// What is wrong with a handle that was not found, for the log.
+    pub(crate) fn explain(&self, handle: Handle<T>) -> String {
+        let wanted = T::KIND.noun();
+        let kind = Kind::ALL.into_iter().find(|kind| u64::from(*kind as u8) == handle.bits >> KIND_SHIFT);
+        match kind {
+            None if handle.bits == 0 => format!("a null handle where a {wanted} is needed"),
+            None => format!("{handle:?} is no handle of this driver; a {wanted} is needed"),
+            Some(kind) if handle.machine() != self.machine => {
+                format!("{handle:?} is a {} of another machine", kind.noun())
+            }
+            Some(kind) if kind != T::KIND => format!("{handle:?} is a {}, not a {wanted}", kind.noun()),
+            Some(_) => format!("{handle:?} is a {wanted} that has been destroyed"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Thing(u32);
+    impl Object for Thing {
+        const KIND: Kind = Kind::Event;
+    }
+
+    #[test]
+    fn a_destroyed_handle_stays_dead_when_its_place_is_reused() {
+        let mut things = Objects::new(7);
+        let first = things.insert(Thing(1)).expect("there is room");
+        assert_eq!(things.remove(first).map(|thing| thing.0), Some(1));
+        let second = things.insert(Thing(2)).expect("there is room");
+        assert_eq!(first.index(), second.index());
+        assert!(things.get(first).is_none());
+        assert_eq!(things.get(second).map(|thing| thing.0), Some(2));
+        assert!(things.explain(first).contains("destroyed"));
+    }
+
+    #[test]
+    fn a_handle_of_another_machine_is_not_found() {
+        let mut here = Objects::new(1);
+        let mut there = Objects::new(2);
+        let handle = there.insert(Thing(1)).expect("there is room");
+        assert!(here.insert(Thing(2)).is_some());
+        assert!(here.get(handle).is_none());
+        assert!(here.explain(handle).contains("another machine"));
+    }
+
+    #[test]
+    fn invented_handles_are_not_found() {
+        let mut things = Objects::new(1);
+        assert!(things.insert(Thing(1)).is_some());
+        for bits in [0, 1, 2, u64::MAX, 0xdead_beef, 3 << KIND_SHIFT, 1 << KIND_SHIFT] {
+            assert!(things.get(Handle::from_bits(bits)).is_none(), "{bits:#x}");
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Machines: what a simulated driver runs on.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use warploom_sys::Source;
+
+use crate::core::Core;
+use crate::engine::Mode;
+use crate::log::LogEntry;
+use crate::topology::{Topology, TopologyError};
+use crate::{shims, slots};
+
+/// A simulated machine: any number of GPUs behind a CUDA driver of its own.
+///
+/// Cheap to clone; it lives until the last clone, and the last driver opened on it, are gone. Machines never see each
+/// other: a handle or a pointer of one means nothing to another.
+#[derive(Clone)]
+pub struct Machine {
+    running: Arc<Running>,
+}
+
+/// Holds a slot and the machine in it.
+struct Running {
+    slot: usize,
+    core: Arc<Core>,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.core.stop();
+        slots::give(self.slot);
+    }
+}
+
+/// How long a new machine waits for an old one to end.
+const SLOT_PATIENCE: Duration = Duration::from_secs(60);
+
+/// Why a machine could not be started.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// The description of the machine is wrong.
+    #[error(transparent)]
+    Topology(#[from] TopologyError),
+    /// There are as many machines as a process can have.
+    #[error(
+        "{} machines are running and none ended within {waited:?}; drop one, with every driver opened on it",
+        slots::SLOTS
+    )]
+    NoSlot {
+        /// How long it was waited for.
+        waited: Duration,
+    },
+    /// The operating system has no address space for the devices' memory.
+    #[error("no address space for the devices' memory: {0}")]
+    AddressSpace(#[source] std::io::Error),
+}
+
+/// Describes a machine before it is started.
+#[derive(Clone, Debug)]
+pub struct MachineBuilder {
+    topology: Option<Topology>,
+    mode: Mode,
+    patience: Duration,
+}
+
+impl Machine {
+    /// Starts a machine that is known by name, such as `dgx-h100`.
+    pub fn preset(name: &str) -> Result<Machine, StartError> {
+        Self::builder().topology(Topology::preset(name)?).start()
+    }
+
+    /// Describes a machine; without more, one H200.
+    #[must_use]
+    pub fn builder() -> MachineBuilder {
+        MachineBuilder { topology: None, mode: Mode::Threads, patience: Duration::from_secs(10) }
+    }
+
+    /// What the machine is made of.
+    #[must_use]
+    pub fn topology(&self) -> &Topology {
+        &self.running.core.topology
+    }
+
+    /// Why calls were refused: the newest entries.
+    #[must_use]
+    pub fn log(&self) -> Vec<LogEntry> {
+        self.running.core.log.entries()
+    }
+
+    /// Work that has been enqueued and is not done.
+    #[must_use]
+    pub fn unfinished_ops(&self) -> usize {
+        self.running.core.world().engine.unfinished()
+    }
+
+    /// The machine's driver, for whoever opens drivers.
+    #[must_use]
+    #[expect(unsafe_code, reason = "vouches for the functions of its slot")]
+    pub fn source(&self) -> Source {
+        let resolve = shims::resolver(self.running.slot);
+        let keep_alive = Arc::clone(&self.running);
+        let description = format!("simulated machine, {} devices", self.topology().devices.len());
+        // SAFETY: the resolver hands out this slot's functions, each made from the row of the list that names its ABI and
+        // signature; they refuse to work, rather than misbehave, even when the machine is gone.
+        unsafe { Source::new(resolve, keep_alive, description) }
+    }
+}
+
+impl MachineBuilder {
+    /// The devices, links and driver version; without it, one H200.
+    #[must_use]
+    pub fn topology(mut self, topology: Topology) -> Self {
+        self.topology = Some(topology);
+        self
+    }
+
+    /// When enqueued work runs; without it, on threads of the machine's own.
+    #[must_use]
+    pub fn mode(mut self, mode: Mode) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    /// How long a blocking call may see nothing happen before it is reported as a deadlock.
+    #[must_use]
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    /// Starts the machine. Waits a while for a slot if the process has as many machines as it can.
+    pub fn start(self) -> Result<Machine, StartError> {
+        let topology = match self.topology {
+            Some(topology) => topology,
+            None => Topology::preset("h200")?,
+        };
+        topology.check()?;
+        let slot = slots::take(SLOT_PATIENCE).ok_or(StartError::NoSlot { waited: SLOT_PATIENCE })?;
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        match Core::new(id, slot, topology, self.mode, self.patience) {
+            Ok(core) => {
+                let core = Arc::new(core);
+                slots::fill(slot, Arc::clone(&core));
+                Ok(Machine { running: Arc::new(Running { slot, core }) })
+            }
+            Err(error) => {
+                slots::give(slot);
+                Err(StartError::AddressSpace(error))
+            }
+        }
+    }
+}
+
+impl From<&Machine> for Source {
+    fn from(machine: &Machine) -> Source {
+        machine.source()
+    }
+}
+
+impl std::fmt::Debug for Machine {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Machine").field("devices", &self.topology().devices.len()).finish_non_exhaustive()
+    }
+}

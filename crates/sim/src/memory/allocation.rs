@@ -1,0 +1,119 @@
+//! What is where: every allocation by address.
+
+use std::collections::BTreeMap;
+
+use crate::context::Context;
+use crate::engine::{Place, Side};
+use crate::handles::Handle;
+use crate::status::{INVALID_VALUE, Status};
+
+/// A stretch of memory the driver knows.
+#[derive(Debug)]
+pub(crate) struct Allocation {
+    pub(crate) base: u64,
+    pub(crate) size: u64,
+    /// Where the simulator finds the first byte.
+    pub(crate) host: usize,
+    pub(crate) side: Side,
+    /// The context it was made in; pool memory and virtual mappings belong to none.
+    pub(crate) context: Option<Handle<Context>>,
+    /// The number `CU_POINTER_ATTRIBUTE_BUFFER_ID` shows; never reused.
+    pub(crate) id: u64,
+    pub(crate) backing: Backing,
+    /// Set by `CU_POINTER_ATTRIBUTE_SYNC_MEMOPS`.
+    pub(crate) sync_memops: bool,
+}
+
+/// How an allocation came to be, and so who may free it.
+#[derive(Debug)]
+pub(crate) enum Backing {
+    /// `cuMemAlloc` and `cuMemAllocPitch`.
+    Device,
+    /// `cuMemHostAlloc` and `cuMemAllocHost`; the simulator owns the pages.
+    PageLocked(crate::host_memory::PageLocked),
+    /// `cuMemHostRegister`; the program owns the pages.
+    Registered { flags: u32 },
+    /// `cuMemAllocManaged`.
+    Managed(crate::managed::Managed),
+    /// `cuMemAllocAsync`.
+    Pool(crate::pool::PoolBlock),
+    /// `cuMemMap`.
+    Mapped(crate::vmm::Mapping),
+}
+
+impl Allocation {
+    pub(crate) fn end(&self) -> u64 {
+        self.base + self.size
+    }
+
+    /// The part of it that starts at `address`; the caller has checked that it is inside.
+    pub(crate) fn place(&self, address: u64) -> Place {
+        Place { address, host: self.host + (address - self.base) as usize, side: self.side }
+    }
+}
+
+/// All allocations of a machine.
+pub(crate) struct Registry {
+    by_base: BTreeMap<u64, Allocation>,
+    next_id: u64,
+}
+
+impl Registry {
+    pub(crate) fn new() -> Self {
+        Self { by_base: BTreeMap::new(), next_id: 1 }
+    }
+
+    /// A number for the next allocation.
+    pub(crate) fn next_id(&mut self) -> u64 {
+        self.next_id += 1;
+        self.next_id - 1
+    }
+
+    pub(crate) fn insert(&mut self, allocation: Allocation) {
+        let replaced = self.by_base.insert(allocation.base, allocation);
+        debug_assert!(replaced.is_none(), "allocations do not overlap");
+    }
+
+    /// The allocation that starts exactly here.
+    pub(crate) fn at(&self, base: u64) -> Option<&Allocation> {
+        self.by_base.get(&base)
+    }
+
+    pub(crate) fn at_mut(&mut self, base: u64) -> Option<&mut Allocation> {
+        self.by_base.get_mut(&base)
+    }
+
+    pub(crate) fn remove(&mut self, base: u64) -> Option<Allocation> {
+        self.by_base.remove(&base)
+    }
+
+    /// The allocation an address is in.
+    pub(crate) fn containing(&self, address: u64) -> Option<&Allocation> {
+        let (_, allocation) = self.by_base.range(..=address).next_back()?;
+        (address < allocation.end()).then_some(allocation)
+    }
+
+    pub(crate) fn containing_mut(&mut self, address: u64) -> Option<&mut Allocation> {
+        let (_, allocation) = self.by_base.range_mut(..=address).next_back()?;
+        (address < allocation.end()).then_some(allocation)
+    }
+
+    /// Whether any allocation touches the stretch.
+    pub(crate) fn overlaps(&self, address: u64, len: u64) -> bool {
+        let end = address.saturating_add(len);
+        self.by_base.range(..end).next_back().is_some_and(|(_, allocation)| allocation.end() > address)
+    }
+
+    /// Memory a program named, if it is all inside one allocation.
+    pub(crate) fn place(&self, address: u64, len: u64) -> Status<Place> {
+        let allocation = self.containing(address).ok_or(INVALID_VALUE)?;
+        if len > allocation.end() - address {
+            return Err(INVALID_VALUE);
+        }
+        Ok(allocation.place(address))
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Allocation> {
+        self.by_base.values()
+    }
+}

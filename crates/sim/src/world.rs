@@ -1,0 +1,166 @@
+//! Everything a machine is, behind its one lock.
+
+use smallvec::SmallVec;
+use warploom_sys::types::CUresult;
+
+use crate::clock::Clock;
+use crate::context::Context;
+use crate::device::Device;
+use crate::engine::{Engine, OpId, QueueId, Step, Work};
+use crate::event::Event;
+use crate::handles::{Handle, Objects};
+use crate::memory::Registry;
+use crate::pool::Pool;
+use crate::status::Status;
+use crate::stream::Stream;
+use crate::topology::Topology;
+use crate::vmm::VirtualMemory;
+
+/// The state of a machine.
+pub(crate) struct World {
+    pub(crate) devices: Vec<Device>,
+    pub(crate) contexts: Objects<Context>,
+    pub(crate) streams: Objects<Stream>,
+    pub(crate) events: Objects<Event>,
+    pub(crate) pools: Objects<Pool>,
+    pub(crate) memory: Registry,
+    pub(crate) virtual_memory: VirtualMemory,
+    pub(crate) managed_memory: crate::managed::ManagedMemory,
+    pub(crate) engine: Engine,
+    pub(crate) clock: Clock,
+    next_context_id: u64,
+    next_stream_id: u64,
+}
+
+impl World {
+    pub(crate) fn new(id: u64, topology: &Topology, engine: Engine) -> std::io::Result<Self> {
+        let devices = topology.devices.iter().map(Device::new).collect::<Result<_, _>>()?;
+        Ok(Self {
+            devices,
+            contexts: Objects::new(id),
+            streams: Objects::new(id),
+            events: Objects::new(id),
+            pools: Objects::new(id),
+            memory: Registry::new(),
+            virtual_memory: VirtualMemory::new(id),
+            managed_memory: crate::managed::ManagedMemory::default(),
+            engine,
+            clock: Clock::new(topology),
+            next_context_id: 1,
+            next_stream_id: 1,
+        })
+    }
+
+    pub(crate) fn next_context_id(&mut self) -> u64 {
+        self.next_context_id += 1;
+        self.next_context_id - 1
+    }
+
+    pub(crate) fn next_stream_id(&mut self) -> u64 {
+        self.next_stream_id += 1;
+        self.next_stream_id - 1
+    }
+
+    /// Fails with the code that poisoned a context, if one did.
+    pub(crate) fn healthy(&self, context: Handle<Context>) -> Status {
+        match self.contexts.get(context).and_then(|context| context.poison) {
+            Some(code) => Err(code),
+            None => Ok(()),
+        }
+    }
+
+    /// Enqueues work, ordered as CUDA orders the queue against its context's default stream.
+    pub(crate) fn enqueue(&mut self, queue: QueueId, work: Work) -> Status<OpId> {
+        self.enqueue_after(queue, &[], work)
+    }
+
+    /// Enqueues work behind its queue and behind other ops.
+    pub(crate) fn enqueue_after(&mut self, queue: QueueId, others: &[OpId], work: Work) -> Status<OpId> {
+        let context = self.engine.queue(queue).context;
+        self.healthy(context)?;
+        let mut before: SmallVec<[OpId; 4]> = SmallVec::from_slice(others);
+        self.order_against_default_stream(context, queue, &mut before);
+        let now = self.clock.host_call();
+        let id = self.engine.add(queue, &before, work, now);
+        self.settle();
+        Ok(id)
+    }
+
+    /// The legacy default stream waits for every blocking stream of its context, and they for it.
+    fn order_against_default_stream(
+        &mut self,
+        context: Handle<Context>,
+        queue: QueueId,
+        before: &mut SmallVec<[OpId; 4]>,
+    ) {
+        let Some(context) = self.contexts.get(context) else { return };
+        let Some(legacy) = context.legacy else { return };
+        if queue == legacy {
+            for other in &context.blocking {
+                before.extend(self.engine.tail(*other));
+                self.engine.join_queue_clock(queue, *other);
+            }
+        } else if context.blocking.contains(&queue) {
+            before.extend(self.engine.tail(legacy));
+            self.engine.join_queue_clock(queue, legacy);
+        }
+    }
+
+    /// Ends ready ops that only do bookkeeping, and what they make ready in turn.
+    pub(crate) fn settle(&mut self) {
+        while let Some((id, work)) = self.engine.next_instant() {
+            self.ended(id, work, Step::Done);
+        }
+    }
+
+    /// Whether an op's context is beyond running anything.
+    pub(crate) fn is_poisoned(&self, id: OpId) -> bool {
+        let queue = self.engine.op(id).map(|op| op.queue);
+        queue.is_some_and(|queue| self.healthy(self.engine.queue(queue).context).is_err())
+    }
+
+    /// Books what became of an op that was started.
+    pub(crate) fn stepped(&mut self, id: OpId, work: Work, step: Step) {
+        match step {
+            Step::Yield => self.engine.yielded(id, work),
+            Step::Park => self.engine.park(id, work),
+            Step::Done | Step::Fail(_) => {
+                self.ended(id, work, step);
+                self.settle();
+            }
+        }
+    }
+
+    fn ended(&mut self, id: OpId, work: Work, step: Step) {
+        let Some(op) = self.engine.op(id) else { return };
+        let queue = self.engine.queue(op.queue);
+        let (context, device, earliest) = (queue.context, queue.device, op.earliest);
+        if let Step::Fail(code) = step {
+            self.poison(context, code);
+        }
+        let end = self.clock.run(&work, device, earliest);
+        match work {
+            Work::Record { event, serial } => {
+                if let Some(event) = self.events.get_mut(event) {
+                    event.recorded(serial, end);
+                }
+            }
+            Work::Release { address } => self.release_pool_block(address),
+            _ => {}
+        }
+        self.engine.finish(id, end);
+    }
+
+    /// Makes every later call on a context fail with a code, as a faulting kernel does.
+    pub(crate) fn poison(&mut self, context: Handle<Context>, code: CUresult) {
+        if let Some(context) = self.contexts.get_mut(context) {
+            context.poison.get_or_insert(code);
+        }
+    }
+
+    /// The newest unfinished op of each queue of a context: what there is to wait for.
+    pub(crate) fn pending(&self, context: Handle<Context>) -> SmallVec<[OpId; 4]> {
+        let Some(context) = self.contexts.get(context) else { return SmallVec::new() };
+        context.queues().filter_map(|queue| self.engine.tail(queue)).collect()
+    }
+}

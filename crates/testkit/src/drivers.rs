@@ -1,0 +1,64 @@
+//! Where a body runs.
+
+use std::time::Duration;
+
+use warploom_driver::Driver;
+use warploom_sim::topology::Topology;
+use warploom_sim::{Machine, Mode, Order};
+
+use crate::TestResult;
+
+/// The machine that bodies for both drivers run on: what the device machine has, one H200.
+pub const MACHINE: &str = "h200";
+
+/// The modes in which work may run later than the call that enqueues it; a right program does not notice which.
+pub const ASYNCHRONOUS: &[Mode] = &[
+    Mode::Threads,
+    Mode::Deterministic(Order::Eager),
+    Mode::Deterministic(Order::Lazy),
+    Mode::Deterministic(Order::Seeded(1)),
+    Mode::Deterministic(Order::Seeded(2)),
+];
+
+/// Starts a machine and opens its driver, initialised.
+pub fn open(topology: Topology, mode: Mode) -> TestResult<(Machine, Driver)> {
+    let machine = Machine::builder().topology(topology).mode(mode).patience(Duration::from_secs(5)).start()?;
+    let driver = Driver::open(&machine)?;
+    driver.initialize()?;
+    Ok((machine, driver))
+}
+
+/// Runs a body on a simulated H200, each time on a fresh machine in another mode; says in which mode it failed.
+pub fn on_sim_in(modes: &[Mode], body: fn(&Driver) -> TestResult) -> TestResult {
+    for mode in modes {
+        let (machine, driver) = open(Topology::preset(MACHINE)?, *mode)?;
+        let _witness = Witness { mode: *mode, machine };
+        body(&driver).map_err(|error| format!("in mode {mode:?}: {error}"))?;
+    }
+    Ok(())
+}
+
+/// Says, when a body panics, which mode it ran in and what its machine had refused.
+struct Witness {
+    mode: Mode,
+    machine: Machine,
+}
+
+impl Drop for Witness {
+    #[expect(clippy::print_stderr, reason = "the test harness shows it with the failure")]
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("in mode {:?}; the machine refused:", self.mode);
+            for entry in self.machine.log() {
+                eprintln!("  {entry}");
+            }
+        }
+    }
+}
+
+/// Runs a body on the real driver.
+pub fn on_cuda(body: fn(&Driver) -> TestResult) -> TestResult {
+    let driver = Driver::load()?;
+    driver.initialize()?;
+    body(&driver)
+}

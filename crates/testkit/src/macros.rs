@@ -1,0 +1,46 @@
+//! One body, two tests.
+
+/// Turns each body into a test on the simulator and one on the real driver.
+///
+/// ```text
+/// driver_tests! {
+///     fn a_new_stream_is_idle(driver) { … }                 // …::sim in every asynchronous mode, and …::cuda
+///     threads fn a_host_thread_polls_pinned_memory(driver) { … }   // …::sim only where work runs by itself
+/// }
+/// ```
+///
+/// A body gets an initialised `&Driver` and may use `?`.
+#[macro_export]
+macro_rules! driver_tests {
+    () => {};
+    ($(#[$meta:meta])* fn $name:ident($driver:ident) $body:block $($rest:tt)*) => {
+        $crate::driver_tests!(@one $(#[$meta])* $name, $driver, $body, $crate::ASYNCHRONOUS);
+        $crate::driver_tests!($($rest)*);
+    };
+    ($(#[$meta:meta])* threads fn $name:ident($driver:ident) $body:block $($rest:tt)*) => {
+        $crate::driver_tests!(@one $(#[$meta])* $name, $driver, $body, &[$crate::sim::Mode::Threads]);
+        $crate::driver_tests!($($rest)*);
+    };
+    (@one $(#[$meta:meta])* $name:ident, $driver:ident, $body:block, $modes:expr) => {
+        $(#[$meta])*
+        mod $name {
+            use super::*;
+
+            fn body($driver: &$crate::driver::Driver) -> $crate::TestResult {
+                $body
+                Ok(())
+            }
+
+            #[test]
+            fn sim() -> $crate::TestResult {
+                $crate::on_sim_in($modes, body)
+            }
+
+            #[test]
+            #[ignore = "needs an NVIDIA GPU and its driver"]
+            fn cuda() -> $crate::TestResult {
+                $crate::on_cuda(body)
+            }
+        }
+    };
+}
