@@ -123,7 +123,7 @@ mod tests {
         assert!(tried.iter().all(|attempt| !attempt.why.is_empty() && !attempt.why.contains("absent")), "{tried:?}");
     }
 
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
     #[test]
     fn a_library_that_is_not_a_driver_does_not_end_the_search() {
         // SAFETY: the C library's mathematics is loaded already or does no harm; the other does not exist.

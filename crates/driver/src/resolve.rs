@@ -76,7 +76,7 @@ impl Origin {
         let mut pointer = null_mut();
         let mut found = CUdriverProcAddressQueryResult::CU_GET_PROC_ADDRESS_SUCCESS;
         let version = function.version();
-        // Which stream 0 means is decided by the streams a caller passes, not by how the library was asked.
+        // Stream 0 is the legacy default stream; the per-thread one has a handle of its own, `CU_STREAM_PER_THREAD`.
         let flags = cuuint64_t::from(CUdriverProcAddress_flags::CU_GET_PROC_ADDRESS_LEGACY_STREAM.0);
         let status = match self.resolver {
             // SAFETY: `name` is terminated, both outputs are writable, and `self` keeps the resolver callable.

@@ -80,7 +80,7 @@ fn a_text_file_is_not_a_driver() -> Outcome {
     Ok(())
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[test]
 fn a_library_without_the_resolver_is_not_a_driver() {
     let stranger = stranger(load_from(Path::new("libm.so.6")));
