@@ -75,7 +75,7 @@ pub(super) fn check_name(name: &str) -> Result<(), TopologyError> {
 }
 
 /// Refuses a device without memory and one with more than there are addresses for.
-pub(super) fn check_memory(bytes: u64) -> Result<(), TopologyError> {
+fn check_memory(bytes: u64) -> Result<(), TopologyError> {
     if (1..=MAX_MEMORY).contains(&bytes) {
         return Ok(());
     }
@@ -92,7 +92,7 @@ pub(super) fn check_context_memory(bytes: u64, total: u64) -> Result<(), Topolog
 }
 
 /// Refuses a node that the host does not have.
-pub(super) fn check_numa_node(node: u32, nodes: u32) -> Result<(), TopologyError> {
+fn check_numa_node(node: u32, nodes: u32) -> Result<(), TopologyError> {
     if node < nodes {
         return Ok(());
     }
@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(refused(check_context_memory(5, 5)), Err("context_memory is 5, expected 0 to 4".to_owned()));
         assert_eq!(
             refused(check_name("")),
-            Err("device name \"\" cannot be read: 0 bytes, expected 1 to 255".to_owned())
+            Err("device name \"\" is not valid: 0 bytes, expected 1 to 255".to_owned())
         );
         assert!(check_name("a\0b").is_err());
         assert!(check_name(&"n".repeat(256)).is_err());

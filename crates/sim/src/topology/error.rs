@@ -41,7 +41,7 @@ pub enum TopologyError {
     },
 
     /// Text that does not have the form of what it should be.
-    #[error("{what} {} cannot be read: {reason}", Quoted(text))]
+    #[error("{what} {} is not valid: {reason}", Quoted(text))]
     Malformed {
         /// What the text should have been.
         what: &'static str,
@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn an_unknown_name_offers_the_nearest_and_lists_all() {
-        let error = TopologyError::unknown_name("preset", "dxg", vec!["dgx", "laptop"]);
-        assert_eq!(error.to_string(), "unknown preset \"dxg\", did you mean \"dgx\"?; known are dgx, laptop");
+        let error = TopologyError::unknown_name("preset", "dgxx", vec!["dgx", "laptop"]);
+        assert_eq!(error.to_string(), "unknown preset \"dgxx\", did you mean \"dgx\"?; known are dgx, laptop");
     }
 }

@@ -75,7 +75,9 @@ fn machine(root: &Section<'_>) -> Read<(TopologyBuilder, Vec<Origin>)> {
         builder = preset.into_builder();
     }
     if let Some(item) = root.get("driver") {
-        let version = item.parsed(version::parse)?;
+        // A bare 12.2 is a float, and would make 12.10 the same as 12.1.
+        let text = item.as_text().ok_or_else(|| item.wrong_type("a version in quotes such as \"12.2\""))?;
+        let version = version::parse(text).map_err(|error| item.invalid(error))?;
         builder = builder.driver_version(version / 1000, version % 1000 / 10);
     }
     if let Some(item) = root.get("numa_nodes") {

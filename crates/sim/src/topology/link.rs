@@ -5,6 +5,9 @@ use std::fmt;
 use super::error::TopologyError;
 use super::quantity::GB;
 
+/// The most a link or a memory can move, 1 PB/s: times computed from it stay exact.
+pub const MAX_BANDWIDTH: u64 = 1_000_000 * GB;
+
 /// What a link is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LinkKind {
@@ -99,11 +102,11 @@ impl Link {
     /// A sixteen-lane bus of the given PCI Express generation, as fast as copies over it are in practice.
     pub const fn pcie(generation: PcieGeneration) -> Self {
         let bandwidth = match generation {
-            PcieGeneration::Three => 12,
-            PcieGeneration::Four => 25,
-            PcieGeneration::Five => 55,
+            PcieGeneration::Three => 12 * GB,
+            PcieGeneration::Four => 25 * GB,
+            PcieGeneration::Five => 55 * GB,
         };
-        Self { kind: LinkKind::Pcie, bandwidth: bandwidth * GB, latency_ns: 1_500 }
+        Self { kind: LinkKind::Pcie, bandwidth, latency_ns: 1_500 }
     }
 
     /// The coherent link of a package with its own processor.
@@ -238,9 +241,6 @@ fn check(bandwidth: u64, latency_ns: u64) -> Result<(), TopologyError> {
     }
     Ok(())
 }
-
-/// The most a link or a memory can move, 1 PB/s: times computed from it stay exact.
-const MAX_BANDWIDTH: u64 = 1_000_000 * GB;
 
 /// Refuses a bandwidth of nothing and one beyond any machine.
 pub(super) fn check_bandwidth(what: &'static str, bandwidth: u64) -> Result<(), TopologyError> {

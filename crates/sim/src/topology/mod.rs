@@ -32,7 +32,7 @@ pub use self::builder::TopologyBuilder;
 pub use self::device::{DeviceSpec, MAX_MEMORY, MAX_NAME};
 pub use self::error::TopologyError;
 pub use self::file::{TomlError, TomlProblem};
-pub use self::link::{Atomics, Link, LinkKind, PcieGeneration, PeerLink};
+pub use self::link::{Atomics, Link, LinkKind, MAX_BANDWIDTH, PcieGeneration, PeerLink};
 pub use self::model::DeviceModel;
 pub use self::pci::PciAddress;
 pub use self::peers::{DEFAULT_MAX_PEERS, PeerAttribute, PeerMatrix};

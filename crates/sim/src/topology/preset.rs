@@ -9,7 +9,7 @@
 //! | `pcie-pair` | two H100 cards | over the bus | 1 |
 //! | `pcie-t4` | four T4 | none | 2 |
 //! | `grace-hopper` | one GH200 | none | 1 |
-//! | `gb200` | four GPUs of two packages each | switch, all to all | 2 |
+//! | `gb200` | four GB200, two to a package | switch, all to all | 2 |
 //! | `laptop` | one RTX 4070 Laptop | none | 1 |
 //! | `asymmetric` | an H100, an A100 and a T4 | some pairs in one direction only | 2 |
 
@@ -22,8 +22,10 @@ use super::pci::PciAddress;
 use super::quantity::GB;
 use super::{MAX_DEVICES, Topology};
 
-/// Every preset: its name and how it is built.
-const PRESETS: &[(&str, fn() -> TopologyBuilder)] = &[
+/// A name and how that machine is built.
+type Preset = (&'static str, fn() -> TopologyBuilder);
+
+const PRESETS: &[Preset] = &[
     ("h200", || on_buses(DeviceModel::H200, &[0x1b])),
     ("dgx-h100", || hopper_board(DeviceModel::H100)),
     ("dgx-h200", || hopper_board(DeviceModel::H200)),

@@ -114,11 +114,11 @@ mod tests {
         let units = "B, KB, MB, GB, TB, KiB, MiB, GiB, TiB";
         assert_eq!(
             refused("80 GBB"),
-            Err(format!("size \"80 GBB\" cannot be read: unknown unit \"GBB\", expected one of {units}"))
+            Err(format!("size \"80 GBB\" is not valid: unknown unit \"GBB\", expected one of {units}"))
         );
         assert_eq!(
             refused("80"),
-            Err(format!("size \"80\" cannot be read: the unit is missing, expected one of {units}"))
+            Err(format!("size \"80\" is not valid: the unit is missing, expected one of {units}"))
         );
         for text in ["", "GiB", "-1 GiB", "1..5 GiB", "1. GiB", ".5 GiB", "1e3 GiB", "1 gib", "1 GiB/s", "é"] {
             assert!(parse_size(text).is_err(), "{text}");

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::super::attribute::Attribute;
 use super::super::builder::TopologyBuilder;
-use super::super::device::{DeviceSpec, check_context_memory, check_memory, check_name};
+use super::super::device::{DeviceSpec, MAX_MEMORY, check_context_memory, check_name};
 use super::super::error::TopologyError;
 use super::super::link::{LinkKind, PeerLink};
 use super::super::{MAX_DEVICES, uuid};
@@ -104,12 +104,11 @@ fn change(section: &Section<'_>, numa_nodes: u32, devices: &mut [DeviceSpec]) ->
         only(&item, devices)?.iter_mut().for_each(|device| device.pci = pci);
     }
     if let Some(item) = section.get("memory") {
-        let memory = item.size("memory")?;
-        check_memory(memory).map_err(|error| item.invalid(error))?;
+        let memory = item.size("memory", 1..=MAX_MEMORY)?;
         devices.iter_mut().for_each(|device| device.set_memory(memory));
     }
     if let Some(item) = section.get("context_memory") {
-        let memory = item.size("context_memory")?;
+        let memory = item.size("context_memory", 0..=MAX_MEMORY)?;
         for device in &mut *devices {
             check_context_memory(memory, device.total_memory).map_err(|error| item.invalid(error))?;
             device.context_memory = memory;

@@ -33,14 +33,8 @@ impl fmt::Display for TomlError {
     }
 }
 
-impl std::error::Error for TomlError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match &self.problem {
-            TomlProblem::Invalid(problem) => Some(problem),
-            _ => None,
-        }
-    }
-}
+// No source: the message already ends with the problem.
+impl std::error::Error for TomlError {}
 
 /// What is wrong at a place in a TOML text.
 #[non_exhaustive]

@@ -6,8 +6,8 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::super::error::TopologyError;
-use super::super::link::check_bandwidth;
+use super::super::error::{Quoted, TopologyError};
+use super::super::link::MAX_BANDWIDTH;
 use super::super::nearest::nearest;
 use super::super::quantity::{parse_bandwidth, parse_size};
 use super::error::{TomlError, TomlProblem};
@@ -41,8 +41,13 @@ impl<'a> Source<'a> {
 
     /// What the parser did not understand.
     pub(super) fn syntax(&self, error: &toml::de::Error) -> Box<TomlError> {
-        let offset = error.span().map_or(self.text.len(), |span| span.start);
-        self.error(offset, "", TomlProblem::Syntax(error.message().replace('\n', ", ")))
+        let span = error.span().unwrap_or(self.text.len()..self.text.len());
+        let mut message = error.message().replace('\n', ", ");
+        // The parser says what is wrong but not with which word.
+        if let Some(word) = self.text.get(span.clone()).filter(|word| !word.trim().is_empty()) {
+            message = format!("{message}, found {}", Quoted(word));
+        }
+        self.error(span.start, "", TomlProblem::Syntax(message))
     }
 }
 
@@ -230,25 +235,36 @@ impl<'a> Item<'a> {
         fitting.ok_or_else(|| self.invalid(TopologyError::out_of_range(what, value, *range.start(), *range.end())))
     }
 
-    /// A number of bytes, bare or with a unit.
-    pub(super) fn size(&self, what: &'static str) -> Read<u64> {
+    /// A number of bytes, bare or with a unit, between two limits.
+    pub(super) fn size(&self, what: &'static str, range: RangeInclusive<u64>) -> Read<u64> {
         match self.value {
-            DeValue::String(text) => parse_size(text).map_err(|error| self.invalid(error)),
-            DeValue::Integer(_) => self.number(what, 0..=u64::MAX),
+            DeValue::String(text) => self.quantity(parse_size(text), what, range),
+            DeValue::Integer(_) => self.number(what, range),
             _ => Err(self.wrong_type("a size such as \"80 GiB\" or a number of bytes")),
         }
     }
 
     /// A number of bytes per second, bare or with a unit.
     pub(super) fn bandwidth(&self, what: &'static str) -> Read<u64> {
-        let bandwidth = match self.value {
-            DeValue::String(text) => parse_bandwidth(text).map_err(|error| self.invalid(error))?,
-            DeValue::Integer(_) => self.number(what, 0..=u64::MAX)?,
-            _ => {
-                return Err(self.wrong_type("a bandwidth such as \"450 GB/s\" or a number of bytes per second"));
-            }
-        };
-        check_bandwidth(what, bandwidth).map_err(|error| self.invalid(error))?;
-        Ok(bandwidth)
+        let range = 1..=MAX_BANDWIDTH;
+        match self.value {
+            DeValue::String(text) => self.quantity(parse_bandwidth(text), what, range),
+            DeValue::Integer(_) => self.number(what, range),
+            _ => Err(self.wrong_type("a bandwidth such as \"450 GB/s\" or a number of bytes per second")),
+        }
+    }
+
+    /// A parsed quantity between two limits.
+    fn quantity(
+        &self,
+        parsed: Result<u64, TopologyError>,
+        what: &'static str,
+        range: RangeInclusive<u64>,
+    ) -> Read<u64> {
+        let value = parsed.map_err(|error| self.invalid(error))?;
+        if range.contains(&value) {
+            return Ok(value);
+        }
+        Err(self.invalid(TopologyError::out_of_range(what, value, *range.start(), *range.end())))
     }
 }

@@ -18,8 +18,8 @@ const ADA: &[(i32, i32)] = &[
 
 /// A consumer product that also drives a display: kernels time out, memory has no ECC, network cards get no access.
 pub(super) static LAPTOP: Sheet = Sheet {
-    key: "laptop",
-    name: "NVIDIA GeForce RTX 4070 Laptop GPU",
+    name: "laptop",
+    product: "NVIDIA GeForce RTX 4070 Laptop GPU",
     memory: 7_940 * MIB,
     memory_bandwidth: 256 * GB,
     // Eight lanes of generation four move as much as sixteen of generation three.

@@ -21,8 +21,8 @@ const AMPERE: &[(i32, i32)] = &[
 ];
 
 pub(super) static A100: Sheet = Sheet {
-    key: "a100",
-    name: "NVIDIA A100-SXM4-80GB",
+    name: "a100",
+    product: "NVIDIA A100-SXM4-80GB",
     memory: 81_092 * MIB,
     memory_bandwidth: 2_039 * GB,
     host_link: Link::pcie(PcieGeneration::Four),
@@ -37,8 +37,8 @@ pub(super) static A100: Sheet = Sheet {
 };
 
 pub(super) static A100_40: Sheet = Sheet {
-    key: "a100-40",
-    name: "NVIDIA A100-SXM4-40GB",
+    name: "a100-40",
+    product: "NVIDIA A100-SXM4-40GB",
     memory: 40_337 * MIB,
     memory_bandwidth: 1_555 * GB,
     host_link: Link::pcie(PcieGeneration::Four),

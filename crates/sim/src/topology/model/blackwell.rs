@@ -4,7 +4,7 @@ use super::super::attribute::number::*;
 use super::super::link::Link;
 use super::super::quantity::{GB, GIB};
 use super::Sheet;
-use super::common::{COHERENT, IMAGES, LAUNCH, MEMORY, SHARING, nvidia};
+use super::common::{COHERENT, FABRIC, IMAGES, LAUNCH, MEMORY, SHARING, nvidia};
 
 const BLACKWELL: &[(i32, i32)] = &[
     (COMPUTE_CAPABILITY_MAJOR, 10),
@@ -16,16 +16,16 @@ const BLACKWELL: &[(i32, i32)] = &[
     (TENSOR_MAP_ACCESS_SUPPORTED, 1),
     (MEM_SYNC_DOMAIN_COUNT, 4),
     (UNIFIED_FUNCTION_POINTERS, 1),
+    (MAX_ACCESS_POLICY_WINDOW_SIZE, 128 << 20),
     // The decompression engine takes Deflate, Snappy and LZ4.
     (MEM_DECOMPRESS_ALGORITHM_MASK, 0b111),
     (MEM_DECOMPRESS_MAXIMUM_LENGTH, 4 << 20),
     (ATOMIC_REDUCTION_SUPPORTED, 1),
 ];
 
-/// Memory can be shared with the other machines of the rack, so handles of the fabric kind (8) join file descriptors (1).
 pub(super) static GB200: Sheet = Sheet {
-    key: "gb200",
-    name: "NVIDIA GB200",
+    name: "gb200",
+    product: "NVIDIA GB200",
     memory: 185 * GIB,
     memory_bandwidth: 7_672 * GB,
     host_link: Link::c2c(),
@@ -34,11 +34,10 @@ pub(super) static GB200: Sheet = Sheet {
         IMAGES,
         MEMORY,
         SHARING,
+        FABRIC,
         BLACKWELL,
         COHERENT,
         &[
-            (HANDLE_TYPE_FABRIC_SUPPORTED, 1),
-            (MEMPOOL_SUPPORTED_HANDLE_TYPES, 9),
             (HOST_NUMA_MULTINODE_IPC_SUPPORTED, 1),
             (ASYNC_ENGINE_COUNT, 4),
             (L2_CACHE_SIZE, 132_644_864),

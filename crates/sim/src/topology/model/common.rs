@@ -126,9 +126,10 @@ pub(super) const MEMORY: &[(i32, i32)] = &[
 pub(super) const SHARING: &[(i32, i32)] = &[
     (TCC_DRIVER, 0),
     (MULTI_GPU_BOARD, 0),
-    (CAN_USE_STREAM_MEM_OPS_V1, 1),
-    (CAN_USE_64_BIT_STREAM_MEM_OPS_V1, 1),
-    (CAN_USE_STREAM_WAIT_VALUE_NOR_V1, 1),
+    // The first version of these operations has been switched off since the second came.
+    (CAN_USE_STREAM_MEM_OPS_V1, 0),
+    (CAN_USE_64_BIT_STREAM_MEM_OPS_V1, 0),
+    (CAN_USE_STREAM_WAIT_VALUE_NOR_V1, 0),
     (CAN_USE_64_BIT_STREAM_MEM_OPS, 1),
     (CAN_USE_STREAM_WAIT_VALUE_NOR, 1),
     (CAN_FLUSH_REMOTE_WRITES, 0),
@@ -168,6 +169,9 @@ pub(super) const COHERENT: &[(i32, i32)] = &[
     (NUMA_CONFIG, 1),
     (NUMA_ID, 1),
 ];
+
+/// Memory that can be shared between machines joined by a switch: fabric handles (8) beside file descriptors (1).
+pub(super) const FABRIC: &[(i32, i32)] = &[(HANDLE_TYPE_FABRIC_SUPPORTED, 1), (MEMPOOL_SUPPORTED_HANDLE_TYPES, 9)];
 
 /// The attribute that packs a PCI device and its vendor.
 pub(super) const fn nvidia(device: i32) -> i32 {

@@ -4,7 +4,7 @@ use super::super::attribute::number::*;
 use super::super::link::{Link, PcieGeneration};
 use super::super::quantity::{GB, MIB};
 use super::Sheet;
-use super::common::{COHERENT, IMAGES, LAUNCH, MEMORY, SHARING, nvidia};
+use super::common::{COHERENT, FABRIC, IMAGES, LAUNCH, MEMORY, SHARING, nvidia};
 
 const HOPPER: &[(i32, i32)] = &[
     (COMPUTE_CAPABILITY_MAJOR, 9),
@@ -16,6 +16,7 @@ const HOPPER: &[(i32, i32)] = &[
     (TENSOR_MAP_ACCESS_SUPPORTED, 1),
     (MEM_SYNC_DOMAIN_COUNT, 4),
     (UNIFIED_FUNCTION_POINTERS, 1),
+    (MAX_ACCESS_POLICY_WINDOW_SIZE, 128 << 20),
     (L2_CACHE_SIZE, 50 << 20),
     (MAX_PERSISTING_L2_CACHE_SIZE, 32_768_000),
     (CLOCK_RATE, 1_980_000),
@@ -24,9 +25,9 @@ const HOPPER: &[(i32, i32)] = &[
 ];
 
 pub(super) static H200: Sheet = Sheet {
-    key: "h200",
-    name: "NVIDIA H200",
-    memory: 143_156 * MIB,
+    name: "h200",
+    product: "NVIDIA H200",
+    memory: 150_109_880_320,
     memory_bandwidth: 4_815 * GB,
     host_link: Link::pcie(PcieGeneration::Five),
     layers: &[
@@ -34,6 +35,7 @@ pub(super) static H200: Sheet = Sheet {
         IMAGES,
         MEMORY,
         SHARING,
+        FABRIC,
         HOPPER,
         &[
             (L2_CACHE_SIZE, 60 << 20),
@@ -41,14 +43,14 @@ pub(super) static H200: Sheet = Sheet {
             (MEMORY_CLOCK_RATE, 3_201_000),
             (GLOBAL_MEMORY_BUS_WIDTH, 6016),
             (GPU_PCI_DEVICE_ID, nvidia(0x2335)),
-            (GPU_PCI_SUBSYSTEM_ID, nvidia(0x18be)),
+            (GPU_PCI_SUBSYSTEM_ID, nvidia(0x18bf)),
         ],
     ],
 };
 
 pub(super) static H100: Sheet = Sheet {
-    key: "h100",
-    name: "NVIDIA H100 80GB HBM3",
+    name: "h100",
+    product: "NVIDIA H100 80GB HBM3",
     memory: 81_008 * MIB,
     memory_bandwidth: 3_352 * GB,
     host_link: Link::pcie(PcieGeneration::Five),
@@ -57,6 +59,7 @@ pub(super) static H100: Sheet = Sheet {
         IMAGES,
         MEMORY,
         SHARING,
+        FABRIC,
         HOPPER,
         &[
             (MEMORY_CLOCK_RATE, 2_619_000),
@@ -68,8 +71,8 @@ pub(super) static H100: Sheet = Sheet {
 };
 
 pub(super) static H100_PCIE: Sheet = Sheet {
-    key: "h100-pcie",
-    name: "NVIDIA H100 PCIe",
+    name: "h100-pcie",
+    product: "NVIDIA H100 PCIe",
     memory: 80_998 * MIB,
     memory_bandwidth: 2_039 * GB,
     host_link: Link::pcie(PcieGeneration::Five),
@@ -78,6 +81,7 @@ pub(super) static H100_PCIE: Sheet = Sheet {
         IMAGES,
         MEMORY,
         SHARING,
+        FABRIC,
         HOPPER,
         &[
             (CLOCK_RATE, 1_755_000),
@@ -92,8 +96,8 @@ pub(super) static H100_PCIE: Sheet = Sheet {
 };
 
 pub(super) static GH200: Sheet = Sheet {
-    key: "gh200",
-    name: "NVIDIA GH200 480GB",
+    name: "gh200",
+    product: "NVIDIA GH200 480GB",
     memory: 97_280 * MIB,
     memory_bandwidth: 4_022 * GB,
     host_link: Link::c2c(),
@@ -102,6 +106,7 @@ pub(super) static GH200: Sheet = Sheet {
         IMAGES,
         MEMORY,
         SHARING,
+        FABRIC,
         HOPPER,
         COHERENT,
         &[

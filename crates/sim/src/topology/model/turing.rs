@@ -22,8 +22,8 @@ const TURING: &[(i32, i32)] = &[
 ];
 
 pub(super) static T4: Sheet = Sheet {
-    key: "t4",
-    name: "Tesla T4",
+    name: "t4",
+    product: "Tesla T4",
     memory: 15_095 * MIB,
     memory_bandwidth: 320 * GB,
     host_link: Link::pcie(PcieGeneration::Three),
