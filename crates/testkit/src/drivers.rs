@@ -20,6 +20,34 @@ pub const ASYNCHRONOUS: &[Mode] = &[
     Mode::Deterministic(Order::Seeded(2)),
 ];
 
+/// Every mode there is, with `seeds` different random orders.
+pub fn modes(seeds: u64) -> impl Iterator<Item = Mode> {
+    let orders = [Order::Eager, Order::Lazy].into_iter().chain((0..seeds).map(Order::Seeded));
+    [Mode::Sync, Mode::Threads].into_iter().chain(orders.map(Mode::Deterministic))
+}
+
+/// Runs a body on a fresh machine in every mode and with `seeds` random orders, and asserts that all of them give the same.
+///
+/// A program that orders its work properly cannot tell the modes apart. The mode that differs is named, seed included, so
+/// that it can be run again alone.
+pub fn in_every_mode<T: PartialEq + std::fmt::Debug>(
+    topology: &Topology,
+    seeds: u64,
+    body: impl Fn(&Machine, &Driver) -> TestResult<T>,
+) -> TestResult<T> {
+    let mut first: Option<(Mode, T)> = None;
+    for mode in modes(seeds) {
+        let (machine, driver) = open(topology.clone(), mode)?;
+        let _witness = Witness { mode, machine: machine.clone() };
+        let result = body(&machine, &driver).map_err(|error| format!("in mode {mode:?}: {error}"))?;
+        match &first {
+            None => first = Some((mode, result)),
+            Some((other, expected)) => assert_eq!(&result, expected, "mode {mode:?} differs from {other:?}"),
+        }
+    }
+    first.map(|(_, result)| result).ok_or_else(|| "there is no mode".into())
+}
+
 /// Starts a machine and opens its driver, initialised.
 pub fn open(topology: Topology, mode: Mode) -> TestResult<(Machine, Driver)> {
     let machine = Machine::builder().topology(topology).mode(mode).patience(Duration::from_secs(5)).start()?;

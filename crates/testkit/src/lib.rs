@@ -4,13 +4,15 @@
 //! mode, and `…::cuda`, which runs it on the real driver and is ignored where there is none. The real driver is the
 //! oracle; what passes on one must pass on the other.
 
+mod budget;
 mod calls;
 mod drivers;
 mod macros;
 mod primary;
 
+pub use budget::budget;
 pub use calls::{TestResult, code_of};
-pub use drivers::{ASYNCHRONOUS, MACHINE, on_cuda, on_sim_in, open};
+pub use drivers::{ASYNCHRONOUS, MACHINE, in_every_mode, modes, on_cuda, on_sim_in, open};
 pub use primary::Primary;
 
 pub use {warploom_driver as driver, warploom_sim as sim, warploom_sys as sys};
