@@ -238,6 +238,20 @@ impl Ptr<c_void> {
     }
 }
 
+impl Ptr<*mut c_void> {
+    /// Element `index` of an array of out-pointers; the caller knows that C promised that many.
+    pub(crate) fn pointer_at(self, index: usize) -> Result<Ptr<c_void>, CUresult> {
+        self.read_at(index).map(Ptr)
+    }
+}
+
+impl ConstPtr<c_void> {
+    /// Takes the pointer for one to `T`: the parameter's real type depends on another parameter.
+    pub(crate) fn typed<T: Plain>(self) -> ConstPtr<T> {
+        ConstPtr(self.0.cast())
+    }
+}
+
 impl<T> ConstPtr<T> {
     pub(crate) fn is_null(self) -> bool {
         self.0.is_null()

@@ -17,6 +17,7 @@ pub(crate) fn cuDevicePrimaryCtxRetain(call: &Call<'_>, context: Ptr<CUcontext>,
     let handle = match world.devices[device].primary {
         Some(handle) => handle,
         None => {
+            world.charge_context(call, device as u16)?;
             let id = world.next_context_id();
             let flags = world.devices[device].primary_flags;
             let made = world.contexts.insert(Context::new(device as u16, id, flags, true)).ok_or(OUT_OF_MEMORY)?;

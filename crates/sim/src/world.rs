@@ -9,6 +9,8 @@ use crate::device::Device;
 use crate::engine::{Engine, OpId, QueueId, Step, Work};
 use crate::event::Event;
 use crate::handles::{Handle, Objects};
+use crate::host_memory::HostMemory;
+use crate::managed::ManagedMemory;
 use crate::memory::Registry;
 use crate::pool::Pool;
 use crate::status::Status;
@@ -25,7 +27,8 @@ pub(crate) struct World {
     pub(crate) pools: Objects<Pool>,
     pub(crate) memory: Registry,
     pub(crate) virtual_memory: VirtualMemory,
-    pub(crate) managed_memory: crate::managed::ManagedMemory,
+    pub(crate) host_memory: HostMemory,
+    pub(crate) managed_memory: ManagedMemory,
     pub(crate) engine: Engine,
     pub(crate) clock: Clock,
     next_context_id: u64,
@@ -43,7 +46,8 @@ impl World {
             pools: Objects::new(id),
             memory: Registry::new(),
             virtual_memory: VirtualMemory::new(id),
-            managed_memory: crate::managed::ManagedMemory::default(),
+            host_memory: HostMemory::new(),
+            managed_memory: ManagedMemory::new(),
             engine,
             clock: Clock::new(topology),
             next_context_id: 1,
@@ -139,6 +143,7 @@ impl World {
             self.poison(context, code);
         }
         let end = self.clock.run(&work, device, earliest);
+        self.move_managed_pages(&work, device);
         match work {
             Work::Record { event, serial } => {
                 if let Some(event) = self.events.get_mut(event) {

@@ -90,6 +90,12 @@ impl Engine {
         self.queue(id).tail
     }
 
+    /// The newest unfinished op of every queue, those of destroyed streams included: when these are done, so is
+    /// everything that is enqueued now.
+    pub(crate) fn tails(&self) -> impl Iterator<Item = OpId> {
+        self.queues.iter().filter_map(|queue| queue.tail)
+    }
+
     /// Orders everything that is before `earlier`'s next op before `later`'s next op.
     pub(crate) fn join_queue_clock(&mut self, later: QueueId, earlier: QueueId) {
         if later == earlier {

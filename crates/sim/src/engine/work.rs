@@ -21,8 +21,9 @@ pub(crate) enum Side {
 /// A checked stretch of memory: the address a program knows, and the one the simulator reads and writes.
 ///
 /// Made only from an allocation of the machine, or from a host address that a C caller vouched for. The simulator's
-/// address of device memory stays mapped for as long as the machine lives; host memory is the caller's to keep until the
-/// op is done, as with the real driver.
+/// address of device memory stays mapped for as long as the machine lives, that of page-locked and managed memory until
+/// every op is done that was enqueued when it was freed (`memory::Arena`); other host memory is the caller's to keep until
+/// the op is done, as with the real driver.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     pub(crate) address: u64,

@@ -46,6 +46,16 @@ impl Allocation {
         self.base + self.size
     }
 
+    /// Whether the program may read and write the bytes itself, at the same address.
+    pub(crate) fn is_host_accessible(&self) -> bool {
+        self.host as u64 == self.base
+    }
+
+    /// Whether it is at one address for host and devices, and moves between them.
+    pub(crate) fn is_managed(&self) -> bool {
+        self.is_host_accessible() && self.side != Side::Host
+    }
+
     /// The part of it that starts at `address`; the caller has checked that it is inside.
     pub(crate) fn place(&self, address: u64) -> Place {
         Place { address, host: self.host + (address - self.base) as usize, side: self.side }
@@ -100,8 +110,14 @@ impl Registry {
 
     /// Whether any allocation touches the stretch.
     pub(crate) fn overlaps(&self, address: u64, len: u64) -> bool {
+        self.overlapping(address, len).is_some()
+    }
+
+    /// The last allocation that touches the stretch.
+    pub(crate) fn overlapping(&self, address: u64, len: u64) -> Option<&Allocation> {
         let end = address.saturating_add(len);
-        self.by_base.range(..end).next_back().is_some_and(|(_, allocation)| allocation.end() > address)
+        let (_, allocation) = self.by_base.range(..end).next_back()?;
+        (allocation.end() > address).then_some(allocation)
     }
 
     /// Memory a program named, if it is all inside one allocation.

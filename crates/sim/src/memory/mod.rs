@@ -1,31 +1,43 @@
 //! The simulated address space.
 //!
 //! ```text
-//!   device 0 window      device 1 window           virtual window          managed window
+//!   device 0 window      device 1 window           virtual window          arenas: page-locked, managed
 //! ┌────────────────────┬────────────────────┬─────┬───────────────────────┬─────────────────────┐
 //! │ PROT_NONE          │ PROT_NONE          │  …  │ PROT_NONE             │ readable where      │   what programs see
 //! └────────────────────┴────────────────────┴─────┴───────────────────────┴─── allocated ───────┘
-//!    │ constant distance   │                        │
+//!    │ constant distance   │                        │                          the same bytes
 //! ┌────────────────────┬────────────────────┬─────┬───────────────────────┐
 //! │ bytes              │ bytes              │  …  │ bytes, or a mapping   │                         what the simulator uses
 //! └────────────────────┴────────────────────┴─────┴───────────────────────┘
 //! ```
 //!
 //! A program that follows a device pointer faults, as on hardware; the simulator finds the bytes at a constant distance.
-//! Host memory is ordinary memory, at the same address for everyone. Pages cost nothing until they are written, so a
+//! Page-locked and managed memory is at one address for everyone. Pages cost nothing until they are written, so a
 //! device's capacity is a number that allocations are charged against.
 //!
-//! The bytes behind a window stay mapped for as long as the machine lives: an op that outlives the memory it was made for
-//! reads stale bytes, and never takes the process down.
+//! All of it is handed out as the driver does it: in blocks of 2 MiB, which allocations of up to 1 MiB share.
+//!
+//! The bytes behind a window stay mapped for as long as the machine lives, and those of an arena until no op is left that
+//! was enqueued before they were freed: an op that outlives the memory it was made for reads stale bytes, and never takes
+//! the process down.
 
 mod allocation;
+mod arena;
+mod blocks;
 mod heap;
 mod ledger;
+mod residency;
+mod span;
 mod window;
+mod windows;
 
 pub(crate) use allocation::{Allocation, Backing, Registry};
+pub(crate) use arena::Arena;
+pub(crate) use blocks::Block;
 pub(crate) use heap::Heap;
 pub(crate) use ledger::DeviceMemory;
+pub(crate) use residency::{PAGE as MANAGED_PAGE, Residency};
+pub(crate) use span::{Kind, is_mapped};
 pub(crate) use window::Window;
 
 /// The driver hands device memory out in blocks of this size; smaller allocations share one.

@@ -1,0 +1,162 @@
+//! Memory at one address for everybody: pages of the simulator's own that the program reads and writes itself.
+//!
+//! Address space is reserved when it is first needed, opened block by block as allocations ask for it, and closed again
+//! behind the last one. A block that an unfinished op may still touch rests until the op is done: freed memory may be
+//! stale, never a fault inside the simulator.
+
+use std::io;
+
+use super::BLOCK;
+use super::blocks::{Block, Blocks};
+use super::span::{Kind, Span};
+use crate::engine::{Engine, OpId};
+
+pub(crate) struct Arena {
+    kind: Kind,
+    spans: Vec<Span>,
+    blocks: Blocks,
+    resting: Vec<(Block, Vec<OpId>)>,
+}
+
+/// How much address space is reserved at a time, unless one allocation needs more.
+const ROOM: u64 = 256 << 30;
+
+impl Arena {
+    pub(crate) fn new(kind: Kind) -> Self {
+        Self { kind, spans: Vec::new(), blocks: Blocks::new(), resting: Vec::new() }
+    }
+
+    /// Takes memory for one allocation, readable and writable.
+    pub(crate) fn take(&mut self, bytes: u64, engine: &Engine) -> io::Result<u64> {
+        self.close_rested(engine);
+        if Blocks::is_large(bytes) {
+            return Ok(self.open_block(bytes)?.base);
+        }
+        if let Some(address) = self.blocks.take_shared(bytes) {
+            return Ok(address);
+        }
+        let block = self.open_block(BLOCK)?;
+        self.blocks.share(block);
+        self.blocks.take_shared(bytes).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
+    }
+
+    fn open_block(&mut self, bytes: u64) -> io::Result<Block> {
+        let len = bytes.checked_next_multiple_of(BLOCK).ok_or(io::ErrorKind::OutOfMemory)?;
+        let block = match self.blocks.take(len) {
+            Some(block) => block,
+            None => {
+                let room = len.checked_add(BLOCK).ok_or(io::ErrorKind::OutOfMemory)?.max(ROOM);
+                let span = Span::closed(room, BLOCK, self.kind)?;
+                self.blocks.add_room(span.address(), span.len());
+                self.spans.push(span);
+                self.blocks.take(len).ok_or(io::ErrorKind::OutOfMemory)?
+            }
+        };
+        let opened = self.span_of(block).map_or(Ok(()), |span| span.unlock(block.base, block.len));
+        if let Err(error) = opened {
+            self.blocks.give(block.base, block.len);
+            return Err(error);
+        }
+        Ok(block)
+    }
+
+    fn span_of(&self, block: Block) -> Option<&Span> {
+        self.spans.iter().find(|span| span.contains(block.base))
+    }
+
+    /// Gives back what `take` gave for the same size. Ops that are enqueued now may still touch it.
+    pub(crate) fn give(&mut self, address: u64, bytes: u64, engine: &Engine) {
+        self.close_rested(engine);
+        let unused = if Blocks::is_large(bytes) {
+            self.blocks.containing(address)
+        } else {
+            self.blocks.give_shared(address, bytes)
+        };
+        if let Some(block) = unused {
+            let unfinished: Vec<OpId> = engine.tails().collect();
+            if unfinished.is_empty() {
+                self.close(block);
+            } else {
+                self.resting.push((block, unfinished));
+            }
+        }
+    }
+
+    fn close_rested(&mut self, engine: &Engine) {
+        let mut at = 0;
+        while at < self.resting.len() {
+            if self.resting[at].1.iter().all(|op| engine.is_done(*op)) {
+                let (block, _) = self.resting.swap_remove(at);
+                self.close(block);
+            } else {
+                at += 1;
+            }
+        }
+    }
+
+    fn close(&mut self, block: Block) {
+        let closed = self.span_of(block).map_or(Ok(()), |span| span.lock(block.base, block.len));
+        // The system may be out of mappings; then the block stays open, and its addresses unused.
+        if closed.is_ok() {
+            self.blocks.give(block.base, block.len);
+        }
+    }
+
+    /// The block an address is in.
+    pub(crate) fn block_of(&self, address: u64) -> Option<Block> {
+        self.blocks.containing(address)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::span::is_mapped;
+    use super::*;
+    use crate::context::Context;
+    use crate::engine::{Mode, Order, Work};
+    use crate::handles::Handle;
+
+    fn engine() -> Engine {
+        Engine::new(Mode::Deterministic(Order::Eager), 1)
+    }
+
+    #[test]
+    fn an_arena_costs_nothing_until_it_is_used() -> io::Result<()> {
+        let mut arena = Arena::new(Kind::Virtual);
+        assert!(arena.spans.is_empty());
+        let address = arena.take(100, &engine())?;
+        assert_eq!(arena.spans.len(), 1);
+        assert!(is_mapped(address, 100));
+        Ok(())
+    }
+
+    #[test]
+    fn an_allocation_larger_than_the_room_gets_room_of_its_own() -> io::Result<()> {
+        let mut arena = Arena::new(Kind::Virtual);
+        let engine = engine();
+        let small = arena.take(1, &engine)?;
+        let large = arena.take(ROOM, &engine)?;
+        assert_eq!(arena.spans.len(), 2);
+        assert_eq!(arena.block_of(large + ROOM - 1).map(|block| block.base), Some(large));
+        arena.give(large, ROOM, &engine);
+        arena.give(small, 1, &engine);
+        assert_eq!(arena.take(ROOM, &engine)?, large);
+        Ok(())
+    }
+
+    #[test]
+    fn a_freed_block_rests_while_an_op_may_touch_it() -> io::Result<()> {
+        let mut arena = Arena::new(Kind::Virtual);
+        let mut engine = engine();
+        let queue = engine.new_queue(Handle::<Context>::from_bits(0), 0);
+        let address = arena.take(BLOCK, &engine)?;
+        let op = engine.add(queue, &[], Work::Join, 0);
+        arena.give(address, BLOCK, &engine);
+        let second = arena.take(BLOCK, &engine)?;
+        assert_ne!(second, address, "the block is still resting");
+        assert!(engine.start(op).is_some());
+        engine.finish(op, 0);
+        assert_eq!(arena.take(BLOCK, &engine)?, address);
+        Ok(())
+    }
+}

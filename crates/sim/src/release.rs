@@ -1,0 +1,48 @@
+//! What becomes of memory when it is freed, or when its context goes.
+
+use crate::call::Call;
+use crate::context::Context;
+use crate::core::Guard;
+use crate::engine::Side;
+use crate::handles::Handle;
+use crate::memory::{Allocation, Backing};
+use crate::status::{INVALID_VALUE, Status};
+use crate::world::World;
+
+impl World {
+    /// Takes an allocation out of the world and gives its memory back, at once; who must wait for work has done so.
+    pub(crate) fn release_allocation(&mut self, base: u64) {
+        if matches!(self.memory.at(base), Some(Allocation { backing: Backing::Pool(_), .. })) {
+            return self.release_pool_block(base);
+        }
+        let Some(allocation) = self.memory.remove(base) else { return };
+        let Allocation { size, side, backing, .. } = allocation;
+        match (backing, side) {
+            (Backing::Device, Side::Device(device)) => self.devices[usize::from(device)].memory.give(base, size),
+            (Backing::PageLocked(_), _) => self.host_memory.give(base, size, &self.engine),
+            (Backing::Managed(managed), Side::Device(device)) => {
+                self.managed_memory.give(base, size, &self.engine);
+                self.devices[usize::from(device)].memory.refund(managed.charged);
+            }
+            // The program owns the pages.
+            (Backing::Registered { .. }, _) => {}
+            // Mappings end with `cuMemUnmap` and pool memory is above; the others are on no device.
+            (Backing::Mapped(_) | Backing::Pool(_) | Backing::Device | Backing::Managed(_), _) => {}
+        }
+    }
+}
+
+/// Waits for everything the context of an allocation has to do, as freeing does, and then releases the allocation.
+pub(crate) fn release_when_idle(call: &Call<'_>, world: &mut Guard<'_>, base: u64) -> Status {
+    let named = |world: &Guard<'_>| world.memory.at(base).map(|allocation| (allocation.id, allocation.context));
+    let before = named(world);
+    let context: Option<Handle<Context>> = before.and_then(|(_, context)| context);
+    if let Some(context) = context {
+        call.wait_for_context(world, context)?;
+    }
+    if named(world) != before {
+        return Err(call.refuse(INVALID_VALUE, format!("{base:#x} was freed by another thread meanwhile")));
+    }
+    world.release_allocation(base);
+    Ok(())
+}
