@@ -141,6 +141,21 @@ impl<'a> Call<'a> {
         work: Work,
     ) -> Status<OpId> {
         let id = world.enqueue_after(queue, others, work)?;
+        self.get_going(world, id)
+    }
+
+    /// Enqueues several pieces of work that no order holds between, and gives the op that ends them all.
+    pub(crate) fn submit_unordered(
+        &self,
+        world: &mut Guard<'_>,
+        queue: QueueId,
+        works: impl Iterator<Item = Work>,
+    ) -> Status<OpId> {
+        let id = world.enqueue_unordered(queue, works)?;
+        self.get_going(world, id)
+    }
+
+    fn get_going(&self, world: &mut Guard<'_>, id: OpId) -> Status<OpId> {
         self.core.pump(world);
         if self.core.mode == Mode::Sync {
             self.wait(world, &[id])?;

@@ -60,8 +60,9 @@ impl Clock {
             }
             Work::Task(_) => return earliest + START_NS,
             Work::Copy { to, from, bytes } => (from.side, to.side, *bytes),
-            Work::CopyBlock(block) => (block.from.side, block.to.side, block.width * block.height * block.depth),
+            Work::CopyBlock(block) => (block.from.side, block.to.side, block.bytes()),
             Work::Staged { to, bytes } => (Side::Host, to.side, bytes.len() as u64),
+            Work::StagedBlock(staged) => (Side::Host, staged.block.to.side, staged.bytes.len() as u64),
             Work::Fill { to, element, count, .. } => (own, to.side, count * u64::from(*element)),
             Work::FillRows(rows) => (own, rows.to.side, rows.columns * rows.rows * u64::from(rows.element)),
         };

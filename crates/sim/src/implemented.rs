@@ -5,10 +5,20 @@
 pub(crate) use crate::shims::unsupported::*;
 
 pub(crate) use crate::context::{cuCtxGetCurrent, cuCtxSetCurrent, cuCtxSynchronize};
-pub(crate) use crate::copy::{cuMemcpyDtoH_v2, cuMemcpyHtoD_v2};
+pub(crate) use crate::copy::{
+    cuMemcpy, cuMemcpy2D_v2, cuMemcpy2DAsync_v2, cuMemcpy2DUnaligned_v2, cuMemcpy3D_v2, cuMemcpy3DAsync_v2,
+    cuMemcpy3DBatchAsync, cuMemcpy3DBatchAsync_v2, cuMemcpy3DPeer, cuMemcpy3DPeerAsync, cuMemcpy3DWithAttributesAsync,
+    cuMemcpyAsync, cuMemcpyBatchAsync, cuMemcpyBatchAsync_v2, cuMemcpyDtoD_v2, cuMemcpyDtoDAsync_v2, cuMemcpyDtoH_v2,
+    cuMemcpyDtoHAsync_v2, cuMemcpyHtoD_v2, cuMemcpyHtoDAsync_v2, cuMemcpyPeer, cuMemcpyPeerAsync,
+    cuMemcpyWithAttributesAsync,
+};
 pub(crate) use crate::device::{cuDeviceGet, cuDeviceGetCount};
 pub(crate) use crate::device_memory::{
     cuMemAlloc_v2, cuMemAllocPitch_v2, cuMemFree_v2, cuMemGetAddressRange_v2, cuMemGetInfo_v2,
+};
+pub(crate) use crate::fill::{
+    cuMemsetD2D8_v2, cuMemsetD2D8Async, cuMemsetD2D16_v2, cuMemsetD2D16Async, cuMemsetD2D32_v2, cuMemsetD2D32Async,
+    cuMemsetD8_v2, cuMemsetD8Async, cuMemsetD16_v2, cuMemsetD16Async, cuMemsetD32_v2, cuMemsetD32Async,
 };
 pub(crate) use crate::host_memory::{
     cuMemAllocHost_v2, cuMemFreeHost, cuMemHostAlloc, cuMemHostGetDevicePointer_v2, cuMemHostGetFlags,

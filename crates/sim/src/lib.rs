@@ -24,6 +24,7 @@ mod device_memory;
 mod engine;
 mod event;
 mod ffi;
+mod fill;
 mod handles;
 mod host_memory;
 mod implemented;

@@ -90,6 +90,15 @@ impl World {
         Ok(id)
     }
 
+    /// Enqueues several pieces of work that are ordered with everything else in their queue, and not with each other;
+    /// gives the op that ends them all.
+    pub(crate) fn enqueue_unordered(&mut self, queue: QueueId, works: impl Iterator<Item = Work>) -> Status<OpId> {
+        let start = self.enqueue(queue, Work::Join)?;
+        let now = self.clock.host_call();
+        let all: SmallVec<[OpId; 4]> = works.map(|work| self.engine.add_beside(queue, start, work, now)).collect();
+        self.enqueue_after(queue, &all, Work::Join)
+    }
+
     /// The legacy default stream waits for every blocking stream of its context, and they for it.
     fn order_against_default_stream(
         &mut self,

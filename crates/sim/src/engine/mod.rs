@@ -29,7 +29,7 @@ pub(crate) use order::Clock as OrderClock;
 pub(crate) use queue::{Queue, QueueId};
 pub(crate) use step::{Step, Task};
 use store::Store;
-pub(crate) use work::{BlockCopy, Compare, Place, RowFill, Side, Work};
+pub(crate) use work::{BlockCopy, Compare, Place, RowFill, Side, StagedBlock, Work};
 
 use smallvec::SmallVec;
 
@@ -89,9 +89,21 @@ impl Engine {
 
     /// Puts work behind `queue`'s last op and behind `extra`; it is not to start before virtual time `now`.
     pub(crate) fn add(&mut self, queue: QueueId, extra: &[OpId], work: Work, now: u64) -> OpId {
-        let mut predecessors: SmallVec<[OpId; 2]> = SmallVec::new();
         let tail = self.queue(queue).tail;
-        for id in tail.into_iter().chain(extra.iter().copied()) {
+        let id = self.insert(queue, tail.into_iter().chain(extra.iter().copied()), work, now);
+        self.queue_mut(queue).tail = Some(id);
+        id
+    }
+
+    /// Puts work beside `queue`'s chain, behind `after` alone. What comes later in the queue waits for it only if it is
+    /// told to, so the caller ends with an [`Engine::add`] behind all such ops.
+    pub(crate) fn add_beside(&mut self, queue: QueueId, after: OpId, work: Work, now: u64) -> OpId {
+        self.insert(queue, std::iter::once(after), work, now)
+    }
+
+    fn insert(&mut self, queue: QueueId, after: impl Iterator<Item = OpId>, work: Work, now: u64) -> OpId {
+        let mut predecessors: SmallVec<[OpId; 2]> = SmallVec::new();
+        for id in after {
             if !self.is_done(id) && !predecessors.contains(&id) {
                 predecessors.push(id);
             }
@@ -112,9 +124,7 @@ impl Engine {
                 op.successors.push(id);
             }
         }
-        let queue = self.queue_mut(queue);
-        queue.tail = Some(id);
-        queue.clock.advance();
+        self.queue_mut(queue).clock.advance();
         self.progress += 1;
         if waiting == 0 {
             self.make_ready(id);

@@ -39,6 +39,14 @@ impl Place {
     fn pointer(self) -> *mut u8 {
         std::ptr::with_exposed_provenance_mut(self.host)
     }
+
+    /// The bytes as they are now.
+    pub(crate) fn take(self, bytes: u64) -> Box<[u8]> {
+        let mut taken = vec![0; bytes as usize].into_boxed_slice();
+        // SAFETY: `taken` has this many bytes, and so has the stretch: it was checked for them (see `Place`).
+        unsafe { taken.as_mut_ptr().copy_from_nonoverlapping(self.pointer(), taken.len()) };
+        taken
+    }
 }
 
 /// A box of rows and slices, copied between two pitched layouts.
@@ -53,6 +61,32 @@ pub(crate) struct BlockCopy {
     pub(crate) width: u64,
     pub(crate) height: u64,
     pub(crate) depth: u64,
+}
+
+impl BlockCopy {
+    /// How many bytes it moves.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.width * self.height * self.depth
+    }
+
+    /// Takes the source bytes as they are now, so that the source may change before the op runs.
+    pub(crate) fn staged(self) -> StagedBlock {
+        let mut bytes = Vec::with_capacity(self.bytes() as usize);
+        for slice in 0..self.depth {
+            for row in 0..self.height {
+                let from = self.from.offset(slice * self.from_slice + row * self.from_pitch);
+                bytes.extend_from_slice(&from.take(self.width));
+            }
+        }
+        StagedBlock { block: self, bytes: bytes.into_boxed_slice() }
+    }
+}
+
+/// A block whose source was taken, row after row, when the call was made.
+#[derive(Debug)]
+pub(crate) struct StagedBlock {
+    pub(crate) block: BlockCopy,
+    pub(crate) bytes: Box<[u8]>,
 }
 
 /// Rows of a repeated element.
@@ -96,6 +130,7 @@ pub(crate) enum Work {
         to: Place,
         bytes: Box<[u8]>,
     },
+    StagedBlock(Box<StagedBlock>),
     Fill {
         to: Place,
         pattern: u32,
@@ -161,10 +196,8 @@ impl Work {
             Work::Join | Work::Record { .. } | Work::Release { .. } => {}
             Work::Copy { to, from, bytes } => copy(*to, *from, *bytes),
             Work::CopyBlock(block) => copy_block(block),
-            Work::Staged { to, bytes } => {
-                // SAFETY: `to` was checked for this many bytes when the op was made, and stays mapped (see `Place`).
-                unsafe { to.pointer().copy_from(bytes.as_ptr(), bytes.len()) };
-            }
+            Work::Staged { to, bytes } => put(*to, bytes),
+            Work::StagedBlock(staged) => put_block(staged),
             Work::Fill { to, pattern, element, count } => fill(*to, *pattern, *element, *count),
             Work::FillRows(rows) => {
                 for row in 0..rows.rows {
@@ -209,6 +242,9 @@ impl Work {
                 block.width, block.height, block.depth, block.from.address, block.to.address
             ),
             Work::Staged { to, bytes } => format!("a copy of {} host bytes to {:#x}", bytes.len(), to.address),
+            Work::StagedBlock(staged) => {
+                format!("a copy of {} host bytes to {:#x}", staged.bytes.len(), staged.block.to.address)
+            }
             Work::Fill { to, element, count, .. } => {
                 format!("a fill of {} bytes at {:#x}", count * u64::from(*element), to.address)
             }
@@ -238,6 +274,20 @@ fn copy_block(block: &BlockCopy) {
             let from = block.from.offset(slice * block.from_slice + row * block.from_pitch);
             copy(to, from, block.width);
         }
+    }
+}
+
+fn put(to: Place, bytes: &[u8]) {
+    // SAFETY: `to` was checked for this many bytes when the op was made, and stays mapped (see `Place`).
+    unsafe { to.pointer().copy_from(bytes.as_ptr(), bytes.len()) };
+}
+
+fn put_block(staged: &StagedBlock) {
+    let block = &staged.block;
+    let starts = (0..block.depth)
+        .flat_map(|slice| (0..block.height).map(move |row| slice * block.to_slice + row * block.to_pitch));
+    for (start, row) in starts.zip(staged.bytes.chunks_exact(block.width as usize)) {
+        put(block.to.offset(start), row);
     }
 }
 

@@ -1,0 +1,146 @@
+//! What is at an address, and who may touch it.
+
+use warploom_sys::types::CUresult;
+
+use crate::call::Call;
+use crate::context::Context;
+use crate::engine::{Place, Side};
+use crate::handles::Handle;
+use crate::memory::{Allocation, Backing};
+use crate::pool::PoolBlock;
+use crate::status::{INVALID_VALUE, Status};
+use crate::vmm::Mapping;
+use crate::world::World;
+
+/// What kind of memory an address turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Memory {
+    Device,
+    /// Page-locked, registered or managed: host memory that a device reads and writes by itself.
+    Shared,
+    /// The program's own memory, unknown to the driver.
+    Pageable,
+}
+
+/// A stretch of memory that was found and may be touched.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct End {
+    pub(crate) place: Place,
+    pub(crate) memory: Memory,
+    /// The context it was made in.
+    pub(crate) owner: Option<Handle<Context>>,
+    /// The program asked that synchronous functions wait for this memory, whatever they would do otherwise.
+    pub(crate) sync_memops: bool,
+}
+
+/// What is to be done with memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Intent {
+    Read,
+    Write,
+}
+
+/// How a call names memory, which says whether pageable memory will do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Named {
+    /// By a device pointer.
+    Device,
+    /// By a host pointer, or by one that may be either.
+    Any,
+}
+
+/// The memory at an address, if `device` may do what it wants with all of it.
+pub(crate) fn find(
+    call: &Call<'_>,
+    world: &World,
+    device: u16,
+    (named, address): (Named, u64),
+    len: u64,
+    intent: Intent,
+) -> Status<End> {
+    let refuse = |reason: String| -> CUresult { call.refuse(INVALID_VALUE, reason) };
+    let Some(first) = world.memory.containing(address) else {
+        return match named {
+            Named::Device => Err(refuse(format!("{address:#x} is in no allocation of the driver's"))),
+            Named::Any => pageable(world, address, len).map_err(refuse),
+        };
+    };
+    let end = contiguous_end(world, first, address, len);
+    if len > end - address {
+        let there = end - address;
+        return Err(refuse(format!("{len} bytes at {address:#x} do not fit the {there} that are left there")));
+    }
+    let memory = match &first.backing {
+        Backing::Device => Memory::Device,
+        Backing::PageLocked(_) | Backing::Registered { .. } | Backing::Managed(_) => Memory::Shared,
+        Backing::Pool(block) => {
+            if !may_use_pool(world, first, block, device, intent) {
+                return Err(refuse(format!("{address:#x} is in a pool that device {device} has no access to")));
+            }
+            Memory::Device
+        }
+        Backing::Mapped(mapping) => {
+            if !may_use_mapping(world, first, mapping, (address, len), device, intent) {
+                return Err(refuse(format!("{address:#x} is in a mapping that device {device} may not {intent:?}")));
+            }
+            if first.side == Side::Host { Memory::Shared } else { Memory::Device }
+        }
+    };
+    Ok(End { place: first.place(address), memory, owner: first.context, sync_memops: first.sync_memops })
+}
+
+/// Whether a device may read or write a pool's memory: its own device may.
+fn may_use_pool(_world: &World, allocation: &Allocation, _block: &PoolBlock, device: u16, _intent: Intent) -> bool {
+    allocation.side == Side::Device(device)
+}
+
+/// Whether a device may read or write all of a mapped stretch: the device that the memory is on may.
+fn may_use_mapping(
+    _world: &World,
+    allocation: &Allocation,
+    _mapping: &Mapping,
+    (_address, _len): (u64, u64),
+    device: u16,
+    _intent: Intent,
+) -> bool {
+    allocation.side == Side::Device(device) || allocation.side == Side::Host
+}
+
+/// Whether work of `context` can touch memory without help: a copy can be routed through the host, a fill cannot.
+pub(crate) fn reaches(world: &World, context: Handle<Context>, end: &End) -> bool {
+    let Some(context) = world.contexts.get(context) else { return false };
+    let (Side::Device(holder), Some(owner)) = (end.place.side, end.owner) else { return true };
+    holder == context.device || end.memory != Memory::Device || context.peers.contains(&owner)
+}
+
+/// Where the memory that starts with `first` ends: neighbouring mappings are as good as one.
+fn contiguous_end(world: &World, first: &Allocation, address: u64, len: u64) -> u64 {
+    let mut end = first.end();
+    while matches!(first.backing, Backing::Mapped(_)) && len > end - address {
+        match world.memory.at(end) {
+            Some(next @ Allocation { backing: Backing::Mapped(_), .. }) => end = next.end(),
+            _ => break,
+        }
+    }
+    end
+}
+
+/// The program's own memory, as far as one can tell.
+fn pageable(world: &World, address: u64, len: u64) -> Result<End, String> {
+    if address == 0 {
+        return Err("a null pointer".to_owned());
+    }
+    if is_address_space_of_devices(world, address, len) {
+        return Err(format!("{address:#x} is device address space where nothing is allocated"));
+    }
+    if !crate::memory::is_mapped(address, len) {
+        return Err(format!("{len} bytes at {address:#x} are nobody's memory; the real driver would crash here"));
+    }
+    let place = Place { address, host: address as usize, side: Side::Host };
+    Ok(End { place, memory: Memory::Pageable, owner: None, sync_memops: false })
+}
+
+/// Whether any of a stretch is address space that the simulator holds and the process cannot touch.
+fn is_address_space_of_devices(world: &World, address: u64, len: u64) -> bool {
+    world.devices.iter().any(|device| device.memory.window().touch(address, len))
+}
