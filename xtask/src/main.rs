@@ -1,9 +1,11 @@
 //! The project's own chores.
 //!
 //! `cargo xtask generate` rebuilds the C bindings; `cargo xtask generate --check` fails if they are not what the
-//! generator would write.
+//! generator would write. `cargo xtask device-pack` builds a folder of tests and benchmarks to run on a machine with a
+//! GPU.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command for people at a terminal")]
 
+mod device_pack;
 mod generate;
 
 use std::process::ExitCode;
@@ -11,8 +13,10 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask <task>
 
-  generate            rebuild crates/sys/src/{types,functions}.rs from the CUDA headers
+  generate            rebuild crates/sys/src/generated from the CUDA headers
   generate --check    fail if those files are not what would be generated
+  device-pack [DIR]   build every test that needs a GPU, and every benchmark, into DIR (device-pack) with a script that
+                      runs them where there is no cargo
 ";
 
 fn main() -> ExitCode {
@@ -21,8 +25,14 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         ["generate"] => generate::write(),
         ["generate", "--check"] => generate::check(),
-        _ => {
+        ["device-pack"] => device_pack::pack(None),
+        ["device-pack", folder] if !folder.starts_with('-') => device_pack::pack(Some(folder)),
+        ["help" | "-h" | "--help"] => {
             print!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        _ => {
+            eprint!("{USAGE}");
             return ExitCode::from(2);
         }
     };

@@ -1,0 +1,117 @@
+//! Packs a run for a machine with a GPU and without cargo: every test that needs one, every benchmark, and a script.
+//!
+//! ```text
+//! device-pack/run.sh             runs everything below and prints a table
+//! device-pack/programs.tar.gz    tests/sim-streams        a test program, stripped
+//!                                tests/sim-streams.list   the names of its tests for a GPU
+//!                                benches/driver-calls     a benchmark, stripped
+//! ```
+//!
+//! The programs go into an archive because each of them contains the simulator: dozens of times three megabytes, which
+//! compress well.
+
+mod programs;
+#[cfg(test)]
+mod tests;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use self::programs::{Program, Role};
+
+/// Where the pack goes unless another folder is named: in the workspace's root, where git ignores it.
+const FOLDER: &str = "device-pack";
+
+const SCRIPT: &str = include_str!("run.sh");
+const SCRIPT_NAME: &str = "run.sh";
+const ARCHIVE: &str = "programs.tar.gz";
+
+const MIB: f64 = 1_048_576.0;
+
+/// Builds everything and fills the folder anew.
+pub(crate) fn pack(folder: Option<&str>) -> Result<String, String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("xtask has no parent folder")?;
+    let folder = &folder.map_or_else(|| root.join(FOLDER), PathBuf::from);
+    clear(folder)?;
+    let (mut tests, mut programs, mut benches) = (0, 0, 0);
+    for program in programs::build(root)? {
+        match program.role {
+            Role::Test => {
+                let names = programs::device_tests(&program)?;
+                if names.is_empty() {
+                    continue;
+                }
+                tests += names.len();
+                programs += 1;
+                put(&program, &folder.join("tests"))?;
+                let list = folder.join("tests").join(format!("{}.list", program.name));
+                write(&list, &(names.join("\n") + "\n"))?;
+            }
+            Role::Bench => {
+                benches += 1;
+                put(&program, &folder.join("benches"))?;
+            }
+        }
+    }
+    let script = folder.join(SCRIPT_NAME);
+    write(&script, SCRIPT)?;
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).map_err(at(&script))?;
+    let size = archive(folder)? as f64 / MIB;
+    let folder = folder.display();
+    Ok(format!(
+        "device-pack: {tests} tests in {programs} programs and {benches} benchmarks, {size:.1} MiB, in {folder}\n\
+         copy the folder to a machine with a GPU and start {folder}/{SCRIPT_NAME}"
+    ))
+}
+
+/// Empties the folder, if it is one of ours.
+fn clear(folder: &Path) -> Result<(), String> {
+    let occupied = fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
+    if occupied && !folder.join(SCRIPT_NAME).is_file() {
+        return Err(format!("{} is not empty and not a device pack; name another folder", folder.display()));
+    }
+    if folder.exists() {
+        fs::remove_dir_all(folder).map_err(at(folder))?;
+    }
+    fs::create_dir_all(folder).map_err(at(folder))
+}
+
+/// Copies a program.
+fn put(program: &Program, folder: &Path) -> Result<(), String> {
+    fs::create_dir_all(folder).map_err(at(folder))?;
+    let target = folder.join(&program.name);
+    if target.exists() {
+        return Err(format!("two programs would be called {}", target.display()));
+    }
+    fs::copy(&program.path, &target).map_err(at(&program.path))?;
+    Ok(())
+}
+
+/// Puts the programs into the archive, and only there; its size in bytes.
+fn archive(folder: &Path) -> Result<u64, String> {
+    let parts: Vec<&str> = ["tests", "benches"].into_iter().filter(|part| folder.join(part).is_dir()).collect();
+    if parts.is_empty() {
+        return Err("there is neither a test for a GPU nor a benchmark".to_owned());
+    }
+    let status = Command::new("tar").args(["-czf", ARCHIVE]).args(&parts).current_dir(folder).status();
+    if !status.map_err(|error| format!("tar could not be started: {error}"))?.success() {
+        return Err(format!("tar could not write {}", folder.join(ARCHIVE).display()));
+    }
+    for part in parts {
+        let part = folder.join(part);
+        fs::remove_dir_all(&part).map_err(at(&part))?;
+    }
+    let archive = folder.join(ARCHIVE);
+    Ok(fs::metadata(&archive).map_err(at(&archive))?.len())
+}
+
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    fs::write(path, text).map_err(at(path))
+}
+
+fn at(path: &Path) -> impl FnOnce(std::io::Error) -> String {
+    let path = path.to_owned();
+    move |error| format!("{}: {error}", path.display())
+}
