@@ -54,7 +54,10 @@ pub enum StartError {
         waited: Duration,
     },
     /// The operating system has no address space for the devices' memory.
-    #[error("no address space for the devices' memory: {0}")]
+    #[error(
+        "no address space for the devices' memory: {0}; every device needs about three times its capacity, none of it \
+         as memory: raise `ulimit -v`, and do not set vm.overcommit_memory to 2"
+    )]
     AddressSpace(#[source] std::io::Error),
 }
 
