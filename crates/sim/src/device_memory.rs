@@ -17,25 +17,6 @@ use crate::world::World;
 /// Rows of pitched memory start at multiples of this.
 const PITCH: usize = 512;
 
-impl World {
-    /// Charges a device for what a new context keeps there for itself.
-    pub(crate) fn charge_context(&mut self, call: &Call<'_>, device: u16) -> Status {
-        let bytes = call.core().topology.devices[usize::from(device)].context_memory;
-        let memory = &mut self.devices[usize::from(device)].memory;
-        if memory.charge(bytes) {
-            return Ok(());
-        }
-        let free = memory.free_bytes();
-        Err(call.refuse(OUT_OF_MEMORY, format!("a context takes {bytes} bytes of its device; {free} are free")))
-    }
-
-    /// Gives back what [`World::charge_context`] took, when the context goes.
-    pub(crate) fn refund_context(&mut self, call: &Call<'_>, device: u16) {
-        let bytes = call.core().topology.devices[usize::from(device)].context_memory;
-        self.devices[usize::from(device)].memory.refund(bytes);
-    }
-}
-
 pub(crate) fn cuMemGetInfo_v2(call: &Call<'_>, free: Ptr<usize>, total: Ptr<usize>) -> Status {
     let world = call.world();
     let context = call.context(&world)?;
@@ -53,8 +34,12 @@ fn allocate(call: &Call<'_>, world: &mut Guard<'_>, bytes: u64) -> Status<u64> {
         return Err(call.refuse(INVALID_VALUE, "an allocation has at least one byte"));
     }
     let device = world.contexts.get(context).ok_or(INVALID_CONTEXT)?.device;
-    let memory = &mut world.devices[usize::from(device)].memory;
-    let base = memory.take(bytes).ok_or_else(|| {
+    let mut taken = world.devices[usize::from(device)].memory.take(bytes);
+    if taken.is_none() && world.reclaim_pool_memory(device) {
+        taken = world.devices[usize::from(device)].memory.take(bytes);
+    }
+    let memory = &world.devices[usize::from(device)].memory;
+    let base = taken.ok_or_else(|| {
         let free = memory.free_bytes();
         call.refuse(OUT_OF_MEMORY, format!("{bytes} bytes do not fit the {free} that are free on device {device}"))
     })?;

@@ -134,3 +134,67 @@ impl World {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::{BlockCopy, Mode, Order, RowFill};
+    use crate::topology::Topology;
+
+    const BASE: u64 = 1 << 40;
+
+    fn world() -> World {
+        let topology = Topology::preset("h200").expect("a preset");
+        let engine = Engine::new(Mode::Deterministic(Order::Eager), 1);
+        let mut world = World::new(1, &topology, engine).expect("there is address space");
+        let size = 100 * MANAGED_PAGE;
+        world.memory.insert(Allocation {
+            base: BASE,
+            size,
+            host: BASE as usize,
+            side: Side::Device(0),
+            context: None,
+            id: 1,
+            backing: Backing::Managed(Managed { charged: 0, residency: Residency::new(size) }),
+            sync_memops: false,
+        });
+        world.managed_memory.live = 1;
+        world
+    }
+
+    /// Which pages are on device 2.
+    fn moved(world: &World) -> Vec<u64> {
+        let Some(Allocation { backing: Backing::Managed(managed), .. }) = world.memory.at(BASE) else { return vec![] };
+        (0..100).filter(|page| managed.residency.at(page * MANAGED_PAGE) == Some(Side::Device(2))).collect()
+    }
+
+    #[test]
+    fn pages_follow_the_work_that_writes_them() {
+        let place = |page: u64| Place { address: BASE + page * MANAGED_PAGE + 5, host: 0, side: Side::Device(0) };
+        let block = |to: Place| BlockCopy {
+            to,
+            to_pitch: MANAGED_PAGE,
+            to_slice: 0,
+            from: to,
+            from_pitch: 0,
+            from_slice: 0,
+            width: 10,
+            height: 3,
+            depth: 1,
+        };
+        let rows = RowFill { to: place(40), pitch: MANAGED_PAGE, pattern: 0, element: 4, columns: 2, rows: 2 };
+        let cases = [
+            (Work::Copy { to: place(3), from: place(90), bytes: MANAGED_PAGE }, vec![3, 4]),
+            (Work::Staged { to: place(10), bytes: Box::new([0; 16]) }, vec![10]),
+            (Work::Fill { to: place(20), pattern: 0, element: 2, count: 8 }, vec![20]),
+            (Work::CopyBlock(Box::new(block(place(30)))), vec![30, 31, 32]),
+            (Work::FillRows(Box::new(rows)), vec![40, 41]),
+            (Work::Join, vec![]),
+        ];
+        for (work, expected) in cases {
+            let mut world = world();
+            world.move_managed_pages(&work, 2);
+            assert_eq!(moved(&world), expected, "{}", work.describe());
+        }
+    }
+}

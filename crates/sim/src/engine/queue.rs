@@ -92,7 +92,7 @@ impl Engine {
 
     /// The newest unfinished op of every queue, those of destroyed streams included: when these are done, so is
     /// everything that is enqueued now.
-    pub(crate) fn tails(&self) -> impl Iterator<Item = OpId> {
+    pub(crate) fn all_tails(&self) -> impl Iterator<Item = OpId> {
         self.queues.iter().filter_map(|queue| queue.tail)
     }
 

@@ -73,7 +73,7 @@ impl Arena {
             self.blocks.give_shared(address, bytes)
         };
         if let Some(block) = unused {
-            let unfinished: Vec<OpId> = engine.tails().collect();
+            let unfinished: Vec<OpId> = engine.all_tails().collect();
             if unfinished.is_empty() {
                 self.close(block);
             } else {

@@ -125,10 +125,18 @@ impl Span {
     }
 
     /// Puts shared memory behind a part: `file` from `offset` on.
-    pub(crate) fn share(&self, address: u64, len: u64, file: BorrowedFd<'_>, offset: u64) -> io::Result<()> {
+    pub(crate) fn share(
+        &self,
+        address: u64,
+        len: u64,
+        file: BorrowedFd<'_>,
+        offset: u64,
+        writable: bool,
+    ) -> io::Result<()> {
+        let protection = if writable { OPEN } else { ProtFlags::READ };
         let flags = MapFlags::SHARED | MapFlags::FIXED;
         // SAFETY: as in `replace`.
-        unsafe { mm::mmap(self.part(address, len), len as usize, OPEN, flags, file, offset) }?;
+        unsafe { mm::mmap(self.part(address, len), len as usize, protection, flags, file, offset) }?;
         Ok(())
     }
 }

@@ -15,8 +15,14 @@ pub(crate) struct Window {
 impl Window {
     /// Reserves `len` bytes of both. The program's side starts at a multiple of `BLOCK`.
     pub(crate) fn new(len: u64) -> io::Result<Self> {
+        Self::aligned(len, BLOCK)
+    }
+
+    /// Reserves `len` bytes of both. The program's side starts at a multiple of `align`, a power of two and of the page
+    /// size.
+    pub(crate) fn aligned(len: u64, align: u64) -> io::Result<Self> {
         let len = len.checked_next_multiple_of(BLOCK).ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(Self { seen: Span::closed(len, BLOCK, Kind::Virtual)?, twin: Span::open(len)? })
+        Ok(Self { seen: Span::closed(len, align, Kind::Virtual)?, twin: Span::open(len)? })
     }
 
     pub(crate) fn base(&self) -> u64 {
@@ -47,11 +53,38 @@ impl Window {
 
     /// Puts shared memory behind a stretch: `file` from `offset` on.
     pub(crate) fn map(&self, address: u64, len: u64, file: BorrowedFd<'_>, offset: u64) -> io::Result<()> {
-        self.twin.share(self.twin_of(address), len, file, offset)
+        self.twin.share(self.twin_of(address), len, file, offset, true)
     }
 
     /// Puts private memory behind a stretch again.
     pub(crate) fn unmap(&self, address: u64, len: u64) -> io::Result<()> {
         self.twin.renew(self.twin_of(address), len)
+    }
+
+    /// Lets the program touch a stretch directly: memory at one address for everybody, which the twin is no part of.
+    pub(crate) fn open(&self, address: u64, len: u64) -> io::Result<()> {
+        self.seen.unlock(address, len)
+    }
+
+    /// Lets the program touch shared memory at its own address: `file` from `offset` on.
+    pub(crate) fn expose(
+        &self,
+        address: u64,
+        len: u64,
+        file: BorrowedFd<'_>,
+        offset: u64,
+        writable: bool,
+    ) -> io::Result<()> {
+        self.seen.share(address, len, file, offset, writable)
+    }
+
+    /// Gives the pages of an opened stretch back to the system; it stays open and reads as zeros again.
+    pub(crate) fn discard_open(&self, address: u64, len: u64) {
+        self.seen.discard(address, len);
+    }
+
+    /// Takes back what `open` or `expose` gave; the stretch loses its own bytes.
+    pub(crate) fn close(&self, address: u64, len: u64) -> io::Result<()> {
+        self.seen.lock(address, len)
     }
 }
