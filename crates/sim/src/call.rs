@@ -141,26 +141,29 @@ impl<'a> Call<'a> {
         work: Work,
     ) -> Status<OpId> {
         let id = world.enqueue_after(queue, others, work)?;
-        self.get_going(world, id)
+        self.get_going(world, queue)?;
+        Ok(id)
     }
 
-    /// Enqueues several pieces of work that no order holds between, and gives the op that ends them all.
+    /// Enqueues several pieces of work that no order holds between.
     pub(crate) fn submit_unordered(
         &self,
         world: &mut Guard<'_>,
         queue: QueueId,
         works: impl Iterator<Item = Work>,
-    ) -> Status<OpId> {
-        let id = world.enqueue_unordered(queue, works)?;
-        self.get_going(world, id)
+    ) -> Status {
+        world.enqueue_unordered(queue, works)?;
+        self.get_going(world, queue)
     }
 
-    fn get_going(&self, world: &mut Guard<'_>, id: OpId) -> Status<OpId> {
+    /// Lets the machine get on with what has just been enqueued.
+    pub(crate) fn get_going(&self, world: &mut Guard<'_>, queue: QueueId) -> Status {
         self.core.pump(world);
         if self.core.mode == Mode::Sync {
-            self.wait(world, &[id])?;
+            let newest = world.engine.tail(queue);
+            self.wait(world, newest.as_slice())?;
         }
-        Ok(id)
+        Ok(())
     }
 
     /// Waits until ops are done. The world may change meanwhile: look handles up again.

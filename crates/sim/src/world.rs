@@ -91,7 +91,7 @@ impl World {
     }
 
     /// Enqueues several pieces of work that are ordered with everything else in their queue, and not with each other;
-    /// gives the op that ends them all.
+    /// gives the op that ends them all, which is the queue's newest.
     pub(crate) fn enqueue_unordered(&mut self, queue: QueueId, works: impl Iterator<Item = Work>) -> Status<OpId> {
         let start = self.enqueue(queue, Work::Join)?;
         let now = self.clock.host_call();

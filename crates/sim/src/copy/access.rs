@@ -62,7 +62,7 @@ pub(crate) fn find(
     let Some(first) = world.memory.containing(address) else {
         return match named {
             Named::Device => Err(refuse(format!("{address:#x} is in no allocation of the driver's"))),
-            Named::Any => pageable(world, address, len).map_err(refuse),
+            Named::Any => pageable(address, len, intent).map_err(refuse),
         };
     };
     let end = contiguous_end(world, first, address, len);
@@ -126,21 +126,15 @@ fn contiguous_end(world: &World, first: &Allocation, address: u64, len: u64) -> 
 }
 
 /// The program's own memory, as far as one can tell.
-fn pageable(world: &World, address: u64, len: u64) -> Result<End, String> {
+fn pageable(address: u64, len: u64, intent: Intent) -> Result<End, String> {
     if address == 0 {
         return Err("a null pointer".to_owned());
     }
-    if is_address_space_of_devices(world, address, len) {
-        return Err(format!("{address:#x} is device address space where nothing is allocated"));
-    }
-    if !crate::memory::is_mapped(address, len) {
-        return Err(format!("{len} bytes at {address:#x} are nobody's memory; the real driver would crash here"));
+    if !super::host::is_own(address, len, intent) {
+        return Err(format!(
+            "{len} bytes at {address:#x} are no memory of the program's or the driver's; the real driver would crash here"
+        ));
     }
     let place = Place { address, host: address as usize, side: Side::Host };
     Ok(End { place, memory: Memory::Pageable, owner: None, sync_memops: false })
-}
-
-/// Whether any of a stretch is address space that the simulator holds and the process cannot touch.
-fn is_address_space_of_devices(world: &World, address: u64, len: u64) -> bool {
-    world.devices.iter().any(|device| device.memory.window().touch(address, len))
 }

@@ -56,7 +56,7 @@ pub(super) fn enqueue(call: &Call<'_>, world: &mut Guard<'_>, queue: QueueId, mu
         Some(only) if works.is_empty() => call.submit(world, queue, only).map(drop),
         Some(last) => {
             works.push(last);
-            call.submit_unordered(world, queue, works.into_iter()).map(drop)
+            call.submit_unordered(world, queue, works.into_iter())
         }
         None => Ok(()),
     }

@@ -29,6 +29,7 @@ mod batch;
 mod block;
 mod block_batch;
 mod hint;
+mod host;
 mod linear;
 mod operand;
 mod peer;

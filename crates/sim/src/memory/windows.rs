@@ -21,12 +21,6 @@ impl Windows {
         window.unwrap_or_else(|| panic!("{address:#x} is in no window of its device"))
     }
 
-    /// Whether any of a stretch is address space of this device, allocated or not.
-    pub(crate) fn touch(&self, address: u64, len: u64) -> bool {
-        let end = address.saturating_add(len);
-        self.windows.iter().any(|window| address < window.base() + window.len() && end > window.base())
-    }
-
     /// Where the simulator finds the byte at an address that the device gave out.
     pub(crate) fn host_of(&self, address: u64) -> usize {
         self.holding(address).host_of(address)

@@ -128,7 +128,10 @@ fn wild_pointers_are_refused_even_where_any_memory_will_do() -> TestResult {
         let stream = Stream::new(driver)?;
         let memory = Memory::new(driver, 64)?;
         let freed = Memory::new(driver, 64 << 20)?.address;
-        for wild in [0xdead_0000, freed, memory.address + (1 << 30)] {
+        let (_other, elsewhere) = open(Topology::preset("h200")?, *mode)?;
+        let theirs = Primary::of(&elsewhere, 0)?;
+        let foreign = Memory::new(&elsewhere, 64)?;
+        for wild in [0xdead_0000, freed, memory.address + (1 << 30), foreign.address] {
             answers!(driver.cuMemcpy(wild, memory.address, 64), CUDA_ERROR_INVALID_VALUE);
             answers!(driver.cuMemcpy(memory.address, wild, 64), CUDA_ERROR_INVALID_VALUE);
             answers!(driver.cuMemcpyAsync(wild, memory.address, 64, stream.raw), CUDA_ERROR_INVALID_VALUE);
@@ -136,6 +139,7 @@ fn wild_pointers_are_refused_even_where_any_memory_will_do() -> TestResult {
             answers!(driver.cuMemcpyHtoD_v2(memory.address, host, 64), CUDA_ERROR_INVALID_VALUE);
             answers!(driver.cuMemcpyDtoH_v2(host, memory.address, 64), CUDA_ERROR_INVALID_VALUE);
         }
+        drop((foreign, theirs));
     }
     Ok(())
 }
