@@ -32,3 +32,8 @@ pub(crate) use crate::managed::cuMemAllocManaged;
 pub(crate) use crate::pointer::{cuPointerGetAttribute, cuPointerGetAttributes, cuPointerSetAttribute};
 pub(crate) use crate::primary::{cuDevicePrimaryCtxRelease_v2, cuDevicePrimaryCtxRetain};
 pub(crate) use crate::stream::{cuStreamCreate, cuStreamDestroy_v2, cuStreamSynchronize};
+pub(crate) use crate::vmm::{
+    cuMemAddressFree, cuMemAddressReserve, cuMemCreate, cuMemGetAccess, cuMemGetAllocationGranularity,
+    cuMemGetAllocationPropertiesFromHandle, cuMemMap, cuMemRelease, cuMemRetainAllocationHandle, cuMemSetAccess,
+    cuMemUnmap,
+};

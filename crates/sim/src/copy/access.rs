@@ -9,7 +9,6 @@ use crate::handles::Handle;
 use crate::memory::{Allocation, Backing};
 use crate::pool::PoolBlock;
 use crate::status::{INVALID_VALUE, Status};
-use crate::vmm::Mapping;
 use crate::world::World;
 
 /// What kind of memory an address turned out to be.
@@ -65,7 +64,7 @@ pub(crate) fn find(
             Named::Any => pageable(address, len, intent).map_err(refuse),
         };
     };
-    let end = contiguous_end(world, first, address, len);
+    let end = world.memory.end_of_run(first, address.saturating_add(len));
     if len > end - address {
         let there = end - address;
         return Err(refuse(format!("{len} bytes at {address:#x} do not fit the {there} that are left there")));
@@ -79,8 +78,8 @@ pub(crate) fn find(
             }
             Memory::Device
         }
-        Backing::Mapped(mapping) => {
-            if !may_use_mapping(world, first, mapping, (address, len), device, intent) {
+        Backing::Mapped(_) => {
+            if world.mapped_access(address, len, device, intent == Intent::Write).is_err() {
                 return Err(refuse(format!("{address:#x} is in a mapping that device {device} may not {intent:?}")));
             }
             if first.side == Side::Host { Memory::Shared } else { Memory::Device }
@@ -94,35 +93,11 @@ fn may_use_pool(_world: &World, allocation: &Allocation, _block: &PoolBlock, dev
     allocation.side == Side::Device(device)
 }
 
-/// Whether a device may read or write all of a mapped stretch: the device that the memory is on may.
-fn may_use_mapping(
-    _world: &World,
-    allocation: &Allocation,
-    _mapping: &Mapping,
-    (_address, _len): (u64, u64),
-    device: u16,
-    _intent: Intent,
-) -> bool {
-    allocation.side == Side::Device(device) || allocation.side == Side::Host
-}
-
 /// Whether work of `context` can touch memory without help: a copy can be routed through the host, a fill cannot.
 pub(crate) fn reaches(world: &World, context: Handle<Context>, end: &End) -> bool {
     let Some(context) = world.contexts.get(context) else { return false };
     let (Side::Device(holder), Some(owner)) = (end.place.side, end.owner) else { return true };
     holder == context.device || end.memory != Memory::Device || context.peers.contains(&owner)
-}
-
-/// Where the memory that starts with `first` ends: neighbouring mappings are as good as one.
-fn contiguous_end(world: &World, first: &Allocation, address: u64, len: u64) -> u64 {
-    let mut end = first.end();
-    while matches!(first.backing, Backing::Mapped(_)) && len > end - address {
-        match world.memory.at(end) {
-            Some(next @ Allocation { backing: Backing::Mapped(_), .. }) => end = next.end(),
-            _ => break,
-        }
-    }
-    end
 }
 
 /// The program's own memory, as far as one can tell.

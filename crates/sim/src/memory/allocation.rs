@@ -120,13 +120,33 @@ impl Registry {
         (allocation.end() > address).then_some(allocation)
     }
 
-    /// Memory a program named, if it is all inside one allocation.
+    /// The allocations that touch the stretch from `address` to `end`, last first.
+    pub(crate) fn touching(&self, address: u64, end: u64) -> impl Iterator<Item = &Allocation> {
+        let before_end = self.by_base.range(..end).rev();
+        before_end.map(|(_, allocation)| allocation).take_while(move |allocation| allocation.end() > address)
+    }
+
+    /// Memory a program named, if it is all inside one allocation, or in mappings that follow one another.
     pub(crate) fn place(&self, address: u64, len: u64) -> Status<Place> {
-        let allocation = self.containing(address).ok_or(INVALID_VALUE)?;
-        if len > allocation.end() - address {
+        let first = self.containing(address).ok_or(INVALID_VALUE)?;
+        if len > self.end_of_run(first, address.saturating_add(len)) - address {
             return Err(INVALID_VALUE);
         }
-        Ok(allocation.place(address))
+        Ok(first.place(address))
+    }
+
+    /// Where the memory that starts with `first` ends, looking no further than `wanted`: mappings that follow one another,
+    /// for the program and for the simulator, are as good as one.
+    pub(crate) fn end_of_run(&self, first: &Allocation, wanted: u64) -> u64 {
+        let mapped = |allocation: &Allocation| matches!(allocation.backing, Backing::Mapped(_));
+        let mut last = first;
+        while mapped(last) && last.end() < wanted {
+            match self.at(last.end()) {
+                Some(next) if mapped(next) && next.host == last.host + last.size as usize => last = next,
+                _ => break,
+            }
+        }
+        last.end()
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Allocation> {
