@@ -41,11 +41,11 @@ impl World {
         }
         let Some(Physical { size, offset, side, .. }) = physical.remove(handle) else { return };
         store.give(offset, size);
-        self.refund(side, size);
+        self.refund_physical(side, size);
     }
 
     /// Books memory; fails with what is free when there is not enough.
-    fn charge(&mut self, side: Side, size: u64) -> Result<(), u64> {
+    fn charge_physical(&mut self, side: Side, size: u64) -> Result<(), u64> {
         match side {
             Side::Device(device) => {
                 let memory = &mut self.devices[usize::from(device)].memory;
@@ -55,7 +55,7 @@ impl World {
         }
     }
 
-    fn refund(&mut self, side: Side, size: u64) {
+    fn refund_physical(&mut self, side: Side, size: u64) {
         match side {
             Side::Device(device) => self.devices[usize::from(device)].memory.refund(size),
             Side::Host => self.virtual_memory.store.refund_host(size),
@@ -103,10 +103,10 @@ pub(crate) fn cuMemCreate(
     let mut guard = call.world();
     let world = &mut *guard;
     world
-        .charge(side, size)
+        .charge_physical(side, size)
         .map_err(|free| call.refuse(OUT_OF_MEMORY, format!("{size} bytes do not fit the {free} that are free")))?;
     let made = add(&mut world.virtual_memory, size, side, properties).map_err(|reason| {
-        world.refund(side, size);
+        world.refund_physical(side, size);
         call.refuse(OUT_OF_MEMORY, reason)
     })?;
     out.write(made.bits())

@@ -1,0 +1,136 @@
+//! The built library, loaded as any program would load the driver.
+#![cfg(target_os = "linux")]
+#![expect(unsafe_code, reason = "loads the library and calls its functions")]
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::ptr::null_mut;
+
+use libloading::Library;
+use warploom_cuda::MACHINE_VARIABLE;
+use warploom_driver::{Driver, DriverVersion, Function};
+use warploom_sim::topology::Topology;
+use warploom_sys::types::{CUevent, CUresult};
+
+type Outcome = Result<(), Box<dyn Error>>;
+
+/// Says to a test in a process of its own what it should find.
+const EXPECTED_VARIABLE: &str = "WARPLOOM_EXPECTED";
+
+/// Where cargo put the library when it built this test.
+fn path() -> Result<PathBuf, Box<dyn Error>> {
+    Ok(std::env::current_exe()?.with_file_name("libwarploom_cuda.so"))
+}
+
+fn load() -> Result<Driver, Box<dyn Error>> {
+    // SAFETY: the library is this package's own.
+    Ok(unsafe { Driver::load_from(&path()?) }?)
+}
+
+/// Runs one of these tests in a process with another machine.
+fn run_with(machine: &str, test: &str, expected: &str) -> Result<Output, Box<dyn Error>> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(["--exact", test, "--nocapture"]).env(MACHINE_VARIABLE, machine).env(EXPECTED_VARIABLE, expected);
+    Ok(command.output()?)
+}
+
+#[test]
+fn every_function_of_the_list_is_exported() -> Outcome {
+    // SAFETY: the library is this package's own.
+    let library = unsafe { Library::new(path()?) }?;
+    for function in Function::ALL {
+        let suffixes = [Some(""), function.per_thread().map(|(_, suffix)| suffix)];
+        for suffix in suffixes.into_iter().flatten() {
+            let name = format!("{function}{suffix}");
+            // SAFETY: only looked for, not called.
+            let found = unsafe { library.get::<*const ()>(name.as_bytes()) };
+            assert!(found.is_ok(), "{name}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn the_loader_knows_the_library_by_the_drivers_name() -> Outcome {
+    let bytes = std::fs::read(path()?)?;
+    let name = b"\0libcuda.so.1\0";
+    assert!(bytes.windows(name.len()).any(|window| window == name));
+    Ok(())
+}
+
+#[test]
+fn a_program_counts_its_devices() -> Outcome {
+    let expected: i32 = std::env::var(EXPECTED_VARIABLE).map_or(Ok(1), |count| count.parse())?;
+    let driver = load()?;
+    driver.initialize()?;
+    let mut count = 0;
+    // SAFETY: the pointer is good for the call.
+    unsafe { driver.cuDeviceGetCount(&mut count) }?;
+    assert_eq!(count, expected);
+    Ok(())
+}
+
+#[test]
+fn the_environment_chooses_the_machine() -> Outcome {
+    for (machine, devices) in [("dgx-h100", "8"), ("pcie-pair", "2")] {
+        let output = run_with(machine, "a_program_counts_its_devices", devices)?;
+        assert!(output.status.success(), "{machine}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    Ok(())
+}
+
+#[test]
+fn a_machine_that_is_none_is_reported_and_answers_nothing() -> Outcome {
+    let output = run_with("dgx-h1000", "a_program_counts_its_devices", "0")?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success());
+    assert!(said.contains(MACHINE_VARIABLE) && said.contains("did you mean \"dgx-h100\"?"), "{said}");
+    Ok(())
+}
+
+#[test]
+fn a_program_calls_a_function_of_12_8() -> Outcome {
+    let expected_missing = std::env::var(EXPECTED_VARIABLE).is_ok_and(|expected| expected == "missing");
+    // SAFETY: the library is this package's own.
+    let library = unsafe { Library::new(path()?) }?;
+    // SAFETY: this is the function's C signature.
+    let elapsed = unsafe {
+        library.get::<unsafe extern "C" fn(*mut f32, CUevent, CUevent) -> CUresult>(b"cuEventElapsedTime_v2\0")
+    }?;
+    // SAFETY: null is refused.
+    let code = unsafe { elapsed(null_mut(), null_mut(), null_mut()) };
+    assert_eq!(code == CUresult::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER, expected_missing, "{code}");
+    Ok(())
+}
+
+#[test]
+fn an_older_driver_refuses_what_came_after_it() -> Outcome {
+    let old = Topology::preset("h200")?.into_builder().driver_version(12, 0).build()?;
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("driver-12-0.toml");
+    std::fs::write(&path, old.to_toml())?;
+    let output = run_with(&path.to_string_lossy(), "a_program_calls_a_function_of_12_8", "missing")?;
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Ok(())
+}
+
+#[test]
+fn the_exported_functions_and_the_resolvers_are_one_machine() -> Outcome {
+    let driver = load()?;
+    driver.initialize()?;
+    assert!(driver.version() >= DriverVersion::new(12, 0));
+    // SAFETY: the library is this package's own.
+    let library = unsafe { Library::new(path()?) }?;
+    // SAFETY: these are the C signatures of the two functions.
+    let (get, count) = unsafe {
+        (
+            library.get::<unsafe extern "C" fn(*mut i32, i32) -> i32>(b"cuDeviceGet\0")?,
+            library.get::<unsafe extern "C" fn(*mut i32) -> i32>(b"cuDeviceGetCount\0")?,
+        )
+    };
+    let (mut device, mut devices) = (-1, 0);
+    // SAFETY: the pointers are good for the calls.
+    let answers = unsafe { [get(&mut device, 0), count(&mut devices)] };
+    assert_eq!((answers, device, devices), ([0, 0], 0, 1), "initialised through one, usable through the other");
+    Ok(())
+}
