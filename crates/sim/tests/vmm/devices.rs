@@ -99,6 +99,17 @@ fn memory_is_empty_when_it_is_handed_out_again() -> TestResult {
 }
 
 #[test]
+fn memory_that_is_given_back_can_be_had_forever() -> TestResult {
+    let (_machine, driver) = preset("h200")?;
+    let driver = &driver;
+    for _ in 0..100 {
+        let handle = create(driver, NODE, 1 << 40)?;
+        call!(driver.cuMemRelease(handle))?;
+    }
+    Ok(())
+}
+
+#[test]
 fn a_handle_that_is_none_is_refused_and_explained() -> TestResult {
     let (machine, driver) = preset("h200")?;
     let (_other, stranger) = preset("h200")?;
