@@ -67,6 +67,7 @@ fn main() -> TestResult {
     );
     let mut locked = null_mut();
     if call!(driver.cuMemHostAlloc(&mut locked, LARGE, 0)).is_ok() {
+        call!(driver.cuMemsetD8_v2(locked.addr() as u64, 1, LARGE))?;
         report(
             "1 GiB page-locked to device",
             fastest(|| {

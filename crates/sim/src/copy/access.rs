@@ -76,21 +76,26 @@ pub(crate) fn find(
             if !may_use_pool(world, first, block, device, intent) {
                 return Err(refuse(format!("{address:#x} is in a pool that device {device} has no access to")));
             }
-            Memory::Device
+            located(first)
         }
         Backing::Mapped(_) => {
             if world.mapped_access(address, len, device, intent == Intent::Write).is_err() {
                 return Err(refuse(format!("{address:#x} is in a mapping that device {device} may not {intent:?}")));
             }
-            if first.side == Side::Host { Memory::Shared } else { Memory::Device }
+            located(first)
         }
     };
     Ok(End { place: first.place(address), memory, owner: first.context, sync_memops: first.sync_memops })
 }
 
-/// Whether a device may read or write a pool's memory: its own device may.
+/// Memory that pools and mappings have on a device or on the host.
+fn located(allocation: &Allocation) -> Memory {
+    if allocation.side == Side::Host { Memory::Shared } else { Memory::Device }
+}
+
+/// Whether a device may read or write a pool's memory: the device that the memory is on may.
 fn may_use_pool(_world: &World, allocation: &Allocation, _block: &PoolBlock, device: u16, _intent: Intent) -> bool {
-    allocation.side == Side::Device(device)
+    allocation.side == Side::Device(device) || allocation.side == Side::Host
 }
 
 /// Whether work of `context` can touch memory without help: a copy can be routed through the host, a fill cannot.

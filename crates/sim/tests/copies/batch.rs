@@ -259,6 +259,28 @@ fn the_copies_of_a_batch_are_not_ordered_with_each_other() -> TestResult {
     Ok(())
 }
 
+/// Where any time will do, the simulator reads at the worst one for a program that counts on stream order.
+#[test]
+fn a_source_read_at_any_time_is_not_read_in_stream_order() -> TestResult {
+    let (_machine, driver) = open(Topology::preset("h200")?, Mode::Deterministic(Order::Lazy))?;
+    let driver = &driver;
+    let _primary = Primary::of(driver, 0)?;
+    let stream = Stream::new(driver)?;
+    let to = Memory::of(driver, &[0; 4096])?;
+    let mut host = [6_u8; 64];
+    for (order, expected) in [(STREAM_ORDER, 7), (ANY_ORDER, 6)] {
+        host.fill(6);
+        let mut batch = Batch::new(&to, &to, 1);
+        batch.from[0] = host.as_ptr().addr() as u64;
+        batch.attributes[0] = attributes(order);
+        assert_eq!(batch.submit(driver, stream.raw), (SUCCESS, NOBODY));
+        host.fill(7);
+        stream.wait()?;
+        assert_eq!(to.read()?[..64], [expected; 64], "order {order}");
+    }
+    Ok(())
+}
+
 #[test]
 fn one_copy_with_attributes_is_a_batch_of_one() -> TestResult {
     for mode in ASYNCHRONOUS {

@@ -7,5 +7,6 @@ mod devices;
 mod fill;
 mod linear;
 mod model;
+mod shared;
 mod support;
 mod waiting;
