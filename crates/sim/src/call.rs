@@ -13,7 +13,7 @@ use crate::engine::{Mode, OpId, QueueId, Work};
 use crate::ffi::Ptr;
 use crate::handles::{Handle, Object, Objects};
 use crate::log::{LogEntry, LogKind};
-use crate::status::{INVALID_CONTEXT, NOT_PERMITTED, NOT_SUPPORTED, Status};
+use crate::status::{CONTEXT_IS_DESTROYED, INVALID_CONTEXT, NOT_PERMITTED, NOT_SUPPORTED, Status};
 use crate::{slots, thread};
 
 /// A call in progress, as its body sees it.
@@ -37,7 +37,7 @@ pub(crate) fn enter(
     }
     let call = Call { core, function, per_thread };
     if thread::is_in_host_function() && !works_in_host_function(function) {
-        return call.refuse(NOT_PERMITTED, "a host function may not call the driver");
+        return call.refuse(NOT_PERMITTED, IN_HOST_FUNCTION);
     }
     match catch_unwind(AssertUnwindSafe(|| body(&call))) {
         Ok(Ok(())) => CUresult::CUDA_SUCCESS,
@@ -48,17 +48,38 @@ pub(crate) fn enter(
     }
 }
 
+const IN_HOST_FUNCTION: &str = "a host function may only use streams and events, by their handles";
+
+/// The destroyers among these look at their handle first, and before `cuInit` there is nothing to destroy.
 fn works_uninitialized(function: Function) -> bool {
     use Function::*;
     matches!(
         function,
-        cuInit | cuDriverGetVersion | cuGetErrorName | cuGetErrorString | cuGetProcAddress | cuGetProcAddress_v2
+        cuInit
+            | cuDriverGetVersion
+            | cuGetErrorName
+            | cuGetErrorString
+            | cuGetProcAddress
+            | cuGetProcAddress_v2
+            | cuGetExportTable
+            | cuCtxDestroy_v2
+            | cuEventDestroy_v2
+            | cuStreamDestroy_v2
     )
 }
 
+/// Inside a host function the driver works on what is named by a handle; whatever needs the current context (see
+/// [`Call::current`]) or an allocator is not permitted.
 fn works_in_host_function(function: Function) -> bool {
     use Function::*;
-    matches!(function, cuDriverGetVersion | cuGetErrorName | cuGetErrorString | cuGetProcAddress | cuGetProcAddress_v2)
+    match function.family() {
+        "stream" | "event" => true,
+        "copy" | "fill" => function.name().contains("Async"),
+        _ => matches!(
+            function,
+            cuInit | cuDriverGetVersion | cuGetErrorName | cuGetErrorString | cuGetProcAddress | cuGetProcAddress_v2
+        ),
+    }
 }
 
 impl<'a> Call<'a> {
@@ -89,25 +110,40 @@ impl<'a> Call<'a> {
         code
     }
 
-    /// An object by the handle a C caller passed.
+    /// An object by the handle a C caller passed; `otherwise` is the answer for a handle that names none.
     pub(crate) fn object<'o, T: Object>(
         &self,
         objects: &'o Objects<T>,
         handle: Handle<T>,
         otherwise: CUresult,
     ) -> Status<&'o T> {
-        objects.get(handle).ok_or_else(|| self.refuse(otherwise, objects.explain(handle)))
+        objects.get(handle).ok_or_else(|| {
+            let code = if objects.is_orphan(handle) { T::ORPHANED } else { otherwise };
+            self.refuse(code, objects.explain(handle))
+        })
+    }
+
+    /// What is current on this thread, dead or alive.
+    pub(crate) fn current(&self) -> Status<Handle<Context>> {
+        if thread::is_in_host_function() {
+            return Err(self.refuse(NOT_PERMITTED, IN_HOST_FUNCTION));
+        }
+        let current = thread::with_contexts(self.core.id, |stack| stack.last().copied());
+        current.ok_or_else(|| self.refuse(INVALID_CONTEXT, "no context is current on this thread"))
+    }
+
+    /// The thread's current context, alive but perhaps poisoned.
+    pub(crate) fn live_context(&self, world: &Guard<'_>) -> Status<Handle<Context>> {
+        let current = self.current()?;
+        match world.contexts.get(current) {
+            Some(_) => Ok(current),
+            None => Err(self.refuse(CONTEXT_IS_DESTROYED, "the current context has been destroyed")),
+        }
     }
 
     /// The thread's current context, alive and healthy.
     pub(crate) fn context(&self, world: &Guard<'_>) -> Status<Handle<Context>> {
-        let current = thread::with_contexts(self.core.id, |stack| stack.last().copied());
-        let current = current.ok_or_else(|| self.refuse(INVALID_CONTEXT, "no context is current on this thread"))?;
-        if world.contexts.get(current).is_none() {
-            return Err(
-                self.refuse(CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED, "the current context has been destroyed")
-            );
-        }
+        let current = self.live_context(world)?;
         world.healthy(current)?;
         Ok(current)
     }

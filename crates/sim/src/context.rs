@@ -1,18 +1,45 @@
-//! Contexts: a device in use, and what is current on a thread.
-#![expect(non_snake_case, reason = "the functions have C's names")]
+//! Contexts: a device in use, what lives in it, and what is current on a thread.
+//!
+//! A thread has a stack of contexts, the last of which is current. The stack holds handles and nothing else: a context
+//! may be destroyed while it is somewhere in a stack, and then calls answer that it is destroyed. Every context has a
+//! number that is never used again; a primary context keeps its handle when it comes back after its last release, and
+//! gets a new number.
+
+mod create;
+mod current;
+mod describe;
+mod end;
+mod limits;
+mod order;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use smallvec::SmallVec;
-use warploom_sys::types::{CUcontext, CUctx_st, CUresult};
+use warploom_sys::types::{CUctx_flags, CUctx_st, CUfunc_cache, CUresult};
+
+pub(crate) use self::create::{cuCtxCreate_v2, cuCtxCreate_v3, cuCtxCreate_v4};
+pub(crate) use self::current::{
+    cuCtxAttach, cuCtxDetach, cuCtxGetCurrent, cuCtxPopCurrent_v2, cuCtxPushCurrent_v2, cuCtxSetCurrent,
+};
+pub(crate) use self::describe::{
+    cuCtxGetApiVersion, cuCtxGetCacheConfig, cuCtxGetDevice, cuCtxGetDevice_v2, cuCtxGetExecAffinity, cuCtxGetFlags,
+    cuCtxGetId, cuCtxGetSharedMemConfig, cuCtxGetStreamPriorityRange, cuCtxResetPersistingL2Cache, cuCtxSetCacheConfig,
+    cuCtxSetFlags, cuCtxSetSharedMemConfig,
+};
+use self::end::end;
+pub(crate) use self::end::{cuCtxDestroy_v2, drain};
+use self::limits::Limits;
+pub(crate) use self::limits::{cuCtxGetLimit, cuCtxSetLimit};
+pub(crate) use self::order::{cuCtxRecordEvent, cuCtxSynchronize, cuCtxSynchronize_v2, cuCtxWaitEvent};
 
 use crate::call::Call;
-use crate::engine::QueueId;
+use crate::core::Guard;
+use crate::engine::{OpId, OrderClock, QueueId};
 use crate::ffi::Ptr;
 use crate::handles::{Handle, Kind, Object};
-use crate::status::{INVALID_CONTEXT, Status};
+use crate::status::{INVALID_CONTEXT, OUT_OF_MEMORY, Status};
 use crate::stream::Stream;
-use crate::thread::{self, ThreadKey};
+use crate::thread::ThreadKey;
 
 /// A context and what lives in it.
 pub(crate) struct Context {
@@ -22,6 +49,12 @@ pub(crate) struct Context {
     pub(crate) is_primary: bool,
     pub(crate) flags: u32,
     pub(crate) api_version: u32,
+    /// How often it is attached, beyond being created.
+    attached: u32,
+    limits: Limits,
+    cache: CUfunc_cache,
+    /// Bytes of device memory it takes for itself.
+    overhead: u64,
     /// The code every later call gets, after a fault.
     pub(crate) poison: Option<CUresult>,
     /// The legacy default stream, once it was used.
@@ -33,8 +66,14 @@ pub(crate) struct Context {
     pub(crate) blocking: SmallVec<[QueueId; 8]>,
     /// Queues that have nothing to do with the default stream.
     pub(crate) independent: SmallVec<[QueueId; 8]>,
-    /// Devices whose contexts' memory this context may access.
+    /// Contexts whose memory this context may access.
     pub(crate) peers: BTreeSet<Handle<Context>>,
+    /// Where events recorded on the whole context stand, once there was one.
+    marks: Option<QueueId>,
+    /// Ops that everything enqueued from now on comes behind.
+    gates: SmallVec<[OpId; 2]>,
+    /// What is ordered before everything enqueued from now on, if there ever was a gate.
+    gate_clock: Option<OrderClock>,
 }
 
 impl Object for Context {
@@ -42,13 +81,37 @@ impl Object for Context {
 }
 
 impl Context {
-    pub(crate) fn new(device: u16, id: u64, flags: u32, is_primary: bool) -> Self {
-        Self {
+    /// Makes a context that no handle names yet, and charges the device for it.
+    pub(crate) fn new(
+        call: &Call<'_>,
+        world: &mut Guard<'_>,
+        device: usize,
+        flags: u32,
+        is_primary: bool,
+    ) -> Status<Self> {
+        // A fault is the process's, not the context's: no new context on the device works either.
+        if let Some(code) = world.devices[device].fault {
+            return Err(call.refuse(code, format!("device {device} has faulted; only a new process can use it")));
+        }
+        let device = device as u16;
+        let spec = &call.core().topology.devices[usize::from(device)];
+        let memory = &mut world.devices[usize::from(device)].memory;
+        if !memory.charge(spec.context_memory) {
+            let (bytes, free) = (spec.context_memory, memory.free_bytes());
+            return Err(
+                call.refuse(OUT_OF_MEMORY, format!("a context takes {bytes} bytes of its device; {free} are free"))
+            );
+        }
+        Ok(Self {
             device,
-            id,
+            id: world.next_context_id(),
             is_primary,
             flags,
             api_version: 3020,
+            attached: 0,
+            limits: Limits::of(spec),
+            cache: CUfunc_cache::CU_FUNC_CACHE_PREFER_NONE,
+            overhead: spec.context_memory,
             poison: None,
             legacy: None,
             per_thread: BTreeMap::new(),
@@ -56,37 +119,55 @@ impl Context {
             blocking: SmallVec::new(),
             independent: SmallVec::new(),
             peers: BTreeSet::new(),
-        }
+            marks: None,
+            gates: SmallVec::new(),
+            gate_clock: None,
+        })
     }
 
-    /// Every queue there is to wait for.
+    /// Every queue of its streams.
     pub(crate) fn queues(&self) -> impl Iterator<Item = QueueId> {
         self.legacy.into_iter().chain(self.blocking.iter().copied()).chain(self.independent.iter().copied())
     }
 }
 
-pub(crate) fn cuCtxSetCurrent(call: &Call<'_>, context: Ptr<CUctx_st>) -> Status {
-    let machine = call.core().id;
-    if context.is_null() {
-        thread::with_contexts(machine, |stack| stack.pop());
-        return Ok(());
+/// How the flags of a context look from outside.
+#[derive(Clone, Copy)]
+pub(crate) struct Flags(pub(crate) u32);
+
+impl Flags {
+    pub(crate) const MAP_HOST: u32 = CUctx_flags::CU_CTX_MAP_HOST.0;
+    const COREDUMP: u32 = CUctx_flags::CU_CTX_COREDUMP_ENABLE.0;
+    const USER_COREDUMP: u32 = CUctx_flags::CU_CTX_USER_COREDUMP_ENABLE.0;
+
+    /// Refuses unknown flags, and more than one way to wait at once.
+    pub(crate) fn check(self, call: &Call<'_>, known: u32) -> Status {
+        let Flags(flags) = self;
+        if flags & !known != 0 {
+            return Err(
+                call.refuse(CUresult::CUDA_ERROR_INVALID_VALUE, format!("flags {flags:#x}: known are {known:#x}"))
+            );
+        }
+        match flags & CUctx_flags::CU_CTX_SCHED_MASK.0 {
+            0 | 1 | 2 | 4 => Ok(()),
+            waits => Err(call.refuse(CUresult::CUDA_ERROR_INVALID_VALUE, format!("{waits:#x} is no way to wait"))),
+        }
     }
-    let handle = Handle::from_bits(context.address());
-    call.object(&call.world().contexts, handle, INVALID_CONTEXT)?;
-    thread::with_contexts(machine, |stack| match stack.last_mut() {
-        Some(top) => *top = handle,
-        None => stack.push(handle),
-    });
-    Ok(())
+
+    /// What a context made with the flags shows: a core dump that users may ask for is a core dump.
+    pub(crate) fn shown(self) -> u32 {
+        let dumps = if self.0 & Self::USER_COREDUMP != 0 { Self::COREDUMP } else { 0 };
+        self.0 & !Self::USER_COREDUMP | dumps
+    }
 }
 
-pub(crate) fn cuCtxGetCurrent(call: &Call<'_>, context: Ptr<CUcontext>) -> Status {
-    let current = thread::with_contexts(call.core().id, |stack| stack.last().copied());
-    context.write(current.map_or(std::ptr::null_mut(), Handle::as_raw))
-}
+/// All flags there are.
+pub(crate) const ALL_FLAGS: u32 = CUctx_flags::CU_CTX_FLAGS_MASK.0;
 
-pub(crate) fn cuCtxSynchronize(call: &Call<'_>) -> Status {
-    let mut world = call.world();
-    let context = call.context(&world)?;
-    call.wait_for_context(&mut world, context)
+/// The context an argument names, or the current one for null. `past` is the answer for one that has been destroyed.
+fn named(call: &Call<'_>, world: &Guard<'_>, context: Ptr<CUctx_st>, past: CUresult) -> Status<Handle<Context>> {
+    let handle = if context.is_null() { call.current()? } else { Handle::from_bits(context.address()) };
+    let code = if world.contexts.is_past(handle) { past } else { INVALID_CONTEXT };
+    call.object(&world.contexts, handle, code)?;
+    Ok(handle)
 }

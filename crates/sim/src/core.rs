@@ -12,6 +12,7 @@ use crate::call::Call;
 use crate::engine::{Engine, Mode, OpId, Order, State, Step, Work};
 use crate::log::{Log, LogEntry, LogKind};
 use crate::status::Status;
+use crate::thread;
 use crate::topology::Topology;
 use crate::world::World;
 
@@ -172,6 +173,8 @@ impl Core {
 
     /// Waits until ops are done; reports a wait that nothing can end.
     pub(crate) fn wait(&self, call: &Call<'_>, world: &mut Guard<'_>, targets: &[OpId]) -> Status {
+        // A host function that waits is itself a running op, and gets nowhere meanwhile.
+        let own = usize::from(thread::is_in_host_function());
         let mut seen = world.engine.progress();
         let mut since = Instant::now();
         loop {
@@ -185,7 +188,7 @@ impl Core {
                 let pause = if world.engine.has_parked() { POLL } else { self.patience.max(POLL) };
                 self.progress.wait_for(world, pause);
             }
-            if world.engine.progress() != seen || world.engine.running() > 0 {
+            if world.engine.progress() != seen || world.engine.running() > own {
                 seen = world.engine.progress();
                 since = Instant::now();
             } else if since.elapsed() >= self.patience {

@@ -1,9 +1,22 @@
-//! Devices: what is installed.
+//! Devices: what is installed, and what each is like.
 #![expect(non_snake_case, reason = "the functions have C's names")]
+
+mod atomics;
+mod attributes;
+mod identity;
 
 use std::ffi::c_int;
 
-use warploom_sys::types::CUdevice;
+use warploom_sys::types::{CUdevice, CUresult};
+
+pub(crate) use self::atomics::{capabilities, check as check_question, cuDeviceGetHostAtomicCapabilities};
+pub(crate) use self::attributes::{
+    cuDeviceComputeCapability, cuDeviceGetAttribute, cuDeviceGetExecAffinitySupport, cuDeviceGetProperties,
+    cuDeviceGetTexture1DLinearMaxWidth, cuDeviceTotalMem_v2,
+};
+pub(crate) use self::identity::{
+    cuDeviceGetByPCIBusId, cuDeviceGetLuid, cuDeviceGetName, cuDeviceGetPCIBusId, cuDeviceGetUuid, cuDeviceGetUuid_v2,
+};
 
 use crate::call::Call;
 use crate::context::Context;
@@ -17,10 +30,13 @@ use crate::topology::DeviceSpec;
 /// A device's state; what it is like is in the topology.
 pub(crate) struct Device {
     pub(crate) memory: DeviceMemory,
+    /// The primary context's handle, once it was retained; the context is active while the handle names it.
     pub(crate) primary: Option<Handle<Context>>,
     /// How often the primary context is retained.
     pub(crate) retained: u32,
     pub(crate) primary_flags: u32,
+    /// The code a kernel's fault gave: the process cannot use the device any more.
+    pub(crate) fault: Option<CUresult>,
     /// The pool that came with the device, once it was asked for.
     pub(crate) default_pool: Option<Handle<Pool>>,
     /// The pool that `cuDeviceSetMemPool` chose instead.
@@ -34,6 +50,7 @@ impl Device {
             primary: None,
             retained: 0,
             primary_flags: 0,
+            fault: None,
             default_pool: None,
             chosen_pool: None,
         })

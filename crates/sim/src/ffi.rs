@@ -156,6 +156,11 @@ impl<F> Cross for Option<F> {
 }
 
 impl<T> Ptr<T> {
+    /// What C passes for "none".
+    pub(crate) const fn null() -> Self {
+        Ptr(std::ptr::null_mut())
+    }
+
     pub(crate) fn is_null(self) -> bool {
         self.0.is_null()
     }
@@ -223,6 +228,17 @@ impl Ptr<c_char> {
             self.0.cast::<u8>().copy_from_nonoverlapping(text.as_ptr(), length);
             self.0.add(length).write(0);
         }
+        Ok(())
+    }
+}
+
+impl Ptr<c_char> {
+    /// Writes text cut to `capacity` bytes with its terminator, and zeros behind it up to the capacity.
+    pub(crate) fn write_padded(self, text: &str, capacity: usize) -> Status {
+        self.write_text(text, capacity)?;
+        let length = text.len().min(capacity - 1);
+        // SAFETY: C promised `capacity` bytes, and `length` is smaller.
+        unsafe { self.0.add(length).write_bytes(0, capacity - length) };
         Ok(())
     }
 }

@@ -8,9 +8,13 @@
 //! ```
 //!
 //! A handle is never dereferenced. One that is destroyed, of another kind, of another machine, or invented is simply not
-//! found; [`Objects::explain`] says which of these it was.
+//! found; [`Objects::explain`] says which of these it was. An object that died with its context is an *orphan*; the
+//! driver answers for it differently than for one that was destroyed by itself.
 
+use std::collections::VecDeque;
 use std::marker::PhantomData;
+
+use warploom_sys::types::CUresult;
 
 /// What a handle names. The bits are part of the handle, so the wrong kind of handle is recognised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +44,8 @@ impl Kind {
 /// An object that handles name.
 pub(crate) trait Object {
     const KIND: Kind;
+    /// What calls on it answer once the context it lived in is destroyed.
+    const ORPHANED: CUresult = CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
 
 /// A handle to a `T`; a number, valid or not.
@@ -128,12 +134,22 @@ pub(crate) struct Objects<T> {
     machine: u64,
     places: Vec<Place<T>>,
     free: Vec<u32>,
+    /// The newest handles whose objects died with their context.
+    orphans: VecDeque<Handle<T>>,
 }
+
+/// How many orphans are remembered; older ones count as destroyed.
+const MOST_ORPHANS: usize = 1024;
 
 impl<T: Object> Objects<T> {
     /// None yet; `machine` goes into every handle.
     pub(crate) fn new(machine: u64) -> Self {
-        Self { machine: machine & ((1 << MACHINE_BITS) - 1), places: Vec::new(), free: Vec::new() }
+        Self {
+            machine: machine & ((1 << MACHINE_BITS) - 1),
+            places: Vec::new(),
+            free: Vec::new(),
+            orphans: VecDeque::new(),
+        }
     }
 
     /// Adds an object; `None` when there are as many as handles can name.
@@ -155,10 +171,14 @@ impl<T: Object> Objects<T> {
         Some(Handle::from_bits(bits))
     }
 
+    fn is_of_this_kind(&self, handle: Handle<T>) -> bool {
+        handle.bits >> KIND_SHIFT == u64::from(T::KIND as u8) && handle.machine() == self.machine
+    }
+
     fn place(&self, handle: Handle<T>) -> Option<usize> {
-        let named = handle.bits >> KIND_SHIFT == u64::from(T::KIND as u8) && handle.machine() == self.machine;
         let place = self.places.get(handle.index())?;
-        (named && place.generation == handle.generation() && place.object.is_some()).then_some(handle.index())
+        let lives = place.generation == handle.generation() && place.object.is_some();
+        (lives && self.is_of_this_kind(handle)).then_some(handle.index())
     }
 
     pub(crate) fn get(&self, handle: Handle<T>) -> Option<&T> {
@@ -181,6 +201,43 @@ impl<T: Object> Objects<T> {
         place.object.take()
     }
 
+    /// Takes an object out, and keeps its handle for another life of it.
+    pub(crate) fn suspend(&mut self, handle: Handle<T>) -> Option<T> {
+        let index = self.place(handle)?;
+        self.places[index].object.take()
+    }
+
+    /// Gives the handle of a suspended object a new one.
+    pub(crate) fn resume(&mut self, handle: Handle<T>, object: T) {
+        if self.is_of_this_kind(handle)
+            && let Some(place) = self.places.get_mut(handle.index())
+            && place.generation == handle.generation()
+        {
+            place.object = Some(object);
+        }
+    }
+
+    /// Takes an object out because its context is destroyed.
+    pub(crate) fn orphan(&mut self, handle: Handle<T>) -> Option<T> {
+        let object = self.remove(handle)?;
+        if self.orphans.len() == MOST_ORPHANS {
+            self.orphans.pop_front();
+        }
+        self.orphans.push_back(handle);
+        Some(object)
+    }
+
+    /// Whether the handle named an object that died with its context.
+    pub(crate) fn is_orphan(&self, handle: Handle<T>) -> bool {
+        self.orphans.contains(&handle)
+    }
+
+    /// Whether the handle named an object once, and no longer does.
+    pub(crate) fn is_past(&self, handle: Handle<T>) -> bool {
+        let given = self.places.get(handle.index()).is_some_and(|place| handle.generation() <= place.generation);
+        given && handle.generation() > 0 && self.is_of_this_kind(handle) && self.place(handle).is_none()
+    }
+
     /// Every object with its handle.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Handle<T>, &T)> {
         self.places.iter().enumerate().filter_map(|(index, place)| {
@@ -190,6 +247,10 @@ impl<T: Object> Objects<T> {
                 | index as u64;
             place.object.as_ref().map(|object| (Handle::from_bits(bits), object))
         })
+    }
+
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.places.iter_mut().filter_map(|place| place.object.as_mut())
     }
 
     /// What is wrong with a handle that was not found, for the log.
@@ -203,7 +264,9 @@ impl<T: Object> Objects<T> {
                 format!("{handle:?} is a {} of another machine", kind.noun())
             }
             Some(kind) if kind != T::KIND => format!("{handle:?} is a {}, not a {wanted}", kind.noun()),
-            Some(_) => format!("{handle:?} is a {wanted} that has been destroyed"),
+            Some(_) if self.is_orphan(handle) => format!("{handle:?} is a {wanted} whose context has been destroyed"),
+            Some(_) if self.is_past(handle) => format!("{handle:?} is a {wanted} that has been destroyed"),
+            Some(_) => format!("{handle:?} never was a {wanted}"),
         }
     }
 }
@@ -240,11 +303,33 @@ mod tests {
     }
 
     #[test]
+    fn an_orphan_is_told_from_a_destroyed_object() {
+        let mut things = Objects::new(1);
+        let handles = [Thing(1), Thing(2)].map(|thing| things.insert(thing).expect("there is room"));
+        assert!(things.orphan(handles[0]).is_some() && things.remove(handles[1]).is_some());
+        assert_eq!(handles.map(|handle| things.is_orphan(handle)), [true, false]);
+        assert!(handles.iter().all(|handle| things.is_past(*handle)));
+        assert!(things.explain(handles[0]).contains("whose context"));
+    }
+
+    #[test]
+    fn a_suspended_object_comes_back_under_its_handle() {
+        let mut things = Objects::new(1);
+        let handle = things.insert(Thing(1)).expect("there is room");
+        assert!(things.suspend(handle).is_some());
+        assert!(things.get(handle).is_none() && things.is_past(handle));
+        assert_ne!(things.insert(Thing(2)), Some(handle));
+        things.resume(handle, Thing(3));
+        assert_eq!(things.get(handle).map(|thing| thing.0), Some(3));
+    }
+
+    #[test]
     fn invented_handles_are_not_found() {
         let mut things = Objects::new(1);
         assert!(things.insert(Thing(1)).is_some());
         for bits in [0, 1, 2, u64::MAX, 0xdead_beef, 3 << KIND_SHIFT, 1 << KIND_SHIFT] {
             assert!(things.get(Handle::from_bits(bits)).is_none(), "{bits:#x}");
+            assert!(!things.is_past(Handle::from_bits(bits)), "{bits:#x}");
         }
     }
 }

@@ -4,7 +4,13 @@
 // Everything, as not supported; the names below shadow it.
 pub(crate) use crate::shims::unsupported::*;
 
-pub(crate) use crate::context::{cuCtxGetCurrent, cuCtxSetCurrent, cuCtxSynchronize};
+pub(crate) use crate::context::{
+    cuCtxAttach, cuCtxCreate_v2, cuCtxCreate_v3, cuCtxCreate_v4, cuCtxDestroy_v2, cuCtxDetach, cuCtxGetApiVersion,
+    cuCtxGetCacheConfig, cuCtxGetCurrent, cuCtxGetDevice, cuCtxGetDevice_v2, cuCtxGetExecAffinity, cuCtxGetFlags,
+    cuCtxGetId, cuCtxGetLimit, cuCtxGetSharedMemConfig, cuCtxGetStreamPriorityRange, cuCtxPopCurrent_v2,
+    cuCtxPushCurrent_v2, cuCtxRecordEvent, cuCtxResetPersistingL2Cache, cuCtxSetCacheConfig, cuCtxSetCurrent,
+    cuCtxSetFlags, cuCtxSetLimit, cuCtxSetSharedMemConfig, cuCtxSynchronize, cuCtxSynchronize_v2, cuCtxWaitEvent,
+};
 pub(crate) use crate::copy::{
     cuMemcpy, cuMemcpy2D_v2, cuMemcpy2DAsync_v2, cuMemcpy2DUnaligned_v2, cuMemcpy3D_v2, cuMemcpy3DAsync_v2,
     cuMemcpy3DBatchAsync, cuMemcpy3DBatchAsync_v2, cuMemcpy3DPeer, cuMemcpy3DPeerAsync, cuMemcpy3DWithAttributesAsync,
@@ -12,7 +18,12 @@ pub(crate) use crate::copy::{
     cuMemcpyDtoHAsync_v2, cuMemcpyHtoD_v2, cuMemcpyHtoDAsync_v2, cuMemcpyPeer, cuMemcpyPeerAsync,
     cuMemcpyWithAttributesAsync,
 };
-pub(crate) use crate::device::{cuDeviceGet, cuDeviceGetCount};
+pub(crate) use crate::device::{
+    cuDeviceComputeCapability, cuDeviceGet, cuDeviceGetAttribute, cuDeviceGetByPCIBusId, cuDeviceGetCount,
+    cuDeviceGetExecAffinitySupport, cuDeviceGetHostAtomicCapabilities, cuDeviceGetLuid, cuDeviceGetName,
+    cuDeviceGetPCIBusId, cuDeviceGetProperties, cuDeviceGetTexture1DLinearMaxWidth, cuDeviceGetUuid,
+    cuDeviceGetUuid_v2, cuDeviceTotalMem_v2,
+};
 pub(crate) use crate::device_memory::{
     cuMemAlloc_v2, cuMemAllocPitch_v2, cuMemFree_v2, cuMemGetAddressRange_v2, cuMemGetInfo_v2,
 };
@@ -25,12 +36,19 @@ pub(crate) use crate::host_memory::{
     cuMemHostRegister_v2, cuMemHostUnregister,
 };
 pub(crate) use crate::init::{
-    cuDriverGetVersion, cuGetErrorName, cuGetErrorString, cuGetExportTable, cuGetProcAddress, cuGetProcAddress_v2,
-    cuInit,
+    cuDriverGetVersion, cuFlushGPUDirectRDMAWrites, cuGetErrorName, cuGetErrorString, cuGetExportTable,
+    cuGetProcAddress, cuGetProcAddress_v2, cuInit, cuModuleGetLoadingMode,
 };
 pub(crate) use crate::managed::cuMemAllocManaged;
+pub(crate) use crate::peer::{
+    cuCtxDisablePeerAccess, cuCtxEnablePeerAccess, cuDeviceCanAccessPeer, cuDeviceGetP2PAtomicCapabilities,
+    cuDeviceGetP2PAttribute,
+};
 pub(crate) use crate::pointer::{cuPointerGetAttribute, cuPointerGetAttributes, cuPointerSetAttribute};
-pub(crate) use crate::primary::{cuDevicePrimaryCtxRelease_v2, cuDevicePrimaryCtxRetain};
+pub(crate) use crate::primary::{
+    cuDevicePrimaryCtxGetState, cuDevicePrimaryCtxRelease_v2, cuDevicePrimaryCtxReset_v2, cuDevicePrimaryCtxRetain,
+    cuDevicePrimaryCtxSetFlags_v2,
+};
 pub(crate) use crate::stream::{cuStreamCreate, cuStreamDestroy_v2, cuStreamSynchronize};
 pub(crate) use crate::vmm::{
     cuMemAddressFree, cuMemAddressReserve, cuMemCreate, cuMemGetAccess, cuMemGetAllocationGranularity,

@@ -1,17 +1,22 @@
 //! Starting up, versions, names of codes, and finding functions.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
-use std::ffi::{CString, c_char, c_int, c_uint, c_void};
-use std::sync::OnceLock;
+mod codes;
+mod lookup;
+
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::sync::atomic::Ordering;
 
-use warploom_sys::Function;
-use warploom_sys::types::{CUdriverProcAddressQueryResult, CUresult, CUuuid};
+use warploom_sys::types::{
+    CUflushGPUDirectRDMAWritesScope, CUflushGPUDirectRDMAWritesTarget, CUmoduleLoadingMode, CUresult, CUuuid,
+};
+
+pub(crate) use self::lookup::{cuGetProcAddress, cuGetProcAddress_v2};
 
 use crate::call::Call;
 use crate::ffi::{ConstPtr, Ptr};
-use crate::shims;
-use crate::status::{INVALID_VALUE, NOT_SUPPORTED, Status};
+use crate::status::{INVALID_CONTEXT, INVALID_VALUE, NOT_SUPPORTED, Status};
+use crate::topology::number;
 
 pub(crate) fn cuInit(call: &Call<'_>, flags: c_uint) -> Status {
     if flags != 0 {
@@ -34,93 +39,75 @@ pub(crate) fn cuDriverGetVersion(call: &Call<'_>, version: Ptr<c_int>) -> Status
     version.write(call.core().topology.driver_version)
 }
 
-/// The code's name as a C string that lives forever.
-fn code_text(code: CUresult) -> Option<*const c_char> {
-    static NAMES: OnceLock<Vec<(CUresult, CString)>> = OnceLock::new();
-    let names = NAMES.get_or_init(|| {
-        let named = CUresult::ALL.iter().filter_map(|code| Some((*code, code.name()?)));
-        named.filter_map(|(code, name)| Some((code, CString::new(name).ok()?))).collect()
-    });
-    names.iter().find(|(known, _)| *known == code).map(|(_, name)| name.as_ptr())
-}
+/// Codes that drivers up to 13.0 do not know.
+const YOUNG: &[CUresult] = &[
+    CUresult::CUDA_ERROR_MULTICAST_RESOURCE_FULL,
+    CUresult::CUDA_ERROR_INSUFFICIENT_LOADER_VERSION,
+    CUresult::CUDA_ERROR_STREAM_DETACHED,
+    CUresult::CUDA_ERROR_GRAPH_RECAPTURE_FAILURE,
+    CUresult::CUDA_ERROR_FABRIC_NOT_READY,
+];
 
-pub(crate) fn cuGetErrorName(call: &Call<'_>, error: CUresult, text: Ptr<*const c_char>) -> Status {
+/// Hands out a text about a code; null where the driver has none.
+fn tell(
+    call: &Call<'_>,
+    code: CUresult,
+    text: Ptr<*const c_char>,
+    of: fn(CUresult) -> Option<&'static CStr>,
+) -> Status {
     text.required()?;
-    let name = code_text(error);
-    text.write(name.unwrap_or(std::ptr::null()))?;
-    name.map(|_| ()).ok_or_else(|| call.refuse(INVALID_VALUE, format!("{} is no status code", error.0)))
+    let is_known = call.core().topology.driver_version > 13000 || !YOUNG.contains(&code);
+    let found = of(code).filter(|_| is_known);
+    text.write(found.map_or(std::ptr::null(), CStr::as_ptr))?;
+    found.map(|_| ()).ok_or_else(|| call.refuse(INVALID_VALUE, format!("{} is no status code", code.0)))
 }
 
-pub(crate) fn cuGetErrorString(call: &Call<'_>, error: CUresult, text: Ptr<*const c_char>) -> Status {
-    cuGetErrorName(call, error, text)
+pub(crate) fn cuGetErrorName(call: &Call<'_>, code: CUresult, text: Ptr<*const c_char>) -> Status {
+    tell(call, code, text, codes::name)
 }
 
-/// The undocumented tables that the CUDA runtime asks for. There are none.
+pub(crate) fn cuGetErrorString(call: &Call<'_>, code: CUresult, text: Ptr<*const c_char>) -> Status {
+    tell(call, code, text, codes::text)
+}
+
+/// The undocumented tables that the CUDA runtime asks for. There are none, so every identifier is unknown.
 pub(crate) fn cuGetExportTable(call: &Call<'_>, table: Ptr<*const c_void>, id: ConstPtr<CUuuid>) -> Status {
     table.required()?;
     id.read()?;
-    Err(call.refuse(NOT_SUPPORTED, "export tables are undocumented and not simulated"))
+    table.write(std::ptr::null())?;
+    Err(call.refuse(INVALID_VALUE, "export tables are undocumented and not simulated"))
 }
 
-pub(crate) fn cuGetProcAddress(
+/// Modules are loaded lazily, as by default since 12.2.
+pub(crate) fn cuModuleGetLoadingMode(call: &Call<'_>, mode: Ptr<CUmoduleLoadingMode>) -> Status {
+    mode.required()?;
+    mode.write(match call.core().topology.driver_version {
+        ..12020 => CUmoduleLoadingMode::CU_MODULE_EAGER_LOADING,
+        _ => CUmoduleLoadingMode::CU_MODULE_LAZY_LOADING,
+    })
+}
+
+/// Nobody writes to a simulated device from outside, so there is never anything to flush.
+pub(crate) fn cuFlushGPUDirectRDMAWrites(
     call: &Call<'_>,
-    symbol: ConstPtr<c_char>,
-    function: Ptr<*mut c_void>,
-    version: c_int,
-    flags: u64,
+    target: CUflushGPUDirectRDMAWritesTarget,
+    scope: CUflushGPUDirectRDMAWritesScope,
 ) -> Status {
-    match find(call, symbol, function, version, flags)? {
-        CUdriverProcAddressQueryResult::CU_GET_PROC_ADDRESS_SUCCESS => Ok(()),
-        _ => Err(CUresult::CUDA_ERROR_NOT_FOUND),
+    let world = call.world();
+    let current = call.context(&world)?;
+    let known = target == CUflushGPUDirectRDMAWritesTarget::CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX
+        && [
+            CUflushGPUDirectRDMAWritesScope::CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER,
+            CUflushGPUDirectRDMAWritesScope::CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_ALL_DEVICES,
+        ]
+        .contains(&scope);
+    if !known {
+        return Err(call.refuse(INVALID_VALUE, format!("target {} and scope {}", target.0, scope.0)));
     }
-}
-
-pub(crate) fn cuGetProcAddress_v2(
-    call: &Call<'_>,
-    symbol: ConstPtr<c_char>,
-    function: Ptr<*mut c_void>,
-    version: c_int,
-    flags: u64,
-    status: Ptr<CUdriverProcAddressQueryResult>,
-) -> Status {
-    let found = find(call, symbol, function, version, flags)?;
-    status.write_if_wanted(found);
-    match found {
-        CUdriverProcAddressQueryResult::CU_GET_PROC_ADDRESS_SUCCESS => Ok(()),
-        // Told where the result is, the driver reports a miss there and calls the look-up a success.
-        _ if !status.is_null() => Ok(()),
-        _ => Err(CUresult::CUDA_ERROR_NOT_FOUND),
+    let device = call.object(&world.contexts, current, INVALID_CONTEXT)?.device;
+    let supported = call.core().topology.attribute(device.into(), number::GPU_DIRECT_RDMA_SUPPORTED);
+    if supported != Some(1) {
+        return Err(call.refuse(NOT_SUPPORTED, "the device has no GPUDirect RDMA"));
     }
-}
-
-const PER_THREAD_STREAM: u64 = 2;
-const KNOWN_FLAGS: u64 = 3;
-
-/// Looks a function up by its name without a version, for a program written for CUDA `version`: the newest ABI that the
-/// version and the driver both have.
-fn find(
-    call: &Call<'_>,
-    symbol: ConstPtr<c_char>,
-    function: Ptr<*mut c_void>,
-    version: c_int,
-    flags: u64,
-) -> Status<CUdriverProcAddressQueryResult> {
-    let name = symbol.text()?;
-    function.required()?;
-    if flags & !KNOWN_FLAGS != 0 {
-        return Err(call.refuse(INVALID_VALUE, format!("flags are {flags:#x}; only 1 and 2 are known")));
-    }
-    let driver = call.core().topology.driver_version;
-    let named = || Function::ALL.iter().copied().filter(|known| known.base_name() == name && known.version() <= driver);
-    let best = named().filter(|known| known.version() <= version).max_by_key(|known| known.version());
-    let Some(found) = best else {
-        function.write(std::ptr::null_mut())?;
-        return Ok(match named().next() {
-            Some(_) => CUdriverProcAddressQueryResult::CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT,
-            None => CUdriverProcAddressQueryResult::CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND,
-        });
-    };
-    let per_thread = flags & PER_THREAD_STREAM != 0 && found.per_thread().is_some();
-    function.write(shims::address(call.core().slot, found, per_thread))?;
-    Ok(CUdriverProcAddressQueryResult::CU_GET_PROC_ADDRESS_SUCCESS)
+    Ok(())
 }

@@ -33,6 +33,7 @@ mod log;
 mod machine;
 mod managed;
 mod memory;
+mod peer;
 mod pointer;
 mod pool;
 mod primary;

@@ -34,9 +34,6 @@ impl Drop for Running {
     }
 }
 
-/// How long a new machine waits for an old one to end.
-const SLOT_PATIENCE: Duration = Duration::from_secs(60);
-
 /// Why a machine could not be started.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -67,6 +64,7 @@ pub struct MachineBuilder {
     topology: Option<Topology>,
     mode: Mode,
     patience: Duration,
+    slot_patience: Duration,
 }
 
 impl Machine {
@@ -78,7 +76,12 @@ impl Machine {
     /// Describes a machine; without more, one H200.
     #[must_use]
     pub fn builder() -> MachineBuilder {
-        MachineBuilder { topology: None, mode: Mode::Threads, patience: Duration::from_secs(10) }
+        MachineBuilder {
+            topology: None,
+            mode: Mode::Threads,
+            patience: Duration::from_secs(10),
+            slot_patience: Duration::from_secs(60),
+        }
     }
 
     /// What the machine is made of.
@@ -97,6 +100,11 @@ impl Machine {
     #[must_use]
     pub fn unfinished_ops(&self) -> usize {
         self.running.core.world().engine.unfinished()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn core(&self) -> &Arc<Core> {
+        &self.running.core
     }
 
     /// The machine's driver, for whoever opens drivers.
@@ -134,14 +142,22 @@ impl MachineBuilder {
         self
     }
 
-    /// Starts the machine. Waits a while for a slot if the process has as many machines as it can.
+    /// How long to wait for another machine to end when the process has as many as it can.
+    #[must_use]
+    pub fn slot_patience(mut self, patience: Duration) -> Self {
+        self.slot_patience = patience;
+        self
+    }
+
+    /// Starts the machine.
     pub fn start(self) -> Result<Machine, StartError> {
         let topology = match self.topology {
             Some(topology) => topology,
             None => Topology::preset("h200")?,
         };
         topology.check()?;
-        let slot = slots::take(SLOT_PATIENCE).ok_or(StartError::NoSlot { waited: SLOT_PATIENCE })?;
+        let waited = self.slot_patience;
+        let slot = slots::take(waited).ok_or(StartError::NoSlot { waited })?;
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         match Core::new(id, slot, topology, self.mode, self.patience) {

@@ -27,7 +27,7 @@ pub(crate) fn machine(slot: usize) -> Guard<Option<Arc<Core>>> {
 
 /// Takes a slot, waiting up to `patience` for one.
 pub(crate) fn take(patience: Duration) -> Option<usize> {
-    let deadline = Instant::now() + patience;
+    let deadline = Instant::now().checked_add(patience);
     let mut taken = TAKEN.lock();
     loop {
         let slot = taken.trailing_ones() as usize;
@@ -35,8 +35,10 @@ pub(crate) fn take(patience: Duration) -> Option<usize> {
             *taken |= 1 << slot;
             return Some(slot);
         }
-        if GIVEN.wait_until(&mut taken, deadline).timed_out() {
-            return None;
+        match deadline {
+            Some(deadline) if GIVEN.wait_until(&mut taken, deadline).timed_out() => return None,
+            Some(_) => {}
+            None => GIVEN.wait(&mut taken),
         }
     }
 }

@@ -26,6 +26,7 @@ pub(crate) struct Stream {
 
 impl Object for Stream {
     const KIND: Kind = Kind::Stream;
+    const ORPHANED: CUresult = CUresult::CUDA_ERROR_INVALID_CONTEXT;
 }
 
 /// `CU_STREAM_LEGACY`.

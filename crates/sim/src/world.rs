@@ -80,14 +80,20 @@ impl World {
 
     /// Enqueues work behind its queue and behind other ops.
     pub(crate) fn enqueue_after(&mut self, queue: QueueId, others: &[OpId], work: Work) -> Status<OpId> {
+        let id = self.add_after(queue, others, work)?;
+        self.settle();
+        Ok(id)
+    }
+
+    /// Enqueues work that cannot end before [`World::settle`], so that its op can be noted somewhere first.
+    pub(crate) fn add_after(&mut self, queue: QueueId, others: &[OpId], work: Work) -> Status<OpId> {
         let context = self.engine.queue(queue).context;
         self.healthy(context)?;
         let mut before: SmallVec<[OpId; 4]> = SmallVec::from_slice(others);
         self.order_against_default_stream(context, queue, &mut before);
+        self.order_behind_gates(context, queue, &mut before);
         let now = self.clock.host_call();
-        let id = self.engine.add(queue, &before, work, now);
-        self.settle();
-        Ok(id)
+        Ok(self.engine.add(queue, &before, work, now))
     }
 
     /// Enqueues several pieces of work that are ordered with everything else in their queue, and not with each other;
@@ -169,12 +175,12 @@ impl World {
     pub(crate) fn poison(&mut self, context: Handle<Context>, code: CUresult) {
         if let Some(context) = self.contexts.get_mut(context) {
             context.poison.get_or_insert(code);
+            self.devices[usize::from(context.device)].fault.get_or_insert(code);
         }
     }
 
-    /// The newest unfinished op of each queue of a context: what there is to wait for.
+    /// The newest unfinished op of each queue of a context, those of destroyed streams too: what there is to wait for.
     pub(crate) fn pending(&self, context: Handle<Context>) -> SmallVec<[OpId; 4]> {
-        let Some(context) = self.contexts.get(context) else { return SmallVec::new() };
-        context.queues().filter_map(|queue| self.engine.tail(queue)).collect()
+        self.engine.tails_of(context).collect()
     }
 }

@@ -96,6 +96,11 @@ impl Engine {
         self.queues.iter().filter_map(|queue| queue.tail)
     }
 
+    /// The newest unfinished op of every queue of a context, also of those whose streams are gone.
+    pub(crate) fn tails_of(&self, context: Handle<Context>) -> impl Iterator<Item = OpId> {
+        self.queues.iter().filter(move |queue| queue.context == context).filter_map(|queue| queue.tail)
+    }
+
     /// Orders everything that is before `earlier`'s next op before `later`'s next op.
     pub(crate) fn join_queue_clock(&mut self, later: QueueId, earlier: QueueId) {
         if later == earlier {
