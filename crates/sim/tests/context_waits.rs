@@ -1,0 +1,135 @@
+//! What waits for a context, and what a context waits for.
+#![expect(unsafe_code, reason = "writes the pinned value that streams wait for")]
+
+use std::ffi::c_void;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use warploom_testkit::driver::{Driver, Error};
+use warploom_testkit::sys::types::{CUcontext, CUlimit, CUstream};
+use warploom_testkit::{Primary, TestResult, answers, call, driver_tests};
+
+/// A context, not current, in which a stream stands still until it is released. The memory it waits for is the primary
+/// context's, and outlives it.
+struct Blocked<'a> {
+    driver: &'a Driver,
+    context: CUcontext,
+    value: *mut c_void,
+}
+
+impl<'a> Blocked<'a> {
+    fn new(driver: &'a Driver) -> TestResult<Blocked<'a>> {
+        let (mut context, mut stream, mut value) = (null_mut(), null_mut(), null_mut());
+        call!(driver.cuMemHostAlloc(&mut value, 4096, 3))?;
+        call!(driver.cuCtxCreate_v2(&mut context, 0, 0))?;
+        let blocked = Blocked { driver, context, value };
+        blocked.word().store(0, Ordering::Release);
+        call!(driver.cuStreamCreate(&mut stream, 1))?;
+        call!(driver.cuStreamWaitValue32_v2(stream, value.addr() as u64, 1, 0))?;
+        call!(driver.cuCtxPopCurrent_v2(null_mut()))?;
+        Ok(blocked)
+    }
+
+    fn word(&self) -> &AtomicU32 {
+        // SAFETY: pinned memory that lives until `end`, and that is only ever used as this atomic.
+        unsafe { AtomicU32::from_ptr(self.value.cast()) }
+    }
+
+    fn release(&self) {
+        self.word().store(1, Ordering::Release);
+    }
+
+    /// Whether a call made in the context, on a thread of its own, returns only after the release.
+    fn holds_up(&self, work: impl FnOnce() -> Result<(), Error> + Send) -> TestResult<bool> {
+        let (driver, context) = (self.driver, self.context.expose_provenance());
+        std::thread::scope(|scope| -> TestResult<bool> {
+            let thread = scope.spawn(move || {
+                call!(driver.cuCtxSetCurrent(std::ptr::with_exposed_provenance_mut(context)))?;
+                work()
+            });
+            std::thread::sleep(Duration::from_millis(100));
+            let waited = !thread.is_finished();
+            self.release();
+            thread.join().map_err(|_| "the thread panicked")??;
+            Ok(waited)
+        })
+    }
+
+    fn end(self) -> TestResult {
+        let driver = self.driver;
+        self.release();
+        Ok(call!(driver.cuMemFreeHost(self.value))?)
+    }
+}
+
+/// A stream that nothing else is ordered with, in the current context.
+fn stream(driver: &Driver) -> TestResult<CUstream> {
+    let mut stream = null_mut();
+    call!(driver.cuStreamCreate(&mut stream, 1))?;
+    Ok(stream)
+}
+
+driver_tests! {
+    threads fn destroying_a_context_waits_for_its_work(driver) {
+        let primary = Primary::of(driver, 0)?;
+        let blocked = Blocked::new(driver)?;
+        let context = blocked.context.expose_provenance();
+        let destroy = || call!(driver.cuCtxDestroy_v2(std::ptr::with_exposed_provenance_mut(context)));
+        assert!(blocked.holds_up(destroy)?);
+        answers!(driver.cuCtxSynchronize_v2(blocked.context), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+        blocked.end()?;
+        drop(primary);
+    }
+
+    threads fn larger_stacks_wait_for_the_context_and_a_larger_heap_does_not(driver) {
+        let primary = Primary::of(driver, 0)?;
+        for (limit, value, waits) in [
+            (CUlimit::CU_LIMIT_STACK_SIZE, 2064, true),
+            (CUlimit::CU_LIMIT_MALLOC_HEAP_SIZE, 16 << 20, false),
+        ] {
+            let blocked = Blocked::new(driver)?;
+            assert_eq!(blocked.holds_up(|| call!(driver.cuCtxSetLimit(limit, value)))?, waits, "{limit:?}");
+            call!(driver.cuCtxDestroy_v2(blocked.context))?;
+            blocked.end()?;
+        }
+        drop(primary);
+    }
+
+    threads fn an_event_on_a_context_comes_after_its_streams_and_holds_another_up(driver) {
+        let primary = Primary::of(driver, 0)?;
+        let blocked = Blocked::new(driver)?;
+        let (mut event, mut memory) = (null_mut(), 0);
+        call!(driver.cuMemAlloc_v2(&mut memory, 4096))?;
+        let early = stream(driver)?;
+        call!(driver.cuMemsetD8Async(memory, 0, 4096, early))?;
+        call!(driver.cuStreamSynchronize(early))?;
+
+        call!(driver.cuCtxPushCurrent_v2(blocked.context))?;
+        call!(driver.cuEventCreate(&mut event, 0))?;
+        call!(driver.cuCtxRecordEvent(blocked.context, event))?;
+        call!(driver.cuCtxPopCurrent_v2(null_mut()))?;
+        answers!(driver.cuEventQuery(event), CUDA_ERROR_NOT_READY);
+
+        call!(driver.cuCtxWaitEvent(primary.context, event))?;
+        let late = stream(driver)?;
+        for stream in [early, late] {
+            call!(driver.cuMemsetD8Async(memory, 1, 4096, stream))?;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+        for stream in [early, late] {
+            answers!(driver.cuStreamQuery(stream), CUDA_ERROR_NOT_READY);
+        }
+        blocked.release();
+        call!(driver.cuEventSynchronize(event))?;
+        for stream in [early, late] {
+            call!(driver.cuStreamSynchronize(stream))?;
+            call!(driver.cuStreamDestroy_v2(stream))?;
+        }
+        call!(driver.cuEventDestroy_v2(event))?;
+        call!(driver.cuMemFree_v2(memory))?;
+        call!(driver.cuCtxDestroy_v2(blocked.context))?;
+        blocked.end()?;
+        drop(primary);
+    }
+}
