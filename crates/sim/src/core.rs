@@ -184,8 +184,10 @@ impl Core {
             if self.stopping.load(Ordering::Relaxed) {
                 return Err(CUresult::CUDA_ERROR_DEINITIALIZED);
             }
+            // Asked before: what is parked may have been made ready for another look by then.
+            let parked = world.engine.has_parked();
             if !self.advance(world, targets) {
-                let pause = if world.engine.has_parked() { POLL } else { self.patience.max(POLL) };
+                let pause = if parked || world.engine.has_parked() { POLL } else { self.patience.max(POLL) };
                 self.progress.wait_for(world, pause);
             }
             if world.engine.progress() != seen || world.engine.running() > own {

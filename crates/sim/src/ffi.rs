@@ -77,6 +77,7 @@ plain!(
     CUmemLocation,
     CUmemAccessDesc,
     CUmemPoolProps,
+    CUmemPoolPtrExportData,
     CUmemAllocationProp,
     CUDA_MEMCPY2D,
     CUDA_MEMCPY3D,

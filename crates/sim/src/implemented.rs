@@ -45,6 +45,12 @@ pub(crate) use crate::peer::{
     cuDeviceGetP2PAttribute,
 };
 pub(crate) use crate::pointer::{cuPointerGetAttribute, cuPointerGetAttributes, cuPointerSetAttribute};
+pub(crate) use crate::pool::{
+    cuDeviceGetDefaultMemPool, cuDeviceGetMemPool, cuDeviceSetMemPool, cuMemAllocAsync, cuMemAllocFromPoolAsync,
+    cuMemFreeAsync, cuMemGetDefaultMemPool, cuMemGetMemPool, cuMemPoolCreate, cuMemPoolDestroy, cuMemPoolExportPointer,
+    cuMemPoolExportToShareableHandle, cuMemPoolGetAccess, cuMemPoolGetAttribute, cuMemPoolImportFromShareableHandle,
+    cuMemPoolImportPointer, cuMemPoolSetAccess, cuMemPoolSetAttribute, cuMemPoolTrimTo, cuMemSetMemPool,
+};
 pub(crate) use crate::primary::{
     cuDevicePrimaryCtxGetState, cuDevicePrimaryCtxRelease_v2, cuDevicePrimaryCtxReset_v2, cuDevicePrimaryCtxRetain,
     cuDevicePrimaryCtxSetFlags_v2,

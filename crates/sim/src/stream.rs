@@ -114,5 +114,6 @@ pub(crate) fn cuStreamSynchronize(call: &Call<'_>, stream: Ptr<CUstream_st>) -> 
     let context = world.engine.queue(queue).context;
     let tail = world.engine.tail(queue);
     call.wait(&mut world, tail.as_slice())?;
+    world.saw_queue(queue);
     world.healthy(context)
 }

@@ -1,5 +1,7 @@
 //! Everything a machine is, behind its one lock.
 
+use std::collections::BTreeMap;
+
 use smallvec::SmallVec;
 use warploom_sys::types::CUresult;
 
@@ -12,7 +14,7 @@ use crate::handles::{Handle, Objects};
 use crate::host_memory::HostMemory;
 use crate::managed::ManagedMemory;
 use crate::memory::Registry;
-use crate::pool::Pool;
+use crate::pool::{self, Pool};
 use crate::status::Status;
 use crate::stream::Stream;
 use crate::topology::Topology;
@@ -25,6 +27,9 @@ pub(crate) struct World {
     pub(crate) streams: Objects<Stream>,
     pub(crate) events: Objects<Event>,
     pub(crate) pools: Objects<Pool>,
+    /// Default and current pools of homes other than a device's own memory, which its `Device` keeps.
+    pub(crate) location_pools: BTreeMap<pool::Home, pool::Current>,
+    pub(crate) pool_windows: pool::Windows,
     pub(crate) memory: Registry,
     pub(crate) virtual_memory: VirtualMemory,
     pub(crate) host_memory: HostMemory,
@@ -44,6 +49,8 @@ impl World {
             streams: Objects::new(id),
             events: Objects::new(id),
             pools: Objects::new(id),
+            location_pools: BTreeMap::new(),
+            pool_windows: pool::Windows::default(),
             memory: Registry::new(),
             virtual_memory: VirtualMemory::new(id),
             host_memory: HostMemory::new(),
@@ -106,7 +113,7 @@ impl World {
     }
 
     /// The legacy default stream waits for every blocking stream of its context, and they for it.
-    fn order_against_default_stream(
+    pub(crate) fn order_against_default_stream(
         &mut self,
         context: Handle<Context>,
         queue: QueueId,
@@ -152,7 +159,8 @@ impl World {
 
     fn ended(&mut self, id: OpId, work: Work, step: Step) {
         let Some(op) = self.engine.op(id) else { return };
-        let queue = self.engine.queue(op.queue);
+        let queue_id = op.queue;
+        let queue = self.engine.queue(queue_id);
         let (context, device, earliest) = (queue.context, queue.device, op.earliest);
         if let Step::Fail(code) = step {
             self.poison(context, code);
@@ -165,7 +173,7 @@ impl World {
                     event.recorded(serial, end);
                 }
             }
-            Work::Release { address } => self.release_pool_block(address),
+            Work::Release(freed) => self.release(queue_id, freed),
             _ => {}
         }
         self.engine.finish(id, end);

@@ -35,6 +35,14 @@ impl Clock {
         }
     }
 
+    /// The op with this stamp in that queue, and those before it there, are now before this, too.
+    pub(crate) fn include(&mut self, queue: usize, stamp: u64) {
+        if self.counts.len() <= queue {
+            self.counts.resize(queue + 1, 0);
+        }
+        self.counts[queue] = self.counts[queue].max(stamp);
+    }
+
     /// Takes over another clock's counts without giving its memory up.
     pub(crate) fn copy_from(&mut self, other: &Clock) {
         self.counts.clone_from(&other.counts);

@@ -101,6 +101,11 @@ impl Engine {
         self.queues.iter().filter(move |queue| queue.context == context).filter_map(|queue| queue.tail)
     }
 
+    /// The stamp that the queue's next op will have.
+    pub(crate) fn next_stamp(&self, id: QueueId) -> u64 {
+        self.queue(id).clock.stamp() + 1
+    }
+
     /// Orders everything that is before `earlier`'s next op before `later`'s next op.
     pub(crate) fn join_queue_clock(&mut self, later: QueueId, earlier: QueueId) {
         if later == earlier {

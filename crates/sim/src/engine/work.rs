@@ -9,6 +9,7 @@ use warploom_sys::types::{CUhostFn, CUresult, CUstream, CUstreamCallback};
 use super::{Step, Task};
 use crate::event::Event;
 use crate::handles::Handle;
+use crate::pool::Freed;
 use crate::thread;
 
 /// Where bytes are: for the virtual clock, and for the checkers.
@@ -160,10 +161,8 @@ pub(crate) enum Work {
         status: CUresult,
         data: *mut c_void,
     },
-    /// Gives a stream-ordered allocation back to its pool.
-    Release {
-        address: u64,
-    },
+    /// Gives freed memory back to where it came from.
+    Release(Freed),
     /// Work that runs in slices.
     #[cfg_attr(
         not(test),
@@ -254,7 +253,7 @@ impl Work {
                 format!("a wait until the value at {:#x} is {compare:?} {value}", at.address)
             }
             Work::HostFunction { .. } | Work::Callback { .. } => "a host function".to_owned(),
-            Work::Release { address } => format!("the free of {address:#x}"),
+            Work::Release(freed) => format!("the free of {:#x}", freed.address()),
             Work::Task(_) => "a kernel".to_owned(),
         }
     }

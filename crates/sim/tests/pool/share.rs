@@ -1,0 +1,56 @@
+//! Sharing pools between processes.
+
+use std::ptr::null_mut;
+
+use warploom_testkit::sim::topology::Topology;
+use warploom_testkit::sim::{LogKind, Mode};
+use warploom_testkit::sys::types::{CUmemAllocationHandleType, CUmemPoolPtrExportData};
+use warploom_testkit::{Primary, TestResult, answers, call, driver_tests, open};
+
+use crate::fixture::{Pool, Stream};
+
+const DESCRIPTOR: CUmemAllocationHandleType = CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+
+driver_tests! {
+    fn a_pool_that_was_not_made_for_it_is_not_exported(driver) {
+        let _primary = Primary::of(driver, 0)?;
+        let stream = Stream::new(driver)?;
+        let pool = Pool::new(driver)?;
+        let mut default = null_mut();
+        call!(driver.cuDeviceGetDefaultMemPool(&mut default, 0))?;
+        let mut file = -1i32;
+        let out = (&raw mut file).cast();
+        for kind in [0, 1, 2, 8] {
+            let kind = CUmemAllocationHandleType(kind);
+            answers!(driver.cuMemPoolExportToShareableHandle(out, pool.raw, kind, 0), CUDA_ERROR_INVALID_VALUE);
+        }
+        answers!(driver.cuMemPoolExportToShareableHandle(out, default, DESCRIPTOR, 0), CUDA_ERROR_INVALID_VALUE);
+        answers!(
+            driver.cuMemPoolExportToShareableHandle(null_mut(), pool.raw, DESCRIPTOR, 0),
+            CUDA_ERROR_INVALID_VALUE
+        );
+        assert_eq!(file, -1);
+        let mut data = CUmemPoolPtrExportData { reserved: [0; 64] };
+        let address = pool.take(16, stream.raw)?;
+        answers!(driver.cuMemPoolExportPointer(&mut data, address), CUDA_ERROR_INVALID_VALUE);
+        answers!(driver.cuMemPoolExportPointer(&mut data, 0xdead_0000), CUDA_ERROR_INVALID_VALUE);
+        pool.free(address, stream.raw)?;
+        stream.synchronize()?;
+    }
+}
+
+#[test]
+fn a_pool_that_was_made_for_it_is_not_exported_either_and_the_log_says_so() -> TestResult {
+    let (machine, driver) = open(Topology::preset("h200")?, Mode::Threads)?;
+    let driver = &driver;
+    let pool = Pool::with(driver, |properties| properties.handleTypes = DESCRIPTOR)?;
+    let mut file = -1i32;
+    let out = (&raw mut file).cast();
+    answers!(driver.cuMemPoolExportToShareableHandle(out, pool.raw, DESCRIPTOR, 1), CUDA_ERROR_INVALID_VALUE);
+    answers!(driver.cuMemPoolExportToShareableHandle(out, pool.raw, DESCRIPTOR, 0), CUDA_ERROR_NOT_SUPPORTED);
+    let log = machine.log();
+    let last = log.last().ok_or("a refusal is logged")?;
+    assert_eq!(last.kind, LogKind::Unsupported);
+    assert!(last.reason.contains("cuMemPoolExportToShareableHandle"), "{last}");
+    Ok(())
+}
