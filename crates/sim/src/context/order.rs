@@ -24,7 +24,9 @@ pub(crate) fn cuCtxSynchronize_v2(call: &Call<'_>, context: Ptr<CUctx_st>) -> St
     let mut world = call.world();
     let handle = named(call, &world, context, CONTEXT_IS_DESTROYED)?;
     world.healthy(handle)?;
-    call.wait_for_context(&mut world, handle)
+    call.wait_for_context(&mut world, handle)?;
+    world.saw_context(handle);
+    Ok(())
 }
 
 /// Both arguments, checked; no null context here means the current one.

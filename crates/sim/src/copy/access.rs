@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::engine::{Place, Side};
 use crate::handles::Handle;
 use crate::memory::{Allocation, Backing};
-use crate::pool::PoolBlock;
+use crate::pool::AccessLevel;
 use crate::status::{INVALID_VALUE, Status};
 use crate::world::World;
 
@@ -73,7 +73,7 @@ pub(crate) fn find(
         Backing::Device => Memory::Device,
         Backing::PageLocked(_) | Backing::Registered { .. } | Backing::Managed(_) => Memory::Shared,
         Backing::Pool(block) => {
-            if !may_use_pool(world, first, block, device, intent) {
+            if world.pool_access(block.pool, device) == AccessLevel::None && first.side != Side::Host {
                 return Err(refuse(format!("{address:#x} is in a pool that device {device} has no access to")));
             }
             located(first)
@@ -91,11 +91,6 @@ pub(crate) fn find(
 /// Memory that pools and mappings have on a device or on the host.
 fn located(allocation: &Allocation) -> Memory {
     if allocation.side == Side::Host { Memory::Shared } else { Memory::Device }
-}
-
-/// Whether a device may read or write a pool's memory: the device that the memory is on may.
-fn may_use_pool(_world: &World, allocation: &Allocation, _block: &PoolBlock, device: u16, _intent: Intent) -> bool {
-    allocation.side == Side::Device(device) || allocation.side == Side::Host
 }
 
 /// Whether work of `context` can touch memory without help: a copy can be routed through the host, a fill cannot.

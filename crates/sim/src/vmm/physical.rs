@@ -48,8 +48,11 @@ impl World {
     fn charge_physical(&mut self, side: Side, size: u64) -> Result<(), u64> {
         match side {
             Side::Device(device) => {
-                let memory = &mut self.devices[usize::from(device)].memory;
-                if memory.charge(size) { Ok(()) } else { Err(memory.free_bytes()) }
+                let fits = |world: &mut World| world.devices[usize::from(device)].memory.charge(size);
+                if fits(self) || self.reclaim_pool_memory(device) && fits(self) {
+                    return Ok(());
+                }
+                Err(self.devices[usize::from(device)].memory.free_bytes())
             }
             Side::Host => self.virtual_memory.store.charge_host(size),
         }
