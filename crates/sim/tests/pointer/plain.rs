@@ -1,92 +1,14 @@
-//! What the driver says of pointers, for every attribute and every kind of memory.
+//! Device, page-locked, registered and managed memory, and pointers to none.
 
-use std::ffi::c_void;
 use std::ptr::null_mut;
 
 use warploom_testkit::driver::Driver;
 use warploom_testkit::sim::topology::Topology;
 use warploom_testkit::sim::{Mode, Order};
 use warploom_testkit::sys::types::{CUpointer_attribute, CUresult};
-use warploom_testkit::{Primary, TestResult, answers, call, code_of, driver_tests, open};
+use warploom_testkit::{Primary, TestResult, answers, call, driver_tests, open};
 
-const MIB: u64 = 1 << 20;
-const GARBAGE: u64 = 0xdead_b000;
-/// What a variable holds before the driver writes it: two words, larger than any attribute.
-const UNWRITTEN: u64 = 0xabab_abab_abab_abab;
-
-const CONTEXT: u32 = 1;
-const MEMORY_TYPE: u32 = 2;
-const DEVICE_POINTER: u32 = 3;
-const HOST_POINTER: u32 = 4;
-const P2P_TOKENS: u32 = 5;
-const SYNC_MEMOPS: u32 = 6;
-const BUFFER_ID: u32 = 7;
-const IS_MANAGED: u32 = 8;
-const DEVICE_ORDINAL: u32 = 9;
-const LEGACY_IPC: u32 = 10;
-const RANGE_START: u32 = 11;
-const RANGE_SIZE: u32 = 12;
-const MAPPED: u32 = 13;
-const HANDLE_TYPES: u32 = 14;
-const RDMA: u32 = 15;
-const ACCESS: u32 = 16;
-const POOL: u32 = 17;
-const MAPPING_SIZE: u32 = 18;
-const MAPPING_BASE: u32 = 19;
-const BLOCK_ID: u32 = 20;
-const DECOMPRESS: u32 = 21;
-
-/// An answer: the code, and what the variable holds afterwards.
-fn ask(driver: &Driver, attribute: u32, address: u64) -> (CUresult, [u64; 2]) {
-    let mut data = [UNWRITTEN; 2];
-    let code =
-        code_of(call!(driver.cuPointerGetAttribute(data.as_mut_ptr().cast(), CUpointer_attribute(attribute), address)));
-    (code, data)
-}
-
-/// A successful answer of 8 bytes.
-#[track_caller]
-fn word(driver: &Driver, attribute: u32, address: u64) -> u64 {
-    let (code, data) = ask(driver, attribute, address);
-    assert_eq!((code, data[1]), (CUresult::CUDA_SUCCESS, UNWRITTEN), "attribute {attribute} of {address:#x}");
-    data[0]
-}
-
-/// A successful answer of 4 bytes.
-#[track_caller]
-fn int(driver: &Driver, attribute: u32, address: u64) -> i32 {
-    let (code, data) = ask(driver, attribute, address);
-    assert_eq!(code, CUresult::CUDA_SUCCESS, "attribute {attribute} of {address:#x}");
-    assert_eq!((data[0] >> 32, data[1]), (UNWRITTEN >> 32, UNWRITTEN), "attribute {attribute} has 4 bytes");
-    data[0] as u32 as i32
-}
-
-#[track_caller]
-fn refuses_untouched(driver: &Driver, attribute: u32, address: u64) {
-    let expected = (CUresult::CUDA_ERROR_INVALID_VALUE, [UNWRITTEN; 2]);
-    assert_eq!(ask(driver, attribute, address), expected, "attribute {attribute} of {address:#x}");
-}
-
-/// Refused, but the variable is zeroed all the same.
-#[track_caller]
-fn refuses_zeroed(driver: &Driver, attribute: u32, address: u64) {
-    let expected = (CUresult::CUDA_ERROR_INVALID_VALUE, [0, UNWRITTEN]);
-    assert_eq!(ask(driver, attribute, address), expected, "attribute {attribute} of {address:#x}");
-}
-
-/// What a list of attributes says: each one's 16 bytes.
-fn ask_all(driver: &Driver, attributes: &[u32], address: u64) -> (CUresult, Vec<[u64; 2]>) {
-    let mut names: Vec<CUpointer_attribute> = attributes.iter().map(|number| CUpointer_attribute(*number)).collect();
-    let mut values = vec![[UNWRITTEN; 2]; attributes.len()];
-    let mut out: Vec<*mut c_void> = values.iter_mut().map(|value| value.as_mut_ptr().cast()).collect();
-    let code = code_of(call!(driver.cuPointerGetAttributes(
-        attributes.len() as u32,
-        names.as_mut_ptr(),
-        out.as_mut_ptr(),
-        address
-    )));
-    (code, values)
-}
+use crate::support::*;
 
 /// One of each kind of memory that one family of functions makes.
 struct Memory {

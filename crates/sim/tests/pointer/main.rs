@@ -1,0 +1,4 @@
+//! What the driver says of pointers, for every attribute and every kind of memory.
+
+mod plain;
+mod support;
