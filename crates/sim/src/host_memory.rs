@@ -9,10 +9,11 @@ use std::io;
 use warploom_sys::types::{CUdeviceptr, CUresult};
 
 use crate::call::Call;
+use crate::copy::{Intent, is_own};
 use crate::device_memory::not_a_start;
 use crate::engine::{Engine, Side};
 use crate::ffi::Ptr;
-use crate::memory::{Allocation, Arena, Backing, Block, Kind, is_mapped};
+use crate::memory::{Allocation, Arena, Backing, Block, Kind};
 use crate::release::release_when_idle;
 use crate::status::{INVALID_CONTEXT, INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, Status};
 use crate::topology::number::READ_ONLY_HOST_REGISTER_SUPPORTED;
@@ -155,8 +156,10 @@ pub(crate) fn cuMemHostRegister_v2(call: &Call<'_>, memory: Ptr<c_void>, bytes: 
             call.refuse(code, format!("it overlaps the {len} bytes at {base:#x}, which the driver knows already"))
         );
     }
-    if !is_mapped(address, size) {
-        return Err(call.refuse(INVALID_VALUE, format!("not all of the {size} bytes at {address:#x} are mapped")));
+    if !is_own(address, size, Intent::Read) {
+        return Err(
+            call.refuse(INVALID_VALUE, format!("not all of the {size} bytes at {address:#x} are the program's"))
+        );
     }
     let id = world.memory.next_id();
     world.memory.insert(Allocation {

@@ -11,7 +11,7 @@ use std::io;
 use warploom_sys::types::CUdeviceptr;
 
 use crate::call::Call;
-use crate::engine::{Engine, Place, Side, Work};
+use crate::engine::{BlockCopy, Engine, Place, Side, Work};
 use crate::ffi::Ptr;
 use crate::memory::{Allocation, Arena, Backing, Block, Kind, MANAGED_PAGE, Residency};
 use crate::status::{INVALID_CONTEXT, INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, Status};
@@ -103,6 +103,12 @@ pub(crate) fn cuMemAllocManaged(call: &Call<'_>, out: Ptr<CUdeviceptr>, bytes: u
     out.write(base)
 }
 
+/// From the first byte that a block copy writes to the last.
+fn written(block: &BlockCopy) -> u64 {
+    let slices = block.depth.saturating_sub(1) * block.to_slice;
+    slices + block.height.saturating_sub(1) * block.to_pitch + block.width
+}
+
 impl World {
     /// Notes that work on a device has written managed pages, which are there now.
     pub(crate) fn move_managed_pages(&mut self, work: &Work, device: u16) {
@@ -113,10 +119,8 @@ impl World {
             Work::Copy { to, bytes, .. } => (*to, *bytes),
             Work::Staged { to, bytes } => (*to, bytes.len() as u64),
             Work::Fill { to, element, count, .. } => (*to, count * u64::from(*element)),
-            Work::CopyBlock(block) => {
-                let slices = block.depth.saturating_sub(1) * block.to_slice;
-                (block.to, slices + block.height.saturating_sub(1) * block.to_pitch + block.width)
-            }
+            Work::CopyBlock(block) => (block.to, written(block)),
+            Work::StagedBlock(staged) => (staged.block.to, written(&staged.block)),
             Work::FillRows(rows) => {
                 (rows.to, rows.rows.saturating_sub(1) * rows.pitch + rows.columns * u64::from(rows.element))
             }
@@ -138,7 +142,7 @@ impl World {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::{BlockCopy, Mode, Order, RowFill};
+    use crate::engine::{Mode, Order, RowFill, StagedBlock};
     use crate::topology::Topology;
 
     const BASE: u64 = 1 << 40;
@@ -188,6 +192,10 @@ mod tests {
             (Work::Staged { to: place(10), bytes: Box::new([0; 16]) }, vec![10]),
             (Work::Fill { to: place(20), pattern: 0, element: 2, count: 8 }, vec![20]),
             (Work::CopyBlock(Box::new(block(place(30)))), vec![30, 31, 32]),
+            (
+                Work::StagedBlock(Box::new(StagedBlock { block: block(place(50)), bytes: Box::default() })),
+                vec![50, 51, 52],
+            ),
             (Work::FillRows(Box::new(rows)), vec![40, 41]),
             (Work::Join, vec![]),
         ];

@@ -42,7 +42,7 @@ static KNOWS: LazyLock<bool> = LazyLock::new(|| {
 });
 
 /// Whether the program could read or write a stretch itself: its first and last page can be, and there is no hole between.
-pub(super) fn is_own(address: u64, len: u64, intent: Intent) -> bool {
+pub(crate) fn is_own(address: u64, len: u64, intent: Intent) -> bool {
     let Some(last) = address.checked_add(len - 1).map(|last| last & !(*PAGE - 1)) else { return false };
     let first = address & !(*PAGE - 1);
     if !*KNOWS {

@@ -42,6 +42,7 @@ pub(crate) use block::{
     cuMemcpy3DPeerAsync,
 };
 pub(crate) use block_batch::{cuMemcpy3DBatchAsync, cuMemcpy3DBatchAsync_v2, cuMemcpy3DWithAttributesAsync};
+pub(crate) use host::is_own;
 pub(crate) use linear::{
     cuMemcpy, cuMemcpyAsync, cuMemcpyDtoD_v2, cuMemcpyDtoDAsync_v2, cuMemcpyDtoH_v2, cuMemcpyDtoHAsync_v2,
     cuMemcpyHtoD_v2, cuMemcpyHtoDAsync_v2,

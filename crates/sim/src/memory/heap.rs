@@ -91,11 +91,6 @@ impl Heap {
     fn touches_free(&self, at: u64, len: u64) -> bool {
         self.free.range(..at + len).next_back().is_some_and(|(start, free)| start + free > at)
     }
-
-    /// Whether everything between is free.
-    pub(crate) fn is_free(&self, at: u64, len: u64) -> bool {
-        self.holding(at, len).is_some()
-    }
 }
 
 #[cfg(test)]
@@ -103,6 +98,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    impl Heap {
+        /// Whether everything between is free.
+        fn is_free(&self, at: u64, len: u64) -> bool {
+            self.holding(at, len).is_some()
+        }
+    }
 
     #[test]
     fn given_stretches_merge_back_into_one() {

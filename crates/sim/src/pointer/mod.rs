@@ -69,7 +69,7 @@ pub(crate) fn cuPointerGetAttributes(
         // Unlike the question for one attribute, a list has an answer for every memory and every pointer.
         let value = match allocation {
             Some(allocation) => asker.value(attribute, allocation, address).unwrap_or_else(|| Value::zero(attribute)),
-            None => Value::of_unknown(attribute, address),
+            None => Value::of_unknown(attribute, address, world.virtual_memory.reservation(address)),
         };
         value.write(out)?;
     }

@@ -64,12 +64,16 @@ impl Value {
         }
     }
 
-    /// What a list says of a pointer that the driver does not know: it is the host's.
-    pub(super) fn of_unknown(attribute: CUpointer_attribute, address: u64) -> Value {
+    /// What a list says of a pointer that the driver knows no memory for: it is the host's, but for a reservation that it
+    /// may be in.
+    pub(super) fn of_unknown(attribute: CUpointer_attribute, address: u64, reserved: Option<(u64, u64)>) -> Value {
         match attribute {
             A::CU_POINTER_ATTRIBUTE_HOST_POINTER => Value::Word(address),
             A::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL => Value::Int(NO_DEVICE),
-            A::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR | A::CU_POINTER_ATTRIBUTE_RANGE_SIZE => Value::Untouched,
+            A::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR => {
+                reserved.map_or(Value::Untouched, |(base, _)| Value::Word(base))
+            }
+            A::CU_POINTER_ATTRIBUTE_RANGE_SIZE => reserved.map_or(Value::Untouched, |(_, size)| Value::Word(size)),
             other => Value::zero(other),
         }
     }
@@ -124,7 +128,8 @@ impl<'a> Asker<'a> {
             A::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR => Value::Word(allocation.base),
             A::CU_POINTER_ATTRIBUTE_RANGE_SIZE => Value::Word(allocation.size),
             A::CU_POINTER_ATTRIBUTE_MAPPED => flag(true),
-            A::CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE => flag(is_plain && self.does_rdma(allocation)),
+            A::CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES => Value::Word(self.handle_types(allocation)),
+            A::CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE => flag(self.does_rdma(allocation)),
             A::CU_POINTER_ATTRIBUTE_ACCESS_FLAGS => Value::Int(self.access(allocation)),
             A::CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE => match &allocation.backing {
                 Backing::Pool(block) => Value::Word(block.pool.bits()),
@@ -150,13 +155,36 @@ impl<'a> Asker<'a> {
     }
 
     fn does_rdma(&self, allocation: &Allocation) -> bool {
-        let device = &self.call.core().topology.devices[self.ordinal(allocation) as usize];
-        device.attributes.get(GPU_DIRECT_RDMA_SUPPORTED) != Some(0)
+        match &allocation.backing {
+            Backing::Device => {
+                let device = &self.call.core().topology.devices[self.ordinal(allocation) as usize];
+                device.attributes.get(GPU_DIRECT_RDMA_SUPPORTED) != Some(0)
+            }
+            Backing::Mapped(mapping) => {
+                let behind = self.world.virtual_memory.behind(mapping);
+                behind.is_some_and(|(properties, _)| properties.allocFlags.gpuDirectRDMACapable != 0)
+            }
+            _ => false,
+        }
+    }
+
+    /// The kinds of handles that memory can be exported as.
+    fn handle_types(&self, allocation: &Allocation) -> u64 {
+        match &allocation.backing {
+            Backing::Mapped(mapping) => {
+                let behind = self.world.virtual_memory.behind(mapping);
+                behind.map_or(0, |(properties, _)| properties.requestedHandleTypes.0.into())
+            }
+            _ => 0,
+        }
     }
 
     /// What the asking context's device may do with memory.
     fn access(&self, allocation: &Allocation) -> i32 {
         let Some(asking) = self.context else { return READ_WRITE };
+        if let Backing::Mapped(mapping) = &allocation.backing {
+            return mapping.rights_of(asking.device).flags().0 as i32;
+        }
         let is_local = match allocation.side {
             Side::Host => true,
             Side::Device(device) => device == asking.device || allocation.is_managed(),
@@ -174,10 +202,16 @@ impl<'a> Asker<'a> {
             (Backing::Device | Backing::Pool(_), Side::Device(device)) => {
                 (self.world.devices[usize::from(device)].memory.block_of(allocation.base), u64::from(device))
             }
+            (Backing::Mapped(mapping), _) => {
+                let Allocation { base, size: len, .. } = *allocation;
+                let behind = self.world.virtual_memory.behind(mapping);
+                // The number is a handle's, whose upper bits say what it is and whose.
+                (behind.map(|(_, number)| Block { base, len, serial: number & 0x3fff_ffff_ffff }), devices + 3)
+            }
             _ => (None, devices + 2),
         };
         let own = Block { base: allocation.base, len: allocation.size, serial: allocation.id };
         let (block, source) = found.map_or((own, devices + 2), |block| (block, source));
-        Block { serial: block.serial * (devices + 3) + source, ..block }
+        Block { serial: block.serial * (devices + 4) + source, ..block }
     }
 }

@@ -37,6 +37,8 @@ pub(crate) use reservation::{cuMemAddressFree, cuMemAddressReserve};
 use reservation::Reservations;
 use store::Store;
 
+use warploom_sys::types::CUmemAllocationProp;
+
 use crate::handles::Objects;
 use crate::memory::BLOCK;
 
@@ -54,6 +56,12 @@ pub(crate) struct VirtualMemory {
 impl VirtualMemory {
     pub(crate) fn new(machine: u64) -> Self {
         Self { physical: Objects::new(machine), reservations: Reservations::default(), store: Store::default() }
+    }
+
+    /// What the memory behind a mapping was made to be, and the number that is the same for all mappings of it.
+    pub(crate) fn behind(&self, mapping: &Mapping) -> Option<(CUmemAllocationProp, u64)> {
+        let physical = self.physical.get(mapping.physical())?;
+        Some((physical.shown(), mapping.physical().bits()))
     }
 
     /// The reservation an address is in, as start and size.

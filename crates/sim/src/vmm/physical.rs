@@ -28,6 +28,13 @@ pub(crate) struct Physical {
     pub(super) mappings: u64,
 }
 
+impl Physical {
+    /// What the driver says it is.
+    pub(super) fn shown(&self) -> CUmemAllocationProp {
+        self.properties.show()
+    }
+}
+
 impl Object for Physical {
     const KIND: Kind = Kind::Physical;
 }
