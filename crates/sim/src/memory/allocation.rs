@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::context::Context;
 use crate::engine::{Place, Side};
 use crate::handles::Handle;
+use crate::pool::Home;
 use crate::status::{INVALID_VALUE, Status};
 
 /// A stretch of memory the driver knows.
@@ -53,7 +54,11 @@ impl Allocation {
 
     /// Whether it is at one address for host and devices, and moves between them.
     pub(crate) fn is_managed(&self) -> bool {
-        self.is_host_accessible() && self.side != Side::Host
+        match &self.backing {
+            Backing::Managed(_) => true,
+            Backing::Pool(block) => matches!(block.home, Home::Managed(_)),
+            _ => false,
+        }
     }
 
     /// The part of it that starts at `address`; the caller has checked that it is inside.

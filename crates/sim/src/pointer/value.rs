@@ -9,6 +9,7 @@ use crate::context::Context;
 use crate::engine::Side;
 use crate::ffi::Ptr;
 use crate::memory::{Allocation, Backing, Block};
+use crate::pool::{AccessLevel, CHUNK};
 use crate::status::Status;
 use crate::thread;
 use crate::topology::number::GPU_DIRECT_RDMA_SUPPORTED;
@@ -92,6 +93,13 @@ pub(super) fn since(attribute: CUpointer_attribute) -> Option<i32> {
     }
 }
 
+/// The chunks of its pool that an allocation is in.
+fn chunks_of(allocation: &Allocation) -> Block {
+    let base = allocation.base / CHUNK * CHUNK;
+    let len = allocation.end().next_multiple_of(CHUNK) - base;
+    Block { base, len, serial: base / CHUNK }
+}
+
 /// Who asks: the current context, if there is one, sees memory from its device.
 pub(super) struct Asker<'a> {
     call: &'a Call<'a>,
@@ -109,7 +117,7 @@ impl<'a> Asker<'a> {
     pub(super) fn value(&self, attribute: CUpointer_attribute, allocation: &Allocation, address: u64) -> Option<Value> {
         let flag = |holds: bool| Value::Int(i32::from(holds));
         let is_plain = matches!(allocation.backing, Backing::Device);
-        let on_device = matches!(allocation.side, Side::Device(_));
+        let on_device = matches!(allocation.side, Side::Device(_)) || allocation.is_managed();
         Some(match attribute {
             A::CU_POINTER_ATTRIBUTE_CONTEXT => Value::Word(allocation.context.map_or(0, |context| context.bits())),
             A::CU_POINTER_ATTRIBUTE_MEMORY_TYPE => Value::Int(if on_device { 2 } else { 1 }),
@@ -171,6 +179,7 @@ impl<'a> Asker<'a> {
     /// The kinds of handles that memory can be exported as.
     fn handle_types(&self, allocation: &Allocation) -> u64 {
         match &allocation.backing {
+            Backing::Pool(block) => self.world.pools.get(block.pool).map_or(0, |pool| pool.handle_types().into()),
             Backing::Mapped(mapping) => {
                 let behind = self.world.virtual_memory.behind(mapping);
                 behind.map_or(0, |(properties, _)| properties.requestedHandleTypes.0.into())
@@ -182,8 +191,13 @@ impl<'a> Asker<'a> {
     /// What the asking context's device may do with memory.
     fn access(&self, allocation: &Allocation) -> i32 {
         let Some(asking) = self.context else { return READ_WRITE };
-        if let Backing::Mapped(mapping) = &allocation.backing {
-            return mapping.rights_of(asking.device).flags().0 as i32;
+        match &allocation.backing {
+            Backing::Mapped(mapping) => return mapping.rights_of(asking.device).flags().0 as i32,
+            Backing::Pool(block) => {
+                let reaches = self.world.pool_access(block.pool, asking.device) == AccessLevel::ReadWrite;
+                return if reaches { READ_WRITE } else { 0 };
+            }
+            _ => {}
         }
         let is_local = match allocation.side {
             Side::Host => true,
@@ -199,7 +213,8 @@ impl<'a> Asker<'a> {
         let (found, source) = match (&allocation.backing, allocation.side) {
             (Backing::PageLocked(_), _) => (self.world.host_memory.block_of(allocation.base), devices),
             (Backing::Managed(_), _) => (self.world.managed_memory.block_of(allocation.base), devices + 1),
-            (Backing::Device | Backing::Pool(_), Side::Device(device)) => {
+            (Backing::Pool(_), _) => (Some(chunks_of(allocation)), devices + 4),
+            (Backing::Device, Side::Device(device)) => {
                 (self.world.devices[usize::from(device)].memory.block_of(allocation.base), u64::from(device))
             }
             (Backing::Mapped(mapping), _) => {
@@ -212,6 +227,6 @@ impl<'a> Asker<'a> {
         };
         let own = Block { base: allocation.base, len: allocation.size, serial: allocation.id };
         let (block, source) = found.map_or((own, devices + 2), |block| (block, source));
-        Block { serial: block.serial * (devices + 4) + source, ..block }
+        Block { serial: block.serial * (devices + 5) + source, ..block }
     }
 }

@@ -46,6 +46,7 @@ pub(crate) use share::{
     cuMemPoolExportPointer, cuMemPoolExportToShareableHandle, cuMemPoolImportFromShareableHandle,
     cuMemPoolImportPointer,
 };
+pub(crate) use space::CHUNK;
 pub(crate) use windows::Windows;
 
 use warploom_sys::types::CUmemPoolHandle_st;
@@ -105,6 +106,11 @@ pub(crate) struct PoolBlock {
 }
 
 impl Pool {
+    /// The kinds of handles it can be exported as.
+    pub(crate) fn handle_types(&self) -> u32 {
+        self.handle_types
+    }
+
     fn new(home: Home, max_size: u64, room: u64) -> Self {
         Self {
             home,

@@ -19,7 +19,7 @@ use crate::engine::{OpId, QueueId};
 use crate::handles::Handle;
 
 /// Memory comes and goes in pieces of this size.
-pub(super) const CHUNK: u64 = 32 << 20;
+pub(crate) const CHUNK: u64 = 32 << 20;
 /// Allocations start at multiples of this.
 pub(super) const GRAIN: u64 = 512;
 

@@ -2,4 +2,5 @@
 
 mod mapped;
 mod plain;
+mod pool;
 mod support;
