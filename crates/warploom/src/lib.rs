@@ -1,1 +1,56 @@
 //! A safe, explicit, object-level library over the CUDA driver.
+//!
+//! Everything starts from a [`Driver`]: the system's ([`Driver::load`]) or a simulated machine ([`Driver::open`]); nothing
+//! here can tell them apart.
+//!
+//! ```
+//! use warploom::{DevicePool, Devices, Driver};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let driver = Driver::open(&warploom_sim::Machine::preset("pcie-pair")?)?; // or: Driver::load()?
+//! let context = driver.device(0)?.context()?;
+//! let stream = context.stream()?;
+//! let pool = DevicePool::new(&context)?;
+//!
+//! let sent = pool.upload(b"there", &stream)?;
+//! let mut copy = pool.zeroed(sent.len(), &stream)?;
+//! sent.copy_to(&mut copy, &stream)?;
+//! assert_eq!(copy.download(&stream)?, b"there");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # What holds throughout
+//!
+//! - **A value owns its raw handle and holds what the handle depends on.** A [`Stream`] holds its [`Context`], a
+//!   [`Buffer`] its [`DevicePool`] and every stream that used it. Whatever you hold is valid, in whatever order you drop it.
+//! - **Work is enqueued on a stream you name.** No call has a default stream, and none looks at the thread's current
+//!   context; where the driver needs one to be current, the call sees to it and puts back what was there.
+//! - **Host memory is never in use when a call returns.** Copies from and to host slices wait.
+//! - **Device memory is freed after its last use**, on whichever streams that was; see [`Buffer`].
+//! - **A failure is a value** that names the call, the code and its meaning; see [`Error`]. A failure in a `drop` is
+//!   reported as a [`tracing`](https://docs.rs/tracing) event of level `WARN` with the target `warploom`.
+
+mod context;
+mod device;
+mod error;
+mod event;
+mod handle;
+mod memory;
+mod stream;
+
+pub use context::Context;
+pub use device::{ComputeCapability, Device, DeviceAttribute, Devices};
+pub use error::{Error, Result};
+pub use event::Event;
+pub use memory::{Buffer, DevicePool, PoolStatistics};
+pub use stream::Stream;
+pub use warploom_driver::{CallCounter, CallRecorder, Driver, DriverError, DriverVersion, Function};
+pub use {warploom_driver as driver, warploom_driver::sys};
+
+/// The version of this crate.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -1,0 +1,22 @@
+//! Raw handles, as this crate keeps them.
+#![expect(unsafe_code, reason = "lets C handles cross threads")]
+
+/// A handle the driver gave out: a name for something of its own that this side never dereferences.
+#[derive(Debug)]
+pub(crate) struct Handle<T>(*mut T);
+
+impl<T> Handle<T> {
+    pub(crate) fn new(raw: *mut T) -> Self {
+        Self(raw)
+    }
+
+    pub(crate) fn raw(&self) -> *mut T {
+        self.0
+    }
+}
+
+// SAFETY: the pointer is only ever handed back to the driver, whose functions take contexts, streams, events and pools from
+// any thread, also at the same time.
+unsafe impl<T> Send for Handle<T> {}
+// SAFETY: as above; a shared handle gives out nothing but the same pointer.
+unsafe impl<T> Sync for Handle<T> {}

@@ -1,0 +1,191 @@
+//! Pools: stream-ordered allocation of device memory.
+#![expect(unsafe_code, reason = "owns a raw pool")]
+
+use std::fmt;
+use std::ptr::null_mut;
+use std::sync::Arc;
+
+use warploom_driver::sys::types::{
+    CUdeviceptr, CUmemAllocationHandleType, CUmemAllocationType, CUmemLocation, CUmemLocationType, CUmemPool_attribute,
+    CUmemPoolHandle_st, CUmemPoolProps, CUmemoryPool,
+};
+
+use crate::error::report;
+use crate::handle::Handle;
+use crate::{Buffer, Context, Error, Result, Stream};
+
+/// A pool of device memory, from which buffers are allocated in the order of a stream.
+///
+/// Memory that a buffer gives back stays with the pool, for the next allocation, until [`DevicePool::trim`] or the end of the
+/// pool. A clone is another handle to the same pool.
+///
+/// ```
+/// use warploom::{DevicePool, Devices, Driver};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
+/// let context = driver.device(0)?.context()?;
+/// let stream = context.stream()?;
+/// let pool = DevicePool::new(&context)?;
+/// let buffer = pool.allocate(1 << 20, &stream)?;
+/// assert_eq!(pool.statistics()?.used, 1 << 20);
+/// drop(buffer);
+/// stream.synchronize()?;
+/// assert_eq!(pool.statistics()?.used, 0);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct DevicePool {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    raw: Handle<CUmemPoolHandle_st>,
+    context: Context,
+}
+
+/// What a pool holds and has held, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PoolStatistics {
+    /// Taken from the device.
+    pub reserved: u64,
+    /// The most that was ever taken from the device.
+    pub reserved_high: u64,
+    /// In the hands of buffers.
+    pub used: u64,
+    /// The most that was ever in the hands of buffers.
+    pub used_high: u64,
+}
+
+impl DevicePool {
+    /// A new pool on the context's device.
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers; `CUDA_ERROR_NOT_SUPPORTED` for a device without pools.
+    #[doc(alias = "cuMemPoolCreate")]
+    pub fn new(context: &Context) -> Result<DevicePool> {
+        let properties = CUmemPoolProps {
+            allocType: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
+            handleTypes: CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE,
+            location: CUmemLocation::new(CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE, context.device().as_raw()),
+            win32SecurityAttributes: null_mut(),
+            maxSize: 0,
+            usage: 0,
+            gpuDirectRDMACapable: 0,
+            reserved: [0; 53],
+        };
+        let mut raw = null_mut();
+        // SAFETY: `raw` is writable, `properties` readable.
+        unsafe { context.driver().cuMemPoolCreate(&raw mut raw, &raw const properties) }?;
+        let pool = DevicePool { shared: Arc::new(Shared { raw: Handle::new(raw), context: context.clone() }) };
+        // The driver's own default, 0, gives everything back to the device whenever a stream is synchronized.
+        let mut keep = u64::MAX;
+        let threshold = CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
+        // SAFETY: the value of this attribute is 64 bits wide.
+        unsafe { context.driver().cuMemPoolSetAttribute(raw, threshold, (&raw mut keep).cast()) }?;
+        Ok(pool)
+    }
+
+    /// The context it belongs to.
+    #[must_use]
+    pub fn context(&self) -> &Context {
+        &self.shared.context
+    }
+
+    /// The driver's own handle; valid while this value is held.
+    #[must_use]
+    pub fn as_raw(&self) -> CUmemoryPool {
+        self.shared.raw.raw()
+    }
+
+    /// A buffer of `len` bytes, whatever they are at first. It comes into being, and goes, in the order of `stream`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::EmptyBuffer`] for no bytes, [`Error::ContextMismatch`] if the stream belongs to another context, and what the
+    /// driver answers: `CUDA_ERROR_OUT_OF_MEMORY` for more than there is.
+    #[doc(alias = "cuMemAllocFromPoolAsync")]
+    pub fn allocate(&self, len: usize, stream: &Stream) -> Result<Buffer> {
+        if len == 0 {
+            return Err(Error::EmptyBuffer);
+        }
+        self.context().serves(stream)?;
+        let mut raw: CUdeviceptr = 0;
+        // SAFETY: `raw` is writable; pool and stream are alive and of the same driver.
+        unsafe { self.context().driver().cuMemAllocFromPoolAsync(&raw mut raw, len, self.as_raw(), stream.as_raw()) }?;
+        Ok(Buffer::new(raw, len, self, stream))
+    }
+
+    /// A buffer of `len` zeros.
+    ///
+    /// # Errors
+    ///
+    /// As [`DevicePool::allocate`].
+    pub fn zeroed(&self, len: usize, stream: &Stream) -> Result<Buffer> {
+        let mut buffer = self.allocate(len, stream)?;
+        buffer.fill(0, stream)?;
+        Ok(buffer)
+    }
+
+    /// A buffer with these bytes. Returns when they have been read.
+    ///
+    /// # Errors
+    ///
+    /// As [`DevicePool::allocate`].
+    pub fn upload(&self, bytes: &[u8], stream: &Stream) -> Result<Buffer> {
+        let mut buffer = self.allocate(bytes.len(), stream)?;
+        buffer.copy_from_host(bytes, stream)?;
+        Ok(buffer)
+    }
+
+    /// What the pool holds and has held.
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers.
+    #[doc(alias = "cuMemPoolGetAttribute")]
+    pub fn statistics(&self) -> Result<PoolStatistics> {
+        Ok(PoolStatistics {
+            reserved: self.bytes(CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT)?,
+            reserved_high: self.bytes(CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH)?,
+            used: self.bytes(CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_CURRENT)?,
+            used_high: self.bytes(CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_HIGH)?,
+        })
+    }
+
+    /// One of the four attributes above, and no other: not all are 64 bits wide.
+    fn bytes(&self, attribute: CUmemPool_attribute) -> Result<u64> {
+        let mut bytes = 0_u64;
+        // SAFETY: the value of each of these attributes is 64 bits wide.
+        unsafe { self.context().driver().cuMemPoolGetAttribute(self.as_raw(), attribute, (&raw mut bytes).cast()) }?;
+        Ok(bytes)
+    }
+
+    /// Gives memory that no buffer uses back to the device, down to `keep` bytes.
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers.
+    #[doc(alias = "cuMemPoolTrimTo")]
+    pub fn trim(&self, keep: usize) -> Result<()> {
+        // SAFETY: `self` keeps the pool alive.
+        Ok(unsafe { self.context().driver().cuMemPoolTrimTo(self.as_raw(), keep) }?)
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // SAFETY: `raw` came from `cuMemPoolCreate`, and nothing else owns it. No buffer is left, since each holds its pool;
+        // frees that are still enqueued are finished by the driver.
+        report(unsafe { self.context.driver().cuMemPoolDestroy(self.raw.raw()) });
+    }
+}
+
+impl fmt::Debug for DevicePool {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Shared { raw, context } = &*self.shared;
+        formatter.debug_struct("DevicePool").field("raw", &raw.raw()).field("device", context.device()).finish()
+    }
+}

@@ -1,0 +1,197 @@
+//! Buffers: copies, fills, and when memory goes.
+
+use warploom::{DevicePool, Devices, Driver, Error, Function, Stream};
+use warploom_sim::{Mode, topology::Topology};
+use warploom_testkit::{TestResult, budget, driver_tests, in_every_mode, open};
+
+fn setup(driver: &Driver) -> TestResult<(DevicePool, Stream)> {
+    let context = driver.device(0)?.context()?;
+    let stream = context.stream()?;
+    Ok((DevicePool::new(&context)?, stream))
+}
+
+fn pattern(len: usize) -> Vec<u8> {
+    (0..=255).cycle().take(len).collect()
+}
+
+driver_tests! {
+    fn bytes_survive_the_trip_to_the_device_and_back(driver) {
+        let (pool, stream) = setup(driver)?;
+        for len in [1, 3, 256, 100_000, 5_000_000] {
+            let sent = pattern(len);
+            assert!(pool.upload(&sent, &stream)?.download(&stream)? == sent, "{len} bytes");
+        }
+    }
+
+    fn a_zeroed_buffer_is_zero_also_in_memory_that_was_used_before(driver) {
+        let (pool, stream) = setup(driver)?;
+        drop(pool.upload(&pattern(10_000), &stream)?);
+        assert_eq!(pool.zeroed(10_000, &stream)?.download(&stream)?, vec![0; 10_000]);
+    }
+
+    fn a_fill_sets_every_byte_and_no_other(driver) {
+        let (pool, stream) = setup(driver)?;
+        let neighbours = [pool.zeroed(1000, &stream)?, pool.zeroed(1000, &stream)?];
+        let mut filled = pool.zeroed(1000, &stream)?;
+        filled.fill(0xa5, &stream)?;
+        assert_eq!(filled.download(&stream)?, vec![0xa5; 1000]);
+        for neighbour in neighbours {
+            assert_eq!(neighbour.download(&stream)?, vec![0; 1000]);
+        }
+    }
+
+    fn a_copy_to_another_buffer_is_ordered_on_the_stream(driver) {
+        let (pool, stream) = setup(driver)?;
+        let sent = pattern(70_000);
+        let source = pool.upload(&sent, &stream)?;
+        let mut copy = pool.zeroed(sent.len(), &stream)?;
+        source.copy_to(&mut copy, &stream)?;
+        drop(source);
+        assert!(copy.download(&stream)? == sent);
+    }
+
+    fn bytes_can_be_replaced(driver) {
+        let (pool, stream) = setup(driver)?;
+        let mut buffer = pool.upload(b"old", &stream)?;
+        buffer.copy_from_host(b"new", &stream)?;
+        let mut received = [0; 3];
+        buffer.copy_to_host(&mut received, &stream)?;
+        assert_eq!(&received, b"new");
+    }
+
+    fn lengths_must_be_equal(driver) {
+        let (pool, stream) = setup(driver)?;
+        let mut buffer = pool.zeroed(4, &stream)?;
+        let mut other = pool.zeroed(5, &stream)?;
+        assert_eq!(buffer.len(), 4);
+        let refused = |source_len, destination_len| Err(Error::LengthMismatch { source_len, destination_len });
+        budget(driver, &[], || {
+            assert_eq!(buffer.copy_from_host(&[0; 3], &stream), refused(3, 4));
+            assert_eq!(buffer.copy_to_host(&mut [0; 5], &stream), refused(4, 5));
+            assert_eq!(buffer.copy_to(&mut other, &stream), refused(4, 5));
+        });
+    }
+
+    fn no_bytes_is_refused(driver) {
+        let (pool, stream) = setup(driver)?;
+        let calls = driver.count_calls();
+        for refused in [pool.allocate(0, &stream), pool.zeroed(0, &stream), pool.upload(&[], &stream)] {
+            assert_eq!(refused.map(|_| ()), Err(Error::EmptyBuffer));
+        }
+        assert_eq!(calls.total(), 0);
+    }
+
+    fn a_buffer_on_its_own_stream_costs_one_call_each_way(driver) {
+        let (pool, stream) = setup(driver)?;
+        let mut buffer = budget(driver, &[(Function::cuMemAllocFromPoolAsync, 1)], || pool.allocate(64, &stream))?;
+        budget(driver, &[(Function::cuMemsetD8Async, 1)], || buffer.fill(1, &stream))?;
+        budget(driver, &[(Function::cuMemFreeAsync, 1)], || drop(buffer));
+    }
+
+    fn the_second_use_on_another_stream_costs_one_call(driver) {
+        let (pool, stream) = setup(driver)?;
+        let other = pool.context().stream()?;
+        let mut buffer = pool.zeroed(64, &stream)?;
+        buffer.fill(1, &other)?;
+        budget(driver, &[(Function::cuMemsetD8Async, 1)], || buffer.fill(2, &other))?;
+        assert_eq!(buffer.download(&other)?, [2; 64]);
+    }
+
+    fn a_buffer_dropped_while_another_stream_uses_it_is_freed_after_that_use(driver) {
+        let (pool, stream) = setup(driver)?;
+        let other = pool.context().stream()?;
+        let mut results = Vec::new();
+        for round in 0..8_u8 {
+            // The memory of one round is what the next one gets: freed too early, it would be filled too early.
+            let mut source = pool.allocate(1 << 20, &stream)?;
+            source.fill(round, &stream)?;
+            let mut result = pool.allocate(1 << 20, &other)?;
+            source.copy_to(&mut result, &other)?;
+            drop(source);
+            results.push(result);
+        }
+        for (round, result) in results.iter().enumerate() {
+            let bytes = result.download(&other)?;
+            assert!(bytes.iter().all(|byte| usize::from(*byte) == round), "round {round}");
+        }
+    }
+
+    fn a_buffer_outlives_its_pool_and_stream_values(driver) {
+        let (pool, stream) = setup(driver)?;
+        let buffer = pool.upload(b"still here", &stream)?;
+        drop((pool, stream));
+        let other = buffer.pool().context().stream()?;
+        assert_eq!(buffer.download(&other)?, b"still here");
+    }
+
+    fn a_buffer_may_be_dropped_on_another_thread(driver) {
+        let (pool, stream) = setup(driver)?;
+        let buffer = pool.zeroed(1000, &stream)?;
+        std::thread::spawn(move || drop(buffer)).join().expect("the thread does not panic");
+        stream.synchronize()?;
+        assert_eq!(pool.statistics()?.used, 0);
+    }
+}
+
+#[test]
+fn memory_on_one_device_is_copied_to_another() -> TestResult {
+    let topology = Topology::preset("hgx-a100-4")?;
+    let sent = pattern(300_000);
+    let received = in_every_mode(&topology, 4, |_, driver| {
+        let contexts = driver.devices()?.iter().map(|device| device.context()).collect::<Result<Vec<_>, _>>()?;
+        let pools = contexts.iter().map(DevicePool::new).collect::<Result<Vec<_>, _>>()?;
+        let streams = contexts.iter().map(|context| context.stream()).collect::<Result<Vec<_>, _>>()?;
+        let mut buffer = pools[0].upload(&sent, &streams[0])?;
+        for (from, to) in [(0, 1), (1, 2), (2, 3), (3, 0)] {
+            let mut copy = pools[to].zeroed(sent.len(), &streams[to])?;
+            // Alternately on a stream of the source and of the destination.
+            let on = &streams[if to % 2 == 0 { to } else { from }];
+            on.wait(&streams[from].record()?)?;
+            on.wait(&streams[to].record()?)?;
+            buffer.copy_to(&mut copy, on)?;
+            streams[to].wait(&on.record()?)?;
+            buffer = copy;
+        }
+        Ok(buffer.download(&streams[0])?)
+    })?;
+    assert!(received == sent);
+    Ok(())
+}
+
+#[test]
+fn a_stream_of_another_device_is_refused() -> TestResult {
+    let (_machine, driver) = open(Topology::preset("dgx-h100")?, Mode::Threads)?;
+    let contexts = (0..3).map(|ordinal| driver.device(ordinal)?.context()).collect::<Result<Vec<_>, _>>()?;
+    let (pool, own) = (DevicePool::new(&contexts[0])?, contexts[0].stream()?);
+    let foreign = contexts[2].stream()?;
+    let mut buffer = pool.zeroed(8, &own)?;
+    let mut far = DevicePool::new(&contexts[1])?.zeroed(8, &contexts[1].stream()?)?;
+    budget(&driver, &[], || {
+        let refused = Err(Error::ContextMismatch { stream: 2, memory: 0 });
+        assert_eq!(pool.allocate(8, &foreign).map(|_| ()), refused);
+        assert_eq!(buffer.fill(1, &foreign), refused);
+        assert_eq!(buffer.copy_from_host(&[0; 8], &foreign), refused);
+        assert_eq!(buffer.download(&foreign).map(|_| ()), refused);
+        assert_eq!(buffer.copy_to(&mut far, &foreign), refused);
+    });
+    Ok(())
+}
+
+#[test]
+fn what_belongs_to_another_driver_is_refused() -> TestResult {
+    let (_one, one) = open(Topology::preset("h200")?, Mode::Threads)?;
+    let (_other, other) = open(Topology::preset("h200")?, Mode::Threads)?;
+    let (pool, stream) = setup(&one)?;
+    let (foreign_pool, foreign_stream) = setup(&other)?;
+    let buffer = pool.zeroed(8, &stream)?;
+    let mut foreign = foreign_pool.zeroed(8, &foreign_stream)?;
+    let refused = [
+        pool.allocate(8, &foreign_stream).map(|_| ()),
+        buffer.download(&foreign_stream).map(|_| ()),
+        buffer.copy_to(&mut foreign, &stream),
+    ];
+    for refused in refused {
+        assert!(matches!(refused, Err(Error::DriverMismatch { .. })), "{refused:?}");
+    }
+    Ok(())
+}

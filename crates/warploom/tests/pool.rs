@@ -1,0 +1,64 @@
+//! Pools: reuse, statistics, and running out.
+
+use warploom::{DevicePool, Devices, Function};
+use warploom_testkit::{budget, driver_tests};
+
+driver_tests! {
+    fn a_new_pool_holds_nothing(driver) {
+        let pool = DevicePool::new(&driver.device(0)?.context()?)?;
+        let statistics = pool.statistics()?;
+        assert_eq!((statistics.used, statistics.used_high, statistics.reserved), (0, 0, 0));
+    }
+
+    fn a_pool_keeps_what_buffers_give_back_and_hands_it_out_again(driver) {
+        let context = driver.device(0)?.context()?;
+        let stream = context.stream()?;
+        let pool = DevicePool::new(&context)?;
+        let first = pool.allocate(3 << 20, &stream)?;
+        let address = first.as_raw();
+        let reserved = pool.statistics()?.reserved;
+        assert!(reserved >= 3 << 20);
+        drop(first);
+        stream.synchronize()?;
+        let statistics = pool.statistics()?;
+        assert_eq!((statistics.used, statistics.reserved), (0, reserved));
+        let second = pool.allocate(3 << 20, &stream)?;
+        assert_eq!(second.as_raw(), address);
+        assert_eq!(pool.statistics()?.reserved_high, reserved);
+    }
+
+    fn a_trimmed_pool_gives_its_memory_back(driver) {
+        let context = driver.device(0)?.context()?;
+        let stream = context.stream()?;
+        let pool = DevicePool::new(&context)?;
+        drop(pool.allocate(5 << 20, &stream)?);
+        stream.synchronize()?;
+        pool.trim(0)?;
+        assert_eq!(pool.statistics()?.reserved, 0);
+    }
+
+    fn too_much_is_an_error_that_changes_nothing(driver) {
+        let device = driver.device(0)?;
+        let context = device.context()?;
+        let stream = context.stream()?;
+        let pool = DevicePool::new(&context)?;
+        let before = pool.statistics()?;
+        let error = pool.allocate(usize::try_from(device.total_memory()?)? + (1 << 30), &stream).expect_err("more than there is");
+        assert!(error.is_out_of_memory() && !error.is_context_fatal(), "{error}");
+        assert!(error.to_string().starts_with("cuMemAllocFromPoolAsync failed: CUDA_ERROR_OUT_OF_MEMORY (2): "));
+        assert_eq!(pool.statistics()?.used, before.used);
+        assert_eq!(pool.upload(b"works", &stream)?.download(&stream)?, b"works");
+    }
+
+    fn a_clone_is_the_same_pool(driver) {
+        let context = driver.device(0)?.context()?;
+        let stream = context.stream()?;
+        let pool = DevicePool::new(&context)?;
+        let clone = pool.clone();
+        drop(pool);
+        let buffer = clone.allocate(100, &stream)?;
+        assert_eq!(buffer.pool().as_raw(), clone.as_raw());
+        drop(buffer);
+        budget(driver, &[(Function::cuMemPoolDestroy, 1)], || drop(clone));
+    }
+}
