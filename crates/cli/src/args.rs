@@ -1,0 +1,175 @@
+//! What was asked on the command line.
+
+use std::ffi::OsString;
+
+use lexopt::{Arg, Error, Parser, ValueExt as _};
+
+use crate::choice::{Choice, MachineName};
+
+pub(crate) const HELP: &str = "\
+A safe library over the CUDA driver, and machines to run it on.
+
+usage: warploom [options] [command]
+
+commands:
+  tour             show what the library does, with every result checked (the default)
+  devices          list the devices, and which can access whose memory
+  presets          list the machines that can be simulated by name
+  machine NAME     check and show a machine: a preset, or a topology file (a path, or a name ending in .toml)
+  help             show this text
+
+options:
+  --machine NAME   use a simulated machine: a preset, or a topology file
+  --system         use the system's driver, or fail; without either, a machine is simulated if there is no driver
+  --json           print for programs
+  --toml           print a machine as a topology file
+  -h, --help       show this text
+  -V, --version    show the version
+";
+
+/// A command and how to run it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Arguments {
+    pub(crate) command: Command,
+    pub(crate) driver: Choice,
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Command {
+    Tour,
+    Devices,
+    Presets,
+    Machine(MachineName),
+    Help,
+    Version,
+}
+
+/// Who reads the output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    Human,
+    Json,
+    Toml,
+}
+
+/// Understands a command line, or says what is wrong with it.
+pub(crate) fn parse(mut parser: Parser) -> Result<Arguments, Error> {
+    let mut command = None;
+    let mut driver = Choice::Any;
+    let mut format = Format::Human;
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Arg::Short('h') | Arg::Long("help") => return Ok(asked(Command::Help)),
+            Arg::Short('V') | Arg::Long("version") => return Ok(asked(Command::Version)),
+            Arg::Long("machine") => {
+                let name = MachineName::from(parser.value()?);
+                once(&mut driver, Choice::Any, Choice::Machine(name), "--machine and --system exclude each other")?;
+            }
+            Arg::Long("system") => {
+                once(&mut driver, Choice::Any, Choice::System, "--machine and --system exclude each other")?;
+            }
+            Arg::Long("json") => {
+                once(&mut format, Format::Human, Format::Json, "--json and --toml exclude each other")?
+            }
+            Arg::Long("toml") => {
+                once(&mut format, Format::Human, Format::Toml, "--json and --toml exclude each other")?
+            }
+            Arg::Value(word) if command.is_none() => command = Some(named(word, &mut parser)?),
+            other => return Err(other.unexpected()),
+        }
+    }
+    let command = command.unwrap_or(Command::Tour);
+    if format == Format::Toml && !matches!(command, Command::Machine(_)) {
+        return Err("--toml is only for `warploom machine`".into());
+    }
+    if driver != Choice::Any && matches!(command, Command::Presets | Command::Machine(_)) {
+        return Err("--machine and --system choose a driver, and this command uses none".into());
+    }
+    Ok(Arguments { command, driver, format })
+}
+
+/// A command that needs nothing else.
+fn asked(command: Command) -> Arguments {
+    Arguments { command, driver: Choice::Any, format: Format::Human }
+}
+
+/// The command that a word names.
+fn named(word: OsString, parser: &mut Parser) -> Result<Command, Error> {
+    match word.string()?.as_str() {
+        "tour" => Ok(Command::Tour),
+        "devices" => Ok(Command::Devices),
+        "presets" => Ok(Command::Presets),
+        "machine" => match parser.value() {
+            Ok(name) => Ok(Command::Machine(MachineName::from(name))),
+            Err(_) => Err("`warploom machine` needs a preset or a file".into()),
+        },
+        "help" => Ok(Command::Help),
+        other => Err(format!("there is no command {other:?}").into()),
+    }
+}
+
+/// Sets what is still at its default; saying the same thing twice is no contradiction.
+fn once<T: PartialEq>(slot: &mut T, default: T, value: T, otherwise: &'static str) -> Result<(), Error> {
+    if *slot != default && *slot != value {
+        return Err(otherwise.into());
+    }
+    *slot = value;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse_words(words: &[&str]) -> Result<Arguments, String> {
+        parse(Parser::from_args(words)).map_err(|error| error.to_string())
+    }
+
+    fn preset(name: &str) -> MachineName {
+        MachineName::from(OsString::from(name))
+    }
+
+    #[test]
+    fn without_a_command_it_is_the_tour() {
+        assert_eq!(parse_words(&[]), Ok(asked(Command::Tour)));
+    }
+
+    #[test]
+    fn options_stand_before_or_after_the_command() {
+        let expected =
+            Ok(Arguments { command: Command::Devices, driver: Choice::Machine(preset("h200")), format: Format::Json });
+        assert_eq!(parse_words(&["--json", "--machine=h200", "devices"]), expected);
+        assert_eq!(parse_words(&["devices", "--machine", "h200", "--json"]), expected);
+    }
+
+    #[test]
+    fn help_and_version_win_over_everything_after_them() {
+        assert_eq!(parse_words(&["devices", "-h", "nonsense"]), Ok(asked(Command::Help)));
+        assert_eq!(parse_words(&["-V", "--nonsense"]), Ok(asked(Command::Version)));
+    }
+
+    #[test]
+    fn nonsense_is_named() {
+        for (words, message) in [
+            (&["fly"][..], "there is no command \"fly\""),
+            (&["--fast"], "invalid option '--fast'"),
+            (&["devices", "extra"], "unexpected argument \"extra\""),
+            (&["machine"], "`warploom machine` needs a preset or a file"),
+            (&["--machine"], "missing argument for option '--machine'"),
+            (&["--machine", "h200", "--system"], "--machine and --system exclude each other"),
+            (&["--json", "--toml", "machine", "h200"], "--json and --toml exclude each other"),
+            (&["tour", "--toml"], "--toml is only for `warploom machine`"),
+            (&["presets", "--system"], "--machine and --system choose a driver, and this command uses none"),
+        ] {
+            assert_eq!(parse_words(words), Err(message.to_owned()), "{words:?}");
+        }
+    }
+
+    #[test]
+    fn every_command_is_in_the_help() {
+        for command in ["tour", "devices", "presets", "machine", "help"] {
+            assert!(HELP.contains(&format!("\n  {command} ")), "{command}");
+        }
+    }
+}

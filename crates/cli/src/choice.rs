@@ -1,0 +1,92 @@
+//! Which driver to use.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use warploom::driver::Error as DriverError;
+use warploom::{Devices as _, Driver};
+use warploom_sim::Machine;
+use warploom_sim::topology::{Topology, TopologyError};
+
+use crate::report::{DriverKind, DriverReport};
+
+/// The machine that stands in for a missing driver: four GPUs, each joined to each.
+const STAND_IN: &str = "hgx-a100-4";
+
+/// What the command line says about the driver.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Choice {
+    /// The system's, else a simulated machine.
+    Any,
+    System,
+    Machine(MachineName),
+}
+
+/// A preset, or a topology file.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct MachineName(OsString);
+
+impl From<OsString> for MachineName {
+    fn from(name: OsString) -> Self {
+        Self(name)
+    }
+}
+
+impl MachineName {
+    /// The machine it names. What looks like a file is one: a path with a folder, or a name that ends in `.toml`.
+    pub(crate) fn topology(&self) -> Result<Topology, TopologyError> {
+        let path = Path::new(&self.0);
+        if path.extension().is_some_and(|extension| extension == "toml") || path.components().count() > 1 {
+            return Topology::from_toml_file(path);
+        }
+        Topology::preset(&self.text())
+    }
+
+    pub(crate) fn text(&self) -> String {
+        self.0.to_string_lossy().into_owned()
+    }
+}
+
+/// A driver that can be used, and what to say about it.
+pub(crate) struct Opened {
+    pub(crate) driver: Driver,
+    pub(crate) report: DriverReport,
+    /// The machine behind it, if it is simulated.
+    pub(crate) machine: Option<Machine>,
+}
+
+type Failure = Box<dyn std::error::Error>;
+
+impl Choice {
+    pub(crate) fn open(&self) -> Result<Opened, Failure> {
+        match self {
+            Choice::System => system().map_err(Failure::from),
+            Choice::Machine(name) => simulated(&name.text(), name.topology()?, None),
+            Choice::Any => system().or_else(|error| simulated(STAND_IN, Topology::preset(STAND_IN)?, Some(error))),
+        }
+    }
+}
+
+/// The system's driver, if it has a device to offer.
+fn system() -> Result<Opened, warploom::Error> {
+    let driver = Driver::load()?;
+    driver.devices()?;
+    let report = DriverReport::new(&driver, DriverKind::System, None);
+    Ok(Opened { driver, report, machine: None })
+}
+
+fn simulated(name: &str, topology: Topology, instead_of: Option<warploom::Error>) -> Result<Opened, Failure> {
+    let machine = Machine::builder().topology(topology).start()?;
+    let driver = Driver::open(&machine)?;
+    let kind = DriverKind::Simulated { machine: name.to_owned() };
+    let report = DriverReport::new(&driver, kind, instead_of.map(because));
+    Ok(Opened { driver, report, machine: Some(machine) })
+}
+
+/// Why the system's driver was not taken, in a few words where there is just none.
+fn because(error: warploom::Error) -> String {
+    match error {
+        warploom::Error::Driver(DriverError::DriverNotFound(_)) => "no CUDA driver was found".to_owned(),
+        other => format!("the system's driver cannot be used: {other}"),
+    }
+}

@@ -1,0 +1,39 @@
+//! `warploom machine`: a machine as its description has it, without starting it.
+
+use warploom_sim::topology::{Topology, number};
+
+use crate::report::{DeviceReport, LinkReport, MachineReport};
+
+pub(crate) fn report(name: &str, topology: &Topology) -> MachineReport {
+    let attribute = |ordinal, number| topology.attribute(ordinal, number).unwrap_or(0);
+    let device = |(ordinal, spec): (usize, &warploom_sim::topology::DeviceSpec)| DeviceReport {
+        ordinal: u32::try_from(ordinal).unwrap_or(u32::MAX),
+        name: spec.name.clone(),
+        compute_capability: format!(
+            "{}.{}",
+            attribute(ordinal, number::COMPUTE_CAPABILITY_MAJOR),
+            attribute(ordinal, number::COMPUTE_CAPABILITY_MINOR)
+        ),
+        memory_bytes: spec.total_memory,
+        multiprocessors: attribute(ordinal, number::MULTIPROCESSOR_COUNT),
+        pci_bus_id: spec.pci.to_string(),
+    };
+    let version = topology.driver_version;
+    MachineReport {
+        name: name.to_owned(),
+        driver_version: format!("{}.{}", version / 1000, version % 1000 / 10),
+        numa_nodes: topology.numa_nodes,
+        devices: topology.devices.iter().enumerate().map(device).collect(),
+        links: topology
+            .peers
+            .iter()
+            .map(|(from, to, link)| LinkReport {
+                from,
+                to,
+                kind: link.kind.name(),
+                bytes_per_second: link.bandwidth,
+                latency_ns: link.latency_ns,
+            })
+            .collect(),
+    }
+}

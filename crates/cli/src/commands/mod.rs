@@ -1,0 +1,59 @@
+//! One file per command: ask, and report.
+
+mod devices;
+mod machine;
+mod presets;
+mod tour;
+
+use serde::Serialize;
+
+use crate::args::{Arguments, Command, Format, HELP};
+use crate::human::{self, Style};
+
+/// What a command prints, and whether all is well.
+#[derive(Debug)]
+pub(crate) struct Output {
+    pub(crate) text: String,
+    pub(crate) success: bool,
+}
+
+type Failure = Box<dyn std::error::Error>;
+
+/// Runs a command.
+pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<Output, Failure> {
+    let Arguments { command, driver, format } = arguments;
+    match command {
+        Command::Help => Ok(Output { text: HELP.to_owned(), success: true }),
+        Command::Version => Ok(Output { text: format!("warploom {}\n", warploom::VERSION), success: true }),
+        Command::Presets => {
+            let presets = presets::report()?;
+            show(*format, &presets, || human::presets(&presets, style))
+        }
+        Command::Machine(name) => {
+            let topology = name.topology()?;
+            if *format == Format::Toml {
+                return Ok(Output { text: topology.to_toml(), success: true });
+            }
+            let machine = machine::report(&name.text(), &topology);
+            show(*format, &machine, || human::machine(&machine, style))
+        }
+        Command::Devices => {
+            let devices = devices::report(&driver.open()?)?;
+            show(*format, &devices, || human::devices(&devices, style))
+        }
+        Command::Tour => {
+            let tour = tour::report(&driver.open()?);
+            let output = show(*format, &tour, || human::tour(&tour, style))?;
+            Ok(Output { success: tour.passed, ..output })
+        }
+    }
+}
+
+/// A report as its reader wants it.
+fn show(format: Format, report: &impl Serialize, human: impl FnOnce() -> String) -> Result<Output, Failure> {
+    let text = match format {
+        Format::Json => serde_json::to_string_pretty(report)? + "\n",
+        Format::Human | Format::Toml => human(),
+    };
+    Ok(Output { text, success: true })
+}

@@ -1,0 +1,70 @@
+//! `warploom tour`: what the library does, with every result checked.
+//!
+//! A step that fails is reported, and the tour goes on: the next one may well work.
+
+mod fault;
+mod journey;
+mod memory;
+mod ordering;
+mod orders;
+mod pool;
+
+use warploom::{DevicePool, Devices as _, Driver, Result, Stream};
+
+use super::devices;
+use crate::choice::Opened;
+use crate::report::{Check, Findings, Step, Tour};
+
+/// What a step found, and what was compared.
+type Found = Result<(Findings, Vec<Check>), Box<dyn std::error::Error>>;
+
+pub(crate) fn report(opened: &Opened) -> Tour {
+    let driver = &opened.driver;
+    let calls = driver.count_calls();
+    let devices = step("Devices", list(opened));
+    let several = matches!(&devices.findings, Some(Findings::Devices(report)) if report.devices.len() > 1);
+    let mut steps = vec![
+        devices,
+        step("Memory", memory::visit(driver)),
+        step("Streams and events", ordering::visit(driver, opened.machine.is_some())),
+        step("Memory pools", pool::visit(driver)),
+    ];
+    if several {
+        steps.push(step("Several devices", journey::visit(driver)));
+    }
+    steps.push(step("Errors are values", fault::visit(driver)));
+    if let Some(machine) = &opened.machine {
+        steps.push(step("The same program in any order", orders::visit(machine.topology())));
+    }
+    let passed = steps.iter().all(Step::passed);
+    Tour { driver: opened.report.clone(), steps, driver_calls: calls.total(), passed }
+}
+
+fn step(name: &'static str, found: Found) -> Step {
+    match found {
+        Ok((findings, checks)) => Step { name, findings: Some(findings), checks, error: None },
+        Err(error) => Step { name, findings: None, checks: Vec::new(), error: Some(error.to_string()) },
+    }
+}
+
+fn list(opened: &Opened) -> Found {
+    Ok((Findings::Devices(devices::report(opened)?), Vec::new()))
+}
+
+/// The first device in use, with a stream and a pool.
+fn first_device(driver: &Driver) -> Result<(Stream, DevicePool)> {
+    let context = driver.device(0)?.context()?;
+    Ok((context.stream()?, DevicePool::new(&context)?))
+}
+
+/// Bytes without a pattern that a mistake could hide in.
+fn noise(len: usize) -> Vec<u8> {
+    let mut state = 0x2545_f491_u32;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        state.to_le_bytes()[0]
+    };
+    (0..len).map(|_| next()).collect()
+}

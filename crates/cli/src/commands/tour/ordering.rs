@@ -1,0 +1,31 @@
+//! Two streams, ordered by an event.
+
+use warploom::Driver;
+
+use super::{Found, first_device};
+use crate::report::{Check, Findings};
+
+const BYTES: usize = 16 << 20;
+
+pub(super) fn visit(driver: &Driver, virtual_time: bool) -> Found {
+    let (first, pool) = first_device(driver)?;
+    let second = pool.context().stream()?;
+    let mut source = pool.zeroed(BYTES, &first)?;
+    let mut copy = pool.zeroed(BYTES, &second)?;
+
+    let start = first.record()?;
+    source.fill(0x5a, &first)?;
+    let filled = first.record()?;
+    second.wait(&filled)?;
+    source.copy_to(&mut copy, &second)?;
+    let end = second.record()?;
+    let bytes = copy.download(&second)?;
+
+    let fill_ms = filled.elapsed_ms(&start)?;
+    let total_ms = end.elapsed_ms(&start)?;
+    let checks = vec![
+        Check::new("the second stream copied what the first had written", bytes.iter().all(|byte| *byte == 0x5a)),
+        Check::new("the copy ended after the fill", 0.0 < fill_ms && fill_ms < total_ms),
+    ];
+    Ok((Findings::Ordering { bytes: BYTES, fill_ms, total_ms, virtual_time }, checks))
+}

@@ -1,0 +1,13 @@
+//! Reports as text for people.
+
+mod devices;
+mod machine;
+mod quantity;
+mod style;
+mod table;
+mod tour;
+
+pub(crate) use devices::devices;
+pub(crate) use machine::{machine, presets};
+pub(crate) use style::Style;
+pub(crate) use tour::tour;

@@ -1,0 +1,70 @@
+//! The tour, step by step.
+
+use super::Style;
+use super::devices::{body, driver};
+use super::quantity::{bytes, count};
+use crate::report::{Findings, Step, Tour};
+
+pub(crate) fn tour(tour: &Tour, style: Style) -> String {
+    let mut text = format!("{} on {}\n", style.heading("warploom"), driver(&tour.driver));
+    for step in &tour.steps {
+        text += &format!("\n{}\n", style.heading(step.name));
+        text += &show(step, style);
+    }
+    let checks = || tour.steps.iter().flat_map(|step| &step.checks);
+    let held = checks().filter(|check| check.held).count();
+    let failed = tour.steps.iter().filter(|step| step.error.is_some()).count();
+    let stopped = if failed == 0 { String::new() } else { format!(", {} stopped early", count(failed, "step")) };
+    text + &format!(
+        "\n{} This took {} driver calls; {held} of {} checks held{stopped}.\n",
+        style.mark(tour.passed),
+        tour.driver_calls,
+        checks().count(),
+    )
+}
+
+fn show(step: &Step, style: Style) -> String {
+    let mut text = step.findings.as_ref().map(findings).unwrap_or_default();
+    for check in &step.checks {
+        text += &format!("  {} {}\n", style.mark(check.held), check.claim);
+    }
+    if let Some(error) = &step.error {
+        text += &format!("  {} {error}\n", style.mark(false));
+    }
+    text
+}
+
+fn findings(findings: &Findings) -> String {
+    match findings {
+        Findings::Devices(report) => body(report),
+        Findings::RoundTrip { bytes: len } => format!("  {} to the device and back\n", bytes(*len as u64)),
+        Findings::Ordering { bytes: len, fill_ms, total_ms, virtual_time } => {
+            let clock = if *virtual_time { "on the machine's virtual clock" } else { "on the device's clock" };
+            let len = bytes(*len as u64);
+            format!(
+                "  one stream fills {len}, another waits for its event and copies them: {fill_ms:.4} ms for the fill, \
+                 {total_ms:.4} ms in all, {clock}\n"
+            )
+        }
+        Findings::Pool { rounds, bytes_per_round, reserved_bytes, used_high_bytes } => format!(
+            "  {rounds} buffers of {} one after the other: at most {} in use, {} taken from the device\n",
+            bytes(*bytes_per_round as u64),
+            bytes(*used_high_bytes),
+            bytes(*reserved_bytes)
+        ),
+        Findings::Journey { bytes: len, route } => {
+            let route = route.iter().map(u32::to_string).collect::<Vec<_>>().join(" → ");
+            format!("  {} from device to device: {route}\n", bytes(*len as u64))
+        }
+        Findings::Fault { asked_bytes, message } => {
+            format!("  asking for {}:\n  {message}\n", bytes(*asked_bytes))
+        }
+        Findings::Orders { operations, streams, orders } => format!(
+            "  {} on {} run in {}: {}\n",
+            count(*operations, "operation"),
+            count(*streams, "stream"),
+            count(orders.len(), "order"),
+            orders.join(", ")
+        ),
+    }
+}

@@ -1,0 +1,9 @@
+//! What commands find out: plain data, printed as JSON as it is and for people by `human`.
+
+mod devices;
+mod machine;
+mod tour;
+
+pub(crate) use devices::{DeviceReport, DevicesReport, DriverKind, DriverReport};
+pub(crate) use machine::{LinkReport, MachineReport};
+pub(crate) use tour::{Check, Findings, Step, Tour};

@@ -1,0 +1,82 @@
+//! What the tour saw.
+
+use serde::Serialize;
+
+use super::{DevicesReport, DriverReport};
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Tour {
+    pub(crate) driver: DriverReport,
+    pub(crate) steps: Vec<Step>,
+    /// Calls of this driver; those of other machines a step started are not among them.
+    pub(crate) driver_calls: u64,
+    /// Whether every step came to its end and every check held.
+    pub(crate) passed: bool,
+}
+
+/// One thing the library does.
+#[derive(Debug, Serialize)]
+pub(crate) struct Step {
+    pub(crate) name: &'static str,
+    pub(crate) findings: Option<Findings>,
+    pub(crate) checks: Vec<Check>,
+    /// What kept it from coming to its end.
+    pub(crate) error: Option<String>,
+}
+
+impl Step {
+    pub(crate) fn passed(&self) -> bool {
+        self.error.is_none() && self.checks.iter().all(|check| check.held)
+    }
+}
+
+/// A claim that was compared with what really came out.
+#[derive(Debug, Serialize)]
+pub(crate) struct Check {
+    pub(crate) claim: &'static str,
+    pub(crate) held: bool,
+}
+
+impl Check {
+    pub(crate) fn new(claim: &'static str, held: bool) -> Self {
+        Self { claim, held }
+    }
+}
+
+/// What a step found.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Findings {
+    Devices(DevicesReport),
+    RoundTrip {
+        bytes: usize,
+    },
+    Ordering {
+        bytes: usize,
+        fill_ms: f32,
+        total_ms: f32,
+        /// Whether the times are those of a simulated clock.
+        virtual_time: bool,
+    },
+    Pool {
+        rounds: u32,
+        bytes_per_round: usize,
+        reserved_bytes: u64,
+        used_high_bytes: u64,
+    },
+    Journey {
+        bytes: usize,
+        /// The devices, in the order of the visits.
+        route: Vec<u32>,
+    },
+    Fault {
+        asked_bytes: u64,
+        message: String,
+    },
+    Orders {
+        operations: usize,
+        streams: usize,
+        /// The orders the program ran in.
+        orders: Vec<String>,
+    },
+}

@@ -1,0 +1,152 @@
+//! The command as its users meet it: what it prints, and its exit codes.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn warploom(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_warploom")).args(arguments).output().expect("the command starts")
+}
+
+/// Standard output of a command that succeeds.
+#[track_caller]
+fn prints(arguments: &[&str]) -> String {
+    let output = warploom(arguments);
+    let text = String::from_utf8(output.stdout).expect("output is UTF-8");
+    assert!(output.status.success(), "{arguments:?}: {text}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.stderr.is_empty(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    text
+}
+
+/// Exit code and standard error of a command that fails.
+#[track_caller]
+fn complains(arguments: &[&str]) -> (Option<i32>, String) {
+    let output = warploom(arguments);
+    assert!(output.stdout.is_empty(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stdout));
+    (output.status.code(), String::from_utf8(output.stderr).expect("complaints are UTF-8"))
+}
+
+#[track_caller]
+fn json(arguments: &[&str]) -> Value {
+    serde_json::from_str(&prints(arguments)).expect("output is JSON")
+}
+
+/// A file in a folder that goes with it.
+struct File(PathBuf);
+
+impl File {
+    fn new(name: &str, text: &str) -> File {
+        let path = std::env::temp_dir().join(format!("warploom-cli-{}-{name}", std::process::id()));
+        std::fs::write(&path, text).expect("the folder for temporary files can be written");
+        File(path)
+    }
+
+    fn path(&self) -> &str {
+        self.0.to_str().expect("the folder for temporary files has a plain name")
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        // Somebody may have cleaned up already.
+        drop(std::fs::remove_file(&self.0));
+    }
+}
+
+#[test]
+fn the_tour_says_where_it_is_and_every_check_holds() {
+    let text = prints(&["--machine", "hgx-a100-4"]);
+    assert!(text.starts_with("warploom on a simulated machine, hgx-a100-4, CUDA 13.0\n"), "{text}");
+    for heading in ["Devices", "Memory", "Streams and events", "Memory pools", "Several devices", "Errors are values"] {
+        assert!(text.contains(&format!("\n\n{heading}\n")), "{heading} in {text}");
+    }
+    assert!(text.contains("CUDA_ERROR_OUT_OF_MEMORY (2)") && text.contains("0 → 1 → 2 → 3 → 0"), "{text}");
+    assert!(text.contains("  ✓ ") && !text.contains('✗'), "{text}");
+    assert!(!text.contains('\x1b'), "colour without a terminal");
+}
+
+#[test]
+fn the_tour_needs_only_one_device() {
+    let text = prints(&["tour", "--machine", "laptop"]);
+    assert!(!text.contains("Several devices") && !text.contains('✗'), "{text}");
+}
+
+#[test]
+fn the_tour_is_data_for_programs() {
+    let tour = json(&["tour", "--json", "--machine", "pcie-pair"]);
+    assert_eq!((&tour["passed"], &tour["driver"]["kind"]), (&Value::Bool(true), &"simulated".into()));
+    assert!(tour["driver_calls"].as_u64() > Some(50));
+    let steps = tour["steps"].as_array().expect("steps are a list");
+    assert!(steps.iter().all(|step| step["error"].is_null()));
+    assert_eq!(steps.last().map(|step| step["findings"]["orders"]["orders"].as_array().map(Vec::len)), Some(Some(9)));
+}
+
+#[test]
+fn a_step_that_fails_fails_the_tour() {
+    let no_devices = File::new("empty.toml", "driver = \"13.0\"\n");
+    let output = warploom(&["tour", "--machine", no_devices.path()]);
+    assert_eq!(output.status.code(), Some(1));
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("✗") && text.contains("stopped early"), "{text}");
+}
+
+#[test]
+fn devices_are_listed_with_who_can_access_whom() {
+    let text = prints(&["devices", "--machine", "asymmetric"]);
+    assert!(text.starts_with("3 devices on a simulated machine, asymmetric, CUDA 13.0\n"), "{text}");
+    assert!(text.ends_with("     0 1 2\n  0  · ● –\n  1  ● · –\n  2  ● – ·\n"), "{text}");
+
+    let report = json(&["devices", "--machine", "dgx-h100", "--json"]);
+    assert_eq!(report["devices"].as_array().map(Vec::len), Some(8));
+    assert_eq!(report["devices"][3]["compute_capability"], "9.0");
+    assert_eq!(report["can_access"][0][7], true);
+}
+
+#[test]
+fn presets_are_listed() {
+    let text = prints(&["presets"]);
+    for name in ["h200", "dgx-h100", "hgx-a100-4", "grace-hopper", "asymmetric"] {
+        assert!(text.contains(&format!("\n  {name} ")), "{name} in {text}");
+    }
+    assert_eq!(json(&["presets", "--json"])[0]["name"], "h200");
+}
+
+#[test]
+fn a_machine_is_shown_and_can_be_written_down_and_read_again() {
+    let text = prints(&["machine", "pcie-pair"]);
+    assert!(text.starts_with("pcie-pair: 2 devices, driver 13.0, 1 NUMA node\n"), "{text}");
+    let file = File::new("pair.toml", &prints(&["machine", "pcie-pair", "--toml"]));
+    let (one, other) = (json(&["machine", "pcie-pair", "--json"]), json(&["machine", file.path(), "--json"]));
+    assert_eq!((&one["devices"], &one["links"]), (&other["devices"], &other["links"]));
+}
+
+#[test]
+fn a_mistake_in_a_file_is_shown_with_its_place() {
+    let file = File::new("wrong.toml", "[[device]]\nmodel = \"t4\"\nmemory = \"16 GB of RAM\"\n");
+    let (code, complaint) = complains(&["machine", file.path()]);
+    assert_eq!(code, Some(1));
+    assert!(complaint.contains(":3:") && complaint.contains("device[0].memory"), "{complaint}");
+}
+
+#[test]
+fn what_is_not_there_is_named() {
+    let (code, complaint) = complains(&["machine", "no/such/file"]);
+    assert!(code == Some(1) && complaint.contains("no/such/file"), "{complaint}");
+    let (code, complaint) = complains(&["devices", "--machine", "dgx-h10"]);
+    assert!(code == Some(1) && complaint.contains("did you mean \"dgx-h100\""), "{complaint}");
+}
+
+#[test]
+fn a_command_line_that_makes_no_sense_is_refused_with_code_2() {
+    let (code, complaint) = complains(&["--fast"]);
+    assert_eq!(code, Some(2));
+    assert_eq!(complaint, "warploom: invalid option '--fast'; `warploom --help` lists what there is\n");
+}
+
+#[test]
+fn help_and_version_are_there() {
+    assert_eq!(prints(&["help"]), prints(&["--help"]));
+    assert!(prints(&["-h"]).contains("\n  tour "));
+    assert_eq!(prints(&["--version"]), format!("warploom {}\n", env!("CARGO_PKG_VERSION")));
+}
