@@ -13,13 +13,12 @@ const FEW: usize = 12;
 
 pub(crate) fn machine(report: &MachineReport, style: Style) -> String {
     let nodes = count(report.numa_nodes as usize, "NUMA node");
-    let mut text = format!(
-        "{}: {}, driver {}, {nodes}\n{}",
-        style.heading(&report.name),
-        count(report.devices.len(), "device"),
-        report.driver_version,
-        device_table(&report.devices)
-    );
+    let devices = count(report.devices.len(), "device");
+    let mut text = format!("{}: {devices}, driver {}, {nodes}\n", style.heading(&report.name), report.driver_version);
+    if report.devices.is_empty() {
+        return text;
+    }
+    text += &device_table(&report.devices);
     if report.links.is_empty() {
         return text + "\n  no device can access another's memory\n";
     }
