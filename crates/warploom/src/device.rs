@@ -112,7 +112,7 @@ impl Device {
         text(&mut name, |start, len| unsafe { self.driver.cuDeviceGetName(start, len, self.raw) })
     }
 
-    /// Its place on the bus, such as `0000:1b:00.0`.
+    /// Its place on the bus, such as `0000:1B:00.0`.
     ///
     /// # Errors
     ///

@@ -26,7 +26,7 @@
 //!   [`Buffer`] its [`DevicePool`] and every stream that used it. Whatever you hold is valid, in whatever order you drop it.
 //! - **Work is enqueued on a stream you name.** No call has a default stream, and none looks at the thread's current
 //!   context; where the driver needs one to be current, the call sees to it and puts back what was there.
-//! - **Host memory is never in use when a call returns.** Copies from and to host slices wait.
+//! - **No call keeps the caller's host memory.** Copies from and to the host go through memory of their own and wait.
 //! - **Device memory is freed after its last use**, on whichever streams that was; see [`Buffer`].
 //! - **A failure is a value** that names the call, the code and its meaning; see [`Error`]. A failure in a `drop` is
 //!   reported as a [`tracing`](https://docs.rs/tracing) event of level `WARN` with the target `warploom`.

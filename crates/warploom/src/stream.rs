@@ -112,12 +112,17 @@ impl Stream {
         Ok(unsafe { self.driver().cuStreamWaitEvent(self.as_raw(), event.as_raw(), 0) }?)
     }
 
-    /// Waits until no work of the stream uses host memory that was lent to it.
+    /// Waits until everything enqueued so far is done, and gives back the host memory that was lent to it.
     ///
-    /// A failing wait is no proof of that, so it is made up for by waiting for the context. If that fails as well, the
-    /// context is lost and runs nothing any more.
-    pub(crate) fn settle(&self) -> Result<()> {
-        self.synchronize().inspect_err(|_| report(self.context().synchronize()))
+    /// If waiting fails, work may still be using the memory, now or later: then it is never freed.
+    pub(crate) fn finish(&self, lent: Vec<u8>) -> Result<Vec<u8>> {
+        match self.synchronize() {
+            Ok(()) => Ok(lent),
+            Err(error) => {
+                std::mem::forget(lent);
+                Err(error)
+            }
+        }
     }
 }
 

@@ -1,8 +1,10 @@
 //! Buffers: copies, fills, and when memory goes.
 
-use warploom::{DevicePool, Devices, Driver, Error, Function, Stream};
-use warploom_sim::{Mode, topology::Topology};
-use warploom_testkit::{TestResult, budget, driver_tests, in_every_mode, open};
+use std::time::Duration;
+
+use warploom::{DevicePool, Devices, Driver, Error, Function, Stream, sys::types::CUresult};
+use warploom_sim::{Machine, Mode, topology::Topology};
+use warploom_testkit::{TestResult, budget, call, driver_tests, in_every_mode, open};
 
 fn setup(driver: &Driver) -> TestResult<(DevicePool, Stream)> {
     let context = driver.device(0)?.context()?;
@@ -54,9 +56,7 @@ driver_tests! {
         let (pool, stream) = setup(driver)?;
         let mut buffer = pool.upload(b"old", &stream)?;
         buffer.copy_from_host(b"new", &stream)?;
-        let mut received = [0; 3];
-        buffer.copy_to_host(&mut received, &stream)?;
-        assert_eq!(&received, b"new");
+        assert_eq!(buffer.download(&stream)?, b"new");
     }
 
     fn lengths_must_be_equal(driver) {
@@ -67,7 +67,7 @@ driver_tests! {
         let refused = |source_len, destination_len| Err(Error::LengthMismatch { source_len, destination_len });
         budget(driver, &[], || {
             assert_eq!(buffer.copy_from_host(&[0; 3], &stream), refused(3, 4));
-            assert_eq!(buffer.copy_to_host(&mut [0; 5], &stream), refused(4, 5));
+            assert_eq!(buffer.copy_from_host(&[], &stream), refused(0, 4));
             assert_eq!(buffer.copy_to(&mut other, &stream), refused(4, 5));
         });
     }
@@ -193,5 +193,23 @@ fn what_belongs_to_another_driver_is_refused() -> TestResult {
     for refused in refused {
         assert!(matches!(refused, Err(Error::DriverMismatch { .. })), "{refused:?}");
     }
+    Ok(())
+}
+
+#[test]
+fn a_download_whose_end_cannot_be_awaited_is_an_error_and_the_bytes_may_still_come() -> TestResult {
+    let machine = Machine::builder().patience(Duration::from_millis(50)).start()?;
+    let driver = Driver::open(&machine)?;
+    let (pool, stream) = setup(&driver)?;
+    let other = pool.context().stream()?;
+    let buffer = pool.upload(b"late", &stream)?;
+    let gate = pool.zeroed(4, &stream)?;
+    stream.synchronize()?;
+
+    call!(driver.cuStreamWaitValue32_v2(stream.as_raw(), gate.as_raw(), 1, 0))?;
+    let failed = buffer.download(&stream).map_err(|error| error.code());
+    assert_eq!(failed, Err(Some(CUresult::CUDA_ERROR_TIMEOUT)));
+    call!(driver.cuStreamWriteValue32_v2(other.as_raw(), gate.as_raw(), 1, 0))?;
+    assert_eq!(buffer.download(&stream)?, b"late");
     Ok(())
 }

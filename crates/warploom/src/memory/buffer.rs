@@ -115,7 +115,7 @@ impl Buffer {
         Ok(unsafe { driver.cuMemcpyPeerAsync(destination.raw, to.as_raw(), self.raw, from.as_raw(), self.len, raw) }?)
     }
 
-    /// Copies everything from the host, in the order of the stream. Returns when the bytes have been read.
+    /// Copies everything from the host, in the order of the stream. Returns when the bytes are on the device.
     ///
     /// # Errors
     ///
@@ -126,39 +126,29 @@ impl Buffer {
         same_length(bytes.len(), self.len)?;
         self.context().serves(stream)?;
         self.meet(stream)?;
+        let lent = bytes.to_vec();
         let driver = self.driver();
-        // SAFETY: both are `len` bytes long; the device's are there in the order of the stream, the host's until `settle` has
-        // returned, and then no longer needed.
-        unsafe { driver.cuMemcpyHtoDAsync_v2(self.raw, bytes.as_ptr().cast(), self.len, stream.as_raw()) }?;
-        stream.settle()
-    }
-
-    /// Copies everything to the host, in the order of the stream. Returns when the bytes are there.
-    ///
-    /// # Errors
-    ///
-    /// As [`Buffer::copy_from_host`].
-    #[doc(alias = "cuMemcpyDtoHAsync")]
-    pub fn copy_to_host(&self, bytes: &mut [u8], stream: &Stream) -> Result<()> {
-        same_length(self.len, bytes.len())?;
-        self.context().serves(stream)?;
-        self.meet(stream)?;
-        let driver = self.driver();
-        // SAFETY: both are `len` bytes long; the device's are there in the order of the stream, and the host's are lent to
-        // nobody else until `settle` has returned.
-        unsafe { driver.cuMemcpyDtoHAsync_v2(bytes.as_mut_ptr().cast(), self.raw, self.len, stream.as_raw()) }?;
-        stream.settle()
+        // SAFETY: both are `len` bytes long; the device's are there in the order of the stream, the host's until `finish` knows
+        // that they are no longer needed.
+        unsafe { driver.cuMemcpyHtoDAsync_v2(self.raw, lent.as_ptr().cast(), self.len, stream.as_raw()) }?;
+        stream.finish(lent).map(drop)
     }
 
     /// Everything, on the host, when what is enqueued on the stream so far is done.
     ///
     /// # Errors
     ///
-    /// As [`Buffer::copy_from_host`].
+    /// [`Error::ContextMismatch`] if the stream belongs to another context, and what the driver answers.
+    #[doc(alias = "cuMemcpyDtoHAsync")]
     pub fn download(&self, stream: &Stream) -> Result<Vec<u8>> {
-        let mut bytes = vec![0; self.len];
-        self.copy_to_host(&mut bytes, stream)?;
-        Ok(bytes)
+        self.context().serves(stream)?;
+        self.meet(stream)?;
+        let mut lent = vec![0; self.len];
+        let driver = self.driver();
+        // SAFETY: both are `len` bytes long; the device's are there in the order of the stream, and the host's are nobody
+        // else's until `finish` knows that they are no longer needed.
+        unsafe { driver.cuMemcpyDtoHAsync_v2(lent.as_mut_ptr().cast(), self.raw, self.len, stream.as_raw()) }?;
+        stream.finish(lent)
     }
 
     /// Lets a stream use the memory: after its allocation, and before its end.
