@@ -36,7 +36,7 @@ pub(crate) fn enter(
         return CUresult::CUDA_ERROR_NOT_INITIALIZED;
     }
     let call = Call { core, function, per_thread };
-    if thread::is_in_host_function() && !works_in_host_function(function) {
+    if thread::is_in_host_function(core.id) && !works_in_host_function(function) {
         return call.refuse(NOT_PERMITTED, IN_HOST_FUNCTION);
     }
     match catch_unwind(AssertUnwindSafe(|| body(&call))) {
@@ -77,18 +77,26 @@ fn works_in_host_function(function: Function) -> bool {
         "copy" | "fill" => function.name().contains("Async"),
         _ => matches!(
             function,
-            cuInit | cuDriverGetVersion | cuGetErrorName | cuGetErrorString | cuGetProcAddress | cuGetProcAddress_v2
+            cuInit
+                | cuDriverGetVersion
+                | cuGetErrorName
+                | cuGetErrorString
+                | cuGetProcAddress
+                | cuGetProcAddress_v2
+                | cuStreamIsCapturing
         ),
     }
 }
 
 impl<'a> Call<'a> {
-    pub(crate) fn core(&self) -> &'a Arc<Core> {
-        self.core
+    /// A call that nobody made, for tests of what is below the entry points.
+    #[cfg(test)]
+    pub(crate) fn pretend(core: &'a Arc<Core>, function: Function, per_thread: bool) -> Self {
+        Self { core, function, per_thread }
     }
 
-    pub(crate) fn function(&self) -> Function {
-        self.function
+    pub(crate) fn core(&self) -> &'a Arc<Core> {
+        self.core
     }
 
     pub(crate) fn world(&self) -> Guard<'a> {
@@ -125,7 +133,7 @@ impl<'a> Call<'a> {
 
     /// What is current on this thread, dead or alive.
     pub(crate) fn current(&self) -> Status<Handle<Context>> {
-        if thread::is_in_host_function() {
+        if thread::is_in_host_function(self.core.id) {
             return Err(self.refuse(NOT_PERMITTED, IN_HOST_FUNCTION));
         }
         let current = thread::with_contexts(self.core.id, |stack| stack.last().copied());
@@ -204,7 +212,7 @@ impl<'a> Call<'a> {
 
     /// Waits until ops are done. The world may change meanwhile: look handles up again.
     pub(crate) fn wait(&self, world: &mut Guard<'_>, targets: &[OpId]) -> Status {
-        self.core.wait(self, world, targets)
+        self.core.wait(self.function, world, targets)
     }
 
     /// Enqueues work, waits for it, and reports what went wrong in its context.
@@ -212,6 +220,7 @@ impl<'a> Call<'a> {
         let context = world.engine.queue(queue).context;
         let id = self.submit(world, queue, work)?;
         self.wait(world, &[id])?;
+        world.host_saw_idle(queue);
         world.healthy(context)
     }
 
@@ -219,6 +228,7 @@ impl<'a> Call<'a> {
     pub(crate) fn wait_for_context(&self, world: &mut Guard<'_>, context: Handle<Context>) -> Status {
         let pending = world.pending(context);
         self.wait(world, &pending)?;
+        world.host_saw_context(context);
         world.healthy(context)
     }
 }

@@ -1,14 +1,15 @@
-//! A machine's shared part: its world, and the ways to wait for it to change.
+//! A machine's shared part: its world, and the ways to run it and to wait for it to change.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
+use warploom_sys::Function;
 use warploom_sys::types::CUresult;
 
-use crate::call::Call;
 use crate::engine::{Engine, Mode, OpId, Order, State, Step, Work};
 use crate::log::{Log, LogEntry, LogKind};
 use crate::status::Status;
@@ -35,8 +36,12 @@ pub(crate) struct Core {
 
 pub(crate) type Guard<'a> = MutexGuard<'a, World>;
 
-/// How often an executor looks at memory that an op waits for; the host may write it without a call.
-const POLL: Duration = Duration::from_micros(50);
+/// How soon an executor looks again at memory that an op waits for; the host may write it without a call.
+const POLL: Duration = Duration::from_micros(20);
+/// How seldom it looks when nothing has changed for a while.
+const SLOW_POLL: Duration = Duration::from_millis(1);
+/// Yields after which lazy order takes a kernel for one that waits for other work, and lets that run.
+const STARVED: u32 = 256;
 
 impl Core {
     pub(crate) fn new(
@@ -46,11 +51,9 @@ impl Core {
         mode: Mode,
         patience: Duration,
     ) -> std::io::Result<Self> {
-        let lanes = match mode {
-            Mode::Threads => topology.devices.len() + 1,
-            Mode::Deterministic(_) | Mode::Sync => 1,
-        };
-        let world = World::new(id, &topology, Engine::new(mode, lanes))?;
+        let engine = Engine::new(mode, topology.devices.len());
+        let lanes = engine.lanes();
+        let world = World::new(id, &topology, mode, engine)?;
         Ok(Self {
             id,
             slot,
@@ -77,7 +80,7 @@ impl Core {
             return Ok(());
         }
         let mut executors = self.executors.lock();
-        for lane in 0..self.lanes.len() {
+        for lane in executors.len()..self.lanes.len() {
             let core = Arc::clone(self);
             let name = format!("warploom-{}-{lane}", self.id);
             executors.push(std::thread::Builder::new().name(name).spawn(move || core.execute(lane))?);
@@ -85,7 +88,8 @@ impl Core {
         Ok(())
     }
 
-    /// Ends the executors. What is still enqueued is forgotten; what is running ends first.
+    /// Ends the executors. What is still enqueued is forgotten; what is running ends first, unless it is a host function
+    /// that does not come back: its thread is left behind, and keeps what it uses.
     pub(crate) fn stop(&self) {
         {
             let _world = self.world.lock();
@@ -95,10 +99,15 @@ impl Core {
             }
             self.progress.notify_all();
         }
+        let deadline = Instant::now() + self.patience;
         for executor in std::mem::take(&mut *self.executors.lock()) {
             // A host function may let the last handle of its own machine go.
-            if executor.thread().id() != std::thread::current().id() {
-                // An executor catches what a host function throws; there is nothing to learn from its end.
+            let is_self = executor.thread().id() == std::thread::current().id();
+            while !is_self && !executor.is_finished() && Instant::now() < deadline {
+                std::thread::sleep(POLL);
+            }
+            if executor.is_finished() {
+                // An executor catches what its work throws; there is nothing to learn from its end.
                 executor.join().unwrap_or_default();
             }
         }
@@ -106,13 +115,20 @@ impl Core {
 
     fn execute(&self, lane: usize) {
         let mut world = self.world.lock();
+        let mut pause = POLL;
         while !self.stopping.load(Ordering::Relaxed) {
             if let Some((id, work)) = world.engine.next_in_lane(lane) {
+                if !matches!(work, Work::WaitValue { .. }) {
+                    pause = POLL;
+                }
                 self.run(&mut world, id, work);
-            } else if world.engine.has_parked() {
-                self.lanes[lane].wait_for(&mut world, POLL);
-                world.engine.unpark();
+            } else if world.engine.has_parked(lane) {
+                if self.lanes[lane].wait_for(&mut world, pause).timed_out() {
+                    pause = (pause * 2).min(SLOW_POLL);
+                }
+                world.engine.unpark(lane);
             } else {
+                pause = POLL;
                 self.lanes[lane].wait(&mut world);
             }
         }
@@ -120,21 +136,48 @@ impl Core {
 
     /// Runs a started op with the lock released, and books its end.
     fn run(&self, world: &mut Guard<'_>, id: OpId, mut work: Work) {
-        let step = if world.is_poisoned(id) { Step::Done } else { MutexGuard::unlocked(world, || work.run()) };
+        let step = match (world.poison_of(id), &mut work) {
+            (None, _) => MutexGuard::unlocked(world, || self.perform(&mut work)),
+            // A callback, unlike a host function, is called to be told.
+            (Some(code), Work::Callback { status, .. }) => {
+                *status = code;
+                MutexGuard::unlocked(world, || self.perform(&mut work))
+            }
+            (Some(_), _) => Step::Done,
+        };
+        let parked = step == Step::Park;
         world.stepped(id, work, step);
-        self.wake(world);
+        // A look in vain changed nothing that anyone could be waiting for.
+        if !parked {
+            self.wake(world);
+        }
     }
 
-    /// Wakes executors that have something to do, and host threads that wait.
+    fn perform(&self, work: &mut Work) -> Step {
+        let is_host = work.runs_on_host();
+        let mut attempt = || catch_unwind(AssertUnwindSafe(|| work.run()));
+        let outcome = if is_host { thread::in_host_function(self.id, attempt) } else { attempt() };
+        outcome.unwrap_or_else(|_| {
+            let code = CUresult::CUDA_ERROR_UNKNOWN;
+            let reason = "the simulator panicked while it ran work: a bug in warploom".to_owned();
+            self.log.add(LogEntry { function: Function::cuStreamSynchronize, code, reason, kind: LogKind::Internal });
+            Step::Fail(code)
+        })
+    }
+
+    /// Wakes executors that have something to do, and host threads whose wait is over. Without executors, a waiting thread
+    /// may have to run what another has made ready.
     fn wake(&self, world: &mut Guard<'_>) {
         if self.mode == Mode::Threads {
             for (lane, condition) in self.lanes.iter().enumerate() {
-                if world.engine.has_ready(lane) || world.engine.has_parked() {
+                if world.engine.has_ready(lane) || world.engine.has_parked(lane) {
                     condition.notify_one();
                 }
             }
         }
-        self.progress.notify_all();
+        if world.engine.take_signal() || self.mode != Mode::Threads {
+            self.progress.notify_all();
+        }
     }
 
     /// Gives the machine the chance to run work it was just given, or was asked about.
@@ -142,13 +185,18 @@ impl Core {
         match self.mode {
             Mode::Threads => self.wake(world),
             Mode::Sync | Mode::Deterministic(Order::Eager) => {
-                world.engine.unpark();
-                while let Some((id, work)) = world.engine.next_in_lane(0) {
+                world.engine.unpark(0);
+                // Work that yields may be waiting for a later call, so it gets a few turns and not the rest of time.
+                let mut fruitless = 0;
+                while fruitless <= 16 * world.engine.ready(0)
+                    && let Some((id, work)) = world.engine.next_in_lane(0)
+                {
                     self.run(world, id, work);
+                    fruitless = if world.engine.yields() == 0 { 0 } else { fruitless + 1 };
                 }
             }
             Mode::Deterministic(Order::Seeded(_)) => {
-                world.engine.unpark();
+                world.engine.unpark(0);
                 for _ in 0..world.engine.appetite() {
                     if let Some((id, work)) = world.engine.next_at_random() {
                         self.run(world, id, work);
@@ -162,48 +210,49 @@ impl Core {
     /// Whether ops are done. A machine without threads of its own uses the question to get on with them.
     pub(crate) fn query(&self, world: &mut Guard<'_>, targets: &[OpId]) -> bool {
         match self.mode {
-            Mode::Deterministic(Order::Lazy) => {
-                self.run_one_of(world, targets);
-            }
-            Mode::Deterministic(Order::Seeded(_)) | Mode::Deterministic(Order::Eager) | Mode::Sync => self.pump(world),
             Mode::Threads => {}
+            Mode::Deterministic(Order::Lazy) => {
+                self.advance_lazily(world, targets);
+            }
+            Mode::Deterministic(Order::Seeded(_) | Order::Eager) | Mode::Sync => self.pump(world),
         }
         targets.iter().all(|target| world.engine.is_done(*target))
     }
 
     /// Waits until ops are done; reports a wait that nothing can end.
-    pub(crate) fn wait(&self, call: &Call<'_>, world: &mut Guard<'_>, targets: &[OpId]) -> Status {
-        // A host function that waits is itself a running op, and gets nowhere meanwhile.
-        let own = usize::from(thread::is_in_host_function());
+    pub(crate) fn wait(&self, function: Function, world: &mut Guard<'_>, targets: &[OpId]) -> Status {
+        // A host function that waits is running itself, which is no sign of progress.
+        let own = usize::from(thread::is_in_host_function(self.id));
         let mut seen = world.engine.progress();
         let mut since = Instant::now();
-        loop {
-            if targets.iter().all(|target| world.engine.is_done(*target)) {
-                return Ok(());
-            }
+        let mut pause = POLL;
+        world.engine.watch(targets);
+        while !targets.iter().all(|target| world.engine.is_done(*target)) {
             if self.stopping.load(Ordering::Relaxed) {
                 return Err(CUresult::CUDA_ERROR_DEINITIALIZED);
             }
-            // Asked before: what is parked may have been made ready for another look by then.
-            let parked = world.engine.has_parked();
             if !self.advance(world, targets) {
-                let pause = if parked || world.engine.has_parked() { POLL } else { self.patience.max(POLL) };
-                self.progress.wait_for(world, pause);
+                // What is ready or parked after a fruitless attempt looks at memory; nobody says when that changes.
+                let polls = self.mode != Mode::Threads && (world.engine.has_ready(0) || world.engine.has_parked(0));
+                self.progress.wait_for(world, if polls { pause } else { self.patience.max(POLL) });
+                pause = (pause * 2).min(SLOW_POLL);
             }
             if world.engine.progress() != seen || world.engine.running() > own {
                 seen = world.engine.progress();
                 since = Instant::now();
+                pause = POLL;
             } else if since.elapsed() >= self.patience {
-                return Err(self.deadlock(call, world, targets));
+                return Err(self.deadlock(function, world, targets));
             }
         }
+        Ok(())
     }
 
     /// Runs something that brings `targets` closer, if this machine leaves that to the waiting thread.
     fn advance(&self, world: &mut Guard<'_>, targets: &[OpId]) -> bool {
         let started = match self.mode {
             Mode::Threads => return false,
-            Mode::Deterministic(Order::Lazy) => return self.run_all_of(world, targets),
+            Mode::Deterministic(Order::Lazy) => return self.advance_lazily(world, targets),
             Mode::Deterministic(Order::Seeded(_)) => world.engine.next_at_random(),
             Mode::Sync | Mode::Deterministic(Order::Eager) => world.engine.next_in_lane(0),
         };
@@ -213,59 +262,62 @@ impl Core {
                 true
             }
             None => {
-                world.engine.unpark();
+                world.engine.unpark(0);
                 false
             }
         }
     }
 
-    /// Runs what `targets` need, in order, as far as it goes.
-    fn run_all_of(&self, world: &mut Guard<'_>, targets: &[OpId]) -> bool {
-        let before = world.engine.progress();
-        for id in world.engine.ancestors(targets) {
-            self.run_if_ready(world, id);
+    /// Runs one op that `targets` need. When all of those wait for memory to change, any other op may be the one that
+    /// changes it, so then another runs.
+    fn advance_lazily(&self, world: &mut Guard<'_>, targets: &[OpId]) -> bool {
+        let starved = world.engine.yields() % STARVED == STARVED - 1;
+        if !starved && self.run_for(world, targets) {
+            return true;
         }
-        world.engine.progress() != before
+        let everything = world.engine.tails_in_turn();
+        self.run_for(world, &everything)
     }
 
-    /// Runs the first op that `targets` need and that can run.
-    fn run_one_of(&self, world: &mut Guard<'_>, targets: &[OpId]) {
-        for id in world.engine.ancestors(targets) {
-            if self.run_if_ready(world, id) {
-                return;
-            }
+    /// Runs the first op that `targets` need and that is ready, or ends one whose memory has changed.
+    fn run_for(&self, world: &mut Guard<'_>, targets: &[OpId]) -> bool {
+        if let Some(id) = world.engine.ready_for(targets)
+            && let Some((id, work)) = world.engine.start(id)
+        {
+            self.run(world, id, work);
+            return true;
         }
-    }
-
-    fn run_if_ready(&self, world: &mut Guard<'_>, id: OpId) -> bool {
-        if world.engine.op(id).is_some_and(|op| op.state == State::Parked) {
+        for id in world.engine.parked_for(targets) {
             world.engine.unpark_one(id);
-        }
-        match world.engine.start(id) {
-            Some((id, work)) => {
+            if let Some((id, work)) = world.engine.start(id) {
                 self.run(world, id, work);
-                true
+                if world.engine.op(id).is_none_or(|op| op.state != State::Parked) {
+                    return true;
+                }
             }
-            None => false,
         }
+        false
     }
 
-    fn deadlock(&self, call: &Call<'_>, world: &Guard<'_>, targets: &[OpId]) -> CUresult {
+    fn deadlock(&self, function: Function, world: &mut Guard<'_>, targets: &[OpId]) -> CUresult {
         let stuck: Vec<String> = world
             .engine
-            .ancestors(targets)
+            .stuck_for(targets)
             .into_iter()
             .filter_map(|id| world.engine.op(id))
-            .filter(|op| op.state == State::Parked)
             .map(|op| op.work.describe())
             .collect();
+        let what = match stuck.as_slice() {
+            [] if thread::is_in_host_function(self.id) => "the host function that is waiting".to_owned(),
+            [] => "work that no one runs".to_owned(),
+            some => some.join(", and "),
+        };
         let reason = format!(
-            "waits for {}, which nothing has satisfied for {:?}; the real driver would hang here",
-            if stuck.is_empty() { "work that no one runs".to_owned() } else { stuck.join(", and ") },
+            "waits for {what}, which nothing has satisfied for {:?}; the real driver would hang here",
             self.patience
         );
         let code = CUresult::CUDA_ERROR_TIMEOUT;
-        self.log.add(LogEntry { function: call.function(), code, reason, kind: LogKind::Deadlock });
+        self.log.add(LogEntry { function, code, reason, kind: LogKind::Deadlock });
         code
     }
 }

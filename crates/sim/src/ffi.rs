@@ -59,6 +59,8 @@ pub(crate) trait Plain: Copy {}
 impl<T> Plain for *mut T {}
 impl<T> Plain for *const T {}
 
+impl<T: Plain, const N: usize> Plain for [T; N] {}
+
 macro_rules! plain {
     ($($type:ty),* $(,)?) => { $(impl Plain for $type {})* };
 }
@@ -95,6 +97,7 @@ plain!(
     CUmoduleLoadingMode,
     CUDA_MEMCPY3D_BATCH_OP,
     CUmemRangeHandleType,
+    CUstreamCaptureMode,
     CUstreamCaptureStatus,
     CUatomicOperation,
 );
@@ -217,6 +220,14 @@ impl<T: Plain> Ptr<T> {
     }
 }
 
+impl<T: Plain> Ptr<T> {
+    /// Takes the pointer for one to the first bytes of what is there: a member of a union.
+    pub(crate) fn part<U: Plain>(self) -> Ptr<U> {
+        const { assert!(size_of::<U>() <= size_of::<T>() && align_of::<U>() <= align_of::<T>()) };
+        Ptr(self.0.cast())
+    }
+}
+
 impl Ptr<c_char> {
     /// Writes text with its terminator, cut to `capacity` bytes as the driver does.
     pub(crate) fn write_text(self, text: &str, capacity: usize) -> Status {
@@ -280,6 +291,12 @@ impl<T> ConstPtr<T> {
 }
 
 impl<T: Plain> ConstPtr<T> {
+    /// Takes the pointer for one to the first bytes of what is there: a member of a union.
+    pub(crate) fn part<U: Plain>(self) -> ConstPtr<U> {
+        const { assert!(size_of::<U>() <= size_of::<T>() && align_of::<U>() <= align_of::<T>()) };
+        ConstPtr(self.0.cast())
+    }
+
     pub(crate) fn read(self) -> Result<T, CUresult> {
         self.read_at(0)
     }

@@ -28,7 +28,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    const ALL: [Kind; 5] = [Kind::Context, Kind::Stream, Kind::Event, Kind::Pool, Kind::Physical];
+    pub(crate) const ALL: [Kind; 5] = [Kind::Context, Kind::Stream, Kind::Event, Kind::Pool, Kind::Physical];
 
     const fn noun(self) -> &'static str {
         match self {
@@ -109,6 +109,11 @@ impl<T> Handle<T> {
     /// The handle as the C type, which is a pointer that nobody follows.
     pub(crate) fn as_raw<C>(self) -> *mut C {
         std::ptr::without_provenance_mut(self.bits as usize)
+    }
+
+    /// Whether the bits say that it is or was an object of some kind, as opposed to null or garbage.
+    pub(crate) fn names_some(self, kind: Kind) -> bool {
+        self.bits >> KIND_SHIFT == u64::from(kind as u8) && self.generation() > 0
     }
 
     fn index(self) -> usize {

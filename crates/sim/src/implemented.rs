@@ -27,6 +27,10 @@ pub(crate) use crate::device::{
 pub(crate) use crate::device_memory::{
     cuMemAlloc_v2, cuMemAllocPitch_v2, cuMemFree_v2, cuMemGetAddressRange_v2, cuMemGetInfo_v2,
 };
+pub(crate) use crate::event::{
+    cuEventCreate, cuEventDestroy_v2, cuEventElapsedTime, cuEventElapsedTime_v2, cuEventQuery, cuEventRecord,
+    cuEventRecordWithFlags, cuEventSynchronize,
+};
 pub(crate) use crate::fill::{
     cuMemsetD2D8_v2, cuMemsetD2D8Async, cuMemsetD2D16_v2, cuMemsetD2D16Async, cuMemsetD2D32_v2, cuMemsetD2D32Async,
     cuMemsetD8_v2, cuMemsetD8Async, cuMemsetD16_v2, cuMemsetD16Async, cuMemsetD32_v2, cuMemsetD32Async,
@@ -55,7 +59,15 @@ pub(crate) use crate::primary::{
     cuDevicePrimaryCtxGetState, cuDevicePrimaryCtxRelease_v2, cuDevicePrimaryCtxReset_v2, cuDevicePrimaryCtxRetain,
     cuDevicePrimaryCtxSetFlags_v2,
 };
-pub(crate) use crate::stream::{cuStreamCreate, cuStreamDestroy_v2, cuStreamSynchronize};
+pub(crate) use crate::stream::{
+    cuLaunchHostFunc, cuLaunchHostFunc_v2, cuStreamAddCallback, cuStreamAttachMemAsync, cuStreamBatchMemOp,
+    cuStreamBatchMemOp_v2, cuStreamCopyAttributes, cuStreamCreate, cuStreamCreateWithPriority, cuStreamDestroy_v2,
+    cuStreamGetAttribute, cuStreamGetCtx, cuStreamGetCtx_v2, cuStreamGetDevice, cuStreamGetFlags, cuStreamGetId,
+    cuStreamGetPriority, cuStreamIsCapturing, cuStreamQuery, cuStreamSetAttribute, cuStreamSynchronize,
+    cuStreamWaitEvent, cuStreamWaitValue32, cuStreamWaitValue32_v2, cuStreamWaitValue64, cuStreamWaitValue64_v2,
+    cuStreamWriteValue32, cuStreamWriteValue32_v2, cuStreamWriteValue64, cuStreamWriteValue64_v2,
+    cuThreadExchangeStreamCaptureMode,
+};
 pub(crate) use crate::vmm::{
     cuMemAddressFree, cuMemAddressReserve, cuMemCreate, cuMemGetAccess, cuMemGetAllocationGranularity,
     cuMemGetAllocationPropertiesFromHandle, cuMemMap, cuMemRelease, cuMemRetainAllocationHandle, cuMemSetAccess,

@@ -149,8 +149,8 @@ mod tests {
 
     fn world() -> World {
         let topology = Topology::preset("h200").expect("a preset");
-        let engine = Engine::new(Mode::Deterministic(Order::Eager), 1);
-        let mut world = World::new(1, &topology, engine).expect("there is address space");
+        let mode = Mode::Deterministic(Order::Eager);
+        let mut world = World::new(1, &topology, mode, Engine::new(mode, 1)).expect("there is address space");
         let size = 100 * MANAGED_PAGE;
         world.memory.insert(Allocation {
             base: BASE,

@@ -1,5 +1,5 @@
 //! The C functions themselves: one thin function per row of the list, slot and default-stream variant.
-#![expect(unsafe_code, non_snake_case, reason = "C functions under C's names, whose pointers are C's promise")]
+#![expect(unsafe_code, reason = "C functions under C's names, whose pointers are C's promise")]
 
 use std::ffi::c_void;
 
@@ -16,6 +16,7 @@ macro_rules! shims {
     ($($family:ident $slot:ident $name:literal $version:literal $per_thread:literal $suffix:literal
         ($($argument:ident: $type:ty),*);)*) => {
         /// A body for everything, which says that it is not simulated; `implemented` puts real ones in front.
+        #[expect(dead_code, reason = "what is implemented shadows what stands here")]
         pub(crate) mod unsupported {
             use super::*;
             $(

@@ -1,7 +1,12 @@
 //! What the driver knows of a host thread: its current contexts, and whether it is inside a host function.
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+use warploom_sys::types::CUstreamCaptureMode;
 
 use crate::context::Context;
 use crate::handles::Handle;
@@ -16,18 +21,38 @@ struct Stack {
     contexts: Vec<Handle<Context>>,
 }
 
+/// The threads that have a key and have not ended.
+static LIVING: LazyLock<Mutex<HashSet<ThreadKey>>> = LazyLock::new(Mutex::default);
+
+/// Strikes its thread off the living ones when the thread ends.
+struct Life(ThreadKey);
+
+impl Drop for Life {
+    fn drop(&mut self) {
+        LIVING.lock().remove(&self.0);
+    }
+}
+
 thread_local! {
-    static KEY: ThreadKey = {
+    static KEY: Life = {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        ThreadKey(NEXT.fetch_add(1, Ordering::Relaxed))
+        let key = ThreadKey(NEXT.fetch_add(1, Ordering::Relaxed));
+        LIVING.lock().insert(key);
+        Life(key)
     };
     static STACKS: RefCell<Vec<Stack>> = const { RefCell::new(Vec::new()) };
-    static IN_HOST_FUNCTION: Cell<bool> = const { Cell::new(false) };
+    static IN_HOST_FUNCTION: Cell<Option<u64>> = const { Cell::new(None) };
+    static CAPTURE_MODES: RefCell<Vec<(u64, CUstreamCaptureMode)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// This thread. While the thread's storage is being torn down every thread looks the same.
 pub(crate) fn key() -> ThreadKey {
-    KEY.try_with(|key| *key).unwrap_or(ThreadKey(0))
+    KEY.try_with(|life| life.0).unwrap_or(ThreadKey(0))
+}
+
+/// Whether a thread that had a key has not ended.
+pub(crate) fn is_living(key: ThreadKey) -> bool {
+    LIVING.lock().contains(&key)
 }
 
 /// Works on this thread's contexts of a machine; the last is the current one. On a thread that is ending there are none.
@@ -48,15 +73,34 @@ pub(crate) fn with_contexts<R: Default>(machine: u64, work: impl FnOnce(&mut Vec
         .unwrap_or_default()
 }
 
-/// Whether this thread is running a host function for some machine; CUDA calls are not permitted there.
-pub(crate) fn is_in_host_function() -> bool {
-    IN_HOST_FUNCTION.try_with(Cell::get).unwrap_or(false)
+/// Whether this thread is running a host function of a machine; few driver calls are permitted there.
+pub(crate) fn is_in_host_function(machine: u64) -> bool {
+    IN_HOST_FUNCTION.try_with(|flag| flag.get() == Some(machine)).unwrap_or(false)
 }
 
-/// Runs a program's host function.
-pub(crate) fn in_host_function(function: impl FnOnce()) {
-    let before = IN_HOST_FUNCTION.try_with(|flag| flag.replace(true)).unwrap_or(false);
-    function();
+/// Runs a program's host function on behalf of a machine.
+pub(crate) fn in_host_function<R>(machine: u64, function: impl FnOnce() -> R) -> R {
+    let before = IN_HOST_FUNCTION.try_with(|flag| flag.replace(Some(machine))).unwrap_or(None);
+    let result = function();
     // A thread that is ending has no flag left to restore.
     IN_HOST_FUNCTION.try_with(|flag| flag.set(before)).unwrap_or_default();
+    result
+}
+
+/// Swaps how careful this thread is about unsafe calls while a stream of a machine is captured.
+pub(crate) fn exchange_capture_mode(machine: u64, mode: CUstreamCaptureMode) -> CUstreamCaptureMode {
+    let initial = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL;
+    let exchange = |modes: &RefCell<Vec<(u64, CUstreamCaptureMode)>>| {
+        let mut modes = modes.borrow_mut();
+        match modes.iter().position(|(owner, _)| *owner == machine) {
+            Some(at) if mode == initial => modes.swap_remove(at).1,
+            Some(at) => std::mem::replace(&mut modes[at].1, mode),
+            None if mode == initial => initial,
+            None => {
+                modes.push((machine, mode));
+                initial
+            }
+        }
+    };
+    CAPTURE_MODES.try_with(exchange).unwrap_or(initial)
 }

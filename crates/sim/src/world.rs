@@ -8,7 +8,7 @@ use warploom_sys::types::CUresult;
 use crate::clock::Clock;
 use crate::context::Context;
 use crate::device::Device;
-use crate::engine::{Engine, OpId, QueueId, Step, Work};
+use crate::engine::{Engine, Mode, OpId, QueueId, Step, Work};
 use crate::event::Event;
 use crate::handles::{Handle, Objects};
 use crate::host_memory::HostMemory;
@@ -41,7 +41,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) fn new(id: u64, topology: &Topology, engine: Engine) -> std::io::Result<Self> {
+    pub(crate) fn new(id: u64, topology: &Topology, mode: Mode, engine: Engine) -> std::io::Result<Self> {
         let devices = topology.devices.iter().map(Device::new).collect::<Result<_, _>>()?;
         Ok(Self {
             devices,
@@ -56,7 +56,7 @@ impl World {
             host_memory: HostMemory::new(),
             managed_memory: ManagedMemory::new(),
             engine,
-            clock: Clock::new(topology),
+            clock: Clock::new(topology, mode),
             next_context_id: 1,
             next_stream_id: 1,
         })
@@ -93,12 +93,11 @@ impl World {
     }
 
     /// Enqueues work that cannot end before [`World::settle`], so that its op can be noted somewhere first.
-    pub(crate) fn add_after(&mut self, queue: QueueId, others: &[OpId], work: Work) -> Status<OpId> {
+    fn add_after(&mut self, queue: QueueId, others: &[OpId], work: Work) -> Status<OpId> {
         let context = self.engine.queue(queue).context;
         self.healthy(context)?;
-        let mut before: SmallVec<[OpId; 4]> = SmallVec::from_slice(others);
-        self.order_against_default_stream(context, queue, &mut before);
-        self.order_behind_gates(context, queue, &mut before);
+        let mut before = self.what_comes_before(context, queue);
+        before.extend_from_slice(others);
         let now = self.clock.host_call();
         Ok(self.engine.add(queue, &before, work, now))
     }
@@ -112,23 +111,33 @@ impl World {
         self.enqueue_after(queue, &all, Work::Join)
     }
 
-    /// The legacy default stream waits for every blocking stream of its context, and they for it.
-    pub(crate) fn order_against_default_stream(
-        &mut self,
-        context: Handle<Context>,
-        queue: QueueId,
-        before: &mut SmallVec<[OpId; 4]>,
-    ) {
-        let Some(context) = self.contexts.get(context) else { return };
-        let Some(legacy) = context.legacy else { return };
-        if queue == legacy {
-            for other in &context.blocking {
-                before.extend(self.engine.tail(*other));
-                self.engine.join_queue_clock(queue, *other);
+    /// What a queue's next op has to wait for that is not in the queue: the default stream's order, and events that the
+    /// whole context waits for.
+    pub(crate) fn what_comes_before(&mut self, context: Handle<Context>, queue: QueueId) -> SmallVec<[OpId; 4]> {
+        let mut before = self.order_against_default_stream(context, queue);
+        self.order_behind_gates(context, queue, &mut before);
+        before
+    }
+
+    /// The legacy default stream waits for every blocking stream of its context, and they for it: what the next op of
+    /// `queue` has to wait for on that account.
+    fn order_against_default_stream(&mut self, context: Handle<Context>, queue: QueueId) -> SmallVec<[OpId; 4]> {
+        let mut before = SmallVec::new();
+        if let Some(legacy) = self.contexts.get(context).and_then(|context| context.legacy) {
+            if queue == legacy {
+                self.engine.follow_blocking(legacy, &mut before);
+            } else if !self.engine.queue(queue).traits.is_non_blocking() {
+                self.engine.follow_legacy(queue, legacy, &mut before);
             }
-        } else if context.blocking.contains(&queue) {
-            before.extend(self.engine.tail(legacy));
-            self.engine.join_queue_clock(queue, legacy);
+        }
+        before
+    }
+
+    /// Brings a queue's clock up to date for whoever asks what is before its next op without enqueuing one.
+    pub(crate) fn catch_up(&mut self, queue: QueueId) {
+        let context = self.contexts.get(self.engine.queue(queue).context);
+        if let Some(legacy) = context.and_then(|context| context.legacy) {
+            self.engine.catch_up(queue, legacy);
         }
     }
 
@@ -139,10 +148,10 @@ impl World {
         }
     }
 
-    /// Whether an op's context is beyond running anything.
-    pub(crate) fn is_poisoned(&self, id: OpId) -> bool {
-        let queue = self.engine.op(id).map(|op| op.queue);
-        queue.is_some_and(|queue| self.healthy(self.engine.queue(queue).context).is_err())
+    /// The code that stops an op's context from running anything, if there is one.
+    pub(crate) fn poison_of(&self, id: OpId) -> Option<CUresult> {
+        let queue = self.engine.op(id)?.queue;
+        self.healthy(self.engine.queue(queue).context).err()
     }
 
     /// Books what became of an op that was started.
@@ -161,22 +170,22 @@ impl World {
         let Some(op) = self.engine.op(id) else { return };
         let queue_id = op.queue;
         let queue = self.engine.queue(queue_id);
-        let (context, device, earliest) = (queue.context, queue.device, op.earliest);
+        let (context, device, earliest, has_parked) = (queue.context, queue.device, op.earliest, op.has_parked);
         if let Step::Fail(code) = step {
             self.poison(context, code);
         }
-        let end = self.clock.run(&work, device, earliest);
+        let end = self.clock.run(&work, device, earliest, has_parked);
         self.move_managed_pages(&work, device);
-        match work {
+        match &work {
             Work::Record { event, serial } => {
-                if let Some(event) = self.events.get_mut(event) {
-                    event.recorded(serial, end);
+                if let Some(event) = self.events.get_mut(*event) {
+                    event.recorded(*serial, end);
                 }
             }
             Work::Release(freed) => self.release(queue_id, freed),
             _ => {}
         }
-        self.engine.finish(id, end);
+        self.engine.finish(id, &work, end);
     }
 
     /// Makes every later call on a context fail with a code, as a faulting kernel does.
@@ -190,5 +199,12 @@ impl World {
     /// The newest unfinished op of each queue of a context, those of destroyed streams too: what there is to wait for.
     pub(crate) fn pending(&self, context: Handle<Context>) -> SmallVec<[OpId; 4]> {
         self.engine.tails_of(context).collect()
+    }
+
+    /// A host thread saw everything done that a context had to do.
+    pub(crate) fn host_saw_context(&mut self, context: Handle<Context>) {
+        let Some(context) = self.contexts.get(context) else { return };
+        let time = context.queues().map(|queue| self.engine.busy_until(queue)).max().unwrap_or(0);
+        self.clock.host_saw(time);
     }
 }

@@ -14,6 +14,7 @@ use crate::core::Guard;
 use crate::ffi::Ptr;
 use crate::handles::Handle;
 use crate::status::{CONTEXT_IS_DESTROYED, INVALID_CONTEXT, INVALID_VALUE, Status};
+use crate::stream::HIGHEST_PRIORITY;
 use crate::topology::number;
 
 /// The device whose primary context this is, active or not.
@@ -113,16 +114,13 @@ pub(crate) fn cuCtxGetSharedMemConfig(call: &Call<'_>, config: Ptr<CUsharedconfi
     config.write(CUsharedconfig::CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE)
 }
 
-/// The most urgent priority of streams; smaller is more urgent, and 0 is the least.
-pub(crate) const GREATEST_PRIORITY: c_int = -5;
-
 pub(crate) fn cuCtxGetStreamPriorityRange(call: &Call<'_>, least: Ptr<c_int>, greatest: Ptr<c_int>) -> Status {
     let world = call.world();
     let current = call.context(&world)?;
     let device = usize::from(call.object(&world.contexts, current, INVALID_CONTEXT)?.device);
     let supported = call.core().topology.attribute(device, number::STREAM_PRIORITIES_SUPPORTED);
     least.write_if_wanted(0);
-    greatest.write_if_wanted(if supported == Some(0) { 0 } else { GREATEST_PRIORITY });
+    greatest.write_if_wanted(if supported == Some(0) { 0 } else { HIGHEST_PRIORITY });
     Ok(())
 }
 

@@ -10,10 +10,11 @@ use warploom_sys::types::{CUctx_st, CUevent_st};
 use super::{Context, named};
 use crate::call::Call;
 use crate::engine::{OpId, QueueId, Work};
-use crate::event::{Event, Record};
+use crate::event::Event;
 use crate::ffi::Ptr;
 use crate::handles::Handle;
 use crate::status::{CONTEXT_IS_DESTROYED, INVALID_CONTEXT, INVALID_HANDLE, Status};
+use crate::stream::{LOWEST_PRIORITY, NON_BLOCKING, Traits};
 use crate::world::World;
 
 pub(crate) fn cuCtxSynchronize(call: &Call<'_>) -> Status {
@@ -71,33 +72,40 @@ impl World {
         let pending = self.pending(handle);
         let Some(context) = self.contexts.get_mut(handle) else { return Err(INVALID_CONTEXT) };
         let device = context.device;
-        let marks = *context.marks.get_or_insert_with(|| self.engine.new_queue(handle, device));
-        let queues: SmallVec<[QueueId; 8]> = context.queues().collect();
+        let marks = match context.marks {
+            Some(marks) => marks,
+            None => {
+                let traits = Traits::new(self.next_stream_id(), NON_BLOCKING, LOWEST_PRIORITY);
+                let marks = self.engine.new_queue(handle, device, traits);
+                if let Some(context) = self.contexts.get_mut(handle) {
+                    context.marks = Some(marks);
+                }
+                marks
+            }
+        };
+        let queues: SmallVec<[QueueId; 8]> = self.contexts.get(handle).into_iter().flat_map(Context::queues).collect();
         for queue in queues {
             self.engine.join_queue_clock(marks, queue);
+            self.engine.delay(marks, self.engine.busy_until(queue));
         }
-        let serial = self.events.get_mut(event).ok_or(INVALID_HANDLE)?.next_serial();
-        let op = self.add_after(marks, &pending, Work::Record { event, serial })?;
-        let Some(event) = self.events.get_mut(event) else { return Err(INVALID_HANDLE) };
-        event.record = Some(Record { op, serial, time: None });
-        event.clock.copy_from(&self.engine.queue(marks).clock);
-        self.settle();
+        self.enqueue_after(marks, &pending, Work::Join)?;
+        self.record_event(marks, event)?;
         Ok(marks)
     }
 
     /// Makes what a context has and what it will get wait for an event's newest record; the queues that wait now.
     fn gate_behind_event(&mut self, handle: Handle<Context>, event: Handle<Event>) -> Status<SmallVec<[QueueId; 8]>> {
+        let handle_of_event = event;
         let Some(event) = self.events.get(event) else { return Err(INVALID_HANDLE) };
         let Some(record) = event.record else { return Ok(SmallVec::new()) };
         let clock = event.clock.clone();
         let Some(context) = self.contexts.get_mut(handle) else { return Err(INVALID_CONTEXT) };
-        context.gates.push(record.op);
+        context.gates.extend(record.op);
         context.gate_clock.get_or_insert_default().join(&clock);
         let queues: SmallVec<[QueueId; 8]> = context.queues().collect();
         for queue in &queues {
-            self.add_after(*queue, &[record.op], Work::Join)?;
+            self.wait_for_event(*queue, handle_of_event)?;
         }
-        self.settle();
         Ok(queues)
     }
 

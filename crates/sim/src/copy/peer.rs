@@ -53,7 +53,7 @@ pub(super) fn serialized(
         }
     }
     for other in &others {
-        if let Some(theirs) = legacy_queue(world, *other) {
+        if let Some(theirs) = world.legacy_queue(*other) {
             let before = world.enqueue(theirs, Work::Join)?;
             world.engine.join_queue_clock(queue, theirs);
             world.enqueue_after(queue, &[before], Work::Join)?;
@@ -63,18 +63,12 @@ pub(super) fn serialized(
     let done = world.engine.tail(queue);
     for other in others {
         // The lock may have been open meanwhile, and the context gone.
-        if let Some(theirs) = legacy_queue(world, other) {
+        if let Some(theirs) = world.legacy_queue(other) {
             world.engine.join_queue_clock(theirs, queue);
             world.enqueue_after(theirs, done.as_slice(), Work::Join)?;
         }
     }
     Ok(())
-}
-
-fn legacy_queue(world: &mut World, handle: Handle<Context>) -> Option<QueueId> {
-    let context = world.contexts.get_mut(handle)?;
-    let device = context.device;
-    Some(*context.legacy.get_or_insert_with(|| world.engine.new_queue(handle, device)))
 }
 
 type End = (CUdeviceptr, Ptr<CUctx_st>);

@@ -4,9 +4,10 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Mode {
-    /// Executor threads, one per virtual device and one for host functions: asynchronous for real.
+    /// Executor threads, two for each virtual device, one of them for host functions: asynchronous for real.
     Threads,
-    /// No threads; ops run inside driver calls, in a reproducible order.
+    /// No threads; ops run inside driver calls, in a reproducible order. Host functions run on whichever thread's call gets
+    /// to them, so one that waits for that thread to do something waits for ever.
     Deterministic(Order),
     /// Every call returns when its work is done.
     Sync,

@@ -32,9 +32,18 @@ pub(crate) struct Op {
     /// Unfinished predecessors.
     pub(super) waiting: u32,
     pub(crate) state: State,
+    /// It has had to wait for memory to change, so it did not end on its own account.
+    pub(crate) has_parked: bool,
+    /// The next slice only finds out whether memory has changed.
+    pub(super) looks_again: bool,
+    /// A host thread waits for it.
+    pub(super) watched: bool,
     /// Virtual time before which it cannot start.
     pub(crate) earliest: u64,
 }
+
+// A program may have a million of them waiting.
+const _: () = assert!(size_of::<Op>() <= 160, "an op is small");
 
 impl std::fmt::Display for OpId {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -1,8 +1,11 @@
 //! What a stream is to the engine: a chain of ops.
 
+use smallvec::SmallVec;
+
 use super::{Engine, OpId, OrderClock};
 use crate::context::Context;
 use crate::handles::Handle;
+use crate::stream::Traits;
 
 /// Names a queue; stays unique when its place is reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -21,60 +24,90 @@ pub(crate) struct Queue {
     generation: u32,
     pub(crate) context: Handle<Context>,
     pub(crate) device: u16,
+    /// What a program can ask its stream about.
+    pub(crate) traits: Traits,
+    /// The oldest unfinished op.
+    pub(super) head: Option<OpId>,
     /// The newest op, if it is unfinished.
     pub(crate) tail: Option<OpId>,
-    /// Virtual time at which its last finished op ended.
+    /// Virtual time before which nothing more can start: its last finished op ended then, or something it waited for.
     pub(crate) busy_until: u64,
     /// What is ordered before the next op.
     pub(crate) clock: OrderClock,
+    /// It got an op after the newest one of its context's legacy default stream, and stands in that stream's list.
+    is_recent: bool,
+    /// Of a legacy default stream: the blocking queues that got an op after its own newest one.
+    recent: Vec<QueueId>,
     /// Its stream is gone; it goes when its last op is done.
-    pub(super) retired: bool,
+    retired: bool,
+    /// The last walk that came by.
+    pub(super) walked: u64,
+}
+
+impl Queue {
+    fn new(generation: u32, index: u32, count: u64, context: Handle<Context>, device: u16, traits: Traits) -> Self {
+        Self {
+            generation,
+            context,
+            device,
+            traits,
+            head: None,
+            tail: None,
+            busy_until: 0,
+            clock: OrderClock::of_queue(index as usize, count),
+            is_recent: false,
+            recent: Vec::new(),
+            retired: false,
+            walked: 0,
+        }
+    }
+}
+
+#[cfg(test)]
+impl Queue {
+    pub(super) fn recent_len(&self) -> usize {
+        self.recent.len()
+    }
 }
 
 impl Engine {
-    pub(crate) fn new_queue(&mut self, context: Handle<Context>, device: u16) -> QueueId {
+    pub(crate) fn new_queue(&mut self, context: Handle<Context>, device: u16, traits: Traits) -> QueueId {
         match self.free_queues.pop() {
             Some(index) => {
                 let queue = &mut self.queues[index as usize];
-                let count = queue.clock.stamp();
-                *queue = Queue {
-                    generation: queue.generation.wrapping_add(1),
-                    context,
-                    device,
-                    tail: None,
-                    busy_until: 0,
-                    clock: OrderClock::of_queue(index as usize, count),
-                    retired: false,
-                };
-                QueueId { index, generation: queue.generation }
+                let (generation, count) = (queue.generation, queue.clock.stamp());
+                *queue = Queue::new(generation, index, count, context, device, traits);
+                QueueId { index, generation }
             }
             None => {
-                let index = self.queues.len();
-                self.queues.push(Queue {
-                    generation: 0,
-                    context,
-                    device,
-                    tail: None,
-                    busy_until: 0,
-                    clock: OrderClock::of_queue(index, 0),
-                    retired: false,
-                });
-                QueueId { index: index as u32, generation: 0 }
+                let index = self.queues.len() as u32;
+                self.queues.push(Queue::new(0, index, 0, context, device, traits));
+                QueueId { index, generation: 0 }
             }
         }
     }
 
     /// Lets a queue go once its ops are done.
     pub(crate) fn retire_queue(&mut self, id: QueueId) {
-        let queue = self.queue_mut(id);
-        queue.retired = true;
-        if queue.tail.is_none() {
-            self.free_queue(id);
+        if self.is_live(id) {
+            self.queue_mut(id).retired = true;
+            self.free_if_idle(id);
         }
     }
 
-    pub(super) fn free_queue(&mut self, id: QueueId) {
-        self.free_queues.push(id.index);
+    /// Frees a retired queue that has nothing left to do. From then on its id names nothing.
+    pub(super) fn free_if_idle(&mut self, id: QueueId) {
+        let queue = self.queue_mut(id);
+        if queue.retired && queue.tail.is_none() {
+            queue.generation = queue.generation.wrapping_add(1);
+            queue.recent = Vec::new();
+            self.free_queues.push(id.index);
+        }
+    }
+
+    /// Whether the queue exists; a retired one does until its last op is done.
+    pub(crate) fn is_live(&self, id: QueueId) -> bool {
+        self.queues.get(id.index()).is_some_and(|queue| queue.generation == id.generation)
     }
 
     pub(crate) fn queue(&self, id: QueueId) -> &Queue {
@@ -87,7 +120,18 @@ impl Engine {
 
     /// The newest op of a queue, unless all of them are done.
     pub(crate) fn tail(&self, id: QueueId) -> Option<OpId> {
-        self.queue(id).tail
+        self.queues.get(id.index()).filter(|queue| queue.generation == id.generation)?.tail
+    }
+
+    /// Virtual time at which everything that is done of a queue was done.
+    pub(crate) fn busy_until(&self, id: QueueId) -> u64 {
+        if self.is_live(id) { self.queue(id).busy_until } else { 0 }
+    }
+
+    /// Nothing more starts in a queue before virtual time `time`.
+    pub(crate) fn delay(&mut self, id: QueueId, time: u64) {
+        let queue = self.queue_mut(id);
+        queue.busy_until = queue.busy_until.max(time);
     }
 
     /// The newest unfinished op of every queue, those of destroyed streams included: when these are done, so is
@@ -111,9 +155,75 @@ impl Engine {
         if later == earlier {
             return;
         }
-        let clock = std::mem::take(&mut self.queue_mut(later).clock);
-        let mut joined = clock;
+        let mut joined = std::mem::take(&mut self.queue_mut(later).clock);
         joined.join(&self.queue(earlier).clock);
         self.queue_mut(later).clock = joined;
+    }
+
+    /// Makes the legacy default stream's next op wait for everything in the blocking streams of its context. Only those
+    /// that got something since its previous op need naming: the previous op has waited for the rest.
+    pub(crate) fn follow_blocking(&mut self, legacy: QueueId, before: &mut SmallVec<[OpId; 4]>) {
+        let mut recent = std::mem::take(&mut self.queue_mut(legacy).recent);
+        for queue in recent.drain(..) {
+            if self.is_live(queue) {
+                self.queue_mut(queue).is_recent = false;
+                self.follow(legacy, queue, before);
+            }
+        }
+        self.queue_mut(legacy).recent = recent;
+    }
+
+    /// Makes a blocking stream's next op wait for everything in the legacy default stream. If the blocking stream got
+    /// something since the legacy stream did, it already has.
+    pub(crate) fn follow_legacy(&mut self, queue: QueueId, legacy: QueueId, before: &mut SmallVec<[OpId; 4]>) {
+        if !self.queue(queue).is_recent {
+            self.follow(queue, legacy, before);
+            self.note_recent(legacy, queue);
+        }
+    }
+
+    /// Brings a queue's clock up to what the default stream's order puts before its next op, and enqueues nothing.
+    pub(crate) fn catch_up(&mut self, queue: QueueId, legacy: QueueId) {
+        if queue == legacy {
+            let recent = std::mem::take(&mut self.queue_mut(legacy).recent);
+            for other in
+                recent.iter().filter(|other| self.is_live(**other)).copied().collect::<SmallVec<[QueueId; 8]>>()
+            {
+                self.join_queue_clock(legacy, other);
+            }
+            self.queue_mut(legacy).recent = recent;
+        } else if !self.queue(queue).traits.is_non_blocking() {
+            self.join_queue_clock(queue, legacy);
+        }
+    }
+
+    fn follow(&mut self, later: QueueId, earlier: QueueId, before: &mut SmallVec<[OpId; 4]>) {
+        before.extend(self.tail(earlier));
+        self.delay(later, self.busy_until(earlier));
+        self.join_queue_clock(later, earlier);
+    }
+
+    /// The legacy default stream's next op must look at `queue`.
+    pub(crate) fn note_recent(&mut self, legacy: QueueId, queue: QueueId) {
+        if std::mem::replace(&mut self.queue_mut(queue).is_recent, true) {
+            return;
+        }
+        let mut recent = std::mem::take(&mut self.queue_mut(legacy).recent);
+        // A legacy stream that is never used again would otherwise collect every stream that ever was.
+        if recent.len() == recent.capacity() {
+            recent.retain(|queue| self.is_live(*queue));
+        }
+        recent.push(queue);
+        self.queue_mut(legacy).recent = recent;
+    }
+
+    /// What is unfinished in the blocking queues that a legacy default stream's next op would wait for.
+    pub(crate) fn recent_tails(&self, legacy: QueueId) -> impl Iterator<Item = OpId> {
+        self.queue(legacy).recent.iter().filter_map(|queue| self.tail(*queue))
+    }
+
+    /// The latest virtual time at which something was done that a legacy default stream's next op would come after.
+    pub(crate) fn recent_busy_until(&self, legacy: QueueId) -> u64 {
+        self.queue(legacy).recent.iter().map(|queue| self.busy_until(*queue)).max().unwrap_or(0)
     }
 }

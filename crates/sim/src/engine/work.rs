@@ -10,7 +10,6 @@ use super::{Step, Task};
 use crate::event::Event;
 use crate::handles::Handle;
 use crate::pool::Freed;
-use crate::thread;
 
 /// Where bytes are: for the virtual clock, and for the checkers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -164,10 +163,6 @@ pub(crate) enum Work {
     /// Gives freed memory back to where it came from.
     Release(Freed),
     /// Work that runs in slices.
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "kernels, issue 6, are the tasks; the engine's tests run some now")
-    )]
     Task(Box<dyn Task>),
 }
 
@@ -213,14 +208,14 @@ impl Work {
                 let (function, data) = (*function, *data);
                 if let Some(function) = function {
                     // SAFETY: a function and its data that a C caller passed to be called once, now.
-                    thread::in_host_function(|| unsafe { function(data) });
+                    unsafe { function(data) };
                 }
             }
             Work::Callback { function, stream, status, data } => {
                 let (function, stream, status, data) = (*function, *stream, *status, *data);
                 if let Some(function) = function {
                     // SAFETY: as above.
-                    thread::in_host_function(|| unsafe { function(stream, status, data) });
+                    unsafe { function(stream, status, data) };
                 }
             }
             Work::Task(task) => return task.advance(FUEL),

@@ -115,6 +115,7 @@ mod tests {
     use crate::context::Context;
     use crate::engine::{Mode, Order, Work};
     use crate::handles::Handle;
+    use crate::stream::Traits;
 
     fn engine() -> Engine {
         Engine::new(Mode::Deterministic(Order::Eager), 1)
@@ -148,14 +149,14 @@ mod tests {
     fn a_freed_block_rests_while_an_op_may_touch_it() -> io::Result<()> {
         let mut arena = Arena::new(Kind::Virtual);
         let mut engine = engine();
-        let queue = engine.new_queue(Handle::<Context>::from_bits(0), 0);
+        let queue = engine.new_queue(Handle::<Context>::from_bits(0), 0, Traits::new(1, 0, 0));
         let address = arena.take(BLOCK, &engine)?;
         let op = engine.add(queue, &[], Work::Join, 0);
         arena.give(address, BLOCK, &engine);
         let second = arena.take(BLOCK, &engine)?;
         assert_ne!(second, address, "the block is still resting");
         assert!(engine.start(op).is_some());
-        engine.finish(op, 0);
+        engine.finish(op, &Work::Join, 0);
         assert_eq!(arena.take(BLOCK, &engine)?, address);
         Ok(())
     }

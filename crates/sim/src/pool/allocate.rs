@@ -86,7 +86,7 @@ impl World {
     ) -> Option<(u64, SmallVec<[OpId; 4]>)> {
         let len = size.checked_next_multiple_of(GRAIN)?;
         // An allocation is no op, so that what the default stream orders has to be asked for.
-        self.order_against_default_stream(self.engine.queue(queue).context, queue, &mut SmallVec::new());
+        self.catch_up(queue);
         self.open_pool(handle)?;
         let offset = self.find_in_pool(handle, queue, len)?;
         let pool = self.pools.get_mut(handle)?;

@@ -59,8 +59,8 @@ impl Pool {
 
 impl World {
     /// Called when the op of a free is done.
-    pub(crate) fn release(&mut self, queue: QueueId, freed: Freed) {
-        match freed {
+    pub(crate) fn release(&mut self, queue: QueueId, freed: &Freed) {
+        match *freed {
             Freed::Pool { pool, stamp, .. } => {
                 if let Some(found) = self.pools.get_mut(pool) {
                     found.space.reached(queue, stamp);
@@ -86,7 +86,7 @@ impl World {
 
     /// The host has synchronised with a queue.
     pub(crate) fn saw_queue(&mut self, queue: QueueId) {
-        self.order_against_default_stream(self.engine.queue(queue).context, queue, &mut smallvec::SmallVec::new());
+        self.catch_up(queue);
         let clock = &self.engine.queue(queue).clock;
         for pool in self.pools.iter_mut() {
             pool.space.observe(|freeing, _, stamp| clock.includes(freeing.index(), stamp));

@@ -1,0 +1,62 @@
+//! Whether a stream is idle, waiting until it is, and making it wait for an event.
+#![expect(non_snake_case, reason = "the functions have C's names")]
+
+use std::ffi::c_uint;
+
+use warploom_sys::types::{CUevent_st, CUresult, CUstream_st};
+
+use crate::call::Call;
+use crate::event;
+use crate::ffi::Ptr;
+use crate::status::{INVALID_VALUE, NOT_READY, Status};
+
+pub(crate) fn cuStreamQuery(call: &Call<'_>, stream: Ptr<CUstream_st>) -> Status {
+    let mut world = call.world();
+    let queue = call.queue(&mut world, stream)?;
+    let context = world.engine.queue(queue).context;
+    let outstanding = world.outstanding(queue);
+    let is_idle = call.core().query(&mut world, &outstanding);
+    world.healthy(context)?;
+    if !is_idle {
+        return Err(NOT_READY);
+    }
+    world.host_saw_idle(queue);
+    Ok(())
+}
+
+pub(crate) fn cuStreamSynchronize(call: &Call<'_>, stream: Ptr<CUstream_st>) -> Status {
+    let mut world = call.world();
+    let queue = call.queue(&mut world, stream)?;
+    let context = world.engine.queue(queue).context;
+    let outstanding = world.outstanding(queue);
+    call.wait(&mut world, &outstanding)?;
+    world.host_saw_idle(queue);
+    world.saw_queue(queue);
+    world.healthy(context)
+}
+
+/// `CU_EVENT_WAIT_EXTERNAL`: only while a stream is captured.
+const EXTERNAL: u32 = 1;
+
+pub(crate) fn cuStreamWaitEvent(
+    call: &Call<'_>,
+    stream: Ptr<CUstream_st>,
+    event: Ptr<CUevent_st>,
+    flags: c_uint,
+) -> Status {
+    match flags {
+        0 => {}
+        EXTERNAL => {
+            let reason = "an external wait is a node of a captured graph, and the stream is not captured";
+            return Err(call.refuse(CUresult::CUDA_ERROR_ILLEGAL_STATE, reason));
+        }
+        _ => return Err(call.refuse(INVALID_VALUE, format!("flags are {flags:#x}; only 0 and 1 are known"))),
+    }
+    let mut world = call.world();
+    let queue = call.queue(&mut world, stream)?;
+    let event = event::find(call, &world, event.address())?;
+    if world.wait_for_event(queue, event)? {
+        call.get_going(&mut world, queue)?;
+    }
+    Ok(())
+}
