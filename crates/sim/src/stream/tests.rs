@@ -1,12 +1,10 @@
-//! What needs a context to go, or the variant of a function that means the per-thread default stream.
+//! What needs several contexts, or the variant of a function that means the per-thread default stream.
 
 use warploom_sys::Function;
-use warploom_sys::types::CUresult;
 
 use super::*;
 use crate::engine::tests::rig::Rig;
 use crate::engine::{Mode, Order};
-use crate::event::{self, Event};
 
 const MODE: Mode = Mode::Deterministic(Order::Eager);
 
@@ -32,18 +30,4 @@ fn each_context_has_default_streams_of_its_own() {
     let second = [LEGACY, PER_THREAD].map(|raw| rig.default_queue(raw));
     assert!(first.iter().all(|queue| !second.contains(queue)));
     assert!(second.iter().all(|queue| rig.world().engine.queue(*queue).device == 1));
-}
-
-#[test]
-fn streams_and_events_of_a_destroyed_context_are_refused() {
-    let rig = Rig::new(MODE);
-    let queue = rig.queue(0);
-    let mut world = rig.world();
-    let stream = world.streams.insert(Stream { queue, context: rig.context }).expect("there is room");
-    let event = world.events.insert(Event::new(rig.context, 0)).expect("there is room");
-    assert!(world.contexts.remove(rig.context).is_some());
-    let call = rig.call();
-    assert_eq!(queue_of(&call, &mut world, stream.bits()), Err(INVALID_CONTEXT));
-    assert_eq!(event::find(&call, &world, event.bits()), Err(CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED));
-    assert_eq!(queue_of(&call, &mut world, LEGACY), Err(CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED));
 }

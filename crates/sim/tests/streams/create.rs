@@ -11,6 +11,20 @@ use warploom_testkit::{ASYNCHRONOUS, Primary, TestResult, answers, call, driver_
 use crate::latch::{Latch, NOT_READY, comes, event, legacy, per_thread, read, stays, stream};
 
 driver_tests! {
+    fn streams_and_events_of_a_destroyed_context_are_refused(driver) {
+        let _primary = Primary::of(driver, 0)?;
+        let mut context = null_mut();
+        call!(driver.cuCtxCreate_v2(&mut context, 0, 0))?;
+        let (made, mark) = (stream(driver, 0)?, event(driver, 0)?);
+        call!(driver.cuCtxDestroy_v2(context))?;
+        answers!(driver.cuStreamQuery(made), CUDA_ERROR_INVALID_CONTEXT);
+        answers!(driver.cuStreamSynchronize(made), CUDA_ERROR_INVALID_CONTEXT);
+        answers!(driver.cuStreamDestroy_v2(made), CUDA_ERROR_INVALID_CONTEXT);
+        answers!(driver.cuEventQuery(mark), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+        answers!(driver.cuEventRecord(mark, null_mut()), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+        answers!(driver.cuEventDestroy_v2(mark), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    }
+
     fn a_stream_is_blocking_or_not_and_nothing_else(driver) {
         let _primary = Primary::of(driver, 0)?;
         for flags in [0, 1] {
