@@ -1,6 +1,8 @@
 //! Streams that wait until a test lets them go on, and ways to ask whether they do.
 
+use std::ffi::c_void;
 use std::ptr::{null_mut, without_provenance_mut};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use warploom_testkit::driver::Driver;
@@ -72,28 +74,48 @@ pub(crate) fn stays(
     }
 }
 
-/// A word of device memory that streams wait for, and a stream of its own that writes it.
+/// A flag that streams wait for, and some device memory and a stream to go with it.
+///
+/// The flag is page-locked memory that the host writes: on real hardware, a stream that would write it might have to queue
+/// behind the very stream that waits. A driver that has no such memory gets the stream.
 pub(crate) struct Latch {
     driver: Driver,
+    flag: Flag,
     pub(crate) word: CUdeviceptr,
     pub(crate) writer: CUstream,
     round: u32,
 }
 
+enum Flag {
+    Host(*mut c_void),
+    Device(CUdeviceptr),
+}
+
 impl Latch {
     pub(crate) fn new(driver: &Driver) -> TestResult<Latch> {
-        let mut word = 0;
+        let (mut word, mut writer, mut pinned) = (0, null_mut(), null_mut());
         call!(driver.cuMemAlloc_v2(&mut word, 64))?;
-        let writer = stream(driver, 1)?;
-        let latch = Latch { driver: driver.clone(), word, writer, round: 0 };
+        call!(driver.cuStreamCreateWithPriority(&mut writer, 1, -5))?;
+        let flag = match call!(driver.cuMemHostAlloc(&mut pinned, 64, 0)) {
+            Ok(()) => Flag::Host(pinned),
+            Err(_) => Flag::Device(word + 60),
+        };
+        let latch = Latch { driver: driver.clone(), flag, word, writer, round: 0 };
         latch.write(0)?;
         Ok(latch)
     }
 
+    #[expect(unsafe_code, reason = "writes memory that a device reads")]
     fn write(&self, value: u32) -> TestResult {
         let driver = &self.driver;
-        call!(driver.cuStreamWriteValue32_v2(self.writer, self.word, value, 0))?;
-        call!(driver.cuStreamSynchronize(self.writer))?;
+        match self.flag {
+            // SAFETY: page-locked memory of this latch, aligned to pages, which everybody accesses atomically.
+            Flag::Host(flag) => unsafe { AtomicU32::from_ptr(flag.cast()) }.store(value, Ordering::SeqCst),
+            Flag::Device(flag) => {
+                call!(driver.cuStreamWriteValue32_v2(self.writer, flag, value, 0))?;
+                call!(driver.cuStreamSynchronize(self.writer))?;
+            }
+        }
         Ok(())
     }
 
@@ -101,7 +123,11 @@ impl Latch {
     pub(crate) fn block(&mut self, stream: CUstream) -> TestResult {
         self.round += 1;
         let driver = &self.driver;
-        Ok(call!(driver.cuStreamWaitValue32_v2(stream, self.word, self.round, 0))?)
+        let flag = match self.flag {
+            Flag::Host(flag) => flag.addr() as CUdeviceptr,
+            Flag::Device(flag) => flag,
+        };
+        Ok(call!(driver.cuStreamWaitValue32_v2(stream, flag, self.round, 0))?)
     }
 
     /// Lets everything that was blocked go on.
@@ -114,7 +140,15 @@ impl Drop for Latch {
     fn drop(&mut self) {
         let opened = self.open();
         let driver = &self.driver;
-        let results = [call!(driver.cuStreamDestroy_v2(self.writer)), call!(driver.cuMemFree_v2(self.word))];
+        let mut results = vec![
+            // What was blocked may still be on its way past the flag.
+            call!(driver.cuCtxSynchronize()),
+            call!(driver.cuStreamDestroy_v2(self.writer)),
+            call!(driver.cuMemFree_v2(self.word)),
+        ];
+        if let Flag::Host(flag) = self.flag {
+            results.push(call!(driver.cuMemFreeHost(flag)));
+        }
         if !std::thread::panicking() {
             assert!(opened.is_ok() && results.iter().all(Result::is_ok), "{opened:?} {results:?}");
         }
