@@ -2,12 +2,15 @@
 //!
 //! `cargo xtask generate` rebuilds the C bindings; `cargo xtask generate --check` fails if they are not what the
 //! generator would write. `cargo xtask device-pack` builds a folder of tests and benchmarks to run on a machine with a
-//! GPU.
+//! GPU. `cargo xtask libcuda DIR` puts the simulated driver where programs can be pointed at it.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command for people at a terminal")]
 
 mod device_pack;
 mod generate;
+mod libcuda;
+mod workspace;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 const USAGE: &str = "\
@@ -17,6 +20,7 @@ usage: cargo xtask <task>
   generate --check    fail if those files are not what would be generated
   device-pack [DIR]   build every test that needs a GPU, and every benchmark, into DIR (device-pack) with a script that
                       runs them where there is no cargo
+  libcuda DIR         build the simulated driver as a shared library, and put it into DIR as libcuda.so.1 and libcuda.so
 ";
 
 fn main() -> ExitCode {
@@ -27,6 +31,7 @@ fn main() -> ExitCode {
         ["generate", "--check"] => generate::check(),
         ["device-pack"] => device_pack::pack(None),
         ["device-pack", folder] if !folder.starts_with('-') => device_pack::pack(Some(folder)),
+        ["libcuda", folder] if !folder.starts_with('-') => libcuda::install(Path::new(folder)),
         ["help" | "-h" | "--help"] => {
             print!("{USAGE}");
             return ExitCode::SUCCESS;

@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use self::programs::{Program, Role};
+use crate::workspace::{at, root};
 
 /// Where the pack goes unless another folder is named: in the workspace's root, where git ignores it.
 const FOLDER: &str = "device-pack";
@@ -32,11 +33,13 @@ const MIB: f64 = 1_048_576.0;
 
 /// Builds everything and fills the folder anew.
 pub(crate) fn pack(folder: Option<&str>) -> Result<String, String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("xtask has no parent folder")?;
-    let folder = &folder.map_or_else(|| root.join(FOLDER), PathBuf::from);
+    let folder = &match folder {
+        Some(folder) => PathBuf::from(folder),
+        None => root()?.join(FOLDER),
+    };
     clear(folder)?;
     let (mut tests, mut programs, mut benches) = (0, 0, 0);
-    for program in programs::build(root)? {
+    for program in programs::build()? {
         match program.role {
             Role::Test => {
                 let names = programs::device_tests(&program)?;
@@ -109,9 +112,4 @@ fn archive(folder: &Path) -> Result<u64, String> {
 
 fn write(path: &Path, text: &str) -> Result<(), String> {
     fs::write(path, text).map_err(at(path))
-}
-
-fn at(path: &Path) -> impl FnOnce(std::io::Error) -> String {
-    let path = path.to_owned();
-    move |error| format!("{}: {error}", path.display())
 }

@@ -1,9 +1,11 @@
 //! The workspace's test and benchmark programs: built by cargo, found in what it reports.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use serde_json::Value;
+
+use crate::workspace::{self, at};
 
 /// A program that cargo built.
 #[derive(Debug, PartialEq, Eq)]
@@ -22,33 +24,20 @@ pub(super) enum Role {
 }
 
 /// Builds every test and every benchmark, optimised and stripped.
-pub(super) fn build(root: &Path) -> Result<Vec<Program>, String> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let output = Command::new(cargo)
-        .current_dir(root)
-        .args(["test", "--workspace", "--tests", "--benches", "--no-run", "--profile", "device"])
-        .arg("--message-format=json-render-diagnostics")
-        .stderr(Stdio::inherit())
-        .output()
-        .map_err(|error| format!("cargo could not be started: {error}"))?;
-    if !output.status.success() {
-        return Err("the tests and benchmarks do not build".to_owned());
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).lines().filter_map(program).collect())
+pub(super) fn build() -> Result<Vec<Program>, String> {
+    let artifacts =
+        workspace::build(&["test", "--workspace", "--tests", "--benches", "--no-run", "--profile", "device"])?;
+    Ok(artifacts.iter().filter_map(program).collect())
 }
 
-/// The program that a line of cargo's report is about, if it is about one.
-pub(super) fn program(line: &str) -> Option<Program> {
-    let message: Value = serde_json::from_str(line).ok()?;
-    if message["reason"] != "compiler-artifact" {
-        return None;
-    }
-    let path = PathBuf::from(message["executable"].as_str()?);
-    let folder = Path::new(message["manifest_path"].as_str()?).parent()?.file_name()?.to_str()?;
-    let target = message["target"]["name"].as_str()?;
-    let role = match message["target"]["kind"][0].as_str()? {
+/// The program that was built, if it was one.
+pub(super) fn program(artifact: &Value) -> Option<Program> {
+    let path = PathBuf::from(artifact["executable"].as_str()?);
+    let folder = Path::new(artifact["manifest_path"].as_str()?).parent()?.file_name()?.to_str()?;
+    let target = artifact["target"]["name"].as_str()?;
+    let role = match artifact["target"]["kind"][0].as_str()? {
         "bench" => Role::Bench,
-        _ if message["profile"]["test"] == true => Role::Test,
+        _ if artifact["profile"]["test"] == true => Role::Test,
         // The command itself, which its tests start.
         _ => return None,
     };
@@ -60,7 +49,7 @@ pub(super) fn device_tests(program: &Program) -> Result<Vec<String>, String> {
     let output = Command::new(&program.path)
         .args(["--list", "--ignored", "--format=terse"])
         .output()
-        .map_err(|error| format!("{}: {error}", program.path.display()))?;
+        .map_err(at(&program.path))?;
     if !output.status.success() {
         return Err(format!("{} does not list its tests", program.path.display()));
     }

@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::programs::{Program, Role, program};
 use super::{ARCHIVE, SCRIPT, archive, clear};
+use crate::workspace::artifact;
 
 /// A folder of its own for each test, gone afterwards; one at a time.
 ///
@@ -157,6 +158,7 @@ fn programs_are_found_in_the_report_of_cargo() {
                "target":{{"kind":["{kind}"],"name":"streams"}},"executable":{executable}}}"#
         )
     };
+    let program = |line: &str| artifact(line).as_ref().and_then(program);
     let found = |role| Some(Program { name: "sim-streams".to_owned(), role, path: Path::new("/t/x").to_owned() });
     assert_eq!(program(&line("test", true, r#""/t/x""#)), found(Role::Test));
     assert_eq!(program(&line("bench", false, r#""/t/x""#)), found(Role::Bench));
