@@ -198,7 +198,7 @@ fn what_belongs_to_another_driver_is_refused() -> TestResult {
 
 #[test]
 fn a_download_whose_end_cannot_be_awaited_is_an_error_and_the_bytes_may_still_come() -> TestResult {
-    let machine = Machine::builder().patience(Duration::from_millis(50)).start()?;
+    let machine = Machine::builder().patience(Duration::from_millis(300)).start()?;
     let driver = Driver::open(&machine)?;
     let (pool, stream) = setup(&driver)?;
     let other = pool.context().stream()?;
