@@ -107,7 +107,8 @@ impl World {
 
     /// Puts everything that comes next in a queue behind the newest record of an event; whether that took an op.
     pub(crate) fn wait_for_event(&mut self, queue: QueueId, handle: Handle<Event>) -> Status<bool> {
-        self.healthy(self.engine.queue(queue).context)?;
+        let context = self.engine.queue(queue).context;
+        self.healthy(context)?;
         let Some(event) = self.events.get(handle) else { return Err(INVALID_HANDLE) };
         let Some(record) = event.record else { return Ok(false) };
         self.engine.queue_mut(queue).clock.join(&event.clock);
@@ -120,9 +121,17 @@ impl World {
                 Ok(!is_behind_it_anyway)
             }
             Record { time, .. } => {
-                self.clock.host_call();
                 self.engine.delay(queue, time.unwrap_or(0));
-                Ok(false)
+                // The default stream and those who follow it know of each other by their ops: to pass on what this one
+                // has waited for, it needs one.
+                let has_followers = !self.engine.queue(queue).traits.is_non_blocking()
+                    && self.contexts.get(context).is_some_and(|context| context.legacy.is_some());
+                if has_followers {
+                    self.enqueue(queue, Work::Join)?;
+                } else {
+                    self.clock.host_call();
+                }
+                Ok(has_followers)
             }
         }
     }

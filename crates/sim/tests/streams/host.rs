@@ -213,8 +213,10 @@ fn a_machine_can_go_while_a_host_function_is_stuck() -> TestResult {
     let release = Arc::new(AtomicBool::new(false));
     {
         let driver = &driver;
-        // Releasing the context would wait for the function, as it should; here the machine goes first.
-        std::mem::forget(Primary::of(driver, 0)?);
+        // Not a `Primary`: releasing the context would wait for the host function, as it should.
+        let mut context = null_mut();
+        call!(driver.cuDevicePrimaryCtxRetain(&mut context, 0))?;
+        call!(driver.cuCtxSetCurrent(context))?;
         let release = Arc::clone(&release);
         launch(driver, stream(driver, 1)?, move || {
             while !release.load(Ordering::SeqCst) {

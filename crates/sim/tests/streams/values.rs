@@ -180,6 +180,41 @@ driver_tests! {
         call!(driver.cuStreamSynchronize(latch.writer))?;
     }
 
+    fn managed_memory_is_attached_whole_and_not_to_the_legacy_stream_alone(driver) {
+        let _primary = Primary::of(driver, 0)?;
+        let (mut managed, on) = (0, stream(driver, 1)?);
+        call!(driver.cuMemAllocManaged(&mut managed, 4096, 1))?;
+        for length in [0, 4096] {
+            for flags in [1, 2, 4] {
+                call!(driver.cuStreamAttachMemAsync(on, managed, length, flags))?;
+            }
+            answers!(driver.cuStreamAttachMemAsync(on, managed, length, 8), CUDA_ERROR_INVALID_VALUE);
+        }
+        answers!(driver.cuStreamAttachMemAsync(on, managed, 1, 1), CUDA_ERROR_INVALID_VALUE);
+        answers!(driver.cuStreamAttachMemAsync(null_mut(), managed, 0, 4), CUDA_ERROR_INVALID_VALUE);
+        call!(driver.cuStreamAttachMemAsync(on, managed, 0, 1))?;
+        call!(driver.cuStreamSynchronize(on))?;
+        call!(driver.cuMemFree_v2(managed))?;
+        call!(driver.cuStreamDestroy_v2(on))?;
+    }
+
+    fn words_are_in_page_locked_memory_and_not_in_managed_memory(driver) {
+        let _primary = Primary::of(driver, 0)?;
+        let (mut managed, mut pinned, on) = (0, null_mut(), stream(driver, 1)?);
+        call!(driver.cuMemAllocManaged(&mut managed, 4096, 1))?;
+        call!(driver.cuMemHostAlloc(&mut pinned, 4096, 2))?;
+        answers!(driver.cuStreamWriteValue32_v2(on, managed, 1, 0), CUDA_ERROR_INVALID_VALUE);
+        answers!(driver.cuStreamWriteValue64_v2(on, managed, 1, 0), CUDA_ERROR_INVALID_VALUE);
+        let word = pinned.addr() as u64;
+        answers!(driver.cuStreamWaitValue32_v2(on, word + 1, 0, 0), CUDA_ERROR_INVALID_VALUE);
+        call!(driver.cuStreamWriteValue64_v2(on, word, 7, 0))?;
+        call!(driver.cuStreamWaitValue64_v2(on, word, 7, 1))?;
+        call!(driver.cuStreamSynchronize(on))?;
+        call!(driver.cuMemFree_v2(managed))?;
+        call!(driver.cuMemFreeHost(pinned))?;
+        call!(driver.cuStreamDestroy_v2(on))?;
+    }
+
     fn only_managed_memory_is_attached(driver) {
         let _primary = Primary::of(driver, 0)?;
         let latch = Latch::new(driver)?;
