@@ -77,80 +77,59 @@ pub(crate) fn stays(
 /// A flag that streams wait for, and some device memory and a stream to go with it.
 ///
 /// The flag is page-locked memory that the host writes: on real hardware, a stream that would write it might have to queue
-/// behind the very stream that waits. A driver that has no such memory gets the stream.
+/// behind the very stream that waits.
 pub(crate) struct Latch {
     driver: Driver,
-    flag: Flag,
+    flag: *mut c_void,
     pub(crate) word: CUdeviceptr,
     pub(crate) writer: CUstream,
     round: u32,
 }
 
-enum Flag {
-    Host(*mut c_void),
-    Device(CUdeviceptr),
-}
-
 impl Latch {
     pub(crate) fn new(driver: &Driver) -> TestResult<Latch> {
-        let (mut word, mut writer, mut pinned) = (0, null_mut(), null_mut());
+        let (mut word, mut writer, mut flag) = (0, null_mut(), null_mut());
         call!(driver.cuMemAlloc_v2(&mut word, 64))?;
         call!(driver.cuStreamCreateWithPriority(&mut writer, 1, -5))?;
-        let flag = match call!(driver.cuMemHostAlloc(&mut pinned, 64, 0)) {
-            Ok(()) => Flag::Host(pinned),
-            Err(_) => Flag::Device(word + 60),
-        };
+        call!(driver.cuMemHostAlloc(&mut flag, 64, 0))?;
         let latch = Latch { driver: driver.clone(), flag, word, writer, round: 0 };
-        latch.write(0)?;
+        latch.write(0);
         Ok(latch)
     }
 
     #[expect(unsafe_code, reason = "writes memory that a device reads")]
-    fn write(&self, value: u32) -> TestResult {
-        let driver = &self.driver;
-        match self.flag {
-            // SAFETY: page-locked memory of this latch, aligned to pages, which everybody accesses atomically.
-            Flag::Host(flag) => unsafe { AtomicU32::from_ptr(flag.cast()) }.store(value, Ordering::SeqCst),
-            Flag::Device(flag) => {
-                call!(driver.cuStreamWriteValue32_v2(self.writer, flag, value, 0))?;
-                call!(driver.cuStreamSynchronize(self.writer))?;
-            }
-        }
-        Ok(())
+    fn write(&self, value: u32) {
+        // SAFETY: page-locked memory of this latch, aligned to pages, which everybody accesses atomically.
+        unsafe { AtomicU32::from_ptr(self.flag.cast()) }.store(value, Ordering::SeqCst);
     }
 
     /// What is enqueued next waits for [`Latch::open`].
     pub(crate) fn block(&mut self, stream: CUstream) -> TestResult {
         self.round += 1;
         let driver = &self.driver;
-        let flag = match self.flag {
-            Flag::Host(flag) => flag.addr() as CUdeviceptr,
-            Flag::Device(flag) => flag,
-        };
+        let flag = self.flag.addr() as CUdeviceptr;
         Ok(call!(driver.cuStreamWaitValue32_v2(stream, flag, self.round, 0))?)
     }
 
     /// Lets everything that was blocked go on.
-    pub(crate) fn open(&self) -> TestResult {
-        self.write(self.round)
+    pub(crate) fn open(&self) {
+        self.write(self.round);
     }
 }
 
 impl Drop for Latch {
     fn drop(&mut self) {
-        let opened = self.open();
+        self.open();
         let driver = &self.driver;
-        let mut results = vec![
+        let results = [
             // What was blocked may still be on its way past the flag.
             call!(driver.cuCtxSynchronize()),
             call!(driver.cuStreamDestroy_v2(self.writer)),
             call!(driver.cuMemFree_v2(self.word)),
+            call!(driver.cuMemFreeHost(self.flag)),
         ];
-        if let Flag::Host(flag) = self.flag {
-            results.push(call!(driver.cuMemFreeHost(flag)));
-        }
         if !std::thread::panicking() {
-            assert!(opened.is_ok() && results.iter().all(Result::is_ok), "{opened:?} {results:?}");
+            assert!(results.iter().all(Result::is_ok), "{results:?}");
         }
     }
 }

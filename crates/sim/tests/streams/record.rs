@@ -42,7 +42,7 @@ driver_tests! {
         latch.block(on)?;
         call!(driver.cuEventRecord(made, on))?;
         stays(NOT_READY, "the event", || call!(driver.cuEventQuery(made)));
-        latch.open()?;
+        latch.open();
         call!(driver.cuEventSynchronize(made))?;
         call!(driver.cuEventQuery(made))?;
         call!(driver.cuStreamDestroy_v2(on))?;
@@ -60,7 +60,7 @@ driver_tests! {
         call!(driver.cuEventRecord(made, idle))?;
         comes(SUCCESS, "the newer record", || call!(driver.cuEventQuery(made)));
         stays(NOT_READY, "who waits for the older one", || call!(driver.cuStreamQuery(waiter)));
-        latch.open()?;
+        latch.open();
         comes(SUCCESS, "who waited", || call!(driver.cuStreamQuery(waiter)));
         // The other way round: a record after the wait does not hold the waiter.
         call!(driver.cuStreamWaitEvent(waiter, made, 0))?;
@@ -68,7 +68,7 @@ driver_tests! {
         call!(driver.cuEventRecord(made, blocked))?;
         comes(SUCCESS, "who waited for a record that was reached", || call!(driver.cuStreamQuery(waiter)));
         stays(NOT_READY, "the event", || call!(driver.cuEventQuery(made)));
-        latch.open()?;
+        latch.open();
         for done in [blocked, waiter, idle] {
             call!(driver.cuStreamSynchronize(done))?;
             call!(driver.cuStreamDestroy_v2(done))?;
@@ -88,7 +88,7 @@ driver_tests! {
         call!(driver.cuEventDestroy_v2(made))?;
         stays(NOT_READY, "who waits", || call!(driver.cuStreamQuery(waiter)));
         stays(NOT_READY, "who recorded", || call!(driver.cuStreamQuery(blocked)));
-        latch.open()?;
+        latch.open();
         call!(driver.cuStreamSynchronize(waiter))?;
         assert_eq!(read(driver, latch.word + 8)?, 2);
         call!(driver.cuStreamDestroy_v2(blocked))?;
@@ -102,7 +102,7 @@ driver_tests! {
         latch.block(on)?;
         call!(driver.cuEventRecord(made, on))?;
         call!(driver.cuStreamWaitEvent(on, made, 0))?;
-        latch.open()?;
+        latch.open();
         call!(driver.cuStreamSynchronize(on))?;
         call!(driver.cuStreamDestroy_v2(on))?;
         call!(driver.cuEventDestroy_v2(made))?;
