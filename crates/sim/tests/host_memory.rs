@@ -86,7 +86,8 @@ driver_tests! {
             let memory = lock(driver, 8192, flags)?;
             let mut shown = 99;
             call!(driver.cuMemHostGetFlags(&mut shown, memory.wrapping_byte_add(100)))?;
-            assert_eq!(shown, flags & 4 | 2, "flags {flags}");
+            // Whether it says "portable" is up to the memory it shares a block with.
+            assert_eq!(shown & !1, flags & 4 | 2, "flags {flags}");
             call!(driver.cuMemFreeHost(memory))?;
         }
         for flags in [8, 0x10, 0x20, 0x40, 0x8000_0000] {

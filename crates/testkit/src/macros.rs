@@ -6,8 +6,12 @@
 /// driver_tests! {
 ///     fn a_new_stream_is_idle(driver) { … }                 // …::sim in every asynchronous mode, and …::cuda
 ///     threads fn a_host_thread_polls_pinned_memory(driver) { … }   // …::sim only where work runs by itself
+///     sim fn a_destroyed_stream_is_refused(driver) { … }    // …::sim alone
 /// }
 /// ```
+///
+/// `sim fn` is for what the real driver leaves undefined, such as the use of a destroyed handle: it crashes, or answers one
+/// thing today and another tomorrow, and the simulator promises more.
 ///
 /// A body gets an initialised `&Driver` and may use `?`.
 #[macro_export]
@@ -19,6 +23,23 @@ macro_rules! driver_tests {
     };
     ($(#[$meta:meta])* threads fn $name:ident($driver:ident) $body:block $($rest:tt)*) => {
         $crate::driver_tests!(@one $(#[$meta])* $name, $driver, $body, &[$crate::sim::Mode::Threads]);
+        $crate::driver_tests!($($rest)*);
+    };
+    ($(#[$meta:meta])* sim fn $name:ident($driver:ident) $body:block $($rest:tt)*) => {
+        $(#[$meta])*
+        mod $name {
+            use super::*;
+
+            fn body($driver: &$crate::driver::Driver) -> $crate::TestResult {
+                $body
+                Ok(())
+            }
+
+            #[test]
+            fn sim() -> $crate::TestResult {
+                $crate::on_sim_in($crate::ASYNCHRONOUS, body)
+            }
+        }
         $crate::driver_tests!($($rest)*);
     };
     (@one $(#[$meta:meta])* $name:ident, $driver:ident, $body:block, $modes:expr) => {

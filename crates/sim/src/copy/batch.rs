@@ -1,7 +1,7 @@
 //! Many copies in one call.
 //!
-//! A batch is checked as a whole before anything is enqueued. Its copies are ordered with the rest of the stream and not
-//! with each other. None of them makes the host wait, pageable memory or not: the attributes say when sources are read,
+//! The attributes are checked as a whole before anything is enqueued; the copies are taken one by one, and those before one
+//! that is refused are made. Copies of a batch are ordered with the rest of the stream and not with each other. None of them makes the host wait, pageable memory or not: the attributes say when sources are read,
 //! and destinations are there when the stream is done.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
@@ -124,14 +124,22 @@ impl Batch {
         let queue = queue(call, &mut world, stream, culprit)?;
         let orders = self.orders(call, &world)?;
         let mut works = Vec::with_capacity(self.count);
+        let mut refused = None;
         for index in 0..self.count {
             let following = orders.partition_point(|(start, _)| *start <= index);
             let (_, order) = orders[following - 1];
             let (to, from) = (self.to.read_at(index)?, self.from.read_at(index)?);
-            let work = line(call, &world, queue, to, from, self.sizes.read_at(index)?, order);
-            works.push(work.inspect_err(|_| culprit.is(index))?);
+            match line(call, &world, queue, to, from, self.sizes.read_at(index)?, order) {
+                Ok(work) => works.push(work),
+                Err(code) => {
+                    culprit.is(index);
+                    refused = Some(code);
+                    break;
+                }
+            }
         }
-        enqueue(call, &mut world, queue, works)
+        enqueue(call, &mut world, queue, works)?;
+        refused.map_or(Ok(()), Err)
     }
 }
 

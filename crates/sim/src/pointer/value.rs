@@ -127,8 +127,7 @@ impl<'a> Asker<'a> {
             A::CU_POINTER_ATTRIBUTE_DEVICE_POINTER
             | A::CU_POINTER_ATTRIBUTE_HOST_POINTER
             | A::CU_POINTER_ATTRIBUTE_P2P_TOKENS => return None,
-            // Device memory says so always; that copies then wait for the host has to be asked for all the same.
-            A::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS => flag(on_device || allocation.sync_memops),
+            A::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS => flag(allocation.sync_memops),
             A::CU_POINTER_ATTRIBUTE_BUFFER_ID => Value::Word(allocation.id),
             A::CU_POINTER_ATTRIBUTE_IS_MANAGED => flag(allocation.is_managed()),
             A::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL => Value::Int(self.ordinal(allocation)),
@@ -225,7 +224,10 @@ impl<'a> Asker<'a> {
             }
             _ => (None, devices + 2),
         };
-        let own = Block { base: allocation.base, len: allocation.size, serial: allocation.id };
+        // Registered memory, in whole pages.
+        let page = rustix::param::page_size() as u64;
+        let base = allocation.base / page * page;
+        let own = Block { base, len: allocation.end().next_multiple_of(page) - base, serial: allocation.id };
         let (block, source) = found.map_or((own, devices + 2), |block| (block, source));
         Block { serial: block.serial * (devices + 5) + source, ..block }
     }

@@ -134,17 +134,13 @@ pub(crate) fn cuMemSetAccess(
     Ok(())
 }
 
-/// The mappings that make up a stretch, if they leave no gap and none sticks out.
+/// The mappings in a stretch, if one starts where it starts and one ends where it ends. Gaps between are passed over.
 fn mappings_of(world: &World, address: u64, size: u64) -> Option<Vec<u64>> {
     let end = address.checked_add(size)?;
-    let mut bases = Vec::new();
-    let mut next = address;
-    while next < end {
-        let mapping = world.memory.at(next).filter(|found| matches!(found.backing, Backing::Mapped(_)))?;
-        bases.push(next);
-        next = mapping.end();
-    }
-    (next == end).then_some(bases)
+    let is_mapping = |found: &&Allocation| matches!(found.backing, Backing::Mapped(_));
+    let found: Vec<&Allocation> = world.memory.touching(address, end).filter(is_mapping).collect();
+    let fits = found.first()?.end() == end && found.last()?.base == address;
+    fits.then(|| found.iter().rev().map(|mapping| mapping.base).collect())
 }
 
 fn grant_device(call: &Call<'_>, world: &mut World, bases: &[u64], device: u16, rights: Rights) -> Status {

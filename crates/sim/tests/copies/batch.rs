@@ -201,7 +201,7 @@ driver_tests! {
         stream.wait()?;
     }
 
-    fn a_copy_that_is_wrong_is_named_and_none_is_made(driver) {
+    fn a_copy_that_is_wrong_is_named_and_those_before_it_are_made(driver) {
         let _primary = Primary::of(driver, 0)?;
         let stream = Stream::new(driver)?;
         let from = Memory::of(driver, &[1; 8192])?;
@@ -216,7 +216,8 @@ driver_tests! {
             assert_eq!(batch.clone().submit(driver, stream.raw), (INVALID, culprit), "{what}");
         }
         stream.wait()?;
-        assert_eq!(to.read()?, [0; 8192]);
+        let bytes = to.read()?;
+        assert!(bytes[..64].iter().all(|byte| *byte == 1) && bytes[64..].iter().all(|byte| *byte == 0));
         let (mut batch, null) = (ok.with(|batch| batch.sizes[1] = 0), null_mut());
         let [sizes, starts] = [batch.sizes.as_mut_ptr(), batch.starts.as_mut_ptr()];
         let [to, from] = [batch.to.as_mut_ptr(), batch.from.as_mut_ptr()];

@@ -232,7 +232,15 @@ driver_tests! {
         let exact = CUDA_MEMCPY2D { srcY: 60, dstY: 60, srcXInBytes: 32, ..rows(to.address, from.address) };
         rows_answer(driver, &stream, exact, SUCCESS, "ends with the allocation");
         rows_answer(driver, &stream, CUDA_MEMCPY2D { srcY: 61, ..exact }, INVALID, "a row too far");
-        rows_answer(driver, &stream, CUDA_MEMCPY2D { dstY: usize::MAX / 64, ..exact }, INVALID, "no address at all");
         stream.wait()?;
+    }
+
+    // The real driver's arithmetic wraps, and the copy lands in front of the allocation.
+    sim fn an_offset_that_wraps_is_refused(driver) {
+        let _primary = Primary::of(driver, 0)?;
+        let stream = Stream::new(driver)?;
+        let [from, to] = [Memory::new(driver, 4096)?, Memory::new(driver, 4096)?];
+        let wraps = CUDA_MEMCPY2D { dstY: usize::MAX / 64, ..rows(to.address, from.address) };
+        rows_answer(driver, &stream, wraps, INVALID, "no address at all");
     }
 }

@@ -108,9 +108,17 @@ driver_tests! {
             answers!(driver.cuMemsetD8_v2(memory.address, 0, 4096 + over), CUDA_ERROR_INVALID_VALUE);
             answers!(driver.cuMemsetD8Async(memory.address, 0, 4096 + over, stream.raw), CUDA_ERROR_INVALID_VALUE);
         }
-        answers!(driver.cuMemsetD32_v2(memory.address, 0, usize::MAX / 2), CUDA_ERROR_INVALID_VALUE);
         assert_eq!(memory.read()?, [3; 4096]);
         assert_eq!(host, [5; 64]);
+    }
+
+    // The real driver accepts a count whose bytes wrap, and the fill takes the context down.
+    sim fn a_count_that_wraps_is_refused(driver) {
+        let _primary = Primary::of(driver, 0)?;
+        let memory = Memory::of(driver, &[3; 4096])?;
+        answers!(driver.cuMemsetD32_v2(memory.address, 0, usize::MAX / 2), CUDA_ERROR_INVALID_VALUE);
+        answers!(driver.cuMemsetD16_v2(memory.address, 0, usize::MAX / 2 + 2), CUDA_ERROR_INVALID_VALUE);
+        assert_eq!(memory.read()?, [3; 4096]);
     }
 
     fn a_fill_of_nothing_looks_at_nothing(driver) {

@@ -30,11 +30,12 @@ impl Memory {
         call!(driver.cuMemHostAlloc(&mut pinned, 8192, 0))?;
         call!(driver.cuMemHostAlloc(&mut combined, 8192, 4))?;
         call!(driver.cuMemAllocManaged(&mut managed, 8192, 1))?;
-        let mut own = vec![0u8; 8192];
-        let registered = own.as_mut_ptr();
+        let mut own = vec![0u8; 3 * 4096];
+        let into = own.as_ptr().align_offset(4096);
+        let registered = own[into..].as_mut_ptr();
         call!(driver.cuMemHostRegister_v2(registered.cast(), 8192, 0))?;
         let (pinned, combined) = (pinned.addr() as u64, combined.addr() as u64);
-        Ok(Memory { device, odd, pinned, combined, managed, registered: registered.addr() as u64, own })
+        Ok(Memory { device, odd, pinned, combined, managed, registered: registered.expose_provenance() as u64, own })
     }
 
     fn starts(&self) -> [u64; 6] {
@@ -45,14 +46,15 @@ impl Memory {
         if start == self.odd { 100 } else { 8192 }
     }
 
-    fn free(mut self, driver: &Driver) -> TestResult {
-        call!(driver.cuMemHostUnregister(self.own.as_mut_ptr().cast()))?;
+    fn free(self, driver: &Driver) -> TestResult {
+        call!(driver.cuMemHostUnregister(std::ptr::with_exposed_provenance_mut(self.registered as usize)))?;
         call!(driver.cuMemFree_v2(self.managed))?;
         for pinned in [self.pinned, self.combined] {
             call!(driver.cuMemFreeHost(std::ptr::with_exposed_provenance_mut(pinned as usize)))?;
         }
         call!(driver.cuMemFree_v2(self.odd))?;
         call!(driver.cuMemFree_v2(self.device))?;
+        drop(self.own);
         Ok(())
     }
 }
@@ -266,21 +268,18 @@ driver_tests! {
         memory.free(driver)?;
     }
 
-    fn host_memory_can_be_made_to_synchronise_its_copies(driver) {
+    fn memory_can_be_made_to_synchronise_its_copies(driver) {
         let _primary = Primary::of(driver, 0)?;
         let memory = Memory::new(driver)?;
         let attribute = CUpointer_attribute(SYNC_MEMOPS);
-        for start in [memory.pinned, memory.combined, memory.registered] {
+        // Asked before anything is set: on a real driver, memory that shares a block shares the answer.
+        for start in memory.starts() {
             assert_eq!(int(driver, SYNC_MEMOPS, start), 0);
+        }
+        for start in memory.starts() {
             for value in [1u32, 2] {
                 call!(driver.cuPointerSetAttribute((&raw const value).cast(), attribute, start))?;
                 assert_eq!(int(driver, SYNC_MEMOPS, start + 99), 1);
-            }
-        }
-        for start in [memory.device, memory.odd, memory.managed] {
-            assert_eq!(int(driver, SYNC_MEMOPS, start), 1, "device memory says so from the start");
-            for value in [1u32, 0, 2] {
-                answers!(driver.cuPointerSetAttribute((&raw const value).cast(), attribute, start), CUDA_SUCCESS);
             }
         }
         memory.free(driver)?;

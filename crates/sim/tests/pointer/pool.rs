@@ -44,7 +44,7 @@ driver_tests! {
             assert_eq!(int(driver, MEMORY_TYPE, at), 2);
             assert_eq!(word(driver, DEVICE_POINTER, at), at);
             refuses_zeroed(driver, HOST_POINTER, at);
-            assert_eq!(int(driver, SYNC_MEMOPS, at), 1);
+            assert_eq!(int(driver, SYNC_MEMOPS, at), 0);
             assert_eq!(int(driver, IS_MANAGED, at), 0);
             assert_eq!(int(driver, DEVICE_ORDINAL, at), 0);
             assert_eq!(int(driver, LEGACY_IPC, at), 0);

@@ -80,6 +80,16 @@ driver_tests! {
         let mut address = 0;
         call!(driver.cuMemAlloc_v2(&mut address, 64 << 20))?;
         call!(driver.cuMemFreeAsync(address, stream.raw))?;
+        stream.synchronize()?;
+    }
+
+    // The real driver notices only when the second free comes to be done, if at all.
+    sim fn plain_memory_is_not_freed_twice_in_stream_order(driver) {
+        let _primary = Primary::of(driver, 0)?;
+        let stream = Stream::new(driver)?;
+        let mut address = 0;
+        call!(driver.cuMemAlloc_v2(&mut address, 64 << 20))?;
+        call!(driver.cuMemFreeAsync(address, stream.raw))?;
         answers!(driver.cuMemFreeAsync(address, stream.raw), CUDA_ERROR_INVALID_VALUE);
         answers!(driver.cuMemFree_v2(address), CUDA_ERROR_INVALID_VALUE);
         stream.synchronize()?;

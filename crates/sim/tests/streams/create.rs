@@ -11,7 +11,7 @@ use warploom_testkit::{ASYNCHRONOUS, Primary, TestResult, answers, call, driver_
 use crate::latch::{Latch, NOT_READY, comes, event, legacy, per_thread, read, stays, stream};
 
 driver_tests! {
-    fn streams_and_events_of_a_destroyed_context_are_refused(driver) {
+    sim fn streams_and_events_of_a_destroyed_context_are_refused(driver) {
         let _primary = Primary::of(driver, 0)?;
         let mut context = null_mut();
         call!(driver.cuCtxCreate_v2(&mut context, 0, 0))?;

@@ -63,7 +63,7 @@ driver_tests! {
         drop(primary);
     }
 
-    fn access_is_set_for_whole_mappings_without_a_gap(driver) {
+    fn access_is_set_from_the_start_of_a_mapping_to_the_end_of_one(driver) {
         let (base, handle) = (reserve(driver, 8 * M)?, create(driver, DEVICE, 2 * M)?);
         let second = base + 2 * M as u64;
         let last = base + 6 * M as u64;
@@ -78,8 +78,8 @@ driver_tests! {
             (base + M as u64, M),
             (base, 3 * M),
             (base, 6 * M),
-            (base, 8 * M),
             (base + 4 * M as u64, 2 * M),
+            (base + 4 * M as u64, 4 * M),
             (0x7e00_0000_0000, M),
             (0, M),
         ];
@@ -93,6 +93,8 @@ driver_tests! {
         }
         assert_eq!(grant(driver, second, 2 * M, DEVICE, READ_WRITE), SUCCESS);
         assert_eq!(granted(driver, base, DEVICE)?, u64::from(READ));
+        assert_eq!(grant(driver, base, 8 * M, DEVICE, READ_WRITE), SUCCESS, "a gap between is passed over");
+        assert_eq!(granted(driver, last, DEVICE)?, u64::from(READ_WRITE));
         call!(driver.cuMemUnmap(base, 8 * M))?;
         call!(driver.cuMemRelease(handle))?;
         call!(driver.cuMemAddressFree(base, 8 * M))?;
