@@ -11,7 +11,7 @@ use warploom_driver::{Driver, ResultExt as _};
 use crate::device::same_driver;
 use crate::error::report;
 use crate::handle::Handle;
-use crate::{Context, Event, Result};
+use crate::{Context, Error, Event, Result};
 
 /// A queue of work on a device: what is enqueued on it runs in order, and in no order with other streams until an
 /// [`Event`] makes one.
@@ -103,7 +103,7 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// [`Error::DriverMismatch`](crate::Error::DriverMismatch) if the event belongs to another driver, and what the driver
+    /// [`Error::DriverMismatch`] if the event belongs to another driver, and what the driver
     /// answers.
     #[doc(alias = "cuStreamWaitEvent")]
     pub fn wait(&self, event: &Event) -> Result<()> {
@@ -112,11 +112,12 @@ impl Stream {
         Ok(unsafe { self.driver().cuStreamWaitEvent(self.as_raw(), event.as_raw(), 0) }?)
     }
 
-    /// Waits until everything enqueued so far is done, and gives back the host memory that was lent to it.
+    /// Waits until everything enqueued so far is done, and gives back the host memory that was lent to the last call.
     ///
-    /// If waiting fails, work may still be using the memory, now or later: then it is never freed.
-    pub(crate) fn finish(&self, lent: Vec<u8>) -> Result<Vec<u8>> {
-        match self.synchronize() {
+    /// If that call or the wait fails, work may still be using the memory, now or later: a call that fails may have enqueued
+    /// its work all the same. Then the memory is never freed.
+    pub(crate) fn finish(&self, lent: Vec<u8>, enqueued: warploom_driver::Result<()>) -> Result<Vec<u8>> {
+        match enqueued.map_err(Error::from).and_then(|()| self.synchronize()) {
             Ok(()) => Ok(lent),
             Err(error) => {
                 std::mem::forget(lent);

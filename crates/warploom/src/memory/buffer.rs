@@ -130,8 +130,9 @@ impl Buffer {
         let driver = self.driver();
         // SAFETY: both are `len` bytes long; the device's are there in the order of the stream, the host's until `finish` knows
         // that they are no longer needed.
-        unsafe { driver.cuMemcpyHtoDAsync_v2(self.raw, lent.as_ptr().cast(), self.len, stream.as_raw()) }?;
-        stream.finish(lent).map(drop)
+        let enqueued =
+            unsafe { driver.cuMemcpyHtoDAsync_v2(self.raw, lent.as_ptr().cast(), self.len, stream.as_raw()) };
+        stream.finish(lent, enqueued).map(drop)
     }
 
     /// Everything, on the host, when what is enqueued on the stream so far is done.
@@ -145,10 +146,11 @@ impl Buffer {
         self.meet(stream)?;
         let mut lent = vec![0; self.len];
         let driver = self.driver();
+        let to = lent.as_mut_ptr().cast();
         // SAFETY: both are `len` bytes long; the device's are there in the order of the stream, and the host's are nobody
         // else's until `finish` knows that they are no longer needed.
-        unsafe { driver.cuMemcpyDtoHAsync_v2(lent.as_mut_ptr().cast(), self.raw, self.len, stream.as_raw()) }?;
-        stream.finish(lent)
+        let enqueued = unsafe { driver.cuMemcpyDtoHAsync_v2(to, self.raw, self.len, stream.as_raw()) };
+        stream.finish(lent, enqueued)
     }
 
     /// Lets a stream use the memory: after its allocation, and before its end.
