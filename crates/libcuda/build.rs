@@ -1,5 +1,4 @@
 //! Gives the library the name by which programs look for the driver.
-#![expect(clippy::print_stdout, reason = "a build script speaks to cargo this way")]
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

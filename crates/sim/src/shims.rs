@@ -1,5 +1,6 @@
 //! The C functions themselves: one thin function per row of the list, slot and default-stream variant.
 #![expect(unsafe_code, reason = "C functions under C's names, whose pointers are C's promise")]
+#![expect(clippy::too_many_arguments, reason = "as many as the C functions have")]
 
 use std::ffi::c_void;
 

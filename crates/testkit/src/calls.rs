@@ -22,9 +22,14 @@ pub fn code_of(result: Result<(), Error>) -> CUresult {
 #[macro_export]
 macro_rules! call {
     ($driver:ident . $function:ident ( $($argument:expr),* $(,)? )) => {{
+        #[allow(
+            unsafe_code,
+            clippy::macro_metavars_in_unsafe,
+            clippy::allow_attributes,
+            reason = "the one place where tests call C; arguments become C pointers where they are passed"
+        )]
         // SAFETY: the arguments are a test's own variables and buffers, alive until the call returns, or numbers that the
         // function must refuse.
-        #[allow(unsafe_code, clippy::allow_attributes, reason = "the one place where tests call C")]
         let result = unsafe { $driver.$function($($argument),*) };
         result
     }};

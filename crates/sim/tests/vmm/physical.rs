@@ -58,7 +58,8 @@ driver_tests! {
     }
 
     fn only_pinned_memory_with_known_flags_can_be_made(driver) {
-        let changes: [(&str, fn(&mut CUmemAllocationProp)); 7] = [
+        type Change = fn(&mut CUmemAllocationProp);
+        let changes: [(&str, Change); 7] = [
             ("no type", |asked| asked.type_ = CUmemAllocationType(0)),
             ("managed", |asked| asked.type_ = CUmemAllocationType(2)),
             ("unknown type", |asked| asked.type_ = CUmemAllocationType(9)),
