@@ -127,7 +127,8 @@ impl<'a> Asker<'a> {
             A::CU_POINTER_ATTRIBUTE_DEVICE_POINTER
             | A::CU_POINTER_ATTRIBUTE_HOST_POINTER
             | A::CU_POINTER_ATTRIBUTE_P2P_TOKENS => return None,
-            A::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS => flag(allocation.sync_memops),
+            // Managed memory says so from the start; that copies wait for the host has to be asked for all the same.
+            A::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS => flag(allocation.is_managed() || allocation.sync_memops),
             A::CU_POINTER_ATTRIBUTE_BUFFER_ID => Value::Word(allocation.id),
             A::CU_POINTER_ATTRIBUTE_IS_MANAGED => flag(allocation.is_managed()),
             A::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL => Value::Int(self.ordinal(allocation)),

@@ -134,13 +134,18 @@ pub(crate) fn cuMemSetAccess(
     Ok(())
 }
 
-/// The mappings in a stretch, if one starts where it starts and one ends where it ends. Gaps between are passed over.
+/// The mappings that a change of a stretch concerns, if one starts where it starts and one ends where it ends. The driver does
+/// not notice a gap between, and goes no further than that.
 fn mappings_of(world: &World, address: u64, size: u64) -> Option<Vec<u64>> {
     let end = address.checked_add(size)?;
     let is_mapping = |found: &&Allocation| matches!(found.backing, Backing::Mapped(_));
-    let found: Vec<&Allocation> = world.memory.touching(address, end).filter(is_mapping).collect();
-    let fits = found.first()?.end() == end && found.last()?.base == address;
-    fits.then(|| found.iter().rev().map(|mapping| mapping.base).collect())
+    let last_first: Vec<&Allocation> = world.memory.touching(address, end).filter(is_mapping).collect();
+    if last_first.first()?.end() != end || last_first.last()?.base != address {
+        return None;
+    }
+    let mut next = address;
+    let joined = |mapping: &&&Allocation| std::mem::replace(&mut next, mapping.end()) == mapping.base;
+    Some(last_first.iter().rev().take_while(joined).map(|mapping| mapping.base).collect())
 }
 
 fn grant_device(call: &Call<'_>, world: &mut World, bases: &[u64], device: u16, rights: Rights) -> Status {

@@ -112,7 +112,7 @@ driver_tests! {
         answers!(driver.cuMemPoolTrimTo(null_mut(), 0), CUDA_ERROR_INVALID_VALUE);
     }
 
-    fn a_stream_is_no_pool(driver) {
+    sim fn a_stream_is_no_pool(driver) {
         let _primary = Primary::of(driver, 0)?;
         let stream = Stream::new(driver)?;
         let mut address = 1;
