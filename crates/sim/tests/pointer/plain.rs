@@ -274,7 +274,7 @@ driver_tests! {
         let attribute = CUpointer_attribute(SYNC_MEMOPS);
         // Asked before anything is set: on a real driver, memory that shares a block shares the answer.
         for start in memory.starts() {
-            assert_eq!(int(driver, SYNC_MEMOPS, start), i32::from(start == memory.managed));
+            assert_eq!(int(driver, SYNC_MEMOPS, start), i32::from(start == memory.managed), "{start:#x} of {:x?}", memory.starts());
         }
         for start in memory.starts() {
             for value in [1u32, 2] {
