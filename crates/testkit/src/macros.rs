@@ -18,31 +18,27 @@
 macro_rules! driver_tests {
     () => {};
     ($(#[$meta:meta])* fn $name:ident($driver:ident) $body:block $($rest:tt)*) => {
-        $crate::driver_tests!(@one $(#[$meta])* $name, $driver, $body, $crate::ASYNCHRONOUS);
+        $crate::driver_tests!(@both $(#[$meta])* $name, $driver, $body, $crate::ASYNCHRONOUS);
         $crate::driver_tests!($($rest)*);
     };
     ($(#[$meta:meta])* threads fn $name:ident($driver:ident) $body:block $($rest:tt)*) => {
-        $crate::driver_tests!(@one $(#[$meta])* $name, $driver, $body, &[$crate::sim::Mode::Threads]);
+        $crate::driver_tests!(@both $(#[$meta])* $name, $driver, $body, &[$crate::sim::Mode::Threads]);
         $crate::driver_tests!($($rest)*);
     };
     ($(#[$meta:meta])* sim fn $name:ident($driver:ident) $body:block $($rest:tt)*) => {
-        $(#[$meta])*
-        mod $name {
-            use super::*;
-
-            fn body($driver: &$crate::driver::Driver) -> $crate::TestResult {
-                $body
-                Ok(())
-            }
-
-            #[test]
-            fn sim() -> $crate::TestResult {
-                $crate::on_sim_in($crate::ASYNCHRONOUS, body)
-            }
-        }
+        $crate::driver_tests!(@module $(#[$meta])* $name, $driver, $body, $crate::ASYNCHRONOUS, {});
         $crate::driver_tests!($($rest)*);
     };
-    (@one $(#[$meta:meta])* $name:ident, $driver:ident, $body:block, $modes:expr) => {
+    (@both $(#[$meta:meta])* $name:ident, $driver:ident, $body:block, $modes:expr) => {
+        $crate::driver_tests!(@module $(#[$meta])* $name, $driver, $body, $modes, {
+            #[test]
+            #[ignore = "needs an NVIDIA GPU and its driver"]
+            fn cuda() -> $crate::TestResult {
+                $crate::on_cuda(body)
+            }
+        });
+    };
+    (@module $(#[$meta:meta])* $name:ident, $driver:ident, $body:block, $modes:expr, { $($more:tt)* }) => {
         $(#[$meta])*
         mod $name {
             use super::*;
@@ -57,11 +53,7 @@ macro_rules! driver_tests {
                 $crate::on_sim_in($modes, body)
             }
 
-            #[test]
-            #[ignore = "needs an NVIDIA GPU and its driver"]
-            fn cuda() -> $crate::TestResult {
-                $crate::on_cuda(body)
-            }
+            $($more)*
         }
     };
 }

@@ -7,10 +7,10 @@
 use std::ffi::c_void;
 use std::sync::LazyLock;
 
-use rustix::io::Errno;
-use rustix::mm::{Advice, MsyncFlags, madvise, msync};
+use rustix::mm::{Advice, madvise};
 
 use super::access::Intent;
+use crate::memory::is_mapped;
 
 static PAGE: LazyLock<u64> = LazyLock::new(|| rustix::param::page_size() as u64);
 
@@ -26,13 +26,6 @@ fn is_open(page: u64, intent: Intent) -> bool {
     };
     // SAFETY: brings a page in as reading or writing it would, and changes no byte of it. It fails where these would.
     unsafe { madvise(pointer(page), *PAGE as usize, advice) }.is_ok()
-}
-
-/// Whether every page of a stretch is mapped; a page may be mapped and closed.
-fn is_mapped(start: u64, len: u64) -> bool {
-    // SAFETY: this form of the call changes nothing: it neither writes pages back nor drops them.
-    let answer = unsafe { msync(pointer(start), len as usize, MsyncFlags::ASYNC) };
-    answer != Err(Errno::NOMEM)
 }
 
 /// Whether the kernel can tell, which old ones cannot.

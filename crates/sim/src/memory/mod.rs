@@ -37,7 +37,7 @@ pub(crate) use blocks::Block;
 pub(crate) use heap::Heap;
 pub(crate) use ledger::DeviceMemory;
 pub(crate) use residency::{PAGE as MANAGED_PAGE, Residency};
-pub(crate) use span::Kind;
+pub(crate) use span::{Kind, is_mapped};
 pub(crate) use window::Window;
 
 /// The driver hands device memory out in blocks of this size; smaller allocations share one.

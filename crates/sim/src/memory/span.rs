@@ -150,7 +150,6 @@ impl Drop for Span {
 }
 
 /// Whether all of a stretch of the process's memory, anyone's, is mapped.
-#[cfg(test)]
 pub(crate) fn is_mapped(address: u64, len: u64) -> bool {
     let page = rustix::param::page_size() as u64;
     let start = address / page * page;
