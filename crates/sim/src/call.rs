@@ -218,7 +218,11 @@ impl<'a> Call<'a> {
     /// Enqueues work, waits for it, and reports what went wrong in its context.
     pub(crate) fn submit_and_wait(&self, world: &mut Guard<'_>, queue: QueueId, work: Work) -> Status {
         let context = world.engine.queue(queue).context;
-        let id = self.submit(world, queue, work)?;
+        // The wait tells the executors, if it cannot do the work itself.
+        let id = match self.core.mode {
+            Mode::Threads => world.enqueue(queue, work)?,
+            Mode::Deterministic(_) | Mode::Sync => self.submit(world, queue, work)?,
+        };
         self.wait(world, &[id])?;
         world.host_saw_idle(queue);
         world.healthy(context)

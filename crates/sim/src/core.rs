@@ -248,10 +248,10 @@ impl Core {
         Ok(())
     }
 
-    /// Runs something that brings `targets` closer, if this machine leaves that to the waiting thread.
+    /// Runs something that brings `targets` closer, if that is the waiting thread's business.
     fn advance(&self, world: &mut Guard<'_>, targets: &[OpId]) -> bool {
         let started = match self.mode {
-            Mode::Threads => return false,
+            Mode::Threads => return self.lend_a_hand(world, targets),
             Mode::Deterministic(Order::Lazy) => return self.advance_lazily(world, targets),
             Mode::Deterministic(Order::Seeded(_)) => world.engine.next_at_random(),
             Mode::Sync | Mode::Deterministic(Order::Eager) => world.engine.next_in_lane(0),
@@ -265,6 +265,24 @@ impl Core {
                 world.engine.unpark(0);
                 false
             }
+        }
+    }
+
+    /// Runs a copy or a fill that `targets` need and that no executor has begun: for a thread that waits anyway, that is
+    /// quicker than waking another and being woken by it.
+    fn lend_a_hand(&self, world: &mut Guard<'_>, targets: &[OpId]) -> bool {
+        let ready = world.engine.ready_for(targets);
+        let Some(id) = ready.filter(|id| world.engine.op(*id).is_some_and(|op| op.work.moves_bytes())) else {
+            // The executors may not have been told yet.
+            self.wake(world);
+            return false;
+        };
+        match world.engine.start(id) {
+            Some((id, work)) => {
+                self.run(world, id, work);
+                true
+            }
+            None => false,
         }
     }
 

@@ -179,6 +179,26 @@ impl Work {
         matches!(self, Work::Join | Work::Record { .. } | Work::Release { .. })
     }
 
+    /// Whether it moves or sets bytes, and does nothing else.
+    pub(crate) fn moves_bytes(&self) -> bool {
+        match self {
+            Work::Copy { .. }
+            | Work::CopyBlock(_)
+            | Work::Staged { .. }
+            | Work::StagedBlock(_)
+            | Work::Fill { .. }
+            | Work::FillRows(_)
+            | Work::WriteValue { .. } => true,
+            Work::Join
+            | Work::Record { .. }
+            | Work::WaitValue { .. }
+            | Work::HostFunction { .. }
+            | Work::Callback { .. }
+            | Work::Release(_)
+            | Work::Task(_) => false,
+        }
+    }
+
     /// Whether it is the program's own code.
     pub(crate) fn runs_on_host(&self) -> bool {
         matches!(self, Work::HostFunction { .. } | Work::Callback { .. })
