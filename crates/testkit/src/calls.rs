@@ -22,12 +22,7 @@ pub fn code_of(result: Result<(), Error>) -> CUresult {
 #[macro_export]
 macro_rules! call {
     ($driver:ident . $function:ident ( $($argument:expr),* $(,)? )) => {{
-        #[allow(
-            unsafe_code,
-            clippy::macro_metavars_in_unsafe,
-            clippy::allow_attributes,
-            reason = "the one place where tests call C; arguments become C pointers where they are passed"
-        )]
+#[expect(unsafe_code, reason = "the one place where tests call C")]
         // SAFETY: the arguments are a test's own variables and buffers, alive until the call returns, or numbers that the
         // function must refuse.
         let result = unsafe { $driver.$function($($argument),*) };
