@@ -39,15 +39,16 @@ fn report(what: &str, nanoseconds: f64) {
 }
 
 fn start_machines() -> TestResult {
-    let mut best = Duration::MAX;
+    let (mut best, mut resident) = (Duration::MAX, 0);
     for _ in 0..ROUNDS {
         let started = Instant::now();
         let machine = open(Topology::preset("dgx-h100")?, Mode::Threads)?;
         best = best.min(started.elapsed());
-        println!("{:<58} {:>9} KiB resident", "a machine of 8 devices of 80 GB", resident_kib()?);
+        resident = resident.max(resident_kib()?);
         drop(machine);
     }
-    report("start such a machine", best.as_secs_f64() * 1e9);
+    report("start a machine of 8 devices of 80 GB", best.as_secs_f64() * 1e9);
+    println!("{:<58} {resident:>9} KiB, of the whole process", "resident with such a machine");
     Ok(())
 }
 
