@@ -88,7 +88,7 @@ pub(crate) fn cuDevicePrimaryCtxReset_v2(call: &Call<'_>, device: CUdevice) -> S
     let mut world = call.world();
     if let Some(handle) = active(&world, device) {
         drain(call, &mut world, handle)?;
-        world.devices[device].retained = 0;
+        // Who retained it still has to release it.
         deactivate(&mut world, device, handle);
     }
     Ok(())

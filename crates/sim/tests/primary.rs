@@ -87,11 +87,21 @@ driver_tests! {
         answers!(driver.cuCtxSynchronize(), CUDA_ERROR_CONTEXT_IS_DESTROYED);
         call!(driver.cuCtxSetCurrent(null_mut()))?;
         assert_eq!(retain(driver)?, context);
-        // Whether the retain before the reset still counts is the driver's secret; end in the same state either way.
+        // Once for the retain before the reset, once for the one behind it.
         call!(driver.cuDevicePrimaryCtxRelease_v2(0))?;
-        while state(driver)?.1 {
+        call!(driver.cuDevicePrimaryCtxRelease_v2(0))?;
+        assert_eq!(state(driver)?, (0, false));
+    }
+
+    fn a_reset_context_is_still_to_be_released_as_often_as_it_was_retained(driver) {
+        retain(driver)?;
+        retain(driver)?;
+        call!(driver.cuDevicePrimaryCtxReset_v2(0))?;
+        for _ in 0..2 {
+            assert_eq!(state(driver)?, (0, false));
             call!(driver.cuDevicePrimaryCtxRelease_v2(0))?;
         }
+        answers!(driver.cuDevicePrimaryCtxRelease_v2(0), CUDA_ERROR_INVALID_CONTEXT);
     }
 
     fn flags_last_until_the_last_release(driver) {
