@@ -94,17 +94,15 @@ impl World {
     }
 
     /// Makes what a context has and what it will get wait for an event's newest record; the queues that wait now.
-    fn gate_behind_event(&mut self, handle: Handle<Context>, event: Handle<Event>) -> Status<SmallVec<[QueueId; 8]>> {
-        let handle_of_event = event;
-        let Some(event) = self.events.get(event) else { return Err(INVALID_HANDLE) };
-        let Some(record) = event.record else { return Ok(SmallVec::new()) };
-        let clock = event.clock.clone();
-        let Some(context) = self.contexts.get_mut(handle) else { return Err(INVALID_CONTEXT) };
-        context.gates.extend(record.op);
-        context.gate_clock.get_or_insert_default().join(&clock);
-        let queues: SmallVec<[QueueId; 8]> = context.queues().collect();
+    fn gate_behind_event(&mut self, context: Handle<Context>, event: Handle<Event>) -> Status<SmallVec<[QueueId; 8]>> {
+        let Some(Event { record, clock, .. }) = self.events.get(event) else { return Err(INVALID_HANDLE) };
+        let Some(record) = record else { return Ok(SmallVec::new()) };
+        let Some(waiting) = self.contexts.get_mut(context) else { return Err(INVALID_CONTEXT) };
+        waiting.gates.extend(record.op);
+        waiting.gate_clock.get_or_insert_default().join(clock);
+        let queues: SmallVec<[QueueId; 8]> = waiting.queues().collect();
         for queue in &queues {
-            self.wait_for_event(*queue, handle_of_event)?;
+            self.wait_for_event(*queue, event)?;
         }
         Ok(queues)
     }

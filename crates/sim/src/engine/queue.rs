@@ -186,10 +186,10 @@ impl Engine {
     pub(crate) fn catch_up(&mut self, queue: QueueId, legacy: QueueId) {
         if queue == legacy {
             let recent = std::mem::take(&mut self.queue_mut(legacy).recent);
-            for other in
-                recent.iter().filter(|other| self.is_live(**other)).copied().collect::<SmallVec<[QueueId; 8]>>()
-            {
-                self.join_queue_clock(legacy, other);
+            for other in &recent {
+                if self.is_live(*other) {
+                    self.join_queue_clock(legacy, *other);
+                }
             }
             self.queue_mut(legacy).recent = recent;
         } else if !self.queue(queue).traits.is_non_blocking() {

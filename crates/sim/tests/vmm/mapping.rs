@@ -1,9 +1,11 @@
 //! Physical allocations at addresses.
 
-use std::ptr::with_exposed_provenance_mut;
+use std::ptr::{null_mut, with_exposed_provenance_mut};
 
+use warploom_testkit::sim::topology::Topology;
+use warploom_testkit::sim::{Mode, Order};
 use warploom_testkit::sys::types::*;
-use warploom_testkit::{Primary, answers, call, driver_tests};
+use warploom_testkit::{Primary, TestResult, answers, call, driver_tests, open};
 
 use super::support::*;
 
@@ -256,4 +258,27 @@ driver_tests! {
         assert_eq!(granted(driver, mapped.address, DEVICE)?, u64::from(READ_WRITE));
         mapped.end(driver)?;
     }
+}
+
+/// The real driver faults on it; the simulator keeps the damage from whoever has the memory now.
+#[test]
+fn work_that_comes_after_its_mapping_is_gone_disturbs_nobody() -> TestResult {
+    let (_machine, driver) = open(Topology::preset("h200")?, Mode::Deterministic(Order::Lazy))?;
+    let driver = &driver;
+    let primary = Primary::of(driver, 0)?;
+    let mut stream = null_mut();
+    call!(driver.cuStreamCreate(&mut stream, 1))?;
+    let old = Mapped::new(driver, M)?;
+    call!(driver.cuMemsetD8Async(old.address, 0xee, M, stream))?;
+    call!(driver.cuMemUnmap(old.address, M))?;
+    call!(driver.cuMemRelease(old.handle))?;
+    let new = Mapped::new(driver, M)?;
+    assert_eq!(upload(driver, new.address, &[7; 4096]), SUCCESS);
+    call!(driver.cuStreamSynchronize(stream))?;
+    assert_eq!(download(driver, new.address, 4096), Ok(vec![7; 4096]));
+    call!(driver.cuStreamDestroy_v2(stream))?;
+    call!(driver.cuMemAddressFree(old.address, M))?;
+    new.end(driver)?;
+    drop(primary);
+    Ok(())
 }
