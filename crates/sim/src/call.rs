@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use warploom_sys::Function;
 use warploom_sys::types::{CUresult, CUstream_st};
 
+use crate::check::InCall;
 use crate::context::Context;
 use crate::core::{Core, Guard};
 use crate::engine::{Mode, OpId, QueueId, Work};
@@ -36,19 +37,30 @@ pub(crate) fn enter(
         return CUresult::CUDA_ERROR_NOT_INITIALIZED;
     }
     let call = Call { core, function, per_thread };
+    // Where nothing is checked, nobody needs to know which call this is.
+    let _in_call = (core.findings.is_on() && !is_lookup(function))
+        .then(|| InCall::new(core.next_call(), function, core.findings.remembers_callers()));
     if thread::is_in_host_function(core.id) && !works_in_host_function(function) {
         return call.refuse(NOT_PERMITTED, IN_HOST_FUNCTION);
     }
-    match catch_unwind(AssertUnwindSafe(|| body(&call))) {
+    let answer = match catch_unwind(AssertUnwindSafe(|| body(&call))) {
         Ok(Ok(())) => CUresult::CUDA_SUCCESS,
         Ok(Err(code)) => code,
         Err(_) => {
             call.log(CUresult::CUDA_ERROR_UNKNOWN, "the simulator panicked: a bug in warploom", LogKind::Internal)
         }
-    }
+    };
+    core.findings.tell();
+    answer
 }
 
 const IN_HOST_FUNCTION: &str = "a host function may only use streams and events, by their handles";
+
+/// Whether a call only finds functions. Loaders make hundreds of these before a program's first call, so they do not count.
+fn is_lookup(function: Function) -> bool {
+    use Function::*;
+    matches!(function, cuGetProcAddress | cuGetProcAddress_v2 | cuGetExportTable)
+}
 
 /// The destroyers among these look at their handle first, and before `cuInit` there is nothing to destroy.
 fn works_uninitialized(function: Function) -> bool {
@@ -127,7 +139,7 @@ impl<'a> Call<'a> {
     ) -> Status<&'o T> {
         objects.get(handle).ok_or_else(|| {
             let code = if objects.is_orphan(handle) { T::ORPHANED } else { otherwise };
-            self.refuse(code, objects.explain(handle))
+            self.refuse(code, self.found_misuse(objects, handle))
         })
     }
 
@@ -223,15 +235,18 @@ impl<'a> Call<'a> {
             Mode::Threads => world.enqueue(queue, work)?,
             Mode::Deterministic(_) | Mode::Sync => self.submit(world, queue, work)?,
         };
+        let known = world.engine.queue(queue).clock.known.clone();
         self.wait(world, &[id])?;
+        world.engine.timelines.host_learns(&known);
         world.host_saw_idle(queue);
         world.healthy(context)
     }
 
     /// Waits for everything a context has to do.
     pub(crate) fn wait_for_context(&self, world: &mut Guard<'_>, context: Handle<Context>) -> Status {
-        let pending = world.pending(context);
+        let (pending, known) = (world.pending(context), world.known_of(context));
         self.wait(world, &pending)?;
+        world.engine.timelines.host_learns(&known);
         world.host_saw_context(context);
         world.healthy(context)
     }

@@ -33,8 +33,9 @@ pub(crate) use self::limits::{cuCtxGetLimit, cuCtxSetLimit};
 pub(crate) use self::order::{cuCtxRecordEvent, cuCtxSynchronize, cuCtxSynchronize_v2, cuCtxWaitEvent};
 
 use crate::call::Call;
+use crate::check::Known;
 use crate::core::Guard;
-use crate::engine::{OpId, OrderClock, QueueId};
+use crate::engine::{OpId, OrderClock, Queue, QueueId};
 use crate::ffi::Ptr;
 use crate::handles::{Handle, Kind, Object};
 use crate::status::{INVALID_CONTEXT, OUT_OF_MEMORY, Status};
@@ -74,6 +75,10 @@ pub(crate) struct Context {
     gates: SmallVec<[OpId; 2]>,
     /// What is ordered before everything enqueued from now on, if there ever was a gate.
     gate_clock: Option<OrderClock>,
+    /// What streams that are destroyed have done, for the checks: whoever waits for the context waits for that, too.
+    pub(crate) gone: Known,
+    /// As much of that as the legacy default stream comes behind.
+    pub(crate) gone_blocking: Known,
 }
 
 impl Object for Context {
@@ -122,7 +127,18 @@ impl Context {
             marks: None,
             gates: SmallVec::new(),
             gate_clock: None,
+            gone: Known::default(),
+            gone_blocking: Known::default(),
         })
+    }
+
+    /// Remembers what a stream did that is about to be destroyed.
+    pub(crate) fn remember(&mut self, queue: &Queue) {
+        let known = &queue.clock.known;
+        self.gone.join(known);
+        if !queue.traits.is_non_blocking() {
+            self.gone_blocking.join(known);
+        }
     }
 
     /// Every queue of its streams.

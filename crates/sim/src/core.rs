@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -10,6 +10,7 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use warploom_sys::Function;
 use warploom_sys::types::CUresult;
 
+use crate::check::{Checks, Findings, Timelines};
 use crate::engine::{Engine, Mode, OpId, Order, State, Step, Work};
 use crate::log::{Log, LogEntry, LogKind};
 use crate::status::Status;
@@ -23,6 +24,8 @@ pub(crate) struct Core {
     pub(crate) topology: Topology,
     pub(crate) mode: Mode,
     pub(crate) log: Log,
+    pub(crate) findings: Arc<Findings>,
+    calls: AtomicU64,
     pub(crate) initialized: AtomicBool,
     patience: Duration,
     world: Mutex<World>,
@@ -50,16 +53,21 @@ impl Core {
         topology: Topology,
         mode: Mode,
         patience: Duration,
+        checks: Checks,
     ) -> std::io::Result<Self> {
-        let engine = Engine::new(mode, topology.devices.len());
+        let mut engine = Engine::new(mode, topology.devices.len());
+        engine.timelines = Timelines::new(checks.is_on(), checks.host_order);
+        let findings = Arc::new(Findings::new(checks));
         let lanes = engine.lanes();
-        let world = World::new(id, &topology, mode, engine)?;
+        let world = World::new(id, &topology, mode, engine, Arc::clone(&findings))?;
         Ok(Self {
             id,
             slot,
             topology,
             mode,
             log: Log::default(),
+            findings,
+            calls: AtomicU64::new(0),
             initialized: AtomicBool::new(false),
             patience,
             world: Mutex::new(world),
@@ -68,6 +76,16 @@ impl Core {
             stopping: AtomicBool::new(false),
             executors: Mutex::new(Vec::new()),
         })
+    }
+
+    /// A number for a call: its place among the machine's calls, from 1.
+    pub(crate) fn next_call(&self) -> u64 {
+        self.calls.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// How many calls have a number.
+    pub(crate) fn calls(&self) -> u64 {
+        self.calls.load(Ordering::Relaxed)
     }
 
     pub(crate) fn world(&self) -> Guard<'_> {
@@ -136,6 +154,10 @@ impl Core {
 
     /// Runs a started op with the lock released, and books its end.
     fn run(&self, world: &mut Guard<'_>, id: OpId, mut work: Work) {
+        // The program's own code may tell other threads, by ways that nobody sees, that it runs.
+        if let Some(known) = work.known() {
+            world.engine.timelines.host_learns(known);
+        }
         let step = match (world.poison_of(id), &mut work) {
             (None, _) => MutexGuard::unlocked(world, || self.perform(&mut work)),
             // A callback, unlike a host function, is called to be told.

@@ -45,7 +45,7 @@ fn allocate(call: &Call<'_>, world: &mut Guard<'_>, bytes: u64) -> Status<u64> {
     })?;
     let host = memory.window().host_of(base);
     let id = world.memory.next_id();
-    world.memory.insert(Allocation {
+    let allocation = Allocation {
         base,
         size: bytes,
         host,
@@ -54,7 +54,9 @@ fn allocate(call: &Call<'_>, world: &mut Guard<'_>, bytes: u64) -> Status<u64> {
         id,
         backing: Backing::Device,
         sync_memops: false,
-    });
+        tracked: None,
+    };
+    world.add_allocation(allocation, None);
     Ok(base)
 }
 
@@ -97,10 +99,15 @@ pub(crate) fn cuMemFree_v2(call: &Call<'_>, address: CUdeviceptr) -> Status {
         return Ok(());
     }
     let mut world = call.world();
-    match world.memory.at(address).map(|allocation| &allocation.backing) {
+    let backing = world.memory.at(address).map(|allocation| &allocation.backing);
+    if !matches!(backing, Some(Backing::Device | Backing::Managed(_) | Backing::Pool(_))) {
+        call.found_bad_free(&world, address);
+    }
+    match backing {
         Some(Backing::Device | Backing::Managed(_)) => release_when_idle(call, &mut world, address),
         // Pool memory is given back without waiting for anyone: that its uses are over is the caller's promise.
         Some(Backing::Pool(_)) => {
+            world.check_free(address, None)?;
             world.release_allocation(address);
             Ok(())
         }

@@ -16,6 +16,8 @@ use std::marker::PhantomData;
 
 use warploom_sys::types::CUresult;
 
+use crate::check::{self, HandleProblem, ObjectKind, Site};
+
 /// What a handle names. The bits are part of the handle, so the wrong kind of handle is recognised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -29,16 +31,6 @@ pub(crate) enum Kind {
 
 impl Kind {
     pub(crate) const ALL: [Kind; 5] = [Kind::Context, Kind::Stream, Kind::Event, Kind::Pool, Kind::Physical];
-
-    const fn noun(self) -> &'static str {
-        match self {
-            Kind::Context => "context",
-            Kind::Stream => "stream",
-            Kind::Event => "event",
-            Kind::Pool => "memory pool",
-            Kind::Physical => "physical allocation",
-        }
-    }
 }
 
 /// An object that handles name.
@@ -132,6 +124,8 @@ impl<T> Handle<T> {
 struct Place<T> {
     generation: u32,
     object: Option<T>,
+    /// The call that made the object, if the machine checks.
+    maker: Option<Site>,
 }
 
 /// The objects of one kind on one machine.
@@ -141,10 +135,14 @@ pub(crate) struct Objects<T> {
     free: Vec<u32>,
     /// The newest handles whose objects died with their context.
     orphans: VecDeque<Handle<T>>,
+    /// The newest handles whose objects were destroyed, and the calls that did it, if the machine checks.
+    destroyers: VecDeque<(Handle<T>, Site)>,
 }
 
 /// How many orphans are remembered; older ones count as destroyed.
 const MOST_ORPHANS: usize = 1024;
+/// How many destroyed objects are remembered with the call that destroyed them.
+const MOST_DESTROYERS: usize = 1024;
 
 impl<T: Object> Objects<T> {
     /// None yet; `machine` goes into every handle.
@@ -154,6 +152,7 @@ impl<T: Object> Objects<T> {
             places: Vec::new(),
             free: Vec::new(),
             orphans: VecDeque::new(),
+            destroyers: VecDeque::new(),
         }
     }
 
@@ -162,13 +161,14 @@ impl<T: Object> Objects<T> {
         let index = match self.free.pop() {
             Some(index) => index,
             None if self.places.len() < MOST => {
-                self.places.push(Place { generation: 1, object: None });
+                self.places.push(Place { generation: 1, object: None, maker: None });
                 u32::try_from(self.places.len() - 1).ok()?
             }
             None => return None,
         };
         let place = &mut self.places[index as usize];
         place.object = Some(object);
+        place.maker = check::current_site();
         let bits = u64::from(T::KIND as u8) << KIND_SHIFT
             | self.machine << MACHINE_SHIFT
             | u64::from(place.generation) << INDEX_BITS
@@ -197,6 +197,12 @@ impl<T: Object> Objects<T> {
     /// Takes an object out; its handle is never valid again.
     pub(crate) fn remove(&mut self, handle: Handle<T>) -> Option<T> {
         let index = self.place(handle)?;
+        if let Some(site) = check::current_site() {
+            if self.destroyers.len() == MOST_DESTROYERS {
+                self.destroyers.pop_front();
+            }
+            self.destroyers.push_back((handle, site));
+        }
         let place = &mut self.places[index];
         // A place whose generations are used up is retired, so that no old handle can come back to life.
         if place.generation < GENERATION_MASK {
@@ -219,7 +225,18 @@ impl<T: Object> Objects<T> {
             && place.generation == handle.generation()
         {
             place.object = Some(object);
+            place.maker = check::current_site();
         }
+    }
+
+    /// The call that made an object, if the machine checks.
+    pub(crate) fn maker(&self, handle: Handle<T>) -> Option<&Site> {
+        self.place(handle).and_then(|index| self.places[index].maker.as_ref())
+    }
+
+    /// The call that destroyed an object, if the machine checks and it was not long ago.
+    pub(crate) fn destroyer(&self, handle: Handle<T>) -> Option<&Site> {
+        self.destroyers.iter().rev().find(|(destroyed, _)| *destroyed == handle).map(|(_, site)| site)
     }
 
     /// Takes an object out because its context is destroyed.
@@ -258,20 +275,31 @@ impl<T: Object> Objects<T> {
         self.places.iter_mut().filter_map(|place| place.object.as_mut())
     }
 
-    /// What is wrong with a handle that was not found, for the log.
-    pub(crate) fn explain(&self, handle: Handle<T>) -> String {
-        let wanted = T::KIND.noun();
+    /// What is wrong with a handle that was not found.
+    pub(crate) fn problem(&self, handle: Handle<T>) -> HandleProblem {
         let kind = Kind::ALL.into_iter().find(|kind| u64::from(*kind as u8) == handle.bits >> KIND_SHIFT);
         match kind {
-            None if handle.bits == 0 => format!("a null handle where a {wanted} is needed"),
-            None => format!("{handle:?} is no handle of this driver; a {wanted} is needed"),
-            Some(kind) if handle.machine() != self.machine => {
-                format!("{handle:?} is a {} of another machine", kind.noun())
-            }
-            Some(kind) if kind != T::KIND => format!("{handle:?} is a {}, not a {wanted}", kind.noun()),
-            Some(_) if self.is_orphan(handle) => format!("{handle:?} is a {wanted} whose context has been destroyed"),
-            Some(_) if self.is_past(handle) => format!("{handle:?} is a {wanted} that has been destroyed"),
-            Some(_) => format!("{handle:?} never was a {wanted}"),
+            None if handle.bits == 0 => HandleProblem::Null,
+            None => HandleProblem::Foreign,
+            Some(_) if handle.machine() != self.machine => HandleProblem::OtherMachine,
+            Some(kind) if kind != T::KIND => HandleProblem::OtherKind(kind.into()),
+            Some(_) if self.is_orphan(handle) => HandleProblem::Orphaned,
+            Some(_) if self.is_past(handle) => HandleProblem::Destroyed,
+            Some(_) => HandleProblem::Unknown,
+        }
+    }
+
+    /// What is wrong with a handle that was not found, for the log.
+    pub(crate) fn explain(&self, handle: Handle<T>) -> String {
+        let wanted = ObjectKind::from(T::KIND);
+        match self.problem(handle) {
+            HandleProblem::Null => format!("a null handle where a {wanted} is needed"),
+            HandleProblem::Foreign => format!("{handle:?} is no handle of this driver; a {wanted} is needed"),
+            HandleProblem::OtherMachine => format!("{handle:?} is a handle of another machine; a {wanted} is needed"),
+            HandleProblem::OtherKind(kind) => format!("{handle:?} is a {kind}, not a {wanted}"),
+            HandleProblem::Orphaned => format!("{handle:?} is a {wanted} whose context has been destroyed"),
+            HandleProblem::Destroyed => format!("{handle:?} is a {wanted} that has been destroyed"),
+            HandleProblem::Unknown => format!("{handle:?} never was a {wanted}"),
         }
     }
 }

@@ -68,7 +68,7 @@ pub(crate) fn cuMemHostAlloc(call: &Call<'_>, out: Ptr<*mut c_void>, bytes: usiz
         .take(size, &world.engine)
         .map_err(|error| call.refuse(OUT_OF_MEMORY, format!("the system has no {size} bytes to lock: {error}")))?;
     let id = world.memory.next_id();
-    world.memory.insert(Allocation {
+    let allocation = Allocation {
         base,
         size,
         host: base as usize,
@@ -77,7 +77,9 @@ pub(crate) fn cuMemHostAlloc(call: &Call<'_>, out: Ptr<*mut c_void>, bytes: usiz
         id,
         backing: Backing::PageLocked(PageLocked { flags }),
         sync_memops: false,
-    });
+        tracked: None,
+    };
+    world.add_allocation(allocation, None);
     out.write(std::ptr::with_exposed_provenance_mut(base as usize))
 }
 
@@ -93,8 +95,14 @@ pub(crate) fn cuMemFreeHost(call: &Call<'_>, memory: Ptr<c_void>) -> Status {
     let address = memory.address();
     match world.memory.at(address).map(|allocation| &allocation.backing) {
         Some(Backing::PageLocked(_)) => release_when_idle(call, &mut world, address),
-        Some(_) => Err(call.refuse(INVALID_VALUE, format!("{address:#x} is not memory of cuMemHostAlloc"))),
-        None => Err(call.refuse(INVALID_VALUE, not_a_start(&world, address))),
+        Some(_) => {
+            call.found_bad_free(&world, address);
+            Err(call.refuse(INVALID_VALUE, format!("{address:#x} is not memory of cuMemHostAlloc")))
+        }
+        None => {
+            call.found_bad_free(&world, address);
+            Err(call.refuse(INVALID_VALUE, not_a_start(&world, address)))
+        }
     }
 }
 
@@ -162,7 +170,7 @@ pub(crate) fn cuMemHostRegister_v2(call: &Call<'_>, memory: Ptr<c_void>, bytes: 
         );
     }
     let id = world.memory.next_id();
-    world.memory.insert(Allocation {
+    let allocation = Allocation {
         base: address,
         size,
         host: address as usize,
@@ -171,7 +179,9 @@ pub(crate) fn cuMemHostRegister_v2(call: &Call<'_>, memory: Ptr<c_void>, bytes: 
         id,
         backing: Backing::Registered { flags },
         sync_memops: false,
-    });
+        tracked: None,
+    };
+    world.add_allocation(allocation, None);
     Ok(())
 }
 

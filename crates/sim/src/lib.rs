@@ -15,6 +15,7 @@
 //! ```
 
 mod call;
+mod check;
 mod clock;
 mod context;
 mod copy;
@@ -47,6 +48,11 @@ pub mod topology;
 mod vmm;
 mod world;
 
+pub use check::{
+    AccessKind, AllocationInfo, Backtraces, CheckMode, Checks, End, Finding, FindingKind, Frame, HandOver,
+    HandleProblem, HostAccess, HostAccessError, HostOrder, Leaked, MissingWait, ObjectKind, Operation, StreamInfo,
+    StreamKind,
+};
 pub use engine::{Mode, Order};
 pub use log::{LogEntry, LogKind};
 pub use machine::{Machine, MachineBuilder, StartError};

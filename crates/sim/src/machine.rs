@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use warploom_sys::Source;
 
+use crate::check::{Checks, Finding};
 use crate::core::Core;
 use crate::engine::Mode;
 use crate::log::LogEntry;
@@ -30,6 +31,7 @@ struct Running {
 impl Drop for Running {
     fn drop(&mut self) {
         self.core.stop();
+        self.core.report_leaks();
         slots::give(self.slot);
     }
 }
@@ -65,6 +67,7 @@ pub struct MachineBuilder {
     mode: Mode,
     patience: Duration,
     slot_patience: Duration,
+    checks: Checks,
 }
 
 impl Machine {
@@ -81,6 +84,7 @@ impl Machine {
             mode: Mode::Threads,
             patience: Duration::from_secs(10),
             slot_patience: Duration::from_secs(60),
+            checks: Checks::off(),
         }
     }
 
@@ -96,13 +100,41 @@ impl Machine {
         self.running.core.log.entries()
     }
 
+    /// How many calls were made to a machine that checks, without those that only find functions: the number of the last.
+    #[must_use]
+    pub fn calls(&self) -> u64 {
+        self.running.core.calls()
+    }
+
+    /// What the machine found wrong with the programs that run on it, in the order it was found; the first thousand.
+    #[must_use]
+    pub fn findings(&self) -> Vec<Finding> {
+        self.running.core.findings.all()
+    }
+
+    /// Takes out what [`Machine::findings`] shows, to look at the next part of a program alone.
+    pub fn take_findings(&self) -> Vec<Finding> {
+        self.running.core.findings.take()
+    }
+
+    /// How many findings there were beyond those that are kept.
+    #[must_use]
+    pub fn dropped_findings(&self) -> u64 {
+        self.running.core.findings.dropped()
+    }
+
+    /// What would be reported as lost if the machine ended now. A machine that checks reports it when it does.
+    #[must_use]
+    pub fn leaks(&self) -> Vec<Finding> {
+        self.running.core.leaks()
+    }
+
     /// Work that has been enqueued and is not done.
     #[must_use]
     pub fn unfinished_ops(&self) -> usize {
         self.running.core.world().engine.unfinished()
     }
 
-    #[cfg(test)]
     pub(crate) fn core(&self) -> &Arc<Core> {
         &self.running.core
     }
@@ -135,6 +167,13 @@ impl MachineBuilder {
         self
     }
 
+    /// What is checked in the programs that run on it; without it, nothing.
+    #[must_use]
+    pub fn checks(mut self, checks: Checks) -> Self {
+        self.checks = checks;
+        self
+    }
+
     /// How long a blocking call may see nothing happen before it is reported as a deadlock.
     #[must_use]
     pub fn patience(mut self, patience: Duration) -> Self {
@@ -160,7 +199,7 @@ impl MachineBuilder {
         let slot = slots::take(waited).ok_or(StartError::NoSlot { waited })?;
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        match Core::new(id, slot, topology, self.mode, self.patience) {
+        match Core::new(id, slot, topology, self.mode, self.patience, self.checks) {
             Ok(core) => {
                 let core = Arc::new(core);
                 slots::fill(slot, Arc::clone(&core));

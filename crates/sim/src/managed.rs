@@ -90,7 +90,7 @@ pub(crate) fn cuMemAllocManaged(call: &Call<'_>, out: Ptr<CUdeviceptr>, bytes: u
         }
     };
     let id = world.memory.next_id();
-    world.memory.insert(Allocation {
+    let allocation = Allocation {
         base,
         size,
         host: base as usize,
@@ -99,7 +99,9 @@ pub(crate) fn cuMemAllocManaged(call: &Call<'_>, out: Ptr<CUdeviceptr>, bytes: u
         id,
         backing: Backing::Managed(Managed { charged, residency: Residency::new(size) }),
         sync_memops: false,
-    });
+        tracked: None,
+    };
+    world.add_allocation(allocation, None);
     out.write(base)
 }
 
@@ -141,7 +143,10 @@ impl World {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::check::{Checks, Findings};
     use crate::engine::{Mode, Order, RowFill, StagedBlock};
     use crate::topology::Topology;
 
@@ -150,7 +155,8 @@ mod tests {
     fn world() -> World {
         let topology = Topology::preset("h200").expect("a preset");
         let mode = Mode::Deterministic(Order::Eager);
-        let mut world = World::new(1, &topology, mode, Engine::new(mode, 1)).expect("there is address space");
+        let mut world = World::new(1, &topology, mode, Engine::new(mode, 1), Arc::new(Findings::new(Checks::off())))
+            .expect("there is address space");
         let size = 100 * MANAGED_PAGE;
         world.memory.insert(Allocation {
             base: BASE,
@@ -161,6 +167,7 @@ mod tests {
             id: 1,
             backing: Backing::Managed(Managed { charged: 0, residency: Residency::new(size) }),
             sync_memops: false,
+            tracked: None,
         });
         world.managed_memory.live = 1;
         world

@@ -43,6 +43,7 @@ pub(crate) fn release_when_idle(call: &Call<'_>, world: &mut Guard<'_>, base: u6
     if named(world) != before {
         return Err(call.refuse(INVALID_VALUE, format!("{base:#x} was freed by another thread meanwhile")));
     }
+    world.check_free(base, None)?;
     world.release_allocation(base);
     Ok(())
 }

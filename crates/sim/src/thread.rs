@@ -15,6 +15,11 @@ use crate::handles::Handle;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct ThreadKey(u64);
 
+impl ThreadKey {
+    /// No thread's.
+    pub(crate) const NONE: ThreadKey = ThreadKey(0);
+}
+
 /// The contexts of one machine on one thread; the last is current.
 struct Stack {
     machine: u64,
@@ -47,7 +52,7 @@ thread_local! {
 
 /// This thread. While the thread's storage is being torn down every thread looks the same.
 pub(crate) fn key() -> ThreadKey {
-    KEY.try_with(|life| life.0).unwrap_or(ThreadKey(0))
+    KEY.try_with(|life| life.0).unwrap_or(ThreadKey::NONE)
 }
 
 /// Whether a thread that had a key has not ended.

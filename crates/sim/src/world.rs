@@ -1,10 +1,12 @@
 //! Everything a machine is, behind its one lock.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 use warploom_sys::types::CUresult;
 
+use crate::check::{Findings, Known};
 use crate::clock::Clock;
 use crate::context::Context;
 use crate::device::Device;
@@ -36,12 +38,19 @@ pub(crate) struct World {
     pub(crate) managed_memory: ManagedMemory,
     pub(crate) engine: Engine,
     pub(crate) clock: Clock,
+    pub(crate) findings: Arc<Findings>,
     next_context_id: u64,
     next_stream_id: u64,
 }
 
 impl World {
-    pub(crate) fn new(id: u64, topology: &Topology, mode: Mode, engine: Engine) -> std::io::Result<Self> {
+    pub(crate) fn new(
+        id: u64,
+        topology: &Topology,
+        mode: Mode,
+        engine: Engine,
+        findings: Arc<Findings>,
+    ) -> std::io::Result<Self> {
         let devices = topology.devices.iter().map(Device::new).collect::<Result<_, _>>()?;
         Ok(Self {
             devices,
@@ -57,6 +66,7 @@ impl World {
             managed_memory: ManagedMemory::new(),
             engine,
             clock: Clock::new(topology, mode),
+            findings,
             next_context_id: 1,
             next_stream_id: 1,
         })
@@ -93,12 +103,19 @@ impl World {
     }
 
     /// Enqueues work that cannot end before [`World::settle`], so that its op can be noted somewhere first.
-    fn add_after(&mut self, queue: QueueId, others: &[OpId], work: Work) -> Status<OpId> {
+    fn add_after(&mut self, queue: QueueId, others: &[OpId], mut work: Work) -> Status<OpId> {
         let context = self.engine.queue(queue).context;
         self.healthy(context)?;
         let mut before = self.what_comes_before(context, queue);
         before.extend_from_slice(others);
         let now = self.clock.host_call();
+        if let Err(code) = self.check_work(queue, &work) {
+            // What was found out about the order has to be in the queue, if not by this op, then by another.
+            self.engine.add(queue, &before, Work::Join, now);
+            self.settle();
+            return Err(code);
+        }
+        work.remember(&self.engine.queue(queue).clock.known);
         Ok(self.engine.add(queue, &before, work, now))
     }
 
@@ -107,7 +124,10 @@ impl World {
     pub(crate) fn enqueue_unordered(&mut self, queue: QueueId, works: impl Iterator<Item = Work>) -> Status<OpId> {
         let start = self.enqueue(queue, Work::Join)?;
         let now = self.clock.host_call();
-        let all: SmallVec<[OpId; 4]> = works.map(|work| self.engine.add_beside(queue, start, work, now)).collect();
+        let works: SmallVec<[Work; 4]> = works.collect();
+        self.check_batch(queue, &works)?;
+        let all: SmallVec<[OpId; 4]> =
+            works.into_iter().map(|work| self.engine.add_beside(queue, start, work, now)).collect();
         self.enqueue_after(queue, &all, Work::Join)
     }
 
@@ -116,6 +136,7 @@ impl World {
     pub(crate) fn what_comes_before(&mut self, context: Handle<Context>, queue: QueueId) -> SmallVec<[OpId; 4]> {
         let mut before = self.order_against_default_stream(context, queue);
         self.order_behind_gates(context, queue, &mut before);
+        self.engine.tell_queue(queue);
         before
     }
 
@@ -126,6 +147,9 @@ impl World {
         if let Some(legacy) = self.contexts.get(context).and_then(|context| context.legacy) {
             if queue == legacy {
                 self.engine.follow_blocking(legacy, &mut before);
+                if let Some(context) = self.contexts.get(context) {
+                    self.engine.queue_mut(legacy).clock.known.join(&context.gone_blocking);
+                }
             } else if !self.engine.queue(queue).traits.is_non_blocking() {
                 self.engine.follow_legacy(queue, legacy, &mut before);
             }
@@ -183,6 +207,7 @@ impl World {
                 }
             }
             Work::Release(freed) => self.release(queue_id, freed),
+            Work::WaitValue { .. } => self.engine.saw_value(queue_id),
             _ => {}
         }
         self.engine.finish(id, &work, end);
@@ -199,6 +224,26 @@ impl World {
     /// The newest unfinished op of each queue of a context, those of destroyed streams too: what there is to wait for.
     pub(crate) fn pending(&self, context: Handle<Context>) -> SmallVec<[OpId; 4]> {
         self.engine.tails_of(context).collect()
+    }
+
+    /// What a thread learns by waiting for a context.
+    pub(crate) fn known_of(&self, context: Handle<Context>) -> Known {
+        let mut known = self.engine.known_of(context);
+        if let Some(context) = self.contexts.get(context) {
+            known.join(&context.gone);
+        }
+        known
+    }
+
+    /// What a thread learns by waiting until a queue is idle.
+    pub(crate) fn known_when_idle(&self, queue: QueueId) -> Known {
+        let mut known = self.engine.known_when_idle(queue);
+        if let Some(context) = self.contexts.get(self.engine.queue(queue).context)
+            && context.legacy == Some(queue)
+        {
+            known.join(&context.gone_blocking);
+        }
+        known
     }
 
     /// A host thread saw everything done that a context had to do.

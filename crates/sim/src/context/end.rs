@@ -39,11 +39,12 @@ pub(crate) fn end(call: &Call<'_>, world: &mut Guard<'_>, handle: Handle<Context
 /// Waits until a context has nothing to do.
 pub(crate) fn drain(call: &Call<'_>, world: &mut Guard<'_>, handle: Handle<Context>) -> Status {
     loop {
-        let pending = world.pending(handle);
+        let (pending, known) = (world.pending(handle), world.known_of(handle));
+        call.wait(world, &pending)?;
+        world.engine.timelines.host_learns(&known);
         if pending.is_empty() {
             break;
         }
-        call.wait(world, &pending)?;
     }
     // Another thread may have been quicker.
     match world.contexts.get(handle) {
@@ -55,6 +56,7 @@ pub(crate) fn drain(call: &Call<'_>, world: &mut Guard<'_>, handle: Handle<Conte
 impl World {
     /// Destroys an idle context and all that lives in it. The handle of a primary context is kept for its next life.
     pub(crate) fn destroy_context(&mut self, handle: Handle<Context>) {
+        self.find_leaks_of(handle);
         let is_primary = self.contexts.get(handle).is_some_and(|context| context.is_primary);
         let gone = if is_primary { self.contexts.suspend(handle) } else { self.contexts.remove(handle) };
         let Some(context) = gone else { return };
@@ -70,6 +72,8 @@ impl World {
         }
         let owned = self.memory.iter().filter(|allocation| allocation.context == Some(handle));
         for base in owned.map(|allocation| allocation.base).collect::<Vec<u64>>() {
+            // Nothing stops a context that is going; whoever still uses its memory is reported all the same.
+            self.check_free(base, None).unwrap_or_default();
             self.release_allocation(base);
         }
         for other in self.contexts.iter_mut() {

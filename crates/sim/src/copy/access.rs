@@ -58,16 +58,20 @@ pub(crate) fn find(
     intent: Intent,
 ) -> Status<End> {
     let refuse = |reason: String| -> CUresult { call.refuse(INVALID_VALUE, reason) };
+    let outside = |reason: String| -> CUresult {
+        call.found_outside(world, address, len, intent == Intent::Write);
+        refuse(reason)
+    };
     let Some(first) = world.memory.containing(address) else {
         return match named {
-            Named::Device => Err(refuse(format!("{address:#x} is in no allocation of the driver's"))),
-            Named::Any => pageable(address, len, intent).map_err(refuse),
+            Named::Device => Err(outside(format!("{address:#x} is in no allocation of the driver's"))),
+            Named::Any => pageable(address, len, intent).map_err(outside),
         };
     };
     let end = world.memory.end_of_run(first, address.saturating_add(len));
     if len > end - address {
         let there = end - address;
-        return Err(refuse(format!("{len} bytes at {address:#x} do not fit the {there} that are left there")));
+        return Err(outside(format!("{len} bytes at {address:#x} do not fit the {there} that are left there")));
     }
     let memory = match &first.backing {
         Backing::Device => Memory::Device,

@@ -39,6 +39,8 @@ use smallvec::SmallVec;
 use step::Away;
 use store::Store;
 
+use crate::check::Timelines;
+
 /// Ops of a machine and the queues they stand in.
 pub(crate) struct Engine {
     mode: Mode,
@@ -59,6 +61,8 @@ pub(crate) struct Engine {
     signal: bool,
     walks: u64,
     turns: usize,
+    /// What the host knows, for the checks.
+    pub(crate) timelines: Timelines,
 }
 
 impl Engine {
@@ -82,6 +86,7 @@ impl Engine {
             signal: false,
             walks: 0,
             turns: 0,
+            timelines: Timelines::off(),
         }
     }
 

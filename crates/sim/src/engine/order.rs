@@ -1,23 +1,28 @@
 //! What is ordered before what, as vector clocks over queues.
 
+use crate::check::Known;
+
 /// For each queue, how many of its ops are ordered before the point this clock describes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Clock {
     counts: Vec<u64>,
     own: usize,
+    /// What a program may rely on to be over, for the checks.
+    pub(crate) known: Known,
 }
 
 impl Clock {
     /// The clock of a new queue that continues the count of the retired one whose place it takes.
-    pub(crate) fn of_queue(own: usize, count: u64) -> Self {
+    pub(crate) fn of_queue(own: usize, count: u64, known: Known) -> Self {
         let mut counts = vec![0; own + 1];
         counts[own] = count;
-        Self { counts, own }
+        Self { counts, own, known }
     }
 
     /// One more op of the own queue.
     pub(crate) fn advance(&mut self) {
         self.counts[self.own] += 1;
+        self.known.advance();
     }
 
     /// Ops of the own queue so far: the stamp of the newest.
@@ -27,6 +32,12 @@ impl Clock {
 
     /// Everything before `other` is now before this, too.
     pub(crate) fn join(&mut self, other: &Clock) {
+        self.join_order(other);
+        self.known.join(&other.known);
+    }
+
+    /// As a join, for the engine alone: nothing has been enqueued or waited for that a program could rely on.
+    pub(crate) fn join_order(&mut self, other: &Clock) {
         if self.counts.len() < other.counts.len() {
             self.counts.resize(other.counts.len(), 0);
         }
@@ -47,6 +58,7 @@ impl Clock {
     pub(crate) fn copy_from(&mut self, other: &Clock) {
         self.counts.clone_from(&other.counts);
         self.own = other.own;
+        self.known.copy_from(&other.known);
     }
 
     /// Whether the op with this stamp in that queue is ordered before.
@@ -61,8 +73,8 @@ mod tests {
 
     #[test]
     fn a_join_orders_what_the_other_had_seen_and_nothing_later() {
-        let mut first = Clock::of_queue(0, 0);
-        let mut second = Clock::of_queue(3, 0);
+        let mut first = Clock::of_queue(0, 0, Known::default());
+        let mut second = Clock::of_queue(3, 0, Known::default());
         first.advance();
         second.join(&first);
         first.advance();

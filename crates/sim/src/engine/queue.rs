@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 
 use super::{Engine, OpId, OrderClock};
+use crate::check::Known;
 use crate::context::Context;
 use crate::handles::Handle;
 use crate::stream::Traits;
@@ -40,12 +41,16 @@ pub(crate) struct Queue {
     recent: Vec<QueueId>,
     /// Its stream is gone; it goes when its last op is done.
     retired: bool,
+    /// What it was last told of the host's knowledge.
+    told: u64,
+    /// Waits for values in memory that are not over.
+    value_waits: u32,
     /// The last walk that came by.
     pub(super) walked: u64,
 }
 
 impl Queue {
-    fn new(generation: u32, index: u32, count: u64, context: Handle<Context>, device: u16, traits: Traits) -> Self {
+    fn new((generation, clock): (u32, OrderClock), context: Handle<Context>, device: u16, traits: Traits) -> Self {
         Self {
             generation,
             context,
@@ -54,10 +59,12 @@ impl Queue {
             head: None,
             tail: None,
             busy_until: 0,
-            clock: OrderClock::of_queue(index as usize, count),
+            clock,
             is_recent: false,
             recent: Vec::new(),
             retired: false,
+            told: 0,
+            value_waits: 0,
             walked: 0,
         }
     }
@@ -72,16 +79,19 @@ impl Queue {
 
 impl Engine {
     pub(crate) fn new_queue(&mut self, context: Handle<Context>, device: u16, traits: Traits) -> QueueId {
+        let known = self.timelines.start();
         match self.free_queues.pop() {
             Some(index) => {
                 let queue = &mut self.queues[index as usize];
-                let (generation, count) = (queue.generation, queue.clock.stamp());
-                *queue = Queue::new(generation, index, count, context, device, traits);
+                let generation = queue.generation;
+                let clock = OrderClock::of_queue(index as usize, queue.clock.stamp(), known);
+                *queue = Queue::new((generation, clock), context, device, traits);
                 QueueId { index, generation }
             }
             None => {
                 let index = self.queues.len() as u32;
-                self.queues.push(Queue::new(0, index, 0, context, device, traits));
+                let clock = OrderClock::of_queue(index as usize, 0, known);
+                self.queues.push(Queue::new((0, clock), context, device, traits));
                 QueueId { index, generation: 0 }
             }
         }
@@ -101,6 +111,8 @@ impl Engine {
         if queue.retired && queue.tail.is_none() {
             queue.generation = queue.generation.wrapping_add(1);
             queue.recent = Vec::new();
+            let known = std::mem::take(&mut queue.clock.known);
+            self.timelines.end(&known);
             self.free_queues.push(id.index);
         }
     }
@@ -188,13 +200,74 @@ impl Engine {
             let recent = std::mem::take(&mut self.queue_mut(legacy).recent);
             for other in &recent {
                 if self.is_live(*other) {
-                    self.join_queue_clock(legacy, *other);
+                    self.join_queue_order(legacy, *other);
                 }
             }
             self.queue_mut(legacy).recent = recent;
         } else if !self.queue(queue).traits.is_non_blocking() {
-            self.join_queue_clock(queue, legacy);
+            self.join_queue_order(queue, legacy);
         }
+    }
+
+    fn join_queue_order(&mut self, later: QueueId, earlier: QueueId) {
+        if later != earlier {
+            let mut joined = std::mem::take(&mut self.queue_mut(later).clock);
+            joined.join_order(&self.queue(earlier).clock);
+            self.queue_mut(later).clock = joined;
+        }
+    }
+
+    /// Lets a queue's next op come behind what the calling thread knows.
+    pub(crate) fn tell_queue(&mut self, id: QueueId) {
+        let Self { timelines, queues, .. } = self;
+        let queue = &mut queues[id.index()];
+        timelines.tell(&mut queue.clock.known, &mut queue.told);
+    }
+
+    /// The queue is about to write a value that others may wait for.
+    pub(crate) fn release_value(&mut self, id: QueueId) {
+        let Self { timelines, queues, .. } = self;
+        timelines.release(&queues[id.index()].clock.known);
+    }
+
+    /// The queue has to wait for a value in memory.
+    pub(crate) fn awaits_value(&mut self, id: QueueId) {
+        let queue = self.queue_mut(id);
+        queue.value_waits += 1;
+        queue.clock.known.doubt();
+    }
+
+    /// A queue's wait for a value is over.
+    pub(crate) fn saw_value(&mut self, id: QueueId) {
+        let Self { timelines, queues, .. } = self;
+        let queue = &mut queues[id.index()];
+        if queue.value_waits > 0 {
+            queue.value_waits -= 1;
+            if queue.value_waits == 0 {
+                timelines.acquire(&mut queue.clock.known);
+            }
+        }
+    }
+
+    /// What whoever waits until a queue is idle learns by it.
+    pub(crate) fn known_when_idle(&self, id: QueueId) -> Known {
+        let mut known = self.queue(id).clock.known.clone();
+        // Only the legacy default stream has recent queues, and is not idle before they are.
+        for recent in &self.queue(id).recent {
+            if self.is_live(*recent) {
+                known.join(&self.queue(*recent).clock.known);
+            }
+        }
+        known
+    }
+
+    /// What whoever waits for a context learns by it.
+    pub(crate) fn known_of(&self, context: Handle<Context>) -> Known {
+        let mut known = Known::default();
+        for queue in self.queues.iter().filter(|queue| queue.context == context) {
+            known.join(&queue.clock.known);
+        }
+        known
     }
 
     fn follow(&mut self, later: QueueId, earlier: QueueId, before: &mut SmallVec<[OpId; 4]>) {
@@ -205,7 +278,8 @@ impl Engine {
 
     /// The legacy default stream's next op must look at `queue`.
     pub(crate) fn note_recent(&mut self, legacy: QueueId, queue: QueueId) {
-        if std::mem::replace(&mut self.queue_mut(queue).is_recent, true) {
+        // The place of a queue that is gone may be another's.
+        if !self.is_live(queue) || std::mem::replace(&mut self.queue_mut(queue).is_recent, true) {
             return;
         }
         let mut recent = std::mem::take(&mut self.queue_mut(legacy).recent);

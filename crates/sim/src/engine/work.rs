@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use warploom_sys::types::{CUhostFn, CUresult, CUstream, CUstreamCallback};
 
 use super::{Step, Task};
+use crate::check::Known;
 use crate::event::Event;
 use crate::handles::Handle;
 use crate::pool::Freed;
@@ -153,12 +154,15 @@ pub(crate) enum Work {
     HostFunction {
         function: CUhostFn,
         data: *mut c_void,
+        /// What is over when it runs, for the checks.
+        known: Known,
     },
     Callback {
         function: CUstreamCallback,
         stream: CUstream,
         status: CUresult,
         data: *mut c_void,
+        known: Known,
     },
     /// Gives freed memory back to where it came from.
     Release(Freed),
@@ -204,6 +208,21 @@ impl Work {
         matches!(self, Work::HostFunction { .. } | Work::Callback { .. })
     }
 
+    /// What the program's own code knows to be over when it runs.
+    pub(crate) fn known(&self) -> Option<&Known> {
+        match self {
+            Work::HostFunction { known, .. } | Work::Callback { known, .. } => Some(known),
+            _ => None,
+        }
+    }
+
+    /// Notes what the program's own code will know to be over: all that comes before it in its queue.
+    pub(crate) fn remember(&mut self, before: &Known) {
+        if let Work::HostFunction { known, .. } | Work::Callback { known, .. } = self {
+            known.copy_from(before);
+        }
+    }
+
     /// Does it. Bookkeeping that an end entails is the caller's.
     pub(crate) fn run(&mut self) -> Step {
         match self {
@@ -224,14 +243,14 @@ impl Work {
                     return Step::Park;
                 }
             }
-            Work::HostFunction { function, data } => {
+            Work::HostFunction { function, data, .. } => {
                 let (function, data) = (*function, *data);
                 if let Some(function) = function {
                     // SAFETY: a function and its data that a C caller passed to be called once, now.
                     unsafe { function(data) };
                 }
             }
-            Work::Callback { function, stream, status, data } => {
+            Work::Callback { function, stream, status, data, .. } => {
                 let (function, stream, status, data) = (*function, *stream, *status, *data);
                 if let Some(function) = function {
                     // SAFETY: as above.

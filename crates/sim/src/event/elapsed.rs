@@ -19,6 +19,14 @@ impl World {
             self.clock.host_saw(time);
         }
     }
+
+    /// A host thread knows that what comes before an event's record is over.
+    pub(super) fn host_learns_event(&mut self, event: Handle<Event>) {
+        let World { events, engine, .. } = self;
+        if let Some(event) = events.get(event) {
+            engine.timelines.host_learns(&event.clock.known);
+        }
+    }
 }
 
 /// An event that could have a time, and its record.
@@ -40,7 +48,8 @@ pub(crate) fn cuEventElapsedTime(
     start: Ptr<CUevent_st>,
     end: Ptr<CUevent_st>,
 ) -> Status {
-    let world = call.world();
+    let mut world = call.world();
+    let handles = [start, end].map(|event| Handle::from_bits(event.address()));
     let (first, start) = timed(call, &world, start)?;
     let (second, end) = timed(call, &world, end)?;
     if first.context != second.context {
@@ -48,6 +57,9 @@ pub(crate) fn cuEventElapsedTime(
     }
     world.healthy(first.context)?;
     let (Some(start), Some(end)) = (start.time, end.time) else { return Err(NOT_READY) };
+    for event in handles {
+        world.host_learns_event(event);
+    }
     let nanoseconds = end.cast_signed() - start.cast_signed();
     milliseconds.write((nanoseconds as f64 / 1e6) as f32)
 }

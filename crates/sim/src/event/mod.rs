@@ -14,6 +14,7 @@ pub(crate) use record::{
 use warploom_sys::types::CUresult;
 
 use crate::call::Call;
+use crate::check::HandleProblem;
 use crate::clock::Clock;
 use crate::context::Context;
 use crate::engine::{OpId, OrderClock, QueueId, Work};
@@ -73,10 +74,14 @@ pub(crate) fn find(call: &Call<'_>, world: &World, bits: u64) -> Status<Handle<E
     let gone = CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED;
     match world.events.get(handle) {
         Some(event) if world.contexts.get(event.context).is_some() => Ok(handle),
-        Some(_) => Err(call.refuse(gone, format!("the context of event {handle:?} has been destroyed"))),
+        Some(_) => {
+            call.report_misuse(&world.events, handle, HandleProblem::Orphaned);
+            Err(call.refuse(gone, format!("the context of event {handle:?} has been destroyed")))
+        }
         None => {
             let was_something = Kind::ALL.into_iter().any(|kind| handle.names_some(kind));
-            Err(call.refuse(if was_something { gone } else { INVALID_HANDLE }, world.events.explain(handle)))
+            Err(call
+                .refuse(if was_something { gone } else { INVALID_HANDLE }, call.found_misuse(&world.events, handle)))
         }
     }
 }
@@ -112,27 +117,19 @@ impl World {
         let Some(event) = self.events.get(handle) else { return Err(INVALID_HANDLE) };
         let Some(record) = event.record else { return Ok(false) };
         self.engine.queue_mut(queue).clock.join(&event.clock);
-        match record {
-            Record { op: Some(op), time: None, .. } => {
-                let is_behind_it_anyway = self.engine.op(op).is_some_and(|op| op.queue == queue);
-                if !is_behind_it_anyway {
-                    self.enqueue_after(queue, &[op], Work::Join)?;
-                }
-                Ok(!is_behind_it_anyway)
-            }
-            Record { time, .. } => {
-                self.engine.delay(queue, time.unwrap_or(0));
-                // The default stream and those who follow it know of each other by their ops: to pass on what this one
-                // has waited for, it needs one.
-                let has_followers = !self.engine.queue(queue).traits.is_non_blocking()
-                    && self.contexts.get(context).is_some_and(|context| context.legacy.is_some());
-                if has_followers {
-                    self.enqueue(queue, Work::Join)?;
-                } else {
-                    self.clock.host_call();
-                }
-                Ok(has_followers)
-            }
+        // The default stream and those who follow it know of each other by their ops: to pass on what this one has waited
+        // for, it needs one.
+        let has_followers = !self.engine.queue(queue).traits.is_non_blocking()
+            && self.contexts.get(context).is_some_and(|context| context.legacy.is_some());
+        let pending = record.op.filter(|_| record.time.is_none());
+        // What is in the queue already is waited for anyway.
+        let other = pending.filter(|op| self.engine.op(*op).is_some_and(|op| op.queue != queue));
+        self.engine.delay(queue, record.time.unwrap_or(0));
+        if other.is_some() || has_followers {
+            self.enqueue_after(queue, other.as_slice(), Work::Join)?;
+            return Ok(true);
         }
+        self.clock.host_call();
+        Ok(false)
     }
 }

@@ -76,15 +76,17 @@ pub(crate) fn cuEventQuery(call: &Call<'_>, event: Ptr<CUevent_st>) -> Status {
         return Err(NOT_READY);
     }
     world.host_saw_event(handle);
+    world.host_learns_event(handle);
     Ok(())
 }
 
 pub(crate) fn cuEventSynchronize(call: &Call<'_>, event: Ptr<CUevent_st>) -> Status {
     let mut world = call.world();
     let handle = find(call, &world, event.address())?;
-    let Some(Event { context, record, .. }) = world.events.get(handle) else { return Err(INVALID_HANDLE) };
-    let (context, op) = (*context, record.and_then(|record| record.op));
+    let Some(Event { context, record, clock, .. }) = world.events.get(handle) else { return Err(INVALID_HANDLE) };
+    let (context, op, known) = (*context, record.and_then(|record| record.op), clock.known.clone());
     call.wait(&mut world, op.as_slice())?;
+    world.engine.timelines.host_learns(&known);
     world.host_saw_event(handle);
     world.saw_event(handle);
     world.healthy(context)

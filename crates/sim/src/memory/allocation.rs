@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::check::{Graves, Tracked};
 use crate::context::Context;
 use crate::engine::{Place, Side};
 use crate::handles::Handle;
@@ -23,6 +24,8 @@ pub(crate) struct Allocation {
     pub(crate) backing: Backing,
     /// Set by `CU_POINTER_ATTRIBUTE_SYNC_MEMOPS`.
     pub(crate) sync_memops: bool,
+    /// What is remembered of it while the machine checks.
+    pub(crate) tracked: Option<Box<Tracked>>,
 }
 
 /// How an allocation came to be, and so who may free it.
@@ -71,11 +74,13 @@ impl Allocation {
 pub(crate) struct Registry {
     by_base: BTreeMap<u64, Allocation>,
     next_id: u64,
+    /// What is no longer there, while the machine checks.
+    pub(crate) graves: Graves,
 }
 
 impl Registry {
     pub(crate) fn new() -> Self {
-        Self { by_base: BTreeMap::new(), next_id: 1 }
+        Self { by_base: BTreeMap::new(), next_id: 1, graves: Graves::default() }
     }
 
     /// A number for the next allocation.
@@ -99,7 +104,21 @@ impl Registry {
     }
 
     pub(crate) fn remove(&mut self, base: u64) -> Option<Allocation> {
-        self.by_base.remove(&base)
+        let removed = self.by_base.remove(&base);
+        if let Some(allocation) = removed.as_ref().filter(|allocation| allocation.tracked.is_some()) {
+            self.graves.dig(allocation);
+        }
+        removed
+    }
+
+    /// The last allocation that starts at or before an address.
+    pub(crate) fn before(&self, address: u64) -> Option<&Allocation> {
+        self.by_base.range(..=address).next_back().map(|(_, allocation)| allocation)
+    }
+
+    /// The first allocation that starts behind an address.
+    pub(crate) fn after(&self, address: u64) -> Option<&Allocation> {
+        self.by_base.range(address..).find(|(base, _)| **base > address).map(|(_, allocation)| allocation)
     }
 
     /// The allocation an address is in.

@@ -108,7 +108,7 @@ impl World {
         let base = addresses.base() + offset;
         let (host, home) = (addresses.host_of(base), pool.home);
         let id = self.memory.next_id();
-        self.memory.insert(Allocation {
+        let allocation = Allocation {
             base,
             size,
             host,
@@ -117,7 +117,9 @@ impl World {
             id,
             backing: Backing::Pool(PoolBlock { pool: handle, home, offset }),
             sync_memops: false,
-        });
+            tracked: None,
+        };
+        self.add_allocation(allocation, Some(queue));
         Some((base, waits))
     }
 
@@ -202,10 +204,15 @@ pub(crate) fn cuMemFreeAsync(call: &Call<'_>, address: CUdeviceptr, stream: Ptr<
             (Freed::Device { device: *device, address, bytes: *size }, None)
         }
         Some(Allocation { backing: Backing::Managed(_), .. }) => {
+            call.found_bad_free(&world, address);
             return Err(call.refuse(NOT_SUPPORTED, format!("{address:#x} is managed memory of no pool")));
         }
-        _ => return Err(call.refuse(INVALID_VALUE, format!("{address:#x} is not the start of an allocation"))),
+        _ => {
+            call.found_bad_free(&world, address);
+            return Err(call.refuse(INVALID_VALUE, format!("{address:#x} is not the start of an allocation")));
+        }
     };
+    world.check_free(address, Some(queue))?;
     // Before the op is there: it may be done by the time the engine has it.
     let size = world.memory.remove(address).map_or(0, |allocation| allocation.size);
     if let Some((handle, offset)) = place

@@ -111,6 +111,11 @@ impl Pool {
         self.handle_types
     }
 
+    /// Whether the program made it, and has not destroyed it.
+    pub(crate) fn is_the_programs(&self) -> bool {
+        !self.is_default && !self.destroyed
+    }
+
     fn new(home: Home, max_size: u64, room: u64) -> Self {
         Self {
             home,

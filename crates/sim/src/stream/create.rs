@@ -60,6 +60,9 @@ pub(crate) fn cuStreamDestroy_v2(call: &Call<'_>, stream: Ptr<CUstream_st>) -> S
     let world = &mut *guard;
     let handle = Handle::from_bits(stream.address());
     world.streams.remove(handle);
+    if let Some(context) = world.contexts.get_mut(context) {
+        context.remember(world.engine.queue(queue));
+    }
     world.engine.retire_queue(queue);
     if let Some(context) = world.contexts.get_mut(context) {
         context.streams.remove(&handle);

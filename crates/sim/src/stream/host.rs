@@ -9,6 +9,7 @@ use std::ffi::{c_uint, c_void};
 use warploom_sys::types::{CUhostFn, CUresult, CUstream_st, CUstreamCallback};
 
 use crate::call::Call;
+use crate::check::Known;
 use crate::engine::Work;
 use crate::ffi::Ptr;
 use crate::status::{INVALID_VALUE, Status};
@@ -24,7 +25,7 @@ pub(crate) fn cuLaunchHostFunc(
     }
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
-    call.submit(&mut world, queue, Work::HostFunction { function, data: data.raw() })?;
+    call.submit(&mut world, queue, Work::HostFunction { function, data: data.raw(), known: Known::default() })?;
     Ok(())
 }
 
@@ -63,7 +64,7 @@ pub(crate) fn cuStreamAddCallback(
     // The callback is told the stream as the caller named it.
     let named = std::ptr::without_provenance_mut(stream.address() as usize);
     let status = CUresult::CUDA_SUCCESS;
-    let work = Work::Callback { function: callback, stream: named, status, data: data.raw() };
+    let work = Work::Callback { function: callback, stream: named, status, data: data.raw(), known: Known::default() };
     call.submit(&mut world, queue, work)?;
     Ok(())
 }

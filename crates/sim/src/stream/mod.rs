@@ -42,12 +42,13 @@ use smallvec::SmallVec;
 use warploom_sys::types::CUresult;
 
 use crate::call::Call;
+use crate::check::StreamKind;
 use crate::context::Context;
 use crate::core::Guard;
 use crate::engine::{OpId, QueueId};
 use crate::handles::{Handle, Kind, Object};
 use crate::status::{CONTEXT_IS_DESTROYED, INVALID_CONTEXT, INVALID_HANDLE, Status};
-use crate::thread;
+use crate::thread::{self, ThreadKey};
 use crate::world::World;
 
 /// A created stream.
@@ -101,7 +102,7 @@ fn per_thread_queue(call: &Call<'_>, world: &mut Guard<'_>) -> Status<QueueId> {
     if context.per_thread.len().is_power_of_two() {
         world.forget_ended_threads(handle);
     }
-    let traits = Traits::new(world.next_stream_id(), 0, LOWEST_PRIORITY);
+    let traits = Traits::of_default(world.next_stream_id(), StreamKind::PerThreadDefault);
     let queue = world.engine.new_queue(handle, device, traits);
     if let Some(context) = world.contexts.get_mut(handle) {
         context.per_thread.insert(key, queue);
@@ -118,7 +119,7 @@ impl World {
             return context.legacy;
         }
         let (device, blocking) = (context.device, context.blocking.clone());
-        let traits = Traits::new(self.next_stream_id(), 0, LOWEST_PRIORITY);
+        let traits = Traits::of_default(self.next_stream_id(), StreamKind::LegacyDefault);
         let queue = self.engine.new_queue(handle, device, traits);
         // What the blocking streams did before there was a legacy stream is before its first op, too.
         for other in blocking {
@@ -133,13 +134,11 @@ impl World {
     fn forget_ended_threads(&mut self, context: Handle<Context>) {
         let Some(context) = self.contexts.get_mut(context) else { return };
         let engine = &mut self.engine;
-        context.per_thread.retain(|thread, queue| {
-            let is_living = thread::is_living(*thread);
-            if !is_living {
-                engine.retire_queue(*queue);
-            }
-            is_living
-        });
+        let ended: Vec<ThreadKey> = context.per_thread.keys().copied().filter(|key| !thread::is_living(*key)).collect();
+        for queue in ended.iter().filter_map(|key| context.per_thread.remove(key)).collect::<Vec<_>>() {
+            context.remember(engine.queue(queue));
+            engine.retire_queue(queue);
+        }
         context.blocking.retain(|queue| engine.is_live(*queue));
     }
 

@@ -20,6 +20,8 @@ pub(crate) fn cuStreamQuery(call: &Call<'_>, stream: Ptr<CUstream_st>) -> Status
     if !is_idle {
         return Err(NOT_READY);
     }
+    let known = world.known_when_idle(queue);
+    world.engine.timelines.host_learns(&known);
     world.host_saw_idle(queue);
     Ok(())
 }
@@ -28,8 +30,9 @@ pub(crate) fn cuStreamSynchronize(call: &Call<'_>, stream: Ptr<CUstream_st>) -> 
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
     let context = world.engine.queue(queue).context;
-    let outstanding = world.outstanding(queue);
+    let (outstanding, known) = (world.outstanding(queue), world.known_when_idle(queue));
     call.wait(&mut world, &outstanding)?;
+    world.engine.timelines.host_learns(&known);
     world.host_saw_idle(queue);
     world.saw_queue(queue);
     world.healthy(context)

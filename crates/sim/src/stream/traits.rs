@@ -1,5 +1,7 @@
 //! What can be asked of, and set on, any stream, default streams included.
 
+use crate::check::StreamKind;
+
 /// The lowest stream priority, and what streams have that are made without one.
 pub(crate) const LOWEST_PRIORITY: i32 = 0;
 /// The highest stream priority; smaller is higher.
@@ -14,13 +16,20 @@ pub(crate) struct Traits {
     /// What `cuStreamGetId` shows; no other stream of the machine ever has it.
     pub(crate) id: u64,
     pub(crate) flags: u32,
+    pub(crate) kind: StreamKind,
     pub(crate) attributes: Attributes,
 }
 
 impl Traits {
     pub(crate) fn new(id: u64, flags: u32, priority: i32) -> Self {
         let attributes = Attributes { priority: clamp(priority), ..Attributes::default() };
-        Self { id, flags, attributes }
+        let kind = if flags & NON_BLOCKING != 0 { StreamKind::NonBlocking } else { StreamKind::Created };
+        Self { id, flags, kind, attributes }
+    }
+
+    /// The traits of a default stream.
+    pub(crate) fn of_default(id: u64, kind: StreamKind) -> Self {
+        Self { kind, ..Self::new(id, 0, LOWEST_PRIORITY) }
     }
 
     /// Whether it has nothing to do with the legacy default stream.

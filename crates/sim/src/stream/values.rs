@@ -23,6 +23,7 @@ fn word(call: &Call<'_>, world: &Guard<'_>, address: u64, wide: bool) -> Status<
         return Err(call.refuse(INVALID_VALUE, format!("{address:#x} is not a multiple of {size}")));
     }
     let place = world.memory.place(address, size).map_err(|code| {
+        call.found_outside(world, address, size, false);
         call.refuse(code, format!("{address:#x} is not in device memory or in page-locked host memory"))
     })?;
     match world.memory.containing(address).map(|allocation| &allocation.backing) {

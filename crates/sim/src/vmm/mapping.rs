@@ -74,8 +74,9 @@ pub(crate) fn cuMemMap(
         id: world.memory.next_id(),
         backing: Backing::Mapped(Mapping { physical: handle, access: Access::default() }),
         sync_memops: false,
+        tracked: None,
     };
-    world.memory.insert(allocation);
+    world.add_allocation(allocation, None);
     if let Some(physical) = world.virtual_memory.physical.get_mut(handle) {
         physical.mappings += 1;
     }
@@ -97,6 +98,9 @@ pub(crate) fn cuMemUnmap(call: &Call<'_>, address: CUdeviceptr, size: usize) -> 
         return Err(call.refuse(INVALID_VALUE, reason));
     }
     let bases: Vec<u64> = world.memory.touching(address, end).map(|mapping| mapping.base).collect();
+    for base in &bases {
+        world.check_free(*base, None)?;
+    }
     for base in bases {
         world.unmap(base).map_err(|error| {
             call.refuse(OUT_OF_MEMORY, format!("the operating system could not unmap {base:#x}: {error}"))

@@ -39,8 +39,9 @@ use store::Store;
 
 use warploom_sys::types::CUmemAllocationProp;
 
+use crate::check::{Shadow, Site};
 use crate::handles::Objects;
-use crate::memory::BLOCK;
+use crate::memory::{BLOCK, Backing};
 
 /// What every size and address must be a multiple of, wherever the memory is.
 const GRANULARITY: u64 = BLOCK;
@@ -62,6 +63,28 @@ impl VirtualMemory {
     pub(crate) fn behind(&self, mapping: &Mapping) -> Option<(CUmemAllocationProp, u64)> {
         let physical = self.physical.get(mapping.physical())?;
         Some((physical.shown(), mapping.physical().bits()))
+    }
+
+    /// What was done to the memory behind a mapping.
+    pub(crate) fn shadow_mut(&mut self, mapping: &Mapping) -> Option<&mut Shadow> {
+        self.physical.get_mut(mapping.physical()).map(|physical| &mut physical.shadow)
+    }
+
+    /// Whether no other mapping leads to the same memory.
+    pub(crate) fn is_only_mapping(&self, backing: &Backing) -> bool {
+        match backing {
+            Backing::Mapped(mapping) => self.physical.get(mapping.physical()).is_none_or(|found| found.mappings <= 1),
+            _ => true,
+        }
+    }
+
+    pub(crate) fn physical(&self) -> &Objects<Physical> {
+        &self.physical
+    }
+
+    /// Every reservation as start and size, with the call that made it if the machine checks.
+    pub(crate) fn reserved(&self) -> impl Iterator<Item = (u64, u64, &Site)> {
+        self.reservations.made()
     }
 
     /// The reservation an address is in, as start and size.

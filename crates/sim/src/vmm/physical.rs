@@ -8,6 +8,7 @@ use warploom_sys::types::{CUmemAllocationGranularity_flags, CUmemAllocationProp,
 use super::properties::Properties;
 use super::{GRANULARITY, VirtualMemory};
 use crate::call::Call;
+use crate::check::Shadow;
 use crate::engine::Side;
 use crate::ffi::{ConstPtr, Ptr};
 use crate::handles::{Handle, Kind, Object};
@@ -26,6 +27,8 @@ pub(crate) struct Physical {
     references: u64,
     /// How many mappings there are of it.
     pub(super) mappings: u64,
+    /// What was done to it, through whichever mapping, while the machine checks.
+    pub(super) shadow: Shadow,
 }
 
 impl Physical {
@@ -124,7 +127,7 @@ pub(crate) fn cuMemCreate(
 
 fn add(memory: &mut VirtualMemory, size: u64, side: Side, properties: Properties) -> Result<Handle<Physical>, String> {
     let offset = memory.store.take(size).map_err(|error| format!("no memory for {size} bytes: {error}"))?;
-    let physical = Physical { size, offset, side, properties, references: 1, mappings: 0 };
+    let physical = Physical { size, offset, side, properties, references: 1, mappings: 0, shadow: Shadow::default() };
     memory.physical.insert(physical).ok_or_else(|| {
         memory.store.give(offset, size);
         "there are as many allocations as handles can name".to_owned()

@@ -9,6 +9,7 @@ use warploom_sys::types::CUdeviceptr;
 
 use super::GRANULARITY;
 use crate::call::Call;
+use crate::check::{self, Site};
 use crate::ffi::Ptr;
 use crate::memory::{Heap, Window};
 use crate::status::{INVALID_VALUE, OUT_OF_MEMORY, Status};
@@ -27,6 +28,8 @@ pub(super) struct Reservations {
     arenas: Vec<Arena>,
     /// Start → size.
     by_base: BTreeMap<u64, u64>,
+    /// Start → who made it, while the machine checks.
+    makers: BTreeMap<u64, Site>,
 }
 
 struct Arena {
@@ -49,6 +52,7 @@ impl Reservations {
             }
         };
         self.by_base.insert(base, size);
+        self.makers.extend(check::current_site().map(|site| (base, site)));
         Ok(base)
     }
 
@@ -58,6 +62,7 @@ impl Reservations {
 
     fn free(&mut self, base: u64) {
         let Some(size) = self.by_base.remove(&base) else { return };
+        self.makers.remove(&base);
         if let Some(arena) = self.arenas.iter_mut().find(|arena| arena.window.contains(base)) {
             arena.heap.give(base, size);
         }
@@ -67,6 +72,12 @@ impl Reservations {
     pub(super) fn holding(&self, address: u64) -> Option<(u64, u64)> {
         let (base, size) = self.by_base.range(..=address).next_back()?;
         (address - base < *size).then_some((*base, *size))
+    }
+
+    /// Every reservation whose maker is known: start, size and maker.
+    pub(super) fn made(&self) -> impl Iterator<Item = (u64, u64, &Site)> {
+        let sizes = self.by_base.iter();
+        sizes.filter_map(|(base, size)| self.makers.get(base).map(|maker| (*base, *size, maker)))
     }
 
     /// The window of a stretch that is reserved without a gap, by one reservation or several.

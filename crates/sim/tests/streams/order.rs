@@ -138,6 +138,22 @@ driver_tests! {
         call!(driver.cuEventDestroy_v2(middle))?;
     }
 
+    fn the_legacy_stream_waits_for_one_that_took_the_place_of_a_destroyed_one(driver) {
+        let primary = Primary::of(driver, 0)?;
+        let (mut gone, mut memory, mut bytes) = (null_mut(), 0, [0_u8; 16]);
+        call!(driver.cuMemAlloc_v2(&mut memory, 16))?;
+        call!(driver.cuStreamCreate(&mut gone, 0))?;
+        call!(driver.cuMemsetD8Async(memory, 1, 16, gone))?;
+        call!(driver.cuStreamDestroy_v2(gone))?;
+        call!(driver.cuCtxSynchronize())?;
+        // The thread's own default stream is made by its first use, and so is the legacy one.
+        call!(driver.cuMemsetD8Async(memory, 2, 16, std::ptr::without_provenance_mut(2)))?;
+        call!(driver.cuMemcpyDtoH_v2(bytes.as_mut_ptr().cast(), memory, 16))?;
+        assert_eq!(bytes, [2; 16]);
+        call!(driver.cuMemFree_v2(memory))?;
+        drop(primary);
+    }
+
     fn a_new_blocking_stream_is_idle_while_the_legacy_stream_is_blocked(driver) {
         let _primary = Primary::of(driver, 0)?;
         let mut latch = Latch::new(driver)?;

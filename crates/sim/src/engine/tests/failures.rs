@@ -6,6 +6,7 @@ use std::sync::Arc;
 use warploom_sys::types::{CUresult, CUstream};
 
 use super::rig::{MODES, Memory, Rig};
+use crate::check::Known;
 use crate::engine::{Mode, Step, Task, Work};
 use crate::log::LogKind;
 use crate::stream::Traits;
@@ -75,11 +76,17 @@ fn a_callback_is_told_of_a_failure_and_a_host_function_is_not_called() {
         rig.submit(queue, Work::WaitValue { at, value: 1, wide: true, compare }).expect("it is taken");
         rig.task(queue, Fails).expect("it is taken");
         let data = std::ptr::from_mut(&mut status).cast();
-        let callback =
-            Work::Callback { function: Some(told), stream: std::ptr::null_mut(), status: CUresult::CUDA_SUCCESS, data };
+        let callback = Work::Callback {
+            function: Some(told),
+            stream: std::ptr::null_mut(),
+            status: CUresult::CUDA_SUCCESS,
+            data,
+            known: Known::default(),
+        };
         rig.submit(queue, callback).expect("it is taken");
         let data = std::ptr::from_mut(&mut other).cast();
-        rig.submit(queue, Work::HostFunction { function: Some(called), data }).expect("it is taken");
+        rig.submit(queue, Work::HostFunction { function: Some(called), data, known: Known::default() })
+            .expect("it is taken");
         memory.set(0, 1);
         assert_eq!(rig.synchronize(queue), Err(FAULT), "{mode:?}");
         assert_eq!((status, other), (FAULT, untouched), "{mode:?}");

@@ -1,0 +1,90 @@
+//! One remembered access, and which pairs of accesses conflict.
+
+use std::ops::Range;
+
+use super::finding::{AccessKind, Operation, StreamInfo};
+use super::known::Epoch;
+use super::site::{Site, Trace};
+
+/// Who did what to some bytes, and when.
+#[derive(Clone, Debug)]
+pub(crate) struct Access {
+    pub(super) epoch: Epoch,
+    pub(super) kind: AccessKind,
+    /// None if the host did it itself.
+    pub(super) stream: Option<StreamInfo>,
+    /// None if it was no call.
+    pub(super) site: Option<Site>,
+}
+
+// One for each tracked range at least, and one for each stream that reads a range at the same time as others.
+const _: () = assert!(size_of::<Access>() <= 64, "an access is small");
+
+/// An earlier access that a new one is not ordered behind.
+#[derive(Debug)]
+pub(super) struct Conflict {
+    pub(super) first: Access,
+    /// The first stretch of bytes that both touch.
+    pub(super) bytes: Range<u64>,
+}
+
+impl AccessKind {
+    fn writes(self) -> bool {
+        matches!(self, AccessKind::Write | AccessKind::WriteValue | AccessKind::Free)
+    }
+
+    /// Whether it is made to meet another of its sort.
+    fn meets(self) -> bool {
+        matches!(self, AccessKind::WaitValue | AccessKind::WriteValue)
+    }
+
+    /// Whether two accesses of the same bytes need an order.
+    pub(super) fn conflicts(self, other: AccessKind) -> bool {
+        (self.writes() || other.writes()) && !(self.meets() && other.meets())
+    }
+
+    /// Whether every later access that conflicts with `earlier` conflicts with this one, too, so that behind this one
+    /// `earlier` need not be remembered.
+    pub(super) fn covers(self, earlier: AccessKind) -> bool {
+        self == AccessKind::Write || self == earlier || earlier == AccessKind::WaitValue
+    }
+}
+
+impl Access {
+    /// The access for a report. `fallback` is who called if that was not remembered but is known.
+    pub(super) fn operation(&self, fallback: Option<&Trace>) -> Operation {
+        let trace = self.site.as_ref().and_then(|site| site.trace.as_deref()).or(fallback);
+        Operation {
+            call: self.site.as_ref().map(|site| site.call),
+            function: self.site.as_ref().map(|site| site.function),
+            access: self.kind,
+            stream: self.stream,
+            backtrace: trace.map(Trace::frames).unwrap_or_default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use AccessKind::{Read, WaitValue, Write, WriteValue};
+
+    #[test]
+    fn what_is_forgotten_is_never_missed() {
+        let all = [Read, Write, WaitValue, WriteValue];
+        for (newer, earlier) in all.into_iter().flat_map(|newer| all.map(|earlier| (newer, earlier))) {
+            if newer.covers(earlier) {
+                for later in all.into_iter().filter(|later| later.conflicts(earlier)) {
+                    assert!(later.conflicts(newer), "{later:?} races with {earlier:?}, which {newer:?} would hide");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn readers_do_not_conflict_and_values_are_made_to_meet() {
+        assert!(!Read.conflicts(Read) && !Read.conflicts(WaitValue) && !WriteValue.conflicts(WaitValue));
+        assert!(Read.conflicts(Write) && Write.conflicts(Write) && Read.conflicts(WriteValue));
+        assert!(Write.conflicts(WaitValue));
+    }
+}

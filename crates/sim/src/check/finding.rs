@@ -1,0 +1,348 @@
+//! What a check found, as data.
+
+use std::ops::Range;
+
+use serde::Serialize;
+use warploom_sys::Function;
+
+/// Something wrong with a program, whether or not it went wrong in this run.
+///
+/// A finding is data first: every part of it can be read, compared and serialised. Its `Display` is a few lines of text for
+/// people; the first line says what is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Finding {
+    /// What is wrong.
+    #[serde(flatten)]
+    pub kind: FindingKind,
+    /// The call in which it was found; leaks at the end of a machine have none.
+    pub call: Option<u64>,
+}
+
+/// What is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum FindingKind {
+    /// Two operations touch the same bytes, at least one writes them, and nothing orders the two.
+    Race {
+        /// The one that was called first.
+        first: Operation,
+        /// The one that was called later.
+        second: Operation,
+        /// What both touch.
+        allocation: AllocationInfo,
+        /// Which of its bytes.
+        bytes: Range<u64>,
+        /// What would order them.
+        missing: MissingWait,
+    },
+    /// Memory is used after it was freed, or nothing orders the use before the free.
+    UseAfterFree {
+        /// The use.
+        user: Operation,
+        /// The free.
+        free: Operation,
+        /// What was freed.
+        allocation: AllocationInfo,
+        /// Which of its bytes are used.
+        bytes: Range<u64>,
+        /// What would order the use before the free; none if the use was called after it.
+        missing: Option<MissingWait>,
+    },
+    /// Memory allocated in one stream's order is used in another that has not waited for it.
+    UseBeforeAllocation {
+        /// The use.
+        user: Operation,
+        /// What is used; it knows its own allocation.
+        allocation: AllocationInfo,
+        /// Which of its bytes.
+        bytes: Range<u64>,
+        /// What would order the allocation before the use.
+        missing: MissingWait,
+    },
+    /// Memory is freed twice.
+    DoubleFree {
+        /// The second free.
+        second: Operation,
+        /// The first.
+        first: Operation,
+        /// What was freed.
+        allocation: AllocationInfo,
+    },
+    /// Memory is freed by a function that is not for its kind of memory.
+    WrongFree {
+        /// The call.
+        free: Operation,
+        /// What it tried to free.
+        allocation: AllocationInfo,
+        /// The function that frees it.
+        #[serde(serialize_with = "as_name")]
+        right: Function,
+    },
+    /// What is freed is not the start of an allocation.
+    InvalidFree {
+        /// The call.
+        free: Operation,
+        /// What it was given.
+        address: u64,
+        /// The allocation that the address is in, if it is in one.
+        inside: Option<AllocationInfo>,
+    },
+    /// An operation reaches beyond an allocation.
+    OutOfBounds {
+        /// The operation.
+        user: Operation,
+        /// The allocation, or the nearest one.
+        allocation: AllocationInfo,
+        /// From where to where it wanted to go, as offsets from the start of the allocation.
+        wanted: Range<i64>,
+        /// How many of these bytes are outside.
+        outside: u64,
+    },
+    /// An operation names memory that is not near any allocation.
+    WildPointer {
+        /// The operation.
+        user: Operation,
+        /// Where.
+        address: u64,
+        /// How much.
+        bytes: u64,
+    },
+    /// Bytes that nobody has written go where the host can read them, or decide something.
+    UninitialisedRead {
+        /// The operation that reads them.
+        user: Operation,
+        /// Where they are.
+        allocation: AllocationInfo,
+        /// The first stretch of them.
+        bytes: Range<u64>,
+        /// How many of the bytes that are read nobody has written.
+        total: u64,
+    },
+    /// A call was given a handle that it cannot use.
+    HandleMisuse {
+        /// The call.
+        user: Operation,
+        /// The handle, as a number.
+        handle: u64,
+        /// What the call needs.
+        wanted: ObjectKind,
+        /// What the handle is instead.
+        problem: HandleProblem,
+        /// The call that destroyed it, if it is remembered.
+        destroyed: Option<Operation>,
+    },
+    /// Something was made and never destroyed.
+    Leak {
+        /// What.
+        what: Leaked,
+        /// Where it was made.
+        made: Operation,
+        /// What ended without it.
+        end: End,
+    },
+}
+
+/// A driver call, or an access of the host's, as part of a finding.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Operation {
+    /// The number of the call among the machine's calls, from 1; the same program makes the same numbers.
+    pub call: Option<u64>,
+    /// The function; none for an access by the host itself.
+    #[serde(serialize_with = "as_optional_name")]
+    pub function: Option<Function>,
+    /// What it does with the memory.
+    pub access: AccessKind,
+    /// The stream it is on; none for what the host does itself.
+    pub stream: Option<StreamInfo>,
+    /// Who called, innermost first, without the simulator's own frames; empty if it was not asked for.
+    pub backtrace: Vec<Frame>,
+}
+
+/// A stream, as part of a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct StreamInfo {
+    /// What `cuStreamGetId` shows.
+    pub id: u64,
+    /// Which kind of stream it is.
+    pub kind: StreamKind,
+    /// Its device.
+    pub device: u16,
+}
+
+/// A kind of stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum StreamKind {
+    /// Made by the program.
+    Created,
+    /// Made by the program with `CU_STREAM_NON_BLOCKING`.
+    NonBlocking,
+    /// The default stream of a context.
+    LegacyDefault,
+    /// The default stream of a thread.
+    PerThreadDefault,
+}
+
+/// A piece of memory, as part of a finding.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct AllocationInfo {
+    /// Where it starts.
+    pub address: u64,
+    /// How long it is.
+    pub bytes: u64,
+    /// What `CU_POINTER_ATTRIBUTE_BUFFER_ID` shows; never reused.
+    pub id: u64,
+    /// Where it is: the ordinal of a device, or the host.
+    pub device: Option<u16>,
+    /// The call that made it.
+    pub made: Operation,
+}
+
+/// A line of a backtrace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Frame {
+    /// The function.
+    pub function: String,
+    /// Its source file.
+    pub file: Option<String>,
+    /// The line in it.
+    pub line: Option<u32>,
+}
+
+/// What an operation does with memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum AccessKind {
+    /// Reads it.
+    Read,
+    /// Writes it.
+    Write,
+    /// Waits for a value in it.
+    WaitValue,
+    /// Writes a value that others may wait for.
+    WriteValue,
+    /// Makes it.
+    Allocate,
+    /// Frees it.
+    Free,
+    /// Nothing: the call is about a handle.
+    Use,
+}
+
+/// What would order two operations.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "wait", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum MissingWait {
+    /// A stream has to wait for another.
+    StreamAfterStream {
+        /// The one that has to be waited for.
+        first: StreamInfo,
+        /// The one that has to wait.
+        second: StreamInfo,
+    },
+    /// The host has to wait for a stream.
+    HostAfterStream {
+        /// The stream.
+        first: StreamInfo,
+    },
+    /// The host has to be done before it enqueues work, or has to wait for the work before it goes on.
+    StreamAfterHost {
+        /// The stream.
+        second: StreamInfo,
+    },
+    /// Two copies of one batch touch the same bytes; a batch has no order.
+    SeparateCalls,
+    /// A host thread has to wait for another, and to say so.
+    HostAfterHost,
+}
+
+/// What can have handles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ObjectKind {
+    /// `CUcontext`.
+    Context,
+    /// `CUstream`.
+    Stream,
+    /// `CUevent`.
+    Event,
+    /// `CUmemoryPool`.
+    Pool,
+    /// `CUmemGenericAllocationHandle`.
+    Physical,
+}
+
+/// What is wrong with a handle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum HandleProblem {
+    /// It is null.
+    Null,
+    /// It is not a handle of this driver.
+    Foreign,
+    /// It is of another machine.
+    OtherMachine,
+    /// It is of another kind.
+    OtherKind(ObjectKind),
+    /// Its context has been destroyed, and it with it.
+    Orphaned,
+    /// It has been destroyed.
+    Destroyed,
+    /// Nothing ever had it.
+    Unknown,
+}
+
+/// What was not destroyed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Leaked {
+    /// Memory.
+    Memory(AllocationInfo),
+    /// Something with a handle.
+    Object {
+        /// What it is.
+        kind: ObjectKind,
+        /// Its handle.
+        handle: u64,
+    },
+    /// A stretch of reserved addresses.
+    Reservation {
+        /// Where it starts.
+        address: u64,
+        /// How long it is.
+        bytes: u64,
+    },
+}
+
+/// What ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum End {
+    /// The context in which it was made.
+    Context,
+    /// The machine.
+    Machine,
+}
+
+fn as_name<S: serde::Serializer>(function: &Function, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(function.name())
+}
+
+fn as_optional_name<S: serde::Serializer>(function: &Option<Function>, serializer: S) -> Result<S::Ok, S::Error> {
+    match function {
+        Some(function) => serializer.serialize_some(function.name()),
+        None => serializer.serialize_none(),
+    }
+}

@@ -1,0 +1,109 @@
+//! The two ends of an allocation's life.
+
+use warploom_sys::Function;
+
+use super::access::{Access, Conflict};
+use super::finding::{AccessKind, FindingKind};
+use super::known::Known;
+use super::site;
+use super::tracked::{Tracked, info};
+use super::watch::{missing, shadow_mut, stream_info};
+use crate::call::Call;
+use crate::engine::QueueId;
+use crate::memory::{Allocation, Backing};
+use crate::status::Status;
+use crate::world::World;
+
+impl World {
+    /// Records a new allocation: from now on, or, if it was made in the order of a queue, for whoever comes behind that.
+    pub(crate) fn add_allocation(&mut self, mut allocation: Allocation, queue: Option<QueueId>) {
+        if self.findings.is_on() {
+            let (epoch, stream) = match queue {
+                Some(queue) => {
+                    let known = &mut self.engine.queue_mut(queue).clock.known;
+                    known.advance();
+                    (known.newest(), Some(stream_info(&self.engine, queue)))
+                }
+                None => (self.engine.timelines.host_makes(), None),
+            };
+            let born = Access { epoch, kind: AccessKind::Allocate, stream, site: site::current() };
+            allocation.tracked = Some(Tracked::new(born));
+        }
+        self.memory.insert(allocation);
+    }
+
+    /// Checks that everything done to an allocation is ordered before a free: in a queue, or by the host, now.
+    pub(crate) fn check_free(&mut self, base: u64, queue: Option<QueueId>) -> Status {
+        if !self.findings.is_on() {
+            return Ok(());
+        }
+        let World { memory, virtual_memory, engine, findings, .. } = self;
+        let stream = queue.map(|queue| stream_info(engine, queue));
+        let known: &Known = match queue {
+            Some(queue) => {
+                engine.tell_queue(queue);
+                &engine.queue(queue).clock.known
+            }
+            None => engine.timelines.host(),
+        };
+        if known.unsure {
+            return Ok(());
+        }
+        let Some(allocation) = memory.at_mut(base) else { return Ok(()) };
+        let access = Access { epoch: known.next(), kind: AccessKind::Free, stream, site: site::current() };
+        let mut conflicts = Vec::new();
+        let size = allocation.size;
+        // Unmapping one of several mappings ends no memory, only a way to it.
+        let is_last = virtual_memory.is_only_mapping(&allocation.backing);
+        if let Some(shadow) = shadow_mut(allocation, virtual_memory).filter(|_| is_last) {
+            shadow.conflicts(0..size, &access, known, &mut conflicts);
+        }
+        let mut found = Vec::new();
+        if let Some(allocation) = info(allocation) {
+            let free = access.operation(findings.caller().as_ref().filter(|_| !conflicts.is_empty()));
+            for Conflict { first, bytes } in conflicts {
+                let missing = Some(missing(first.stream, stream));
+                let user = first.operation(None);
+                let (free, allocation) = (free.clone(), allocation.clone());
+                found.push(FindingKind::UseAfterFree { user, free, allocation, bytes, missing });
+            }
+        }
+        findings.judge(found)
+    }
+}
+
+/// What frees an allocation.
+fn right_function(allocation: &Allocation) -> Function {
+    match allocation.backing {
+        Backing::Device | Backing::Managed(_) => Function::cuMemFree_v2,
+        Backing::PageLocked(_) => Function::cuMemFreeHost,
+        Backing::Registered { .. } => Function::cuMemHostUnregister,
+        Backing::Pool(_) => Function::cuMemFreeAsync,
+        Backing::Mapped(_) => Function::cuMemUnmap,
+    }
+}
+
+impl Call<'_> {
+    /// Reports why an address cannot be freed by this call.
+    pub(crate) fn found_bad_free(&self, world: &World, address: u64) {
+        if !world.findings.is_on() {
+            return;
+        }
+        let free = self.operation(AccessKind::Free);
+        let kind = match (world.memory.at(address), world.memory.graves.at(address)) {
+            (Some(found), _) => {
+                let Some(allocation) = info(found) else { return };
+                FindingKind::WrongFree { free, allocation, right: right_function(found) }
+            }
+            (None, Some(grave)) => FindingKind::DoubleFree {
+                second: free,
+                first: grave.free.clone(),
+                allocation: grave.allocation.clone(),
+            },
+            (None, None) => {
+                FindingKind::InvalidFree { free, address, inside: world.memory.containing(address).and_then(info) }
+            }
+        };
+        world.findings.add(kind);
+    }
+}

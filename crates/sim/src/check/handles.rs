@@ -1,0 +1,41 @@
+//! Handles that are not what a call needs.
+
+use super::access::Access;
+use super::finding::{AccessKind, FindingKind, HandleProblem, ObjectKind};
+use super::known::Epoch;
+use crate::call::Call;
+use crate::handles::{Handle, Kind, Object, Objects};
+
+impl From<Kind> for ObjectKind {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Context => ObjectKind::Context,
+            Kind::Stream => ObjectKind::Stream,
+            Kind::Event => ObjectKind::Event,
+            Kind::Pool => ObjectKind::Pool,
+            Kind::Physical => ObjectKind::Physical,
+        }
+    }
+}
+
+impl Call<'_> {
+    /// Reports a handle that names no object of the kind that this call needs, and says in words what it is instead.
+    pub(crate) fn found_misuse<T: Object>(&self, objects: &Objects<T>, handle: Handle<T>) -> String {
+        let problem = objects.problem(handle);
+        self.report_misuse(objects, handle, problem);
+        objects.explain(handle)
+    }
+
+    /// Reports a handle that a call cannot use, for a given reason.
+    pub(crate) fn report_misuse<T: Object>(&self, objects: &Objects<T>, handle: Handle<T>, problem: HandleProblem) {
+        if !self.core().findings.is_on() {
+            return;
+        }
+        let epoch = Epoch { timeline: 0, count: 0 };
+        let destroyed = objects.destroyer(handle).map(|site| {
+            Access { epoch, kind: AccessKind::Use, stream: None, site: Some(site.clone()) }.operation(None)
+        });
+        let (user, wanted) = (self.operation(AccessKind::Use), T::KIND.into());
+        self.core().findings.add(FindingKind::HandleMisuse { user, handle: handle.bits(), wanted, problem, destroyed });
+    }
+}

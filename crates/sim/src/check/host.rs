@@ -1,0 +1,121 @@
+//! What the host does without a call.
+
+use std::ops::Range;
+
+use super::access::Access;
+use super::finding::{AccessKind, FindingKind};
+use super::known::Known;
+use super::site;
+use super::tracked::info;
+use super::watch::{missing, shadow_mut};
+use crate::machine::Machine;
+use crate::world::World;
+
+/// The host reads or writes page-locked or managed memory, for as long as this lives.
+///
+/// Made by [`Machine::host_access`]. Work that touches the same bytes races with it unless the host has waited for
+/// the work before this was made, or the work is enqueued after this was dropped.
+#[derive(Debug)]
+#[must_use = "the access ends when this is dropped"]
+pub struct HostAccess<'a> {
+    machine: &'a Machine,
+    bytes: Range<u64>,
+    kind: AccessKind,
+}
+
+/// Why the host cannot access memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum HostAccessError {
+    /// It is not in page-locked, registered or managed memory of the machine.
+    #[error(
+        "{bytes} bytes at {address:#x} are not all in one page-locked or managed allocation; only these are watched"
+    )]
+    NotShared {
+        /// Where.
+        address: u64,
+        /// How much.
+        bytes: u64,
+    },
+}
+
+/// What one thread knows, on its way to another; see [`Machine::hand_over`].
+#[derive(Clone, Debug)]
+pub struct HandOver {
+    known: Known,
+}
+
+impl Machine {
+    /// Says that the host is about to read (or, with `writes`, to write) memory that work may touch, too, so that the
+    /// machine can tell whether the two are ordered. A machine that does not check only looks whether the memory is there.
+    ///
+    /// ```
+    /// # use warploom_sim::{Checks, Machine};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let machine = Machine::builder().checks(Checks::report()).start()?;
+    /// assert!(machine.host_access(0x1000, 16, false).is_err(), "nothing is allocated there");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn host_access(&self, address: u64, bytes: u64, writes: bool) -> Result<HostAccess<'_>, HostAccessError> {
+        let kind = if writes { AccessKind::Write } else { AccessKind::Read };
+        let range = address..address.saturating_add(bytes);
+        let core = self.core();
+        {
+            let mut world = core.world();
+            let found =
+                world.memory.containing(address).filter(|found| found.is_host_accessible() || found.is_managed());
+            if found.is_none_or(|found| found.end() < range.end) {
+                return Err(HostAccessError::NotShared { address, bytes });
+            }
+            world.host_touches(&range, kind);
+        }
+        core.findings.tell();
+        Ok(HostAccess { machine: self, bytes: range, kind })
+    }
+
+    /// Says that what this thread has seen so far is about to be known to another, by a channel, a lock or a join that the
+    /// machine cannot see. Matters where threads are ordered by [`HostOrder::HandOvers`](crate::HostOrder::HandOvers).
+    #[must_use]
+    pub fn hand_over(&self) -> HandOver {
+        let mut world = self.core().world();
+        let known = world.engine.timelines.host().clone();
+        world.engine.timelines.host_steps();
+        HandOver { known }
+    }
+
+    /// Says that this thread now knows what the other did.
+    pub fn take_over(&self, from: &HandOver) {
+        self.core().world().engine.timelines.host_learns(&from.known);
+    }
+}
+
+impl Drop for HostAccess<'_> {
+    fn drop(&mut self) {
+        let core = self.machine.core();
+        core.world().host_touches(&self.bytes, self.kind);
+        core.findings.tell();
+    }
+}
+
+impl World {
+    /// Books an access of the host's to one allocation.
+    fn host_touches(&mut self, bytes: &Range<u64>, kind: AccessKind) {
+        let World { memory, virtual_memory, engine, findings, .. } = self;
+        let Some(allocation) = memory.containing_mut(bytes.start).filter(|_| findings.is_on()) else { return };
+        let range = bytes.start - allocation.base..bytes.end - allocation.base;
+        let known = engine.timelines.host().clone();
+        let access = Access { epoch: engine.timelines.host_steps(), kind, stream: None, site: site::current() };
+        let mut conflicts = Vec::new();
+        if let Some(shadow) = shadow_mut(allocation, virtual_memory) {
+            shadow.touch(range, &access, &known, &mut conflicts);
+        }
+        let Some(allocation) = info(allocation) else { return };
+        for conflict in conflicts {
+            let second = access.operation(findings.caller().as_ref());
+            let missing = missing(conflict.first.stream, None);
+            let (first, allocation) = (conflict.first.operation(None), allocation.clone());
+            findings.add(FindingKind::Race { first, second, allocation, bytes: conflict.bytes, missing });
+        }
+    }
+}

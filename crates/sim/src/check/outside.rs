@@ -1,0 +1,64 @@
+//! Memory that a call names and cannot have.
+
+use super::access::Access;
+use super::finding::{AccessKind, FindingKind, Operation};
+use super::known::Epoch;
+use super::site;
+use super::tracked::info;
+use crate::call::Call;
+use crate::memory::Allocation;
+use crate::world::World;
+
+/// An address this close to an allocation is taken for one that missed it.
+const NEAR: u64 = 4096;
+
+impl Call<'_> {
+    /// This call, as part of a finding.
+    pub(super) fn operation(&self, kind: AccessKind) -> Operation {
+        let epoch = Epoch { timeline: 0, count: 0 };
+        let access = Access { epoch, kind, stream: None, site: site::current() };
+        access.operation(self.core().findings.caller().as_ref())
+    }
+
+    /// Reports that a call names bytes that are not, or not all, in an allocation.
+    pub(crate) fn found_outside(&self, world: &World, address: u64, bytes: u64, writes: bool) {
+        let kind = if writes { AccessKind::Write } else { AccessKind::Read };
+        if !world.findings.is_on() {
+            return;
+        }
+        let user = self.operation(kind);
+        let grave = world.memory.graves.containing(address);
+        let kind = match (nearest(world, address), grave) {
+            (Some((0, found)), _) => beyond(user, found, address, bytes),
+            (_, Some(grave)) => {
+                let start = address - grave.allocation.address;
+                let (free, allocation) = (grave.free.clone(), grave.allocation.clone());
+                let bytes = start..start.saturating_add(bytes).min(allocation.bytes);
+                Some(FindingKind::UseAfterFree { user, free, allocation, bytes, missing: None })
+            }
+            (Some((_, found)), None) => beyond(user, found, address, bytes),
+            (None, None) => Some(FindingKind::WildPointer { user, address, bytes }),
+        };
+        kind.into_iter().for_each(|kind| world.findings.add(kind));
+    }
+}
+
+/// The allocation that an address is in or near, and how far from it.
+fn nearest(world: &World, address: u64) -> Option<(u64, &Allocation)> {
+    let distance = |found: &Allocation| match address {
+        _ if address < found.base => found.base - address,
+        _ if address >= found.end() => address - found.end() + 1,
+        _ => 0,
+    };
+    let sides = [world.memory.before(address), world.memory.after(address)];
+    let near = sides.into_iter().flatten().map(|found| (distance(found), found));
+    near.filter(|(distance, _)| *distance <= NEAR).min_by_key(|(distance, _)| *distance)
+}
+
+fn beyond(user: Operation, found: &Allocation, address: u64, bytes: u64) -> Option<FindingKind> {
+    let start = address.wrapping_sub(found.base).cast_signed();
+    let end = start.saturating_add_unsigned(bytes);
+    let size = i64::try_from(found.size).unwrap_or(i64::MAX);
+    let inside = end.min(size).saturating_sub(start.max(0)).max(0).unsigned_abs();
+    Some(FindingKind::OutOfBounds { user, allocation: info(found)?, wanted: start..end, outside: bytes - inside })
+}

@@ -1,0 +1,128 @@
+//! What a machine watches for, and what it does when it finds something.
+
+use std::sync::Arc;
+
+use super::finding::Finding;
+
+/// What a machine checks in the programs that run on it.
+///
+/// ```
+/// use warploom_sim::{Checks, Machine};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let machine = Machine::builder().checks(Checks::report()).start()?;
+/// assert!(machine.findings().is_empty());
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Checking costs time in every call that enqueues work, allocates or frees; `cargo bench -p warploom-sim --bench check`
+/// shows how much. A machine that does not check does nothing for it.
+#[derive(Clone)]
+pub struct Checks {
+    pub(crate) mode: CheckMode,
+    pub(crate) backtraces: Backtraces,
+    pub(crate) host_order: HostOrder,
+    pub(crate) sink: Option<Sink>,
+}
+
+/// Who is told of findings.
+type Sink = Arc<dyn Fn(&Finding) + Send + Sync>;
+
+/// What happens when a check finds something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CheckMode {
+    /// Nothing is checked.
+    Off,
+    /// The finding is kept, and the call goes on as it would have.
+    Report,
+    /// The finding is kept, and the call answers `CUDA_ERROR_ILLEGAL_STATE` and does nothing. A call that the driver refuses
+    /// anyway keeps its own code.
+    Fail,
+}
+
+/// Whose callers a finding shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Backtraces {
+    /// Nobody's: for programs whose frames would mean nothing to a reader.
+    Off,
+    /// Those of the call in which it was found. The other call has its number. Costs nothing until something is found.
+    Found,
+    /// Those of every call that takes part: each call that enqueues, allocates or frees remembers its callers, which takes
+    /// one to two microseconds.
+    All,
+}
+
+/// How the threads of a program are taken to be ordered. The driver sees their calls; it does not see their locks,
+/// channels and joins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum HostOrder {
+    /// As they were seen: a call that came later counts as ordered behind those that came before it, whichever threads
+    /// made them. What is found is always real; a race of two threads that took turns by luck is not found.
+    Observed,
+    /// Threads know nothing of each other but what [`Machine::hand_over`](crate::Machine::hand_over) tells. Finds races
+    /// between threads, too, in a program that announces every handing over.
+    HandOvers,
+}
+
+impl Checks {
+    /// Checks nothing.
+    #[must_use]
+    pub fn off() -> Self {
+        Self { mode: CheckMode::Off, backtraces: Backtraces::Found, host_order: HostOrder::Observed, sink: None }
+    }
+
+    /// Checks everything, and keeps what it finds.
+    #[must_use]
+    pub fn report() -> Self {
+        Self { mode: CheckMode::Report, ..Self::off() }
+    }
+
+    /// Checks everything, and fails the call in which it finds something.
+    #[must_use]
+    pub fn fail() -> Self {
+        Self { mode: CheckMode::Fail, ..Self::off() }
+    }
+
+    /// Whose callers a finding shows; without it, those of the call in which it was found.
+    #[must_use]
+    pub fn backtraces(mut self, backtraces: Backtraces) -> Self {
+        self.backtraces = backtraces;
+        self
+    }
+
+    /// How host threads are taken to be ordered; without it, as they were observed.
+    #[must_use]
+    pub fn host_order(mut self, order: HostOrder) -> Self {
+        self.host_order = order;
+        self
+    }
+
+    /// Calls a function with each finding when the call it was found in is about to return, on that call's thread, and
+    /// with the leaks when the machine ends. Without it findings are told as `tracing` warnings.
+    #[must_use]
+    pub fn on_finding(mut self, sink: impl Fn(&Finding) + Send + Sync + 'static) -> Self {
+        self.sink = Some(Arc::new(sink));
+        self
+    }
+
+    pub(crate) fn is_on(&self) -> bool {
+        self.mode != CheckMode::Off
+    }
+}
+
+impl std::fmt::Debug for Checks {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { mode, backtraces, host_order, sink } = self;
+        formatter
+            .debug_struct("Checks")
+            .field("mode", mode)
+            .field("backtraces", backtraces)
+            .field("host_order", host_order)
+            .field("has_sink", &sink.is_some())
+            .finish()
+    }
+}

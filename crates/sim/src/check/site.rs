@@ -1,0 +1,112 @@
+//! Where in a program something happened: which call, and who called.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use warploom_sys::Function;
+
+use super::finding::Frame;
+
+/// A driver call, as it is remembered for a report.
+#[derive(Clone, Debug)]
+pub(crate) struct Site {
+    /// Its number among the machine's calls, from 1.
+    pub(super) call: u64,
+    pub(super) function: Function,
+    /// Who called, if that was asked for.
+    pub(super) trace: Option<Arc<Trace>>,
+}
+
+/// Return addresses; names are looked up only when a report needs them.
+#[derive(Debug)]
+pub(super) struct Trace(backtrace::Backtrace);
+
+/// The call this thread is in.
+struct Current {
+    site: Site,
+    traces: bool,
+}
+
+thread_local! {
+    static CURRENT: RefCell<Option<Current>> = const { RefCell::new(None) };
+}
+
+/// Makes a call the one this thread is in until it is dropped; host functions may nest calls.
+pub(crate) struct InCall {
+    before: Option<Current>,
+}
+
+impl InCall {
+    pub(crate) fn new(call: u64, function: Function, traces: bool) -> Self {
+        let current = Current { site: Site { call, function, trace: None }, traces };
+        // A thread that is ending has no place for it; its findings will not know their call.
+        let before = CURRENT.try_with(|place| place.borrow_mut().replace(current)).unwrap_or(None);
+        Self { before }
+    }
+}
+
+impl Drop for InCall {
+    fn drop(&mut self) {
+        CURRENT.try_with(|place| *place.borrow_mut() = self.before.take()).unwrap_or_default();
+    }
+}
+
+/// The call this thread is in, if its machine checks.
+pub(crate) fn current() -> Option<Site> {
+    CURRENT
+        .try_with(|place| {
+            let mut place = place.borrow_mut();
+            let current = place.as_mut()?;
+            if current.traces && current.site.trace.is_none() {
+                current.site.trace = Some(Arc::new(Trace::take()));
+            }
+            Some(current.site.clone())
+        })
+        .unwrap_or(None)
+}
+
+impl Trace {
+    pub(super) fn take() -> Self {
+        Self(backtrace::Backtrace::new_unresolved())
+    }
+
+    /// The program's own frames: those of the simulator, of the driver's methods and of the runtime are left out.
+    pub(super) fn frames(&self) -> Vec<Frame> {
+        let mut trace = self.0.clone();
+        trace.resolve();
+        let mut frames = Vec::new();
+        for symbol in trace.frames().iter().flat_map(backtrace::BacktraceFrame::symbols) {
+            let Some(name) = symbol.name().map(|name| format!("{name:#}")) else { continue };
+            if is_above_the_program(&name) {
+                break;
+            }
+            if is_below_the_program(&name) {
+                frames.clear();
+                continue;
+            }
+            if is_between(&name) {
+                continue;
+            }
+            let file = symbol.filename().map(|file| file.display().to_string());
+            frames.push(Frame { function: name, file, line: symbol.lineno() });
+        }
+        frames
+    }
+}
+
+/// Whether a frame and all those it called are the simulator's.
+fn is_below_the_program(name: &str) -> bool {
+    let name = name.trim_start_matches('<');
+    ["warploom_sim::", "warploom_driver::", "backtrace::"].iter().any(|own| name.starts_with(own))
+        && !name.contains("::tests::")
+}
+
+/// Whether a frame is how Rust calls a closure, which no one wrote.
+fn is_between(name: &str) -> bool {
+    name.contains("FnOnce") || name.contains("FnMut")
+}
+
+/// Whether a frame and all those that called it are what started the program or the thread.
+fn is_above_the_program(name: &str) -> bool {
+    name.contains("__rust_begin_short_backtrace") || name == "main" || name.starts_with("__libc_start")
+}

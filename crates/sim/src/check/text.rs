@@ -1,0 +1,263 @@
+//! Findings in words.
+
+use std::fmt::{self, Display, Formatter};
+
+use super::finding::{
+    AccessKind, AllocationInfo, End, Finding, FindingKind, Frame, HandleProblem, Leaked, MissingWait, ObjectKind,
+    Operation, StreamInfo, StreamKind,
+};
+
+impl Display for StreamInfo {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        let Self { id, kind, device } = self;
+        match kind {
+            StreamKind::Created | StreamKind::NonBlocking => write!(formatter, "stream {id} of device {device}"),
+            StreamKind::LegacyDefault => write!(formatter, "the default stream of device {device}"),
+            StreamKind::PerThreadDefault => {
+                write!(formatter, "a per-thread default stream (id {id}) of device {device}")
+            }
+        }
+    }
+}
+
+/// The call alone: what a reader looks for in the source.
+struct Named<'a>(&'a Operation);
+
+impl Display for Named<'_> {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        match (self.0.function, self.0.call) {
+            (Some(function), Some(call)) => write!(formatter, "{} (call {call})", function.name()),
+            _ => formatter.write_str("the host itself"),
+        }
+    }
+}
+
+impl Display for Operation {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}", Named(self))?;
+        match &self.stream {
+            Some(stream) => write!(formatter, " on {stream}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Display for AccessKind {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            AccessKind::Read => "reads",
+            AccessKind::Write => "writes",
+            AccessKind::WaitValue => "waits for a value in",
+            AccessKind::WriteValue => "writes a value to",
+            AccessKind::Allocate => "allocates",
+            AccessKind::Free => "frees",
+            AccessKind::Use => "uses",
+        })
+    }
+}
+
+impl Display for AllocationInfo {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        let Self { address, bytes, device, made, .. } = self;
+        write!(formatter, "the {bytes} bytes at {address:#x}")?;
+        match device {
+            Some(device) => write!(formatter, " on device {device}")?,
+            None => formatter.write_str(" on the host")?,
+        }
+        write!(formatter, ", allocated by {made}")
+    }
+}
+
+impl Display for ObjectKind {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            ObjectKind::Context => "context",
+            ObjectKind::Stream => "stream",
+            ObjectKind::Event => "event",
+            ObjectKind::Pool => "memory pool",
+            ObjectKind::Physical => "physical allocation",
+        })
+    }
+}
+
+impl Display for HandleProblem {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            HandleProblem::Null => formatter.write_str("is null"),
+            HandleProblem::Foreign => formatter.write_str("is no handle of this driver"),
+            HandleProblem::OtherMachine => formatter.write_str("belongs to another machine"),
+            HandleProblem::OtherKind(kind) => write!(formatter, "is a {kind}"),
+            HandleProblem::Orphaned => formatter.write_str("went with its context"),
+            HandleProblem::Destroyed => formatter.write_str("has been destroyed"),
+            HandleProblem::Unknown => formatter.write_str("was never handed out"),
+        }
+    }
+}
+
+/// What to do about two operations without an order: what is needed between the calls of both.
+struct Advice<'a> {
+    missing: &'a MissingWait,
+    first: &'a Operation,
+    second: &'a Operation,
+}
+
+impl Display for Advice<'_> {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        let (before, after) = (Named(self.first), Named(self.second));
+        match self.missing {
+            MissingWait::StreamAfterStream { first, second } => write!(
+                formatter,
+                "record an event on {first} after {before} and make {second} wait for it (cuStreamWaitEvent) before {after}, \
+                 or synchronise with {first} in between"
+            ),
+            MissingWait::HostAfterStream { first } => write!(
+                formatter,
+                "wait for {first} on the host (cuStreamSynchronize, or an event recorded after {before}) before {after}"
+            ),
+            MissingWait::StreamAfterHost { second } => {
+                write!(formatter, "end the host's access before {after} is enqueued on {second}")
+            }
+            MissingWait::SeparateCalls => {
+                formatter.write_str("the copies of a batch have no order: put these two into calls of their own")
+            }
+            MissingWait::HostAfterHost => {
+                formatter.write_str("order the two threads, and say so with Machine::hand_over and Machine::take_over")
+            }
+        }
+    }
+}
+
+impl Display for Finding {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}", self.kind)?;
+        for (name, operation) in self.kind.operations() {
+            if !operation.backtrace.is_empty() {
+                write!(formatter, "\n  {name}, {}:", Named(operation))?;
+            }
+            for Frame { function, file, line } in &operation.backtrace {
+                write!(formatter, "\n    {function}")?;
+                if let Some(file) = file {
+                    write!(formatter, " at {file}")?;
+                    line.iter().try_for_each(|line| write!(formatter, ":{line}"))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl FindingKind {
+    /// Every operation that takes part, with its part.
+    fn operations(&self) -> Vec<(&'static str, &Operation)> {
+        match self {
+            FindingKind::Race { first, second, allocation, .. } => {
+                vec![("first", first), ("second", second), ("allocated", &allocation.made)]
+            }
+            FindingKind::UseAfterFree { user, free, allocation, .. } => {
+                vec![("used", user), ("freed", free), ("allocated", &allocation.made)]
+            }
+            FindingKind::DoubleFree { first, second, allocation } => {
+                vec![("freed again", second), ("freed first", first), ("allocated", &allocation.made)]
+            }
+            FindingKind::WrongFree { free, allocation, .. } => {
+                vec![("freed", free), ("allocated", &allocation.made)]
+            }
+            FindingKind::UseBeforeAllocation { user, allocation, .. }
+            | FindingKind::OutOfBounds { user, allocation, .. }
+            | FindingKind::UninitialisedRead { user, allocation, .. } => {
+                vec![("used", user), ("allocated", &allocation.made)]
+            }
+            FindingKind::InvalidFree { free, .. } => vec![("freed", free)],
+            FindingKind::WildPointer { user, .. } => vec![("used", user)],
+            FindingKind::HandleMisuse { user, destroyed, .. } => {
+                std::iter::once(("used", user)).chain(destroyed.iter().map(|call| ("destroyed", call))).collect()
+            }
+            FindingKind::Leak { made, .. } => vec![("made", made)],
+        }
+    }
+}
+
+impl Display for FindingKind {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            FindingKind::Race { first, second, allocation, bytes, missing } => write!(
+                formatter,
+                "race: {second} {} bytes {bytes:?} of {allocation}, and nothing orders that behind {first}, which {} them\n  \
+                 missing: {}",
+                second.access,
+                first.access,
+                Advice { missing, first, second }
+            ),
+            FindingKind::UseAfterFree { user, free, allocation, bytes, missing: Some(missing) } => write!(
+                formatter,
+                "use after free: {user} {} bytes {bytes:?} of {allocation}, and nothing orders that before {free}, which \
+                 frees them\n  missing: {}",
+                user.access,
+                Advice { missing, first: user, second: free }
+            ),
+            FindingKind::UseAfterFree { user, free, allocation, bytes, missing: None } => write!(
+                formatter,
+                "use after free: {user} {} bytes {bytes:?} of {allocation}, which {free} has freed",
+                user.access
+            ),
+            FindingKind::UseBeforeAllocation { user, allocation, bytes, missing } => write!(
+                formatter,
+                "use before allocation: {user} {} bytes {bytes:?} of {allocation}; that is where they come to be, and nothing \
+                 orders this behind it\n  missing: {}",
+                user.access,
+                Advice { missing, first: &allocation.made, second: user }
+            ),
+            FindingKind::DoubleFree { second, first, allocation } => {
+                write!(formatter, "double free: {second} frees {allocation}, which {first} has freed already")
+            }
+            FindingKind::WrongFree { free, allocation, right } => {
+                write!(formatter, "wrong free: {free} is given {allocation}; {} frees these", right.name())
+            }
+            FindingKind::InvalidFree { free, address, inside: Some(allocation) } => write!(
+                formatter,
+                "invalid free: {free} is given {address:#x}, which is {} bytes into {allocation}",
+                address - allocation.address
+            ),
+            FindingKind::InvalidFree { free, address, inside: None } => {
+                write!(formatter, "invalid free: {free} is given {address:#x}, where nothing is allocated")
+            }
+            FindingKind::OutOfBounds { user, allocation, wanted, outside } => write!(
+                formatter,
+                "out of bounds: {user} {} bytes {wanted:?} of {allocation}; {outside} of them are outside",
+                user.access
+            ),
+            FindingKind::WildPointer { user, address, bytes } => write!(
+                formatter,
+                "wild pointer: {user} {} {bytes} bytes at {address:#x}, where nothing is allocated",
+                user.access
+            ),
+            FindingKind::UninitialisedRead { user, allocation, bytes, total } => write!(
+                formatter,
+                "uninitialised read: {user} {} bytes {bytes:?} of {allocation}, which nobody has written ({total} bytes \
+                 in all)",
+                user.access
+            ),
+            FindingKind::HandleMisuse { user, handle, wanted, problem, destroyed } => {
+                write!(formatter, "handle misuse: {user} needs a {wanted}; {handle:#x} {problem}")?;
+                destroyed.iter().try_for_each(|call| write!(formatter, " by {call}"))
+            }
+            FindingKind::Leak { what, made, end } => {
+                let end = match end {
+                    End::Context => "its context was destroyed",
+                    End::Machine => "the machine ended",
+                };
+                match what {
+                    Leaked::Memory(allocation) => write!(formatter, "leak: {allocation}, were not freed when {end}"),
+                    Leaked::Object { kind, handle } => {
+                        write!(formatter, "leak: {kind} {handle:#x}, made by {made}, was not destroyed when {end}")
+                    }
+                    Leaked::Reservation { address, bytes } => write!(
+                        formatter,
+                        "leak: {bytes} reserved bytes of address space at {address:#x}, made by {made}, were not freed when \
+                         {end}"
+                    ),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! The timelines of a machine: one for each stream, and one for the host or for each of its threads.
+
+use std::collections::HashMap;
+
+use super::known::{Epoch, Known};
+use super::settings::HostOrder;
+use crate::thread::{self, ThreadKey};
+
+/// Numbers for timelines, and what the host knows.
+#[derive(Debug)]
+pub(crate) struct Timelines {
+    checking: bool,
+    order: HostOrder,
+    next: u32,
+    /// Timelines of streams that are gone. One can be another stream's once the host knows all its steps: then whoever
+    /// comes later knows them, too.
+    retired: Vec<Epoch>,
+    hosts: HashMap<ThreadKey, Host>,
+    /// What was known wherever a stream wrote a value that others may wait for.
+    released: Known,
+}
+
+/// What a host thread knows, or all of them together.
+#[derive(Debug)]
+struct Host {
+    known: Known,
+    /// Counts the changes of `known`, so that a stream can tell whether it has seen the newest. Unique among all hosts.
+    version: u64,
+}
+
+/// Who stands for all host threads when their order is observed.
+const EVERYBODY: ThreadKey = ThreadKey::NONE;
+
+impl Timelines {
+    pub(crate) fn new(checking: bool, order: HostOrder) -> Self {
+        Self { checking, order, next: 0, retired: Vec::new(), hosts: HashMap::new(), released: Known::default() }
+    }
+
+    pub(crate) fn off() -> Self {
+        Self::new(false, HostOrder::Observed)
+    }
+
+    fn fresh(&mut self) -> Epoch {
+        self.next += 1;
+        Epoch { timeline: self.next - 1, count: 0 }
+    }
+
+    /// The clock of a new timeline, if the machine checks.
+    pub(crate) fn start(&mut self) -> Known {
+        if !self.checking {
+            return Known::default();
+        }
+        let reusable = match (self.order, self.hosts.get(&EVERYBODY)) {
+            (HostOrder::Observed, Some(host)) => self.retired.iter().position(|last| host.known.includes(*last)),
+            _ => None,
+        };
+        let last = reusable.map(|at| self.retired.swap_remove(at)).unwrap_or_else(|| self.fresh());
+        Known::of(last)
+    }
+
+    /// A timeline ends; its number will be another's.
+    pub(crate) fn end(&mut self, known: &Known) {
+        if !known.is_off() {
+            self.retired.push(known.newest());
+        }
+    }
+
+    fn key(&self) -> ThreadKey {
+        match self.order {
+            HostOrder::Observed => EVERYBODY,
+            HostOrder::HandOvers => thread::key(),
+        }
+    }
+
+    fn host_mut(&mut self) -> &mut Host {
+        let key = self.key();
+        let Self { hosts, next, .. } = self;
+        hosts.entry(key).or_insert_with(|| {
+            let timeline = *next;
+            *next += 1;
+            // A stream that two threads use tells their versions apart.
+            Host { known: Known::of(Epoch { timeline, count: 1 }), version: u64::from(timeline) << 32 }
+        })
+    }
+
+    /// What the calling thread knows.
+    pub(crate) fn host(&mut self) -> &Known {
+        &self.host_mut().known
+    }
+
+    /// The calling thread takes a step of its own: what others have seen of it so far does not include that.
+    pub(crate) fn host_steps(&mut self) -> Epoch {
+        let host = self.host_mut();
+        host.known.advance();
+        host.version += 1;
+        host.known.newest()
+    }
+
+    /// What everyone yet to come knows to be over, if there is such a thing.
+    pub(crate) fn over(&self) -> Option<&Known> {
+        match self.order {
+            HostOrder::Observed => self.hosts.get(&EVERYBODY).map(|host| &host.known),
+            HostOrder::HandOvers => None,
+        }
+    }
+
+    /// The newest step of the calling thread, from which something exists.
+    pub(crate) fn host_makes(&mut self) -> Epoch {
+        match self.order {
+            // Every later call is behind this one anyway.
+            HostOrder::Observed => self.host_mut().known.newest(),
+            HostOrder::HandOvers => self.host_steps(),
+        }
+    }
+
+    /// The calling thread has seen that something is over.
+    pub(crate) fn host_learns(&mut self, what: &Known) {
+        if what.is_off() {
+            return;
+        }
+        let released = what.unsure.then(|| self.released.clone());
+        let host = self.host_mut();
+        host.known.join(what);
+        if let Some(released) = released {
+            host.known.join(&released);
+        }
+        // Whatever wait for a value there was is over.
+        host.known.unsure = false;
+        host.version += 1;
+    }
+
+    /// A stream is about to write a value that others may wait for.
+    pub(crate) fn release(&mut self, known: &Known) {
+        self.released.join(known);
+        self.released.unsure = false;
+    }
+
+    /// A stream's wait for a value is over: it may have been for any that was written. That is more than is certain, so
+    /// a race may be missed where streams wait for values, and none is invented.
+    pub(crate) fn acquire(&self, known: &mut Known) {
+        known.join(&self.released);
+        known.unsure = false;
+    }
+
+    /// Tells a stream what the calling thread knows; `seen` is what it was told last.
+    pub(crate) fn tell(&mut self, known: &mut Known, seen: &mut u64) {
+        if !self.checking {
+            return;
+        }
+        let host = self.host_mut();
+        if *seen != host.version + 1 {
+            known.join(&host.known);
+            *seen = host.version + 1;
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! Watching ops as they are enqueued.
+
+use std::ops::Range;
+
+use super::access::{Access, Conflict};
+use super::finding::{AccessKind, FindingKind, MissingWait, StreamInfo};
+use super::findings::Findings;
+use super::known::Known;
+use super::shadow::Shadow;
+use super::site;
+use super::touch::{Touch, touches};
+use super::tracked::info;
+use crate::engine::{Engine, Place, QueueId, Side, Work};
+use crate::memory::{Allocation, Backing, Registry};
+use crate::status::Status;
+use crate::vmm::VirtualMemory;
+use crate::world::World;
+
+impl World {
+    /// Checks an op that is about to be enqueued; the queue's clock says what comes before it.
+    pub(crate) fn check_work(&mut self, queue: QueueId, work: &Work) -> Status {
+        if !self.findings.is_on() {
+            return Ok(());
+        }
+        if let Work::WriteValue { .. } = work {
+            self.engine.release_value(queue);
+        }
+        let stream = Some(stream_info(&self.engine, queue));
+        let known = std::mem::take(&mut self.engine.queue_mut(queue).clock.known);
+        let access = Access { epoch: known.next(), kind: AccessKind::Use, stream, site: site::current() };
+        let judged = self.check_touches(&known, access, work);
+        self.engine.queue_mut(queue).clock.known = known;
+        if judged.is_ok() && matches!(work, Work::WaitValue { .. }) {
+            self.engine.awaits_value(queue);
+        }
+        judged
+    }
+
+    /// Checks ops that stand behind a queue's newest and have no order among themselves, so that each is a timeline of its
+    /// own. What comes next in the queue comes behind them all.
+    pub(crate) fn check_batch(&mut self, queue: QueueId, works: &[Work]) -> Status {
+        if !self.findings.is_on() {
+            return Ok(());
+        }
+        let stream = Some(stream_info(&self.engine, queue));
+        let before = self.engine.queue(queue).clock.known.clone();
+        for work in works {
+            let mut own = self.engine.timelines.start();
+            let access = Access { epoch: own.next(), kind: AccessKind::Use, stream, site: site::current() };
+            self.engine.queue_mut(queue).clock.known.include(access.epoch);
+            own.advance();
+            self.engine.timelines.end(&own);
+            self.check_touches(&before, access, work)?;
+        }
+        Ok(())
+    }
+
+    fn check_touches(&mut self, known: &Known, access: Access, work: &Work) -> Status {
+        let World { memory, virtual_memory, engine, findings, .. } = self;
+        let (books, found) = (!findings.fails_calls(), Vec::new());
+        let mut watch = Watch { memory, virtual_memory, engine, known, access, findings, books, found };
+        touches(work, |touch| watch.touch(touch));
+        if findings.fails_calls() && watch.found.is_empty() {
+            // Nothing is to be remembered of a call that fails, so that remembering is a second pass.
+            watch.books = true;
+            touches(work, |touch| watch.touch(touch));
+        }
+        let found = watch.found;
+        findings.judge(found)
+    }
+}
+
+/// One op under watch.
+struct Watch<'a> {
+    memory: &'a mut Registry,
+    virtual_memory: &'a mut VirtualMemory,
+    engine: &'a mut Engine,
+    known: &'a Known,
+    /// The op's accesses, but for their kind.
+    access: Access,
+    findings: &'a Findings,
+    /// Whether accesses are remembered, or only compared.
+    books: bool,
+    found: Vec<FindingKind>,
+}
+
+impl Watch<'_> {
+    fn touch(&mut self, touch: Touch) {
+        match touch {
+            Touch::Copy { to, from, bytes } => {
+                self.each(from.address, bytes, AccessKind::Read);
+                self.each(to.address, bytes, AccessKind::Write);
+                self.carry(from, to, bytes);
+            }
+            Touch::Write { to, bytes } => {
+                self.each(to.address, bytes, AccessKind::Write);
+                self.mark(to.address, bytes, true);
+            }
+            Touch::Word { at, bytes, kind } => {
+                self.each(at.address, bytes, kind);
+                match kind {
+                    AccessKind::WaitValue => self.decide(at.address, bytes),
+                    _ => self.mark(at.address, bytes, true),
+                }
+            }
+        }
+    }
+
+    /// Books an access to everything that the driver knows of a stretch; what it does not know is the program's own.
+    fn each(&mut self, address: u64, bytes: u64, kind: AccessKind) {
+        self.access.kind = kind;
+        let (mut at, end) = (address, address + bytes);
+        while at < end
+            && let Some(allocation) = self.memory.containing_mut(at)
+        {
+            let behind = end.min(allocation.end());
+            let range = at - allocation.base..behind - allocation.base;
+            let mut conflicts = Vec::new();
+            let mut is_early = false;
+            if let Some(tracked) = &allocation.tracked {
+                is_early = !self.known.unsure && !self.known.includes(tracked.born.epoch);
+            }
+            if let Some(shadow) = shadow_mut(allocation, self.virtual_memory) {
+                if !self.books {
+                    shadow.conflicts(range.clone(), &self.access, self.known, &mut conflicts);
+                } else if !self.known.unsure {
+                    shadow.touch(range.clone(), &self.access, self.known, &mut conflicts);
+                    if let Some(over) = self.engine.timelines.over() {
+                        shadow.forget(over);
+                    }
+                }
+            }
+            if is_early {
+                self.found_early(at, range);
+            }
+            if !self.known.unsure {
+                for conflict in conflicts {
+                    self.found_race(at, conflict);
+                }
+            }
+            at = behind;
+        }
+    }
+
+    fn found_race(&mut self, address: u64, Conflict { first, bytes }: Conflict) {
+        let Some(allocation) = self.memory.containing(address).and_then(info) else { return };
+        let caller = self.findings.caller();
+        let second = self.access.operation(caller.as_ref());
+        let is_batch = first.site.as_ref().map(|site| site.call) == second.call && second.call.is_some();
+        let missing = if is_batch { MissingWait::SeparateCalls } else { missing(first.stream, self.access.stream) };
+        let first = first.operation(None);
+        // The rows of one copy are touched one after the other; the pair is the same.
+        let is_known = self.found.iter().any(|kind| {
+            matches!(kind, FindingKind::Race { first: other, allocation: there, .. }
+                if other.call == first.call && other.access == first.access && there.id == allocation.id)
+        });
+        if !is_known {
+            self.found.push(FindingKind::Race { first, second, allocation, bytes, missing });
+        }
+    }
+
+    fn found_early(&mut self, address: u64, bytes: Range<u64>) {
+        let Some(found) = self.memory.containing(address) else { return };
+        let (Some(allocation), Some(tracked)) = (info(found), &found.tracked) else { return };
+        let missing = missing(tracked.born.stream, self.access.stream);
+        let user = self.access.operation(self.findings.caller().as_ref());
+        let is_known = self.found.iter().any(|kind| {
+            matches!(kind, FindingKind::UseBeforeAllocation { allocation: there, .. } if there.id == allocation.id)
+        });
+        if !is_known {
+            self.found.push(FindingKind::UseBeforeAllocation { user, allocation, bytes, missing });
+        }
+    }
+
+    /// Passes on with a copy which of its bytes nobody has written, or reports them where the host can read them.
+    fn carry(&mut self, from: Place, to: Place, bytes: u64) {
+        let missing = self.unwritten(from.address, bytes);
+        if missing.is_empty() {
+            return self.mark(to.address, bytes, true);
+        }
+        let reaches_host = to.side == Side::Host
+            || self.memory.containing(to.address).is_none_or(|to| to.is_host_accessible() || to.is_managed());
+        if reaches_host {
+            self.found_unwritten(from.address, AccessKind::Read, &missing);
+        }
+        self.mark(to.address, bytes, true);
+        for gap in missing {
+            self.mark(to.address + (gap.start - from.address), gap.end - gap.start, false);
+        }
+    }
+
+    /// A word that nobody has written is about to decide when a stream goes on.
+    fn decide(&mut self, address: u64, bytes: u64) {
+        let missing = self.unwritten(address, bytes);
+        if !missing.is_empty() {
+            self.found_unwritten(address, AccessKind::WaitValue, &missing);
+        }
+    }
+
+    fn found_unwritten(&mut self, address: u64, kind: AccessKind, missing: &[Range<u64>]) {
+        if self.known.unsure {
+            return;
+        }
+        let Some(first) = missing.first() else { return };
+        let Some(found) = self.memory.containing(address) else { return };
+        let Some(allocation) = info(found) else { return };
+        let bytes = first.start - found.base..first.end - found.base;
+        let total: u64 = missing.iter().map(|gap| gap.end - gap.start).sum();
+        let rest = self.found.iter_mut().find_map(|kind| match kind {
+            FindingKind::UninitialisedRead { allocation: there, total, .. } if there.id == allocation.id => Some(total),
+            _ => None,
+        });
+        if let Some(rest) = rest {
+            *rest += total;
+            return;
+        }
+        self.access.kind = kind;
+        let user = self.access.operation(self.findings.caller().as_ref());
+        self.found.push(FindingKind::UninitialisedRead { user, allocation, bytes, total });
+    }
+
+    /// The stretches of memory that nobody has written, as addresses. The host writes its own memory without being seen.
+    fn unwritten(&mut self, address: u64, bytes: u64) -> Vec<Range<u64>> {
+        let (mut at, end) = (address, address + bytes);
+        let mut missing = Vec::new();
+        while at < end
+            && let Some(allocation) = self.memory.containing_mut(at)
+        {
+            let (base, behind) = (allocation.base, end.min(allocation.end()));
+            if !allocation.is_host_accessible()
+                && !allocation.is_managed()
+                && let Some(shadow) = shadow_mut(allocation, self.virtual_memory)
+            {
+                shadow.written.gaps(at - base..behind - base, |gap| missing.push(gap.start + base..gap.end + base));
+            }
+            at = behind;
+        }
+        missing
+    }
+
+    /// Books bytes as written, or as no better than unwritten.
+    fn mark(&mut self, address: u64, bytes: u64, written: bool) {
+        let (mut at, end) = (address, address + bytes);
+        while self.books
+            && at < end
+            && let Some(allocation) = self.memory.containing_mut(at)
+        {
+            let (base, behind) = (allocation.base, end.min(allocation.end()));
+            if let Some(shadow) = shadow_mut(allocation, self.virtual_memory) {
+                let range = at - base..behind - base;
+                if written { shadow.written.add(range) } else { shadow.written.remove(range) }
+            }
+            at = behind;
+        }
+    }
+}
+
+/// What is remembered of an allocation; of a mapping, of the memory behind it.
+pub(super) fn shadow_mut<'a>(
+    allocation: &'a mut Allocation,
+    virtual_memory: &'a mut VirtualMemory,
+) -> Option<&'a mut Shadow> {
+    match &allocation.backing {
+        Backing::Mapped(mapping) => virtual_memory.shadow_mut(mapping),
+        _ => allocation.tracked.as_mut().map(|tracked| &mut tracked.shadow),
+    }
+}
+
+/// A stream for a report.
+pub(super) fn stream_info(engine: &Engine, queue: QueueId) -> StreamInfo {
+    let queue = engine.queue(queue);
+    StreamInfo { id: queue.traits.id, kind: queue.traits.kind, device: queue.device }
+}
+
+/// What would order two operations, by where they are.
+pub(super) fn missing(first: Option<StreamInfo>, second: Option<StreamInfo>) -> MissingWait {
+    match (first, second) {
+        (Some(first), Some(second)) => MissingWait::StreamAfterStream { first, second },
+        (Some(first), None) => MissingWait::HostAfterStream { first },
+        (None, Some(second)) => MissingWait::StreamAfterHost { second },
+        (None, None) => MissingWait::HostAfterHost,
+    }
+}

@@ -1,0 +1,4 @@
+//! What the checks find, and what they leave alone.
+
+mod model;
+mod random;
