@@ -64,6 +64,19 @@ impl Access {
     }
 }
 
+impl Operation {
+    /// A call that is remembered for what it did to a thing, not to bytes of a stream's.
+    pub(super) fn of_call(access: AccessKind, site: &Site) -> Self {
+        Self {
+            call: Some(site.call),
+            function: Some(site.function),
+            access,
+            stream: None,
+            backtrace: site.trace.as_deref().map(Trace::frames).unwrap_or_default(),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

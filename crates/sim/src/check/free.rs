@@ -58,9 +58,12 @@ impl World {
         if let Some(shadow) = shadow_mut(allocation, virtual_memory).filter(|_| is_last) {
             shadow.conflicts(0..size, &access, known, &mut conflicts);
         }
+        if conflicts.is_empty() {
+            return Ok(());
+        }
         let mut found = Vec::new();
         if let Some(allocation) = info(allocation) {
-            let free = access.operation(findings.caller().as_ref().filter(|_| !conflicts.is_empty()));
+            let free = access.operation(findings.caller().as_ref());
             for Conflict { first, bytes } in conflicts {
                 let missing = Some(missing(first.stream, stream));
                 let user = first.operation(None);
@@ -95,11 +98,9 @@ impl Call<'_> {
                 let Some(allocation) = info(found) else { return };
                 FindingKind::WrongFree { free, allocation, right: right_function(found) }
             }
-            (None, Some(grave)) => FindingKind::DoubleFree {
-                second: free,
-                first: grave.free.clone(),
-                allocation: grave.allocation.clone(),
-            },
+            (None, Some(grave)) => {
+                FindingKind::DoubleFree { second: free, first: grave.free(), allocation: grave.info() }
+            }
             (None, None) => {
                 FindingKind::InvalidFree { free, address, inside: world.memory.containing(address).and_then(info) }
             }

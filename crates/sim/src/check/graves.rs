@@ -4,16 +4,22 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::access::Access;
 use super::finding::{AccessKind, AllocationInfo, Operation};
-use super::known::Epoch;
-use super::site;
-use super::tracked::info;
+use super::site::{self, Site};
+use super::tracked;
+use crate::engine::Side;
 use crate::memory::Allocation;
 
-/// An allocation that is gone.
+/// An allocation that is gone. Words for it are found only when it is reported.
 #[derive(Debug)]
 pub(crate) struct Grave {
-    pub(super) allocation: AllocationInfo,
-    pub(super) free: Operation,
+    base: u64,
+    size: u64,
+    id: u64,
+    side: Side,
+    born: Access,
+    freed: Site,
+    /// Tells it from others at the same address.
+    serial: u64,
 }
 
 /// How many are remembered.
@@ -23,21 +29,38 @@ const KEPT: usize = 4096;
 #[derive(Debug, Default)]
 pub(crate) struct Graves {
     by_base: BTreeMap<u64, Grave>,
-    /// In the order of the frees; a base may be in it more often than there are graves.
-    order: VecDeque<u64>,
+    /// Base and serial, in the order of the frees.
+    order: VecDeque<(u64, u64)>,
+    next: u64,
+}
+
+impl Grave {
+    pub(super) fn base(&self) -> u64 {
+        self.base
+    }
+
+    pub(super) fn info(&self) -> AllocationInfo {
+        tracked::describe((self.base, self.size), self.id, self.side, &self.born)
+    }
+
+    /// The call that freed it.
+    pub(super) fn free(&self) -> Operation {
+        Operation::of_call(AccessKind::Free, &self.freed)
+    }
 }
 
 impl Graves {
     /// Remembers an allocation that this call frees.
     pub(crate) fn dig(&mut self, allocation: &Allocation) {
-        let (Some(info), Some(site)) = (info(allocation), site::current()) else { return };
-        let epoch = Epoch { timeline: 0, count: 0 };
-        let free = Access { epoch, kind: AccessKind::Free, stream: None, site: Some(site) }.operation(None);
-        self.by_base.insert(info.address, Grave { allocation: info.clone(), free });
-        self.order.push_back(info.address);
+        let (Some(tracked), Some(freed)) = (&allocation.tracked, site::current()) else { return };
+        let Allocation { base, size, id, side, .. } = *allocation;
+        let serial = self.next;
+        self.next += 1;
+        self.by_base.insert(base, Grave { base, size, id, side, born: tracked.born.clone(), freed, serial });
+        self.order.push_back((base, serial));
         if self.order.len() > KEPT
-            && let Some(oldest) = self.order.pop_front()
-            && !self.order.contains(&oldest)
+            && let Some((oldest, serial)) = self.order.pop_front()
+            && self.by_base.get(&oldest).is_some_and(|grave| grave.serial == serial)
         {
             self.by_base.remove(&oldest);
         }
@@ -51,6 +74,6 @@ impl Graves {
     /// A grave that an address is in.
     pub(super) fn containing(&self, address: u64) -> Option<&Grave> {
         let (base, grave) = self.by_base.range(..=address).next_back()?;
-        (address - base < grave.allocation.bytes).then_some(grave)
+        (address - base < grave.size).then_some(grave)
     }
 }

@@ -1,8 +1,6 @@
 //! Handles that are not what a call needs.
 
-use super::access::Access;
-use super::finding::{AccessKind, FindingKind, HandleProblem, ObjectKind};
-use super::known::Epoch;
+use super::finding::{AccessKind, FindingKind, HandleProblem, ObjectKind, Operation};
 use crate::call::Call;
 use crate::handles::{Handle, Kind, Object, Objects};
 
@@ -31,10 +29,7 @@ impl Call<'_> {
         if !self.core().findings.is_on() {
             return;
         }
-        let epoch = Epoch { timeline: 0, count: 0 };
-        let destroyed = objects.destroyer(handle).map(|site| {
-            Access { epoch, kind: AccessKind::Use, stream: None, site: Some(site.clone()) }.operation(None)
-        });
+        let destroyed = objects.destroyer(handle).map(|site| Operation::of_call(AccessKind::Use, site));
         let (user, wanted) = (self.operation(AccessKind::Use), T::KIND.into());
         self.core().findings.add(FindingKind::HandleMisuse { user, handle: handle.bits(), wanted, problem, destroyed });
     }

@@ -1,8 +1,6 @@
 //! What was made and never destroyed.
 
-use super::access::Access;
 use super::finding::{AccessKind, End, Finding, FindingKind, Leaked, ObjectKind, Operation};
-use super::known::Epoch;
 use super::site::Site;
 use super::tracked::info;
 use crate::context::Context;
@@ -11,8 +9,7 @@ use crate::handles::{Handle, Object, Objects};
 use crate::world::World;
 
 fn made(site: &Site) -> Operation {
-    let epoch = Epoch { timeline: 0, count: 0 };
-    Access { epoch, kind: AccessKind::Allocate, stream: None, site: Some(site.clone()) }.operation(None)
+    Operation::of_call(AccessKind::Allocate, site)
 }
 
 /// The leak of every object that `is_leaked` says is one.

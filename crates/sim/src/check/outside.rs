@@ -1,9 +1,9 @@
 //! Memory that a call names and cannot have.
 
-use super::access::Access;
+use std::sync::Arc;
+
 use super::finding::{AccessKind, FindingKind, Operation};
-use super::known::Epoch;
-use super::site;
+use super::site::{self, Site};
 use super::tracked::info;
 use crate::call::Call;
 use crate::memory::Allocation;
@@ -15,9 +15,11 @@ const NEAR: u64 = 4096;
 impl Call<'_> {
     /// This call, as part of a finding.
     pub(super) fn operation(&self, kind: AccessKind) -> Operation {
-        let epoch = Epoch { timeline: 0, count: 0 };
-        let access = Access { epoch, kind, stream: None, site: site::current() };
-        access.operation(self.core().findings.caller().as_ref())
+        let caller = || self.core().findings.caller().map(Arc::new);
+        match site::current() {
+            Some(site) => Operation::of_call(kind, &Site { trace: site.trace.clone().or_else(caller), ..site }),
+            None => Operation { call: None, function: None, access: kind, stream: None, backtrace: Vec::new() },
+        }
     }
 
     /// Reports that a call names bytes that are not, or not all, in an allocation.
@@ -31,8 +33,8 @@ impl Call<'_> {
         let kind = match (nearest(world, address), grave) {
             (Some((0, found)), _) => beyond(user, found, address, bytes),
             (_, Some(grave)) => {
-                let start = address - grave.allocation.address;
-                let (free, allocation) = (grave.free.clone(), grave.allocation.clone());
+                let start = address - grave.base();
+                let (free, allocation) = (grave.free(), grave.info());
                 let bytes = start..start.saturating_add(bytes).min(allocation.bytes);
                 Some(FindingKind::UseAfterFree { user, free, allocation, bytes, missing: None })
             }

@@ -7,7 +7,7 @@
 //!
 //! | what | bytes |
 //! |---|---|
-//! | a stretch with up to two accesses | about 180 |
+//! | a stretch with up to two accesses | about 270 |
 //! | each further access | 64 |
 //! | a stretch of written bytes | 16 |
 //!

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use smallvec::SmallVec;
 use warploom_sys::Function;
 
 use super::finding::Frame;
@@ -17,9 +18,12 @@ pub(crate) struct Site {
     pub(super) trace: Option<Arc<Trace>>,
 }
 
-/// Return addresses; names are looked up only when a report needs them.
+/// Return addresses, innermost first; names are looked up only when a report needs them.
 #[derive(Debug)]
-pub(super) struct Trace(backtrace::Backtrace);
+pub(super) struct Trace(SmallVec<[usize; DEPTH]>);
+
+/// How many are kept: a dozen are the simulator's, the rest shows the way through a program.
+const DEPTH: usize = 32;
 
 /// The call this thread is in.
 struct Current {
@@ -67,28 +71,37 @@ pub(crate) fn current() -> Option<Site> {
 
 impl Trace {
     pub(super) fn take() -> Self {
-        Self(backtrace::Backtrace::new_unresolved())
+        let mut addresses = SmallVec::new();
+        backtrace::trace(|frame| {
+            addresses.push(frame.ip().addr());
+            addresses.len() < DEPTH
+        });
+        Self(addresses)
     }
 
     /// The program's own frames: those of the simulator, of the driver's methods and of the runtime are left out.
     pub(super) fn frames(&self) -> Vec<Frame> {
-        let mut trace = self.0.clone();
-        trace.resolve();
         let mut frames = Vec::new();
-        for symbol in trace.frames().iter().flat_map(backtrace::BacktraceFrame::symbols) {
-            let Some(name) = symbol.name().map(|name| format!("{name:#}")) else { continue };
-            if is_above_the_program(&name) {
-                break;
+        for address in &self.0 {
+            let mut symbols: SmallVec<[Frame; 2]> = SmallVec::new();
+            // A return address is behind the call, and may be the next line's.
+            backtrace::resolve(std::ptr::without_provenance_mut(address - 1), |symbol| {
+                symbols.extend(symbol.name().map(|name| Frame {
+                    function: format!("{name:#}"),
+                    file: symbol.filename().map(|file| file.display().to_string()),
+                    line: symbol.lineno(),
+                }));
+            });
+            for frame in symbols {
+                if is_above_the_program(&frame.function) {
+                    return frames;
+                }
+                if is_below_the_program(&frame.function) {
+                    frames.clear();
+                } else if !is_between(&frame.function) {
+                    frames.push(frame);
+                }
             }
-            if is_below_the_program(&name) {
-                frames.clear();
-                continue;
-            }
-            if is_between(&name) {
-                continue;
-            }
-            let file = symbol.filename().map(|file| file.display().to_string());
-            frames.push(Frame { function: name, file, line: symbol.lineno() });
         }
         frames
     }

@@ -23,14 +23,13 @@ impl Tracked {
 /// An allocation for a report, if it is tracked.
 pub(super) fn info(allocation: &Allocation) -> Option<AllocationInfo> {
     let tracked = allocation.tracked.as_ref()?;
-    Some(AllocationInfo {
-        address: allocation.base,
-        bytes: allocation.size,
-        id: allocation.id,
-        device: match allocation.side {
-            Side::Device(device) => Some(device),
-            Side::Host => None,
-        },
-        made: tracked.born.operation(None),
-    })
+    Some(describe((allocation.base, allocation.size), allocation.id, allocation.side, &tracked.born))
+}
+
+pub(super) fn describe((address, bytes): (u64, u64), id: u64, side: Side, born: &Access) -> AllocationInfo {
+    let device = match side {
+        Side::Device(device) => Some(device),
+        Side::Host => None,
+    };
+    AllocationInfo { address, bytes, id, device, made: born.operation(None) }
 }
