@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use warploom_driver::Driver;
 use warploom_sim::topology::Topology;
-use warploom_sim::{Machine, Mode, Order};
+use warploom_sim::{Checks, FindingKind, Machine, Mode, Order};
 
 use crate::TestResult;
 
@@ -40,6 +40,7 @@ pub fn in_every_mode<T: PartialEq + std::fmt::Debug>(
         let (machine, driver) = open(topology.clone(), mode)?;
         let _witness = Witness { mode, machine: machine.clone() };
         let result = body(&machine, &driver).map_err(|error| format!("in mode {mode:?}: {error}"))?;
+        assert_sound(&machine);
         match &first {
             None => first = Some((mode, result)),
             Some((other, expected)) => assert_eq!(&result, expected, "mode {mode:?} differs from {other:?}"),
@@ -48,9 +49,30 @@ pub fn in_every_mode<T: PartialEq + std::fmt::Debug>(
     first.map(|(_, result)| result).ok_or_else(|| "there is no mode".into())
 }
 
-/// Starts a machine and opens its driver, initialised.
+/// Asserts that a machine found nothing in a program that would be wrong on hardware, too, if only sometimes: races, memory
+/// outside its life, bytes that nobody wrote. What a driver refuses, a body may have done on purpose.
+#[track_caller]
+pub fn assert_sound(machine: &Machine) {
+    let is_wrong = |kind: &FindingKind| match kind {
+        FindingKind::Race { .. } | FindingKind::UseBeforeAllocation { .. } | FindingKind::UninitialisedRead { .. } => {
+            true
+        }
+        FindingKind::UseAfterFree { missing, .. } => missing.is_some(),
+        _ => false,
+    };
+    let wrong: Vec<String> =
+        machine.findings().iter().filter(|finding| is_wrong(&finding.kind)).map(ToString::to_string).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Starts a machine that checks, and opens its driver, initialised.
 pub fn open(topology: Topology, mode: Mode) -> TestResult<(Machine, Driver)> {
-    let machine = Machine::builder().topology(topology).mode(mode).patience(Duration::from_secs(5)).start()?;
+    let machine = Machine::builder()
+        .topology(topology)
+        .mode(mode)
+        .checks(Checks::report())
+        .patience(Duration::from_secs(5))
+        .start()?;
     let driver = Driver::open(&machine)?;
     driver.initialize()?;
     Ok((machine, driver))
@@ -60,8 +82,9 @@ pub fn open(topology: Topology, mode: Mode) -> TestResult<(Machine, Driver)> {
 pub fn on_sim_in(modes: &[Mode], body: fn(&Driver) -> TestResult) -> TestResult {
     for mode in modes {
         let (machine, driver) = open(Topology::preset(MACHINE)?, *mode)?;
-        let _witness = Witness { mode: *mode, machine };
+        let _witness = Witness { mode: *mode, machine: machine.clone() };
         body(&driver).map_err(|error| format!("in mode {mode:?}: {error}"))?;
+        assert_sound(&machine);
     }
     Ok(())
 }

@@ -16,7 +16,7 @@ mod primary;
 
 pub use budget::budget;
 pub use calls::{TestResult, code_of};
-pub use drivers::{ASYNCHRONOUS, MACHINE, in_every_mode, modes, on_cuda, on_sim_in, open};
+pub use drivers::{ASYNCHRONOUS, MACHINE, assert_sound, in_every_mode, modes, on_cuda, on_sim_in, open};
 pub use primary::Primary;
 
 pub use {warploom_driver as driver, warploom_sim as sim, warploom_sys as sys};

@@ -181,7 +181,7 @@ impl Watch<'_> {
         let reaches_host = to.side == Side::Host
             || self.memory.containing(to.address).is_none_or(|to| to.is_host_accessible() || to.is_managed());
         if reaches_host {
-            self.found_unwritten(from.address, AccessKind::Read, &missing);
+            self.found_unwritten(AccessKind::Read, &missing);
         }
         self.mark(to.address, bytes, true);
         for gap in missing {
@@ -193,16 +193,16 @@ impl Watch<'_> {
     fn decide(&mut self, address: u64, bytes: u64) {
         let missing = self.unwritten(address, bytes);
         if !missing.is_empty() {
-            self.found_unwritten(address, AccessKind::WaitValue, &missing);
+            self.found_unwritten(AccessKind::WaitValue, &missing);
         }
     }
 
-    fn found_unwritten(&mut self, address: u64, kind: AccessKind, missing: &[Range<u64>]) {
+    fn found_unwritten(&mut self, kind: AccessKind, missing: &[Range<u64>]) {
         if self.known.unsure {
             return;
         }
         let Some(first) = missing.first() else { return };
-        let Some(found) = self.memory.containing(address) else { return };
+        let Some(found) = self.memory.containing(first.start) else { return };
         let Some(allocation) = info(found) else { return };
         let bytes = first.start - found.base..first.end - found.base;
         let total: u64 = missing.iter().map(|gap| gap.end - gap.start).sum();
@@ -227,10 +227,8 @@ impl Watch<'_> {
             && let Some(allocation) = self.memory.containing_mut(at)
         {
             let (base, behind) = (allocation.base, end.min(allocation.end()));
-            if !allocation.is_host_accessible()
-                && !allocation.is_managed()
-                && let Some(shadow) = shadow_mut(allocation, self.virtual_memory)
-            {
+            let is_hosts = allocation.side == Side::Host || allocation.is_host_accessible() || allocation.is_managed();
+            if !is_hosts && let Some(shadow) = shadow_mut(allocation, self.virtual_memory) {
                 shadow.written.gaps(at - base..behind - base, |gap| missing.push(gap.start + base..gap.end + base));
             }
             at = behind;

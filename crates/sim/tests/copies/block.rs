@@ -9,11 +9,18 @@ use crate::support::{ARRAY, DEVICE, HOST, Memory, Stream, UNIFIED, between, coun
 const SUCCESS: CUresult = CUresult::CUDA_SUCCESS;
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
+/// Waits for everything: the next copy goes to the same place, from another stream.
+fn settle(driver: &Driver) {
+    assert_eq!(code_of(call!(driver.cuCtxSynchronize())), SUCCESS);
+}
+
 /// Asks every function that takes rows, and that of slices with one slice, for the same copy.
 fn rows_answer(driver: &Driver, stream: &Stream, copy: CUDA_MEMCPY2D, expected: CUresult, what: &str) {
     assert_eq!(code_of(call!(driver.cuMemcpy2D_v2(&copy))), expected, "{what}");
     assert_eq!(code_of(call!(driver.cuMemcpy2DUnaligned_v2(&copy))), expected, "{what}, unaligned");
+    settle(driver);
     assert_eq!(code_of(call!(driver.cuMemcpy2DAsync_v2(&copy, stream.raw))), expected, "{what}, asynchronously");
+    settle(driver);
     let slice = CUDA_MEMCPY3D {
         srcXInBytes: copy.srcXInBytes,
         srcY: copy.srcY,
@@ -33,18 +40,23 @@ fn rows_answer(driver: &Driver, stream: &Stream, copy: CUDA_MEMCPY2D, expected: 
         ..slices(copy.dstDevice, copy.srcDevice)
     };
     assert_eq!(code_of(call!(driver.cuMemcpy3D_v2(&slice))), expected, "{what}, as a slice");
+    settle(driver);
 }
 
 fn slices_answer(driver: &Driver, stream: &Stream, copy: CUDA_MEMCPY3D, expected: CUresult, what: &str) {
     assert_eq!(code_of(call!(driver.cuMemcpy3D_v2(&copy))), expected, "{what}");
+    settle(driver);
     assert_eq!(code_of(call!(driver.cuMemcpy3DAsync_v2(&copy, stream.raw))), expected, "{what}, asynchronously");
+    settle(driver);
     let copy = between(copy);
     assert_eq!(code_of(call!(driver.cuMemcpy3DPeer(&copy))), expected, "{what}, between contexts");
+    settle(driver);
     assert_eq!(
         code_of(call!(driver.cuMemcpy3DPeerAsync(&copy, stream.raw))),
         expected,
         "{what}, between contexts, asynchronously"
     );
+    settle(driver);
 }
 
 driver_tests! {
@@ -120,7 +132,7 @@ driver_tests! {
     fn the_kinds_of_memory_are_told_apart(driver) {
         let _primary = Primary::of(driver, 0)?;
         let stream = Stream::new(driver)?;
-        let [from, to] = [Memory::new(driver, 1024)?, Memory::new(driver, 1024)?];
+        let [from, to] = [Memory::of(driver, &[1; 1024])?, Memory::new(driver, 1024)?];
         let mut host = vec![0_u8; 1024];
         let pointer = host.as_mut_ptr();
         let address = pointer.expose_provenance() as u64;

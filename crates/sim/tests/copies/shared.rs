@@ -62,11 +62,13 @@ driver_tests! {
             goes_there_and_back(driver, shared)?;
             call!(driver.cuMemcpyDtoD_v2(shared, device.address, 64))?;
             call!(driver.cuMemcpyDtoDAsync_v2(device.address, shared, 64, stream.raw))?;
+            stream.wait()?;
             call!(driver.cuMemcpyHtoD_v2(shared, counting(64).as_ptr().cast(), 64))?;
             call!(driver.cuMemcpyHtoDAsync_v2(device.address, pointer, 64, stream.raw))?;
             call!(driver.cuMemcpyDtoHAsync_v2(pointer, device.address, 64, stream.raw))?;
-            call!(driver.cuMemcpyPeer(device.address, null_mut(), shared, null_mut(), 64))?;
             stream.wait()?;
+            call!(driver.cuMemcpyPeer(device.address, null_mut(), shared, null_mut(), 64))?;
+            call!(driver.cuCtxSynchronize())?;
             for (start, element) in [(0, 1), (8, 2), (16, 4)] {
                 let at = shared + start;
                 match element {

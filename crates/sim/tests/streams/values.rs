@@ -31,6 +31,7 @@ driver_tests! {
         let latch = Latch::new(driver)?;
         for on in [latch.writer, null_mut(), per_thread()] {
             call!(driver.cuStreamWriteValue64_v2(on, latch.word, 0x1122_3344_5566_7788, 0))?;
+            call!(driver.cuStreamWriteValue64_v2(on, latch.word + 8, 0, 0))?;
             call!(driver.cuStreamWriteValue32_v2(on, latch.word, 7, 0))?;
             call!(driver.cuStreamWriteValue32_v2(on, latch.word + 12, 9, 0))?;
             call!(driver.cuStreamSynchronize(on))?;

@@ -51,7 +51,8 @@ driver_tests! {
         call!(driver.cuMemMap(second, M, 0, handles[1], 0))?;
         assert_eq!(grant(driver, base, M, DEVICE, READ_WRITE), SUCCESS);
         assert_eq!(upload(driver, second - 64, &[1; 128]), INVALID);
-        assert_eq!(upload(driver, second - 64, &[1; 64]), SUCCESS);
+        assert_eq!(grant(driver, second, M, DEVICE, READ_WRITE), SUCCESS);
+        assert_eq!(upload(driver, second - 64, &[1; 128]), SUCCESS);
         assert_eq!(grant(driver, second, M, DEVICE, READ), SUCCESS);
         assert_eq!(upload(driver, second - 64, &[1; 128]), INVALID);
         assert!(download(driver, second - 64, 128).is_ok());
