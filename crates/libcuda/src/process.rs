@@ -51,15 +51,20 @@ const fn terminated(name: &'static str) -> &'static CStr {
 
 /// A function in the ABI of the version that introduced it, if a driver of `version` has that.
 fn find(source: &Source, version: i32, function: Function, name: &CStr, flags: Flags) -> Option<NonNull<c_void>> {
+    // The variants for per-thread default streams are younger than most of the functions they belong to.
+    let since = match function.per_thread() {
+        Some((since, _)) if flags == Flags::CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM => since,
+        _ => function.version(),
+    };
     // A resolver asked for an ABI that its driver is too old for answers with the one before.
-    if function.version() > version {
+    if since > version {
         return None;
     }
     let mut pointer = null_mut();
     let mut found = CUdriverProcAddressQueryResult::CU_GET_PROC_ADDRESS_SUCCESS;
     let (ask, flags) = (source.resolve(), cuuint64_t::from(flags.0));
     // SAFETY: `name` is terminated, both outputs are writable, and the source keeps the resolver callable.
-    let status = unsafe { ask(name.as_ptr(), &raw mut pointer, function.version(), flags, &raw mut found) };
+    let status = unsafe { ask(name.as_ptr(), &raw mut pointer, since, flags, &raw mut found) };
     if status == CUresult::CUDA_SUCCESS { NonNull::new(pointer) } else { None }
 }
 
@@ -88,5 +93,31 @@ impl Process {
         let legacy = table(&source, version, Flags::CU_GET_PROC_ADDRESS_LEGACY_STREAM);
         let per_thread = table(&source, version, Flags::CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM);
         Self { legacy, per_thread, _source: source }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    macro_rules! differences {
+        ($($family:ident $slot:ident $name:literal $version:literal $per_thread:literal $suffix:literal
+            ($($argument:ident: $type:ty),*);)*) => {
+            /// The functions that only one of the two tables has.
+            fn differences(process: &Process) -> Vec<&'static str> {
+                let both = [$((stringify!($slot), process.legacy.$slot.is_some(), process.per_thread.$slot.is_some()),)*];
+                both.into_iter().filter(|(_, legacy, per_thread)| legacy != per_thread).map(|(name, ..)| name).collect()
+            }
+        };
+    }
+    warploom_sys::for_each_function!(differences);
+
+    #[test]
+    fn a_function_is_there_for_both_default_streams_or_for_neither() -> Result<(), Box<dyn std::error::Error>> {
+        let process = Process::of(&Machine::preset("h200")?);
+        let (legacy, per_thread) = (process.legacy.cuStreamSynchronize, process.per_thread.cuStreamSynchronize);
+        assert!(legacy.zip(per_thread).is_some_and(|(one, other)| !std::ptr::fn_addr_eq(one, other)));
+        assert_eq!(differences(&process), [""; 0]);
+        Ok(())
     }
 }
