@@ -2,9 +2,11 @@
 //!
 //! `cargo xtask generate` rebuilds the C bindings; `cargo xtask generate --check` fails if they are not what the
 //! generator would write. `cargo xtask device-pack` builds a folder of tests and benchmarks to run on a machine with a
-//! GPU. `cargo xtask libcuda DIR` puts the simulated driver where programs can be pointed at it.
+//! GPU. `cargo xtask libcuda DIR` puts the simulated driver where programs can be pointed at it; `cargo xtask clients`
+//! runs programs on it that were not written for it.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command for people at a terminal")]
 
+mod clients;
 mod device_pack;
 mod generate;
 mod libcuda;
@@ -21,6 +23,7 @@ usage: cargo xtask <task>
   device-pack [DIR]   build every test that needs a GPU, and every benchmark, into DIR (device-pack) with a script that
                       runs them where there is no cargo
   libcuda DIR         build the simulated driver as a shared library, and put it into DIR as libcuda.so.1 and libcuda.so
+  clients [NAME…]     run programs in C, in Rust with cudarc and in Python on that library; all, or those named
 ";
 
 fn main() -> ExitCode {
@@ -32,6 +35,7 @@ fn main() -> ExitCode {
         ["device-pack"] => device_pack::pack(None),
         ["device-pack", folder] if !folder.starts_with('-') => device_pack::pack(Some(folder)),
         ["libcuda", folder] if !folder.starts_with('-') => libcuda::install(Path::new(folder)),
+        ["clients", names @ ..] if !names.iter().any(|name| name.starts_with('-')) => clients::run(names),
         ["help" | "-h" | "--help"] => {
             print!("{USAGE}");
             return ExitCode::SUCCESS;

@@ -1,0 +1,243 @@
+//! Runs programs that were not written for warploom on the simulated driver: `clients/` in the workspace's root.
+//!
+//! A client is prepared (fetched, built), then started with the simulated `libcuda.so.1` first on its library path. It
+//! reports in TAP. What the machine lacks, a compiler or a reachable registry, makes a client *skipped*, with that reason;
+//! everything else that keeps it from passing all its checks is a failure.
+//!
+//! ```text
+//! target/clients/lib/          the simulated driver
+//! target/clients/<client>/     what was built or fetched for it; `output` is what it said when it last ran
+//! ```
+
+mod c;
+mod command;
+mod cudarc;
+mod python;
+mod tap;
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use self::command::{Ended, run_in};
+use self::tap::Report;
+use crate::libcuda;
+use crate::workspace::{at, root};
+
+/// What a client may take; one that hangs is ended then.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+struct Client {
+    name: &'static str,
+    /// What `WARPLOOM_MACHINE` says. The client's checks know it.
+    machine: &'static str,
+    /// The command that starts it, once everything that it needs is there.
+    prepare: fn(&Folders) -> Result<Command, Obstacle>,
+}
+
+const CLIENTS: [Client; 3] = [
+    Client { name: "c", machine: "dgx-h100", prepare: c::prepare },
+    Client { name: "cudarc", machine: "hgx-a100-4", prepare: cudarc::prepare },
+    Client { name: "python", machine: "dgx-h100", prepare: python::prepare },
+];
+
+/// Where a client's sources are, and where what is made of them goes.
+struct Folders {
+    source: PathBuf,
+    made: PathBuf,
+}
+
+/// Why a client cannot be run.
+#[derive(Debug, PartialEq)]
+enum Obstacle {
+    /// The machine lacks something that is no part of the project.
+    Missing(String),
+    /// Something of ours, or something fetched, is not as it should be.
+    Broken(String),
+}
+
+/// How it went for one client.
+struct Row {
+    name: &'static str,
+    passed: usize,
+    failed: usize,
+    result: String,
+    skipped: bool,
+}
+
+/// Runs the named clients, or all; says how each went.
+pub(crate) fn run(names: &[&str]) -> Result<String, String> {
+    let known = CLIENTS.map(|client| client.name);
+    if let Some(unknown) = names.iter().find(|name| !known.contains(name)) {
+        return Err(format!("there is no client {unknown:?}; there are {}", known.join(", ")));
+    }
+    let made = root()?.join("target/clients");
+    let library = made.join("lib");
+    libcuda::install(&library)?;
+    let mut rows = Vec::new();
+    for client in CLIENTS.iter().filter(|client| names.is_empty() || names.contains(&client.name)) {
+        let folders = Folders { source: root()?.join("clients").join(client.name), made: made.join(client.name) };
+        fs::create_dir_all(&folders.made).map_err(at(&folders.made))?;
+        rows.push(client.run(&folders, &library)?);
+    }
+    println!("{:<8}{:>8}{:>8}  result", "client", "passed", "failed");
+    for Row { name, passed, failed, result, .. } in &rows {
+        println!("{name:<8}{passed:>8}{failed:>8}  {result}");
+    }
+    let count = |of: fn(&Row) -> usize| rows.iter().map(of).sum::<usize>();
+    let failed = count(|row| row.failed);
+    let (passed, skipped) = (count(|row| row.passed), count(|row| usize::from(row.skipped)));
+    let summary = format!("clients: {passed} passed, {failed} failed, {skipped} skipped");
+    if failed == 0 { Ok(summary) } else { Err(summary) }
+}
+
+impl Client {
+    fn run(&self, folders: &Folders, library: &Path) -> Result<Row, String> {
+        let row = |passed, failed, result, skipped| Row { name: self.name, passed, failed, result, skipped };
+        let mut command = match (self.prepare)(folders) {
+            Ok(command) => command,
+            Err(Obstacle::Missing(reason)) => return Ok(row(0, 0, format!("skipped: {reason}"), true)),
+            Err(Obstacle::Broken(reason)) => return Ok(row(0, 1, format!("FAILED: {reason}"), false)),
+        };
+        command.env("LD_LIBRARY_PATH", first_on_path(library)).env("WARPLOOM_MACHINE", self.machine);
+        let ended = run_in(&folders.made, &mut command, PATIENCE)?;
+        let report = Report::of(&ended.output);
+        match report.verdict(ended.status) {
+            Ok(()) => Ok(row(report.passed, 0, "ok".to_owned(), false)),
+            Err(reason) => {
+                println!("{}", ended.output);
+                Ok(row(report.passed, report.missed().max(1), format!("FAILED: {reason}"), false))
+            }
+        }
+    }
+}
+
+/// The library path with the simulated driver before any other.
+fn first_on_path(library: &Path) -> OsString {
+    let mut path = library.as_os_str().to_owned();
+    if let Some(rest) = std::env::var_os("LD_LIBRARY_PATH").filter(|rest| !rest.is_empty()) {
+        path.push(":");
+        path.push(rest);
+    }
+    path
+}
+
+/// Builds or installs something that is ours to get right.
+fn build(folders: &Folders, command: &mut Command) -> Result<(), Obstacle> {
+    let ended = run_in(&folders.made, command, Duration::from_secs(300)).map_err(Obstacle::Missing)?;
+    if !ended.succeeded() {
+        println!("{}", ended.output);
+        return Err(Obstacle::Broken(format!("{} failed", command.get_program().display())));
+    }
+    Ok(())
+}
+
+/// What fetchers say when they got something, and it is not what was pinned.
+const WRONG: [&str; 4] = ["checksum", "lock file", "lockfile", "do not match the hashes"];
+
+/// Fetches something, and nothing else: if that fails, it cannot be had here, unless it came and was wrong.
+fn fetch(folders: &Folders, what: &str, command: &mut Command) -> Result<(), Obstacle> {
+    let ended = run_in(&folders.made, command, Duration::from_secs(90)).map_err(Obstacle::Missing)?;
+    if ended.succeeded() {
+        return Ok(());
+    }
+    let said = ended.output.to_lowercase();
+    if WRONG.iter().any(|word| said.contains(word)) {
+        println!("{}", ended.output);
+        return Err(Obstacle::Broken(format!("{what} is not what was pinned")));
+    }
+    Err(Obstacle::Missing(format!("{what} cannot be fetched: {}", reason(&ended))))
+}
+
+/// The last thing that a command said.
+fn reason(ended: &Ended) -> &str {
+    let last = ended.output.lines().rev().map(str::trim).find(|line| !line.is_empty());
+    if ended.status.is_none() { "it took too long" } else { last.unwrap_or("it did not say why") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    fn folders(name: &str) -> Folders {
+        let made = std::env::temp_dir().join(format!("warploom-clients-{name}-{}", std::process::id()));
+        fs::create_dir_all(&made).unwrap();
+        Folders { source: PathBuf::new(), made }
+    }
+
+    #[test]
+    fn what_cannot_be_fetched_is_missing_and_the_reason_is_kept() {
+        let folders = folders("missing");
+        let absent = fetch(&folders, "it", &mut shell("echo first; echo 'error: no route to host' >&2; exit 101"));
+        let unstartable = fetch(&folders, "it", &mut Command::new("warploom-no-such-fetcher"));
+        fs::remove_dir_all(&folders.made).unwrap();
+        assert_eq!(absent, Err(Obstacle::Missing("it cannot be fetched: error: no route to host".to_owned())));
+        assert!(matches!(unstartable, Err(Obstacle::Missing(reason)) if reason.contains("warploom-no-such-fetcher")));
+    }
+
+    #[test]
+    fn what_is_not_what_was_pinned_is_broken() {
+        let folders = folders("wrong");
+        let said = [
+            "error: checksum for `cudarc v0.19.10` changed between lock files",
+            "error: failed to verify the checksum of `cudarc v0.19.10`",
+            "error: cannot update the lock file Cargo.lock because --locked was passed to prevent this",
+            "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE",
+        ];
+        let outcomes = said.map(|said| fetch(&folders, "it", &mut shell(&format!("echo '{said}'; exit 1"))));
+        fs::remove_dir_all(&folders.made).unwrap();
+        for outcome in outcomes {
+            assert_eq!(outcome, Err(Obstacle::Broken("it is not what was pinned".to_owned())));
+        }
+    }
+
+    fn row_of(prepare: fn(&Folders) -> Result<Command, Obstacle>, name: &'static str) -> Row {
+        let folders = folders(name);
+        let row = Client { name, machine: "h200", prepare }.run(&folders, Path::new("/library"));
+        fs::remove_dir_all(&folders.made).unwrap();
+        row.unwrap()
+    }
+
+    #[test]
+    fn a_client_finds_the_simulated_driver_first_and_its_machine() {
+        const SAID: &str =
+            r#"echo 1..1; case "$LD_LIBRARY_PATH $WARPLOOM_MACHINE" in "/library"*" h200") echo ok 1;; esac"#;
+        let row = row_of(|_| Ok(shell(SAID)), "first");
+        assert_eq!((row.passed, row.failed, row.result.as_str()), (1, 0, "ok"));
+    }
+
+    #[test]
+    fn a_client_with_a_failed_check_has_failed() {
+        let row = row_of(|_| Ok(shell("echo 1..3; echo ok 1; echo not ok 2; echo ok 3; exit 1")), "check");
+        assert_eq!((row.passed, row.failed, row.result.as_str()), (2, 1, "FAILED: 1 of 3 checks failed"));
+    }
+
+    #[test]
+    fn a_client_that_crashes_after_its_checks_has_failed() {
+        let row = row_of(|_| Ok(shell("echo 1..1; echo ok 1; kill -SEGV $$")), "crash");
+        assert_eq!((row.passed, row.failed), (1, 1));
+        assert!(row.result.starts_with("FAILED: ") && row.result.contains("signal: 11"), "{}", row.result);
+    }
+
+    #[test]
+    fn a_client_that_cannot_be_prepared_is_skipped_or_failed() {
+        let skipped = row_of(|_| Err(Obstacle::Missing("no compiler".to_owned())), "skipped");
+        assert_eq!((skipped.failed, skipped.skipped, skipped.result.as_str()), (0, true, "skipped: no compiler"));
+        let failed = row_of(|_| Err(Obstacle::Broken("wrong".to_owned())), "failed");
+        assert_eq!((failed.failed, failed.skipped, failed.result.as_str()), (1, false, "FAILED: wrong"));
+    }
+
+    #[test]
+    fn a_name_that_is_no_client_is_refused() {
+        let refused = run(&["c", "fortran"]).unwrap_err();
+        assert_eq!(refused, "there is no client \"fortran\"; there are c, cudarc, python");
+    }
+}
