@@ -80,7 +80,7 @@ pub(crate) fn run(names: &[&str]) -> Result<String, String> {
     for client in CLIENTS.iter().filter(|client| names.is_empty() || names.contains(&client.name)) {
         let folders = Folders { source: root()?.join("clients").join(client.name), made: made.join(client.name) };
         fs::create_dir_all(&folders.made).map_err(at(&folders.made))?;
-        rows.push(client.run(&folders, &library)?);
+        rows.push(client.run(&folders, &library));
     }
     println!("{:<8}{:>8}{:>8}  result", "client", "passed", "failed");
     for Row { name, passed, failed, result, .. } in &rows {
@@ -94,21 +94,24 @@ pub(crate) fn run(names: &[&str]) -> Result<String, String> {
 }
 
 impl Client {
-    fn run(&self, folders: &Folders, library: &Path) -> Result<Row, String> {
+    fn run(&self, folders: &Folders, library: &Path) -> Row {
         let row = |passed, failed, result, skipped| Row { name: self.name, passed, failed, result, skipped };
         let mut command = match (self.prepare)(folders) {
             Ok(command) => command,
-            Err(Obstacle::Missing(reason)) => return Ok(row(0, 0, format!("skipped: {reason}"), true)),
-            Err(Obstacle::Broken(reason)) => return Ok(row(0, 1, format!("FAILED: {reason}"), false)),
+            Err(Obstacle::Missing(reason)) => return row(0, 0, format!("skipped: {reason}"), true),
+            Err(Obstacle::Broken(reason)) => return row(0, 1, format!("FAILED: {reason}"), false),
         };
         command.env("LD_LIBRARY_PATH", first_on_path(library)).env("WARPLOOM_MACHINE", self.machine);
-        let ended = run_in(&folders.made, &mut command, PATIENCE)?;
+        let ended = match run_in(&folders.made, &mut command, PATIENCE) {
+            Ok(ended) => ended,
+            Err(reason) => return row(0, 1, format!("FAILED: {reason}"), false),
+        };
         let report = Report::of(&ended.output);
         match report.verdict(ended.status) {
-            Ok(()) => Ok(row(report.passed, 0, "ok".to_owned(), false)),
+            Ok(()) => row(report.passed, 0, "ok".to_owned(), false),
             Err(reason) => {
                 println!("{}", ended.output);
-                Ok(row(report.passed, report.missed().max(1), format!("FAILED: {reason}"), false))
+                row(report.passed, report.missed().max(1), format!("FAILED: {reason}"), false)
             }
         }
     }
@@ -203,7 +206,7 @@ mod tests {
         let folders = folders(name);
         let row = Client { name, machine: "h200", prepare }.run(&folders, Path::new("/library"));
         fs::remove_dir_all(&folders.made).unwrap();
-        row.unwrap()
+        row
     }
 
     #[test]
@@ -233,6 +236,12 @@ mod tests {
         assert_eq!((skipped.failed, skipped.skipped, skipped.result.as_str()), (0, true, "skipped: no compiler"));
         let failed = row_of(|_| Err(Obstacle::Broken("wrong".to_owned())), "failed");
         assert_eq!((failed.failed, failed.skipped, failed.result.as_str()), (1, false, "FAILED: wrong"));
+    }
+
+    #[test]
+    fn a_client_that_was_prepared_and_is_not_there_has_failed() {
+        let row = row_of(|_| Ok(Command::new("/warploom/no/such/client")), "absent");
+        assert_eq!((row.failed, row.result.as_str()), (1, "FAILED: /warploom/no/such/client is not there"));
     }
 
     #[test]
