@@ -22,7 +22,7 @@ pub(crate) fn install(folder: &Path) -> Result<String, String> {
     refuse_foreign(&link)?;
     let built = built()?;
     fs::create_dir_all(folder).map_err(at(folder))?;
-    fs::copy(&built, &library).map_err(at(&library))?;
+    replace(Path::new(&built), &library)?;
     if fs::symlink_metadata(&link).is_ok() {
         fs::remove_file(&link).map_err(at(&link))?;
     }
@@ -43,6 +43,14 @@ fn built() -> Result<String, String> {
     library.map(str::to_owned).ok_or_else(|| "cargo reports no shared library".to_owned())
 }
 
+/// Puts a new file in the place of an old one. Programs that run on the old one keep it: what they have mapped must not
+/// change under them.
+fn replace(new: &Path, place: &Path) -> Result<(), String> {
+    let beside = place.with_extension("new");
+    fs::copy(new, &beside).map_err(at(&beside))?;
+    fs::rename(&beside, place).map_err(at(place))
+}
+
 /// Leaves a real driver alone.
 fn refuse_foreign(path: &Path) -> Result<(), String> {
     match fs::read(path) {
@@ -55,7 +63,24 @@ fn refuse_foreign(path: &Path) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+    use std::io;
+
     use super::*;
+
+    #[test]
+    fn a_program_keeps_the_library_it_runs_on() {
+        let folder = std::env::temp_dir().join(format!("warploom-replace-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let (new, place) = (folder.join("new"), folder.join(LIBRARY));
+        fs::write(&new, "new").unwrap();
+        fs::write(&place, "old").unwrap();
+        let running = File::open(&place).unwrap();
+        let replaced = replace(&new, &place);
+        let (kept, now) = (io::read_to_string(running).unwrap(), fs::read_to_string(&place).unwrap());
+        fs::remove_dir_all(&folder).unwrap();
+        assert_eq!((replaced, kept.as_str(), now.as_str()), (Ok(()), "old", "new"));
+    }
 
     #[test]
     fn another_driver_is_left_alone() {
