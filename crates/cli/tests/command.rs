@@ -79,7 +79,11 @@ fn the_tour_is_data_for_programs() {
     assert!(tour["driver_calls"].as_u64() > Some(50));
     let steps = tour["steps"].as_array().expect("steps are a list");
     assert!(steps.iter().all(|step| step["error"].is_null()));
-    assert_eq!(steps.last().map(|step| step["findings"]["orders"]["orders"].as_array().map(Vec::len)), Some(Some(9)));
+    let orders = steps.iter().find_map(|step| step["findings"]["orders"]["orders"].as_array());
+    assert_eq!(orders.map(Vec::len), Some(9));
+    let races = steps.iter().find_map(|step| step["findings"]["races"]["findings"].as_array());
+    let kinds: Vec<&Value> = races.into_iter().flatten().map(|finding| &finding["kind"]).collect();
+    assert_eq!(kinds, [&Value::from("race")]);
 }
 
 #[test]

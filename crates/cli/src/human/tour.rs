@@ -66,5 +66,9 @@ fn findings(findings: &Findings) -> String {
             count(orders.len(), "order"),
             orders.join(", ")
         ),
+        Findings::Races { findings } => {
+            // Who called is left to `--json`: here it is the tour itself.
+            findings.iter().map(|finding| format!("  {}\n", finding.kind.to_string().replace('\n', "\n  "))).collect()
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! What the tour saw.
 
 use serde::Serialize;
+use warploom_sim::Finding;
 
 use super::{DevicesReport, DriverReport};
 
@@ -78,5 +79,9 @@ pub(crate) enum Findings {
         streams: usize,
         /// The orders the program ran in.
         orders: Vec<String>,
+    },
+    Races {
+        /// What a machine that checks found in the wrong program.
+        findings: Vec<Finding>,
     },
 }

@@ -8,6 +8,7 @@ mod memory;
 mod ordering;
 mod orders;
 mod pool;
+mod races;
 
 use warploom::{DevicePool, Devices as _, Driver, Result, Stream};
 
@@ -35,6 +36,7 @@ pub(crate) fn report(opened: &Opened) -> Tour {
     steps.push(step("Errors are values", fault::visit(driver)));
     if let Some(machine) = &opened.machine {
         steps.push(step("The same program in any order", orders::visit(machine.topology())));
+        steps.push(step("A forgotten wait", races::visit(machine.topology())));
     }
     let passed = steps.iter().all(Step::passed);
     Tour { driver: opened.report.clone(), steps, driver_calls: calls.total(), passed }
