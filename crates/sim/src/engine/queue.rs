@@ -35,9 +35,11 @@ pub(crate) struct Queue {
     pub(crate) busy_until: u64,
     /// What is ordered before the next op.
     pub(crate) clock: OrderClock,
-    /// It got an op after the newest one of its context's legacy default stream, and stands in that stream's list.
+    /// Its newest op comes after the newest one of its context's legacy default stream.
+    has_followed: bool,
+    /// It stands in that stream's list.
     is_recent: bool,
-    /// Of a legacy default stream: the blocking queues that got an op after its own newest one.
+    /// Of a legacy default stream: the blocking queues that got an op, or waited for an event, after its own newest op.
     recent: Vec<QueueId>,
     /// Its stream is gone; it goes when its last op is done.
     retired: bool,
@@ -60,6 +62,7 @@ impl Queue {
             tail: None,
             busy_until: 0,
             clock,
+            has_followed: false,
             is_recent: false,
             recent: Vec::new(),
             retired: false,
@@ -178,7 +181,8 @@ impl Engine {
         let mut recent = std::mem::take(&mut self.queue_mut(legacy).recent);
         for queue in recent.drain(..) {
             if self.is_live(queue) {
-                self.queue_mut(queue).is_recent = false;
+                let blocking = self.queue_mut(queue);
+                (blocking.is_recent, blocking.has_followed) = (false, false);
                 self.follow(legacy, queue, before);
             }
         }
@@ -188,8 +192,9 @@ impl Engine {
     /// Makes a blocking stream's next op wait for everything in the legacy default stream. If the blocking stream got
     /// something since the legacy stream did, it already has.
     pub(crate) fn follow_legacy(&mut self, queue: QueueId, legacy: QueueId, before: &mut SmallVec<[OpId; 4]>) {
-        if !self.queue(queue).is_recent {
+        if !self.queue(queue).has_followed {
             self.follow(queue, legacy, before);
+            self.queue_mut(queue).has_followed = true;
             self.note_recent(legacy, queue);
         }
     }

@@ -11,6 +11,7 @@ pub(crate) use record::{
     cuEventCreate, cuEventDestroy_v2, cuEventQuery, cuEventRecord, cuEventRecordWithFlags, cuEventSynchronize,
 };
 
+use smallvec::SmallVec;
 use warploom_sys::types::CUresult;
 
 use crate::call::Call;
@@ -111,25 +112,34 @@ impl World {
     }
 
     /// Puts everything that comes next in a queue behind the newest record of an event; whether that took an op.
+    ///
+    /// In the legacy default stream a wait is work like any other: it comes after everything in the blocking streams, and
+    /// they after it. In another stream it holds up what comes next there, and is not held up by the legacy stream itself.
     pub(crate) fn wait_for_event(&mut self, queue: QueueId, handle: Handle<Event>) -> Status<bool> {
         let context = self.engine.queue(queue).context;
         self.healthy(context)?;
         let Some(event) = self.events.get(handle) else { return Err(INVALID_HANDLE) };
         let Some(record) = event.record else { return Ok(false) };
         self.engine.queue_mut(queue).clock.join(&event.clock);
-        // The default stream and those who follow it know of each other by their ops: to pass on what this one has waited
-        // for, it needs one.
-        let has_followers = !self.engine.queue(queue).traits.is_non_blocking()
-            && self.contexts.get(context).is_some_and(|context| context.legacy.is_some());
         let pending = record.op.filter(|_| record.time.is_none());
         // What is in the queue already is waited for anyway.
         let other = pending.filter(|op| self.engine.op(*op).is_some_and(|op| op.queue != queue));
         self.engine.delay(queue, record.time.unwrap_or(0));
-        if other.is_some() || has_followers {
+        let legacy = self.contexts.get(context).and_then(|context| context.legacy);
+        if legacy == Some(queue) {
             self.enqueue_after(queue, other.as_slice(), Work::Join)?;
             return Ok(true);
         }
-        self.clock.host_call();
-        Ok(false)
+        let now = self.clock.host_call();
+        if let Some(op) = other {
+            let mut before = SmallVec::new();
+            self.order_behind_gates(context, queue, &mut before);
+            before.push(op);
+            self.engine.add(queue, &before, Work::Join, now);
+        }
+        if let Some(legacy) = legacy.filter(|_| !self.engine.queue(queue).traits.is_non_blocking()) {
+            self.engine.note_recent(legacy, queue);
+        }
+        Ok(other.is_some())
     }
 }

@@ -104,8 +104,14 @@ impl Model {
     }
 
     pub(crate) fn wait(&mut self, stream: usize, event: usize) {
-        if let Some(record) = self.records[event] {
-            self.enqueue(stream, Some(record));
+        match self.records[event] {
+            Some(record) if stream == LEGACY => _ = self.enqueue(stream, Some(record)),
+            // Elsewhere a wait is nothing that the legacy default stream would hold up.
+            Some(record) => {
+                let behind: Vec<usize> = self.newest[stream].into_iter().chain(self.host).chain([record]).collect();
+                self.newest[stream] = Some(self.add(behind));
+            }
+            None => {}
         }
     }
 

@@ -22,6 +22,8 @@ enum Doing {
     Nothing,
     Write,
     Record,
+    /// Waits for an event that has been reached.
+    Wait,
     HostFunction,
 }
 
@@ -62,6 +64,7 @@ fn act(driver: &Driver, doing: Doing, latch: &Latch, on: CUstream, event: CUeven
         Doing::Nothing => {}
         Doing::Write => call!(driver.cuStreamWriteValue32_v2(on, latch.word + 16, 1, 0))?,
         Doing::Record => call!(driver.cuEventRecord(event, on))?,
+        Doing::Wait => call!(driver.cuStreamWaitEvent(on, event, 0))?,
         Doing::HostFunction => call!(driver.cuLaunchHostFunc(on, Some(nothing), null_mut()))?,
     }
     Ok(())
@@ -72,6 +75,10 @@ fn probe(driver: &Driver, blocked: Kind, other: Kind, doing: Doing) -> TestResul
     let mut latch = Latch::new(driver)?;
     let (first, second) = (blocked.make(driver)?, other.make(driver)?);
     let event = event(driver, 0)?;
+    if doing == Doing::Wait {
+        call!(driver.cuEventRecord(event, latch.writer))?;
+        call!(driver.cuEventSynchronize(event))?;
+    }
     latch.block(first)?;
     act(driver, doing, &latch, second, event)?;
     let what = format!("{blocked:?} is blocked, {other:?} does {doing:?}");
@@ -83,7 +90,8 @@ fn probe(driver: &Driver, blocked: Kind, other: Kind, doing: Doing) -> TestResul
     };
     expect("the blocked one", first, true);
     // The legacy stream is busy with what it would wait for; the others only with what they have.
-    let is_busy = waits && (doing != Doing::Nothing || other == Kind::Legacy);
+    let has_work = !matches!(doing, Doing::Nothing | Doing::Wait);
+    let is_busy = waits && (has_work || other == Kind::Legacy);
     expect("the other", second, is_busy);
     expect("legacy", legacy(), blocked != Kind::NonBlocking);
     expect("per-thread", per_thread(), blocked == Kind::PerThread || (other == Kind::PerThread && is_busy));
@@ -108,7 +116,7 @@ driver_tests! {
                 if blocked == other && matches!(blocked, Kind::Legacy | Kind::PerThread) {
                     continue;
                 }
-                for doing in [Doing::Nothing, Doing::Write, Doing::Record, Doing::HostFunction] {
+                for doing in [Doing::Nothing, Doing::Write, Doing::Record, Doing::Wait, Doing::HostFunction] {
                     probe(driver, blocked, other, doing)?;
                 }
             }
@@ -136,6 +144,24 @@ driver_tests! {
             call!(driver.cuStreamDestroy_v2(made))?;
         }
         call!(driver.cuEventDestroy_v2(middle))?;
+    }
+
+    fn a_wait_in_the_legacy_stream_passes_a_block_on_even_if_its_event_has_been_reached(driver) {
+        let _primary = Primary::of(driver, 0)?;
+        let mut latch = Latch::new(driver)?;
+        let (first, second, reached) = (stream(driver, 0)?, stream(driver, 0)?, event(driver, 0)?);
+        call!(driver.cuEventRecord(reached, latch.writer))?;
+        call!(driver.cuEventSynchronize(reached))?;
+        latch.block(first)?;
+        call!(driver.cuStreamWaitEvent(null_mut(), reached, 0))?;
+        call!(driver.cuStreamWriteValue32_v2(second, latch.word + 16, 1, 0))?;
+        stays(NOT_READY, "the second", || call!(driver.cuStreamQuery(second)));
+        latch.open();
+        comes(SUCCESS, "the second", || call!(driver.cuStreamQuery(second)));
+        for made in [first, second] {
+            call!(driver.cuStreamDestroy_v2(made))?;
+        }
+        call!(driver.cuEventDestroy_v2(reached))?;
     }
 
     fn the_legacy_stream_waits_for_one_that_took_the_place_of_a_destroyed_one(driver) {
