@@ -33,17 +33,29 @@ pub(crate) fn enter(
 ) -> CUresult {
     let core = slots::machine(slot);
     let Some(core) = core.as_ref() else { return CUresult::CUDA_ERROR_DEINITIALIZED };
+    // Where nothing is checked or recorded, nobody needs to know which call this is.
+    let is_numbered = (core.trace.is_some() || core.findings.is_on()) && !is_lookup(function);
+    let number = if is_numbered { core.next_call() } else { 0 };
+    let call = Call { core, function, per_thread };
+    let Some(trace) = &core.trace else { return answer(&call, number, body) };
+    let called = trace.called(function, number);
+    let code = answer(&call, number, body);
+    called.returns(code);
+    code
+}
+
+/// What a machine answers to a call.
+fn answer(call: &Call<'_>, number: u64, body: impl FnOnce(&Call<'_>) -> Status) -> CUresult {
+    let Call { core, function, .. } = *call;
     if !core.initialized.load(Ordering::Acquire) && !works_uninitialized(function) {
         return CUresult::CUDA_ERROR_NOT_INITIALIZED;
     }
-    let call = Call { core, function, per_thread };
-    // Where nothing is checked, nobody needs to know which call this is.
-    let _in_call = (core.findings.is_on() && !is_lookup(function))
-        .then(|| InCall::new(core.next_call(), function, core.findings.remembers_callers()));
+    let _in_call = (core.findings.is_on() && number != 0)
+        .then(|| InCall::new(number, function, core.findings.remembers_callers()));
     if thread::is_in_host_function(core.id) && !works_in_host_function(function) {
         return call.refuse(NOT_PERMITTED, IN_HOST_FUNCTION);
     }
-    let answer = match catch_unwind(AssertUnwindSafe(|| body(&call))) {
+    let answer = match catch_unwind(AssertUnwindSafe(|| body(call))) {
         Ok(Ok(())) => CUresult::CUDA_SUCCESS,
         Ok(Err(code)) => code,
         Err(_) => {

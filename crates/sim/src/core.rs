@@ -16,6 +16,7 @@ use crate::log::{Log, LogEntry, LogKind};
 use crate::status::Status;
 use crate::thread;
 use crate::topology::Topology;
+use crate::trace::{Recorder, Trace};
 use crate::world::World;
 
 pub(crate) struct Core {
@@ -26,6 +27,7 @@ pub(crate) struct Core {
     pub(crate) log: Log,
     pub(crate) findings: Arc<Findings>,
     calls: AtomicU64,
+    pub(crate) trace: Option<Arc<Recorder>>,
     pub(crate) initialized: AtomicBool,
     patience: Duration,
     world: Mutex<World>,
@@ -35,6 +37,12 @@ pub(crate) struct Core {
     lanes: Vec<Condvar>,
     stopping: AtomicBool,
     executors: Mutex<Vec<JoinHandle<()>>>,
+}
+
+/// What a machine does besides being one.
+pub(crate) struct Instruments {
+    pub(crate) checks: Checks,
+    pub(crate) trace: Option<Trace>,
 }
 
 pub(crate) type Guard<'a> = MutexGuard<'a, World>;
@@ -53,13 +61,15 @@ impl Core {
         topology: Topology,
         mode: Mode,
         patience: Duration,
-        checks: Checks,
+        instruments: Instruments,
     ) -> std::io::Result<Self> {
         let mut engine = Engine::new(mode, topology.devices.len());
+        let checks = instruments.checks;
         engine.timelines = Timelines::new(checks.is_on(), checks.host_order);
         let findings = Arc::new(Findings::new(checks));
         let lanes = engine.lanes();
-        let world = World::new(id, &topology, mode, engine, Arc::clone(&findings))?;
+        let trace = instruments.trace.map(|trace| Arc::new(Recorder::new(trace, topology.devices.len())));
+        let world = World::new(id, &topology, mode, engine, Arc::clone(&findings), trace.clone())?;
         Ok(Self {
             id,
             slot,
@@ -68,6 +78,7 @@ impl Core {
             log: Log::default(),
             findings,
             calls: AtomicU64::new(0),
+            trace,
             initialized: AtomicBool::new(false),
             patience,
             world: Mutex::new(world),

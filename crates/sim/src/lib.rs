@@ -45,6 +45,7 @@ mod status;
 mod stream;
 mod thread;
 pub mod topology;
+pub mod trace;
 mod vmm;
 mod world;
 

@@ -7,10 +7,11 @@ use std::time::Duration;
 use warploom_sys::Source;
 
 use crate::check::{Checks, Finding};
-use crate::core::Core;
+use crate::core::{Core, Instruments};
 use crate::engine::Mode;
 use crate::log::LogEntry;
 use crate::topology::{Topology, TopologyError};
+use crate::trace::{Timeline, Trace, TraceReport};
 use crate::{shims, slots};
 
 /// A simulated machine: any number of GPUs behind a CUDA driver of its own.
@@ -68,6 +69,7 @@ pub struct MachineBuilder {
     patience: Duration,
     slot_patience: Duration,
     checks: Checks,
+    trace: Option<Trace>,
 }
 
 impl Machine {
@@ -85,6 +87,7 @@ impl Machine {
             patience: Duration::from_secs(10),
             slot_patience: Duration::from_secs(60),
             checks: Checks::off(),
+            trace: None,
         }
     }
 
@@ -100,7 +103,8 @@ impl Machine {
         self.running.core.log.entries()
     }
 
-    /// How many calls were made to a machine that checks, without those that only find functions: the number of the last.
+    /// How many calls were made to a machine that checks or records, without those that only find functions: the number of
+    /// the last.
     #[must_use]
     pub fn calls(&self) -> u64 {
         self.running.core.calls()
@@ -127,6 +131,19 @@ impl Machine {
     #[must_use]
     pub fn leaks(&self) -> Vec<Finding> {
         self.running.core.leaks()
+    }
+
+    /// Calls made and bytes moved so far, if the machine was started with a [`Trace`].
+    #[must_use]
+    pub fn trace(&self) -> Option<TraceReport> {
+        self.running.core.trace.as_ref().map(|recorder| recorder.report())
+    }
+
+    /// What happened when, so far, if the machine was started with [`Trace::timeline`].
+    #[must_use]
+    pub fn timeline(&self) -> Option<Timeline> {
+        let devices = self.topology().devices.iter().map(|device| device.name.clone()).collect();
+        self.running.core.trace.as_ref()?.timeline(devices)
     }
 
     /// Work that has been enqueued and is not done.
@@ -188,6 +205,13 @@ impl MachineBuilder {
         self
     }
 
+    /// Records what the machine is asked to do; without it, nothing is recorded.
+    #[must_use]
+    pub fn trace(mut self, trace: Trace) -> Self {
+        self.trace = Some(trace);
+        self
+    }
+
     /// Starts the machine.
     pub fn start(self) -> Result<Machine, StartError> {
         let topology = match self.topology {
@@ -199,7 +223,8 @@ impl MachineBuilder {
         let slot = slots::take(waited).ok_or(StartError::NoSlot { waited })?;
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        match Core::new(id, slot, topology, self.mode, self.patience, self.checks) {
+        let instruments = Instruments { checks: self.checks, trace: self.trace };
+        match Core::new(id, slot, topology, self.mode, self.patience, instruments) {
             Ok(core) => {
                 let core = Arc::new(core);
                 slots::fill(slot, Arc::clone(&core));

@@ -155,8 +155,8 @@ mod tests {
     fn world() -> World {
         let topology = Topology::preset("h200").expect("a preset");
         let mode = Mode::Deterministic(Order::Eager);
-        let mut world = World::new(1, &topology, mode, Engine::new(mode, 1), Arc::new(Findings::new(Checks::off())))
-            .expect("there is address space");
+        let findings = Arc::new(Findings::new(Checks::off()));
+        let mut world = World::new(1, &topology, mode, Engine::new(mode, 1), findings, None).expect("there is room");
         let size = 100 * MANAGED_PAGE;
         world.memory.insert(Allocation {
             base: BASE,

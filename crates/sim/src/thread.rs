@@ -18,6 +18,10 @@ pub(crate) struct ThreadKey(u64);
 impl ThreadKey {
     /// No thread's.
     pub(crate) const NONE: ThreadKey = ThreadKey(0);
+
+    pub(crate) fn number(self) -> u64 {
+        self.0
+    }
 }
 
 /// The contexts of one machine on one thread; the last is current.
@@ -47,6 +51,7 @@ thread_local! {
     };
     static STACKS: RefCell<Vec<Stack>> = const { RefCell::new(Vec::new()) };
     static IN_HOST_FUNCTION: Cell<Option<u64>> = const { Cell::new(None) };
+    static CALL: Cell<u64> = const { Cell::new(0) };
     static CAPTURE_MODES: RefCell<Vec<(u64, CUstreamCaptureMode)>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -90,6 +95,21 @@ pub(crate) fn in_host_function<R>(machine: u64, function: impl FnOnce() -> R) ->
     // A thread that is ending has no flag left to restore.
     IN_HOST_FUNCTION.try_with(|flag| flag.set(before)).unwrap_or_default();
     result
+}
+
+/// The number of the call that this thread is in; 0 outside of calls, and where nobody numbers them.
+pub(crate) fn current_call() -> u64 {
+    CALL.get()
+}
+
+/// This thread is in a call; the number of the one that it was in already, for [`leave_call`].
+pub(crate) fn enter_call(number: u64) -> u64 {
+    CALL.replace(number)
+}
+
+/// This thread leaves a call.
+pub(crate) fn leave_call(outer: u64) {
+    CALL.set(outer);
 }
 
 /// Swaps how careful this thread is about unsafe calls while a stream of a machine is captured.

@@ -20,6 +20,7 @@ use crate::pool::{self, Pool};
 use crate::status::Status;
 use crate::stream::Stream;
 use crate::topology::Topology;
+use crate::trace::{Ended, Recorder};
 use crate::vmm::VirtualMemory;
 
 /// The state of a machine.
@@ -39,6 +40,7 @@ pub(crate) struct World {
     pub(crate) engine: Engine,
     pub(crate) clock: Clock,
     pub(crate) findings: Arc<Findings>,
+    pub(crate) trace: Option<Arc<Recorder>>,
     next_context_id: u64,
     next_stream_id: u64,
 }
@@ -48,9 +50,11 @@ impl World {
         id: u64,
         topology: &Topology,
         mode: Mode,
-        engine: Engine,
+        mut engine: Engine,
         findings: Arc<Findings>,
+        trace: Option<Arc<Recorder>>,
     ) -> std::io::Result<Self> {
+        engine.numbers_calls = trace.is_some();
         let devices = topology.devices.iter().map(Device::new).collect::<Result<_, _>>()?;
         Ok(Self {
             devices,
@@ -67,6 +71,7 @@ impl World {
             engine,
             clock: Clock::new(topology, mode),
             findings,
+            trace,
             next_context_id: 1,
             next_stream_id: 1,
         })
@@ -103,7 +108,7 @@ impl World {
     }
 
     /// Enqueues work that cannot end before [`World::settle`], so that its op can be noted somewhere first.
-    fn add_after(&mut self, queue: QueueId, others: &[OpId], mut work: Work) -> Status<OpId> {
+    pub(crate) fn add_after(&mut self, queue: QueueId, others: &[OpId], mut work: Work) -> Status<OpId> {
         let context = self.engine.queue(queue).context;
         self.healthy(context)?;
         let mut before = self.what_comes_before(context, queue);
@@ -195,10 +200,18 @@ impl World {
         let queue_id = op.queue;
         let queue = self.engine.queue(queue_id);
         let (context, device, earliest, has_parked) = (queue.context, queue.device, op.earliest, op.has_parked);
+        // What is left to do in a poisoned context is passed over.
+        let ran = self.healthy(context).is_ok();
         if let Step::Fail(code) = step {
             self.poison(context, code);
         }
-        let end = self.clock.run(&work, device, earliest, has_parked);
+        let period = self.clock.run(&work, device, earliest, has_parked);
+        let end = period.end;
+        if let (Some(trace), Some(op)) = (&self.trace, self.engine.op(id)) {
+            let queue = self.engine.queue(queue_id);
+            let (stream, stream_idle) = (queue.traits.id, queue.busy_until);
+            trace.ended(&Ended { id, work: &work, device, stream, call: op.call, ran, stream_idle, period });
+        }
         self.move_managed_pages(&work, device);
         match &work {
             Work::Record { event, serial } => {

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::Period;
 use crate::engine::Side;
 use crate::topology::{LinkKind, Topology};
 
@@ -74,8 +75,8 @@ impl Lines {
         Self { devices, peers, busy_until: HashMap::new() }
     }
 
-    /// Moves bytes; the time the last one arrives.
-    pub(super) fn transfer(&mut self, from: Side, to: Side, bytes: u64, earliest: u64) -> u64 {
+    /// Moves bytes: from when the way is free until the last one arrives.
+    pub(super) fn transfer(&mut self, from: Side, to: Side, bytes: u64, earliest: u64) -> Period {
         let path = self.path(from, to);
         // What stays in one memory is read and written there.
         let bytes = if from == to { bytes.saturating_mul(2) } else { bytes };
@@ -83,12 +84,12 @@ impl Lines {
     }
 
     /// Writes bytes of a device's own memory.
-    pub(super) fn fill(&mut self, own: Side, bytes: u64, earliest: u64) -> u64 {
+    pub(super) fn fill(&mut self, own: Side, bytes: u64, earliest: u64) -> Period {
         let path = self.path(own, own);
         self.book(&path, bytes, earliest)
     }
 
-    fn book(&mut self, path: &Path, bytes: u64, earliest: u64) -> u64 {
+    fn book(&mut self, path: &Path, bytes: u64, earliest: u64) -> Period {
         let lines = || path.lines.into_iter().flatten();
         let free = lines().filter_map(|line| self.busy_until.get(&line).copied()).max().unwrap_or(0);
         let start = earliest.max(free);
@@ -97,7 +98,7 @@ impl Lines {
         for line in lines() {
             self.busy_until.insert(line, moved);
         }
-        moved.saturating_add(path.latency_ns)
+        Period { start, end: moved.saturating_add(path.latency_ns) }
     }
 
     fn path(&self, from: Side, to: Side) -> Path {

@@ -40,6 +40,7 @@ use step::Away;
 use store::Store;
 
 use crate::check::Timelines;
+use crate::thread;
 
 /// Ops of a machine and the queues they stand in.
 pub(crate) struct Engine {
@@ -63,6 +64,8 @@ pub(crate) struct Engine {
     turns: usize,
     /// What the host knows, for the checks.
     pub(crate) timelines: Timelines,
+    /// Ops note which call they are of.
+    pub(crate) numbers_calls: bool,
 }
 
 impl Engine {
@@ -87,6 +90,7 @@ impl Engine {
             walks: 0,
             turns: 0,
             timelines: Timelines::off(),
+            numbers_calls: false,
         }
     }
 
@@ -170,6 +174,7 @@ impl Engine {
             has_parked: false,
             looks_again: false,
             watched: false,
+            call: if self.numbers_calls { thread::current_call() } else { 0 },
             earliest,
         });
         for predecessor in &predecessors {

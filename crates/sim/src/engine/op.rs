@@ -38,6 +38,8 @@ pub(crate) struct Op {
     pub(super) looks_again: bool,
     /// A host thread waits for it.
     pub(super) watched: bool,
+    /// The number of the call that enqueued it, on a machine that numbers them.
+    pub(crate) call: u64,
     /// Virtual time before which it cannot start.
     pub(crate) earliest: u64,
 }

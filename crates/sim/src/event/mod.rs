@@ -16,11 +16,12 @@ use warploom_sys::types::CUresult;
 
 use crate::call::Call;
 use crate::check::HandleProblem;
-use crate::clock::Clock;
+use crate::clock::{Clock, Period};
 use crate::context::Context;
 use crate::engine::{OpId, OrderClock, QueueId, Work};
 use crate::handles::{Handle, Kind, Object};
 use crate::status::{INVALID_HANDLE, Status};
+use crate::trace::Activity;
 use crate::world::World;
 
 pub(crate) struct Event {
@@ -98,8 +99,14 @@ impl World {
         let serial = event.next_serial();
         let is_idle = self.engine.tail(queue).is_none() && before.iter().all(|op| self.engine.is_done(*op));
         let record = if is_idle && self.engine.finishes_instants_at_once() {
-            let time = Clock::record(self.engine.busy_until(queue).max(now));
+            let start = self.engine.busy_until(queue).max(now);
+            let time = Clock::record(start);
             self.engine.pass(queue, time);
+            if let Some(trace) = &self.trace {
+                let queue = self.engine.queue(queue);
+                let activity = Activity::Record { event: handle.bits(), serial };
+                trace.passed(queue.device, queue.traits.id, Period { start, end: time }, activity);
+            }
             Record { op: None, serial, time: Some(time) }
         } else {
             let op = self.engine.add(queue, &before, Work::Record { event: handle, serial }, now);
@@ -124,10 +131,18 @@ impl World {
         let pending = record.op.filter(|_| record.time.is_none());
         // What is in the queue already is waited for anyway.
         let other = pending.filter(|op| self.engine.op(*op).is_some_and(|op| op.queue != queue));
+        let activity = Activity::Wait { event: handle.bits(), serial: record.serial };
+        if let (Some(trace), Some(reached)) = (&self.trace, record.time) {
+            let start = self.engine.busy_until(queue).max(self.clock.now());
+            let queue = self.engine.queue(queue);
+            trace.passed(queue.device, queue.traits.id, Period { start, end: reached }, activity);
+        }
         self.engine.delay(queue, record.time.unwrap_or(0));
         let legacy = self.contexts.get(context).and_then(|context| context.legacy);
         if legacy == Some(queue) {
-            self.enqueue_after(queue, other.as_slice(), Work::Join)?;
+            let join = self.add_after(queue, other.as_slice(), Work::Join)?;
+            self.note_wait(join, other, activity);
+            self.settle();
             return Ok(true);
         }
         let now = self.clock.host_call();
@@ -135,11 +150,19 @@ impl World {
             let mut before = SmallVec::new();
             self.order_behind_gates(context, queue, &mut before);
             before.push(op);
-            self.engine.add(queue, &before, Work::Join, now);
+            let join = self.engine.add(queue, &before, Work::Join, now);
+            self.note_wait(join, other, activity);
         }
         if let Some(legacy) = legacy.filter(|_| !self.engine.queue(queue).traits.is_non_blocking()) {
             self.engine.note_recent(legacy, queue);
         }
         Ok(other.is_some())
+    }
+
+    /// Tells the trace that an op is a wait for another, if it is.
+    fn note_wait(&self, join: OpId, other: Option<OpId>, activity: Activity) {
+        if let (Some(trace), Some(_), Some(op)) = (&self.trace, other, self.engine.op(join)) {
+            trace.waits(join, activity, op.earliest);
+        }
     }
 }

@@ -9,7 +9,7 @@ use warploom_sys::Function;
 use crate::call::Call;
 use crate::check::Checks;
 use crate::context::Context;
-use crate::core::{Core, Guard};
+use crate::core::{Core, Guard, Instruments};
 use crate::engine::{Mode, OpId, Order, Place, QueueId, Side, Task, Work};
 use crate::handles::Handle;
 use crate::status::Status;
@@ -52,7 +52,8 @@ impl Rig {
         static NEXT: AtomicU64 = AtomicU64::new(1 << 32);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         let topology = Topology::preset("pcie-pair").expect("the preset exists");
-        let core = Arc::new(Core::new(id, 0, topology, mode, patience, Checks::off()).expect("there is address space"));
+        let instruments = Instruments { checks: Checks::off(), trace: None };
+        let core = Arc::new(Core::new(id, 0, topology, mode, patience, instruments).expect("there is address space"));
         core.start().expect("there are threads");
         let context = new_context(&core, 0);
         thread::with_contexts(id, |stack| stack.push(context));

@@ -1,0 +1,135 @@
+//! What an op did, and to which memory.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+use crate::engine::{Side, Work};
+
+/// Where bytes are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Memory {
+    /// The host's memory, page-locked or not.
+    Host,
+    /// A device's memory, by the device's ordinal.
+    Device(u16),
+}
+
+impl fmt::Display for Memory {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Memory::Host => formatter.write_str("host"),
+            Memory::Device(ordinal) => write!(formatter, "device {ordinal}"),
+        }
+    }
+}
+
+/// As its text: `"host"`, `"device 0"`.
+impl Serialize for Memory {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl From<Side> for Memory {
+    fn from(side: Side) -> Self {
+        match side {
+            Side::Host => Memory::Host,
+            Side::Device(ordinal) => Memory::Device(ordinal),
+        }
+    }
+}
+
+/// What a [`Span`](super::Span) is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Activity {
+    /// Bytes went from one place to another.
+    Copy {
+        /// Where they were.
+        from: Memory,
+        /// Where they are now, too.
+        to: Memory,
+        /// How many.
+        bytes: u64,
+    },
+    /// A value was repeated over memory.
+    Fill {
+        /// Which memory.
+        to: Memory,
+        /// How many bytes of it.
+        bytes: u64,
+    },
+    /// A word was written by a stream memory operation.
+    WriteValue,
+    /// A stream waited for a word to have a value.
+    WaitValue,
+    /// A function of the program's ran.
+    HostFunction,
+    /// An event was recorded.
+    Record {
+        /// The event's handle.
+        event: u64,
+        /// Which of the event's records it is, counted from 1.
+        serial: u64,
+    },
+    /// A stream was held up by an event.
+    Wait {
+        /// The event's handle.
+        event: u64,
+        /// Which of the event's records it waited for.
+        serial: u64,
+    },
+    /// Other work of a device.
+    Task,
+}
+
+impl Activity {
+    /// What work does, unless it only keeps order or gives memory back.
+    pub(crate) fn of(work: &Work) -> Option<Activity> {
+        let copy = |from: Side, to: Side, bytes| Activity::Copy { from: from.into(), to: to.into(), bytes };
+        Some(match work {
+            Work::Join | Work::Release(_) => return None,
+            Work::Copy { to, from, bytes } => copy(from.side, to.side, *bytes),
+            Work::CopyBlock(block) => copy(block.from.side, block.to.side, block.bytes()),
+            Work::Staged { to, bytes } => copy(Side::Host, to.side, bytes.len() as u64),
+            Work::StagedBlock(staged) => copy(Side::Host, staged.block.to.side, staged.bytes.len() as u64),
+            Work::Fill { to, element, count, .. } => {
+                Activity::Fill { to: to.side.into(), bytes: count * u64::from(*element) }
+            }
+            Work::FillRows(rows) => {
+                Activity::Fill { to: rows.to.side.into(), bytes: rows.columns * rows.rows * u64::from(rows.element) }
+            }
+            Work::WriteValue { .. } => Activity::WriteValue,
+            Work::WaitValue { .. } => Activity::WaitValue,
+            Work::HostFunction { .. } | Work::Callback { .. } => Activity::HostFunction,
+            Work::Record { event, serial } => Activity::Record { event: event.bits(), serial: *serial },
+            Work::Task(_) => Activity::Task,
+        })
+    }
+
+    /// Bytes copied or filled.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Activity::Copy { bytes, .. } | Activity::Fill { bytes, .. } => *bytes,
+            _ => 0,
+        }
+    }
+}
+
+impl fmt::Display for Activity {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Activity::Copy { from, to, bytes } => write!(formatter, "copy {bytes} B {from}→{to}"),
+            Activity::Fill { to, bytes } => write!(formatter, "fill {bytes} B {to}"),
+            Activity::WriteValue => formatter.write_str("write value"),
+            Activity::WaitValue => formatter.write_str("wait for value"),
+            Activity::HostFunction => formatter.write_str("host function"),
+            Activity::Record { event, .. } => write!(formatter, "record event {event:#x}"),
+            Activity::Wait { event, .. } => write!(formatter, "wait for event {event:#x}"),
+            Activity::Task => formatter.write_str("task"),
+        }
+    }
+}

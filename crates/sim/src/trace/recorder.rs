@@ -1,0 +1,143 @@
+//! Where a machine's calls and ops are noted down.
+
+use std::collections::HashMap;
+use std::time::Instant;
+
+use parking_lot::Mutex;
+use warploom_sys::Function;
+use warploom_sys::types::CUresult;
+
+use super::calls::Calls;
+use super::events::Events;
+use super::moved::Ways;
+use super::{Activity, HostCall, Kept, Span, Timeline, Trace, TraceReport};
+use crate::clock::Period;
+use crate::engine::{OpId, Work};
+use crate::thread;
+
+pub(crate) struct Recorder {
+    began: Instant,
+    calls: Calls,
+    ways: Ways,
+    /// Of a trace with a timeline.
+    events: Option<Mutex<Events>>,
+    /// Unfinished ops by which a stream waits for an event.
+    waits: Mutex<HashMap<OpId, Wait>>,
+}
+
+/// Which record of an event a stream waits for, and from when on.
+#[derive(Clone, Copy)]
+struct Wait {
+    activity: Activity,
+    since: u64,
+}
+
+/// A call in progress.
+pub(crate) struct Called<'a> {
+    recorder: &'a Recorder,
+    function: Function,
+    number: u64,
+    /// The call that the thread was in already, if this one was made by a host function that runs inside it.
+    outer: u64,
+    start: u64,
+}
+
+/// An op that is done.
+pub(crate) struct Ended<'a> {
+    pub(crate) id: OpId,
+    pub(crate) work: &'a Work,
+    pub(crate) device: u16,
+    pub(crate) stream: u64,
+    pub(crate) call: u64,
+    /// Whether it ran, and was not passed over.
+    pub(crate) ran: bool,
+    /// Virtual time at which the stream had done everything before.
+    pub(crate) stream_idle: u64,
+    pub(crate) period: Period,
+}
+
+impl Recorder {
+    pub(crate) fn new(trace: Trace, devices: usize) -> Self {
+        Self {
+            began: Instant::now(),
+            calls: Calls::new(),
+            ways: Ways::new(devices),
+            events: trace.events.map(|limit| Mutex::new(Events::new(limit))),
+            waits: Mutex::default(),
+        }
+    }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    /// Notes that a call has begun.
+    pub(crate) fn called(&self, function: Function, number: u64) -> Called<'_> {
+        let start = if self.events.is_some() { self.now() } else { 0 };
+        Called { recorder: self, function, number, outer: thread::enter_call(number), start }
+    }
+
+    /// Notes that an op is done.
+    pub(crate) fn ended(&self, ended: &Ended<'_>) {
+        let mut period = ended.period;
+        let activity = match Activity::of(ended.work) {
+            Some(activity) => activity,
+            None => {
+                let Some(wait) = self.waits.lock().remove(&ended.id) else { return };
+                period.start = wait.since.max(ended.stream_idle).min(period.end);
+                wait.activity
+            }
+        };
+        if !ended.ran {
+            return;
+        }
+        self.ways.add(&activity);
+        self.add_span((ended.device, ended.stream, ended.call), period, activity);
+    }
+
+    /// Notes an op for which there was no need in the engine, by the call that this thread is in.
+    pub(crate) fn passed(&self, device: u16, stream: u64, period: Period, activity: Activity) {
+        self.add_span((device, stream, thread::current_call()), period, activity);
+    }
+
+    fn add_span(&self, (device, stream, call): (u16, u64, u64), period: Period, activity: Activity) {
+        let Some(events) = &self.events else { return };
+        let (start_ns, end_ns) = (period.start, period.end);
+        // A wait that held nothing up is no time that anyone spent.
+        if !(matches!(activity, Activity::Wait { .. }) && start_ns >= end_ns) {
+            events.lock().add_span(Span { device, stream, call, start_ns, end_ns, activity });
+        }
+    }
+
+    /// Says of an op that it is a stream's wait for an event, from virtual time `since` on.
+    pub(crate) fn waits(&self, op: OpId, activity: Activity, since: u64) {
+        if self.events.is_some() {
+            self.waits.lock().insert(op, Wait { activity, since });
+        }
+    }
+
+    pub(crate) fn report(&self) -> TraceReport {
+        let timeline = self.events.as_ref().map(|events| {
+            let events = events.lock();
+            Kept { kept: events.kept() as u64, dropped: events.dropped() }
+        });
+        TraceReport { calls: self.calls.counts(), moved: self.ways.counts(), timeline }
+    }
+
+    pub(crate) fn timeline(&self, devices: Vec<String>) -> Option<Timeline> {
+        Some(self.events.as_ref()?.lock().timeline(devices))
+    }
+}
+
+impl Called<'_> {
+    /// Notes that the call returns.
+    pub(crate) fn returns(self, code: CUresult) {
+        thread::leave_call(self.outer);
+        self.recorder.calls.add(self.function, code);
+        if let Some(events) = &self.recorder.events {
+            let (function, number, thread) = (self.function, self.number, thread::key().number());
+            let call = HostCall { function, code, number, thread, start_ns: self.start, end_ns: self.recorder.now() };
+            events.lock().add_call(call);
+        }
+    }
+}
