@@ -33,6 +33,9 @@ pub(crate) fn enter(
 ) -> CUresult {
     let core = slots::machine(slot);
     let Some(core) = core.as_ref() else { return CUresult::CUDA_ERROR_DEINITIALIZED };
+    if !core.home.is_here() {
+        return CUresult::CUDA_ERROR_NOT_INITIALIZED;
+    }
     // Where nothing is checked or recorded, nobody needs to know which call this is.
     let is_numbered = (core.trace.is_some() || core.findings.is_on()) && !is_lookup(function);
     let number = if is_numbered { core.next_call() } else { 0 };

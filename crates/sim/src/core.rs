@@ -12,6 +12,7 @@ use warploom_sys::types::CUresult;
 
 use crate::check::{Checks, Findings, Timelines};
 use crate::engine::{Engine, Mode, OpId, Order, State, Step, Work};
+use crate::home::Home;
 use crate::log::{Log, LogEntry, LogKind};
 use crate::status::Status;
 use crate::thread;
@@ -28,6 +29,7 @@ pub(crate) struct Core {
     pub(crate) findings: Arc<Findings>,
     calls: AtomicU64,
     pub(crate) trace: Option<Arc<Recorder>>,
+    pub(crate) home: Home,
     pub(crate) initialized: AtomicBool,
     patience: Duration,
     world: Mutex<World>,
@@ -79,6 +81,7 @@ impl Core {
             findings,
             calls: AtomicU64::new(0),
             trace,
+            home: Home::new()?,
             initialized: AtomicBool::new(false),
             patience,
             world: Mutex::new(world),
@@ -100,6 +103,7 @@ impl Core {
     }
 
     pub(crate) fn world(&self) -> Guard<'_> {
+        self.home.live_in();
         self.world.lock()
     }
 

@@ -27,6 +27,7 @@ mod event;
 mod ffi;
 mod fill;
 mod handles;
+mod home;
 mod host_memory;
 mod implemented;
 mod init;

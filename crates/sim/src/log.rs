@@ -6,6 +6,8 @@ use parking_lot::Mutex;
 use warploom_sys::Function;
 use warploom_sys::types::CUresult;
 
+use crate::home::lock_briefly_held;
+
 /// How many of the newest entries are kept.
 const KEPT: usize = 4096;
 
@@ -54,7 +56,7 @@ impl Log {
             LogKind::Refused | LogKind::Unsupported => tracing::debug!(target: "warploom::sim", "{entry}"),
             LogKind::Deadlock | LogKind::Internal => tracing::error!(target: "warploom::sim", "{entry}"),
         }
-        let mut entries = self.entries.lock();
+        let Some(mut entries) = lock_briefly_held(&self.entries) else { return };
         if entries.len() == KEPT {
             entries.pop_front();
         }
@@ -62,6 +64,6 @@ impl Log {
     }
 
     pub(crate) fn entries(&self) -> Vec<LogEntry> {
-        self.entries.lock().iter().cloned().collect()
+        lock_briefly_held(&self.entries).map_or_else(Vec::new, |entries| entries.iter().cloned().collect())
     }
 }

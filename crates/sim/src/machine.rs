@@ -11,13 +11,18 @@ use crate::core::{Core, Instruments};
 use crate::engine::Mode;
 use crate::log::LogEntry;
 use crate::topology::{Topology, TopologyError};
-use crate::trace::{Timeline, Trace, TraceReport};
+use crate::trace::{Recorder, Timeline, Trace, TraceReport};
 use crate::{shims, slots};
 
 /// A simulated machine: any number of GPUs behind a CUDA driver of its own.
 ///
 /// Cheap to clone; it lives until the last clone, and the last driver opened on it, are gone. Machines never see each
 /// other: a handle or a pointer of one means nothing to another.
+///
+/// A machine lives in one process. In a child of `fork`, every function of a machine that was initialised before answers
+/// `NOT_INITIALIZED`, as the real driver's do, and the machine has nothing to tell; one that was not is the child's own. A
+/// child of a process whose machines had threads should start none before it has called `exec`: its locks may still know
+/// the threads that it does not have.
 #[derive(Clone)]
 pub struct Machine {
     running: Arc<Running>,
@@ -31,6 +36,11 @@ struct Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
+        // In a child of `fork` there are no executors to end, and what other threads were doing with the machine is left
+        // half done: it stays as it is, in its slot.
+        if !self.core.home.is_here() {
+            return;
+        }
         self.core.stop();
         self.core.report_leaks();
         slots::give(self.slot);
@@ -100,7 +110,7 @@ impl Machine {
     /// Why calls were refused: the newest entries.
     #[must_use]
     pub fn log(&self) -> Vec<LogEntry> {
-        self.running.core.log.entries()
+        self.here().map_or_else(Vec::new, |core| core.log.entries())
     }
 
     /// How many calls were made to a machine that checks or records, without those that only find functions: the number of
@@ -113,45 +123,62 @@ impl Machine {
     /// What the machine found wrong with the programs that run on it, in the order it was found; the first thousand.
     #[must_use]
     pub fn findings(&self) -> Vec<Finding> {
-        self.running.core.findings.all()
+        self.here().map_or_else(Vec::new, |core| core.findings.all())
     }
 
     /// Takes out what [`Machine::findings`] shows, to look at the next part of a program alone.
     pub fn take_findings(&self) -> Vec<Finding> {
-        self.running.core.findings.take()
+        self.here().map_or_else(Vec::new, |core| core.findings.take())
     }
 
     /// How many findings there were beyond those that are kept.
     #[must_use]
     pub fn dropped_findings(&self) -> u64 {
-        self.running.core.findings.dropped()
+        self.here().map_or(0, |core| core.findings.dropped())
     }
 
     /// What would be reported as lost if the machine ended now. A machine that checks reports it when it does.
     #[must_use]
     pub fn leaks(&self) -> Vec<Finding> {
-        self.running.core.leaks()
+        self.here().map_or_else(Vec::new, |core| core.leaks())
     }
 
     /// Calls made and bytes moved so far, if the machine was started with a [`Trace`].
     #[must_use]
     pub fn trace(&self) -> Option<TraceReport> {
-        self.running.core.trace.as_ref().map(|recorder| recorder.report())
+        Some(self.recorder()?.report())
     }
 
     /// What happened when, so far, if the machine was started with [`Trace::timeline`].
     #[must_use]
     pub fn timeline(&self) -> Option<Timeline> {
         let devices = self.topology().devices.iter().map(|device| device.name.clone()).collect();
-        self.running.core.trace.as_ref()?.timeline(devices)
+        self.recorder()?.timeline(devices)
+    }
+
+    fn recorder(&self) -> Option<&Recorder> {
+        self.here()?.trace.as_deref()
+    }
+
+    /// The machine, where there is anything to be had from it: not in a child of the process that used it.
+    pub(crate) fn here(&self) -> Option<&Core> {
+        Some(&*self.running.core).filter(|core| core.home.is_here())
+    }
+
+    /// Whether this is the process in which the machine was started, or a child of it that was the first to use the
+    /// machine. In any other child of `fork` there is nothing to be had from it.
+    #[must_use]
+    pub fn is_of_this_process(&self) -> bool {
+        self.running.core.home.is_own()
     }
 
     /// Work that has been enqueued and is not done.
     #[must_use]
     pub fn unfinished_ops(&self) -> usize {
-        self.running.core.world().engine.unfinished()
+        self.here().map_or(0, |core| core.world().engine.unfinished())
     }
 
+    #[cfg(test)]
     pub(crate) fn core(&self) -> &Arc<Core> {
         &self.running.core
     }

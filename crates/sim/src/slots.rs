@@ -10,6 +10,7 @@ use arc_swap::{ArcSwapOption, Guard};
 use parking_lot::{Condvar, Mutex};
 
 use crate::core::Core;
+use crate::home::lock_briefly_held;
 
 /// How many machines can exist at once in a process.
 pub(crate) const SLOTS: usize = 16;
@@ -28,7 +29,7 @@ pub(crate) fn machine(slot: usize) -> Guard<Option<Arc<Core>>> {
 /// Takes a slot, waiting up to `patience` for one.
 pub(crate) fn take(patience: Duration) -> Option<usize> {
     let deadline = Instant::now().checked_add(patience);
-    let mut taken = TAKEN.lock();
+    let mut taken = lock_briefly_held(&TAKEN)?;
     loop {
         let slot = taken.trailing_ones() as usize;
         if slot < SLOTS {
@@ -51,6 +52,8 @@ pub(crate) fn fill(slot: usize, core: Arc<Core>) {
 /// Empties a slot for the next machine.
 pub(crate) fn give(slot: usize) {
     MACHINES[slot].store(None);
-    *TAKEN.lock() &= !(1 << slot);
+    if let Some(mut taken) = lock_briefly_held(&TAKEN) {
+        *taken &= !(1 << slot);
+    }
     GIVEN.notify_one();
 }

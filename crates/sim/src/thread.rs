@@ -10,6 +10,7 @@ use warploom_sys::types::CUstreamCaptureMode;
 
 use crate::context::Context;
 use crate::handles::Handle;
+use crate::home::lock_briefly_held;
 
 /// Names a host thread for good; the operating system reuses its numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -38,7 +39,9 @@ struct Life(ThreadKey);
 
 impl Drop for Life {
     fn drop(&mut self) {
-        LIVING.lock().remove(&self.0);
+        if let Some(mut living) = lock_briefly_held(&LIVING) {
+            living.remove(&self.0);
+        }
     }
 }
 
@@ -46,7 +49,9 @@ thread_local! {
     static KEY: Life = {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let key = ThreadKey(NEXT.fetch_add(1, Ordering::Relaxed));
-        LIVING.lock().insert(key);
+        if let Some(mut living) = lock_briefly_held(&LIVING) {
+            living.insert(key);
+        }
         Life(key)
     };
     static STACKS: RefCell<Vec<Stack>> = const { RefCell::new(Vec::new()) };
@@ -62,7 +67,7 @@ pub(crate) fn key() -> ThreadKey {
 
 /// Whether a thread that had a key has not ended.
 pub(crate) fn is_living(key: ThreadKey) -> bool {
-    LIVING.lock().contains(&key)
+    lock_briefly_held(&LIVING).is_none_or(|living| living.contains(&key))
 }
 
 /// Works on this thread's contexts of a machine; the last is the current one. On a thread that is ending there are none.

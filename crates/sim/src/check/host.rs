@@ -60,7 +60,7 @@ impl Machine {
     pub fn host_access(&self, address: u64, bytes: u64, writes: bool) -> Result<HostAccess<'_>, HostAccessError> {
         let kind = if writes { AccessKind::Write } else { AccessKind::Read };
         let range = address..address.saturating_add(bytes);
-        let core = self.core();
+        let Some(core) = self.here() else { return Err(HostAccessError::NotShared { address, bytes }) };
         {
             let mut world = core.world();
             let found =
@@ -78,7 +78,8 @@ impl Machine {
     /// machine cannot see. Matters where threads are ordered by [`HostOrder::HandOvers`](crate::HostOrder::HandOvers).
     #[must_use]
     pub fn hand_over(&self) -> HandOver {
-        let mut world = self.core().world();
+        let Some(core) = self.here() else { return HandOver { known: Known::default() } };
+        let mut world = core.world();
         let known = world.engine.timelines.host().clone();
         world.engine.timelines.host_steps();
         HandOver { known }
@@ -86,15 +87,18 @@ impl Machine {
 
     /// Says that this thread now knows what the other did.
     pub fn take_over(&self, from: &HandOver) {
-        self.core().world().engine.timelines.host_learns(&from.known);
+        if let Some(core) = self.here() {
+            core.world().engine.timelines.host_learns(&from.known);
+        }
     }
 }
 
 impl Drop for HostAccess<'_> {
     fn drop(&mut self) {
-        let core = self.machine.core();
-        core.world().host_touches(&self.bytes, self.kind);
-        core.findings.tell();
+        if let Some(core) = self.machine.here() {
+            core.world().host_touches(&self.bytes, self.kind);
+            core.findings.tell();
+        }
     }
 }
 

@@ -8,6 +8,8 @@ use serde::{Serialize, Serializer};
 use warploom_sys::Function;
 use warploom_sys::types::CUresult;
 
+use crate::home::lock_briefly_held;
+
 /// How often a function was called.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
@@ -57,14 +59,16 @@ impl Calls {
 
     pub(super) fn add(&self, function: Function, code: CUresult) {
         self.made[function.index()].fetch_add(1, Ordering::Relaxed);
-        if code != CUresult::CUDA_SUCCESS {
-            *self.failed.lock().entry((function, code.0)).or_default() += 1;
+        if code != CUresult::CUDA_SUCCESS
+            && let Some(mut failed) = lock_briefly_held(&self.failed)
+        {
+            *failed.entry((function, code.0)).or_default() += 1;
         }
     }
 
     /// The functions that were called, in the order of the list.
     pub(super) fn counts(&self) -> Vec<CallCount> {
-        let failed = self.failed.lock();
+        let failed = lock_briefly_held(&self.failed).map_or_else(BTreeMap::new, |failed| failed.clone());
         let count = |function: &Function| {
             let calls = self.made[function.index()].load(Ordering::Relaxed);
             let codes = failed.iter().filter(|((failing, _), _)| failing == function);

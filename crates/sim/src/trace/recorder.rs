@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use warploom_sys::Function;
 use warploom_sys::types::CUresult;
 
@@ -13,6 +13,7 @@ use super::moved::Ways;
 use super::{Activity, HostCall, Kept, Span, Timeline, Trace, TraceReport};
 use crate::clock::Period;
 use crate::engine::{OpId, Work};
+use crate::home::lock_briefly_held;
 use crate::thread;
 
 pub(crate) struct Recorder {
@@ -67,6 +68,10 @@ impl Recorder {
         }
     }
 
+    fn events(&self) -> Option<MutexGuard<'_, Events>> {
+        lock_briefly_held(self.events.as_ref()?)
+    }
+
     fn now(&self) -> u64 {
         u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
@@ -101,11 +106,11 @@ impl Recorder {
     }
 
     fn add_span(&self, (device, stream, call): (u16, u64, u64), period: Period, activity: Activity) {
-        let Some(events) = &self.events else { return };
+        let Some(mut events) = self.events() else { return };
         let (start_ns, end_ns) = (period.start, period.end);
         // A wait that held nothing up is no time that anyone spent.
         if !(matches!(activity, Activity::Wait { .. }) && start_ns >= end_ns) {
-            events.lock().add_span(Span { device, stream, call, start_ns, end_ns, activity });
+            events.add_span(Span { device, stream, call, start_ns, end_ns, activity });
         }
     }
 
@@ -117,15 +122,12 @@ impl Recorder {
     }
 
     pub(crate) fn report(&self) -> TraceReport {
-        let timeline = self.events.as_ref().map(|events| {
-            let events = events.lock();
-            Kept { kept: events.kept() as u64, dropped: events.dropped() }
-        });
+        let timeline = self.events().map(|events| Kept { kept: events.kept() as u64, dropped: events.dropped() });
         TraceReport { calls: self.calls.counts(), moved: self.ways.counts(), timeline }
     }
 
     pub(crate) fn timeline(&self, devices: Vec<String>) -> Option<Timeline> {
-        Some(self.events.as_ref()?.lock().timeline(devices))
+        Some(self.events()?.timeline(devices))
     }
 }
 
@@ -134,10 +136,10 @@ impl Called<'_> {
     pub(crate) fn returns(self, code: CUresult) {
         thread::leave_call(self.outer);
         self.recorder.calls.add(self.function, code);
-        if let Some(events) = &self.recorder.events {
+        if let Some(mut events) = self.recorder.events() {
             let (function, number, thread) = (self.function, self.number, thread::key().number());
             let call = HostCall { function, code, number, thread, start_ns: self.start, end_ns: self.recorder.now() };
-            events.lock().add_call(call);
+            events.add_call(call);
         }
     }
 }
