@@ -11,7 +11,7 @@ use crate::check::InCall;
 use crate::context::Context;
 use crate::core::{Core, Guard};
 use crate::engine::{Mode, OpId, QueueId, Work};
-use crate::ffi::Ptr;
+use crate::ffi::{Ptr, vet};
 use crate::handles::{Handle, Object, Objects};
 use crate::log::{LogEntry, LogKind};
 use crate::status::{CONTEXT_IS_DESTROYED, INVALID_CONTEXT, NOT_PERMITTED, NOT_SUPPORTED, Status};
@@ -58,7 +58,17 @@ fn answer(call: &Call<'_>, number: u64, body: impl FnOnce(&Call<'_>) -> Status) 
     if thread::is_in_host_function(core.id) && !works_in_host_function(function) {
         return call.refuse(NOT_PERMITTED, IN_HOST_FUNCTION);
     }
-    let answer = match catch_unwind(AssertUnwindSafe(|| body(call))) {
+    let attempt = || catch_unwind(AssertUnwindSafe(|| body(call)));
+    let outcome = if core.findings.checks_pointers() {
+        let (outcome, reason) = vet::checking(attempt);
+        if let (Ok(Err(code)), Some(reason)) = (&outcome, reason) {
+            call.refuse(*code, reason);
+        }
+        outcome
+    } else {
+        attempt()
+    };
+    let answer = match outcome {
         Ok(Ok(())) => CUresult::CUDA_SUCCESS,
         Ok(Err(code)) => code,
         Err(_) => {

@@ -22,9 +22,8 @@ pub(crate) fn cuMemGetInfo_v2(call: &Call<'_>, free: Ptr<usize>, total: Ptr<usiz
     let context = call.context(&world)?;
     let device = world.contexts.get(context).ok_or(INVALID_CONTEXT)?.device;
     let memory = &world.devices[usize::from(device)].memory;
-    free.write_if_wanted(memory.free_bytes() as usize);
-    total.write_if_wanted(memory.capacity() as usize);
-    Ok(())
+    free.write_if_wanted(memory.free_bytes() as usize)?;
+    total.write_if_wanted(memory.capacity() as usize)
 }
 
 /// Makes a plain allocation on the device of the current context.
@@ -138,14 +137,13 @@ pub(crate) fn cuMemGetAddressRange_v2(
     size: Ptr<usize>,
     address: CUdeviceptr,
 ) -> Status {
-    base.write_if_wanted(0);
-    size.write_if_wanted(0);
+    base.write_if_wanted(0)?;
+    size.write_if_wanted(0)?;
     let world = call.world();
     call.context(&world)?;
     let allocation = world.memory.containing(address).ok_or_else(|| {
         call.refuse(CUresult::CUDA_ERROR_NOT_FOUND, format!("{address:#x} is in no allocation of this driver"))
     })?;
-    base.write_if_wanted(allocation.base);
-    size.write_if_wanted(allocation.size as usize);
-    Ok(())
+    base.write_if_wanted(allocation.base)?;
+    size.write_if_wanted(allocation.size as usize)
 }

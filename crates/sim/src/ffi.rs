@@ -1,15 +1,20 @@
 //! Raw C arguments, checked on the way in and out.
 //!
 //! An entry point's arguments become views before its body sees them: a pointer turns into [`Ptr`] or [`ConstPtr`],
-//! everything else stays what it is. A view refuses null with the driver's own code; beyond that a C caller's promise
-//! (the pointer is null or good for what `cuda.h` says) is all anyone has. It is taken once, in [`Cross::cross`], so the
-//! bodies need no `unsafe`.
+//! everything else stays what it is. A view refuses null with the driver's own code, and what the kernel says is no good
+//! if the machine checks pointers ([`vet`]); beyond that a C caller's promise (the pointer is null or good for what
+//! `cuda.h` says) is all anyone has. It is taken once, in [`Cross::cross`], so the bodies need no `unsafe`. Alignment is
+//! no part of it: programs get away without it on the processors that the driver runs on.
 #![expect(unsafe_code, reason = "reads and writes through the pointers that C callers pass")]
+
+pub(crate) mod vet;
 
 use std::ffi::{CStr, c_char, c_void};
 
 use warploom_sys::types::*;
 
+use self::vet::vet;
+use crate::copy::Intent;
 use crate::status::{INVALID_VALUE, Status};
 
 /// Turns a C argument into what a body takes.
@@ -178,45 +183,58 @@ impl<T> Ptr<T> {
 impl<T: Plain> Ptr<T> {
     /// Fails as the driver does when an out-pointer is null, before anything has been changed.
     pub(crate) fn required(self) -> Result<Self, CUresult> {
-        if self.0.is_null() { Err(INVALID_VALUE) } else { Ok(self) }
+        self.element(0, Intent::Write)
+    }
+
+    /// Fails as the driver does when the pointer to an array that is only read is null.
+    pub(crate) fn given(self) -> Result<Self, CUresult> {
+        self.element(0, Intent::Read)
+    }
+
+    /// Fails when an out-pointer that callers may leave out is no good, before anything has been changed.
+    pub(crate) fn optional(self) -> Result<Self, CUresult> {
+        if self.0.is_null() { Ok(self) } else { self.required() }
+    }
+
+    /// The pointer to an element of an array, if there can be one.
+    fn element(self, index: usize, intent: Intent) -> Result<Self, CUresult> {
+        if self.0.is_null() {
+            return Err(INVALID_VALUE);
+        }
+        let element = self.0.wrapping_add(index);
+        vet(element.addr() as u64, size_of::<T>() as u64, align_of::<T>(), intent)?;
+        Ok(Ptr(element))
     }
 
     /// Writes an out-parameter.
     pub(crate) fn write(self, value: T) -> Status {
-        self.required()?;
-        // SAFETY: not null, so good for a write until the call returns (`Cross::cross`). Alignment is C's promise too.
-        unsafe { self.0.write(value) };
-        Ok(())
+        self.write_at(0, value)
     }
 
     /// Writes an out-parameter that callers may leave out.
-    pub(crate) fn write_if_wanted(self, value: T) {
-        if !self.0.is_null() {
-            // SAFETY: as in `write`.
-            unsafe { self.0.write(value) };
-        }
+    pub(crate) fn write_if_wanted(self, value: T) -> Status {
+        if self.0.is_null() { Ok(()) } else { self.write(value) }
     }
 
     /// Reads a parameter that goes in and out.
     pub(crate) fn read(self) -> Result<T, CUresult> {
-        self.required()?;
-        // SAFETY: not null, so good for a read until the call returns (`Cross::cross`).
-        Ok(unsafe { self.0.read() })
+        self.required()?.read_at(0)
     }
 
     /// Writes element `index` of an array; the caller knows that C promised that many.
     pub(crate) fn write_at(self, index: usize, value: T) -> Status {
-        self.required()?;
-        // SAFETY: C promised an array of at least `index + 1` elements (the count is an argument of the same call).
-        unsafe { self.0.add(index).write(value) };
+        let element = self.element(index, Intent::Write)?;
+        // SAFETY: C promised an array of at least `index + 1` elements (the count is an argument of the same call), good
+        // for writes until the call returns (`Cross::cross`).
+        unsafe { element.0.write_unaligned(value) };
         Ok(())
     }
 
     /// Reads element `index` of an array; the caller knows that C promised that many.
     pub(crate) fn read_at(self, index: usize) -> Result<T, CUresult> {
-        self.required()?;
+        let element = self.element(index, Intent::Read)?;
         // SAFETY: as in `write_at`.
-        Ok(unsafe { self.0.add(index).read() })
+        Ok(unsafe { element.0.read_unaligned() })
     }
 }
 
@@ -235,6 +253,7 @@ impl Ptr<c_char> {
             return Err(INVALID_VALUE);
         }
         let length = text.len().min(capacity - 1);
+        vet(self.address(), length as u64 + 1, 1, Intent::Write)?;
         // SAFETY: C promised `capacity` bytes, and `length` is smaller.
         unsafe {
             self.0.cast::<u8>().copy_from_nonoverlapping(text.as_ptr(), length);
@@ -247,6 +266,7 @@ impl Ptr<c_char> {
 impl Ptr<c_char> {
     /// Writes text cut to `capacity` bytes with its terminator, and zeros behind it up to the capacity.
     pub(crate) fn write_padded(self, text: &str, capacity: usize) -> Status {
+        vet(self.address(), capacity as u64, 1, Intent::Write)?;
         self.write_text(text, capacity)?;
         let length = text.len().min(capacity - 1);
         // SAFETY: C promised `capacity` bytes, and `length` is smaller.
@@ -306,8 +326,10 @@ impl<T: Plain> ConstPtr<T> {
         if self.0.is_null() {
             return Err(INVALID_VALUE);
         }
+        let element = self.0.wrapping_add(index);
+        vet(element.addr() as u64, size_of::<T>() as u64, align_of::<T>(), Intent::Read)?;
         // SAFETY: C promised an array of at least `index + 1` elements (the count is an argument of the same call).
-        Ok(unsafe { self.0.add(index).read() })
+        Ok(unsafe { element.read_unaligned() })
     }
 }
 
@@ -317,6 +339,7 @@ impl ConstPtr<c_char> {
         if self.0.is_null() {
             return Err(INVALID_VALUE);
         }
+        vet(self.address(), 1, 1, Intent::Read)?;
         // SAFETY: C promised a terminated string that lives until the call returns; the borrow of `self` is shorter.
         unsafe { CStr::from_ptr(self.0) }.to_str().map_err(|_| INVALID_VALUE)
     }

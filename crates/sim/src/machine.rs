@@ -9,6 +9,7 @@ use warploom_sys::Source;
 use crate::check::{Checks, Finding};
 use crate::core::{Core, Instruments};
 use crate::engine::Mode;
+use crate::ffi::vet;
 use crate::log::LogEntry;
 use crate::topology::{Topology, TopologyError};
 use crate::trace::{Recorder, Timeline, Trace, TraceReport};
@@ -253,6 +254,9 @@ impl MachineBuilder {
         let instruments = Instruments { checks: self.checks, trace: self.trace };
         match Core::new(id, slot, topology, self.mode, self.patience, instruments) {
             Ok(core) => {
+                if core.findings.checks_pointers() {
+                    vet::enable();
+                }
                 let core = Arc::new(core);
                 slots::fill(slot, Arc::clone(&core));
                 Ok(Machine { running: Arc::new(Running { slot, core }) })

@@ -41,6 +41,11 @@ impl Findings {
         self.checks.is_on()
     }
 
+    /// Whether the pointers that C callers pass are looked into before they are followed.
+    pub(crate) fn checks_pointers(&self) -> bool {
+        self.checks.pointers
+    }
+
     /// Whether calls remember who called.
     pub(crate) fn remembers_callers(&self) -> bool {
         self.checks.backtraces == Backtraces::All

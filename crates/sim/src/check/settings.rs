@@ -23,6 +23,7 @@ pub struct Checks {
     pub(crate) mode: CheckMode,
     pub(crate) backtraces: Backtraces,
     pub(crate) host_order: HostOrder,
+    pub(crate) pointers: bool,
     pub(crate) sink: Option<Sink>,
 }
 
@@ -72,19 +73,25 @@ impl Checks {
     /// Checks nothing.
     #[must_use]
     pub fn off() -> Self {
-        Self { mode: CheckMode::Off, backtraces: Backtraces::Found, host_order: HostOrder::Observed, sink: None }
+        Self {
+            mode: CheckMode::Off,
+            backtraces: Backtraces::Found,
+            host_order: HostOrder::Observed,
+            pointers: false,
+            sink: None,
+        }
     }
 
     /// Checks everything, and keeps what it finds.
     #[must_use]
     pub fn report() -> Self {
-        Self { mode: CheckMode::Report, ..Self::off() }
+        Self { mode: CheckMode::Report, pointers: true, ..Self::off() }
     }
 
     /// Checks everything, and fails the call in which it finds something.
     #[must_use]
     pub fn fail() -> Self {
-        Self { mode: CheckMode::Fail, ..Self::off() }
+        Self { mode: CheckMode::Fail, pointers: true, ..Self::off() }
     }
 
     /// Whose callers a finding shows; without it, those of the call in which it was found.
@@ -98,6 +105,19 @@ impl Checks {
     #[must_use]
     pub fn host_order(mut self, order: HostOrder) -> Self {
         self.host_order = order;
+        self
+    }
+
+    /// Whether to ask the kernel about each pointer that a call reads or writes through, before it does. Without it, that is
+    /// done where anything else is checked.
+    ///
+    /// A call with a pointer to memory that is not there, cannot be written or is misaligned then answers
+    /// `CUDA_ERROR_INVALID_VALUE`, and the log says which it was; otherwise such a call ends the process, as the real driver's
+    /// does. That memory is there does not say that it is the right one, or large enough for an array. Each pointer costs
+    /// a system call.
+    #[must_use]
+    pub fn pointers(mut self, check: bool) -> Self {
+        self.pointers = check;
         self
     }
 
@@ -116,12 +136,13 @@ impl Checks {
 
 impl std::fmt::Debug for Checks {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { mode, backtraces, host_order, sink } = self;
+        let Self { mode, backtraces, host_order, pointers, sink } = self;
         formatter
             .debug_struct("Checks")
             .field("mode", mode)
             .field("backtraces", backtraces)
             .field("host_order", host_order)
+            .field("pointers", pointers)
             .field("has_sink", &sink.is_some())
             .finish()
     }

@@ -51,10 +51,10 @@ pub(crate) fn cuCtxPushCurrent_v2(call: &Call<'_>, context: Ptr<CUctx_st>) -> St
 }
 
 pub(crate) fn cuCtxPopCurrent_v2(call: &Call<'_>, context: Ptr<CUcontext>) -> Status {
+    context.optional()?;
     let popped = thread::with_contexts(call.core().id, |stack| stack.pop());
     let popped = popped.ok_or_else(|| call.refuse(INVALID_CONTEXT, "no context is current on this thread"))?;
-    context.write_if_wanted(popped.as_raw());
-    Ok(())
+    context.write_if_wanted(popped.as_raw())
 }
 
 pub(crate) fn cuCtxAttach(call: &Call<'_>, context: Ptr<CUcontext>, flags: c_uint) -> Status {

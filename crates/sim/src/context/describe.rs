@@ -119,9 +119,8 @@ pub(crate) fn cuCtxGetStreamPriorityRange(call: &Call<'_>, least: Ptr<c_int>, gr
     let current = call.context(&world)?;
     let device = usize::from(call.object(&world.contexts, current, INVALID_CONTEXT)?.device);
     let supported = call.core().topology.attribute(device, number::STREAM_PRIORITIES_SUPPORTED);
-    least.write_if_wanted(0);
-    greatest.write_if_wanted(if supported == Some(0) { 0 } else { HIGHEST_PRIORITY });
-    Ok(())
+    least.write_if_wanted(0)?;
+    greatest.write_if_wanted(if supported == Some(0) { 0 } else { HIGHEST_PRIORITY })
 }
 
 /// There is no cache whose lines could persist.

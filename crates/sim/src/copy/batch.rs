@@ -25,10 +25,8 @@ impl Culprit {
     /// What is there when no copy is to blame.
     const NONE: usize = usize::MAX;
 
-    pub(super) fn is(self, index: usize) {
-        if let Some(out) = self.0 {
-            out.write_if_wanted(index);
-        }
+    pub(super) fn is(self, index: usize) -> Status {
+        self.0.map_or(Ok(()), |out| out.write_if_wanted(index))
     }
 }
 
@@ -43,7 +41,7 @@ pub(super) fn queue(
     if stream.is_null() && !call.is_per_thread() {
         return Err(legacy());
     }
-    culprit.is(Culprit::NONE);
+    culprit.is(Culprit::NONE)?;
     if stream.address() == LEGACY {
         return Err(legacy());
     }
@@ -101,9 +99,9 @@ impl Batch {
         if count == 0 || attributes == 0 || attributes > count {
             return Err(refuse(format!("{count} copies with {attributes} sets of attributes")));
         }
-        self.to.required()?;
-        self.from.required()?;
-        self.sizes.required()?;
+        self.to.given()?;
+        self.from.given()?;
+        self.sizes.given()?;
         let mut orders: Vec<(usize, Order)> = Vec::new();
         for index in 0..attributes {
             let start = self.starts.read_at(index)?;
@@ -132,7 +130,7 @@ impl Batch {
             match line(call, &world, queue, to, from, self.sizes.read_at(index)?, order) {
                 Ok(work) => works.push(work),
                 Err(code) => {
-                    culprit.is(index);
+                    culprit.is(index)?;
                     refused = Some(code);
                     break;
                 }

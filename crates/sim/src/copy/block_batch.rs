@@ -90,7 +90,7 @@ fn submit(
     let mut copies = Vec::with_capacity(count);
     for index in 0..count {
         let copy = checked(call, &world, &list.read_at(index)?);
-        copies.push(copy.inspect_err(|_| culprit.is(index))?);
+        copies.push(copy.or_else(|code| culprit.is(index).and(Err(code)))?);
     }
     let works: Status<Vec<Work>> = copies.iter().map(|copy| copy.work(call, &world, queue)).collect();
     enqueue(call, &mut world, queue, works?)

@@ -52,7 +52,7 @@ pub(crate) fn cuGetProcAddress_v2(
         Found::TooYoung => (std::ptr::null_mut(), Result::CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT),
         Found::Nothing => (std::ptr::null_mut(), Result::CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND),
     };
-    status.write_if_wanted(why);
+    status.write_if_wanted(why)?;
     function.write(address)
 }
 

@@ -72,7 +72,7 @@ pub(crate) fn cuMemPoolImportPointer(
     data: Ptr<CUmemPoolPtrExportData>,
 ) -> Status {
     out.required()?;
-    data.required()?;
+    data.given()?;
     named(call, &call.world(), pool)?;
     call.unsupported()
 }

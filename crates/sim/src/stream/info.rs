@@ -42,8 +42,7 @@ pub(crate) fn cuStreamGetCtx_v2(
     green: Ptr<CUgreenCtx>,
 ) -> Status {
     tell(call, stream, context, |queue| queue.context.as_raw())?;
-    green.write_if_wanted(std::ptr::null_mut());
-    Ok(())
+    green.write_if_wanted(std::ptr::null_mut())
 }
 
 pub(crate) fn cuStreamGetDevice(call: &Call<'_>, stream: Ptr<CUstream_st>, device: Ptr<CUdevice>) -> Status {
