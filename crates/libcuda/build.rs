@@ -1,8 +1,9 @@
-//! Gives the library the name by which programs look for the driver.
+//! Gives the library the name by which programs look for the driver, and keeps it loaded: its threads run its code.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     if std::env::var("CARGO_CFG_TARGET_OS").is_ok_and(|system| system == "linux") {
         println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libcuda.so.1");
+        println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");
     }
 }

@@ -1,8 +1,12 @@
 //! The exported C functions: each hands its arguments to the machine's function of the same name.
 #![expect(unsafe_code, reason = "C functions, whose pointers are C's promise")]
 
+use std::ffi::c_void;
+
+use warploom_sys::Function;
 use warploom_sys::types::CUresult;
 
+use crate::lookup::hand_out_export;
 use crate::process::process;
 
 macro_rules! body {
@@ -16,14 +20,39 @@ macro_rules! body {
     };
 }
 
+/// What is left to do when the machine has answered.
+macro_rules! then {
+    (cuGetProcAddress ($symbol:ident, $function:ident $($rest:tt)*) $code:ident) => {
+        // SAFETY: the machine has used both pointers if it was successful.
+        unsafe { hand_out_export($code, $symbol, $function) }
+    };
+    (cuGetProcAddress_v2 ($symbol:ident, $function:ident $($rest:tt)*) $code:ident) => {
+        // SAFETY: as above.
+        unsafe { hand_out_export($code, $symbol, $function) }
+    };
+    ($slot:ident ($($argument:ident),*) $code:ident) => {
+        $code
+    };
+}
+
 /// The variant in which stream 0 is the per-thread default stream, where there is one.
 macro_rules! per_thread {
     ($slot:ident 0 "" ($($signature:tt)*)) => {};
     ($slot:ident $version:literal $suffix:literal ($($argument:ident: $type:ty),*)) => {
         #[unsafe(export_name = concat!(stringify!($slot), $suffix))]
-        unsafe extern "C" fn $slot($($argument: $type),*) -> CUresult {
+        pub(super) unsafe extern "C" fn $slot($($argument: $type),*) -> CUresult {
             body!(per_thread $slot ($($argument),*))
         }
+    };
+}
+
+/// The address of that variant, or of the only one there is.
+macro_rules! per_thread_address {
+    ($slot:ident 0) => {
+        $slot as *mut c_void
+    };
+    ($slot:ident $version:literal) => {
+        per_thread::$slot as *mut c_void
     };
 }
 
@@ -33,13 +62,23 @@ macro_rules! exports {
         $(
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $slot($($argument: $type),*) -> CUresult {
-                body!(legacy $slot ($($argument),*))
+                let code = body!(legacy $slot ($($argument),*));
+                then!($slot ($($argument),*) code)
             }
         )*
 
         mod per_thread {
             use super::*;
             $(per_thread! { $slot $per_thread $suffix ($($argument: $type),*) })*
+        }
+
+        /// The exported function.
+        pub(crate) fn address(function: Function, is_per_thread: bool) -> *mut c_void {
+            match function {
+                $(Function::$slot => {
+                    if is_per_thread { per_thread_address!($slot $per_thread) } else { $slot as *mut c_void }
+                })*
+            }
         }
     };
 }

@@ -1,20 +1,33 @@
 //! The simulated CUDA driver as a shared library, for programs that look for `libcuda.so.1`.
 //!
-//! The library has one machine, which starts when the first of its functions is called. The environment variable
-//! [`MACHINE_VARIABLE`] describes it: a preset such as `dgx-h100`, or the path of a TOML file. Without the variable it is
-//! one H200.
+//! The library has one machine, which starts when the first of its functions is called and lives until the process is
+//! gone. Environment variables say what it is and what it leaves behind:
+//!
+//! | variable | value |
+//! |---|---|
+//! | [`MACHINE_VARIABLE`] | a preset such as `dgx-h100`, or the path of a TOML file; without it, one H200 |
+//! | [`REPORT_VARIABLE`] | where a report goes when the process exits: a path, JSON if it ends in `.json`; `-` or `stderr` |
+//! | [`TIMELINE_VARIABLE`] | the path of a timeline for Perfetto or `chrome://tracing`, written when the process exits |
 //!
 //! ```text
 //!   program ─▶ exports: one C function per row of the list ─▶ process: the machine's functions ─▶ warploom-sim
+//!                │                                               │
+//!              lookup: cuGetProcAddress hands out the exports    └─▶ settings: the environment
+//!   exit    ─▶ at_exit ─▶ report, timeline
 //! ```
 //!
 //! Every function that `warploom-sys` lists is exported, under its own name and, where stream 0 can mean the per-thread
 //! default stream, under that variant's name, too. A machine whose driver is older than a function answers
-//! `CALL_REQUIRES_NEWER_DRIVER`, where the real library would not have the symbol. A machine that cannot be started
-//! says why on standard error, and every function answers `SYSTEM_NOT_READY`.
+//! `CALL_REQUIRES_NEWER_DRIVER`, where the real library would not have the symbol. A variable with a value that means
+//! nothing is reported on standard error, and every function answers `SYSTEM_NOT_READY`.
 
+mod at_exit;
+mod complaint;
 mod exports;
+mod lookup;
 mod machine;
 mod process;
+mod report;
+mod settings;
 
-pub use machine::MACHINE_VARIABLE;
+pub use settings::{MACHINE_VARIABLE, REPORT_VARIABLE, TIMELINE_VARIABLE};

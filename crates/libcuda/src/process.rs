@@ -1,86 +1,98 @@
 //! The process's one machine, and its functions, found once.
-#![expect(unsafe_code, reason = "asks the machine's resolver, and gives the pointers it hands out their C types")]
+#![expect(unsafe_code, reason = "keeps what never ends behind a pointer, and gives functions their C types")]
 
-use std::ffi::{CStr, c_void};
+use std::ffi::c_void;
 use std::mem::transmute;
+use std::panic::catch_unwind;
 use std::ptr::{NonNull, null_mut};
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use std::time::Duration;
 
 use warploom_sim::Machine;
-use warploom_sys::types::{CUdriverProcAddress_flags as Flags, CUdriverProcAddressQueryResult, CUresult, cuuint64_t};
-use warploom_sys::{DriverTable, Function, Source};
+use warploom_sys::types::CUresult;
+use warploom_sys::{DriverTable, Function};
 
-use crate::machine::{self, MACHINE_VARIABLE};
+use crate::complaint::complain;
+use crate::machine;
+use crate::settings::Settings;
 
-/// A machine that runs until the process ends.
+/// A machine that runs until the process ends. Nothing of it is ever torn down: programs free things late, and its
+/// threads may be in the middle of something.
 pub(crate) struct Process {
     /// The functions in which stream 0 is the legacy default stream.
     pub(crate) legacy: DriverTable,
     /// The functions in which it is the per-thread one.
     pub(crate) per_thread: DriverTable,
-    /// Keeps the machine.
-    _source: Source,
+    pub(crate) settings: Settings,
+    pub(crate) machine: Machine,
 }
 
-/// The machine, started by whoever asks first. `None` if it could not be; that has been said.
+/// `None` if the machine could not be started; that has been said.
+type Started = Option<Process>;
+
+static STARTED: AtomicPtr<Started> = AtomicPtr::new(null_mut());
+
+/// The machine, started by whoever asks first.
 pub(crate) fn process() -> Option<&'static Process> {
-    static PROCESS: OnceLock<Option<Process>> = OnceLock::new();
-    PROCESS.get_or_init(start).as_ref()
+    running().unwrap_or_else(start_once)
 }
 
-#[expect(clippy::print_stderr, reason = "a C program can be told what is wrong with its environment in no other way")]
-fn start() -> Option<Process> {
-    let description = std::env::var_os(MACHINE_VARIABLE);
-    let description = description.as_ref().map(|description| description.to_string_lossy());
-    match machine::start(description.as_deref()) {
-        Ok(machine) => Some(Process::of(&machine)),
-        Err(error) => {
-            eprintln!("warploom: {MACHINE_VARIABLE} describes no machine that could be started: {error}");
-            None
+/// The machine if it has been asked for before.
+fn running() -> Option<Option<&'static Process>> {
+    let started = STARTED.load(Ordering::Acquire);
+    // SAFETY: null, or a box that `start_once` made and nobody frees.
+    unsafe { started.as_ref() }.map(Option::as_ref)
+}
+
+/// The machine, if it has been started.
+pub(crate) fn started() -> Option<&'static Process> {
+    running().flatten()
+}
+
+/// Whoever comes first starts the machine, and the others wait. What they wait for names the process, so that a child of
+/// `fork` does not wait for a thread that has not come along.
+fn start_once() -> Option<&'static Process> {
+    static STARTER: AtomicU32 = AtomicU32::new(0);
+    let own = std::process::id();
+    loop {
+        if let Some(started) = running() {
+            return started;
         }
+        let starter = STARTER.load(Ordering::Relaxed);
+        if starter != own && STARTER.compare_exchange(starter, own, Ordering::Acquire, Ordering::Relaxed).is_ok() {
+            break;
+        }
+        std::thread::sleep(Duration::from_micros(50));
     }
+    // Between the two looks another may have started it and be done.
+    if running().is_none() {
+        let started = catch_unwind(start).unwrap_or_else(|_| {
+            complain("the simulator panicked when it was started: a bug in warploom");
+            None
+        });
+        STARTED.store(Box::into_raw(Box::new(started)), Ordering::Release);
+    }
+    STARTER.store(0, Ordering::Release);
+    started()
 }
 
-/// `name`, which must end in the one nul it contains, as C takes it.
-const fn terminated(name: &'static str) -> &'static CStr {
-    match CStr::from_bytes_with_nul(name.as_bytes()) {
-        Ok(name) => name,
-        Err(_) => panic!("a name with one nul, at its end"),
-    }
-}
-
-/// A function in the ABI of the version that introduced it, if a driver of `version` has that.
-fn find(source: &Source, version: i32, function: Function, name: &CStr, flags: Flags) -> Option<NonNull<c_void>> {
-    // The variants for per-thread default streams are younger than most of the functions they belong to.
-    let since = match function.per_thread() {
-        Some((since, _)) if flags == Flags::CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM => since,
-        _ => function.version(),
-    };
-    // A resolver asked for an ABI that its driver is too old for answers with the one before.
-    if since > version {
-        return None;
-    }
-    let mut pointer = null_mut();
-    let mut found = CUdriverProcAddressQueryResult::CU_GET_PROC_ADDRESS_SUCCESS;
-    let (ask, flags) = (source.resolve(), cuuint64_t::from(flags.0));
-    // SAFETY: `name` is terminated, both outputs are writable, and the source keeps the resolver callable.
-    let status = unsafe { ask(name.as_ptr(), &raw mut pointer, since, flags, &raw mut found) };
-    if status == CUresult::CUDA_SUCCESS { NonNull::new(pointer) } else { None }
+fn start() -> Started {
+    let settings = Settings::read(|variable| std::env::var_os(variable)).map_err(complain).ok()?;
+    let machine = machine::start(&settings)
+        .map_err(|error| complain(format_args!("the machine {:?} could not be started: {error}", settings.name)))
+        .ok()?;
+    Some(Process::of(machine, settings))
 }
 
 macro_rules! resolve {
     ($($family:ident $slot:ident $name:literal $version:literal $per_thread:literal $suffix:literal
         ($($argument:ident: $type:ty),*);)*) => {
-        fn table(source: &Source, version: i32, flags: Flags) -> DriverTable {
+        fn table(machine: &Machine, per_thread: bool) -> DriverTable {
             DriverTable {
-                $($slot: {
-                    let name = const { terminated(concat!($name, "\0")) };
-                    find(source, version, Function::$slot, name, flags).map(|entry| {
-                        // SAFETY: by the promise of a source, this is the function that was asked for, in the ABI of the
-                        // version that was asked for; the list gives the C signature of that pair.
-                        unsafe { transmute::<NonNull<c_void>, unsafe extern "C" fn($($type),*) -> CUresult>(entry) }
-                    })
-                },)*
+                $($slot: machine.function(Function::$slot, per_thread).map(|entry| {
+                    // SAFETY: a machine's function has the signature of the row of the list that it is asked for by.
+                    unsafe { transmute::<NonNull<c_void>, unsafe extern "C" fn($($type),*) -> CUresult>(entry) }
+                }),)*
             }
         }
     };
@@ -88,11 +100,8 @@ macro_rules! resolve {
 warploom_sys::for_each_function!(resolve);
 
 impl Process {
-    fn of(machine: &Machine) -> Self {
-        let (source, version) = (machine.source(), machine.topology().driver_version);
-        let legacy = table(&source, version, Flags::CU_GET_PROC_ADDRESS_LEGACY_STREAM);
-        let per_thread = table(&source, version, Flags::CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM);
-        Self { legacy, per_thread, _source: source }
+    fn of(machine: Machine, settings: Settings) -> Self {
+        Self { legacy: table(&machine, false), per_thread: table(&machine, true), settings, machine }
     }
 }
 
@@ -114,7 +123,8 @@ mod tests {
 
     #[test]
     fn a_function_is_there_for_both_default_streams_or_for_neither() -> Result<(), Box<dyn std::error::Error>> {
-        let process = Process::of(&Machine::preset("h200")?);
+        let settings = Settings::read(|_| None).map_err(|error| error.to_string())?;
+        let process = Process::of(machine::start(&settings)?, settings);
         let (legacy, per_thread) = (process.legacy.cuStreamSynchronize, process.per_thread.cuStreamSynchronize);
         assert!(legacy.zip(per_thread).is_some_and(|(one, other)| !std::ptr::fn_addr_eq(one, other)));
         assert_eq!(differences(&process), [""; 0]);

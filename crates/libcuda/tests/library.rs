@@ -11,7 +11,7 @@ use libloading::Library;
 use warploom_cuda::MACHINE_VARIABLE;
 use warploom_driver::{Driver, DriverVersion, Function};
 use warploom_sim::topology::Topology;
-use warploom_sys::types::{CUevent, CUresult};
+use warploom_sys::types::{CUevent, CUresult, CUstream};
 
 type Outcome = Result<(), Box<dyn Error>>;
 
@@ -132,5 +132,51 @@ fn the_exported_functions_and_the_resolvers_are_one_machine() -> Outcome {
     // SAFETY: the pointers are good for the calls.
     let answers = unsafe { [get(&mut device, 0), count(&mut devices)] };
     assert_eq!((answers, device, devices), ([0, 0], 0, 1), "initialised through one, usable through the other");
+    Ok(())
+}
+
+#[test]
+fn variants_for_per_thread_default_streams_are_the_machines_own() -> Outcome {
+    load()?.initialize()?;
+    // SAFETY: the library is this package's own.
+    let library = unsafe { Library::new(path()?) }?;
+    // SAFETY: this is the function's C signature.
+    let query = unsafe { library.get::<unsafe extern "C" fn(CUstream) -> CUresult>(b"cuStreamQuery_ptsz\0") }?;
+    // SAFETY: null is a stream.
+    assert_eq!(unsafe { query(null_mut()) }, CUresult::CUDA_ERROR_INVALID_CONTEXT, "there is none on this thread");
+    Ok(())
+}
+
+#[test]
+fn a_function_that_is_looked_up_is_the_one_that_is_exported() -> Outcome {
+    // SAFETY: the library is this package's own.
+    let library = unsafe { Library::new(path()?) }?;
+    // SAFETY: this is the function's C signature.
+    let ask = unsafe { library.get::<warploom_sys::GetProcAddress>(b"cuGetProcAddress_v2\0") }?;
+    let driver = load()?.version().as_raw();
+    for function in Function::ALL.iter().filter(|function| function.version() <= driver) {
+        let name = std::ffi::CString::new(function.base_name())?;
+        let variants =
+            [Some((function.version(), "", 1)), function.per_thread().map(|(since, suffix)| (since, suffix, 2))];
+        for (version, suffix, flags) in variants.into_iter().flatten() {
+            let mut found = null_mut();
+            // SAFETY: the name is terminated, and the pointer is good for the call.
+            let code = unsafe { ask(name.as_ptr(), &mut found, version, flags, null_mut()) };
+            let symbol = format!("{function}{suffix}");
+            // SAFETY: only looked for, not called.
+            let exported = unsafe { library.get::<*mut std::ffi::c_void>(symbol.as_bytes()) }?;
+            assert_eq!((code, found), (CUresult::CUDA_SUCCESS, *exported), "{symbol}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_wild_out_pointer_is_refused() -> Outcome {
+    let driver = load()?;
+    driver.initialize()?;
+    // SAFETY: the library looks at pointers before it follows them, and this is what is tested.
+    let answer = unsafe { driver.cuDeviceGetCount(std::ptr::without_provenance_mut(0xdead_0000)) };
+    assert_eq!(answer.err().and_then(|error| error.code()), Some(CUresult::CUDA_ERROR_INVALID_VALUE));
     Ok(())
 }

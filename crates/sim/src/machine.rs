@@ -1,10 +1,12 @@
 //! Machines: what a simulated driver runs on.
 
+use std::ffi::c_void;
+use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use warploom_sys::Source;
+use warploom_sys::{Function, Source};
 
 use crate::check::{Checks, Finding};
 use crate::core::{Core, Instruments};
@@ -182,6 +184,20 @@ impl Machine {
     #[cfg(test)]
     pub(crate) fn core(&self) -> &Arc<Core> {
         &self.running.core
+    }
+
+    /// One of the machine's C functions, without the call that a look-up through [`Machine::source`] is; `per_thread` for
+    /// the variant in which stream 0 is the per-thread default stream, where there is one. `None` if the machine's driver
+    /// is older than it.
+    ///
+    /// The function has the signature of its row of the list. It can be called as long as the process lives; when the
+    /// machine is gone, it says so.
+    #[must_use]
+    pub fn function(&self, function: Function, per_thread: bool) -> Option<NonNull<c_void>> {
+        let variant = function.per_thread().filter(|_| per_thread);
+        let since = variant.map_or(function.version(), |(since, _)| since);
+        let is_there = since <= self.topology().driver_version;
+        NonNull::new(shims::address(self.running.slot, function, variant.is_some())).filter(|_| is_there)
     }
 
     /// The machine's driver, for whoever opens drivers.

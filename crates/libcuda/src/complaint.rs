@@ -1,0 +1,9 @@
+//! Telling a C program's user what is wrong with the environment. There is no other way to.
+
+use std::fmt::Display;
+use std::io::Write;
+
+/// Puts a line on standard error. Where that is closed, there is nobody to tell.
+pub(crate) fn complain(message: impl Display) {
+    writeln!(std::io::stderr(), "warploom: {message}").unwrap_or_default();
+}

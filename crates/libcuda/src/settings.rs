@@ -1,0 +1,180 @@
+//! What the environment asks of the library.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use warploom_sim::topology::{Topology, TopologyError};
+
+/// The environment variable that describes the machine.
+pub const MACHINE_VARIABLE: &str = "WARPLOOM_MACHINE";
+/// The environment variable that says where a report goes when the process exits.
+pub const REPORT_VARIABLE: &str = "WARPLOOM_REPORT";
+/// The environment variable that says where a timeline goes when the process exits.
+pub const TIMELINE_VARIABLE: &str = "WARPLOOM_TIMELINE";
+
+/// What the machine is when nobody says so.
+const DEFAULT: &str = "h200";
+
+/// What to do, and what to leave behind.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    /// The machine, as it was described.
+    pub(crate) name: String,
+    pub(crate) topology: Topology,
+    pub(crate) report: Option<Destination>,
+    pub(crate) timeline: Option<Template>,
+}
+
+/// Where a report goes.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Destination {
+    StandardError,
+    File(Template),
+}
+
+/// A path in which `%p` stands for the number of the process.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Template(PathBuf);
+
+/// A variable whose value means nothing.
+#[derive(Debug)]
+pub(crate) struct SettingError {
+    variable: &'static str,
+    value: OsString,
+    problem: String,
+}
+
+impl fmt::Display for SettingError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}={:?}: {}", self.variable, self.value, self.problem)
+    }
+}
+
+impl Settings {
+    /// Reads the variables; an empty one counts as not set.
+    pub(crate) fn read(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, SettingError> {
+        let value = |name: &'static str| variable(name).filter(|value| !value.is_empty());
+        let described = value(MACHINE_VARIABLE);
+        let name = described.as_deref().unwrap_or(OsStr::new(DEFAULT)).to_string_lossy().into_owned();
+        let topology = topology(described.as_deref().unwrap_or(OsStr::new(DEFAULT))).map_err(|error| SettingError {
+            variable: MACHINE_VARIABLE,
+            value: described.unwrap_or_default(),
+            problem: error.to_string(),
+        })?;
+        let report = value(REPORT_VARIABLE).map(|value| match value.to_str() {
+            Some("-" | "stderr") => Ok(Destination::StandardError),
+            _ => Template::new(REPORT_VARIABLE, value, "a path, `-` or `stderr`").map(Destination::File),
+        });
+        let timeline = value(TIMELINE_VARIABLE).map(|value| match value.to_str() {
+            Some("-" | "stderr") => Err(SettingError {
+                variable: TIMELINE_VARIABLE,
+                value,
+                problem: "a timeline goes to a file; allowed is a path".to_owned(),
+            }),
+            _ => Template::new(TIMELINE_VARIABLE, value, "a path"),
+        });
+        Ok(Self { name, topology, report: report.transpose()?, timeline: timeline.transpose()? })
+    }
+}
+
+/// A path has a folder or ends in `.toml`; everything else is the name of a preset.
+fn topology(description: &OsStr) -> Result<Topology, TopologyError> {
+    let path = Path::new(description);
+    let is_path = path.components().nth(1).is_some() || path.extension().is_some_and(|extension| extension == "toml");
+    if is_path { Topology::from_toml_file(path) } else { Topology::preset(&description.to_string_lossy()) }
+}
+
+impl Template {
+    /// Means the folder that is current now, whatever the program does later.
+    fn new(variable: &'static str, value: OsString, allowed: &str) -> Result<Self, SettingError> {
+        match std::path::absolute(&value) {
+            Ok(path) if !value.as_bytes().ends_with(b"/") => Ok(Self(path)),
+            Ok(_) => Err(SettingError { variable, value, problem: format!("that is a folder; allowed is {allowed}") }),
+            Err(error) => Err(SettingError { variable, value, problem: format!("{error}; allowed is {allowed}") }),
+        }
+    }
+
+    /// The path for a process.
+    pub(crate) fn path(&self, process: u32) -> PathBuf {
+        let mut path = Vec::new();
+        let mut rest = self.0.as_os_str().as_bytes();
+        while let Some(at) = rest.windows(2).position(|pair| pair == b"%p") {
+            path.extend_from_slice(&rest[..at]);
+            path.extend_from_slice(process.to_string().as_bytes());
+            rest = &rest[at + 2..];
+        }
+        path.extend_from_slice(rest);
+        PathBuf::from(OsString::from_vec(path))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(variables: &[(&str, &str)]) -> Result<Settings, String> {
+        let value = |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into());
+        Settings::read(value).map_err(|error| error.to_string())
+    }
+
+    fn devices(description: &str) -> Result<usize, String> {
+        Ok(read(&[(MACHINE_VARIABLE, description)])?.topology.devices.len())
+    }
+
+    #[test]
+    fn a_preset_is_meant_by_its_name() {
+        assert_eq!(devices("dgx-h100"), Ok(8));
+    }
+
+    #[test]
+    fn without_variables_it_is_one_device_and_nothing_is_left_behind() -> Result<(), String> {
+        for settings in [read(&[])?, read(&[(MACHINE_VARIABLE, ""), (REPORT_VARIABLE, ""), (TIMELINE_VARIABLE, "")])?] {
+            assert_eq!((settings.topology.devices.len(), settings.name.as_str()), (1, "h200"));
+            assert!(settings.report.is_none() && settings.timeline.is_none());
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_file_is_meant_by_its_path() -> Result<(), Box<dyn std::error::Error>> {
+        let path = std::env::temp_dir().join(format!("warploom-{}.toml", std::process::id()));
+        std::fs::write(&path, Topology::preset("pcie-pair")?.to_toml())?;
+        let found = devices(&path.to_string_lossy());
+        std::fs::remove_file(&path)?;
+        assert_eq!(found, Ok(2));
+        Ok(())
+    }
+
+    #[test]
+    fn a_value_that_means_nothing_is_named_with_its_variable_and_what_is_allowed() {
+        for (variable, value, allowed) in [
+            (MACHINE_VARIABLE, "dgx-h1000", "did you mean \"dgx-h100\"?"),
+            (MACHINE_VARIABLE, "absent.toml", "absent.toml"),
+            (MACHINE_VARIABLE, "/absent/machine", "/absent/machine"),
+            (REPORT_VARIABLE, "folder/", "allowed is a path, `-` or `stderr`"),
+            (TIMELINE_VARIABLE, "folder/", "allowed is a path"),
+            (TIMELINE_VARIABLE, "-", "allowed is a path"),
+        ] {
+            let error = read(&[(variable, value)]).expect_err("it means nothing");
+            assert!(error.starts_with(&format!("{variable}={value:?}: ")) && error.contains(allowed), "{error}");
+            assert!(!error.contains('\n'), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_report_goes_to_standard_error_or_to_a_file_of_this_process() -> Result<(), String> {
+        for value in ["-", "stderr"] {
+            assert_eq!(read(&[(REPORT_VARIABLE, value)])?.report, Some(Destination::StandardError));
+        }
+        let Some(Destination::File(template)) = read(&[(REPORT_VARIABLE, "/a/%p/b-%p%.json")])?.report else {
+            return Err("a path is a file".to_owned());
+        };
+        assert_eq!(template.path(17), Path::new("/a/17/b-17%.json"));
+        let here = std::env::current_dir().map_err(|error| error.to_string())?;
+        let timeline = read(&[(TIMELINE_VARIABLE, "t.json")])?.timeline.ok_or("it is set")?;
+        assert_eq!(timeline.path(1), here.join("t.json"));
+        Ok(())
+    }
+}

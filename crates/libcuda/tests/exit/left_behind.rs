@@ -1,0 +1,102 @@
+//! Reports and timelines.
+
+use warploom_cuda::{MACHINE_VARIABLE, REPORT_VARIABLE, TIMELINE_VARIABLE};
+
+use crate::child::{Outcome, Program};
+
+#[test]
+fn a_report_counts_calls_and_bytes() -> Outcome {
+    let ended = Program::named("copies", "report")?.with(MACHINE_VARIABLE, "dgx-h100").succeed()?;
+    let report = ended.json("report.json")?;
+    assert_eq!((&report["machine"], &report["devices"]), (&"dgx-h100".into(), &8.into()), "{report}");
+    let moved = serde_json::json!([
+        {"from": "host", "to": "device 0", "operations": 1, "bytes": 4096},
+        {"from": "device 0", "to": "host", "operations": 1, "bytes": 1000},
+    ]);
+    assert_eq!(report["moved"], moved);
+    let free = serde_json::json!(
+        {"function": "cuMemFree_v2", "calls": 1, "failed": [{"code": "CUDA_ERROR_INVALID_VALUE", "calls": 1}]});
+    assert!(report["calls"].as_array().ok_or("a report has calls")?.contains(&free), "{report}");
+    let refused = report["refused"].as_array().ok_or("a report has what was refused")?;
+    assert!(
+        refused.iter().any(|line| line.as_str().is_some_and(|line| line.starts_with("cuMemFree_v2: "))),
+        "{report}"
+    );
+    Ok(())
+}
+
+#[test]
+fn a_report_counts_no_calls_but_the_programs() -> Outcome {
+    let report = Program::named("initialises", "own")?.succeed()?.json("report.json")?;
+    assert_eq!(report["calls"], serde_json::json!([{"function": "cuInit", "calls": 2, "failed": []}]));
+    Ok(())
+}
+
+#[test]
+fn a_timeline_is_left_behind() -> Outcome {
+    let timeline = Program::named("copies", "timeline")?.succeed()?.json("timeline.json")?;
+    let events = timeline["traceEvents"].as_array().ok_or("a timeline has events")?;
+    for name in ["copy 4096 B host→device 0", "copy 1000 B device 0→host", "cuMemcpyHtoD_v2"] {
+        assert!(events.iter().any(|event| event["name"] == name && event["ph"] == "X"), "{name}: {timeline}");
+    }
+    Ok(())
+}
+
+#[test]
+fn nothing_is_left_behind_unless_asked_for() -> Outcome {
+    let ended = Program::named("copies", "nothing")?.run()?;
+    assert!(ended.output.status.success() && ended.files()?.is_empty(), "{:?}", ended.files());
+    assert!(!ended.said().contains("warploom"), "{}", ended.said());
+    Ok(())
+}
+
+#[test]
+fn people_read_the_report_on_standard_error_or_in_a_file_of_any_other_name() -> Outcome {
+    for value in ["-", "stderr"] {
+        let ended = Program::named("copies", "text")?.with(REPORT_VARIABLE, value).run()?;
+        assert!(ended.said().contains("host→device 0, in 1 copies"), "{}", ended.said());
+        assert!(ended.files()?.is_empty());
+    }
+    let ended = Program::named("copies", "text")?.with(REPORT_VARIABLE, "report.txt").run()?;
+    let text = ended.text("report.txt")?;
+    assert!(text.contains("cuMemFree_v2, of these 1 CUDA_ERROR_INVALID_VALUE (1)"), "{text}");
+    Ok(())
+}
+
+#[test]
+fn a_path_can_have_the_number_of_the_process() -> Outcome {
+    let ended = Program::named("copies", "number")?.with(REPORT_VARIABLE, "report-%p.json").run()?;
+    let files = ended.files()?;
+    let [file] = files.as_slice() else { return Err(format!("one file: {files:?}").into()) };
+    assert_eq!(file, &format!("report-{}.json", ended.json(file)?["process"]));
+    Ok(())
+}
+
+#[test]
+fn a_path_that_cannot_be_written_is_named_and_no_more() -> Outcome {
+    let program = Program::named("copies", "unwritable")?;
+    let ended =
+        program.with(REPORT_VARIABLE, "/absent/report.json").with(TIMELINE_VARIABLE, "/absent/timeline").run()?;
+    let said = ended.said();
+    let lines: Vec<&str> = said.lines().filter(|line| line.starts_with("warploom: ")).collect();
+    assert!(ended.output.status.success(), "{said}");
+    assert!(
+        matches!(lines[..], [report, timeline] if report.contains("/absent/report.json") && timeline.contains("/absent/timeline")),
+        "{said}"
+    );
+    Ok(())
+}
+
+#[test]
+fn a_variable_that_means_nothing_is_named_once_and_nothing_works() -> Outcome {
+    for (variable, value) in
+        [(MACHINE_VARIABLE, "dgx-h1000"), (REPORT_VARIABLE, "folder/"), (TIMELINE_VARIABLE, "stderr")]
+    {
+        let ended = Program::named("cannot initialise", "nonsense")?.with(variable, value).run()?;
+        let said = ended.said();
+        assert!(ended.output.status.success(), "{said}");
+        let lines: Vec<&str> = said.lines().filter(|line| line.starts_with("warploom: ")).collect();
+        assert!(matches!(lines[..], [line] if line.contains(variable) && line.contains(value)), "{said}");
+    }
+    Ok(())
+}

@@ -1,0 +1,60 @@
+//! Who exits, and what else is going on then.
+
+use crate::child::{Outcome, Program};
+
+#[test]
+fn what_an_exit_handler_frees_is_freed_and_counted() -> Outcome {
+    let ended = Program::named("frees in an exit handler", "handler")?.succeed()?;
+    assert_eq!(ended.calls_of("cuMemFree_v2")?, 1);
+    Ok(())
+}
+
+#[test]
+fn what_goes_with_a_thread_is_freed_and_counted() -> Outcome {
+    let ended = Program::named("frees with its thread", "storage")?.succeed()?;
+    assert_eq!((ended.calls_of("cuMemFree_v2")?, ended.calls_of("cuCtxSynchronize")?), (3, 3));
+    Ok(())
+}
+
+#[test]
+fn any_thread_can_exit() -> Outcome {
+    let ended = Program::named("exits on another thread", "elsewhere")?
+        .with(warploom_cuda::REPORT_VARIABLE, "report.json")
+        .run()?;
+    assert_eq!(ended.output.status.code(), Some(7), "{}", ended.said());
+    assert_eq!(ended.calls_of("cuMemFree_v2")?, 1);
+    Ok(())
+}
+
+#[test]
+fn nobody_waits_at_exit_for_work_that_runs() -> Outcome {
+    let ended = Program::named("exits while work runs", "running")?.succeed()?;
+    assert_eq!(ended.calls_of("cuMemsetD8Async")?, 2000);
+    Ok(())
+}
+
+#[test]
+fn a_host_function_can_exit() -> Outcome {
+    let ended = Program::named("exits in a host function", "inside")?
+        .with(warploom_cuda::REPORT_VARIABLE, "report.json")
+        .run()?;
+    assert_eq!(ended.output.status.code(), Some(8), "{}", ended.said());
+    assert_eq!(ended.calls_of("cuLaunchHostFunc")?, 1);
+    Ok(())
+}
+
+#[test]
+fn calls_are_answered_to_the_last() -> Outcome {
+    let ended = Program::named("exits while others call", "others")?.succeed()?;
+    assert!(ended.calls_of("cuStreamSynchronize")? >= 4000);
+    Ok(())
+}
+
+#[test]
+fn threads_that_call_first_at_the_same_time_share_one_machine() -> Outcome {
+    for _ in 0..5 {
+        let ended = Program::named("threads begin at once", "together")?.succeed()?;
+        assert_eq!(ended.calls_of("cuMemAlloc_v2")?, 16);
+    }
+    Ok(())
+}
