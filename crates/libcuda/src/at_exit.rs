@@ -12,7 +12,7 @@ use std::path::Path;
 
 use crate::complaint::complain;
 use crate::process::{Process, started};
-use crate::report::Report;
+use crate::report::{self, Report};
 use crate::settings::Destination;
 
 // The section has pointers to functions without arguments, and this is one.
@@ -45,7 +45,7 @@ fn leave(process: &Process) {
                 if is_json { Ok(serde_json::to_writer_pretty(file, &report)?) } else { write!(file, "{report}") }
             });
         }
-        None => {}
+        None => report::leaks(process).iter().for_each(complain),
     }
     if let Some(template) = &process.settings.timeline
         && let Some(timeline) = process.machine.timeline()

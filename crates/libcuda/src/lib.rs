@@ -6,6 +6,7 @@
 //! | variable | value |
 //! |---|---|
 //! | [`MACHINE_VARIABLE`] | a preset such as `dgx-h100`, or the path of a TOML file; without it, one H200 |
+//! | [`CHECK_VARIABLE`] | `report` to check the program, `fail` to fail calls in which something is found, `off` for neither |
 //! | [`REPORT_VARIABLE`] | where a report goes when the process exits: a path, JSON if it ends in `.json`; `-` or `stderr` |
 //! | [`TIMELINE_VARIABLE`] | the path of a timeline for Perfetto or `chrome://tracing`, written when the process exits |
 //!
@@ -30,4 +31,4 @@ mod process;
 mod report;
 mod settings;
 
-pub use settings::{MACHINE_VARIABLE, REPORT_VARIABLE, TIMELINE_VARIABLE};
+pub use settings::{CHECK_VARIABLE, MACHINE_VARIABLE, REPORT_VARIABLE, TIMELINE_VARIABLE};

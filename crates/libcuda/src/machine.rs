@@ -1,18 +1,34 @@
 //! Which machine the library is.
 
 use warploom_sim::trace::Trace;
-use warploom_sim::{Machine, StartError};
+use warploom_sim::{Backtraces, Checks, Machine, StartError};
 
-use crate::settings::Settings;
+use crate::complaint::complain;
+use crate::settings::{Check, Settings};
 
 /// Starts the machine that settings ask for; it records what they want to know in the end.
 pub(crate) fn start(settings: &Settings) -> Result<Machine, StartError> {
-    // Whatever the program passes, it should be told, and not end somewhere inside this library.
-    let builder = Machine::builder().topology(settings.topology.clone()).check_pointers(true);
+    let builder = Machine::builder().topology(settings.topology.clone()).checks(checks(settings));
     let builder = match (&settings.timeline, &settings.report) {
         (Some(_), _) => builder.trace(Trace::timeline()),
         (None, Some(_)) => builder.trace(Trace::counts()),
         (None, None) => builder,
     };
     builder.start()
+}
+
+/// What is found goes into the report; without one, it is said when it is found.
+fn checks(settings: &Settings) -> Checks {
+    let checks = match settings.check {
+        Check::Off => Checks::off(),
+        Check::Pointers => Checks::off().pointers(true),
+        Check::Report => Checks::report(),
+        Check::Fail => Checks::fail(),
+    };
+    // A program that is not in Rust may have frames that are an interpreter's; calls have their numbers.
+    let checks = checks.backtraces(Backtraces::Off);
+    match settings.report {
+        Some(_) => checks.on_finding(|_| {}),
+        None => checks.on_finding(|finding| complain(finding)),
+    }
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::Serialize;
+use warploom_sim::Finding;
 use warploom_sim::trace::TraceReport;
 
 use crate::process::Process;
@@ -15,6 +16,10 @@ pub(crate) struct Report {
     process: u32,
     machine: String,
     devices: usize,
+    /// What the checks found, and what is lost.
+    findings: Vec<Finding>,
+    /// Findings beyond those that the machine keeps.
+    dropped_findings: u64,
     #[serde(flatten)]
     trace: Option<TraceReport>,
     /// Why calls were refused, the newest last.
@@ -28,16 +33,27 @@ impl Report {
             process: std::process::id(),
             machine: process.settings.name.clone(),
             devices: machine.topology().devices.len(),
+            findings: machine.findings().into_iter().chain(leaks(process)).collect(),
+            dropped_findings: machine.dropped_findings(),
             trace: machine.trace(),
             refused: machine.log().iter().map(ToString::to_string).collect(),
         }
     }
 }
 
+/// What nobody has freed or destroyed. The machine never ends, so it never says so itself.
+pub(crate) fn leaks(process: &Process) -> Vec<Finding> {
+    if process.settings.check.finds() { process.machine.leaks() } else { Vec::new() }
+}
+
 impl fmt::Display for Report {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { process, machine, devices, trace, refused } = self;
+        let Self { process, machine, devices, findings, dropped_findings, trace, refused } = self;
         writeln!(formatter, "warploom: process {process} on {machine}, devices: {devices}")?;
+        writeln!(formatter, "findings: {}", findings.len() as u64 + dropped_findings)?;
+        for finding in findings {
+            writeln!(formatter, "{finding}")?;
+        }
         if let Some(trace) = trace {
             write!(formatter, "{trace}")?;
         }

@@ -9,6 +9,8 @@ use warploom_sim::topology::{Topology, TopologyError};
 
 /// The environment variable that describes the machine.
 pub const MACHINE_VARIABLE: &str = "WARPLOOM_MACHINE";
+/// The environment variable that says whether the program is checked.
+pub const CHECK_VARIABLE: &str = "WARPLOOM_CHECK";
 /// The environment variable that says where a report goes when the process exits.
 pub const REPORT_VARIABLE: &str = "WARPLOOM_REPORT";
 /// The environment variable that says where a timeline goes when the process exits.
@@ -23,8 +25,29 @@ pub(crate) struct Settings {
     /// The machine, as it was described.
     pub(crate) name: String,
     pub(crate) topology: Topology,
+    pub(crate) check: Check,
     pub(crate) report: Option<Destination>,
     pub(crate) timeline: Option<Template>,
+}
+
+/// What is checked in the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Check {
+    /// Nothing, not even pointers.
+    Off,
+    /// Pointers, which would otherwise end the process somewhere inside this library.
+    Pointers,
+    /// Everything; what is found is reported.
+    Report,
+    /// Everything; a call in which something is found fails.
+    Fail,
+}
+
+impl Check {
+    /// Whether there can be findings.
+    pub(crate) fn finds(self) -> bool {
+        matches!(self, Check::Report | Check::Fail)
+    }
 }
 
 /// Where a report goes.
@@ -63,6 +86,15 @@ impl Settings {
             value: described.unwrap_or_default(),
             problem: error.to_string(),
         })?;
+        let check = value(CHECK_VARIABLE).map_or(Ok(Check::Pointers), |value| match value.to_str() {
+            Some("off") => Ok(Check::Off),
+            Some("report") => Ok(Check::Report),
+            Some("fail") => Ok(Check::Fail),
+            _ => {
+                let problem = "allowed are off, report and fail".to_owned();
+                Err(SettingError { variable: CHECK_VARIABLE, value, problem })
+            }
+        })?;
         let report = value(REPORT_VARIABLE).map(|value| match value.to_str() {
             Some("-" | "stderr") => Ok(Destination::StandardError),
             _ => Template::new(REPORT_VARIABLE, value, "a path, `-` or `stderr`").map(Destination::File),
@@ -75,7 +107,7 @@ impl Settings {
             }),
             _ => Template::new(TIMELINE_VARIABLE, value, "a path"),
         });
-        Ok(Self { name, topology, report: report.transpose()?, timeline: timeline.transpose()? })
+        Ok(Self { name, topology, check, report: report.transpose()?, timeline: timeline.transpose()? })
     }
 }
 
@@ -130,9 +162,13 @@ mod tests {
 
     #[test]
     fn without_variables_it_is_one_device_and_nothing_is_left_behind() -> Result<(), String> {
-        for settings in [read(&[])?, read(&[(MACHINE_VARIABLE, ""), (REPORT_VARIABLE, ""), (TIMELINE_VARIABLE, "")])?] {
+        for settings in [
+            read(&[])?,
+            read(&[(MACHINE_VARIABLE, ""), (CHECK_VARIABLE, ""), (REPORT_VARIABLE, ""), (TIMELINE_VARIABLE, "")])?,
+        ] {
             assert_eq!((settings.topology.devices.len(), settings.name.as_str()), (1, "h200"));
             assert!(settings.report.is_none() && settings.timeline.is_none());
+            assert_eq!(settings.check, Check::Pointers);
         }
         Ok(())
     }
@@ -153,6 +189,7 @@ mod tests {
             (MACHINE_VARIABLE, "dgx-h1000", "did you mean \"dgx-h100\"?"),
             (MACHINE_VARIABLE, "absent.toml", "absent.toml"),
             (MACHINE_VARIABLE, "/absent/machine", "/absent/machine"),
+            (CHECK_VARIABLE, "on", "allowed are off, report and fail"),
             (REPORT_VARIABLE, "folder/", "allowed is a path, `-` or `stderr`"),
             (TIMELINE_VARIABLE, "folder/", "allowed is a path"),
             (TIMELINE_VARIABLE, "-", "allowed is a path"),

@@ -1,6 +1,6 @@
 //! Reports and timelines.
 
-use warploom_cuda::{MACHINE_VARIABLE, REPORT_VARIABLE, TIMELINE_VARIABLE};
+use warploom_cuda::{CHECK_VARIABLE, MACHINE_VARIABLE, REPORT_VARIABLE, TIMELINE_VARIABLE};
 
 use crate::child::{Outcome, Program};
 
@@ -29,6 +29,46 @@ fn a_report_counts_calls_and_bytes() -> Outcome {
 fn a_report_counts_no_calls_but_the_programs() -> Outcome {
     let report = Program::named("initialises", "own")?.succeed()?.json("report.json")?;
     assert_eq!(report["calls"], serde_json::json!([{"function": "cuInit", "calls": 2, "failed": []}]));
+    Ok(())
+}
+
+#[test]
+fn findings_and_leaks_are_in_the_report() -> Outcome {
+    let program = Program::named("races", "findings")?.with(CHECK_VARIABLE, "report");
+    let report = program.succeed()?.json("report.json")?;
+    let findings = report["findings"].as_array().ok_or("a report has findings")?;
+    let kinds: Vec<&str> = findings.iter().filter_map(|finding| finding["kind"].as_str()).collect();
+    assert_eq!(kinds.first(), Some(&"race"), "{report}");
+    assert!(kinds[1..].iter().all(|kind| *kind == "leak") && kinds.len() > 3, "memory, two streams: {kinds:?}");
+    let call = findings[0]["call"].as_u64().ok_or("it was found in a call")?;
+    assert!(call > 1, "calls are numbered");
+    Ok(())
+}
+
+#[test]
+fn without_a_report_findings_and_leaks_are_said_on_standard_error() -> Outcome {
+    let ended = Program::named("races", "said")?.with(CHECK_VARIABLE, "report").run()?;
+    assert!(ended.output.status.success(), "{}", ended.said());
+    for beginning in ["warploom: race: ", "warploom: leak: "] {
+        assert!(ended.said().lines().any(|line| line.starts_with(beginning)), "{beginning}: {}", ended.said());
+    }
+    Ok(())
+}
+
+#[test]
+fn a_call_in_which_something_is_found_fails_if_that_is_asked_for() -> Outcome {
+    let ended = Program::named("races", "fails")?.with(CHECK_VARIABLE, "fail").run()?;
+    assert_eq!(ended.output.status.code(), Some(1), "{}", ended.said());
+    Ok(())
+}
+
+#[test]
+fn nothing_is_found_unless_asked_for() -> Outcome {
+    for value in ["", "off"] {
+        let ended = Program::named("races", "unchecked")?.with(CHECK_VARIABLE, value).succeed()?;
+        assert_eq!(ended.json("report.json")?["findings"], serde_json::json!([]));
+        assert!(!ended.said().contains("warploom: "), "{}", ended.said());
+    }
     Ok(())
 }
 
@@ -89,9 +129,12 @@ fn a_path_that_cannot_be_written_is_named_and_no_more() -> Outcome {
 
 #[test]
 fn a_variable_that_means_nothing_is_named_once_and_nothing_works() -> Outcome {
-    for (variable, value) in
-        [(MACHINE_VARIABLE, "dgx-h1000"), (REPORT_VARIABLE, "folder/"), (TIMELINE_VARIABLE, "stderr")]
-    {
+    for (variable, value) in [
+        (MACHINE_VARIABLE, "dgx-h1000"),
+        (CHECK_VARIABLE, "yes"),
+        (REPORT_VARIABLE, "folder/"),
+        (TIMELINE_VARIABLE, "stderr"),
+    ] {
         let ended = Program::named("cannot initialise", "nonsense")?.with(variable, value).run()?;
         let said = ended.said();
         assert!(ended.output.status.success(), "{said}");

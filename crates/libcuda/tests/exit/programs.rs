@@ -21,6 +21,7 @@ fn the_program_that_was_asked_for() -> Outcome {
     unsafe { libc::alarm(SECONDS) };
     match program.as_str() {
         "copies" => copies(),
+        "races" => races(),
         "initialises" => initializes(CUresult::CUDA_SUCCESS),
         "cannot initialise" => initializes(CUresult::CUDA_ERROR_SYSTEM_NOT_READY),
         "frees in an exit handler" => frees_in_an_exit_handler(),
@@ -68,6 +69,15 @@ fn copies() -> Outcome {
     call!(driver.cuMemcpyDtoH_v2(bytes.as_mut_ptr().cast(), memory, 1000))?;
     assert_eq!(code_of(call!(driver.cuMemFree_v2(1))), CUresult::CUDA_ERROR_INVALID_VALUE);
     exit(0)
+}
+
+/// Fills memory in one stream and reads it in another, with nothing between.
+fn races() -> Outcome {
+    let (driver, memory) = begin()?;
+    let (one, other) = (stream(&driver)?, stream(&driver)?);
+    call!(driver.cuMemsetD8Async(memory, 1, 4096, one))?;
+    let raced = code_of(call!(driver.cuMemcpyDtoDAsync_v2(memory + 2048, memory, 1024, other)));
+    exit(i32::from(raced != CUresult::CUDA_SUCCESS))
 }
 
 /// Calls one function, twice, found by the loader.
