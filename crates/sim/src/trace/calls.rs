@@ -17,7 +17,7 @@ pub struct CallCount {
     /// The function.
     #[serde(serialize_with = "function_name")]
     pub function: Function,
-    /// Its calls, those that failed included.
+    /// Its calls, those that failed and those that have not returned included.
     pub calls: u64,
     /// Those that failed, by what they answered.
     pub failed: Vec<Failures>,
@@ -45,7 +45,7 @@ pub(super) fn code_name<S: Serializer>(code: &CUresult, serializer: S) -> Result
     }
 }
 
-/// Counts as calls end.
+/// Counts as calls begin and end.
 pub(super) struct Calls {
     /// By the function's place in the list.
     made: Box<[AtomicU64]>,
@@ -57,8 +57,11 @@ impl Calls {
         Self { made: Function::ALL.iter().map(|_| AtomicU64::new(0)).collect(), failed: Mutex::default() }
     }
 
-    pub(super) fn add(&self, function: Function, code: CUresult) {
+    pub(super) fn add(&self, function: Function) {
         self.made[function.index()].fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn add_answer(&self, function: Function, code: CUresult) {
         if code != CUresult::CUDA_SUCCESS
             && let Some(mut failed) = lock_briefly_held(&self.failed)
         {

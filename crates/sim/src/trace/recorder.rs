@@ -78,6 +78,7 @@ impl Recorder {
 
     /// Notes that a call has begun.
     pub(crate) fn called(&self, function: Function, number: u64) -> Called<'_> {
+        self.calls.add(function);
         let start = if self.events.is_some() { self.now() } else { 0 };
         Called { recorder: self, function, number, outer: thread::enter_call(number), start }
     }
@@ -135,7 +136,7 @@ impl Called<'_> {
     /// Notes that the call returns.
     pub(crate) fn returns(self, code: CUresult) {
         thread::leave_call(self.outer);
-        self.recorder.calls.add(self.function, code);
+        self.recorder.calls.add_answer(self.function, code);
         if let Some(mut events) = self.recorder.events() {
             let (function, number, thread) = (self.function, self.number, thread::key().number());
             let call = HostCall { function, code, number, thread, start_ns: self.start, end_ns: self.recorder.now() };
