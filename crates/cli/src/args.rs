@@ -1,6 +1,7 @@
 //! What was asked on the command line.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use lexopt::{Arg, Error, Parser, ValueExt as _};
 
@@ -22,6 +23,7 @@ options:
   --machine NAME   use a simulated machine: a preset, or a topology file
   --system         use the system's driver, or fail; without either, a machine is simulated if there is no driver
   --json           print for programs
+  --timeline FILE  of a tour on a simulated machine: write what it did when, for ui.perfetto.dev or chrome://tracing
   --toml           print a machine as a topology file
   -h, --help       show this text
   -V, --version    show the version
@@ -33,6 +35,8 @@ pub(crate) struct Arguments {
     pub(crate) command: Command,
     pub(crate) driver: Choice,
     pub(crate) format: Format,
+    /// Where a timeline of the tour goes.
+    pub(crate) timeline: Option<PathBuf>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -58,6 +62,7 @@ pub(crate) fn parse(mut parser: Parser) -> Result<Arguments, Error> {
     let mut command = None;
     let mut driver = Choice::Any;
     let mut format = Format::Human;
+    let mut timeline = None;
     while let Some(argument) = parser.next()? {
         match argument {
             Arg::Short('h') | Arg::Long("help") => return Ok(asked(Command::Help)),
@@ -69,6 +74,7 @@ pub(crate) fn parse(mut parser: Parser) -> Result<Arguments, Error> {
             Arg::Long("system") => {
                 once(&mut driver, Choice::Any, Choice::System, "--machine and --system exclude each other")?;
             }
+            Arg::Long("timeline") => timeline = Some(PathBuf::from(parser.value()?)),
             Arg::Long("json") => {
                 once(&mut format, Format::Human, Format::Json, "--json and --toml exclude each other")?
             }
@@ -86,12 +92,15 @@ pub(crate) fn parse(mut parser: Parser) -> Result<Arguments, Error> {
     if driver != Choice::Any && matches!(command, Command::Presets | Command::Machine(_)) {
         return Err("--machine and --system choose a driver, and this command uses none".into());
     }
-    Ok(Arguments { command, driver, format })
+    if timeline.is_some() && (command != Command::Tour || driver == Choice::System) {
+        return Err("--timeline is only for a tour on a simulated machine".into());
+    }
+    Ok(Arguments { command, driver, format, timeline })
 }
 
 /// A command that needs nothing else.
 fn asked(command: Command) -> Arguments {
-    Arguments { command, driver: Choice::Any, format: Format::Human }
+    Arguments { command, driver: Choice::Any, format: Format::Human, timeline: None }
 }
 
 /// The command that a word names.
@@ -138,7 +147,7 @@ mod tests {
     #[test]
     fn options_stand_before_or_after_the_command() {
         let expected =
-            Ok(Arguments { command: Command::Devices, driver: Choice::Machine(preset("h200")), format: Format::Json });
+            Ok(Arguments { driver: Choice::Machine(preset("h200")), format: Format::Json, ..asked(Command::Devices) });
         assert_eq!(parse_words(&["--json", "--machine=h200", "devices"]), expected);
         assert_eq!(parse_words(&["devices", "--machine", "h200", "--json"]), expected);
     }
@@ -160,6 +169,9 @@ mod tests {
             (&["--machine", "h200", "--system"], "--machine and --system exclude each other"),
             (&["--json", "--toml", "machine", "h200"], "--json and --toml exclude each other"),
             (&["tour", "--toml"], "--toml is only for `warploom machine`"),
+            (&["tour", "--timeline"], "missing argument for option '--timeline'"),
+            (&["devices", "--timeline", "t.json"], "--timeline is only for a tour on a simulated machine"),
+            (&["tour", "--system", "--timeline=t.json"], "--timeline is only for a tour on a simulated machine"),
             (&["presets", "--system"], "--machine and --system choose a driver, and this command uses none"),
         ] {
             assert_eq!(parse_words(words), Err(message.to_owned()), "{words:?}");

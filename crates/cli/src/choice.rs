@@ -5,8 +5,9 @@ use std::path::Path;
 
 use warploom::driver::Error as DriverError;
 use warploom::{Devices as _, Driver};
-use warploom_sim::Machine;
 use warploom_sim::topology::{Topology, TopologyError};
+use warploom_sim::trace::Trace;
+use warploom_sim::{Machine, MachineBuilder};
 
 use crate::report::{DriverKind, DriverReport};
 
@@ -59,10 +60,22 @@ type Failure = Box<dyn std::error::Error>;
 
 impl Choice {
     pub(crate) fn open(&self) -> Result<Opened, Failure> {
+        let machine = Machine::builder();
         match self {
             Choice::System => system().map_err(Failure::from),
-            Choice::Machine(name) => simulated(&name.text(), name.topology()?, None),
-            Choice::Any => system().or_else(|error| simulated(STAND_IN, Topology::preset(STAND_IN)?, Some(error))),
+            Choice::Machine(name) => simulated(machine, &name.text(), name.topology()?, None),
+            Choice::Any => {
+                system().or_else(|error| simulated(machine, STAND_IN, Topology::preset(STAND_IN)?, Some(error)))
+            }
+        }
+    }
+
+    /// Opens a simulated machine that records a timeline, whether or not the system has a driver.
+    pub(crate) fn open_recording(&self) -> Result<Opened, Failure> {
+        let machine = Machine::builder().trace(Trace::timeline());
+        match self {
+            Choice::Machine(name) => simulated(machine, &name.text(), name.topology()?, None),
+            Choice::System | Choice::Any => simulated(machine, STAND_IN, Topology::preset(STAND_IN)?, None),
         }
     }
 }
@@ -75,8 +88,13 @@ fn system() -> Result<Opened, warploom::Error> {
     Ok(Opened { driver, report, machine: None })
 }
 
-fn simulated(name: &str, topology: Topology, instead_of: Option<warploom::Error>) -> Result<Opened, Failure> {
-    let machine = Machine::builder().topology(topology).start()?;
+fn simulated(
+    machine: MachineBuilder,
+    name: &str,
+    topology: Topology,
+    instead_of: Option<warploom::Error>,
+) -> Result<Opened, Failure> {
+    let machine = machine.topology(topology).start()?;
     let driver = Driver::open(&machine)?;
     let kind = DriverKind::Simulated { machine: name.to_owned() };
     let report = DriverReport::new(&driver, kind, instead_of.map(because));

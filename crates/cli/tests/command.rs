@@ -55,6 +55,18 @@ impl Drop for File {
 }
 
 #[test]
+fn a_tour_leaves_a_timeline_behind() {
+    let file = File::new("timeline.json", "");
+    let tour = json(&["tour", "--json", "--timeline", file.path()]);
+    assert_eq!((&tour["passed"], &tour["driver"]["kind"]), (&Value::Bool(true), &"simulated".into()), "{tour}");
+    let timeline: Value = serde_json::from_slice(&std::fs::read(file.path()).expect("it was written")).expect("JSON");
+    let events = timeline["traceEvents"].as_array().expect("a timeline has events");
+    assert!(events.iter().any(|event| event["name"].as_str().is_some_and(|name| name.starts_with("copy "))));
+    let (code, said) = complains(&["--timeline", "/absent/timeline.json"]);
+    assert!(code == Some(1) && said.contains("/absent/timeline.json"), "{said}");
+}
+
+#[test]
 fn the_tour_says_where_it_is_and_every_check_holds() {
     let text = prints(&["--machine", "hgx-a100-4"]);
     assert!(text.starts_with("warploom on a simulated machine, hgx-a100-4, CUDA 13.0\n"), "{text}");

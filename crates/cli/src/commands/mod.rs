@@ -5,9 +5,15 @@ mod machine;
 mod presets;
 mod tour;
 
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::Path;
+
 use serde::Serialize;
+use warploom_sim::Machine;
 
 use crate::args::{Arguments, Command, Format, HELP};
+use crate::choice::Opened;
 use crate::human::{self, Style};
 
 /// What a command prints, and whether all is well.
@@ -21,7 +27,7 @@ type Failure = Box<dyn std::error::Error>;
 
 /// Runs a command.
 pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<Output, Failure> {
-    let Arguments { command, driver, format } = arguments;
+    let Arguments { command, driver, format, timeline } = arguments;
     match command {
         Command::Help => Ok(Output { text: HELP.to_owned(), success: true }),
         Command::Version => Ok(Output { text: format!("warploom {}\n", warploom::VERSION), success: true }),
@@ -42,11 +48,20 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<Output, Failure
             show(*format, &devices, || human::devices(&devices, style))
         }
         Command::Tour => {
-            let tour = tour::report(&driver.open()?);
+            let opened = if timeline.is_some() { driver.open_recording()? } else { driver.open()? };
+            let tour = tour::report(&opened);
+            if let Some(path) = timeline {
+                write_timeline(&opened, path).map_err(|error| format!("{}: {error}", path.display()))?;
+            }
             let output = show(*format, &tour, || human::tour(&tour, style))?;
             Ok(Output { success: tour.passed, ..output })
         }
     }
+}
+
+fn write_timeline(opened: &Opened, path: &Path) -> io::Result<()> {
+    let recorded = opened.machine.as_ref().and_then(Machine::timeline);
+    recorded.unwrap_or_default().write_chrome(BufWriter::new(File::create(path)?))
 }
 
 /// A report as its reader wants it.
