@@ -22,8 +22,8 @@ fn checks(settings: &Settings) -> Checks {
     let checks = match settings.check {
         Check::Off => Checks::off(),
         Check::Pointers => Checks::off().pointers(true),
-        Check::Report => Checks::report(),
-        Check::Fail => Checks::fail(),
+        Check::Report => Checks::report().pointers(true),
+        Check::Fail => Checks::fail().pointers(true),
     };
     // A program that is not in Rust may have frames that are an interpreter's; calls have their numbers.
     let checks = checks.backtraces(Backtraces::Off);

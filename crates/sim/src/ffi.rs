@@ -202,7 +202,7 @@ impl<T: Plain> Ptr<T> {
             return Err(INVALID_VALUE);
         }
         let element = self.0.wrapping_add(index);
-        vet(element.addr() as u64, size_of::<T>() as u64, align_of::<T>(), intent)?;
+        vet(element.addr() as u64, size_of::<T>() as u64, intent)?;
         Ok(Ptr(element))
     }
 
@@ -253,7 +253,7 @@ impl Ptr<c_char> {
             return Err(INVALID_VALUE);
         }
         let length = text.len().min(capacity - 1);
-        vet(self.address(), length as u64 + 1, 1, Intent::Write)?;
+        vet(self.address(), length as u64 + 1, Intent::Write)?;
         // SAFETY: C promised `capacity` bytes, and `length` is smaller.
         unsafe {
             self.0.cast::<u8>().copy_from_nonoverlapping(text.as_ptr(), length);
@@ -266,7 +266,7 @@ impl Ptr<c_char> {
 impl Ptr<c_char> {
     /// Writes text cut to `capacity` bytes with its terminator, and zeros behind it up to the capacity.
     pub(crate) fn write_padded(self, text: &str, capacity: usize) -> Status {
-        vet(self.address(), capacity as u64, 1, Intent::Write)?;
+        vet(self.address(), capacity as u64, Intent::Write)?;
         self.write_text(text, capacity)?;
         let length = text.len().min(capacity - 1);
         // SAFETY: C promised `capacity` bytes, and `length` is smaller.
@@ -327,7 +327,7 @@ impl<T: Plain> ConstPtr<T> {
             return Err(INVALID_VALUE);
         }
         let element = self.0.wrapping_add(index);
-        vet(element.addr() as u64, size_of::<T>() as u64, align_of::<T>(), Intent::Read)?;
+        vet(element.addr() as u64, size_of::<T>() as u64, Intent::Read)?;
         // SAFETY: C promised an array of at least `index + 1` elements (the count is an argument of the same call).
         Ok(unsafe { element.read_unaligned() })
     }
@@ -339,7 +339,7 @@ impl ConstPtr<c_char> {
         if self.0.is_null() {
             return Err(INVALID_VALUE);
         }
-        vet(self.address(), 1, 1, Intent::Read)?;
+        vet(self.address(), 1, Intent::Read)?;
         // SAFETY: C promised a terminated string that lives until the call returns; the borrow of `self` is shorter.
         unsafe { CStr::from_ptr(self.0) }.to_str().map_err(|_| INVALID_VALUE)
     }

@@ -92,16 +92,11 @@ fn wild_questions_are_refused_too() -> TestResult {
 }
 
 #[test]
-fn a_misaligned_out_pointer_is_refused_where_pointers_are_checked_and_written_where_not() -> TestResult {
+fn a_misaligned_out_pointer_is_written_as_by_the_real_driver() -> TestResult {
     let mut bytes = [0_u8; 16];
     let odd = bytes.as_mut_ptr().map_addr(|address| (address & !7) + 9).cast::<i32>();
-    let (machine, driver) = start()?;
-    answers!(driver.cuDeviceGetCount(odd), CUDA_ERROR_INVALID_VALUE);
-    assert!(last_line(&machine).contains("not at a multiple of 4"), "{}", last_line(&machine));
-    let trusting = Machine::preset("dgx-h100")?;
-    let driver = Driver::open(&trusting)?;
-    driver.initialize()?;
+    let (_machine, driver) = start()?;
     call!(driver.cuDeviceGetCount(odd))?;
-    assert_eq!(bytes.iter().filter(|byte| **byte == 8).count(), 1, "{bytes:?}");
+    assert_eq!(bytes.iter().filter(|byte| **byte == 1).count(), 1, "{bytes:?}");
     Ok(())
 }

@@ -85,13 +85,13 @@ impl Checks {
     /// Checks everything, and keeps what it finds.
     #[must_use]
     pub fn report() -> Self {
-        Self { mode: CheckMode::Report, pointers: true, ..Self::off() }
+        Self { mode: CheckMode::Report, ..Self::off() }
     }
 
     /// Checks everything, and fails the call in which it finds something.
     #[must_use]
     pub fn fail() -> Self {
-        Self { mode: CheckMode::Fail, pointers: true, ..Self::off() }
+        Self { mode: CheckMode::Fail, ..Self::off() }
     }
 
     /// Whose callers a finding shows; without it, those of the call in which it was found.
@@ -108,10 +108,10 @@ impl Checks {
         self
     }
 
-    /// Whether to ask the kernel about each pointer that a call reads or writes through, before it does. Without it, that is
-    /// done where anything else is checked.
+    /// Whether to ask the kernel about each pointer that a call reads or writes through, before it does. Without it, nobody is
+    /// asked: a Rust program has references to point with.
     ///
-    /// A call with a pointer to memory that is not there, cannot be written or is misaligned then answers
+    /// A call with a pointer to memory that is not there or cannot be written then answers
     /// `CUDA_ERROR_INVALID_VALUE`, and the log says which it was; otherwise such a call ends the process, as the real driver's
     /// does. That memory is there does not say that it is the right one, or large enough for an array. Each pointer costs
     /// a system call.
