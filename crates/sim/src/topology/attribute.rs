@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use super::error::TopologyError;
-use super::nearest::nearest;
+use crate::nearest::nearest;
 
 /// Names that older headers used, with the number that has a newer name today.
 const ALIASES: &[(&str, i32)] = &[

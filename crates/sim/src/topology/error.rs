@@ -4,11 +4,11 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use super::file::TomlError;
-use super::nearest::nearest;
 use super::pci::PciAddress;
 use super::uuid;
 use super::version::{NEWEST_DRIVER, OLDEST_DRIVER};
+use crate::nearest::nearest;
+use crate::toml_text::{DidYouMean, Quoted, TomlError};
 
 /// Why a machine could not be made.
 #[non_exhaustive]
@@ -162,12 +162,12 @@ pub enum TopologyError {
 
 impl TopologyError {
     /// A name that is not in a list.
-    pub(super) fn unknown_name(what: &'static str, name: &str, known: Vec<&'static str>) -> Self {
+    pub(crate) fn unknown_name(what: &'static str, name: &str, known: Vec<&'static str>) -> Self {
         Self::UnknownName { what, name: name.to_owned(), nearest: nearest(name, known.iter().copied()), known }
     }
 
     /// A number that is not between two others.
-    pub(super) fn out_of_range(
+    pub(crate) fn out_of_range(
         what: &'static str,
         value: impl Into<i128>,
         min: impl Into<i128>,
@@ -177,34 +177,13 @@ impl TopologyError {
     }
 
     /// Text in the wrong form.
-    pub(super) fn malformed(what: &'static str, text: &str, reason: impl Into<String>) -> Self {
+    pub(crate) fn malformed(what: &'static str, text: &str, reason: impl Into<String>) -> Self {
         Self::Malformed { what, text: text.to_owned(), reason: reason.into() }
     }
 
     /// The same problem, said of one device.
     pub(super) fn of_device(self, ordinal: usize) -> Self {
         Self::Device { ordinal, problem: Box::new(self) }
-    }
-}
-
-/// Text in quotes, cut where it would bury the message.
-pub(super) struct Quoted<'a>(pub(super) &'a str);
-
-impl fmt::Display for Quoted<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.char_indices().nth(60) {
-            Some((end, _)) => write!(f, "{:?}...", self.0.get(..end).unwrap_or_default()),
-            None => write!(f, "{:?}", self.0),
-        }
-    }
-}
-
-/// The clause that offers a known name, or nothing.
-pub(super) struct DidYouMean(pub(super) Option<&'static str>);
-
-impl fmt::Display for DidYouMean {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.map_or(Ok(()), |name| write!(f, ", did you mean {name:?}?"))
     }
 }
 
@@ -233,13 +212,6 @@ impl fmt::Display for Devices {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn long_text_is_cut() {
-        let shown = Quoted(&"é".repeat(1000)).to_string();
-        assert_eq!(shown, format!("\"{}\"...", "é".repeat(60)));
-        assert_eq!(Quoted("a\nb").to_string(), "\"a\\nb\"");
-    }
 
     #[test]
     fn an_unknown_name_offers_the_nearest_and_lists_all() {

@@ -1,37 +1,25 @@
 //! Machines written as TOML: reading with exact places for every mistake, and writing.
 //!
-//! The text becomes a tree with spans, and the tree is read key by key into a [`TopologyBuilder`], so that a value is
-//! refused where it stands. Only what concerns several devices at once is left to the builder's own checks; such a problem
+//! The text is read key by key into a [`TopologyBuilder`], so that a value is refused where it stands (see
+//! [`toml_text`](crate::toml_text)). Only what concerns several devices at once is left to the builder's own checks; such a problem
 //! is reported at the table its device came from.
 
 mod device;
-mod error;
 mod peer;
-mod section;
 #[cfg(test)]
 mod tests;
 mod write;
 
-pub use self::error::{TomlError, TomlProblem};
 pub(super) use self::write::write;
 
 use std::path::Path;
 
 use toml::de::DeTable;
 
-use self::section::{Section, Source};
 use super::builder::TopologyBuilder;
 use super::error::TopologyError;
 use super::{MAX_NUMA_NODES, Topology, version};
-
-/// What a read gives: boxed, because a place is large and mistakes are rare.
-type Read<T> = Result<T, Box<TomlError>>;
-
-/// Where a device was described, to report what is found out later.
-struct Origin {
-    start: usize,
-    path: String,
-}
+use crate::toml_text::{Origin, Read, Section, Source, TomlProblem};
 
 /// The machine in a file.
 pub(super) fn read_file(path: &Path) -> Result<Topology, TopologyError> {

@@ -19,7 +19,6 @@ mod error;
 mod file;
 mod link;
 mod model;
-mod nearest;
 mod pci;
 mod peers;
 mod preset;
@@ -31,12 +30,14 @@ pub use self::attribute::{Attribute, DeviceAttributes, number};
 pub use self::builder::TopologyBuilder;
 pub use self::device::{DeviceSpec, MAX_MEMORY, MAX_NAME};
 pub use self::error::TopologyError;
-pub use self::file::{TomlError, TomlProblem};
 pub use self::link::{Atomics, Link, LinkKind, MAX_BANDWIDTH, PcieGeneration, PeerLink};
 pub use self::model::DeviceModel;
 pub use self::pci::PciAddress;
 pub use self::peers::{DEFAULT_MAX_PEERS, PeerAttribute, PeerMatrix};
+pub(crate) use self::quantity::{parse_bandwidth, parse_size};
 pub use self::version::{DEFAULT_DRIVER, NEWEST_DRIVER, OLDEST_DRIVER};
+
+pub use crate::toml_text::{TomlError, TomlProblem};
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -29,12 +29,12 @@ const UNITS: [(&str, u64); 9] = [
 const MOST_DIGITS: usize = 18;
 
 /// Bytes of a size.
-pub(super) fn parse_size(text: &str) -> Result<u64, TopologyError> {
+pub(crate) fn parse_size(text: &str) -> Result<u64, TopologyError> {
     parse("size", text, "")
 }
 
 /// Bytes per second of a bandwidth.
-pub(super) fn parse_bandwidth(text: &str) -> Result<u64, TopologyError> {
+pub(crate) fn parse_bandwidth(text: &str) -> Result<u64, TopologyError> {
     parse("bandwidth", text, "/s")
 }
 

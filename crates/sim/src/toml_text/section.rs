@@ -6,21 +6,18 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::super::error::{Quoted, TopologyError};
-use super::super::link::MAX_BANDWIDTH;
-use super::super::nearest::nearest;
-use super::super::quantity::{parse_bandwidth, parse_size};
-use super::error::{TomlError, TomlProblem};
-use super::{Origin, Read};
+use super::{Origin, Quoted, Read, TomlError, TomlProblem};
+use crate::nearest::nearest;
+use crate::topology::{MAX_BANDWIDTH, TopologyError, parse_bandwidth, parse_size};
 
 /// The text that is read.
-pub(super) struct Source<'a> {
+pub(crate) struct Source<'a> {
     text: &'a str,
     file: Option<&'a Path>,
 }
 
 impl<'a> Source<'a> {
-    pub(super) fn new(text: &'a str, file: Option<&'a Path>) -> Self {
+    pub(crate) fn new(text: &'a str, file: Option<&'a Path>) -> Self {
         Self { text, file }
     }
 
@@ -34,13 +31,13 @@ impl<'a> Source<'a> {
     }
 
     /// A problem at a byte offset.
-    pub(super) fn error(&self, offset: usize, key: &str, problem: TomlProblem) -> Box<TomlError> {
+    pub(crate) fn error(&self, offset: usize, key: &str, problem: TomlProblem) -> Box<TomlError> {
         let (line, column) = self.place(offset);
         Box::new(TomlError { file: self.file.map(Path::to_owned), line, column, key: key.to_owned(), problem })
     }
 
     /// What the parser did not understand.
-    pub(super) fn syntax(&self, error: &toml::de::Error) -> Box<TomlError> {
+    pub(crate) fn syntax(&self, error: &toml::de::Error) -> Box<TomlError> {
         let span = error.span().unwrap_or(self.text.len()..self.text.len());
         let mut message = error.message().replace('\n', ", ");
         // The parser says what is wrong but not with which word.
@@ -52,7 +49,7 @@ impl<'a> Source<'a> {
 }
 
 /// A table.
-pub(super) struct Section<'a> {
+pub(crate) struct Section<'a> {
     source: &'a Source<'a>,
     path: String,
     table: &'a DeTable<'a>,
@@ -60,7 +57,7 @@ pub(super) struct Section<'a> {
 }
 
 impl<'a> Section<'a> {
-    pub(super) fn root(source: &'a Source<'a>, table: &'a DeTable<'a>) -> Self {
+    pub(crate) fn root(source: &'a Source<'a>, table: &'a DeTable<'a>) -> Self {
         Self { source, path: String::new(), table, start: 0 }
     }
 
@@ -69,7 +66,7 @@ impl<'a> Section<'a> {
     }
 
     /// Refuses every key that is not listed, the first in the text if there are several.
-    pub(super) fn allow(&self, known: &'static [&'static str]) -> Read<()> {
+    pub(crate) fn allow(&self, known: &'static [&'static str]) -> Read<()> {
         let unknown = self.entries().into_iter().find(|(key, ..)| !known.contains(key));
         unknown.map_or(Ok(()), |(key, start, _)| {
             Err(self.unknown_key(key, start, nearest(key, known.iter().copied()), known))
@@ -77,7 +74,7 @@ impl<'a> Section<'a> {
     }
 
     /// A key that means nothing in this table.
-    pub(super) fn unknown_key(
+    pub(crate) fn unknown_key(
         &self,
         key: &str,
         start: usize,
@@ -88,7 +85,7 @@ impl<'a> Section<'a> {
     }
 
     /// Every key with its offset and its value, in the order of the text.
-    pub(super) fn entries(&self) -> Vec<(&'a str, usize, Item<'a>)> {
+    pub(crate) fn entries(&self) -> Vec<(&'a str, usize, Item<'a>)> {
         let mut entries: Vec<_> = self
             .table
             .iter()
@@ -103,17 +100,17 @@ impl<'a> Section<'a> {
     }
 
     /// The value of a key.
-    pub(super) fn get(&self, key: &str) -> Option<Item<'a>> {
+    pub(crate) fn get(&self, key: &str) -> Option<Item<'a>> {
         self.table.get(key).map(|value| self.item(key, value))
     }
 
     /// The value of a key that must be there.
-    pub(super) fn require(&self, key: &'static str, expected: &'static str) -> Read<Item<'a>> {
+    pub(crate) fn require(&self, key: &'static str, expected: &'static str) -> Read<Item<'a>> {
         self.get(key).ok_or_else(|| self.problem(TomlProblem::Missing { key, expected }))
     }
 
     /// The tables of an array; none if the key is absent.
-    pub(super) fn sections(&self, key: &'static str) -> Read<Vec<Section<'a>>> {
+    pub(crate) fn sections(&self, key: &'static str) -> Read<Vec<Section<'a>>> {
         let Some(item) = self.get(key) else { return Ok(Vec::new()) };
         let DeValue::Array(array) = item.value else {
             return Err(item.wrong_type("an array of tables, each with its [[header]]"));
@@ -126,23 +123,23 @@ impl<'a> Section<'a> {
     }
 
     /// Where this table begins.
-    pub(super) fn origin(&self) -> Origin {
+    pub(crate) fn origin(&self) -> Origin {
         Origin { start: self.start, path: self.path.clone() }
     }
 
     /// The line on which this table begins.
-    pub(super) fn line(&self) -> usize {
+    pub(crate) fn line(&self) -> usize {
         self.source.place(self.start).0
     }
 
     /// A problem with the table as a whole.
-    pub(super) fn problem(&self, problem: TomlProblem) -> Box<TomlError> {
+    pub(crate) fn problem(&self, problem: TomlProblem) -> Box<TomlError> {
         self.source.error(self.start, &self.path, problem)
     }
 }
 
 /// A value.
-pub(super) struct Item<'a> {
+pub(crate) struct Item<'a> {
     source: &'a Source<'a>,
     path: String,
     value: &'a DeValue<'a>,
@@ -151,17 +148,17 @@ pub(super) struct Item<'a> {
 
 impl<'a> Item<'a> {
     /// A problem with this value.
-    pub(super) fn problem(&self, problem: TomlProblem) -> Box<TomlError> {
+    pub(crate) fn problem(&self, problem: TomlProblem) -> Box<TomlError> {
         self.source.error(self.start, &self.path, problem)
     }
 
     /// A value that no machine could have.
-    pub(super) fn invalid(&self, problem: TopologyError) -> Box<TomlError> {
+    pub(crate) fn invalid(&self, problem: TopologyError) -> Box<TomlError> {
         self.problem(TomlProblem::Invalid(problem))
     }
 
     /// A value of another type than the one expected.
-    pub(super) fn wrong_type(&self, expected: &'static str) -> Box<TomlError> {
+    pub(crate) fn wrong_type(&self, expected: &'static str) -> Box<TomlError> {
         let found = match self.value {
             DeValue::String(_) => "a string",
             DeValue::Integer(_) => "an integer",
@@ -175,32 +172,32 @@ impl<'a> Item<'a> {
     }
 
     /// Where this value stands.
-    pub(super) fn origin(&self) -> Origin {
+    pub(crate) fn origin(&self) -> Origin {
         Origin { start: self.start, path: self.path.clone() }
     }
 
     /// The line on which this value stands.
-    pub(super) fn line(&self) -> usize {
+    pub(crate) fn line(&self) -> usize {
         self.source.place(self.start).0
     }
 
     /// The text, if this is a string.
-    pub(super) fn as_text(&self) -> Option<&'a str> {
+    pub(crate) fn as_text(&self) -> Option<&'a str> {
         self.value.as_str()
     }
 
     /// The truth value, if this is one.
-    pub(super) fn as_boolean(&self) -> Option<bool> {
+    pub(crate) fn as_boolean(&self) -> Option<bool> {
         self.value.as_bool()
     }
 
     /// Whether this is a table.
-    pub(super) fn is_table(&self) -> bool {
+    pub(crate) fn is_table(&self) -> bool {
         self.value.is_table()
     }
 
     /// A table.
-    pub(super) fn section(self) -> Read<Section<'a>> {
+    pub(crate) fn section(self) -> Read<Section<'a>> {
         match self.value {
             DeValue::Table(table) => Ok(Section { source: self.source, path: self.path, table, start: self.start }),
             _ => Err(self.wrong_type("a table")),
@@ -208,22 +205,22 @@ impl<'a> Item<'a> {
     }
 
     /// A string.
-    pub(super) fn text(&self) -> Read<&'a str> {
+    pub(crate) fn text(&self) -> Read<&'a str> {
         self.as_text().ok_or_else(|| self.wrong_type("a string"))
     }
 
     /// A string that stands for something else.
-    pub(super) fn parsed<T>(&self, parse: impl FnOnce(&str) -> Result<T, TopologyError>) -> Read<T> {
+    pub(crate) fn parsed<T>(&self, parse: impl FnOnce(&str) -> Result<T, TopologyError>) -> Read<T> {
         parse(self.text()?).map_err(|error| self.invalid(error))
     }
 
     /// A truth value.
-    pub(super) fn boolean(&self) -> Read<bool> {
+    pub(crate) fn boolean(&self) -> Read<bool> {
         self.as_boolean().ok_or_else(|| self.wrong_type("true or false"))
     }
 
     /// An integer between two limits.
-    pub(super) fn number<T>(&self, what: &'static str, range: RangeInclusive<T>) -> Read<T>
+    pub(crate) fn number<T>(&self, what: &'static str, range: RangeInclusive<T>) -> Read<T>
     where
         T: Copy + PartialOrd + Into<i128> + TryFrom<i128>,
     {
@@ -236,7 +233,7 @@ impl<'a> Item<'a> {
     }
 
     /// A number of bytes, bare or with a unit, between two limits.
-    pub(super) fn size(&self, what: &'static str, range: RangeInclusive<u64>) -> Read<u64> {
+    pub(crate) fn size(&self, what: &'static str, range: RangeInclusive<u64>) -> Read<u64> {
         match self.value {
             DeValue::String(text) => self.quantity(parse_size(text), what, range),
             DeValue::Integer(_) => self.number(what, range),
@@ -245,7 +242,7 @@ impl<'a> Item<'a> {
     }
 
     /// A number of bytes per second, bare or with a unit.
-    pub(super) fn bandwidth(&self, what: &'static str) -> Read<u64> {
+    pub(crate) fn bandwidth(&self, what: &'static str) -> Read<u64> {
         let range = 1..=MAX_BANDWIDTH;
         match self.value {
             DeValue::String(text) => self.quantity(parse_bandwidth(text), what, range),

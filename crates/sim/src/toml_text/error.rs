@@ -3,7 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use super::super::error::{DidYouMean, Quoted, TopologyError};
+use super::{DidYouMean, Quoted};
+use crate::topology::TopologyError;
 
 /// A mistake in a TOML text.
 #[derive(Debug, Clone, PartialEq, Eq)]
