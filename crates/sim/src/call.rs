@@ -11,6 +11,7 @@ use crate::check::InCall;
 use crate::context::Context;
 use crate::core::{Core, Guard};
 use crate::engine::{Mode, OpId, QueueId, Work};
+use crate::fault::{self, Naming};
 use crate::ffi::{Ptr, vet};
 use crate::handles::{Handle, Object, Objects};
 use crate::log::{LogEntry, LogKind};
@@ -29,6 +30,7 @@ pub(crate) fn enter(
     slot: usize,
     per_thread: bool,
     function: Function,
+    naming: Naming<'_>,
     body: impl FnOnce(&Call<'_>) -> Status,
 ) -> CUresult {
     let core = slots::machine(slot);
@@ -40,15 +42,30 @@ pub(crate) fn enter(
     let is_numbered = (core.trace.is_some() || core.findings.is_on()) && !is_lookup(function);
     let number = if is_numbered { core.next_call() } else { 0 };
     let call = Call { core, function, per_thread };
-    let Some(trace) = &core.trace else { return answer(&call, number, body) };
+    let Some(trace) = &core.trace else { return answer(&call, number, naming, body) };
     let called = trace.called(function, number);
-    let code = answer(&call, number, body);
+    let code = answer(&call, number, naming, body);
     called.returns(code);
     code
 }
 
-/// What a machine answers to a call.
-fn answer(call: &Call<'_>, number: u64, body: impl FnOnce(&Call<'_>) -> Status) -> CUresult {
+/// What a machine answers to a call, with whatever goes wrong on purpose.
+#[inline]
+fn answer(call: &Call<'_>, number: u64, naming: Naming<'_>, body: impl FnOnce(&Call<'_>) -> Status) -> CUresult {
+    let afterwards = match call.core.faults.is_active().then(|| fault::before(call, naming)) {
+        Some(Err(code)) => return code,
+        Some(Ok(afterwards)) => afterwards,
+        None => None,
+    };
+    let answer = perform(call, number, body);
+    match afterwards {
+        Some(afterwards) => afterwards.finish(call, answer),
+        None => answer,
+    }
+}
+
+#[inline]
+fn perform(call: &Call<'_>, number: u64, body: impl FnOnce(&Call<'_>) -> Status) -> CUresult {
     let Call { core, function, .. } = *call;
     if !core.initialized.load(Ordering::Acquire) && !works_uninitialized(function) {
         return CUresult::CUDA_ERROR_NOT_INITIALIZED;
@@ -82,7 +99,7 @@ fn answer(call: &Call<'_>, number: u64, body: impl FnOnce(&Call<'_>) -> Status) 
 const IN_HOST_FUNCTION: &str = "a host function may only use streams and events, by their handles";
 
 /// Whether a call only finds functions. Loaders make hundreds of these before a program's first call, so they do not count.
-fn is_lookup(function: Function) -> bool {
+pub(crate) fn is_lookup(function: Function) -> bool {
     use Function::*;
     matches!(function, cuGetProcAddress | cuGetProcAddress_v2 | cuGetExportTable)
 }
@@ -136,6 +153,10 @@ impl<'a> Call<'a> {
         self.core
     }
 
+    pub(crate) fn function(&self) -> Function {
+        self.function
+    }
+
     pub(crate) fn world(&self) -> Guard<'a> {
         self.core.world()
     }
@@ -143,6 +164,11 @@ impl<'a> Call<'a> {
     /// Logs why a call fails, and gives the code back for `Err`.
     pub(crate) fn refuse(&self, code: CUresult, reason: impl Into<String>) -> CUresult {
         self.log(code, reason, LogKind::Refused)
+    }
+
+    /// Logs a fault that a plan asked for, and gives the code back for `Err`.
+    pub(crate) fn injected(&self, code: CUresult, reason: impl Into<String>) -> CUresult {
+        self.log(code, reason, LogKind::Injected)
     }
 
     /// The answer of a function that the simulator does not have.

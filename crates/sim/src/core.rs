@@ -12,6 +12,7 @@ use warploom_sys::types::CUresult;
 
 use crate::check::{Checks, Findings, Timelines};
 use crate::engine::{Engine, Mode, OpId, Order, State, Step, Work};
+use crate::fault::Faults;
 use crate::home::Home;
 use crate::log::{Log, LogEntry, LogKind};
 use crate::status::Status;
@@ -30,6 +31,7 @@ pub(crate) struct Core {
     calls: AtomicU64,
     pub(crate) trace: Option<Arc<Recorder>>,
     pub(crate) home: Home,
+    pub(crate) faults: Faults,
     pub(crate) initialized: AtomicBool,
     patience: Duration,
     world: Mutex<World>,
@@ -45,6 +47,7 @@ pub(crate) struct Core {
 pub(crate) struct Instruments {
     pub(crate) checks: Checks,
     pub(crate) trace: Option<Trace>,
+    pub(crate) faults: Faults,
 }
 
 pub(crate) type Guard<'a> = MutexGuard<'a, World>;
@@ -82,6 +85,7 @@ impl Core {
             calls: AtomicU64::new(0),
             trace,
             home: Home::new()?,
+            faults: instruments.faults,
             initialized: AtomicBool::new(false),
             patience,
             world: Mutex::new(world),

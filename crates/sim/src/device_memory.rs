@@ -33,6 +33,7 @@ fn allocate(call: &Call<'_>, world: &mut Guard<'_>, bytes: u64) -> Status<u64> {
         return Err(call.refuse(INVALID_VALUE, "an allocation has at least one byte"));
     }
     let device = world.contexts.get(context).ok_or(INVALID_CONTEXT)?.device;
+    world.afford(call, Side::Device(device), bytes)?;
     let mut taken = world.devices[usize::from(device)].memory.take(bytes);
     if taken.is_none() && world.reclaim_pool_memory(device) {
         taken = world.devices[usize::from(device)].memory.take(bytes);

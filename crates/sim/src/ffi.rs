@@ -25,6 +25,11 @@ pub(crate) trait Cross {
     ///
     /// A pointer must be null or good for what `cuda.h` says the function does with it, until the call returns.
     unsafe fn cross(self) -> Self::View;
+
+    /// The value of a handle, an address or a number; 0 for what is none of these.
+    fn bits(_view: &Self::View) -> u64 {
+        0
+    }
 }
 
 /// A C pointer to something a body may write: an out-parameter, a host buffer, or an opaque handle.
@@ -50,6 +55,9 @@ impl<T> Cross for *mut T {
     type View = Ptr<T>;
     unsafe fn cross(self) -> Ptr<T> {
         Ptr(self)
+    }
+    fn bits(view: &Ptr<T>) -> u64 {
+        view.address()
     }
 }
 impl<T> Cross for *const T {
@@ -117,8 +125,6 @@ as_is!(
     u8,
     u16,
     u32,
-    i32,
-    u64,
     usize,
     f32,
     CUarray_format,
@@ -156,6 +162,25 @@ as_is!(
     CUtensorMapL2promotion,
     CUtensorMapSwizzle,
 );
+
+impl Cross for i32 {
+    type View = Self;
+    unsafe fn cross(self) -> Self {
+        self
+    }
+    fn bits(view: &Self) -> u64 {
+        u64::from(view.cast_unsigned())
+    }
+}
+impl Cross for u64 {
+    type View = Self;
+    unsafe fn cross(self) -> Self {
+        self
+    }
+    fn bits(view: &Self) -> u64 {
+        *view
+    }
+}
 
 impl<F> Cross for Option<F> {
     type View = Self;

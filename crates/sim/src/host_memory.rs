@@ -63,6 +63,7 @@ pub(crate) fn cuMemHostAlloc(call: &Call<'_>, out: Ptr<*mut c_void>, bytes: usiz
         return Ok(());
     }
     let (world, size) = (&mut *guard, bytes as u64);
+    world.afford(call, Side::Host, size)?;
     let base = world
         .host_memory
         .take(size, &world.engine)

@@ -24,6 +24,7 @@ mod device;
 mod device_memory;
 mod engine;
 mod event;
+pub mod fault;
 mod ffi;
 mod fill;
 mod handles;

@@ -11,7 +11,7 @@ use crate::home::lock_briefly_held;
 /// How many of the newest entries are kept.
 const KEPT: usize = 4096;
 
-/// A call that was refused, or a wait that nothing could end.
+/// A call that was refused, a fault that was injected, or a wait that nothing could end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LogEntry {
@@ -33,6 +33,8 @@ pub enum LogKind {
     Refused,
     /// The real driver has it; the simulator does not.
     Unsupported,
+    /// A fault that a plan asked for.
+    Injected,
     /// A wait that nothing can end; the real driver would hang.
     Deadlock,
     /// A bug in the simulator.
@@ -54,6 +56,7 @@ impl Log {
     pub(crate) fn add(&self, entry: LogEntry) {
         match entry.kind {
             LogKind::Refused | LogKind::Unsupported => tracing::debug!(target: "warploom::sim", "{entry}"),
+            LogKind::Injected => tracing::info!(target: "warploom::sim", "{entry}"),
             LogKind::Deadlock | LogKind::Internal => tracing::error!(target: "warploom::sim", "{entry}"),
         }
         let Some(mut entries) = lock_briefly_held(&self.entries) else { return };

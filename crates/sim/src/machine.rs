@@ -11,11 +11,12 @@ use warploom_sys::{Function, Source};
 use crate::check::{Checks, Finding};
 use crate::core::{Core, Instruments};
 use crate::engine::Mode;
+use crate::fault::{FaultError, FaultScope, Faults, Fired, Plan};
 use crate::ffi::vet;
 use crate::log::LogEntry;
 use crate::topology::{Topology, TopologyError};
 use crate::trace::{Recorder, Timeline, Trace, TraceReport};
-use crate::{shims, slots};
+use crate::{shims, slots, thread};
 
 /// A simulated machine: any number of GPUs behind a CUDA driver of its own.
 ///
@@ -35,6 +36,8 @@ pub struct Machine {
 struct Running {
     slot: usize,
     core: Arc<Core>,
+    /// The plan it was started with.
+    faults: Option<FaultScope>,
 }
 
 impl Drop for Running {
@@ -57,6 +60,9 @@ pub enum StartError {
     /// The description of the machine is wrong.
     #[error(transparent)]
     Topology(#[from] TopologyError),
+    /// The fault plan is wrong, or does not fit the machine.
+    #[error("fault plan: {0}")]
+    Faults(#[from] FaultError),
     /// There are as many machines as a process can have.
     #[error(
         "{} machines are running and none ended within {waited:?}; drop one, with every driver opened on it",
@@ -83,6 +89,7 @@ pub struct MachineBuilder {
     slot_patience: Duration,
     checks: Checks,
     trace: Option<Trace>,
+    faults: Plan,
 }
 
 impl Machine {
@@ -101,6 +108,7 @@ impl Machine {
             slot_patience: Duration::from_secs(60),
             checks: Checks::off(),
             trace: None,
+            faults: Plan::new(),
         }
     }
 
@@ -181,6 +189,38 @@ impl Machine {
         self.here().map_or(0, |core| core.world().engine.unfinished())
     }
 
+    /// Lets a plan go wrong on every thread until the scope is dropped.
+    ///
+    /// # Errors
+    ///
+    /// [`FaultError::TooLate`] for a plan that hides symbols or lowers the driver's version, and what else is wrong with it.
+    pub fn inject(&self, plan: Plan) -> Result<FaultScope, FaultError> {
+        self.put_into_force(&plan, None)
+    }
+
+    /// As [`Machine::inject`], for the calls of this thread alone.
+    ///
+    /// # Errors
+    ///
+    /// As [`Machine::inject`].
+    pub fn inject_on_this_thread(&self, plan: Plan) -> Result<FaultScope, FaultError> {
+        self.put_into_force(&plan, Some(thread::key()))
+    }
+
+    fn put_into_force(&self, plan: &Plan, thread: Option<thread::ThreadKey>) -> Result<FaultScope, FaultError> {
+        if plan.has_static_parts() {
+            return Err(FaultError::TooLate);
+        }
+        plan.check(self.topology().devices.len())?;
+        Ok(FaultScope::begin(&self.running.core, plan, thread))
+    }
+
+    /// What the plan that the machine was started with has done so far; see [`FaultScope::fired`].
+    #[must_use]
+    pub fn fired(&self) -> Vec<Fired> {
+        self.running.faults.as_ref().map(FaultScope::fired).unwrap_or_default()
+    }
+
     #[cfg(test)]
     pub(crate) fn core(&self) -> &Arc<Core> {
         &self.running.core
@@ -256,26 +296,37 @@ impl MachineBuilder {
         self
     }
 
+    /// What goes wrong on the machine; see [`fault`](crate::fault).
+    #[must_use]
+    pub fn faults(mut self, plan: Plan) -> Self {
+        self.faults = plan;
+        self
+    }
+
     /// Starts the machine.
     pub fn start(self) -> Result<Machine, StartError> {
-        let topology = match self.topology {
+        let mut topology = match self.topology {
             Some(topology) => topology,
             None => Topology::preset("h200")?,
         };
         topology.check()?;
+        let plan = self.faults;
+        plan.check(topology.devices.len())?;
+        topology.driver_version = plan.lowered(topology.driver_version)?;
         let waited = self.slot_patience;
         let slot = slots::take(waited).ok_or(StartError::NoSlot { waited })?;
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        let instruments = Instruments { checks: self.checks, trace: self.trace };
+        let instruments = Instruments { checks: self.checks, trace: self.trace, faults: Faults::new(&plan) };
         match Core::new(id, slot, topology, self.mode, self.patience, instruments) {
             Ok(core) => {
                 if core.findings.checks_pointers() {
                     vet::enable();
                 }
                 let core = Arc::new(core);
+                let faults = (!plan.is_quiet()).then(|| FaultScope::begin(&core, &plan, None));
                 slots::fill(slot, Arc::clone(&core));
-                Ok(Machine { running: Arc::new(Running { slot, core }) })
+                Ok(Machine { running: Arc::new(Running { slot, core, faults }) })
             }
             Err(error) => {
                 slots::give(slot);

@@ -72,6 +72,7 @@ pub(crate) fn cuMemAllocManaged(call: &Call<'_>, out: Ptr<CUdeviceptr>, bytes: u
     if attributes.get(MANAGED_MEMORY) == Some(0) {
         return Err(call.refuse(NOT_SUPPORTED, format!("device {device} has no managed memory")));
     }
+    world.afford(call, Side::Device(device), size)?;
     let shares = attributes.get(CONCURRENT_MANAGED_ACCESS) != Some(0);
     let memory = &mut world.devices[usize::from(device)].memory;
     let charged = if shares { 0 } else { size.checked_next_multiple_of(MANAGED_PAGE).unwrap_or(u64::MAX) };

@@ -8,6 +8,7 @@ use warploom_sys::types::CUresult;
 use warploom_sys::{Function, GetProcAddress, for_each_function};
 
 use crate::call::{self, Call};
+use crate::fault::Subject;
 use crate::ffi::Cross;
 use crate::implemented;
 use crate::slots::SLOTS;
@@ -35,7 +36,13 @@ macro_rules! shims {
                 pub(super) unsafe fn $slot(slot: usize, per_thread: bool $(, $argument: $type)*) -> CUresult {
                     // SAFETY: the pointers are what the C caller passed, under the contract of `cuda.h`.
                     $(let $argument = unsafe { $argument.cross() };)*
-                    call::enter(slot, per_thread, Function::$slot, |call| implemented::$slot(call $(, $argument)*))
+                    let naming = |name: &mut dyn FnMut(Subject)| {
+                        let named = [$(Subject::of(stringify!($type), <$type as Cross>::bits(&$argument))),*];
+                        <[Option<Subject>]>::iter(&named).copied().flatten().for_each(name);
+                    };
+                    call::enter(slot, per_thread, Function::$slot, &naming, |call| {
+                        implemented::$slot(call $(, $argument)*)
+                    })
                 }
             )*
         }

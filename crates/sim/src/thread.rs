@@ -70,6 +70,15 @@ pub(crate) fn is_living(key: ThreadKey) -> bool {
     lock_briefly_held(&LIVING).is_none_or(|living| living.contains(&key))
 }
 
+/// Whether this thread has a name. Rust knows the names it gave; of other threads the system knows the first 15 bytes.
+pub(crate) fn is_called(name: &str) -> bool {
+    if let Some(known) = std::thread::current().name() {
+        return known == name;
+    }
+    let known = std::fs::read_to_string("/proc/thread-self/comm").unwrap_or_default();
+    !name.is_empty() && known.trim_end_matches('\n') == &name[..name.floor_char_boundary(15)]
+}
+
 /// Works on this thread's contexts of a machine; the last is the current one. On a thread that is ending there are none.
 pub(crate) fn with_contexts<R: Default>(machine: u64, work: impl FnOnce(&mut Vec<Handle<Context>>) -> R) -> R {
     STACKS

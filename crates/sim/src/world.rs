@@ -12,6 +12,7 @@ use crate::context::Context;
 use crate::device::Device;
 use crate::engine::{Engine, Mode, OpId, QueueId, Step, Work};
 use crate::event::Event;
+use crate::fault::Allowance;
 use crate::handles::{Handle, Objects};
 use crate::host_memory::HostMemory;
 use crate::managed::ManagedMemory;
@@ -41,6 +42,8 @@ pub(crate) struct World {
     pub(crate) clock: Clock,
     pub(crate) findings: Arc<Findings>,
     pub(crate) trace: Option<Arc<Recorder>>,
+    /// Budgets of fault plans.
+    pub(crate) allowances: Vec<Allowance>,
     next_context_id: u64,
     next_stream_id: u64,
 }
@@ -72,6 +75,7 @@ impl World {
             clock: Clock::new(topology, mode),
             findings,
             trace,
+            allowances: Vec::new(),
             next_context_id: 1,
             next_stream_id: 1,
         })
@@ -177,10 +181,10 @@ impl World {
         }
     }
 
-    /// The code that stops an op's context from running anything, if there is one.
+    /// The code that stops an op from running, its context's or its own, if there is one.
     pub(crate) fn poison_of(&self, id: OpId) -> Option<CUresult> {
-        let queue = self.engine.op(id)?.queue;
-        self.healthy(self.engine.queue(queue).context).err()
+        let op = self.engine.op(id)?;
+        self.healthy(self.engine.queue(op.queue).context).err().or(op.fails)
     }
 
     /// Books what became of an op that was started.
@@ -200,9 +204,11 @@ impl World {
         let queue_id = op.queue;
         let queue = self.engine.queue(queue_id);
         let (context, device, earliest, has_parked) = (queue.context, queue.device, op.earliest, op.has_parked);
+        let fails = op.fails;
         // What is left to do in a poisoned context is passed over.
         let ran = self.healthy(context).is_ok();
-        if let Step::Fail(code) = step {
+        let failed = if let Step::Fail(code) = step { Some(code) } else { fails };
+        if let Some(code) = failed {
             self.poison(context, code);
         }
         let period = self.clock.run(&work, device, earliest, has_parked);

@@ -59,6 +59,11 @@ impl Clock {
         self.now()
     }
 
+    /// A host thread was busy with something else for a while.
+    pub(crate) fn host_spends(&mut self, nanoseconds: u64) {
+        self.now = self.now().saturating_add(nanoseconds);
+    }
+
     /// The host's time.
     pub(crate) fn now(&mut self) -> u64 {
         if let Some(real) = self.real {

@@ -13,6 +13,7 @@
 //!
 //! An op's bytes are moved outside the machine's lock; everything else happens under it.
 
+mod doom;
 mod lane;
 mod mode;
 mod need;
@@ -34,6 +35,7 @@ pub(crate) use step::{Step, Task};
 pub(crate) use work::StagedBlock;
 pub(crate) use work::{BlockCopy, Compare, Place, RowFill, Side, Work};
 
+use doom::Dooms;
 use lane::Lane;
 use smallvec::SmallVec;
 use step::Away;
@@ -66,6 +68,7 @@ pub(crate) struct Engine {
     pub(crate) timelines: Timelines,
     /// Ops note which call they are of.
     pub(crate) numbers_calls: bool,
+    dooms: Dooms,
 }
 
 impl Engine {
@@ -91,6 +94,7 @@ impl Engine {
             turns: 0,
             timelines: Timelines::off(),
             numbers_calls: false,
+            dooms: Dooms::default(),
         }
     }
 
@@ -164,6 +168,7 @@ impl Engine {
         }
         let earliest = now.max(self.queue(queue).busy_until);
         let waiting = predecessors.len() as u32;
+        let fails = self.dooms.take();
         let id = self.ops.insert(Op {
             queue,
             work,
@@ -175,6 +180,7 @@ impl Engine {
             looks_again: false,
             watched: false,
             call: if self.numbers_calls { thread::current_call() } else { 0 },
+            fails,
             earliest,
         });
         for predecessor in &predecessors {

@@ -1,6 +1,7 @@
 //! One enqueued thing.
 
 use smallvec::SmallVec;
+use warploom_sys::types::CUresult;
 
 use super::{QueueId, Work};
 
@@ -40,6 +41,8 @@ pub(crate) struct Op {
     pub(super) watched: bool,
     /// The number of the call that enqueued it, on a machine that numbers them.
     pub(crate) call: u64,
+    /// What it fails with instead of running, where a fault plan wants that.
+    pub(crate) fails: Option<CUresult>,
     /// Virtual time before which it cannot start.
     pub(crate) earliest: u64,
 }

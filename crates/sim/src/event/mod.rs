@@ -98,7 +98,7 @@ impl World {
         let Some(event) = self.events.get_mut(handle) else { return Err(INVALID_HANDLE) };
         let serial = event.next_serial();
         let is_idle = self.engine.tail(queue).is_none() && before.iter().all(|op| self.engine.is_done(*op));
-        let record = if is_idle && self.engine.finishes_instants_at_once() {
+        let record = if is_idle && self.engine.finishes_instants_at_once() && !self.engine.is_doomed() {
             let start = self.engine.busy_until(queue).max(now);
             let time = Clock::record(start);
             self.engine.pass(queue, time);
@@ -139,7 +139,7 @@ impl World {
         }
         self.engine.delay(queue, record.time.unwrap_or(0));
         let legacy = self.contexts.get(context).and_then(|context| context.legacy);
-        if legacy == Some(queue) {
+        if legacy == Some(queue) || other.is_none() && self.engine.is_doomed() {
             let join = self.add_after(queue, other.as_slice(), Work::Join)?;
             self.note_wait(join, other, activity);
             self.settle();

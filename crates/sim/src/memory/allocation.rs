@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use smallvec::SmallVec;
+
 use crate::check::{Graves, Tracked};
 use crate::context::Context;
 use crate::engine::{Place, Side};
@@ -50,6 +52,14 @@ impl Allocation {
         self.base + self.size
     }
 
+    /// Bytes it took from somewhere: registered memory is the program's, and what is mapped has been counted before.
+    fn own_bytes(&self) -> u64 {
+        match self.backing {
+            Backing::Device | Backing::PageLocked(_) | Backing::Managed(_) | Backing::Pool(_) => self.size,
+            Backing::Registered { .. } | Backing::Mapped(_) => 0,
+        }
+    }
+
     /// Whether the program may read and write the bytes itself, at the same address.
     pub(crate) fn is_host_accessible(&self) -> bool {
         self.host as u64 == self.base
@@ -73,6 +83,8 @@ impl Allocation {
 /// All allocations of a machine.
 pub(crate) struct Registry {
     by_base: BTreeMap<u64, Allocation>,
+    /// Bytes by where they are.
+    held: SmallVec<[(Side, u64); 4]>,
     next_id: u64,
     /// What is no longer there, while the machine checks.
     pub(crate) graves: Graves,
@@ -80,7 +92,7 @@ pub(crate) struct Registry {
 
 impl Registry {
     pub(crate) fn new() -> Self {
-        Self { by_base: BTreeMap::new(), next_id: 1, graves: Graves::default() }
+        Self { by_base: BTreeMap::new(), held: SmallVec::new(), next_id: 1, graves: Graves::default() }
     }
 
     /// A number for the next allocation.
@@ -90,8 +102,23 @@ impl Registry {
     }
 
     pub(crate) fn insert(&mut self, allocation: Allocation) {
+        *self.held_at(&allocation) += allocation.own_bytes();
         let replaced = self.by_base.insert(allocation.base, allocation);
         debug_assert!(replaced.is_none(), "allocations do not overlap");
+    }
+
+    /// The count of bytes where an allocation is.
+    fn held_at(&mut self, allocation: &Allocation) -> &mut u64 {
+        let at = self.held.iter().position(|(side, _)| *side == allocation.side).unwrap_or_else(|| {
+            self.held.push((allocation.side, 0));
+            self.held.len() - 1
+        });
+        &mut self.held[at].1
+    }
+
+    /// Bytes that allocations hold, by where they are.
+    pub(crate) fn held(&self) -> impl Iterator<Item = (Side, u64)> {
+        self.held.iter().copied()
     }
 
     /// The allocation that starts exactly here.
@@ -104,11 +131,12 @@ impl Registry {
     }
 
     pub(crate) fn remove(&mut self, base: u64) -> Option<Allocation> {
-        let removed = self.by_base.remove(&base);
-        if let Some(allocation) = removed.as_ref().filter(|allocation| allocation.tracked.is_some()) {
-            self.graves.dig(allocation);
+        let removed = self.by_base.remove(&base)?;
+        *self.held_at(&removed) -= removed.own_bytes();
+        if removed.tracked.is_some() {
+            self.graves.dig(&removed);
         }
-        removed
+        Some(removed)
     }
 
     /// The last allocation that starts at or before an address.

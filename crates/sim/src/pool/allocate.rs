@@ -58,10 +58,12 @@ fn allocate(
         return Ok(());
     }
     let size = bytes as u64;
+    let side = world.pools.get(pool).map_or(Side::Host, |pool| pool.home.side());
+    world.afford(call, side, size)?;
     let (address, waits) = world
         .take_from_pool(pool, queue, size)
         .ok_or_else(|| call.refuse(OUT_OF_MEMORY, format!("{size} bytes: {}", world.why_full(pool))))?;
-    if !waits.is_empty() {
+    if !waits.is_empty() || world.engine.is_doomed() {
         call.submit_after(&mut world, queue, &waits, Work::Join)?;
     }
     out.write(address)

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use super::{DidYouMean, Quoted};
+use crate::fault::FaultError;
 use crate::topology::TopologyError;
 
 /// A mistake in a TOML text.
@@ -109,6 +110,10 @@ pub enum TomlProblem {
     /// A value that no machine could have.
     #[error(transparent)]
     Invalid(TopologyError),
+
+    /// A value that no fault could have.
+    #[error(transparent)]
+    Fault(FaultError),
 }
 
 /// The clause that lists known keys, or nothing.

@@ -112,14 +112,8 @@ impl<'a> Section<'a> {
     /// The tables of an array; none if the key is absent.
     pub(crate) fn sections(&self, key: &'static str) -> Read<Vec<Section<'a>>> {
         let Some(item) = self.get(key) else { return Ok(Vec::new()) };
-        let DeValue::Array(array) = item.value else {
-            return Err(item.wrong_type("an array of tables, each with its [[header]]"));
-        };
-        let element = |(index, value): (usize, &'a Spanned<DeValue<'a>>)| {
-            let path = format!("{}[{index}]", item.path);
-            Item { path, value: value.get_ref(), start: value.span().start, ..item }.section()
-        };
-        array.iter().enumerate().map(element).collect()
+        let elements = item.elements("an array of tables, each with its [[header]]")?;
+        elements.into_iter().map(Item::section).collect()
     }
 
     /// Where this table begins.
@@ -155,6 +149,16 @@ impl<'a> Item<'a> {
     /// A value that no machine could have.
     pub(crate) fn invalid(&self, problem: TopologyError) -> Box<TomlError> {
         self.problem(TomlProblem::Invalid(problem))
+    }
+
+    /// Text in the wrong form.
+    pub(crate) fn malformed(&self, what: &'static str, text: &str, reason: &str) -> Box<TomlError> {
+        self.invalid(TopologyError::malformed(what, text, reason))
+    }
+
+    /// A name that is not in a list.
+    pub(crate) fn unknown_name(&self, what: &'static str, name: &str, known: &[&'static str]) -> Box<TomlError> {
+        self.invalid(TopologyError::unknown_name(what, name, known.to_vec()))
     }
 
     /// A value of another type than the one expected.
@@ -202,6 +206,16 @@ impl<'a> Item<'a> {
             DeValue::Table(table) => Ok(Section { source: self.source, path: self.path, table, start: self.start }),
             _ => Err(self.wrong_type("a table")),
         }
+    }
+
+    /// The values of an array.
+    pub(crate) fn elements(&self, expected: &'static str) -> Read<Vec<Item<'a>>> {
+        let DeValue::Array(array) = self.value else { return Err(self.wrong_type(expected)) };
+        let element = |(index, value): (usize, &'a Spanned<DeValue<'a>>)| {
+            let path = format!("{}[{index}]", self.path);
+            Item { path, value: value.get_ref(), start: value.span().start, source: self.source }
+        };
+        Ok(array.iter().enumerate().map(element).collect())
     }
 
     /// A string.

@@ -35,6 +35,7 @@ pub use self::model::DeviceModel;
 pub use self::pci::PciAddress;
 pub use self::peers::{DEFAULT_MAX_PEERS, PeerAttribute, PeerMatrix};
 pub(crate) use self::quantity::{parse_bandwidth, parse_size};
+pub(crate) use self::version::parse as parse_version;
 pub use self::version::{DEFAULT_DRIVER, NEWEST_DRIVER, OLDEST_DRIVER};
 
 pub use crate::toml_text::{TomlError, TomlProblem};

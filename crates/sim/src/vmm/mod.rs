@@ -40,7 +40,8 @@ use store::Store;
 use warploom_sys::types::CUmemAllocationProp;
 
 use crate::check::{Shadow, Site};
-use crate::handles::Objects;
+use crate::engine::Side;
+use crate::handles::{Handle, Objects};
 use crate::memory::{BLOCK, Backing};
 
 /// What every size and address must be a multiple of, wherever the memory is.
@@ -85,6 +86,16 @@ impl VirtualMemory {
     /// Every reservation as start and size, with the call that made it if the machine checks.
     pub(crate) fn reserved(&self) -> impl Iterator<Item = (u64, u64, &Site)> {
         self.reservations.made()
+    }
+
+    /// Where a physical allocation is.
+    pub(crate) fn side_of(&self, physical: Handle<Physical>) -> Option<Side> {
+        self.physical.get(physical).map(|physical| physical.side)
+    }
+
+    /// Bytes of each physical allocation, and where they are.
+    pub(crate) fn held(&self) -> impl Iterator<Item = (Side, u64)> {
+        self.physical.iter().map(|(_, physical)| (physical.side, physical.size))
     }
 
     /// The reservation an address is in, as start and size.

@@ -115,6 +115,7 @@ pub(crate) fn cuMemCreate(
     let (side, properties) = Properties::check(call, properties)?;
     let mut guard = call.world();
     let world = &mut *guard;
+    world.afford(call, side, size)?;
     world
         .charge_physical(side, size)
         .map_err(|free| call.refuse(OUT_OF_MEMORY, format!("{size} bytes do not fit the {free} that are free")))?;

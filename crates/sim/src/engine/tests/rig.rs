@@ -11,6 +11,7 @@ use crate::check::Checks;
 use crate::context::Context;
 use crate::core::{Core, Guard, Instruments};
 use crate::engine::{Mode, OpId, Order, Place, QueueId, Side, Task, Work};
+use crate::fault::{Faults, Plan};
 use crate::handles::Handle;
 use crate::status::Status;
 use crate::stream::Traits;
@@ -52,7 +53,8 @@ impl Rig {
         static NEXT: AtomicU64 = AtomicU64::new(1 << 32);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         let topology = Topology::preset("pcie-pair").expect("the preset exists");
-        let instruments = Instruments { checks: Checks::off(), trace: None };
+        let faults = Faults::new(&Plan::new());
+        let instruments = Instruments { checks: Checks::off(), trace: None, faults };
         let core = Arc::new(Core::new(id, 0, topology, mode, patience, instruments).expect("there is address space"));
         core.start().expect("there are threads");
         let context = new_context(&core, 0);

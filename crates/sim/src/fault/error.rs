@@ -1,0 +1,100 @@
+//! What can be wrong with a plan.
+
+use std::io;
+use std::path::PathBuf;
+
+use super::rule::MAX_DELAY;
+use crate::toml_text::{DidYouMean, Quoted, TomlError};
+use crate::topology::OLDEST_DRIVER;
+
+/// Why a plan was not taken.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FaultError {
+    /// No driver function has this name or this form.
+    #[error("no driver function is called {}{}", Quoted(name), DidYouMean(*nearest))]
+    UnknownCall {
+        /// The name as given.
+        name: String,
+        /// The known name it resembles.
+        nearest: Option<&'static str>,
+    },
+
+    /// There is no such class of functions.
+    #[error("unknown class {}{}; known are {}", Quoted(name), DidYouMean(*nearest), known.join(", "))]
+    UnknownClass {
+        /// The name as given.
+        name: String,
+        /// The known name it resembles.
+        nearest: Option<&'static str>,
+        /// Every name that would have been right.
+        known: Vec<&'static str>,
+    },
+
+    /// No status code has this name.
+    #[error("no status code is called {}{}", Quoted(name), DidYouMean(*nearest))]
+    UnknownCode {
+        /// The name as given.
+        name: String,
+        /// The known name it resembles.
+        nearest: Option<&'static str>,
+    },
+
+    /// Success is not a fault: a program would use results that were never written.
+    #[error("a fault cannot answer CUDA_SUCCESS")]
+    Success,
+
+    /// Calls are counted from 1.
+    #[error("{what} is 0, expected 1 or more: calls are counted from 1")]
+    Zero {
+        /// Which count it is.
+        what: &'static str,
+    },
+
+    /// A delay that nobody would wait for.
+    #[error("a delay of {seconds} s is too long, expected at most {} s", MAX_DELAY.as_secs())]
+    Delay {
+        /// The delay, in whole seconds.
+        seconds: u64,
+    },
+
+    /// A device that the machine does not have.
+    #[error("there is no device {device}; the machine has {count}")]
+    NoSuchDevice {
+        /// The ordinal as given.
+        device: u32,
+        /// How many there are.
+        count: usize,
+    },
+
+    /// A driver version that is not below the machine's own, or that no machine can have.
+    #[error("driver version {asked} cannot be had by lowering {have}, expected {} to {have}", OLDEST_DRIVER)]
+    DriverVersion {
+        /// The version in the plan.
+        asked: i32,
+        /// The machine's.
+        have: i32,
+    },
+
+    /// The driver's version and symbols are settled when the machine starts.
+    #[error(
+        "hidden symbols and a lower driver version are settled before a driver can be opened; give this plan to \
+         MachineBuilder::faults instead"
+    )]
+    TooLate,
+
+    /// A mistake in a text, with its place.
+    #[error(transparent)]
+    Toml(#[from] Box<TomlError>),
+
+    /// A file that could not be read at all.
+    #[error("cannot read {}: {reason}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The kind of failure.
+        kind: io::ErrorKind,
+        /// The failure in the system's words.
+        reason: String,
+    },
+}
