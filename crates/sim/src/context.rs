@@ -141,6 +141,11 @@ impl Context {
         }
     }
 
+    /// How often it is attached, beyond being created.
+    pub(crate) fn attached(&self) -> u32 {
+        self.attached
+    }
+
     /// Every queue of its streams.
     pub(crate) fn queues(&self) -> impl Iterator<Item = QueueId> {
         self.legacy.into_iter().chain(self.blocking.iter().copied()).chain(self.independent.iter().copied())

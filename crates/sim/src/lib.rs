@@ -15,6 +15,7 @@
 //! ```
 
 mod call;
+mod census;
 mod check;
 mod clock;
 mod context;
@@ -53,6 +54,7 @@ pub mod trace;
 mod vmm;
 mod world;
 
+pub use census::{Census, Change, KindChange, Resource};
 pub use check::{
     AccessKind, AllocationInfo, Backtraces, CheckMode, Checks, End, Finding, FindingKind, Frame, HandOver,
     HandleProblem, HostAccess, HostAccessError, HostOrder, Leaked, MissingWait, ObjectKind, Operation, StreamInfo,

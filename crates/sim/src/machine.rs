@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use warploom_sys::{Function, Source};
 
+use crate::census::Census;
 use crate::check::{Checks, Finding};
 use crate::core::{Core, Instruments};
 use crate::engine::Mode;
@@ -181,6 +182,14 @@ impl Machine {
     #[must_use]
     pub fn is_of_this_process(&self) -> bool {
         self.running.core.home.is_own()
+    }
+
+    /// What has been made on the machine and not been given back, and what is current on this thread.
+    #[must_use]
+    pub fn census(&self) -> Census {
+        let core = &self.running.core;
+        let current = thread::with_contexts(core.id, |stack| stack.clone());
+        core.world().census(&current)
     }
 
     /// Work that has been enqueued and is not done.

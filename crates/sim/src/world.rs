@@ -6,6 +6,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 use warploom_sys::types::CUresult;
 
+use crate::census::Counts;
 use crate::check::{Findings, Known};
 use crate::clock::Clock;
 use crate::context::Context;
@@ -44,6 +45,8 @@ pub(crate) struct World {
     pub(crate) trace: Option<Arc<Recorder>>,
     /// Budgets of fault plans.
     pub(crate) allowances: Vec<Allowance>,
+    /// What has gone with its context.
+    pub(crate) abandoned: Counts,
     next_context_id: u64,
     next_stream_id: u64,
 }
@@ -76,6 +79,7 @@ impl World {
             findings,
             trace,
             allowances: Vec::new(),
+            abandoned: Counts::default(),
             next_context_id: 1,
             next_stream_id: 1,
         })

@@ -8,6 +8,7 @@ use warploom_sys::types::CUctx_st;
 
 use super::{Context, current, named};
 use crate::call::Call;
+use crate::census::Resource;
 use crate::core::Guard;
 use crate::event::Event;
 use crate::ffi::Ptr;
@@ -63,15 +64,19 @@ impl World {
         for queue in context.queues().chain(context.marks) {
             self.engine.retire_queue(queue);
         }
+        self.abandoned.add(Resource::Stream, context.streams.len() as u64);
         for stream in &context.streams {
             self.streams.orphan(*stream);
         }
         let events = self.events.iter().filter(|(_, event)| event.context == handle);
         for event in events.map(|(event, _)| event).collect::<Vec<Handle<Event>>>() {
+            self.abandoned.add(Resource::Event, 1);
             self.events.orphan(event);
         }
         let owned = self.memory.iter().filter(|allocation| allocation.context == Some(handle));
-        for base in owned.map(|allocation| allocation.base).collect::<Vec<u64>>() {
+        let owned = owned.map(|allocation| (allocation.base, Resource::of(&allocation.backing)));
+        for (base, resource) in owned.collect::<Vec<_>>() {
+            self.abandoned.add(resource, 1);
             // Nothing stops a context that is going; whoever still uses its memory is reported all the same.
             self.check_free(base, None).unwrap_or_default();
             self.release_allocation(base);

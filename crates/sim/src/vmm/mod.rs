@@ -88,6 +88,12 @@ impl VirtualMemory {
         self.reservations.made()
     }
 
+    /// References to physical allocations that have not been released, and reservations that have not been freed.
+    pub(crate) fn outstanding(&self) -> (u64, u64) {
+        let references = self.physical.iter().map(|(_, physical)| physical.references()).sum();
+        (references, self.reservations.count() as u64)
+    }
+
     /// Where a physical allocation is.
     pub(crate) fn side_of(&self, physical: Handle<Physical>) -> Option<Side> {
         self.physical.get(physical).map(|physical| physical.side)

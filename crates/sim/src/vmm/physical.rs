@@ -32,6 +32,11 @@ pub(crate) struct Physical {
 }
 
 impl Physical {
+    /// How often its handle can still be released.
+    pub(super) fn references(&self) -> u64 {
+        self.references
+    }
+
     /// What the driver says it is.
     pub(super) fn shown(&self) -> CUmemAllocationProp {
         self.properties.show()

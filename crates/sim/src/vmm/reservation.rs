@@ -68,6 +68,10 @@ impl Reservations {
         }
     }
 
+    pub(super) fn count(&self) -> usize {
+        self.by_base.len()
+    }
+
     /// The reservation an address is in, as start and size.
     pub(super) fn holding(&self, address: u64) -> Option<(u64, u64)> {
         let (base, size) = self.by_base.range(..=address).next_back()?;

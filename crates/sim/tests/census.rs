@@ -1,0 +1,119 @@
+//! What a census counts.
+
+use std::ptr::null_mut;
+
+use warploom_sim::topology::Topology;
+use warploom_sim::{Machine, Mode, Resource};
+use warploom_sys::types::{
+    CUmemAllocationHandleType, CUmemAllocationProp, CUmemAllocationType, CUmemLocation, CUmemLocationType,
+    CUmemPoolProps,
+};
+use warploom_testkit::{TestResult, call, open};
+
+const MIB: usize = 1 << 20;
+
+fn machine() -> TestResult<(Machine, warploom_driver::Driver)> {
+    open(Topology::preset("pcie-pair")?, Mode::Sync)
+}
+
+fn here() -> CUmemLocation {
+    CUmemLocation::new(CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE, 0)
+}
+
+fn properties() -> CUmemPoolProps {
+    CUmemPoolProps {
+        allocType: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
+        handleTypes: CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE,
+        location: here(),
+        win32SecurityAttributes: null_mut(),
+        maxSize: 0,
+        usage: 0,
+        gpuDirectRDMACapable: 0,
+        reserved: [0; 53],
+    }
+}
+
+/// Makes one of everything, and gives it back in the end.
+#[test]
+fn every_kind_is_counted_from_when_it_is_made_to_when_it_is_given_back() -> TestResult {
+    let (machine, driver) = machine()?;
+    let before = machine.census();
+    let (mut primary, mut other, mut created) = (null_mut(), null_mut(), null_mut());
+    call!(driver.cuDevicePrimaryCtxRetain(&mut primary, 0))?;
+    call!(driver.cuDevicePrimaryCtxRetain(&mut other, 1))?;
+    call!(driver.cuCtxCreate_v2(&mut created, 0, 0))?;
+    call!(driver.cuCtxSetCurrent(primary))?;
+    call!(driver.cuCtxEnablePeerAccess(other, 0))?;
+    let (mut stream, mut event, mut pool) = (null_mut(), null_mut(), null_mut());
+    call!(driver.cuStreamCreate(&mut stream, 1))?;
+    call!(driver.cuEventCreate(&mut event, 0))?;
+    call!(driver.cuMemPoolCreate(&mut pool, &properties()))?;
+    let (mut plain, mut managed, mut pooled, mut pinned, mut own) = (0, 0, 0, null_mut(), vec![0_u8; 4096]);
+    call!(driver.cuMemAlloc_v2(&mut plain, 64))?;
+    call!(driver.cuMemAllocManaged(&mut managed, 64, 1))?;
+    call!(driver.cuMemAllocFromPoolAsync(&mut pooled, 64, pool, stream))?;
+    call!(driver.cuMemHostAlloc(&mut pinned, 64, 0))?;
+    call!(driver.cuMemHostRegister_v2(own.as_mut_ptr().cast(), own.len(), 0))?;
+    let (mut physical, mut address) = (0, 0);
+    // SAFETY: all of its fields are numbers and pointers that may be zero.
+    #[expect(unsafe_code, reason = "a C structure of zeros")]
+    let mut memory: CUmemAllocationProp = unsafe { std::mem::zeroed() };
+    memory.type_ = CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED;
+    memory.location = here();
+    call!(driver.cuMemCreate(&mut physical, 2 * MIB, &memory, 0))?;
+    call!(driver.cuMemAddressReserve(&mut address, 2 * MIB, 0, 0, 0))?;
+    call!(driver.cuMemMap(address, 2 * MIB, 0, physical, 0))?;
+
+    let made = machine.census();
+    for resource in Resource::ALL {
+        let expected = if *resource == Resource::PrimaryRetain { 2 } else { 1 };
+        assert_eq!(made.live(*resource) - before.live(*resource), expected, "{resource:?}");
+    }
+    assert_eq!(made.current(), [primary.addr() as u64]);
+    assert_eq!(
+        made.since(&before).to_string(),
+        "1 context, 2 retained primary contexts, 1 stream, 1 event, 1 memory pool, 1 device allocation, \
+         1 page-locked allocation, 1 registration of host memory, 1 managed allocation, 1 pool allocation, \
+         1 physical allocation, 1 address reservation, 1 mapping, 1 peer access, other current contexts"
+    );
+
+    call!(driver.cuMemUnmap(address, 2 * MIB))?;
+    call!(driver.cuMemAddressFree(address, 2 * MIB))?;
+    call!(driver.cuMemRelease(physical))?;
+    call!(driver.cuMemHostUnregister(own.as_mut_ptr().cast()))?;
+    call!(driver.cuMemFreeHost(pinned))?;
+    call!(driver.cuMemFreeAsync(pooled, stream))?;
+    call!(driver.cuMemFree_v2(managed))?;
+    call!(driver.cuMemFree_v2(plain))?;
+    call!(driver.cuMemPoolDestroy(pool))?;
+    call!(driver.cuEventDestroy_v2(event))?;
+    call!(driver.cuStreamDestroy_v2(stream))?;
+    call!(driver.cuCtxDisablePeerAccess(other))?;
+    call!(driver.cuCtxSetCurrent(null_mut()))?;
+    call!(driver.cuCtxDestroy_v2(created))?;
+    call!(driver.cuDevicePrimaryCtxRelease_v2(1))?;
+    call!(driver.cuDevicePrimaryCtxRelease_v2(0))?;
+    let change = machine.census().since(&before);
+    assert!(change.is_empty(), "{change}");
+    assert_eq!(change.to_string(), "nothing");
+    Ok(())
+}
+
+#[test]
+fn what_goes_with_its_context_was_not_given_back() -> TestResult {
+    let (machine, driver) = machine()?;
+    let before = machine.census();
+    let mut context = null_mut();
+    call!(driver.cuCtxCreate_v2(&mut context, 0, 0))?;
+    call!(driver.cuStreamCreate(&mut null_mut(), 1))?;
+    call!(driver.cuEventCreate(&mut null_mut(), 0))?;
+    call!(driver.cuEventCreate(&mut null_mut(), 0))?;
+    call!(driver.cuMemAlloc_v2(&mut 0, 64))?;
+    call!(driver.cuCtxDestroy_v2(context))?;
+    let change = machine.census().since(&before);
+    assert_eq!(
+        change.to_string(),
+        "1 stream gone with its context, 2 events gone with their context, 1 device allocation gone with its context"
+    );
+    Ok(())
+}
