@@ -13,6 +13,7 @@ mod calls;
 mod drivers;
 mod macros;
 mod primary;
+pub mod sweep;
 
 pub use budget::budget;
 pub use calls::{TestResult, code_of};

@@ -1,0 +1,194 @@
+//! What if this call fails? Every driver call of a scenario, one after the other.
+//!
+//! A [`Sweep`] runs a scenario once to see which driver calls it makes. Then it runs it again for each of them, on a fresh
+//! machine each time: once with that call failing before it has any effect, once with it and all later calls failing, and,
+//! if asked to, once with it failing after its effect. After every run these must hold:
+//!
+//! | | one call failed | it and all later ones |
+//! |---|---|---|
+//! | the scenario did not panic | ✓ | ✓ |
+//! | nothing that had been destroyed or freed was used, or given back again | ✓ | ✓ |
+//! | the machine's checks found nothing else: no race, no read of what nobody has written | ✓ | ✓ |
+//! | the scenario returned an error, unless it may tolerate the failure | ✓ | ✓ |
+//! | the machine works, or every call on its contexts answers the same sticky code | ✓ | ✓ |
+//! | nothing is left over, and the thread's contexts are as before | ✓ | |
+//!
+//! Where all later calls fail, those that give things back fail, too: what is left over then is the machine's doing.
+//!
+//! Some of what is left over is excused, by exact count, since nobody could have given it back: what a failed destroy or
+//! free would have ended, and, where a call fails after its effect, what it made and did not tell of. The same goes for
+//! the current context after a failed `cuCtxSetCurrent`, push or pop. What dies with its context counts as left over,
+//! unless the scenario leaves it to the context without any fault, too.
+//!
+//! A destructor cannot return an error, so a scenario may succeed although a call of [`Class::Release`] failed; whatever else
+//! it may swallow is declared with [`Sweep::tolerates`].
+//!
+//! A panic in a destructor that runs because of another panic ends the process; no test can go on after that.
+
+mod checks;
+mod codes;
+mod excuse;
+mod probe;
+mod report;
+mod runs;
+
+use std::fmt;
+use std::time::Duration;
+
+use warploom_driver::{Driver, Function};
+use warploom_sim::fault::{Calls, Class};
+use warploom_sim::topology::Topology;
+use warploom_sim::{Machine, Mode, Order};
+use warploom_sys::types::CUresult;
+
+pub use self::report::{Failing, Problem, SweepFailure, SweepReport};
+
+/// How a scenario is run again and again; see the [module](self).
+///
+/// ```
+/// use warploom_testkit::sweep::Sweep;
+/// use warploom_testkit::{TestResult, call};
+/// use warploom_testkit::{driver::Driver, sim};
+///
+/// /// Allocates twice, and forgets the first allocation if there is no second.
+/// fn forgetful(_: &sim::Machine, driver: &Driver) -> TestResult {
+///     let (mut context, mut first, mut second) = (std::ptr::null_mut(), 0, 0);
+///     call!(driver.cuCtxCreate_v2(&mut context, 0, 0))?;
+///     let both = call!(driver.cuMemAlloc_v2(&mut first, 64)).and_then(|()| call!(driver.cuMemAlloc_v2(&mut second, 64)));
+///     if both.is_ok() {
+///         call!(driver.cuMemFree_v2(second))?;
+///         call!(driver.cuMemFree_v2(first))?;
+///     }
+///     call!(driver.cuCtxDestroy_v2(context))?;
+///     Ok(both?)
+/// }
+///
+/// # fn main() -> TestResult {
+/// let report = Sweep::new(sim::topology::Topology::preset("h200")?).try_run(forgetful)?;
+/// assert_eq!(report.calls.len(), 6);
+/// let found = report.failures.iter().find(|failure| failure.call == 3).ok_or("the second allocation")?;
+/// assert!(found.problem.to_string().contains("1 device allocation gone with its context"));
+/// # Ok(())
+/// # }
+/// ```
+#[must_use]
+pub struct Sweep {
+    topology: Topology,
+    mode: Mode,
+    after_effect: bool,
+    codes: Box<dyn Fn(Function) -> Vec<CUresult>>,
+    tolerated: Vec<Calls>,
+    only: Option<(u64, Failing)>,
+    patience: Duration,
+}
+
+impl Sweep {
+    /// A sweep on machines of this kind, in [`Order::Eager`], with one plausible code for each function.
+    pub fn new(topology: Topology) -> Sweep {
+        Sweep {
+            topology,
+            mode: Mode::Deterministic(Order::Eager),
+            after_effect: false,
+            codes: Box::new(|function| vec![codes::plausible(function)]),
+            tolerated: vec![Class::Release.into()],
+            only: None,
+            patience: Duration::from_secs(2),
+        }
+    }
+
+    /// When enqueued work runs. A scenario with several threads makes its calls in another order every time, in any mode;
+    /// then a call that is not reached is reported.
+    pub fn mode(mut self, mode: Mode) -> Sweep {
+        self.mode = mode;
+        self
+    }
+
+    /// The codes that a function fails with, one run for each.
+    pub fn codes(mut self, codes: impl Fn(Function) -> Vec<CUresult> + 'static) -> Sweep {
+        self.codes = Box::new(codes);
+        self
+    }
+
+    /// Whether each call is also made to fail after its effect.
+    pub fn after_effect(mut self, wanted: bool) -> Sweep {
+        self.after_effect = wanted;
+        self
+    }
+
+    /// Lets the scenario succeed although one of these calls failed.
+    pub fn tolerates(mut self, calls: impl Into<Calls>) -> Sweep {
+        self.tolerated.push(calls.into());
+        self
+    }
+
+    /// Runs only what failed, to look at it: the call's number and how it fails are in the report.
+    pub fn only(mut self, call: u64, failing: Failing) -> Sweep {
+        self.only = Some((call, failing));
+        self
+    }
+
+    /// How long a blocking call may see nothing happen before it is a deadlock.
+    pub fn patience(mut self, patience: Duration) -> Sweep {
+        self.patience = patience;
+        self
+    }
+
+    /// Runs the scenario as often as it takes, and panics with the report if something went wrong.
+    ///
+    /// The driver it gets has been initialised, and what the scenario does with it before it returns is all that counts: it
+    /// must have dropped what it made.
+    #[track_caller]
+    pub fn run<E: fmt::Display>(self, scenario: impl Fn(&Machine, &Driver) -> Result<(), E>) -> SweepReport {
+        match self.try_run(scenario) {
+            Ok(report) if report.failures.is_empty() => report,
+            Ok(report) => panic!("{report}"),
+            Err(error) => panic!("no machine to sweep on: {error}"),
+        }
+    }
+
+    /// As [`Sweep::run`], but leaves it to the caller what to make of the report.
+    ///
+    /// # Errors
+    ///
+    /// What kept a machine from starting.
+    pub fn try_run<E: fmt::Display>(
+        self,
+        scenario: impl Fn(&Machine, &Driver) -> Result<(), E>,
+    ) -> crate::TestResult<SweepReport> {
+        runs::all(&self, &|machine, driver| scenario(machine, driver).map_err(|error| error.to_string()))
+    }
+}
+
+/// Sweeps a scenario as [`Sweep::new`] does by itself; panics with the report if something went wrong.
+#[track_caller]
+pub fn sweep<E: fmt::Display>(
+    topology: Topology,
+    scenario: impl Fn(&Machine, &Driver) -> Result<(), E>,
+) -> SweepReport {
+    Sweep::new(topology).run(scenario)
+}
+
+/// As [`sweep`], but leaves it to the caller what to make of the report.
+///
+/// # Errors
+///
+/// What kept a machine from starting.
+pub fn try_sweep<E: fmt::Display>(
+    topology: Topology,
+    scenario: impl Fn(&Machine, &Driver) -> Result<(), E>,
+) -> crate::TestResult<SweepReport> {
+    Sweep::new(topology).try_run(scenario)
+}
+
+impl fmt::Debug for Sweep {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Sweep")
+            .field("devices", &self.topology.devices.len())
+            .field("mode", &self.mode)
+            .field("after_effect", &self.after_effect)
+            .field("tolerated", &self.tolerated)
+            .field("only", &self.only)
+            .finish_non_exhaustive()
+    }
+}

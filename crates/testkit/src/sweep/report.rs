@@ -1,0 +1,131 @@
+//! What a sweep found.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// How a run's calls fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Failing {
+    /// None of them.
+    Nothing,
+    /// One, before it has any effect.
+    Once,
+    /// One, after its effect.
+    AfterEffect,
+    /// One and all later ones, before they have any effect.
+    FromHere,
+}
+
+impl Failing {
+    const fn name(self) -> &'static str {
+        match self {
+            Failing::Nothing => "nothing",
+            Failing::Once => "once",
+            Failing::AfterEffect => "after effect",
+            Failing::FromHere => "from here",
+        }
+    }
+}
+
+/// What went wrong in a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "kind", content = "detail")]
+#[non_exhaustive]
+pub enum Problem {
+    /// The scenario panicked, with this message.
+    Panicked(String),
+    /// Something is left over, or the thread's contexts are others.
+    LeftOver(String),
+    /// Something was used, or given back, that was not there any more: what the machine's checks say of it.
+    DeadHandle(String),
+    /// Something else that the machine's checks found: a race, memory that nobody has written, and the like.
+    Found(String),
+    /// The scenario succeeded, although the call failed.
+    Swallowed,
+    /// The machine cannot be used any more, and does not say so cleanly.
+    Unusable(String),
+    /// The scenario fails without any fault.
+    FailsAnyway(String),
+    /// The scenario did not get as far as the call: it does not make the same calls every time.
+    NotReached,
+    /// A bug in the simulator.
+    Internal(String),
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Problem::Panicked(message) => write!(formatter, "panicked: {message}"),
+            Problem::LeftOver(what) => write!(formatter, "left over: {what}"),
+            Problem::DeadHandle(what) => write!(formatter, "used what was gone: {what}"),
+            Problem::Found(what) => write!(formatter, "found: {what}"),
+            Problem::Swallowed => formatter.write_str("the scenario succeeded, although the call failed"),
+            Problem::Unusable(why) => write!(formatter, "unusable: {why}"),
+            Problem::FailsAnyway(error) => write!(formatter, "fails without any fault: {error}"),
+            Problem::NotReached => {
+                formatter.write_str("the call was not reached; is the scenario the same every time?")
+            }
+            Problem::Internal(what) => write!(formatter, "a bug in the simulator: {what}"),
+        }
+    }
+}
+
+/// A run in which something went wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SweepFailure {
+    /// Which call of the scenario failed, counted from 1; 0 if none did.
+    pub call: u64,
+    /// Its function.
+    pub function: String,
+    /// How it failed.
+    pub failing: Failing,
+    /// What it answered, such as `CUDA_ERROR_OUT_OF_MEMORY (2)`.
+    pub code: String,
+    /// What went wrong then.
+    pub problem: Problem,
+}
+
+/// What a sweep did and found. It prints as a table.
+#[derive(Clone, Debug, Serialize)]
+pub struct SweepReport {
+    /// The functions that the scenario calls, in order.
+    pub calls: Vec<String>,
+    /// How often it was run.
+    pub runs: usize,
+    /// How long that took.
+    pub seconds: f64,
+    /// What went wrong.
+    pub failures: Vec<SweepFailure>,
+}
+
+impl fmt::Display for SweepReport {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let counted = |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
+        let (calls, runs) = (counted(self.calls.len(), "call"), counted(self.runs, "run"));
+        let failures = counted(self.failures.len(), "failure");
+        writeln!(formatter, "sweep: {calls}, {runs} in {:.2} s, {failures}", self.seconds)?;
+        if self.failures.is_empty() {
+            return Ok(());
+        }
+        let width = |heading: &str, of: fn(&SweepFailure) -> &str| {
+            self.failures.iter().map(|failure| of(failure).len()).max().unwrap_or(0).max(heading.len())
+        };
+        let function = width("function", |failure| &failure.function);
+        let code = width("code", |failure| &failure.code);
+        writeln!(
+            formatter,
+            "{:>5}  {:function$}  {:12}  {:code$}  what went wrong",
+            "call", "function", "failing", "code"
+        )?;
+        for failure in &self.failures {
+            let SweepFailure { call, function: name, failing, code: answer, problem } = failure;
+            writeln!(formatter, "{call:>5}  {name:function$}  {:12}  {answer:code$}  {problem}", failing.name())?;
+        }
+        if let Some(SweepFailure { call, failing, .. }) = self.failures.iter().find(|failure| failure.call > 0) {
+            writeln!(formatter, "to see one alone, add .only({call}, Failing::{failing:?}) to its sweep")?;
+        }
+        Ok(())
+    }
+}
