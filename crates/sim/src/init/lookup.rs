@@ -5,7 +5,9 @@
 //! the driver's is refused. A name with a suffix such as `_v2` is no name.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
+use std::collections::HashMap;
 use std::ffi::{c_char, c_int, c_void};
+use std::sync::LazyLock;
 
 use warploom_sys::Function;
 use warploom_sys::types::{CUdriverProcAddressQueryResult, CUresult};
@@ -56,6 +58,15 @@ pub(crate) fn cuGetProcAddress_v2(
     function.write(address)
 }
 
+/// Every ABI of a name. Opening a driver asks for each function once.
+static BY_NAME: LazyLock<HashMap<&str, Vec<Function>>> = LazyLock::new(|| {
+    let mut by_name: HashMap<&str, Vec<Function>> = HashMap::new();
+    for function in Function::ALL {
+        by_name.entry(function.base_name()).or_default().push(*function);
+    }
+    by_name
+});
+
 const PER_THREAD_STREAM: u64 = 2;
 const KNOWN_FLAGS: u64 = 3;
 
@@ -76,7 +87,8 @@ fn find(
         return Err(call.refuse(INVALID_VALUE, format!("version {version} is beyond the driver's {driver}")));
     }
     let version = if version < 0 { driver } else { version };
-    let named = || Function::ALL.iter().copied().filter(|known| known.base_name() == name && known.version() <= driver);
+    let abis = BY_NAME.get(name).map(Vec::as_slice).unwrap_or_default();
+    let named = || abis.iter().copied().filter(|known| known.version() <= driver);
     if named().next().is_none() {
         return Ok(Found::Nothing);
     }
