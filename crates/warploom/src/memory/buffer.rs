@@ -19,8 +19,8 @@ use crate::{Context, DevicePool, Error, Result, Stream};
 /// Bytes on a device, owned the way a boxed slice owns bytes on the host.
 ///
 /// It may be used on any stream of its context. Dropping it frees the memory when everything enqueued with it until then is
-/// done, on whichever streams; the host does not wait. Between its creation and its end, the order of *contents* between
-/// streams is the caller's: record an [`Event`](crate::Event) and wait for it.
+/// done, on whichever streams; the host does not wait, unless the driver fails to order the streams. Between its creation
+/// and its end, the order of *contents* between streams is the caller's: record an [`Event`](crate::Event) and wait for it.
 ///
 /// ```
 /// use warploom::{DevicePool, Devices, Driver};
@@ -166,10 +166,11 @@ impl Buffer {
         Ok(())
     }
 
-    /// Lets the end of the memory come after every use.
+    /// Lets the end of the memory come after every use. Where the streams cannot be ordered, the host waits.
     fn part(&mut self) -> Result<()> {
         for other in self.others.get_mut().unwrap_or_else(PoisonError::into_inner).drain(..) {
-            self.stream.wait(&other.record()?)?;
+            let ordered = other.record().and_then(|event| self.stream.wait(&event));
+            ordered.or_else(|_| other.synchronize())?;
         }
         Ok(())
     }
