@@ -1,0 +1,112 @@
+//! The safe core with each of its driver calls failing.
+
+use warploom::{DevicePool, Devices, Driver, Result};
+use warploom_sim::fault::Calls;
+use warploom_sim::topology::Topology;
+use warploom_sim::{Machine, Mode, Order};
+use warploom_testkit::TestResult;
+use warploom_testkit::sweep::Sweep;
+
+/// Sweeps a scenario in several modes, also with calls that fail after their effect. Putting back the current context is
+/// done in a `drop`, which can tell nobody; `more` names what else is.
+fn everywhere(preset: &str, more: &[&str], scenario: fn(&Driver) -> Result<()>) -> TestResult {
+    for mode in [Mode::Deterministic(Order::Eager), Mode::Deterministic(Order::Lazy), Mode::Threads] {
+        let mut sweep = Sweep::new(Topology::preset(preset)?).mode(mode).after_effect(true);
+        for name in ["cuCtxSetCurrent"].iter().chain(more) {
+            sweep = sweep.tolerates(Calls::named(name)?);
+        }
+        sweep.run(|_: &Machine, driver: &Driver| scenario(driver));
+    }
+    Ok(())
+}
+
+#[test]
+fn devices_report_what_they_cannot_be_asked() -> TestResult {
+    everywhere("pcie-pair", &[], |driver| {
+        for device in driver.devices()? {
+            device.name()?;
+            device.pci_bus_id()?;
+            device.total_memory()?;
+            device.compute_capability()?;
+        }
+        driver.device(0)?.can_access(&driver.device(1)?)?;
+        Ok(())
+    })
+}
+
+#[test]
+fn contexts_and_streams_leave_nothing_behind() -> TestResult {
+    everywhere("h200", &[], |driver| {
+        let context = driver.device(0)?.context()?;
+        let (first, second) = (context.stream()?, context.stream()?);
+        context.synchronize()?;
+        first.synchronize()?;
+        second.is_idle()?;
+        Ok(())
+    })
+}
+
+#[test]
+fn events_leave_nothing_behind() -> TestResult {
+    everywhere("h200", &[], |driver| {
+        let context = driver.device(0)?.context()?;
+        let (first, second) = (context.stream()?, context.stream()?);
+        let (start, end) = (first.record()?, first.record()?);
+        second.wait(&end)?;
+        end.synchronize()?;
+        end.is_complete()?;
+        end.elapsed_ms(&start)?;
+        Ok(())
+    })
+}
+
+#[test]
+fn pools_and_buffers_leave_nothing_behind() -> TestResult {
+    everywhere("h200", &[], |driver| {
+        let context = driver.device(0)?.context()?;
+        let stream = context.stream()?;
+        let pool = DevicePool::new(&context)?;
+        let sent = pool.upload(b"there and back", &stream)?;
+        let mut copy = pool.zeroed(sent.len(), &stream)?;
+        sent.copy_to(&mut copy, &stream)?;
+        copy.fill(7, &stream)?;
+        copy.copy_from_host(b"back and there", &stream)?;
+        copy.download(&stream)?;
+        pool.statistics()?;
+        drop(copy);
+        pool.trim(0)?;
+        Ok(())
+    })
+}
+
+/// What a buffer does in its `drop` to be freed after its last use, whichever stream that was on.
+const PARTING: &[&str] =
+    &["cuCtxGetCurrent", "cuEventCreate", "cuEventRecord", "cuStreamWaitEvent", "cuStreamSynchronize"];
+
+#[test]
+fn buffers_on_several_streams_leave_nothing_behind() -> TestResult {
+    everywhere("h200", PARTING, |driver| {
+        let context = driver.device(0)?.context()?;
+        let (first, second, third) = (context.stream()?, context.stream()?, context.stream()?);
+        let pool = DevicePool::new(&context)?;
+        let mut buffer = pool.allocate(64, &first)?;
+        buffer.fill(1, &second)?;
+        third.wait(&second.record()?)?;
+        buffer.fill(2, &third)?;
+        Ok(())
+    })
+}
+
+#[test]
+fn copies_between_devices_leave_nothing_behind() -> TestResult {
+    everywhere("pcie-pair", PARTING, |driver| {
+        let (here, there) = (driver.device(0)?.context()?, driver.device(1)?.context()?);
+        let (stream, other) = (here.stream()?, there.stream()?);
+        let from = DevicePool::new(&here)?.upload(b"across", &stream)?;
+        let mut to = DevicePool::new(&there)?.allocate(6, &other)?;
+        from.copy_to(&mut to, &stream)?;
+        other.wait(&stream.record()?)?;
+        to.download(&other)?;
+        Ok(())
+    })
+}
