@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`MACHINE_VARIABLE`] | a preset such as `dgx-h100`, or the path of a TOML file; without it, one H200 |
 //! | [`CHECK_VARIABLE`] | `report` to check the program, `fail` to fail calls in which something is found, `off` for neither |
+//! | [`FAULTS_VARIABLE`] | what goes wrong on it: a plan in TOML, or the path of one |
 //! | [`REPORT_VARIABLE`] | where a report goes when the process exits: a path, JSON if it ends in `.json`; `-` or `stderr` |
 //! | [`TIMELINE_VARIABLE`] | the path of a timeline for Perfetto or `chrome://tracing`, written when the process exits |
 //!
@@ -25,10 +26,12 @@
 mod at_exit;
 mod complaint;
 mod exports;
+mod faults;
 mod lookup;
 mod machine;
 mod process;
 mod report;
 mod settings;
 
+pub use faults::FAULTS_VARIABLE;
 pub use settings::{CHECK_VARIABLE, MACHINE_VARIABLE, REPORT_VARIABLE, TIMELINE_VARIABLE};

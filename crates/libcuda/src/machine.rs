@@ -9,6 +9,7 @@ use crate::settings::{Check, Settings};
 /// Starts the machine that settings ask for; it records what they want to know in the end.
 pub(crate) fn start(settings: &Settings) -> Result<Machine, StartError> {
     let builder = Machine::builder().topology(settings.topology.clone()).checks(checks(settings));
+    let builder = builder.faults(settings.faults.clone());
     let builder = match (&settings.timeline, &settings.report) {
         (Some(_), _) => builder.trace(Trace::timeline()),
         (None, Some(_)) => builder.trace(Trace::counts()),

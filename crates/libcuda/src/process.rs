@@ -8,11 +8,12 @@ use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::time::Duration;
 
-use warploom_sim::Machine;
+use warploom_sim::{Machine, StartError};
 use warploom_sys::types::CUresult;
 use warploom_sys::{DriverTable, Function};
 
 use crate::complaint::complain;
+use crate::faults::FAULTS_VARIABLE;
 use crate::machine;
 use crate::settings::Settings;
 
@@ -78,10 +79,17 @@ fn start_once() -> Option<&'static Process> {
 
 fn start() -> Started {
     let settings = Settings::read(|variable| std::env::var_os(variable)).map_err(complain).ok()?;
-    let machine = machine::start(&settings)
-        .map_err(|error| complain(format_args!("the machine {:?} could not be started: {error}", settings.name)))
-        .ok()?;
-    Some(Process::of(machine, settings))
+    match machine::start(&settings) {
+        Ok(machine) => Some(Process::of(machine, settings)),
+        Err(StartError::Faults(error)) => {
+            complain(format_args!("{FAULTS_VARIABLE}: the plan does not fit the machine: {error}"));
+            None
+        }
+        Err(error) => {
+            complain(format_args!("the machine {:?} could not be started: {error}", settings.name));
+            None
+        }
+    }
 }
 
 macro_rules! resolve {

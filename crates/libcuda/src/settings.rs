@@ -5,7 +5,10 @@ use std::fmt;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use warploom_sim::fault::Plan;
 use warploom_sim::topology::{Topology, TopologyError};
+
+use crate::faults::{self, FAULTS_VARIABLE};
 
 /// The environment variable that describes the machine.
 pub const MACHINE_VARIABLE: &str = "WARPLOOM_MACHINE";
@@ -26,6 +29,7 @@ pub(crate) struct Settings {
     pub(crate) name: String,
     pub(crate) topology: Topology,
     pub(crate) check: Check,
+    pub(crate) faults: Plan,
     pub(crate) report: Option<Destination>,
     pub(crate) timeline: Option<Template>,
 }
@@ -95,6 +99,16 @@ impl Settings {
                 Err(SettingError { variable: CHECK_VARIABLE, value, problem })
             }
         })?;
+        let faults = value(FAULTS_VARIABLE).map_or_else(
+            || Ok(Plan::new()),
+            |value| {
+                faults::plan(&value.to_string_lossy()).map_err(|error| SettingError {
+                    variable: FAULTS_VARIABLE,
+                    value,
+                    problem: format!("no plan: {error}"),
+                })
+            },
+        )?;
         let report = value(REPORT_VARIABLE).map(|value| match value.to_str() {
             Some("-" | "stderr") => Ok(Destination::StandardError),
             _ => Template::new(REPORT_VARIABLE, value, "a path, `-` or `stderr`").map(Destination::File),
@@ -107,7 +121,7 @@ impl Settings {
             }),
             _ => Template::new(TIMELINE_VARIABLE, value, "a path"),
         });
-        Ok(Self { name, topology, check, report: report.transpose()?, timeline: timeline.transpose()? })
+        Ok(Self { name, topology, check, faults, report: report.transpose()?, timeline: timeline.transpose()? })
     }
 }
 
@@ -190,6 +204,7 @@ mod tests {
             (MACHINE_VARIABLE, "absent.toml", "absent.toml"),
             (MACHINE_VARIABLE, "/absent/machine", "/absent/machine"),
             (CHECK_VARIABLE, "on", "allowed are off, report and fail"),
+            (FAULTS_VARIABLE, "fault = 1", "no plan: line 1, column 9: fault"),
             (REPORT_VARIABLE, "folder/", "allowed is a path, `-` or `stderr`"),
             (TIMELINE_VARIABLE, "folder/", "allowed is a path"),
             (TIMELINE_VARIABLE, "-", "allowed is a path"),
@@ -198,6 +213,14 @@ mod tests {
             assert!(error.starts_with(&format!("{variable}={value:?}: ")) && error.contains(allowed), "{error}");
             assert!(!error.contains('\n'), "{error}");
         }
+    }
+
+    #[test]
+    fn a_plan_is_read_from_its_variable() -> Result<(), String> {
+        let plan = "fault = [{ call = \"cuInit\", nth = 1, code = \"NO_DEVICE\" }]";
+        assert_eq!(read(&[(FAULTS_VARIABLE, plan)])?.faults.rules().len(), 1);
+        assert_eq!(read(&[(FAULTS_VARIABLE, "")])?.faults, Plan::new());
+        Ok(())
     }
 
     #[test]

@@ -41,7 +41,7 @@ impl Program {
             _ => std::fs::create_dir_all(&folder)?,
         }
         let mut command = Command::new(std::env::current_exe()?);
-        command.args(["--exact", "programs::the_program_that_was_asked_for", "--nocapture"]);
+        command.args(["--exact", "programs::the_program_that_was_asked_for", "--ignored", "--nocapture"]);
         command.env(PROGRAM_VARIABLE, program).current_dir(&folder);
         Ok(Self { command, folder })
     }
