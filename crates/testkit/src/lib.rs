@@ -21,3 +21,7 @@ pub use drivers::{ASYNCHRONOUS, MACHINE, assert_sound, in_every_mode, modes, on_
 pub use primary::Primary;
 
 pub use {warploom_driver as driver, warploom_sim as sim, warploom_sys as sys};
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/faults.md")]
+struct Faults;
