@@ -19,9 +19,9 @@
 //! ```
 //!
 //! Every function that `warploom-sys` lists is exported, under its own name and, where stream 0 can mean the per-thread
-//! default stream, under that variant's name, too. A machine whose driver is older than a function answers
-//! `CALL_REQUIRES_NEWER_DRIVER`, where the real library would not have the symbol. A variable with a value that means
-//! nothing is reported on standard error, and every function answers `SYSTEM_NOT_READY`.
+//! default stream, under that variant's name, too. A machine whose driver is older than a function, or whose faults hide it,
+//! answers `CALL_REQUIRES_NEWER_DRIVER`, where the real library would not have the symbol. A variable with a value that
+//! means nothing is reported on standard error, and every function answers `SYSTEM_NOT_READY`.
 
 mod at_exit;
 mod complaint;

@@ -100,6 +100,25 @@ fn a_rule_for_a_thread_meets_that_thread_alone() -> TestResult {
     Ok(())
 }
 
+/// A thread that Rust knows no name of has the one that the system knows, here its maker's, cut to 15 bytes.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_thread_without_a_name_in_rust_is_known_by_the_systems() -> TestResult {
+    let (machine, driver) = machine("h200", Mode::Sync)?;
+    let _scope =
+        machine.inject(Plan::new().rule(Rule::on(Class::Init).on_thread_named("a thread of a client").fail(OUT)))?;
+    let code_in_a_child = |name: &str| -> TestResult<Option<CUresult>> {
+        let driver = driver.clone();
+        let maker = std::thread::Builder::new().name(name.to_owned());
+        let maker = maker.spawn(move || std::thread::spawn(move || driver.initialize()).join())?;
+        let result = maker.join().and_then(|child| child).map_err(|_| "neither panics")?;
+        Ok(result.err().and_then(|error| error.code()))
+    };
+    assert_eq!(code_in_a_child("a thread of a client")?, Some(OUT));
+    assert_eq!(code_in_a_child("another thread of a client")?, None);
+    Ok(())
+}
+
 #[test]
 fn a_rule_for_a_device_meets_what_names_it_and_what_is_current_on_it() -> TestResult {
     let (machine, driver) = machine("pcie-pair", Mode::Sync)?;
