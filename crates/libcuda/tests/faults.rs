@@ -46,6 +46,25 @@ fn a_program_that_finds_nothing_ready() -> Outcome {
 }
 
 #[test]
+#[ignore = "a program that other tests run, with a plan"]
+fn a_program_that_misses_a_function() -> Outcome {
+    // SAFETY: the library is this package's own, and this is the function's C signature.
+    let code = unsafe {
+        let library = Library::new(path()?)?;
+        library.get::<unsafe extern "C" fn(*mut i32) -> CUresult>(b"cuDeviceGetCount\0")?(&mut 0)
+    };
+    assert_eq!(code, CUresult::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER);
+    Ok(())
+}
+
+#[test]
+fn a_function_that_a_plan_hides_says_that_it_is_not_there() -> Outcome {
+    let output = run("a_program_that_misses_a_function", "hide = [\"cuDeviceGetCount\"]")?;
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Ok(())
+}
+
+#[test]
 fn the_environment_decides_what_fails() -> Outcome {
     let text = "[[fault]]\ncall = \"cuInit\"\nnth = 1\ncode = \"CUDA_ERROR_NO_DEVICE\"\n";
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("faults.toml");

@@ -237,7 +237,7 @@ impl Machine {
 
     /// One of the machine's C functions, without the call that a look-up through [`Machine::source`] is; `per_thread` for
     /// the variant in which stream 0 is the per-thread default stream, where there is one. `None` if the machine's driver
-    /// is older than it.
+    /// is older than it, or a fault plan hides it.
     ///
     /// The function has the signature of its row of the list. It can be called as long as the process lives; when the
     /// machine is gone, it says so.
@@ -245,7 +245,7 @@ impl Machine {
     pub fn function(&self, function: Function, per_thread: bool) -> Option<NonNull<c_void>> {
         let variant = function.per_thread().filter(|_| per_thread);
         let since = variant.map_or(function.version(), |(since, _)| since);
-        let is_there = since <= self.topology().driver_version;
+        let is_there = since <= self.topology().driver_version && !self.running.core.faults.hidden.contains(function);
         NonNull::new(shims::address(self.running.slot, function, variant.is_some())).filter(|_| is_there)
     }
 
