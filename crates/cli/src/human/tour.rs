@@ -66,6 +66,10 @@ fn findings(findings: &Findings) -> String {
             count(orders.len(), "order"),
             orders.join(", ")
         ),
+        Findings::WhatIf { calls, errors, first } => format!(
+            "  a program of {calls} driver calls, run {calls} times, each time with another one failing: {errors} errors, the first \
+             of them\n  {first}\n"
+        ),
         Findings::Races { findings } => {
             // Who called is left to `--json`: here it is the tour itself.
             findings.iter().map(|finding| format!("  {}\n", finding.kind.to_string().replace('\n', "\n  "))).collect()

@@ -84,4 +84,12 @@ pub(crate) enum Findings {
         /// What a machine that checks found in the wrong program.
         findings: Vec<Finding>,
     },
+    WhatIf {
+        /// How many driver calls the program makes: each failed once.
+        calls: u64,
+        /// How many of these failures the program was told of.
+        errors: u64,
+        /// The first of them, in words.
+        first: String,
+    },
 }

@@ -9,6 +9,7 @@ mod ordering;
 mod orders;
 mod pool;
 mod races;
+mod what_if;
 
 use warploom::{DevicePool, Devices as _, Driver, Result, Stream};
 
@@ -37,6 +38,7 @@ pub(crate) fn report(opened: &Opened) -> Tour {
     if let Some(machine) = &opened.machine {
         steps.push(step("The same program in any order", orders::visit(machine.topology())));
         steps.push(step("A forgotten wait", races::visit(machine.topology())));
+        steps.push(step("What if a call fails?", what_if::visit(machine.topology())));
     }
     let passed = steps.iter().all(Step::passed);
     Tour { driver: opened.report.clone(), steps, driver_calls: calls.total(), passed }
