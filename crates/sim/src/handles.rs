@@ -197,12 +197,7 @@ impl<T: Object> Objects<T> {
     /// Takes an object out; its handle is never valid again.
     pub(crate) fn remove(&mut self, handle: Handle<T>) -> Option<T> {
         let index = self.place(handle)?;
-        if let Some(site) = check::current_site() {
-            if self.destroyers.len() == MOST_DESTROYERS {
-                self.destroyers.pop_front();
-            }
-            self.destroyers.push_back((handle, site));
-        }
+        self.note_destroyer(handle);
         let place = &mut self.places[index];
         // A place whose generations are used up is retired, so that no old handle can come back to life.
         if place.generation < GENERATION_MASK {
@@ -210,6 +205,15 @@ impl<T: Object> Objects<T> {
             self.free.extend(u32::try_from(index));
         }
         place.object.take()
+    }
+
+    /// Remembers, if the machine checks, that this call destroys an object; it may live on for what depends on it.
+    pub(crate) fn note_destroyer(&mut self, handle: Handle<T>) {
+        let Some(site) = check::current_site().filter(|_| self.destroyer(handle).is_none()) else { return };
+        if self.destroyers.len() == MOST_DESTROYERS {
+            self.destroyers.pop_front();
+        }
+        self.destroyers.push_back((handle, site));
     }
 
     /// Takes an object out, and keeps its handle for another life of it.

@@ -189,7 +189,11 @@ pub(crate) fn cuMemHostRegister_v2(call: &Call<'_>, memory: Ptr<c_void>, bytes: 
 pub(crate) fn cuMemHostUnregister(call: &Call<'_>, memory: Ptr<c_void>) -> Status {
     let mut world = call.world();
     let address = memory.address();
-    match world.memory.at(address).map(|allocation| &allocation.backing) {
+    let backing = world.memory.at(address).map(|allocation| &allocation.backing);
+    if !matches!(backing, Some(Backing::Registered { .. })) {
+        call.found_bad_free(&world, address);
+    }
+    match backing {
         Some(Backing::Registered { .. }) => release_when_idle(call, &mut world, address),
         Some(_) => Err(call.refuse(INVALID_VALUE, format!("{address:#x} was allocated, not registered"))),
         None if address == 0 || world.memory.containing(address).is_some() => {

@@ -124,8 +124,10 @@ impl World {
         let now = self.clock.host_call();
         if let Err(code) = self.check_work(queue, &work) {
             // What was found out about the order has to be in the queue, if not by this op, then by another.
-            self.engine.add(queue, &before, Work::Join, now);
-            self.settle();
+            if !before.is_empty() {
+                self.engine.add(queue, &before, Work::Join, now);
+                self.settle();
+            }
             return Err(code);
         }
         work.remember(&self.engine.queue(queue).clock.known);

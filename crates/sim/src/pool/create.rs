@@ -86,6 +86,7 @@ pub(crate) fn cuMemPoolDestroy(call: &Call<'_>, pool: Ptr<CUmemPoolHandle_st>) -
     if let Some(pool) = world.pools.get_mut(handle) {
         pool.destroyed = true;
     }
+    world.pools.note_destroyer(handle);
     world.bury_pool(handle);
     Ok(())
 }

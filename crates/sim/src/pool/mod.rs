@@ -52,6 +52,7 @@ pub(crate) use windows::Windows;
 use warploom_sys::types::CUmemPoolHandle_st;
 
 use crate::call::Call;
+use crate::check::HandleProblem;
 use crate::core::Guard;
 use crate::ffi::Ptr;
 use crate::handles::{Handle, Kind, Object};
@@ -140,6 +141,7 @@ impl Pool {
 fn named(call: &Call<'_>, world: &Guard<'_>, raw: Ptr<CUmemPoolHandle_st>) -> Status<Handle<Pool>> {
     let handle = Handle::from_bits(raw.address());
     if call.object(&world.pools, handle, INVALID_VALUE)?.destroyed {
+        call.report_misuse(&world.pools, handle, HandleProblem::Destroyed);
         return Err(call.refuse(INVALID_VALUE, format!("{handle:?} is a memory pool that has been destroyed")));
     }
     Ok(handle)

@@ -17,13 +17,13 @@ use crate::topology::number;
 const FLUSH: u32 = 1 << 30;
 
 /// A word that streams can wait for: aligned, and in memory that devices reach without faulting.
-fn word(call: &Call<'_>, world: &Guard<'_>, address: u64, wide: bool) -> Status<Place> {
+fn word(call: &Call<'_>, world: &Guard<'_>, (address, wide): (u64, bool), writes: bool) -> Status<Place> {
     let size = if wide { 8 } else { 4 };
     if !address.is_multiple_of(size) {
         return Err(call.refuse(INVALID_VALUE, format!("{address:#x} is not a multiple of {size}")));
     }
     let place = world.memory.place(address, size).map_err(|code| {
-        call.found_outside(world, address, size, false);
+        call.found_outside(world, address, size, writes);
         call.refuse(code, format!("{address:#x} is not in device memory or in page-locked host memory"))
     })?;
     match world.memory.containing(address).map(|allocation| &allocation.backing) {
@@ -55,7 +55,7 @@ fn waiting(
     value: u64,
     flags: u32,
 ) -> Status<Work> {
-    let at = word(call, world, address, wide)?;
+    let at = word(call, world, (address, wide), false)?;
     let compare = match flags & !FLUSH {
         0 => Compare::AtLeast,
         1 => Compare::Equal,
@@ -74,7 +74,7 @@ fn writing(call: &Call<'_>, world: &Guard<'_>, (address, wide): (u64, bool), val
     if flags != 0 {
         return Err(call.refuse(INVALID_VALUE, format!("flags are {flags:#x} and must be 0")));
     }
-    let to = word(call, world, address, wide)?;
+    let to = word(call, world, (address, wide), true)?;
     Ok(Work::WriteValue { to, value, wide })
 }
 

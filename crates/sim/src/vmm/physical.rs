@@ -8,7 +8,7 @@ use warploom_sys::types::{CUmemAllocationGranularity_flags, CUmemAllocationProp,
 use super::properties::Properties;
 use super::{GRANULARITY, VirtualMemory};
 use crate::call::Call;
-use crate::check::Shadow;
+use crate::check::{HandleProblem, Shadow};
 use crate::engine::Side;
 use crate::ffi::{ConstPtr, Ptr};
 use crate::handles::{Handle, Kind, Object};
@@ -150,11 +150,15 @@ pub(crate) fn cuMemRelease(call: &Call<'_>, handle: CUmemGenericAllocationHandle
     let mut world = call.world();
     let (handle, physical) = find(call, &world, handle)?;
     if physical.references == 0 {
+        call.report_misuse(&world.virtual_memory.physical, handle, HandleProblem::Destroyed);
         let reason = format!("{handle:?} has been released as often as it was given out; only mappings keep it");
         return Err(call.refuse(INVALID_VALUE, reason));
     }
     if let Some(physical) = world.virtual_memory.physical.get_mut(handle) {
         physical.references -= 1;
+        if physical.references == 0 {
+            world.virtual_memory.physical.note_destroyer(handle);
+        }
     }
     world.collect_physical(handle);
     Ok(())

@@ -1,0 +1,94 @@
+//! Streams that meet through a value in memory.
+
+use warploom_testkit::driver::Error;
+use warploom_testkit::{TestResult, call};
+
+use super::bench::{Bench, Stream};
+use super::program::{innocent, planted};
+
+fn write(bench: &Bench, word: u64, value: u32, stream: Stream) -> Result<(), Error> {
+    let driver = &bench.driver;
+    call!(driver.cuStreamWriteValue32_v2(stream.raw(), word, value, 0))
+}
+
+/// Waits until the word is at least `value`.
+fn wait(bench: &Bench, word: u64, value: u32, stream: Stream) -> Result<(), Error> {
+    let driver = &bench.driver;
+    call!(driver.cuStreamWaitValue32_v2(stream.raw(), word, value, 0))
+}
+
+#[test]
+fn a_meeting_through_a_value_orders_what_is_around_it() -> TestResult {
+    innocent(|bench| {
+        let (first, second) = bench.two_streams()?;
+        let (memory, word) = (bench.alloc(64)?, bench.filled(8)?);
+        bench.fill(memory, 64, first)?;
+        write(bench, word, 0x0606_0606, first)?;
+        wait(bench, word, 0x0606_0606, second)?;
+        bench.fill(memory, 64, second)?;
+        Ok(())
+    })
+}
+
+#[test]
+fn a_wait_may_be_enqueued_before_the_write_that_ends_it() -> TestResult {
+    planted(|bench| {
+        let (first, second) = bench.two_streams()?;
+        let (memory, word) = (bench.alloc(64)?, bench.filled(8)?);
+        wait(bench, word, 0x0606_0606, second)?;
+        bench.fill(memory, 64, second)?;
+        bench.fill(memory + 32, 0, first)?;
+        write(bench, word, 0x0606_0606, first)?;
+        bench.sync(second)?;
+        bench.fill(memory, 64, first)?;
+        Ok(())
+    })
+    .asynchronous()
+    .is_quiet()
+}
+
+#[test]
+fn a_word_that_streams_meet_at_is_overwritten_by_a_fill() -> TestResult {
+    planted(|bench| {
+        let (first, second) = bench.two_streams()?;
+        let word = bench.filled(8)?;
+        write(bench, word, 1, first)?;
+        if bench.fixed {
+            bench.order(first, second)?;
+        }
+        bench.fill(word, 8, second)?;
+        Ok(())
+    })
+    .finds("race: cuStreamWriteValue32_v2 on A writes a value to, cuMemsetD8Async on B writes 0..4 of m0; B after A")
+    .says("writes a value to them")
+    .check()
+}
+
+#[test]
+fn a_word_is_read_while_a_stream_writes_it() -> TestResult {
+    planted(|bench| {
+        let (first, second) = bench.two_streams()?;
+        let (word, to) = (bench.filled(8)?, bench.alloc(8)?);
+        write(bench, word + 4, 1, first)?;
+        if bench.fixed {
+            bench.sync(first)?;
+        }
+        bench.copy(to, word, 8, second)?;
+        Ok(())
+    })
+    .finds(
+        "race: cuStreamWriteValue32_v2 on A writes a value to, cuMemcpyDtoDAsync_v2 on B reads 4..8 of m0; B after A",
+    )
+    .check()
+}
+
+#[test]
+fn several_streams_may_write_the_word_they_meet_at() -> TestResult {
+    innocent(|bench| {
+        let (first, second) = bench.two_streams()?;
+        let word = bench.filled(8)?;
+        write(bench, word, 1, first)?;
+        write(bench, word, 2, second)?;
+        Ok(())
+    })
+}
