@@ -19,8 +19,8 @@ use crate::world::World;
 #[must_use = "the access ends when this is dropped"]
 pub struct HostAccess<'a> {
     machine: &'a Machine,
-    bytes: Range<u64>,
-    kind: AccessKind,
+    /// What is over when the access is: the one step of a timeline of its own.
+    step: Known,
 }
 
 /// Why the host cannot access memory.
@@ -61,17 +61,17 @@ impl Machine {
         let kind = if writes { AccessKind::Write } else { AccessKind::Read };
         let range = address..address.saturating_add(bytes);
         let Some(core) = self.here() else { return Err(HostAccessError::NotShared { address, bytes }) };
-        {
+        let step = {
             let mut world = core.world();
             let found =
                 world.memory.containing(address).filter(|found| found.is_host_accessible() || found.is_managed());
             if found.is_none_or(|found| found.end() < range.end) {
                 return Err(HostAccessError::NotShared { address, bytes });
             }
-            world.host_touches(&range, kind);
-        }
+            world.host_touches(&range, kind)
+        };
         core.findings.tell();
-        Ok(HostAccess { machine: self, bytes: range, kind })
+        Ok(HostAccess { machine: self, step })
     }
 
     /// Says that what this thread has seen so far is about to be known to another, by a channel, a lock or a join that the
@@ -96,30 +96,32 @@ impl Machine {
 impl Drop for HostAccess<'_> {
     fn drop(&mut self) {
         if let Some(core) = self.machine.here() {
-            core.world().host_touches(&self.bytes, self.kind);
-            core.findings.tell();
+            core.world().engine.timelines.host_ends(&self.step);
         }
     }
 }
 
 impl World {
-    /// Books an access of the host's to one allocation.
-    fn host_touches(&mut self, bytes: &Range<u64>, kind: AccessKind) {
+    /// Books an access of the host's to one allocation, which goes on until the step that it gives is over.
+    fn host_touches(&mut self, bytes: &Range<u64>, kind: AccessKind) -> Known {
         let World { memory, virtual_memory, engine, findings, .. } = self;
-        let Some(allocation) = memory.containing_mut(bytes.start).filter(|_| findings.is_on()) else { return };
+        let Some(allocation) = memory.containing_mut(bytes.start).filter(|_| findings.is_on()) else {
+            return Known::default();
+        };
         let range = bytes.start - allocation.base..bytes.end - allocation.base;
-        let known = engine.timelines.host().clone();
-        let access = Access { epoch: engine.timelines.host_steps(), kind, stream: None, site: site::current() };
+        let (known, step) = engine.timelines.host_begins();
+        let access = Access { epoch: step.newest(), kind, stream: None, site: site::current() };
         let mut conflicts = Vec::new();
         if let Some(shadow) = shadow_mut(allocation, virtual_memory) {
             shadow.touch(range, &access, &known, &mut conflicts);
         }
-        let Some(allocation) = info(allocation) else { return };
+        let Some(allocation) = info(allocation) else { return step };
         for conflict in conflicts {
             let second = access.operation(findings.caller().as_ref());
             let missing = missing(conflict.first.stream, None);
             let (first, allocation) = (conflict.first.operation(None), allocation.clone());
             findings.add(FindingKind::Race { first, second, allocation, bytes: conflict.bytes, missing });
         }
+        step
     }
 }

@@ -27,7 +27,7 @@ impl Display for Named<'_> {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         match (self.0.function, self.0.call) {
             (Some(function), Some(call)) => write!(formatter, "{} (call {call})", function.name()),
-            _ => formatter.write_str("the host itself"),
+            _ => formatter.write_str("the host's own access"),
         }
     }
 }
@@ -80,19 +80,27 @@ impl Display for ObjectKind {
     }
 }
 
+impl ObjectKind {
+    fn article(self) -> &'static str {
+        if self == ObjectKind::Event { "an" } else { "a" }
+    }
+}
+
 impl Display for HandleProblem {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         match self {
             HandleProblem::Null => formatter.write_str("is null"),
             HandleProblem::Foreign => formatter.write_str("is no handle of this driver"),
             HandleProblem::OtherMachine => formatter.write_str("belongs to another machine"),
-            HandleProblem::OtherKind(kind) => write!(formatter, "is a {kind}"),
+            HandleProblem::OtherKind(kind) => write!(formatter, "is {} {kind}", kind.article()),
             HandleProblem::Orphaned => formatter.write_str("went with its context"),
             HandleProblem::Destroyed => formatter.write_str("has been destroyed"),
             HandleProblem::Unknown => formatter.write_str("was never handed out"),
         }
     }
 }
+
+const BETWEEN_THREADS: &str = "between threads, say so with Machine::hand_over and Machine::take_over";
 
 /// What to do about two operations without an order: what is needed between the calls of both.
 struct Advice<'a> {
@@ -115,13 +123,13 @@ impl Display for Advice<'_> {
                 "wait for {first} on the host (cuStreamSynchronize, or an event recorded after {before}) before {after}"
             ),
             MissingWait::StreamAfterHost { second } => {
-                write!(formatter, "end the host's access before {after} is enqueued on {second}")
+                write!(formatter, "end the host's access before {after} is enqueued on {second}; {BETWEEN_THREADS}")
             }
             MissingWait::SeparateCalls => {
                 formatter.write_str("the copies of a batch have no order: put these two into calls of their own")
             }
             MissingWait::HostAfterHost => {
-                formatter.write_str("order the two threads, and say so with Machine::hand_over and Machine::take_over")
+                write!(formatter, "let {before} be over before {after}; {BETWEEN_THREADS}")
             }
         }
     }
@@ -238,13 +246,15 @@ impl Display for FindingKind {
                 user.access
             ),
             FindingKind::HandleMisuse { user, handle, wanted, problem, destroyed } => {
-                write!(formatter, "handle misuse: {user} needs a {wanted}; {handle:#x} {problem}")?;
+                let article = wanted.article();
+                write!(formatter, "handle misuse: {user} needs {article} {wanted}; {handle:#x} {problem}")?;
                 destroyed.iter().try_for_each(|call| write!(formatter, " by {call}"))
             }
             FindingKind::Leak { what, made, end } => {
-                let end = match end {
-                    End::Context => "its context was destroyed",
-                    End::Machine => "the machine ended",
+                let end = match (end, what) {
+                    (End::Context, Leaked::Memory(_)) => "their context was destroyed",
+                    (End::Context, _) => "its context was destroyed",
+                    (End::Machine, _) => "the machine ended",
                 };
                 match what {
                     Leaked::Memory(allocation) => write!(formatter, "leak: {allocation}, were not freed when {end}"),

@@ -26,6 +26,10 @@ struct Host {
     known: Known,
     /// Counts the changes of `known`, so that a stream can tell whether it has seen the newest. Unique among all hosts.
     version: u64,
+    /// Its accesses so far, those included that go on: they do not race with each other.
+    own: Known,
+    /// Timelines of accesses that are over.
+    spare: Vec<Epoch>,
 }
 
 /// Who stands for all host threads when their order is observed.
@@ -79,7 +83,8 @@ impl Timelines {
             let timeline = *next;
             *next += 1;
             // A stream that two threads use tells their versions apart.
-            Host { known: Known::of(Epoch { timeline, count: 1 }), version: u64::from(timeline) << 32 }
+            let (known, version) = (Known::of(Epoch { timeline, count: 1 }), u64::from(timeline) << 32);
+            Host { known, version, own: Known::default(), spare: Vec::new() }
         })
     }
 
@@ -94,6 +99,27 @@ impl Timelines {
         host.known.advance();
         host.version += 1;
         host.known.newest()
+    }
+
+    /// The calling thread begins an access of its own, a step of a timeline beside its own: what it enqueues meanwhile is
+    /// not behind that. Gives what is before the access, and the step.
+    pub(crate) fn host_begins(&mut self) -> (Known, Known) {
+        let last = self.host_mut().spare.pop();
+        let mut step = Known::of(last.unwrap_or_else(|| self.fresh()));
+        step.advance();
+        let host = self.host_mut();
+        let mut before = host.known.clone();
+        before.join(&host.own);
+        host.own.join(&step);
+        (before, step)
+    }
+
+    /// An access of the host's is over, and the calling thread knows it.
+    pub(crate) fn host_ends(&mut self, step: &Known) {
+        if !step.is_off() {
+            self.host_learns(step);
+            self.host_mut().spare.push(step.newest());
+        }
     }
 
     /// What everyone yet to come knows to be over, if there is such a thing.
