@@ -1,5 +1,6 @@
 //! Watching ops as they are enqueued.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use super::access::{Access, Conflict};
@@ -44,31 +45,60 @@ impl World {
         }
         let stream = Some(stream_info(&self.engine, queue));
         let before = self.engine.queue(queue).clock.known.clone();
-        for work in works {
+        let mut accesses = Vec::with_capacity(works.len());
+        for _ in works {
             let mut own = self.engine.timelines.start();
             let access = Access { epoch: own.next(), kind: AccessKind::Use, stream, site: site::current() };
             self.engine.queue_mut(queue).clock.known.include(access.epoch);
             own.advance();
             self.engine.timelines.end(&own);
-            self.check_touches(&before, access, work)?;
+            accesses.push(access);
+        }
+        let mut drafts = Drafts::new();
+        if self.findings.fails_calls() {
+            let mut found = Vec::new();
+            for (work, access) in works.iter().zip(&accesses) {
+                found.extend(self.watch(&before, access.clone(), work, Books::Draft(&mut drafts)));
+            }
+            self.findings.judge(found)?;
+        }
+        for (work, access) in works.iter().zip(accesses) {
+            let found = self.watch(&before, access, work, Books::Open);
+            self.findings.judge(found)?;
         }
         Ok(())
     }
 
     fn check_touches(&mut self, known: &Known, access: Access, work: &Work) -> Status {
-        let World { memory, virtual_memory, engine, findings, .. } = self;
-        let (books, found) = (!findings.fails_calls(), Vec::new());
-        let mut watch = Watch { memory, virtual_memory, engine, known, access, findings, books, found };
-        touches(work, |touch| watch.touch(touch));
-        if findings.fails_calls() && watch.found.is_empty() {
-            // Nothing is to be remembered of a call that fails, so that remembering is a second pass.
-            watch.books = true;
-            touches(work, |touch| watch.touch(touch));
+        // Nothing is to be remembered of a call that fails, so that remembering is a second pass.
+        if self.findings.fails_calls() {
+            let found = self.watch(known, access.clone(), work, Books::Closed);
+            self.findings.judge(found)?;
         }
-        let found = watch.found;
-        findings.judge(found)
+        let found = self.watch(known, access, work, Books::Open);
+        self.findings.judge(found)
+    }
+
+    fn watch(&mut self, known: &Known, access: Access, work: &Work, books: Books<'_>) -> Vec<FindingKind> {
+        let World { memory, virtual_memory, engine, findings, .. } = self;
+        let mut watch = Watch { memory, virtual_memory, engine, known, access, findings, books, found: Vec::new() };
+        touches(work, |touch| watch.touch(touch));
+        watch.found
     }
 }
+
+/// What becomes of accesses once they have been compared with those that are remembered.
+enum Books<'a> {
+    /// They are remembered.
+    Open,
+    /// They are not.
+    Closed,
+    /// They are remembered apart, for the rest of a batch that may yet fail.
+    Draft(&'a mut Drafts),
+}
+
+/// What a batch would do, by the shadow that would remember it.
+type Drafts = HashMap<*const Shadow, Shadow>;
 
 /// One op under watch.
 struct Watch<'a> {
@@ -79,8 +109,7 @@ struct Watch<'a> {
     /// The op's accesses, but for their kind.
     access: Access,
     findings: &'a Findings,
-    /// Whether accesses are remembered, or only compared.
-    books: bool,
+    books: Books<'a>,
     found: Vec<FindingKind>,
 }
 
@@ -121,12 +150,19 @@ impl Watch<'_> {
                 is_early = !self.known.unsure && !self.known.includes(tracked.born.epoch);
             }
             if let Some(shadow) = shadow_mut(allocation, self.virtual_memory) {
-                if !self.books {
-                    shadow.conflicts(range.clone(), &self.access, self.known, &mut conflicts);
-                } else if !self.known.unsure {
-                    shadow.touch(range.clone(), &self.access, self.known, &mut conflicts);
-                    if let Some(over) = self.engine.timelines.over() {
-                        shadow.forget(over);
+                match &mut self.books {
+                    Books::Closed => shadow.conflicts(range.clone(), &self.access, self.known, &mut conflicts),
+                    Books::Draft(drafts) => {
+                        shadow.conflicts(range.clone(), &self.access, self.known, &mut conflicts);
+                        let draft = drafts.entry(std::ptr::from_ref(shadow)).or_default();
+                        draft.touch(range.clone(), &self.access, self.known, &mut conflicts);
+                    }
+                    Books::Open if self.known.unsure => {}
+                    Books::Open => {
+                        shadow.touch(range.clone(), &self.access, self.known, &mut conflicts);
+                        if let Some(over) = self.engine.timelines.over() {
+                            shadow.forget(over);
+                        }
                     }
                 }
             }
@@ -162,7 +198,11 @@ impl Watch<'_> {
     fn found_early(&mut self, address: u64, bytes: Range<u64>) {
         let Some(found) = self.memory.containing(address) else { return };
         let (Some(allocation), Some(tracked)) = (info(found), &found.tracked) else { return };
-        let missing = missing(tracked.born.stream, self.access.stream);
+        // What a thread allocates is there for its stream at once; only another thread can come too early.
+        let missing = match tracked.born.stream {
+            Some(stream) => missing(Some(stream), self.access.stream),
+            None => MissingWait::HostAfterHost,
+        };
         let user = self.access.operation(self.findings.caller().as_ref());
         let is_known = self.found.iter().any(|kind| {
             matches!(kind, FindingKind::UseBeforeAllocation { allocation: there, .. } if there.id == allocation.id)
@@ -239,7 +279,7 @@ impl Watch<'_> {
     /// Books bytes as written, or as no better than unwritten.
     fn mark(&mut self, address: u64, bytes: u64, written: bool) {
         let (mut at, end) = (address, address + bytes);
-        while self.books
+        while matches!(self.books, Books::Open)
             && at < end
             && let Some(allocation) = self.memory.containing_mut(at)
         {
