@@ -1,4 +1,5 @@
 //! What the checks find, and what they leave alone.
 
 mod model;
+mod planted;
 mod random;

@@ -55,7 +55,7 @@ pub(crate) fn planted(program: fn(&Bench) -> TestResult) -> Planted {
 
 /// A program that has no bug; something close to it would.
 pub(crate) fn innocent(program: fn(&Bench) -> TestResult) -> TestResult {
-    planted(program).is_quiet()
+    planted(program).stays_quiet()
 }
 
 /// A bench on which calls with a bug fail.
@@ -135,7 +135,7 @@ impl Planted {
     }
 
     /// Runs the fixed twin alone, in every mode.
-    pub(crate) fn is_quiet(self) -> TestResult {
+    pub(crate) fn stays_quiet(self) -> TestResult {
         self.modes.iter().try_for_each(|mode| self.run_fixed(*mode))
     }
 

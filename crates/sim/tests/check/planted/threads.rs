@@ -157,5 +157,5 @@ fn an_event_orders_the_work_of_two_threads() -> TestResult {
         Ok(())
     })
     .with_hand_overs()
-    .is_quiet()
+    .stays_quiet()
 }

@@ -44,7 +44,7 @@ fn a_wait_may_be_enqueued_before_the_write_that_ends_it() -> TestResult {
         Ok(())
     })
     .asynchronous()
-    .is_quiet()
+    .stays_quiet()
 }
 
 #[test]
