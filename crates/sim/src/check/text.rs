@@ -93,7 +93,7 @@ impl Display for HandleProblem {
             HandleProblem::Foreign => formatter.write_str("is no handle of this driver"),
             HandleProblem::OtherMachine => formatter.write_str("belongs to another machine"),
             HandleProblem::OtherKind(kind) => write!(formatter, "is {} {kind}", kind.article()),
-            HandleProblem::Orphaned => formatter.write_str("went with its context"),
+            HandleProblem::Orphaned => formatter.write_str("went with its context, which has been destroyed"),
             HandleProblem::Destroyed => formatter.write_str("has been destroyed"),
             HandleProblem::Unknown => formatter.write_str("was never handed out"),
         }
@@ -128,9 +128,10 @@ impl Display for Advice<'_> {
             MissingWait::SeparateCalls => {
                 formatter.write_str("the copies of a batch have no order: put these two into calls of their own")
             }
-            MissingWait::HostAfterHost => {
-                write!(formatter, "let {before} be over before {after}; {BETWEEN_THREADS}")
-            }
+            MissingWait::HostAfterHost => match (self.first.function, self.second.function) {
+                (None, None) => write!(formatter, "order the two accesses; {BETWEEN_THREADS}"),
+                _ => write!(formatter, "let {before} be over before {after}; {BETWEEN_THREADS}"),
+            },
         }
     }
 }
@@ -210,8 +211,8 @@ impl Display for FindingKind {
             ),
             FindingKind::UseBeforeAllocation { user, allocation, bytes, missing } => write!(
                 formatter,
-                "use before allocation: {user} {} bytes {bytes:?} of {allocation}; that is where they come to be, and nothing \
-                 orders this behind it\n  missing: {}",
+                "use before allocation: {user} {} bytes {bytes:?} of {allocation}, and nothing orders that behind the \
+                 allocation\n  missing: {}",
                 user.access,
                 Advice { missing, first: &allocation.made, second: user }
             ),
@@ -231,8 +232,9 @@ impl Display for FindingKind {
             }
             FindingKind::OutOfBounds { user, allocation, wanted, outside } => write!(
                 formatter,
-                "out of bounds: {user} {} bytes {wanted:?} of {allocation}; {outside} of them are outside",
-                user.access
+                "out of bounds: {user} {} bytes {wanted:?} of {allocation}; {outside} of them {} outside",
+                user.access,
+                if *outside == 1 { "is" } else { "are" }
             ),
             FindingKind::WildPointer { user, address, bytes } => write!(
                 formatter,

@@ -17,6 +17,7 @@ fn a_fill_ends_a_byte_behind_its_memory() -> TestResult {
     })
     .finds("out of bounds: cuMemsetD8Async writes 0..101 of m0, 1 outside")
     .says("bytes 0..101 of the 100 bytes at")
+    .says("1 of them is outside")
     .refused(INVALID)
     .check()
 }
@@ -58,6 +59,7 @@ fn the_last_row_of_a_fill_does_not_fit() -> TestResult {
         Ok(())
     })
     .finds("out of bounds: cuMemsetD2D8Async writes 0..304 of m0, 48 outside")
+    .says("48 of them are outside")
     .refused(INVALID)
     .check()
 }

@@ -138,7 +138,7 @@ fn a_stream_outlives_its_context() -> TestResult {
     .finds("leak: Stream of cuStreamCreate, Context")
     .finds("handle misuse: cuStreamSynchronize wants Stream, Orphaned by cuCtxDestroy_v2")
     .says("was not destroyed when its context was destroyed")
-    .says("went with its context")
+    .says("went with its context, which has been destroyed by cuCtxDestroy_v2")
     .refused(CUresult::CUDA_ERROR_INVALID_CONTEXT)
     .check()
 }

@@ -19,6 +19,7 @@ fn another_stream_uses_memory_before_it_is_there() -> TestResult {
         Ok(())
     })
     .finds("use before allocation: cuMemsetD8Async on B writes 0..64 of m0 of cuMemAllocAsync on A; B after A")
+    .says("and nothing orders that behind the allocation")
     .says("record an event on stream")
     .check()
 }

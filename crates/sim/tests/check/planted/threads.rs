@@ -81,7 +81,7 @@ fn two_threads_touch_page_locked_memory() -> TestResult {
     .with_hand_overs()
     .unstoppable()
     .finds("race: the host writes, the host reads 0..32 of m0; host after host")
-    .says("between threads, say so with Machine::hand_over and Machine::take_over")
+    .says("order the two accesses; between threads, say so with Machine::hand_over and Machine::take_over")
     .check()
 }
 
