@@ -3,3 +3,4 @@
 mod model;
 mod planted;
 mod random;
+mod reports;
