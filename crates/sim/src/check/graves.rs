@@ -56,6 +56,11 @@ impl Graves {
         let Allocation { base, size, id, side, .. } = *allocation;
         let serial = self.next;
         self.next += 1;
+        // Older ones in its place would hide it from whoever looks for an address behind them.
+        let inside: Vec<u64> = self.by_base.range(base + 1..base + size).map(|(base, _)| *base).collect();
+        for base in inside {
+            self.by_base.remove(&base);
+        }
         self.by_base.insert(base, Grave { base, size, id, side, born: tracked.born.clone(), freed, serial });
         self.order.push_back((base, serial));
         if self.order.len() > KEPT
