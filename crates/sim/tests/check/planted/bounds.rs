@@ -136,6 +136,27 @@ fn memory_is_used_after_it_was_freed() -> TestResult {
 }
 
 #[test]
+fn the_last_to_be_freed_is_named() -> TestResult {
+    planted(|bench| {
+        let stream = bench.non_blocking()?;
+        // Two small pieces, and then a large one in the place of both.
+        let (first, second) = (bench.alloc(64)?, bench.alloc(64)?);
+        bench.free(second)?;
+        bench.free(first)?;
+        let large = bench.alloc(4096)?;
+        assert_eq!(large, first);
+        if !bench.fixed {
+            bench.free(large)?;
+        }
+        bench.fill(second + 64, 16, stream)?;
+        Ok(())
+    })
+    .finds("use after free: cuMemsetD8Async writes 576..592 of m2, cuMemFree_v2 frees; too late")
+    .refused(INVALID)
+    .check()
+}
+
+#[test]
 fn neighbours_are_told_apart() -> TestResult {
     innocent(|bench| {
         let (first, second) = bench.two_streams()?;

@@ -69,3 +69,18 @@ fn a_host_function_says_nothing_of_what_comes_after_it() -> TestResult {
     .varies()
     .check()
 }
+
+#[test]
+fn a_host_function_hands_over_what_its_stream_has_done() -> TestResult {
+    planted(|bench| {
+        let (first, second) = bench.two_streams()?;
+        let memory = bench.alloc(64)?;
+        bench.fill(memory, 64, first)?;
+        let over = wait_by_channel(bench, first)?;
+        bench.machine.take_over(&over);
+        bench.fill(memory, 64, second)?;
+        Ok(())
+    })
+    .with_hand_overs()
+    .stays_quiet()
+}

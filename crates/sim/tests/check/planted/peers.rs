@@ -5,7 +5,7 @@ use std::ptr::null_mut;
 use warploom_testkit::sys::types::CUcontext;
 use warploom_testkit::{TestResult, call};
 
-use super::bench::{Bench, Stream};
+use super::bench::{Bench, DEFAULT, Stream};
 use super::program::planted;
 
 const TWO: &str = "hgx-a100-4";
@@ -99,4 +99,23 @@ fn memory_is_freed_while_another_device_reads_it() -> TestResult {
     .on(TWO)
     .finds("use after free: cuMemcpyPeerAsync on A reads 0..64 of m1, cuMemFree_v2 frees; host after A")
     .check()
+}
+
+#[test]
+fn a_copy_that_waits_is_ordered_with_the_default_streams_of_both_devices() -> TestResult {
+    planted(|bench| {
+        let peer = Peer::new(bench)?;
+        let (memory, driver) = (bench.alloc(64)?, &bench.driver);
+        let (own, other) = (bench.context(), peer.context);
+        call!(driver.cuCtxSetCurrent(other))?;
+        bench.fill(peer.memory, 64, DEFAULT)?;
+        bench.enter()?;
+        call!(driver.cuMemcpyPeer(memory, own, peer.memory, other, 64))?;
+        call!(driver.cuCtxSetCurrent(other))?;
+        bench.fill(peer.memory, 64, DEFAULT)?;
+        bench.enter()?;
+        peer.end(bench)
+    })
+    .on(TWO)
+    .stays_quiet()
 }
