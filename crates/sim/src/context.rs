@@ -74,7 +74,7 @@ pub(crate) struct Context {
     /// Ops that everything enqueued from now on comes behind.
     gates: SmallVec<[OpId; 2]>,
     /// What is ordered before everything enqueued from now on, if there ever was a gate.
-    gate_clock: Option<OrderClock>,
+    pub(crate) gate_clock: Option<OrderClock>,
     /// What streams that are destroyed have done, for the checks: whoever waits for the context waits for that, too.
     pub(crate) gone: Known,
     /// As much of that as the legacy default stream comes behind.

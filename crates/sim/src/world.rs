@@ -271,6 +271,22 @@ impl World {
         known
     }
 
+    /// What will be over before a queue's next op, for whoever has to know it before there is one.
+    pub(crate) fn known_before_next(&mut self, queue: QueueId) -> Known {
+        self.engine.tell_queue(queue);
+        let mut known = self.known_when_idle(queue);
+        let is_blocking = !self.engine.queue(queue).traits.is_non_blocking();
+        if let Some(context) = self.contexts.get(self.engine.queue(queue).context) {
+            if let Some(legacy) = context.legacy.filter(|_| is_blocking) {
+                known.join(&self.engine.queue(legacy).clock.known);
+            }
+            if let Some(gates) = &context.gate_clock {
+                known.join(&gates.known);
+            }
+        }
+        known
+    }
+
     /// A host thread saw everything done that a context had to do.
     pub(crate) fn host_saw_context(&mut self, context: Handle<Context>) {
         let Some(context) = self.contexts.get(context) else { return };

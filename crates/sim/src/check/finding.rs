@@ -50,9 +50,9 @@ pub enum FindingKind {
         /// What would order the use before the free; none if the use was called after it.
         missing: Option<MissingWait>,
     },
-    /// Memory allocated in one stream's order is used in another that has not waited for it.
+    /// Memory allocated in one stream's order is used or freed in another that has not waited for it.
     UseBeforeAllocation {
-        /// The use.
+        /// The use, or the free.
         user: Operation,
         /// What is used; it knows its own allocation.
         allocation: AllocationInfo,

@@ -4,10 +4,9 @@ use warploom_sys::Function;
 
 use super::access::{Access, Conflict};
 use super::finding::{AccessKind, FindingKind};
-use super::known::Known;
 use super::site;
 use super::tracked::{Tracked, info};
-use super::watch::{missing, shadow_mut, stream_info};
+use super::watch::{missing, missing_since_birth, shadow_mut, stream_info};
 use crate::call::Call;
 use crate::engine::QueueId;
 use crate::memory::{Allocation, Backing};
@@ -19,11 +18,8 @@ impl World {
     pub(crate) fn add_allocation(&mut self, mut allocation: Allocation, queue: Option<QueueId>) {
         if self.findings.is_on() {
             let (epoch, stream) = match queue {
-                Some(queue) => {
-                    let known = &mut self.engine.queue_mut(queue).clock.known;
-                    known.advance();
-                    (known.newest(), Some(stream_info(&self.engine, queue)))
-                }
+                // The queue's next op is the allocation's own.
+                Some(queue) => (self.engine.queue(queue).clock.known.next(), Some(stream_info(&self.engine, queue))),
                 None => (self.engine.timelines.host_makes(), None),
             };
             let born = Access { epoch, kind: AccessKind::Allocate, stream, site: site::current() };
@@ -37,15 +33,12 @@ impl World {
         if !self.findings.is_on() {
             return Ok(());
         }
+        let known = match queue {
+            Some(queue) => self.known_before_next(queue),
+            None => self.engine.timelines.host().clone(),
+        };
         let World { memory, virtual_memory, engine, findings, .. } = self;
         let stream = queue.map(|queue| stream_info(engine, queue));
-        let known: &Known = match queue {
-            Some(queue) => {
-                engine.tell_queue(queue);
-                &engine.queue(queue).clock.known
-            }
-            None => engine.timelines.host(),
-        };
         if known.unsure {
             return Ok(());
         }
@@ -56,14 +49,21 @@ impl World {
         // Unmapping one of several mappings ends no memory, only a way to it.
         let is_last = virtual_memory.is_only_mapping(&allocation.backing);
         if let Some(shadow) = shadow_mut(allocation, virtual_memory).filter(|_| is_last) {
-            shadow.conflicts(0..size, &access, known, &mut conflicts);
+            shadow.conflicts(0..size, &access, &known, &mut conflicts);
         }
-        if conflicts.is_empty() {
+        let born = allocation.tracked.as_ref().map(|tracked| &tracked.born);
+        let early = born.filter(|born| !known.includes(born.epoch)).map(|born| missing_since_birth(born, stream));
+        if conflicts.is_empty() && early.is_none() {
             return Ok(());
         }
         let mut found = Vec::new();
         if let Some(allocation) = info(allocation) {
             let free = access.operation(findings.caller().as_ref());
+            // Behind a use it would be behind the allocation, too: one wait is missing, not two.
+            if let Some(missing) = early.filter(|_| conflicts.is_empty()) {
+                let (user, allocation) = (free.clone(), allocation.clone());
+                found.push(FindingKind::UseBeforeAllocation { user, allocation, bytes: 0..size, missing });
+            }
             for Conflict { first, bytes } in conflicts {
                 let missing = Some(missing(first.stream, stream));
                 let user = first.operation(None);

@@ -198,11 +198,7 @@ impl Watch<'_> {
     fn found_early(&mut self, address: u64, bytes: Range<u64>) {
         let Some(found) = self.memory.containing(address) else { return };
         let (Some(allocation), Some(tracked)) = (info(found), &found.tracked) else { return };
-        // What a thread allocates is there for its stream at once; only another thread can come too early.
-        let missing = match tracked.born.stream {
-            Some(stream) => missing(Some(stream), self.access.stream),
-            None => MissingWait::HostAfterHost,
-        };
+        let missing = missing_since_birth(&tracked.born, self.access.stream);
         let user = self.access.operation(self.findings.caller().as_ref());
         let is_known = self.found.iter().any(|kind| {
             matches!(kind, FindingKind::UseBeforeAllocation { allocation: there, .. } if there.id == allocation.id)
@@ -308,6 +304,15 @@ pub(super) fn shadow_mut<'a>(
 pub(super) fn stream_info(engine: &Engine, queue: QueueId) -> StreamInfo {
     let queue = engine.queue(queue);
     StreamInfo { id: queue.traits.id, kind: queue.traits.kind, device: queue.device }
+}
+
+/// What would order a use behind the allocation. What a thread allocates is there for its streams at once; only another
+/// thread can come too early.
+pub(super) fn missing_since_birth(born: &Access, user: Option<StreamInfo>) -> MissingWait {
+    match born.stream {
+        Some(stream) => missing(Some(stream), user),
+        None => MissingWait::HostAfterHost,
+    }
 }
 
 /// What would order two operations, by where they are.

@@ -63,7 +63,8 @@ fn allocate(
     let (address, waits) = world
         .take_from_pool(pool, queue, size)
         .ok_or_else(|| call.refuse(OUT_OF_MEMORY, format!("{size} bytes: {}", world.why_full(pool))))?;
-    if !waits.is_empty() || world.engine.is_doomed() {
+    // To the checks an allocation is an op like any other: the default stream waits for it, and it for the default stream.
+    if !waits.is_empty() || world.engine.is_doomed() || world.findings.is_on() {
         call.submit_after(&mut world, queue, &waits, Work::Join)?;
     }
     out.write(address)

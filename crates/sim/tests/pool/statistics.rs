@@ -1,7 +1,5 @@
 //! How much a pool holds, and how much of it is in use.
 
-use std::ptr::null_mut;
-
 use warploom_testkit::{Primary, call, driver_tests};
 
 use crate::fixture::{CHUNK, MIB, Pool, RESERVED, RESERVED_HIGH, Stream, THRESHOLD, USED_HIGH};
@@ -189,7 +187,7 @@ driver_tests! {
             assert_eq!(pool.statistics()?, [2 * CHUNK; 4]);
         }
         for address in both {
-            pool.free(address, null_mut())?;
+            pool.free(address, stream.raw)?;
         }
         call!(driver.cuCtxSynchronize())?;
     }

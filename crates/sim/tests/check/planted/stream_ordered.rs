@@ -3,6 +3,7 @@
 use warploom_testkit::sys::types::CUresult;
 use warploom_testkit::{TestResult, call};
 
+use super::bench::DEFAULT;
 use super::program::{innocent, planted};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
@@ -21,6 +22,21 @@ fn another_stream_uses_memory_before_it_is_there() -> TestResult {
     .finds("use before allocation: cuMemsetD8Async on B writes 0..64 of m0 of cuMemAllocAsync on A; B after A")
     .says("and nothing orders that behind the allocation")
     .says("record an event on stream")
+    .check()
+}
+
+#[test]
+fn another_stream_frees_memory_before_it_is_there() -> TestResult {
+    planted(|bench| {
+        let (maker, other) = bench.two_streams()?;
+        let memory = bench.alloc_async(64, maker)?;
+        if bench.fixed {
+            bench.order(maker, other)?;
+        }
+        bench.free_async(memory, other)?;
+        Ok(())
+    })
+    .finds("use before allocation: cuMemFreeAsync on B frees 0..64 of m0 of cuMemAllocAsync on A; B after A")
     .check()
 }
 
@@ -150,6 +166,28 @@ fn waiting_on_the_host_orders_an_allocation_too() -> TestResult {
         bench.fill(memory, 64, user)?;
         bench.sync(user)?;
         bench.free_async(memory, maker)?;
+        Ok(())
+    })
+}
+
+#[test]
+fn the_default_stream_orders_allocations_and_frees_too() -> TestResult {
+    innocent(|bench| {
+        let (first, second) = (bench.stream()?, bench.stream()?);
+        let memory = bench.alloc_async(64, first)?;
+        bench.fill(memory, 64, DEFAULT)?;
+        bench.free_async(memory, second)?;
+        let memory = bench.alloc_async(64, DEFAULT)?;
+        bench.fill(memory, 64, first)?;
+        bench.free_async(memory, DEFAULT)?;
+        // Once more, where each has work behind the other's newest.
+        let memory = bench.alloc_async(64, first)?;
+        bench.fill(memory, 64, DEFAULT)?;
+        bench.fill(memory, 64, second)?;
+        let later = bench.alloc_async(64, DEFAULT)?;
+        bench.fill(later, 64, second)?;
+        bench.free_async(memory, DEFAULT)?;
+        bench.free_async(later, second)?;
         Ok(())
     })
 }
