@@ -57,7 +57,7 @@ impl Findings {
 
     /// Who is calling, for a finding of this moment.
     pub(super) fn caller(&self) -> Option<Trace> {
-        (self.checks.backtraces != Backtraces::Off).then(Trace::take)
+        (self.checks.backtraces != Backtraces::Off).then(Trace::of_finding)
     }
 
     /// Keeps a finding.

@@ -22,8 +22,11 @@ pub(crate) struct Site {
 #[derive(Debug)]
 pub(super) struct Trace(SmallVec<[usize; DEPTH]>);
 
-/// How many are kept: a dozen are the simulator's, the rest shows the way through a program.
-const DEPTH: usize = 32;
+/// How many are kept of a call that is remembered: a dozen are the simulator's, or twice that where nothing is inlined, and
+/// the rest shows the way through a program.
+const DEPTH: usize = if cfg!(debug_assertions) { 64 } else { 32 };
+/// How many are kept of the call in which something is found, which is seldom.
+const FOUND_DEPTH: usize = 256;
 
 /// The call this thread is in.
 struct Current {
@@ -62,7 +65,7 @@ pub(crate) fn current() -> Option<Site> {
             let mut place = place.borrow_mut();
             let current = place.as_mut()?;
             if current.traces && current.site.trace.is_none() {
-                current.site.trace = Some(Arc::new(Trace::take()));
+                current.site.trace = Some(Arc::new(Trace::take(DEPTH)));
             }
             Some(current.site.clone())
         })
@@ -70,11 +73,16 @@ pub(crate) fn current() -> Option<Site> {
 }
 
 impl Trace {
-    pub(super) fn take() -> Self {
+    /// The callers of a call in which something is found.
+    pub(super) fn of_finding() -> Self {
+        Self::take(FOUND_DEPTH)
+    }
+
+    fn take(most: usize) -> Self {
         let mut addresses = SmallVec::new();
         backtrace::trace(|frame| {
             addresses.push(frame.ip().addr());
-            addresses.len() < DEPTH
+            addresses.len() < most
         });
         Self(addresses)
     }
