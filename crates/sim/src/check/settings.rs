@@ -52,7 +52,7 @@ pub enum Backtraces {
     /// Those of the call in which it was found. The other call has its number. Costs nothing until something is found.
     Found,
     /// Those of every call that takes part: each call that enqueues, allocates or frees remembers its callers, which takes
-    /// one to two microseconds.
+    /// a few microseconds.
     All,
 }
 

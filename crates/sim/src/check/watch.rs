@@ -23,18 +23,36 @@ impl World {
         if !self.findings.is_on() {
             return Ok(());
         }
-        if let Work::WriteValue { .. } = work {
-            self.engine.release_value(queue);
-        }
         let stream = Some(stream_info(&self.engine, queue));
         let known = std::mem::take(&mut self.engine.queue_mut(queue).clock.known);
         let access = Access { epoch: known.next(), kind: AccessKind::Use, stream, site: site::current() };
         let judged = self.check_touches(&known, access, work);
         self.engine.queue_mut(queue).clock.known = known;
-        if judged.is_ok() && matches!(work, Work::WaitValue { .. }) {
-            self.engine.awaits_value(queue);
+        match work {
+            _ if judged.is_err() => {}
+            Work::WriteValue { .. } => self.engine.release_value(queue),
+            Work::WaitValue { .. } => self.engine.awaits_value(queue),
+            _ => {}
         }
         judged
+    }
+
+    /// Checks ops that are about to be enqueued one after the other, all or none of them. Where findings do not stop a call,
+    /// each is checked when its turn comes.
+    pub(crate) fn check_ahead(&mut self, queue: QueueId, works: &[Work]) -> Status {
+        if !self.findings.fails_calls() {
+            return Ok(());
+        }
+        // Brings the queue's clock up to what an op of it would know.
+        self.enqueue(queue, Work::Join)?;
+        let stream = Some(stream_info(&self.engine, queue));
+        let known = self.engine.queue(queue).clock.known.clone();
+        let mut found = Vec::new();
+        for work in works {
+            let access = Access { epoch: known.next(), kind: AccessKind::Use, stream, site: site::current() };
+            found.extend(self.watch(&known, access, work, Books::Closed));
+        }
+        self.findings.judge(found)
     }
 
     /// Checks ops that stand behind a queue's newest and have no order among themselves, so that each is a timeline of its

@@ -151,6 +151,7 @@ pub(crate) fn cuStreamBatchMemOp_v2(
         batch.extend(operation(call, &world, queue, operations.part().read_at(index)?)?);
     }
     if !batch.is_empty() {
+        world.check_ahead(queue, &batch)?;
         for work in batch {
             world.enqueue(queue, work)?;
         }

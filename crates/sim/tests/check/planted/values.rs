@@ -1,7 +1,11 @@
 //! Streams that meet through a value in memory.
 
-use warploom_testkit::driver::Error;
-use warploom_testkit::{TestResult, call};
+use std::ptr::null_mut;
+
+use warploom_testkit::driver::{Driver, Error};
+use warploom_testkit::sim::{Checks, FindingKind, Machine};
+use warploom_testkit::sys::types::CUstreamBatchMemOpParams;
+use warploom_testkit::{Primary, TestResult, answers, call, modes};
 
 use super::bench::{Bench, Stream};
 use super::program::{innocent, planted};
@@ -91,4 +95,30 @@ fn several_streams_may_write_the_word_they_meet_at() -> TestResult {
         write(bench, word, 2, second)?;
         Ok(())
     })
+}
+
+#[test]
+fn of_a_batch_with_a_race_in_it_nothing_is_done_where_calls_fail() -> TestResult {
+    for mode in modes(2) {
+        let machine = Machine::builder().mode(mode).checks(Checks::fail()).start()?;
+        let driver = Driver::open(&machine)?;
+        driver.initialize()?;
+        let _primary = Primary::of(&driver, 0)?;
+        let (mut first, mut second, mut memory, mut bytes) = (null_mut(), null_mut(), 0, [0_u8; 16]);
+        call!(driver.cuStreamCreate(&mut first, 1))?;
+        call!(driver.cuStreamCreate(&mut second, 1))?;
+        call!(driver.cuMemAlloc_v2(&mut memory, 16))?;
+        call!(driver.cuMemsetD8Async(memory, 3, 16, first))?;
+        call!(driver.cuStreamSynchronize(first))?;
+        call!(driver.cuMemsetD8Async(memory + 8, 4, 8, first))?;
+        let write = |address: u64| CUstreamBatchMemOpParams { pad: [2, address, 7, 0, 0, 0] };
+        let mut batch = [write(memory), write(memory + 8)];
+        answers!(driver.cuStreamBatchMemOp_v2(second, 2, batch.as_mut_ptr(), 0), CUDA_ERROR_ILLEGAL_STATE);
+        assert!(matches!(machine.findings().as_slice(), [finding] if matches!(finding.kind, FindingKind::Race { .. })));
+        call!(driver.cuCtxSynchronize())?;
+        call!(driver.cuMemcpyDtoH_v2(bytes.as_mut_ptr().cast(), memory, 16))?;
+        assert_eq!(bytes, [3, 3, 3, 3, 3, 3, 3, 3, 4, 4, 4, 4, 4, 4, 4, 4], "{mode:?}");
+        call!(driver.cuStreamBatchMemOp_v2(second, 2, batch.as_mut_ptr(), 0))?;
+    }
+    Ok(())
 }
