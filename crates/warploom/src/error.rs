@@ -26,12 +26,64 @@ pub enum Error {
     #[error("a buffer of 0 bytes cannot be allocated")]
     EmptyBuffer,
 
+    /// No allocation has more bytes than the largest offset.
+    #[error("{len} values of {element} bytes are more than an allocation can have; allocate fewer")]
+    TooLarge {
+        /// How many values.
+        len: usize,
+        /// The bytes of each.
+        element: usize,
+    },
+
+    /// A part of something is inside it.
+    #[error("values {start}..{end} are not inside {len}; a range ends at most there, and not before it starts")]
+    OutOfRange {
+        /// Where the range starts.
+        start: usize,
+        /// Where it ends.
+        end: usize,
+        /// How many values there are.
+        len: usize,
+    },
+
+    /// Pieces have at least one value.
+    #[error("pieces of 0 values never come to an end; give them at least 1")]
+    EmptyChunks,
+
+    /// Bytes are values of another type if they are a whole number of them, aligned.
+    #[error(
+        "{bytes} bytes at {address:#x} are not a whole number of values of {size} bytes that are aligned to {align}"
+    )]
+    Cast {
+        /// How many bytes there are.
+        bytes: usize,
+        /// Where.
+        address: u64,
+        /// The size of the other type.
+        size: usize,
+        /// Its alignment.
+        align: usize,
+    },
+
+    /// The driver repeats values of 1, 2 or 4 bytes, and of others only one byte.
+    #[error(
+        "a value of {size} bytes cannot be repeated by the driver; only 1, 2 or 4 bytes, or bytes that are all the same"
+    )]
+    Fill {
+        /// The size of the value.
+        size: usize,
+    },
+
+    /// Only memory that is freed in the order of a stream can be freed in the order of another.
+    #[error("this memory is not freed in the order of a stream; only that of stream-ordered resources is")]
+    NotStreamOrdered,
+
     /// A copy fills its destination exactly.
-    #[error("{source_len} bytes cannot be copied to {destination_len}; the lengths must be equal")]
+    #[error("{source_len} values cannot be copied to {destination_len}; the lengths must be equal")]
     LengthMismatch {
-        /// The bytes there are.
+        /// The values there are.
         source_len: usize,
-        /// The bytes there is room for.
+        /// The values there is room for.
         destination_len: usize,
     },
 

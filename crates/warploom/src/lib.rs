@@ -37,14 +37,20 @@ mod error;
 mod event;
 mod handle;
 mod memory;
+mod queue;
 mod stream;
 
 pub use context::Context;
 pub use device::{ComputeCapability, Device, DeviceAttribute, Devices};
 pub use error::{Error, Result};
 pub use event::Event;
-pub use memory::{Buffer, DevicePool, PoolStatistics};
+pub use memory::{
+    Buffer, DeviceCopy, DeviceMemory, DevicePool, OrderedResource, PoolStatistics, Slice, SliceMut, StreamOrdered,
+    Synchronous, SynchronousResource,
+};
+pub use queue::Queue;
 pub use stream::Stream;
+pub use warploom_derive::DeviceCopy;
 pub use warploom_driver::{CallCounter, CallRecorder, Driver, DriverError, DriverVersion, Function};
 pub use {warploom_driver as driver, warploom_driver::sys};
 

@@ -116,7 +116,7 @@ impl Stream {
     ///
     /// If that call or the wait fails, work may still be using the memory, now or later: a call that fails may have enqueued
     /// its work all the same. Then the memory is never freed.
-    pub(crate) fn finish(&self, lent: Vec<u8>, enqueued: warploom_driver::Result<()>) -> Result<Vec<u8>> {
+    pub(crate) fn finish<T>(&self, lent: Vec<T>, enqueued: warploom_driver::Result<()>) -> Result<Vec<T>> {
         match enqueued.map_err(Error::from).and_then(|()| self.synchronize()) {
             Ok(()) => Ok(lent),
             Err(error) => {

@@ -28,13 +28,13 @@ driver_tests! {
     fn a_zeroed_buffer_is_zero_also_in_memory_that_was_used_before(driver) {
         let (pool, stream) = setup(driver)?;
         drop(pool.upload(&pattern(10_000), &stream)?);
-        assert_eq!(pool.zeroed(10_000, &stream)?.download(&stream)?, vec![0; 10_000]);
+        assert_eq!(pool.zeroed::<u8>(10_000, &stream)?.download(&stream)?, vec![0; 10_000]);
     }
 
     fn a_fill_sets_every_byte_and_no_other(driver) {
         let (pool, stream) = setup(driver)?;
-        let neighbours = [pool.zeroed(1000, &stream)?, pool.zeroed(1000, &stream)?];
-        let mut filled = pool.zeroed(1000, &stream)?;
+        let neighbours = [pool.zeroed::<u8>(1000, &stream)?, pool.zeroed::<u8>(1000, &stream)?];
+        let mut filled = pool.zeroed::<u8>(1000, &stream)?;
         filled.fill(0xa5, &stream)?;
         assert_eq!(filled.download(&stream)?, vec![0xa5; 1000]);
         for neighbour in neighbours {
@@ -46,7 +46,7 @@ driver_tests! {
         let (pool, stream) = setup(driver)?;
         let sent = pattern(70_000);
         let source = pool.upload(&sent, &stream)?;
-        let mut copy = pool.zeroed(sent.len(), &stream)?;
+        let mut copy = pool.zeroed::<u8>(sent.len(), &stream)?;
         source.copy_to(&mut copy, &stream)?;
         drop(source);
         assert!(copy.download(&stream)? == sent);
@@ -61,8 +61,8 @@ driver_tests! {
 
     fn lengths_must_be_equal(driver) {
         let (pool, stream) = setup(driver)?;
-        let mut buffer = pool.zeroed(4, &stream)?;
-        let mut other = pool.zeroed(5, &stream)?;
+        let mut buffer = pool.zeroed::<u8>(4, &stream)?;
+        let mut other = pool.zeroed::<u8>(5, &stream)?;
         assert_eq!(buffer.len(), 4);
         let refused = |source_len, destination_len| Err(Error::LengthMismatch { source_len, destination_len });
         budget(driver, &[], || {
@@ -75,7 +75,7 @@ driver_tests! {
     fn no_bytes_is_refused(driver) {
         let (pool, stream) = setup(driver)?;
         let calls = driver.count_calls();
-        for refused in [pool.allocate(0, &stream), pool.zeroed(0, &stream), pool.upload(&[], &stream)] {
+        for refused in [pool.allocate::<u8>(0, &stream), pool.zeroed::<u8>(0, &stream), pool.upload(&[], &stream)] {
             assert_eq!(refused.map(|_| ()), Err(Error::EmptyBuffer));
         }
         assert_eq!(calls.total(), 0);
@@ -83,7 +83,7 @@ driver_tests! {
 
     fn a_buffer_on_its_own_stream_costs_one_call_each_way(driver) {
         let (pool, stream) = setup(driver)?;
-        let mut buffer = budget(driver, &[(Function::cuMemAllocFromPoolAsync, 1)], || pool.allocate(64, &stream))?;
+        let mut buffer = budget(driver, &[(Function::cuMemAllocFromPoolAsync, 1)], || pool.allocate::<u8>(64, &stream))?;
         budget(driver, &[(Function::cuMemsetD8Async, 1)], || buffer.fill(1, &stream))?;
         budget(driver, &[(Function::cuMemFreeAsync, 1)], || drop(buffer));
     }
@@ -91,7 +91,7 @@ driver_tests! {
     fn the_second_use_on_another_stream_costs_one_call(driver) {
         let (pool, stream) = setup(driver)?;
         let other = pool.context().stream()?;
-        let mut buffer = pool.zeroed(64, &stream)?;
+        let mut buffer = pool.zeroed::<u8>(64, &stream)?;
         buffer.fill(1, &other)?;
         budget(driver, &[(Function::cuMemsetD8Async, 1)], || buffer.fill(2, &other))?;
         assert_eq!(buffer.download(&other)?, [2; 64]);
@@ -103,9 +103,9 @@ driver_tests! {
         let mut results = Vec::new();
         for round in 0..8_u8 {
             // The memory of one round is what the next one gets: freed too early, it would be filled too early.
-            let mut source = pool.allocate(1 << 20, &stream)?;
+            let mut source = pool.allocate::<u8>(1 << 20, &stream)?;
             source.fill(round, &stream)?;
-            let mut result = pool.allocate(1 << 20, &other)?;
+            let mut result = pool.allocate::<u8>(1 << 20, &other)?;
             source.copy_to(&mut result, &other)?;
             drop(source);
             results.push(result);
@@ -120,13 +120,13 @@ driver_tests! {
         let (pool, stream) = setup(driver)?;
         let buffer = pool.upload(b"still here", &stream)?;
         drop((pool, stream));
-        let other = buffer.pool().context().stream()?;
+        let other = buffer.context().stream()?;
         assert_eq!(buffer.download(&other)?, b"still here");
     }
 
     fn a_buffer_may_be_dropped_on_another_thread(driver) {
         let (pool, stream) = setup(driver)?;
-        let buffer = pool.zeroed(1000, &stream)?;
+        let buffer = pool.zeroed::<u8>(1000, &stream)?;
         std::thread::spawn(move || drop(buffer)).join().expect("the thread does not panic");
         stream.synchronize()?;
         assert_eq!(pool.statistics()?.used, 0);
@@ -164,11 +164,11 @@ fn a_stream_of_another_device_is_refused() -> TestResult {
     let contexts = (0..3).map(|ordinal| driver.device(ordinal)?.context()).collect::<Result<Vec<_>, _>>()?;
     let (pool, own) = (DevicePool::new(&contexts[0])?, contexts[0].stream()?);
     let foreign = contexts[2].stream()?;
-    let mut buffer = pool.zeroed(8, &own)?;
+    let mut buffer = pool.zeroed::<u8>(8, &own)?;
     let mut far = DevicePool::new(&contexts[1])?.zeroed(8, &contexts[1].stream()?)?;
     budget(&driver, &[], || {
         let refused = Err(Error::ContextMismatch { stream: 2, memory: 0 });
-        assert_eq!(pool.allocate(8, &foreign).map(|_| ()), refused);
+        assert_eq!(pool.allocate::<u8>(8, &foreign).map(|_| ()), refused);
         assert_eq!(buffer.fill(1, &foreign), refused);
         assert_eq!(buffer.copy_from_host(&[0; 8], &foreign), refused);
         assert_eq!(buffer.download(&foreign).map(|_| ()), refused);
@@ -183,10 +183,10 @@ fn what_belongs_to_another_driver_is_refused() -> TestResult {
     let (_other, other) = open(Topology::preset("h200")?, Mode::Threads)?;
     let (pool, stream) = setup(&one)?;
     let (foreign_pool, foreign_stream) = setup(&other)?;
-    let buffer = pool.zeroed(8, &stream)?;
-    let mut foreign = foreign_pool.zeroed(8, &foreign_stream)?;
+    let buffer = pool.zeroed::<u8>(8, &stream)?;
+    let mut foreign = foreign_pool.zeroed::<u8>(8, &foreign_stream)?;
     let refused = [
-        pool.allocate(8, &foreign_stream).map(|_| ()),
+        pool.allocate::<u8>(8, &foreign_stream).map(|_| ()),
         buffer.download(&foreign_stream).map(|_| ()),
         buffer.copy_to(&mut foreign, &stream),
     ];
@@ -203,7 +203,7 @@ fn a_download_whose_end_cannot_be_awaited_is_an_error_and_the_bytes_may_still_co
     let (pool, stream) = setup(&driver)?;
     let other = pool.context().stream()?;
     let buffer = pool.upload(b"late", &stream)?;
-    let gate = pool.zeroed(4, &stream)?;
+    let gate = pool.zeroed::<u8>(4, &stream)?;
     stream.synchronize()?;
 
     call!(driver.cuStreamWaitValue32_v2(stream.as_raw(), gate.as_raw(), 1, 0))?;

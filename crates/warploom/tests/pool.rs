@@ -14,7 +14,7 @@ driver_tests! {
         let context = driver.device(0)?.context()?;
         let stream = context.stream()?;
         let pool = DevicePool::new(&context)?;
-        let first = pool.allocate(3 << 20, &stream)?;
+        let first = pool.allocate::<u8>(3 << 20, &stream)?;
         let address = first.as_raw();
         let reserved = pool.statistics()?.reserved;
         assert!(reserved >= 3 << 20);
@@ -22,7 +22,7 @@ driver_tests! {
         stream.synchronize()?;
         let statistics = pool.statistics()?;
         assert_eq!((statistics.used, statistics.reserved), (0, reserved));
-        let second = pool.allocate(3 << 20, &stream)?;
+        let second = pool.allocate::<u8>(3 << 20, &stream)?;
         assert_eq!(second.as_raw(), address);
         assert_eq!(pool.statistics()?.reserved_high, reserved);
     }
@@ -31,7 +31,7 @@ driver_tests! {
         let context = driver.device(0)?.context()?;
         let stream = context.stream()?;
         let pool = DevicePool::new(&context)?;
-        drop(pool.allocate(5 << 20, &stream)?);
+        drop(pool.allocate::<u8>(5 << 20, &stream)?);
         stream.synchronize()?;
         pool.trim(0)?;
         assert_eq!(pool.statistics()?.reserved, 0);
@@ -43,7 +43,7 @@ driver_tests! {
         let stream = context.stream()?;
         let pool = DevicePool::new(&context)?;
         let before = pool.statistics()?;
-        let error = pool.allocate(usize::try_from(device.total_memory()?)? + (1 << 30), &stream).expect_err("more than there is");
+        let error = pool.allocate::<u8>(usize::try_from(device.total_memory()?)? + (1 << 30), &stream).expect_err("more than there is");
         assert!(error.is_out_of_memory() && !error.is_context_fatal(), "{error}");
         assert!(error.to_string().starts_with("cuMemAllocFromPoolAsync failed: CUDA_ERROR_OUT_OF_MEMORY (2): "));
         assert_eq!(pool.statistics()?.used, before.used);
@@ -56,8 +56,8 @@ driver_tests! {
         let pool = DevicePool::new(&context)?;
         let clone = pool.clone();
         drop(pool);
-        let buffer = clone.allocate(100, &stream)?;
-        assert_eq!(buffer.pool().as_raw(), clone.as_raw());
+        let buffer = clone.allocate::<u8>(100, &stream)?;
+        assert_eq!(clone.statistics()?.used, buffer.len() as u64);
         drop(buffer);
         budget(driver, &[(Function::cuMemPoolDestroy, 1)], || drop(clone));
     }

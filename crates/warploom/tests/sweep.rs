@@ -67,7 +67,7 @@ fn pools_and_buffers_leave_nothing_behind() -> TestResult {
         let stream = context.stream()?;
         let pool = DevicePool::new(&context)?;
         let sent = pool.upload(b"there and back", &stream)?;
-        let mut copy = pool.zeroed(sent.len(), &stream)?;
+        let mut copy = pool.zeroed::<u8>(sent.len(), &stream)?;
         sent.copy_to(&mut copy, &stream)?;
         copy.fill(7, &stream)?;
         copy.copy_from_host(b"back and there", &stream)?;
@@ -89,7 +89,7 @@ fn buffers_on_several_streams_leave_nothing_behind() -> TestResult {
         let context = driver.device(0)?.context()?;
         let (first, second, third) = (context.stream()?, context.stream()?, context.stream()?);
         let pool = DevicePool::new(&context)?;
-        let mut buffer = pool.allocate(64, &first)?;
+        let mut buffer = pool.allocate::<u8>(64, &first)?;
         buffer.fill(1, &second)?;
         third.wait(&second.record()?)?;
         buffer.fill(2, &third)?;

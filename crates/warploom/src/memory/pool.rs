@@ -12,7 +12,8 @@ use warploom_driver::sys::types::{
 
 use crate::error::report;
 use crate::handle::Handle;
-use crate::{Buffer, Context, Error, Result, Stream};
+use crate::memory::resource::{OrderedResource, StreamOrdered};
+use crate::{Buffer, Context, DeviceCopy, Queue, Result, Stream};
 
 /// A pool of device memory, from which buffers are allocated in the order of a stream.
 ///
@@ -27,7 +28,7 @@ use crate::{Buffer, Context, Error, Result, Stream};
 /// let context = driver.device(0)?.context()?;
 /// let stream = context.stream()?;
 /// let pool = DevicePool::new(&context)?;
-/// let buffer = pool.allocate(1 << 20, &stream)?;
+/// let buffer = pool.allocate::<u8>(1 << 20, &stream)?;
 /// assert_eq!(pool.statistics()?.used, 1 << 20);
 /// drop(buffer);
 /// stream.synchronize()?;
@@ -100,44 +101,32 @@ impl DevicePool {
         self.shared.raw.raw()
     }
 
-    /// A buffer of `len` bytes, whatever they are at first. It comes into being, and goes, in the order of `stream`.
+    /// A buffer of `len` values, whatever they are at first; see [`OrderedResource::allocate`].
     ///
     /// # Errors
     ///
-    /// [`Error::EmptyBuffer`] for no bytes, [`Error::ContextMismatch`] if the stream belongs to another context, and what the
-    /// driver answers: `CUDA_ERROR_OUT_OF_MEMORY` for more than there is.
+    /// As [`OrderedResource::allocate`].
     #[doc(alias = "cuMemAllocFromPoolAsync")]
-    pub fn allocate(&self, len: usize, stream: &Stream) -> Result<Buffer> {
-        if len == 0 {
-            return Err(Error::EmptyBuffer);
-        }
-        self.context().serves(stream)?;
-        let mut raw: CUdeviceptr = 0;
-        // SAFETY: `raw` is writable; pool and stream are alive and of the same driver.
-        unsafe { self.context().driver().cuMemAllocFromPoolAsync(&raw mut raw, len, self.as_raw(), stream.as_raw()) }?;
-        Ok(Buffer::new(raw, len, self, stream))
+    pub fn allocate<T: DeviceCopy>(&self, len: usize, queue: &impl Queue) -> Result<Buffer<T>> {
+        OrderedResource::allocate(self, len, queue)
     }
 
-    /// A buffer of `len` zeros.
+    /// A buffer of `len` values whose bytes are all 0.
     ///
     /// # Errors
     ///
-    /// As [`DevicePool::allocate`].
-    pub fn zeroed(&self, len: usize, stream: &Stream) -> Result<Buffer> {
-        let mut buffer = self.allocate(len, stream)?;
-        buffer.fill(0, stream)?;
-        Ok(buffer)
+    /// As [`OrderedResource::allocate`].
+    pub fn zeroed<T: DeviceCopy>(&self, len: usize, queue: &impl Queue) -> Result<Buffer<T>> {
+        OrderedResource::zeroed(self, len, queue)
     }
 
-    /// A buffer with these bytes. Returns when they have been read.
+    /// A buffer with these values. Returns when they have been read.
     ///
     /// # Errors
     ///
-    /// As [`DevicePool::allocate`].
-    pub fn upload(&self, bytes: &[u8], stream: &Stream) -> Result<Buffer> {
-        let mut buffer = self.allocate(bytes.len(), stream)?;
-        buffer.copy_from_host(bytes, stream)?;
-        Ok(buffer)
+    /// As [`OrderedResource::allocate`].
+    pub fn upload<T: DeviceCopy>(&self, values: &[T], queue: &impl Queue) -> Result<Buffer<T>> {
+        OrderedResource::upload(self, values, queue)
     }
 
     /// What the pool holds and has held.
@@ -172,6 +161,32 @@ impl DevicePool {
     pub fn trim(&self, keep: usize) -> Result<()> {
         // SAFETY: `self` keeps the pool alive.
         Ok(unsafe { self.context().driver().cuMemPoolTrimTo(self.as_raw(), keep) }?)
+    }
+}
+
+impl OrderedResource for DevicePool {
+    fn resource(&self) -> Arc<dyn StreamOrdered> {
+        Arc::<Shared>::clone(&self.shared)
+    }
+}
+
+// SAFETY: the driver hands memory of a pool out in stream order, once, until it is freed in stream order.
+unsafe impl StreamOrdered for Shared {
+    fn context(&self) -> &Context {
+        &self.context
+    }
+
+    fn allocate_raw(&self, bytes: usize, stream: &Stream) -> Result<CUdeviceptr> {
+        let mut address: CUdeviceptr = 0;
+        let (driver, pool) = (self.context.driver(), self.raw.raw());
+        // SAFETY: `address` is writable; pool and stream are alive and of the same driver.
+        unsafe { driver.cuMemAllocFromPoolAsync(&raw mut address, bytes, pool, stream.as_raw()) }?;
+        Ok(address)
+    }
+
+    unsafe fn deallocate_raw(&self, address: CUdeviceptr, _bytes: usize, stream: &Stream) -> Result<()> {
+        // SAFETY: the caller gives back what `allocate_raw` gave, once, in the order of a stream that is alive.
+        Ok(unsafe { self.context.driver().cuMemFreeAsync(address, stream.as_raw()) }?)
     }
 }
 

@@ -11,7 +11,7 @@ const TOO_MUCH: u64 = 1 << 30;
 pub(super) fn visit(driver: &Driver) -> Found {
     let (stream, pool) = first_device(driver)?;
     let asked_bytes = driver.device(0)?.total_memory()? + TOO_MUCH;
-    let refused = pool.allocate(usize::try_from(asked_bytes)?, &stream).map(drop);
+    let refused = pool.allocate::<u8>(usize::try_from(asked_bytes)?, &stream).map(drop);
     let works = pool.upload(b"as before", &stream)?.download(&stream)? == b"as before";
     let checks = vec![
         Check::new(

@@ -10,10 +10,10 @@ const ROUNDS: u32 = 10;
 
 pub(super) fn visit(driver: &Driver) -> Found {
     let (stream, pool) = first_device(driver)?;
-    drop(pool.zeroed(BYTES, &stream)?);
+    drop(pool.zeroed::<u8>(BYTES, &stream)?);
     let after_one = pool.statistics()?;
     for _ in 1..ROUNDS {
-        drop(pool.zeroed(BYTES, &stream)?);
+        drop(pool.zeroed::<u8>(BYTES, &stream)?);
     }
     stream.synchronize()?;
     let after_all = pool.statistics()?;

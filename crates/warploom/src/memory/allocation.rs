@@ -1,0 +1,193 @@
+//! Allocations: memory, who used it, and who frees it.
+//!
+//! An allocation remembers *streams*, not events. Memory that is allocated in the order of a stream has that stream as its
+//! *home*. On the first use by another stream, that stream is made to wait for what the home stream has so far, the
+//! allocation included. When the allocation ends, the stream that frees it is made to wait for what the others have so far.
+//! So no stream reaches the memory before it is there or after it is gone; and memory that stays on its stream costs one
+//! comparison a use, and no event.
+
+use std::any::Any;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use warploom_driver::sys::types::CUdeviceptr;
+
+use super::resource::{StreamOrdered, Synchronous};
+use crate::error::report;
+use crate::{Context, Result, Stream};
+
+/// Memory, and what its end depends on.
+pub(crate) struct Allocation {
+    address: CUdeviceptr,
+    bytes: usize,
+    context: Context,
+    owner: Owner,
+    /// Streams that used it, other than its home.
+    others: Mutex<Vec<Stream>>,
+}
+
+/// Who frees the memory. A stream-ordered resource without a stream cannot be written.
+enum Owner {
+    Ordered {
+        resource: Arc<dyn StreamOrdered>,
+        home: Stream,
+        /// Where it is freed, if not at home.
+        order: Mutex<Option<Stream>>,
+    },
+    Synchronous {
+        resource: Arc<dyn Synchronous>,
+    },
+    /// Someone else, who is kept until nobody uses the memory any more; `None` if that is the caller's promise.
+    Other {
+        keeps: Option<Box<dyn Any + Send + Sync>>,
+    },
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Allocation {
+    pub(super) fn ordered(
+        (address, bytes): (CUdeviceptr, usize),
+        resource: Arc<dyn StreamOrdered>,
+        home: &Stream,
+    ) -> Allocation {
+        let context = resource.context().clone();
+        let owner = Owner::Ordered { resource, home: home.clone(), order: Mutex::new(None) };
+        Allocation { address, bytes, context, owner, others: Mutex::default() }
+    }
+
+    pub(super) fn synchronous((address, bytes): (CUdeviceptr, usize), resource: Arc<dyn Synchronous>) -> Allocation {
+        let context = resource.context().clone();
+        Allocation { address, bytes, context, owner: Owner::Synchronous { resource }, others: Mutex::default() }
+    }
+
+    pub(super) fn foreign(
+        (address, bytes): (CUdeviceptr, usize),
+        context: &Context,
+        keeps: Option<Box<dyn Any + Send + Sync>>,
+    ) -> Allocation {
+        let (context, owner) = (context.clone(), Owner::Other { keeps });
+        Allocation { address, bytes, context, owner, others: Mutex::default() }
+    }
+
+    pub(super) fn address(&self) -> CUdeviceptr {
+        self.address
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    pub(super) fn context(&self) -> &Context {
+        &self.context
+    }
+
+    fn home(&self) -> Option<&Stream> {
+        match &self.owner {
+            Owner::Ordered { home, .. } => Some(home),
+            Owner::Synchronous { .. } | Owner::Other { .. } => None,
+        }
+    }
+
+    /// Lets a stream use the memory: after its allocation, and before its end.
+    pub(super) fn meet(&self, stream: &Stream) -> Result<()> {
+        let home = self.home();
+        if home == Some(stream) {
+            return Ok(());
+        }
+        let mut others = lock(&self.others);
+        if !others.contains(stream) {
+            if let Some(home) = home {
+                stream.wait(&home.record()?)?;
+            }
+            others.push(stream.clone());
+        }
+        Ok(())
+    }
+
+    /// Frees in the order of another stream than before. False if the memory is not freed in the order of a stream.
+    pub(super) fn set_order(&self, stream: &Stream) -> bool {
+        match &self.owner {
+            Owner::Ordered { order, .. } => {
+                *lock(order) = Some(stream.clone());
+                true
+            }
+            Owner::Synchronous { .. } | Owner::Other { .. } => false,
+        }
+    }
+
+    /// Frees it now, and says what went wrong.
+    pub(super) fn close(mut self) -> Result<()> {
+        let ended = self.end();
+        // What has ended must not end again; the parts go on their own.
+        self.owner = Owner::Other { keeps: None };
+        ended
+    }
+
+    fn end(&mut self) -> Result<()> {
+        let others = std::mem::take(self.others.get_mut().unwrap_or_else(PoisonError::into_inner));
+        match &mut self.owner {
+            Owner::Ordered { resource, home, order } => {
+                let replaced = order.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+                let order = replaced.as_ref().unwrap_or(home);
+                let used = others.iter().chain(Some(&*home));
+                for other in used.filter(|other| *other != order) {
+                    let ordered = other.record().and_then(|event| order.wait(&event));
+                    // Where no event can be had, waiting is dear and right.
+                    ordered.or_else(|_| other.synchronize())?;
+                }
+                free_ordered(&**resource, (self.address, self.bytes), order)
+            }
+            Owner::Synchronous { resource } => {
+                let waits = resource.free_waits_for_context();
+                for other in others.iter().filter(|other| !waits || other.context() != resource.context()) {
+                    other.synchronize()?;
+                }
+                free_synchronous(&**resource, (self.address, self.bytes))
+            }
+            Owner::Other { keeps } => {
+                let Some(keeps) = keeps.take() else { return Ok(()) };
+                let waited = others.iter().try_for_each(Stream::synchronize);
+                if waited.is_err() {
+                    // A stream may still use the memory, so its owner must not go.
+                    std::mem::forget(keeps);
+                }
+                waited
+            }
+        }
+    }
+}
+
+#[expect(unsafe_code, reason = "gives memory back to where it came from")]
+fn free_ordered(resource: &dyn StreamOrdered, (address, bytes): (CUdeviceptr, usize), order: &Stream) -> Result<()> {
+    // SAFETY: the memory came from this resource with this size and is given back once, by the end of its allocation; every
+    // use of it comes before this in the order of the stream.
+    unsafe { resource.deallocate_raw(address, bytes, order) }
+}
+
+#[expect(unsafe_code, reason = "gives memory back to where it came from")]
+fn free_synchronous(resource: &dyn Synchronous, (address, bytes): (CUdeviceptr, usize)) -> Result<()> {
+    // SAFETY: the memory came from this resource with this size and is given back once, by the end of its allocation; every
+    // use of it is over, or is waited for by the call that frees it.
+    unsafe { resource.deallocate_raw(address, bytes) }
+}
+
+impl Drop for Allocation {
+    fn drop(&mut self) {
+        report(self.end());
+    }
+}
+
+impl std::fmt::Debug for Allocation {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let address = format_args!("{:#x}", self.address);
+        let device = self.context.device();
+        formatter
+            .debug_struct("Allocation")
+            .field("address", &address)
+            .field("bytes", &self.bytes)
+            .field("device", device)
+            .finish()
+    }
+}

@@ -1,0 +1,57 @@
+//! Copies between device memory.
+#![expect(unsafe_code, reason = "copies between addresses that were checked")]
+
+use super::slice::Span;
+use crate::device::same_driver;
+use crate::{DeviceCopy, Error, Queue, Result, Slice, SliceMut, Stream};
+
+impl<T: DeviceCopy> Slice<'_, T> {
+    /// Copies everything to as many values elsewhere, which may be on another device, in the order of `queue`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LengthMismatch`] if the lengths differ, [`Error::ContextMismatch`] if the queue belongs to the context of
+    /// neither, [`Error::DriverMismatch`] if they belong to different drivers, and what the driver answers.
+    #[doc(alias = "cuMemcpyDtoDAsync")]
+    #[doc(alias = "cuMemcpyPeerAsync")]
+    pub fn copy_to<'d>(self, destination: impl Into<SliceMut<'d, T>>, queue: &impl Queue) -> Result<()> {
+        let (to, from, stream) = (destination.into().span, self.span, queue.stream());
+        same_length(from.len, to.len)?;
+        copy(to, from, self.size_in_bytes(), stream)
+    }
+}
+
+impl<T: DeviceCopy> SliceMut<'_, T> {
+    /// Copies from as many values elsewhere; see [`Slice::copy_to`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Slice::copy_to`].
+    pub fn copy_from<'s>(self, source: impl Into<Slice<'s, T>>, queue: &impl Queue) -> Result<()> {
+        source.into().copy_to(self, queue)
+    }
+}
+
+fn copy(to: Span<'_>, from: Span<'_>, bytes: usize, stream: &Stream) -> Result<()> {
+    let (source, destination) = (from.allocation.context(), to.allocation.context());
+    same_driver(source.driver(), destination.driver())?;
+    destination.serves(stream).or_else(|_| source.serves(stream))?;
+    if bytes == 0 {
+        return Ok(());
+    }
+    from.allocation.meet(stream)?;
+    to.allocation.meet(stream)?;
+    let (driver, raw) = (source.driver(), stream.as_raw());
+    if source == destination {
+        // SAFETY: both are that long, and there in the order of the stream, which is alive. They do not overlap: a slice that can
+        // be written shares no byte with another.
+        return Ok(unsafe { driver.cuMemcpyDtoDAsync_v2(to.address, from.address, bytes, raw) }?);
+    }
+    let (to_context, from_context) = (destination.as_raw(), source.as_raw());
+    // SAFETY: as above; each address belongs to the context given with it, which is alive.
+    Ok(unsafe { driver.cuMemcpyPeerAsync(to.address, to_context, from.address, from_context, bytes, raw) }?)
+}
+
+pub(super) fn same_length(source_len: usize, destination_len: usize) -> Result<()> {
+    if source_len == destination_len { Ok(()) } else { Err(Error::LengthMismatch { source_len, destination_len }) }
+}

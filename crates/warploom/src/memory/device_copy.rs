@@ -1,0 +1,62 @@
+//! Values that can be on a device.
+#![expect(unsafe_code, reason = "says of types that any bytes are a value of theirs")]
+
+use std::marker::PhantomData;
+use std::num::{Saturating, Wrapping};
+
+/// Values that can be copied to a device and back as plain bytes.
+///
+/// Derive it for structs of such values:
+///
+/// ```
+/// use warploom::DeviceCopy;
+///
+/// #[derive(Clone, Copy, Debug, PartialEq, DeviceCopy)]
+/// #[repr(C)]
+/// struct Particle {
+///     position: [f32; 3],
+///     charge: i32,
+/// }
+/// ```
+///
+/// What is not valid for all bytes cannot be read back from a device, where anything may have been written; so neither `bool`
+/// nor `char` nor an enum nor a reference is one:
+///
+/// ```compile_fail
+/// # use warploom::DeviceCopy;
+/// #[derive(Clone, Copy, DeviceCopy)]
+/// #[repr(C)]
+/// struct Flag {
+///     is_set: bool,
+/// }
+/// ```
+///
+/// # Safety
+///
+/// Any sequence of bytes of its size is a value of the type, and the type owns and borrows nothing.
+pub unsafe trait DeviceCopy: Copy + Send + Sync + 'static {}
+
+macro_rules! plain {
+    ($($type:ty)*) => {$(
+        // SAFETY: every sequence of bytes is a number.
+        unsafe impl DeviceCopy for $type {}
+    )*};
+}
+plain!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64);
+
+// SAFETY: has no bytes.
+unsafe impl DeviceCopy for () {}
+// SAFETY: has no bytes.
+unsafe impl<T: Copy + Send + Sync + 'static> DeviceCopy for PhantomData<T> {}
+// SAFETY: the bytes of an array are those of its elements.
+unsafe impl<T: DeviceCopy, const N: usize> DeviceCopy for [T; N] {}
+// SAFETY: has the bytes of what it wraps.
+unsafe impl<T: DeviceCopy> DeviceCopy for Wrapping<T> {}
+// SAFETY: has the bytes of what it wraps.
+unsafe impl<T: DeviceCopy> DeviceCopy for Saturating<T> {}
+
+/// How many bytes `len` values have, if a size can say so.
+pub(crate) fn bytes_of<T>(len: usize) -> Option<usize> {
+    // No allocation is larger than the largest offset.
+    len.checked_mul(size_of::<T>()).filter(|bytes| isize::try_from(*bytes).is_ok())
+}

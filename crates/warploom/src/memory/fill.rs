@@ -1,0 +1,74 @@
+//! Fills: every value the same.
+#![expect(unsafe_code, reason = "writes memory that was checked, and reads the bytes of values")]
+
+use crate::{DeviceCopy, Error, Queue, Result, SliceMut};
+
+/// What the driver can repeat.
+enum Pattern {
+    Bytes(u8),
+    Pairs(u16),
+    Words(u32),
+}
+
+/// The pattern of a value, if the driver can repeat it: of 1, 2 or 4 bytes, or of any size with all bytes the same.
+fn pattern<T: DeviceCopy>(value: &T) -> Option<Pattern> {
+    let len = size_of::<T>();
+    let mut bytes = [0_u8; 256];
+    if len == 0 || len > bytes.len() {
+        return None;
+    }
+    // SAFETY: the value has `len` bytes, and there is room for them. What is padding is written as it happens to be.
+    unsafe { (&raw const *value).cast::<u8>().copy_to_nonoverlapping(bytes.as_mut_ptr(), len) };
+    let first = bytes[0];
+    match len {
+        _ if bytes[..len].iter().all(|byte| *byte == first) => Some(Pattern::Bytes(first)),
+        2 => Some(Pattern::Pairs(u16::from_ne_bytes([bytes[0], bytes[1]]))),
+        4 => Some(Pattern::Words(u32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))),
+        _ => None,
+    }
+}
+
+impl<T: DeviceCopy> SliceMut<'_, T> {
+    /// Sets every value, in the order of `queue`. The driver repeats values of 1, 2 or 4 bytes, and larger ones (up to 256
+    /// bytes) only if all their bytes are the same, as in 0.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Fill`] for a value that cannot be repeated, [`Error::ContextMismatch`] if the queue belongs to another context,
+    /// and what the driver answers.
+    #[doc(alias = "cuMemsetD8Async")]
+    #[doc(alias = "cuMemsetD16Async")]
+    #[doc(alias = "cuMemsetD32Async")]
+    pub fn fill(self, value: T, queue: &impl Queue) -> Result<()> {
+        let pattern = pattern(&value).ok_or(Error::Fill { size: size_of::<T>() })?;
+        self.repeat(pattern, queue)
+    }
+
+    /// Sets every byte to 0, in the order of `queue`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ContextMismatch`] if the queue belongs to another context, and what the driver answers.
+    pub fn zero(self, queue: &impl Queue) -> Result<()> {
+        self.repeat(Pattern::Bytes(0), queue)
+    }
+
+    fn repeat(self, pattern: Pattern, queue: &impl Queue) -> Result<()> {
+        let (stream, context) = (queue.stream(), self.context());
+        context.serves(stream)?;
+        if self.size_in_bytes() == 0 {
+            return Ok(());
+        }
+        self.span.allocation.meet(stream)?;
+        let (driver, at, len, raw) = (context.driver(), self.span.address, self.span.len, stream.as_raw());
+        // SAFETY: the memory has that many values of the pattern's size, aligned for them, and is there in the order of the
+        // stream, which is alive.
+        Ok(unsafe {
+            match pattern {
+                Pattern::Bytes(byte) => driver.cuMemsetD8Async(at, byte, self.size_in_bytes(), raw),
+                Pattern::Pairs(pair) => driver.cuMemsetD16Async(at, pair, len, raw),
+                Pattern::Words(word) => driver.cuMemsetD32Async(at, word, len, raw),
+            }
+        }?)
+    }
+}

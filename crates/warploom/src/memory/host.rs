@@ -1,0 +1,72 @@
+//! Copies from and to the host.
+//!
+//! No call keeps the caller's memory: values go through memory of the library's own, and the call returns when that is no
+//! longer needed. If a wait fails, work may still be using that memory, now or later; then it is never freed.
+#![expect(unsafe_code, reason = "lends host memory to the driver")]
+
+use super::copy::same_length;
+use crate::{DeviceCopy, Queue, Result, Slice, SliceMut};
+
+impl<T: DeviceCopy> SliceMut<'_, T> {
+    /// Copies everything from the host, in the order of `queue`. Returns when the values are on the device.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) if the lengths differ,
+    /// [`Error::ContextMismatch`](crate::Error::ContextMismatch) if the queue belongs to another context, and what the driver
+    /// answers.
+    #[doc(alias = "cuMemcpyHtoDAsync")]
+    pub fn copy_from_host(self, values: &[T], queue: &impl Queue) -> Result<()> {
+        let (stream, context) = (queue.stream(), self.context());
+        same_length(values.len(), self.len())?;
+        context.serves(stream)?;
+        if self.size_in_bytes() == 0 {
+            return Ok(());
+        }
+        self.span.allocation.meet(stream)?;
+        let (lent, bytes) = (values.to_vec(), self.size_in_bytes());
+        let (driver, raw) = (context.driver(), stream.as_raw());
+        // SAFETY: both have that many bytes; the device's are there in the order of the stream, the host's until `finish` knows
+        // that they are no longer needed.
+        let enqueued = unsafe { driver.cuMemcpyHtoDAsync_v2(self.span.address, lent.as_ptr().cast(), bytes, raw) };
+        stream.finish(lent, enqueued).map(drop)
+    }
+}
+
+impl<T: DeviceCopy> Slice<'_, T> {
+    /// Everything, on the host, when what is enqueued on `queue` so far is done.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ContextMismatch`](crate::Error::ContextMismatch) if the queue belongs to another context, and what the driver
+    /// answers.
+    #[doc(alias = "cuMemcpyDtoHAsync")]
+    pub fn download(self, queue: &impl Queue) -> Result<Vec<T>> {
+        let (stream, context) = (queue.stream(), self.context());
+        context.serves(stream)?;
+        let mut lent: Vec<T> = Vec::with_capacity(self.len());
+        if self.size_in_bytes() > 0 {
+            self.span.allocation.meet(stream)?;
+            let (driver, to, bytes) = (context.driver(), lent.as_mut_ptr().cast(), self.size_in_bytes());
+            // SAFETY: both have that many bytes; the device's are there in the order of the stream, and the host's are nobody
+            // else's until `finish` knows that they are no longer needed.
+            let enqueued = unsafe { driver.cuMemcpyDtoHAsync_v2(to, self.span.address, bytes, stream.as_raw()) };
+            lent = stream.finish(lent, enqueued)?;
+        }
+        // SAFETY: there is room for as many, all their bytes have been written, and any bytes are values (`DeviceCopy`).
+        unsafe { lent.set_len(self.len()) };
+        Ok(lent)
+    }
+
+    /// Copies everything to the host when what is enqueued on `queue` so far is done.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) if the lengths differ, and as [`Slice::download`]; then nothing
+    /// is written.
+    pub fn copy_to_host(self, values: &mut [T], queue: &impl Queue) -> Result<()> {
+        same_length(self.len(), values.len())?;
+        values.copy_from_slice(&self.download(queue)?);
+        Ok(())
+    }
+}

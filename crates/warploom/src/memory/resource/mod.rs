@@ -1,0 +1,25 @@
+//! Memory resources: where buffers come from.
+//!
+//! | | allocated and freed | trait to implement | trait to use |
+//! |---|---|---|---|
+//! | [`DevicePool`](crate::DevicePool) | in the order of a stream | [`StreamOrdered`] | [`OrderedResource`] |
+//! | [`DeviceMemory`](crate::DeviceMemory), [`PinnedMemory`](crate::PinnedMemory) | at once | [`Synchronous`] | [`SynchronousResource`] |
+//!
+//! A resource of your own implements one of the first traits, on addresses; an `Arc` of it is then used like the others, for
+//! buffers of any type. Generic code says which kind it needs: the two take different arguments.
+#![expect(unsafe_code, reason = "traits whose implementers answer for memory")]
+
+mod ordered;
+mod synchronous;
+
+pub use ordered::{OrderedResource, StreamOrdered};
+pub use synchronous::{Synchronous, SynchronousResource};
+
+use crate::memory::device_copy::bytes_of;
+use crate::{Error, Result};
+
+/// The bytes of `len` values, if they can be allocated at all.
+fn size<T>(len: usize) -> Result<usize> {
+    let bytes = bytes_of::<T>(len).ok_or(Error::TooLarge { len, element: size_of::<T>() })?;
+    if bytes == 0 { Err(Error::EmptyBuffer) } else { Ok(bytes) }
+}

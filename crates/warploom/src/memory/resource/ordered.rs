@@ -1,0 +1,110 @@
+//! Resources that allocate and free in the order of a stream.
+
+use std::sync::Arc;
+
+use warploom_driver::sys::types::CUdeviceptr;
+
+use super::size;
+use crate::memory::allocation::Allocation;
+use crate::{Buffer, Context, DeviceCopy, Queue, Result, Stream};
+
+/// Memory that is allocated and freed in the order of a stream: what a resource of your own implements.
+///
+/// # Safety
+///
+/// Whoever allocates may use `bytes` bytes from the address on, on every stream that waits for what the given stream has so
+/// far, until the address is given back; nobody else does. The memory belongs to [`StreamOrdered::context`].
+pub unsafe trait StreamOrdered: Send + Sync + 'static {
+    /// The context of the memory.
+    fn context(&self) -> &Context;
+
+    /// Allocates; `bytes` is not 0, and the stream is of the resource's context.
+    ///
+    /// # Errors
+    ///
+    /// Whatever keeps it from it; then nothing is allocated.
+    fn allocate_raw(&self, bytes: usize, stream: &Stream) -> Result<CUdeviceptr>;
+
+    /// Frees in the order of a stream, which need not be the one that it was allocated on.
+    ///
+    /// # Errors
+    ///
+    /// Whatever keeps it from it.
+    ///
+    /// # Safety
+    ///
+    /// The address came from [`StreamOrdered::allocate_raw`] with this size and is given back once. Every use of the memory is
+    /// ordered before what comes next on the stream.
+    unsafe fn deallocate_raw(&self, address: CUdeviceptr, bytes: usize, stream: &Stream) -> Result<()>;
+}
+
+/// What buffers can be allocated from, in the order of a stream.
+///
+/// ```
+/// use warploom::{Buffer, DevicePool, Devices, Driver, OrderedResource, Queue, Result};
+///
+/// fn identity(from: &impl OrderedResource, rows: usize, queue: &impl Queue) -> Result<Buffer<f32>> {
+///     let host: Vec<f32> = (0..rows * rows).map(|at| f32::from(u8::from(at % (rows + 1) == 0))).collect();
+///     from.upload(&host, queue)
+/// }
+///
+/// # fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
+/// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
+/// let context = driver.device(0)?.context()?;
+/// let stream = context.stream()?;
+/// assert_eq!(identity(&DevicePool::new(&context)?, 2, &stream)?.download(&stream)?, [1.0, 0.0, 0.0, 1.0]);
+/// # Ok(())
+/// # }
+/// ```
+pub trait OrderedResource {
+    /// The resource itself, shared: a buffer holds it.
+    fn resource(&self) -> Arc<dyn StreamOrdered>;
+
+    /// A buffer of `len` values, whatever they are at first. It comes into being, and goes, in the order of `queue`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::EmptyBuffer`](crate::Error::EmptyBuffer) for no bytes, [`Error::TooLarge`](crate::Error::TooLarge) for more
+    /// than a size can say, [`Error::ContextMismatch`](crate::Error::ContextMismatch) if the queue belongs to another context,
+    /// and what the driver answers: `CUDA_ERROR_OUT_OF_MEMORY` for more than there is.
+    fn allocate<T: DeviceCopy>(&self, len: usize, queue: &impl Queue) -> Result<Buffer<T>> {
+        let (bytes, stream, resource) = (size::<T>(len)?, queue.stream(), self.resource());
+        resource.context().serves(stream)?;
+        let address = resource.allocate_raw(bytes, stream)?;
+        Ok(Buffer::over(Allocation::ordered((address, bytes), resource, stream), len))
+    }
+
+    /// A buffer of `len` values whose bytes are all 0.
+    ///
+    /// # Errors
+    ///
+    /// As [`OrderedResource::allocate`].
+    fn zeroed<T: DeviceCopy>(&self, len: usize, queue: &impl Queue) -> Result<Buffer<T>> {
+        let mut buffer = self.allocate(len, queue)?;
+        buffer.zero(queue)?;
+        Ok(buffer)
+    }
+
+    /// A buffer with these values. Returns when they have been read.
+    ///
+    /// # Errors
+    ///
+    /// As [`OrderedResource::allocate`].
+    fn upload<T: DeviceCopy>(&self, values: &[T], queue: &impl Queue) -> Result<Buffer<T>> {
+        let mut buffer = self.allocate(values.len(), queue)?;
+        buffer.copy_from_host(values, queue)?;
+        Ok(buffer)
+    }
+}
+
+impl<R: StreamOrdered> OrderedResource for Arc<R> {
+    fn resource(&self) -> Arc<dyn StreamOrdered> {
+        Arc::<R>::clone(self)
+    }
+}
+
+impl OrderedResource for Arc<dyn StreamOrdered> {
+    fn resource(&self) -> Arc<dyn StreamOrdered> {
+        Self::clone(self)
+    }
+}

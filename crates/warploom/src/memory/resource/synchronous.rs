@@ -1,0 +1,111 @@
+//! Resources that allocate and free at once.
+
+use std::sync::Arc;
+
+use warploom_driver::sys::types::CUdeviceptr;
+
+use super::size;
+use crate::memory::allocation::Allocation;
+use crate::{Buffer, Context, DeviceCopy, Queue, Result};
+
+/// Memory that is allocated and freed at once, whatever streams do: what a resource of your own implements.
+///
+/// # Safety
+///
+/// Whoever allocates may use `bytes` bytes from the address on until it is given back; nobody else does. The memory
+/// belongs to [`Synchronous::context`]. If [`Synchronous::free_waits_for_context`] says so, it is true.
+pub unsafe trait Synchronous: Send + Sync + 'static {
+    /// The context of the memory.
+    fn context(&self) -> &Context;
+
+    /// Allocates; `bytes` is not 0.
+    ///
+    /// # Errors
+    ///
+    /// Whatever keeps it from it; then nothing is allocated.
+    fn allocate_raw(&self, bytes: usize) -> Result<CUdeviceptr>;
+
+    /// Frees.
+    ///
+    /// # Errors
+    ///
+    /// Whatever keeps it from it.
+    ///
+    /// # Safety
+    ///
+    /// The address came from [`Synchronous::allocate_raw`] with this size and is given back once. Every use of the memory is over,
+    /// but for those that [`Synchronous::free_waits_for_context`] takes care of.
+    unsafe fn deallocate_raw(&self, address: CUdeviceptr, bytes: usize) -> Result<()>;
+
+    /// Whether freeing waits for everything that was enqueued in the resource's context. If not, each stream that used a
+    /// buffer is waited for before the buffer is freed.
+    fn free_waits_for_context(&self) -> bool {
+        false
+    }
+}
+
+/// What buffers can be allocated from without a stream.
+///
+/// ```
+/// use warploom::{DeviceMemory, Devices, Driver, SynchronousResource};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
+/// let context = driver.device(0)?.context()?;
+/// let stream = context.stream()?;
+/// let table = DeviceMemory::new(&context).upload(&[1_u64, 2, 3], &stream)?;
+/// assert_eq!(table.download(&stream)?, [1, 2, 3]);
+/// # Ok(())
+/// # }
+/// ```
+pub trait SynchronousResource {
+    /// The resource itself, shared: a buffer holds it.
+    fn resource(&self) -> Arc<dyn Synchronous>;
+
+    /// A buffer of `len` values, whatever they are at first.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::EmptyBuffer`](crate::Error::EmptyBuffer) for no bytes, [`Error::TooLarge`](crate::Error::TooLarge) for more
+    /// than a size can say, and what the driver answers: `CUDA_ERROR_OUT_OF_MEMORY` for more than there is.
+    fn allocate<T: DeviceCopy>(&self, len: usize) -> Result<Buffer<T>> {
+        let (bytes, resource) = (size::<T>(len)?, self.resource());
+        let address = resource.allocate_raw(bytes)?;
+        Ok(Buffer::over(Allocation::synchronous((address, bytes), resource), len))
+    }
+
+    /// A buffer of `len` values whose bytes are all 0 in the order of `queue`.
+    ///
+    /// # Errors
+    ///
+    /// As [`SynchronousResource::allocate`], and [`Error::ContextMismatch`](crate::Error::ContextMismatch) if the queue belongs
+    /// to another context.
+    fn zeroed<T: DeviceCopy>(&self, len: usize, queue: &impl Queue) -> Result<Buffer<T>> {
+        let mut buffer = self.allocate(len)?;
+        buffer.zero(queue)?;
+        Ok(buffer)
+    }
+
+    /// A buffer with these values. Returns when they are there.
+    ///
+    /// # Errors
+    ///
+    /// As [`SynchronousResource::zeroed`].
+    fn upload<T: DeviceCopy>(&self, values: &[T], queue: &impl Queue) -> Result<Buffer<T>> {
+        let mut buffer = self.allocate(values.len())?;
+        buffer.copy_from_host(values, queue)?;
+        Ok(buffer)
+    }
+}
+
+impl<R: Synchronous> SynchronousResource for Arc<R> {
+    fn resource(&self) -> Arc<dyn Synchronous> {
+        Arc::<R>::clone(self)
+    }
+}
+
+impl SynchronousResource for Arc<dyn Synchronous> {
+    fn resource(&self) -> Arc<dyn Synchronous> {
+        Self::clone(self)
+    }
+}

@@ -1,0 +1,224 @@
+//! Borrowed stretches of device memory.
+//!
+//! [`Slice`] and [`SliceMut`] are to a [`Buffer`] what `&[T]` and `&mut [T]` are to a `Box<[T]>`: two mutable ones never
+//! overlap, so that what one call writes nobody else names. They say nothing about *when*: the order of work between streams
+//! is made with events.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::{Bound, RangeBounds};
+
+use warploom_driver::sys::types::CUdeviceptr;
+
+use super::allocation::Allocation;
+use crate::{Buffer, Context, DeviceCopy, Error, Result};
+
+/// Values on a device, borrowed.
+pub struct Slice<'a, T: DeviceCopy = u8> {
+    pub(super) span: Span<'a>,
+    of: PhantomData<&'a [T]>,
+}
+
+/// Values on a device, borrowed to be written.
+pub struct SliceMut<'a, T: DeviceCopy = u8> {
+    pub(super) span: Span<'a>,
+    of: PhantomData<&'a mut [T]>,
+}
+
+/// A stretch of an allocation, in values.
+#[derive(Clone, Copy)]
+pub(super) struct Span<'a> {
+    pub(super) allocation: &'a Allocation,
+    pub(super) address: CUdeviceptr,
+    pub(super) len: usize,
+}
+
+impl<'a> Span<'a> {
+    /// The part of it that a range of values names.
+    fn part<T>(self, range: impl RangeBounds<usize>) -> Result<Span<'a>> {
+        let start = match range.start_bound() {
+            Bound::Included(start) => *start,
+            Bound::Excluded(start) => start.saturating_add(1),
+            Bound::Unbounded => 0,
+        };
+        let end = match range.end_bound() {
+            Bound::Included(end) => end.saturating_add(1),
+            Bound::Excluded(end) => *end,
+            Bound::Unbounded => self.len,
+        };
+        if start > end || end > self.len {
+            return Err(Error::OutOfRange { start, end, len: self.len });
+        }
+        // Inside, so that the bytes before it are fewer than the allocation's.
+        let address = self.address + (start * size_of::<T>()) as CUdeviceptr;
+        Ok(Span { address, len: end - start, ..self })
+    }
+
+    /// The same bytes as values of another type.
+    fn cast<T, U>(self) -> Result<Span<'a>> {
+        let (bytes, size) = (self.len * size_of::<T>(), size_of::<U>());
+        let fits = size != 0 && bytes.is_multiple_of(size);
+        if !fits || !self.address.is_multiple_of(align_of::<U>() as CUdeviceptr) {
+            return Err(Error::Cast { bytes, address: self.address, size, align: align_of::<U>() });
+        }
+        Ok(Span { len: bytes / size, ..self })
+    }
+}
+
+macro_rules! shared {
+    ($($name:ident)*) => {$(
+        impl<'a, T: DeviceCopy> $name<'a, T> {
+            pub(super) fn over(span: Span<'a>) -> Self {
+                Self { span, of: PhantomData }
+            }
+
+            /// How many values it has.
+            #[must_use]
+            pub fn len(&self) -> usize {
+                self.span.len
+            }
+
+            /// Whether it has none.
+            #[must_use]
+            pub fn is_empty(&self) -> bool {
+                self.span.len == 0
+            }
+
+            /// How many bytes it has.
+            #[must_use]
+            pub fn size_in_bytes(&self) -> usize {
+                self.span.len * size_of::<T>()
+            }
+
+            /// The address of its first value on the device; valid while the memory is, in the order of its streams.
+            #[must_use]
+            pub fn as_raw(&self) -> CUdeviceptr {
+                self.span.address
+            }
+
+            /// The context of the memory.
+            #[must_use]
+            pub fn context(&self) -> &'a Context {
+                self.span.allocation.context()
+            }
+        }
+
+        impl<T: DeviceCopy> fmt::Debug for $name<'_, T> {
+            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let address = format_args!("{:#x}", self.span.address);
+                let device = self.context().device();
+                formatter.debug_struct(stringify!($name)).field("address", &address).field("len", &self.span.len)
+                    .field("device", device).finish()
+            }
+        }
+    )*};
+}
+shared!(Slice SliceMut);
+
+impl<T: DeviceCopy> Clone for Slice<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T: DeviceCopy> Copy for Slice<'_, T> {}
+
+impl<'a, T: DeviceCopy> Slice<'a, T> {
+    /// A part of it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfRange`] if the range is not inside.
+    pub fn slice(self, range: impl RangeBounds<usize>) -> Result<Slice<'a, T>> {
+        self.span.part::<T>(range).map(Slice::over)
+    }
+
+    /// What is before `mid`, and the rest.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfRange`] if it has fewer values.
+    pub fn split_at(self, mid: usize) -> Result<(Slice<'a, T>, Slice<'a, T>)> {
+        Ok((self.slice(..mid)?, self.slice(mid..)?))
+    }
+
+    /// Pieces of `len` values; the last has what is left.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::EmptyChunks`] if `len` is 0.
+    pub fn chunks(self, len: usize) -> Result<impl Iterator<Item = Slice<'a, T>>> {
+        if len == 0 {
+            return Err(Error::EmptyChunks);
+        }
+        let starts = (0..self.len()).step_by(len);
+        Ok(starts.filter_map(move |start| self.slice(start..self.len().min(start + len)).ok()))
+    }
+
+    /// The same bytes as values of another type.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Cast`] unless the bytes are a whole number of such values, aligned for them.
+    pub fn cast<U: DeviceCopy>(self) -> Result<Slice<'a, U>> {
+        self.span.cast::<T, U>().map(Slice::over)
+    }
+}
+
+impl<'a, T: DeviceCopy> SliceMut<'a, T> {
+    /// The same, borrowed for a while: the original can be used again afterwards.
+    pub fn reborrow(&mut self) -> SliceMut<'_, T> {
+        SliceMut::over(self.span)
+    }
+
+    /// The same, to be read.
+    #[must_use]
+    pub fn as_slice(&self) -> Slice<'_, T> {
+        Slice::over(self.span)
+    }
+
+    /// A part of it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfRange`] if the range is not inside.
+    pub fn slice_mut(self, range: impl RangeBounds<usize>) -> Result<SliceMut<'a, T>> {
+        self.span.part::<T>(range).map(SliceMut::over)
+    }
+
+    /// What is before `mid`, and the rest: both can be written, since they do not overlap.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfRange`] if it has fewer values.
+    pub fn split_at_mut(self, mid: usize) -> Result<(SliceMut<'a, T>, SliceMut<'a, T>)> {
+        let (first, second) = (self.span.part::<T>(..mid)?, self.span.part::<T>(mid..)?);
+        Ok((SliceMut::over(first), SliceMut::over(second)))
+    }
+
+    /// The same bytes as values of another type.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Cast`] unless the bytes are a whole number of such values, aligned for them.
+    pub fn cast<U: DeviceCopy>(self) -> Result<SliceMut<'a, U>> {
+        self.span.cast::<T, U>().map(SliceMut::over)
+    }
+}
+
+impl<'a, T: DeviceCopy> From<&'a Buffer<T>> for Slice<'a, T> {
+    fn from(buffer: &'a Buffer<T>) -> Self {
+        buffer.as_slice()
+    }
+}
+
+impl<'a, T: DeviceCopy> From<&'a mut Buffer<T>> for SliceMut<'a, T> {
+    fn from(buffer: &'a mut Buffer<T>) -> Self {
+        buffer.as_slice_mut()
+    }
+}
+
+impl<'a, T: DeviceCopy> From<SliceMut<'a, T>> for Slice<'a, T> {
+    fn from(slice: SliceMut<'a, T>) -> Self {
+        Slice::over(slice.span)
+    }
+}
