@@ -29,9 +29,8 @@ fn device_copy(input: &DeriveInput) -> Result<TokenStream, Error> {
     has_stable_layout(input)?;
     let name = &input.ident;
     let mut generics = input.generics.clone();
-    for parameter in input.generics.type_params() {
-        let ident = &parameter.ident;
-        generics.make_where_clause().predicates.push(parse_quote!(#ident: ::warploom::DeviceCopy));
+    for parameter in generics.type_params_mut() {
+        parameter.bounds.push(parse_quote!(::warploom::DeviceCopy));
     }
     let checks = fields.iter().map(|field| {
         let kind = &field.ty;
