@@ -35,6 +35,8 @@ mod context;
 mod device;
 mod error;
 mod event;
+#[cfg(doctest)]
+mod explicit_streams;
 mod handle;
 mod memory;
 mod queue;

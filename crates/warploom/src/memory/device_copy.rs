@@ -31,6 +31,36 @@ use std::num::{Saturating, Wrapping};
 /// }
 /// ```
 ///
+/// Its layout has to be one that a device can know:
+///
+/// ```compile_fail
+/// # use warploom::DeviceCopy;
+/// #[derive(Clone, Copy, DeviceCopy)]
+/// struct AnyLayout {
+///     first: u8,
+///     second: u32,
+/// }
+/// ```
+///
+/// ```compile_fail
+/// # use warploom::DeviceCopy;
+/// #[derive(Clone, Copy, DeviceCopy)]
+/// #[repr(C)]
+/// struct Borrows {
+///     other: &'static u32,
+/// }
+/// ```
+///
+/// ```compile_fail
+/// # use warploom::DeviceCopy;
+/// #[derive(Clone, Copy, DeviceCopy)]
+/// #[repr(u8)]
+/// enum Kind {
+///     First,
+///     Second,
+/// }
+/// ```
+///
 /// # Safety
 ///
 /// Any sequence of bytes of its size is a value of the type, and the type owns and borrows nothing.

@@ -1,0 +1,99 @@
+//! That a stream cannot be left out: for each operation that orders work, a program that builds and the same without its
+//! stream, which does not (S4.1, S4.22).
+
+/// Allocation from a pool.
+///
+/// ```
+/// # use warploom::{Buffer, DevicePool, Queue, Result};
+/// fn with(pool: &DevicePool, queue: &impl Queue) -> Result<Buffer<u8>> {
+///     pool.allocate(4, queue)
+/// }
+/// ```
+///
+/// ```compile_fail,E0061
+/// # use warploom::{Buffer, DevicePool, Queue, Result};
+/// fn without(pool: &DevicePool) -> Result<Buffer<u8>> {
+///     pool.allocate(4)
+/// }
+/// ```
+///
+/// Allocation from any stream-ordered resource.
+///
+/// ```
+/// # use warploom::{Buffer, OrderedResource, Queue, Result};
+/// fn with(resource: &impl OrderedResource, queue: &impl Queue) -> Result<Buffer<u8>> {
+///     resource.zeroed(4, queue)
+/// }
+/// ```
+///
+/// ```compile_fail,E0061
+/// # use warploom::{Buffer, OrderedResource, Queue, Result};
+/// fn without(resource: &impl OrderedResource) -> Result<Buffer<u8>> {
+///     resource.zeroed(4)
+/// }
+/// ```
+///
+/// Synchronous resources have no use for one.
+///
+/// ```
+/// # use warploom::{Buffer, DeviceMemory, Result};
+/// fn with(memory: &DeviceMemory) -> Result<Buffer<u8>> {
+///     memory.allocate(4)
+/// }
+/// ```
+///
+/// ```compile_fail,E0061
+/// # use warploom::{Buffer, DeviceMemory, Queue, Result};
+/// fn without(memory: &DeviceMemory, queue: &impl Queue) -> Result<Buffer<u8>> {
+///     memory.allocate(4, queue)
+/// }
+/// ```
+///
+/// A copy, a fill, and copies from and to the host.
+///
+/// ```
+/// # use warploom::{Buffer, Queue, Result};
+/// fn with(from: &Buffer<u8>, to: &mut Buffer<u8>, queue: &impl Queue) -> Result<()> {
+///     from.copy_to(&mut *to, queue)?;
+///     to.fill(7, queue)?;
+///     to.copy_from_host(&from.download(queue)?, queue)
+/// }
+/// ```
+///
+/// ```compile_fail,E0061
+/// # use warploom::{Buffer, Result};
+/// fn without(from: &Buffer<u8>, to: &mut Buffer<u8>) -> Result<()> {
+///     from.copy_to(&mut *to)
+/// }
+/// ```
+///
+/// ```compile_fail,E0061
+/// # use warploom::{Buffer, Result};
+/// fn without(to: &mut Buffer<u8>) -> Result<()> {
+///     to.fill(7)
+/// }
+/// ```
+///
+/// ```compile_fail,E0061
+/// # use warploom::{Buffer, Result};
+/// fn without(from: &Buffer<u8>) -> Result<Vec<u8>> {
+///     from.download()
+/// }
+/// ```
+///
+/// "None" is no stream (S4.1), and neither is a number.
+///
+/// ```compile_fail,E0277
+/// # use warploom::{Buffer, Result, Stream};
+/// fn without(to: &mut Buffer<u8>) -> Result<()> {
+///     to.fill(7, &None::<Stream>)
+/// }
+/// ```
+///
+/// ```compile_fail,E0277
+/// # use warploom::{Buffer, Result};
+/// fn without(to: &mut Buffer<u8>) -> Result<()> {
+///     to.fill(7, &0)
+/// }
+/// ```
+struct ExplicitStreams;
