@@ -42,7 +42,7 @@ mod memory;
 mod queue;
 mod stream;
 
-pub use context::Context;
+pub use context::{Context, PriorityRange};
 pub use device::{ComputeCapability, Device, DeviceAttribute, Devices};
 pub use error::{Error, Result};
 pub use event::Event;

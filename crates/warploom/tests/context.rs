@@ -53,6 +53,14 @@ driver_tests! {
         drop(event);
         assert!(!is_active(driver)?);
     }
+
+    fn priorities_run_from_the_least_down_to_the_greatest(driver) {
+        let range = driver.device(0)?.context()?.priority_range()?;
+        assert!(range.greatest < range.least, "{range}");
+        assert!(range.contains(range.least) && range.contains(range.greatest));
+        assert!(!range.contains(range.least + 1) && !range.contains(range.greatest - 1));
+        assert!(current(driver)?.is_null());
+    }
 }
 
 #[test]

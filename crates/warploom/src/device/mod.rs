@@ -1,6 +1,8 @@
 //! Devices: what is installed and what it can do.
 #![expect(unsafe_code, reason = "asks the driver about devices")]
 
+mod peer;
+
 use std::ffi::{CStr, c_char, c_int};
 use std::fmt;
 
@@ -8,6 +10,8 @@ pub use warploom_driver::sys::types::CUdevice_attribute as DeviceAttribute;
 
 use warploom_driver::Driver;
 use warploom_driver::sys::types::CUdevice;
+
+pub(crate) use self::peer::peer_capability;
 
 use crate::{Context, Error, Result};
 
@@ -170,14 +174,7 @@ impl Device {
     /// [`Error::DriverMismatch`] if `peer` belongs to another driver, and what the driver answers.
     #[doc(alias = "cuDeviceCanAccessPeer")]
     pub fn can_access(&self, peer: &Device) -> Result<bool> {
-        same_driver(&self.driver, &peer.driver)?;
-        if self == peer {
-            return Ok(true);
-        }
-        let mut can = 0;
-        // SAFETY: `can` is writable.
-        unsafe { self.driver.cuDeviceCanAccessPeer(&raw mut can, self.raw, peer.raw) }?;
-        Ok(can != 0)
+        peer_capability(self, peer)
     }
 
     /// Its primary context, retained for as long as a clone of the value exists.

@@ -1,9 +1,13 @@
 //! Contexts: a device in use, and making it current where the driver needs that.
 #![expect(unsafe_code, reason = "owns a reference to a primary context, and changes the thread's current one")]
 
+mod priority;
+
 use std::fmt;
 use std::ptr::null_mut;
 use std::sync::Arc;
+
+pub use self::priority::PriorityRange;
 
 use warploom_driver::Driver;
 use warploom_driver::sys::types::{CUcontext, CUctx_st};

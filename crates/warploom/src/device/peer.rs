@@ -1,0 +1,25 @@
+//! Which device can access whose memory.
+//!
+//! Capability has a direction, and the driver's one function for it takes two ordinals that are easy to exchange. It is
+//! called here and nowhere else, by names instead of positions.
+#![expect(unsafe_code, reason = "asks the driver about a pair of devices")]
+
+use crate::device::same_driver;
+use crate::{Device, Result};
+
+/// Whether `accessor` can be given access to memory of `memory_owner`. One driver call; none for a device and itself.
+///
+/// # Errors
+///
+/// [`Error::DriverMismatch`](crate::Error::DriverMismatch) for devices of different drivers, and what the driver answers.
+#[doc(alias = "cuDeviceCanAccessPeer")]
+pub(crate) fn peer_capability(accessor: &Device, memory_owner: &Device) -> Result<bool> {
+    same_driver(accessor.driver(), memory_owner.driver())?;
+    if accessor == memory_owner {
+        return Ok(true);
+    }
+    let mut can = 0;
+    // SAFETY: `can` is writable.
+    unsafe { accessor.driver().cuDeviceCanAccessPeer(&raw mut can, accessor.as_raw(), memory_owner.as_raw()) }?;
+    Ok(can != 0)
+}
