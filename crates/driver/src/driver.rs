@@ -4,7 +4,8 @@
 use std::any::Any;
 use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use warploom_sys::{DriverTable, Function, Source};
 
@@ -25,9 +26,22 @@ pub struct Driver {
 pub(crate) struct Inner {
     pub(crate) table: DriverTable,
     pub(crate) observers: Observers,
+    id: DriverId,
     version: DriverVersion,
     description: Arc<str>,
+    extensions: Mutex<Vec<Arc<dyn Any + Send + Sync>>>,
     _keep_alive: Arc<dyn Any + Send + Sync>,
+}
+
+/// Which driver it is, among all that this process has opened: the first of them is the smallest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DriverId(u64);
+
+impl DriverId {
+    fn next() -> DriverId {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        DriverId(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
 }
 
 impl Driver {
@@ -81,8 +95,17 @@ impl Driver {
         let version = origin.version()?;
         let table = origin.table(version);
         let Origin { description, keep_alive, .. } = origin;
-        let observers = Observers::default();
-        Ok(Driver { inner: Arc::new(Inner { table, observers, version, description, _keep_alive: keep_alive }) })
+        Ok(Driver {
+            inner: Arc::new(Inner {
+                table,
+                observers: Observers::default(),
+                id: DriverId::next(),
+                version,
+                description,
+                extensions: Mutex::default(),
+                _keep_alive: keep_alive,
+            }),
+        })
     }
 
     /// Makes the driver ready for use; repeating it does nothing.
@@ -121,6 +144,38 @@ impl Driver {
     #[must_use]
     pub fn ptr_eq(&self, other: &Driver) -> bool {
         Arc::ptr_eq(&self.inner, &other.inner)
+    }
+
+    /// Which driver it is; equal for the handles of one driver and for no others.
+    #[must_use]
+    pub fn id(&self) -> DriverId {
+        self.inner.id
+    }
+
+    /// What a layer above keeps once per driver, by its type: made on first use, shared by all handles, gone with the last.
+    ///
+    /// For facts that hold as long as the driver does, such as what devices it has. A value that holds the driver itself
+    /// keeps both from ever going.
+    ///
+    /// ```
+    /// # use std::sync::OnceLock;
+    /// # use warploom_driver::{Driver, Result};
+    /// #[derive(Default)]
+    /// struct Count(OnceLock<i32>);
+    ///
+    /// fn count(driver: &Driver, ask: impl FnOnce() -> i32) -> i32 {
+    ///     *driver.extension::<Count>().0.get_or_init(ask)
+    /// }
+    /// ```
+    #[must_use]
+    pub fn extension<T: Any + Send + Sync + Default>(&self) -> Arc<T> {
+        let mut extensions = self.inner.extensions.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = extensions.iter().find_map(|extension| Arc::clone(extension).downcast().ok()) {
+            return found;
+        }
+        let made = Arc::<T>::default();
+        extensions.push(Arc::clone(&made) as Arc<dyn Any + Send + Sync>);
+        made
     }
 
     #[inline]

@@ -19,7 +19,7 @@ explanations! {
     CUDA_SUCCESS: "done as asked";
     CUDA_ERROR_INVALID_VALUE: "the function refuses an argument; check sizes, ranges, flags and null pointers";
     CUDA_ERROR_OUT_OF_MEMORY: "too little memory is left on the device or the host; free some or ask for less";
-    CUDA_ERROR_NOT_INITIALIZED: "no cuInit has succeeded in this process yet; initialize the driver first";
+    CUDA_ERROR_NOT_INITIALIZED: "no cuInit has succeeded here yet; a child forked after one cannot use the driver";
     CUDA_ERROR_DEINITIALIZED: "the process is exiting and the driver is being torn down; stop calling it before that";
     CUDA_ERROR_PROFILER_DISABLED: "profiling cannot be controlled from here, most likely an outside profiler does";
     CUDA_ERROR_PROFILER_NOT_INITIALIZED: "profiling was switched before it was set up; drivers since 5.0 allow that";
@@ -169,6 +169,11 @@ mod tests {
             assert!(text.starts_with(|first: char| first.is_lowercase()), "{code}: {text}");
         }
         assert_eq!(explanation(CUresult(4711)), None);
+    }
+
+    #[test]
+    fn what_a_forked_child_is_told_names_the_fork() {
+        assert!(explanation(CUresult::CUDA_ERROR_NOT_INITIALIZED).is_some_and(|text| text.contains("forked")));
     }
 
     #[test]

@@ -51,7 +51,7 @@ mod observe;
 mod resolve;
 mod version;
 
-pub use driver::Driver;
+pub use driver::{Driver, DriverId};
 pub use error::{Attempt, DriverError, DriverNotFound, Error, NotADriver, Result, ResultExt};
 pub use explain::explanation;
 pub use load::LIBRARY_VARIABLE;

@@ -4,6 +4,7 @@ mod allocations;
 mod calls;
 mod errors;
 mod fake;
+mod identity;
 mod libraries;
 mod observation;
 mod resolution;

@@ -1,0 +1,44 @@
+//! Which driver is which, and what is kept with it.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Weak};
+
+use warploom_driver::Result;
+
+use crate::fake;
+
+#[derive(Default)]
+struct Visits(AtomicU32);
+
+#[derive(Default)]
+struct Others(AtomicU32);
+
+#[test]
+fn drivers_are_ordered_as_they_were_opened() -> Result<()> {
+    let (first, second) = (fake::driver()?, fake::driver()?);
+    assert!(first.id() < second.id());
+    assert_eq!(first.id(), first.clone().id());
+    Ok(())
+}
+
+#[test]
+fn an_extension_is_one_per_driver_and_type() -> Result<()> {
+    let (driver, other) = (fake::driver()?, fake::driver()?);
+    driver.extension::<Visits>().0.fetch_add(1, Ordering::Relaxed);
+    assert_eq!(driver.clone().extension::<Visits>().0.load(Ordering::Relaxed), 1);
+    assert_eq!(driver.extension::<Others>().0.load(Ordering::Relaxed), 0);
+    assert_eq!(other.extension::<Visits>().0.load(Ordering::Relaxed), 0);
+    Ok(())
+}
+
+#[test]
+fn an_extension_goes_with_the_last_handle() -> Result<()> {
+    let driver = fake::driver()?;
+    let clone = driver.clone();
+    let kept: Weak<Visits> = Arc::downgrade(&driver.extension::<Visits>());
+    drop(driver);
+    assert!(kept.upgrade().is_some());
+    drop(clone);
+    assert!(kept.upgrade().is_none());
+    Ok(())
+}
