@@ -1,6 +1,9 @@
 //! What can go wrong: what the driver answers, and what is refused before it is asked.
 
+use warploom_driver::DriverVersion;
 use warploom_driver::sys::types::CUresult;
+
+use crate::{DeviceAttribute, Host, PciAddress, Uuid};
 
 /// A result whose failure is an [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -20,6 +23,47 @@ pub enum Error {
         ordinal: u32,
         /// How many there are.
         count: u32,
+    },
+
+    /// No device sits at this place on the bus.
+    #[error("no device is at {address}")]
+    NoDeviceAt {
+        /// The place asked about.
+        address: PciAddress,
+    },
+
+    /// No device has this UUID.
+    #[error("no device has the UUID {uuid}")]
+    NoDeviceWithUuid {
+        /// The UUID asked about.
+        uuid: Uuid,
+    },
+
+    /// The driver is older than the attribute.
+    #[error("driver {driver} does not know {attribute}, which came with a newer one")]
+    UnknownAttribute {
+        /// The attribute asked for.
+        attribute: DeviceAttribute,
+        /// The driver's version.
+        driver: DriverVersion,
+    },
+
+    /// A text is not what it should be.
+    #[error(transparent)]
+    Malformed(#[from] Malformed),
+
+    /// A NUMA node has a number that is not negative and has 31 bits.
+    #[error("{id} is no NUMA node; they are counted from 0 to {}", i32::MAX)]
+    InvalidNumaId {
+        /// The number.
+        id: i64,
+    },
+
+    /// A driver older than 12.2 knows the host only as a whole.
+    #[error("{host} needs driver 12.2; on this one, use the host as a whole")]
+    NumaUnsupported {
+        /// The place that cannot be named.
+        host: Host,
     },
 
     /// A buffer has at least one byte.
@@ -106,6 +150,21 @@ pub enum Error {
         /// The description of the other.
         other: String,
     },
+}
+
+/// A text that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?} is no {what}; expected {expected}")]
+pub struct Malformed {
+    what: &'static str,
+    text: Box<str>,
+    expected: &'static str,
+}
+
+impl Malformed {
+    pub(crate) fn new(what: &'static str, text: &str, expected: &'static str) -> Malformed {
+        Malformed { what, text: text.into(), expected }
+    }
 }
 
 impl Error {

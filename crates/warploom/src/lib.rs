@@ -38,14 +38,16 @@ mod event;
 #[cfg(doctest)]
 mod explicit_streams;
 mod handle;
+mod location;
 mod memory;
 mod queue;
 mod stream;
 
 pub use context::{Context, PriorityRange};
-pub use device::{ComputeCapability, Device, DeviceAttribute, Devices};
-pub use error::{Error, Result};
+pub use device::{ComputeCapability, ComputeMode, Device, DeviceAttribute, Devices, PciAddress, Properties, Uuid};
+pub use error::{Error, Malformed, Result};
 pub use event::Event;
+pub use location::{Host, Location, NumaId};
 pub use memory::{
     Buffer, DeviceCopy, DeviceMemory, DevicePool, OrderedResource, PoolStatistics, Slice, SliceMut, StreamOrdered,
     Synchronous, SynchronousResource,
@@ -53,7 +55,7 @@ pub use memory::{
 pub use queue::Queue;
 pub use stream::Stream;
 pub use warploom_derive::DeviceCopy;
-pub use warploom_driver::{CallCounter, CallRecorder, Driver, DriverError, DriverVersion, Function};
+pub use warploom_driver::{CallCounter, CallRecorder, Driver, DriverError, DriverId, DriverVersion, Function};
 pub use {warploom_driver as driver, warploom_driver::sys};
 
 /// The version of this crate.

@@ -1,6 +1,6 @@
 //! The safe core with each of its driver calls failing.
 
-use warploom::{DevicePool, Devices, Driver, Result};
+use warploom::{DeviceAttribute, DevicePool, Devices, Driver, Result};
 use warploom_sim::fault::Calls;
 use warploom_sim::topology::Topology;
 use warploom_sim::{Machine, Mode, Order};
@@ -25,13 +25,22 @@ fn devices_report_what_they_cannot_be_asked() -> TestResult {
     everywhere("pcie-pair", &[], |driver| {
         for device in driver.devices()? {
             device.name()?;
-            device.pci_bus_id()?;
+            device.uuid()?;
+            driver.device_at(device.pci_address()?)?;
             device.total_memory()?;
             device.compute_capability()?;
+            device.attribute(DeviceAttribute::WarpSize)?;
         }
         driver.device(0)?.can_access(&driver.device(1)?)?;
         Ok(())
     })
+}
+
+#[test]
+fn properties_report_what_they_cannot_be_asked() -> TestResult {
+    // Not with calls that fail after their effect: attributes that the driver does not know fail by themselves.
+    Sweep::new(Topology::preset("h200")?).run(|_, driver| driver.device(0)?.properties().map(drop));
+    Ok(())
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `warploom devices`: what the driver has, and who can access whose memory.
 
-use warploom::{Device, DeviceAttribute, Devices as _, Result};
+use warploom::{Device, Devices as _, NumaId, Result};
 
 use crate::choice::Opened;
 use crate::report::{DeviceReport, DevicesReport};
@@ -16,12 +16,15 @@ pub(crate) fn report(opened: &Opened) -> Result<DevicesReport> {
 }
 
 fn device(device: &Device) -> Result<DeviceReport> {
+    let properties = device.properties()?;
     Ok(DeviceReport {
         ordinal: device.ordinal(),
-        name: device.name()?,
+        name: device.name()?.to_owned(),
+        uuid: device.uuid()?.to_string(),
         compute_capability: device.compute_capability()?.to_string(),
         memory_bytes: device.total_memory()?,
-        multiprocessors: device.attribute(DeviceAttribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
-        pci_bus_id: device.pci_bus_id()?,
+        multiprocessors: properties.multiprocessors(),
+        pci_bus_id: device.pci_address()?.to_string(),
+        host_numa_node: properties.host_numa().map(NumaId::get),
     })
 }

@@ -9,14 +9,16 @@ pub(crate) fn report(name: &str, topology: &Topology) -> MachineReport {
     let device = |(ordinal, spec): (usize, &warploom_sim::topology::DeviceSpec)| DeviceReport {
         ordinal: u32::try_from(ordinal).unwrap_or(u32::MAX),
         name: spec.name.clone(),
+        uuid: warploom::Uuid::from_bytes(spec.uuid).to_string(),
         compute_capability: format!(
             "{}.{}",
             attribute(ordinal, number::COMPUTE_CAPABILITY_MAJOR),
             attribute(ordinal, number::COMPUTE_CAPABILITY_MINOR)
         ),
         memory_bytes: spec.total_memory,
-        multiprocessors: attribute(ordinal, number::MULTIPROCESSOR_COUNT),
+        multiprocessors: attribute(ordinal, number::MULTIPROCESSOR_COUNT).unsigned_abs(),
         pci_bus_id: spec.pci.to_string(),
+        host_numa_node: topology.attribute(ordinal, number::HOST_NUMA_ID).and_then(|node| node.try_into().ok()),
     };
     let version = topology.driver_version;
     MachineReport {

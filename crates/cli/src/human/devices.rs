@@ -33,6 +33,7 @@ pub(super) fn table(devices: &[DeviceReport]) -> String {
         ("memory", Side::Right),
         ("SMs", Side::Right),
         ("bus", Side::Left),
+        ("NUMA", Side::Right),
     ]);
     for device in devices {
         table.row([
@@ -42,6 +43,7 @@ pub(super) fn table(devices: &[DeviceReport]) -> String {
             bytes(device.memory_bytes),
             device.multiprocessors.to_string(),
             device.pci_bus_id.clone(),
+            device.host_numa_node.map_or_else(|| "–".to_owned(), |node| node.to_string()),
         ]);
     }
     table.render()

@@ -47,8 +47,11 @@ pub(crate) struct DevicesReport {
 pub(crate) struct DeviceReport {
     pub(crate) ordinal: u32,
     pub(crate) name: String,
+    pub(crate) uuid: String,
     pub(crate) compute_capability: String,
     pub(crate) memory_bytes: u64,
-    pub(crate) multiprocessors: i32,
+    pub(crate) multiprocessors: u32,
     pub(crate) pci_bus_id: String,
+    /// The closest node of the host, where the driver knows.
+    pub(crate) host_numa_node: Option<u32>,
 }

@@ -1,91 +1,74 @@
 //! Devices: what is installed and what it can do.
+//!
+//! What a driver has is read once, when the first device is asked for; what is true of a device for good (its name, its
+//! UUID, its [`Properties`]) is read once, when it is first asked for. Both are kept with the driver and shared by every
+//! [`Device`] value, so that a value is two pointers and costs nothing to pass around.
 #![expect(unsafe_code, reason = "asks the driver about devices")]
 
+mod address;
+mod attribute;
+mod capability;
+mod identity;
+mod installed;
 mod peer;
+mod properties;
+mod uuid;
 
-use std::ffi::{CStr, c_char, c_int};
+use std::cmp::Ordering;
 use std::fmt;
-
-pub use warploom_driver::sys::types::CUdevice_attribute as DeviceAttribute;
+use std::hash::{Hash, Hasher};
+use std::sync::{Arc, OnceLock};
 
 use warploom_driver::Driver;
 use warploom_driver::sys::types::CUdevice;
 
+pub use self::address::PciAddress;
+pub use self::attribute::DeviceAttribute;
+pub use self::capability::ComputeCapability;
+pub use self::installed::Devices;
 pub(crate) use self::peer::peer_capability;
+pub use self::properties::{ComputeMode, Properties};
+pub use self::uuid::Uuid;
 
+use self::identity::Identity;
 use crate::{Context, Error, Result};
-
-/// A driver's devices.
-///
-/// ```
-/// use warploom::{Devices, Driver};
-///
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let driver = Driver::open(&warploom_sim::Machine::preset("pcie-pair")?)?;
-/// for device in driver.devices()? {
-///     println!("{device}: {}, {} bytes", device.name()?, device.total_memory()?);
-/// }
-/// assert_eq!(driver.device(2).unwrap_err().to_string(), "device 2 does not exist; the driver has 2");
-/// # Ok(())
-/// # }
-/// ```
-pub trait Devices {
-    /// The device with this ordinal. Initializes the driver if that has not been done.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NoSuchDevice`] beyond the last, and what the driver answers.
-    fn device(&self, ordinal: u32) -> Result<Device>;
-
-    /// Every device, by ordinal. Initializes the driver if that has not been done.
-    ///
-    /// # Errors
-    ///
-    /// What the driver answers.
-    fn devices(&self) -> Result<Vec<Device>>;
-}
-
-impl Devices for Driver {
-    fn device(&self, ordinal: u32) -> Result<Device> {
-        let count = count(self)?;
-        if ordinal >= count {
-            return Err(Error::NoSuchDevice { ordinal, count });
-        }
-        Device::get(self, ordinal)
-    }
-
-    fn devices(&self) -> Result<Vec<Device>> {
-        (0..count(self)?).map(|ordinal| Device::get(self, ordinal)).collect()
-    }
-}
-
-#[doc(alias = "cuDeviceGetCount")]
-fn count(driver: &Driver) -> Result<u32> {
-    driver.initialize()?;
-    let mut count = 0;
-    // SAFETY: `count` is writable.
-    unsafe { driver.cuDeviceGetCount(&raw mut count) }?;
-    Ok(u32::try_from(count).unwrap_or(0))
-}
 
 /// A GPU that a driver knows.
 ///
-/// Asking about it needs no context. Two are equal if they are the same device of the same driver.
+/// Asking about it needs no context, and what never changes is asked once. Two are equal if they are the same device of the
+/// same driver; they are ordered by the driver, in the order of opening, and then by ordinal.
+///
+/// ```
+/// use warploom::{ComputeCapability, DeviceAttribute, Devices, Driver};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let driver = Driver::open(&warploom_sim::Machine::preset("pcie-pair")?)?;
+/// let device = driver.device(1)?;
+/// assert!(driver.device(0)? < device);
+/// assert_eq!(device.compute_capability()?, ComputeCapability { major: 9, minor: 0 });
+/// assert_eq!(device.attribute(DeviceAttribute::WarpSize)?, 32);
+/// assert_eq!(driver.device_at(device.pci_address()?)?, device);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Device {
     driver: Driver,
+    card: Arc<Card>,
+}
+
+/// What the values of one device share.
+#[derive(Debug)]
+struct Card {
     ordinal: u32,
     raw: CUdevice,
+    identity: Identity,
+    memory: OnceLock<u64>,
+    capability: OnceLock<ComputeCapability>,
+    properties: OnceLock<Properties>,
 }
 
 impl Device {
-    fn get(driver: &Driver, ordinal: u32) -> Result<Device> {
-        let mut raw = 0;
-        // SAFETY: `raw` is writable; an ordinal that does not exist is refused.
-        unsafe { driver.cuDeviceGet(&raw mut raw, c_int::try_from(ordinal).unwrap_or(c_int::MAX)) }?;
-        Ok(Device { driver: driver.clone(), ordinal, raw })
-    }
-
     /// The driver it belongs to.
     #[must_use]
     pub fn driver(&self) -> &Driver {
@@ -95,37 +78,13 @@ impl Device {
     /// Its number, counted from 0.
     #[must_use]
     pub fn ordinal(&self) -> u32 {
-        self.ordinal
+        self.card.ordinal
     }
 
     /// The driver's own handle.
     #[must_use]
     pub fn as_raw(&self) -> CUdevice {
-        self.raw
-    }
-
-    /// The product name.
-    ///
-    /// # Errors
-    ///
-    /// What the driver answers.
-    #[doc(alias = "cuDeviceGetName")]
-    pub fn name(&self) -> Result<String> {
-        let mut name = [0; 256];
-        // SAFETY: the array is writable and as long as is said.
-        text(&mut name, |start, len| unsafe { self.driver.cuDeviceGetName(start, len, self.raw) })
-    }
-
-    /// Its place on the bus, such as `0000:1B:00.0`.
-    ///
-    /// # Errors
-    ///
-    /// What the driver answers.
-    #[doc(alias = "cuDeviceGetPCIBusId")]
-    pub fn pci_bus_id(&self) -> Result<String> {
-        let mut id = [0; 32];
-        // SAFETY: the array is writable and as long as is said.
-        text(&mut id, |start, len| unsafe { self.driver.cuDeviceGetPCIBusId(start, len, self.raw) })
+        self.card.raw
     }
 
     /// Bytes of memory.
@@ -135,10 +94,13 @@ impl Device {
     /// What the driver answers.
     #[doc(alias = "cuDeviceTotalMem")]
     pub fn total_memory(&self) -> Result<u64> {
-        let mut bytes = 0;
-        // SAFETY: `bytes` is writable.
-        unsafe { self.driver.cuDeviceTotalMem_v2(&raw mut bytes, self.raw) }?;
-        Ok(bytes as u64)
+        remembered(&self.card.memory, || {
+            let mut bytes = 0;
+            // SAFETY: `bytes` is writable.
+            unsafe { self.driver.cuDeviceTotalMem_v2(&raw mut bytes, self.as_raw()) }?;
+            Ok(bytes as u64)
+        })
+        .copied()
     }
 
     /// What its kernels are compiled for.
@@ -147,23 +109,51 @@ impl Device {
     ///
     /// What the driver answers.
     pub fn compute_capability(&self) -> Result<ComputeCapability> {
-        Ok(ComputeCapability {
-            major: self.attribute(DeviceAttribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
-            minor: self.attribute(DeviceAttribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
+        remembered(&self.card.capability, || {
+            Ok(ComputeCapability {
+                major: self.attribute(DeviceAttribute::ComputeCapabilityMajor)?.unsigned_abs(),
+                minor: self.attribute(DeviceAttribute::ComputeCapabilityMinor)?.unsigned_abs(),
+            })
         })
+        .copied()
     }
 
-    /// Any of its attributes, by the constant's name in `cuda.h`.
+    /// One of its attributes, as the driver has it now.
+    ///
+    /// [`Device::properties`] has all of them at once, typed and remembered.
     ///
     /// # Errors
     ///
-    /// What the driver answers; `CUDA_ERROR_INVALID_VALUE` for an attribute younger than the driver.
+    /// [`Error::UnknownAttribute`] for one that is younger than the driver, and what the driver answers.
     #[doc(alias = "cuDeviceGetAttribute")]
     pub fn attribute(&self, attribute: DeviceAttribute) -> Result<i32> {
+        self.known_attribute(attribute)?.ok_or_else(|| {
+            let driver = self.driver.version();
+            Error::UnknownAttribute { attribute, driver }
+        })
+    }
+
+    /// One of its attributes; `None` if the driver is too old to know it.
+    fn known_attribute(&self, attribute: DeviceAttribute) -> Result<Option<i32>> {
         let mut value = 0;
         // SAFETY: `value` is writable; an unknown attribute is refused.
-        unsafe { self.driver.cuDeviceGetAttribute(&raw mut value, attribute, self.raw) }?;
-        Ok(value)
+        match unsafe { self.driver.cuDeviceGetAttribute(&raw mut value, attribute.as_raw(), self.as_raw()) } {
+            Ok(()) => Ok(Some(value)),
+            // Nothing else about the call can be invalid.
+            Err(error) if error.code() == Some(warploom_driver::sys::types::CUresult::CUDA_ERROR_INVALID_VALUE) => {
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Everything the driver says it is like. The first call asks for every attribute there is; later ones ask nothing.
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers.
+    pub fn properties(&self) -> Result<&Properties> {
+        remembered(&self.card.properties, || Properties::read(|attribute| self.known_attribute(attribute)))
     }
 
     /// Whether this device can be given access to the memory of `peer`. The other direction may differ; a device can always
@@ -188,6 +178,17 @@ impl Device {
     }
 }
 
+/// What was found out before, or else is now. A failure is not remembered; of two threads that ask at once, one is believed.
+fn remembered<T>(once: &OnceLock<T>, ask: impl FnOnce() -> Result<T>) -> Result<&T> {
+    match once.get() {
+        Some(known) => Ok(known),
+        None => {
+            let found = ask()?;
+            Ok(once.get_or_init(|| found))
+        }
+    }
+}
+
 /// Refuses what belongs to different drivers: a handle means nothing to a driver that did not make it.
 pub(crate) fn same_driver(one: &Driver, other: &Driver) -> Result<()> {
     if one.ptr_eq(other) {
@@ -196,29 +197,36 @@ pub(crate) fn same_driver(one: &Driver, other: &Driver) -> Result<()> {
     Err(Error::DriverMismatch { one: one.description().to_owned(), other: other.description().to_owned() })
 }
 
-/// What a C function wrote into a buffer, as text.
-fn text<const N: usize>(
-    buffer: &mut [c_char; N],
-    ask: impl FnOnce(*mut c_char, c_int) -> warploom_driver::Result<()>,
-) -> Result<String> {
-    ask(buffer.as_mut_ptr(), c_int::try_from(N).unwrap_or(c_int::MAX))?;
-    let bytes = buffer.map(c_char::cast_unsigned);
-    let text = CStr::from_bytes_until_nul(&bytes).unwrap_or_default();
-    Ok(text.to_string_lossy().into_owned())
-}
-
 impl PartialEq for Device {
     fn eq(&self, other: &Self) -> bool {
-        self.ordinal == other.ordinal && self.driver.ptr_eq(&other.driver)
+        self.ordinal() == other.ordinal() && self.driver.ptr_eq(&other.driver)
     }
 }
 
 impl Eq for Device {}
 
+impl PartialOrd for Device {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Device {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (self.driver.id(), self.ordinal()).cmp(&(other.driver.id(), other.ordinal()))
+    }
+}
+
+impl Hash for Device {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.driver.id(), self.ordinal()).hash(state);
+    }
+}
+
 impl fmt::Display for Device {
     /// `device 0`
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "device {}", self.ordinal)
+        write!(formatter, "device {}", self.ordinal())
     }
 }
 
@@ -226,23 +234,8 @@ impl fmt::Debug for Device {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("Device")
-            .field("ordinal", &self.ordinal)
+            .field("ordinal", &self.ordinal())
             .field("driver", &self.driver.description())
             .finish()
-    }
-}
-
-/// A generation of GPUs, such as 9.0; it prints like that.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ComputeCapability {
-    /// 9 of 9.0.
-    pub major: i32,
-    /// 0 of 9.0.
-    pub minor: i32,
-}
-
-impl fmt::Display for ComputeCapability {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}.{}", self.major, self.minor)
     }
 }
