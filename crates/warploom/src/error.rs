@@ -3,7 +3,7 @@
 use warploom_driver::DriverVersion;
 use warploom_driver::sys::types::CUresult;
 
-use crate::{DeviceAttribute, Host, PciAddress, Uuid};
+use crate::{DeviceAttribute, Host, Limit, PciAddress, Uuid};
 
 /// A result whose failure is an [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -64,6 +64,42 @@ pub enum Error {
     NumaUnsupported {
         /// The place that cannot be named.
         host: Host,
+    },
+
+    /// The device's primary context was reset, and what belonged to it went with it.
+    #[error(
+        "device {device} was reset: this belongs to life {expected} of its primary context, which is now in life {found}; \
+         ask the device for its context again"
+    )]
+    StaleContext {
+        /// The device.
+        device: u32,
+        /// The life that the value belongs to.
+        expected: u64,
+        /// The life that the context is in, or will be in when it is next asked for.
+        found: u64,
+    },
+
+    /// The current context was made by others, who may end it.
+    #[error(
+        "the current context, of device {device}, is neither a primary one nor made here; vouch for it with from_raw"
+    )]
+    UntrackedContext {
+        /// Its device.
+        device: u32,
+    },
+
+    /// There is no context behind a null handle.
+    #[error("a null handle is no context")]
+    NullContext,
+
+    /// The device has no such limit.
+    #[error("{limit} is not a limit of device {device}")]
+    UnsupportedLimit {
+        /// The limit.
+        limit: Limit,
+        /// The device.
+        device: u32,
     },
 
     /// A buffer has at least one byte.

@@ -43,7 +43,9 @@ mod memory;
 mod queue;
 mod stream;
 
-pub use context::{Context, PriorityRange};
+pub use context::{
+    CachePreference, Context, ContextId, ContextOptions, Contexts, Limit, MemoryInfo, PriorityRange, Scheduling,
+};
 pub use device::{ComputeCapability, ComputeMode, Device, DeviceAttribute, Devices, PciAddress, Properties, Uuid};
 pub use error::{Error, Malformed, Result};
 pub use event::Event;

@@ -1,6 +1,8 @@
 //! The safe core with each of its driver calls failing.
 
-use warploom::{DeviceAttribute, DevicePool, Devices, Driver, Result};
+use warploom::{
+    CachePreference, Context, ContextOptions, Contexts, DeviceAttribute, DevicePool, Devices, Driver, Limit, Result,
+};
 use warploom_sim::fault::Calls;
 use warploom_sim::topology::Topology;
 use warploom_sim::{Machine, Mode, Order};
@@ -41,6 +43,49 @@ fn properties_report_what_they_cannot_be_asked() -> TestResult {
     // Not with calls that fail after their effect: attributes that the driver does not know fail by themselves.
     Sweep::new(Topology::preset("h200")?).run(|_, driver| driver.device(0)?.properties().map(drop));
     Ok(())
+}
+
+#[test]
+fn contexts_leave_nothing_behind_and_nothing_current() -> TestResult {
+    everywhere("pcie-pair", &[], |driver| {
+        let context = driver.device(1)?.context()?;
+        context.check()?;
+        context.options()?;
+        context.memory_info()?;
+        context.priority_range()?;
+        context.set_limit(Limit::StackSize, 2048)?;
+        context.limit(Limit::StackSize)?;
+        context.set_cache_preference(CachePreference::L1)?;
+        context.cache_preference()?;
+        context.reset_persisting_l2_cache()?;
+        context.scope(|| driver.current_context())??;
+        context.scope(|| driver.current_device())??;
+        context.close()
+    })
+}
+
+#[test]
+fn created_contexts_leave_nothing_behind() -> TestResult {
+    everywhere("h200", &[], |driver| {
+        let device = driver.device(0)?;
+        device.set_primary_options(device.primary_options()?)?;
+        let context = device.create_context(ContextOptions::new())?;
+        context.stream()?.synchronize()?;
+        context.scope(|| driver.current_context())??;
+        context.close()
+    })
+}
+
+#[test]
+fn foreign_contexts_are_left_to_their_owner() -> TestResult {
+    everywhere("h200", &[], |driver| {
+        let owner = driver.device(0)?.create_context(ContextOptions::new())?;
+        #[expect(unsafe_code, reason = "the owner is what keeps the context alive")]
+        // SAFETY: as said.
+        let context = unsafe { Context::from_raw(driver, owner.as_raw(), owner.clone()) }?;
+        context.stream()?.synchronize()?;
+        Ok(())
+    })
 }
 
 #[test]

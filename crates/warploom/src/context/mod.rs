@@ -1,12 +1,39 @@
 //! Contexts: a device in use, and making it current where the driver needs that.
-#![expect(unsafe_code, reason = "owns a reference to a primary context, and changes the thread's current one")]
+//!
+//! | made by | it ends when the last clone, and the last thing made from it, is gone |
+//! |---|---|
+//! | [`Device::context`] | by giving up its share of the primary context, which others may hold, too |
+//! | [`Device::create_context`] | by being destroyed, which waits for its work |
+//! | [`Context::from_raw`], [`Context::borrow_raw`] | not at all; the owner is dropped, if there is one |
+//!
+//! So a context cannot be destroyed while [`Context::scope`] has it current, on this thread or another: the scope borrows it.
+//! Where foreign code has made it current by its handle, the driver takes it away from the thread that destroys it, and
+//! answers other threads that it is destroyed.
+#![expect(unsafe_code, reason = "ends contexts, and asks the driver about the current one")]
 
+mod cache;
+mod create;
+mod current;
+mod foreign;
+mod generation;
+mod limit;
+mod memory;
+mod options;
+mod primary;
 mod priority;
 
+use std::any::Any;
 use std::fmt;
-use std::ptr::null_mut;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+pub use self::cache::CachePreference;
+pub use self::current::Contexts;
+pub use self::generation::ContextId;
+pub(crate) use self::generation::Lives;
+pub use self::limit::Limit;
+pub use self::memory::MemoryInfo;
+pub use self::options::{ContextOptions, Scheduling};
 pub use self::priority::PriorityRange;
 
 use warploom_driver::Driver;
@@ -17,10 +44,10 @@ use crate::error::report;
 use crate::handle::Handle;
 use crate::{Device, Error, Result, Stream};
 
-/// A device in use: its primary context, which everything in the process shares.
+/// A device in use: its primary context, which everything in the process shares, or one made for the purpose.
 ///
-/// It stays retained for as long as a clone, or anything made from one, exists. No call here changes the thread's current
-/// context for good.
+/// It stays for as long as a clone, or anything made from one, exists. No call here changes the thread's current context for
+/// good. Two are equal if they are the same context of the same driver.
 ///
 /// ```
 /// use warploom::{Devices, Driver};
@@ -42,16 +69,23 @@ pub struct Context {
 struct Shared {
     raw: Handle<CUctx_st>,
     device: Device,
+    origin: Origin,
+    id: Option<ContextId>,
+}
+
+/// Where a context is from, and so how it ends.
+enum Origin {
+    /// The device's primary context, of which one reference is held, in the given life of it.
+    Primary { generation: u64 },
+    /// Made here.
+    Created,
+    /// Somebody else's, who is held.
+    Foreign { _owner: Box<dyn Any + Send + Sync> },
+    /// It has been ended, well or not; only `close` gets here.
+    Ended,
 }
 
 impl Context {
-    pub(crate) fn primary(device: &Device) -> Result<Context> {
-        let mut raw = null_mut();
-        // SAFETY: `raw` is writable.
-        unsafe { device.driver().cuDevicePrimaryCtxRetain(&raw mut raw, device.as_raw()) }?;
-        Ok(Context { shared: Arc::new(Shared { raw: Handle::new(raw), device: device.clone() }) })
-    }
-
     /// The driver it belongs to.
     #[must_use]
     pub fn driver(&self) -> &Driver {
@@ -97,64 +131,74 @@ impl Context {
         let other = stream.context();
         same_driver(self.driver(), other.driver())?;
         if self == other {
-            return Ok(());
+            return self.check_generation();
         }
         let (stream, memory) = (other.device().ordinal(), self.device().ordinal());
         Err(Error::ContextMismatch { stream, memory })
     }
 
-    /// Makes the context current on this thread until the guard is dropped.
-    pub(crate) fn current(&self) -> Result<Current<'_>> {
-        let driver = self.driver();
-        let mut previous = null_mut();
-        // SAFETY: `previous` is writable.
-        unsafe { driver.cuCtxGetCurrent(&raw mut previous) }?;
-        if previous == self.as_raw() {
-            return Ok(Current { driver, previous: None });
+    /// Lets go of this value, and says if that fails, which a `drop` can only report.
+    ///
+    /// If it is the last that holds the context, the context ends, as described for [`Context`]; otherwise this does nothing.
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers. The context is not tried again.
+    #[doc(alias = "cuCtxDestroy")]
+    pub fn close(self) -> Result<()> {
+        Arc::into_inner(self.shared).map_or(Ok(()), |mut shared| shared.end())
+    }
+}
+
+impl Shared {
+    fn end(&mut self) -> Result<()> {
+        let driver = self.device.driver();
+        match std::mem::replace(&mut self.origin, Origin::Ended) {
+            // SAFETY: gives back the one reference that was taken; nothing made from the context is left, since whatever is
+            // made from it holds it. That also goes for a life of the context that is over.
+            Origin::Primary { .. } => Ok(unsafe { driver.cuDevicePrimaryCtxRelease_v2(self.device.as_raw()) }?),
+            // SAFETY: it was made by `create_context`, and nothing else owns it; as above, nothing made from it is left.
+            Origin::Created => Ok(unsafe { driver.cuCtxDestroy_v2(self.raw.raw()) }?),
+            Origin::Foreign { .. } | Origin::Ended => Ok(()),
         }
-        // SAFETY: `self` keeps the context alive.
-        unsafe { driver.cuCtxSetCurrent(self.as_raw()) }?;
-        Ok(Current { driver, previous: Some(previous) })
     }
 }
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        // SAFETY: gives back the one reference that `Context::primary` took; nothing made from the context is left, since
-        // whatever is made from it holds it.
-        report(unsafe { self.device.driver().cuDevicePrimaryCtxRelease_v2(self.device.as_raw()) });
+        report(self.end());
     }
 }
 
 impl PartialEq for Context {
-    /// Whether the two are the same context of the same driver.
     fn eq(&self, other: &Self) -> bool {
-        self.as_raw() == other.as_raw() && self.driver().ptr_eq(other.driver())
+        self.as_raw() == other.as_raw()
+            && self.generation() == other.generation()
+            && self.driver().ptr_eq(other.driver())
     }
 }
 
 impl Eq for Context {}
 
-impl fmt::Debug for Context {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Context").field("device", self.device()).finish_non_exhaustive()
+impl Hash for Context {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_raw().hash(state);
     }
 }
 
-/// A context that is current on this thread; what was current before comes back when this is dropped.
-///
-/// The raw pointer keeps it on its thread.
-pub(crate) struct Current<'a> {
-    driver: &'a Driver,
-    /// What to put back, which may be nothing at all; `None` if the context was current already.
-    previous: Option<CUcontext>,
-}
-
-impl Drop for Current<'_> {
-    fn drop(&mut self) {
-        if let Some(previous) = self.previous {
-            // SAFETY: it was current on this thread a moment ago, or it is null, which leaves none current.
-            report(unsafe { self.driver.cuCtxSetCurrent(previous) });
-        }
+impl fmt::Debug for Context {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let origin = match self.shared.origin {
+            Origin::Primary { .. } => "primary",
+            Origin::Created => "created",
+            Origin::Foreign { .. } => "foreign",
+            Origin::Ended => "ended",
+        };
+        formatter
+            .debug_struct("Context")
+            .field("device", self.device())
+            .field("origin", &origin)
+            .field("id", &self.id())
+            .finish()
     }
 }

@@ -74,7 +74,7 @@ impl Devices for Driver {
     }
 
     fn device_at(&self, address: PciAddress) -> Result<Device> {
-        self.extension::<Installed>().cards(self)?; // which initializes the driver
+        initialize(self)?;
         let text = CString::new(address.to_string()).unwrap_or_default();
         let mut raw = 0;
         // SAFETY: `raw` is writable, and the text ends in a zero.
@@ -95,6 +95,11 @@ impl Devices for Driver {
         }
         Err(Error::NoDeviceWithUuid { uuid })
     }
+}
+
+/// Initializes the driver, if that has not been done in asking for its devices.
+pub(crate) fn initialize(driver: &Driver) -> Result<()> {
+    driver.extension::<Installed>().cards(driver).map(drop)
 }
 
 /// The device that a handle of this driver names.
@@ -136,6 +141,7 @@ impl Card {
             memory: OnceLock::new(),
             capability: OnceLock::new(),
             properties: OnceLock::new(),
+            primary: crate::context::Lives::default(),
         }))
     }
 }

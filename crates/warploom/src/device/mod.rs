@@ -26,12 +26,14 @@ pub use self::address::PciAddress;
 pub use self::attribute::DeviceAttribute;
 pub use self::capability::ComputeCapability;
 pub use self::installed::Devices;
+pub(crate) use self::installed::{device_of, initialize};
 pub(crate) use self::peer::peer_capability;
 pub use self::properties::{ComputeMode, Properties};
 pub use self::uuid::Uuid;
 
 use self::identity::Identity;
-use crate::{Context, Error, Result};
+use crate::context::Lives;
+use crate::{Error, Result};
 
 /// A GPU that a driver knows.
 ///
@@ -66,6 +68,7 @@ struct Card {
     memory: OnceLock<u64>,
     capability: OnceLock<ComputeCapability>,
     properties: OnceLock<Properties>,
+    primary: Lives,
 }
 
 impl Device {
@@ -167,14 +170,9 @@ impl Device {
         peer_capability(self, peer)
     }
 
-    /// Its primary context, retained for as long as a clone of the value exists.
-    ///
-    /// # Errors
-    ///
-    /// What the driver answers; making a context takes some of the device's memory.
-    #[doc(alias = "cuDevicePrimaryCtxRetain")]
-    pub fn context(&self) -> Result<Context> {
-        Context::primary(self)
+    /// What is known of the lives of its primary context.
+    pub(crate) fn primary_lives(&self) -> &Lives {
+        &self.card.primary
     }
 }
 

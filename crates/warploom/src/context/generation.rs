@@ -1,0 +1,169 @@
+//! Which context it is: the same handle may name another one later.
+//!
+//! A primary context keeps its handle through all its lives. Whoever resets it, also outside this crate, ends the life that
+//! values here belong to, and what they name is gone. Each device counts the lives of its primary context: a new one has
+//! begun if the context was reset here, was found inactive, or has another [`ContextId`] than before. A value knows which
+//! life it is from and is refused in any other, without a driver call. What others did is found out by
+//! [`Context::check`] and [`Device::context`], which ask the driver; one that numbers no contexts only shows a reset as long
+//! as nobody has retained the context again.
+#![expect(unsafe_code, reason = "asks the driver which context a handle names")]
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use warploom_driver::Driver;
+use warploom_driver::sys::types::CUcontext;
+
+use super::{Context, Origin};
+use crate::{Device, Error, Result};
+
+/// The number of a context, which the driver never gives out again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ContextId(u64);
+
+impl ContextId {
+    /// The number.
+    #[must_use]
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+}
+
+impl fmt::Display for ContextId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
+
+/// The id of a context; `None` from a driver that numbers none.
+///
+/// # Safety
+///
+/// `raw` is a context of the driver.
+pub(super) unsafe fn id_of(driver: &Driver, raw: CUcontext) -> Result<Option<ContextId>> {
+    let mut id = 0;
+    // SAFETY: `id` is writable, and the caller vouches for the context.
+    match unsafe { driver.cuCtxGetId(raw, &raw mut id) } {
+        Ok(()) => Ok(Some(ContextId(id))),
+        Err(warploom_driver::Error::Unsupported { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// How many lives a device's primary context has had.
+#[derive(Debug, Default)]
+pub(crate) struct Lives {
+    generation: AtomicU64,
+    last: Mutex<Last>,
+}
+
+/// What was last seen of the context.
+#[derive(Debug, Default)]
+struct Last {
+    id: Option<ContextId>,
+    is_numbered: Option<bool>,
+}
+
+impl Lives {
+    /// Keeps others from asking until it is dropped.
+    pub(super) fn lock(&self) -> Life<'_> {
+        Life { lives: self, last: self.last.lock().unwrap_or_else(PoisonError::into_inner) }
+    }
+
+    fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+}
+
+/// The present life of a primary context, while it is being looked at.
+pub(super) struct Life<'a> {
+    lives: &'a Lives,
+    last: MutexGuard<'a, Last>,
+}
+
+impl Life<'_> {
+    pub(super) fn generation(&self) -> u64 {
+        self.lives.generation()
+    }
+
+    /// Whether the driver is known to number no contexts, so that only their activity tells lives apart.
+    pub(super) fn needs_activity(&self) -> bool {
+        self.last.is_numbered == Some(false)
+    }
+
+    /// Takes note of the context that is active now, and says which life it is.
+    pub(super) fn saw(&mut self, id: Option<ContextId>, was_active: bool) -> u64 {
+        let is_new = match (self.last.is_numbered, id) {
+            (None, _) => false,
+            (_, Some(_)) => self.last.id.is_some_and(|last| Some(last) != id),
+            (_, None) => !was_active,
+        };
+        if is_new {
+            self.ended();
+        }
+        *self.last = Last { id, is_numbered: Some(id.is_some()) };
+        self.generation()
+    }
+
+    /// Takes note that the present life is over.
+    pub(super) fn ended(&mut self) {
+        self.last.id = None;
+        self.lives.generation.fetch_add(1, Ordering::AcqRel);
+    }
+}
+
+impl Context {
+    /// The driver's number for it; `None` from a driver without such numbers. Asked when the context was made or retained.
+    #[doc(alias = "cuCtxGetId")]
+    #[must_use]
+    pub fn id(&self) -> Option<ContextId> {
+        self.shared.id
+    }
+
+    /// Which life of the device's primary context it is from; 0 for any other context, which has only one.
+    #[must_use]
+    pub fn generation(&self) -> u64 {
+        match self.shared.origin {
+            Origin::Primary { generation } => generation,
+            _ => 0,
+        }
+    }
+
+    /// Whether it is from the present life of the device's primary context, as far as is known without asking the driver.
+    #[must_use]
+    pub fn is_current_generation(&self) -> bool {
+        self.check_generation().is_ok()
+    }
+
+    /// Refuses a context whose life is over. No driver call.
+    pub(crate) fn check_generation(&self) -> Result<()> {
+        let Origin::Primary { generation: expected } = self.shared.origin else { return Ok(()) };
+        let found = self.device().primary_lives().generation();
+        if found == expected {
+            return Ok(());
+        }
+        Err(Error::StaleContext { device: self.device().ordinal(), expected, found })
+    }
+
+    /// Asks the driver whether the context is still the one it was: others in the process may have reset it.
+    ///
+    /// At most two driver calls for a primary context; none for others, which only their owner can end.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::StaleContext`] if it is not, from here on also from everything else that belongs to it, and what the driver
+    /// answers.
+    pub fn check(&self) -> Result<()> {
+        let Origin::Primary { .. } = self.shared.origin else { return Ok(()) };
+        let device: &Device = self.device();
+        let mut life = device.primary_lives().lock();
+        self.check_generation()?;
+        let is_active = device.has_active_context()?;
+        // SAFETY: a primary context that is active is one, whichever life it is in.
+        if !is_active || self.id().is_some() && unsafe { id_of(self.driver(), self.as_raw()) }? != self.id() {
+            life.ended();
+        }
+        self.check_generation()
+    }
+}

@@ -1,0 +1,125 @@
+//! What a context keeps ready for kernels.
+#![expect(unsafe_code, reason = "asks the driver about the current context")]
+
+use std::fmt;
+
+use warploom_driver::sys::types::{CUlimit, CUresult};
+
+use super::Context;
+use crate::{Error, Result};
+
+/// Something of which a context has so much and no more.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Limit {
+    /// Bytes of stack of every thread of a kernel.
+    StackSize,
+    /// Bytes that kernels can print before the host has to read them.
+    PrintfBuffer,
+    /// Bytes that kernels can allocate.
+    MallocHeap,
+    /// How deep kernels that launch kernels can wait for them; not since compute capability 9.0.
+    LaunchSyncDepth,
+    /// How many launches by kernels can be pending.
+    PendingLaunches,
+    /// Bytes that level 2 cache fetches at once, as a hint.
+    L2FetchGranularity,
+    /// Bytes of level 2 cache set apart for lines that stay.
+    PersistingL2Cache,
+    /// Bytes of shared memory that a block can have; cannot be set.
+    SharedMemory,
+    /// Whether the context shares the device with a graphics interface; cannot be set.
+    GraphicsSharing,
+    /// Whether such a context falls back to less shared memory.
+    GraphicsSharedMemoryFallback,
+    /// Bytes of memory of every block.
+    BlockMemory,
+}
+
+impl Limit {
+    fn as_raw(self) -> CUlimit {
+        match self {
+            Limit::StackSize => CUlimit::CU_LIMIT_STACK_SIZE,
+            Limit::PrintfBuffer => CUlimit::CU_LIMIT_PRINTF_FIFO_SIZE,
+            Limit::MallocHeap => CUlimit::CU_LIMIT_MALLOC_HEAP_SIZE,
+            Limit::LaunchSyncDepth => CUlimit::CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH,
+            Limit::PendingLaunches => CUlimit::CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT,
+            Limit::L2FetchGranularity => CUlimit::CU_LIMIT_MAX_L2_FETCH_GRANULARITY,
+            Limit::PersistingL2Cache => CUlimit::CU_LIMIT_PERSISTING_L2_CACHE_SIZE,
+            Limit::SharedMemory => CUlimit::CU_LIMIT_SHMEM_SIZE,
+            Limit::GraphicsSharing => CUlimit::CU_LIMIT_CIG_ENABLED,
+            Limit::GraphicsSharedMemoryFallback => CUlimit::CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED,
+            Limit::BlockMemory => CUlimit::CU_LIMIT_PER_BLOCK_MEMORY_SIZE,
+        }
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Limit::StackSize => "the stack size",
+            Limit::PrintfBuffer => "the printf buffer",
+            Limit::MallocHeap => "the malloc heap",
+            Limit::LaunchSyncDepth => "the depth of waits for launches by kernels",
+            Limit::PendingLaunches => "the number of pending launches by kernels",
+            Limit::L2FetchGranularity => "the granularity of level 2 fetches",
+            Limit::PersistingL2Cache => "the persisting level 2 cache",
+            Limit::SharedMemory => "the shared memory of a block",
+            Limit::GraphicsSharing => "sharing with a graphics interface",
+            Limit::GraphicsSharedMemoryFallback => "the shared memory fallback for graphics",
+            Limit::BlockMemory => "the memory of a block",
+        })
+    }
+}
+
+impl Context {
+    /// How much of it there is.
+    ///
+    /// ```
+    /// use warploom::{Devices, Driver, Limit};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
+    /// let context = driver.device(0)?.context()?;
+    /// context.set_limit(Limit::StackSize, 4096)?;
+    /// assert_eq!(context.limit(Limit::StackSize)?, 4096);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnsupportedLimit`] if the device has no such limit, and what the driver answers.
+    #[doc(alias = "cuCtxGetLimit")]
+    pub fn limit(&self, limit: Limit) -> Result<usize> {
+        let _current = self.current()?;
+        let mut value = 0;
+        // SAFETY: `value` is writable, and `_current` keeps the context current.
+        self.named(limit, unsafe { self.driver().cuCtxGetLimit(&raw mut value, limit.as_raw()) })?;
+        Ok(value)
+    }
+
+    /// Asks for so much of it. The driver may round it, up or down: [`Context::limit`] says what it has become.
+    ///
+    /// It holds for everyone who uses the context, and may wait for work that is running.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnsupportedLimit`] if the device has no such limit, and what the driver answers. Then it is as it was.
+    #[doc(alias = "cuCtxSetLimit")]
+    pub fn set_limit(&self, limit: Limit, value: usize) -> Result<()> {
+        let _current = self.current()?;
+        // SAFETY: passes numbers; `_current` keeps the context current.
+        self.named(limit, unsafe { self.driver().cuCtxSetLimit(limit.as_raw(), value) })
+    }
+
+    /// Says which limit the device does not have.
+    fn named(&self, limit: Limit, answer: warploom_driver::Result<()>) -> Result<()> {
+        answer.map_err(|error| match error.code() {
+            Some(CUresult::CUDA_ERROR_UNSUPPORTED_LIMIT) => {
+                Error::UnsupportedLimit { limit, device: self.device().ordinal() }
+            }
+            _ => error.into(),
+        })
+    }
+}

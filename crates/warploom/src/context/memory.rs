@@ -1,0 +1,30 @@
+//! How much memory is left.
+#![expect(unsafe_code, reason = "asks the driver about the current context")]
+
+use super::Context;
+use crate::Result;
+
+/// How much memory a device has, and has left, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct MemoryInfo {
+    /// What is left, for all processes together.
+    pub free: u64,
+    /// All there is.
+    pub total: u64,
+}
+
+impl Context {
+    /// How much memory the device has, and has left at this moment.
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers.
+    #[doc(alias = "cuMemGetInfo")]
+    pub fn memory_info(&self) -> Result<MemoryInfo> {
+        let _current = self.current()?;
+        let (mut free, mut total) = (0, 0);
+        // SAFETY: both are writable, and `_current` keeps the context current.
+        unsafe { self.driver().cuMemGetInfo_v2(&raw mut free, &raw mut total) }?;
+        Ok(MemoryInfo { free: free as u64, total: total as u64 })
+    }
+}

@@ -1,0 +1,95 @@
+//! Primary contexts: one per device, shared by everyone in the process.
+#![expect(unsafe_code, reason = "retains and resets primary contexts")]
+
+use std::ptr::null_mut;
+use std::sync::Arc;
+
+use super::generation::id_of;
+use super::{Context, ContextOptions, Origin, Shared};
+use crate::handle::Handle;
+use crate::{Device, Result};
+
+impl Device {
+    /// Its primary context, retained for as long as a clone of the value exists.
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers; making a context takes some of the device's memory.
+    #[doc(alias = "cuDevicePrimaryCtxRetain")]
+    pub fn context(&self) -> Result<Context> {
+        // Nobody else asks until it is known which life of the context this is.
+        let mut life = self.primary_lives().lock();
+        let was_active = life.needs_activity() && self.has_active_context()?;
+        let mut raw = null_mut();
+        // SAFETY: `raw` is writable.
+        unsafe { self.driver().cuDevicePrimaryCtxRetain(&raw mut raw, self.as_raw()) }?;
+        let origin = Origin::Primary { generation: life.generation() };
+        let mut shared = Shared { raw: Handle::new(raw), device: self.clone(), origin, id: None };
+        // SAFETY: the context is active, since a reference was just taken.
+        shared.id = unsafe { id_of(self.driver(), raw) }?;
+        shared.origin = Origin::Primary { generation: life.saw(shared.id, was_active) };
+        Ok(Context { shared: Arc::new(shared) })
+    }
+
+    /// Whether its primary context is active: whether anyone in the process holds it.
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers.
+    #[doc(alias = "cuDevicePrimaryCtxGetState")]
+    pub fn has_active_context(&self) -> Result<bool> {
+        Ok(self.primary_state()?.1)
+    }
+
+    /// How its primary context is made, or was made if it is active.
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers.
+    #[doc(alias = "cuDevicePrimaryCtxGetState")]
+    pub fn primary_options(&self) -> Result<ContextOptions> {
+        Ok(ContextOptions::from_raw(self.primary_state()?.0))
+    }
+
+    /// Sets how its primary context is made, and changes it if it is active. It holds until the last reference is gone.
+    ///
+    /// Everyone in the process shares the primary context; this is for whoever owns the program.
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers.
+    #[doc(alias = "cuDevicePrimaryCtxSetFlags")]
+    pub fn set_primary_options(&self, options: ContextOptions) -> Result<()> {
+        // SAFETY: passes numbers.
+        Ok(unsafe { self.driver().cuDevicePrimaryCtxSetFlags_v2(self.as_raw(), options.to_raw()) }?)
+    }
+
+    fn primary_state(&self) -> Result<(u32, bool)> {
+        let (mut flags, mut is_active) = (0, 0);
+        // SAFETY: both are writable.
+        unsafe { self.driver().cuDevicePrimaryCtxGetState(self.as_raw(), &raw mut flags, &raw mut is_active) }?;
+        Ok((flags, is_active != 0))
+    }
+
+    /// Destroys its primary context, with all memory, streams and events in it, whoever holds it.
+    ///
+    /// Values of [`Context`] that are left refuse to be used, with [`Error::StaleContext`](crate::Error::StaleContext);
+    /// [`Device::context`] gives one of the next life.
+    ///
+    /// # Safety
+    ///
+    /// Apart from contexts, nothing that was made in the primary context is used again, by this crate or any other code
+    /// in the process, and nothing uses it meanwhile. To drop a stream, an event or memory is to use it.
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers. Then the context is as it was.
+    #[doc(alias = "cuDevicePrimaryCtxReset")]
+    pub unsafe fn reset_context(&self) -> Result<()> {
+        let mut life = self.primary_lives().lock();
+        // SAFETY: the caller sees to it that nobody uses what goes.
+        unsafe { self.driver().cuDevicePrimaryCtxReset_v2(self.as_raw()) }?;
+        life.ended();
+        Ok(())
+    }
+}
