@@ -204,7 +204,7 @@ driver_tests! {
         assert_eq!(context.limit(Limit::LaunchSyncDepth), Err(unsupported.clone()));
         assert_eq!(context.set_limit(Limit::LaunchSyncDepth, 4), Err(unsupported));
         assert_eq!(
-            context.set_limit(Limit::StackSize, usize::MAX).map_err(|error| error.code()),
+            context.set_limit(Limit::StackSize, 1 << 30).map_err(|error| error.code()),
             Err(Some(CUresult::CUDA_ERROR_INVALID_VALUE))
         );
     }
@@ -317,6 +317,22 @@ driver_tests! {
         stream.synchronize()?;
         let touched = [Function::cuCtxGetCurrent, Function::cuCtxSetCurrent].map(|function| counter.count(function));
         assert_eq!(touched, [0, 0]);
+    }
+
+    /// S3.28: what belongs to an old life is refused before any driver call.
+    sim fn memory_and_streams_of_an_old_life_are_refused(driver) {
+        let context = driver.device(0)?.context()?;
+        let (stream, pool) = (context.stream()?, DevicePool::new(&context)?);
+        call!(driver.cuDevicePrimaryCtxReset_v2(0))?;
+        assert!(context.check().is_err());
+        let next = driver.device(0)?.context()?;
+        let fresh = next.stream()?;
+        budget(driver, &[], || {
+            let refused = pool.allocate::<u8>(64, &stream).map(drop);
+            assert!(matches!(refused, Err(Error::StaleContext { .. })), "{refused:?}");
+            let refused = pool.allocate::<u8>(64, &fresh).map(drop);
+            assert!(refused.is_err(), "{refused:?}");
+        });
     }
 
     /// The handle of a context that is gone is still current on another thread: calls there are told so.
