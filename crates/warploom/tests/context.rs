@@ -392,9 +392,10 @@ fn what_was_current_is_current_again_when_a_call_fails() -> TestResult {
             "cuCtxDestroy",
             "cuDevicePrimaryCtxRetain",
         ] {
+            let fresh = driver.device(1)?.context()?; // which has asked for nothing yet
             let rule = Rule::on(Calls::named(function)?).fail(CUresult::CUDA_ERROR_UNKNOWN);
             let scope = machine.inject(Plan::new().rule(rule))?;
-            let answer = everything(&second);
+            let answer = everything(&fresh);
             let fired = !scope.fired().is_empty();
             drop(scope);
             assert!(fired, "{function} was not called");
