@@ -1,9 +1,11 @@
 //! What can go wrong: what the driver answers, and what is refused before it is asked.
 
+use std::time::Duration;
+
 use warploom_driver::DriverVersion;
 use warploom_driver::sys::types::CUresult;
 
-use crate::{DeviceAttribute, Host, Limit, PciAddress, Uuid};
+use crate::{DeviceAttribute, Host, Limit, PciAddress, PriorityRange, Uuid};
 
 /// A result whose failure is an [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -178,6 +180,55 @@ pub enum Error {
         memory: u32,
     },
 
+    /// A stream has one of the priorities that its context has.
+    #[error("a stream cannot have priority {priority}; there are {range}")]
+    PriorityOutOfRange {
+        /// The priority asked for.
+        priority: i32,
+        /// Those there are.
+        range: PriorityRange,
+    },
+
+    /// A per-thread default stream is used on the thread that asked for it.
+    #[error("the per-thread default stream belongs to another thread; ask the context for this thread's")]
+    OtherThread,
+
+    /// A stream is taken over together with the context it was made in.
+    #[error("the stream was not made in the given context of device {device}; give the context it was made in")]
+    ForeignContext {
+        /// The device of the context that was given.
+        device: u32,
+    },
+
+    /// An event is recorded on streams of its own context.
+    #[error("the event belongs to device {event}, the stream to device {stream}; record an event of the stream's own")]
+    EventContextMismatch {
+        /// The event's device.
+        event: u32,
+        /// The stream's device.
+        stream: u32,
+    },
+
+    /// Only events of one context have a clock in common.
+    #[error("the start belongs to device {start}, the end to device {end}, and their contexts have no clock in common")]
+    EventsOfTwoContexts {
+        /// The device of the event that was to be the start.
+        start: u32,
+        /// The device of the other.
+        end: u32,
+    },
+
+    /// There is no time between events before both are done.
+    #[error("an event is not done yet; wait for both before asking for the time between them")]
+    EventNotComplete,
+
+    /// A duration is not negative.
+    #[error("the start was reached {by:?} after the end")]
+    EventsReversed {
+        /// How much later.
+        by: Duration,
+    },
+
     /// What belongs to different drivers cannot meet.
     #[error("one belongs to driver {one:?}, the other to {other:?}; copy through the host")]
     DriverMismatch {
@@ -209,6 +260,7 @@ impl Error {
     pub fn code(&self) -> Option<CUresult> {
         match self {
             Error::Driver(error) => error.code(),
+            Error::EventNotComplete => Some(CUresult::CUDA_ERROR_NOT_READY),
             _ => None,
         }
     }

@@ -48,14 +48,14 @@ pub use context::{
 };
 pub use device::{ComputeCapability, ComputeMode, Device, DeviceAttribute, Devices, PciAddress, Properties, Uuid};
 pub use error::{Error, Malformed, Result};
-pub use event::Event;
+pub use event::{Event, EventOptions, Timed, Timing, Untimed};
 pub use location::{Host, Location, NumaId};
 pub use memory::{
     Buffer, DeviceCopy, DeviceMemory, DevicePool, OrderedResource, PoolStatistics, Slice, SliceMut, StreamOrdered,
     Synchronous, SynchronousResource,
 };
 pub use queue::Queue;
-pub use stream::Stream;
+pub use stream::{CaptureStatus, Priority, Stream, StreamOptions};
 pub use warploom_derive::DeviceCopy;
 pub use warploom_driver::{CallCounter, CallRecorder, Driver, DriverError, DriverId, DriverVersion, Function};
 pub use {warploom_driver as driver, warploom_driver::sys};

@@ -1,7 +1,8 @@
 //! The safe core with each of its driver calls failing.
 
 use warploom::{
-    CachePreference, Context, ContextOptions, Contexts, DeviceAttribute, DevicePool, Devices, Driver, Limit, Result,
+    CachePreference, Context, ContextOptions, Contexts, DeviceAttribute, DevicePool, Devices, Driver, EventOptions,
+    Limit, Result, Stream, StreamOptions,
 };
 use warploom_sim::fault::Calls;
 use warploom_sim::topology::Topology;
@@ -96,8 +97,36 @@ fn contexts_and_streams_leave_nothing_behind() -> TestResult {
         context.synchronize()?;
         first.synchronize()?;
         second.is_idle()?;
+        let urgent = context.stream_with(StreamOptions::new().blocking().priority(-1))?;
+        urgent.priority()?;
+        urgent.id()?;
+        urgent.capture_status()?;
+        urgent.close()
+    })
+}
+
+#[test]
+fn streams_that_nobody_made_leave_nothing_behind() -> TestResult {
+    everywhere("h200", &[], |driver| {
+        let context = driver.device(0)?.context()?;
+        let made = context.stream()?;
+        for stream in [context.legacy_stream(), context.per_thread_stream(), foreign(&made)?] {
+            stream.is_non_blocking()?;
+            stream.priority()?;
+            stream.id()?;
+            stream.wait_for(&made)?;
+            made.wait(&stream.record()?)?;
+            stream.synchronize()?;
+            stream.is_idle()?;
+        }
         Ok(())
     })
+}
+
+#[expect(unsafe_code, reason = "takes over a raw stream")]
+fn foreign(made: &Stream) -> Result<Stream> {
+    // SAFETY: it is a stream, and its owner goes with the new one.
+    unsafe { Stream::from_raw(made.context(), made.as_raw(), made.clone()) }
 }
 
 #[test]
@@ -105,11 +134,14 @@ fn events_leave_nothing_behind() -> TestResult {
     everywhere("h200", &[], |driver| {
         let context = driver.device(0)?.context()?;
         let (first, second) = (context.stream()?, context.stream()?);
-        let (start, end) = (first.record()?, first.record()?);
+        let (start, end) = (first.record_timed()?, first.record_timed()?);
         second.wait(&end)?;
+        second.wait_for(&first)?;
+        first.record_into(&first.record_with(EventOptions::untimed().blocking_sync())?)?;
         end.synchronize()?;
         end.is_complete()?;
         end.elapsed_ms(&start)?;
+        end.elapsed(&start)?;
         Ok(())
     })
 }

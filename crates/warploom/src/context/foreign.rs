@@ -8,6 +8,7 @@ use warploom_driver::sys::types::CUcontext;
 
 use super::current::{Current, device_of_current};
 use super::generation::id_of;
+use super::reserve::Reserve;
 use super::{Context, Origin, Shared};
 use crate::device::initialize;
 use crate::handle::Handle;
@@ -36,7 +37,9 @@ impl Context {
         let device = device_of_current(driver)?;
         drop(current);
         let origin = Origin::Foreign { _owner: Box::new(owner) };
-        let context = Context { shared: Arc::new(Shared { raw: Handle::new(raw), device, origin, id }) };
+        let context = Context {
+            shared: Arc::new(Shared { raw: Handle::new(raw), device, origin, id, reserve: Reserve::default() }),
+        };
         context.remember();
         Ok(context)
     }

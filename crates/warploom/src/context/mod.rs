@@ -21,6 +21,7 @@ mod memory;
 mod options;
 mod primary;
 mod priority;
+mod reserve;
 
 use std::any::Any;
 use std::fmt;
@@ -29,12 +30,15 @@ use std::sync::Arc;
 
 pub use self::cache::CachePreference;
 pub use self::current::Contexts;
+pub(crate) use self::current::Current;
 pub use self::generation::ContextId;
 pub(crate) use self::generation::Lives;
 pub use self::limit::Limit;
 pub use self::memory::MemoryInfo;
 pub use self::options::{ContextOptions, Scheduling};
 pub use self::priority::PriorityRange;
+
+use self::reserve::Reserve;
 
 use warploom_driver::Driver;
 use warploom_driver::sys::types::{CUcontext, CUctx_st};
@@ -71,6 +75,7 @@ struct Shared {
     device: Device,
     origin: Origin,
     id: Option<ContextId>,
+    reserve: Reserve,
 }
 
 /// Where a context is from, and so how it ends.
@@ -104,16 +109,6 @@ impl Context {
         self.shared.raw.raw()
     }
 
-    /// A new stream, which does not wait for the legacy default stream.
-    ///
-    /// # Errors
-    ///
-    /// What the driver answers.
-    #[doc(alias = "cuStreamCreate")]
-    pub fn stream(&self) -> Result<Stream> {
-        Stream::new(self)
-    }
-
     /// Waits until everything enqueued in this context is done.
     ///
     /// # Errors
@@ -124,6 +119,11 @@ impl Context {
         let _current = self.current()?;
         // SAFETY: a context is current, and `_current` keeps it so.
         Ok(unsafe { self.driver().cuCtxSynchronize() }?)
+    }
+
+    /// What it keeps for those who work in it.
+    pub(crate) fn reserve(&self) -> &Reserve {
+        &self.shared.reserve
     }
 
     /// Refuses a stream that does not work in this context.
@@ -153,6 +153,7 @@ impl Context {
 impl Shared {
     fn end(&mut self) -> Result<()> {
         let driver = self.device.driver();
+        self.reserve.end(driver);
         match std::mem::replace(&mut self.origin, Origin::Ended) {
             // SAFETY: gives back the one reference that was taken; nothing made from the context is left, since whatever is
             // made from it holds it. That also goes for a life of the context that is over.

@@ -45,13 +45,16 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// What the driver answers. It is asked once.
     #[doc(alias = "cuCtxGetStreamPriorityRange")]
     pub fn priority_range(&self) -> Result<PriorityRange> {
+        if let Some(known) = self.reserve().priorities.get() {
+            return Ok(*known);
+        }
         let _current = self.current()?;
         let (mut least, mut greatest) = (0, 0);
         // SAFETY: both are writable, and `_current` keeps the context current.
         unsafe { self.driver().cuCtxGetStreamPriorityRange(&raw mut least, &raw mut greatest) }?;
-        Ok(PriorityRange { least, greatest })
+        Ok(*self.reserve().priorities.get_or_init(|| PriorityRange { least, greatest }))
     }
 }

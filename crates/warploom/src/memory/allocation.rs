@@ -99,7 +99,7 @@ impl Allocation {
         let mut others = lock(&self.others);
         if !others.contains(stream) {
             if let Some(home) = home {
-                stream.wait(&home.record()?)?;
+                stream.wait_for(&home.for_teardown())?;
             }
             others.push(stream.clone());
         }
@@ -130,25 +130,23 @@ impl Allocation {
         match &mut self.owner {
             Owner::Ordered { resource, home, order } => {
                 let replaced = order.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-                let order = replaced.as_ref().unwrap_or(home);
-                let used = others.iter().chain(Some(&*home));
-                for other in used.filter(|other| *other != order) {
-                    let ordered = other.record().and_then(|event| order.wait(&event));
+                let order = replaced.as_ref().unwrap_or(home).for_teardown();
+                for other in others.iter().chain(Some(&*home)).map(Stream::for_teardown) {
                     // Where no event can be had, waiting is dear and right.
-                    ordered.or_else(|_| other.synchronize())?;
+                    order.wait_for(&other).or_else(|_| other.synchronize())?;
                 }
-                free_ordered(&**resource, (self.address, self.bytes), order)
+                free_ordered(&**resource, (self.address, self.bytes), &order)
             }
             Owner::Synchronous { resource } => {
                 let waits = resource.free_waits_for_context();
                 for other in others.iter().filter(|other| !waits || other.context() != resource.context()) {
-                    other.synchronize()?;
+                    other.for_teardown().synchronize()?;
                 }
                 free_synchronous(&**resource, (self.address, self.bytes))
             }
             Owner::Other { keeps } => {
                 let Some(keeps) = keeps.take() else { return Ok(()) };
-                let waited = others.iter().try_for_each(Stream::synchronize);
+                let waited = others.iter().try_for_each(|other| other.for_teardown().synchronize());
                 if waited.is_err() {
                     // A stream may still use the memory, so its owner must not go.
                     std::mem::forget(keeps);

@@ -41,15 +41,19 @@ fn copy(to: Span<'_>, from: Span<'_>, bytes: usize, stream: &Stream) -> Result<(
     }
     from.allocation.meet(stream)?;
     to.allocation.meet(stream)?;
-    let (driver, raw) = (source.driver(), stream.as_raw());
+    let driver = source.driver();
     if source == destination {
         // SAFETY: both are that long, and there in the order of the stream, which is alive. They do not overlap: a slice that can
         // be written shares no byte with another.
-        return Ok(unsafe { driver.cuMemcpyDtoDAsync_v2(to.address, from.address, bytes, raw) }?);
+        return Ok(
+            stream.with_raw(|raw| unsafe { driver.cuMemcpyDtoDAsync_v2(to.address, from.address, bytes, raw) })??
+        );
     }
     let (to_context, from_context) = (destination.as_raw(), source.as_raw());
     // SAFETY: as above; each address belongs to the context given with it, which is alive.
-    Ok(unsafe { driver.cuMemcpyPeerAsync(to.address, to_context, from.address, from_context, bytes, raw) }?)
+    Ok(stream.with_raw(|raw| unsafe {
+        driver.cuMemcpyPeerAsync(to.address, to_context, from.address, from_context, bytes, raw)
+    })??)
 }
 
 pub(super) fn same_length(source_len: usize, destination_len: usize) -> Result<()> {

@@ -60,15 +60,15 @@ impl<T: DeviceCopy> SliceMut<'_, T> {
             return Ok(());
         }
         self.span.allocation.meet(stream)?;
-        let (driver, at, len, raw) = (context.driver(), self.span.address, self.span.len, stream.as_raw());
+        let (driver, at, len) = (context.driver(), self.span.address, self.span.len);
         // SAFETY: the memory has that many values of the pattern's size, aligned for them, and is there in the order of the
         // stream, which is alive.
-        Ok(unsafe {
+        Ok(stream.with_raw(|raw| unsafe {
             match pattern {
                 Pattern::Bytes(byte) => driver.cuMemsetD8Async(at, byte, self.size_in_bytes(), raw),
                 Pattern::Pairs(pair) => driver.cuMemsetD16Async(at, pair, len, raw),
                 Pattern::Words(word) => driver.cuMemsetD32Async(at, word, len, raw),
             }
-        }?)
+        })??)
     }
 }

@@ -25,10 +25,11 @@ impl<T: DeviceCopy> SliceMut<'_, T> {
         }
         self.span.allocation.meet(stream)?;
         let (lent, bytes) = (values.to_vec(), self.size_in_bytes());
-        let (driver, raw) = (context.driver(), stream.as_raw());
+        let driver = context.driver();
         // SAFETY: both have that many bytes; the device's are there in the order of the stream, the host's until `finish` knows
         // that they are no longer needed.
-        let enqueued = unsafe { driver.cuMemcpyHtoDAsync_v2(self.span.address, lent.as_ptr().cast(), bytes, raw) };
+        let copy = |raw| unsafe { driver.cuMemcpyHtoDAsync_v2(self.span.address, lent.as_ptr().cast(), bytes, raw) };
+        let enqueued = stream.with_raw(copy);
         stream.finish(lent, enqueued).map(drop)
     }
 }
@@ -50,7 +51,8 @@ impl<T: DeviceCopy> Slice<'_, T> {
             let (driver, to, bytes) = (context.driver(), lent.as_mut_ptr().cast(), self.size_in_bytes());
             // SAFETY: both have that many bytes; the device's are there in the order of the stream, and the host's are nobody
             // else's until `finish` knows that they are no longer needed.
-            let enqueued = unsafe { driver.cuMemcpyDtoHAsync_v2(to, self.span.address, bytes, stream.as_raw()) };
+            let enqueued =
+                stream.with_raw(|raw| unsafe { driver.cuMemcpyDtoHAsync_v2(to, self.span.address, bytes, raw) });
             lent = stream.finish(lent, enqueued)?;
         }
         // SAFETY: there is room for as many, all their bytes have been written, and any bytes are values (`DeviceCopy`).

@@ -180,13 +180,13 @@ unsafe impl StreamOrdered for Shared {
         let mut address: CUdeviceptr = 0;
         let (driver, pool) = (self.context.driver(), self.raw.raw());
         // SAFETY: `address` is writable; pool and stream are alive and of the same driver.
-        unsafe { driver.cuMemAllocFromPoolAsync(&raw mut address, bytes, pool, stream.as_raw()) }?;
+        stream.with_raw(|raw| unsafe { driver.cuMemAllocFromPoolAsync(&raw mut address, bytes, pool, raw) })??;
         Ok(address)
     }
 
     unsafe fn deallocate_raw(&self, address: CUdeviceptr, _bytes: usize, stream: &Stream) -> Result<()> {
         // SAFETY: the caller gives back what `allocate_raw` gave, once, in the order of a stream that is alive.
-        Ok(unsafe { self.context.driver().cuMemFreeAsync(address, stream.as_raw()) }?)
+        Ok(stream.with_raw(|raw| unsafe { self.context.driver().cuMemFreeAsync(address, raw) })??)
     }
 }
 

@@ -13,12 +13,12 @@ pub(super) fn visit(driver: &Driver, virtual_time: bool) -> Found {
     let mut source = pool.zeroed(BYTES, &first)?;
     let mut copy = pool.zeroed(BYTES, &second)?;
 
-    let start = first.record()?;
+    let start = first.record_timed()?;
     source.fill(0x5a, &first)?;
-    let filled = first.record()?;
+    let filled = first.record_timed()?;
     second.wait(&filled)?;
     source.copy_to(&mut copy, &second)?;
-    let end = second.record()?;
+    let end = second.record_timed()?;
     let bytes = copy.download(&second)?;
 
     let fill_ms = filled.elapsed_ms(&start)?;

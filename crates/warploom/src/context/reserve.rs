@@ -1,0 +1,24 @@
+//! What a context keeps for those who work in it.
+
+use std::sync::OnceLock;
+
+use warploom_driver::Driver;
+
+use super::PriorityRange;
+use crate::event::EventPool;
+
+/// Things that are made or asked for once and used many times. Nothing in here holds the context.
+#[derive(Default)]
+pub(crate) struct Reserve {
+    /// Events that nobody holds.
+    pub(crate) events: EventPool,
+    /// What the driver said, once it was asked.
+    pub(super) priorities: OnceLock<PriorityRange>,
+}
+
+impl Reserve {
+    /// Destroys everything, before the context goes.
+    pub(super) fn end(&mut self, driver: &Driver) {
+        self.events.end(driver);
+    }
+}

@@ -1,0 +1,124 @@
+//! Events: points in a stream, and the time between them.
+//!
+//! Every event has been recorded: there is no other way to make one. Whether it has a time is part of its type, so that the
+//! time between events that have none cannot be asked for. A dropped event goes back to its context, which hands it out
+//! again; after a few, recording takes one driver call and no allocation.
+#![expect(unsafe_code, reason = "asks the driver about raw events")]
+
+mod elapsed;
+mod options;
+mod pool;
+
+pub use options::{EventOptions, Timed, Timing, Untimed};
+pub(crate) use pool::EventPool;
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use warploom_driver::sys::types::{CUevent, CUevent_flags, CUevent_st};
+use warploom_driver::{Driver, ResultExt as _};
+
+use crate::handle::Handle;
+use crate::{Context, Device, Result};
+
+/// A point in a stream, marked by [`Stream::record`](crate::Stream::record); done when everything before it is done.
+///
+/// ```
+/// use warploom::{Devices, Driver};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
+/// let stream = driver.device(0)?.context()?.stream()?;
+/// let point = stream.record()?;
+/// point.synchronize()?;
+/// assert!(point.is_complete()?);
+/// stream.record_into(&point)?; // further on
+/// # Ok(())
+/// # }
+/// ```
+pub struct Event<T: Timing = Untimed> {
+    raw: Handle<CUevent_st>,
+    flags: u32,
+    context: Context,
+    timing: PhantomData<T>,
+}
+
+impl<T: Timing> Event<T> {
+    /// An event that is still to be recorded, and must not be seen before it is.
+    pub(crate) fn unrecorded(context: &Context, options: EventOptions<T>) -> Result<Event<T>> {
+        let flags = options.flags();
+        let raw = context.reserve().events.take(context, flags)?;
+        Ok(Event { raw, flags, context: context.clone(), timing: PhantomData })
+    }
+
+    /// The context of the stream it was recorded on.
+    #[must_use]
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// The device of the stream it was recorded on.
+    #[must_use]
+    pub fn device(&self) -> &Device {
+        self.context.device()
+    }
+
+    /// The driver's own handle; valid while this value is held.
+    #[must_use]
+    pub fn as_raw(&self) -> CUevent {
+        self.raw.raw()
+    }
+
+    /// Whether it knows the time at which it was reached.
+    #[must_use]
+    pub fn is_timed(&self) -> bool {
+        self.flags & CUevent_flags::CU_EVENT_DISABLE_TIMING.0 == 0
+    }
+
+    /// Whether [`Event::synchronize`] lets the thread sleep.
+    #[must_use]
+    pub fn is_blocking_sync(&self) -> bool {
+        self.flags & CUevent_flags::CU_EVENT_BLOCKING_SYNC.0 != 0
+    }
+
+    pub(crate) fn driver(&self) -> &Driver {
+        self.context.driver()
+    }
+
+    /// Waits until it is done, with the processor busy unless it was made for
+    /// [blocking sync](EventOptions::blocking_sync).
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers, which may be a failure of the work before it.
+    #[doc(alias = "cuEventSynchronize")]
+    pub fn synchronize(&self) -> Result<()> {
+        // SAFETY: `self` keeps the event alive.
+        Ok(unsafe { self.driver().cuEventSynchronize(self.as_raw()) }?)
+    }
+
+    /// Whether it is done.
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers, which may be a failure of the work before it.
+    #[doc(alias = "cuEventQuery")]
+    pub fn is_complete(&self) -> Result<bool> {
+        // SAFETY: `self` keeps the event alive.
+        Ok(unsafe { self.driver().cuEventQuery(self.as_raw()) }.ready()?)
+    }
+}
+
+impl<T: Timing> Drop for Event<T> {
+    fn drop(&mut self) {
+        // Streams that wait for it are not disturbed, whatever it is used for next: a wait is for the record at the time.
+        self.context.reserve().events.give_back(self.context.driver(), self.flags, Handle::new(self.raw.raw()));
+    }
+}
+
+impl<T: Timing> fmt::Debug for Event<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = formatter.debug_struct("Event");
+        text.field("raw", &self.as_raw()).field("is_timed", &self.is_timed()).field("device", self.device()).finish()
+    }
+}

@@ -1,0 +1,71 @@
+//! Events that a context keeps for the next record.
+#![expect(unsafe_code, reason = "makes and destroys raw events")]
+
+use std::ptr::null_mut;
+use std::sync::{Mutex, PoisonError};
+
+use warploom_driver::Driver;
+use warploom_driver::sys::types::CUevent_st;
+
+use crate::error::report;
+use crate::handle::Handle;
+use crate::{Context, Result};
+
+/// The most events of one kind that are kept while nobody holds them.
+const KEPT: usize = 64;
+
+/// The combinations of the flags for blocking sync and for no timing.
+const KINDS: usize = 4;
+
+/// Events that nobody holds, by their flags.
+#[derive(Default)]
+pub(crate) struct EventPool {
+    idle: Mutex<[Vec<Handle<CUevent_st>>; KINDS]>,
+}
+
+impl EventPool {
+    /// An event with these flags, recorded before or not.
+    pub(super) fn take(&self, context: &Context, flags: u32) -> Result<Handle<CUevent_st>> {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner)[kind(flags)].pop();
+        if let Some(event) = idle {
+            return Ok(event);
+        }
+        let _current = context.current()?;
+        let mut raw = null_mut();
+        // SAFETY: `raw` is writable, and `_current` keeps the context current.
+        unsafe { context.driver().cuEventCreate(&raw mut raw, flags) }?;
+        Ok(Handle::new(raw))
+    }
+
+    /// Takes over an event that came from [`EventPool::take`] with the same flags, and is not used by its holder any more.
+    pub(super) fn give_back(&self, driver: &Driver, flags: u32, event: Handle<CUevent_st>) {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let idle = &mut idle[kind(flags)];
+        if idle.len() < KEPT {
+            idle.reserve_exact(KEPT - idle.len()); // all at once, so that no later record allocates
+            idle.push(event);
+        } else {
+            destroy(driver, &event);
+        }
+    }
+
+    /// Destroys what is left, before the context goes.
+    pub(crate) fn end(&mut self, driver: &Driver) {
+        for event in
+            self.idle.get_mut().unwrap_or_else(PoisonError::into_inner).iter_mut().flat_map(|idle| idle.drain(..))
+        {
+            destroy(driver, &event);
+        }
+    }
+}
+
+/// The flags are 1 and 2; another would be a mistake in this crate, and share a list.
+fn kind(flags: u32) -> usize {
+    flags as usize % KINDS
+}
+
+fn destroy(driver: &Driver, event: &Handle<CUevent_st>) {
+    // SAFETY: it came from `cuEventCreate` in a context that is still alive, and nobody holds it. A stream that still waits for
+    // it is not disturbed.
+    report(unsafe { driver.cuEventDestroy_v2(event.raw()) });
+}

@@ -1,0 +1,94 @@
+//! The default streams of a context, which exist without being made.
+
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::ptr::without_provenance_mut;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::traits::Traits;
+use super::{Origin, Stream};
+use crate::Context;
+
+/// `CU_STREAM_LEGACY`.
+pub(super) const LEGACY: usize = 1;
+/// `CU_STREAM_PER_THREAD`.
+pub(super) const PER_THREAD: usize = 2;
+
+impl Context {
+    /// The legacy default stream of this context: it waits for every blocking stream of the context, and they wait for it.
+    ///
+    /// Nothing uses it unless it is named. Its calls make the context current, and put back what was current before: up to
+    /// three driver calls more than those of a stream that was made.
+    #[doc(alias = "CU_STREAM_LEGACY")]
+    #[must_use]
+    pub fn legacy_stream(&self) -> Stream {
+        Stream::new(without_provenance_mut(LEGACY), Origin::Legacy, self, Traits::default())
+    }
+
+    /// The default stream of this context for the calling thread, which is a blocking stream.
+    ///
+    /// It belongs to the thread that asked for it: on another thread its calls are
+    /// [`Error::OtherThread`](crate::Error::OtherThread), since there the driver would take another stream. The value itself
+    /// may go anywhere, as it must, since it is part of whatever is to be freed in its order; see [`Stream::for_teardown`].
+    ///
+    /// ```
+    /// use warploom::{Devices, Driver, Error};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
+    /// let stream = driver.device(0)?.context()?.per_thread_stream();
+    /// stream.synchronize()?;
+    /// let elsewhere = std::thread::spawn(move || stream.synchronize()).join();
+    /// assert_eq!(elsewhere.expect("it does not panic"), Err(Error::OtherThread));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[doc(alias = "CU_STREAM_PER_THREAD")]
+    #[must_use]
+    pub fn per_thread_stream(&self) -> Stream {
+        Stream::new(without_provenance_mut(PER_THREAD), Origin::PerThread(ThreadKey::this()), self, Traits::default())
+    }
+}
+
+impl Stream {
+    /// The stream on which this thread may end what was ordered by this one.
+    ///
+    /// That is the stream itself, unless it is the per-thread default stream of another thread, which cannot be reached from
+    /// here, and may have no thread any more. Then it is the legacy default stream of the same context, which waits for all
+    /// blocking streams, the per-thread ones included: the end still comes after everything that was enqueued before.
+    #[must_use]
+    pub fn for_teardown(&self) -> Cow<'_, Stream> {
+        match &self.shared.origin {
+            Origin::PerThread(thread) if !thread.is_this() => Cow::Owned(self.context().legacy_stream()),
+            _ => Cow::Borrowed(self),
+        }
+    }
+}
+
+/// A thread, by a number that no other thread of the process ever has.
+///
+/// Not the standard library's, which cannot be asked for while a thread's locals are being dropped.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct ThreadKey(u64);
+
+impl ThreadKey {
+    /// The calling thread.
+    pub(super) fn this() -> ThreadKey {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        thread_local! {
+            /// 0 until the thread is first asked for its number.
+            static KEY: Cell<u64> = const { Cell::new(0) };
+        }
+        KEY.with(|key| {
+            if key.get() == 0 {
+                key.set(NEXT.fetch_add(1, Ordering::Relaxed));
+            }
+            ThreadKey(key.get())
+        })
+    }
+
+    /// Whether it is the calling thread.
+    pub(super) fn is_this(self) -> bool {
+        self == ThreadKey::this()
+    }
+}

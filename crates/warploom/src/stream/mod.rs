@@ -1,0 +1,333 @@
+//! Streams: ordered queues of work.
+//!
+//! | made by | destroyed by | its handle means |
+//! |---|---|---|
+//! | [`Context::stream`], [`Context::stream_with`] | the last value | the same everywhere |
+//! | [`Stream::from_raw`], [`Stream::borrow_raw`] | somebody else | the same everywhere |
+//! | [`Context::legacy_stream`] | nobody | a stream of whichever context is current |
+//! | [`Context::per_thread_stream`] | nobody | a stream of whichever context is current, and of the calling thread |
+//!
+//! A default stream is a value like any other here: it is bound to its context, and its calls make that context current.
+#![expect(unsafe_code, reason = "owns a raw stream")]
+
+mod default;
+mod foreign;
+mod options;
+mod traits;
+
+pub use options::{Priority, StreamOptions};
+pub use traits::CaptureStatus;
+
+use std::any::Any;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use warploom_driver::sys::types::{CUstream, CUstream_st};
+use warploom_driver::{Driver, ResultExt as _};
+
+use self::default::ThreadKey;
+use self::traits::Traits;
+use crate::context::Current;
+use crate::device::same_driver;
+use crate::error::report;
+use crate::event::{EventOptions, Timed, Timing};
+use crate::handle::Handle;
+use crate::{Context, Device, Error, Event, Result};
+
+/// A queue of work on a device: what is enqueued on it runs in order, and in no order with other streams until a
+/// [wait](Stream::wait) makes one.
+///
+/// A clone is another handle to the same stream. Two are equal if they are the same stream, whoever made it.
+///
+/// ```
+/// use warploom::{Devices, Driver};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
+/// let context = driver.device(0)?.context()?;
+/// let (first, second) = (context.stream()?, context.stream()?);
+/// second.wait(&first.record()?)?; // whatever comes next on `second` runs after what is on `first` so far
+/// second.synchronize()?;
+/// assert!(first.is_idle()?);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Stream {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    raw: Handle<CUstream_st>,
+    origin: Origin,
+    context: Context,
+    traits: Traits,
+}
+
+/// Where a stream comes from: what its handle means, and who ends it.
+enum Origin {
+    /// Made here, and destroyed here.
+    Created,
+    /// Somebody else's; the owner is held, and the stream is not destroyed.
+    Foreign { _owner: Box<dyn Any + Send + Sync> },
+    /// The legacy default stream of the context.
+    Legacy,
+    /// The default stream of the context for one thread.
+    PerThread(ThreadKey),
+}
+
+impl Stream {
+    fn new(raw: CUstream, origin: Origin, context: &Context, traits: Traits) -> Stream {
+        let (raw, context) = (Handle::new(raw), context.clone());
+        Stream { shared: Arc::new(Shared { raw, origin, context, traits }) }
+    }
+
+    /// The context its work runs in.
+    #[must_use]
+    pub fn context(&self) -> &Context {
+        &self.shared.context
+    }
+
+    /// The device its work runs on.
+    #[must_use]
+    pub fn device(&self) -> &Device {
+        self.context().device()
+    }
+
+    /// The driver's own handle; valid while this value is held.
+    ///
+    /// That of a default stream is a number which means a stream of the current context, and of the calling thread:
+    /// [`Stream::with_raw`] sees to both.
+    #[must_use]
+    pub fn as_raw(&self) -> CUstream {
+        self.shared.raw.raw()
+    }
+
+    /// Calls with the driver's own handle, where it means this stream.
+    ///
+    /// For a default stream, the context is made current, and what was current before comes back afterwards; for any other,
+    /// this does nothing but call.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OtherThread`] for the per-thread default stream of another thread, and what the driver answers when the
+    /// context is made current. Then nothing was called.
+    #[inline]
+    pub fn with_raw<R>(&self, call: impl FnOnce(CUstream) -> R) -> Result<R> {
+        let _current = self.in_context()?;
+        Ok(call(self.as_raw()))
+    }
+
+    /// Makes the handle mean this stream.
+    #[inline]
+    fn in_context(&self) -> Result<Option<Current<'_>>> {
+        match &self.shared.origin {
+            Origin::Created | Origin::Foreign { .. } => Ok(None),
+            Origin::Legacy | Origin::PerThread(_) => {
+                self.check_thread()?;
+                self.context().current().map(Some)
+            }
+        }
+    }
+
+    /// Refuses the stream of another thread.
+    fn check_thread(&self) -> Result<()> {
+        match &self.shared.origin {
+            Origin::PerThread(thread) if !thread.is_this() => Err(Error::OtherThread),
+            _ => Ok(()),
+        }
+    }
+
+    pub(crate) fn driver(&self) -> &Driver {
+        self.shared.context.driver()
+    }
+
+    /// Waits until everything enqueued so far is done.
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers, which may be a failure of that work.
+    #[doc(alias = "cuStreamSynchronize")]
+    pub fn synchronize(&self) -> Result<()> {
+        // SAFETY: `self` keeps the stream alive.
+        Ok(self.with_raw(|raw| unsafe { self.driver().cuStreamSynchronize(raw) })??)
+    }
+
+    /// Whether everything enqueued so far is done.
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers, which may be a failure of that work.
+    #[doc(alias = "cuStreamQuery")]
+    pub fn is_idle(&self) -> Result<bool> {
+        // SAFETY: `self` keeps the stream alive.
+        Ok(self.with_raw(|raw| unsafe { self.driver().cuStreamQuery(raw) })?.ready()?)
+    }
+
+    /// Marks the point the stream has come to: an event that is done when everything enqueued so far is done.
+    ///
+    /// One driver call, as soon as an event has been dropped before: the context keeps dropped events for the next.
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers.
+    #[doc(alias = "cuEventRecord")]
+    pub fn record(&self) -> Result<Event> {
+        self.record_with(EventOptions::untimed())
+    }
+
+    /// As [`Stream::record`], with the time at which the point is reached.
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers.
+    pub fn record_timed(&self) -> Result<Event<Timed>> {
+        self.record_with(EventOptions::timed())
+    }
+
+    /// As [`Stream::record`], with an event of the kind that is asked for.
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers.
+    pub fn record_with<T: Timing>(&self, options: EventOptions<T>) -> Result<Event<T>> {
+        self.check_thread()?;
+        let event = Event::unrecorded(self.context(), options)?;
+        self.record_into(&event)?;
+        Ok(event)
+    }
+
+    /// Moves an event to the point the stream has come to. Who waits for it already is not disturbed.
+    ///
+    /// Exactly one driver call.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::EventContextMismatch`] if the event belongs to another context, and what the driver answers.
+    #[doc(alias = "cuEventRecord")]
+    pub fn record_into<T: Timing>(&self, event: &Event<T>) -> Result<()> {
+        same_driver(self.driver(), event.driver())?;
+        if event.context() != self.context() {
+            let (event, stream) = (event.context().device().ordinal(), self.device().ordinal());
+            return Err(Error::EventContextMismatch { event, stream });
+        }
+        // SAFETY: both are alive and belong to the same context.
+        Ok(self.with_raw(|raw| unsafe { self.driver().cuEventRecord(event.as_raw(), raw) })??)
+    }
+
+    /// Holds back whatever is enqueued from now on until the event is done; the host does not wait. The event may belong to
+    /// another device.
+    ///
+    /// Exactly one driver call. What the event is moved to later makes no difference.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DriverMismatch`] if the event belongs to another driver, and what the driver
+    /// answers.
+    #[doc(alias = "cuStreamWaitEvent")]
+    pub fn wait<T: Timing>(&self, event: &Event<T>) -> Result<()> {
+        same_driver(self.driver(), event.driver())?;
+        // SAFETY: both are alive, and of the same driver. The driver keeps what it needs of the event.
+        Ok(self.with_raw(|raw| unsafe { self.driver().cuStreamWaitEvent(raw, event.as_raw(), 0) })??)
+    }
+
+    /// Holds back whatever is enqueued from now on until everything that `other` has so far is done; the host does not wait.
+    /// The other stream may belong to another device.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DriverMismatch`] if the other stream belongs to another driver, and what the driver answers.
+    pub fn wait_for(&self, other: &Stream) -> Result<()> {
+        same_driver(self.driver(), other.driver())?;
+        if self == other {
+            return Ok(()); // a stream is in order with itself
+        }
+        self.check_thread()?;
+        self.wait(&other.record()?)
+    }
+
+    /// Ends this handle. If it is the last, the stream is destroyed; work that it still has is finished by the driver.
+    ///
+    /// Dropping does the same, and can only report a failure.
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers. The stream is gone from this program's hands all the same.
+    #[doc(alias = "cuStreamDestroy")]
+    pub fn close(self) -> Result<()> {
+        Arc::into_inner(self.shared).map_or(Ok(()), |mut last| last.end())
+    }
+
+    /// Waits until everything enqueued so far is done, and gives back the host memory that was lent to the last call.
+    ///
+    /// If that call or the wait fails, work may still be using the memory, now or later: a call that fails may have enqueued
+    /// its work all the same. Then the memory is never freed.
+    pub(crate) fn finish<T>(&self, lent: Vec<T>, enqueued: Result<warploom_driver::Result<()>>) -> Result<Vec<T>> {
+        match enqueued.and_then(|answer| Ok(answer?)).and_then(|()| self.synchronize()) {
+            Ok(()) => Ok(lent),
+            Err(error) => {
+                std::mem::forget(lent);
+                Err(error)
+            }
+        }
+    }
+}
+
+impl Shared {
+    /// Destroys a stream that was made here; the second time, there is nothing left to destroy.
+    fn end(&mut self) -> Result<()> {
+        if !matches!(self.origin, Origin::Created) {
+            return Ok(());
+        }
+        self.origin = Origin::Foreign { _owner: Box::new(()) };
+        // SAFETY: `raw` came from the driver in `context`, which is still alive, and nothing else owns it. Work that is still
+        // enqueued is finished by the driver.
+        Ok(unsafe { self.context.driver().cuStreamDestroy_v2(self.raw.raw()) }?)
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        report(self.end());
+    }
+}
+
+impl Stream {
+    /// What tells streams apart: the handle, and for a per-thread default stream the thread.
+    fn identity(&self) -> (CUstream, Option<ThreadKey>) {
+        let thread = if let Origin::PerThread(thread) = &self.shared.origin { Some(*thread) } else { None };
+        (self.as_raw(), thread)
+    }
+}
+
+impl PartialEq for Stream {
+    /// Whether the two are the same stream.
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+            || self.identity() == other.identity() && self.context() == other.context()
+    }
+}
+
+impl Eq for Stream {}
+
+impl Hash for Stream {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.identity().hash(state);
+        self.context().as_raw().hash(state);
+    }
+}
+
+impl fmt::Debug for Stream {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let origin = match &self.shared.origin {
+            Origin::Created => "created",
+            Origin::Foreign { .. } => "foreign",
+            Origin::Legacy => "legacy default",
+            Origin::PerThread(_) => "per-thread default",
+        };
+        let origin = format_args!("{origin}");
+        let mut text = formatter.debug_struct("Stream");
+        text.field("raw", &self.as_raw()).field("origin", &origin).field("device", self.device()).finish()
+    }
+}

@@ -1,0 +1,107 @@
+//! What a stream is: flags, priority, number; and whether it is being captured.
+#![expect(unsafe_code, reason = "asks the driver about a stream")]
+
+use std::sync::OnceLock;
+
+use warploom_driver::sys::types::{CUstream, CUstream_flags, CUstreamCaptureStatus};
+
+use super::{Priority, Stream};
+use crate::Result;
+
+/// What never changes about a stream, once it is known.
+#[derive(Default)]
+pub(super) struct Traits {
+    flags: OnceLock<u32>,
+    priority: OnceLock<i32>,
+    id: OnceLock<u64>,
+}
+
+impl Traits {
+    /// Those of a stream that was made with these flags.
+    pub(super) fn of(flags: u32) -> Traits {
+        Traits { flags: flags.into(), ..Traits::default() }
+    }
+}
+
+/// Whether what is enqueued on a stream runs, or becomes a graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CaptureStatus {
+    /// It runs.
+    None,
+    /// It becomes a graph.
+    Active,
+    /// It was to become a graph, and something spoiled that; the capture has to be ended.
+    Invalidated,
+}
+
+impl Stream {
+    /// Whether it runs beside the legacy default stream, and not in turns with it.
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers. It is asked at most once, and not at all about streams that were made here.
+    #[doc(alias = "cuStreamGetFlags")]
+    pub fn is_non_blocking(&self) -> Result<bool> {
+        // SAFETY: `self` keeps the stream alive, and `flags` is writable.
+        let flags =
+            self.ask(&self.shared.traits.flags, |raw, flags| unsafe { self.driver().cuStreamGetFlags(raw, flags) })?;
+        Ok(flags & CUstream_flags::CU_STREAM_NON_BLOCKING.0 != 0)
+    }
+
+    /// How urgent it is.
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers. It is asked at most once.
+    #[doc(alias = "cuStreamGetPriority")]
+    pub fn priority(&self) -> Result<Priority> {
+        // SAFETY: `self` keeps the stream alive, and `priority` is writable.
+        let priority = self.ask(&self.shared.traits.priority, |raw, priority| unsafe {
+            self.driver().cuStreamGetPriority(raw, priority)
+        })?;
+        Ok(priority.into())
+    }
+
+    /// Its number, which no other stream of the process ever has.
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers. It is asked at most once.
+    #[doc(alias = "cuStreamGetId")]
+    pub fn id(&self) -> Result<u64> {
+        // SAFETY: `self` keeps the stream alive, and `id` is writable.
+        self.ask(&self.shared.traits.id, |raw, id| unsafe { self.driver().cuStreamGetId(raw, id) })
+    }
+
+    /// Whether what is enqueued on it runs, or becomes a graph.
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers; `CUDA_ERROR_STREAM_CAPTURE_IMPLICIT` for a legacy default stream while a blocking stream of
+    /// its context is being captured.
+    #[doc(alias = "cuStreamIsCapturing")]
+    pub fn capture_status(&self) -> Result<CaptureStatus> {
+        let mut status = CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
+        // SAFETY: `self` keeps the stream alive, and `status` is writable.
+        self.with_raw(|raw| unsafe { self.driver().cuStreamIsCapturing(raw, &raw mut status) })??;
+        Ok(match status {
+            CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE => CaptureStatus::None,
+            CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_ACTIVE => CaptureStatus::Active,
+            _ => CaptureStatus::Invalidated,
+        })
+    }
+
+    /// What is known, or else what the driver answers, which is known from then on.
+    pub(super) fn ask<T: Copy + Default>(
+        &self,
+        known: &OnceLock<T>,
+        ask: impl FnOnce(CUstream, *mut T) -> warploom_driver::Result<()>,
+    ) -> Result<T> {
+        if let Some(known) = known.get() {
+            return Ok(*known);
+        }
+        let mut answer = T::default();
+        self.with_raw(|raw| ask(raw, &raw mut answer))??;
+        Ok(*known.get_or_init(|| answer))
+    }
+}
