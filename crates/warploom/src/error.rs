@@ -229,6 +229,17 @@ pub enum Error {
         by: Duration,
     },
 
+    /// A host function panicked.
+    #[error("a host function panicked: {message}")]
+    HostFunctionPanicked {
+        /// What it said.
+        message: String,
+    },
+
+    /// A host function was passed over, or what it returned has been taken.
+    #[error("the host function did not run; work before it may have failed")]
+    HostFunctionNotRun,
+
     /// What belongs to different drivers cannot meet.
     #[error("one belongs to driver {one:?}, the other to {other:?}; copy through the host")]
     DriverMismatch {
@@ -281,7 +292,11 @@ impl Error {
 /// Reports what went wrong in a `drop`, which has nobody to tell.
 pub(crate) fn report(result: Result<(), impl Into<Error>>) {
     if let Err(error) = result {
-        let error: Error = error.into();
-        tracing::warn!(target: "warploom", %error, "while dropping");
+        report_while("dropping", &error.into());
     }
+}
+
+/// Reports what went wrong where nobody waits for an answer.
+pub(crate) fn report_while(doing: &str, error: &Error) {
+    tracing::warn!(target: "warploom", %error, "while {doing}");
 }

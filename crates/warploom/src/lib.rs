@@ -31,6 +31,8 @@
 //! - **A failure is a value** that names the call, the code and its meaning; see [`Error`]. A failure in a `drop` is
 //!   reported as a [`tracing`](https://docs.rs/tracing) event of level `WARN` with the target `warploom`.
 
+mod callback;
+mod completion;
 mod context;
 mod device;
 mod error;
@@ -43,6 +45,7 @@ mod memory;
 mod queue;
 mod stream;
 
+pub use completion::{Completion, HostReturn, Point};
 pub use context::{
     CachePreference, Context, ContextId, ContextOptions, Contexts, Limit, MemoryInfo, PriorityRange, Scheduling,
 };
@@ -55,7 +58,7 @@ pub use memory::{
     Synchronous, SynchronousResource,
 };
 pub use queue::Queue;
-pub use stream::{CaptureStatus, Priority, Stream, StreamOptions};
+pub use stream::{CaptureStatus, HostTask, Priority, Stream, StreamOptions};
 pub use warploom_derive::DeviceCopy;
 pub use warploom_driver::{CallCounter, CallRecorder, Driver, DriverError, DriverId, DriverVersion, Function};
 pub use {warploom_driver as driver, warploom_driver::sys};

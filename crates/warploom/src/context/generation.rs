@@ -15,7 +15,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use warploom_driver::Driver;
 use warploom_driver::sys::types::CUcontext;
 
-use super::{Context, Origin};
+use super::{Context, Origin, Shared};
 use crate::{Device, Error, Result};
 
 /// The number of a context, which the driver never gives out again.
@@ -113,6 +113,17 @@ impl Life<'_> {
     }
 }
 
+impl Shared {
+    pub(super) fn check_generation(&self) -> Result<()> {
+        let Origin::Primary { generation: expected } = self.origin else { return Ok(()) };
+        let found = self.device.primary_lives().generation();
+        if found == expected {
+            return Ok(());
+        }
+        Err(Error::StaleContext { device: self.device.ordinal(), expected, found })
+    }
+}
+
 impl Context {
     /// The driver's number for it; `None` from a driver without such numbers. Asked when the context was made or retained.
     #[doc(alias = "cuCtxGetId")]
@@ -138,12 +149,7 @@ impl Context {
 
     /// Refuses a context whose life is over. No driver call.
     pub(crate) fn check_generation(&self) -> Result<()> {
-        let Origin::Primary { generation: expected } = self.shared.origin else { return Ok(()) };
-        let found = self.device().primary_lives().generation();
-        if found == expected {
-            return Ok(());
-        }
-        Err(Error::StaleContext { device: self.device().ordinal(), expected, found })
+        self.shared.check_generation()
     }
 
     /// Asks the driver whether the context is still the one it was: others in the process may have reset it.

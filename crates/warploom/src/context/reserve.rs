@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use warploom_driver::Driver;
 
 use super::PriorityRange;
+use crate::completion::Relays;
 use crate::event::EventPool;
 
 /// Things that are made or asked for once and used many times. Nothing in here holds the context.
@@ -12,6 +13,8 @@ use crate::event::EventPool;
 pub(crate) struct Reserve {
     /// Events that nobody holds.
     pub(crate) events: EventPool,
+    /// Streams that wait for events and then call back.
+    pub(crate) relays: Relays,
     /// What the driver said, once it was asked.
     pub(super) priorities: OnceLock<PriorityRange>,
 }
@@ -19,6 +22,7 @@ pub(crate) struct Reserve {
 impl Reserve {
     /// Destroys everything, before the context goes.
     pub(super) fn end(&mut self, driver: &Driver) {
+        self.relays.end(driver);
         self.events.end(driver);
     }
 }

@@ -12,9 +12,11 @@
 
 mod default;
 mod foreign;
+mod host;
 mod options;
 mod traits;
 
+pub use host::HostTask;
 pub use options::{Priority, StreamOptions};
 pub use traits::CaptureStatus;
 

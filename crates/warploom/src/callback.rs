@@ -1,0 +1,94 @@
+//! Functions of the program that the driver calls.
+//!
+//! The driver takes a C function and a pointer for it. It is given a number instead, under which the function is kept here
+//! until it is called or taken back. So a call that comes although its launch was refused, or after its context was given
+//! up, finds nothing, and whatever was not called is dropped; a pointer would dangle, or leak.
+
+use std::collections::BTreeMap;
+use std::ffi::c_void;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::without_provenance_mut;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use warploom_driver::Driver;
+use warploom_driver::sys::types::{CUcontext, CUresult, CUstream};
+
+use crate::Context;
+
+/// The context in which functions wait to be called: its driver and itself, as numbers, since they must not keep either.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Home(usize, usize);
+
+impl Home {
+    pub(crate) fn new(driver: &Driver, context: CUcontext) -> Home {
+        Home(std::ptr::from_ref(driver.table()).addr(), context.addr())
+    }
+}
+
+struct Waiting {
+    home: Home,
+    function: Box<dyn FnOnce() + Send>,
+}
+
+static WAITING: Mutex<BTreeMap<usize, Waiting>> = Mutex::new(BTreeMap::new());
+
+fn waiting() -> MutexGuard<'static, BTreeMap<usize, Waiting>> {
+    WAITING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A function that waits for the driver to call it.
+pub(crate) struct Callback(usize);
+
+impl Callback {
+    /// Keeps a function until the driver calls with [`Callback::data`].
+    pub(crate) fn new(context: &Context, function: impl FnOnce() + Send + 'static) -> Callback {
+        static NEXT: AtomicUsize = AtomicUsize::new(1);
+        let key = NEXT.fetch_add(1, Ordering::Relaxed);
+        let home = Home::new(context.driver(), context.as_raw());
+        waiting().insert(key, Waiting { home, function: Box::new(function) });
+        Callback(key)
+    }
+
+    /// What the driver is to pass on.
+    pub(crate) fn data(&self) -> *mut c_void {
+        without_provenance_mut(self.0)
+    }
+
+    /// Drops the function, unless it is being called already.
+    pub(crate) fn take_back(self) {
+        let function = waiting().remove(&self.0);
+        drop(function); // without the lock
+    }
+}
+
+/// For `cuLaunchHostFunc`.
+pub(crate) extern "C" fn host_function(data: *mut c_void) {
+    call(data);
+}
+
+/// For `cuStreamAddCallback`, which calls also when work before it has failed.
+pub(crate) extern "C" fn stream_callback(_stream: CUstream, _status: CUresult, data: *mut c_void) {
+    call(data);
+}
+
+fn call(data: *mut c_void) {
+    let Some(Waiting { function, .. }) = waiting().remove(&data.addr()) else { return };
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(function)) {
+        // Functions here catch what the program's own code throws. What is left was thrown by a `drop` in them, and its
+        // payload might do the same; nothing may unwind into the driver.
+        std::mem::forget(payload);
+    }
+}
+
+/// Whether a function waits in this context.
+pub(crate) fn any_in(home: Home) -> bool {
+    waiting().values().any(|waiting| waiting.home == home)
+}
+
+/// Drops the functions that wait in a context which is gone, since nobody will call them.
+pub(crate) fn drop_all_in(home: Home) {
+    let lost: Vec<Waiting> =
+        waiting().extract_if(.., |_, waiting| waiting.home == home).map(|(_, waiting)| waiting).collect();
+    drop(lost); // without the lock
+}

@@ -1,0 +1,272 @@
+//! Completion as a future: no executor but the one below.
+
+mod gate;
+
+use std::pin::pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::task::{Context as Task, Poll, Wake, Waker};
+use std::thread::Thread;
+use std::time::{Duration, Instant};
+
+use gate::Gate;
+use warploom::sys::types::CUresult;
+use warploom::{DevicePool, Devices, Error, Function};
+use warploom_sim::fault::{Calls, Plan, Rule};
+use warploom_sim::{Mode, topology::Topology};
+use warploom_testkit::{TestResult, budget, driver_tests, open};
+
+/// Unparks a thread, and counts how often.
+struct Unpark {
+    thread: Thread,
+    times: AtomicUsize,
+}
+
+impl Unpark {
+    fn this_thread() -> (Arc<Unpark>, Waker) {
+        let unpark = Arc::new(Unpark { thread: std::thread::current(), times: AtomicUsize::new(0) });
+        (Arc::clone(&unpark), unpark.into())
+    }
+
+    fn times(&self) -> usize {
+        self.times.load(Ordering::SeqCst)
+    }
+}
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.times.fetch_add(1, Ordering::SeqCst);
+        self.thread.unpark();
+    }
+}
+
+/// Runs a future to its end, asleep whenever there is nothing to do.
+fn block_on<F: IntoFuture>(future: F) -> F::Output {
+    let mut future = pin!(future.into_future());
+    let (_, waker) = Unpark::this_thread();
+    let deadline = Instant::now() + Duration::from_secs(20);
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut Task::from_waker(&waker)) {
+            return output;
+        }
+        std::thread::park_timeout(deadline.saturating_duration_since(Instant::now()));
+        assert!(Instant::now() < deadline, "nobody woke the task");
+    }
+}
+
+/// Asks a future once.
+fn poll<F: Future + Unpin>(future: &mut F, waker: &Waker) -> Poll<F::Output> {
+    pin!(future).poll(&mut Task::from_waker(waker))
+}
+
+driver_tests! {
+    threads fn streams_events_and_host_functions_can_be_awaited(driver) {
+        let context = driver.device(0)?.context()?;
+        let stream = context.stream()?;
+        let mut buffer = DevicePool::new(&context)?.zeroed::<u8>(1 << 20, &stream)?;
+        buffer.fill(1, &stream)?;
+        let point = stream.record()?;
+        block_on(async {
+            stream.completion().await?;
+            (&stream).await?;
+            (&point).await?;
+            point.completion().await?;
+            point.await?;
+            stream.record_timed()?.await?;
+            assert_eq!(stream.host(|| 7)?.await?, 7);
+            stream.host(|| panic!("oh no"))?.await
+        }).expect_err("the host function panics");
+        assert!(stream.is_idle()?);
+    }
+
+    fn a_future_that_is_asked_again_and_again_is_ready_in_the_end(driver) {
+        let context = driver.device(0)?.context()?;
+        let stream = context.stream()?;
+        let mut buffer = DevicePool::new(&context)?.zeroed::<u8>(1 << 20, &stream)?;
+        buffer.fill(1, &stream)?;
+        let mut returned = stream.host(|| 7)?.into_future();
+        let mut completion = stream.completion();
+        let done = loop {
+            if let Poll::Ready(done) = poll(&mut completion, Waker::noop()) {
+                break done;
+            }
+            std::thread::yield_now();
+        };
+        done?;
+        assert_eq!(poll(&mut returned, Waker::noop()), Poll::Ready(Ok(7)));
+    }
+
+    fn what_is_done_is_ready_after_one_question(driver) {
+        let stream = driver.device(0)?.context()?.stream()?;
+        let point = stream.record()?;
+        point.synchronize()?;
+        let mut completion = point.completion();
+        for _ in 0..3 {
+            let polled = budget(driver, &[(Function::cuEventQuery, 1)], || poll(&mut completion, Waker::noop()));
+            assert_eq!(polled, Poll::Ready(Ok(())));
+        }
+    }
+
+    threads fn a_task_sleeps_until_the_work_is_done_and_is_woken_once(driver) {
+        let stream = driver.device(0)?.context()?.stream()?;
+        let gate = Gate::close(&stream)?;
+        let (unpark, waker) = Unpark::this_thread();
+        let mut completion = stream.completion();
+        assert_eq!(poll(&mut completion, &waker), Poll::Pending);
+        // Asking again changes nothing: one question each.
+        for _ in 0..3 {
+            let asked = budget(driver, &[(Function::cuEventQuery, 1)], || poll(&mut completion, &waker));
+            assert_eq!((asked, unpark.times()), (Poll::Pending, 0));
+        }
+        gate.open();
+        block_on(&mut completion)?;
+        stream.synchronize()?;
+        assert_eq!(unpark.times(), 0, "the last one to ask is woken");
+    }
+
+    threads fn the_stream_itself_is_not_held_up_by_the_future(driver) {
+        let context = driver.device(0)?.context()?;
+        let stream = context.stream()?;
+        let gate = Gate::close(&stream)?;
+        let (_, waker) = Unpark::this_thread();
+        let mut completion = stream.completion();
+        let asked = [(Function::cuEventQuery, 1), (Function::cuStreamWaitEvent, 1), (Function::cuStreamAddCallback, 1)];
+        assert_eq!(poll(&mut completion, &waker), Poll::Pending);
+        gate.open();
+        block_on(completion)?;
+        drop(gate);
+        // From the second time on the relay is there, and all that the stream itself gets is the record.
+        let _gate = Gate::close(&stream)?;
+        let mut completion = budget(driver, &[(Function::cuEventRecord, 1)], || stream.completion());
+        assert_eq!(budget(driver, &asked, || poll(&mut completion, &waker)), Poll::Pending);
+    }
+
+    threads fn a_future_is_ready_although_another_is_not(driver) {
+        let context = driver.device(0)?.context()?;
+        let (slow, fast) = (context.stream()?, context.stream()?);
+        let (first, second) = (Gate::close(&slow)?, Gate::close(&fast)?);
+        let (_, waker) = Unpark::this_thread();
+        let (mut late, mut early) = (slow.completion(), fast.completion());
+        assert_eq!((poll(&mut late, &waker), poll(&mut early, &waker)), (Poll::Pending, Poll::Pending));
+        second.open();
+        block_on(&mut early)?;
+        assert_eq!(poll(&mut late, &waker), Poll::Pending);
+        first.open();
+        block_on(late)?;
+    }
+
+    threads fn a_future_may_be_dropped_at_any_time(driver) {
+        let context = driver.device(0)?.context()?;
+        let stream = context.stream()?;
+        let (unpark, waker) = Unpark::this_thread();
+        drop(stream.completion());
+        for _ in 0..3 {
+            let gate = Gate::close(&stream)?;
+            let mut completion = stream.completion();
+            assert_eq!(poll(&mut completion, &waker), Poll::Pending);
+            drop(completion);
+            gate.open();
+            block_on(stream.completion())?;
+        }
+        drop((stream, waker));
+        drop(context); // waits for what is still to be called
+        assert_eq!(Arc::strong_count(&unpark), 1);
+    }
+
+    threads fn an_event_that_is_moved_is_waited_for_where_it_is(driver) {
+        let context = driver.device(0)?.context()?;
+        let (first, second) = (context.stream()?, context.stream()?);
+        let (one, two) = (Gate::close(&first)?, Gate::close(&second)?);
+        let (unpark, waker) = Unpark::this_thread();
+        let point = first.record()?;
+        let mut completion = point.completion();
+        assert_eq!(poll(&mut completion, &waker), Poll::Pending);
+        second.record_into(&point)?;
+        one.open();
+        while unpark.times() == 0 {
+            std::thread::park();
+        }
+        assert_eq!(poll(&mut completion, &waker), Poll::Pending);
+        two.open();
+        block_on(completion)?;
+    }
+
+    threads fn a_host_function_is_awaited(driver) {
+        let stream = driver.device(0)?.context()?.stream()?;
+        let (go, wait) = mpsc::channel();
+        let mut returned = stream.host(move || wait.recv())?.into_future();
+        let (_, waker) = Unpark::this_thread();
+        assert_eq!(poll(&mut returned, &waker), Poll::Pending);
+        go.send(5)?;
+        assert_eq!(block_on(&mut returned)?, Ok(5));
+        assert_eq!(poll(&mut returned, &waker), Poll::Ready(Err(Error::HostFunctionNotRun)), "it has been taken");
+    }
+
+    threads fn no_more_than_a_few_relays_are_kept(driver) {
+        let context = driver.device(0)?.context()?;
+        let stream = context.stream()?;
+        let (_, waker) = Unpark::this_thread();
+        let gate = Gate::close(&stream)?;
+        let mut many: Vec<_> = (0..20).map(|_| stream.completion()).collect();
+        assert!(many.iter_mut().all(|completion| poll(completion, &waker).is_pending()));
+        gate.open();
+        many.into_iter().try_for_each(block_on)?;
+        drop(gate);
+        for _ in 0..8 {
+            let gate = Gate::close(&stream)?;
+            let mut completion = stream.completion();
+            assert_eq!(poll(&mut completion, &waker), Poll::Pending);
+            gate.open();
+            block_on(completion)?;
+        }
+        drop(stream);
+        let calls = driver.count_calls();
+        drop(context);
+        assert_eq!(calls.count(Function::cuStreamDestroy_v2), 16);
+    }
+}
+
+#[test]
+fn a_task_that_waits_for_work_that_fails_is_woken_and_told() -> TestResult {
+    let (machine, driver) = open(Topology::preset("h200")?, Mode::Threads)?;
+    let context = driver.device(0)?.context()?;
+    let stream = context.stream()?;
+    let mut buffer = DevicePool::new(&context)?.zeroed::<u8>(64, &stream)?;
+    stream.synchronize()?;
+    let gate = Gate::close(&stream)?;
+    let rule = Rule::on(Calls::named("cuMemsetD8Async")?).fail_work(CUresult::CUDA_ERROR_LAUNCH_FAILED);
+    let _scope = machine.inject(Plan::new().rule(rule))?;
+    buffer.fill(1, &stream)?;
+    let (unpark, waker) = Unpark::this_thread();
+    let mut completion = stream.completion();
+    assert_eq!(poll(&mut completion, &waker), Poll::Pending);
+    gate.open();
+    while unpark.times() == 0 {
+        std::thread::park();
+    }
+    let failed = block_on(completion).expect_err("the work fails");
+    assert_eq!(failed.code(), Some(CUresult::CUDA_ERROR_LAUNCH_FAILED));
+    assert!(block_on(stream.completion()).is_err(), "a lost context is told at once");
+    Ok(())
+}
+
+#[test]
+fn a_future_that_cannot_be_woken_says_so_and_leaves_nothing_behind() -> TestResult {
+    for function in ["cuStreamWaitEvent", "cuStreamAddCallback", "cuStreamCreate", "cuEventQuery", "cuEventRecord"] {
+        let (machine, driver) = open(Topology::preset("h200")?, Mode::Threads)?;
+        let context = driver.device(0)?.context()?;
+        let stream = context.stream()?;
+        let gate = Gate::close(&stream)?;
+        let rule = Rule::on(Calls::named(function)?).fail(CUresult::CUDA_ERROR_UNKNOWN);
+        let scope = machine.inject(Plan::new().rule(rule))?;
+        let (unpark, waker) = Unpark::this_thread();
+        let mut completion = stream.completion();
+        let Poll::Ready(Err(error)) = poll(&mut completion, &waker) else { panic!("{function} failed") };
+        assert_eq!(error.code(), Some(CUresult::CUDA_ERROR_UNKNOWN), "{function}");
+        drop((scope, completion, waker));
+        gate.open();
+        drop((gate, stream, context));
+        assert_eq!((Arc::strong_count(&unpark), unpark.times()), (1, 0), "{function}");
+    }
+    Ok(())
+}
