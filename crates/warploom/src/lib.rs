@@ -25,7 +25,10 @@
 //! - **A value owns its raw handle and holds what the handle depends on.** A [`Stream`] holds its [`Context`], a
 //!   [`Buffer`] its [`DevicePool`] and every stream that used it. Whatever you hold is valid, in whatever order you drop it.
 //! - **Work is enqueued on a stream you name.** No call has a default stream, and none looks at the thread's current
-//!   context; where the driver needs one to be current, the call sees to it and puts back what was there.
+//!   context; where the driver needs one to be current, the call sees to it and puts back what was there. Whoever wants a
+//!   default stream names it: [`Context::legacy_stream`], [`Context::per_thread_stream`].
+//! - **Waiting is a choice**: a thread ([`Stream::synchronize`]), another stream ([`Stream::wait_for`]), a task
+//!   ([`Stream::completion`]), or a function that is called in turn ([`Stream::host`]).
 //! - **No call keeps the caller's host memory.** Copies from and to the host go through memory of their own and wait.
 //! - **Device memory is freed after its last use**, on whichever streams that was; see [`Buffer`].
 //! - **A failure is a value** that names the call, the code and its meaning; see [`Error`]. A failure in a `drop` is
