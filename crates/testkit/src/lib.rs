@@ -8,6 +8,7 @@
     reason = "`call!` is for tests: arguments become C pointers where they are passed, and that is the point of it"
 )]
 
+mod access;
 mod budget;
 mod calls;
 mod drivers;
@@ -15,6 +16,7 @@ mod macros;
 mod primary;
 pub mod sweep;
 
+pub use access::{AccessSpy, AccessWrite};
 pub use budget::budget;
 pub use calls::{TestResult, code_of};
 pub use drivers::{ASYNCHRONOUS, MACHINE, assert_sound, in_every_mode, modes, on_cuda, on_sim_in, open};
