@@ -248,6 +248,27 @@ pub enum Error {
         /// The description of the other.
         other: String,
     },
+
+    /// There are no such devices.
+    #[error("{} not exist; the driver has {count}", devices(ordinals, "does", "do"))]
+    NoSuchDevices {
+        /// All that were asked for and are not there, ascending.
+        ordinals: Vec<u32>,
+        /// How many there are.
+        count: u32,
+    },
+
+    /// Devices cannot be given access to another's memory: no link leads there.
+    #[error(
+        "{} be given access to memory of device {owner}; leave out what `Device::can_access` denies, or copy",
+        devices(peers, "cannot", "cannot")
+    )]
+    PeerUnsupported {
+        /// The device whose memory it is.
+        owner: u32,
+        /// All that cannot access it, ascending.
+        peers: Vec<u32>,
+    },
 }
 
 /// A text that could not be read.
@@ -286,6 +307,17 @@ impl Error {
     #[must_use]
     pub fn is_context_fatal(&self) -> bool {
         matches!(self, Error::Driver(error) if error.is_context_fatal())
+    }
+}
+
+/// `device 1 does` or `devices 1, 2 do`.
+fn devices(ordinals: &[u32], one: &str, many: &str) -> String {
+    match ordinals {
+        [ordinal] => format!("device {ordinal} {one}"),
+        _ => {
+            let list: Vec<_> = ordinals.iter().map(u32::to_string).collect();
+            format!("devices {} {many}", list.join(", "))
+        }
     }
 }
 

@@ -43,8 +43,10 @@ mod event;
 #[cfg(doctest)]
 mod explicit_streams;
 mod handle;
+mod live_set;
 mod location;
 mod memory;
+mod peers;
 mod queue;
 mod stream;
 
@@ -55,11 +57,13 @@ pub use context::{
 pub use device::{ComputeCapability, ComputeMode, Device, DeviceAttribute, Devices, PciAddress, Properties, Uuid};
 pub use error::{Error, Malformed, Result};
 pub use event::{Event, EventOptions, Timed, Timing, Untimed};
+pub use live_set::LiveSet;
 pub use location::{Host, Location, NumaId};
 pub use memory::{
     Buffer, DeviceCopy, DeviceMemory, DevicePool, OrderedResource, PoolStatistics, Slice, SliceMut, StreamOrdered,
     Synchronous, SynchronousResource,
 };
+pub use peers::{AccessLevel, DeviceRef, PeerSet};
 pub use queue::Queue;
 pub use stream::{CaptureStatus, HostTask, Priority, Stream, StreamOptions};
 pub use warploom_derive::DeviceCopy;

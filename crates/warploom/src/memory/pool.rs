@@ -13,7 +13,7 @@ use warploom_driver::sys::types::{
 use crate::error::report;
 use crate::handle::Handle;
 use crate::memory::resource::{OrderedResource, StreamOrdered};
-use crate::{Buffer, Context, DeviceCopy, Queue, Result, Stream};
+use crate::{Buffer, Context, DeviceCopy, LiveSet as _, PeerSet, Queue, Result, Stream};
 
 /// A pool of device memory, from which buffers are allocated in the order of a stream.
 ///
@@ -44,6 +44,8 @@ pub struct DevicePool {
 struct Shared {
     raw: Handle<CUmemPoolHandle_st>,
     context: Context,
+    /// Whether the pool ends with this value; a device's own pools do not.
+    owned: bool,
 }
 
 /// What a pool holds and has held, in bytes.
@@ -80,13 +82,63 @@ impl DevicePool {
         let mut raw = null_mut();
         // SAFETY: `raw` is writable, `properties` readable.
         unsafe { context.driver().cuMemPoolCreate(&raw mut raw, &raw const properties) }?;
-        let pool = DevicePool { shared: Arc::new(Shared { raw: Handle::new(raw), context: context.clone() }) };
+        let pool =
+            DevicePool { shared: Arc::new(Shared { raw: Handle::new(raw), context: context.clone(), owned: true }) };
         // The driver's own default, 0, gives everything back to the device whenever a stream is synchronized.
         let mut keep = u64::MAX;
         let threshold = CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
         // SAFETY: the value of this attribute is 64 bits wide.
         unsafe { context.driver().cuMemPoolSetAttribute(raw, threshold, (&raw mut keep).cast()) }?;
         Ok(pool)
+    }
+
+    /// The pool that the context's device has from the start. It is not made by this and does not end with it.
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers; `CUDA_ERROR_NOT_SUPPORTED` for a device without pools.
+    #[doc(alias = "cuDeviceGetDefaultMemPool")]
+    pub fn default_of(context: &Context) -> Result<DevicePool> {
+        let mut raw = null_mut();
+        // SAFETY: `raw` is writable.
+        unsafe { context.driver().cuDeviceGetDefaultMemPool(&raw mut raw, context.device().as_raw()) }?;
+        Ok(DevicePool::borrowed(raw, context))
+    }
+
+    /// The pool that the context's device allocates from now where none is named: the default one, unless another was made
+    /// current by calling the driver, which is up to whoever did so to keep. It does not end with this value.
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers; `CUDA_ERROR_NOT_SUPPORTED` for a device without pools.
+    #[doc(alias = "cuDeviceGetMemPool")]
+    pub fn current(context: &Context) -> Result<DevicePool> {
+        let mut raw = null_mut();
+        // SAFETY: `raw` is writable.
+        unsafe { context.driver().cuDeviceGetMemPool(&raw mut raw, context.device().as_raw()) }?;
+        Ok(DevicePool::borrowed(raw, context))
+    }
+
+    fn borrowed(raw: CUmemoryPool, context: &Context) -> DevicePool {
+        DevicePool { shared: Arc::new(Shared { raw: Handle::new(raw), context: context.clone(), owned: false }) }
+    }
+
+    /// Which other devices may use its memory: a live set, made without a driver call.
+    ///
+    /// ```
+    /// use warploom::{DevicePool, Devices, Driver, LiveSet};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let driver = Driver::open(&warploom_sim::Machine::preset("hgx-a100-4")?)?;
+    /// let pool = DevicePool::new(&driver.device(0)?.context()?)?;
+    /// pool.peers().extend(driver.devices()?)?;
+    /// assert_eq!(format!("{:?}", pool.peers()), "PeerSet { owner: 0, members: {1, 2, 3} }");
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn peers(&self) -> PeerSet<'_> {
+        self.shared.peers()
     }
 
     /// The context it belongs to.
@@ -190,8 +242,20 @@ unsafe impl StreamOrdered for Shared {
     }
 }
 
+impl Shared {
+    fn peers(&self) -> PeerSet<'_> {
+        PeerSet::new(&self.raw, self.context.device())
+    }
+}
+
 impl Drop for Shared {
     fn drop(&mut self) {
+        if !self.owned {
+            return;
+        }
+        // A pool that is made later may get the handle of this one, and was seen to get its grants with it. If they cannot be
+        // taken back, the pool ends all the same.
+        self.peers().clear().unwrap_or_default();
         // SAFETY: `raw` came from `cuMemPoolCreate`, and nothing else owns it. No buffer is left, since each holds its pool;
         // frees that are still enqueued are finished by the driver.
         report(unsafe { self.context.driver().cuMemPoolDestroy(self.raw.raw()) });
@@ -200,7 +264,7 @@ impl Drop for Shared {
 
 impl fmt::Debug for DevicePool {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Shared { raw, context } = &*self.shared;
+        let Shared { raw, context, .. } = &*self.shared;
         formatter.debug_struct("DevicePool").field("raw", &raw.raw()).field("device", context.device()).finish()
     }
 }

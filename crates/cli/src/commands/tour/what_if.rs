@@ -37,9 +37,9 @@ pub(super) fn visit(topology: &Topology) -> Found {
     Ok((Findings::WhatIf { calls, errors, first: first.unwrap_or_default() }, checks))
 }
 
-/// Whether a function ends something, or puts back what was current.
+/// Whether a function ends something, puts back what was current, or asks what a pool that ends has granted.
 fn gives_back(function: Function) -> bool {
-    ["Free", "Destroy", "Release", "SetCurrent"].iter().any(|word| function.name().contains(word))
+    ["Free", "Destroy", "Release", "SetCurrent", "PoolGetAccess"].iter().any(|word| function.name().contains(word))
 }
 
 /// Everything a program needs to send bytes to a device and back.

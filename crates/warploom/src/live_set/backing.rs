@@ -1,0 +1,122 @@
+//! What a live set is made from, and the steps that all of them share.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::lock::Lock;
+use crate::{Error, Result};
+
+/// What a caller's name for an element turned out to be.
+#[derive(Debug)]
+pub enum Named<I> {
+    /// Something that can be in the set.
+    Item(I),
+    /// Something that never is, and that nobody needs to be told about: a pool's own device.
+    Never,
+    /// Nothing that could be in the set, and why.
+    Unknown(Error),
+}
+
+/// A kind of live set: how its elements are named, read and written.
+pub trait Backing {
+    /// What the set has in it.
+    type Item: Ord + Clone;
+
+    /// What an element is named by.
+    type Key: From<Self::Item>;
+
+    /// Looks up what the caller named.
+    fn name(&self, key: Self::Key) -> Result<Named<Self::Item>>;
+
+    /// One error for several names that are unknown, of which there is at least one.
+    fn refuse(&self, unknown: Vec<Error>) -> Error;
+
+    /// The lock of the driver's state behind the set.
+    fn lock(&self) -> Lock;
+
+    /// Everything that is in the set.
+    fn read_all(&self) -> Result<BTreeSet<Self::Item>>;
+
+    /// Whether one element is in the set.
+    fn read_one(&self, item: &Self::Item) -> Result<bool>;
+
+    /// Refuses elements that the driver would refuse, all in one error. They are ascending, new and at least one.
+    fn check_additions(&self, additions: &[Self::Item]) -> Result<()>;
+
+    /// Adds and removes: all or nothing. Both are ascending and differ from what there is, and not both are empty.
+    fn write(&self, additions: &[Self::Item], removals: &[Self::Item]) -> Result<()>;
+
+    /// The element, if there could be such a one.
+    fn existing(&self, key: Self::Key) -> Result<Option<Self::Item>> {
+        Ok(match self.name(key)? {
+            Named::Item(item) => Some(item),
+            Named::Never | Named::Unknown(_) => None,
+        })
+    }
+
+    /// The element, if it is one that can be added; an error if there is none of that name.
+    fn addable(&self, key: Self::Key) -> Result<Option<Self::Item>> {
+        match self.name(key)? {
+            Named::Item(item) => Ok(Some(item)),
+            Named::Never => Ok(None),
+            Named::Unknown(why) => Err(why),
+        }
+    }
+
+    /// Those that could be in the set.
+    fn all_existing<I: IntoIterator<Item: Into<Self::Key>>>(&self, items: I) -> Result<BTreeSet<Self::Item>> {
+        items.into_iter().filter_map(|key| self.existing(key.into()).transpose()).collect()
+    }
+
+    /// Those that can be added; one error for all that are unknown.
+    fn all_addable<I: IntoIterator<Item: Into<Self::Key>>>(&self, items: I) -> Result<BTreeSet<Self::Item>> {
+        let (mut known, mut unknown) = (BTreeSet::new(), Vec::new());
+        for key in items {
+            match self.name(key.into())? {
+                Named::Item(item) => _ = known.insert(item),
+                Named::Never => {}
+                Named::Unknown(why) => unknown.push(why),
+            }
+        }
+        if unknown.is_empty() { Ok(known) } else { Err(self.refuse(unknown)) }
+    }
+
+    /// Reads, lets `plan` say what is to be added and removed, and does that.
+    fn change(&self, plan: impl FnOnce(&BTreeSet<Self::Item>) -> (Vec<Self::Item>, Vec<Self::Item>)) -> Result<()> {
+        let mut lock = self.lock();
+        let (additions, removals) = plan(&self.read_all()?);
+        self.apply(&mut lock, &additions, &removals)
+    }
+
+    /// Checks what is new and writes what differs, if anything does.
+    fn apply(&self, lock: &mut Lock, additions: &[Self::Item], removals: &[Self::Item]) -> Result<()> {
+        if !additions.is_empty() {
+            self.check_additions(additions)?;
+        } else if removals.is_empty() {
+            return Ok(());
+        }
+        lock.note_change();
+        self.write(additions, removals)
+    }
+
+    /// Removes what `keep` does not want.
+    ///
+    /// `keep` is the caller's code, and may use this very set, so it runs without the lock. If somebody changed the state
+    /// meanwhile, it is read again, and `keep` is asked about what is new.
+    fn keep_only(&self, mut keep: impl FnMut(Self::Item) -> bool) -> Result<()> {
+        let mut verdicts = BTreeMap::new();
+        let mut lock = self.lock();
+        loop {
+            let seen = lock.changes();
+            let members = self.read_all()?;
+            drop(lock);
+            for member in &members {
+                verdicts.entry(member.clone()).or_insert_with(|| keep(member.clone()));
+            }
+            lock = self.lock();
+            if lock.changes() == seen {
+                let unwanted = members.into_iter().filter(|member| verdicts.get(member) == Some(&false));
+                return self.apply(&mut lock, &[], &unwanted.collect::<Vec<_>>());
+            }
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! Live sets: sets whose only storage is the driver.
+//!
+//! A live set keeps nothing. Reading it asks the driver, changing it tells the driver, so whatever changed the same state
+//! elsewhere (another value, another thread, other code in the process) is seen by the next read. Asking can fail, so
+//! everything here returns a [`Result`], and the traits of the standard library's sets, which cannot fail, are not
+//! implemented. A [`LiveSet::snapshot`] is a plain set: compare, combine and keep that.
+//!
+//! A change goes through the same steps for every kind of set (`backing`):
+//!
+//! 1. what the caller named is looked up, without a lock, since iterators and conversions are the caller's code;
+//! 2. the state is locked for all of the process (`lock`) and read;
+//! 3. what would be added is checked, all of it;
+//! 4. what differs, and only that, is written.
+
+pub(crate) mod backing;
+pub(crate) mod lock;
+
+use std::collections::{BTreeSet, btree_set};
+
+use self::backing::Backing;
+use crate::Result;
+
+/// A set that lives in the driver.
+///
+/// The words are those of [`BTreeSet`], with three differences: every operation can fail, changing takes `&self`, because it
+/// changes the driver's state and not this value, and an operation on many elements is one change, not one for each.
+///
+/// An operation that may add refuses elements that cannot exist ([`LiveSet::insert`], [`extend`](LiveSet::extend),
+/// [`toggle`](LiveSet::toggle), [`assign`](LiveSet::assign)); one that can only remove ignores them. A refused operation
+/// has changed nothing.
+///
+/// ```
+/// use std::collections::BTreeSet;
+/// use warploom::{DevicePool, Devices, Driver, LiveSet};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let driver = Driver::open(&warploom_sim::Machine::preset("hgx-a100-4")?)?;
+/// let pool = DevicePool::new(&driver.device(0)?.context()?)?;
+/// let peers = pool.peers();
+/// peers.extend([1, 2])?;
+/// peers.toggle([2, 3])?;
+/// assert!(peers.insert(2)? && !peers.insert(2)?);
+/// let before: BTreeSet<_> = peers.snapshot()?;
+/// peers.retain(|device| device.ordinal() > 1)?;
+/// let gone: Vec<_> = before.difference(&peers.snapshot()?).map(|device| device.ordinal()).collect();
+/// assert_eq!(gone, [1]);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// The trait is sealed: there are only the sets of this crate.
+pub trait LiveSet: sealed::Sealed {
+    /// What the set has in it.
+    type Item: Ord + Clone;
+
+    /// What an element is named by: an element, or something that leads to one.
+    type Key: From<Self::Item>;
+
+    /// What is in it now; later changes do not show.
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers.
+    fn snapshot(&self) -> Result<BTreeSet<Self::Item>>;
+
+    /// Whether this is in it now. What can never be in it is not.
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers.
+    fn contains(&self, item: impl Into<Self::Key>) -> Result<bool>;
+
+    /// How many there are now.
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers.
+    fn len(&self) -> Result<usize> {
+        Ok(self.snapshot()?.len())
+    }
+
+    /// Whether there are none now.
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers.
+    fn is_empty(&self) -> Result<bool> {
+        Ok(self.snapshot()?.is_empty())
+    }
+
+    /// What is in it now, ascending; later changes do not show.
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers.
+    fn iter(&self) -> Result<btree_set::IntoIter<Self::Item>> {
+        Ok(self.snapshot()?.into_iter())
+    }
+
+    /// Adds an element; whether it was new.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be in the set, and what the driver answers.
+    fn insert(&self, item: impl Into<Self::Key>) -> Result<bool>;
+
+    /// Takes an element out; whether it was there.
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers. What is not there, or does not exist, is no error.
+    fn remove(&self, item: impl Into<Self::Key>) -> Result<bool>;
+
+    /// Takes the smallest element out.
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers.
+    fn pop_first(&self) -> Result<Option<Self::Item>>;
+
+    /// Adds all of these. Of nothing, makes no driver call.
+    ///
+    /// # Errors
+    ///
+    /// If one cannot be in the set, naming every such one, and what the driver answers.
+    fn extend<I>(&self, items: I) -> Result<()>
+    where
+        I: IntoIterator<Item: Into<Self::Key>>;
+
+    /// Takes all of these out. Of nothing, makes no driver call.
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers.
+    fn subtract<I>(&self, items: I) -> Result<()>
+    where
+        I: IntoIterator<Item: Into<Self::Key>>;
+
+    /// Takes out everything but these.
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers.
+    fn intersect<I>(&self, items: I) -> Result<()>
+    where
+        I: IntoIterator<Item: Into<Self::Key>>;
+
+    /// Takes out which of these are in, and adds which are not; one named twice counts once. Of nothing, makes no driver call.
+    ///
+    /// # Errors
+    ///
+    /// If one cannot be in the set, naming every such one, and what the driver answers.
+    fn toggle<I>(&self, items: I) -> Result<()>
+    where
+        I: IntoIterator<Item: Into<Self::Key>>;
+
+    /// Takes out every element for which `keep` is false. `keep` is asked once for each, ascending, and may use the set.
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers.
+    fn retain(&self, keep: impl FnMut(Self::Item) -> bool) -> Result<()>;
+
+    /// Makes it have exactly these.
+    ///
+    /// # Errors
+    ///
+    /// If one cannot be in the set, naming every such one, and what the driver answers.
+    fn assign<I>(&self, items: I) -> Result<()>
+    where
+        I: IntoIterator<Item: Into<Self::Key>>;
+
+    /// Takes everything out.
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers.
+    fn clear(&self) -> Result<()>;
+}
+
+impl<B: Backing> LiveSet for B {
+    type Item = B::Item;
+    type Key = B::Key;
+
+    fn snapshot(&self) -> Result<BTreeSet<Self::Item>> {
+        // Under the lock, so that half of another thread's change is never seen.
+        let _lock = self.lock();
+        self.read_all()
+    }
+
+    fn contains(&self, item: impl Into<Self::Key>) -> Result<bool> {
+        self.existing(item.into())?.map_or(Ok(false), |item| self.read_one(&item))
+    }
+
+    fn insert(&self, item: impl Into<Self::Key>) -> Result<bool> {
+        let Some(item) = self.addable(item.into())? else { return Ok(false) };
+        let mut lock = self.lock();
+        if self.read_one(&item)? {
+            return Ok(false);
+        }
+        self.apply(&mut lock, &[item], &[]).map(|()| true)
+    }
+
+    fn remove(&self, item: impl Into<Self::Key>) -> Result<bool> {
+        let Some(item) = self.existing(item.into())? else { return Ok(false) };
+        let mut lock = self.lock();
+        if !self.read_one(&item)? {
+            return Ok(false);
+        }
+        self.apply(&mut lock, &[], &[item]).map(|()| true)
+    }
+
+    fn pop_first(&self) -> Result<Option<Self::Item>> {
+        let mut lock = self.lock();
+        let Some(first) = self.read_all()?.pop_first() else { return Ok(None) };
+        self.apply(&mut lock, &[], std::slice::from_ref(&first))?;
+        Ok(Some(first))
+    }
+
+    fn extend<I: IntoIterator<Item: Into<Self::Key>>>(&self, items: I) -> Result<()> {
+        let wanted = self.all_addable(items)?;
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        self.change(|members| (wanted.difference(members).cloned().collect(), Vec::new()))
+    }
+
+    fn subtract<I: IntoIterator<Item: Into<Self::Key>>>(&self, items: I) -> Result<()> {
+        let unwanted = self.all_existing(items)?;
+        if unwanted.is_empty() {
+            return Ok(());
+        }
+        self.change(|members| (Vec::new(), members.intersection(&unwanted).cloned().collect()))
+    }
+
+    fn intersect<I: IntoIterator<Item: Into<Self::Key>>>(&self, items: I) -> Result<()> {
+        let wanted = self.all_existing(items)?;
+        self.change(|members| (Vec::new(), members.difference(&wanted).cloned().collect()))
+    }
+
+    fn toggle<I: IntoIterator<Item: Into<Self::Key>>>(&self, items: I) -> Result<()> {
+        let named = self.all_addable(items)?;
+        if named.is_empty() {
+            return Ok(());
+        }
+        self.change(|members| {
+            (named.difference(members).cloned().collect(), named.intersection(members).cloned().collect())
+        })
+    }
+
+    fn retain(&self, keep: impl FnMut(Self::Item) -> bool) -> Result<()> {
+        self.keep_only(keep)
+    }
+
+    fn assign<I: IntoIterator<Item: Into<Self::Key>>>(&self, items: I) -> Result<()> {
+        let wanted = self.all_addable(items)?;
+        self.change(|members| {
+            (wanted.difference(members).cloned().collect(), members.difference(&wanted).cloned().collect())
+        })
+    }
+
+    fn clear(&self) -> Result<()> {
+        self.change(|members| (Vec::new(), members.iter().cloned().collect()))
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+
+    impl<B: super::Backing> Sealed for B {}
+}
