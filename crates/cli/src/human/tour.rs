@@ -52,9 +52,18 @@ fn findings(findings: &Findings) -> String {
             bytes(*used_high_bytes),
             bytes(*reserved_bytes)
         ),
-        Findings::Journey { bytes: len, route } => {
-            let route = route.iter().map(u32::to_string).collect::<Vec<_>>().join(" → ");
-            format!("  {} from device to device: {route}\n", bytes(*len as u64))
+        Findings::Journey { granted, grant_calls, bytes: len, route } => {
+            let list =
+                |ordinals: &[u32], between: &str| ordinals.iter().map(u32::to_string).collect::<Vec<_>>().join(between);
+            let grant = match granted.as_slice() {
+                [] => "no other device reaches the memory of device 0".to_owned(),
+                granted => {
+                    let calls = count(usize::try_from(*grant_calls).unwrap_or(usize::MAX), "driver call");
+                    let whom = if granted.len() == 1 { "device" } else { "devices" };
+                    format!("a pool of device 0 opened to {whom} {} with {calls}", list(granted, ", "))
+                }
+            };
+            format!("  {grant}\n  {} from device to device: {}\n", bytes(*len as u64), list(route, " → "))
         }
         Findings::Fault { asked_bytes, message } => {
             format!("  asking for {}:\n  {message}\n", bytes(*asked_bytes))

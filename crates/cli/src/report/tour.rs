@@ -66,6 +66,9 @@ pub(crate) enum Findings {
         used_high_bytes: u64,
     },
     Journey {
+        /// The devices that were given access to the pool of the first.
+        granted: Vec<u32>,
+        grant_calls: u64,
         bytes: usize,
         /// The devices, in the order of the visits.
         route: Vec<u32>,

@@ -1,6 +1,6 @@
-//! A buffer travels over all devices and comes home.
+//! A buffer travels over all devices and comes home, from a pool that all of them may use.
 
-use warploom::{DevicePool, Devices as _, Driver, Result};
+use warploom::{DevicePool, Devices as _, Driver, Function, LiveSet as _, Result};
 
 use super::{Found, noise};
 use crate::report::{Check, Findings};
@@ -11,6 +11,13 @@ pub(super) fn visit(driver: &Driver) -> Found {
     let contexts = driver.devices()?.iter().map(|device| device.context()).collect::<Result<Vec<_>>>()?;
     let pools = contexts.iter().map(DevicePool::new).collect::<Result<Vec<_>>>()?;
     let streams = contexts.iter().map(|context| context.stream()).collect::<Result<Vec<_>>>()?;
+
+    let granted = reaching(&pools[0])?;
+    let calls = driver.count_calls();
+    pools[0].peers().extend(granted.iter().copied())?;
+    let grant_calls = calls.count(Function::cuMemPoolSetAccess);
+    drop(calls);
+    let members: Vec<u32> = pools[0].peers().iter()?.map(|device| device.ordinal()).collect();
 
     let sent = noise(BYTES);
     let mut route = vec![0];
@@ -23,6 +30,24 @@ pub(super) fn visit(driver: &Driver) -> Found {
         route.push(contexts[stop].device().ordinal());
     }
     let back = traveller.download(&streams[0])?;
-    let checks = vec![Check::new("it came home unchanged", back == sent)];
-    Ok((Findings::Journey { bytes: BYTES, route }, checks))
+    let checks = vec![
+        Check::new(
+            "the driver granted what was asked for, with one call at most",
+            members == granted && grant_calls <= 1,
+        ),
+        Check::new("what travelled came home unchanged", back == sent),
+    ];
+    Ok((Findings::Journey { granted, grant_calls, bytes: BYTES, route }, checks))
+}
+
+/// The devices that can be given access to a pool.
+fn reaching(pool: &DevicePool) -> Result<Vec<u32>> {
+    let owner = pool.context().device();
+    let mut found = Vec::new();
+    for device in owner.driver().devices()? {
+        if device != *owner && device.can_access(owner)? {
+            found.push(device.ordinal());
+        }
+    }
+    Ok(found)
 }
