@@ -33,6 +33,23 @@
 //! - **Device memory is freed after its last use**, on whichever streams that was; see [`Buffer`].
 //! - **A failure is a value** that names the call, the code and its meaning; see [`Error`]. A failure in a `drop` is
 //!   reported as a [`tracing`](https://docs.rs/tracing) event of level `WARN` with the target `warploom`.
+//!
+//! # Memory for several devices
+//!
+//! [`DevicePool::peers`] is the set of devices that may use a pool's memory. It lives in the driver, which is asked by every
+//! read and told by every change, however large, with one call; see [`LiveSet`] and [`PeerSet`].
+//!
+//! ```
+//! use warploom::{DevicePool, Devices, Driver, LiveSet};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let driver = Driver::open(&warploom_sim::Machine::preset("dgx-h100")?)?;
+//! let pool = DevicePool::new(&driver.device(0)?.context()?)?;
+//! pool.peers().extend(driver.devices()?)?;
+//! assert_eq!(pool.peers().len()?, 7);
+//! # Ok(())
+//! # }
+//! ```
 
 mod callback;
 mod completion;
@@ -76,3 +93,7 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/peers.md")]
+struct Peers;

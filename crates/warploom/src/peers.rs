@@ -48,6 +48,14 @@ use crate::{Device, Devices as _, Error, LiveSet, Result};
 /// # Ok(())
 /// # }
 /// ```
+///
+/// What cannot fail is not for live sets; compare snapshots instead:
+///
+/// ```compile_fail,E0369
+/// # fn compare(one: &warploom::DevicePool, other: &warploom::DevicePool) {
+/// let same = one.peers() == other.peers();
+/// # }
+/// ```
 #[derive(Clone, Copy)]
 pub struct PeerSet<'a> {
     raw: &'a Handle<CUmemPoolHandle_st>,
