@@ -9,8 +9,8 @@
 //!   updated. What would change nothing makes no such call.
 //! - **The pool's own device** always has access and is never in the set; naming it is no error and does nothing.
 //! - **Changes are immediate, not in the order of a stream.** Taking access away while another device still uses the
-//!   memory is the program's mistake, and the device's work fails: wait for it first. The same goes for the end of a pool,
-//!   which takes back what it had granted.
+//!   memory is the program's mistake, and the device's work fails: wait for it first. The end of an own pool takes back what
+//!   it had granted, and does wait.
 //! - Access to a pool is not access to other memory: what is not from a pool needs the contexts' peer access.
 #![expect(unsafe_code, reason = "reads and writes a pool's access")]
 
@@ -97,6 +97,16 @@ impl<'a> PeerSet<'a> {
     #[doc(alias = "cuMemPoolGetAccess")]
     pub fn level(&self, device: impl Into<DeviceRef>) -> Result<AccessLevel> {
         self.access(&self.find(device.into())?)
+    }
+
+    /// Takes every grant back, if there are any, once `wait` has seen the end of what uses the pool's memory.
+    pub(crate) fn revoke(&self, wait: impl FnOnce() -> Result<()>) -> Result<()> {
+        let members: Vec<Device> = self.iter()?.collect();
+        if members.is_empty() {
+            return Ok(());
+        }
+        wait()?;
+        self.apply(&mut self.lock(), &[], &members)
     }
 
     /// The device that was named. No driver call: a driver that has made a pool knows its devices.

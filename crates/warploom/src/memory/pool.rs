@@ -13,12 +13,13 @@ use warploom_driver::sys::types::{
 use crate::error::report;
 use crate::handle::Handle;
 use crate::memory::resource::{OrderedResource, StreamOrdered};
-use crate::{Buffer, Context, DeviceCopy, LiveSet as _, PeerSet, Queue, Result, Stream};
+use crate::{Buffer, Context, DeviceCopy, PeerSet, Queue, Result, Stream};
 
 /// A pool of device memory, from which buffers are allocated in the order of a stream.
 ///
 /// Memory that a buffer gives back stays with the pool, for the next allocation, until [`DevicePool::trim`] or the end of the
-/// pool. A clone is another handle to the same pool.
+/// pool. A clone is another handle to the same pool. An own pool ends with its last handle and buffer; if it had been opened to
+/// other devices ([`DevicePool::peers`]), its context's work is waited for then.
 ///
 /// ```
 /// use warploom::{DevicePool, Devices, Driver};
@@ -253,9 +254,10 @@ impl Drop for Shared {
         if !self.owned {
             return;
         }
-        // A pool that is made later may get the handle of this one, and was seen to get its grants with it. If they cannot be
-        // taken back, the pool ends all the same.
-        self.peers().clear().unwrap_or_default();
+        // A pool that is made later may get the handle of this one, and was seen to get its grants with it. Access goes at once,
+        // and peers may still be at work on buffers that were dropped: their frees come after that work, in streams of this
+        // context. If the grants cannot be taken back, the pool ends all the same.
+        self.peers().revoke(|| self.context.synchronize()).unwrap_or_default();
         // SAFETY: `raw` came from `cuMemPoolCreate`, and nothing else owns it. No buffer is left, since each holds its pool;
         // frees that are still enqueued are finished by the driver.
         report(unsafe { self.context.driver().cuMemPoolDestroy(self.raw.raw()) });

@@ -133,7 +133,7 @@ fn adding_and_removing_many() -> TestResult {
     })
 }
 
-/// S0.24: a pool that granted nothing asks when it ends, and writes nothing; one that did writes once.
+/// S0.24: a pool that granted nothing asks when it ends, and writes nothing; one that did waits and writes once.
 #[test]
 fn ending_a_pool() -> TestResult {
     for (preset, count) in ALL_TO_ALL {
@@ -143,9 +143,10 @@ fn ending_a_pool() -> TestResult {
         let other = DevicePool::new(pool.context())?;
         budget(&driver, &[reads, ended], || drop(other));
         pool.peers().extend(1..count)?;
-        let context = pool.context().clone();
-        budget(&driver, &[reads, (Function::cuMemPoolSetAccess, 1), ended], || drop(pool));
-        drop(context);
+        let _context = pool.context().clone();
+        let waited = [(Function::cuCtxGetCurrent, 1), (Function::cuCtxSetCurrent, 2), (Function::cuCtxSynchronize, 1)];
+        let written = [reads, (Function::cuMemPoolSetAccess, 1), ended];
+        budget(&driver, &[&waited[..], &written].concat(), || drop(pool));
     }
     Ok(())
 }

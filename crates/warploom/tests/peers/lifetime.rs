@@ -4,7 +4,8 @@ use warploom::sys::types::CUresult;
 use warploom::{DevicePool, Devices, Function, LiveSet};
 use warploom_sim::Machine;
 use warploom_sim::fault::{Calls, Plan, Rule};
-use warploom_testkit::{AccessSpy, TestResult};
+use warploom_sim::topology::Topology;
+use warploom_testkit::{AccessSpy, TestResult, in_every_mode};
 
 use super::pool_on;
 
@@ -22,7 +23,11 @@ fn an_own_pool_takes_its_grants_back_before_it_ends() -> TestResult {
     assert!(calls.calls().is_empty());
     drop(pool);
     let made: Vec<_> = calls.take().into_iter().map(|(function, _)| function).collect();
-    assert_eq!(made[7..], [Function::cuMemPoolSetAccess, Function::cuMemPoolDestroy]);
+    let at = |function| made.iter().position(|called| *called == function);
+    // Dropped buffers may still be in use; the write comes when that is over.
+    assert!(at(Function::cuMemPoolGetAccess) < at(Function::cuCtxSynchronize), "{made:?}");
+    assert!(at(Function::cuCtxSynchronize) < at(Function::cuMemPoolSetAccess), "{made:?}");
+    assert_eq!(made[made.len() - 2..], [Function::cuMemPoolSetAccess, Function::cuMemPoolDestroy]);
     assert_eq!(spy.take(), [[(0, 0), (4, 0), (7, 0)]]);
     Ok(())
 }
@@ -45,7 +50,7 @@ fn a_pool_that_is_not_ours_keeps_its_grants() -> TestResult {
 /// S0.24: if that fails, the pool ends all the same.
 #[test]
 fn a_pool_ends_although_its_grants_cannot_be_taken_back() -> TestResult {
-    for function in [Function::cuMemPoolGetAccess, Function::cuMemPoolSetAccess] {
+    for function in [Function::cuMemPoolGetAccess, Function::cuCtxSynchronize, Function::cuMemPoolSetAccess] {
         let (machine, driver, pool) = pool_on("pcie-pair")?;
         pool.peers().insert(1)?;
         let rule = Rule::on(Calls::from(function)).fail(CUresult::CUDA_ERROR_UNKNOWN);
@@ -53,9 +58,30 @@ fn a_pool_ends_although_its_grants_cannot_be_taken_back() -> TestResult {
         let calls = driver.record_calls();
         drop(pool);
         assert_eq!(scope.fired().len(), 1);
+        let written = calls.calls().iter().any(|(called, _)| *called == Function::cuMemPoolSetAccess);
+        assert_eq!(written, function == Function::cuMemPoolSetAccess, "not before the work is known to be over");
         assert!(calls.calls().contains(&(Function::cuMemPoolDestroy, CUresult::CUDA_SUCCESS)), "{calls:?}");
     }
     Ok(())
+}
+
+/// S0.24, S0.27: the end of a pool is nobody's decision to take access away, so it harms no work that is still under way.
+#[test]
+fn a_pool_may_end_while_its_memory_is_on_its_way_to_a_peer() -> TestResult {
+    in_every_mode(&Topology::preset("pcie-pair")?, 4, |_, driver| {
+        let (here, there) = (driver.device(0)?.context()?, driver.device(1)?.context()?);
+        let (stream, other) = (here.stream()?, there.stream()?);
+        let mut arrived = DevicePool::new(&there)?.zeroed(1 << 16, &other)?;
+        let pool = DevicePool::new(&here)?;
+        pool.peers().insert(1)?;
+        let mut sent = pool.zeroed::<u8>(1 << 16, &stream)?;
+        sent.fill(7, &stream)?;
+        other.wait(&stream.record()?)?;
+        sent.copy_to(&mut arrived, &other)?;
+        drop((sent, pool));
+        Ok(arrived.download(&other)?)
+    })
+    .map(|bytes| assert_eq!(bytes, [7; 1 << 16]))
 }
 
 /// A new pool grants nothing, wherever its handle was before.
