@@ -16,6 +16,9 @@ use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::{Mode, topology::Topology};
 use warploom_testkit::{TestResult, budget, driver_tests, open};
 
+/// How long a task that nobody wakes is waited for.
+const PATIENCE: Duration = Duration::from_secs(20);
+
 /// Unparks a thread, and counts how often.
 struct Unpark {
     thread: Thread,
@@ -26,6 +29,15 @@ impl Unpark {
     fn this_thread() -> (Arc<Unpark>, Waker) {
         let unpark = Arc::new(Unpark { thread: std::thread::current(), times: AtomicUsize::new(0) });
         (Arc::clone(&unpark), unpark.into())
+    }
+
+    /// Sleeps until the waker has been called.
+    fn wait(&self) {
+        let deadline = Instant::now() + PATIENCE;
+        while self.times() == 0 {
+            std::thread::park_timeout(deadline.saturating_duration_since(Instant::now()));
+            assert!(Instant::now() < deadline, "nobody woke the task");
+        }
     }
 
     fn times(&self) -> usize {
@@ -44,7 +56,7 @@ impl Wake for Unpark {
 fn block_on<F: IntoFuture>(future: F) -> F::Output {
     let mut future = pin!(future.into_future());
     let (_, waker) = Unpark::this_thread();
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let deadline = Instant::now() + PATIENCE;
     loop {
         if let Poll::Ready(output) = future.as_mut().poll(&mut Task::from_waker(&waker)) {
             return output;
@@ -183,9 +195,7 @@ driver_tests! {
         assert_eq!(poll(&mut completion, &waker), Poll::Pending);
         second.record_into(&point)?;
         one.open();
-        while unpark.times() == 0 {
-            std::thread::park();
-        }
+        unpark.wait();
         assert_eq!(poll(&mut completion, &waker), Poll::Pending);
         two.open();
         block_on(completion)?;
@@ -241,9 +251,7 @@ fn a_task_that_waits_for_work_that_fails_is_woken_and_told() -> TestResult {
     let mut completion = stream.completion();
     assert_eq!(poll(&mut completion, &waker), Poll::Pending);
     gate.open();
-    while unpark.times() == 0 {
-        std::thread::park();
-    }
+    unpark.wait();
     let failed = block_on(completion).expect_err("the work fails");
     assert_eq!(failed.code(), Some(CUresult::CUDA_ERROR_LAUNCH_FAILED));
     assert!(block_on(stream.completion()).is_err(), "a lost context is told at once");

@@ -20,8 +20,7 @@ impl Gate {
     pub(crate) fn close(stream: &Stream) -> Result<Gate> {
         let (context, driver) = (stream.context().clone(), stream.context().driver());
         let mut word = null_mut();
-        // Default streams are used where their context is current.
-        context.legacy_stream().with_raw(|_| call!(driver.cuMemHostAlloc(&mut word, 64, 0)))??;
+        context.scope(|| call!(driver.cuMemHostAlloc(&mut word, 64, 0)))??;
         let gate = Gate { context: context.clone(), word };
         gate.write(0);
         stream.with_raw(|raw| call!(driver.cuStreamWaitValue32_v2(raw, word.addr() as CUdeviceptr, 1, 0)))??;
