@@ -16,13 +16,26 @@ use warploom_driver::sys::types::{CUcontext, CUresult, CUstream};
 
 use crate::Context;
 
-/// The context in which functions wait to be called: its driver and itself, as numbers, since they must not keep either.
+/// The context in which functions wait to be called: its driver, its handle and its life, as numbers, since they must not
+/// keep any of them.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Home(usize, usize);
+pub(crate) struct Home(usize, usize, u64);
 
 impl Home {
-    pub(crate) fn new(driver: &Driver, context: CUcontext) -> Home {
-        Home(std::ptr::from_ref(driver.table()).addr(), context.addr())
+    pub(crate) fn new(driver: &Driver, context: CUcontext, generation: u64) -> Home {
+        Home(std::ptr::from_ref(driver.table()).addr(), context.addr(), generation)
+    }
+
+    /// Whether a function waits in this context.
+    pub(crate) fn has_waiting(self) -> bool {
+        waiting().values().any(|waiting| waiting.home == self)
+    }
+
+    /// Drops the functions that wait in this context, which is gone, so that nobody will call them.
+    pub(crate) fn drop_waiting(self) {
+        let lost: Vec<Waiting> =
+            waiting().extract_if(.., |_, waiting| waiting.home == self).map(|(_, waiting)| waiting).collect();
+        drop(lost); // without the lock
     }
 }
 
@@ -45,7 +58,7 @@ impl Callback {
     pub(crate) fn new(context: &Context, function: impl FnOnce() + Send + 'static) -> Callback {
         static NEXT: AtomicUsize = AtomicUsize::new(1);
         let key = NEXT.fetch_add(1, Ordering::Relaxed);
-        let home = Home::new(context.driver(), context.as_raw());
+        let home = Home::new(context.driver(), context.as_raw(), context.generation());
         waiting().insert(key, Waiting { home, function: Box::new(function) });
         Callback(key)
     }
@@ -79,16 +92,4 @@ fn call(data: *mut c_void) {
         // payload might do the same; nothing may unwind into the driver.
         std::mem::forget(payload);
     }
-}
-
-/// Whether a function waits in this context.
-pub(crate) fn any_in(home: Home) -> bool {
-    waiting().values().any(|waiting| waiting.home == home)
-}
-
-/// Drops the functions that wait in a context which is gone, since nobody will call them.
-pub(crate) fn drop_all_in(home: Home) {
-    let lost: Vec<Waiting> =
-        waiting().extract_if(.., |_, waiting| waiting.home == home).map(|(_, waiting)| waiting).collect();
-    drop(lost); // without the lock
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 
 use warploom::sys::types::CUresult;
-use warploom::{DeviceAttribute, DevicePool, Devices, Error, Function};
+use warploom::{ContextOptions, DevicePool, Devices, Error, Function, HostTask};
 use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::{Mode, Order, topology::Topology};
 use warploom_testkit::{TestResult, budget, call, driver_tests, modes, open};
@@ -64,7 +64,7 @@ driver_tests! {
         let other = stream.host(|| std::panic::panic_any(7))?;
         let after = stream.host(|| "still going")?;
         assert_eq!(after.wait()?, "still going");
-        let message = |task: warploom::HostTask<()>| match task.wait() {
+        let message = |task: HostTask<()>| match task.wait() {
             Err(Error::HostFunctionPanicked { message }) => message,
             other => format!("{other:?}"),
         };
@@ -73,10 +73,11 @@ driver_tests! {
     }
 
     fn cuda_is_not_permitted_in_a_host_function(driver) {
-        let device = driver.device(0)?;
-        let stream = device.context()?.stream()?;
-        let task = stream.host(move || device.attribute(DeviceAttribute::WarpSize))?;
-        let refused = task.wait()?.expect_err("no device can be asked about");
+        let context = driver.device(0)?.context()?;
+        let stream = context.stream()?;
+        let inside = context.clone();
+        let task = stream.host(move || inside.synchronize())?;
+        let refused = task.wait()?.expect_err("no context can be current");
         assert_eq!(refused.code(), Some(CUresult::CUDA_ERROR_NOT_PERMITTED));
     }
 
@@ -149,7 +150,7 @@ fn a_host_function_behind_work_that_failed_is_dropped_with_the_context() -> Test
         let rule = Rule::on(Calls::named("cuLaunchHostFunc")?).nth(1).fail_work(CUresult::CUDA_ERROR_LAUNCH_FAILED);
         let scope = machine.inject(Plan::new().rule(rule))?;
         // In some orders the failure is known at once.
-        let failed = stream.host(move || drop(inside)).and_then(warploom::HostTask::wait);
+        let failed = stream.host(move || drop(inside)).and_then(HostTask::wait);
         assert_eq!(failed.unwrap_err().code(), Some(CUresult::CUDA_ERROR_LAUNCH_FAILED), "{mode:?}");
         drop((stream, context, scope));
         assert_eq!(Arc::strong_count(&held), 1, "{mode:?}");
@@ -159,7 +160,7 @@ fn a_host_function_behind_work_that_failed_is_dropped_with_the_context() -> Test
 
 #[test]
 fn host_functions_of_a_context_that_others_hold_are_kept_until_it_ends() -> TestResult {
-    let (machine, driver) = open(Topology::preset("h200")?, Mode::Deterministic(Order::Lazy))?;
+    let (_machine, driver) = open(Topology::preset("h200")?, Mode::Deterministic(Order::Lazy))?;
     let ours = driver.device(0)?.context()?;
     let theirs = driver.device(0)?.context()?;
     let runs = Arc::new(AtomicUsize::new(0));
@@ -170,13 +171,27 @@ fn host_functions_of_a_context_that_others_hold_are_kept_until_it_ends() -> Test
     assert_eq!((runs.load(Ordering::SeqCst), Arc::strong_count(&runs)), (0, 2));
     theirs.synchronize()?;
     assert_eq!((runs.load(Ordering::SeqCst), Arc::strong_count(&runs)), (1, 1));
-    // Whoever resets the context ends it for everybody.
-    let inside = Arc::clone(&runs);
-    let stream = theirs.stream()?;
-    let task = stream.host(move || inside.fetch_add(1, Ordering::SeqCst))?;
-    call!(driver.cuDevicePrimaryCtxReset_v2(0))?;
-    assert!(task.wait().is_err());
-    drop((stream, theirs, machine));
-    assert_eq!(Arc::strong_count(&runs), 1);
+    Ok(())
+}
+
+#[test]
+fn host_functions_that_nobody_calls_are_dropped_with_any_kind_of_context() -> TestResult {
+    for is_reset in [true, false] {
+        let (machine, driver) = open(Topology::preset("h200")?, Mode::Deterministic(Order::Lazy))?;
+        let (held, device) = (Arc::new(()), driver.device(0)?);
+        let context = if is_reset { device.context()? } else { device.create_context(ContextOptions::new())? };
+        let inside = Arc::clone(&held);
+        let rule = Rule::on(Calls::named("cuLaunchHostFunc")?).fail_work(CUresult::CUDA_ERROR_LAUNCH_FAILED);
+        let _scope = machine.inject(Plan::new().rule(rule))?;
+        let failed = context.stream()?.host(move || drop(inside)).and_then(HostTask::wait);
+        assert_eq!(failed.unwrap_err().code(), Some(CUresult::CUDA_ERROR_LAUNCH_FAILED));
+        assert_eq!(Arc::strong_count(&held), 2);
+        if is_reset {
+            call!(driver.cuDevicePrimaryCtxReset_v2(0))?;
+            assert!(context.check().is_err(), "its life is over");
+        }
+        context.close()?;
+        assert_eq!(Arc::strong_count(&held), 1);
+    }
     Ok(())
 }

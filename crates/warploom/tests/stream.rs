@@ -322,6 +322,40 @@ fn what_belongs_to_another_driver_is_refused_before_the_driver_sees_it() -> Test
     Ok(())
 }
 
+/// S3.28: what was made in a life of the primary context that has ended is refused before the driver sees it.
+#[test]
+fn streams_and_events_of_an_old_life_are_refused_and_dropped_without_a_call() -> TestResult {
+    let (_machine, driver) = open(Topology::preset("h200")?, Mode::Threads)?;
+    let context = driver.device(0)?.context()?;
+    let (stream, legacy) = (context.stream()?, context.legacy_stream());
+    let (event, timed) = (stream.record()?, stream.record_timed()?);
+    drop(stream.record()?); // one that the context keeps
+    call!(driver.cuDevicePrimaryCtxReset_v2(0))?;
+    assert!(context.check().is_err());
+    let next = driver.device(0)?.context()?;
+    let fresh = next.stream()?;
+    let refused = budget(&driver, &[], || {
+        [
+            stream.synchronize(),
+            stream.is_idle().map(drop),
+            stream.record().map(drop),
+            stream.record_into(&event),
+            stream.wait(&event),
+            legacy.synchronize(),
+            fresh.wait(&event),
+            fresh.wait_for(&stream),
+            event.synchronize(),
+            event.is_complete().map(drop),
+            timed.elapsed(&timed).map(drop),
+            context.stream().map(drop),
+        ]
+    });
+    assert!(refused.iter().all(|result| matches!(result, Err(Error::StaleContext { .. }))), "{refused:?}");
+    budget(&driver, &[(Function::cuDevicePrimaryCtxRelease_v2, 1)], || drop((event, timed, stream, legacy, context)));
+    fresh.synchronize()?;
+    Ok(())
+}
+
 #[test]
 fn closing_reports_that_the_driver_could_not_destroy_it() -> TestResult {
     let (machine, driver) = open(Topology::preset("h200")?, Mode::Threads)?;

@@ -108,10 +108,9 @@ impl Relays {
 
     /// Destroys them, before the context goes. Calls that are still to come come all the same, or their functions go with
     /// the context.
-    pub(crate) fn end(&mut self, driver: &Driver) {
-        for relay in self.all.get_mut().unwrap_or_else(PoisonError::into_inner).drain(..) {
-            destroy(driver, &relay.raw);
-        }
+    pub(crate) fn end(self, driver: &Driver) {
+        let all = self.all.into_inner().unwrap_or_else(PoisonError::into_inner);
+        all.iter().for_each(|relay| destroy(driver, &relay.raw));
     }
 }
 

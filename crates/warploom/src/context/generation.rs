@@ -135,10 +135,7 @@ impl Context {
     /// Which life of the device's primary context it is from; 0 for any other context, which has only one.
     #[must_use]
     pub fn generation(&self) -> u64 {
-        match self.shared.origin {
-            Origin::Primary { generation } => generation,
-            _ => 0,
-        }
+        self.shared.generation()
     }
 
     /// Whether it is from the present life of the device's primary context, as far as is known without asking the driver.

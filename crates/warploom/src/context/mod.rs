@@ -43,7 +43,7 @@ use self::reserve::Reserve;
 use warploom_driver::Driver;
 use warploom_driver::sys::types::{CUcontext, CUctx_st};
 
-use crate::callback;
+use crate::callback::Home;
 use crate::device::same_driver;
 use crate::error::report;
 use crate::handle::Handle;
@@ -153,39 +153,40 @@ impl Context {
 
 impl Shared {
     fn end(&mut self) -> Result<()> {
-        let driver = self.device.driver();
-        if self.check_generation().is_ok() {
-            self.reserve.end(driver); // what another life kept is gone
+        let (driver, is_over) = (self.device.driver(), self.check_generation().is_err());
+        let home = Home::new(driver, self.raw.raw(), self.generation());
+        let reserve = std::mem::take(&mut self.reserve);
+        // What was made in a life that is over went with it.
+        if !is_over {
+            reserve.end(driver);
         }
-        let (ended, is_over) = match std::mem::replace(&mut self.origin, Origin::Ended) {
+        let (ended, is_gone) = match std::mem::replace(&mut self.origin, Origin::Ended) {
             Origin::Primary { .. } => {
                 // SAFETY: gives back the one reference that was taken; nothing made from the context is left, since whatever
                 // is made from it holds it. That also goes for a life of the context that is over.
                 let released = unsafe { driver.cuDevicePrimaryCtxRelease_v2(self.device.as_raw()) };
-                // Others may hold it yet, and then host functions in it will be called.
-                (released, self.awaits_calls() && self.device.has_active_context() == Ok(false))
+                let is_asked = !is_over && home.has_waiting();
+                (released, is_over || is_asked && self.device.has_active_context() == Ok(false))
             }
             Origin::Created => {
                 // SAFETY: it was made by `create_context`, and nothing else owns it; as above, nothing made from it is left.
                 let destroyed = unsafe { driver.cuCtxDestroy_v2(self.raw.raw()) };
-                let is_over = destroyed.is_ok();
-                (destroyed, is_over)
+                let is_gone = destroyed.is_ok();
+                (destroyed, is_gone)
             }
             Origin::Foreign { .. } | Origin::Ended => (Ok(()), false),
         };
-        if is_over {
-            callback::drop_all_in(self.home());
+        if is_gone {
+            home.drop_waiting();
         }
         Ok(ended?)
     }
 
-    /// Whether there are host functions that were still to be called.
-    fn awaits_calls(&self) -> bool {
-        callback::any_in(self.home())
-    }
-
-    fn home(&self) -> callback::Home {
-        callback::Home::new(self.device.driver(), self.raw.raw())
+    fn generation(&self) -> u64 {
+        match self.origin {
+            Origin::Primary { generation } => generation,
+            _ => 0,
+        }
     }
 }
 

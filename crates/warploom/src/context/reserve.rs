@@ -21,7 +21,7 @@ pub(crate) struct Reserve {
 
 impl Reserve {
     /// Destroys everything, before the context goes.
-    pub(super) fn end(&mut self, driver: &Driver) {
+    pub(super) fn end(self, driver: &Driver) {
         self.relays.end(driver);
         self.events.end(driver);
     }

@@ -60,6 +60,7 @@ impl Event<Timed> {
             let (start, end) = (start.device().ordinal(), self.device().ordinal());
             return Err(Error::EventsOfTwoContexts { start, end });
         }
+        self.context.check_generation()?;
         let mut milliseconds = 0.0;
         // SAFETY: `milliseconds` is writable, and both events are alive.
         let answer = unsafe { self.driver().cuEventElapsedTime(&raw mut milliseconds, start.as_raw(), self.as_raw()) };

@@ -93,6 +93,7 @@ impl<T: Timing> Event<T> {
     /// What the driver answers, which may be a failure of the work before it.
     #[doc(alias = "cuEventSynchronize")]
     pub fn synchronize(&self) -> Result<()> {
+        self.context.check_generation()?;
         // SAFETY: `self` keeps the event alive.
         Ok(unsafe { self.driver().cuEventSynchronize(self.as_raw()) }?)
     }
@@ -104,6 +105,7 @@ impl<T: Timing> Event<T> {
     /// What the driver answers, which may be a failure of the work before it.
     #[doc(alias = "cuEventQuery")]
     pub fn is_complete(&self) -> Result<bool> {
+        self.context.check_generation()?;
         // SAFETY: `self` keeps the event alive.
         Ok(unsafe { self.driver().cuEventQuery(self.as_raw()) }.ready()?)
     }
@@ -111,6 +113,9 @@ impl<T: Timing> Event<T> {
 
 impl<T: Timing> Drop for Event<T> {
     fn drop(&mut self) {
+        if !self.context.is_current_generation() {
+            return; // it went with the context's last life
+        }
         // Streams that wait for it are not disturbed, whatever it is used for next: a wait is for the record at the time.
         self.context.reserve().events.give_back(self.context.driver(), self.flags, Handle::new(self.raw.raw()));
     }

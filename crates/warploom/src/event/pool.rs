@@ -50,12 +50,9 @@ impl EventPool {
     }
 
     /// Destroys what is left, before the context goes.
-    pub(crate) fn end(&mut self, driver: &Driver) {
-        for event in
-            self.idle.get_mut().unwrap_or_else(PoisonError::into_inner).iter_mut().flat_map(|idle| idle.drain(..))
-        {
-            destroy(driver, &event);
-        }
+    pub(crate) fn end(self, driver: &Driver) {
+        let idle = self.idle.into_inner().unwrap_or_else(PoisonError::into_inner);
+        idle.iter().flatten().for_each(|event| destroy(driver, event));
     }
 }
 

@@ -113,8 +113,8 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// [`Error::OtherThread`] for the per-thread default stream of another thread, and what the driver answers when the
-    /// context is made current. Then nothing was called.
+    /// [`Error::OtherThread`] for the per-thread default stream of another thread, [`Error::StaleContext`] if the context has
+    /// been reset, and what the driver answers when the context is made current. Then nothing was called.
     #[inline]
     pub fn with_raw<R>(&self, call: impl FnOnce(CUstream) -> R) -> Result<R> {
         let _current = self.in_context()?;
@@ -124,6 +124,7 @@ impl Stream {
     /// Makes the handle mean this stream.
     #[inline]
     fn in_context(&self) -> Result<Option<Current<'_>>> {
+        self.context().check_generation()?;
         match &self.shared.origin {
             Origin::Created | Origin::Foreign { .. } => Ok(None),
             Origin::Legacy | Origin::PerThread(_) => {
@@ -230,6 +231,7 @@ impl Stream {
     #[doc(alias = "cuStreamWaitEvent")]
     pub fn wait<T: Timing>(&self, event: &Event<T>) -> Result<()> {
         same_driver(self.driver(), event.driver())?;
+        event.context().check_generation()?;
         // SAFETY: both are alive, and of the same driver. The driver keeps what it needs of the event.
         Ok(self.with_raw(|raw| unsafe { self.driver().cuStreamWaitEvent(raw, event.as_raw(), 0) })??)
     }
@@ -283,6 +285,9 @@ impl Shared {
             return Ok(());
         }
         self.origin = Origin::Foreign { _owner: Box::new(()) };
+        if !self.context.is_current_generation() {
+            return Ok(()); // it went with the context's last life
+        }
         // SAFETY: `raw` came from the driver in `context`, which is still alive, and nothing else owns it. Work that is still
         // enqueued is finished by the driver.
         Ok(unsafe { self.context.driver().cuStreamDestroy_v2(self.raw.raw()) }?)
