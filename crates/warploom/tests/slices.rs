@@ -8,7 +8,8 @@ use warploom::{
     Context, DeviceCopy, DeviceMemory, DevicePool, Devices, Driver, Error, Function, OrderedResource, Result, Stream,
     StreamOrdered,
 };
-use warploom_testkit::{TestResult, budget, driver_tests};
+use warploom_sim::{Mode, topology::Topology};
+use warploom_testkit::{TestResult, budget, driver_tests, open};
 
 #[derive(Clone, Copy, Debug, PartialEq, DeviceCopy)]
 #[repr(C)]
@@ -153,6 +154,24 @@ driver_tests! {
         drop(buffer);
         assert_eq!(counting.live.load(Ordering::Relaxed), 0);
     }
+}
+
+/// S3.28 for memory.
+#[test]
+fn memory_of_a_context_that_was_reset_is_refused_and_let_go_without_a_driver_call() -> TestResult {
+    let (_machine, driver) = open(Topology::preset("pcie-pair")?, Mode::Threads)?;
+    let contexts = [driver.device(0)?.context()?, driver.device(1)?.context()?];
+    let (stream, memory) = (contexts[1].stream()?, contexts.each_ref().map(DeviceMemory::new));
+    let (old, mut copy) = (memory[0].allocate::<u8>(64)?, memory[1].allocate::<u8>(64)?);
+    #[expect(unsafe_code, reason = "ends everything on a device")]
+    // SAFETY: nothing of the device is used afterwards but to see that it is refused.
+    unsafe { driver.device(0)?.reset_context() }?;
+    budget(&driver, &[], || {
+        assert!(matches!(old.copy_to(&mut copy, &stream), Err(Error::StaleContext { device: 0, .. })));
+        drop(old);
+    });
+    copy.fill(1, &stream)?;
+    Ok(stream.synchronize()?)
 }
 
 /// A resource that counts what it has handed out.

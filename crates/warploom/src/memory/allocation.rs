@@ -126,6 +126,11 @@ impl Allocation {
     }
 
     fn end(&mut self) -> Result<()> {
+        // What was allocated in a life of a context that is over went with it; the memory of a pool stays with the pool, for the
+        // stream that it would be freed on is gone.
+        if self.context.check_generation().is_err() {
+            return Ok(());
+        }
         let others = std::mem::take(self.others.get_mut().unwrap_or_else(PoisonError::into_inner));
         match &mut self.owner {
             Owner::Ordered { resource, home, order } => {

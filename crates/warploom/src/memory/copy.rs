@@ -35,6 +35,8 @@ impl<T: DeviceCopy> SliceMut<'_, T> {
 fn copy(to: Span<'_>, from: Span<'_>, bytes: usize, stream: &Stream) -> Result<()> {
     let (source, destination) = (from.allocation.context(), to.allocation.context());
     same_driver(source.driver(), destination.driver())?;
+    source.check_generation()?;
+    destination.check_generation()?;
     destination.serves(stream).or_else(|_| source.serves(stream))?;
     if bytes == 0 {
         return Ok(());
