@@ -128,6 +128,10 @@ pub enum Error {
         len: usize,
     },
 
+    /// The host uses page-locked memory only.
+    #[error("the memory is not page-locked memory of the host; allocate it from PinnedMemory")]
+    NotPinned,
+
     /// Pieces have at least one value.
     #[error("pieces of 0 values never come to an end; give them at least 1")]
     EmptyChunks,

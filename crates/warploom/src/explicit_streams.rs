@@ -81,6 +81,22 @@
 /// }
 /// ```
 ///
+/// Copies that take page-locked memory along, which needs none itself (S4.5).
+///
+/// ```
+/// # use warploom::{Buffer, Pending, PinnedBuffer, PinnedMemory, Queue, Result};
+/// fn with(from: &Buffer<u8>, to: &PinnedMemory, queue: &impl Queue) -> Result<Pending<PinnedBuffer<u8>>> {
+///     from.as_slice().copy_to_pinned(to.buffer(from.len())?, queue)
+/// }
+/// ```
+///
+/// ```compile_fail,E0061
+/// # use warploom::{Buffer, Pending, PinnedBuffer, PinnedMemory, Queue, Result};
+/// fn without(from: &Buffer<u8>, to: &PinnedMemory) -> Result<Pending<PinnedBuffer<u8>>> {
+///     from.as_slice().copy_to_pinned(to.buffer(from.len())?)
+/// }
+/// ```
+///
 /// "None" is no stream (S4.1), and neither is a number.
 ///
 /// ```compile_fail,E0277

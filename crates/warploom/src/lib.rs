@@ -29,7 +29,8 @@
 //!   default stream names it: [`Context::legacy_stream`], [`Context::per_thread_stream`].
 //! - **Waiting is a choice**: a thread ([`Stream::synchronize`]), another stream ([`Stream::wait_for`]), a task
 //!   ([`Stream::completion`]), or a function that is called in turn ([`Stream::host`]).
-//! - **No call keeps the caller's host memory.** Copies from and to the host go through memory of their own and wait.
+//! - **No call keeps the caller's host memory.** Copies from and to the host go through memory of their own and wait, or take
+//!   a [`PinnedBuffer`] along and do not.
 //! - **Device memory is freed after its last use**, on whichever streams that was; see [`Buffer`].
 //! - **A failure is a value** that names the call, the code and its meaning; see [`Error`]. A failure in a `drop` is
 //!   reported as a [`tracing`](https://docs.rs/tracing) event of level `WARN` with the target `warploom`.
@@ -77,8 +78,8 @@ pub use event::{Event, EventOptions, Timed, Timing, Untimed};
 pub use live_set::LiveSet;
 pub use location::{Host, Location, NumaId};
 pub use memory::{
-    Buffer, DeviceCopy, DeviceMemory, DevicePool, OrderedResource, PoolStatistics, Slice, SliceMut, StreamOrdered,
-    Synchronous, SynchronousResource,
+    Buffer, DeviceCopy, DeviceMemory, DevicePool, OrderedResource, Pending, PinnedBuffer, PinnedMemory, PinnedOptions,
+    PoolStatistics, Slice, SliceMut, StreamOrdered, Synchronous, SynchronousResource,
 };
 pub use peers::{AccessLevel, DeviceRef, PeerSet};
 pub use queue::Queue;

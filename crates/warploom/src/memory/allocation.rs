@@ -90,6 +90,29 @@ impl Allocation {
         }
     }
 
+    /// Whether it is page-locked host memory, which the host uses at the same address.
+    pub(super) fn is_pinned(&self) -> bool {
+        match &self.owner {
+            Owner::Ordered { resource, .. } => resource.is_pinned(),
+            Owner::Synchronous { resource } => resource.is_pinned(),
+            Owner::Other { .. } => false,
+        }
+    }
+
+    /// Waits until no stream uses the memory any more, and it is there.
+    pub(super) fn settle(&self) -> Result<()> {
+        self.context.check_generation()?;
+        let mut others = lock(&self.others);
+        self.home().into_iter().chain(&*others).try_for_each(|stream| stream.for_teardown().synchronize())?;
+        others.clear();
+        Ok(())
+    }
+
+    /// Forgets the streams that used the memory; the caller knows that they are done with it.
+    pub(super) fn forget_users(&self) {
+        lock(&self.others).clear();
+    }
+
     /// Lets a stream use the memory: after its allocation, and before its end.
     pub(super) fn meet(&self, stream: &Stream) -> Result<()> {
         let home = self.home();

@@ -115,6 +115,10 @@ impl<T: DeviceCopy> Buffer<T> {
         self.allocation.address()
     }
 
+    pub(super) fn allocation(&self) -> &Allocation {
+        &self.allocation
+    }
+
     fn span(&self) -> Span<'_> {
         Span { allocation: &self.allocation, address: self.allocation.address(), len: self.len }
     }

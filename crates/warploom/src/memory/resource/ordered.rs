@@ -13,7 +13,8 @@ use crate::{Buffer, Context, DeviceCopy, Queue, Result, Stream};
 /// # Safety
 ///
 /// Whoever allocates may use `bytes` bytes from the address on, on every stream that waits for what the given stream has so
-/// far, until the address is given back; nobody else does. The memory belongs to [`StreamOrdered::context`].
+/// far, until the address is given back; nobody else does. The memory belongs to [`StreamOrdered::context`]. If
+/// [`StreamOrdered::is_pinned`] says so, it is true.
 pub unsafe trait StreamOrdered: Send + Sync + 'static {
     /// The context of the memory.
     fn context(&self) -> &Context;
@@ -36,6 +37,11 @@ pub unsafe trait StreamOrdered: Send + Sync + 'static {
     /// The address came from [`StreamOrdered::allocate_raw`] with this size and is given back once. Every use of the memory is
     /// ordered before what comes next on the stream.
     unsafe fn deallocate_raw(&self, address: CUdeviceptr, bytes: usize, stream: &Stream) -> Result<()>;
+
+    /// Whether the memory is page-locked memory of the host, which uses it at the same address while no stream does.
+    fn is_pinned(&self) -> bool {
+        false
+    }
 }
 
 /// What buffers can be allocated from, in the order of a stream.

@@ -1,0 +1,140 @@
+//! Page-locked memory in the hands of the host.
+#![expect(unsafe_code, reason = "reads and writes memory that a resource answers for")]
+
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::ptr::with_exposed_provenance_mut;
+
+use crate::{Buffer, DeviceCopy, Error, Result, SynchronousResource};
+
+/// Page-locked values that the host reads and writes, and no stream uses: it is a `[T]`.
+///
+/// To be used by a stream it has to be given away: to a copy, which gives it back when it is done
+/// ([`SliceMut::copy_from_pinned`](crate::SliceMut::copy_from_pinned),
+/// [`Slice::copy_to_pinned`](crate::Slice::copy_to_pinned)), or for good, as a [`Buffer`] like any other
+/// ([`PinnedBuffer::into_buffer`]), from which it is made again when its streams are done ([`Buffer::into_pinned`]).
+///
+/// ```
+/// use warploom::{Devices, Driver, PinnedMemory};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
+/// let context = driver.device(0)?.context()?;
+/// let stream = context.stream()?;
+/// let mut buffer = PinnedMemory::new(&context).buffer_of(&[1_u32, 2, 3])?.into_buffer();
+/// buffer.slice_mut(1..)?.fill(7, &stream)?; // by the device, in memory of the host
+/// assert_eq!(buffer.into_pinned()?.as_slice(), [1, 7, 7]);
+/// # Ok(())
+/// # }
+/// ```
+pub struct PinnedBuffer<T: DeviceCopy = u8> {
+    /// Page-locked, aligned, and used by no stream.
+    buffer: Buffer<T>,
+}
+
+impl<T: DeviceCopy> PinnedBuffer<T> {
+    /// `len` values from a resource of page-locked memory, all of whose bytes are 0.
+    ///
+    /// # Errors
+    ///
+    /// As [`SynchronousResource::allocate`], and [`Error::NotPinned`] if the resource has other memory.
+    pub fn zeroed(len: usize, from: &impl SynchronousResource) -> Result<PinnedBuffer<T>> {
+        let pinned = Self::allocate(len, from)?;
+        // SAFETY: the memory has room for that many values, and nobody else uses it.
+        unsafe { pinned.start().write_bytes(0, len) };
+        Ok(pinned)
+    }
+
+    /// These values, in memory of a resource of page-locked memory.
+    ///
+    /// # Errors
+    ///
+    /// As [`SynchronousResource::allocate`], and [`Error::NotPinned`] if the resource has other memory.
+    pub fn copied(values: &[T], from: &impl SynchronousResource) -> Result<PinnedBuffer<T>> {
+        let pinned = Self::allocate(values.len(), from)?;
+        // SAFETY: the memory has room for that many values, and nobody else uses it.
+        unsafe { pinned.start().copy_from_nonoverlapping(values.as_ptr(), values.len()) };
+        Ok(pinned)
+    }
+
+    fn allocate(len: usize, from: &impl SynchronousResource) -> Result<PinnedBuffer<T>> {
+        let resource = from.resource();
+        if !resource.is_pinned() {
+            return Err(Error::NotPinned);
+        }
+        resource.allocate(len)?.into_pinned()
+    }
+
+    /// The first value, for the host.
+    fn start(&self) -> *mut T {
+        // The host uses page-locked memory at the address that it has on devices.
+        with_exposed_provenance_mut(self.buffer.as_raw() as usize)
+    }
+
+    /// The values.
+    #[must_use]
+    pub fn as_slice(&self) -> &[T] {
+        // SAFETY: there are that many values at the address, aligned, for as long as the buffer lives. No stream uses them, and
+        // whoever writes them on the host has the buffer to itself. The memory comes from outside the program, so that it
+        // has bytes, and any bytes are values (`DeviceCopy`).
+        unsafe { std::slice::from_raw_parts(self.start(), self.buffer.len()) }
+    }
+
+    /// The values, to be written.
+    pub fn as_mut_slice(&mut self) -> &mut [T] {
+        // SAFETY: as above, and the buffer is borrowed exclusively.
+        unsafe { std::slice::from_raw_parts_mut(self.start(), self.buffer.len()) }
+    }
+
+    /// The same memory, to be used on streams.
+    #[must_use]
+    pub fn into_buffer(self) -> Buffer<T> {
+        self.buffer
+    }
+
+    pub(super) fn over(buffer: Buffer<T>) -> PinnedBuffer<T> {
+        PinnedBuffer { buffer }
+    }
+}
+
+impl<T: DeviceCopy> Buffer<T> {
+    /// The same memory, for the host to read and write. Waits until the streams that used it are done.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotPinned`] unless the memory is page-locked, [`Error::Cast`] if it is not aligned for the host, and what the
+    /// driver answers, which may be a failure of that work; then the buffer is dropped.
+    pub fn into_pinned(self) -> Result<PinnedBuffer<T>> {
+        let allocation = self.allocation();
+        if !allocation.is_pinned() {
+            return Err(Error::NotPinned);
+        }
+        let (address, bytes, size, align) = (self.as_raw(), self.size_in_bytes(), size_of::<T>(), align_of::<T>());
+        if !address.is_multiple_of(align as u64) {
+            return Err(Error::Cast { bytes, address, size, align });
+        }
+        allocation.settle()?;
+        Ok(PinnedBuffer::over(self))
+    }
+}
+
+impl<T: DeviceCopy> Deref for PinnedBuffer<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        self.as_slice()
+    }
+}
+
+impl<T: DeviceCopy> DerefMut for PinnedBuffer<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        self.as_mut_slice()
+    }
+}
+
+impl<T: DeviceCopy> fmt::Debug for PinnedBuffer<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let address = format_args!("{:#x}", self.buffer.as_raw());
+        formatter.debug_struct("PinnedBuffer").field("address", &address).field("len", &self.len()).finish()
+    }
+}

@@ -1,0 +1,127 @@
+//! Copies between page-locked memory and a device, while the host goes on.
+//!
+//! The copy owns the page-locked memory: while it may run, nobody can read or write that memory, and it is freed at the earliest
+//! when the copy is done. Nothing depends on a destructor: who forgets a [`Pending`] has lost the memory, no more.
+#![expect(unsafe_code, reason = "copies between addresses that were checked")]
+
+use std::ptr::{with_exposed_provenance, with_exposed_provenance_mut};
+
+use super::PinnedBuffer;
+use crate::device::same_driver;
+use crate::memory::copy::same_length;
+use crate::memory::slice::Span;
+use crate::{Buffer, DeviceCopy, Event, Queue, Result, Slice, SliceMut, Stream};
+
+/// A copy that may still be running, and the page-locked memory that it has taken along.
+///
+/// Dropping it frees the memory, which waits for the copy and whatever else is enqueued in the context; [`Pending::wait`]
+/// waits for the copy alone, and gives the memory back.
+///
+/// ```
+/// use warploom::{DevicePool, Devices, Driver, PinnedMemory};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
+/// let context = driver.device(0)?.context()?;
+/// let stream = context.stream()?;
+/// let device = DevicePool::new(&context)?.upload(b"from there", &stream)?;
+///
+/// let host = PinnedMemory::new(&context).buffer(device.len())?;
+/// let receiving = device.as_slice().copy_to_pinned(host, &stream)?;
+/// // … whatever there is to do meanwhile
+/// assert_eq!(receiving.wait()?.as_slice(), b"from there");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+#[must_use = "dropping it frees the memory that the copy has taken along, and waits"]
+pub struct Pending<B> {
+    taken: B,
+    done: Event,
+}
+
+impl<B> Pending<B> {
+    /// Whether the copy is done.
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers, which may be a failure of the copy or of work before it.
+    pub fn is_done(&self) -> Result<bool> {
+        self.done.is_complete()
+    }
+}
+
+impl<T: DeviceCopy> Pending<PinnedBuffer<T>> {
+    /// The point at which a stream that has met the memory needs it no longer.
+    fn until_now(taken: Buffer<T>, stream: &Stream) -> Result<Pending<PinnedBuffer<T>>> {
+        let done = stream.record()?;
+        Ok(Pending { taken: PinnedBuffer::over(taken), done })
+    }
+
+    /// Waits until the copy is done, and gives the memory back.
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers, which may be a failure of the copy or of work before it. Then the memory does not come back,
+    /// since the copy may still be running; it is freed when that is over, or never.
+    pub fn wait(self) -> Result<PinnedBuffer<T>> {
+        let Pending { taken, done } = self;
+        let buffer = taken.into_buffer();
+        done.synchronize()?;
+        // It was used by this copy and by nothing else.
+        buffer.allocation().forget_users();
+        Ok(PinnedBuffer::over(buffer))
+    }
+}
+
+impl<T: DeviceCopy> SliceMut<'_, T> {
+    /// Copies everything from page-locked memory, in the order of `queue`; the host does not wait.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) if the lengths differ,
+    /// [`Error::ContextMismatch`](crate::Error::ContextMismatch) if the queue belongs to another context,
+    /// [`Error::DriverMismatch`](crate::Error::DriverMismatch) if the page-locked memory belongs to another driver, and what the
+    /// driver answers. `pinned` does not come back with an error; it is dropped, after whatever may have been enqueued.
+    #[doc(alias = "cuMemcpyHtoDAsync")]
+    pub fn copy_from_pinned(self, pinned: PinnedBuffer<T>, queue: &impl Queue) -> Result<Pending<PinnedBuffer<T>>> {
+        same_length(pinned.len(), self.len())?;
+        let (buffer, stream) = (pinned.into_buffer(), queue.stream());
+        meet(self.span, &buffer, stream)?;
+        let (driver, bytes) = (stream.driver(), self.size_in_bytes());
+        let from = with_exposed_provenance(buffer.as_raw() as usize);
+        // SAFETY: both have that many bytes and have met the stream: each is there until the copy is done. Nobody writes the
+        // host's before the caller gets them back.
+        stream.with_raw(|raw| unsafe { driver.cuMemcpyHtoDAsync_v2(self.span.address, from, bytes, raw) })??;
+        Pending::until_now(buffer, stream)
+    }
+}
+
+impl<T: DeviceCopy> Slice<'_, T> {
+    /// Copies everything to page-locked memory, in the order of `queue`; the host does not wait.
+    ///
+    /// # Errors
+    ///
+    /// As [`SliceMut::copy_from_pinned`].
+    #[doc(alias = "cuMemcpyDtoHAsync")]
+    pub fn copy_to_pinned(self, pinned: PinnedBuffer<T>, queue: &impl Queue) -> Result<Pending<PinnedBuffer<T>>> {
+        same_length(self.len(), pinned.len())?;
+        let (buffer, stream) = (pinned.into_buffer(), queue.stream());
+        meet(self.span, &buffer, stream)?;
+        let (driver, bytes) = (stream.driver(), self.size_in_bytes());
+        let to = with_exposed_provenance_mut(buffer.as_raw() as usize);
+        // SAFETY: both have that many bytes and have met the stream: each is there until the copy is done. Nobody reads or
+        // writes the host's before the caller gets them back.
+        stream.with_raw(|raw| unsafe { driver.cuMemcpyDtoHAsync_v2(to, self.span.address, bytes, raw) })??;
+        Pending::until_now(buffer, stream)
+    }
+}
+
+/// Lets a stream use both sides of a copy.
+fn meet<T: DeviceCopy>(device: Span<'_>, host: &Buffer<T>, stream: &Stream) -> Result<()> {
+    device.allocation.context().serves(stream)?;
+    same_driver(host.context().driver(), stream.driver())?;
+    host.context().check_generation()?;
+    device.allocation.meet(stream)?;
+    host.allocation().meet(stream)
+}

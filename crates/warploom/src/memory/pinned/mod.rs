@@ -1,0 +1,9 @@
+//! Page-locked host memory: where it comes from, what owns it, and copies that take it along.
+
+mod buffer;
+mod copy;
+mod memory;
+
+pub use buffer::PinnedBuffer;
+pub use copy::Pending;
+pub use memory::{PinnedMemory, PinnedOptions};
