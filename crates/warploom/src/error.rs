@@ -324,15 +324,3 @@ fn devices(ordinals: &[u32], one: &str, many: &str) -> String {
         }
     }
 }
-
-/// Reports what went wrong in a `drop`, which has nobody to tell.
-pub(crate) fn report(result: Result<(), impl Into<Error>>) {
-    if let Err(error) = result {
-        report_while("dropping", &error.into());
-    }
-}
-
-/// Reports what went wrong where nobody waits for an answer.
-pub(crate) fn report_while(doing: &str, error: &Error) {
-    tracing::warn!(target: "warploom", %error, "while {doing}");
-}

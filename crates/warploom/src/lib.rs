@@ -33,7 +33,7 @@
 //!   a [`PinnedBuffer`] along and do not.
 //! - **Device memory is freed after its last use**, on whichever streams that was; see [`Buffer`].
 //! - **A failure is a value** that names the call, the code and its meaning; see [`Error`]. A failure in a `drop` is
-//!   reported as a [`tracing`](https://docs.rs/tracing) event of level `WARN` with the target `warploom`.
+//!   reported to a hook, or to `tracing`; see [`diagnostics`].
 //!
 //! # Memory for several devices
 //!
@@ -56,6 +56,7 @@ mod callback;
 mod completion;
 mod context;
 mod device;
+pub mod diagnostics;
 mod error;
 mod event;
 #[cfg(doctest)]

@@ -12,7 +12,7 @@ use warploom_driver::Driver;
 use warploom_driver::sys::types::{CUstream_flags, CUstream_st};
 
 use crate::callback::{self, Callback};
-use crate::error::report;
+use crate::diagnostics::{Subject, report};
 use crate::event::{Event, Timing};
 use crate::handle::Handle;
 use crate::{Context, Result};
@@ -125,5 +125,5 @@ fn create(context: &Context) -> Result<Handle<CUstream_st>> {
 fn destroy(driver: &Driver, raw: &Handle<CUstream_st>) {
     // SAFETY: it came from `cuStreamCreate` in a context that is still alive, and nobody else has it. What is still enqueued is
     // finished by the driver.
-    report(unsafe { driver.cuStreamDestroy_v2(raw.raw()) });
+    report(|| Subject::Relay, unsafe { driver.cuStreamDestroy_v2(raw.raw()) });
 }

@@ -9,7 +9,7 @@ use warploom_driver::sys::types::CUcontext;
 
 use super::{Context, Shared};
 use crate::device::{device_of, initialize};
-use crate::error::report;
+use crate::diagnostics::{Subject, report};
 use crate::{Device, Error, Result};
 
 /// What is current on the calling thread, for programs that mix this crate with code that relies on it.
@@ -168,7 +168,7 @@ impl Drop for Current<'_> {
     fn drop(&mut self) {
         if let Some(previous) = self.previous {
             // SAFETY: it was current on this thread a moment ago, or it is null, which leaves none current.
-            report(unsafe { self.driver.cuCtxSetCurrent(previous) });
+            report(|| Subject::CurrentContext, unsafe { self.driver.cuCtxSetCurrent(previous) });
         }
     }
 }

@@ -45,7 +45,7 @@ use warploom_driver::sys::types::{CUcontext, CUctx_st};
 
 use crate::callback::Home;
 use crate::device::same_driver;
-use crate::error::report;
+use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
 use crate::{Device, Error, Result, Stream};
 
@@ -192,7 +192,8 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        report(self.end());
+        let ended = self.end();
+        report(|| Subject::Context { device: self.device.ordinal() }, ended);
     }
 }
 

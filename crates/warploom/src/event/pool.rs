@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use warploom_driver::Driver;
 use warploom_driver::sys::types::CUevent_st;
 
-use crate::error::report;
+use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
 use crate::{Context, Result};
 
@@ -64,5 +64,5 @@ fn kind(flags: u32) -> usize {
 fn destroy(driver: &Driver, event: &Handle<CUevent_st>) {
     // SAFETY: it came from `cuEventCreate` in a context that is still alive, and nobody holds it. A stream that still waits for
     // it is not disturbed.
-    report(unsafe { driver.cuEventDestroy_v2(event.raw()) });
+    report(|| Subject::Event, unsafe { driver.cuEventDestroy_v2(event.raw()) });
 }

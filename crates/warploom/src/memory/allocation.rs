@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use warploom_driver::sys::types::CUdeviceptr;
 
 use super::resource::{StreamOrdered, Synchronous};
-use crate::error::report;
+use crate::diagnostics::{Subject, report};
 use crate::{Context, Result, Stream};
 
 /// Memory, and what its end depends on.
@@ -201,7 +201,9 @@ fn free_synchronous(resource: &dyn Synchronous, (address, bytes): (CUdeviceptr, 
 
 impl Drop for Allocation {
     fn drop(&mut self) {
-        report(self.end());
+        let ended = self.end();
+        let device = self.context.device();
+        report(|| Subject::Memory { address: self.address, bytes: self.bytes, device: device.ordinal() }, ended);
     }
 }
 

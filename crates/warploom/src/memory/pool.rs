@@ -10,7 +10,7 @@ use warploom_driver::sys::types::{
     CUmemPoolHandle_st, CUmemPoolProps, CUmemoryPool,
 };
 
-use crate::error::report;
+use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
 use crate::memory::resource::{OrderedResource, StreamOrdered};
 use crate::{Buffer, Context, DeviceCopy, PeerSet, Queue, Result, Stream};
@@ -260,7 +260,8 @@ impl Drop for Shared {
         self.peers().revoke(|| self.context.synchronize()).unwrap_or_default();
         // SAFETY: `raw` came from `cuMemPoolCreate`, and nothing else owns it. No buffer is left, since each holds its pool;
         // frees that are still enqueued are finished by the driver.
-        report(unsafe { self.context.driver().cuMemPoolDestroy(self.raw.raw()) });
+        let destroyed = unsafe { self.context.driver().cuMemPoolDestroy(self.raw.raw()) };
+        report(|| Subject::Pool { device: self.context.device().ordinal() }, destroyed);
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Stream;
 use crate::callback::{self, Callback};
-use crate::error::report_while;
+use crate::diagnostics::{Subject, report};
 use crate::event::EventOptions;
 use crate::{Error, Event, Result};
 
@@ -73,7 +73,7 @@ fn panicked(payload: Box<dyn Any + Send>) -> Error {
     let message = message.or_else(|| payload.downcast_ref::<String>().cloned());
     let error =
         Error::HostFunctionPanicked { message: message.unwrap_or_else(|| "something that is no text".to_owned()) };
-    report_while("running a host function", &error);
+    report(|| Subject::HostFunction, Err(error.clone()));
     error
 }
 

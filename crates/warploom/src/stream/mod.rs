@@ -32,7 +32,7 @@ use self::default::ThreadKey;
 use self::traits::Traits;
 use crate::context::Current;
 use crate::device::same_driver;
-use crate::error::report;
+use crate::diagnostics::{Subject, report};
 use crate::event::{EventOptions, Timed, Timing};
 use crate::handle::Handle;
 use crate::{Context, Device, Error, Event, Result};
@@ -296,7 +296,8 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        report(self.end());
+        let ended = self.end();
+        report(|| Subject::Stream { device: self.context.device().ordinal() }, ended);
     }
 }
 

@@ -1,0 +1,145 @@
+//! What goes wrong where nobody can be told: in a `drop`, which has no result, or on a thread of the driver.
+//!
+//! Without a hook it is a [`tracing`](https://docs.rs/tracing) event of level `WARN` with the target `warploom`. What can be
+//! ended by a call that returns what went wrong, such as [`Buffer::close`](crate::Buffer::close), has nothing to report.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use std::sync::atomic::{AtomicU64, Ordering};
+//! use warploom::diagnostics::{self, Subject};
+//!
+//! let lost = Arc::new(AtomicU64::new(0));
+//! let count = Arc::clone(&lost);
+//! diagnostics::set_hook(move |report| {
+//!     if let Subject::Memory { bytes, .. } = report.subject {
+//!         count.fetch_add(bytes as u64, Ordering::Relaxed);
+//!     }
+//! });
+//! // … the program
+//! assert_eq!(lost.load(Ordering::Relaxed), 0, "bytes that could not be freed");
+//! diagnostics::reset_hook();
+//! ```
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use crate::{Error, Result};
+
+/// What went wrong, and with what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Report {
+    /// What it went wrong with.
+    pub subject: Subject,
+    /// What went wrong.
+    pub error: Error,
+}
+
+impl fmt::Display for Report {
+    /// `while dropping a stream of device 0: …`
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "while {} {}: {}", self.subject.doing(), self.subject, self.error)
+    }
+}
+
+/// What was dropped, or run. Devices are named by their ordinal.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Subject {
+    /// Memory, which may not have been freed.
+    Memory {
+        /// Where it starts.
+        address: u64,
+        /// How many bytes it has.
+        bytes: usize,
+        /// Whose context it belongs to.
+        device: u32,
+    },
+    /// A pool.
+    Pool {
+        /// Whose context it belongs to.
+        device: u32,
+    },
+    /// A stream.
+    Stream {
+        /// Where its work runs.
+        device: u32,
+    },
+    /// An event that its context had kept.
+    Event,
+    /// A stream of the library's own, which tells tasks that others are done.
+    Relay,
+    /// A context, or a reference to a primary one.
+    Context {
+        /// The device in use.
+        device: u32,
+    },
+    /// A context that was current for a while: what was current before could not be put back.
+    CurrentContext,
+    /// A function in a stream, which panicked.
+    HostFunction,
+}
+
+impl Subject {
+    fn doing(&self) -> &'static str {
+        if *self == Subject::HostFunction { "running" } else { "dropping" }
+    }
+}
+
+impl fmt::Display for Subject {
+    /// `a stream of device 0`
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (what, device) = match self {
+            Subject::Memory { address, bytes, device } => {
+                return write!(formatter, "{bytes} bytes of memory at {address:#x} of device {device}");
+            }
+            Subject::CurrentContext => return formatter.write_str("the current context of a thread"),
+            Subject::Event => return formatter.write_str("an event"),
+            Subject::Relay => return formatter.write_str("a stream that tells tasks"),
+            Subject::HostFunction => return formatter.write_str("a host function"),
+            Subject::Pool { device } => ("a pool", device),
+            Subject::Stream { device } => ("a stream", device),
+            Subject::Context { device } => ("a context", device),
+        };
+        write!(formatter, "{what} of device {device}")
+    }
+}
+
+type Hook = Arc<dyn Fn(&Report) + Send + Sync>;
+
+static HOOK: RwLock<Option<Hook>> = RwLock::new(None);
+
+/// Has every report of the process given to `hook` from now on, instead of to the hook before it or to `tracing`.
+///
+/// It is called on the thread that drops, which may be any, or on the driver's, where the driver must not be called (for a
+/// [`Subject::HostFunction`]). If it panics, the report goes to `tracing`.
+pub fn set_hook(hook: impl Fn(&Report) + Send + Sync + 'static) {
+    replace(Some(Arc::new(hook)));
+}
+
+/// Has every report of the process given to `tracing`, as at first.
+pub fn reset_hook() {
+    replace(None);
+}
+
+fn replace(hook: Option<Hook>) {
+    let before = std::mem::replace(&mut *HOOK.write().unwrap_or_else(PoisonError::into_inner), hook);
+    // What the hook owns may report in its turn, so that it goes when the lock is free.
+    drop(before);
+}
+
+/// Reports what went wrong where nobody can be told.
+pub(crate) fn report(subject: impl FnOnce() -> Subject, result: Result<(), impl Into<Error>>) {
+    let Err(error) = result else { return };
+    let report = Report { subject: subject(), error: error.into() };
+    let hook = HOOK.read().unwrap_or_else(PoisonError::into_inner).clone();
+    let told = hook.map(|hook| catch_unwind(AssertUnwindSafe(|| hook(&report))));
+    let Some(Ok(())) = told else {
+        let Report { subject, error } = &report;
+        tracing::warn!(target: "warploom", %error, "while {} {subject}", subject.doing());
+        // What was thrown may throw again when it is dropped.
+        std::mem::forget(told);
+        return;
+    };
+}

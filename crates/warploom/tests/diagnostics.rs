@@ -1,0 +1,118 @@
+//! What reaches the hook when something cannot be ended. The hook is the process's, so this is one test.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use warploom::diagnostics::{self, Report, Subject};
+use warploom::sys::types::CUdeviceptr;
+use warploom::{Context, DevicePool, Devices, Error, OrderedResource, Result, Stream, StreamOrdered};
+use warploom_sim::fault::{Calls, Plan, Rule};
+use warploom_sim::topology::Topology;
+use warploom_sim::{Machine, Mode};
+use warploom_testkit::sys::types::CUresult;
+use warploom_testkit::{TestResult, open};
+
+static REPORTS: Mutex<Vec<Report>> = Mutex::new(Vec::new());
+
+fn reports() -> MutexGuard<'static, Vec<Report>> {
+    REPORTS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What is reported while calls of some functions fail.
+fn while_failing(machine: &Machine, functions: &str, work: impl FnOnce()) -> TestResult<Vec<Subject>> {
+    let mut plan = Plan::new();
+    for function in functions.split(' ') {
+        plan = plan.rule(Rule::on(Calls::named(function)?).fail(CUresult::CUDA_ERROR_UNKNOWN));
+    }
+    let _scope = machine.inject(plan)?;
+    work();
+    let reports = std::mem::take(&mut *reports());
+    assert!(reports.iter().all(|report| report.error.code() == Some(CUresult::CUDA_ERROR_UNKNOWN)), "{reports:?}");
+    Ok(reports.into_iter().map(|report| report.subject).collect())
+}
+
+#[test]
+fn what_cannot_be_ended_reaches_the_hook() -> TestResult {
+    diagnostics::set_hook(|report| reports().push(report.clone()));
+    let (machine, driver) = open(Topology::preset("pcie-pair")?, Mode::Threads)?;
+    let context = driver.device(1)?.context()?;
+    let stream = context.stream()?;
+    let pool = DevicePool::new(&context)?;
+
+    let buffer = pool.allocate::<u32>(25, &stream)?;
+    let lost = [Subject::Memory { address: buffer.as_raw(), bytes: 100, device: 1 }];
+    assert_eq!(while_failing(&machine, "cuMemFreeAsync", || drop(buffer))?, lost);
+    let buffer = pool.allocate::<u8>(100, &stream)?;
+    let closed = while_failing(&machine, "cuMemFreeAsync", || assert!(buffer.close().is_err()))?;
+    assert_eq!(closed, [], "what is returned is not reported");
+
+    let event = stream.record()?;
+    let other = context.stream()?;
+    assert_eq!(while_failing(&machine, "cuStreamDestroy*", || drop(other))?, [Subject::Stream { device: 1 }]);
+    assert_eq!(while_failing(&machine, "cuMemPoolDestroy", || drop(pool))?, [Subject::Pool { device: 1 }]);
+    drop((event, stream));
+    let gone = while_failing(&machine, "cu*Destroy* cu*Release*", || drop(context))?;
+    assert_eq!(gone, [Subject::Event, Subject::Context { device: 1 }]);
+
+    let stream = driver.device(0)?.context()?.stream()?;
+    let panicked = stream.host(|| panic!("at work"))?.wait().map(drop);
+    let report = reports().pop().ok_or("a panic is reported")?;
+    assert_eq!((report.subject.clone(), Err(report.error.clone())), (Subject::HostFunction, panicked));
+    assert_eq!(report.to_string(), "while running a host function: a host function panicked: at work");
+
+    a_failing_deallocate_reaches_the_hook(&machine, &driver.device(0)?.context()?)?;
+    diagnostics::reset_hook();
+    Ok(())
+}
+
+/// S4.24: also where it is a resource of one's own that fails, and where the hook panics.
+fn a_failing_deallocate_reaches_the_hook(machine: &Machine, context: &Context) -> TestResult {
+    let stream = context.stream()?;
+    let stubborn = Arc::new(Stubborn { inner: DevicePool::new(context)?.resource(), gives_up: AtomicBool::new(false) });
+    let kept = stubborn.upload(b"kept", &stream)?;
+    let address = kept.as_raw();
+    drop(kept);
+    let expected = Report::clone(&reports()[0]);
+    assert_eq!(expected.subject, Subject::Memory { address, bytes: 4, device: 0 });
+    assert_eq!(expected.error, Error::NotStreamOrdered);
+    let text = format!("while dropping 4 bytes of memory at {address:#x} of device 0: {}", Error::NotStreamOrdered);
+    assert_eq!(expected.to_string(), text);
+
+    diagnostics::set_hook(|_| panic!("the hook's own fault"));
+    drop(stubborn.upload(b"kept", &stream)?);
+    diagnostics::set_hook(|report| reports().push(report.clone()));
+    reports().clear();
+
+    stubborn.gives_up.store(true, Ordering::Relaxed);
+    drop(stubborn.upload(b"freed", &stream)?);
+    assert_eq!(*reports(), []);
+    stream.synchronize()?;
+    assert!(machine.findings().is_empty(), "{:?}", machine.findings());
+    Ok(())
+}
+
+/// A resource that does not take back what it has handed out, until it does.
+struct Stubborn {
+    inner: Arc<dyn StreamOrdered>,
+    gives_up: AtomicBool,
+}
+
+#[expect(unsafe_code, reason = "a resource answers for its memory")]
+// SAFETY: hands out what another resource does, and keeps some of it for ever.
+unsafe impl StreamOrdered for Stubborn {
+    fn context(&self) -> &Context {
+        self.inner.context()
+    }
+
+    fn allocate_raw(&self, bytes: usize, stream: &Stream) -> Result<CUdeviceptr> {
+        self.inner.allocate_raw(bytes, stream)
+    }
+
+    unsafe fn deallocate_raw(&self, address: CUdeviceptr, bytes: usize, stream: &Stream) -> Result<()> {
+        if !self.gives_up.load(Ordering::Relaxed) {
+            return Err(Error::NotStreamOrdered);
+        }
+        // SAFETY: handed on as it came.
+        unsafe { self.inner.deallocate_raw(address, bytes, stream) }
+    }
+}
