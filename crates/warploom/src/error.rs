@@ -132,6 +132,22 @@ pub enum Error {
     #[error("the memory is not page-locked memory of the host; allocate it from PinnedMemory")]
     NotPinned,
 
+    /// Not every device and driver has pools of every kind of memory.
+    #[error("device {device} has no pools of {of} with this driver; allocate it without a pool")]
+    PoolUnsupported {
+        /// What the memory would have been.
+        of: &'static str,
+        /// The device.
+        device: u32,
+    },
+
+    /// Not every device has managed memory.
+    #[error("device {device} has no managed memory; copy from and to page-locked memory instead")]
+    ManagedUnsupported {
+        /// The device.
+        device: u32,
+    },
+
     /// Pieces have at least one value.
     #[error("pieces of 0 values never come to an end; give them at least 1")]
     EmptyChunks,

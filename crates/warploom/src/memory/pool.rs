@@ -6,14 +6,14 @@ use std::ptr::null_mut;
 use std::sync::Arc;
 
 use warploom_driver::sys::types::{
-    CUdeviceptr, CUmemAllocationHandleType, CUmemAllocationType, CUmemLocation, CUmemLocationType, CUmemPool_attribute,
-    CUmemPoolHandle_st, CUmemPoolProps, CUmemoryPool,
+    CUdeviceptr, CUmemAllocationHandleType, CUmemAllocationType, CUmemLocation, CUmemLocationType, CUmemPoolHandle_st,
+    CUmemPoolProps, CUmemoryPool,
 };
 
 use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
 use crate::memory::resource::{OrderedResource, StreamOrdered};
-use crate::{Buffer, Context, DeviceCopy, PeerSet, Queue, Result, Stream};
+use crate::{Buffer, Context, DeviceCopy, PeerSet, PoolOptions, Queue, Result, Stream};
 
 /// A pool of device memory, from which buffers are allocated in the order of a stream.
 ///
@@ -68,14 +68,23 @@ impl DevicePool {
     /// # Errors
     ///
     /// What the driver answers; `CUDA_ERROR_NOT_SUPPORTED` for a device without pools.
-    #[doc(alias = "cuMemPoolCreate")]
     pub fn new(context: &Context) -> Result<DevicePool> {
+        DevicePool::with(context, PoolOptions::new())
+    }
+
+    /// A new pool on the context's device that behaves differently.
+    ///
+    /// # Errors
+    ///
+    /// As [`DevicePool::new`]; `CUDA_ERROR_OUT_OF_MEMORY` for a maximum that has no addresses.
+    #[doc(alias = "cuMemPoolCreate")]
+    pub fn with(context: &Context, options: PoolOptions) -> Result<DevicePool> {
         let properties = CUmemPoolProps {
             allocType: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
             handleTypes: CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE,
             location: CUmemLocation::new(CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE, context.device().as_raw()),
             win32SecurityAttributes: null_mut(),
-            maxSize: 0,
+            maxSize: options.max_size,
             usage: 0,
             gpuDirectRDMACapable: 0,
             reserved: [0; 53],
@@ -85,11 +94,7 @@ impl DevicePool {
         unsafe { context.driver().cuMemPoolCreate(&raw mut raw, &raw const properties) }?;
         let pool =
             DevicePool { shared: Arc::new(Shared { raw: Handle::new(raw), context: context.clone(), owned: true }) };
-        // The driver's own default, 0, gives everything back to the device whenever a stream is synchronized.
-        let mut keep = u64::MAX;
-        let threshold = CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
-        // SAFETY: the value of this attribute is 64 bits wide.
-        unsafe { context.driver().cuMemPoolSetAttribute(raw, threshold, (&raw mut keep).cast()) }?;
+        options.apply(context, raw)?;
         Ok(pool)
     }
 
@@ -180,40 +185,6 @@ impl DevicePool {
     /// As [`OrderedResource::allocate`].
     pub fn upload<T: DeviceCopy>(&self, values: &[T], queue: &impl Queue) -> Result<Buffer<T>> {
         OrderedResource::upload(self, values, queue)
-    }
-
-    /// What the pool holds and has held.
-    ///
-    /// # Errors
-    ///
-    /// What the driver answers.
-    #[doc(alias = "cuMemPoolGetAttribute")]
-    pub fn statistics(&self) -> Result<PoolStatistics> {
-        Ok(PoolStatistics {
-            reserved: self.bytes(CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT)?,
-            reserved_high: self.bytes(CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH)?,
-            used: self.bytes(CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_CURRENT)?,
-            used_high: self.bytes(CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_HIGH)?,
-        })
-    }
-
-    /// One of the four attributes above, and no other: not all are 64 bits wide.
-    fn bytes(&self, attribute: CUmemPool_attribute) -> Result<u64> {
-        let mut bytes = 0_u64;
-        // SAFETY: the value of each of these attributes is 64 bits wide.
-        unsafe { self.context().driver().cuMemPoolGetAttribute(self.as_raw(), attribute, (&raw mut bytes).cast()) }?;
-        Ok(bytes)
-    }
-
-    /// Gives memory that no buffer uses back to the device, down to `keep` bytes.
-    ///
-    /// # Errors
-    ///
-    /// What the driver answers.
-    #[doc(alias = "cuMemPoolTrimTo")]
-    pub fn trim(&self, keep: usize) -> Result<()> {
-        // SAFETY: `self` keeps the pool alive.
-        Ok(unsafe { self.context().driver().cuMemPoolTrimTo(self.as_raw(), keep) }?)
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! | | allocated and freed | trait to implement | trait to use |
 //! |---|---|---|---|
-//! | [`DevicePool`](crate::DevicePool) | in the order of a stream | [`StreamOrdered`] | [`OrderedResource`] |
-//! | [`DeviceMemory`](crate::DeviceMemory), [`PinnedMemory`](crate::PinnedMemory) | at once | [`Synchronous`] | [`SynchronousResource`] |
+//! | [`DevicePool`](crate::DevicePool), [`PinnedPool`](crate::PinnedPool), [`ManagedPool`](crate::ManagedPool) | in the order of a stream | [`StreamOrdered`] | [`OrderedResource`] |
+//! | [`DeviceMemory`](crate::DeviceMemory), [`PinnedMemory`](crate::PinnedMemory), [`ManagedMemory`](crate::ManagedMemory) | at once | [`Synchronous`] | [`SynchronousResource`] |
 //!
 //! A resource of your own implements one of the first traits, on addresses; an `Arc` of it is then used like the others, for
 //! buffers of any type. Generic code says which kind it needs: the two take different arguments.

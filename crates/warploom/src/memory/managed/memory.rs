@@ -1,0 +1,92 @@
+//! Managed memory, allocated and freed at once.
+#![expect(unsafe_code, reason = "allocates and frees managed memory")]
+
+use std::fmt;
+use std::sync::Arc;
+
+use warploom_driver::sys::types::{CUdeviceptr, CUmemAttach_flags};
+
+use crate::memory::made_pool::can;
+use crate::memory::resource::{Synchronous, SynchronousResource};
+use crate::{Context, DeviceAttribute, Error, Result};
+
+/// Managed memory, which moves to whoever touches it, allocated without a stream. Freeing a buffer of it waits for everything
+/// enqueued in its context.
+///
+/// ```
+/// use warploom::{Devices, Driver, ManagedMemory, SynchronousResource};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
+/// let context = driver.device(0)?.context()?;
+/// let stream = context.stream()?;
+/// let buffer = ManagedMemory::new(&context)?.upload(&[1.5_f64, 2.5], &stream)?;
+/// assert_eq!(buffer.download(&stream)?, [1.5, 2.5]);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct ManagedMemory {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    context: Context,
+}
+
+impl ManagedMemory {
+    /// Managed memory that belongs to a context, and that every device may use.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ManagedUnsupported`] if the device has none, and what the driver answers.
+    #[doc(alias = "cuMemAllocManaged")]
+    pub fn new(context: &Context) -> Result<ManagedMemory> {
+        if !can(context, DeviceAttribute::ManagedMemory)? {
+            return Err(Error::ManagedUnsupported { device: context.device().ordinal() });
+        }
+        Ok(ManagedMemory { shared: Arc::new(Shared { context: context.clone() }) })
+    }
+
+    /// The context it belongs to.
+    #[must_use]
+    pub fn context(&self) -> &Context {
+        &self.shared.context
+    }
+}
+
+impl SynchronousResource for ManagedMemory {
+    fn resource(&self) -> Arc<dyn Synchronous> {
+        Arc::<Shared>::clone(&self.shared)
+    }
+}
+
+// SAFETY: the driver hands memory out once, until it is freed, and `cuMemFree` waits for the context of the memory.
+unsafe impl Synchronous for Shared {
+    fn context(&self) -> &Context {
+        &self.context
+    }
+
+    fn allocate_raw(&self, bytes: usize) -> Result<CUdeviceptr> {
+        let _current = self.context.current()?;
+        let (mut address, attached) = (0, CUmemAttach_flags::CU_MEM_ATTACH_GLOBAL.0);
+        // SAFETY: `address` is writable, and `_current` keeps the context current.
+        unsafe { self.context.driver().cuMemAllocManaged(&raw mut address, bytes, attached) }?;
+        Ok(address)
+    }
+
+    unsafe fn deallocate_raw(&self, address: CUdeviceptr, _bytes: usize) -> Result<()> {
+        // SAFETY: the caller gives back what `allocate_raw` gave, once.
+        Ok(unsafe { self.context.driver().cuMemFree_v2(address) }?)
+    }
+
+    fn free_waits_for_context(&self) -> bool {
+        true
+    }
+}
+
+impl fmt::Debug for ManagedMemory {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("ManagedMemory").field("device", self.context().device()).finish()
+    }
+}

@@ -1,0 +1,118 @@
+//! What every pool can be asked and told.
+#![expect(unsafe_code, reason = "asks the driver about raw pools")]
+
+use warploom_driver::sys::types::{CUmemPool_attribute, CUmemoryPool};
+
+use crate::{Context, DevicePool, ManagedPool, PinnedPool, PoolStatistics, Result, Reuse};
+
+/// An attribute's value. Switches have 32 bits, which are the lower ones on every machine that the driver is for.
+fn attribute(context: &Context, pool: CUmemoryPool, attribute: CUmemPool_attribute) -> Result<u64> {
+    let mut value = 0_u64;
+    // SAFETY: the pool is alive, and no attribute used here is wider.
+    unsafe { context.driver().cuMemPoolGetAttribute(pool, attribute, (&raw mut value).cast()) }?;
+    Ok(value)
+}
+
+pub(super) fn set_attribute(
+    context: &Context,
+    pool: CUmemoryPool,
+    attribute: CUmemPool_attribute,
+    mut value: u64,
+) -> Result<()> {
+    // SAFETY: as above.
+    Ok(unsafe { context.driver().cuMemPoolSetAttribute(pool, attribute, (&raw mut value).cast()) }?)
+}
+
+macro_rules! pool_attributes {
+    ($($pool:ident)*) => {$(
+        impl $pool {
+            /// What the pool holds and has held.
+            ///
+            /// # Errors
+            ///
+            /// What the driver answers.
+            #[doc(alias = "cuMemPoolGetAttribute")]
+            pub fn statistics(&self) -> Result<PoolStatistics> {
+                let bytes = |name| attribute(self.context(), self.as_raw(), name);
+                Ok(PoolStatistics {
+                    reserved: bytes(CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT)?,
+                    reserved_high: bytes(CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH)?,
+                    used: bytes(CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_CURRENT)?,
+                    used_high: bytes(CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_HIGH)?,
+                })
+            }
+
+            /// Has [`PoolStatistics::reserved_high`] and [`PoolStatistics::used_high`] start again from what there is now.
+            ///
+            /// # Errors
+            ///
+            /// What the driver answers.
+            #[doc(alias = "cuMemPoolSetAttribute")]
+            pub fn reset_high_marks(&self) -> Result<()> {
+                for name in [
+                    CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH,
+                    CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_HIGH,
+                ] {
+                    set_attribute(self.context(), self.as_raw(), name, 0)?;
+                }
+                Ok(())
+            }
+
+            /// How many bytes it keeps, without use for them, when a stream is synchronized.
+            ///
+            /// # Errors
+            ///
+            /// What the driver answers.
+            pub fn release_threshold(&self) -> Result<u64> {
+                let name = CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
+                attribute(self.context(), self.as_raw(), name)
+            }
+
+            /// Keeps that many bytes; see [`PoolOptions::release_threshold`](crate::PoolOptions::release_threshold).
+            ///
+            /// # Errors
+            ///
+            /// What the driver answers.
+            pub fn set_release_threshold(&self, bytes: u64) -> Result<()> {
+                let name = CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
+                set_attribute(self.context(), self.as_raw(), name, bytes)
+            }
+
+            /// Which memory of other streams an allocation may get.
+            ///
+            /// # Errors
+            ///
+            /// What the driver answers.
+            pub fn reuse(&self) -> Result<Reuse> {
+                let switch = |name| attribute(self.context(), self.as_raw(), name).map(|value| value != 0);
+                let [(follow_events, _), (opportunistic, _), (internal_dependencies, _)] = Reuse::default().switches();
+                Ok(Reuse {
+                    follow_events: switch(follow_events)?,
+                    opportunistic: switch(opportunistic)?,
+                    internal_dependencies: switch(internal_dependencies)?,
+                })
+            }
+
+            /// Says which memory of other streams an allocation may get.
+            ///
+            /// # Errors
+            ///
+            /// What the driver answers; then some of it may have been changed.
+            pub fn set_reuse(&self, reuse: Reuse) -> Result<()> {
+                reuse.apply(self.reuse()?, self.context(), self.as_raw())
+            }
+
+            /// Gives memory that no buffer uses back to where it came from, down to `keep` bytes.
+            ///
+            /// # Errors
+            ///
+            /// What the driver answers.
+            #[doc(alias = "cuMemPoolTrimTo")]
+            pub fn trim(&self, keep: usize) -> Result<()> {
+                // SAFETY: `self` keeps the pool alive.
+                Ok(unsafe { self.context().driver().cuMemPoolTrimTo(self.as_raw(), keep) }?)
+            }
+        }
+    )*};
+}
+pool_attributes!(DevicePool PinnedPool ManagedPool);

@@ -1,0 +1,4 @@
+//! Memory resources: what each is particular about, and what all of them keep.
+
+mod pools;
+mod sweeps;

@@ -1,0 +1,65 @@
+//! Resources with each of their driver calls failing.
+
+use warploom::{
+    DevicePool, Devices, Driver, ManagedMemory, ManagedPool, OrderedResource, PinnedMemory, PinnedPool, PoolOptions,
+    Result, Reuse, SynchronousResource,
+};
+use warploom_sim::fault::Calls;
+use warploom_sim::topology::Topology;
+use warploom_sim::{Machine, Mode, Order};
+use warploom_testkit::TestResult;
+use warploom_testkit::sweep::Sweep;
+
+/// Sweeps a scenario in several modes, also with calls that fail after their effect. Putting back the current context is done
+/// in a `drop`, which can tell nobody; `more` names what else is.
+pub(crate) fn everywhere(more: &[&str], scenario: impl Fn(&Driver) -> Result<()>) -> TestResult {
+    for mode in [Mode::Deterministic(Order::Eager), Mode::Deterministic(Order::Lazy), Mode::Threads] {
+        let mut sweep = Sweep::new(Topology::preset("h200")?).mode(mode).after_effect(true);
+        for name in ["cuCtxSetCurrent"].iter().chain(more) {
+            sweep = sweep.tolerates(Calls::named(name)?);
+        }
+        sweep.run(|_: &Machine, driver: &Driver| scenario(driver));
+    }
+    Ok(())
+}
+
+/// What the end of a pool of page-locked memory does before it.
+pub(crate) const PINNED_POOL_END: &[&str] = &["cuCtxGetCurrent", "cuCtxSynchronize", "cuMemPoolSetAccess"];
+
+#[test]
+fn pools_of_every_kind_leave_nothing_behind() -> TestResult {
+    everywhere(&[], |driver| {
+        let context = driver.device(0)?.context()?;
+        let stream = context.stream()?;
+        let reuse = Reuse { opportunistic: false, ..Reuse::default() };
+        let device = DevicePool::with(&context, PoolOptions::new().max_size(1 << 20).reuse(reuse))?;
+        device.set_reuse(Reuse::default())?;
+        device.set_release_threshold(device.release_threshold()? / 2)?;
+        device.reset_high_marks()?;
+        ManagedPool::new(&context)?.zeroed::<u8>(64, &stream)?;
+        ManagedMemory::new(&context)?.zeroed::<u8>(64, &stream)?;
+        Ok(())
+    })?;
+    everywhere(PINNED_POOL_END, |driver| {
+        let context = driver.device(0)?.context()?;
+        let stream = context.stream()?;
+        PinnedPool::new(&context)?.allocate::<u8>(64, &stream)?.into_pinned()?;
+        Ok(())
+    })
+}
+
+#[test]
+fn copies_of_page_locked_memory_leave_nothing_behind() -> TestResult {
+    everywhere(&[], |driver| {
+        let context = driver.device(0)?.context()?;
+        let stream = context.stream()?;
+        let memory = PinnedMemory::new(&context);
+        let mut device = DevicePool::new(&context)?.allocate(5, &stream)?;
+        let sending = device.as_slice_mut().copy_from_pinned(memory.buffer_of(b"there")?, &stream)?;
+        let receiving = device.as_slice().copy_to_pinned(memory.buffer(5)?, &stream)?;
+        receiving.wait()?.into_buffer().into_pinned()?;
+        sending.is_done()?;
+        sending.wait()?;
+        Ok(())
+    })
+}
