@@ -132,6 +132,17 @@ pub enum Error {
     #[error("the memory is not page-locked memory of the host; allocate it from PinnedMemory")]
     NotPinned,
 
+    /// A resource with a limit hands out no more.
+    #[error("{asked} bytes are more than is left: {used} of {limit} are used; free some, or raise the limit")]
+    OverLimit {
+        /// The bytes asked for.
+        asked: usize,
+        /// The bytes that were handed out.
+        used: usize,
+        /// The most that are handed out.
+        limit: usize,
+    },
+
     /// Not every device and driver has pools of every kind of memory.
     #[error("device {device} has no pools of {of} with this driver; allocate it without a pool")]
     PoolUnsupported {
@@ -317,10 +328,14 @@ impl Error {
         }
     }
 
-    /// Whether there was too little memory.
+    /// Whether there was too little memory, or too little left of a limit.
     #[must_use]
     pub fn is_out_of_memory(&self) -> bool {
-        matches!(self, Error::Driver(error) if error.is_out_of_memory())
+        match self {
+            Error::Driver(error) => error.is_out_of_memory(),
+            Error::OverLimit { .. } => true,
+            _ => false,
+        }
     }
 
     /// Whether the context is lost, and the process's use of CUDA with it.

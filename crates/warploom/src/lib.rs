@@ -79,9 +79,9 @@ pub use event::{Event, EventOptions, Timed, Timing, Untimed};
 pub use live_set::LiveSet;
 pub use location::{Host, Location, NumaId};
 pub use memory::{
-    Buffer, DeviceCopy, DeviceMemory, DevicePool, ManagedMemory, ManagedPool, OrderedResource, Pending, PinnedBuffer,
-    PinnedMemory, PinnedOptions, PinnedPool, PoolOptions, PoolStatistics, Reuse, Slice, SliceMut, StreamOrdered,
-    Synchronous, SynchronousResource,
+    Buffer, Counted, Counts, DeviceCopy, DeviceMemory, DevicePool, Limited, Logged, ManagedMemory, ManagedPool,
+    OrderedResource, Pending, PinnedBuffer, PinnedMemory, PinnedOptions, PinnedPool, PoolOptions, PoolStatistics,
+    Reuse, Slice, SliceMut, StreamOrdered, Synchronous, SynchronousResource,
 };
 pub use peers::{AccessLevel, DeviceRef, PeerSet};
 pub use queue::Queue;

@@ -1,5 +1,6 @@
 //! Device memory.
 
+mod adaptor;
 mod allocation;
 mod buffer;
 mod copy;
@@ -16,6 +17,7 @@ mod pool_options;
 mod resource;
 mod slice;
 
+pub use adaptor::{Counted, Counts, Limited, Logged};
 pub use buffer::Buffer;
 pub use device_copy::DeviceCopy;
 pub use managed::{ManagedMemory, ManagedPool};

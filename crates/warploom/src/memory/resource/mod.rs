@@ -5,6 +5,8 @@
 //! | [`DevicePool`](crate::DevicePool), [`PinnedPool`](crate::PinnedPool), [`ManagedPool`](crate::ManagedPool) | in the order of a stream | [`StreamOrdered`] | [`OrderedResource`] |
 //! | [`DeviceMemory`](crate::DeviceMemory), [`PinnedMemory`](crate::PinnedMemory), [`ManagedMemory`](crate::ManagedMemory) | at once | [`Synchronous`] | [`SynchronousResource`] |
 //!
+//! [`Limited`](crate::Limited), [`Counted`](crate::Counted) and [`Logged`](crate::Logged) stand on any of them.
+//!
 //! A resource of your own implements one of the first traits, on addresses; an `Arc` of it is then used like the others, for
 //! buffers of any type. Generic code says which kind it needs: the two take different arguments.
 #![expect(unsafe_code, reason = "traits whose implementers answer for memory")]

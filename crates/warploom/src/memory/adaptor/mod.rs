@@ -1,0 +1,73 @@
+//! Resources that stand between another resource and whoever allocates from it.
+//!
+//! | | |
+//! |---|---|
+//! | [`Limited`] | hands out no more than so many bytes |
+//! | [`Counted`] | knows what was handed out |
+//! | [`Logged`] | tells `tracing` of every call |
+//!
+//! They stand on any resource, one's own and each other included, and are resources themselves. Each is made with `ordered`
+//! or with `synchronous`, by the kind of what it stands on.
+#![expect(unsafe_code, reason = "hands on memory that other resources answer for")]
+
+mod counted;
+mod limited;
+mod logged;
+
+pub use counted::{Counted, Counts};
+pub use limited::Limited;
+pub use logged::Logged;
+
+use warploom_driver::sys::types::CUdeviceptr;
+
+use super::resource::{StreamOrdered, Synchronous};
+use crate::{Context, Result, Stream};
+
+macro_rules! adaptors {
+    ($($name:ident)*) => {$(
+        // SAFETY: hands out what the resource below does, and gives it back as it came.
+        unsafe impl StreamOrdered for $name<dyn StreamOrdered> {
+            fn context(&self) -> &Context {
+                self.below.context()
+            }
+
+            fn allocate_raw(&self, bytes: usize, stream: &Stream) -> Result<CUdeviceptr> {
+                self.allocating(bytes, || self.below.allocate_raw(bytes, stream))
+            }
+
+            unsafe fn deallocate_raw(&self, address: CUdeviceptr, bytes: usize, stream: &Stream) -> Result<()> {
+                // SAFETY: the caller's promise is the one that is asked for.
+                self.freeing(address, bytes, || unsafe { self.below.deallocate_raw(address, bytes, stream) })
+            }
+
+            fn is_pinned(&self) -> bool {
+                self.below.is_pinned()
+            }
+        }
+
+        // SAFETY: hands out what the resource below does, and gives it back as it came.
+        unsafe impl Synchronous for $name<dyn Synchronous> {
+            fn context(&self) -> &Context {
+                self.below.context()
+            }
+
+            fn allocate_raw(&self, bytes: usize) -> Result<CUdeviceptr> {
+                self.allocating(bytes, || self.below.allocate_raw(bytes))
+            }
+
+            unsafe fn deallocate_raw(&self, address: CUdeviceptr, bytes: usize) -> Result<()> {
+                // SAFETY: the caller's promise is the one that is asked for.
+                self.freeing(address, bytes, || unsafe { self.below.deallocate_raw(address, bytes) })
+            }
+
+            fn free_waits_for_context(&self) -> bool {
+                self.below.free_waits_for_context()
+            }
+
+            fn is_pinned(&self) -> bool {
+                self.below.is_pinned()
+            }
+        }
+    )*};
+}
+adaptors!(Limited Counted Logged);

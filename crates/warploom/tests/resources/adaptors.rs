@@ -1,0 +1,171 @@
+//! What stands between a resource and whoever allocates from it.
+
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
+use warploom::{
+    Counted, DeviceMemory, DevicePool, Devices, Error, Limited, Logged, OrderedResource, PinnedBuffer, PinnedMemory,
+    SynchronousResource,
+};
+use warploom_sim::fault::{Calls, Plan, Rule};
+use warploom_sim::topology::Topology;
+use warploom_sim::{Mode, Order};
+use warploom_testkit::sys::types::CUresult;
+use warploom_testkit::{TestResult, budget, driver_tests, open};
+
+driver_tests! {
+    fn a_limit_is_kept_before_the_driver_is_asked_and_names_what_is_left(driver) {
+        let context = driver.device(0)?.context()?;
+        let stream = context.stream()?;
+        let limited = Limited::ordered(&DevicePool::new(&context)?, 1000);
+        let first = limited.allocate::<u64>(100, &stream)?;
+        let refused = Error::OverLimit { asked: 201, used: 800, limit: 1000 };
+        budget(driver, &[], || assert_eq!(limited.allocate::<u8>(201, &stream).map(drop), Err(refused.clone())));
+        assert!(refused.is_out_of_memory());
+        let second = limited.allocate::<u8>(200, &stream)?;
+        assert_eq!((limited.used(), limited.limit()), (1000, 1000));
+        drop(first);
+        assert_eq!(limited.used(), 200);
+        drop(second);
+        limited.allocate::<u8>(1000, &stream)?;
+        assert_eq!(limited.used(), 0);
+    }
+
+    fn counts_are_of_what_was_asked_for(driver) {
+        let counted = Counted::synchronous(&DeviceMemory::new(&driver.device(0)?.context()?));
+        let kept = counted.allocate::<u32>(10)?;
+        drop(counted.allocate::<u8>(60)?);
+        assert!(counted.allocate::<u8>(1 << 60).is_err());
+        let counts = counted.counts();
+        assert_eq!((counts.live, counts.live_bytes, counts.peak_bytes), (1, 40, 100));
+        assert_eq!((counts.allocations, counts.allocated_bytes, counts.failures), (2, 100, 1));
+        counted.reset_peak();
+        assert_eq!(counted.counts().peak_bytes, 40);
+        drop(kept);
+        assert_eq!((counted.counts().live, counted.counts().live_bytes), (0, 0));
+    }
+
+    fn adaptors_stack_and_page_locked_memory_stays_so(driver) {
+        let context = driver.device(0)?.context()?;
+        let counted = Counted::synchronous(&PinnedMemory::new(&context));
+        let limited = Limited::synchronous(&counted, 100);
+        let pinned = PinnedBuffer::copied(&[1_u8, 2, 3], &limited)?;
+        assert_eq!((counted.counts().live_bytes, limited.used(), &pinned[..]), (3, 3, &[1, 2, 3][..]));
+        assert!(PinnedBuffer::<u8>::zeroed(98, &limited).is_err_and(|error| error.is_out_of_memory()));
+    }
+}
+
+#[test]
+fn what_is_not_freed_goes_on_counting() -> TestResult {
+    let (machine, driver) = open(Topology::preset("h200")?, Mode::Deterministic(Order::Eager))?;
+    let context = driver.device(0)?.context()?;
+    let counted = Counted::synchronous(&DeviceMemory::new(&context));
+    let limited = Limited::synchronous(&counted, 100);
+    let buffer = limited.allocate::<u8>(60)?;
+    let rule = Rule::on(Calls::named("cuMemFree*")?).fail(CUresult::CUDA_ERROR_UNKNOWN);
+    let scope = machine.inject(Plan::new().rule(rule))?;
+    assert!(buffer.close().is_err());
+    drop(scope);
+    assert_eq!((limited.used(), counted.counts().live, counted.counts().failures), (60, 1, 1));
+    Ok(())
+}
+
+#[test]
+fn a_limit_holds_for_threads_that_allocate_at_once() -> TestResult {
+    let (_machine, driver) = open(Topology::preset("h200")?, Mode::Threads)?;
+    let context = driver.device(0)?.context()?;
+    let counted = Counted::ordered(&DevicePool::new(&context)?);
+    let limited = Limited::ordered(&counted, 1000);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| -> warploom::Result<()> {
+                let stream = context.stream()?;
+                let mut kept = Vec::new();
+                for at in 0..200 {
+                    match limited.allocate::<u8>(150, &stream) {
+                        Ok(buffer) => kept.push(buffer),
+                        Err(error) => assert!(error.is_out_of_memory(), "{error}"),
+                    }
+                    if at % 3 == 2 {
+                        kept.clear();
+                    }
+                }
+                Ok(())
+            });
+        }
+    });
+    let counts = counted.counts();
+    assert!(counts.peak_bytes <= 1000 && counts.live == 0 && limited.used() == 0, "{counts:?}");
+    Ok(())
+}
+
+#[test]
+fn every_call_is_logged_by_the_name_of_the_resource() -> TestResult {
+    let (_machine, driver) = open(Topology::preset("h200")?, Mode::Threads)?;
+    let log = Log::default();
+    let context = driver.device(0)?.context()?;
+    let address = tracing::subscriber::with_default(log.clone(), || -> warploom::Result<_> {
+        let logged = Logged::synchronous(&Limited::synchronous(&DeviceMemory::new(&context), 10), "weights");
+        let buffer = logged.allocate::<u8>(8)?;
+        assert!(logged.allocate::<u8>(3).is_err());
+        Ok(buffer.as_raw())
+    })?;
+    let refused = Error::OverLimit { asked: 3, used: 8, limit: 10 };
+    let expected = [
+        format!("DEBUG allocated resource=\"weights\" bytes=8 address={address}"),
+        format!("WARN not allocated resource=\"weights\" bytes=3 error={refused}"),
+        format!("DEBUG freed resource=\"weights\" bytes=8 address={address}"),
+    ];
+    assert_eq!(*log.lines.lock().unwrap_or_else(PoisonError::into_inner), expected);
+    Ok(())
+}
+
+/// Events of the library's memory, as lines.
+#[derive(Clone, Default)]
+struct Log {
+    lines: Arc<Mutex<Vec<String>>>,
+}
+
+impl Subscriber for Log {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target() == "warploom::memory"
+    }
+
+    fn event(&self, event: &Event<'_>) {
+        let mut line = Line::default();
+        event.record(&mut line);
+        let line = format!("{} {}{}", event.metadata().level(), line.message, line.fields);
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
+#[derive(Default)]
+struct Line {
+    message: String,
+    fields: String,
+}
+
+impl Visit for Line {
+    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
+        let written = match field.name() {
+            "message" => write!(self.message, "{value:?}"),
+            name => write!(self.fields, " {name}={value:?}"),
+        };
+        written.unwrap_or_default();
+    }
+}
