@@ -12,7 +12,7 @@ use warploom_testkit::sweep::Sweep;
 
 /// Sweeps a scenario in several modes, also with calls that fail after their effect. Putting back the current context is done
 /// in a `drop`, which can tell nobody; `more` names what else is.
-fn everywhere(more: &[&str], scenario: impl Fn(&Driver) -> Result<()>) -> TestResult {
+pub(crate) fn everywhere(more: &[&str], scenario: impl Fn(&Driver) -> Result<()>) -> TestResult {
     for mode in [Mode::Deterministic(Order::Eager), Mode::Deterministic(Order::Lazy), Mode::Threads] {
         let mut sweep = Sweep::new(Topology::preset("h200")?).mode(mode).after_effect(true);
         for name in ["cuCtxSetCurrent"].iter().chain(more) {
@@ -24,7 +24,7 @@ fn everywhere(more: &[&str], scenario: impl Fn(&Driver) -> Result<()>) -> TestRe
 }
 
 /// What the end of a pool of page-locked memory does before it.
-const PINNED_POOL_END: &[&str] = &["cuCtxGetCurrent", "cuCtxSynchronize", "cuMemPoolSetAccess"];
+pub(crate) const PINNED_POOL_END: &[&str] = &["cuCtxGetCurrent", "cuCtxSynchronize", "cuMemPoolSetAccess"];
 
 #[test]
 fn pools_of_every_kind_leave_nothing_behind() -> TestResult {
