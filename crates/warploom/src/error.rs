@@ -200,6 +200,50 @@ pub enum Error {
         destination_len: usize,
     },
 
+    /// Rows do not overlap.
+    #[error("rows of {width} values overlap at a pitch of {pitch}; a row is at most as wide as the pitch")]
+    RowTooWide {
+        /// The values of a row.
+        width: usize,
+        /// The values from the start of a row to the start of the next.
+        pitch: usize,
+    },
+
+    /// Rows are inside of what they are rows of.
+    #[error(
+        "{height} rows of {width} values at a pitch of {pitch} do not fit {len} values; take fewer or shorter rows"
+    )]
+    RowsOutOfRange {
+        /// The values from the start of a row to the start of the next.
+        pitch: usize,
+        /// The values of a row.
+        width: usize,
+        /// How many rows.
+        height: usize,
+        /// How many values there are.
+        len: usize,
+    },
+
+    /// A copy of rows fills its destination exactly. Shapes are width and height.
+    #[error(
+        "rows of width and height {source_shape:?} cannot be copied to rows of {destination_shape:?}; both must be equal"
+    )]
+    ShapeMismatch {
+        /// What there is.
+        source_shape: (usize, usize),
+        /// What there is room for.
+        destination_shape: (usize, usize),
+    },
+
+    /// A pitch that the driver chooses is a whole number only of values whose size is a power of two.
+    #[error(
+        "a pitch of whole values of {element} bytes cannot be had from the driver; allocate rows of bytes, or without a pitch"
+    )]
+    Pitch {
+        /// The size of a value.
+        element: usize,
+    },
+
     /// A stream works on memory of its own device.
     #[error(
         "the stream belongs to device {stream}, the memory to device {memory}; use a stream of the memory's context"

@@ -1,6 +1,7 @@
 //! Copies between device memory.
 #![expect(unsafe_code, reason = "copies between addresses that were checked")]
 
+use super::allocation::Allocation;
 use super::slice::Span;
 use crate::device::same_driver;
 use crate::{DeviceCopy, Error, Queue, Result, Slice, SliceMut, Stream};
@@ -32,17 +33,26 @@ impl<T: DeviceCopy> SliceMut<'_, T> {
     }
 }
 
+/// Refuses ends of different drivers, ends whose context is over, and a stream that works in the context of neither.
+pub(super) fn reachable(to: &Allocation, from: &Allocation, stream: &Stream) -> Result<()> {
+    let (to, from) = (to.context(), from.context());
+    if to == from {
+        return to.serves(stream);
+    }
+    same_driver(from.driver(), to.driver())?;
+    from.check_generation()?;
+    to.check_generation()?;
+    to.serves(stream).or_else(|_| from.serves(stream))
+}
+
 fn copy(to: Span<'_>, from: Span<'_>, bytes: usize, stream: &Stream) -> Result<()> {
-    let (source, destination) = (from.allocation.context(), to.allocation.context());
-    same_driver(source.driver(), destination.driver())?;
-    source.check_generation()?;
-    destination.check_generation()?;
-    destination.serves(stream).or_else(|_| source.serves(stream))?;
+    reachable(to.allocation, from.allocation, stream)?;
     if bytes == 0 {
         return Ok(());
     }
     from.allocation.meet(stream)?;
     to.allocation.meet(stream)?;
+    let (source, destination) = (from.allocation.context(), to.allocation.context());
     let driver = source.driver();
     if source == destination {
         // SAFETY: both are that long, and there in the order of the stream, which is alive. They do not overlap: a slice that can

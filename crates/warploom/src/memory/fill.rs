@@ -4,14 +4,14 @@
 use crate::{DeviceCopy, Error, Queue, Result, SliceMut};
 
 /// What the driver can repeat.
-enum Pattern {
+pub(super) enum Pattern {
     Bytes(u8),
     Pairs(u16),
     Words(u32),
 }
 
 /// The pattern of a value, if the driver can repeat it: of 1, 2 or 4 bytes, or of any size with all bytes the same.
-fn pattern<T: DeviceCopy>(value: &T) -> Option<Pattern> {
+pub(super) fn pattern<T: DeviceCopy>(value: &T) -> Option<Pattern> {
     let len = size_of::<T>();
     let mut bytes = [0_u8; 256];
     if len == 0 || len > bytes.len() {

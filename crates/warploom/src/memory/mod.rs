@@ -15,6 +15,7 @@ mod pool;
 mod pool_attributes;
 mod pool_options;
 mod resource;
+mod rows;
 mod slice;
 
 pub use adaptor::{Counted, Counts, Limited, Logged};
@@ -26,4 +27,5 @@ pub use plain::DeviceMemory;
 pub use pool::{DevicePool, PoolStatistics};
 pub use pool_options::{PoolOptions, Reuse};
 pub use resource::{OrderedResource, StreamOrdered, Synchronous, SynchronousResource};
+pub use rows::{Rows, RowsMut};
 pub use slice::{Slice, SliceMut};

@@ -33,22 +33,25 @@ pub(super) struct Span<'a> {
     pub(super) len: usize,
 }
 
+/// Start and end of a range that is inside `len`.
+pub(super) fn bounds(range: impl RangeBounds<usize>, len: usize) -> Result<(usize, usize)> {
+    let start = match range.start_bound() {
+        Bound::Included(start) => *start,
+        Bound::Excluded(start) => start.saturating_add(1),
+        Bound::Unbounded => 0,
+    };
+    let end = match range.end_bound() {
+        Bound::Included(end) => end.saturating_add(1),
+        Bound::Excluded(end) => *end,
+        Bound::Unbounded => len,
+    };
+    if start > end || end > len { Err(Error::OutOfRange { start, end, len }) } else { Ok((start, end)) }
+}
+
 impl<'a> Span<'a> {
     /// The part of it that a range of values names.
     fn part<T>(self, range: impl RangeBounds<usize>) -> Result<Span<'a>> {
-        let start = match range.start_bound() {
-            Bound::Included(start) => *start,
-            Bound::Excluded(start) => start.saturating_add(1),
-            Bound::Unbounded => 0,
-        };
-        let end = match range.end_bound() {
-            Bound::Included(end) => end.saturating_add(1),
-            Bound::Excluded(end) => *end,
-            Bound::Unbounded => self.len,
-        };
-        if start > end || end > self.len {
-            return Err(Error::OutOfRange { start, end, len: self.len });
-        }
+        let (start, end) = bounds(range, self.len)?;
         // Inside, so that the bytes before it are fewer than the allocation's.
         let address = self.address + (start * size_of::<T>()) as CUdeviceptr;
         Ok(Span { address, len: end - start, ..self })

@@ -1,0 +1,133 @@
+//! Copies of rows between device memory.
+#![expect(unsafe_code, reason = "copies between addresses that were checked")]
+
+use std::ffi::c_void;
+use std::ptr::{null, null_mut};
+
+use warploom_driver::sys::types::{CUDA_MEMCPY2D, CUDA_MEMCPY3D_PEER, CUdeviceptr, CUmemorytype};
+
+use super::{Grid, Rows, RowsMut};
+use crate::memory::copy::reachable;
+use crate::{DeviceCopy, Error, Queue, Result, Stream};
+
+/// One end of a copy of rows, as the driver takes it: all in bytes.
+#[derive(Clone, Copy)]
+pub(super) struct End {
+    memory: CUmemorytype,
+    device: CUdeviceptr,
+    host: *mut c_void,
+    pitch: usize,
+}
+
+impl End {
+    pub(super) fn device<T>(grid: &Grid<'_>) -> End {
+        let (memory, pitch) = (CUmemorytype::CU_MEMORYTYPE_DEVICE, grid.pitch * size_of::<T>());
+        End { memory, device: grid.address, host: null_mut(), pitch }
+    }
+
+    /// Rows on the host, one directly behind the other.
+    pub(super) fn packed<T>(host: *mut T, width: usize) -> End {
+        let (memory, pitch) = (CUmemorytype::CU_MEMORYTYPE_HOST, width * size_of::<T>());
+        End { memory, device: 0, host: host.cast(), pitch }
+    }
+}
+
+/// As many rows as `grid` has, from one end to the other.
+pub(super) fn descriptor<T>(to: End, from: End, grid: &Grid<'_>) -> CUDA_MEMCPY2D {
+    CUDA_MEMCPY2D {
+        srcXInBytes: 0,
+        srcY: 0,
+        srcMemoryType: from.memory,
+        srcHost: from.host,
+        srcDevice: from.device,
+        srcArray: null_mut(),
+        srcPitch: from.pitch,
+        dstXInBytes: 0,
+        dstY: 0,
+        dstMemoryType: to.memory,
+        dstHost: to.host,
+        dstDevice: to.device,
+        dstArray: null_mut(),
+        dstPitch: to.pitch,
+        WidthInBytes: grid.width * size_of::<T>(),
+        Height: grid.height,
+    }
+}
+
+impl<T: DeviceCopy> Rows<'_, T> {
+    /// Copies everything to rows of the same number and width elsewhere, which may be on another device, in the order of
+    /// `queue`. The pitches may differ.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ShapeMismatch`] if number or width differ, [`Error::ContextMismatch`] if the queue belongs to the context of
+    /// neither, [`Error::DriverMismatch`] if they belong to different drivers, and what the driver answers:
+    /// `CUDA_ERROR_INVALID_VALUE` for a pitch beyond the device's `MAX_PITCH`, which is 2 GiB on all there are.
+    #[doc(alias = "cuMemcpy2DAsync")]
+    #[doc(alias = "cuMemcpy3DPeerAsync")]
+    pub fn copy_to(self, destination: RowsMut<'_, T>, queue: &impl Queue) -> Result<()> {
+        let (to, from) = (destination.grid, self.grid);
+        if (to.width, to.height) != (from.width, from.height) {
+            let (source, destination) = ((from.width, from.height), (to.width, to.height));
+            return Err(Error::ShapeMismatch { source_shape: source, destination_shape: destination });
+        }
+        copy::<T>(&to, &from, queue.stream())
+    }
+}
+
+impl<T: DeviceCopy> RowsMut<'_, T> {
+    /// Copies from rows of the same number and width elsewhere; see [`Rows::copy_to`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Rows::copy_to`].
+    pub fn copy_from<'s>(self, source: impl Into<Rows<'s, T>>, queue: &impl Queue) -> Result<()> {
+        source.into().copy_to(self, queue)
+    }
+}
+
+fn copy<T>(to: &Grid<'_>, from: &Grid<'_>, stream: &Stream) -> Result<()> {
+    reachable(to.allocation, from.allocation, stream)?;
+    if from.values() == 0 {
+        return Ok(());
+    }
+    from.allocation.meet(stream)?;
+    to.allocation.meet(stream)?;
+    let (source, destination) = (from.allocation.context(), to.allocation.context());
+    let driver = source.driver();
+    let copy = descriptor::<T>(End::device::<T>(to), End::device::<T>(from), from);
+    if source == destination {
+        // SAFETY: both have these rows, and are there in the order of the stream, which is alive. They do not overlap: rows that
+        // can be written share no byte with others.
+        return Ok(stream.with_raw(|raw| unsafe { driver.cuMemcpy2DAsync_v2(&raw const copy, raw) })??);
+    }
+    let copy = CUDA_MEMCPY3D_PEER {
+        srcXInBytes: 0,
+        srcY: 0,
+        srcZ: 0,
+        srcLOD: 0,
+        srcMemoryType: copy.srcMemoryType,
+        srcHost: null(),
+        srcDevice: copy.srcDevice,
+        srcArray: null_mut(),
+        srcContext: source.as_raw(),
+        srcPitch: copy.srcPitch,
+        srcHeight: copy.Height,
+        dstXInBytes: 0,
+        dstY: 0,
+        dstZ: 0,
+        dstLOD: 0,
+        dstMemoryType: copy.dstMemoryType,
+        dstHost: null_mut(),
+        dstDevice: copy.dstDevice,
+        dstArray: null_mut(),
+        dstContext: destination.as_raw(),
+        dstPitch: copy.dstPitch,
+        dstHeight: copy.Height,
+        WidthInBytes: copy.WidthInBytes,
+        Height: copy.Height,
+        Depth: 1,
+    };
+    // SAFETY: as above; each address belongs to the context given with it, which is alive.
+    Ok(stream.with_raw(|raw| unsafe { driver.cuMemcpy3DPeerAsync(&raw const copy, raw) })??)
+}
