@@ -191,6 +191,10 @@ pub enum Error {
     #[error("this memory is not freed in the order of a stream; only that of stream-ordered resources is")]
     NotStreamOrdered,
 
+    /// Memory that somebody else owns did not come from a resource that could be asked for more.
+    #[error("this memory did not come from a resource; allocate from one and copy")]
+    NoResource,
+
     /// A copy fills its destination exactly.
     #[error("{source_len} values cannot be copied to {destination_len}; the lengths must be equal")]
     LengthMismatch {
@@ -242,6 +246,15 @@ pub enum Error {
     Pitch {
         /// The size of a value.
         element: usize,
+    },
+
+    /// Each copy of a batch is right, or none is made.
+    #[error("copy {index} of the batch: {error}")]
+    InBatch {
+        /// Which one, from 0 on.
+        index: usize,
+        /// What is wrong with it.
+        error: Box<Error>,
     },
 
     /// A stream works on memory of its own device.

@@ -97,6 +97,46 @@
 /// }
 /// ```
 ///
+/// Copies and fills of rows, batches, and duplicates.
+///
+/// ```
+/// # use warploom::{Buffer, Queue, Result, copy_batch};
+/// fn with(from: &Buffer<u8>, to: &mut Buffer<u8>, queue: &impl Queue) -> Result<Buffer<u8>> {
+///     from.rows(4, 4, 4)?.copy_to(to.rows_mut(4, 4, 4)?, queue)?;
+///     to.rows_mut(4, 4, 4)?.fill(7, queue)?;
+///     copy_batch([(from, &mut *to)], queue)?;
+///     to.duplicate(queue)
+/// }
+/// ```
+///
+/// ```compile_fail,E0061
+/// # use warploom::{Result, Rows, RowsMut};
+/// fn without(from: Rows<'_>, to: RowsMut<'_>) -> Result<()> {
+///     from.copy_to(to)
+/// }
+/// ```
+///
+/// ```compile_fail,E0061
+/// # use warploom::{Result, RowsMut};
+/// fn without(to: RowsMut<'_>) -> Result<()> {
+///     to.fill(7)
+/// }
+/// ```
+///
+/// ```compile_fail,E0061
+/// # use warploom::{Buffer, Result, copy_batch};
+/// fn without(from: &Buffer<u8>, to: &mut Buffer<u8>) -> Result<()> {
+///     copy_batch([(from, to)])
+/// }
+/// ```
+///
+/// ```compile_fail,E0061
+/// # use warploom::{Buffer, Result};
+/// fn without(from: &Buffer<u8>) -> Result<Buffer<u8>> {
+///     from.duplicate()
+/// }
+/// ```
+///
 /// "None" is no stream (S4.1), and neither is a number.
 ///
 /// ```compile_fail,E0277

@@ -81,7 +81,7 @@ pub use location::{Host, Location, NumaId};
 pub use memory::{
     Buffer, Counted, Counts, DeviceCopy, DeviceMemory, DevicePool, Limited, Logged, ManagedMemory, ManagedPool,
     OrderedResource, Pending, PinnedBuffer, PinnedMemory, PinnedOptions, PinnedPool, PoolOptions, PoolStatistics,
-    Reuse, Rows, RowsMut, Slice, SliceMut, StreamOrdered, Synchronous, SynchronousResource,
+    Reuse, Rows, RowsMut, Slice, SliceMut, StreamOrdered, Synchronous, SynchronousResource, copy_batch,
 };
 pub use peers::{AccessLevel, DeviceRef, PeerSet};
 pub use queue::Queue;

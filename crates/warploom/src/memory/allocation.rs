@@ -129,6 +129,24 @@ impl Allocation {
         Ok(())
     }
 
+    /// As much memory from the same resource; `None` for memory that came from none.
+    pub(super) fn another(&self, stream: &Stream) -> Option<Result<Allocation>> {
+        let bytes = self.bytes;
+        match &self.owner {
+            Owner::Ordered { resource, .. } => Some(
+                resource
+                    .allocate_raw(bytes, stream)
+                    .map(|address| Allocation::ordered((address, bytes), Arc::clone(resource), stream)),
+            ),
+            Owner::Synchronous { resource } => Some(
+                resource
+                    .allocate_raw(bytes)
+                    .map(|address| Allocation::synchronous((address, bytes), Arc::clone(resource))),
+            ),
+            Owner::Other { .. } => None,
+        }
+    }
+
     /// Frees in the order of another stream than before. False if the memory is not freed in the order of a stream.
     pub(super) fn set_order(&self, stream: &Stream) -> bool {
         match &self.owner {

@@ -179,6 +179,21 @@ impl<T: DeviceCopy> Buffer<T> {
         self.as_slice().copy_to(destination, queue)
     }
 
+    /// Another buffer with the same values, from the same resource, in the order of `queue`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoResource`] for memory that did not come from one, [`Error::ContextMismatch`] if the queue belongs to another
+    /// context, and what the driver answers.
+    pub fn duplicate(&self, queue: &impl Queue) -> Result<Buffer<T>> {
+        let stream = queue.stream();
+        self.context().serves(stream)?;
+        let allocation = self.allocation.another(stream).ok_or(Error::NoResource)??;
+        let mut duplicate = Buffer::over(allocation, self.len);
+        self.copy_to(&mut duplicate, queue)?;
+        Ok(duplicate)
+    }
+
     /// Copies everything from the host; see [`SliceMut::copy_from_host`].
     ///
     /// # Errors

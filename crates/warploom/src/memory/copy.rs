@@ -52,6 +52,11 @@ fn copy(to: Span<'_>, from: Span<'_>, bytes: usize, stream: &Stream) -> Result<(
     }
     from.allocation.meet(stream)?;
     to.allocation.meet(stream)?;
+    enqueue(to, from, bytes, stream)
+}
+
+/// Copies what was checked, is not empty, and has met the stream.
+pub(super) fn enqueue(to: Span<'_>, from: Span<'_>, bytes: usize, stream: &Stream) -> Result<()> {
     let (source, destination) = (from.allocation.context(), to.allocation.context());
     let driver = source.driver();
     if source == destination {

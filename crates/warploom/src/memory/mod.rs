@@ -2,6 +2,7 @@
 
 mod adaptor;
 mod allocation;
+mod batch;
 mod buffer;
 mod copy;
 mod device_copy;
@@ -19,6 +20,7 @@ mod rows;
 mod slice;
 
 pub use adaptor::{Counted, Counts, Limited, Logged};
+pub use batch::copy_batch;
 pub use buffer::Buffer;
 pub use device_copy::DeviceCopy;
 pub use managed::{ManagedMemory, ManagedPool};

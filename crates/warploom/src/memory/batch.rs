@@ -1,0 +1,135 @@
+//! Many copies at once.
+#![expect(unsafe_code, reason = "copies between addresses that were checked")]
+
+use warploom_driver::Function;
+use warploom_driver::sys::types::{
+    CUdeviceptr, CUmemLocation, CUmemLocationType, CUmemcpyAttributes, CUmemcpySrcAccessOrder,
+};
+
+use super::copy::{enqueue, reachable, same_length};
+use super::slice::Span;
+use crate::{DeviceCopy, Error, Queue, Result, Slice, SliceMut, Stream};
+
+/// Copies many slices, each to as many values elsewhere, in the order of `queue` and in no order among themselves.
+///
+/// That they have no order makes no difference to what they write: none of the destinations shares a value with another, or
+/// with a source, or there would be no borrowing them all. The copies on the device are one driver call; what goes from one
+/// device to another is a call for each. A driver before 12.8 has no batches, and the legacy default stream takes
+/// none; all are calls of their own there.
+///
+/// ```
+/// use warploom::{DevicePool, Devices, Driver, copy_batch};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
+/// let context = driver.device(0)?.context()?;
+/// let (stream, pool) = (context.stream()?, DevicePool::new(&context)?);
+/// let numbers = pool.upload(&[1_u32, 2, 3, 4, 5, 6], &stream)?;
+/// let (mut one, mut other) = (pool.allocate(2, &stream)?, pool.allocate(3, &stream)?);
+/// copy_batch([(numbers.slice(..2)?, &mut one), (numbers.slice(3..)?, &mut other)], &stream)?;
+/// assert_eq!((one.download(&stream)?, other.download(&stream)?), (vec![1, 2], vec![4, 5, 6]));
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Two copies to the same values cannot be written down:
+///
+/// ```compile_fail,E0499
+/// # use warploom::{Buffer, Queue, Result, copy_batch};
+/// fn twice(from: &Buffer<u8>, to: &mut Buffer<u8>, queue: &impl Queue) -> Result<()> {
+///     copy_batch([(from, to.as_slice_mut()), (from, to.as_slice_mut())], queue)
+/// }
+/// ```
+///
+/// Nor can one that reads what another writes:
+///
+/// ```compile_fail,E0502
+/// # use warploom::{Buffer, Queue, Result, copy_batch};
+/// fn chain(a: &Buffer<u8>, b: &mut Buffer<u8>, c: &mut Buffer<u8>, queue: &impl Queue) -> Result<()> {
+///     copy_batch([(a.as_slice(), b.as_slice_mut()), (b.as_slice(), c.as_slice_mut())], queue)
+/// }
+/// ```
+///
+/// # Errors
+///
+/// [`Error::InBatch`] with what is wrong with one of the copies, as [`Slice::copy_to`] says it; then nothing is copied. And
+/// what the driver answers; then some may have been, and the destinations are to be taken for overwritten.
+#[doc(alias = "cuMemcpyBatchAsync")]
+pub fn copy_batch<'s, 'd, T, S, D>(copies: impl IntoIterator<Item = (S, D)>, queue: &impl Queue) -> Result<()>
+where
+    T: DeviceCopy,
+    S: Into<Slice<'s, T>>,
+    D: Into<SliceMut<'d, T>>,
+{
+    let stream = queue.stream();
+    let (mut near, mut far) = (Vec::new(), Vec::new());
+    for (index, (source, destination)) in copies.into_iter().enumerate() {
+        let (source, destination) = (source.into(), destination.into());
+        let copy = Checked { to: destination.span, from: source.span, bytes: source.size_in_bytes() };
+        let checked = same_length(source.len(), destination.len())
+            .and_then(|()| reachable(copy.to.allocation, copy.from.allocation, stream));
+        checked.map_err(|error| Error::InBatch { index, error: Box::new(error) })?;
+        match copy.bytes {
+            0 => {}
+            _ if source.context() == destination.context() => near.push(copy),
+            _ => far.push(copy),
+        }
+    }
+    for copy in near.iter().chain(&far) {
+        copy.from.allocation.meet(stream)?;
+        copy.to.allocation.meet(stream)?;
+    }
+    together(&near, stream)?;
+    one_by_one(&far, stream)
+}
+
+/// `CU_STREAM_LEGACY`.
+const LEGACY: usize = 1;
+
+/// A copy that has been checked and is not empty.
+struct Checked<'s, 'd> {
+    to: Span<'d>,
+    from: Span<'s>,
+    bytes: usize,
+}
+
+fn one_by_one(copies: &[Checked<'_, '_>], stream: &Stream) -> Result<()> {
+    copies.iter().try_for_each(|copy| enqueue(copy.to, copy.from, copy.bytes, stream))
+}
+
+/// Copies within the stream's device, in one call if the driver has one for it.
+fn together(copies: &[Checked<'_, '_>], stream: &Stream) -> Result<()> {
+    let driver = stream.driver();
+    let newer = driver.supports(Function::cuMemcpyBatchAsync_v2);
+    let has_batches = newer || driver.supports(Function::cuMemcpyBatchAsync);
+    // The legacy default stream, by either of its names, takes no batches.
+    let is_legacy = stream.as_raw().addr() <= LEGACY;
+    if copies.len() < 2 || !has_batches || is_legacy {
+        return one_by_one(copies, stream);
+    }
+    let mut to: Vec<CUdeviceptr> = copies.iter().map(|copy| copy.to.address).collect();
+    let mut from: Vec<CUdeviceptr> = copies.iter().map(|copy| copy.from.address).collect();
+    let mut sizes: Vec<usize> = copies.iter().map(|copy| copy.bytes).collect();
+    let nowhere = CUmemLocation::new(CUmemLocationType::CU_MEM_LOCATION_TYPE_INVALID, 0);
+    // One set of attributes, which holds from the first copy on.
+    let mut attributes = CUmemcpyAttributes {
+        srcAccessOrder: CUmemcpySrcAccessOrder::CU_MEMCPY_SRC_ACCESS_ORDER_STREAM,
+        srcLocHint: nowhere,
+        dstLocHint: nowhere,
+        flags: 0,
+    };
+    let (mut start, mut culprit) = (0, 0);
+    let count = copies.len();
+    let (to, from, sizes) = (to.as_mut_ptr(), from.as_mut_ptr(), sizes.as_mut_ptr());
+    let (attributes, start) = (&raw mut attributes, &raw mut start);
+    // SAFETY: there are as many addresses and sizes as copies, and one set of attributes; the driver reads them during the
+    // call. Each two ends are that long, and there in the order of the stream, which is alive. No destination overlaps with
+    // anything: a slice that can be written shares no byte with another, and all of them are borrowed at the same time.
+    Ok(stream.with_raw(|raw| unsafe {
+        if newer {
+            driver.cuMemcpyBatchAsync_v2(to, from, sizes, count, attributes, start, 1, raw)
+        } else {
+            driver.cuMemcpyBatchAsync(to, from, sizes, count, attributes, start, 1, &raw mut culprit, raw)
+        }
+    })??)
+}
