@@ -1,0 +1,66 @@
+//! The operations with cudarc, as it comes: it tracks uses with events.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use cudarc::driver::sys::{self, CUmemPool_attribute};
+use cudarc::driver::{CudaContext, CudaEvent, CudaSlice, CudaStream};
+
+use crate::measure::{Outcome, Work, repeat};
+use crate::operations::{BYTES, SMALL};
+
+pub struct Theirs {
+    stream: Arc<CudaStream>,
+    other: Arc<CudaStream>,
+    from: CudaSlice<u8>,
+    to: RefCell<CudaSlice<u8>>,
+    small: RefCell<CudaSlice<u8>>,
+    event: CudaEvent,
+}
+
+impl Theirs {
+    pub fn new() -> Outcome<Theirs> {
+        let context = CudaContext::new(0)?;
+        keep_memory(&context)?;
+        let (stream, other) = (context.new_stream()?, context.new_stream()?);
+        let (from, to) = (stream.alloc_zeros(BYTES)?, RefCell::new(stream.alloc_zeros(BYTES)?));
+        let small = RefCell::new(stream.alloc_zeros(SMALL)?);
+        let event = stream.record_event(None)?;
+        Ok(Theirs { stream, other, from, to, small, event })
+    }
+
+    /// What it has to set against an operation, if anything.
+    pub fn work(&self, name: &str) -> Option<Work<'_>> {
+        let stream = &self.stream;
+        Some(match name {
+            // SAFETY: nobody reads the memory.
+            "allocate 4 KiB and drop" => repeat(|| unsafe { stream.alloc::<u8>(BYTES) }.map(drop)),
+            "copy 4 KiB on the device" => repeat(|| stream.memcpy_dtod(&self.from, &mut *self.to.borrow_mut())),
+            "fill 4 KiB" => repeat(|| stream.memset_zeros(&mut *self.to.borrow_mut())),
+            "record an event again" => repeat(|| self.event.record(stream)),
+            "record a new event and drop" => repeat(|| stream.record_event(None).map(drop)),
+            "make a stream wait" => repeat(|| self.other.wait(&self.event)),
+            "upload 256 B and wait" => repeat(|| {
+                stream.memcpy_htod(&[7_u8; SMALL], &mut *self.small.borrow_mut())?;
+                stream.synchronize()
+            }),
+            // It does not wait, whether or not the driver has read the values.
+            "upload 256 B, read during the call" => {
+                repeat(|| stream.memcpy_htod(&[7_u8; SMALL], &mut *self.small.borrow_mut()))
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// The device's default pool gives memory back whenever a stream is done, unless told to keep it. Every program in which
+/// allocation matters tells it.
+fn keep_memory(context: &CudaContext) -> Outcome {
+    let (mut pool, mut keep) = (std::ptr::null_mut(), u64::MAX);
+    let threshold = CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
+    // SAFETY: `pool` is writable, and the device exists.
+    unsafe { sys::cuDeviceGetDefaultMemPool(&raw mut pool, context.cu_device()) }.result()?;
+    // SAFETY: the value of this attribute is 64 bits wide.
+    unsafe { sys::cuMemPoolSetAttribute(pool, threshold, (&raw mut keep).cast()) }.result()?;
+    Ok(())
+}

@@ -1,0 +1,25 @@
+//! What an operation costs the host: through the bare table of the driver, and with warploom.
+//!
+//! On the system's driver, or on a simulated machine where there is none: `cargo bench -p warploom --bench host_overhead`.
+//! Next to cudarc, in one run: `clients/bench-cudarc`.
+#![expect(clippy::print_stdout, reason = "a benchmark reports")]
+
+mod measure;
+mod operations;
+
+use warploom::Driver;
+use warploom_sim::{Machine, Mode, Order};
+
+use crate::measure::{Outcome, compare};
+use crate::operations::Bench;
+
+fn main() -> Outcome {
+    let driver = match Driver::load() {
+        Ok(driver) => driver,
+        // Work runs where it is waited for, so that the host's side is timed and nothing else.
+        Err(_) => Driver::open(&Machine::builder().mode(Mode::Deterministic(Order::Lazy)).start()?)?,
+    };
+    println!("{}, driver {}", driver.description(), driver.version());
+    let bench = Bench::new(&driver)?;
+    compare(&["table", "warploom"], bench.rows()?, || bench.settle())
+}

@@ -1,0 +1,184 @@
+//! The operations: as calls through the bare table, and with warploom.
+#![expect(unsafe_code, reason = "calls through the bare table, which is what the rest is measured by")]
+
+use std::cell::RefCell;
+use std::ptr::null_mut;
+
+use warploom::sys::types::{
+    CUevent, CUevent_flags, CUmemLocation, CUmemLocationType, CUmemcpyAttributes, CUmemcpySrcAccessOrder, CUresult,
+};
+use warploom::{Buffer, Context, DevicePool, Devices, Driver, Event, Stream};
+
+use crate::measure::{Outcome, Row, repeat};
+
+/// The bytes of a buffer.
+pub(crate) const BYTES: usize = 4096;
+/// The bytes of an upload.
+pub(crate) const SMALL: usize = 256;
+
+/// What the operations are done with.
+pub(crate) struct Bench {
+    driver: Driver,
+    context: Context,
+    stream: Stream,
+    other: Stream,
+    pool: DevicePool,
+    from: Buffer,
+    to: RefCell<Buffer>,
+    event: Event,
+}
+
+/// A function of the bare table.
+macro_rules! function {
+    ($driver:expr, $name:ident) => {
+        $driver.table().$name.ok_or(concat!("the driver has no ", stringify!($name)))?
+    };
+}
+
+fn success(code: CUresult) -> Result<(), String> {
+    if code == CUresult::CUDA_SUCCESS { Ok(()) } else { Err(format!("a call through the table answered {code}")) }
+}
+
+impl Bench {
+    pub(crate) fn new(driver: &Driver) -> Outcome<Bench> {
+        driver.initialize()?;
+        let context = driver.device(0)?.context()?;
+        let (stream, other) = (context.stream()?, context.stream()?);
+        let pool = DevicePool::new(&context)?;
+        let (from, to) = (pool.zeroed(BYTES, &stream)?, RefCell::new(pool.zeroed(BYTES, &stream)?));
+        let event = stream.record()?;
+        Ok(Bench { driver: driver.clone(), context, stream, other, pool, from, to, event })
+    }
+
+    pub(crate) fn settle(&self) -> Outcome {
+        Ok(self.context.synchronize()?)
+    }
+
+    pub(crate) fn rows(&self) -> Outcome<Vec<Row<'_>>> {
+        let mut rows = vec![self.allocate()?, self.copy()?, self.fill()?];
+        rows.extend([self.record()?, self.record_new()?, self.wait()?, self.query()?, self.upload()?]);
+        rows.extend(self.upload_during_the_call());
+        Ok(rows)
+    }
+
+    fn allocate(&self) -> Outcome<Row<'_>> {
+        let allocate = function!(self.driver, cuMemAllocFromPoolAsync);
+        let free = function!(self.driver, cuMemFreeAsync);
+        let (pool, stream) = (self.pool.as_raw(), self.stream.as_raw());
+        let raw = repeat(move || {
+            let mut address = 0;
+            // SAFETY: `address` is writable, and the bench keeps pool and stream alive.
+            success(unsafe { allocate(&raw mut address, BYTES, pool, stream) })?;
+            // SAFETY: allocated above, and used by nobody.
+            success(unsafe { free(address, stream) })
+        });
+        let ours = repeat(|| self.pool.allocate::<u8>(BYTES, &self.stream).map(drop));
+        Ok(Row { name: "allocate 4 KiB and drop", works: vec![Some(raw), Some(ours)] })
+    }
+
+    fn copy(&self) -> Outcome<Row<'_>> {
+        let copy = function!(self.driver, cuMemcpyDtoDAsync_v2);
+        let (to, from, stream) = (self.to.borrow().as_raw(), self.from.as_raw(), self.stream.as_raw());
+        // SAFETY: both have as many bytes, and the bench keeps everything alive.
+        let raw = repeat(move || success(unsafe { copy(to, from, BYTES, stream) }));
+        let ours = repeat(|| self.from.copy_to(&mut *self.to.borrow_mut(), &self.stream));
+        Ok(Row { name: "copy 4 KiB on the device", works: vec![Some(raw), Some(ours)] })
+    }
+
+    fn fill(&self) -> Outcome<Row<'_>> {
+        let fill = function!(self.driver, cuMemsetD8Async);
+        let (to, stream) = (self.to.borrow().as_raw(), self.stream.as_raw());
+        // SAFETY: there are as many bytes, and the bench keeps everything alive.
+        let raw = repeat(move || success(unsafe { fill(to, 0, BYTES, stream) }));
+        let ours = repeat(|| self.to.borrow_mut().fill(0, &self.stream));
+        Ok(Row { name: "fill 4 KiB", works: vec![Some(raw), Some(ours)] })
+    }
+
+    fn record(&self) -> Outcome<Row<'_>> {
+        let record = function!(self.driver, cuEventRecord);
+        let (event, stream) = (self.event.as_raw(), self.stream.as_raw());
+        // SAFETY: the bench keeps both alive.
+        let raw = repeat(move || success(unsafe { record(event, stream) }));
+        let ours = repeat(|| self.stream.record_into(&self.event));
+        Ok(Row { name: "record an event again", works: vec![Some(raw), Some(ours)] })
+    }
+
+    fn record_new(&self) -> Outcome<Row<'_>> {
+        let create = function!(self.driver, cuEventCreate);
+        let record = function!(self.driver, cuEventRecord);
+        let destroy = function!(self.driver, cuEventDestroy_v2);
+        let set_current = function!(self.driver, cuCtxSetCurrent);
+        let (context, stream) = (self.context.as_raw(), self.stream.as_raw());
+        let raw = repeat(move || {
+            let mut event: CUevent = null_mut();
+            // SAFETY: the bench keeps the context alive.
+            success(unsafe { set_current(context) })?;
+            // SAFETY: `event` is writable.
+            success(unsafe { create(&raw mut event, CUevent_flags::CU_EVENT_DISABLE_TIMING.0) })?;
+            // SAFETY: made above; the bench keeps the stream alive.
+            success(unsafe { record(event, stream) })?;
+            // SAFETY: made above, and given back once.
+            success(unsafe { destroy(event) })
+        });
+        let ours = repeat(|| self.stream.record().map(drop));
+        Ok(Row { name: "record a new event and drop", works: vec![Some(raw), Some(ours)] })
+    }
+
+    fn wait(&self) -> Outcome<Row<'_>> {
+        let wait = function!(self.driver, cuStreamWaitEvent);
+        let (event, stream) = (self.event.as_raw(), self.other.as_raw());
+        // SAFETY: the bench keeps both alive.
+        let raw = repeat(move || success(unsafe { wait(stream, event, 0) }));
+        let ours = repeat(|| self.other.wait(&self.event));
+        Ok(Row { name: "make a stream wait", works: vec![Some(raw), Some(ours)] })
+    }
+
+    fn query(&self) -> Outcome<Row<'_>> {
+        let query = function!(self.driver, cuStreamQuery);
+        let stream = self.stream.as_raw();
+        // SAFETY: the bench keeps it alive.
+        let raw = repeat(move || success(unsafe { query(stream) }));
+        let ours = repeat(|| self.stream.is_idle().map(drop));
+        Ok(Row { name: "ask an idle stream", works: vec![Some(raw), Some(ours)] })
+    }
+
+    /// The driver does not promise to have read pageable memory when the call returns, so a safe call waits.
+    fn upload(&self) -> Outcome<Row<'_>> {
+        let copy = function!(self.driver, cuMemcpyHtoDAsync_v2);
+        let synchronize = function!(self.driver, cuStreamSynchronize);
+        let (to, stream) = (self.to.borrow().as_raw(), self.stream.as_raw());
+        let values = [7_u8; SMALL];
+        let raw = repeat(move || {
+            // SAFETY: both have as many bytes, and the bench keeps the device's and the stream alive; the host's are there until
+            // the stream is done.
+            success(unsafe { copy(to, values.as_ptr().cast(), SMALL, stream) })?;
+            // SAFETY: as above.
+            success(unsafe { synchronize(stream) })
+        });
+        let ours = repeat(move || self.to.borrow_mut().slice_mut(..SMALL)?.copy_from_host(&values, &self.stream));
+        Ok(Row { name: "upload 256 B and wait", works: vec![Some(raw), Some(ours)] })
+    }
+
+    /// The same without the wait, where the driver promises to read the host's memory during the call.
+    fn upload_during_the_call(&self) -> Option<Row<'_>> {
+        let copy = self.driver.table().cuMemcpyBatchAsync_v2?;
+        let (mut to, stream) = (self.to.borrow().as_raw(), self.stream.as_raw());
+        let (values, mut size, mut start) = ([7_u8; SMALL], SMALL, 0);
+        let nowhere = CUmemLocation::new(CUmemLocationType::CU_MEM_LOCATION_TYPE_INVALID, 0);
+        let mut attributes = CUmemcpyAttributes {
+            srcAccessOrder: CUmemcpySrcAccessOrder::CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL,
+            srcLocHint: nowhere,
+            dstLocHint: nowhere,
+            flags: 0,
+        };
+        let raw = repeat(move || {
+            let mut from = values.as_ptr().addr() as u64;
+            let [to, from] = [&raw mut to, &raw mut from];
+            let (size, attributes, start) = (&raw mut size, &raw mut attributes, &raw mut start);
+            // SAFETY: one copy with one set of attributes; both ends have as many bytes, and the bench keeps the device's and the
+            // stream alive. The host's are read during the call.
+            success(unsafe { copy(to, from, size, 1, attributes, start, 1, stream) })
+        });
+        Some(Row { name: "upload 256 B, read during the call", works: vec![Some(raw), None] })
+    }
+}
