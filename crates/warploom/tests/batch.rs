@@ -21,13 +21,14 @@ fn with_driver(preset: &str, version: &str) -> TestResult<Topology> {
 }
 
 /// What a driver calls for a batch of `copies`.
-fn calls_for(driver: &Driver, copies: u64) -> (Function, u64) {
+fn calls_for(driver: &Driver, copies: u64) -> Vec<(Function, u64)> {
+    let care = |batch| vec![(batch, 1), (Function::cuCtxGetCurrent, 1), (Function::cuCtxSetCurrent, 2)];
     if driver.supports(Function::cuMemcpyBatchAsync_v2) {
-        (Function::cuMemcpyBatchAsync_v2, 1)
+        care(Function::cuMemcpyBatchAsync_v2)
     } else if driver.supports(Function::cuMemcpyBatchAsync) {
-        (Function::cuMemcpyBatchAsync, 1)
+        care(Function::cuMemcpyBatchAsync)
     } else {
-        (Function::cuMemcpyDtoDAsync_v2, copies)
+        vec![(Function::cuMemcpyDtoDAsync_v2, copies)]
     }
 }
 
@@ -43,7 +44,7 @@ fn reversed(driver: &Driver) -> TestResult<Vec<u32>> {
         copies.push((piece, last));
         rest = before;
     }
-    budget(driver, &[calls_for(driver, 10)], || copy_batch(copies, &stream))?;
+    budget(driver, &calls_for(driver, 10), || copy_batch(copies, &stream))?;
     Ok(to.download(&stream)?)
 }
 
@@ -110,7 +111,7 @@ driver_tests! {
             let calls = driver.count_calls();
             copy_batch([(before, right), (after, left)], &default)?;
             let single = calls.by_function().contains(&(Function::cuMemcpyDtoDAsync_v2, 2));
-            assert_eq!(single, !has_batches || calls_for(driver, 2).1 == 2);
+            assert_eq!(single, !has_batches || calls_for(driver, 2)[0].1 == 2);
             assert_eq!(to.download(&default)?, [3, 4, 1, 2]);
         }
     }
@@ -139,7 +140,7 @@ fn drivers_with_and_without_batches_copy_the_same() -> TestResult {
     ] {
         let expected: Vec<u32> = (0..10).rev().flat_map(|piece| piece * 100..piece * 100 + 100).collect();
         let copied = in_every_mode(&with_driver("h200", version)?, 2, |_, driver| {
-            assert_eq!(calls_for(driver, 10).0, function, "driver {version}");
+            assert_eq!(calls_for(driver, 10)[0].0, function, "driver {version}");
             reversed(driver)
         })?;
         assert_eq!(copied, expected, "driver {version}");
@@ -161,7 +162,7 @@ fn what_goes_to_another_device_is_copied_beside_the_batch() -> TestResult {
             // The first time, the stream meets the memory of the other device.
             copy_batch([(&from, &mut one), (&from, &mut away), (&from, &mut two)], &stream)?;
             let again = [(&from, &mut one), (&from, &mut away), (&from, &mut two)];
-            let calls = [calls_for(driver, 2), (Function::cuMemcpyPeerAsync, 1)];
+            let calls = [calls_for(driver, 2), vec![(Function::cuMemcpyPeerAsync, 1)]].concat();
             budget(driver, &calls, || copy_batch(again, &stream))?;
             other.wait(&stream.record()?)?;
             for (buffer, stream) in [(one, &stream), (two, &stream), (away, &other)] {

@@ -118,6 +118,8 @@ fn together(copies: &[Checked<'_, '_>], stream: &Stream) -> Result<()> {
         dstLocHint: nowhere,
         flags: 0,
     };
+    // Alone among the calls that take a stream, this one looks at the current context, and refuses where there is none.
+    let _current = stream.context().current()?;
     let (mut start, mut culprit) = (0, 0);
     let count = copies.len();
     let (to, from, sizes) = (to.as_mut_ptr(), from.as_mut_ptr(), sizes.as_mut_ptr());

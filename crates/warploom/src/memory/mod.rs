@@ -24,7 +24,7 @@ pub use batch::copy_batch;
 pub use buffer::Buffer;
 pub use device_copy::DeviceCopy;
 pub use managed::{ManagedMemory, ManagedPool};
-pub use pinned::{Pending, PinnedBuffer, PinnedMemory, PinnedOptions, PinnedPool};
+pub use pinned::{Pending, PinnedBuffer, PinnedMemory, PinnedOptions};
 pub use plain::DeviceMemory;
 pub use pool::{DevicePool, PoolStatistics};
 pub use pool_options::{PoolOptions, Reuse};

@@ -1,13 +1,12 @@
 //! Pools, wherever their memory is.
 
 use warploom::{
-    DevicePool, Devices, Error, Function, Host, Location, ManagedMemory, ManagedPool, NumaId, OrderedResource,
-    PinnedPool, PoolOptions, Reuse,
+    DevicePool, Devices, Error, Function, Host, Location, ManagedMemory, ManagedPool, OrderedResource, PoolOptions,
+    Reuse,
 };
 use warploom_sim::topology::Topology;
 use warploom_sim::{Machine, Mode, fault::Plan};
-use warploom_testkit::sys::types::{CUmemAccess_flags, CUresult};
-use warploom_testkit::{TestResult, budget, call, driver_tests, open};
+use warploom_testkit::{TestResult, budget, driver_tests, open};
 
 driver_tests! {
     fn a_new_pool_keeps_its_memory_and_reuses_it_in_every_way(driver) {
@@ -51,35 +50,6 @@ driver_tests! {
         drop(kept);
     }
 
-    fn memory_of_a_pinned_pool_is_used_by_device_and_host(driver) {
-        let context = driver.device(0)?.context()?;
-        let stream = context.stream()?;
-        for pool in [PinnedPool::new(&context)?, PinnedPool::on_numa_node(&context, NumaId::try_from(0_u32)?, PoolOptions::new())?] {
-            let mut buffer = pool.upload(&[1_u32, 2, 3, 4], &stream)?;
-            buffer.slice_mut(..2)?.fill(9, &stream)?;
-            let mut pinned = buffer.into_pinned()?;
-            pinned[3] = 40;
-            let mut device = DevicePool::new(&context)?.allocate(4, &stream)?;
-            let pinned = device.as_slice_mut().copy_from_pinned(pinned, &stream)?.wait()?;
-            assert_eq!((device.download(&stream)?, &pinned[..]), (vec![9, 9, 3, 40], &[9, 9, 3, 40][..]));
-            budget(driver, &[(Function::cuMemFreeAsync, 1)], || drop(pinned));
-            pool.trim(0)?;
-        }
-    }
-
-    fn a_pinned_pool_is_open_to_its_device_until_it_ends(driver) {
-        let context = driver.device(0)?.context()?;
-        let pool = PinnedPool::new(&context)?;
-        let (mut flags, mut device) = (CUmemAccess_flags(0), Location::from(context.device()).to_raw());
-        call!(driver.cuMemPoolGetAccess(&mut flags, pool.as_raw(), &mut device))?;
-        assert_eq!(flags, CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
-        let calls = driver.record_calls();
-        drop(pool);
-        let made: Vec<Function> = calls.take().iter().map(|(function, _)| *function).collect();
-        assert!(made.ends_with(&[Function::cuMemPoolSetAccess, Function::cuMemPoolDestroy]), "{made:?}");
-        assert!(made.contains(&Function::cuCtxSynchronize), "work on its memory is over: {made:?}");
-    }
-
     fn memory_of_a_managed_pool_is_used_by_the_device(driver) {
         let context = driver.device(0)?.context()?;
         let stream = context.stream()?;
@@ -93,8 +63,6 @@ driver_tests! {
             assert_eq!(buffer.into_pinned().map(drop), Err(Error::NotPinned));
         }
         assert_eq!(preferring(&here)?.preferred_location(), Some(&here));
-        let nowhere = preferring(&Host::NumaCurrent.into()).map(drop).map_err(|error| error.code());
-        assert_eq!(nowhere, Err(Some(CUresult::CUDA_ERROR_INVALID_VALUE)));
     }
 }
 
@@ -103,24 +71,9 @@ fn a_driver_without_such_pools_is_an_error_that_names_them() -> TestResult {
     let machine = Machine::builder().faults(Plan::new().driver_version(12_020)).start()?;
     let driver = warploom::Driver::open(&machine)?;
     let context = driver.device(0)?.context()?;
-    let pinned = Err(Error::PoolUnsupported { of: "page-locked memory", device: 0 });
     let managed = Err(Error::PoolUnsupported { of: "managed memory", device: 0 });
-    let asked = [(Function::cuDeviceGetAttribute, 1)];
-    budget(&driver, &asked, || assert_eq!(PinnedPool::new(&context).map(drop), pinned));
-    let node = NumaId::try_from(0_u32)?;
-    budget(&driver, &asked, || {
-        assert_eq!(PinnedPool::on_numa_node(&context, node, PoolOptions::new()).map(drop), pinned);
-    });
     budget(&driver, &[], || assert_eq!(ManagedPool::new(&context).map(drop), managed));
     ManagedMemory::new(&context)?;
-    Ok(())
-}
-
-#[test]
-fn a_node_that_does_not_exist_has_no_pool() -> TestResult {
-    let (_machine, driver) = open(Topology::preset("h200")?, Mode::Threads)?;
-    let context = driver.device(0)?.context()?;
-    assert!(PinnedPool::on_numa_node(&context, NumaId::try_from(1_u32)?, PoolOptions::new()).is_err());
     Ok(())
 }
 
