@@ -97,6 +97,11 @@ pub(crate) fn with_contexts<R: Default>(machine: u64, work: impl FnOnce(&mut Vec
         .unwrap_or_default()
 }
 
+/// Whether a context of a machine is current on this thread.
+pub(crate) fn has_context(machine: u64) -> bool {
+    with_contexts(machine, |stack| !stack.is_empty())
+}
+
 /// Whether this thread is running a host function of a machine; few driver calls are permitted there.
 pub(crate) fn is_in_host_function(machine: u64) -> bool {
     IN_HOST_FUNCTION.try_with(|flag| flag.get() == Some(machine)).unwrap_or(false)

@@ -16,6 +16,7 @@ use crate::engine::{QueueId, Work};
 use crate::ffi::Ptr;
 use crate::status::{INVALID_VALUE, Status};
 use crate::stream::LEGACY;
+use crate::thread;
 
 /// Where the index of a copy that is refused goes, in the versions that have it.
 #[derive(Clone, Copy)]
@@ -121,6 +122,10 @@ impl Batch {
         let mut world = call.world();
         let queue = queue(call, &mut world, stream, culprit)?;
         let orders = self.orders(call, &world)?;
+        // Alone among the calls that take a stream, a batch looks at the current context, whatever its stream's is.
+        if !thread::has_context(call.core().id) {
+            return Err(call.refuse(INVALID_VALUE, "a batch is refused where no context is current"));
+        }
         let mut works = Vec::with_capacity(self.count);
         let mut refused = None;
         for index in 0..self.count {

@@ -169,6 +169,19 @@ driver_tests! {
         stream.wait()?;
     }
 
+    fn a_batch_is_refused_where_no_context_is_current(driver) {
+        let primary = Primary::of(driver, 0)?;
+        let stream = Stream::new(driver)?;
+        let [from, to] = [Memory::of(driver, &[1; 8192])?, Memory::new(driver, 8192)?];
+        let mut batch = Batch::new(&to, &from, 2);
+        call!(driver.cuCtxSetCurrent(null_mut()))?;
+        let (refused, _) = batch.submit(driver, stream.raw);
+        primary.make_current()?;
+        assert_eq!(refused, CUresult::CUDA_ERROR_INVALID_VALUE);
+        assert_eq!(batch.submit(driver, stream.raw).0, CUresult::CUDA_SUCCESS);
+        stream.wait()?;
+    }
+
     fn attributes_must_make_sense(driver) {
         let _primary = Primary::of(driver, 0)?;
         let stream = Stream::new(driver)?;
