@@ -231,16 +231,18 @@ fn the_checks_see_copies_of_a_batch_that_touch_each_other() -> TestResult {
     let mut order = CUmemcpyAttributes { srcAccessOrder: in_order, srcLocHint: nowhere, dstLocHint: nowhere, flags: 0 };
     let mut addresses = [[to.as_raw(), to.as_raw() + 31], [from.as_raw(), from.as_raw() + 32]];
     let [destinations, sources] = &mut addresses;
-    call!(driver.cuMemcpyBatchAsync_v2(
-        destinations.as_mut_ptr(),
-        sources.as_mut_ptr(),
-        [32, 32].as_mut_ptr(),
-        2,
-        &mut order,
-        &mut 0,
-        1,
-        stream.as_raw()
-    ))?;
+    stream.context().scope(|| {
+        call!(driver.cuMemcpyBatchAsync_v2(
+            destinations.as_mut_ptr(),
+            sources.as_mut_ptr(),
+            [32, 32].as_mut_ptr(),
+            2,
+            &mut order,
+            &mut 0,
+            1,
+            stream.as_raw()
+        ))
+    })??;
     let found = machine.take_findings();
     assert!(matches!(found[..], [ref only] if matches!(only.kind, FindingKind::Race { .. })), "{found:?}");
     Ok(())
