@@ -114,6 +114,7 @@ impl Life<'_> {
 }
 
 impl Shared {
+    #[inline]
     pub(super) fn check_generation(&self) -> Result<()> {
         let Origin::Primary { generation: expected } = self.origin else { return Ok(()) };
         let found = self.device.primary_lives().generation();
@@ -145,6 +146,7 @@ impl Context {
     }
 
     /// Refuses a context whose life is over. No driver call.
+    #[inline]
     pub(crate) fn check_generation(&self) -> Result<()> {
         self.shared.check_generation()
     }

@@ -128,12 +128,13 @@ impl Context {
     }
 
     /// Refuses a stream that does not work in this context.
+    #[inline]
     pub(crate) fn serves(&self, stream: &Stream) -> Result<()> {
         let other = stream.context();
-        same_driver(self.driver(), other.driver())?;
         if self == other {
             return self.check_generation();
         }
+        same_driver(self.driver(), other.driver())?;
         let (stream, memory) = (other.device().ordinal(), self.device().ordinal());
         Err(Error::ContextMismatch { stream, memory })
     }
@@ -198,10 +199,12 @@ impl Drop for Shared {
 }
 
 impl PartialEq for Context {
+    #[inline]
     fn eq(&self, other: &Self) -> bool {
-        self.as_raw() == other.as_raw()
-            && self.generation() == other.generation()
-            && self.driver().ptr_eq(other.driver())
+        Arc::ptr_eq(&self.shared, &other.shared)
+            || self.as_raw() == other.as_raw()
+                && self.generation() == other.generation()
+                && self.driver().ptr_eq(other.driver())
     }
 }
 

@@ -1,9 +1,9 @@
 //! Allocations: memory, who used it, and who frees it.
 //!
-//! An allocation remembers *streams*, not events. Memory that is allocated in the order of a stream has that stream as its
-//! *home*. On the first use by another stream, that stream is made to wait for what the home stream has so far, the
-//! allocation included. When the allocation ends, the stream that frees it is made to wait for what the others have so far.
-//! So no stream reaches the memory before it is there or after it is gone; and memory that stays on its stream costs one
+//! An allocation remembers *streams*, not events ([`uses`](super::uses)). Memory that is allocated in the order of a stream has
+//! that stream as its *home*. On the first use by another stream, that stream is made to wait for what the home stream has so
+//! far, the allocation included. When the allocation ends, the stream that frees it is made to wait for what the others have so
+//! far. So no stream reaches the memory before it is there or after it is gone; and memory that stays on its stream costs one
 //! comparison a use, and no event.
 
 use std::any::Any;
@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use warploom_driver::sys::types::CUdeviceptr;
 
 use super::resource::{StreamOrdered, Synchronous};
+use super::uses::{Access, Uses};
 use crate::diagnostics::{Subject, report};
 use crate::{Context, Result, Stream};
 
@@ -19,10 +20,8 @@ use crate::{Context, Result, Stream};
 pub(crate) struct Allocation {
     address: CUdeviceptr,
     bytes: usize,
-    context: Context,
     owner: Owner,
-    /// Streams that used it, other than its home.
-    others: Mutex<Vec<Stream>>,
+    uses: Uses,
 }
 
 /// Who frees the memory. A stream-ordered resource without a stream cannot be written.
@@ -38,6 +37,7 @@ enum Owner {
     },
     /// Someone else, who is kept until nobody uses the memory any more; `None` if that is the caller's promise.
     Other {
+        context: Context,
         keeps: Option<Box<dyn Any + Send + Sync>>,
     },
 }
@@ -47,19 +47,18 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Allocation {
+    #[inline]
     pub(super) fn ordered(
         (address, bytes): (CUdeviceptr, usize),
         resource: Arc<dyn StreamOrdered>,
         home: &Stream,
     ) -> Allocation {
-        let context = resource.context().clone();
         let owner = Owner::Ordered { resource, home: home.clone(), order: Mutex::new(None) };
-        Allocation { address, bytes, context, owner, others: Mutex::default() }
+        Allocation { address, bytes, owner, uses: Uses::at_home() }
     }
 
     pub(super) fn synchronous((address, bytes): (CUdeviceptr, usize), resource: Arc<dyn Synchronous>) -> Allocation {
-        let context = resource.context().clone();
-        Allocation { address, bytes, context, owner: Owner::Synchronous { resource }, others: Mutex::default() }
+        Allocation { address, bytes, owner: Owner::Synchronous { resource }, uses: Uses::anywhere() }
     }
 
     pub(super) fn foreign(
@@ -67,8 +66,8 @@ impl Allocation {
         context: &Context,
         keeps: Option<Box<dyn Any + Send + Sync>>,
     ) -> Allocation {
-        let (context, owner) = (context.clone(), Owner::Other { keeps });
-        Allocation { address, bytes, context, owner, others: Mutex::default() }
+        let owner = Owner::Other { context: context.clone(), keeps };
+        Allocation { address, bytes, owner, uses: Uses::anywhere() }
     }
 
     pub(super) fn address(&self) -> CUdeviceptr {
@@ -79,11 +78,18 @@ impl Allocation {
         self.bytes
     }
 
+    #[inline]
     pub(super) fn context(&self) -> &Context {
-        &self.context
+        match &self.owner {
+            // The resource's own, or it would not have been allocated there.
+            Owner::Ordered { home, .. } => home.context(),
+            Owner::Synchronous { resource } => resource.context(),
+            Owner::Other { context, .. } => context,
+        }
     }
 
-    fn home(&self) -> Option<&Stream> {
+    #[inline]
+    pub(super) fn home(&self) -> Option<&Stream> {
         match &self.owner {
             Owner::Ordered { home, .. } => Some(home),
             Owner::Synchronous { .. } | Owner::Other { .. } => None,
@@ -101,32 +107,43 @@ impl Allocation {
 
     /// Waits until no stream uses the memory any more, and it is there.
     pub(super) fn settle(&self) -> Result<()> {
-        self.context.check_generation()?;
-        let mut others = lock(&self.others);
-        self.home().into_iter().chain(&*others).try_for_each(|stream| stream.for_teardown().synchronize())?;
-        others.clear();
-        Ok(())
+        self.context().check_generation()?;
+        if let Some(home) = self.home() {
+            home.for_teardown().synchronize()?;
+        }
+        self.uses.settle()
     }
 
     /// Forgets the streams that used the memory; the caller knows that they are done with it.
     pub(super) fn forget_users(&self) {
-        lock(&self.others).clear();
+        self.uses.forget();
     }
 
-    /// Lets a stream use the memory: after its allocation, and before its end.
+    pub(super) fn uses(&self) -> &Uses {
+        &self.uses
+    }
+
+    /// Whether the stream is the home, and no other has met the memory.
+    #[inline]
+    pub(super) fn is_at_home(&self, stream: &Stream) -> bool {
+        self.home() == Some(stream) && !self.uses.is_counted()
+    }
+
+    /// Lets a stream use the memory: after its allocation, and before its end. Comes before whatever is enqueued.
+    #[inline]
     pub(super) fn meet(&self, stream: &Stream) -> Result<()> {
-        let home = self.home();
-        if home == Some(stream) {
-            return Ok(());
+        match self.home() {
+            Some(home) if home == stream => Ok(()),
+            home => self.uses.meet(stream, home),
         }
-        let mut others = lock(&self.others);
-        if !others.contains(stream) {
-            if let Some(home) = home {
-                stream.wait_for(&home.for_teardown())?;
-            }
-            others.push(stream.clone());
+    }
+
+    /// Takes note of what was enqueued on a stream that has met the memory.
+    #[inline]
+    pub(super) fn did(&self, stream: &Stream, access: Access) {
+        if self.uses.is_counted() {
+            self.uses.note(stream, access);
         }
-        Ok(())
     }
 
     /// As much memory from the same resource; `None` for memory that came from none.
@@ -162,37 +179,42 @@ impl Allocation {
     pub(super) fn close(mut self) -> Result<()> {
         let ended = self.end();
         // What has ended must not end again; the parts go on their own.
-        self.owner = Owner::Other { keeps: None };
+        let context = self.context().clone();
+        self.owner = Owner::Other { context, keeps: None };
         ended
     }
 
     fn end(&mut self) -> Result<()> {
         // What was allocated in a life of a context that is over went with it; the memory of a pool stays with the pool, for the
         // stream that it would be freed on is gone.
-        if self.context.check_generation().is_err() {
+        if self.context().check_generation().is_err() {
             return Ok(());
         }
-        let others = std::mem::take(self.others.get_mut().unwrap_or_else(PoisonError::into_inner));
+        let memory = (self.address, self.bytes);
         match &mut self.owner {
             Owner::Ordered { resource, home, order } => {
                 let replaced = order.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+                if replaced.is_none() && !self.uses.is_counted() && home.is_here() {
+                    return free_ordered(&**resource, memory, home);
+                }
                 let order = replaced.as_ref().unwrap_or(home).for_teardown();
-                for other in others.iter().chain(Some(&*home)).map(Stream::for_teardown) {
+                for other in self.uses.streams(Some(home)).iter().chain(Some(&*home)).map(Stream::for_teardown) {
                     // Where no event can be had, waiting is dear and right.
                     order.wait_for(&other).or_else(|_| other.synchronize())?;
                 }
-                free_ordered(&**resource, (self.address, self.bytes), &order)
+                free_ordered(&**resource, memory, &order)
             }
             Owner::Synchronous { resource } => {
-                let waits = resource.free_waits_for_context();
-                for other in others.iter().filter(|other| !waits || other.context() != resource.context()) {
+                let (waits, users) = (resource.free_waits_for_context(), self.uses.streams(None));
+                for other in users.iter().filter(|other| !waits || other.context() != resource.context()) {
                     other.for_teardown().synchronize()?;
                 }
-                free_synchronous(&**resource, (self.address, self.bytes))
+                free_synchronous(&**resource, memory)
             }
-            Owner::Other { keeps } => {
+            Owner::Other { keeps, .. } => {
                 let Some(keeps) = keeps.take() else { return Ok(()) };
-                let waited = others.iter().try_for_each(|other| other.for_teardown().synchronize());
+                let users = self.uses.streams(None);
+                let waited = users.iter().try_for_each(|other| other.for_teardown().synchronize());
                 if waited.is_err() {
                     // A stream may still use the memory, so its owner must not go.
                     std::mem::forget(keeps);
@@ -219,16 +241,17 @@ fn free_synchronous(resource: &dyn Synchronous, (address, bytes): (CUdeviceptr, 
 
 impl Drop for Allocation {
     fn drop(&mut self) {
-        let ended = self.end();
-        let device = self.context.device();
-        report(|| Subject::Memory { address: self.address, bytes: self.bytes, device: device.ordinal() }, ended);
+        if let Err(error) = self.end() {
+            let (address, bytes, device) = (self.address, self.bytes, self.context().device().ordinal());
+            report(|| Subject::Memory { address, bytes, device }, Err::<(), _>(error));
+        }
     }
 }
 
 impl std::fmt::Debug for Allocation {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let address = format_args!("{:#x}", self.address);
-        let device = self.context.device();
+        let device = self.context().device();
         formatter
             .debug_struct("Allocation")
             .field("address", &address)

@@ -8,6 +8,7 @@ use warploom_driver::sys::types::{
 
 use super::copy::{enqueue, reachable, same_length};
 use super::slice::Span;
+use super::uses::Access;
 use crate::{DeviceCopy, Error, Queue, Result, Slice, SliceMut, Stream};
 
 /// Copies many slices, each to as many values elsewhere, in the order of `queue` and in no order among themselves.
@@ -79,8 +80,13 @@ where
         copy.from.allocation.meet(stream)?;
         copy.to.allocation.meet(stream)?;
     }
-    together(&near, stream)?;
-    one_by_one(&far, stream)
+    let copied = together(&near, stream).and_then(|()| one_by_one(&far, stream));
+    // Where a call fails, it is not known which were enqueued.
+    for copy in near.iter().chain(&far) {
+        copy.from.allocation.did(stream, Access::Read);
+        copy.to.allocation.did(stream, Access::Write);
+    }
+    copied
 }
 
 /// `CU_STREAM_LEGACY`.

@@ -5,12 +5,12 @@ use std::any::Any;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::RangeBounds;
-use std::sync::Arc;
 
 use warploom_driver::sys::types::CUdeviceptr;
 
 use super::allocation::Allocation;
 use super::device_copy::bytes_of;
+use super::held::Held;
 use super::slice::Span;
 use crate::{Context, DeviceCopy, Error, Queue, Result, Slice, SliceMut, Stream};
 
@@ -34,15 +34,16 @@ use crate::{Context, DeviceCopy, Error, Queue, Result, Slice, SliceMut, Stream};
 /// # }
 /// ```
 pub struct Buffer<T: DeviceCopy = u8> {
-    allocation: Arc<Allocation>,
+    allocation: Held,
     len: usize,
     of: PhantomData<T>,
 }
 
 impl<T: DeviceCopy> Buffer<T> {
     /// All of an allocation of `len` values.
+    #[inline]
     pub(super) fn over(allocation: Allocation, len: usize) -> Buffer<T> {
-        Buffer { allocation: Arc::new(allocation), len, of: PhantomData }
+        Buffer { allocation: Held::new(allocation), len, of: PhantomData }
     }
 
     /// Memory that somebody else owns, who is kept until the buffer is gone and every stream that used it through the buffer is
@@ -115,7 +116,7 @@ impl<T: DeviceCopy> Buffer<T> {
         self.allocation.address()
     }
 
-    pub(super) fn allocation(&self) -> &Allocation {
+    pub(crate) fn allocation(&self) -> &Held {
         &self.allocation
     }
 
@@ -239,10 +240,7 @@ impl<T: DeviceCopy> Buffer<T> {
     ///
     /// What the driver answers.
     pub fn close(self) -> Result<()> {
-        match Arc::try_unwrap(self.allocation) {
-            Ok(allocation) => allocation.close(),
-            Err(_) => Ok(()),
-        }
+        self.allocation.into_inner().map_or(Ok(()), Allocation::close)
     }
 
     /// As [`Buffer::set_free_stream`] and [`Buffer::close`].

@@ -3,6 +3,7 @@
 
 use super::allocation::Allocation;
 use super::slice::Span;
+use super::uses::Access;
 use crate::device::same_driver;
 use crate::{DeviceCopy, Error, Queue, Result, Slice, SliceMut, Stream};
 
@@ -52,7 +53,10 @@ fn copy(to: Span<'_>, from: Span<'_>, bytes: usize, stream: &Stream) -> Result<(
     }
     from.allocation.meet(stream)?;
     to.allocation.meet(stream)?;
-    enqueue(to, from, bytes, stream)
+    enqueue(to, from, bytes, stream)?;
+    from.allocation.did(stream, Access::Read);
+    to.allocation.did(stream, Access::Write);
+    Ok(())
 }
 
 /// Copies what was checked, is not empty, and has met the stream.
@@ -62,15 +66,13 @@ pub(super) fn enqueue(to: Span<'_>, from: Span<'_>, bytes: usize, stream: &Strea
     if source == destination {
         // SAFETY: both are that long, and there in the order of the stream, which is alive. They do not overlap: a slice that can
         // be written shares no byte with another.
-        return Ok(
-            stream.with_raw(|raw| unsafe { driver.cuMemcpyDtoDAsync_v2(to.address, from.address, bytes, raw) })??
-        );
+        return stream.enqueue(|raw| unsafe { driver.cuMemcpyDtoDAsync_v2(to.address, from.address, bytes, raw) });
     }
     let (to_context, from_context) = (destination.as_raw(), source.as_raw());
     // SAFETY: as above; each address belongs to the context given with it, which is alive.
-    Ok(stream.with_raw(|raw| unsafe {
+    stream.enqueue(|raw| unsafe {
         driver.cuMemcpyPeerAsync(to.address, to_context, from.address, from_context, bytes, raw)
-    })??)
+    })
 }
 
 pub(super) fn same_length(source_len: usize, destination_len: usize) -> Result<()> {

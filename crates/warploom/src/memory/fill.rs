@@ -1,6 +1,7 @@
 //! Fills: every value the same.
 #![expect(unsafe_code, reason = "writes memory that was checked, and reads the bytes of values")]
 
+use super::uses::Access;
 use crate::{DeviceCopy, Error, Queue, Result, SliceMut};
 
 /// What the driver can repeat.
@@ -12,20 +13,26 @@ pub(super) enum Pattern {
 
 /// The pattern of a value, if the driver can repeat it: of 1, 2 or 4 bytes, or of any size with all bytes the same.
 pub(super) fn pattern<T: DeviceCopy>(value: &T) -> Option<Pattern> {
-    let len = size_of::<T>();
-    let mut bytes = [0_u8; 256];
-    if len == 0 || len > bytes.len() {
-        return None;
-    }
-    // SAFETY: the value has `len` bytes, and there is room for them. What is padding is written as it happens to be.
-    unsafe { (&raw const *value).cast::<u8>().copy_to_nonoverlapping(bytes.as_mut_ptr(), len) };
-    let first = bytes[0];
+    let (start, len) = ((&raw const *value).cast::<u8>(), size_of::<T>());
     match len {
-        _ if bytes[..len].iter().all(|byte| *byte == first) => Some(Pattern::Bytes(first)),
-        2 => Some(Pattern::Pairs(u16::from_ne_bytes([bytes[0], bytes[1]]))),
-        4 => Some(Pattern::Words(u32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))),
+        // SAFETY: the value has as many bytes, and any bytes are a number; likewise below.
+        1 => Some(Pattern::Bytes(unsafe { start.read() })),
+        // SAFETY: as above.
+        2 => Some(Pattern::Pairs(unsafe { start.cast::<u16>().read_unaligned() })),
+        // SAFETY: as above.
+        4 => Some(Pattern::Words(unsafe { start.cast::<u32>().read_unaligned() })),
+        3 | 5..=256 => repeated(value),
         _ => None,
     }
+}
+
+/// The byte that all bytes of a value are.
+fn repeated<T: DeviceCopy>(value: &T) -> Option<Pattern> {
+    let (mut bytes, len) = ([0_u8; 256], size_of::<T>().min(256));
+    // SAFETY: the value has as many bytes, and there is room for them. What is padding is written as it happens to be.
+    unsafe { (&raw const *value).cast::<u8>().copy_to_nonoverlapping(bytes.as_mut_ptr(), len) };
+    let first = bytes[0];
+    bytes[..len].iter().all(|byte| *byte == first).then_some(Pattern::Bytes(first))
 }
 
 impl<T: DeviceCopy> SliceMut<'_, T> {
@@ -63,12 +70,14 @@ impl<T: DeviceCopy> SliceMut<'_, T> {
         let (driver, at, len) = (context.driver(), self.span.address, self.span.len);
         // SAFETY: the memory has that many values of the pattern's size, aligned for them, and is there in the order of the
         // stream, which is alive.
-        Ok(stream.with_raw(|raw| unsafe {
+        stream.enqueue(|raw| unsafe {
             match pattern {
                 Pattern::Bytes(byte) => driver.cuMemsetD8Async(at, byte, self.size_in_bytes(), raw),
                 Pattern::Pairs(pair) => driver.cuMemsetD16Async(at, pair, len, raw),
                 Pattern::Words(word) => driver.cuMemsetD32Async(at, word, len, raw),
             }
-        })??)
+        })?;
+        self.span.allocation.did(stream, Access::Write);
+        Ok(())
     }
 }

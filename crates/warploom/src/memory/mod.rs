@@ -7,6 +7,7 @@ mod buffer;
 mod copy;
 mod device_copy;
 mod fill;
+mod held;
 mod host;
 mod made_pool;
 mod managed;
@@ -18,6 +19,7 @@ mod pool_options;
 mod resource;
 mod rows;
 mod slice;
+mod uses;
 
 pub use adaptor::{Counted, Counts, Limited, Logged};
 pub use batch::copy_batch;

@@ -203,14 +203,16 @@ unsafe impl StreamOrdered for Shared {
     fn allocate_raw(&self, bytes: usize, stream: &Stream) -> Result<CUdeviceptr> {
         let mut address: CUdeviceptr = 0;
         let (driver, pool) = (self.context.driver(), self.raw.raw());
+        stream.context().check_generation()?;
         // SAFETY: `address` is writable; pool and stream are alive and of the same driver.
-        stream.with_raw(|raw| unsafe { driver.cuMemAllocFromPoolAsync(&raw mut address, bytes, pool, raw) })??;
+        stream.enqueue(|raw| unsafe { driver.cuMemAllocFromPoolAsync(&raw mut address, bytes, pool, raw) })?;
         Ok(address)
     }
 
     unsafe fn deallocate_raw(&self, address: CUdeviceptr, _bytes: usize, stream: &Stream) -> Result<()> {
+        stream.context().check_generation()?;
         // SAFETY: the caller gives back what `allocate_raw` gave, once, in the order of a stream that is alive.
-        Ok(stream.with_raw(|raw| unsafe { self.context.driver().cuMemFreeAsync(address, raw) })??)
+        stream.enqueue(|raw| unsafe { self.context.driver().cuMemFreeAsync(address, raw) })
     }
 }
 

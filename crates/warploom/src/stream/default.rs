@@ -51,6 +51,15 @@ impl Context {
 }
 
 impl Stream {
+    /// Whether this thread may use it.
+    #[inline]
+    pub(crate) fn is_here(&self) -> bool {
+        match &self.shared.origin {
+            Origin::PerThread(thread) => thread.is_this(),
+            _ => true,
+        }
+    }
+
     /// The stream on which this thread may end what was ordered by this one.
     ///
     /// That is the stream itself, unless it is the per-thread default stream of another thread, which cannot be reached from
@@ -58,10 +67,7 @@ impl Stream {
     /// blocking streams, the per-thread ones included: the end still comes after everything that was enqueued before.
     #[must_use]
     pub fn for_teardown(&self) -> Cow<'_, Stream> {
-        match &self.shared.origin {
-            Origin::PerThread(thread) if !thread.is_this() => Cow::Owned(self.context().legacy_stream()),
-            _ => Cow::Borrowed(self),
-        }
+        if self.is_here() { Cow::Borrowed(self) } else { Cow::Owned(self.context().legacy_stream()) }
     }
 }
 

@@ -117,21 +117,29 @@ impl Stream {
     /// been reset, and what the driver answers when the context is made current. Then nothing was called.
     #[inline]
     pub fn with_raw<R>(&self, call: impl FnOnce(CUstream) -> R) -> Result<R> {
-        let _current = self.in_context()?;
+        self.context().check_generation()?;
+        let _current = if self.is_default() { Some(self.make_current()?) } else { None };
         Ok(call(self.as_raw()))
     }
 
-    /// Makes the handle mean this stream.
+    /// Makes a call with the driver's own handle, as [`Stream::with_raw`] does, for those who have just seen that the context
+    /// has not been reset ([`Context::serves`](crate::Context)).
     #[inline]
-    fn in_context(&self) -> Result<Option<Current<'_>>> {
-        self.context().check_generation()?;
-        match &self.shared.origin {
-            Origin::Created | Origin::Foreign { .. } => Ok(None),
-            Origin::Legacy | Origin::PerThread(_) => {
-                self.check_thread()?;
-                self.context().current().map(Some)
-            }
-        }
+    pub(crate) fn enqueue(&self, call: impl FnOnce(CUstream) -> warploom_driver::Result<()>) -> Result<()> {
+        let _current = if self.is_default() { Some(self.make_current()?) } else { None };
+        Ok(call(self.as_raw())?)
+    }
+
+    #[inline]
+    fn is_default(&self) -> bool {
+        matches!(self.shared.origin, Origin::Legacy | Origin::PerThread(_))
+    }
+
+    /// Makes the handle of a default stream mean this one.
+    #[cold]
+    fn make_current(&self) -> Result<Current<'_>> {
+        self.check_thread()?;
+        self.context().current()
     }
 
     /// Refuses the stream of another thread.
@@ -210,13 +218,14 @@ impl Stream {
     /// [`Error::EventContextMismatch`] if the event belongs to another context, and what the driver answers.
     #[doc(alias = "cuEventRecord")]
     pub fn record_into<T: Timing>(&self, event: &Event<T>) -> Result<()> {
-        same_driver(self.driver(), event.driver())?;
         if event.context() != self.context() {
+            same_driver(self.driver(), event.driver())?;
             let (event, stream) = (event.context().device().ordinal(), self.device().ordinal());
             return Err(Error::EventContextMismatch { event, stream });
         }
         // SAFETY: both are alive and belong to the same context.
-        Ok(self.with_raw(|raw| unsafe { self.driver().cuEventRecord(event.as_raw(), raw) })??)
+        self.context().check_generation()?;
+        self.enqueue(|raw| unsafe { self.driver().cuEventRecord(event.as_raw(), raw) })
     }
 
     /// Holds back whatever is enqueued from now on until the event is done; the host does not wait. The event may belong to
@@ -230,10 +239,13 @@ impl Stream {
     /// answers.
     #[doc(alias = "cuStreamWaitEvent")]
     pub fn wait<T: Timing>(&self, event: &Event<T>) -> Result<()> {
-        same_driver(self.driver(), event.driver())?;
-        event.context().check_generation()?;
+        self.context().check_generation()?;
+        if event.context() != self.context() {
+            same_driver(self.driver(), event.driver())?;
+            event.context().check_generation()?;
+        }
         // SAFETY: both are alive, and of the same driver. The driver keeps what it needs of the event.
-        Ok(self.with_raw(|raw| unsafe { self.driver().cuStreamWaitEvent(raw, event.as_raw(), 0) })??)
+        self.enqueue(|raw| unsafe { self.driver().cuStreamWaitEvent(raw, event.as_raw(), 0) })
     }
 
     /// Holds back whatever is enqueued from now on until everything that `other` has so far is done; the host does not wait.

@@ -10,6 +10,7 @@ use super::PinnedBuffer;
 use crate::device::same_driver;
 use crate::memory::copy::same_length;
 use crate::memory::slice::Span;
+use crate::memory::uses::Access;
 use crate::{Buffer, DeviceCopy, Event, Queue, Result, Slice, SliceMut, Stream};
 
 /// A copy that may still be running, and the page-locked memory that it has taken along.
@@ -92,7 +93,8 @@ impl<T: DeviceCopy> SliceMut<'_, T> {
         let from = with_exposed_provenance(buffer.as_raw() as usize);
         // SAFETY: both have that many bytes and have met the stream: each is there until the copy is done. Nobody writes the
         // host's before the caller gets them back.
-        stream.with_raw(|raw| unsafe { driver.cuMemcpyHtoDAsync_v2(self.span.address, from, bytes, raw) })??;
+        stream.enqueue(|raw| unsafe { driver.cuMemcpyHtoDAsync_v2(self.span.address, from, bytes, raw) })?;
+        self.span.allocation.did(stream, Access::Write);
         Pending::until_now(buffer, stream)
     }
 }
@@ -112,7 +114,8 @@ impl<T: DeviceCopy> Slice<'_, T> {
         let to = with_exposed_provenance_mut(buffer.as_raw() as usize);
         // SAFETY: both have that many bytes and have met the stream: each is there until the copy is done. Nobody reads or
         // writes the host's before the caller gets them back.
-        stream.with_raw(|raw| unsafe { driver.cuMemcpyDtoHAsync_v2(to, self.span.address, bytes, raw) })??;
+        stream.enqueue(|raw| unsafe { driver.cuMemcpyDtoHAsync_v2(to, self.span.address, bytes, raw) })?;
+        self.span.allocation.did(stream, Access::Read);
         Pending::until_now(buffer, stream)
     }
 }

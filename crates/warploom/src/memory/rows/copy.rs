@@ -8,6 +8,7 @@ use warploom_driver::sys::types::{CUDA_MEMCPY2D, CUDA_MEMCPY3D_PEER, CUdeviceptr
 
 use super::{Grid, Rows, RowsMut};
 use crate::memory::copy::reachable;
+use crate::memory::uses::Access;
 use crate::{DeviceCopy, Error, Queue, Result, Stream};
 
 /// One end of a copy of rows, as the driver takes it: all in bytes.
@@ -99,7 +100,9 @@ fn copy<T>(to: &Grid<'_>, from: &Grid<'_>, stream: &Stream) -> Result<()> {
     if source == destination {
         // SAFETY: both have these rows, and are there in the order of the stream, which is alive. They do not overlap: rows that
         // can be written share no byte with others.
-        return Ok(stream.with_raw(|raw| unsafe { driver.cuMemcpy2DAsync_v2(&raw const copy, raw) })??);
+        stream.enqueue(|raw| unsafe { driver.cuMemcpy2DAsync_v2(&raw const copy, raw) })?;
+        noted(to, from, stream);
+        return Ok(());
     }
     let copy = CUDA_MEMCPY3D_PEER {
         srcXInBytes: 0,
@@ -129,5 +132,12 @@ fn copy<T>(to: &Grid<'_>, from: &Grid<'_>, stream: &Stream) -> Result<()> {
         Depth: 1,
     };
     // SAFETY: as above; each address belongs to the context given with it, which is alive.
-    Ok(stream.with_raw(|raw| unsafe { driver.cuMemcpy3DPeerAsync(&raw const copy, raw) })??)
+    stream.enqueue(|raw| unsafe { driver.cuMemcpy3DPeerAsync(&raw const copy, raw) })?;
+    noted(to, from, stream);
+    Ok(())
+}
+
+fn noted(to: &Grid<'_>, from: &Grid<'_>, stream: &Stream) {
+    from.allocation.did(stream, Access::Read);
+    to.allocation.did(stream, Access::Write);
 }

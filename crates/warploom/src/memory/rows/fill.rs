@@ -3,6 +3,7 @@
 
 use super::RowsMut;
 use crate::memory::fill::{Pattern, pattern};
+use crate::memory::uses::Access;
 use crate::{DeviceCopy, Error, Queue, Result};
 
 impl<T: DeviceCopy> RowsMut<'_, T> {
@@ -41,12 +42,14 @@ impl<T: DeviceCopy> RowsMut<'_, T> {
         let (pitch, width, height) = (grid.pitch * size_of::<T>(), grid.width, grid.height);
         // SAFETY: the memory has these rows of values of the pattern's size, aligned for them, and is there in the order of the
         // stream, which is alive.
-        Ok(stream.with_raw(|raw| unsafe {
+        stream.enqueue(|raw| unsafe {
             match pattern {
                 Pattern::Bytes(byte) => driver.cuMemsetD2D8Async(at, pitch, byte, width * size_of::<T>(), height, raw),
                 Pattern::Pairs(pair) => driver.cuMemsetD2D16Async(at, pitch, pair, width, height, raw),
                 Pattern::Words(word) => driver.cuMemsetD2D32Async(at, pitch, word, width, height, raw),
             }
-        })??)
+        })?;
+        grid.allocation.did(stream, Access::Write);
+        Ok(())
     }
 }

@@ -26,7 +26,7 @@ use std::ops::RangeBounds;
 
 use warploom_driver::sys::types::CUdeviceptr;
 
-use super::allocation::Allocation;
+use super::held::Held;
 use super::slice::{Span, bounds};
 use crate::{Buffer, Context, DeviceCopy, Error, Result, Slice, SliceMut};
 
@@ -78,7 +78,7 @@ pub struct RowsMut<'a, T: DeviceCopy = u8> {
 /// nothing then, and may be more than a number of bytes can say.
 #[derive(Clone, Copy)]
 struct Grid<'a> {
-    allocation: &'a Allocation,
+    allocation: &'a Held,
     address: CUdeviceptr,
     pitch: usize,
     width: usize,

@@ -1,0 +1,221 @@
+//! What streams did with an allocation.
+//!
+//! Two things hang on it. Memory may only go when every stream that met it is done with it; for that, the streams are
+//! remembered, before anything is enqueued. And a copy that orders itself ([`order`]) waits for exactly the streams whose work
+//! conflicts with it; for that, it is counted how often each stream read and wrote, after that was enqueued, and remembered up
+//! to which counts another stream has waited.
+//!
+//! Memory that stays on its home stream has none of this: one load says so. It starts with the first other stream, and then
+//! takes a lock a use.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::held::Held;
+use crate::{Result, Stream};
+
+#[cfg(test)]
+mod tests;
+
+/// What is done with memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    Read,
+    Write,
+}
+
+/// The streams that met an allocation.
+pub(super) struct Uses {
+    /// Whether uses are counted, or there is no stream but the home.
+    counted: AtomicBool,
+    /// The home is the first, if there is one.
+    all: Mutex<Vec<Use>>,
+}
+
+struct Use {
+    stream: Stream,
+    counts: Counts,
+    /// Which of the others the stream has waited for, by their place in the list, and up to which counts.
+    seen: Vec<(usize, Counts)>,
+}
+
+/// How often a stream read and wrote; which of two counts is higher does not matter, so that they may wrap.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct Counts {
+    reads: u32,
+    writes: u32,
+}
+
+impl Counts {
+    /// Whether work up to here, of which up to `seen` has been waited for, conflicts with an access.
+    fn conflicts(self, seen: Counts, access: Access) -> bool {
+        self.writes != seen.writes || access == Access::Write && self.reads != seen.reads
+    }
+}
+
+impl Use {
+    fn new(stream: &Stream) -> Use {
+        Use { stream: stream.clone(), counts: Counts::default(), seen: Vec::new() }
+    }
+
+    fn seen(&self, place: usize) -> Counts {
+        self.seen.iter().find(|(seen, _)| *seen == place).map(|(_, counts)| *counts).unwrap_or_default()
+    }
+
+    fn see(&mut self, place: usize, counts: Counts) {
+        match self.seen.iter_mut().find(|(seen, _)| *seen == place) {
+            Some((_, seen)) => *seen = counts,
+            None => self.seen.push((place, counts)),
+        }
+    }
+}
+
+impl Uses {
+    /// Of memory that has a home stream.
+    pub(super) fn at_home() -> Uses {
+        Uses { counted: AtomicBool::new(false), all: Mutex::default() }
+    }
+
+    /// Of memory that has none.
+    pub(super) fn anywhere() -> Uses {
+        Uses { counted: AtomicBool::new(true), all: Mutex::default() }
+    }
+
+    #[inline]
+    pub(super) fn is_counted(&self) -> bool {
+        self.counted.load(Ordering::Acquire)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Use>> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// From now on, uses are counted; what the home did so far may be anything.
+    fn count<'a>(&self, all: &'a mut Vec<Use>, home: Option<&Stream>) -> &'a mut Vec<Use> {
+        if let (true, Some(home)) = (all.is_empty(), home) {
+            all.push(Use { counts: Counts { reads: 1, writes: 1 }, ..Use::new(home) });
+        }
+        self.counted.store(true, Ordering::Release);
+        all
+    }
+
+    /// Lets a stream that is not the home use the memory: after it has come into being at home, and before its end.
+    pub(super) fn meet(&self, stream: &Stream, home: Option<&Stream>) -> Result<()> {
+        let mut all = self.lock();
+        if all.iter().any(|met| met.stream == *stream) {
+            return Ok(());
+        }
+        let all = self.count(&mut all, home);
+        let mut met = Use::new(stream);
+        if let Some(home) = home {
+            met.see(0, all[0].counts);
+            stream.wait_for(&home.for_teardown())?;
+        }
+        all.push(met);
+        Ok(())
+    }
+
+    /// Counts what a stream has enqueued.
+    pub(super) fn note(&self, stream: &Stream, access: Access) {
+        if let Some(met) = self.lock().iter_mut().find(|met| met.stream == *stream) {
+            match access {
+                Access::Read => met.counts.reads = met.counts.reads.wrapping_add(1),
+                Access::Write => met.counts.writes = met.counts.writes.wrapping_add(1),
+            }
+        }
+    }
+
+    /// The streams whose work a stream has to wait for before an access, and what it will have seen then.
+    fn conflicts(&self, stream: &Stream, home: Option<&Stream>, access: Access) -> Vec<Conflict> {
+        let all = &mut *self.lock();
+        let all = self.count(all, home);
+        let mine = all.iter().find(|met| met.stream == *stream);
+        let is_conflict = |(place, met): (usize, &Use)| {
+            let is_unmet_home = mine.is_none() && place == 0 && home.is_some();
+            let seen = mine.map(|mine| mine.seen(place)).unwrap_or_default();
+            let conflicts = met.stream != *stream && (is_unmet_home || met.counts.conflicts(seen, access));
+            conflicts.then(|| Conflict { stream: met.stream.clone(), place, counts: met.counts, is_waited_for: true })
+        };
+        let mut conflicts: Vec<Conflict> = all.iter().enumerate().filter_map(is_conflict).collect();
+        // Who waits for a stream has waited for what that stream has waited for. One at a time, since two may have waited for
+        // each other.
+        for index in 0..conflicts.len() {
+            let Conflict { place, counts, .. } = conflicts[index];
+            let mut others = conflicts.iter().filter(|other| other.is_waited_for && other.place != place);
+            let is_covered = others.any(|other| all[other.place].seen(place) == counts);
+            conflicts[index].is_waited_for = !is_covered;
+        }
+        conflicts
+    }
+
+    /// Takes note that a stream has waited.
+    fn saw(&self, stream: &Stream, conflicts: &[Conflict]) {
+        let mut all = self.lock();
+        if all.iter().all(|met| met.stream != *stream) {
+            all.push(Use::new(stream));
+        }
+        if let Some(mine) = all.iter_mut().find(|met| met.stream == *stream) {
+            conflicts.iter().for_each(|conflict| mine.see(conflict.place, conflict.counts));
+        }
+    }
+
+    /// The streams that have to be done before the memory goes, but for the home.
+    pub(super) fn streams(&mut self, home: Option<&Stream>) -> Vec<Stream> {
+        let all = std::mem::take(self.all.get_mut().unwrap_or_else(PoisonError::into_inner));
+        all.into_iter().map(|met| met.stream).filter(|stream| Some(stream) != home).collect()
+    }
+
+    /// Waits for every stream that met the memory.
+    pub(super) fn settle(&self) -> Result<()> {
+        let mut all = self.lock();
+        all.iter().try_for_each(|met| met.stream.for_teardown().synchronize())?;
+        all.clear();
+        Ok(())
+    }
+
+    /// Forgets the streams; the caller knows that they are done with the memory.
+    pub(super) fn forget(&self) {
+        self.lock().clear();
+    }
+}
+
+/// A stream whose work has to be waited for.
+struct Conflict {
+    stream: Stream,
+    place: usize,
+    counts: Counts,
+    /// Whether it is waited for itself, and not by way of another.
+    is_waited_for: bool,
+}
+
+/// Makes a stream wait for all work of others that conflicts with what it is about to do: which wrote what it reads, or
+/// wrote or read what it writes. It has met the memory then.
+///
+/// Where there is no such work, no driver call is made.
+#[cfg_attr(not(test), expect(dead_code, reason = "for copies between devices, which order themselves"))]
+pub(crate) fn order(stream: &Stream, operands: &[(&Held, Access)]) -> Result<()> {
+    if operands.iter().all(|(allocation, _)| allocation.is_at_home(stream)) {
+        return Ok(());
+    }
+    let conflicts = |(allocation, access): &(&Held, Access)| {
+        if allocation.is_at_home(stream) {
+            return Vec::new();
+        }
+        allocation.uses().conflicts(stream, allocation.home(), *access)
+    };
+    // No lock is held while another is taken: copies in opposite directions may meet.
+    let found: Vec<Vec<Conflict>> = operands.iter().map(conflicts).collect();
+    let mut waited_for: Vec<&Stream> = Vec::new();
+    for conflict in found.iter().flatten().filter(|conflict| conflict.is_waited_for) {
+        if !waited_for.contains(&&conflict.stream) {
+            stream.wait_for(&conflict.stream.for_teardown())?;
+            waited_for.push(&conflict.stream);
+        }
+    }
+    for ((allocation, _), conflicts) in operands.iter().zip(&found) {
+        if !allocation.is_at_home(stream) {
+            allocation.uses().saw(stream, conflicts);
+        }
+    }
+    Ok(())
+}
