@@ -142,7 +142,7 @@ impl Bench {
         Ok(Row { name: "ask an idle stream", works: vec![Some(raw), Some(ours)] })
     }
 
-    /// The driver does not promise to have read pageable memory when the call returns, so a safe call waits.
+    /// The driver does not promise to have read pageable memory when the call returns, so the bare call has to wait.
     fn upload(&self) -> Outcome<Row<'_>> {
         let copy = function!(self.driver, cuMemcpyHtoDAsync_v2);
         let synchronize = function!(self.driver, cuStreamSynchronize);
@@ -155,7 +155,10 @@ impl Bench {
             // SAFETY: as above.
             success(unsafe { synchronize(stream) })
         });
-        let ours = repeat(move || self.to.borrow_mut().slice_mut(..SMALL)?.copy_from_host(&values, &self.stream));
+        let ours = repeat(move || {
+            self.to.borrow_mut().slice_mut(..SMALL)?.copy_from_host(&values, &self.stream)?;
+            self.stream.synchronize()
+        });
         Ok(Row { name: "upload 256 B and wait", works: vec![Some(raw), Some(ours)] })
     }
 
@@ -179,6 +182,7 @@ impl Bench {
             // stream alive. The host's are read during the call.
             success(unsafe { copy(to, from, size, 1, attributes, start, 1, stream) })
         });
-        Some(Row { name: "upload 256 B, read during the call", works: vec![Some(raw), None] })
+        let ours = repeat(move || self.to.borrow_mut().slice_mut(..SMALL)?.copy_from_host(&values, &self.stream));
+        Some(Row { name: "upload 256 B, read during the call", works: vec![Some(raw), Some(ours)] })
     }
 }

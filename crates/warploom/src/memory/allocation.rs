@@ -51,9 +51,9 @@ impl Allocation {
     pub(super) fn ordered(
         (address, bytes): (CUdeviceptr, usize),
         resource: Arc<dyn StreamOrdered>,
-        home: &Stream,
+        home: Stream,
     ) -> Allocation {
-        let owner = Owner::Ordered { resource, home: home.clone(), order: Mutex::new(None) };
+        let owner = Owner::Ordered { resource, home, order: Mutex::new(None) };
         Allocation { address, bytes, owner, uses: Uses::at_home() }
     }
 
@@ -153,7 +153,7 @@ impl Allocation {
             Owner::Ordered { resource, .. } => Some(
                 resource
                     .allocate_raw(bytes, stream)
-                    .map(|address| Allocation::ordered((address, bytes), Arc::clone(resource), stream)),
+                    .map(|address| Allocation::ordered((address, bytes), Arc::clone(resource), stream.clone())),
             ),
             Owner::Synchronous { resource } => Some(
                 resource

@@ -105,39 +105,54 @@ fn one_by_one(copies: &[Checked<'_, '_>], stream: &Stream) -> Result<()> {
 
 /// Copies within the stream's device, in one call if the driver has one for it.
 fn together(copies: &[Checked<'_, '_>], stream: &Stream) -> Result<()> {
-    let driver = stream.driver();
-    let newer = driver.supports(Function::cuMemcpyBatchAsync_v2);
-    let has_batches = newer || driver.supports(Function::cuMemcpyBatchAsync);
-    // The legacy default stream, by either of its names, takes no batches.
-    let is_legacy = stream.as_raw().addr() <= LEGACY;
-    if copies.len() < 2 || !has_batches || is_legacy {
+    if copies.len() < 2 || !takes_batches(stream) {
         return one_by_one(copies, stream);
     }
     let mut to: Vec<CUdeviceptr> = copies.iter().map(|copy| copy.to.address).collect();
     let mut from: Vec<CUdeviceptr> = copies.iter().map(|copy| copy.from.address).collect();
     let mut sizes: Vec<usize> = copies.iter().map(|copy| copy.bytes).collect();
+    let order = CUmemcpySrcAccessOrder::CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
+    // SAFETY: each two ends are that long, and there in the order of the stream. No destination overlaps with anything: a slice
+    // that can be written shares no byte with another, and all of them are borrowed at the same time.
+    unsafe { submit((&mut to, &mut from, &mut sizes), order, stream) }
+}
+
+/// Whether the driver has a call for many copies, and it takes the stream: the legacy default stream, by either of its names,
+/// has none.
+pub(super) fn takes_batches(stream: &Stream) -> bool {
+    let driver = stream.driver();
+    let has_batches = [Function::cuMemcpyBatchAsync_v2, Function::cuMemcpyBatchAsync].iter();
+    has_batches.clone().any(|function| driver.supports(*function)) && stream.as_raw().addr() > LEGACY
+}
+
+/// Enqueues copies on a stream that [takes them](takes_batches), as many as there are addresses and sizes; the driver may change
+/// what it is given.
+///
+/// # Safety
+///
+/// Each two ends are that long, and there when the copies run. The source is there when `order` says that it is read.
+pub(super) unsafe fn submit(
+    (to, from, sizes): (&mut [CUdeviceptr], &mut [CUdeviceptr], &mut [usize]),
+    order: CUmemcpySrcAccessOrder,
+    stream: &Stream,
+) -> Result<()> {
     let nowhere = CUmemLocation::new(CUmemLocationType::CU_MEM_LOCATION_TYPE_INVALID, 0);
     // One set of attributes, which holds from the first copy on.
-    let mut attributes = CUmemcpyAttributes {
-        srcAccessOrder: CUmemcpySrcAccessOrder::CU_MEMCPY_SRC_ACCESS_ORDER_STREAM,
-        srcLocHint: nowhere,
-        dstLocHint: nowhere,
-        flags: 0,
-    };
+    let mut attributes =
+        CUmemcpyAttributes { srcAccessOrder: order, srcLocHint: nowhere, dstLocHint: nowhere, flags: 0 };
     // Alone among the calls that take a stream, this one looks at the current context, and refuses where there is none.
     let _current = stream.context().current()?;
     let (mut start, mut culprit) = (0, 0);
-    let count = copies.len();
+    let (driver, count) = (stream.driver(), to.len().min(from.len()).min(sizes.len()));
     let (to, from, sizes) = (to.as_mut_ptr(), from.as_mut_ptr(), sizes.as_mut_ptr());
     let (attributes, start) = (&raw mut attributes, &raw mut start);
     // SAFETY: there are as many addresses and sizes as copies, and one set of attributes; the driver reads them during the
-    // call. Each two ends are that long, and there in the order of the stream, which is alive. No destination overlaps with
-    // anything: a slice that can be written shares no byte with another, and all of them are borrowed at the same time.
-    Ok(stream.with_raw(|raw| unsafe {
-        if newer {
+    // call. The stream is alive, and the caller vouches for the ends.
+    stream.enqueue(|raw| unsafe {
+        if driver.supports(Function::cuMemcpyBatchAsync_v2) {
             driver.cuMemcpyBatchAsync_v2(to, from, sizes, count, attributes, start, 1, raw)
         } else {
             driver.cuMemcpyBatchAsync(to, from, sizes, count, attributes, start, 1, &raw mut culprit, raw)
         }
-    })??)
+    })
 }

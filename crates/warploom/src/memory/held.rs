@@ -2,9 +2,12 @@
 //!
 //! An `Arc` would do. But nearly all allocations have one holder all their lives, and an `Arc` takes two locked instructions to
 //! find that out; right after a call of the driver, which has just written to the device, each of these has to wait for the
-//! write. Here the *other* holders are counted, so that a load tells the last one that there are none.
+//! write. Here the *other* holders are counted, so that a load tells the last one that there are none. And the memory that this
+//! takes on the host is kept for the next allocation on the same thread.
 #![expect(unsafe_code, reason = "counts references")]
 
+use std::cell::RefCell;
+use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ops::Deref;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -26,37 +29,77 @@ unsafe impl Send for Held where Allocation: Send + Sync {}
 // SAFETY: as above.
 unsafe impl Sync for Held where Allocation: Send + Sync {}
 
+/// The most that a thread keeps for the next allocations.
+const KEPT: usize = 16;
+
+thread_local! {
+    /// What was used for allocations that are gone.
+    #[expect(clippy::vec_box, reason = "a box is handed out as it is")]
+    static SPARE: RefCell<Vec<Box<MaybeUninit<Counted>>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Room for another; a thread that is ending may have lost its spares.
+#[inline]
+fn room() -> Box<MaybeUninit<Counted>> {
+    let spare = SPARE.try_with(|spare| spare.borrow_mut().pop()).ok().flatten();
+    spare.unwrap_or_else(Box::new_uninit)
+}
+
+/// Keeps the room of what is gone.
+///
+/// # Safety
+///
+/// It came from [`room`], and nobody uses it any more.
+#[inline]
+unsafe fn keep(gone: NonNull<Counted>) {
+    // SAFETY: it came from a box of the same layout, which nobody else has.
+    let room = unsafe { Box::from_raw(gone.as_ptr().cast::<MaybeUninit<Counted>>()) };
+    // What does not go into the list is dropped, as it is if the thread has lost its list.
+    let _ = SPARE.try_with(|spare| {
+        let mut spare = spare.borrow_mut();
+        if spare.len() < KEPT {
+            spare.push(room);
+        }
+    });
+}
+
 impl Held {
     #[inline]
     pub(super) fn new(allocation: Allocation) -> Held {
-        let counted = Box::new(Counted { others: AtomicUsize::new(0), allocation });
+        let counted = Box::write(room(), Counted { others: AtomicUsize::new(0), allocation });
         Held(NonNull::from(Box::leak(counted)))
     }
 
+    #[inline]
     fn counted(&self) -> &Counted {
-        // SAFETY: it came from a box, which is dropped by the last holder; this is one.
+        // SAFETY: it came from a box, which is emptied by the last holder; this is one.
         unsafe { self.0.as_ref() }
     }
 
     /// The allocation itself, if nobody else holds it.
     pub(super) fn into_inner(self) -> Option<Allocation> {
-        let held = std::mem::ManuallyDrop::new(self);
+        let held = ManuallyDrop::new(self);
         // SAFETY: this holder is gone with the call.
-        unsafe { held.leave() }.map(|counted| counted.allocation)
+        let last = unsafe { held.leave() }?;
+        // SAFETY: the last holder has it to itself, and takes it out once.
+        let Counted { allocation, .. } = unsafe { last.read() };
+        // SAFETY: as above; it is empty now.
+        unsafe { keep(last) };
+        Some(allocation)
     }
 
-    /// Gives up a share, and hands out everything if it was the last.
+    /// Gives up a share; the last holder gets everything.
     ///
     /// # Safety
     ///
     /// Called once for each holder, which is not used afterwards.
-    unsafe fn leave(&self) -> Option<Box<Counted>> {
+    #[inline]
+    unsafe fn leave(&self) -> Option<NonNull<Counted>> {
         let others = &self.counted().others;
         // Only a holder makes another one, so that who is alone stays alone. What those who left did before has to be seen here.
         // If the last two leave at once, both see each other, and the count says who was later.
         let is_last = others.load(Ordering::Acquire) == 0 || others.fetch_sub(1, Ordering::AcqRel) == 0;
-        // SAFETY: it came from a box, and nobody has it any more.
-        is_last.then(|| unsafe { Box::from_raw(self.0.as_ptr()) })
+        is_last.then_some(self.0)
     }
 }
 
@@ -83,6 +126,10 @@ impl Deref for Held {
 impl Drop for Held {
     fn drop(&mut self) {
         // SAFETY: the holder is gone afterwards.
-        drop(unsafe { self.leave() });
+        let Some(last) = (unsafe { self.leave() }) else { return };
+        // SAFETY: the last holder has it to itself.
+        unsafe { last.drop_in_place() };
+        // SAFETY: as above; it is empty now.
+        unsafe { keep(last) };
     }
 }

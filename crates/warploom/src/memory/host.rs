@@ -1,14 +1,21 @@
 //! Copies from and to the host.
 //!
-//! No call keeps the caller's memory: values go through memory of the library's own, and the call returns when that is no
-//! longer needed. If a wait fails, work may still be using that memory, now or later; then it is never freed.
+//! No call keeps the caller's memory. Drivers from 12.8 on can be made to promise that they have read the values when the call
+//! returns; an upload relies on that, and does not wait for the device. Otherwise values go through memory of the library's
+//! own, and the call returns when that is no longer needed. If a wait fails, work may still be using that memory, now or later;
+//! then it is never freed.
 #![expect(unsafe_code, reason = "lends host memory to the driver")]
 
+use warploom_driver::sys::types::CUmemcpySrcAccessOrder;
+
+use super::batch::{submit, takes_batches};
 use super::copy::same_length;
+use super::uses::Access;
 use crate::{DeviceCopy, Queue, Result, Slice, SliceMut};
 
 impl<T: DeviceCopy> SliceMut<'_, T> {
-    /// Copies everything from the host, in the order of `queue`. Returns when the values are on the device.
+    /// Copies everything from the host, in the order of `queue`. Returns when the values have been read, which does not wait for
+    /// the device if the driver is 12.8 or newer and the queue is not a default stream.
     ///
     /// # Errors
     ///
@@ -24,7 +31,17 @@ impl<T: DeviceCopy> SliceMut<'_, T> {
             return Ok(());
         }
         self.span.allocation.meet(stream)?;
-        let (lent, bytes) = (values.to_vec(), self.size_in_bytes());
+        let bytes = self.size_in_bytes();
+        if takes_batches(stream) {
+            let (to, from) = (self.span.address, values.as_ptr().expose_provenance() as u64);
+            let order = CUmemcpySrcAccessOrder::CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL;
+            // SAFETY: both have that many bytes; the device's are there in the order of the stream, the host's are borrowed during
+            // the call, in which they are read.
+            unsafe { submit((&mut [to], &mut [from], &mut [bytes]), order, stream) }?;
+            self.span.allocation.did(stream, Access::Write);
+            return Ok(());
+        }
+        let lent = values.to_vec();
         let driver = context.driver();
         // SAFETY: both have that many bytes; the device's are there in the order of the stream, the host's until `finish` knows
         // that they are no longer needed.

@@ -223,8 +223,8 @@ impl Stream {
             let (event, stream) = (event.context().device().ordinal(), self.device().ordinal());
             return Err(Error::EventContextMismatch { event, stream });
         }
-        // SAFETY: both are alive and belong to the same context.
         self.context().check_generation()?;
+        // SAFETY: both are alive and belong to the same context.
         self.enqueue(|raw| unsafe { self.driver().cuEventRecord(event.as_raw(), raw) })
     }
 

@@ -32,6 +32,7 @@ fn a_peer_copies_exactly_while_it_has_access() -> TestResult {
         let (stream, other) = (here.stream()?, there.stream()?);
         let (pool, target) = (DevicePool::new(&here)?, DevicePool::new(&there)?);
         let sent = pool.upload(b"to whom it may concern", &stream)?;
+        stream.synchronize()?;
         assert_eq!(fetch(driver, &sent, &target, &other)?, REFUSED);
         for _ in 0..2 {
             pool.peers().insert(1)?;
@@ -42,6 +43,7 @@ fn a_peer_copies_exactly_while_it_has_access() -> TestResult {
         // A grant also concerns what the pool allocates later.
         pool.peers().insert(1)?;
         let later = pool.upload(b"later", &stream)?;
+        stream.synchronize()?;
         assert_eq!(fetch(driver, &later, &target, &other)?, copied(b"later"));
         Ok(())
     })
@@ -56,6 +58,7 @@ fn all_twelve_transitions_of_two_peers_work() -> TestResult {
         let (here, one, two) = (here?, one?, two?);
         let pool = DevicePool::new(&here)?;
         let sent = pool.upload(b"one, two, both or none", &here.stream()?)?;
+        here.synchronize()?;
         let sides = [(1_u32, DevicePool::new(&one)?, one.stream()?), (2, DevicePool::new(&two)?, two.stream()?)];
         let states: [&[u32]; 4] = [&[], &[1], &[2], &[1, 2]];
         let mut transitions = 0;

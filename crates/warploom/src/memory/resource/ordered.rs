@@ -76,8 +76,10 @@ pub trait OrderedResource {
     fn allocate<T: DeviceCopy>(&self, len: usize, queue: &impl Queue) -> Result<Buffer<T>> {
         let (bytes, stream, resource) = (size::<T>(len)?, queue.stream(), self.resource());
         resource.context().serves(stream)?;
+        // Before the call: right after it, a locked instruction may have to wait for what the driver has written to the device.
+        let home = stream.clone();
         let address = resource.allocate_raw(bytes, stream)?;
-        Ok(Buffer::over(Allocation::ordered((address, bytes), resource, stream), len))
+        Ok(Buffer::over(Allocation::ordered((address, bytes), resource, home), len))
     }
 
     /// A buffer of `len` values whose bytes are all 0.

@@ -9,9 +9,8 @@ const WRITE: Access = Access::Write;
 
 fn context() -> Context {
     let machine = Machine::preset("h200").expect("a machine");
-    Driver::open(&machine)
-        .and_then(|driver| Ok(driver.device(0).expect("a device").context().expect("a context")))
-        .expect("a driver")
+    let driver = Driver::open(&machine).expect("a driver");
+    driver.device(0).and_then(|device| device.context()).expect("a context")
 }
 
 fn buffer(context: &Context, home: &Stream) -> Buffer {
