@@ -108,10 +108,7 @@ impl Allocation {
     /// Waits until no stream uses the memory any more, and it is there.
     pub(super) fn settle(&self) -> Result<()> {
         self.context().check_generation()?;
-        if let Some(home) = self.home() {
-            home.for_teardown().synchronize()?;
-        }
-        self.uses.settle()
+        self.uses.settle(self.home())
     }
 
     /// Forgets the streams that used the memory; the caller knows that they are done with it.

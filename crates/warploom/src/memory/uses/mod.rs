@@ -165,10 +165,13 @@ impl Uses {
         all.into_iter().map(|met| met.stream).filter(|stream| Some(stream) != home).collect()
     }
 
-    /// Waits for every stream that met the memory.
-    pub(super) fn settle(&self) -> Result<()> {
+    /// Waits for every stream that met the memory, the home included.
+    pub(super) fn settle(&self, home: Option<&Stream>) -> Result<()> {
         let mut all = self.lock();
-        all.iter().try_for_each(|met| met.stream.for_teardown().synchronize())?;
+        // The home is among them as soon as there is another.
+        let alone = home.filter(|_| all.is_empty());
+        let streams = alone.into_iter().chain(all.iter().map(|met| &met.stream));
+        streams.map(Stream::for_teardown).try_for_each(|stream| stream.synchronize())?;
         all.clear();
         Ok(())
     }
