@@ -74,7 +74,7 @@ fn fill(call: &Call<'_>, world: &mut Guard<'_>, queue: QueueId, form: Form, to: 
     }
     let span = span(call, to, pattern)?;
     let (device, context) = (world.engine.queue(queue).device, world.engine.queue(queue).context);
-    let end = find(call, world, device, (Named::Device, to.start), span, Intent::Write)?;
+    let end = find(call, world, device, (Named::Filled, to.start), span, Intent::Write)?;
     if !reaches(world, context, &end) {
         let reason = format!("{:#x} is on another device, which the stream's context has no access to", to.start);
         return Err(call.refuse(INVALID_VALUE, reason));

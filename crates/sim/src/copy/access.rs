@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::engine::{Place, Side};
 use crate::handles::Handle;
 use crate::memory::{Allocation, Backing};
-use crate::pool::AccessLevel;
+use crate::pool::{AccessLevel, Home};
 use crate::status::{INVALID_VALUE, Status};
 use crate::world::World;
 
@@ -39,11 +39,13 @@ pub(crate) enum Intent {
     Write,
 }
 
-/// How a call names memory, which says whether pageable memory will do.
+/// How a call names memory, which says what kinds of it will do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Named {
     /// By a device pointer.
     Device,
+    /// By a device pointer of a fill, which may be in a pool of the host.
+    Filled,
     /// By a host pointer, or by one that may be either.
     Any,
 }
@@ -64,7 +66,7 @@ pub(crate) fn find(
     };
     let Some(first) = world.memory.containing(address) else {
         return match named {
-            Named::Device => Err(outside(format!("{address:#x} is in no allocation of the driver's"))),
+            Named::Device | Named::Filled => Err(outside(format!("{address:#x} is in no allocation of the driver's"))),
             Named::Any => pageable(address, len, intent).map_err(outside),
         };
     };
@@ -77,7 +79,15 @@ pub(crate) fn find(
         Backing::Device => Memory::Device,
         Backing::PageLocked(_) | Backing::Registered { .. } | Backing::Managed(_) => Memory::Shared,
         Backing::Pool(block) => {
-            if world.pool_access(block.pool, device) == AccessLevel::None && first.side != Side::Host {
+            // To a copy, memory of the host's pools is the host's: it needs no access, and is nothing for a device pointer.
+            let is_the_hosts = matches!(block.home, Home::Host(_));
+            if is_the_hosts && named == Named::Device {
+                return Err(refuse(format!(
+                    "{address:#x} is in a pool of the host, and so not what a device pointer is for"
+                )));
+            }
+            let needs_access = !is_the_hosts || named == Named::Filled;
+            if needs_access && world.pool_access(block.pool, device) == AccessLevel::None {
                 return Err(refuse(format!("{address:#x} is in a pool that device {device} has no access to")));
             }
             located(first)

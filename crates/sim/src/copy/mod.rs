@@ -5,7 +5,7 @@
 //!
 //! ```text
 //!   named as      may be                                   not found
-//!   device        anything the driver knows                INVALID_VALUE
+//!   device        anything but memory of a host pool       INVALID_VALUE
 //!   host, unified anything the driver knows                the program's own (pageable) memory
 //! ```
 //!

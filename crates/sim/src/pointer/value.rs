@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::engine::Side;
 use crate::ffi::Ptr;
 use crate::memory::{Allocation, Backing, Block};
-use crate::pool::{AccessLevel, CHUNK};
+use crate::pool::{AccessLevel, CHUNK, Home};
 use crate::status::Status;
 use crate::thread;
 use crate::topology::number::GPU_DIRECT_RDMA_SUPPORTED;
@@ -100,6 +100,11 @@ fn chunks_of(allocation: &Allocation) -> Block {
     Block { base, len, serial: base / CHUNK }
 }
 
+/// The driver knows how much memory of a host pool there is, and does not say where it starts.
+fn is_of_host_pool(allocation: &Allocation) -> bool {
+    matches!(&allocation.backing, Backing::Pool(block) if matches!(block.home, Home::Host(_)))
+}
+
 /// Who asks: the current context, if there is one, sees memory from its device.
 pub(super) struct Asker<'a> {
     call: &'a Call<'a>,
@@ -133,6 +138,7 @@ impl<'a> Asker<'a> {
             A::CU_POINTER_ATTRIBUTE_IS_MANAGED => flag(allocation.is_managed()),
             A::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL => Value::Int(self.ordinal(allocation)),
             A::CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE => flag(is_plain),
+            A::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR if is_of_host_pool(allocation) => Value::Word(0),
             A::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR => Value::Word(allocation.base),
             A::CU_POINTER_ATTRIBUTE_RANGE_SIZE => Value::Word(allocation.size),
             A::CU_POINTER_ATTRIBUTE_MAPPED => flag(true),

@@ -7,6 +7,7 @@ mod devices;
 mod fill;
 mod linear;
 mod model;
+mod pools;
 mod shared;
 mod support;
 mod waiting;

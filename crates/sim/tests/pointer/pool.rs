@@ -8,14 +8,19 @@ use warploom_testkit::{Primary, TestResult, answers, call, driver_tests};
 
 use crate::support::*;
 
-const DEVICE: CUmemLocation = CUmemLocation::new(CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE, 0);
+const PINNED: CUmemAllocationType = CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED;
+const MANAGED: CUmemAllocationType = CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_MANAGED;
+const NOWHERE: CUmemLocationType = CUmemLocationType::CU_MEM_LOCATION_TYPE_NONE;
+const DEVICE: CUmemLocationType = CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE;
+const HOST: CUmemLocationType = CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST;
+const NODE: CUmemLocationType = CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST_NUMA;
 
-fn new_pool(driver: &Driver, handle_types: u32) -> TestResult<CUmemoryPool> {
+fn new_pool(driver: &Driver, kind: CUmemAllocationType, place: CUmemLocationType) -> TestResult<CUmemoryPool> {
     let mut pool = null_mut();
     let properties = CUmemPoolProps {
-        allocType: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
-        handleTypes: CUmemAllocationHandleType(handle_types as _),
-        location: DEVICE,
+        allocType: kind,
+        handleTypes: CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE,
+        location: CUmemLocation::new(place, 0),
         win32SecurityAttributes: null_mut(),
         maxSize: 0,
         usage: 0,
@@ -36,7 +41,7 @@ fn allocate(driver: &Driver, pool: CUmemoryPool, bytes: usize) -> TestResult<u64
 driver_tests! {
     fn pool_memory_belongs_to_its_pool_and_to_no_context(driver) {
         let _primary = Primary::of(driver, 0)?;
-        let pool = new_pool(driver, 0)?;
+        let pool = new_pool(driver, PINNED, DEVICE)?;
         let address = allocate(driver, pool, 8192)?;
         for at in [address, address + 100] {
             assert_eq!(word(driver, CONTEXT, at), 0);
@@ -70,10 +75,50 @@ driver_tests! {
 
     fn the_free_of_plain_memory_frees_pool_memory_too(driver) {
         let _primary = Primary::of(driver, 0)?;
-        let pool = new_pool(driver, 0)?;
+        let pool = new_pool(driver, PINNED, DEVICE)?;
         let address = allocate(driver, pool, 4096)?;
         answers!(driver.cuMemFree_v2(address), CUDA_SUCCESS);
         answers!(driver.cuMemFree_v2(address), CUDA_ERROR_INVALID_VALUE);
         call!(driver.cuMemPoolDestroy(pool))?;
+    }
+
+    fn memory_of_pools_that_the_host_can_use_says_what_it_is(driver) {
+        let _primary = Primary::of(driver, 0)?;
+        let set_access = |pool: CUmemoryPool, flags: u32| -> TestResult {
+            let access = CUmemAccessDesc { location: CUmemLocation::new(DEVICE, 0), flags: CUmemAccess_flags(flags) };
+            Ok(call!(driver.cuMemPoolSetAccess(pool, &access, 1))?)
+        };
+        let places = [
+            (PINNED, HOST, true), (PINNED, HOST, false), (PINNED, NODE, true),
+            (MANAGED, NOWHERE, false), (MANAGED, DEVICE, false), (MANAGED, HOST, false),
+        ];
+        for (kind, place, grants) in places {
+            let pool = new_pool(driver, kind, place)?;
+            let is_managed = kind == MANAGED;
+            if grants {
+                set_access(pool, 3)?;
+            }
+            let address = allocate(driver, pool, 1 << 16)?;
+            let at = address + 100;
+            assert_eq!(int(driver, MEMORY_TYPE, at), if is_managed { 2 } else { 1 });
+            if grants || is_managed {
+                assert_eq!(word(driver, DEVICE_POINTER, at), at);
+            } else {
+                refuses_zeroed(driver, DEVICE_POINTER, at);
+            }
+            assert_eq!(word(driver, HOST_POINTER, at), at);
+            assert_eq!(int(driver, IS_MANAGED, at), i32::from(is_managed));
+            assert_eq!(int(driver, DEVICE_ORDINAL, at), 0);
+            assert_eq!(word(driver, CONTEXT, at), 0);
+            assert_eq!(word(driver, RANGE_START, at), if is_managed { address } else { 0 }, "{kind:?} at {place:?}");
+            assert_eq!(word(driver, RANGE_SIZE, at), 1 << 16);
+            assert_eq!(int(driver, MAPPED, at), 1);
+            call!(driver.cuMemFreeAsync(address, null_mut()))?;
+            call!(driver.cuStreamSynchronize(null_mut()))?;
+            if grants {
+                set_access(pool, 0)?;
+            }
+            call!(driver.cuMemPoolDestroy(pool))?;
+        }
     }
 }

@@ -153,10 +153,10 @@ fn a_host_pool_is_a_pool_like_others() -> TestResult {
         })?;
         let address = pool.take(100 * MIB, stream.raw)?;
         assert_eq!(pool.statistics()?, [4 * CHUNK, 4 * CHUNK, 100 * MIB, 100 * MIB]);
-        call!(driver.cuMemcpyHtoD_v2(address, [5u8; 2].as_ptr().cast(), 2))?;
+        call!(driver.cuMemcpy(address, [5u8; 2].as_ptr().expose_provenance() as u64, 2))?;
         touch(address, 6);
         let mut received = [0u8; 2];
-        call!(driver.cuMemcpyDtoH_v2(received.as_mut_ptr().cast(), address, 2))?;
+        call!(driver.cuMemcpy(received.as_mut_ptr().expose_provenance() as u64, address, 2))?;
         assert_eq!(received, [6, 5], "copies and the host see the same bytes");
         pool.free(address, stream.raw)?;
         stream.synchronize()?;
