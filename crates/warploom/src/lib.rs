@@ -80,8 +80,8 @@ pub use live_set::LiveSet;
 pub use location::{Host, Location, NumaId};
 pub use memory::{
     Buffer, Counted, Counts, DeviceCopy, DeviceMemory, DevicePool, Limited, Logged, ManagedMemory, ManagedPool,
-    OrderedResource, Pending, PinnedBuffer, PinnedMemory, PinnedOptions, PoolOptions, PoolStatistics, Reuse, Rows,
-    RowsMut, Slice, SliceMut, StreamOrdered, Synchronous, SynchronousResource, copy_batch,
+    OrderedResource, Pending, PinnedBuffer, PinnedMemory, PinnedOptions, PinnedPool, PoolOptions, PoolStatistics,
+    Reuse, Rows, RowsMut, Slice, SliceMut, StreamOrdered, Synchronous, SynchronousResource, copy_batch,
 };
 pub use peers::{AccessLevel, DeviceRef, PeerSet};
 pub use queue::Queue;

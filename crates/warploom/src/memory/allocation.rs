@@ -20,6 +20,8 @@ use crate::{Context, Result, Stream};
 pub(crate) struct Allocation {
     address: CUdeviceptr,
     bytes: usize,
+    /// Whether it is page-locked host memory, which every copy asks.
+    is_pinned: bool,
     owner: Owner,
     uses: Uses,
 }
@@ -53,12 +55,14 @@ impl Allocation {
         resource: Arc<dyn StreamOrdered>,
         home: Stream,
     ) -> Allocation {
+        let is_pinned = resource.is_pinned();
         let owner = Owner::Ordered { resource, home, order: Mutex::new(None) };
-        Allocation { address, bytes, owner, uses: Uses::at_home() }
+        Allocation { address, bytes, is_pinned, owner, uses: Uses::at_home() }
     }
 
     pub(super) fn synchronous((address, bytes): (CUdeviceptr, usize), resource: Arc<dyn Synchronous>) -> Allocation {
-        Allocation { address, bytes, owner: Owner::Synchronous { resource }, uses: Uses::anywhere() }
+        let is_pinned = resource.is_pinned();
+        Allocation { address, bytes, is_pinned, owner: Owner::Synchronous { resource }, uses: Uses::anywhere() }
     }
 
     pub(super) fn foreign(
@@ -67,7 +71,7 @@ impl Allocation {
         keeps: Option<Box<dyn Any + Send + Sync>>,
     ) -> Allocation {
         let owner = Owner::Other { context: context.clone(), keeps };
-        Allocation { address, bytes, owner, uses: Uses::anywhere() }
+        Allocation { address, bytes, is_pinned: false, owner, uses: Uses::anywhere() }
     }
 
     pub(super) fn address(&self) -> CUdeviceptr {
@@ -98,11 +102,7 @@ impl Allocation {
 
     /// Whether it is page-locked host memory, which the host uses at the same address.
     pub(super) fn is_pinned(&self) -> bool {
-        match &self.owner {
-            Owner::Ordered { resource, .. } => resource.is_pinned(),
-            Owner::Synchronous { resource } => resource.is_pinned(),
-            Owner::Other { .. } => false,
-        }
+        self.is_pinned
     }
 
     /// Waits until no stream uses the memory any more, and it is there.

@@ -2,6 +2,8 @@
 #![expect(unsafe_code, reason = "copies between addresses that were checked")]
 
 use super::allocation::Allocation;
+use super::linear::within;
+use super::rows::copy_as_row;
 use super::slice::Span;
 use super::uses::Access;
 use crate::device::same_driver;
@@ -66,7 +68,11 @@ pub(super) fn enqueue(to: Span<'_>, from: Span<'_>, bytes: usize, stream: &Strea
     if source == destination {
         // SAFETY: both are that long, and there in the order of the stream, which is alive. They do not overlap: a slice that can
         // be written shares no byte with another.
-        return stream.enqueue(|raw| unsafe { driver.cuMemcpyDtoDAsync_v2(to.address, from.address, bytes, raw) });
+        return stream.enqueue(|raw| unsafe { within(driver, to, from, bytes, raw) });
+    }
+    if to.allocation.is_pinned() || from.allocation.is_pinned() {
+        // The call below refuses memory of the host's pools; the one for rows can be told whose memory it is.
+        return copy_as_row(to, from, bytes, stream);
     }
     let (to_context, from_context) = (destination.as_raw(), source.as_raw());
     // SAFETY: as above; each address belongs to the context given with it, which is alive.

@@ -10,6 +10,7 @@ use warploom_driver::sys::types::CUmemcpySrcAccessOrder;
 
 use super::batch::{submit, takes_batches};
 use super::copy::same_length;
+use super::linear::{from_host, to_host};
 use super::uses::Access;
 use crate::{DeviceCopy, Queue, Result, Slice, SliceMut};
 
@@ -32,7 +33,7 @@ impl<T: DeviceCopy> SliceMut<'_, T> {
         }
         self.span.allocation.meet(stream)?;
         let bytes = self.size_in_bytes();
-        if takes_batches(stream) {
+        if takes_batches(stream) && !self.span.allocation.is_pinned() {
             let (to, from) = (self.span.address, values.as_ptr().expose_provenance() as u64);
             let order = CUmemcpySrcAccessOrder::CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL;
             // SAFETY: both have that many bytes; the device's are there in the order of the stream, the host's are borrowed during
@@ -45,7 +46,7 @@ impl<T: DeviceCopy> SliceMut<'_, T> {
         let driver = context.driver();
         // SAFETY: both have that many bytes; the device's are there in the order of the stream, the host's until `finish` knows
         // that they are no longer needed.
-        let copy = |raw| unsafe { driver.cuMemcpyHtoDAsync_v2(self.span.address, lent.as_ptr().cast(), bytes, raw) };
+        let copy = |raw| unsafe { from_host(driver, self.span, lent.as_ptr().cast(), bytes, raw) };
         let enqueued = stream.with_raw(copy);
         stream.finish(lent, enqueued).map(drop)
     }
@@ -68,8 +69,7 @@ impl<T: DeviceCopy> Slice<'_, T> {
             let (driver, to, bytes) = (context.driver(), lent.as_mut_ptr().cast(), self.size_in_bytes());
             // SAFETY: both have that many bytes; the device's are there in the order of the stream, and the host's are nobody
             // else's until `finish` knows that they are no longer needed.
-            let enqueued =
-                stream.with_raw(|raw| unsafe { driver.cuMemcpyDtoHAsync_v2(to, self.span.address, bytes, raw) });
+            let enqueued = stream.with_raw(|raw| unsafe { to_host(driver, to, self.span, bytes, raw) });
             lent = stream.finish(lent, enqueued)?;
         }
         // SAFETY: there is room for as many, all their bytes have been written, and any bytes are values (`DeviceCopy`).

@@ -3,7 +3,7 @@
 
 use warploom_driver::sys::types::{CUmemPool_attribute, CUmemoryPool};
 
-use crate::{Context, DevicePool, ManagedPool, PoolStatistics, Result, Reuse};
+use crate::{Context, DevicePool, ManagedPool, PinnedPool, PoolStatistics, Result, Reuse};
 
 /// An attribute's value. Switches have 32 bits, which are the lower ones on every machine that the driver is for.
 fn attribute(context: &Context, pool: CUmemoryPool, attribute: CUmemPool_attribute) -> Result<u64> {
@@ -115,4 +115,4 @@ macro_rules! pool_attributes {
         }
     )*};
 }
-pool_attributes!(DevicePool ManagedPool);
+pool_attributes!(DevicePool PinnedPool ManagedPool);

@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 use warploom::{
     Buffer, Context, Counted, DeviceMemory, DevicePool, Devices, Driver, Error, Function, Limited, Logged,
-    ManagedMemory, ManagedPool, OrderedResource, PinnedMemory, Result, Stream, StreamOrdered, Synchronous,
+    ManagedMemory, ManagedPool, OrderedResource, PinnedMemory, PinnedPool, Result, Stream, StreamOrdered, Synchronous,
     SynchronousResource,
 };
 use warploom_sim::topology::Topology;
 use warploom_sim::{Mode, Order};
 use warploom_testkit::{TestResult, assert_sound, budget, call, driver_tests, open};
 
-use crate::sweeps::everywhere;
+use crate::sweeps::{PINNED_POOL_END, everywhere};
 
 /// A resource of either kind.
 enum Source {
@@ -212,6 +212,7 @@ macro_rules! contract {
 contract! {
     device_pool: ordered(DevicePool::new), cuMemAllocFromPoolAsync, cuMemFreeAsync;
     device_default_pool: ordered(DevicePool::default_of), cuMemAllocFromPoolAsync, cuMemFreeAsync;
+    pinned_pool: ordered(PinnedPool::new), cuMemAllocFromPoolAsync, cuMemFreeAsync, tolerates PINNED_POOL_END;
     managed_pool: ordered(ManagedPool::new), cuMemAllocFromPoolAsync, cuMemFreeAsync;
     device_memory: synchronous(|context| Ok(DeviceMemory::new(context))), cuMemAlloc_v2, cuMemFree_v2;
     pinned_memory: synchronous(|context| Ok(PinnedMemory::new(context))), cuMemHostAlloc, cuMemFreeHost;

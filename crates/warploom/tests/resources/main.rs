@@ -2,5 +2,6 @@
 
 mod adaptors;
 mod contract;
+mod pinned_pool;
 mod pools;
 mod sweeps;

@@ -1,8 +1,8 @@
 //! Pools, wherever their memory is.
 
 use warploom::{
-    DevicePool, Devices, Error, Function, Host, Location, ManagedMemory, ManagedPool, OrderedResource, PoolOptions,
-    Reuse,
+    DevicePool, Devices, Error, Function, Host, Location, ManagedMemory, ManagedPool, NumaId, OrderedResource,
+    PinnedPool, PoolOptions, Reuse,
 };
 use warploom_sim::topology::Topology;
 use warploom_sim::{Machine, Mode, fault::Plan};
@@ -71,7 +71,14 @@ fn a_driver_without_such_pools_is_an_error_that_names_them() -> TestResult {
     let machine = Machine::builder().faults(Plan::new().driver_version(12_020)).start()?;
     let driver = warploom::Driver::open(&machine)?;
     let context = driver.device(0)?.context()?;
+    let pinned = Err(Error::PoolUnsupported { of: "page-locked memory", device: 0 });
     let managed = Err(Error::PoolUnsupported { of: "managed memory", device: 0 });
+    let asked = [(Function::cuDeviceGetAttribute, 1)];
+    budget(&driver, &asked, || assert_eq!(PinnedPool::new(&context).map(drop), pinned));
+    let node = NumaId::try_from(0_u32)?;
+    budget(&driver, &asked, || {
+        assert_eq!(PinnedPool::on_numa_node(&context, node, PoolOptions::new()).map(drop), pinned);
+    });
     budget(&driver, &[], || assert_eq!(ManagedPool::new(&context).map(drop), managed));
     ManagedMemory::new(&context)?;
     Ok(())

@@ -1,8 +1,8 @@
 //! Resources with each of their driver calls failing.
 
 use warploom::{
-    DevicePool, Devices, Driver, ManagedMemory, ManagedPool, OrderedResource, PinnedMemory, PoolOptions, Result, Reuse,
-    SynchronousResource,
+    DevicePool, Devices, Driver, ManagedMemory, ManagedPool, OrderedResource, PinnedMemory, PinnedPool, PoolOptions,
+    Result, Reuse, SynchronousResource,
 };
 use warploom_sim::fault::Calls;
 use warploom_sim::topology::Topology;
@@ -23,6 +23,9 @@ pub(crate) fn everywhere(more: &[&str], scenario: impl Fn(&Driver) -> Result<()>
     Ok(())
 }
 
+/// What the end of a pool of page-locked memory does before it.
+pub(crate) const PINNED_POOL_END: &[&str] = &["cuCtxGetCurrent", "cuCtxSynchronize", "cuMemPoolSetAccess"];
+
 #[test]
 fn pools_of_every_kind_leave_nothing_behind() -> TestResult {
     everywhere(&[], |driver| {
@@ -35,6 +38,18 @@ fn pools_of_every_kind_leave_nothing_behind() -> TestResult {
         device.reset_high_marks()?;
         ManagedPool::new(&context)?.zeroed::<u8>(64, &stream)?;
         ManagedMemory::new(&context)?.zeroed::<u8>(64, &stream)?;
+        Ok(())
+    })?;
+    everywhere(PINNED_POOL_END, |driver| {
+        let context = driver.device(0)?.context()?;
+        let stream = context.stream()?;
+        let pool = PinnedPool::new(&context)?;
+        let mut buffer = pool.upload(b"there", &stream)?;
+        buffer.fill(7, &stream)?;
+        let mut device = DevicePool::new(&context)?.allocate(5, &stream)?;
+        buffer.copy_to(&mut device, &stream)?;
+        device.as_slice().copy_to_pinned(buffer.into_pinned()?, &stream)?.wait()?;
+        pool.upload(b"there", &stream)?.download(&stream)?;
         Ok(())
     })
 }

@@ -9,14 +9,15 @@ use std::ptr::{with_exposed_provenance, with_exposed_provenance_mut};
 use super::PinnedBuffer;
 use crate::device::same_driver;
 use crate::memory::copy::same_length;
+use crate::memory::linear::{from_host, to_host};
 use crate::memory::slice::Span;
 use crate::memory::uses::Access;
 use crate::{Buffer, DeviceCopy, Event, Queue, Result, Slice, SliceMut, Stream};
 
 /// A copy that may still be running, and the page-locked memory that it has taken along.
 ///
-/// Dropping it frees the memory, which waits for the copy and whatever else is enqueued in the context; [`Pending::wait`]
-/// waits for the copy alone, and gives the memory back.
+/// Dropping it frees the memory, which waits for the copy and whatever else is enqueued in the context, unless the memory is
+/// a pool's; [`Pending::wait`] waits for the copy alone, and gives the memory back.
 ///
 /// ```
 /// use warploom::{DevicePool, Devices, Driver, PinnedMemory};
@@ -93,7 +94,7 @@ impl<T: DeviceCopy> SliceMut<'_, T> {
         let from = with_exposed_provenance(buffer.as_raw() as usize);
         // SAFETY: both have that many bytes and have met the stream: each is there until the copy is done. Nobody writes the
         // host's before the caller gets them back.
-        stream.enqueue(|raw| unsafe { driver.cuMemcpyHtoDAsync_v2(self.span.address, from, bytes, raw) })?;
+        stream.enqueue(|raw| unsafe { from_host(driver, self.span, from, bytes, raw) })?;
         self.span.allocation.did(stream, Access::Write);
         Pending::until_now(buffer, stream)
     }
@@ -114,7 +115,7 @@ impl<T: DeviceCopy> Slice<'_, T> {
         let to = with_exposed_provenance_mut(buffer.as_raw() as usize);
         // SAFETY: both have that many bytes and have met the stream: each is there until the copy is done. Nobody reads or
         // writes the host's before the caller gets them back.
-        stream.enqueue(|raw| unsafe { driver.cuMemcpyDtoHAsync_v2(to, self.span.address, bytes, raw) })?;
+        stream.enqueue(|raw| unsafe { to_host(driver, to, self.span, bytes, raw) })?;
         self.span.allocation.did(stream, Access::Read);
         Pending::until_now(buffer, stream)
     }

@@ -3,7 +3,9 @@
 mod buffer;
 mod copy;
 mod memory;
+mod pool;
 
 pub use buffer::PinnedBuffer;
 pub use copy::Pending;
 pub use memory::{PinnedMemory, PinnedOptions};
+pub use pool::PinnedPool;

@@ -2,7 +2,7 @@
 //!
 //! | | allocated and freed | trait to implement | trait to use |
 //! |---|---|---|---|
-//! | [`DevicePool`](crate::DevicePool), [`ManagedPool`](crate::ManagedPool) | in the order of a stream | [`StreamOrdered`] | [`OrderedResource`] |
+//! | [`DevicePool`](crate::DevicePool), [`PinnedPool`](crate::PinnedPool), [`ManagedPool`](crate::ManagedPool) | in the order of a stream | [`StreamOrdered`] | [`OrderedResource`] |
 //! | [`DeviceMemory`](crate::DeviceMemory), [`PinnedMemory`](crate::PinnedMemory), [`ManagedMemory`](crate::ManagedMemory) | at once | [`Synchronous`] | [`SynchronousResource`] |
 //!
 //! [`Limited`](crate::Limited), [`Counted`](crate::Counted) and [`Logged`](crate::Logged) stand on any of them.

@@ -2,12 +2,13 @@
 #![expect(unsafe_code, reason = "copies between addresses that were checked")]
 
 use std::ffi::c_void;
-use std::ptr::{null, null_mut};
+use std::ptr::{null_mut, with_exposed_provenance_mut};
 
 use warploom_driver::sys::types::{CUDA_MEMCPY2D, CUDA_MEMCPY3D_PEER, CUdeviceptr, CUmemorytype};
 
 use super::{Grid, Rows, RowsMut};
 use crate::memory::copy::reachable;
+use crate::memory::slice::Span;
 use crate::memory::uses::Access;
 use crate::{DeviceCopy, Error, Queue, Result, Stream};
 
@@ -21,9 +22,15 @@ pub(super) struct End {
 }
 
 impl End {
-    pub(super) fn device<T>(grid: &Grid<'_>) -> End {
-        let (memory, pitch) = (CUmemorytype::CU_MEMORYTYPE_DEVICE, grid.pitch * size_of::<T>());
-        End { memory, device: grid.address, host: null_mut(), pitch }
+    /// Rows of an allocation. Page-locked memory is named as the host's, since memory of the host's pools is refused otherwise.
+    pub(super) fn of<T>(grid: &Grid<'_>) -> End {
+        let pitch = grid.pitch * size_of::<T>();
+        if grid.allocation.is_pinned() {
+            let host = with_exposed_provenance_mut(grid.address as usize);
+            End { memory: CUmemorytype::CU_MEMORYTYPE_HOST, device: 0, host, pitch }
+        } else {
+            End { memory: CUmemorytype::CU_MEMORYTYPE_DEVICE, device: grid.address, host: null_mut(), pitch }
+        }
     }
 
     /// Rows on the host, one directly behind the other.
@@ -94,15 +101,27 @@ fn copy<T>(to: &Grid<'_>, from: &Grid<'_>, stream: &Stream) -> Result<()> {
     }
     from.allocation.meet(stream)?;
     to.allocation.meet(stream)?;
+    enqueue::<T>(to, from, stream)?;
+    from.allocation.did(stream, Access::Read);
+    to.allocation.did(stream, Access::Write);
+    Ok(())
+}
+
+/// Copies a stretch that was checked, is not empty, and has met the stream.
+pub(in crate::memory) fn copy_as_row(to: Span<'_>, from: Span<'_>, bytes: usize, stream: &Stream) -> Result<()> {
+    let (to, from) = (Grid::of_bytes(to, bytes), Grid::of_bytes(from, bytes));
+    enqueue::<u8>(&to, &from, stream)
+}
+
+/// Copies what was checked, is not empty, and has met the stream.
+fn enqueue<T>(to: &Grid<'_>, from: &Grid<'_>, stream: &Stream) -> Result<()> {
     let (source, destination) = (from.allocation.context(), to.allocation.context());
     let driver = source.driver();
-    let copy = descriptor::<T>(End::device::<T>(to), End::device::<T>(from), from);
+    let copy = descriptor::<T>(End::of::<T>(to), End::of::<T>(from), from);
     if source == destination {
         // SAFETY: both have these rows, and are there in the order of the stream, which is alive. They do not overlap: rows that
         // can be written share no byte with others.
-        stream.enqueue(|raw| unsafe { driver.cuMemcpy2DAsync_v2(&raw const copy, raw) })?;
-        noted(to, from, stream);
-        return Ok(());
+        return stream.enqueue(|raw| unsafe { driver.cuMemcpy2DAsync_v2(&raw const copy, raw) });
     }
     let copy = CUDA_MEMCPY3D_PEER {
         srcXInBytes: 0,
@@ -110,7 +129,7 @@ fn copy<T>(to: &Grid<'_>, from: &Grid<'_>, stream: &Stream) -> Result<()> {
         srcZ: 0,
         srcLOD: 0,
         srcMemoryType: copy.srcMemoryType,
-        srcHost: null(),
+        srcHost: copy.srcHost,
         srcDevice: copy.srcDevice,
         srcArray: null_mut(),
         srcContext: source.as_raw(),
@@ -121,7 +140,7 @@ fn copy<T>(to: &Grid<'_>, from: &Grid<'_>, stream: &Stream) -> Result<()> {
         dstZ: 0,
         dstLOD: 0,
         dstMemoryType: copy.dstMemoryType,
-        dstHost: null_mut(),
+        dstHost: copy.dstHost,
         dstDevice: copy.dstDevice,
         dstArray: null_mut(),
         dstContext: destination.as_raw(),
@@ -132,12 +151,5 @@ fn copy<T>(to: &Grid<'_>, from: &Grid<'_>, stream: &Stream) -> Result<()> {
         Depth: 1,
     };
     // SAFETY: as above; each address belongs to the context given with it, which is alive.
-    stream.enqueue(|raw| unsafe { driver.cuMemcpy3DPeerAsync(&raw const copy, raw) })?;
-    noted(to, from, stream);
-    Ok(())
-}
-
-fn noted(to: &Grid<'_>, from: &Grid<'_>, stream: &Stream) {
-    from.allocation.did(stream, Access::Read);
-    to.allocation.did(stream, Access::Write);
+    stream.enqueue(|raw| unsafe { driver.cuMemcpy3DPeerAsync(&raw const copy, raw) })
 }

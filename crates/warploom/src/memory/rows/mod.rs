@@ -20,6 +20,8 @@ mod fill;
 mod host;
 mod pitched;
 
+pub(super) use copy::copy_as_row;
+
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::RangeBounds;
@@ -99,6 +101,11 @@ impl<'a> Grid<'a> {
         }
         let pitch = if height > 1 { pitch } else { width };
         Ok(Grid { allocation: span.allocation, address: span.address, pitch, width, height })
+    }
+
+    /// The bytes of a stretch as a single row.
+    fn of_bytes(span: Span<'a>, bytes: usize) -> Grid<'a> {
+        Grid { allocation: span.allocation, address: span.address, pitch: bytes, width: bytes, height: 1 }
     }
 
     fn part<T>(self, rows: impl RangeBounds<usize>, columns: impl RangeBounds<usize>) -> Result<Grid<'a>> {
