@@ -1,19 +1,14 @@
 //! Pools: stream-ordered allocation of device memory.
-#![expect(unsafe_code, reason = "owns a raw pool")]
+#![expect(unsafe_code, reason = "asks the driver for raw pools")]
 
-use std::fmt;
 use std::ptr::null_mut;
 use std::sync::Arc;
 
-use warploom_driver::sys::types::{
-    CUdeviceptr, CUmemAllocationHandleType, CUmemAllocationType, CUmemLocation, CUmemLocationType, CUmemPoolHandle_st,
-    CUmemPoolProps, CUmemoryPool,
-};
+use warploom_driver::sys::types::CUmemoryPool;
 
-use crate::diagnostics::{Subject, report};
-use crate::handle::Handle;
-use crate::memory::resource::{OrderedResource, StreamOrdered};
-use crate::{Buffer, Context, DeviceCopy, PeerSet, PoolOptions, Queue, Result, Stream};
+use super::driver_pool::{DriverPool, PoolMemory};
+use crate::memory::resource::OrderedResource;
+use crate::{Buffer, Context, DeviceCopy, Location, PeerSet, PoolOptions, Queue, Result};
 
 /// A pool of device memory, from which buffers are allocated in the order of a stream.
 ///
@@ -39,14 +34,7 @@ use crate::{Buffer, Context, DeviceCopy, PeerSet, PoolOptions, Queue, Result, St
 /// ```
 #[derive(Clone)]
 pub struct DevicePool {
-    shared: Arc<Shared>,
-}
-
-struct Shared {
-    raw: Handle<CUmemPoolHandle_st>,
-    context: Context,
-    /// Whether the pool ends with this value; a device's own pools do not.
-    owned: bool,
+    pub(super) shared: Arc<DriverPool>,
 }
 
 /// What a pool holds and has held, in bytes.
@@ -79,23 +67,8 @@ impl DevicePool {
     /// As [`DevicePool::new`]; `CUDA_ERROR_OUT_OF_MEMORY` for a maximum that has no addresses.
     #[doc(alias = "cuMemPoolCreate")]
     pub fn with(context: &Context, options: PoolOptions) -> Result<DevicePool> {
-        let properties = CUmemPoolProps {
-            allocType: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
-            handleTypes: CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE,
-            location: CUmemLocation::new(CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE, context.device().as_raw()),
-            win32SecurityAttributes: null_mut(),
-            maxSize: options.max_size,
-            usage: 0,
-            gpuDirectRDMACapable: 0,
-            reserved: [0; 53],
-        };
-        let mut raw = null_mut();
-        // SAFETY: `raw` is writable, `properties` readable.
-        unsafe { context.driver().cuMemPoolCreate(&raw mut raw, &raw const properties) }?;
-        let pool =
-            DevicePool { shared: Arc::new(Shared { raw: Handle::new(raw), context: context.clone(), owned: true }) };
-        options.apply(context, raw)?;
-        Ok(pool)
+        let place = Location::from(context.device()).to_raw();
+        Ok(DevicePool { shared: Arc::new(DriverPool::new(context, PoolMemory::Device, place, options)?) })
     }
 
     /// The pool that the context's device has from the start. It is not made by this and does not end with it.
@@ -126,7 +99,7 @@ impl DevicePool {
     }
 
     fn borrowed(raw: CUmemoryPool, context: &Context) -> DevicePool {
-        DevicePool { shared: Arc::new(Shared { raw: Handle::new(raw), context: context.clone(), owned: false }) }
+        DevicePool { shared: Arc::new(DriverPool::borrowed(raw, context, PoolMemory::Device)) }
     }
 
     /// Which other devices may use its memory: a live set, made without a driver call.
@@ -145,18 +118,6 @@ impl DevicePool {
     #[must_use]
     pub fn peers(&self) -> PeerSet<'_> {
         self.shared.peers()
-    }
-
-    /// The context it belongs to.
-    #[must_use]
-    pub fn context(&self) -> &Context {
-        &self.shared.context
-    }
-
-    /// The driver's own handle; valid while this value is held.
-    #[must_use]
-    pub fn as_raw(&self) -> CUmemoryPool {
-        self.shared.raw.raw()
     }
 
     /// A buffer of `len` values, whatever they are at first; see [`OrderedResource::allocate`].
@@ -185,62 +146,5 @@ impl DevicePool {
     /// As [`OrderedResource::allocate`].
     pub fn upload<T: DeviceCopy>(&self, values: &[T], queue: &impl Queue) -> Result<Buffer<T>> {
         OrderedResource::upload(self, values, queue)
-    }
-}
-
-impl OrderedResource for DevicePool {
-    fn resource(&self) -> Arc<dyn StreamOrdered> {
-        Arc::<Shared>::clone(&self.shared)
-    }
-}
-
-// SAFETY: the driver hands memory of a pool out in stream order, once, until it is freed in stream order.
-unsafe impl StreamOrdered for Shared {
-    fn context(&self) -> &Context {
-        &self.context
-    }
-
-    fn allocate_raw(&self, bytes: usize, stream: &Stream) -> Result<CUdeviceptr> {
-        let mut address: CUdeviceptr = 0;
-        let (driver, pool) = (self.context.driver(), self.raw.raw());
-        stream.context().check_generation()?;
-        // SAFETY: `address` is writable; pool and stream are alive and of the same driver.
-        stream.enqueue(|raw| unsafe { driver.cuMemAllocFromPoolAsync(&raw mut address, bytes, pool, raw) })?;
-        Ok(address)
-    }
-
-    unsafe fn deallocate_raw(&self, address: CUdeviceptr, _bytes: usize, stream: &Stream) -> Result<()> {
-        stream.context().check_generation()?;
-        // SAFETY: the caller gives back what `allocate_raw` gave, once, in the order of a stream that is alive.
-        stream.enqueue(|raw| unsafe { self.context.driver().cuMemFreeAsync(address, raw) })
-    }
-}
-
-impl Shared {
-    fn peers(&self) -> PeerSet<'_> {
-        PeerSet::new(&self.raw, self.context.device())
-    }
-}
-
-impl Drop for Shared {
-    fn drop(&mut self) {
-        if !self.owned {
-            return;
-        }
-        // A pool that is made later may get the handle of this one, and was seen to get its grants with it. Access goes at once,
-        // and peers may still be at work on buffers that were dropped: their frees come after that work, in streams of this
-        // context. If the grants cannot be taken back, the pool ends all the same.
-        self.peers().revoke(|| self.context.synchronize()).unwrap_or_default();
-        // SAFETY: `raw` came from `cuMemPoolCreate`, and nothing else owns it. No buffer is left, since each holds its pool;
-        // frees that are still enqueued are finished by the driver.
-        let destroyed = unsafe { self.context.driver().cuMemPoolDestroy(self.raw.raw()) };
-        report(|| Subject::Pool { device: self.context.device().ordinal() }, destroyed);
-    }
-}
-
-impl fmt::Debug for DevicePool {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Shared { raw, context, .. } = &*self.shared;
-        formatter.debug_struct("DevicePool").field("raw", &raw.raw()).field("device", context.device()).finish()
     }
 }

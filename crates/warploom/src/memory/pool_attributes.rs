@@ -1,8 +1,13 @@
-//! What every pool can be asked and told.
+//! What all pools have, and can be asked and told.
 #![expect(unsafe_code, reason = "asks the driver about raw pools")]
+
+use std::fmt;
+use std::sync::Arc;
 
 use warploom_driver::sys::types::{CUmemPool_attribute, CUmemoryPool};
 
+use super::driver_pool::DriverPool;
+use super::resource::{OrderedResource, StreamOrdered};
 use crate::{Context, DevicePool, ManagedPool, PinnedPool, PoolStatistics, Result, Reuse};
 
 /// An attribute's value. Switches have 32 bits, which are the lower ones on every machine that the driver is for.
@@ -26,6 +31,18 @@ pub(super) fn set_attribute(
 macro_rules! pool_attributes {
     ($($pool:ident)*) => {$(
         impl $pool {
+            /// The context it belongs to.
+            #[must_use]
+            pub fn context(&self) -> &Context {
+                self.shared.context()
+            }
+
+            /// The driver's own handle; valid while this value is held.
+            #[must_use]
+            pub fn as_raw(&self) -> CUmemoryPool {
+                self.shared.as_raw()
+            }
+
             /// What the pool holds and has held.
             ///
             /// # Errors
@@ -111,6 +128,19 @@ macro_rules! pool_attributes {
             pub fn trim(&self, keep: usize) -> Result<()> {
                 // SAFETY: `self` keeps the pool alive.
                 Ok(unsafe { self.context().driver().cuMemPoolTrimTo(self.as_raw(), keep) }?)
+            }
+        }
+
+        impl OrderedResource for $pool {
+            fn resource(&self) -> Arc<dyn StreamOrdered> {
+                Arc::<DriverPool>::clone(&self.shared)
+            }
+        }
+
+        impl fmt::Debug for $pool {
+            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let (raw, device) = (self.as_raw(), self.context().device());
+                formatter.debug_struct(stringify!($pool)).field("raw", &raw).field("device", device).finish()
             }
         }
     )*};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use warploom_driver::sys::types::{CUdeviceptr, CUmemAttach_flags};
 
-use crate::memory::made_pool::can;
+use crate::memory::driver_pool::can;
 use crate::memory::resource::{Synchronous, SynchronousResource};
 use crate::{Context, DeviceAttribute, Error, Result};
 

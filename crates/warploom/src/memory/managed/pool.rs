@@ -1,13 +1,11 @@
 //! Pools of managed memory.
 
-use std::fmt;
 use std::sync::Arc;
 
-use warploom_driver::sys::types::{CUmemAllocationType, CUmemLocation, CUmemLocationType, CUmemoryPool};
+use warploom_driver::sys::types::{CUmemLocation, CUmemLocationType};
 
 use crate::device::same_driver;
-use crate::memory::made_pool::{MadePool, can};
-use crate::memory::resource::{OrderedResource, StreamOrdered};
+use crate::memory::driver_pool::{DriverPool, PoolMemory, can};
 use crate::{Context, DeviceAttribute, Error, Location, PoolOptions, Result};
 
 /// A pool of managed memory, allocated and freed in the order of a stream. Drivers have it since 13.0;
@@ -27,7 +25,7 @@ use crate::{Context, DeviceAttribute, Error, Location, PoolOptions, Result};
 /// ```
 #[derive(Clone)]
 pub struct ManagedPool {
-    shared: Arc<MadePool>,
+    pub(in crate::memory) shared: Arc<DriverPool>,
     preferred: Option<Location>,
 }
 
@@ -63,8 +61,7 @@ impl ManagedPool {
         }
         let nowhere = || CUmemLocation::new(CUmemLocationType::CU_MEM_LOCATION_TYPE_NONE, 0);
         let place = preferred.as_ref().map_or_else(nowhere, Location::to_raw);
-        let kind = CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_MANAGED;
-        let pool = MadePool::new(context, kind, place, PoolOptions::new())?;
+        let pool = DriverPool::new(context, PoolMemory::Managed, place, PoolOptions::new())?;
         Ok(ManagedPool { shared: Arc::new(pool), preferred })
     }
 
@@ -72,35 +69,5 @@ impl ManagedPool {
     #[must_use]
     pub fn preferred_location(&self) -> Option<&Location> {
         self.preferred.as_ref()
-    }
-
-    /// The context it belongs to.
-    #[must_use]
-    pub fn context(&self) -> &Context {
-        self.shared.context()
-    }
-
-    /// The driver's own handle; valid while this value is held.
-    #[must_use]
-    pub fn as_raw(&self) -> CUmemoryPool {
-        self.shared.as_raw()
-    }
-}
-
-impl OrderedResource for ManagedPool {
-    fn resource(&self) -> Arc<dyn StreamOrdered> {
-        Arc::<MadePool>::clone(&self.shared)
-    }
-}
-
-impl fmt::Debug for ManagedPool {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let device = self.context().device();
-        formatter
-            .debug_struct("ManagedPool")
-            .field("raw", &self.as_raw())
-            .field("device", device)
-            .field("preferred", &self.preferred)
-            .finish()
     }
 }

@@ -1,12 +1,8 @@
 //! Pools of page-locked host memory.
 
-use std::fmt;
 use std::sync::Arc;
 
-use warploom_driver::sys::types::{CUmemAllocationType, CUmemoryPool};
-
-use crate::memory::made_pool::{MadePool, can};
-use crate::memory::resource::{OrderedResource, StreamOrdered};
+use crate::memory::driver_pool::{DriverPool, PoolMemory, can};
 use crate::{Context, DeviceAttribute, Error, Host, Location, NumaId, PoolOptions, Result};
 
 /// A pool of page-locked host memory, allocated and freed in the order of a stream: without locking and unlocking pages each
@@ -27,7 +23,7 @@ use crate::{Context, DeviceAttribute, Error, Host, Location, NumaId, PoolOptions
 /// ```
 #[derive(Clone)]
 pub struct PinnedPool {
-    shared: Arc<MadePool>,
+    pub(in crate::memory) shared: Arc<DriverPool>,
 }
 
 impl PinnedPool {
@@ -63,32 +59,7 @@ impl PinnedPool {
         if !can(context, supported)? {
             return Err(Error::PoolUnsupported { of: "page-locked memory", device: context.device().ordinal() });
         }
-        let kind = CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED;
-        Ok(PinnedPool { shared: Arc::new(MadePool::new(context, kind, Location::from(place).to_raw(), options)?) })
-    }
-
-    /// The context it belongs to.
-    #[must_use]
-    pub fn context(&self) -> &Context {
-        self.shared.context()
-    }
-
-    /// The driver's own handle; valid while this value is held.
-    #[must_use]
-    pub fn as_raw(&self) -> CUmemoryPool {
-        self.shared.as_raw()
-    }
-}
-
-impl OrderedResource for PinnedPool {
-    fn resource(&self) -> Arc<dyn StreamOrdered> {
-        Arc::<MadePool>::clone(&self.shared)
-    }
-}
-
-impl fmt::Debug for PinnedPool {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let device = self.context().device();
-        formatter.debug_struct("PinnedPool").field("raw", &self.as_raw()).field("device", device).finish()
+        let place = Location::from(place).to_raw();
+        Ok(PinnedPool { shared: Arc::new(DriverPool::new(context, PoolMemory::Pinned, place, options)?) })
     }
 }

@@ -1,4 +1,4 @@
-//! Pools of memory that the host can use, too: made, used and destroyed alike, wherever their memory is.
+//! Pools as the driver has them: made, used and ended alike, wherever their memory is.
 #![expect(unsafe_code, reason = "owns a raw pool")]
 
 use std::ptr::null_mut;
@@ -11,25 +11,46 @@ use warploom_driver::sys::types::{
 use super::resource::StreamOrdered;
 use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
-use crate::{Context, DeviceAttribute, Error, PoolOptions, Result, Stream};
+use crate::{Context, DeviceAttribute, Error, PeerSet, PoolOptions, Result, Stream};
 
-/// A pool that was made here, and ends with this value.
-pub(super) struct MadePool {
+/// A pool, for streams of a context to use.
+pub(super) struct DriverPool {
     raw: Handle<CUmemPoolHandle_st>,
     context: Context,
-    kind: CUmemAllocationType,
+    memory: PoolMemory,
+    /// Whether the pool ends with this value; the driver's own do not.
+    is_owned: bool,
 }
 
-impl MadePool {
-    /// A pool of that kind of memory at a location, for the context's device to use.
+/// What a pool's memory is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum PoolMemory {
+    /// Memory of the context's device.
+    Device,
+    /// Page-locked memory of the host.
+    Pinned,
+    Managed,
+}
+
+impl PoolMemory {
+    fn allocation_type(self) -> CUmemAllocationType {
+        match self {
+            PoolMemory::Device | PoolMemory::Pinned => CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
+            PoolMemory::Managed => CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_MANAGED,
+        }
+    }
+}
+
+impl DriverPool {
+    /// A new pool at a location, which ends with this value.
     pub(super) fn new(
         context: &Context,
-        kind: CUmemAllocationType,
+        memory: PoolMemory,
         location: CUmemLocation,
         options: PoolOptions,
-    ) -> Result<MadePool> {
+    ) -> Result<DriverPool> {
         let properties = CUmemPoolProps {
-            allocType: kind,
+            allocType: memory.allocation_type(),
             handleTypes: CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE,
             location,
             win32SecurityAttributes: null_mut(),
@@ -41,13 +62,23 @@ impl MadePool {
         let mut raw = null_mut();
         // SAFETY: `raw` is writable, `properties` readable.
         unsafe { context.driver().cuMemPoolCreate(&raw mut raw, &raw const properties) }?;
-        let pool = MadePool { raw: Handle::new(raw), context: context.clone(), kind };
+        let pool = DriverPool { raw: Handle::new(raw), context: context.clone(), memory, is_owned: true };
         options.apply(context, raw)?;
-        if pool.is_pinned() {
-            // At first, only the host may use the memory of a host pool.
-            pool.set_access(CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE)?;
-        }
+        pool.open()?;
         Ok(pool)
+    }
+
+    /// A pool that lives at least as long as this value.
+    pub(super) fn borrowed(raw: CUmemoryPool, context: &Context, memory: PoolMemory) -> DriverPool {
+        DriverPool { raw: Handle::new(raw), context: context.clone(), memory, is_owned: false }
+    }
+
+    /// Lets the context's device use the memory. At first, only the host may use that of a host pool.
+    fn open(&self) -> Result<()> {
+        match self.memory {
+            PoolMemory::Pinned => self.set_access(CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE),
+            PoolMemory::Device | PoolMemory::Managed => Ok(()),
+        }
     }
 
     /// Says what the context's device may do with the memory.
@@ -61,8 +92,27 @@ impl MadePool {
         Ok(unsafe { self.context.driver().cuMemPoolSetAccess(self.as_raw(), &raw const access, 1) }?)
     }
 
+    /// The devices that may use the memory of a device's pool.
+    pub(super) fn peers(&self) -> PeerSet<'_> {
+        PeerSet::new(&self.raw, self.context.device())
+    }
+
     pub(super) fn as_raw(&self) -> CUmemoryPool {
         self.raw.raw()
+    }
+
+    /// Takes back all access that was granted: a pool that is made later may get the handle of this one, and was seen to get
+    /// its grants with it. They go at once, so that work on buffers that were dropped has to be over; their frees come after
+    /// that work, in streams of this context.
+    fn revoke(&self) -> Result<()> {
+        match self.memory {
+            PoolMemory::Device => self.peers().revoke(|| self.context.synchronize()),
+            PoolMemory::Pinned => {
+                self.context.synchronize()?;
+                self.set_access(CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_NONE)
+            }
+            PoolMemory::Managed => Ok(()),
+        }
     }
 }
 
@@ -74,9 +124,9 @@ pub(super) fn can(context: &Context, attribute: DeviceAttribute) -> Result<bool>
     }
 }
 
-// SAFETY: the driver hands memory of a pool out in stream order, once, until it is freed in stream order. Pinned memory in a pool
-// of this kind is the host's, at the same address.
-unsafe impl StreamOrdered for MadePool {
+// SAFETY: the driver hands memory of a pool out in stream order, once, until it is freed in stream order. Memory of a pool of
+// page-locked memory is the host's, at the same address.
+unsafe impl StreamOrdered for DriverPool {
     fn context(&self) -> &Context {
         &self.context
     }
@@ -97,19 +147,17 @@ unsafe impl StreamOrdered for MadePool {
     }
 
     fn is_pinned(&self) -> bool {
-        self.kind == CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED
+        self.memory == PoolMemory::Pinned
     }
 }
 
-impl Drop for MadePool {
+impl Drop for DriverPool {
     fn drop(&mut self) {
-        if self.is_pinned() {
-            // A pool that is made later may get the handle of this one, and was seen to get its grants with it. Access goes at
-            // once, so that work on buffers that were dropped has to be over. If the grant cannot be taken back, the pool
-            // ends all the same.
-            let none = CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_NONE;
-            self.context.synchronize().and_then(|()| self.set_access(none)).unwrap_or_default();
+        if !self.is_owned {
+            return;
         }
+        // If the grants cannot be taken back, the pool ends all the same.
+        self.revoke().unwrap_or_default();
         // SAFETY: `raw` came from `cuMemPoolCreate`, and nothing else owns it. No buffer is left, since each holds its pool;
         // frees that are still enqueued are finished by the driver.
         let destroyed = unsafe { self.context.driver().cuMemPoolDestroy(self.as_raw()) };
