@@ -152,6 +152,13 @@ pub enum Error {
         device: u32,
     },
 
+    /// The driver's own pools need not be able to allocate managed memory where new ones are.
+    #[error("the driver has no pool of its own for managed memory on device {device}; make one with ManagedPool::new")]
+    NoManagedDefault {
+        /// The device.
+        device: u32,
+    },
+
     /// Not every device has managed memory.
     #[error("device {device} has no managed memory; copy from and to page-locked memory instead")]
     ManagedUnsupported {

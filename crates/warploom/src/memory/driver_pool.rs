@@ -1,4 +1,4 @@
-//! Pools as the driver has them: made, used and ended alike, wherever their memory is.
+//! Pools as the driver has them: made or found, used and ended alike, wherever their memory is.
 #![expect(unsafe_code, reason = "owns a raw pool")]
 
 use std::ptr::null_mut;
@@ -41,6 +41,15 @@ impl PoolMemory {
     }
 }
 
+/// A pool that a place has without anybody's making one for it.
+#[derive(Clone, Copy)]
+pub(super) enum Found {
+    /// The one that it has from the start.
+    Default,
+    /// The one that is allocated from now where none is named.
+    Current,
+}
+
 impl DriverPool {
     /// A new pool at a location, which ends with this value.
     pub(super) fn new(
@@ -64,6 +73,26 @@ impl DriverPool {
         unsafe { context.driver().cuMemPoolCreate(&raw mut raw, &raw const properties) }?;
         let pool = DriverPool { raw: Handle::new(raw), context: context.clone(), memory, is_owned: true };
         options.apply(context, raw)?;
+        pool.open()?;
+        Ok(pool)
+    }
+
+    /// A pool that a location has already.
+    pub(super) fn found(
+        context: &Context,
+        memory: PoolMemory,
+        mut location: CUmemLocation,
+        found: Found,
+    ) -> Result<DriverPool> {
+        let (driver, mut raw, kind) = (context.driver(), null_mut(), memory.allocation_type());
+        // SAFETY: `raw` is writable, `location` readable.
+        unsafe {
+            match found {
+                Found::Default => driver.cuMemGetDefaultMemPool(&raw mut raw, &raw mut location, kind),
+                Found::Current => driver.cuMemGetMemPool(&raw mut raw, &raw mut location, kind),
+            }
+        }?;
+        let pool = DriverPool::borrowed(raw, context, memory);
         pool.open()?;
         Ok(pool)
     }

@@ -6,7 +6,7 @@ use std::ptr::null_mut;
 use std::sync::Arc;
 
 use warploom::{
-    Buffer, Context, Counted, DeviceMemory, DevicePool, Devices, Driver, Error, Function, Limited, Logged,
+    Buffer, Context, Counted, DeviceMemory, DevicePool, Devices, Driver, Error, Function, Host, Limited, Logged,
     ManagedMemory, ManagedPool, OrderedResource, PinnedMemory, PinnedPool, Result, Stream, StreamOrdered, Synchronous,
     SynchronousResource,
 };
@@ -214,6 +214,8 @@ contract! {
     device_default_pool: ordered(DevicePool::default_of), cuMemAllocFromPoolAsync, cuMemFreeAsync;
     pinned_pool: ordered(PinnedPool::new), cuMemAllocFromPoolAsync, cuMemFreeAsync, tolerates PINNED_POOL_END;
     managed_pool: ordered(ManagedPool::new), cuMemAllocFromPoolAsync, cuMemFreeAsync;
+    managed_default_pool: ordered(|context| ManagedPool::default_of(context, None)), cuMemAllocFromPoolAsync, cuMemFreeAsync;
+    pinned_default_pool: ordered(|context| PinnedPool::default_of(context, Host::Any)), cuMemAllocFromPoolAsync, cuMemFreeAsync;
     device_memory: synchronous(|context| Ok(DeviceMemory::new(context))), cuMemAlloc_v2, cuMemFree_v2;
     pinned_memory: synchronous(|context| Ok(PinnedMemory::new(context))), cuMemHostAlloc, cuMemFreeHost;
     managed_memory: synchronous(ManagedMemory::new), cuMemAllocManaged, cuMemFree_v2;

@@ -2,6 +2,7 @@
 
 mod adaptors;
 mod contract;
+mod found_pools;
 mod pinned_pool;
 mod pools;
 mod sweeps;

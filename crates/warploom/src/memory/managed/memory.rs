@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use warploom_driver::sys::types::{CUdeviceptr, CUmemAttach_flags};
 
+use super::warn_of_exclusive_access;
 use crate::memory::driver_pool::can;
 use crate::memory::resource::{Synchronous, SynchronousResource};
 use crate::{Context, DeviceAttribute, Error, Result};
@@ -35,7 +36,8 @@ struct Shared {
 }
 
 impl ManagedMemory {
-    /// Managed memory that belongs to a context, and that every device may use.
+    /// Managed memory that belongs to a context, and that every device may use. If the device does not share it with the host
+    /// while it works, a `tracing` event of level `WARN` says so, once in the life of the process; so it is with pools.
     ///
     /// # Errors
     ///
@@ -44,6 +46,9 @@ impl ManagedMemory {
     pub fn new(context: &Context) -> Result<ManagedMemory> {
         if !can(context, DeviceAttribute::ManagedMemory)? {
             return Err(Error::ManagedUnsupported { device: context.device().ordinal() });
+        }
+        if !can(context, DeviceAttribute::ConcurrentManagedAccess)? {
+            warn_of_exclusive_access(context);
         }
         Ok(ManagedMemory { shared: Arc::new(Shared { context: context.clone() }) })
     }

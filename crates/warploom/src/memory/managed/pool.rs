@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use warploom_driver::sys::types::{CUmemLocation, CUmemLocationType};
+use warploom_driver::sys::types::{CUmemLocation, CUmemLocationType, CUresult};
 
+use super::warn_of_exclusive_access;
 use crate::device::same_driver;
-use crate::memory::driver_pool::{DriverPool, PoolMemory, can};
+use crate::memory::driver_pool::{DriverPool, Found, PoolMemory, can};
 use crate::{Context, DeviceAttribute, Error, Location, PoolOptions, Result};
 
 /// A pool of managed memory, allocated and freed in the order of a stream. Drivers have it since 13.0;
@@ -50,18 +51,78 @@ impl ManagedPool {
         ManagedPool::at(context, Some(place.into()))
     }
 
+    /// The pool of managed memory that is there from the start for memory that would rather be at a place, or nowhere in
+    /// particular. It is not made by this and does not end with it.
+    ///
+    /// ```
+    /// use warploom::{Devices, Driver, ManagedPool, OrderedResource};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
+    /// let context = driver.device(0)?.context()?;
+    /// let pool = ManagedPool::default_of(&context, Some(context.device().into()))?;
+    /// assert_eq!(pool.as_raw(), ManagedPool::current(&context, Some(context.device().into()))?.as_raw());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`ManagedPool::preferring`], and [`Error::NoManagedDefault`] if the driver's own pools cannot allocate managed memory.
+    #[doc(alias = "cuMemGetDefaultMemPool")]
+    pub fn default_of(context: &Context, preferred: Option<Location>) -> Result<ManagedPool> {
+        ManagedPool::found(context, preferred, Found::Default)
+    }
+
+    /// The pool that managed memory is allocated from now where none is named: the default one, unless another was made current
+    /// by calling the driver, which is up to whoever did so to keep. It does not end with this value.
+    ///
+    /// # Errors
+    ///
+    /// As [`ManagedPool::default_of`].
+    #[doc(alias = "cuMemGetMemPool")]
+    pub fn current(context: &Context, preferred: Option<Location>) -> Result<ManagedPool> {
+        ManagedPool::found(context, preferred, Found::Current)
+    }
+
     fn at(context: &Context, preferred: Option<Location>) -> Result<ManagedPool> {
+        let unsupported = Error::PoolUnsupported { of: "managed memory", device: context.device().ordinal() };
+        ManagedPool::over(context, preferred, unsupported, |place| {
+            DriverPool::new(context, PoolMemory::Managed, place, PoolOptions::new())
+        })
+    }
+
+    fn found(context: &Context, preferred: Option<Location>, found: Found) -> Result<ManagedPool> {
+        let unsupported = Error::NoManagedDefault { device: context.device().ordinal() };
+        ManagedPool::over(context, preferred, unsupported, |place| {
+            DriverPool::found(context, PoolMemory::Managed, place, found)
+        })
+    }
+
+    /// A pool that `get` makes or finds; `unsupported` is what it means that the driver cannot.
+    fn over(
+        context: &Context,
+        preferred: Option<Location>,
+        unsupported: Error,
+        get: impl FnOnce(CUmemLocation) -> Result<DriverPool>,
+    ) -> Result<ManagedPool> {
         if let Some(Location::Device(device)) = &preferred {
             same_driver(context.driver(), device.driver())?;
         }
         // The driver got both at once.
-        let knows = context.driver().table().cuMemGetMemPool.is_some();
-        if !knows || !can(context, DeviceAttribute::ConcurrentManagedAccess)? {
+        if context.driver().table().cuMemGetMemPool.is_none() {
             return Err(Error::PoolUnsupported { of: "managed memory", device: context.device().ordinal() });
         }
+        let is_concurrent = can(context, DeviceAttribute::ConcurrentManagedAccess)?;
         let nowhere = || CUmemLocation::new(CUmemLocationType::CU_MEM_LOCATION_TYPE_NONE, 0);
         let place = preferred.as_ref().map_or_else(nowhere, Location::to_raw);
-        let pool = DriverPool::new(context, PoolMemory::Managed, place, PoolOptions::new())?;
+        let pool = get(place).map_err(|error| match error.code() {
+            Some(CUresult::CUDA_ERROR_NOT_SUPPORTED) => unsupported,
+            _ => error,
+        })?;
+        if !is_concurrent {
+            warn_of_exclusive_access(context);
+        }
         Ok(ManagedPool { shared: Arc::new(pool), preferred })
     }
 

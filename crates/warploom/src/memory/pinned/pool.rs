@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::memory::driver_pool::{DriverPool, PoolMemory, can};
+use crate::memory::driver_pool::{DriverPool, Found, PoolMemory, can};
 use crate::{Context, DeviceAttribute, Error, Host, Location, NumaId, PoolOptions, Result};
 
 /// A pool of page-locked host memory, allocated and freed in the order of a stream: without locking and unlocking pages each
@@ -43,7 +43,7 @@ impl PinnedPool {
     /// As [`PinnedPool::new`].
     #[doc(alias = "cuMemPoolCreate")]
     pub fn with(context: &Context, options: PoolOptions) -> Result<PinnedPool> {
-        PinnedPool::at(context, Host::Any, DeviceAttribute::HostMemoryPoolsSupported, options)
+        PinnedPool::at(context, Host::Any, options)
     }
 
     /// A new pool of the memory of one of the host's NUMA nodes.
@@ -52,14 +52,52 @@ impl PinnedPool {
     ///
     /// As [`PinnedPool::new`]; `CUDA_ERROR_INVALID_VALUE` for a node that does not exist.
     pub fn on_numa_node(context: &Context, node: NumaId, options: PoolOptions) -> Result<PinnedPool> {
-        PinnedPool::at(context, Host::Numa(node), DeviceAttribute::HostNumaMemoryPoolsSupported, options)
+        PinnedPool::at(context, Host::Numa(node), options)
     }
 
-    fn at(context: &Context, place: Host, supported: DeviceAttribute, options: PoolOptions) -> Result<PinnedPool> {
-        if !can(context, supported)? {
-            return Err(Error::PoolUnsupported { of: "page-locked memory", device: context.device().ordinal() });
-        }
+    /// The pool of the host, or of one of its NUMA nodes, that is there from the start; drivers have it since 13.0. It is not
+    /// made by this and does not end with it, and stays open to the context's device.
+    ///
+    /// # Errors
+    ///
+    /// As [`PinnedPool::new`]; `CUDA_ERROR_INVALID_VALUE` for a node that does not exist.
+    #[doc(alias = "cuMemGetDefaultMemPool")]
+    pub fn default_of(context: &Context, place: Host) -> Result<PinnedPool> {
+        PinnedPool::found(context, place, Found::Default)
+    }
+
+    /// The pool that is allocated from now where none is named: the default one, unless another was made current by calling the
+    /// driver, which is up to whoever did so to keep. As with [`PinnedPool::default_of`], it does not end with this value.
+    ///
+    /// # Errors
+    ///
+    /// As [`PinnedPool::default_of`].
+    #[doc(alias = "cuMemGetMemPool")]
+    pub fn current(context: &Context, place: Host) -> Result<PinnedPool> {
+        PinnedPool::found(context, place, Found::Current)
+    }
+
+    fn at(context: &Context, place: Host, options: PoolOptions) -> Result<PinnedPool> {
+        supported(context, place)?;
         let place = Location::from(place).to_raw();
         Ok(PinnedPool { shared: Arc::new(DriverPool::new(context, PoolMemory::Pinned, place, options)?) })
     }
+
+    fn found(context: &Context, place: Host, found: Found) -> Result<PinnedPool> {
+        supported(context, place)?;
+        let place = Location::from(place).to_raw();
+        Ok(PinnedPool { shared: Arc::new(DriverPool::found(context, PoolMemory::Pinned, place, found)?) })
+    }
+}
+
+/// Refuses a device that has no pools of the host's memory.
+fn supported(context: &Context, place: Host) -> Result<()> {
+    let attribute = match place {
+        Host::Any => DeviceAttribute::HostMemoryPoolsSupported,
+        Host::Numa(_) | Host::NumaCurrent => DeviceAttribute::HostNumaMemoryPoolsSupported,
+    };
+    if can(context, attribute)? {
+        return Ok(());
+    }
+    Err(Error::PoolUnsupported { of: "page-locked memory", device: context.device().ordinal() })
 }
