@@ -23,7 +23,6 @@ use crate::context::Context;
 use crate::ffi::Ptr;
 use crate::handles::Handle;
 use crate::memory::DeviceMemory;
-use crate::pool::Pool;
 use crate::status::{INVALID_DEVICE, Status};
 use crate::topology::DeviceSpec;
 
@@ -37,10 +36,6 @@ pub(crate) struct Device {
     pub(crate) primary_flags: u32,
     /// The code a kernel's fault gave: the process cannot use the device any more.
     pub(crate) fault: Option<CUresult>,
-    /// The pool that came with the device, once it was asked for.
-    pub(crate) default_pool: Option<Handle<Pool>>,
-    /// The pool that `cuDeviceSetMemPool` chose instead.
-    pub(crate) chosen_pool: Option<Handle<Pool>>,
 }
 
 impl Device {
@@ -51,8 +46,6 @@ impl Device {
             retained: 0,
             primary_flags: 0,
             fault: None,
-            default_pool: None,
-            chosen_pool: None,
         })
     }
 }

@@ -32,8 +32,8 @@ pub(crate) struct World {
     pub(crate) streams: Objects<Stream>,
     pub(crate) events: Objects<Event>,
     pub(crate) pools: Objects<Pool>,
-    /// Default and current pools of homes other than a device's own memory, which its `Device` keeps.
-    pub(crate) location_pools: BTreeMap<pool::Home, pool::Current>,
+    /// Default and current pools, once they were asked for.
+    pub(crate) current_pools: BTreeMap<pool::Home, pool::Current>,
     pub(crate) pool_windows: pool::Windows,
     pub(crate) memory: Registry,
     pub(crate) virtual_memory: VirtualMemory,
@@ -68,7 +68,7 @@ impl World {
             streams: Objects::new(id),
             events: Objects::new(id),
             pools: Objects::new(id),
-            location_pools: BTreeMap::new(),
+            current_pools: BTreeMap::new(),
             pool_windows: pool::Windows::default(),
             memory: Registry::new(),
             virtual_memory: VirtualMemory::new(id),

@@ -93,10 +93,7 @@ pub(crate) fn cuMemPoolDestroy(call: &Call<'_>, pool: Ptr<CUmemPoolHandle_st>) -
 
 /// Whoever had chosen the pool has its default pool again.
 fn forget_choice(world: &mut Guard<'_>, handle: Handle<Pool>) {
-    for device in &mut world.devices {
-        device.chosen_pool = device.chosen_pool.filter(|chosen| *chosen != handle);
-    }
-    for current in world.location_pools.values_mut() {
+    for current in world.current_pools.values_mut() {
         current.chosen = current.chosen.filter(|chosen| *chosen != handle);
     }
 }

@@ -1,6 +1,8 @@
 //! Which pool a device, or another place, allocates from when none is named.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
+use std::collections::btree_map::Entry;
+
 use warploom_sys::types::{
     CUdevice, CUmemAllocationType, CUmemLocation, CUmemLocationType, CUmemPoolHandle_st, CUmemoryPool,
 };
@@ -20,33 +22,29 @@ pub(crate) struct Current {
     pub(super) chosen: Option<Handle<Pool>>,
 }
 
-/// The pool a home has from the start; made when it is first asked for.
-fn default_of(call: &Call<'_>, world: &mut Guard<'_>, home: Home) -> Status<Handle<Pool>> {
-    let known = match home {
-        Home::Device(device) => world.devices[usize::from(device)].default_pool,
-        _ => world.location_pools.get(&home).map(|current| current.default),
-    };
-    if let Some(pool) = known {
-        return Ok(pool);
-    }
-    home.check_support(call)?;
-    let pool = Pool::default_of(call, home).and_then(|pool| world.pools.insert(pool)).ok_or(OUT_OF_MEMORY)?;
-    match home {
-        Home::Device(device) => world.devices[usize::from(device)].default_pool = Some(pool),
-        _ => {
-            world.location_pools.insert(home, Current { default: pool, chosen: None });
+/// The pools of a home, the first of which is made when it is first asked for.
+fn pools_of<'a>(call: &Call<'_>, world: &'a mut Guard<'_>, home: Home) -> Status<&'a mut Current> {
+    let world = &mut **world;
+    match world.current_pools.entry(home) {
+        Entry::Occupied(known) => Ok(known.into_mut()),
+        Entry::Vacant(unknown) => {
+            home.check_support(call)?;
+            let default =
+                Pool::default_of(call, home).and_then(|pool| world.pools.insert(pool)).ok_or(OUT_OF_MEMORY)?;
+            Ok(unknown.insert(Current { default, chosen: None }))
         }
     }
-    Ok(pool)
+}
+
+/// The pool a home has from the start.
+fn default_of(call: &Call<'_>, world: &mut Guard<'_>, home: Home) -> Status<Handle<Pool>> {
+    Ok(pools_of(call, world, home)?.default)
 }
 
 /// The pool that allocations at a home come from.
 pub(super) fn of_home(call: &Call<'_>, world: &mut Guard<'_>, home: Home) -> Status<Handle<Pool>> {
-    let chosen = match home {
-        Home::Device(device) => world.devices[usize::from(device)].chosen_pool,
-        _ => world.location_pools.get(&home).and_then(|current| current.chosen),
-    };
-    chosen.map_or_else(|| default_of(call, world, home), Ok)
+    let pools = pools_of(call, world, home)?;
+    Ok(pools.chosen.unwrap_or(pools.default))
 }
 
 fn choose(call: &Call<'_>, world: &mut Guard<'_>, home: Home, raw: Ptr<CUmemPoolHandle_st>) -> Status {
@@ -55,14 +53,8 @@ fn choose(call: &Call<'_>, world: &mut Guard<'_>, home: Home, raw: Ptr<CUmemPool
     if its != Some(home) {
         return Err(call.refuse(INVALID_VALUE, format!("the pool's memory is {its:?}, not {home:?}")));
     }
-    let default = default_of(call, world, home)?;
-    let chosen = (pool != default).then_some(pool);
-    match home {
-        Home::Device(device) => world.devices[usize::from(device)].chosen_pool = chosen,
-        _ => {
-            world.location_pools.insert(home, Current { default, chosen });
-        }
-    }
+    let pools = pools_of(call, world, home)?;
+    pools.chosen = (pool != pools.default).then_some(pool);
     Ok(())
 }
 
