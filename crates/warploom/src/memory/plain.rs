@@ -4,7 +4,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use warploom_driver::sys::types::CUdeviceptr;
+use warploom_driver::sys::types::{CUdeviceptr, CUmemAttach_flags};
 
 use super::resource::{Synchronous, SynchronousResource};
 use crate::{Buffer, Context, DeviceCopy, Queue, Result};
@@ -25,11 +25,13 @@ use crate::{Buffer, Context, DeviceCopy, Queue, Result};
 /// ```
 #[derive(Clone)]
 pub struct DeviceMemory {
-    shared: Arc<Shared>,
+    shared: Arc<Plain>,
 }
 
-struct Shared {
-    context: Context,
+/// Memory that is allocated at once and freed by `cuMemFree`.
+pub(super) struct Plain {
+    pub(super) context: Context,
+    pub(super) is_managed: bool,
 }
 
 impl DeviceMemory {
@@ -37,7 +39,7 @@ impl DeviceMemory {
     #[must_use]
     #[doc(alias = "cuMemAlloc")]
     pub fn new(context: &Context) -> DeviceMemory {
-        DeviceMemory { shared: Arc::new(Shared { context: context.clone() }) }
+        DeviceMemory { shared: Arc::new(Plain { context: context.clone(), is_managed: false }) }
     }
 
     /// The context it belongs to.
@@ -76,21 +78,27 @@ impl DeviceMemory {
 
 impl SynchronousResource for DeviceMemory {
     fn resource(&self) -> Arc<dyn Synchronous> {
-        Arc::<Shared>::clone(&self.shared)
+        Arc::<Plain>::clone(&self.shared)
     }
 }
 
 // SAFETY: the driver hands memory out once, until it is freed, and `cuMemFree` waits for the context of the memory.
-unsafe impl Synchronous for Shared {
+unsafe impl Synchronous for Plain {
     fn context(&self) -> &Context {
         &self.context
     }
 
     fn allocate_raw(&self, bytes: usize) -> Result<CUdeviceptr> {
         let _current = self.context.current()?;
-        let mut address = 0;
+        let (driver, mut address) = (self.context.driver(), 0);
         // SAFETY: `address` is writable, and `_current` keeps the context current.
-        unsafe { self.context.driver().cuMemAlloc_v2(&raw mut address, bytes) }?;
+        unsafe {
+            if self.is_managed {
+                driver.cuMemAllocManaged(&raw mut address, bytes, CUmemAttach_flags::CU_MEM_ATTACH_GLOBAL.0)
+            } else {
+                driver.cuMemAlloc_v2(&raw mut address, bytes)
+            }
+        }?;
         Ok(address)
     }
 

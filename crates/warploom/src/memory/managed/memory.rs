@@ -1,13 +1,11 @@
 //! Managed memory, allocated and freed at once.
-#![expect(unsafe_code, reason = "allocates and frees managed memory")]
 
 use std::fmt;
 use std::sync::Arc;
 
-use warploom_driver::sys::types::{CUdeviceptr, CUmemAttach_flags};
-
 use super::warn_of_exclusive_access;
 use crate::memory::driver_pool::can;
+use crate::memory::plain::Plain;
 use crate::memory::resource::{Synchronous, SynchronousResource};
 use crate::{Context, DeviceAttribute, Error, Result};
 
@@ -28,11 +26,7 @@ use crate::{Context, DeviceAttribute, Error, Result};
 /// ```
 #[derive(Clone)]
 pub struct ManagedMemory {
-    shared: Arc<Shared>,
-}
-
-struct Shared {
-    context: Context,
+    shared: Arc<Plain>,
 }
 
 impl ManagedMemory {
@@ -50,7 +44,7 @@ impl ManagedMemory {
         if !can(context, DeviceAttribute::ConcurrentManagedAccess)? {
             warn_of_exclusive_access(context);
         }
-        Ok(ManagedMemory { shared: Arc::new(Shared { context: context.clone() }) })
+        Ok(ManagedMemory { shared: Arc::new(Plain { context: context.clone(), is_managed: true }) })
     }
 
     /// The context it belongs to.
@@ -62,31 +56,7 @@ impl ManagedMemory {
 
 impl SynchronousResource for ManagedMemory {
     fn resource(&self) -> Arc<dyn Synchronous> {
-        Arc::<Shared>::clone(&self.shared)
-    }
-}
-
-// SAFETY: the driver hands memory out once, until it is freed, and `cuMemFree` waits for the context of the memory.
-unsafe impl Synchronous for Shared {
-    fn context(&self) -> &Context {
-        &self.context
-    }
-
-    fn allocate_raw(&self, bytes: usize) -> Result<CUdeviceptr> {
-        let _current = self.context.current()?;
-        let (mut address, attached) = (0, CUmemAttach_flags::CU_MEM_ATTACH_GLOBAL.0);
-        // SAFETY: `address` is writable, and `_current` keeps the context current.
-        unsafe { self.context.driver().cuMemAllocManaged(&raw mut address, bytes, attached) }?;
-        Ok(address)
-    }
-
-    unsafe fn deallocate_raw(&self, address: CUdeviceptr, _bytes: usize) -> Result<()> {
-        // SAFETY: the caller gives back what `allocate_raw` gave, once.
-        Ok(unsafe { self.context.driver().cuMemFree_v2(address) }?)
-    }
-
-    fn free_waits_for_context(&self) -> bool {
-        true
+        Arc::<Plain>::clone(&self.shared)
     }
 }
 
