@@ -34,6 +34,18 @@ driver_tests! {
         assert_eq!(pool.statistics()?, [0; 4]);
     }
 
+    fn memory_of_a_pool_outlives_a_reset_of_the_primary_context_and_can_be_freed(driver) {
+        let _primary = Primary::of(driver, 0)?;
+        let pool = Pool::new(driver)?;
+        let address = pool.take(4096, null_mut())?;
+        call!(driver.cuStreamSynchronize(null_mut()))?;
+        call!(driver.cuDevicePrimaryCtxReset_v2(0))?;
+        call!(driver.cuCtxSetCurrent(null_mut()))?;
+        assert_eq!(pool.get(USED)?, 4096);
+        answers!(driver.cuMemFree_v2(address), CUDA_SUCCESS);
+        answers!(driver.cuMemFree_v2(address), CUDA_ERROR_INVALID_VALUE);
+    }
+
     fn allocations_take_any_stream(driver) {
         let _primary = Primary::of(driver, 0)?;
         let stream = Stream::with(driver, 0)?;
