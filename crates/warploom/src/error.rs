@@ -166,6 +166,44 @@ pub enum Error {
         device: u32,
     },
 
+    /// Not every device has virtual memory, or every kind of it.
+    #[error("device {device} has no {what}; allocate it in another way")]
+    VirtualUnsupported {
+        /// The device.
+        device: u32,
+        /// What it has not.
+        what: &'static str,
+    },
+
+    /// An alignment is a power of two.
+    #[error("{alignment} is no power of two, and addresses are aligned to those; or to 0, for any")]
+    Alignment {
+        /// The alignment asked for.
+        alignment: usize,
+    },
+
+    /// Memory is mapped at multiples of its granularity, and of the alignment asked for.
+    #[error("nothing can be mapped at {address:#x}, which is no multiple of {multiple:#x}")]
+    Misaligned {
+        /// The address asked for.
+        address: u64,
+        /// What it should be a multiple of.
+        multiple: usize,
+    },
+
+    /// A buffer that grows has no fewer values afterwards.
+    #[error("a buffer of {from} values cannot grow to {to}; allocate a smaller one and copy")]
+    Shrinking {
+        /// How many it has.
+        from: usize,
+        /// How many were asked for.
+        to: usize,
+    },
+
+    /// What a resource does to a buffer, it does to those that were allocated from it.
+    #[error("the buffer was not allocated from this resource; ask the one that it came from")]
+    OtherResource,
+
     /// Pieces have at least one value.
     #[error("pieces of 0 values never come to an end; give them at least 1")]
     EmptyChunks,

@@ -62,7 +62,7 @@ pub struct PeerSet<'a> {
     owner: &'a Device,
 }
 
-/// What a device may do with a pool's memory.
+/// What a device may do with memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AccessLevel {
     /// Nothing.
@@ -71,6 +71,16 @@ pub enum AccessLevel {
     Read,
     /// Read and write it.
     ReadWrite,
+}
+
+impl AccessLevel {
+    pub(crate) fn flags(self) -> CUmemAccess_flags {
+        match self {
+            AccessLevel::None => CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_NONE,
+            AccessLevel::Read => CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READ,
+            AccessLevel::ReadWrite => CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+        }
+    }
 }
 
 /// A device, named by itself or by its ordinal.
@@ -190,9 +200,11 @@ impl Backing for PeerSet<'_> {
 
     #[doc(alias = "cuMemPoolSetAccess")]
     fn write(&self, additions: &[Device], removals: &[Device]) -> Result<()> {
-        let describe = |flags| move |device: &Device| CUmemAccessDesc { location: location(device), flags };
-        let granted = additions.iter().map(describe(CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE));
-        let revoked = removals.iter().map(describe(CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_NONE));
+        let describe = |level: AccessLevel| {
+            move |device: &Device| CUmemAccessDesc { location: location(device), flags: level.flags() }
+        };
+        let granted = additions.iter().map(describe(AccessLevel::ReadWrite));
+        let revoked = removals.iter().map(describe(AccessLevel::None));
         let map: Vec<CUmemAccessDesc> = granted.chain(revoked).collect();
         // SAFETY: the pool is alive while it is borrowed, and the array is as long as is said.
         Ok(unsafe { self.owner.driver().cuMemPoolSetAccess(self.raw.raw(), map.as_ptr(), map.len()) }?)
@@ -200,7 +212,7 @@ impl Backing for PeerSet<'_> {
 }
 
 /// Where a device's memory is, as the driver takes it.
-fn location(device: &Device) -> CUmemLocation {
+pub(crate) fn location(device: &Device) -> CUmemLocation {
     CUmemLocation::new(CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE, device.as_raw())
 }
 

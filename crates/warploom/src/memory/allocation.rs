@@ -105,6 +105,19 @@ impl Allocation {
         self.is_pinned
     }
 
+    /// Whether this resource, and none that stands on it, has allocated the memory.
+    pub(super) fn is_from<R: Synchronous>(&self, this: &Arc<R>) -> bool {
+        match &self.owner {
+            Owner::Synchronous { resource } => std::ptr::addr_eq(Arc::as_ptr(resource), Arc::as_ptr(this)),
+            Owner::Ordered { .. } | Owner::Other { .. } => false,
+        }
+    }
+
+    /// Takes note that its resource has it elsewhere now, or has made it larger. Its users stay.
+    pub(super) fn resize(&mut self, address: CUdeviceptr, bytes: usize) {
+        (self.address, self.bytes) = (address, bytes);
+    }
+
     /// Waits until no stream uses the memory any more, and it is there.
     pub(super) fn settle(&self) -> Result<()> {
         self.context().check_generation()?;
@@ -181,10 +194,14 @@ impl Allocation {
         ended
     }
 
+    fn outlives_context(&self) -> bool {
+        matches!(&self.owner, Owner::Synchronous { resource } if resource.outlives_context())
+    }
+
     fn end(&mut self) -> Result<()> {
         // What was allocated in a life of a context that is over went with it; the memory of a pool stays with the pool, for the
         // stream that it would be freed on is gone.
-        if self.context().check_generation().is_err() {
+        if self.context().check_generation().is_err() && !self.outlives_context() {
             return Ok(());
         }
         let memory = (self.address, self.bytes);
@@ -203,8 +220,12 @@ impl Allocation {
             }
             Owner::Synchronous { resource } => {
                 let (waits, users) = (resource.free_waits_for_context(), self.uses.streams(None));
-                for other in users.iter().filter(|other| !waits || other.context() != resource.context()) {
-                    other.for_teardown().synchronize()?;
+                let is_waited_for = |other: &&Stream| waits && other.context() == resource.context();
+                // What was enqueued in a life of a context that is over is over, too.
+                let is_over = |other: &&Stream| !other.context().is_current_generation();
+                for other in users.iter().filter(|other| !is_waited_for(other) && !is_over(other)) {
+                    // A wait that failed may have been the only thing to fail; another one tells.
+                    other.for_teardown().synchronize().or_else(|_| other.context().synchronize())?;
                 }
                 free_synchronous(&**resource, memory)
             }

@@ -120,6 +120,16 @@ impl<T: DeviceCopy> Buffer<T> {
         &self.allocation
     }
 
+    /// Its allocation, if nobody else holds it.
+    pub(super) fn allocation_mut(&mut self) -> Option<&mut Allocation> {
+        self.allocation.get_mut()
+    }
+
+    /// The same allocation, which has that many values now.
+    pub(super) fn with_len(self, len: usize) -> Buffer<T> {
+        Buffer { len, ..self }
+    }
+
     fn span(&self) -> Span<'_> {
         Span { allocation: &self.allocation, address: self.allocation.address(), len: self.len }
     }

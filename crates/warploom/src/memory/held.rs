@@ -76,6 +76,16 @@ impl Held {
         unsafe { self.0.as_ref() }
     }
 
+    /// The allocation, to be changed, if nobody else holds it.
+    pub(super) fn get_mut(&mut self) -> Option<&mut Allocation> {
+        // As in `leave`; and this holder is borrowed for as long, so that it makes no other.
+        if self.counted().others.load(Ordering::Acquire) > 0 {
+            return None;
+        }
+        // SAFETY: it came from a box, and nobody else has it or a reference into it.
+        Some(unsafe { &mut self.0.as_mut().allocation })
+    }
+
     /// The allocation itself, if nobody else holds it.
     pub(super) fn into_inner(self) -> Option<Allocation> {
         let held = ManuallyDrop::new(self);

@@ -21,6 +21,7 @@ mod resource;
 mod rows;
 mod slice;
 mod uses;
+mod virtual_memory;
 
 pub use adaptor::{Counted, Counts, Limited, Logged};
 pub use batch::copy_batch;
@@ -34,3 +35,4 @@ pub use pool_options::{PoolOptions, Reuse};
 pub use resource::{OrderedResource, StreamOrdered, Synchronous, SynchronousResource};
 pub use rows::{Rows, RowsMut};
 pub use slice::{Slice, SliceMut};
+pub use virtual_memory::{Granularity, GrowError, VirtualMemory, VirtualOptions};

@@ -6,3 +6,4 @@ mod found_pools;
 mod pinned_pool;
 mod pools;
 mod sweeps;
+mod virtual_memory;

@@ -64,6 +64,10 @@ macro_rules! adaptors {
                 self.below.free_waits_for_context()
             }
 
+            fn outlives_context(&self) -> bool {
+                self.below.outlives_context()
+            }
+
             fn is_pinned(&self) -> bool {
                 self.below.is_pinned()
             }

@@ -3,7 +3,7 @@
 //! | | allocated and freed | trait to implement | trait to use |
 //! |---|---|---|---|
 //! | [`DevicePool`](crate::DevicePool), [`PinnedPool`](crate::PinnedPool), [`ManagedPool`](crate::ManagedPool) | in the order of a stream | [`StreamOrdered`] | [`OrderedResource`] |
-//! | [`DeviceMemory`](crate::DeviceMemory), [`PinnedMemory`](crate::PinnedMemory), [`ManagedMemory`](crate::ManagedMemory) | at once | [`Synchronous`] | [`SynchronousResource`] |
+//! | [`DeviceMemory`](crate::DeviceMemory), [`PinnedMemory`](crate::PinnedMemory), [`ManagedMemory`](crate::ManagedMemory), [`VirtualMemory`](crate::VirtualMemory) | at once | [`Synchronous`] | [`SynchronousResource`] |
 //!
 //! [`Limited`](crate::Limited), [`Counted`](crate::Counted) and [`Logged`](crate::Logged) stand on any of them.
 //!
@@ -21,7 +21,7 @@ use crate::memory::device_copy::bytes_of;
 use crate::{Error, Result};
 
 /// The bytes of `len` values, if they can be allocated at all.
-fn size<T>(len: usize) -> Result<usize> {
+pub(super) fn size<T>(len: usize) -> Result<usize> {
     let bytes = bytes_of::<T>(len).ok_or(Error::TooLarge { len, element: size_of::<T>() })?;
     if bytes == 0 { Err(Error::EmptyBuffer) } else { Ok(bytes) }
 }

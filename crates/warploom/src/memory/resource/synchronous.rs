@@ -13,7 +13,8 @@ use crate::{Buffer, Context, DeviceCopy, Queue, Result};
 /// # Safety
 ///
 /// Whoever allocates may use `bytes` bytes from the address on until it is given back; nobody else does. The memory
-/// belongs to [`Synchronous::context`]. What [`Synchronous::free_waits_for_context`] and [`Synchronous::is_pinned`] say is true.
+/// belongs to [`Synchronous::context`]. What [`Synchronous::free_waits_for_context`], [`Synchronous::outlives_context`] and
+/// [`Synchronous::is_pinned`] say is true.
 pub unsafe trait Synchronous: Send + Sync + 'static {
     /// The context of the memory.
     fn context(&self) -> &Context;
@@ -40,6 +41,11 @@ pub unsafe trait Synchronous: Send + Sync + 'static {
     /// Whether freeing waits for everything that was enqueued in the resource's context. If not, each stream that used a
     /// buffer is waited for before the buffer is freed.
     fn free_waits_for_context(&self) -> bool {
+        false
+    }
+
+    /// Whether the memory is still there, and has to be freed, when the context that it belongs to has been reset.
+    fn outlives_context(&self) -> bool {
         false
     }
 

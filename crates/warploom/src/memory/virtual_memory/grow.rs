@@ -1,0 +1,135 @@
+//! Allocations that grow and keep what is in them.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::VirtualMemory;
+use super::memory::Shared;
+use super::range::Range;
+use crate::memory::resource::size;
+use crate::{Buffer, DeviceCopy, Error, Result};
+
+/// Why a buffer could not grow, and the buffer, which is as it was. `?` makes an [`Error`] of it and drops the buffer.
+///
+/// ```
+/// use warploom::{Devices, Driver, VirtualMemory};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
+/// let context = driver.device(0)?.context()?;
+/// let stream = context.stream()?;
+/// let memory = VirtualMemory::new(&context)?;
+/// let buffer = memory.upload(b"kept", &stream)?;
+/// let refused = memory.grow(buffer, 1 << 50).unwrap_err();
+/// assert!(refused.error.is_out_of_memory());
+/// assert_eq!(refused.buffer.download(&stream)?, b"kept");
+/// # Ok(())
+/// # }
+/// ```
+pub struct GrowError<T: DeviceCopy> {
+    /// The buffer.
+    pub buffer: Buffer<T>,
+    /// What went wrong.
+    pub error: Error,
+}
+
+impl<T: DeviceCopy> fmt::Debug for GrowError<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("GrowError").field("buffer", &self.buffer).field("error", &self.error).finish()
+    }
+}
+
+impl<T: DeviceCopy> fmt::Display for GrowError<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "a buffer of {} values could not grow: {}", self.buffer.len(), self.error)
+    }
+}
+
+impl<T: DeviceCopy> std::error::Error for GrowError<T> {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.error)
+    }
+}
+
+impl<T: DeviceCopy> From<GrowError<T>> for Error {
+    fn from(refused: GrowError<T>) -> Error {
+        refused.error
+    }
+}
+
+impl VirtualMemory {
+    /// The same values in a larger buffer, and behind them whatever there is at first. Nothing is copied.
+    ///
+    /// Where the addresses behind the buffer are free, it gets more memory there, and nothing waits. Otherwise it is moved to
+    /// other addresses, with the same memory behind them; that waits for the streams that used the buffer, so that nobody is
+    /// at work at the old ones. With no more values than before, only what devices may do with it is set again.
+    ///
+    /// The buffer is taken and given back, so that nothing borrowed from it, and none of its addresses, is used afterwards:
+    ///
+    /// ```compile_fail,E0505
+    /// # use warploom::{Buffer, Queue, Result, VirtualMemory};
+    /// fn stale(memory: &VirtualMemory, buffer: Buffer<u8>, queue: &impl Queue) -> Result<Vec<u8>> {
+    ///     let old = buffer.as_slice();
+    ///     let buffer = memory.grow(buffer, 1 << 30)?;
+    ///     old.download(queue)
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// With the buffer as it was: [`Error::Shrinking`] for fewer values than it has, [`Error::TooLarge`] for more than a size
+    /// can say, [`Error::OtherResource`] unless it was allocated here and nothing else holds its memory, and what the driver answers: `CUDA_ERROR_OUT_OF_MEMORY`
+    /// for more than there is, or a failure of what used the buffer.
+    #[doc(alias = "cuMemMap")]
+    pub fn grow<T: DeviceCopy>(&self, mut buffer: Buffer<T>, len: usize) -> Result<Buffer<T>, GrowError<T>> {
+        match self.shared.grow(&mut buffer, len) {
+            Ok(()) => Ok(buffer.with_len(len)),
+            Err(error) => Err(GrowError { buffer, error }),
+        }
+    }
+}
+
+impl Shared {
+    fn grow<T: DeviceCopy>(self: &Arc<Self>, buffer: &mut Buffer<T>, len: usize) -> Result<()> {
+        if len < buffer.len() {
+            return Err(Error::Shrinking { from: buffer.len(), to: len });
+        }
+        let bytes = size::<T>(len)?;
+        self.context.check_generation()?;
+        let allocation = buffer.allocation_mut().filter(|found| found.is_from(self)).ok_or(Error::OtherResource)?;
+        let mut range = self.take(allocation.address()).ok_or(Error::OtherResource)?;
+        let grown = self.extend(&mut range, self.whole(bytes), || allocation.settle());
+        if grown.is_ok() {
+            allocation.resize(range.address(), bytes);
+        }
+        self.keep(range);
+        grown
+    }
+
+    /// Gives a range so many bytes in all; `wait` sees the end of what uses it. A range that cannot have them is as it was.
+    fn extend(&self, range: &mut Range, bytes: usize, wait: impl FnOnce() -> Result<()>) -> Result<()> {
+        let more = bytes - range.bytes();
+        if more == 0 {
+            return range.open(&self.access);
+        }
+        if let Some(mut next) = self.behind(range, more) {
+            self.complete(&mut next)?;
+            range.append(next);
+            return Ok(());
+        }
+        wait()?;
+        let mut moved = self.reserve(bytes)?;
+        moved.map_again(range)?;
+        self.complete(&mut moved)?;
+        moved.adopt(range);
+        // What is left of the old range is its addresses; that they cannot be given back is no reason to refuse the new.
+        *range = moved;
+        Ok(())
+    }
+
+    /// Addresses right behind a range, if they can be had.
+    fn behind(&self, range: &Range, bytes: usize) -> Option<Range> {
+        let next = Range::reserve(self.context.device(), bytes, 0, range.end()).ok()?;
+        (next.address() == range.end()).then_some(next)
+    }
+}

@@ -1,0 +1,210 @@
+//! Where buffers of virtual memory come from.
+#![expect(unsafe_code, reason = "answers for the memory that it hands out")]
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use warploom_driver::sys::types::{CUdeviceptr, CUmemAccessDesc};
+
+use super::VirtualOptions;
+use super::range::{Range, properties};
+use crate::memory::driver_pool::can;
+use crate::memory::resource::{Synchronous, SynchronousResource};
+use crate::{Buffer, Context, DeviceAttribute, DeviceCopy, Error, Queue, Result};
+
+/// Device memory behind addresses of its own, which can [grow](VirtualMemory::grow) without being copied and be used by chosen
+/// devices. Allocated without a stream, in multiples of a [granularity](VirtualMemory::granularity) that is some megabytes: for
+/// what is large and lives long.
+///
+/// Dropping a buffer of it waits for the streams that used the buffer.
+///
+/// ```
+/// use warploom::{Devices, Driver, VirtualMemory};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
+/// let context = driver.device(0)?.context()?;
+/// let stream = context.stream()?;
+/// let memory = VirtualMemory::new(&context)?;
+/// let buffer = memory.upload(&[1_u32, 2, 3], &stream)?;
+/// let buffer = memory.grow(buffer, 10_000_000)?;
+/// assert_eq!(buffer.slice(..3)?.download(&stream)?, [1, 2, 3]);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct VirtualMemory {
+    pub(super) shared: Arc<Shared>,
+}
+
+pub(super) struct Shared {
+    pub(super) context: Context,
+    pub(super) granularity: usize,
+    pub(super) access: Vec<CUmemAccessDesc>,
+    options: VirtualOptions,
+    /// What was handed out, by its first address.
+    ranges: Mutex<BTreeMap<CUdeviceptr, Range>>,
+}
+
+impl VirtualMemory {
+    /// Virtual memory on a context's device, for that device alone.
+    ///
+    /// # Errors
+    ///
+    /// As [`VirtualMemory::with`].
+    pub fn new(context: &Context) -> Result<VirtualMemory> {
+        VirtualMemory::with(context, VirtualOptions::new())
+    }
+
+    /// Virtual memory on a context's device, as it is asked for.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::VirtualUnsupported`] if the device has none, or none of that kind; [`Error::PeerUnsupported`] for devices that
+    /// cannot access its memory, [`Error::DriverMismatch`] for those of another driver; [`Error::Alignment`] and
+    /// [`Error::Misaligned`] for addresses that memory cannot have; and what the driver answers.
+    #[doc(alias = "cuMemGetAllocationGranularity")]
+    pub fn with(context: &Context, options: VirtualOptions) -> Result<VirtualMemory> {
+        options.check_alignment()?;
+        let device = context.device();
+        let needs = |attribute, what| match can(context, attribute)? {
+            true => Ok(()),
+            false => Err(Error::VirtualUnsupported { device: device.ordinal(), what }),
+        };
+        needs(DeviceAttribute::VirtualMemoryManagementSupported, "virtual memory")?;
+        if options.remote_access {
+            needs(DeviceAttribute::GpuDirectRdmaWithCudaVmmSupported, "virtual memory for other hardware to access")?;
+        }
+        let (mut granularity, properties) = (0, properties(device, options.remote_access));
+        let flags = options.granularity.flags();
+        // SAFETY: `granularity` is writable, `properties` readable.
+        let asked = unsafe {
+            context.driver().cuMemGetAllocationGranularity(&raw mut granularity, &raw const properties, flags)
+        };
+        asked?;
+        options.check_address(granularity)?;
+        let (context, access) = (context.clone(), options.access(device)?);
+        Ok(VirtualMemory {
+            shared: Arc::new(Shared { context, granularity, access, options, ranges: Mutex::default() }),
+        })
+    }
+
+    /// The context it belongs to.
+    #[must_use]
+    pub fn context(&self) -> &Context {
+        &self.shared.context
+    }
+
+    /// What its allocations are a multiple of, in bytes.
+    #[must_use]
+    pub fn granularity(&self) -> usize {
+        self.shared.granularity
+    }
+
+    /// A buffer of `len` values, whatever they are at first; see [`SynchronousResource::allocate`].
+    ///
+    /// # Errors
+    ///
+    /// As [`SynchronousResource::allocate`].
+    #[doc(alias = "cuMemCreate")]
+    #[doc(alias = "cuMemMap")]
+    pub fn allocate<T: DeviceCopy>(&self, len: usize) -> Result<Buffer<T>> {
+        SynchronousResource::allocate(self, len)
+    }
+
+    /// A buffer of `len` values whose bytes are all 0 in the order of `queue`.
+    ///
+    /// # Errors
+    ///
+    /// As [`SynchronousResource::zeroed`].
+    pub fn zeroed<T: DeviceCopy>(&self, len: usize, queue: &impl Queue) -> Result<Buffer<T>> {
+        SynchronousResource::zeroed(self, len, queue)
+    }
+
+    /// A buffer with these values. Returns when they are there.
+    ///
+    /// # Errors
+    ///
+    /// As [`SynchronousResource::zeroed`].
+    pub fn upload<T: DeviceCopy>(&self, values: &[T], queue: &impl Queue) -> Result<Buffer<T>> {
+        SynchronousResource::upload(self, values, queue)
+    }
+}
+
+impl Shared {
+    fn ranges(&self) -> MutexGuard<'_, BTreeMap<CUdeviceptr, Range>> {
+        self.ranges.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps a range until it is taken by its first address.
+    pub(super) fn keep(&self, range: Range) {
+        self.ranges().insert(range.address(), range);
+    }
+
+    pub(super) fn take(&self, address: CUdeviceptr) -> Option<Range> {
+        self.ranges().remove(&address)
+    }
+
+    /// The bytes that are mapped for so many.
+    pub(super) fn whole(&self, bytes: usize) -> usize {
+        // No sum of two sizes that an allocation can have is more than a number can say.
+        bytes.next_multiple_of(self.granularity)
+    }
+
+    /// Addresses for a new allocation of so many bytes.
+    pub(super) fn reserve(&self, bytes: usize) -> Result<Range> {
+        Range::reserve(self.context.device(), bytes, self.options.alignment, self.options.address)
+    }
+
+    /// Puts memory behind what has none, and lets devices use it.
+    pub(super) fn complete(&self, range: &mut Range) -> Result<()> {
+        range.fill(self.options.remote_access)?;
+        range.open(&self.access)
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // Every allocation is gone, for each holds this. What has not been given back by then could not be waited for, and may
+        // be in use: it must stay as it is.
+        self.ranges().values_mut().for_each(Range::leave);
+    }
+}
+
+impl SynchronousResource for VirtualMemory {
+    fn resource(&self) -> Arc<dyn Synchronous> {
+        Arc::<Shared>::clone(&self.shared)
+    }
+}
+
+// SAFETY: each range has addresses and memory of its own, until it is closed.
+unsafe impl Synchronous for Shared {
+    fn context(&self) -> &Context {
+        &self.context
+    }
+
+    fn allocate_raw(&self, bytes: usize) -> Result<CUdeviceptr> {
+        self.context.check_generation()?;
+        let mut range = self.reserve(self.whole(bytes))?;
+        self.complete(&mut range)?;
+        let address = range.address();
+        self.keep(range);
+        Ok(address)
+    }
+
+    unsafe fn deallocate_raw(&self, address: CUdeviceptr, _bytes: usize) -> Result<()> {
+        self.take(address).map_or(Ok(()), |mut range| range.close())
+    }
+
+    fn outlives_context(&self) -> bool {
+        true
+    }
+}
+
+impl fmt::Debug for VirtualMemory {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = formatter.debug_struct("VirtualMemory");
+        text.field("device", self.context().device()).field("granularity", &self.granularity()).finish()
+    }
+}

@@ -1,0 +1,147 @@
+//! What virtual memory is to be like.
+
+use std::collections::BTreeMap;
+
+use warploom_driver::sys::types::{CUdeviceptr, CUmemAccessDesc, CUmemAllocationGranularity_flags};
+
+use crate::peers::location;
+use crate::{AccessLevel, Device, Error, Result};
+
+/// What [`VirtualMemory`](crate::VirtualMemory) is to be like: how it is cut, where it is, and who may use it.
+///
+/// ```
+/// use warploom::{AccessLevel, Devices, Driver, VirtualMemory, VirtualOptions};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let driver = Driver::open(&warploom_sim::Machine::preset("dgx-h100")?)?;
+/// let (writer, reader) = (driver.device(0)?, driver.device(1)?);
+/// let options = VirtualOptions::new().peer(&reader, AccessLevel::Read).alignment(1 << 30);
+/// let buffer = VirtualMemory::with(&writer.context()?, options)?.allocate::<u32>(1000)?;
+/// assert!(buffer.as_raw().is_multiple_of(1 << 30));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
+pub struct VirtualOptions {
+    pub(super) granularity: Granularity,
+    pub(super) alignment: usize,
+    pub(super) address: CUdeviceptr,
+    pub(super) remote_access: bool,
+    own: AccessLevel,
+    peers: BTreeMap<Device, AccessLevel>,
+}
+
+/// Which of the driver's two sizes memory is made in whole multiples of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Granularity {
+    /// The smallest there is, so that least is left unused.
+    Minimum,
+    /// The one that the driver calls best for speed.
+    #[default]
+    Recommended,
+}
+
+impl Granularity {
+    pub(super) fn flags(self) -> CUmemAllocationGranularity_flags {
+        match self {
+            Granularity::Minimum => CUmemAllocationGranularity_flags::CU_MEM_ALLOC_GRANULARITY_MINIMUM,
+            Granularity::Recommended => CUmemAllocationGranularity_flags::CU_MEM_ALLOC_GRANULARITY_RECOMMENDED,
+        }
+    }
+}
+
+impl Default for VirtualOptions {
+    fn default() -> VirtualOptions {
+        VirtualOptions {
+            granularity: Granularity::default(),
+            alignment: 0,
+            address: 0,
+            remote_access: false,
+            own: AccessLevel::ReadWrite,
+            peers: BTreeMap::new(),
+        }
+    }
+}
+
+impl VirtualOptions {
+    /// Memory wherever the driver likes, that its own device reads and writes and no other uses.
+    pub fn new() -> VirtualOptions {
+        VirtualOptions::default()
+    }
+
+    /// Which granularity it is made in.
+    pub fn granularity(mut self, granularity: Granularity) -> VirtualOptions {
+        self.granularity = granularity;
+        self
+    }
+
+    /// What addresses are a multiple of: a power of two, or 0 for the granularity.
+    pub fn alignment(mut self, alignment: usize) -> VirtualOptions {
+        self.alignment = alignment;
+        self
+    }
+
+    /// An address that each allocation starts at if it can be had, and elsewhere if not; 0 for any.
+    pub fn address(mut self, address: CUdeviceptr) -> VirtualOptions {
+        self.address = address;
+        self
+    }
+
+    /// What its own device may do with it; read and write, unless said otherwise.
+    pub fn own_access(mut self, level: AccessLevel) -> VirtualOptions {
+        self.own = level;
+        self
+    }
+
+    /// What another device may do with it; nothing, unless said. Naming its own device does nothing.
+    pub fn peer(mut self, device: &Device, level: AccessLevel) -> VirtualOptions {
+        self.peers.insert(device.clone(), level);
+        self
+    }
+
+    /// Memory that other hardware, such as network cards, can be let access directly.
+    #[doc(alias = "gpuDirectRDMACapable")]
+    pub fn remote_access(mut self) -> VirtualOptions {
+        self.remote_access = true;
+        self
+    }
+
+    /// Refuses what no address is aligned to.
+    pub(super) fn check_alignment(&self) -> Result<()> {
+        let alignment = self.alignment;
+        if alignment == 0 || alignment.is_power_of_two() { Ok(()) } else { Err(Error::Alignment { alignment }) }
+    }
+
+    /// Refuses an address that nothing could be mapped at.
+    pub(super) fn check_address(&self, granularity: usize) -> Result<()> {
+        let (address, multiple) = (self.address, self.alignment.max(granularity));
+        if address.is_multiple_of(multiple as CUdeviceptr) {
+            Ok(())
+        } else {
+            Err(Error::Misaligned { address, multiple })
+        }
+    }
+
+    /// Who may do what with memory of `owner`, its own device first; refuses those who cannot be let.
+    pub(super) fn access(&self, owner: &Device) -> Result<Vec<CUmemAccessDesc>> {
+        let others = self.peers.iter().filter(|(peer, level)| *peer != owner && **level != AccessLevel::None);
+        let (mut access, mut unable) = (vec![description(owner, self.own)], Vec::new());
+        for (peer, level) in others {
+            if peer.can_access(owner)? {
+                access.push(description(peer, *level));
+            } else {
+                unable.push(peer.ordinal());
+            }
+        }
+        if unable.is_empty() {
+            Ok(access)
+        } else {
+            Err(Error::PeerUnsupported { owner: owner.ordinal(), peers: unable })
+        }
+    }
+}
+
+fn description(device: &Device, level: AccessLevel) -> CUmemAccessDesc {
+    CUmemAccessDesc { location: location(device), flags: level.flags() }
+}
