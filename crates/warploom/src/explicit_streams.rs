@@ -49,6 +49,28 @@
 /// }
 /// ```
 ///
+/// Freeing what they gave may be told one to wait for (S4.6).
+///
+/// ```
+/// # use warploom::{Buffer, DeviceMemory, FreeError, PinnedMemory, Queue};
+/// fn with(memory: &DeviceMemory, buffer: Buffer<u8>, queue: &impl Queue) -> Result<(), FreeError<u8>> {
+///     memory.free_after(buffer, queue)
+/// }
+///
+/// fn of_the_host(memory: &PinnedMemory, buffer: Buffer<u8>, queue: &impl Queue) -> Result<(), FreeError<u8>> {
+///     memory.free_after(buffer, queue)
+/// }
+/// ```
+///
+/// Virtual memory waits for every stream by name, and has no use for one there, either.
+///
+/// ```compile_fail,E0599
+/// # use warploom::{Buffer, FreeError, Queue, VirtualMemory};
+/// fn without(memory: &VirtualMemory, buffer: Buffer<u8>, queue: &impl Queue) -> Result<(), FreeError<u8>> {
+///     memory.free_after(buffer, queue)
+/// }
+/// ```
+///
 /// A copy, a fill, and copies from and to the host.
 ///
 /// ```

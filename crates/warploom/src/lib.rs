@@ -79,7 +79,7 @@ pub use event::{Event, EventOptions, Timed, Timing, Untimed};
 pub use live_set::LiveSet;
 pub use location::{Host, Location, NumaId};
 pub use memory::{
-    Buffer, Counted, Counts, DeviceCopy, DeviceMemory, DevicePool, Granularity, GrowError, Limited, Logged,
+    Buffer, Counted, Counts, DeviceCopy, DeviceMemory, DevicePool, FreeError, Granularity, GrowError, Limited, Logged,
     ManagedMemory, ManagedPool, OrderedResource, Pending, PinnedBuffer, PinnedMemory, PinnedOptions, PinnedPool,
     PoolOptions, PoolStatistics, Reuse, Rows, RowsMut, Slice, SliceMut, StreamOrdered, Synchronous,
     SynchronousResource, VirtualMemory, VirtualOptions, copy_batch,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use warploom_driver::sys::types::{CUdeviceptr, CUmemAttach_flags};
 
+use super::free_after::{FreeError, free_after};
 use super::resource::{Synchronous, SynchronousResource};
 use crate::{Buffer, Context, DeviceCopy, Queue, Result};
 
@@ -73,6 +74,20 @@ impl DeviceMemory {
     /// As [`SynchronousResource::zeroed`].
     pub fn upload<T: DeviceCopy>(&self, values: &[T], queue: &impl Queue) -> Result<Buffer<T>> {
         SynchronousResource::upload(self, values, queue)
+    }
+
+    /// Frees a buffer of it when everything enqueued on `queue` so far is done, and says what goes wrong.
+    ///
+    /// Dropping a buffer waits by itself for what was enqueued with it; this also waits for what used it by its raw address.
+    ///
+    /// # Errors
+    ///
+    /// With the buffer as it was: [`Error::OtherResource`](crate::Error::OtherResource) unless it was allocated here,
+    /// [`Error::DriverMismatch`](crate::Error::DriverMismatch) if the queue belongs to another driver, and what the driver
+    /// answers to the wait, which may be a failure of that work. Without it: what the driver answers to the free.
+    #[doc(alias = "cuMemFree")]
+    pub fn free_after<T: DeviceCopy>(&self, buffer: Buffer<T>, queue: &impl Queue) -> Result<(), FreeError<T>> {
+        free_after(&self.shared, buffer, queue)
     }
 }
 

@@ -3,6 +3,7 @@
 mod adaptors;
 mod contract;
 mod found_pools;
+mod free_after;
 mod pinned_pool;
 mod pools;
 mod sweeps;

@@ -10,8 +10,9 @@ use warploom_driver::sys::types::{
 };
 
 use super::PinnedBuffer;
+use crate::memory::free_after::{FreeError, free_after};
 use crate::memory::resource::{Synchronous, SynchronousResource};
-use crate::{Context, DeviceCopy, Result};
+use crate::{Buffer, Context, DeviceCopy, Queue, Result};
 
 /// Page-locked memory of the host, which devices use at the same address. Copies from and to it run while the host goes on.
 ///
@@ -130,6 +131,20 @@ impl PinnedMemory {
     /// As [`SynchronousResource::allocate`].
     pub fn buffer_of<T: DeviceCopy>(&self, values: &[T]) -> Result<PinnedBuffer<T>> {
         PinnedBuffer::copied(values, self)
+    }
+
+    /// Frees a buffer of it when everything enqueued on `queue` so far is done, and says what goes wrong.
+    ///
+    /// Dropping a buffer waits by itself for what was enqueued with it; this also waits for what used it by its raw address.
+    ///
+    /// # Errors
+    ///
+    /// With the buffer as it was: [`Error::OtherResource`](crate::Error::OtherResource) unless it was allocated here,
+    /// [`Error::DriverMismatch`](crate::Error::DriverMismatch) if the queue belongs to another driver, and what the driver
+    /// answers to the wait, which may be a failure of that work. Without it: what the driver answers to the free.
+    #[doc(alias = "cuMemFreeHost")]
+    pub fn free_after<T: DeviceCopy>(&self, buffer: Buffer<T>, queue: &impl Queue) -> Result<(), FreeError<T>> {
+        free_after(&self.shared, buffer, queue)
     }
 }
 
