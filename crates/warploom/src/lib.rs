@@ -81,7 +81,7 @@ pub use location::{Host, Location, NumaId};
 pub use memory::{
     Buffer, Counted, Counts, DeviceCopy, DeviceMemory, DevicePool, FreeError, Granularity, GrowError, Limited, Logged,
     ManagedMemory, ManagedPool, OrderedResource, Pending, PinnedBuffer, PinnedMemory, PinnedOptions, PinnedPool,
-    PoolOptions, PoolStatistics, Reuse, Rows, RowsMut, Slice, SliceMut, StreamOrdered, Synchronous,
+    PinnedReturn, PoolOptions, PoolStatistics, Reuse, Rows, RowsMut, Slice, SliceMut, StreamOrdered, Synchronous,
     SynchronousResource, VirtualMemory, VirtualOptions, copy_batch,
 };
 pub use peers::{AccessLevel, DeviceRef, PeerSet};

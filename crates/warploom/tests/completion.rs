@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use gate::Gate;
 use warploom::sys::types::CUresult;
-use warploom::{DevicePool, Devices, Error, Function};
+use warploom::{DevicePool, Devices, Error, Function, PinnedMemory};
 use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::{Mode, topology::Topology};
 use warploom_testkit::{TestResult, budget, driver_tests, open};
@@ -106,6 +106,49 @@ driver_tests! {
         };
         done?;
         assert_eq!(poll(&mut returned, Waker::noop()), Poll::Ready(Ok(7)));
+    }
+
+    threads fn copies_of_page_locked_memory_can_be_awaited_and_give_it_back(driver) {
+        let context = driver.device(0)?.context()?;
+        let (stream, memory) = (context.stream()?, PinnedMemory::new(&context));
+        let mut device = DevicePool::new(&context)?.allocate::<u32>(1 << 18, &stream)?;
+        let values: Vec<u32> = (0..1 << 18).collect();
+        let back = block_on(async {
+            let sent = device.as_slice_mut().copy_from_pinned(memory.buffer_of(&values)?, &stream)?.await?;
+            device.as_slice().copy_to_pinned(sent, &stream)?.await
+        })?;
+        assert_eq!(back.as_slice(), values);
+    }
+
+    fn a_copy_that_is_done_is_ready_after_one_question_and_only_once(driver) {
+        let context = driver.device(0)?.context()?;
+        let stream = context.stream()?;
+        let device = DevicePool::new(&context)?.upload(b"done", &stream)?;
+        let pending = device.as_slice().copy_to_pinned(PinnedMemory::new(&context).buffer(4)?, &stream)?;
+        stream.synchronize()?;
+        let mut returned = pending.into_future();
+        let polled = budget(driver, &[(Function::cuEventQuery, 1)], || poll(&mut returned, Waker::noop()));
+        let Poll::Ready(back) = polled else { panic!("it is done") };
+        assert_eq!(back?.as_slice(), b"done");
+        budget(driver, &[], || assert!(poll(&mut returned, Waker::noop()).is_pending()));
+    }
+
+    /// Its memory is used by the copy until that is done; checks are on.
+    fn a_future_of_a_copy_may_be_dropped_while_the_copy_runs(driver) {
+        let context = driver.device(0)?.context()?;
+        let (stream, memory) = (context.stream()?, PinnedMemory::new(&context));
+        let pool = DevicePool::new(&context)?;
+        let device = pool.upload(&vec![7_u8; 1 << 20], &stream)?;
+        for polls in 0..2 {
+            let gate = Gate::close(&stream)?;
+            let mut returned = device.as_slice().copy_to_pinned(memory.buffer(1 << 20)?, &stream)?.into_future();
+            for _ in 0..polls {
+                assert!(poll(&mut returned, Waker::noop()).is_pending());
+            }
+            gate.open();
+            drop(returned);
+            assert!(stream.is_idle()?, "freeing the memory has waited");
+        }
     }
 
     fn what_is_done_is_ready_after_one_question(driver) {
@@ -276,5 +319,25 @@ fn a_future_that_cannot_be_woken_says_so_and_leaves_nothing_behind() -> TestResu
         drop((gate, stream, context));
         assert_eq!((Arc::strong_count(&unpark), unpark.times()), (1, 0), "{function}");
     }
+    Ok(())
+}
+
+/// A copy that cannot be asked about may still be running.
+#[test]
+fn memory_does_not_come_back_from_a_copy_that_cannot_be_asked_about() -> TestResult {
+    let (machine, driver) = open(Topology::preset("h200")?, Mode::Deterministic(warploom_sim::Order::Lazy))?;
+    let context = driver.device(0)?.context()?;
+    let stream = context.stream()?;
+    let device = DevicePool::new(&context)?.upload(b"late", &stream)?;
+    let memory = PinnedMemory::new(&context).buffer(4)?;
+    let plan = Plan::new().rule(Rule::on(Calls::named("cuEventQuery")?).fail(CUresult::CUDA_ERROR_UNKNOWN));
+    let mut returned = device.as_slice().copy_to_pinned(memory, &stream)?.into_future();
+    let before = machine.census();
+    let scope = machine.inject(plan)?;
+    let Poll::Ready(back) = poll(&mut returned, Waker::noop()) else { panic!("a failure is an answer") };
+    assert_eq!(back.map(drop).map_err(|error| error.code()), Err(Some(CUresult::CUDA_ERROR_UNKNOWN)));
+    drop(scope);
+    assert_ne!(machine.census(), before, "the memory was freed after the copy");
+    assert_eq!(machine.unfinished_ops(), 0, "for which that waited");
     Ok(())
 }

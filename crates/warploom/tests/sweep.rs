@@ -8,7 +8,7 @@ use std::task::{Context as Task, Poll, Waker};
 use gate::Gate;
 use warploom::{
     CachePreference, Context, ContextOptions, Contexts, DeviceAttribute, DevicePool, Devices, Driver, EventOptions,
-    Limit, Result, Stream, StreamOptions,
+    Limit, PinnedMemory, Result, Stream, StreamOptions,
 };
 use warploom_sim::fault::Calls;
 use warploom_sim::topology::Topology;
@@ -182,6 +182,34 @@ fn completions_leave_nothing_behind() -> TestResult {
             Poll::Pending => panic!("the gate has waited for everything"),
         }
     })
+}
+
+/// Not behind a gate, nor on threads: what goes wrong before a gate is opened drops memory, which waits for it.
+#[test]
+fn copies_that_are_awaited_leave_nothing_behind() -> TestResult {
+    for order in [Order::Eager, Order::Lazy] {
+        let mut sweep = Sweep::new(Topology::preset("h200")?).mode(Mode::Deterministic(order)).after_effect(true);
+        // The last is asked in a drop, too: whether a context is gone, and callbacks with it.
+        for name in ["cuCtxSetCurrent", "cuEventQuery", "cuDevicePrimaryCtxGetState"].iter().chain(PARTING) {
+            sweep = sweep.tolerates(Calls::named(name)?);
+        }
+        sweep.run(|_: &Machine, driver: &Driver| -> Result<()> {
+            let context = driver.device(0)?.context()?;
+            let stream = context.stream()?;
+            let device = DevicePool::new(&context)?.zeroed::<u8>(64, &stream)?;
+            let pending = device.as_slice().copy_to_pinned(PinnedMemory::new(&context).buffer(64)?, &stream)?;
+            let (mut returned, mut task) = (pending.into_future(), Task::from_waker(Waker::noop()));
+            if let Poll::Ready(result) = Pin::new(&mut returned).poll(&mut task) {
+                return result.map(drop);
+            }
+            stream.synchronize()?;
+            match Pin::new(&mut returned).poll(&mut task) {
+                Poll::Ready(result) => result.map(drop),
+                Poll::Pending => panic!("everything was waited for"),
+            }
+        });
+    }
+    Ok(())
 }
 
 /// What a gate does in its `drop`; and a question that is answered with "not yet" cannot fail after its effect.

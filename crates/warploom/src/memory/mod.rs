@@ -30,7 +30,7 @@ pub use buffer::Buffer;
 pub use device_copy::DeviceCopy;
 pub use free_after::FreeError;
 pub use managed::{ManagedMemory, ManagedPool};
-pub use pinned::{Pending, PinnedBuffer, PinnedMemory, PinnedOptions, PinnedPool};
+pub use pinned::{Pending, PinnedBuffer, PinnedMemory, PinnedOptions, PinnedPool, PinnedReturn};
 pub use plain::DeviceMemory;
 pub use pool::{DevicePool, PoolStatistics};
 pub use pool_options::{PoolOptions, Reuse};

@@ -95,6 +95,12 @@ impl<T: DeviceCopy> PinnedBuffer<T> {
     pub(super) fn over(buffer: Buffer<T>) -> PinnedBuffer<T> {
         PinnedBuffer { buffer }
     }
+
+    /// What a copy had taken along that is known to be done, and was the only thing to use it.
+    pub(super) fn given_back(buffer: Buffer<T>) -> PinnedBuffer<T> {
+        buffer.allocation().forget_users();
+        PinnedBuffer { buffer }
+    }
 }
 
 impl<T: DeviceCopy> Buffer<T> {

@@ -17,7 +17,8 @@ use crate::{Buffer, DeviceCopy, Event, Queue, Result, Slice, SliceMut, Stream};
 /// A copy that may still be running, and the page-locked memory that it has taken along.
 ///
 /// Dropping it frees the memory, which waits for the copy and whatever else is enqueued in the context, unless the memory is
-/// a pool's; [`Pending::wait`] waits for the copy alone, and gives the memory back.
+/// a pool's; [`Pending::wait`] waits for the copy alone, and gives the memory back. So does awaiting
+/// it, while no thread waits.
 ///
 /// ```
 /// use warploom::{DevicePool, Devices, Driver, PinnedMemory};
@@ -67,12 +68,14 @@ impl<T: DeviceCopy> Pending<PinnedBuffer<T>> {
     /// What the driver answers, which may be a failure of the copy or of work before it. Then the memory does not come back,
     /// since the copy may still be running; it is freed when that is over, or never.
     pub fn wait(self) -> Result<PinnedBuffer<T>> {
-        let Pending { taken, done } = self;
-        let buffer = taken.into_buffer();
+        let (buffer, done) = self.into_parts();
         done.synchronize()?;
-        // It was used by this copy and by nothing else.
-        buffer.allocation().forget_users();
-        Ok(PinnedBuffer::over(buffer))
+        Ok(PinnedBuffer::given_back(buffer))
+    }
+
+    /// The memory that the copy may still be using, and the point at which it no longer does.
+    pub(super) fn into_parts(self) -> (Buffer<T>, Event) {
+        (self.taken.into_buffer(), self.done)
     }
 }
 
