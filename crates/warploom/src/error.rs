@@ -302,6 +302,27 @@ pub enum Error {
         error: Box<Error>,
     },
 
+    /// The driver takes copies with options on other streams only.
+    #[error("the legacy default stream takes no copies with options; use another stream, or copy without options")]
+    LegacyStream,
+
+    /// A copy with options cannot become part of a graph.
+    #[error("the stream is being captured, and a copy with options cannot be; copy without options")]
+    Capturing,
+
+    /// Memory that comes into being in the order of a stream can only be read in the order of one.
+    #[error(
+        "the source was allocated in the order of a stream, and cannot be read out of order; use SourceOrder::Stream, or memory \
+         that is allocated at once"
+    )]
+    SourceOrder,
+
+    /// Not every driver, and none between devices, has a call that has read its source when it returns.
+    #[error(
+        "no call here reads a source before it returns; use SourceOrder::Stream, and wait before changing the source"
+    )]
+    DuringCall,
+
     /// A stream works on memory of its own device.
     #[error(
         "the stream belongs to device {stream}, the memory to device {memory}; use a stream of the memory's context"

@@ -71,6 +71,30 @@
 /// }
 /// ```
 ///
+/// Copies with options.
+///
+/// ```
+/// # use warploom::{Buffer, CopyOptions, Queue, Result, copy_batch_with};
+/// fn with(from: &Buffer<u8>, to: &mut Buffer<u8>, options: CopyOptions, queue: &impl Queue) -> Result<()> {
+///     from.as_slice().copy_to_with(&mut *to, options, queue)?;
+///     copy_batch_with([(from, to, options)], queue)
+/// }
+/// ```
+///
+/// ```compile_fail,E0061
+/// # use warploom::{Buffer, CopyOptions, Result};
+/// fn without(from: &Buffer<u8>, to: &mut Buffer<u8>, options: CopyOptions) -> Result<()> {
+///     from.as_slice().copy_to_with(to, options)
+/// }
+/// ```
+///
+/// ```compile_fail,E0061
+/// # use warploom::{Buffer, CopyOptions, Result, copy_batch_with};
+/// fn without(from: &Buffer<u8>, to: &mut Buffer<u8>, options: CopyOptions) -> Result<()> {
+///     copy_batch_with([(from, to, options)])
+/// }
+/// ```
+///
 /// A copy, a fill, and copies from and to the host.
 ///
 /// ```

@@ -1,15 +1,14 @@
 //! Many copies at once.
 #![expect(unsafe_code, reason = "copies between addresses that were checked")]
 
-use warploom_driver::Function;
-use warploom_driver::sys::types::{
-    CUdeviceptr, CUmemLocation, CUmemLocationType, CUmemcpyAttributes, CUmemcpySrcAccessOrder,
-};
+use warploom_driver::sys::types::{CUdeviceptr, CUmemcpyAttributes};
+use warploom_driver::{Driver, Function};
 
-use super::copy::{enqueue, reachable, same_length};
+use super::copy::{enqueue, same_length};
+use super::copy_options::{check_stream, runs};
 use super::slice::Span;
 use super::uses::Access;
-use crate::{DeviceCopy, Error, Queue, Result, Slice, SliceMut, Stream};
+use crate::{CopyOptions, DeviceCopy, Error, Queue, Result, Slice, SliceMut, Stream};
 
 /// Copies many slices, each to as many values elsewhere, in the order of `queue` and in no order among themselves.
 ///
@@ -62,20 +61,72 @@ where
     S: Into<Slice<'s, T>>,
     D: Into<SliceMut<'d, T>>,
 {
-    let stream = queue.stream();
+    let plain = copies.into_iter().map(|(source, destination)| (source, destination, CopyOptions::new()));
+    copy_all(plain, queue.stream(), |_| Ok(()))
+}
+
+/// As [`copy_batch`], each copy with options of its own.
+///
+/// Copies whose neighbours have the same options share them in the driver's call, so that giving all of them the same costs
+/// nothing. Where a driver has no batches, and between devices, each is a copy like any other, as
+/// [`Slice::copy_to_with`] says.
+///
+/// ```
+/// use warploom::{CopyOptions, DeviceMemory, Devices, Driver, SourceOrder, copy_batch_with};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
+/// let context = driver.device(0)?.context()?;
+/// let (stream, memory) = (context.stream()?, DeviceMemory::new(&context));
+/// let numbers = memory.upload(&[1_u32, 2, 3, 4, 5], &stream)?;
+/// let (mut one, mut other) = (memory.allocate(2)?, memory.allocate(3)?);
+/// let options = CopyOptions::new().source_order(SourceOrder::DuringCall);
+/// copy_batch_with([(numbers.slice(..2)?, &mut one, options), (numbers.slice(2..)?, &mut other, options)], &stream)?;
+/// assert_eq!((one.download(&stream)?, other.download(&stream)?), (vec![1, 2], vec![3, 4, 5]));
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+///
+/// As [`copy_batch`] and [`Slice::copy_to_with`].
+#[doc(alias = "cuMemcpyBatchAsync")]
+pub fn copy_batch_with<'s, 'd, T, S, D>(
+    copies: impl IntoIterator<Item = (S, D, CopyOptions)>,
+    queue: &impl Queue,
+) -> Result<()>
+where
+    T: DeviceCopy,
+    S: Into<Slice<'s, T>>,
+    D: Into<SliceMut<'d, T>>,
+{
+    copy_all(copies.into_iter(), queue.stream(), check_stream)
+}
+
+/// Makes copies if each of them is right, and then the stream is.
+fn copy_all<'s, 'd, T, S, D>(
+    copies: impl Iterator<Item = (S, D, CopyOptions)>,
+    stream: &Stream,
+    check_stream: impl FnOnce(&Stream) -> Result<()>,
+) -> Result<()>
+where
+    T: DeviceCopy,
+    S: Into<Slice<'s, T>>,
+    D: Into<SliceMut<'d, T>>,
+{
     let (mut near, mut far) = (Vec::new(), Vec::new());
-    for (index, (source, destination)) in copies.into_iter().enumerate() {
+    for (index, (source, destination, options)) in copies.enumerate() {
         let (source, destination) = (source.into(), destination.into());
-        let copy = Checked { to: destination.span, from: source.span, bytes: source.size_in_bytes() };
-        let checked = same_length(source.len(), destination.len())
-            .and_then(|()| reachable(copy.to.allocation, copy.from.allocation, stream));
+        let copy = Checked { to: destination.span, from: source.span, bytes: source.size_in_bytes(), options };
+        let checked = same_length(source.len(), destination.len()).and_then(|()| copy.check(stream));
         checked.map_err(|error| Error::InBatch { index, error: Box::new(error) })?;
         match copy.bytes {
             0 => {}
-            _ if source.context() == destination.context() => near.push(copy),
+            _ if copy.is_near() => near.push(copy),
             _ => far.push(copy),
         }
     }
+    check_stream(stream)?;
     for copy in near.iter().chain(&far) {
         copy.from.allocation.meet(stream)?;
         copy.to.allocation.meet(stream)?;
@@ -89,14 +140,16 @@ where
     copied
 }
 
-/// `CU_STREAM_LEGACY`.
-const LEGACY: usize = 1;
+/// A copy, which is checked before anything is enqueued.
+pub(super) struct Checked<'s, 'd> {
+    pub(super) to: Span<'d>,
+    pub(super) from: Span<'s>,
+    pub(super) bytes: usize,
+    pub(super) options: CopyOptions,
+}
 
-/// A copy that has been checked and is not empty.
-struct Checked<'s, 'd> {
-    to: Span<'d>,
-    from: Span<'s>,
-    bytes: usize,
+pub(super) fn has_batches(driver: &Driver) -> bool {
+    driver.supports(Function::cuMemcpyBatchAsync_v2) || driver.supports(Function::cuMemcpyBatchAsync)
 }
 
 fn one_by_one(copies: &[Checked<'_, '_>], stream: &Stream) -> Result<()> {
@@ -104,55 +157,51 @@ fn one_by_one(copies: &[Checked<'_, '_>], stream: &Stream) -> Result<()> {
 }
 
 /// Copies within the stream's device, in one call if the driver has one for it.
-fn together(copies: &[Checked<'_, '_>], stream: &Stream) -> Result<()> {
-    if copies.len() < 2 || !takes_batches(stream) {
+pub(super) fn together(copies: &[Checked<'_, '_>], stream: &Stream) -> Result<()> {
+    let is_plain = |copy: &Checked<'_, '_>| copy.options == CopyOptions::new();
+    if !takes_batches(stream) || copies.len() < 2 && copies.iter().all(is_plain) {
         return one_by_one(copies, stream);
     }
     let mut to: Vec<CUdeviceptr> = copies.iter().map(|copy| copy.to.address).collect();
     let mut from: Vec<CUdeviceptr> = copies.iter().map(|copy| copy.from.address).collect();
     let mut sizes: Vec<usize> = copies.iter().map(|copy| copy.bytes).collect();
-    let order = CUmemcpySrcAccessOrder::CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
-    // SAFETY: each two ends are that long, and there in the order of the stream. No destination overlaps with anything: a slice
-    // that can be written shares no byte with another, and all of them are borrowed at the same time.
-    unsafe { submit((&mut to, &mut from, &mut sizes), order, stream) }
+    let (mut attributes, mut starts) = runs(copies.iter().map(|copy| copy.options));
+    // SAFETY: each two ends are that long, and there in the order of the stream; a source that is read out of order is there in
+    // any. No destination overlaps with anything: a slice that can be written shares no byte with another, and all of them are
+    // borrowed at the same time.
+    unsafe { submit((&mut to, &mut from, &mut sizes), (&mut attributes, &mut starts), stream) }
 }
 
 /// Whether the driver has a call for many copies, and it takes the stream: the legacy default stream, by either of its names,
 /// has none.
 pub(super) fn takes_batches(stream: &Stream) -> bool {
-    let driver = stream.driver();
-    let has_batches = [Function::cuMemcpyBatchAsync_v2, Function::cuMemcpyBatchAsync].iter();
-    has_batches.clone().any(|function| driver.supports(*function)) && stream.as_raw().addr() > LEGACY
+    has_batches(stream.driver()) && !stream.is_legacy()
 }
 
-/// Enqueues copies on a stream that [takes them](takes_batches), as many as there are addresses and sizes; the driver may change
-/// what it is given.
+/// Enqueues copies on a stream that [takes them](takes_batches), as many as there are addresses and sizes, with attributes that
+/// each hold from their start on. The driver may change what it is given.
 ///
 /// # Safety
 ///
-/// Each two ends are that long, and there when the copies run. The source is there when `order` says that it is read.
+/// Each two ends are that long, and there when the copies run. A source is there when the attributes say that it is read.
 pub(super) unsafe fn submit(
     (to, from, sizes): (&mut [CUdeviceptr], &mut [CUdeviceptr], &mut [usize]),
-    order: CUmemcpySrcAccessOrder,
+    (attributes, starts): (&mut [CUmemcpyAttributes], &mut [usize]),
     stream: &Stream,
 ) -> Result<()> {
-    let nowhere = CUmemLocation::new(CUmemLocationType::CU_MEM_LOCATION_TYPE_INVALID, 0);
-    // One set of attributes, which holds from the first copy on.
-    let mut attributes =
-        CUmemcpyAttributes { srcAccessOrder: order, srcLocHint: nowhere, dstLocHint: nowhere, flags: 0 };
     // Alone among the calls that take a stream, this one looks at the current context, and refuses where there is none.
     let _current = stream.context().current()?;
-    let (mut start, mut culprit) = (0, 0);
     let (driver, count) = (stream.driver(), to.len().min(from.len()).min(sizes.len()));
+    let (run_count, mut culprit) = (attributes.len().min(starts.len()), 0);
     let (to, from, sizes) = (to.as_mut_ptr(), from.as_mut_ptr(), sizes.as_mut_ptr());
-    let (attributes, start) = (&raw mut attributes, &raw mut start);
-    // SAFETY: there are as many addresses and sizes as copies, and one set of attributes; the driver reads them during the
-    // call. The stream is alive, and the caller vouches for the ends.
+    let (attributes, starts) = (attributes.as_mut_ptr(), starts.as_mut_ptr());
+    // SAFETY: there are as many addresses and sizes as copies, and as many attributes as starts; the driver reads them during
+    // the call. The stream is alive, and the caller vouches for the ends.
     stream.enqueue(|raw| unsafe {
         if driver.supports(Function::cuMemcpyBatchAsync_v2) {
-            driver.cuMemcpyBatchAsync_v2(to, from, sizes, count, attributes, start, 1, raw)
+            driver.cuMemcpyBatchAsync_v2(to, from, sizes, count, attributes, starts, run_count, raw)
         } else {
-            driver.cuMemcpyBatchAsync(to, from, sizes, count, attributes, start, 1, &raw mut culprit, raw)
+            driver.cuMemcpyBatchAsync(to, from, sizes, count, attributes, starts, run_count, &raw mut culprit, raw)
         }
     })
 }

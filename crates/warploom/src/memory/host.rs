@@ -6,13 +6,11 @@
 //! then it is never freed.
 #![expect(unsafe_code, reason = "lends host memory to the driver")]
 
-use warploom_driver::sys::types::CUmemcpySrcAccessOrder;
-
 use super::batch::{submit, takes_batches};
 use super::copy::same_length;
 use super::linear::{from_host, to_host};
 use super::uses::Access;
-use crate::{DeviceCopy, Queue, Result, Slice, SliceMut};
+use crate::{CopyOptions, DeviceCopy, Queue, Result, Slice, SliceMut, SourceOrder};
 
 impl<T: DeviceCopy> SliceMut<'_, T> {
     /// Copies everything from the host, in the order of `queue`. Returns when the values have been read, which does not wait for
@@ -35,10 +33,10 @@ impl<T: DeviceCopy> SliceMut<'_, T> {
         let bytes = self.size_in_bytes();
         if takes_batches(stream) && !self.span.allocation.is_pinned() {
             let (to, from) = (self.span.address, values.as_ptr().expose_provenance() as u64);
-            let order = CUmemcpySrcAccessOrder::CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL;
+            let attributes = CopyOptions::new().source_order(SourceOrder::DuringCall).to_raw();
             // SAFETY: both have that many bytes; the device's are there in the order of the stream, the host's are borrowed during
             // the call, in which they are read.
-            unsafe { submit((&mut [to], &mut [from], &mut [bytes]), order, stream) }?;
+            unsafe { submit((&mut [to], &mut [from], &mut [bytes]), (&mut [attributes], &mut [0]), stream) }?;
             self.span.allocation.did(stream, Access::Write);
             return Ok(());
         }

@@ -51,6 +51,11 @@ impl Context {
 }
 
 impl Stream {
+    /// Whether it is the legacy default stream, by either of its handles.
+    pub(crate) fn is_legacy(&self) -> bool {
+        self.as_raw().addr() <= LEGACY
+    }
+
     /// Whether this thread may use it.
     #[inline]
     pub(crate) fn is_here(&self) -> bool {
