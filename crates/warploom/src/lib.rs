@@ -34,6 +34,7 @@
 //! - **Device memory is freed after its last use**, on whichever streams that was; see [`Buffer`].
 //! - **A failure is a value** that names the call, the code and its meaning; see [`Error`]. A failure in a `drop` is
 //!   reported to a hook, or to `tracing`; see [`diagnostics`].
+//! - **What is kept can be seen**: [`leaks`] lists what is alive, by kind, device and bytes.
 //!
 //! # Memory for several devices
 //!
@@ -62,6 +63,7 @@ mod event;
 #[cfg(doctest)]
 mod explicit_streams;
 mod handle;
+pub mod leaks;
 mod live_set;
 mod location;
 mod memory;

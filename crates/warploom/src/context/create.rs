@@ -5,9 +5,7 @@ use std::ptr::null_mut;
 use std::sync::Arc;
 
 use super::generation::id_of;
-use super::reserve::Reserve;
 use super::{Context, ContextOptions, Origin, Shared};
-use crate::handle::Handle;
 use crate::{Device, Result};
 
 impl Device {
@@ -39,13 +37,7 @@ impl Device {
         let mut raw = null_mut();
         // SAFETY: `raw` is writable. The oldest form is all that is needed, and every driver has it.
         unsafe { driver.cuCtxCreate_v2(&raw mut raw, options.to_raw(), self.as_raw()) }?;
-        let mut shared = Shared {
-            raw: Handle::new(raw),
-            device: self.clone(),
-            origin: Origin::Created,
-            id: None,
-            reserve: Reserve::default(),
-        };
+        let mut shared = Shared::owned(raw, self, Origin::Created);
         // The driver has made it current, on top of what was. If it cannot be taken away again, destroying it does that.
         // SAFETY: the popped context is written to a variable of ours.
         unsafe { driver.cuCtxPopCurrent_v2(&raw mut raw) }?;

@@ -12,6 +12,7 @@ use super::reserve::Reserve;
 use super::{Context, Origin, Shared};
 use crate::device::initialize;
 use crate::handle::Handle;
+use crate::leaks::Mark;
 use crate::{Error, Result};
 
 impl Context {
@@ -37,9 +38,8 @@ impl Context {
         let device = device_of_current(driver)?;
         drop(current);
         let origin = Origin::Foreign { _owner: Box::new(owner) };
-        let context = Context {
-            shared: Arc::new(Shared { raw: Handle::new(raw), device, origin, id, reserve: Reserve::default() }),
-        };
+        let (raw, reserve, mark) = (Handle::new(raw), Reserve::default(), Mark::default());
+        let context = Context { shared: Arc::new(Shared { raw, device, origin, id, reserve, _mark: mark }) };
         context.remember();
         Ok(context)
     }

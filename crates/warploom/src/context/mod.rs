@@ -47,6 +47,7 @@ use crate::callback::Home;
 use crate::device::same_driver;
 use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
+use crate::leaks::{Kind, Mark, mark_on};
 use crate::{Device, Error, Result, Stream};
 
 /// A device in use: its primary context, which everything in the process shares, or one made for the purpose.
@@ -77,6 +78,7 @@ struct Shared {
     origin: Origin,
     id: Option<ContextId>,
     reserve: Reserve,
+    _mark: Mark,
 }
 
 /// Where a context is from, and so how it ends.
@@ -153,6 +155,13 @@ impl Context {
 }
 
 impl Shared {
+    /// A context that is ended here.
+    fn owned(raw: CUcontext, device: &Device, origin: Origin) -> Shared {
+        let mark = mark_on(device.driver(), || ((Kind::Context, raw.addr() as u64, 0), device.ordinal()));
+        let (raw, device, reserve) = (Handle::new(raw), device.clone(), Reserve::default());
+        Shared { raw, device, origin, id: None, reserve, _mark: mark }
+    }
+
     fn end(&mut self) -> Result<()> {
         let (driver, is_over) = (self.device.driver(), self.check_generation().is_err());
         let home = Home::new(driver, self.raw.raw(), self.generation());

@@ -5,9 +5,7 @@ use std::ptr::null_mut;
 use std::sync::Arc;
 
 use super::generation::id_of;
-use super::reserve::Reserve;
 use super::{Context, ContextOptions, Origin, Shared};
-use crate::handle::Handle;
 use crate::{Device, Result};
 
 impl Device {
@@ -25,8 +23,7 @@ impl Device {
         // SAFETY: `raw` is writable.
         unsafe { self.driver().cuDevicePrimaryCtxRetain(&raw mut raw, self.as_raw()) }?;
         let origin = Origin::Primary { generation: life.generation() };
-        let mut shared =
-            Shared { raw: Handle::new(raw), device: self.clone(), origin, id: None, reserve: Reserve::default() };
+        let mut shared = Shared::owned(raw, self, origin);
         // SAFETY: the context is active, since a reference was just taken.
         shared.id = unsafe { id_of(self.driver(), raw) }?;
         shared.origin = Origin::Primary { generation: life.saw(shared.id, was_active) };

@@ -19,6 +19,7 @@ use warploom_driver::sys::types::{CUevent, CUevent_flags, CUevent_st};
 use warploom_driver::{Driver, ResultExt as _};
 
 use crate::handle::Handle;
+use crate::leaks::{Kind, Mark, mark};
 use crate::{Context, Device, Result};
 
 /// A point in a stream, marked by [`Stream::record`](crate::Stream::record); done when everything before it is done.
@@ -41,6 +42,7 @@ pub struct Event<T: Timing = Untimed> {
     flags: u32,
     context: Context,
     timing: PhantomData<T>,
+    _mark: Mark,
 }
 
 impl<T: Timing> Event<T> {
@@ -48,7 +50,8 @@ impl<T: Timing> Event<T> {
     pub(crate) fn unrecorded(context: &Context, options: EventOptions<T>) -> Result<Event<T>> {
         let flags = options.flags();
         let raw = context.reserve().events.take(context, flags)?;
-        Ok(Event { raw, flags, context: context.clone(), timing: PhantomData })
+        let mark = mark(context, || (Kind::Event, raw.raw().addr() as u64, 0));
+        Ok(Event { raw, flags, context: context.clone(), timing: PhantomData, _mark: mark })
     }
 
     /// The context of the stream it was recorded on.

@@ -14,6 +14,7 @@ use warploom_driver::sys::types::CUdeviceptr;
 use super::resource::{StreamOrdered, Synchronous};
 use super::uses::{Access, Uses};
 use crate::diagnostics::{Subject, report};
+use crate::leaks::{Kind, Mark, mark};
 use crate::{Context, Result, Stream};
 
 /// Memory, and what its end depends on.
@@ -24,6 +25,7 @@ pub(crate) struct Allocation {
     is_pinned: bool,
     owner: Owner,
     uses: Uses,
+    _mark: Mark,
 }
 
 /// Who frees the memory. A stream-ordered resource without a stream cannot be written.
@@ -56,13 +58,16 @@ impl Allocation {
         home: Stream,
     ) -> Allocation {
         let is_pinned = resource.is_pinned();
+        let mark = mark(home.context(), || (Kind::Memory { resource: resource.name() }, address, bytes));
         let owner = Owner::Ordered { resource, home, order: Mutex::new(None) };
-        Allocation { address, bytes, is_pinned, owner, uses: Uses::at_home() }
+        Allocation { address, bytes, is_pinned, owner, uses: Uses::at_home(), _mark: mark }
     }
 
     pub(super) fn synchronous((address, bytes): (CUdeviceptr, usize), resource: Arc<dyn Synchronous>) -> Allocation {
         let is_pinned = resource.is_pinned();
-        Allocation { address, bytes, is_pinned, owner: Owner::Synchronous { resource }, uses: Uses::anywhere() }
+        let mark = mark(resource.context(), || (Kind::Memory { resource: resource.name() }, address, bytes));
+        let owner = Owner::Synchronous { resource };
+        Allocation { address, bytes, is_pinned, owner, uses: Uses::anywhere(), _mark: mark }
     }
 
     pub(super) fn foreign(
@@ -71,7 +76,7 @@ impl Allocation {
         keeps: Option<Box<dyn Any + Send + Sync>>,
     ) -> Allocation {
         let owner = Owner::Other { context: context.clone(), keeps };
-        Allocation { address, bytes, is_pinned: false, owner, uses: Uses::anywhere() }
+        Allocation { address, bytes, is_pinned: false, owner, uses: Uses::anywhere(), _mark: Mark::default() }
     }
 
     pub(super) fn address(&self) -> CUdeviceptr {

@@ -11,6 +11,7 @@ use warploom_driver::sys::types::{
 use super::resource::StreamOrdered;
 use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
+use crate::leaks::{Kind, Mark, mark};
 use crate::{Context, DeviceAttribute, Error, PeerSet, PoolOptions, Result, Stream};
 
 /// A pool, for streams of a context to use.
@@ -20,6 +21,7 @@ pub(super) struct DriverPool {
     memory: PoolMemory,
     /// Whether the pool ends with this value; the driver's own do not.
     is_owned: bool,
+    _mark: Mark,
 }
 
 /// What a pool's memory is.
@@ -71,7 +73,8 @@ impl DriverPool {
         let mut raw = null_mut();
         // SAFETY: `raw` is writable, `properties` readable.
         unsafe { context.driver().cuMemPoolCreate(&raw mut raw, &raw const properties) }?;
-        let pool = DriverPool { raw: Handle::new(raw), context: context.clone(), memory, is_owned: true };
+        let mark = mark(context, || (Kind::Pool, raw.addr() as u64, 0));
+        let pool = DriverPool { raw: Handle::new(raw), context: context.clone(), memory, is_owned: true, _mark: mark };
         options.apply(context, raw)?;
         pool.open()?;
         Ok(pool)
@@ -99,7 +102,7 @@ impl DriverPool {
 
     /// A pool that lives at least as long as this value.
     pub(super) fn borrowed(raw: CUmemoryPool, context: &Context, memory: PoolMemory) -> DriverPool {
-        DriverPool { raw: Handle::new(raw), context: context.clone(), memory, is_owned: false }
+        DriverPool { raw: Handle::new(raw), context: context.clone(), memory, is_owned: false, _mark: Mark::default() }
     }
 
     /// Lets the context's device use the memory. At first, only the host may use that of a host pool.
@@ -177,6 +180,14 @@ unsafe impl StreamOrdered for DriverPool {
 
     fn is_pinned(&self) -> bool {
         self.memory == PoolMemory::Pinned
+    }
+
+    fn name(&self) -> &'static str {
+        match self.memory {
+            PoolMemory::Device => "DevicePool",
+            PoolMemory::Pinned => "PinnedPool",
+            PoolMemory::Managed => "ManagedPool",
+        }
     }
 }
 

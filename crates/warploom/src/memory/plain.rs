@@ -125,6 +125,10 @@ unsafe impl Synchronous for Plain {
     fn free_waits_for_context(&self) -> bool {
         true
     }
+
+    fn name(&self) -> &'static str {
+        if self.is_managed { "ManagedMemory" } else { "DeviceMemory" }
+    }
 }
 
 impl fmt::Debug for DeviceMemory {

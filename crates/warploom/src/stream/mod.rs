@@ -35,6 +35,7 @@ use crate::device::same_driver;
 use crate::diagnostics::{Subject, report};
 use crate::event::{EventOptions, Timed, Timing};
 use crate::handle::Handle;
+use crate::leaks::{Kind, Mark, mark};
 use crate::{Context, Device, Error, Event, Result};
 
 /// A queue of work on a device: what is enqueued on it runs in order, and in no order with other streams until a
@@ -65,6 +66,7 @@ struct Shared {
     origin: Origin,
     context: Context,
     traits: Traits,
+    _mark: Mark,
 }
 
 /// Where a stream comes from: what its handle means, and who ends it.
@@ -81,8 +83,10 @@ enum Origin {
 
 impl Stream {
     fn new(raw: CUstream, origin: Origin, context: &Context, traits: Traits) -> Stream {
+        let is_made = matches!(origin, Origin::Created);
+        let mark = if is_made { mark(context, || (Kind::Stream, raw.addr() as u64, 0)) } else { Mark::default() };
         let (raw, context) = (Handle::new(raw), context.clone());
-        Stream { shared: Arc::new(Shared { raw, origin, context, traits }) }
+        Stream { shared: Arc::new(Shared { raw, origin, context, traits, _mark: mark }) }
     }
 
     /// The context its work runs in.

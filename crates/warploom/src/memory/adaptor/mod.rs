@@ -43,6 +43,10 @@ macro_rules! adaptors {
             fn is_pinned(&self) -> bool {
                 self.below.is_pinned()
             }
+
+            fn name(&self) -> &'static str {
+                self.below.name()
+            }
         }
 
         // SAFETY: hands out what the resource below does, and gives it back as it came.
@@ -70,6 +74,10 @@ macro_rules! adaptors {
 
             fn is_pinned(&self) -> bool {
                 self.below.is_pinned()
+            }
+
+            fn name(&self) -> &'static str {
+                self.below.name()
             }
         }
     )*};

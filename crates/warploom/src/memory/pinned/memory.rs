@@ -182,6 +182,10 @@ unsafe impl Synchronous for Shared {
     fn is_pinned(&self) -> bool {
         true
     }
+
+    fn name(&self) -> &'static str {
+        "PinnedMemory"
+    }
 }
 
 impl fmt::Debug for PinnedMemory {

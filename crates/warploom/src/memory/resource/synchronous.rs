@@ -53,6 +53,11 @@ pub unsafe trait Synchronous: Send + Sync + 'static {
     fn is_pinned(&self) -> bool {
         false
     }
+
+    /// What people call the resource, in a report of [what is alive](crate::leaks).
+    fn name(&self) -> &'static str {
+        std::any::type_name::<Self>()
+    }
 }
 
 /// What buffers can be allocated from without a stream.

@@ -200,6 +200,10 @@ unsafe impl Synchronous for Shared {
     fn outlives_context(&self) -> bool {
         true
     }
+
+    fn name(&self) -> &'static str {
+        "VirtualMemory"
+    }
 }
 
 impl fmt::Debug for VirtualMemory {

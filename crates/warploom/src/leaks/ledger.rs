@@ -1,0 +1,121 @@
+//! The list of what is alive, one per driver, and the marks by which things get off it again.
+
+use std::backtrace::Backtrace;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use warploom_driver::Driver;
+
+use super::report::{Alive, Kind};
+use crate::Context;
+
+/// How many track, on all drivers together: what is made while nobody does looks no further than this.
+///
+/// It guards nothing: who starts to track while something is made on another thread may miss that, as if it had been made
+/// before.
+static TRACKERS: AtomicUsize = AtomicUsize::new(0);
+
+/// What is alive of that which was made on a driver while somebody tracked.
+#[derive(Default)]
+pub(super) struct Ledger {
+    entries: Mutex<Entries>,
+}
+
+#[derive(Default)]
+struct Entries {
+    trackers: usize,
+    /// How many of them want backtraces.
+    backtraces: usize,
+    /// Numbers are never used again, so that a mark which outlives the trackers finds nothing.
+    next: u64,
+    alive: BTreeMap<u64, Alive>,
+}
+
+impl Ledger {
+    fn lock(&self) -> MutexGuard<'_, Entries> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// One more tracks, from the returned number on.
+    pub(super) fn begin(&self, has_backtraces: bool) -> u64 {
+        let mut entries = self.lock();
+        entries.trackers += 1;
+        entries.backtraces += usize::from(has_backtraces);
+        TRACKERS.fetch_add(1, Ordering::Relaxed);
+        entries.next
+    }
+
+    /// One less tracks; the last forgets what is on the list.
+    pub(super) fn end(&self, had_backtraces: bool) {
+        let mut entries = self.lock();
+        entries.trackers -= 1;
+        entries.backtraces -= usize::from(had_backtraces);
+        TRACKERS.fetch_sub(1, Ordering::Relaxed);
+        if entries.trackers == 0 {
+            entries.alive.clear();
+        }
+    }
+
+    /// What is alive of that which was made from a number on, in the order in which it was made.
+    pub(super) fn alive(&self, since: u64) -> Vec<Alive> {
+        self.lock().alive.range(since..).map(|(_, alive)| alive.clone()).collect()
+    }
+
+    fn add(self: Arc<Self>, mut alive: Alive) -> Option<Box<Entry>> {
+        let wants_backtrace = {
+            let entries = self.lock();
+            if entries.trackers == 0 {
+                return None; // somebody tracks another driver
+            }
+            entries.backtraces > 0
+        };
+        // Without the lock: it takes long.
+        alive.made = wants_backtrace.then(|| Arc::new(Backtrace::force_capture()));
+        let mut entries = self.lock();
+        let number = entries.next;
+        entries.next += 1;
+        entries.alive.insert(number, alive);
+        drop(entries);
+        Some(Box::new(Entry { ledger: self, number }))
+    }
+}
+
+/// On the list for as long as it exists, if anybody tracked when it was made.
+#[derive(Default)]
+pub(crate) struct Mark {
+    _entry: Option<Box<Entry>>,
+}
+
+struct Entry {
+    ledger: Arc<Ledger>,
+    number: u64,
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        self.ledger.lock().alive.remove(&self.number);
+    }
+}
+
+/// Takes note of something that was made in a context, if anybody tracks: its kind, its handle or address, its bytes.
+#[inline]
+pub(crate) fn mark(context: &Context, what: impl FnOnce() -> (Kind, u64, usize)) -> Mark {
+    mark_on(context.driver(), || (what(), context.device().ordinal()))
+}
+
+/// As [`mark`], for what is not made in a context, with the ordinal of the device.
+#[inline]
+pub(crate) fn mark_on(driver: &Driver, what: impl FnOnce() -> ((Kind, u64, usize), u32)) -> Mark {
+    if TRACKERS.load(Ordering::Relaxed) == 0 {
+        return Mark::default();
+    }
+    add(driver, what())
+}
+
+#[cold]
+#[inline(never)]
+fn add(driver: &Driver, ((kind, handle, bytes), device): ((Kind, u64, usize), u32)) -> Mark {
+    let alive = Alive { kind, device, handle, bytes, made: None };
+    Mark { _entry: driver.extension::<Ledger>().add(alive) }
+}
