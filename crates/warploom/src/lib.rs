@@ -103,3 +103,11 @@ struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/peers.md")]
 struct Peers;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/from-cuda-core.md")]
+struct FromCudaCore;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/from-cudarc.md")]
+struct FromCudarc;
