@@ -1,16 +1,25 @@
-//! The client on cudarc: a package of its own, whose lock file pins what it depends on.
+//! The clients on cudarc: packages of their own, whose lock files pin what they depend on.
 
 use std::process::Command;
 
 use super::{Folders, Obstacle, build, fetch};
 
 pub(super) fn prepare(folders: &Folders) -> Result<Command, Obstacle> {
+    fetch_and(folders, "build")?;
+    Ok(Command::new(folders.made.join("build/debug/warploom-client-cudarc")))
+}
+
+/// Sees that a program compiles, without the time that it takes to make it.
+pub(super) fn check(folders: &Folders) -> Result<(), Obstacle> {
+    fetch_and(folders, "check")
+}
+
+fn fetch_and(folders: &Folders, verb: &str) -> Result<(), Obstacle> {
     // A registry that does not answer is given up soon: nothing waits for it but this.
     let mut fetching = cargo(folders, "fetch");
     fetch(folders, "cudarc", fetching.env("CARGO_NET_RETRY", "1").env("CARGO_HTTP_TIMEOUT", "20"))?;
-    let mut building = cargo(folders, "build");
-    build(folders, building.arg("--offline").arg("--target-dir").arg(folders.made.join("build")))?;
-    Ok(Command::new(folders.made.join("build/debug/warploom-client-cudarc")))
+    let mut building = cargo(folders, verb);
+    build(folders, building.arg("--offline").arg("--target-dir").arg(folders.made.join("build")))
 }
 
 fn cargo(folders: &Folders, verb: &str) -> Command {

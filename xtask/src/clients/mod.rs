@@ -33,14 +33,22 @@ struct Client {
     name: &'static str,
     /// What `WARPLOOM_MACHINE` says. The client's checks know it.
     machine: &'static str,
-    /// The command that starts it, once everything that it needs is there.
-    prepare: fn(&Folders) -> Result<Command, Obstacle>,
+    what: What,
 }
 
-const CLIENTS: [Client; 3] = [
-    Client { name: "c", machine: "dgx-h100", prepare: c::prepare },
-    Client { name: "cudarc", machine: "hgx-a100-4", prepare: cudarc::prepare },
-    Client { name: "python", machine: "dgx-h100", prepare: python::prepare },
+/// What is asked of a client.
+enum What {
+    /// That it passes its checks. Gives the command that starts it, once everything that it needs is there.
+    Run(fn(&Folders) -> Result<Command, Obstacle>),
+    /// That it compiles.
+    Compile(fn(&Folders) -> Result<(), Obstacle>),
+}
+
+const CLIENTS: [Client; 4] = [
+    Client { name: "c", machine: "dgx-h100", what: What::Run(c::prepare) },
+    Client { name: "cudarc", machine: "hgx-a100-4", what: What::Run(cudarc::prepare) },
+    Client { name: "python", machine: "dgx-h100", what: What::Run(python::prepare) },
+    Client { name: "bench-cudarc", machine: "h200", what: What::Compile(cudarc::check) },
 ];
 
 /// Where a client's sources are, and where what is made of them goes.
@@ -82,9 +90,9 @@ pub(crate) fn run(names: &[&str]) -> Result<String, String> {
         fs::create_dir_all(&folders.made).map_err(at(&folders.made))?;
         rows.push(client.run(&folders, &library));
     }
-    println!("{:<8}{:>8}{:>8}  result", "client", "passed", "failed");
+    println!("{:<12}{:>8}{:>8}  result", "client", "passed", "failed");
     for Row { name, passed, failed, result, .. } in &rows {
-        println!("{name:<8}{passed:>8}{failed:>8}  {result}");
+        println!("{name:<12}{passed:>8}{failed:>8}  {result}");
     }
     let count = |of: fn(&Row) -> usize| rows.iter().map(of).sum::<usize>();
     let failed = count(|row| row.failed);
@@ -96,8 +104,13 @@ pub(crate) fn run(names: &[&str]) -> Result<String, String> {
 impl Client {
     fn run(&self, folders: &Folders, library: &Path) -> Row {
         let row = |passed, failed, result, skipped| Row { name: self.name, passed, failed, result, skipped };
-        let mut command = match (self.prepare)(folders) {
-            Ok(command) => command,
+        let prepared = match self.what {
+            What::Run(prepare) => prepare(folders).map(Some),
+            What::Compile(compile) => compile(folders).map(|()| None),
+        };
+        let mut command = match prepared {
+            Ok(Some(command)) => command,
+            Ok(None) => return row(1, 0, "ok: it compiles".to_owned(), false),
             Err(Obstacle::Missing(reason)) => return row(0, 0, format!("skipped: {reason}"), true),
             Err(Obstacle::Broken(reason)) => return row(0, 1, format!("FAILED: {reason}"), false),
         };
@@ -203,8 +216,12 @@ mod tests {
     }
 
     fn row_of(prepare: fn(&Folders) -> Result<Command, Obstacle>, name: &'static str) -> Row {
+        asked(What::Run(prepare), name)
+    }
+
+    fn asked(what: What, name: &'static str) -> Row {
         let folders = folders(name);
-        let row = Client { name, machine: "h200", prepare }.run(&folders, Path::new("/library"));
+        let row = Client { name, machine: "h200", what }.run(&folders, Path::new("/library"));
         fs::remove_dir_all(&folders.made).unwrap();
         row
     }
@@ -239,6 +256,16 @@ mod tests {
     }
 
     #[test]
+    fn a_client_that_is_only_to_compile_is_not_started() {
+        let compiles = asked(What::Compile(|_| Ok(())), "compiles");
+        assert_eq!((compiles.passed, compiles.failed, compiles.result.as_str()), (1, 0, "ok: it compiles"));
+        let broken = asked(What::Compile(|_| Err(Obstacle::Broken("cargo failed".to_owned()))), "broken");
+        assert_eq!((broken.passed, broken.failed, broken.result.as_str()), (0, 1, "FAILED: cargo failed"));
+        let skipped = asked(What::Compile(|_| Err(Obstacle::Missing("no registry".to_owned()))), "no-registry");
+        assert_eq!((skipped.failed, skipped.skipped), (0, true));
+    }
+
+    #[test]
     fn a_client_that_was_prepared_and_is_not_there_has_failed() {
         let row = row_of(|_| Ok(Command::new("/warploom/no/such/client")), "absent");
         assert_eq!((row.failed, row.result.as_str()), (1, "FAILED: /warploom/no/such/client is not there"));
@@ -247,6 +274,6 @@ mod tests {
     #[test]
     fn a_name_that_is_no_client_is_refused() {
         let refused = run(&["c", "fortran"]).unwrap_err();
-        assert_eq!(refused, "there is no client \"fortran\"; there are c, cudarc, python");
+        assert_eq!(refused, "there is no client \"fortran\"; there are c, cudarc, python, bench-cudarc");
     }
 }
