@@ -70,10 +70,23 @@ fn a_tour_leaves_a_timeline_behind() {
 fn the_tour_says_where_it_is_and_every_check_holds() {
     let text = prints(&["--machine", "hgx-a100-4"]);
     assert!(text.starts_with("warploom on a simulated machine, hgx-a100-4, CUDA 13.0\n"), "{text}");
-    for heading in ["Devices", "Memory", "Streams and events", "Memory pools", "Several devices", "Errors are values"] {
+    let headings = [
+        "Devices",
+        "Memory",
+        "Streams and events",
+        "Copies",
+        "Memory pools",
+        "A budget, and who keeps the books",
+        "Dropped too early, kept too long",
+        "Several devices",
+        "Errors are values",
+    ];
+    for heading in headings {
         assert!(text.contains(&format!("\n\n{heading}\n")), "{heading} in {text}");
     }
     assert!(text.contains("CUDA_ERROR_OUT_OF_MEMORY (2)") && text.contains("0 → 1 → 2 → 3 → 0"), "{text}");
+    assert!(text.contains("a batch of 16 copies with 1 driver call"), "{text}");
+    assert!(text.contains("1 × memory of DevicePool of device 0, 4 MiB"), "{text}");
     assert!(text.contains("  ✓ ") && !text.contains('✗'), "{text}");
     assert!(!text.contains('\x1b'), "colour without a terminal");
 }
@@ -93,6 +106,9 @@ fn the_tour_is_data_for_programs() {
     assert!(steps.iter().all(|step| step["error"].is_null()));
     let orders = steps.iter().find_map(|step| step["findings"]["orders"]["orders"].as_array());
     assert_eq!(orders.map(Vec::len), Some(9));
+    let alive = steps.iter().find_map(|step| step["findings"]["lifetimes"]["alive"].as_array()).expect("is a step");
+    let memory = alive.iter().find(|alive| alive["bytes"] != 0).expect("a buffer is alive");
+    assert_eq!((&memory["what"], &memory["count"]), (&"memory of DevicePool".into(), &1.into()));
     let races = steps.iter().find_map(|step| step["findings"]["races"]["findings"].as_array());
     let kinds: Vec<&Value> = races.into_iter().flatten().map(|finding| &finding["kind"]).collect();
     assert_eq!(kinds, [&Value::from("race")]);

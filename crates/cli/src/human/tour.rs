@@ -3,7 +3,7 @@
 use super::Style;
 use super::devices::{body, driver};
 use super::quantity::{bytes, count};
-use crate::report::{Findings, Step, Tour};
+use crate::report::{Alive, Findings, Step, Tour};
 
 pub(crate) fn tour(tour: &Tour, style: Style) -> String {
     let mut text = format!("{} on {}\n", style.heading("warploom"), driver(&tour.driver));
@@ -52,6 +52,32 @@ fn findings(findings: &Findings) -> String {
             bytes(*used_high_bytes),
             bytes(*reserved_bytes)
         ),
+        Findings::Copies { pinned_bytes, width, height, pitch, batch, batch_calls } => {
+            let calls = count(usize::try_from(*batch_calls).unwrap_or(usize::MAX), "driver call");
+            format!(
+                "  {} of page-locked memory, lent to a copy; {height} rows of {width} bytes out of {pitch}; a batch of {batch} copies \
+                 with {calls}\n",
+                bytes(*pinned_bytes as u64)
+            )
+        }
+        Findings::Resources { limit_bytes, live_bytes, peak_bytes, message } => format!(
+            "  a pool behind a limit of {} and a counter: {} in use, {} at the most; asked for another {}:\n  {message}\n",
+            bytes(*limit_bytes),
+            bytes(*live_bytes),
+            bytes(*peak_bytes),
+            bytes(*limit_bytes)
+        ),
+        Findings::Lifetimes { drop_calls, alive } => {
+            let mut text = format!(
+                "  a buffer dropped while another stream uses it: {}\n  still alive, by the report of leaks:\n",
+                drop_calls.join(", ")
+            );
+            for Alive { what, device, count, bytes: len } in alive {
+                let len = if *len > 0 { format!(", {}", bytes(*len as u64)) } else { String::new() };
+                text += &format!("    {count} × {what} of device {device}{len}\n");
+            }
+            text
+        }
         Findings::Journey { granted, grant_calls, bytes: len, route } => {
             let list =
                 |ordinals: &[u32], between: &str| ordinals.iter().map(u32::to_string).collect::<Vec<_>>().join(between);

@@ -6,4 +6,4 @@ mod tour;
 
 pub(crate) use devices::{DeviceReport, DevicesReport, DriverKind, DriverReport};
 pub(crate) use machine::{LinkReport, MachineReport};
-pub(crate) use tour::{Check, Findings, Step, Tour};
+pub(crate) use tour::{Alive, Check, Findings, Step, Tour};

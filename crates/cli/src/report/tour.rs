@@ -1,6 +1,7 @@
 //! What the tour saw.
 
 use serde::Serialize;
+use warploom::leaks::Total;
 use warploom_sim::Finding;
 
 use super::{DevicesReport, DriverReport};
@@ -44,6 +45,21 @@ impl Check {
     }
 }
 
+/// How many things of one kind are alive on a device.
+#[derive(Debug, Serialize)]
+pub(crate) struct Alive {
+    pub(crate) what: String,
+    pub(crate) device: u32,
+    pub(crate) count: usize,
+    pub(crate) bytes: usize,
+}
+
+impl Alive {
+    pub(crate) fn of(total: &Total) -> Self {
+        Self { what: total.kind.to_string(), device: total.device, count: total.count, bytes: total.bytes }
+    }
+}
+
 /// What a step found.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -64,6 +80,29 @@ pub(crate) enum Findings {
         bytes_per_round: usize,
         reserved_bytes: u64,
         used_high_bytes: u64,
+    },
+    Copies {
+        pinned_bytes: usize,
+        /// Rows of that many bytes, that many of them, each that far behind the one before.
+        width: usize,
+        height: usize,
+        pitch: usize,
+        /// How many copies the batch had, and how many driver calls it took.
+        batch: usize,
+        batch_calls: u64,
+    },
+    Resources {
+        limit_bytes: u64,
+        live_bytes: u64,
+        peak_bytes: u64,
+        /// The answer to asking for too much, in words.
+        message: String,
+    },
+    Lifetimes {
+        /// The driver functions that dropping a buffer called.
+        drop_calls: Vec<&'static str>,
+        /// What was alive then.
+        alive: Vec<Alive>,
     },
     Journey {
         /// The devices that were given access to the pool of the first.

@@ -18,6 +18,7 @@ pub(super) fn visit(driver: &Driver) -> Found {
     let grant_calls = calls.count(Function::cuMemPoolSetAccess);
     drop(calls);
     let members: Vec<u32> = pools[0].peers().iter()?.map(|device| device.ordinal()).collect();
+    let live = is_live(&pools[0], &granted)?;
 
     let sent = noise(BYTES);
     let mut route = vec![0];
@@ -35,9 +36,20 @@ pub(super) fn visit(driver: &Driver) -> Found {
             "the driver granted what was asked for, with one call at most",
             members == granted && grant_calls <= 1,
         ),
+        Check::new("the set is the driver's: who looks at it elsewhere sees it change", live),
         Check::new("what travelled came home unchanged", back == sent),
     ];
     Ok((Findings::Journey { granted, grant_calls, bytes: BYTES, route }, checks))
+}
+
+/// Whether a change through one view of the peers is seen by another that was there before.
+fn is_live(pool: &DevicePool, granted: &[u32]) -> Result<bool> {
+    let (one, other) = (pool.peers(), pool.peers());
+    let Some(first) = granted.first() else { return other.is_empty() };
+    one.remove(*first)?;
+    let was_seen = !other.contains(*first)?;
+    one.insert(*first)?;
+    Ok(was_seen && other.contains(*first)?)
 }
 
 /// The devices that can be given access to a pool.

@@ -2,13 +2,16 @@
 //!
 //! A step that fails is reported, and the tour goes on: the next one may well work.
 
+mod copies;
 mod fault;
 mod journey;
+mod lifetimes;
 mod memory;
 mod ordering;
 mod orders;
 mod pool;
 mod races;
+mod resources;
 mod what_if;
 
 use warploom::{DevicePool, Devices as _, Driver, Result, Stream};
@@ -29,7 +32,10 @@ pub(crate) fn report(opened: &Opened) -> Tour {
         devices,
         step("Memory", memory::visit(driver)),
         step("Streams and events", ordering::visit(driver, opened.machine.is_some())),
+        step("Copies", copies::visit(driver)),
         step("Memory pools", pool::visit(driver)),
+        step("A budget, and who keeps the books", resources::visit(driver)),
+        step("Dropped too early, kept too long", lifetimes::visit(driver)),
     ];
     if several {
         steps.push(step("Several devices", journey::visit(driver)));
