@@ -119,3 +119,32 @@ fn add(driver: &Driver, ((kind, handle, bytes), device): ((Kind, u64, usize), u3
     let alive = Alive { kind, device, handle, bytes, made: None };
     Mark { _entry: driver.extension::<Ledger>().add(alive) }
 }
+
+#[cfg(test)]
+mod tests {
+    use warploom_sim::Machine;
+
+    use super::*;
+    use crate::Devices as _;
+    use crate::leaks::Leaks;
+
+    fn open() -> Driver {
+        Driver::open(&Machine::preset("h200").expect("is a preset")).expect("is a driver")
+    }
+
+    /// How many things a driver's list holds, whoever may see them.
+    fn listed(driver: &Driver) -> usize {
+        driver.extension::<Ledger>().lock().alive.len()
+    }
+
+    #[test]
+    fn a_driver_that_nobody_tracks_keeps_no_list() {
+        let (tracked, untracked) = (open(), open());
+        let leaks = Leaks::track(&tracked);
+        let contexts = [&tracked, &untracked].map(|driver| driver.device(0).and_then(|device| device.context()));
+        assert!(contexts.iter().all(Result::is_ok));
+        assert_eq!((listed(&tracked), listed(&untracked)), (1, 0));
+        drop(leaks);
+        assert_eq!(listed(&tracked), 0, "the last one who tracks takes the list along");
+    }
+}
