@@ -36,10 +36,14 @@ fn device_copy(input: &DeriveInput) -> Result<TokenStream, Error> {
         let kind = &field.ty;
         quote_spanned!(kind.span() => is_device_copy::<#kind>();)
     });
+    let kinds: Vec<_> = fields.iter().map(|field| &field.ty).collect();
     let (implementation, types, clause) = generics.split_for_impl();
     Ok(quote! {
         // SAFETY: the layout is C's or that of the one field, and any bytes are values of every field, which is checked below.
-        unsafe impl #implementation ::warploom::DeviceCopy for #name #types #clause {}
+        unsafe impl #implementation ::warploom::DeviceCopy for #name #types #clause {
+            const HAS_PADDING: bool = ::core::mem::size_of::<Self>() != 0 #(+ ::core::mem::size_of::<#kinds>())*
+                #(|| <#kinds as ::warploom::DeviceCopy>::HAS_PADDING)*;
+        }
 
         const _: () = {
             const fn is_device_copy<T: ::warploom::DeviceCopy>() {}

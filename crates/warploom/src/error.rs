@@ -223,9 +223,10 @@ pub enum Error {
         align: usize,
     },
 
-    /// The driver repeats values of 1, 2 or 4 bytes, and of others only one byte.
+    /// The driver repeats values of 1, 2 or 4 bytes, and of others only one byte; none of them may be padding.
     #[error(
-        "a value of {size} bytes cannot be repeated by the driver; only 1, 2 or 4 bytes, or bytes that are all the same"
+        "a value of {size} bytes cannot be repeated by the driver; only 1, 2 or 4 bytes, or bytes that are all the same, \
+         without padding"
     )]
     Fill {
         /// The size of the value.

@@ -95,6 +95,26 @@ driver_tests! {
         assert_eq!(buffer.download(&stream)?, [0x0101_0101_0101_0101; 4]);
     }
 
+    fn a_value_with_padding_is_not_repeated(driver) {
+        #[derive(Clone, Copy, DeviceCopy)]
+        #[repr(C)]
+        struct Padded(u16, u8);
+        #[derive(Clone, Copy, DeviceCopy)]
+        #[repr(C)]
+        struct Full(u16, [u8; 2]);
+        #[derive(Clone, Copy, DeviceCopy)]
+        #[repr(C)]
+        struct Wraps<T: DeviceCopy>([T; 1]);
+        let (pool, stream) = setup(driver)?;
+        let mut padded = pool.zeroed::<Wraps<Padded>>(2, &stream)?;
+        let refused = budget(driver, &[], || padded.fill(Wraps([Padded(1, 2)]), &stream));
+        assert_eq!(refused, Err(Error::Fill { size: 4 }));
+        padded.zero(&stream)?;
+        let mut full = pool.zeroed::<Wraps<Full>>(2, &stream)?;
+        full.fill(Wraps([Full(0x0101, [2, 3])]), &stream)?;
+        assert_eq!(full.as_slice().cast::<u8>()?.download(&stream)?, [1, 1, 2, 3, 1, 1, 2, 3]);
+    }
+
     fn nothing_is_asked_of_the_driver_for_no_values(driver) {
         let (pool, stream) = setup(driver)?;
         let (mut buffer, other) = (pool.zeroed::<u8>(4, &stream)?, pool.zeroed::<u8>(4, &stream)?);

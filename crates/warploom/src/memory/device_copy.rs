@@ -63,13 +63,20 @@ use std::num::{Saturating, Wrapping};
 ///
 /// # Safety
 ///
-/// Any sequence of bytes of its size is a value of the type, and the type owns and borrows nothing.
-pub unsafe trait DeviceCopy: Copy + Send + Sync + 'static {}
+/// Any sequence of bytes of its size is a value of the type, and the type owns and borrows nothing. If
+/// [`DeviceCopy::HAS_PADDING`] is false, every byte of a value belongs to a field.
+pub unsafe trait DeviceCopy: Copy + Send + Sync + 'static {
+    /// Whether a value may have bytes that belong to no field. What these are nobody knows, so that such a value cannot be repeated
+    /// by [`fill`](crate::SliceMut::fill). The derive macro finds out; who implements the trait by hand may say that there are none.
+    const HAS_PADDING: bool = size_of::<Self>() != 0;
+}
 
 macro_rules! plain {
     ($($type:ty)*) => {$(
         // SAFETY: every sequence of bytes is a number.
-        unsafe impl DeviceCopy for $type {}
+        unsafe impl DeviceCopy for $type {
+            const HAS_PADDING: bool = false;
+        }
     )*};
 }
 plain!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64);
@@ -79,11 +86,17 @@ unsafe impl DeviceCopy for () {}
 // SAFETY: has no bytes.
 unsafe impl<T: Copy + Send + Sync + 'static> DeviceCopy for PhantomData<T> {}
 // SAFETY: the bytes of an array are those of its elements.
-unsafe impl<T: DeviceCopy, const N: usize> DeviceCopy for [T; N] {}
+unsafe impl<T: DeviceCopy, const N: usize> DeviceCopy for [T; N] {
+    const HAS_PADDING: bool = T::HAS_PADDING;
+}
 // SAFETY: has the bytes of what it wraps.
-unsafe impl<T: DeviceCopy> DeviceCopy for Wrapping<T> {}
+unsafe impl<T: DeviceCopy> DeviceCopy for Wrapping<T> {
+    const HAS_PADDING: bool = T::HAS_PADDING;
+}
 // SAFETY: has the bytes of what it wraps.
-unsafe impl<T: DeviceCopy> DeviceCopy for Saturating<T> {}
+unsafe impl<T: DeviceCopy> DeviceCopy for Saturating<T> {
+    const HAS_PADDING: bool = T::HAS_PADDING;
+}
 
 /// How many bytes `len` values have, if a size can say so.
 pub(crate) fn bytes_of<T>(len: usize) -> Option<usize> {

@@ -11,8 +11,12 @@ pub(super) enum Pattern {
     Words(u32),
 }
 
-/// The pattern of a value, if the driver can repeat it: of 1, 2 or 4 bytes, or of any size with all bytes the same.
+/// The pattern of a value, if the driver can repeat it: of 1, 2 or 4 bytes, or of any size with all bytes the same. What padding
+/// is nobody knows.
 pub(super) fn pattern<T: DeviceCopy>(value: &T) -> Option<Pattern> {
+    if T::HAS_PADDING {
+        return None;
+    }
     let (start, len) = ((&raw const *value).cast::<u8>(), size_of::<T>());
     match len {
         // SAFETY: the value has as many bytes, and any bytes are a number; likewise below.
@@ -29,7 +33,7 @@ pub(super) fn pattern<T: DeviceCopy>(value: &T) -> Option<Pattern> {
 /// The byte that all bytes of a value are.
 fn repeated<T: DeviceCopy>(value: &T) -> Option<Pattern> {
     let (mut bytes, len) = ([0_u8; 256], size_of::<T>().min(256));
-    // SAFETY: the value has as many bytes, and there is room for them. What is padding is written as it happens to be.
+    // SAFETY: the value has as many bytes, and there is room for them. None of them is padding.
     unsafe { (&raw const *value).cast::<u8>().copy_to_nonoverlapping(bytes.as_mut_ptr(), len) };
     let first = bytes[0];
     bytes[..len].iter().all(|byte| *byte == first).then_some(Pattern::Bytes(first))
@@ -37,7 +41,8 @@ fn repeated<T: DeviceCopy>(value: &T) -> Option<Pattern> {
 
 impl<T: DeviceCopy> SliceMut<'_, T> {
     /// Sets every value, in the order of `queue`. The driver repeats values of 1, 2 or 4 bytes, and larger ones (up to 256
-    /// bytes) only if all their bytes are the same, as in 0.
+    /// bytes) only if all their bytes are the same, as in 0; and none that has
+    /// [padding](DeviceCopy::HAS_PADDING), for which [`SliceMut::zero`] does.
     ///
     /// # Errors
     ///
