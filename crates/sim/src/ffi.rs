@@ -103,6 +103,7 @@ plain!(
     CUctxCreateParams,
     CUexecAffinityParam,
     CUpointer_attribute,
+    CUmem_range_attribute,
     CUfunc_cache,
     CUsharedconfig,
     CUdriverProcAddressQueryResult,

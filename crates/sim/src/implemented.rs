@@ -43,7 +43,10 @@ pub(crate) use crate::init::{
     cuDriverGetVersion, cuFlushGPUDirectRDMAWrites, cuGetErrorName, cuGetErrorString, cuGetExportTable,
     cuGetProcAddress, cuGetProcAddress_v2, cuInit, cuModuleGetLoadingMode,
 };
-pub(crate) use crate::managed::cuMemAllocManaged;
+pub(crate) use crate::managed::{
+    cuMemAdvise, cuMemAdvise_v2, cuMemAllocManaged, cuMemPrefetchAsync, cuMemPrefetchAsync_v2, cuMemRangeGetAttribute,
+    cuMemRangeGetAttributes,
+};
 pub(crate) use crate::peer::{
     cuCtxDisablePeerAccess, cuCtxEnablePeerAccess, cuDeviceCanAccessPeer, cuDeviceGetP2PAtomicCapabilities,
     cuDeviceGetP2PAttribute,

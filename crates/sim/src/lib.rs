@@ -63,3 +63,4 @@ pub use check::{
 pub use engine::{Mode, Order};
 pub use log::{LogEntry, LogKind};
 pub use machine::{Machine, MachineBuilder, StartError};
+pub use managed::Residence;

@@ -73,7 +73,7 @@ impl World {
             memory: Registry::new(),
             virtual_memory: VirtualMemory::new(id),
             host_memory: HostMemory::new(),
-            managed_memory: ManagedMemory::new(),
+            managed_memory: ManagedMemory::new(topology),
             engine,
             clock: Clock::new(topology, mode),
             findings,
@@ -205,7 +205,7 @@ impl World {
         }
     }
 
-    fn ended(&mut self, id: OpId, work: Work, step: Step) {
+    fn ended(&mut self, id: OpId, mut work: Work, step: Step) {
         let Some(op) = self.engine.op(id) else { return };
         let queue_id = op.queue;
         let queue = self.engine.queue(queue_id);
@@ -217,6 +217,9 @@ impl World {
         if let Some(code) = failed {
             self.poison(context, code);
         }
+        if ran {
+            self.move_managed_pages(&mut work, device);
+        }
         let period = self.clock.run(&work, device, earliest, has_parked);
         let end = period.end;
         if let (Some(trace), Some(op)) = (&self.trace, self.engine.op(id)) {
@@ -224,7 +227,6 @@ impl World {
             let (stream, stream_idle) = (queue.traits.id, queue.busy_until);
             trace.ended(&Ended { id, work: &work, device, stream, call: op.call, ran, stream_idle, period });
         }
-        self.move_managed_pages(&work, device);
         match &work {
             Work::Record { event, serial } => {
                 if let Some(event) = self.events.get_mut(*event) {

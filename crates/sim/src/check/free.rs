@@ -25,6 +25,9 @@ impl World {
             let born = Access { epoch, kind: AccessKind::Allocate, stream, site: site::current() };
             allocation.tracked = Some(Tracked::new(born));
         }
+        if allocation.is_managed() {
+            self.managed_memory.renew(&self.memory, &allocation);
+        }
         self.memory.insert(allocation);
     }
 

@@ -23,6 +23,7 @@ pub(super) fn touches(work: &Work, mut touch: impl FnMut(Touch)) {
         | Work::Release(_)
         | Work::HostFunction { .. }
         | Work::Callback { .. }
+        | Work::Migrate(_)
         | Work::Task(_) => {}
         Work::Copy { to, from, bytes } => touch(Touch::Copy { to: *to, from: *from, bytes: *bytes }),
         Work::CopyBlock(block) => {

@@ -15,6 +15,7 @@ use std::collections::HashMap;
 use std::time::Instant;
 
 use crate::engine::{Mode, Side, Work};
+use crate::managed::Residence;
 use crate::topology::Topology;
 use lines::Lines;
 
@@ -106,6 +107,17 @@ impl Clock {
                 let written = self.written.get(&at.address).copied().unwrap_or(0);
                 let seen = if has_parked { self.now() } else { 0 };
                 (earliest + START_NS).max(written).max(seen)
+            }
+            Work::Migrate(migration) => {
+                let Some(to) = migration.to.map(Residence::side).filter(|_| !migration.moved.is_empty()) else {
+                    return Period { start: earliest, end: earliest + START_NS };
+                };
+                let moves = migration.moved.iter();
+                let periods = moves.map(|(from, bytes)| self.transfer(*from, to, *bytes, earliest));
+                return periods.fold(Period { start: u64::MAX, end: 0 }, |all, one| Period {
+                    start: all.start.min(one.start),
+                    end: all.end.max(one.end),
+                });
             }
             Work::Copy { to, from, bytes } => return self.transfer(from.side, to.side, *bytes, earliest),
             Work::CopyBlock(block) => {

@@ -10,6 +10,7 @@ use super::{Step, Task};
 use crate::check::Known;
 use crate::event::Event;
 use crate::handles::Handle;
+use crate::managed::Migration;
 use crate::pool::Freed;
 
 /// Where bytes are: for the virtual clock, and for the checkers.
@@ -164,6 +165,8 @@ pub(crate) enum Work {
         data: *mut c_void,
         known: Known,
     },
+    /// Managed pages go elsewhere, or lose what is in them.
+    Migrate(Box<Migration>),
     /// Gives freed memory back to where it came from.
     Release(Freed),
     /// Work that runs in slices.
@@ -198,6 +201,7 @@ impl Work {
             | Work::WaitValue { .. }
             | Work::HostFunction { .. }
             | Work::Callback { .. }
+            | Work::Migrate(_)
             | Work::Release(_)
             | Work::Task(_) => false,
         }
@@ -257,6 +261,7 @@ impl Work {
                     unsafe { function(stream, status, data) };
                 }
             }
+            Work::Migrate(_) => {}
             Work::Task(task) => return task.advance(FUEL),
         }
         Step::Done
@@ -287,6 +292,10 @@ impl Work {
                 format!("a wait until the value at {:#x} is {compare:?} {value}", at.address)
             }
             Work::HostFunction { .. } | Work::Callback { .. } => "a host function".to_owned(),
+            Work::Migrate(migration) => {
+                let Migration { at, bytes, .. } = &**migration;
+                format!("a move of {bytes} managed bytes at {:#x}", at.address)
+            }
             Work::Release(freed) => format!("the free of {:#x}", freed.address()),
             Work::Task(_) => "a kernel".to_owned(),
         }

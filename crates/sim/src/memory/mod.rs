@@ -26,7 +26,6 @@ mod arena;
 mod blocks;
 mod heap;
 mod ledger;
-mod residency;
 mod span;
 mod window;
 mod windows;
@@ -36,7 +35,6 @@ pub(crate) use arena::Arena;
 pub(crate) use blocks::Block;
 pub(crate) use heap::Heap;
 pub(crate) use ledger::DeviceMemory;
-pub(crate) use residency::{PAGE as MANAGED_PAGE, Residency};
 pub(crate) use span::{Kind, is_mapped};
 pub(crate) use window::Window;
 

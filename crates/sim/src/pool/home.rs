@@ -4,6 +4,7 @@ use warploom_sys::types::{CUmemAllocationType, CUmemLocation, CUmemLocationType}
 
 use crate::call::Call;
 use crate::engine::Side;
+use crate::managed::{Residence, Wish};
 use crate::status::{INVALID_VALUE, NOT_SUPPORTED, Status};
 use crate::topology::Topology;
 use crate::topology::number;
@@ -33,6 +34,18 @@ impl Home {
             Home::Device(device) | Home::Managed(Preferred::Device(device)) => Side::Device(device),
             Home::Host(_) | Home::Managed(_) => Side::Host,
         }
+    }
+
+    /// Where its pages would rather be, if they move at all.
+    pub(crate) fn preferred(self) -> Option<Wish> {
+        let place = match self {
+            Home::Managed(Preferred::Device(device)) => Residence::Device(device),
+            Home::Managed(Preferred::Host(None)) => Residence::Host,
+            Home::Managed(Preferred::Host(Some(node))) => Residence::HostNode(node),
+            Home::Managed(Preferred::Nowhere) | Home::Device(_) | Home::Host(_) => return None,
+        };
+        let (kind, id) = self.location();
+        Some(Wish::from(place).with_id(CUmemLocation::new(kind, id)))
     }
 
     /// Whether programs follow its pointers, too.

@@ -61,6 +61,20 @@ pub enum Activity {
         /// How many bytes of it.
         bytes: u64,
     },
+    /// Managed pages were asked to be elsewhere.
+    Prefetch {
+        /// Where they are now.
+        to: Memory,
+        /// Bytes that were not there before.
+        bytes: u64,
+    },
+    /// What was in managed pages no longer matters.
+    Discard {
+        /// How many bytes.
+        bytes: u64,
+        /// Where the pages were prefetched to in the same go.
+        to: Option<Memory>,
+    },
     /// A word was written by a stream memory operation.
     WriteValue,
     /// A stream waited for a word to have a value.
@@ -101,6 +115,13 @@ impl Activity {
             Work::FillRows(rows) => {
                 Activity::Fill { to: rows.to.side.into(), bytes: rows.columns * rows.rows * u64::from(rows.element) }
             }
+            Work::Migrate(migration) => {
+                let to = migration.to.map(|to| Memory::from(to.side()));
+                match to {
+                    Some(to) if !migration.discards => Activity::Prefetch { to, bytes: migration.moved_bytes() },
+                    to => Activity::Discard { bytes: migration.bytes, to },
+                }
+            }
             Work::WriteValue { .. } => Activity::WriteValue,
             Work::WaitValue { .. } => Activity::WaitValue,
             Work::HostFunction { .. } | Work::Callback { .. } => Activity::HostFunction,
@@ -109,11 +130,14 @@ impl Activity {
         })
     }
 
-    /// Bytes copied or filled.
+    /// Bytes copied, filled, prefetched or discarded.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         match self {
-            Activity::Copy { bytes, .. } | Activity::Fill { bytes, .. } => *bytes,
+            Activity::Copy { bytes, .. }
+            | Activity::Fill { bytes, .. }
+            | Activity::Prefetch { bytes, .. }
+            | Activity::Discard { bytes, .. } => *bytes,
             _ => 0,
         }
     }
@@ -124,6 +148,9 @@ impl fmt::Display for Activity {
         match self {
             Activity::Copy { from, to, bytes } => write!(formatter, "copy {bytes} B {from}→{to}"),
             Activity::Fill { to, bytes } => write!(formatter, "fill {bytes} B {to}"),
+            Activity::Prefetch { to, bytes } => write!(formatter, "prefetch {bytes} B →{to}"),
+            Activity::Discard { bytes, to: None } => write!(formatter, "discard {bytes} B"),
+            Activity::Discard { bytes, to: Some(to) } => write!(formatter, "discard {bytes} B, prefetch →{to}"),
             Activity::WriteValue => formatter.write_str("write value"),
             Activity::WaitValue => formatter.write_str("wait for value"),
             Activity::HostFunction => formatter.write_str("host function"),

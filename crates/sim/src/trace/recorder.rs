@@ -98,6 +98,12 @@ impl Recorder {
             return;
         }
         self.ways.add(&activity);
+        if let Work::Migrate(migration) = ended.work {
+            let to = migration.to.map(|to| to.side().into());
+            for ((from, bytes), to) in migration.moved.iter().zip(to.into_iter().cycle()) {
+                self.ways.add(&Activity::Copy { from: (*from).into(), to, bytes: *bytes });
+            }
+        }
         self.add_span((ended.device, ended.stream, ended.call), period, activity);
     }
 

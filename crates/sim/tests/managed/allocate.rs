@@ -1,5 +1,4 @@
-//! Managed memory: allocation, and one address for host and device.
-#![expect(unsafe_code, reason = "reads and writes memory that the driver handed out")]
+//! Allocation, and one address for host and device.
 
 use std::ptr::null_mut;
 
@@ -7,12 +6,7 @@ use warploom_testkit::sim::topology::{DeviceModel, Topology, number};
 use warploom_testkit::sim::{Mode, Order};
 use warploom_testkit::{Primary, TestResult, answers, call, driver_tests, open};
 
-const MIB: usize = 1 << 20;
-
-fn words<'a>(address: u64, count: usize) -> &'a mut [u32] {
-    // SAFETY: the tests pass managed memory of that size, which nobody else uses while they hold the slice.
-    unsafe { std::slice::from_raw_parts_mut(std::ptr::with_exposed_provenance_mut(address as usize), count) }
-}
+use crate::support::{MIB, words};
 
 driver_tests! {
     fn host_and_device_use_managed_memory_at_one_address(driver) {
