@@ -44,7 +44,8 @@ pub(crate) use crate::init::{
     cuGetProcAddress, cuGetProcAddress_v2, cuInit, cuModuleGetLoadingMode,
 };
 pub(crate) use crate::managed::{
-    cuMemAdvise, cuMemAdvise_v2, cuMemAllocManaged, cuMemPrefetchAsync, cuMemPrefetchAsync_v2, cuMemRangeGetAttribute,
+    cuMemAdvise, cuMemAdvise_v2, cuMemAllocManaged, cuMemDiscardAndPrefetchBatchAsync, cuMemDiscardBatchAsync,
+    cuMemPrefetchAsync, cuMemPrefetchAsync_v2, cuMemPrefetchBatchAsync, cuMemRangeGetAttribute,
     cuMemRangeGetAttributes,
 };
 pub(crate) use crate::peer::{

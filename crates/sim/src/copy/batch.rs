@@ -50,7 +50,7 @@ pub(super) fn queue(
 }
 
 /// Enqueues ops that no order holds between.
-pub(super) fn enqueue(call: &Call<'_>, world: &mut Guard<'_>, queue: QueueId, mut works: Vec<Work>) -> Status {
+pub(crate) fn enqueue(call: &Call<'_>, world: &mut Guard<'_>, queue: QueueId, mut works: Vec<Work>) -> Status {
     match works.pop() {
         Some(only) if works.is_empty() => call.submit(world, queue, only).map(drop),
         Some(last) => {

@@ -36,6 +36,7 @@ mod peer;
 mod queued;
 
 pub(crate) use access::{Intent, Memory, Named, find, reaches};
+pub(crate) use batch::enqueue as enqueue_batch;
 pub(crate) use batch::{cuMemcpyBatchAsync, cuMemcpyBatchAsync_v2, cuMemcpyWithAttributesAsync};
 pub(crate) use block::{
     cuMemcpy2D_v2, cuMemcpy2DAsync_v2, cuMemcpy2DUnaligned_v2, cuMemcpy3D_v2, cuMemcpy3DAsync_v2, cuMemcpy3DPeer,

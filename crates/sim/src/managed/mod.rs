@@ -25,6 +25,7 @@
 mod advise;
 mod allocate;
 mod attributes;
+mod batch;
 mod migration;
 mod pages;
 mod prefetch;
@@ -35,6 +36,7 @@ mod wish;
 pub(crate) use advise::{cuMemAdvise, cuMemAdvise_v2};
 pub(crate) use allocate::{Managed, ManagedMemory, cuMemAllocManaged};
 pub(crate) use attributes::{cuMemRangeGetAttribute, cuMemRangeGetAttributes};
+pub(crate) use batch::{cuMemDiscardAndPrefetchBatchAsync, cuMemDiscardBatchAsync, cuMemPrefetchBatchAsync};
 pub(crate) use migration::Migration;
 pub(crate) use prefetch::{cuMemPrefetchAsync, cuMemPrefetchAsync_v2};
 pub use residence::Residence;

@@ -119,3 +119,32 @@ fn neighbours_in_a_page_share_its_advice() -> TestResult {
     assert_eq!(Memory::new(&driver, 64)?.get(READ_MOSTLY)?, 0, "the page was given back");
     Ok(())
 }
+
+#[test]
+fn batches_need_concurrent_access_of_every_device() -> TestResult {
+    let mut topology = Topology::builder().device(DeviceModel::T4).device(DeviceModel::T4).build()?;
+    topology.devices[1].attributes.set(number::CONCURRENT_MANAGED_ACCESS, 0)?;
+    let (_machine, driver) = open(topology, EAGER)?;
+    let driver = &driver;
+    let _primary = Primary::of(driver, 0)?;
+    let (stream, memory) = (Stream::new(driver)?, Memory::new(driver, MIB)?);
+    let (mut address, mut size) = (memory.address, MIB);
+    answers!(driver.cuMemDiscardBatchAsync(&mut address, &mut size, 1, 0, stream.raw), CUDA_ERROR_NOT_SUPPORTED);
+    Ok(())
+}
+
+/// S1.9: there are no batches before 13.0.
+#[test]
+fn older_drivers_have_no_batches() -> TestResult {
+    let mut topology = Topology::preset("h200")?;
+    topology.driver_version = 12090;
+    let (_machine, driver) = open(topology, EAGER)?;
+    let driver = &driver;
+    let _primary = Primary::of(driver, 0)?;
+    let (stream, memory) = (Stream::new(driver)?, Memory::new(driver, MIB)?);
+    let (mut address, mut size) = (memory.address, MIB);
+    let answer = call!(driver.cuMemDiscardBatchAsync(&mut address, &mut size, 1, 0, stream.raw));
+    assert!(matches!(answer, Err(Error::Unsupported { .. })), "{answer:?}");
+    memory.prefetch(device(0), stream.raw)?;
+    stream.synchronize()
+}

@@ -4,6 +4,7 @@
 mod advise;
 mod allocate;
 mod attributes;
+mod batch;
 mod machines;
 mod pool;
 mod prefetch;

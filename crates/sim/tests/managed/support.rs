@@ -35,7 +35,7 @@ pub(crate) const CURRENT_NODE: CUmemLocation =
 pub(crate) const CURRENT_NODE_5: CUmemLocation =
     CUmemLocation::new(CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT, 5);
 
-pub(crate) fn device(ordinal: i32) -> CUmemLocation {
+pub(crate) const fn device(ordinal: i32) -> CUmemLocation {
     CUmemLocation::new(CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE, ordinal)
 }
 
