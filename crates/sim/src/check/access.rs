@@ -38,15 +38,33 @@ impl AccessKind {
         matches!(self, AccessKind::WaitValue | AccessKind::WriteValue)
     }
 
+    /// Whether both are the same, or parts of what one op does.
+    pub(super) fn is_like(self, other: AccessKind) -> bool {
+        let moves = |kind| matches!(kind, AccessKind::Prefetch | AccessKind::Discard);
+        self == other || moves(self) && moves(other)
+    }
+
     /// Whether two accesses of the same bytes need an order.
+    ///
+    /// Memory may be used while it is prefetched. A discard is what nothing may happen at the same time as, but for another.
     pub(super) fn conflicts(self, other: AccessKind) -> bool {
+        use AccessKind::{Discard, Free, Prefetch};
+        match (self, other) {
+            (Discard, Discard) => return false,
+            (Discard, _) | (_, Discard) => return true,
+            (Prefetch, other) | (other, Prefetch) => return other == Free,
+            _ => {}
+        }
         (self.writes() || other.writes()) && !(self.meets() && other.meets())
     }
 
     /// Whether every later access that conflicts with `earlier` conflicts with this one, too, so that behind this one
     /// `earlier` need not be remembered.
     pub(super) fn covers(self, earlier: AccessKind) -> bool {
-        self == AccessKind::Write || self == earlier || earlier == AccessKind::WaitValue
+        use AccessKind::{Discard, Prefetch, WaitValue, Write};
+        self == earlier
+            || self == Write && earlier != Discard
+            || earlier == WaitValue && !matches!(self, Prefetch | Discard)
     }
 }
 
@@ -80,11 +98,11 @@ impl Operation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use AccessKind::{Read, WaitValue, Write, WriteValue};
+    use AccessKind::{Discard, Free, Prefetch, Read, WaitValue, Write, WriteValue};
 
     #[test]
     fn what_is_forgotten_is_never_missed() {
-        let all = [Read, Write, WaitValue, WriteValue];
+        let all = [Read, Write, WaitValue, WriteValue, Prefetch, Discard];
         for (newer, earlier) in all.into_iter().flat_map(|newer| all.map(|earlier| (newer, earlier))) {
             if newer.covers(earlier) {
                 for later in all.into_iter().filter(|later| later.conflicts(earlier)) {
@@ -92,6 +110,15 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn memory_is_used_while_it_is_prefetched_and_left_alone_while_it_is_discarded() {
+        for other in [Read, Write, WaitValue, WriteValue, Prefetch] {
+            assert!(!Prefetch.conflicts(other) && !other.conflicts(Prefetch) || other == Discard, "{other:?}");
+            assert!(Discard.conflicts(other) && other.conflicts(Discard), "{other:?}");
+        }
+        assert!(!Discard.conflicts(Discard) && Free.conflicts(Prefetch) && Free.conflicts(Discard));
     }
 
     #[test]

@@ -119,6 +119,9 @@ pub enum FindingKind {
         bytes: Range<u64>,
         /// How many of the bytes that are read nobody has written.
         total: u64,
+        /// They had been written, and were discarded.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        discarded: bool,
     },
     /// A call was given a handle that it cannot use.
     HandleMisuse {
@@ -232,6 +235,10 @@ pub enum AccessKind {
     Allocate,
     /// Frees it.
     Free,
+    /// Asks for its pages to be elsewhere.
+    Prefetch,
+    /// Gives up what is in it.
+    Discard,
     /// Nothing: the call is about a handle.
     Use,
 }

@@ -9,6 +9,8 @@ use super::site;
 use super::tracked::info;
 use super::watch::{missing, shadow_mut};
 use crate::machine::Machine;
+use crate::managed::Residence;
+use crate::memory::Allocation;
 use crate::world::World;
 
 /// The host reads or writes page-locked or managed memory, for as long as this lives.
@@ -68,6 +70,9 @@ impl Machine {
             if found.is_none_or(|found| found.end() < range.end) {
                 return Err(HostAccessError::NotShared { address, bytes });
             }
+            if found.is_some_and(Allocation::is_managed) {
+                world.pages_touched(&range, Residence::Host, writes);
+            }
             world.host_touches(&range, kind)
         };
         core.findings.tell();
@@ -111,11 +116,22 @@ impl World {
         let range = bytes.start - allocation.base..bytes.end - allocation.base;
         let (known, step) = engine.timelines.host_begins();
         let access = Access { epoch: step.newest(), kind, stream: None, site: site::current() };
-        let mut conflicts = Vec::new();
+        let (mut conflicts, mut lost) = (Vec::new(), Vec::new());
+        let place = allocation.place(bytes.start);
         if let Some(shadow) = shadow_mut(allocation, virtual_memory) {
-            shadow.touch(range, &access, &known, &mut conflicts);
+            shadow.touch(range.clone(), &access, &known, &mut conflicts);
+            if kind == AccessKind::Write {
+                shadow.discarded.remove(range);
+            } else if conflicts.is_empty() {
+                lost = shadow.lost(&range, place, &known);
+            }
         }
         let Some(allocation) = info(allocation) else { return step };
+        if let Some(first) = lost.first().cloned() {
+            let (user, allocation) = (access.operation(findings.caller().as_ref()), allocation.clone());
+            let total = lost.iter().map(|part| part.end - part.start).sum();
+            findings.add(FindingKind::UninitialisedRead { user, allocation, bytes: first, total, discarded: true });
+        }
         for conflict in conflicts {
             let second = access.operation(findings.caller().as_ref());
             let missing = missing(conflict.first.stream, None);

@@ -26,6 +26,7 @@
 //! write ended it.
 
 mod access;
+mod discards;
 mod finding;
 mod findings;
 mod free;

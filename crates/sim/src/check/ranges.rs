@@ -50,6 +50,16 @@ impl Ranges {
         }
     }
 
+    /// Calls `there` with each stretch of a range that is in the set.
+    pub(super) fn parts(&self, range: &Range<u64>, mut there: impl FnMut(Range<u64>)) {
+        for (start, end) in &self.sorted[self.first_ending_after(range.start)..] {
+            if *start >= range.end {
+                break;
+            }
+            there((*start).max(range.start)..(*end).min(range.end));
+        }
+    }
+
     /// Calls `missing` with each stretch of a range that is not in the set.
     pub(super) fn gaps(&self, range: Range<u64>, mut missing: impl FnMut(Range<u64>)) {
         let mut at = range.start;
@@ -88,6 +98,9 @@ mod tests {
                 let mut missing = [false; 128];
                 ranges.gaps(0..128, |gap| gap.for_each(|byte| missing[byte as usize] = true));
                 prop_assert!(model.iter().zip(&missing).all(|(there, missing)| there != missing));
+                let mut there = [false; 128];
+                ranges.parts(&(0..128), |part| part.for_each(|byte| there[byte as usize] = true));
+                prop_assert_eq!(model, there);
                 prop_assert!(ranges.sorted.windows(2).all(|pair| pair[0].1 < pair[1].0), "{:?}", ranges);
             }
         }

@@ -28,6 +28,8 @@ pub(crate) struct Shadow {
     /// By where they start; they do not overlap.
     stretches: BTreeMap<u64, Stretch>,
     pub(super) written: Ranges,
+    /// Bytes whose contents were given up, and that no work has written since.
+    pub(super) discarded: Ranges,
     /// How many stretches there may be before it is time to forget some.
     most: usize,
 }
@@ -121,6 +123,12 @@ impl Shadow {
                 }
             }
         }
+    }
+
+    /// What is remembered of a stretch.
+    pub(super) fn accesses(&self, bytes: &Range<u64>) -> impl Iterator<Item = &Access> {
+        let before = self.stretches.range(..bytes.start).next_back().filter(|(_, stretch)| stretch.end > bytes.start);
+        before.into_iter().chain(self.stretches.range(bytes.clone())).flat_map(|(_, stretch)| &stretch.accesses)
     }
 
     /// Makes a stretch that reaches across `at` two.

@@ -51,6 +51,8 @@ impl Display for AccessKind {
             AccessKind::WriteValue => "writes a value to",
             AccessKind::Allocate => "allocates",
             AccessKind::Free => "frees",
+            AccessKind::Prefetch => "prefetches",
+            AccessKind::Discard => "discards",
             AccessKind::Use => "uses",
         })
     }
@@ -126,7 +128,11 @@ impl Display for Advice<'_> {
                 write!(formatter, "end the host's access before {after} is enqueued on {second}; {BETWEEN_THREADS}")
             }
             MissingWait::SeparateCalls => {
-                formatter.write_str("the copies of a batch have no order: put these two into calls of their own")
+                let what = match self.second.access {
+                    AccessKind::Prefetch | AccessKind::Discard => "ranges",
+                    _ => "copies",
+                };
+                write!(formatter, "the {what} of a batch have no order: put these two into calls of their own")
             }
             MissingWait::HostAfterHost => match (self.first.function, self.second.function) {
                 (None, None) => write!(formatter, "order the two accesses; {BETWEEN_THREADS}"),
@@ -241,11 +247,11 @@ impl Display for FindingKind {
                 "wild pointer: {user} {} {bytes} bytes at {address:#x}, where nothing is allocated",
                 user.access
             ),
-            FindingKind::UninitialisedRead { user, allocation, bytes, total } => write!(
+            FindingKind::UninitialisedRead { user, allocation, bytes, total, discarded } => write!(
                 formatter,
-                "uninitialised read: {user} {} bytes {bytes:?} of {allocation}, which nobody has written ({total} bytes \
-                 in all)",
-                user.access
+                "uninitialised read: {user} {} bytes {bytes:?} of {allocation}, which {} ({total} bytes in all)",
+                user.access,
+                if *discarded { "were discarded and nobody has written since" } else { "nobody has written" }
             ),
             FindingKind::HandleMisuse { user, handle, wanted, problem, destroyed } => {
                 let article = wanted.article();

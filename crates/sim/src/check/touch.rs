@@ -2,6 +2,7 @@
 
 use super::finding::AccessKind;
 use crate::engine::{BlockCopy, Place, RowFill, Work};
+use crate::managed::Migration;
 
 /// Bytes that an op touches in one go.
 #[derive(Clone, Copy, Debug)]
@@ -10,6 +11,8 @@ pub(super) enum Touch {
     Copy { to: Place, from: Place, bytes: u64 },
     /// They are written with something that is known.
     Write { to: Place, bytes: u64 },
+    /// Their pages are moved.
+    Move { at: Place, bytes: u64, kind: AccessKind },
     /// A word of them takes part in a meeting of streams.
     Word { at: Place, bytes: u64, kind: AccessKind },
 }
@@ -23,7 +26,6 @@ pub(super) fn touches(work: &Work, mut touch: impl FnMut(Touch)) {
         | Work::Release(_)
         | Work::HostFunction { .. }
         | Work::Callback { .. }
-        | Work::Migrate(_)
         | Work::Task(_) => {}
         Work::Copy { to, from, bytes } => touch(Touch::Copy { to: *to, from: *from, bytes: *bytes }),
         Work::CopyBlock(block) => {
@@ -42,6 +44,15 @@ pub(super) fn touches(work: &Work, mut touch: impl FnMut(Touch)) {
             let RowFill { to, pitch, element, columns, rows, .. } = **fill;
             for row in 0..rows {
                 touch(Touch::Write { to: to.offset(row * pitch), bytes: columns * u64::from(element) });
+            }
+        }
+        Work::Migrate(migration) => {
+            let Migration { at, bytes, to, discards, .. } = **migration;
+            if discards {
+                touch(Touch::Move { at, bytes, kind: AccessKind::Discard });
+            }
+            if to.is_some() {
+                touch(Touch::Move { at, bytes, kind: AccessKind::Prefetch });
             }
         }
         Work::WriteValue { to, wide, .. } => {

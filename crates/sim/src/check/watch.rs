@@ -12,6 +12,7 @@ use super::site;
 use super::touch::{Touch, touches};
 use super::tracked::info;
 use crate::engine::{Engine, Place, QueueId, Side, Work};
+use crate::managed::WATCHED;
 use crate::memory::{Allocation, Backing, Registry};
 use crate::status::Status;
 use crate::vmm::VirtualMemory;
@@ -32,6 +33,7 @@ impl World {
             _ if judged.is_err() => {}
             Work::WriteValue { .. } => self.engine.release_value(queue),
             Work::WaitValue { .. } => self.engine.awaits_value(queue),
+            Work::HostFunction { .. } | Work::Callback { .. } => self.forget_discards(),
             _ => {}
         }
         judged
@@ -143,6 +145,12 @@ impl Watch<'_> {
                 self.each(to.address, bytes, AccessKind::Write);
                 self.mark(to.address, bytes, true);
             }
+            Touch::Move { at, bytes, kind } => {
+                self.each(at.address, bytes, kind);
+                if kind == AccessKind::Discard {
+                    self.discard(at.address, bytes.min(WATCHED));
+                }
+            }
             Touch::Word { at, bytes, kind } => {
                 self.each(at.address, bytes, kind);
                 match kind {
@@ -203,10 +211,11 @@ impl Watch<'_> {
         let is_batch = first.site.as_ref().map(|site| site.call) == second.call && second.call.is_some();
         let missing = if is_batch { MissingWait::SeparateCalls } else { missing(first.stream, self.access.stream) };
         let first = first.operation(None);
-        // The rows of one copy are touched one after the other; the pair is the same.
+        // The rows of one copy are touched one after the other, and so are pages that are discarded and prefetched in one
+        // go; the pair is the same.
         let is_known = self.found.iter().any(|kind| {
             matches!(kind, FindingKind::Race { first: other, allocation: there, .. }
-                if other.call == first.call && other.access == first.access && there.id == allocation.id)
+                if other.call == first.call && other.access.is_like(first.access) && there.id == allocation.id)
         });
         if !is_known {
             self.found.push(FindingKind::Race { first, second, allocation, bytes, missing });
@@ -257,6 +266,8 @@ impl Watch<'_> {
         }
         let Some(first) = missing.first() else { return };
         let Some(found) = self.memory.containing(first.start) else { return };
+        // Of managed memory nothing else is known, because the host writes it unseen.
+        let is_managed = found.is_managed();
         let Some(allocation) = info(found) else { return };
         let bytes = first.start - found.base..first.end - found.base;
         let total: u64 = missing.iter().map(|gap| gap.end - gap.start).sum();
@@ -270,7 +281,8 @@ impl Watch<'_> {
         }
         self.access.kind = kind;
         let user = self.access.operation(self.findings.caller().as_ref());
-        self.found.push(FindingKind::UninitialisedRead { user, allocation, bytes, total });
+        let discarded = is_managed;
+        self.found.push(FindingKind::UninitialisedRead { user, allocation, bytes, total, discarded });
     }
 
     /// The stretches of memory that nobody has written, as addresses. The host writes its own memory without being seen.
@@ -281,13 +293,31 @@ impl Watch<'_> {
             && let Some(allocation) = self.memory.containing_mut(at)
         {
             let (base, behind) = (allocation.base, end.min(allocation.end()));
-            let is_hosts = allocation.side == Side::Host || allocation.is_host_accessible() || allocation.is_managed();
-            if !is_hosts && let Some(shadow) = shadow_mut(allocation, self.virtual_memory) {
-                shadow.written.gaps(at - base..behind - base, |gap| missing.push(gap.start + base..gap.end + base));
+            let is_managed = allocation.is_managed();
+            let is_hosts = allocation.side == Side::Host || allocation.is_host_accessible() || is_managed;
+            let (start, range) = (allocation.place(at), at - base..behind - base);
+            let miss = |gap: Range<u64>| missing.push(gap.start + base..gap.end + base);
+            match shadow_mut(allocation, self.virtual_memory) {
+                Some(shadow) if is_managed => {
+                    let host = self.engine.timelines.host();
+                    shadow.lost(&range, start, host).into_iter().for_each(miss);
+                }
+                Some(shadow) if !is_hosts => shadow.written.gaps(range, miss),
+                _ => {}
             }
             at = behind;
         }
         missing
+    }
+
+    /// Books bytes as worth nothing until they are written again.
+    fn discard(&mut self, address: u64, bytes: u64) {
+        if let Some(allocation) = self.memory.containing_mut(address).filter(|_| matches!(self.books, Books::Open)) {
+            let start = address - allocation.base;
+            if let Some(shadow) = shadow_mut(allocation, self.virtual_memory) {
+                shadow.discarded.add(start..start + bytes);
+            }
+        }
     }
 
     /// Books bytes as written, or as no better than unwritten.
@@ -300,7 +330,12 @@ impl Watch<'_> {
             let (base, behind) = (allocation.base, end.min(allocation.end()));
             if let Some(shadow) = shadow_mut(allocation, self.virtual_memory) {
                 let range = at - base..behind - base;
-                if written { shadow.written.add(range) } else { shadow.written.remove(range) }
+                if written {
+                    shadow.discarded.remove(range.clone());
+                    shadow.written.add(range);
+                } else {
+                    shadow.written.remove(range);
+                }
             }
             at = behind;
         }

@@ -10,7 +10,7 @@ use super::{Step, Task};
 use crate::check::Known;
 use crate::event::Event;
 use crate::handles::Handle;
-use crate::managed::Migration;
+use crate::managed::{LEFT, Migration, WATCHED};
 use crate::pool::Freed;
 
 /// Where bytes are: for the virtual clock, and for the checkers.
@@ -260,6 +260,9 @@ impl Work {
                     // SAFETY: as above.
                     unsafe { function(stream, status, data) };
                 }
+            }
+            Work::Migrate(migration) if migration.discards => {
+                fill(migration.at, LEFT.into(), 1, migration.bytes.min(WATCHED));
             }
             Work::Migrate(_) => {}
             Work::Task(task) => return task.advance(FUEL),

@@ -38,7 +38,7 @@ impl ManagedMemory {
     }
 
     /// Whether there could be managed pages that anyone has to think of.
-    pub(super) fn is_used(&self) -> bool {
+    pub(crate) fn is_used(&self) -> bool {
         self.is_used
     }
 

@@ -10,6 +10,11 @@ use crate::engine::{BlockCopy, Place, Side, Work};
 use crate::topology::{Topology, number};
 use crate::world::World;
 
+/// What a discard leaves in the bytes: anything will do, and this is seen in a debugger.
+pub(crate) const LEFT: u8 = 0xdc;
+/// How much of a discarded range is overwritten, and watched by the checks: a discard is to make memory cheaper.
+pub(crate) const WATCHED: u64 = 256 << 20;
+
 /// A prefetch, a discard, or both, of a stretch of managed memory.
 #[derive(Debug)]
 pub(crate) struct Migration {

@@ -201,6 +201,10 @@ impl Registry {
         last.end()
     }
 
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Allocation> {
+        self.by_base.values_mut()
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Allocation> {
         self.by_base.values()
     }

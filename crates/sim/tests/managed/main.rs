@@ -8,4 +8,5 @@ mod batch;
 mod machines;
 mod pool;
 mod prefetch;
+mod residency;
 mod support;

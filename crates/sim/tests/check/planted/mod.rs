@@ -14,6 +14,7 @@ mod handles;
 mod host;
 mod host_functions;
 mod leaks;
+mod managed;
 mod peers;
 mod program;
 mod races;

@@ -62,7 +62,7 @@ pub(crate) fn line(bench: &Bench, kind: &FindingKind) -> String {
             format!("out of bounds: {} {wanted:?} of {}, {outside} outside", does(user), name(allocation))
         }
         FindingKind::WildPointer { user, bytes, .. } => format!("wild pointer: {} {bytes} bytes", does(user)),
-        FindingKind::UninitialisedRead { user, allocation, bytes, total } => {
+        FindingKind::UninitialisedRead { user, allocation, bytes, total, .. } => {
             format!("uninitialised: {} {bytes:?} of {}, {total} in all", does(user), name(allocation))
         }
         FindingKind::HandleMisuse { user, wanted, problem, destroyed, .. } => {
@@ -112,7 +112,7 @@ pub(crate) fn essentials(kind: &FindingKind) -> Vec<String> {
         FindingKind::WildPointer { user, address, bytes } => {
             vec![call(user), format!("{bytes} bytes at {address:#x}")]
         }
-        FindingKind::UninitialisedRead { user, allocation, bytes, total } => {
+        FindingKind::UninitialisedRead { user, allocation, bytes, total, .. } => {
             vec![call(user), call(&allocation.made), format!("bytes {bytes:?}"), format!("({total} bytes in all)")]
         }
         FindingKind::HandleMisuse { user, handle, destroyed, .. } => {
