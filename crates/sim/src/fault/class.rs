@@ -199,7 +199,11 @@ mod tests {
             (Class::Fill, &[cuMemsetD8_v2, cuMemsetD2D32Async], &[cuMemcpy]),
             (Class::Pool, &[cuMemPoolCreate, cuMemAllocAsync, cuMemFreeAsync], &[cuMemAlloc_v2]),
             (Class::VirtualMemory, &[cuMemCreate, cuMemAddressReserve, cuMemMap, cuMemSetAccess], &[cuMemAlloc_v2]),
-            (Class::Managed, &[cuMemAllocManaged, cuMemPrefetchAsync, cuMemAdvise], &[cuMemAlloc_v2]),
+            (
+                Class::Managed,
+                &[cuMemAllocManaged, cuMemPrefetchAsync, cuMemAdvise, cuMemDiscardBatchAsync],
+                &[cuMemAlloc_v2],
+            ),
             (Class::Module, &[cuModuleLoadData, cuLibraryGetKernel, cuLinkAddData_v2], &[cuLaunchKernel]),
             (Class::Launch, &[cuLaunchKernel, cuFuncSetAttribute], &[cuGraphLaunch, cuLaunchHostFunc]),
             (Class::Graph, &[cuGraphCreate, cuGraphLaunch, cuStreamBeginCapture_v2], &[cuLaunchKernel]),

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{Activity, Memory};
 
-/// What was copied from one memory to another, or filled.
+/// What was copied or prefetched from one memory to another, or filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Moved {
@@ -14,7 +14,7 @@ pub struct Moved {
     pub from: Option<Memory>,
     /// Where they went.
     pub to: Memory,
-    /// In how many copies or fills.
+    /// In how many copies, prefetches or fills.
     pub operations: u64,
     /// How many they were.
     pub bytes: u64,

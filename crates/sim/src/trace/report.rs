@@ -13,7 +13,7 @@ use super::{CallCount, Memory, Moved};
 pub struct TraceReport {
     /// The functions that were called, in the order of the driver's list.
     pub calls: Vec<CallCount>,
-    /// What was copied and filled by ops that are done.
+    /// What was copied, prefetched and filled by ops that are done.
     pub moved: Vec<Moved>,
     /// How much there is in the timeline, if there is one.
     pub timeline: Option<Kept>,

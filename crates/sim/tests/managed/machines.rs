@@ -3,8 +3,10 @@
 use std::ptr::null_mut;
 
 use warploom_testkit::driver::Error;
+use warploom_testkit::sim::fault::{Class, Plan, Rule};
 use warploom_testkit::sim::topology::{DeviceModel, Topology, number};
 use warploom_testkit::sim::{Mode, Order};
+use warploom_testkit::sys::types::CUresult;
 use warploom_testkit::{Primary, TestResult, answers, call, in_every_mode, open};
 
 use crate::support::*;
@@ -147,4 +149,19 @@ fn older_drivers_have_no_batches() -> TestResult {
     assert!(matches!(answer, Err(Error::Unsupported { .. })), "{answer:?}");
     memory.prefetch(device(0), stream.raw)?;
     stream.synchronize()
+}
+
+#[test]
+fn a_prefetch_that_is_to_fail_is_not_remembered() -> TestResult {
+    let (machine, driver) = open(Topology::preset("h200")?, EAGER)?;
+    let driver = &driver;
+    let _primary = Primary::of(driver, 0)?;
+    let memory = Memory::new(driver, MIB)?;
+    let scope = machine.inject(Plan::new().rule(Rule::on(Class::Managed).fail(CUresult::CUDA_ERROR_OUT_OF_MEMORY)))?;
+    answers!(driver.cuMemAdvise(memory.address, MIB, SET_READ_MOSTLY, 0), CUDA_ERROR_OUT_OF_MEMORY);
+    answers!(driver.cuMemPrefetchAsync(memory.address, MIB, 0, null_mut()), CUDA_ERROR_OUT_OF_MEMORY);
+    drop(scope);
+    assert_eq!((memory.get(READ_MOSTLY)?, memory.get(PREFETCHED)?), (0, -2));
+    assert_eq!(machine.residency(memory.address), Some(vec![]));
+    Ok(())
 }

@@ -100,6 +100,18 @@ driver_tests! {
         })?;
     }
 
+    fn memory_of_a_managed_pool_is_discarded_and_written_again(driver) {
+        let _primary = Primary::of(driver, 0)?;
+        with_memory(driver, MANAGED, kind(0), |stream, address| {
+            let (mut start, mut size) = (address, MIB);
+            call!(driver.cuMemDiscardBatchAsync(&mut start, &mut size, 1, 0, stream))?;
+            call!(driver.cuMemsetD32Async(address, 9, MIB / 4, stream))?;
+            call!(driver.cuStreamSynchronize(stream))?;
+            assert!(words(address, MIB / 4).iter().all(|word| *word == 9));
+            Ok(())
+        })?;
+    }
+
     fn memory_of_a_managed_pool_prefers_to_be_where_the_pool_is(driver) {
         let _primary = Primary::of(driver, 0)?;
         with_memory(driver, MANAGED, device(0), |_, address| {
