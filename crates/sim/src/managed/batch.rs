@@ -44,14 +44,18 @@ impl Places {
         let mut wishes: Vec<(usize, Wish)> = Vec::new();
         for index in 0..self.count {
             let start = self.starts.read_at(index)?;
-            let ascends = wishes.last().map_or(start == 0, |(before, _)| start > *before);
+            let ascends = wishes.last().map_or(start == 0, |(before, _)| start >= *before);
             if !ascends || start >= ranges {
                 return Err(refuse(format!(
                     "location {index} starts at range {start} of {ranges}, which is out of turn"
                 )));
             }
             let location = self.locations.read_at(index)?;
-            wishes.push((start, Wish::of_location(call, location, INVALID_VALUE)?.with_id(location)));
+            let wish = Wish::of_location(call, location, INVALID_VALUE)?.with_id(location);
+            // Of several that start at the same range, the first holds.
+            if wishes.last().is_none_or(|(before, _)| start > *before) {
+                wishes.push((start, wish));
+            }
         }
         Ok(wishes)
     }

@@ -135,8 +135,7 @@ impl<'a> Asker<'a> {
             // Managed memory says so from the start; that copies wait for the host has to be asked for all the same.
             A::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS => flag(allocation.is_managed() || allocation.sync_memops),
             A::CU_POINTER_ATTRIBUTE_BUFFER_ID => Value::Word(allocation.id),
-            // Memory of a managed pool does not say so.
-            A::CU_POINTER_ATTRIBUTE_IS_MANAGED => flag(matches!(allocation.backing, Backing::Managed(_))),
+            A::CU_POINTER_ATTRIBUTE_IS_MANAGED => flag(allocation.is_managed()),
             A::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL => Value::Int(self.ordinal(allocation)),
             A::CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE => flag(is_plain),
             A::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR if is_of_host_pool(allocation) => Value::Word(0),

