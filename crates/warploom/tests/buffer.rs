@@ -1,8 +1,9 @@
 //! Buffers: copies, fills, and when memory goes.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use warploom::{DevicePool, Devices, Driver, Error, Function, Stream, sys::types::CUresult};
+use warploom::{Buffer, DevicePool, Devices, Driver, Error, Function, Stream, sys::types::CUresult};
 use warploom_sim::{Machine, Mode, topology::Topology};
 use warploom_testkit::{TestResult, budget, call, driver_tests, in_every_mode, open};
 
@@ -211,5 +212,32 @@ fn a_download_whose_end_cannot_be_awaited_is_an_error_and_the_bytes_may_still_co
     assert_eq!(failed, Err(Some(CUresult::CUDA_ERROR_TIMEOUT)));
     call!(driver.cuStreamWriteValue32_v2(other.as_raw(), gate.as_raw(), 1, 0))?;
     assert_eq!(buffer.download(&stream)?, b"late");
+    Ok(())
+}
+
+/// S3.29: what a device had enqueued before its context was reset is over, and keeps no memory of another device from being freed.
+#[test]
+fn a_buffer_is_freed_though_the_context_of_a_stream_that_used_it_was_reset() -> TestResult {
+    let (_machine, driver) = open(Topology::preset("pcie-pair")?, Mode::Threads)?;
+    let (here, there) = (driver.device(0)?.context()?, driver.device(1)?.context()?);
+    let (stream, other) = (here.stream()?, there.stream()?);
+    let pool = DevicePool::new(&here)?;
+    let (sent, kept) = (pool.upload(b"sent", &stream)?, Arc::new(()));
+    let mut arrived = DevicePool::new(&there)?.zeroed(4, &other)?;
+    sent.copy_to(&mut arrived, &other)?;
+    #[expect(unsafe_code, reason = "wraps memory that somebody else owns")]
+    // SAFETY: the memory is there until `sent` is closed below, and nobody writes it.
+    let wrapped = unsafe { Buffer::from_owner(sent.as_raw(), 4, &here, Arc::clone(&kept)) }?;
+    wrapped.copy_to(&mut arrived, &other)?;
+    other.synchronize()?;
+    drop(arrived);
+    #[expect(unsafe_code, reason = "resets a context")]
+    // SAFETY: nothing made in the context is used from here on.
+    unsafe { driver.device(1)?.reset_context() }?;
+    wrapped.close()?;
+    assert_eq!(Arc::strong_count(&kept), 1, "the owner has been let go");
+    sent.close()?;
+    stream.synchronize()?;
+    assert_eq!(pool.statistics()?.used, 0);
     Ok(())
 }

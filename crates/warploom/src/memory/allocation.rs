@@ -225,10 +225,7 @@ impl Allocation {
             }
             Owner::Synchronous { resource } => {
                 let (waits, users) = (resource.free_waits_for_context(), self.uses.streams(None));
-                let is_waited_for = |other: &&Stream| waits && other.context() == resource.context();
-                // What was enqueued in a life of a context that is over is over, too.
-                let is_over = |other: &&Stream| !other.context().is_current_generation();
-                for other in users.iter().filter(|other| !is_waited_for(other) && !is_over(other)) {
+                for other in users.iter().filter(|other| !waits || other.context() != resource.context()) {
                     // A wait that failed may have been the only thing to fail; another one tells.
                     other.for_teardown().synchronize().or_else(|_| other.context().synchronize())?;
                 }

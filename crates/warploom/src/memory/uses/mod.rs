@@ -133,7 +133,8 @@ impl Uses {
         let is_conflict = |(place, met): (usize, &Use)| {
             let is_unmet_home = mine.is_none() && place == 0 && home.is_some();
             let seen = mine.map(|mine| mine.seen(place)).unwrap_or_default();
-            let conflicts = met.stream != *stream && (is_unmet_home || met.counts.conflicts(seen, access));
+            let conflicts =
+                met.stream != *stream && is_alive(&met.stream) && (is_unmet_home || met.counts.conflicts(seen, access));
             conflicts.then(|| Conflict { stream: met.stream.clone(), place, counts: met.counts, is_waited_for: true })
         };
         let mut conflicts: Vec<Conflict> = all.iter().enumerate().filter_map(is_conflict).collect();
@@ -162,7 +163,8 @@ impl Uses {
     /// The streams that have to be done before the memory goes, but for the home.
     pub(super) fn streams(&mut self, home: Option<&Stream>) -> Vec<Stream> {
         let all = std::mem::take(self.all.get_mut().unwrap_or_else(PoisonError::into_inner));
-        all.into_iter().map(|met| met.stream).filter(|stream| Some(stream) != home).collect()
+        let streams = all.into_iter().map(|met| met.stream);
+        streams.filter(|stream| Some(stream) != home && is_alive(stream)).collect()
     }
 
     /// Waits for every stream that met the memory, the home included.
@@ -170,7 +172,7 @@ impl Uses {
         let mut all = self.lock();
         // The home is among them as soon as there is another.
         let alone = home.filter(|_| all.is_empty());
-        let streams = alone.into_iter().chain(all.iter().map(|met| &met.stream));
+        let streams = alone.into_iter().chain(all.iter().map(|met| &met.stream)).filter(|stream| is_alive(stream));
         streams.map(Stream::for_teardown).try_for_each(|stream| stream.synchronize())?;
         all.clear();
         Ok(())
@@ -180,6 +182,11 @@ impl Uses {
     pub(super) fn forget(&self) {
         self.lock().clear();
     }
+}
+
+/// Whether a stream may have work; what was enqueued in a life of a context that is over is over, too.
+fn is_alive(stream: &Stream) -> bool {
+    stream.context().is_current_generation()
 }
 
 /// A stream whose work has to be waited for.
