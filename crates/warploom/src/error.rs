@@ -204,6 +204,27 @@ pub enum Error {
     #[error("the buffer was not allocated from this resource; ask the one that it came from")]
     OtherResource,
 
+    /// Only managed memory is shared with the host and moves about.
+    #[error(
+        "{what}: {} not managed; allocate it from ManagedMemory or a ManagedPool",
+        index.map_or_else(|| "the memory is".to_owned(), |index| format!("the memory of item {index} is"))
+    )]
+    NotManaged {
+        /// What was to be done with it.
+        what: &'static str,
+        /// Which one of a batch, from 0 on.
+        index: Option<usize>,
+    },
+
+    /// Where a device cannot work while the host uses managed memory, nothing can promise that it does not.
+    #[error(
+        "device {device} must not work while the host uses managed memory; copy instead, or see to it and use the unsafe form"
+    )]
+    HostAccessUnsupported {
+        /// The device.
+        device: u32,
+    },
+
     /// Pieces have at least one value.
     #[error("pieces of 0 values never come to an end; give them at least 1")]
     EmptyChunks,

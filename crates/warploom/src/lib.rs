@@ -82,9 +82,10 @@ pub use live_set::LiveSet;
 pub use location::{Host, Location, NumaId};
 pub use memory::{
     Buffer, CopyOptions, Counted, Counts, DeviceCopy, DeviceMemory, DevicePool, FreeError, Granularity, GrowError,
-    Limited, Logged, ManagedMemory, ManagedPool, OrderedResource, Pending, PinnedBuffer, PinnedMemory, PinnedOptions,
-    PinnedPool, PinnedReturn, PoolOptions, PoolStatistics, Reuse, Rows, RowsMut, Slice, SliceMut, SourceOrder,
-    StreamOrdered, Synchronous, SynchronousResource, VirtualMemory, VirtualOptions, copy_batch, copy_batch_with,
+    Limited, Logged, ManagedBuffer, ManagedMemory, ManagedPool, OrderedResource, Pending, PinnedBuffer, PinnedMemory,
+    PinnedOptions, PinnedPool, PinnedReturn, PoolOptions, PoolStatistics, Reuse, Rows, RowsMut, Slice, SliceMut,
+    SourceOrder, StreamOrdered, Synchronous, SynchronousResource, VirtualMemory, VirtualOptions, copy_batch,
+    copy_batch_with,
 };
 pub use peers::{AccessLevel, DeviceRef, PeerSet};
 pub use queue::Queue;

@@ -10,7 +10,7 @@ use warploom::leaks::{Kind, Leaks, Total};
 use warploom::sys::types::CUdeviceptr;
 use warploom::{
     Buffer, Context, ContextOptions, Counted, DeviceMemory, DevicePool, Devices, Driver, Limited, ManagedMemory,
-    OrderedResource, PinnedMemory, Result, Stream, StreamOrdered, SynchronousResource,
+    OrderedResource, PinnedMemory, Result, Stream, StreamOrdered,
 };
 use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::topology::Topology;

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use warploom_driver::sys::types::CUdeviceptr;
 
+use super::managed::{ManagedState, asks_managed};
 use super::resource::{StreamOrdered, Synchronous};
 use super::uses::{Access, Uses};
 use crate::diagnostics::{Subject, report};
@@ -25,6 +26,7 @@ pub(crate) struct Allocation {
     is_pinned: bool,
     owner: Owner,
     uses: Uses,
+    managed: ManagedState,
     _mark: Mark,
 }
 
@@ -60,14 +62,30 @@ impl Allocation {
         let is_pinned = resource.is_pinned();
         let mark = mark(home.context(), || (Kind::Memory { resource: resource.name() }, address, bytes));
         let owner = Owner::Ordered { resource, home, order: Mutex::new(None) };
-        Allocation { address, bytes, is_pinned, owner, uses: Uses::at_home(), _mark: mark }
+        Allocation {
+            address,
+            bytes,
+            is_pinned,
+            owner,
+            uses: Uses::at_home(),
+            managed: ManagedState::default(),
+            _mark: mark,
+        }
     }
 
     pub(super) fn synchronous((address, bytes): (CUdeviceptr, usize), resource: Arc<dyn Synchronous>) -> Allocation {
         let is_pinned = resource.is_pinned();
         let mark = mark(resource.context(), || (Kind::Memory { resource: resource.name() }, address, bytes));
         let owner = Owner::Synchronous { resource };
-        Allocation { address, bytes, is_pinned, owner, uses: Uses::anywhere(), _mark: mark }
+        Allocation {
+            address,
+            bytes,
+            is_pinned,
+            owner,
+            uses: Uses::anywhere(),
+            managed: ManagedState::default(),
+            _mark: mark,
+        }
     }
 
     pub(super) fn foreign(
@@ -76,7 +94,15 @@ impl Allocation {
         keeps: Option<Box<dyn Any + Send + Sync>>,
     ) -> Allocation {
         let owner = Owner::Other { context: context.clone(), keeps };
-        Allocation { address, bytes, is_pinned: false, owner, uses: Uses::anywhere(), _mark: Mark::default() }
+        Allocation {
+            address,
+            bytes,
+            is_pinned: false,
+            owner,
+            uses: Uses::anywhere(),
+            managed: ManagedState::default(),
+            _mark: Mark::default(),
+        }
     }
 
     pub(super) fn address(&self) -> CUdeviceptr {
@@ -121,6 +147,22 @@ impl Allocation {
     /// Takes note that its resource has it elsewhere now, or has made it larger. Its users stay.
     pub(super) fn resize(&mut self, address: CUdeviceptr, bytes: usize) {
         (self.address, self.bytes) = (address, bytes);
+    }
+
+    /// Whether it is managed memory: its resource says so, or else the driver, which is asked once.
+    pub(super) fn is_managed(&self) -> Result<bool> {
+        let is_known = match &self.owner {
+            Owner::Ordered { resource, .. } => resource.is_managed(),
+            Owner::Synchronous { resource } => resource.is_managed(),
+            Owner::Other { .. } => false,
+        };
+        if is_known { Ok(true) } else { self.managed.or_ask(|| asks_managed(self.context(), self.address)) }
+    }
+
+    /// Waits for what streams have with the memory so far, and until it is there. Others may enqueue more meanwhile.
+    pub(super) fn wait(&self) -> Result<()> {
+        self.context().check_generation()?;
+        self.uses.wait(self.home())
     }
 
     /// Waits until no stream uses the memory any more, and it is there.

@@ -182,6 +182,10 @@ unsafe impl StreamOrdered for DriverPool {
         self.memory == PoolMemory::Pinned
     }
 
+    fn is_managed(&self) -> bool {
+        self.memory == PoolMemory::Managed
+    }
+
     fn name(&self) -> &'static str {
         match self.memory {
             PoolMemory::Device => "DevicePool",

@@ -126,6 +126,10 @@ unsafe impl Synchronous for Plain {
         true
     }
 
+    fn is_managed(&self) -> bool {
+        self.is_managed
+    }
+
     fn name(&self) -> &'static str {
         if self.is_managed { "ManagedMemory" } else { "DeviceMemory" }
     }

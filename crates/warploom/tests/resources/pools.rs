@@ -1,8 +1,8 @@
 //! Pools, wherever their memory is.
 
 use warploom::{
-    DevicePool, Devices, Error, Function, Host, Location, ManagedMemory, ManagedPool, NumaId, OrderedResource,
-    PinnedPool, PoolOptions, Reuse,
+    DevicePool, Devices, Error, Function, Host, Location, ManagedMemory, ManagedPool, NumaId, PinnedPool, PoolOptions,
+    Reuse,
 };
 use warploom_sim::topology::Topology;
 use warploom_sim::{Machine, Mode, fault::Plan};
@@ -60,7 +60,7 @@ driver_tests! {
             buffer.slice_mut(1..)?.fill(5, &stream)?;
             assert_eq!(buffer.download(&stream)?, [1, 5, 5]);
             assert_eq!(pool.statistics()?.used, 3);
-            assert_eq!(buffer.into_pinned().map(drop), Err(Error::NotPinned));
+            assert_eq!(buffer.into_buffer().into_pinned().map(drop), Err(Error::NotPinned));
         }
         assert_eq!(preferring(&here)?.preferred_location(), Some(&here));
     }

@@ -2,7 +2,7 @@
 
 use warploom::{
     DevicePool, Devices, Driver, ManagedMemory, ManagedPool, OrderedResource, PinnedMemory, PinnedPool, PoolOptions,
-    Result, Reuse, SynchronousResource,
+    Result, Reuse,
 };
 use warploom_sim::fault::Calls;
 use warploom_sim::topology::Topology;

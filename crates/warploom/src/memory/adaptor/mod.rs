@@ -47,6 +47,10 @@ macro_rules! adaptors {
             fn name(&self) -> &'static str {
                 self.below.name()
             }
+
+            fn is_managed(&self) -> bool {
+                self.below.is_managed()
+            }
         }
 
         // SAFETY: hands out what the resource below does, and gives it back as it came.
@@ -78,6 +82,10 @@ macro_rules! adaptors {
 
             fn name(&self) -> &'static str {
                 self.below.name()
+            }
+
+            fn is_managed(&self) -> bool {
+                self.below.is_managed()
             }
         }
     )*};

@@ -3,17 +3,17 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::warn_of_exclusive_access;
+use super::{ManagedBuffer, warn_of_exclusive_access};
 use crate::memory::driver_pool::can;
 use crate::memory::plain::Plain;
 use crate::memory::resource::{Synchronous, SynchronousResource};
-use crate::{Context, DeviceAttribute, Error, Result};
+use crate::{Context, DeviceAttribute, DeviceCopy, Error, Queue, Result};
 
 /// Managed memory, which moves to whoever touches it, allocated without a stream. Freeing a buffer of it waits for everything
 /// enqueued in its context.
 ///
 /// ```
-/// use warploom::{Devices, Driver, ManagedMemory, SynchronousResource};
+/// use warploom::{Devices, Driver, ManagedMemory};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
@@ -51,6 +51,33 @@ impl ManagedMemory {
     #[must_use]
     pub fn context(&self) -> &Context {
         &self.shared.context
+    }
+
+    /// A buffer of `len` values, whatever they are at first; see [`SynchronousResource::allocate`].
+    ///
+    /// # Errors
+    ///
+    /// As [`SynchronousResource::allocate`].
+    pub fn allocate<T: DeviceCopy>(&self, len: usize) -> Result<ManagedBuffer<T>> {
+        SynchronousResource::allocate(self, len).map(ManagedBuffer::over)
+    }
+
+    /// A buffer of `len` values whose bytes are all 0 in the order of `queue`.
+    ///
+    /// # Errors
+    ///
+    /// As [`SynchronousResource::zeroed`].
+    pub fn zeroed<T: DeviceCopy>(&self, len: usize, queue: &impl Queue) -> Result<ManagedBuffer<T>> {
+        SynchronousResource::zeroed(self, len, queue).map(ManagedBuffer::over)
+    }
+
+    /// A buffer with these values.
+    ///
+    /// # Errors
+    ///
+    /// As [`SynchronousResource::upload`].
+    pub fn upload<T: DeviceCopy>(&self, values: &[T], queue: &impl Queue) -> Result<ManagedBuffer<T>> {
+        SynchronousResource::upload(self, values, queue).map(ManagedBuffer::over)
     }
 }
 

@@ -1,10 +1,24 @@
-//! Managed memory, which moves to whoever touches it.
+//! Managed memory: one address for the host and every device, and pages that move to whoever touches them.
+//!
+//! - **A [`ManagedBuffer`] is a buffer like any other**, from [`ManagedMemory`], from a [`ManagedPool`], or from elsewhere.
+//! - **The host borrows.** A `&[T]` of managed memory is had when every stream that wrote it is done, and while there is one no
+//!   call can enqueue a write.
+//! - **Whether memory is managed is asked first**, before anything else about a call is looked at: of the resource that it came
+//!   from, which costs nothing, and of the driver for other memory, once.
+//!
+//! System memory that a device reaches through the host's own page tables (HMM, ATS) is not recognised as managed.
 
+mod buffer;
+mod foreign;
+mod host;
 mod memory;
 mod pool;
+mod state;
 
+pub use buffer::ManagedBuffer;
 pub use memory::ManagedMemory;
 pub use pool::ManagedPool;
+pub(super) use state::{ManagedState, asks_managed};
 
 use std::sync::Once;
 

@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use warploom_driver::sys::types::{CUmemLocation, CUmemLocationType, CUresult};
 
-use super::warn_of_exclusive_access;
+use super::{ManagedBuffer, warn_of_exclusive_access};
 use crate::device::same_driver;
 use crate::memory::driver_pool::{DriverPool, Found, PoolMemory, can};
-use crate::{Context, DeviceAttribute, Error, Location, PoolOptions, Result};
+use crate::{Context, DeviceAttribute, DeviceCopy, Error, Location, OrderedResource, PoolOptions, Queue, Result};
 
 /// A pool of managed memory, allocated and freed in the order of a stream. Drivers have it since 13.0;
 /// [`ManagedMemory`](crate::ManagedMemory) is there on older ones, too.
 ///
 /// ```
-/// use warploom::{Devices, Driver, ManagedPool, OrderedResource};
+/// use warploom::{Devices, Driver, ManagedPool};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
@@ -130,5 +130,32 @@ impl ManagedPool {
     #[must_use]
     pub fn preferred_location(&self) -> Option<&Location> {
         self.preferred.as_ref()
+    }
+
+    /// A buffer of `len` values, whatever they are at first; see [`OrderedResource::allocate`].
+    ///
+    /// # Errors
+    ///
+    /// As [`OrderedResource::allocate`].
+    pub fn allocate<T: DeviceCopy>(&self, len: usize, queue: &impl Queue) -> Result<ManagedBuffer<T>> {
+        OrderedResource::allocate(self, len, queue).map(ManagedBuffer::over)
+    }
+
+    /// A buffer of `len` values whose bytes are all 0 in the order of `queue`.
+    ///
+    /// # Errors
+    ///
+    /// As [`OrderedResource::zeroed`].
+    pub fn zeroed<T: DeviceCopy>(&self, len: usize, queue: &impl Queue) -> Result<ManagedBuffer<T>> {
+        OrderedResource::zeroed(self, len, queue).map(ManagedBuffer::over)
+    }
+
+    /// A buffer with these values.
+    ///
+    /// # Errors
+    ///
+    /// As [`OrderedResource::upload`].
+    pub fn upload<T: DeviceCopy>(&self, values: &[T], queue: &impl Queue) -> Result<ManagedBuffer<T>> {
+        OrderedResource::upload(self, values, queue).map(ManagedBuffer::over)
     }
 }

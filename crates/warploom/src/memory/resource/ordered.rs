@@ -14,7 +14,7 @@ use crate::{Buffer, Context, DeviceCopy, Queue, Result, Stream};
 ///
 /// Whoever allocates may use `bytes` bytes from the address on, on every stream that waits for what the given stream has so
 /// far, until the address is given back; nobody else does. The memory belongs to [`StreamOrdered::context`]. If
-/// [`StreamOrdered::is_pinned`] says so, it is true.
+/// [`StreamOrdered::is_pinned`] or [`StreamOrdered::is_managed`] says so, it is true.
 pub unsafe trait StreamOrdered: Send + Sync + 'static {
     /// The context of the memory.
     fn context(&self) -> &Context;
@@ -46,6 +46,11 @@ pub unsafe trait StreamOrdered: Send + Sync + 'static {
     /// What people call the resource, in a report of [what is alive](crate::leaks).
     fn name(&self) -> &'static str {
         std::any::type_name::<Self>()
+    }
+
+    /// Whether the memory is managed: the host and every device use it at the same address.
+    fn is_managed(&self) -> bool {
+        false
     }
 }
 

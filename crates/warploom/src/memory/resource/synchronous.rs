@@ -13,8 +13,8 @@ use crate::{Buffer, Context, DeviceCopy, Queue, Result};
 /// # Safety
 ///
 /// Whoever allocates may use `bytes` bytes from the address on until it is given back; nobody else does. The memory
-/// belongs to [`Synchronous::context`]. What [`Synchronous::free_waits_for_context`], [`Synchronous::outlives_context`] and
-/// [`Synchronous::is_pinned`] say is true.
+/// belongs to [`Synchronous::context`]. What [`Synchronous::free_waits_for_context`], [`Synchronous::outlives_context`],
+/// [`Synchronous::is_pinned`] and [`Synchronous::is_managed`] say is true.
 pub unsafe trait Synchronous: Send + Sync + 'static {
     /// The context of the memory.
     fn context(&self) -> &Context;
@@ -57,6 +57,11 @@ pub unsafe trait Synchronous: Send + Sync + 'static {
     /// What people call the resource, in a report of [what is alive](crate::leaks).
     fn name(&self) -> &'static str {
         std::any::type_name::<Self>()
+    }
+
+    /// Whether the memory is managed: the host and every device use it at the same address.
+    fn is_managed(&self) -> bool {
+        false
     }
 }
 

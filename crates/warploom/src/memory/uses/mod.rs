@@ -167,6 +167,14 @@ impl Uses {
         streams.filter(|stream| Some(stream) != home && is_alive(stream)).collect()
     }
 
+    /// Waits for every stream that has met the memory so far, the home included, while others may meet it.
+    pub(super) fn wait(&self, home: Option<&Stream>) -> Result<()> {
+        let met: Vec<Stream> = self.lock().iter().map(|met| met.stream.clone()).collect();
+        // The home is among them as soon as there is another.
+        let alone = home.filter(|_| met.is_empty());
+        alone.into_iter().chain(&met).try_for_each(|stream| stream.for_teardown().synchronize())
+    }
+
     /// Waits for every stream that met the memory, the home included.
     pub(super) fn settle(&self, home: Option<&Stream>) -> Result<()> {
         let mut all = self.lock();

@@ -1,0 +1,89 @@
+//! Managed memory that others made.
+//!
+//! That it is managed is not asked here but when it is first used as such: wrapping makes no driver call.
+#![expect(unsafe_code, reason = "takes over memory that others made")]
+
+use std::any::Any;
+
+use warploom_driver::sys::types::CUdeviceptr;
+
+use super::ManagedBuffer;
+use crate::memory::allocation::Allocation;
+use crate::memory::resource::size;
+use crate::{Buffer, Context, DeviceCopy, OrderedResource, Queue, Result, SynchronousResource};
+
+impl<T: DeviceCopy> ManagedBuffer<T> {
+    /// Memory that somebody else owns, who is kept until the buffer is gone and every stream that used it through the buffer is
+    /// done.
+    ///
+    /// # Errors
+    ///
+    /// As [`Buffer::from_owner`].
+    ///
+    /// # Safety
+    ///
+    /// As [`Buffer::from_owner`].
+    pub unsafe fn from_owner(
+        address: CUdeviceptr,
+        len: usize,
+        context: &Context,
+        owner: impl Any + Send + Sync,
+    ) -> Result<ManagedBuffer<T>> {
+        // SAFETY: the caller's promise is the one that is asked for.
+        unsafe { Buffer::from_owner(address, len, context, owner) }.map(ManagedBuffer::over)
+    }
+
+    /// Memory that somebody else owns.
+    ///
+    /// # Errors
+    ///
+    /// As [`Buffer::borrowed`].
+    ///
+    /// # Safety
+    ///
+    /// As [`Buffer::borrowed`].
+    pub unsafe fn borrowed(address: CUdeviceptr, len: usize, context: &Context) -> Result<ManagedBuffer<T>> {
+        // SAFETY: the caller's promise is the one that is asked for.
+        unsafe { Buffer::borrowed(address, len, context) }.map(ManagedBuffer::over)
+    }
+
+    /// Memory of a stream-ordered resource, to be given back to it in the order of `queue`.
+    ///
+    /// # Errors
+    ///
+    /// As [`OrderedResource::allocate`], but for what the driver answers: it is not asked.
+    ///
+    /// # Safety
+    ///
+    /// The address came from the resource's [`allocate_raw`](crate::StreamOrdered::allocate_raw), with the size of `len` values.
+    /// Nobody else uses it or gives it back, and everything that used it before comes before what is next on `queue`.
+    pub unsafe fn from_ordered(
+        address: CUdeviceptr,
+        len: usize,
+        resource: &impl OrderedResource,
+        queue: &impl Queue,
+    ) -> Result<ManagedBuffer<T>> {
+        let (bytes, stream, resource) = (size::<T>(len)?, queue.stream(), resource.resource());
+        resource.context().serves(stream)?;
+        Ok(ManagedBuffer::over(Buffer::over(Allocation::ordered((address, bytes), resource, stream.clone()), len)))
+    }
+
+    /// Memory of a resource that frees at once, to be given back to it.
+    ///
+    /// # Errors
+    ///
+    /// As [`SynchronousResource::allocate`], but for what the driver answers: it is not asked.
+    ///
+    /// # Safety
+    ///
+    /// The address came from the resource's [`allocate_raw`](crate::Synchronous::allocate_raw), with the size of `len` values.
+    /// Nobody else uses it or gives it back.
+    pub unsafe fn from_synchronous(
+        address: CUdeviceptr,
+        len: usize,
+        resource: &impl SynchronousResource,
+    ) -> Result<ManagedBuffer<T>> {
+        let (bytes, resource) = (size::<T>(len)?, resource.resource());
+        Ok(ManagedBuffer::over(Buffer::over(Allocation::synchronous((address, bytes), resource), len)))
+    }
+}

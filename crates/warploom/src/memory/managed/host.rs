@@ -1,0 +1,135 @@
+//! Managed memory in the hands of the host.
+//!
+//! A `&[T]` must not change while it is there. What could change it is work on streams: what was enqueued before is waited for,
+//! and to enqueue more that writes, the buffer would have to be borrowed mutably. Work that only reads may go on.
+//!
+//! A device without concurrent managed access must not work at all, on anything, while the host touches managed memory. No
+//! borrow can see to that: other threads have streams of their own. So there the host is refused, but for an `unsafe` promise.
+#![expect(unsafe_code, reason = "reads and writes memory that host and devices share")]
+
+use std::ptr::with_exposed_provenance_mut;
+use std::sync::OnceLock;
+
+use warploom_driver::Driver;
+use warploom_driver::sys::types::CUdeviceptr;
+
+use super::ManagedBuffer;
+use crate::{DeviceAttribute, DeviceCopy, Devices as _, Error, Result};
+
+impl<T: DeviceCopy> ManagedBuffer<T> {
+    /// The values, for the host to read, when all work that was enqueued with them is done.
+    ///
+    /// While they are borrowed, streams may read them, too, but nothing can write them:
+    ///
+    /// ```compile_fail,E0502
+    /// # use warploom::{ManagedBuffer, Queue, Result};
+    /// fn overwritten(buffer: &mut ManagedBuffer<u8>, queue: &impl Queue) -> Result<u8> {
+    ///     let values = buffer.host()?;
+    ///     buffer.fill(1, queue)?;
+    ///     Ok(values[0])
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotManaged`] if the memory is not managed, [`Error::Cast`] if it is not aligned for the host,
+    /// [`Error::HostAccessUnsupported`] if the driver has a device that cannot work while the host does, and what the driver
+    /// answers, which may be a failure of that work.
+    pub fn host(&self) -> Result<&[T]> {
+        let start = self.ready()?;
+        concurrent(self.context().driver())?;
+        self.allocation().wait()?;
+        // SAFETY: there are that many values, aligned, for as long as the buffer lives, and the host can read them at any time.
+        // Whatever wrote them is done; to enqueue more, the buffer would have to be borrowed mutably. The memory comes from
+        // outside the program, so that it has bytes, and any bytes are values (`DeviceCopy`).
+        Ok(unsafe { std::slice::from_raw_parts(start, self.len()) })
+    }
+
+    /// The values, for the host to read and write, when all work that was enqueued with them is done. Nothing else can use
+    /// them while they are borrowed; what is enqueued afterwards sees what was written.
+    ///
+    /// # Errors
+    ///
+    /// As [`ManagedBuffer::host`].
+    pub fn host_mut(&mut self) -> Result<&mut [T]> {
+        let start = self.ready()?;
+        concurrent(self.context().driver())?;
+        self.allocation().settle()?;
+        // SAFETY: as above; and no work at all uses the values, nor can any be enqueued, since the buffer is borrowed mutably.
+        Ok(unsafe { std::slice::from_raw_parts_mut(start, self.len()) })
+    }
+
+    /// As [`ManagedBuffer::host`], also with devices that cannot work while the host uses managed memory. Waits for everything
+    /// that is enqueued in the memory's context.
+    ///
+    /// # Errors
+    ///
+    /// As [`ManagedBuffer::host`], but for [`Error::HostAccessUnsupported`].
+    ///
+    /// # Safety
+    ///
+    /// No device without concurrent managed access works while the values are borrowed, on whatever, for whomever.
+    pub unsafe fn host_while_idle(&self) -> Result<&[T]> {
+        let start = self.ready()?;
+        self.allocation().wait()?;
+        self.context().synchronize()?;
+        // SAFETY: as in `host`; that the host can read them is what the caller sees to.
+        Ok(unsafe { std::slice::from_raw_parts(start, self.len()) })
+    }
+
+    /// As [`ManagedBuffer::host_mut`], also with devices that cannot work while the host uses managed memory. Waits for
+    /// everything that is enqueued in the memory's context.
+    ///
+    /// # Errors
+    ///
+    /// As [`ManagedBuffer::host`], but for [`Error::HostAccessUnsupported`].
+    ///
+    /// # Safety
+    ///
+    /// As [`ManagedBuffer::host_while_idle`].
+    pub unsafe fn host_mut_while_idle(&mut self) -> Result<&mut [T]> {
+        let start = self.ready()?;
+        self.allocation().settle()?;
+        self.context().synchronize()?;
+        // SAFETY: as in `host_mut`; that the host can use them is what the caller sees to.
+        Ok(unsafe { std::slice::from_raw_parts_mut(start, self.len()) })
+    }
+
+    /// The first value, for the host, if it is managed and aligned.
+    fn ready(&self) -> Result<*mut T> {
+        if !self.allocation().is_managed()? {
+            return Err(Error::NotManaged { what: "host access", index: None });
+        }
+        let (address, bytes, size, align) = (self.as_raw(), self.size_in_bytes(), size_of::<T>(), align_of::<T>());
+        if !address.is_multiple_of(align as CUdeviceptr) {
+            return Err(Error::Cast { bytes, address, size, align });
+        }
+        Ok(with_exposed_provenance_mut(address as usize))
+    }
+}
+
+/// The first device that cannot work while the host uses managed memory, as it was found once.
+#[derive(Default)]
+struct Exclusive(OnceLock<Option<u32>>);
+
+/// Refuses a driver with a device that cannot work while the host uses managed memory.
+fn concurrent(driver: &Driver) -> Result<()> {
+    let known = driver.extension::<Exclusive>();
+    let exclusive = match known.0.get() {
+        Some(found) => *found,
+        None => {
+            let found = find_exclusive(driver)?;
+            *known.0.get_or_init(|| found)
+        }
+    };
+    exclusive.map_or(Ok(()), |device| Err(Error::HostAccessUnsupported { device }))
+}
+
+fn find_exclusive(driver: &Driver) -> Result<Option<u32>> {
+    for device in driver.devices()? {
+        if device.attribute(DeviceAttribute::ConcurrentManagedAccess)? == 0 {
+            return Ok(Some(device.ordinal()));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,41 @@
+//! What is known of an allocation as managed memory.
+#![expect(unsafe_code, reason = "asks the driver about an address")]
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use warploom_driver::sys::types::{CUdeviceptr, CUpointer_attribute, CUresult};
+
+use crate::{Context, Result};
+
+const ASKED: u8 = 1;
+const MANAGED: u8 = 2;
+
+/// Whether memory is managed, once that has been asked.
+#[derive(Debug, Default)]
+pub(in crate::memory) struct ManagedState(AtomicU8);
+
+impl ManagedState {
+    /// What was answered the first time.
+    pub(in crate::memory) fn or_ask(&self, ask: impl FnOnce() -> Result<bool>) -> Result<bool> {
+        let known = self.0.load(Ordering::Relaxed);
+        if known & ASKED != 0 {
+            return Ok(known & MANAGED != 0);
+        }
+        let answer = ask()?;
+        self.0.fetch_or(if answer { ASKED | MANAGED } else { ASKED }, Ordering::Relaxed);
+        Ok(answer)
+    }
+}
+
+/// Asks the driver whether there is managed memory at an address.
+pub(in crate::memory) fn asks_managed(context: &Context, address: CUdeviceptr) -> Result<bool> {
+    let mut is_managed = 0_u32;
+    let (data, attribute) = ((&raw mut is_managed).cast(), CUpointer_attribute::CU_POINTER_ATTRIBUTE_IS_MANAGED);
+    // SAFETY: there is room for the attribute, which has 4 bytes; any address may be asked about.
+    match unsafe { context.driver().cuPointerGetAttribute(data, attribute, address) } {
+        Ok(()) => Ok(is_managed != 0),
+        // Memory that the driver does not know is the program's own.
+        Err(error) if error.code() == Some(CUresult::CUDA_ERROR_INVALID_VALUE) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
