@@ -5,7 +5,7 @@ use std::time::Duration;
 use warploom_driver::DriverVersion;
 use warploom_driver::sys::types::CUresult;
 
-use crate::{DeviceAttribute, Host, Limit, PciAddress, PriorityRange, Uuid};
+use crate::{DeviceAttribute, Host, Limit, Location, PciAddress, PriorityRange, Uuid};
 
 /// A result whose failure is an [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -225,6 +225,58 @@ pub enum Error {
         device: u32,
     },
 
+    /// Advice is about at least one byte.
+    #[error("{what}: there is no advice about 0 bytes; take a range that is not empty")]
+    EmptyRange {
+        /// What was asked or advised.
+        what: &'static str,
+    },
+
+    /// Not every kind of advice takes every kind of place.
+    #[error("{advice} cannot be {}; it takes devices and the host as a whole", places(locations))]
+    LocationNotAllowed {
+        /// The advice.
+        advice: &'static str,
+        /// All that it does not take, ascending.
+        locations: Vec<Location>,
+    },
+
+    /// The driver named a kind of place that is not known here.
+    #[error("the driver answered with a place of kind {kind}, which is newer than this crate")]
+    UnknownLocation {
+        /// The driver's number for it.
+        kind: u32,
+    },
+
+    /// One of several changes of advice failed.
+    #[error(
+        "advice about {failed} failed after that about {}, and {}: {error}", some_places(applied),
+        if *undone { "everything is as it was before" } else { "not everything could be taken back" }
+    )]
+    PartlyAdvised {
+        /// What had been changed before.
+        applied: Vec<Location>,
+        /// What could not be changed.
+        failed: Location,
+        /// Whether the changes were taken back.
+        undone: bool,
+        /// Why.
+        error: Box<Error>,
+    },
+
+    /// A batch has at least one range.
+    #[error("a batch of nothing; give it at least 1 range")]
+    EmptyBatch,
+
+    /// One place for all ranges of a batch, or one for each.
+    #[error("{locations} places for {ranges} ranges; give as many, or one for all")]
+    LocationCount {
+        /// How many ranges.
+        ranges: usize,
+        /// How many places.
+        locations: usize,
+    },
+
     /// Pieces have at least one value.
     #[error("pieces of 0 values never come to an end; give them at least 1")]
     EmptyChunks,
@@ -315,8 +367,8 @@ pub enum Error {
         element: usize,
     },
 
-    /// Each copy of a batch is right, or none is made.
-    #[error("copy {index} of the batch: {error}")]
+    /// Each item of a batch is right, or nothing is done.
+    #[error("item {index} of the batch: {error}")]
     InBatch {
         /// Which one, from 0 on.
         index: usize,
@@ -324,8 +376,8 @@ pub enum Error {
         error: Box<Error>,
     },
 
-    /// The driver takes copies with options on other streams only.
-    #[error("the legacy default stream takes no copies with options; use another stream, or copy without options")]
+    /// The driver takes copies with options, and discards, on other streams only.
+    #[error("the legacy default stream takes neither copies with options nor discards; use another stream")]
     LegacyStream,
 
     /// A copy with options cannot become part of a graph.
@@ -468,6 +520,7 @@ impl Error {
     pub fn code(&self) -> Option<CUresult> {
         match self {
             Error::Driver(error) => error.code(),
+            Error::PartlyAdvised { error, .. } | Error::InBatch { error, .. } => error.code(),
             Error::EventNotComplete => Some(CUresult::CUDA_ERROR_NOT_READY),
             _ => None,
         }
@@ -478,6 +531,7 @@ impl Error {
     pub fn is_out_of_memory(&self) -> bool {
         match self {
             Error::Driver(error) => error.is_out_of_memory(),
+            Error::PartlyAdvised { error, .. } | Error::InBatch { error, .. } => error.is_out_of_memory(),
             Error::OverLimit { .. } => true,
             _ => false,
         }
@@ -486,8 +540,22 @@ impl Error {
     /// Whether the context is lost, and the process's use of CUDA with it.
     #[must_use]
     pub fn is_context_fatal(&self) -> bool {
-        matches!(self, Error::Driver(error) if error.is_context_fatal())
+        match self {
+            Error::Driver(error) => error.is_context_fatal(),
+            Error::PartlyAdvised { error, .. } | Error::InBatch { error, .. } => error.is_context_fatal(),
+            _ => false,
+        }
     }
+}
+
+/// `device 1, host`
+fn places(locations: &[Location]) -> String {
+    locations.iter().map(Location::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// As `places`, or that there is none.
+fn some_places(locations: &[Location]) -> String {
+    if locations.is_empty() { "nothing".to_owned() } else { places(locations) }
 }
 
 /// `device 1 does` or `devices 1, 2 do`.

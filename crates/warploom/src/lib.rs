@@ -81,11 +81,12 @@ pub use event::{Event, EventOptions, Timed, Timing, Untimed};
 pub use live_set::LiveSet;
 pub use location::{Host, Location, NumaId};
 pub use memory::{
-    Buffer, CopyOptions, Counted, Counts, DeviceCopy, DeviceMemory, DevicePool, FreeError, Granularity, GrowError,
-    Limited, Logged, ManagedBuffer, ManagedMemory, ManagedPool, OrderedResource, Pending, PinnedBuffer, PinnedMemory,
-    PinnedOptions, PinnedPool, PinnedReturn, PoolOptions, PoolStatistics, Reuse, Rows, RowsMut, Slice, SliceMut,
-    SourceOrder, StreamOrdered, Synchronous, SynchronousResource, VirtualMemory, VirtualOptions, copy_batch,
-    copy_batch_with,
+    AccessedBy, Buffer, CopyOptions, Counted, Counts, DeviceCopy, DeviceMemory, DevicePool, FreeError, Granularity,
+    GrowError, Limited, Locations, Logged, ManagedBuffer, ManagedMemory, ManagedPool, ManagedRange, ManagedRangeMut,
+    OrderedResource, Pending, PinnedBuffer, PinnedMemory, PinnedOptions, PinnedPool, PinnedReturn, PoolOptions,
+    PoolStatistics, Reuse, Rows, RowsMut, Slice, SliceMut, SourceOrder, StreamOrdered, Synchronous,
+    SynchronousResource, VirtualMemory, VirtualOptions, copy_batch, copy_batch_with, discard_batch,
+    discard_prefetch_batch, prefetch_batch,
 };
 pub use peers::{AccessLevel, DeviceRef, PeerSet};
 pub use queue::Queue;

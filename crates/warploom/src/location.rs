@@ -173,6 +173,24 @@ impl From<Host> for Location {
     }
 }
 
+impl From<Device> for Option<Location> {
+    fn from(device: Device) -> Self {
+        Some(device.into())
+    }
+}
+
+impl From<&Device> for Option<Location> {
+    fn from(device: &Device) -> Self {
+        Some(device.into())
+    }
+}
+
+impl From<Host> for Option<Location> {
+    fn from(host: Host) -> Self {
+        Some(host.into())
+    }
+}
+
 impl fmt::Display for Location {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

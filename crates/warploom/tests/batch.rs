@@ -95,7 +95,7 @@ driver_tests! {
         assert_eq!(refused, Err(Error::InBatch { index: 1, error }));
         assert_eq!(
             refused.expect_err("the lengths differ").to_string(),
-            "copy 1 of the batch: 3 values cannot be copied to 2; the lengths must be equal"
+            "item 1 of the batch: 3 values cannot be copied to 2; the lengths must be equal"
         );
         assert_eq!(right.download(&stream)?, [0; 3]);
     }

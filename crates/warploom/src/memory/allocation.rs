@@ -159,6 +159,11 @@ impl Allocation {
         if is_known { Ok(true) } else { self.managed.or_ask(|| asks_managed(self.context(), self.address)) }
     }
 
+    /// What is known of it as managed memory.
+    pub(super) fn managed(&self) -> &ManagedState {
+        &self.managed
+    }
+
     /// Waits for what streams have with the memory so far, and until it is there. Others may enqueue more meanwhile.
     pub(super) fn wait(&self) -> Result<()> {
         self.context().check_generation()?;

@@ -32,7 +32,10 @@ pub use buffer::Buffer;
 pub use copy_options::{CopyOptions, SourceOrder};
 pub use device_copy::DeviceCopy;
 pub use free_after::FreeError;
-pub use managed::{ManagedBuffer, ManagedMemory, ManagedPool};
+pub use managed::{
+    AccessedBy, Locations, ManagedBuffer, ManagedMemory, ManagedPool, ManagedRange, ManagedRangeMut, discard_batch,
+    discard_prefetch_batch, prefetch_batch,
+};
 pub use pinned::{Pending, PinnedBuffer, PinnedMemory, PinnedOptions, PinnedPool, PinnedReturn};
 pub use plain::DeviceMemory;
 pub use pool::{DevicePool, PoolStatistics};

@@ -14,7 +14,12 @@ use warploom_driver::Driver;
 use warploom_driver::sys::types::CUdeviceptr;
 
 use super::ManagedBuffer;
+use crate::live_set::lock::Lock;
+use crate::memory::allocation::Allocation;
 use crate::{DeviceAttribute, DeviceCopy, Devices as _, Error, Result};
+
+/// Pages are at least that large.
+const PAGE: CUdeviceptr = 4096;
 
 impl<T: DeviceCopy> ManagedBuffer<T> {
     /// The values, for the host to read, when all work that was enqueued with them is done.
@@ -39,6 +44,7 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
         let start = self.ready()?;
         concurrent(self.context().driver())?;
         self.allocation().wait()?;
+        steady(self.allocation());
         // SAFETY: there are that many values, aligned, for as long as the buffer lives, and the host can read them at any time.
         // Whatever wrote them is done; to enqueue more, the buffer would have to be borrowed mutably. The memory comes from
         // outside the program, so that it has bytes, and any bytes are values (`DeviceCopy`).
@@ -55,6 +61,7 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
         let start = self.ready()?;
         concurrent(self.context().driver())?;
         self.allocation().settle()?;
+        steady(self.allocation());
         // SAFETY: as above; and no work at all uses the values, nor can any be enqueued, since the buffer is borrowed mutably.
         Ok(unsafe { std::slice::from_raw_parts_mut(start, self.len()) })
     }
@@ -73,6 +80,7 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
         let start = self.ready()?;
         self.allocation().wait()?;
         self.context().synchronize()?;
+        steady(self.allocation());
         // SAFETY: as in `host`; that the host can read them is what the caller sees to.
         Ok(unsafe { std::slice::from_raw_parts(start, self.len()) })
     }
@@ -91,6 +99,7 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
         let start = self.ready()?;
         self.allocation().settle()?;
         self.context().synchronize()?;
+        steady(self.allocation());
         // SAFETY: as in `host_mut`; that the host can use them is what the caller sees to.
         Ok(unsafe { std::slice::from_raw_parts_mut(start, self.len()) })
     }
@@ -132,4 +141,23 @@ fn find_exclusive(driver: &Driver) -> Result<Option<u32>> {
         }
     }
     Ok(None)
+}
+
+/// Makes the contents be something, once and for all, if they were discarded.
+///
+/// What has been discarded can be one thing now and another later, until it is written. Nobody is looking yet: since it was
+/// discarded, which takes a mutable borrow, nobody got past this.
+fn steady(allocation: &Allocation) {
+    let _alone = Lock::of(with_exposed_provenance_mut::<u8>(allocation.address() as usize));
+    if !allocation.managed().take_discard() {
+        return;
+    }
+    let (start, end) = (allocation.address(), allocation.address() + allocation.bytes() as CUdeviceptr);
+    let mut at = start;
+    while at < end {
+        let byte = with_exposed_provenance_mut::<u8>(at as usize);
+        // SAFETY: it is a byte of the allocation, which the host may read and write now, and which nobody else uses.
+        unsafe { byte.write_volatile(byte.read_volatile()) };
+        at = (at / PAGE + 1) * PAGE;
+    }
 }

@@ -9,8 +9,9 @@ use crate::{Context, Result};
 
 const ASKED: u8 = 1;
 const MANAGED: u8 = 2;
+const DISCARDED: u8 = 4;
 
-/// Whether memory is managed, once that has been asked.
+/// Whether memory is managed, once that has been asked, and whether its contents have been discarded.
 #[derive(Debug, Default)]
 pub(in crate::memory) struct ManagedState(AtomicU8);
 
@@ -24,6 +25,16 @@ impl ManagedState {
         let answer = ask()?;
         self.0.fetch_or(if answer { ASKED | MANAGED } else { ASKED }, Ordering::Relaxed);
         Ok(answer)
+    }
+
+    /// Takes note that the contents may be anything from now on, and something else at every look.
+    pub(super) fn note_discard(&self) {
+        self.0.fetch_or(DISCARDED, Ordering::Relaxed);
+    }
+
+    /// Whether that was so; now it is not.
+    pub(super) fn take_discard(&self) -> bool {
+        self.0.fetch_and(!DISCARDED, Ordering::Relaxed) & DISCARDED != 0
     }
 }
 

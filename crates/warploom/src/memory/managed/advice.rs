@@ -1,0 +1,143 @@
+//! Advice: where memory would rather be, and how it is used.
+//!
+//! Advising makes the memory's context current for the call, as the driver needs it.
+#![expect(unsafe_code, reason = "gives advice about memory that is held, and asks for it")]
+
+use warploom_driver::Function;
+use warploom_driver::sys::types::{CUmem_advise as Advice, CUmem_range_attribute as Attribute};
+
+use super::place::{Place, from_ordinal, from_tagged};
+use super::{AccessedBy, ManagedRange};
+use crate::{Error, Location, Result};
+
+impl<'a> ManagedRange<'a> {
+    /// Whether all of it is mostly read, so that everybody who reads it gets a copy.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotManaged`], [`Error::EmptyRange`], and what the driver answers.
+    #[doc(alias = "cuMemRangeGetAttribute")]
+    pub fn read_mostly(&self) -> Result<bool> {
+        self.check_advisable("read_mostly")?;
+        let mut value = [0];
+        self.ask(Attribute::CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, &mut value)?;
+        Ok(value[0] != 0)
+    }
+
+    /// Says whether it is mostly read.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotManaged`], [`Error::EmptyRange`], and what the driver answers. A device that does not share managed memory
+    /// with the host while it works may ignore it without an error.
+    #[doc(alias = "cuMemAdvise")]
+    pub fn set_read_mostly(&self, read_mostly: bool) -> Result<()> {
+        self.check_advisable("read_mostly")?;
+        let advice =
+            if read_mostly { Advice::CU_MEM_ADVISE_SET_READ_MOSTLY } else { Advice::CU_MEM_ADVISE_UNSET_READ_MOSTLY };
+        self.advise(advice, None)
+    }
+
+    /// Where all of it would rather be; `None` if nowhere, or if its parts differ.
+    ///
+    /// A driver may know less than it was told: one was seen to accept a NUMA node, of a host that has but one, without effect.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotManaged`], [`Error::EmptyRange`], [`Error::UnknownLocation`] for a kind of place that is younger than this
+    /// crate, and what the driver answers.
+    pub fn preferred_location(&self) -> Result<Option<Location>> {
+        self.check_advisable("preferred_location")?;
+        self.place(
+            [
+                Attribute::CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE,
+                Attribute::CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID,
+            ],
+            Attribute::CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION,
+        )
+    }
+
+    /// Says where it would rather be: on a device, on the host, or, with `None`, nowhere in particular.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotManaged`], [`Error::EmptyRange`], [`Error::DriverMismatch`] for a device of another driver,
+    /// [`Error::NumaUnsupported`] for a NUMA node on a driver before 12.2, and what the driver answers:
+    /// `CUDA_ERROR_INVALID_DEVICE` for a device that does not share managed memory with the host while it works.
+    pub fn set_preferred_location(&self, place: impl Into<Option<Location>>) -> Result<()> {
+        self.check_advisable("preferred_location")?;
+        match place.into() {
+            Some(place) => self.advise(Advice::CU_MEM_ADVISE_SET_PREFERRED_LOCATION, Some(&place)),
+            None => self.advise(Advice::CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION, None),
+        }
+    }
+
+    /// Where all of it was last told to go by a prefetch, whether it has arrived or not; `None` if nowhere, or if its parts
+    /// differ.
+    ///
+    /// # Errors
+    ///
+    /// As [`ManagedRange::preferred_location`].
+    pub fn last_prefetch_location(&self) -> Result<Option<Location>> {
+        self.check_advisable("last_prefetch_location")?;
+        self.place(
+            [
+                Attribute::CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE,
+                Attribute::CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID,
+            ],
+            Attribute::CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION,
+        )
+    }
+
+    /// Who is mapped to it, wherever it is: a live set, made without a driver call.
+    #[must_use]
+    pub fn accessed_by(&self) -> AccessedBy<'a> {
+        AccessedBy::new(*self)
+    }
+
+    /// Refuses memory that is not managed, and then what is too little to be advised about.
+    pub(super) fn check_advisable(&self, what: &'static str) -> Result<()> {
+        self.check_managed(what, None)?;
+        if self.bytes == 0 { Err(Error::EmptyRange { what }) } else { Ok(()) }
+    }
+
+    /// A location that the driver keeps as a kind and a number, or, if it is older, as an ordinal.
+    fn place(&self, tagged: [Attribute; 2], ordinal: Attribute) -> Result<Option<Location>> {
+        let (mut kind, mut id) = ([0], [0]);
+        if !self.is_tagged() {
+            self.ask(ordinal, &mut id)?;
+            return from_ordinal(self.driver(), id[0]);
+        }
+        let _current = self.context().current()?;
+        self.ask(tagged[0], &mut kind)?;
+        self.ask(tagged[1], &mut id)?;
+        from_tagged(self.driver(), kind[0], id[0])
+    }
+
+    /// Whether the driver's locations have a kind.
+    fn is_tagged(&self) -> bool {
+        self.driver().supports(Function::cuMemAdvise_v2)
+    }
+
+    /// One call, about memory that has been checked.
+    pub(super) fn advise(&self, advice: Advice, place: Option<&Location>) -> Result<()> {
+        let (driver, tagged) = (self.driver(), self.is_tagged());
+        let place = place.map_or_else(|| Ok(Place::any(tagged)), |place| Place::of(driver, place, tagged))?;
+        let _current = self.context().current()?;
+        // SAFETY: the memory is held, and it is managed; advice changes none of it.
+        Ok(unsafe {
+            match place {
+                Place::Tagged(place) => driver.cuMemAdvise_v2(self.address, self.bytes, advice, place),
+                Place::Ordinal(ordinal) => driver.cuMemAdvise(self.address, self.bytes, advice, ordinal),
+            }
+        }?)
+    }
+
+    /// One call, about memory that has been checked.
+    pub(super) fn ask(&self, attribute: Attribute, values: &mut [i32]) -> Result<()> {
+        let _current = self.context().current()?;
+        let (data, size) = (values.as_mut_ptr().cast(), size_of_val(values));
+        // SAFETY: there is room for that many bytes, and the memory is held.
+        Ok(unsafe { self.driver().cuMemRangeGetAttribute(data, size, attribute, self.address, self.bytes) }?)
+    }
+}

@@ -1,0 +1,127 @@
+//! Discards: contents that nobody needs any more need not be moved.
+#![expect(unsafe_code, reason = "gives up the contents of memory that is held exclusively")]
+
+use warploom_driver::Function;
+
+use super::batch::{Batch, Checked};
+use super::{Locations, ManagedRange, ManagedRangeMut};
+use crate::memory::uses::Access;
+use crate::{Location, Queue, Result, Stream};
+
+const WHAT: &str = "discard";
+
+impl ManagedRangeMut<'_> {
+    /// Gives up its contents, in the order of `queue`: what is read before it is written again may be anything. It needs a driver
+    /// since 13.0.
+    ///
+    /// As with a write, work on other streams has to be ordered before or after it, or that work's contents may be anything, too.
+    ///
+    /// # Errors
+    ///
+    /// As [`discard_batch`].
+    #[doc(alias = "cuMemDiscardBatchAsync")]
+    pub fn discard(self, queue: &impl Queue) -> Result<()> {
+        discard(&[self.range], None, queue.stream(), false)
+    }
+
+    /// Gives up its contents and moves it to a place, in the order of `queue`; nothing is copied. It needs a driver since 13.0.
+    ///
+    /// # Errors
+    ///
+    /// As [`discard_prefetch_batch`].
+    #[doc(alias = "cuMemDiscardAndPrefetchBatchAsync")]
+    pub fn discard_prefetch(self, to: impl Into<Location>, queue: &impl Queue) -> Result<()> {
+        discard(&[self.range], Some(&Locations::All(to.into())), queue.stream(), false)
+    }
+}
+
+/// Gives up the contents of many ranges, in the order of `queue`, with one driver call; see [`ManagedRangeMut::discard`].
+///
+/// ```
+/// use warploom::{Devices, Driver, ManagedMemory, discard_batch};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
+/// let context = driver.device(0)?.context()?;
+/// let (stream, memory) = (context.stream()?, ManagedMemory::new(&context)?);
+/// let (mut first, mut second) = (memory.zeroed::<u8>(1 << 20, &stream)?, memory.zeroed::<u8>(1 << 20, &stream)?);
+/// discard_batch([&mut first, &mut second], &stream)?;
+/// first.fill(1, &stream)?; // what it was before need not be moved for that
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Nobody reads what is being discarded:
+///
+/// ```compile_fail,E0502
+/// # use warploom::{ManagedBuffer, Queue, Result, discard_batch};
+/// fn gone(buffer: &mut ManagedBuffer<u8>, queue: &impl Queue) -> Result<u8> {
+///     let values = buffer.host()?;
+///     discard_batch([&mut *buffer], queue)?;
+///     Ok(values[0])
+/// }
+/// ```
+///
+/// # Errors
+///
+/// Looked for in this order: [`Error::EmptyBatch`](crate::Error::EmptyBatch), [`Error::NotManaged`](crate::Error::NotManaged) with the
+/// number of the range, a driver before 13.0, [`Error::LegacyStream`](crate::Error::LegacyStream) and
+/// [`Error::DriverMismatch`](crate::Error::DriverMismatch) for the stream; then nothing is discarded. And what the driver answers; then
+/// all of them are to be taken for discarded.
+#[doc(alias = "cuMemDiscardBatchAsync")]
+pub fn discard_batch<'a, R>(ranges: impl IntoIterator<Item = R>, queue: &impl Queue) -> Result<()>
+where
+    R: Into<ManagedRangeMut<'a>>,
+{
+    discard(&collect(ranges), None, queue.stream(), true)
+}
+
+/// Gives up the contents of many ranges and moves them, all to one place or each to its own, in the order of `queue`, with one driver
+/// call; see [`ManagedRangeMut::discard_prefetch`].
+///
+/// # Errors
+///
+/// As [`discard_batch`], and as [`prefetch_batch`](crate::prefetch_batch) says of places, which are looked at after the ranges.
+#[doc(alias = "cuMemDiscardAndPrefetchBatchAsync")]
+pub fn discard_prefetch_batch<'a, R>(
+    ranges: impl IntoIterator<Item = R>,
+    to: impl Into<Locations>,
+    queue: &impl Queue,
+) -> Result<()>
+where
+    R: Into<ManagedRangeMut<'a>>,
+{
+    discard(&collect(ranges), Some(&to.into()), queue.stream(), true)
+}
+
+fn collect<'a, R: Into<ManagedRangeMut<'a>>>(ranges: impl IntoIterator<Item = R>) -> Vec<ManagedRange<'a>> {
+    ranges.into_iter().map(|range| range.into().range).collect()
+}
+
+/// One call, about ranges that are borrowed exclusively.
+fn discard(ranges: &[ManagedRange<'_>], to: Option<&Locations>, stream: &Stream, numbered: bool) -> Result<()> {
+    let checked = Checked::new(WHAT, ranges, to, numbered)?;
+    let function =
+        if to.is_some() { Function::cuMemDiscardAndPrefetchBatchAsync } else { Function::cuMemDiscardBatchAsync };
+    checked.check_batches(function, stream)?;
+    checked.check_reached_by(stream)?;
+    let Some(mut batch) = checked.meet(stream)? else { return Ok(()) };
+    ranges.iter().for_each(|range| range.allocation.managed().note_discard());
+    let driver = stream.driver();
+    let Batch { addresses, sizes, places, starts } = &mut batch;
+    let (count, kinds) = (addresses.len(), places.len());
+    let (addresses, sizes) = (addresses.as_mut_ptr(), sizes.as_mut_ptr());
+    let (places, starts) = (places.as_mut_ptr(), starts.as_mut_ptr());
+    // SAFETY: there are as many addresses as sizes, and as many places as starts; the driver reads them during the call. The
+    // memory is managed, that long, and there in the order of the stream, which is alive. It is borrowed exclusively, so that
+    // nobody looks at contents that go.
+    stream.with_raw(|raw| unsafe {
+        if to.is_some() {
+            driver.cuMemDiscardAndPrefetchBatchAsync(addresses, sizes, count, places, starts, kinds, 0, raw)
+        } else {
+            driver.cuMemDiscardBatchAsync(addresses, sizes, count, 0, raw)
+        }
+    })??;
+    ranges.iter().for_each(|range| range.allocation.did(stream, Access::Write));
+    Ok(())
+}

@@ -1,0 +1,121 @@
+//! Prefetches: memory moves before it is touched.
+#![expect(unsafe_code, reason = "moves memory that is held")]
+
+use warploom_driver::Function;
+
+use super::batch::{Batch, Checked};
+use super::place::Place;
+use super::{Locations, ManagedRange};
+use crate::memory::uses::Access;
+use crate::{Error, Location, Queue, Result, Stream};
+
+pub(super) const WHAT: &str = "prefetch";
+
+impl ManagedRange<'_> {
+    /// Moves it to a place, in the order of `queue`, which may be a stream of any device. It may move away again; see
+    /// [`ManagedRange::set_preferred_location`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotManaged`], [`Error::DriverMismatch`] for a device or a stream of another driver, [`Error::NumaUnsupported`]
+    /// for a NUMA node on a driver before 12.2, and what the driver answers.
+    #[doc(alias = "cuMemPrefetchAsync")]
+    pub fn prefetch(&self, to: impl Into<Location>, queue: &impl Queue) -> Result<()> {
+        let (to, stream) = (to.into(), queue.stream());
+        self.check_managed(WHAT, None)?;
+        let place = self.place_for_prefetch(&to)?;
+        self.check_reached_by(stream)?;
+        self.send(place, stream)
+    }
+
+    /// The form of a location that the driver's prefetches take.
+    pub(super) fn place_for_prefetch(&self, to: &Location) -> Result<Place> {
+        Place::of(self.driver(), to, self.driver().supports(Function::cuMemPrefetchAsync_v2))
+    }
+
+    /// One call, about memory that has been checked; none about no memory.
+    fn send(&self, place: Place, stream: &Stream) -> Result<()> {
+        if self.bytes == 0 {
+            return Ok(());
+        }
+        self.allocation.meet(stream)?;
+        let driver = self.driver();
+        // SAFETY: the memory is managed, that long, and there in the order of the stream, which is alive. Moving changes none of
+        // it.
+        stream.with_raw(|raw| unsafe {
+            match place {
+                Place::Tagged(place) => driver.cuMemPrefetchAsync_v2(self.address, self.bytes, place, 0, raw),
+                Place::Ordinal(ordinal) => driver.cuMemPrefetchAsync(self.address, self.bytes, ordinal, raw),
+            }
+        })??;
+        self.allocation.did(stream, Access::Read);
+        Ok(())
+    }
+}
+
+/// Moves many ranges, all to one place or each to its own, in the order of `queue`.
+///
+/// That is one driver call. A driver before 13.0 has none for it, and the legacy default stream takes none; there it is a call for
+/// each range, in order, until one fails.
+///
+/// ```
+/// use warploom::{Devices, Driver, Host, Location, ManagedMemory, prefetch_batch};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
+/// let context = driver.device(0)?.context()?;
+/// let (stream, memory) = (context.stream()?, ManagedMemory::new(&context)?);
+/// let (weights, results) = (memory.zeroed::<f32>(1 << 20, &stream)?, memory.zeroed::<f32>(1 << 10, &stream)?);
+/// prefetch_batch([&weights, &results], driver.device(0)?, &stream)?; // all to one place
+/// prefetch_batch([&weights, &results], [Location::from(driver.device(0)?), Host::Any.into()], &stream)?; // each to its own
+/// stream.synchronize()?;
+/// assert_eq!(results.last_prefetch_location()?, Some(Host::Any.into()));
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+///
+/// Looked for in this order: [`Error::EmptyBatch`] and [`Error::LocationCount`], [`Error::NotManaged`] with the number of the range,
+/// [`Error::DriverMismatch`] and [`Error::NumaUnsupported`]; then nothing is moved. And what the driver answers, in
+/// [`Error::InBatch`] where the ranges are calls of their own; then those before may have been moved.
+#[doc(alias = "cuMemPrefetchBatchAsync")]
+pub fn prefetch_batch<'a, R>(
+    ranges: impl IntoIterator<Item = R>,
+    to: impl Into<Locations>,
+    queue: &impl Queue,
+) -> Result<()>
+where
+    R: Into<ManagedRange<'a>>,
+{
+    let (ranges, to) = (ranges.into_iter().map(Into::into).collect::<Vec<_>>(), to.into());
+    let checked = Checked::new(WHAT, &ranges, Some(&to), true)?;
+    let stream = queue.stream();
+    checked.check_reached_by(stream)?;
+    if !checked.driver().supports(Function::cuMemPrefetchBatchAsync) || stream.is_legacy() {
+        return one_by_one(&ranges, &to, stream);
+    }
+    let Some(mut batch) = checked.meet(stream)? else { return Ok(()) };
+    let driver = stream.driver();
+    let Batch { addresses, sizes, places, starts } = &mut batch;
+    let (count, kinds) = (addresses.len(), places.len());
+    let (addresses, sizes) = (addresses.as_mut_ptr(), sizes.as_mut_ptr());
+    let (places, starts) = (places.as_mut_ptr(), starts.as_mut_ptr());
+    // SAFETY: there are as many addresses as sizes, and as many places as starts; the driver reads them during the call. The
+    // memory is managed, that long, and there in the order of the stream, which is alive. Moving changes none of it.
+    stream.with_raw(|raw| unsafe {
+        driver.cuMemPrefetchBatchAsync(addresses, sizes, count, places, starts, kinds, 0, raw)
+    })??;
+    ranges.iter().for_each(|range| range.allocation.did(stream, Access::Read));
+    Ok(())
+}
+
+/// The same without the driver's batches.
+fn one_by_one(ranges: &[ManagedRange<'_>], to: &Locations, stream: &Stream) -> Result<()> {
+    for (index, range) in ranges.iter().enumerate() {
+        let Some(place) = to.at(index) else { continue };
+        let sent = range.place_for_prefetch(place).and_then(|place| range.send(place, stream));
+        sent.map_err(|error| Error::InBatch { index, error: Box::new(error) })?;
+    }
+    Ok(())
+}
