@@ -78,6 +78,7 @@ fn the_tour_says_where_it_is_and_every_check_holds() {
         "Memory pools",
         "A budget, and who keeps the books",
         "Dropped too early, kept too long",
+        "Managed memory",
         "Several devices",
         "Errors are values",
     ];

@@ -78,6 +78,11 @@ fn findings(findings: &Findings) -> String {
             }
             text
         }
+        Findings::Managed { buffers, bytes: len, prefetch_calls } => {
+            let calls = count(usize::try_from(*prefetch_calls).unwrap_or(usize::MAX), "driver call");
+            let (buffers, len) = (count(*buffers, "buffer"), bytes(*len as u64));
+            format!("  {buffers} of {len}, written by the host, moved to the device with {calls} and back again\n")
+        }
         Findings::Journey { granted, grant_calls, bytes: len, route } => {
             let list =
                 |ordinals: &[u32], between: &str| ordinals.iter().map(u32::to_string).collect::<Vec<_>>().join(between);

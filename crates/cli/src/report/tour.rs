@@ -104,6 +104,13 @@ pub(crate) enum Findings {
         /// What was alive then.
         alive: Vec<Alive>,
     },
+    Managed {
+        buffers: usize,
+        /// Of each.
+        bytes: usize,
+        /// The calls that moved all of them to the device.
+        prefetch_calls: u64,
+    },
     Journey {
         /// The devices that were given access to the pool of the first.
         granted: Vec<u32>,

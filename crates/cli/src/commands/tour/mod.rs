@@ -6,6 +6,7 @@ mod copies;
 mod fault;
 mod journey;
 mod lifetimes;
+mod managed;
 mod memory;
 mod ordering;
 mod orders;
@@ -37,6 +38,9 @@ pub(crate) fn report(opened: &Opened) -> Tour {
         step("A budget, and who keeps the books", resources::visit(driver)),
         step("Dropped too early, kept too long", lifetimes::visit(driver)),
     ];
+    if managed::is_shared(driver).unwrap_or(false) {
+        steps.push(step("Managed memory", managed::visit(driver)));
+    }
     if several {
         steps.push(step("Several devices", journey::visit(driver)));
     }
