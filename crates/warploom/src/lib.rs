@@ -113,3 +113,7 @@ struct FromCudaCore;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/from-cudarc.md")]
 struct FromCudarc;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/managed-memory.md")]
+struct ManagedMemoryGuide;
