@@ -183,6 +183,62 @@
 /// }
 /// ```
 ///
+/// Prefetches and discards of managed memory, one or many (S1.26).
+///
+/// ```
+/// # use warploom::{Host, ManagedBuffer, Queue, Result, discard_batch, discard_prefetch_batch, prefetch_batch};
+/// fn with(buffer: &mut ManagedBuffer, queue: &impl Queue) -> Result<()> {
+///     buffer.prefetch(Host::Any, queue)?;
+///     buffer.discard(queue)?;
+///     buffer.discard_prefetch(Host::Any, queue)?;
+///     prefetch_batch([&*buffer], Host::Any, queue)?;
+///     discard_batch([&mut *buffer], queue)?;
+///     discard_prefetch_batch([buffer], Host::Any, queue)
+/// }
+/// ```
+///
+/// ```compile_fail,E0061
+/// # use warploom::{Host, ManagedBuffer, Result};
+/// fn without(buffer: &ManagedBuffer) -> Result<()> {
+///     buffer.prefetch(Host::Any)
+/// }
+/// ```
+///
+/// ```compile_fail,E0061
+/// # use warploom::{ManagedBuffer, Result};
+/// fn without(buffer: &mut ManagedBuffer) -> Result<()> {
+///     buffer.discard()
+/// }
+/// ```
+///
+/// ```compile_fail,E0061
+/// # use warploom::{Host, ManagedBuffer, Result};
+/// fn without(buffer: &mut ManagedBuffer) -> Result<()> {
+///     buffer.discard_prefetch(Host::Any)
+/// }
+/// ```
+///
+/// ```compile_fail,E0061
+/// # use warploom::{Host, ManagedBuffer, Result, prefetch_batch};
+/// fn without(buffer: &ManagedBuffer) -> Result<()> {
+///     prefetch_batch([buffer], Host::Any)
+/// }
+/// ```
+///
+/// ```compile_fail,E0061
+/// # use warploom::{ManagedBuffer, Result, discard_batch};
+/// fn without(buffer: &mut ManagedBuffer) -> Result<()> {
+///     discard_batch([buffer])
+/// }
+/// ```
+///
+/// ```compile_fail,E0061
+/// # use warploom::{Host, ManagedBuffer, Result, discard_prefetch_batch};
+/// fn without(buffer: &mut ManagedBuffer) -> Result<()> {
+///     discard_prefetch_batch([buffer], Host::Any)
+/// }
+/// ```
+///
 /// "None" is no stream (S4.1), and neither is a number.
 ///
 /// ```compile_fail,E0277

@@ -2,8 +2,8 @@
 
 use warploom::sys::types::CUresult;
 use warploom::{
-    DeviceMemory, Devices, Error, Function, Host, Location, Locations, ManagedBuffer, ManagedRange, NumaId,
-    discard_batch, discard_prefetch_batch, prefetch_batch,
+    DeviceMemory, Devices, Error, Function, Host, Location, Locations, ManagedBuffer, ManagedPool, ManagedRange,
+    NumaId, discard_batch, discard_prefetch_batch, prefetch_batch,
 };
 use warploom_sim::Mode;
 use warploom_sim::fault::{Plan, Rule};
@@ -113,6 +113,21 @@ driver_tests! {
             not_managed("prefetch", 1).to_string(),
             "prefetch: the memory of item 1 is not managed; allocate it from ManagedMemory or a ManagedPool"
         );
+    }
+
+    /// S1.26: memory of a pool moves on other streams than its own, when it is there and before it goes.
+    fn batches_come_after_the_allocation_and_before_the_end(driver) {
+        let (context, stream, _memory) = setup(driver)?;
+        let (pool, other, last) = (ManagedPool::new(&context)?, context.stream()?, context.stream()?);
+        let mut buffers: Vec<ManagedBuffer<u8>> =
+            (0..3).map(|_| pool.allocate(LARGE, &stream)).collect::<Result<_, _>>()?;
+        prefetch_batch(&buffers, driver.device(0)?, &other)?;
+        last.wait_for(&other)?;
+        discard_batch(&mut buffers[..1], &last)?;
+        discard_prefetch_batch(&mut buffers[1..], Host::Any, &last)?;
+        drop(buffers);
+        // Whoever gets the memory next is not disturbed.
+        assert_eq!(pool.upload(&vec![7_u8; LARGE], &stream)?.download(&stream)?, vec![7; LARGE]);
     }
 
     /// The legacy default stream takes no batches: prefetches are calls of their own there.
