@@ -80,6 +80,7 @@ where
 /// let (stream, memory) = (context.stream()?, DeviceMemory::new(&context));
 /// let numbers = memory.upload(&[1_u32, 2, 3, 4, 5], &stream)?;
 /// let (mut one, mut other) = (memory.allocate(2)?, memory.allocate(3)?);
+/// stream.synchronize()?; // what is read during the call is there before it
 /// let options = CopyOptions::new().source_order(SourceOrder::DuringCall);
 /// copy_batch_with([(numbers.slice(..2)?, &mut one, options), (numbers.slice(2..)?, &mut other, options)], &stream)?;
 /// assert_eq!((one.download(&stream)?, other.download(&stream)?), (vec![1, 2], vec![3, 4, 5]));
