@@ -114,6 +114,23 @@ fn without_concurrent_access_the_host_is_refused() -> TestResult {
     Ok(())
 }
 
+/// What was enqueued in a context that was reset is over.
+#[test]
+#[expect(unsafe_code, reason = "resets a context")]
+fn a_stream_whose_context_was_reset_is_not_waited_for() -> TestResult {
+    let (_machine, driver) = open(Topology::preset("pcie-pair")?, Mode::Threads)?;
+    let (_context, stream, memory) = setup(&driver)?;
+    let mut buffer = memory.upload(&[7_u8; 64], &stream)?;
+    let elsewhere = driver.device(1)?.context()?.stream()?;
+    buffer.prefetch(driver.device(1)?, &elsewhere)?;
+    elsewhere.synchronize()?;
+    // SAFETY: nothing was made there but a stream, which is not used again but to find that out.
+    unsafe { driver.device(1)?.reset_context() }?;
+    assert_eq!(buffer.host()?, [7; 64]);
+    assert_eq!(buffer.host_mut()?, [7; 64]);
+    Ok(())
+}
+
 /// The machine is told what the host does. It finds nothing where the buffer is borrowed, and finds the same access without
 /// the borrow.
 #[test]

@@ -172,7 +172,8 @@ impl Uses {
         let met: Vec<Stream> = self.lock().iter().map(|met| met.stream.clone()).collect();
         // The home is among them as soon as there is another.
         let alone = home.filter(|_| met.is_empty());
-        alone.into_iter().chain(&met).try_for_each(|stream| stream.for_teardown().synchronize())
+        let mut streams = alone.into_iter().chain(&met).filter(|stream| is_alive(stream));
+        streams.try_for_each(|stream| stream.for_teardown().synchronize())
     }
 
     /// Waits for every stream that met the memory, the home included.
