@@ -486,6 +486,13 @@ pub enum Error {
         count: u32,
     },
 
+    /// Only devices that were asked about are in a topology.
+    #[error("device {device} is not in the topology; probe with it")]
+    NotInTopology {
+        /// The device.
+        device: u32,
+    },
+
     /// Devices cannot be given access to another's memory: no link leads there.
     #[error(
         "{} be given access to memory of device {owner}; leave out what `Device::can_access` denies, or copy",

@@ -70,6 +70,7 @@ mod memory;
 mod peers;
 mod queue;
 mod stream;
+mod topology;
 
 pub use completion::{Completion, HostReturn, Point};
 pub use context::{
@@ -91,6 +92,7 @@ pub use memory::{
 pub use peers::{AccessLevel, DeviceRef, PeerSet};
 pub use queue::Queue;
 pub use stream::{CaptureStatus, HostTask, Priority, Stream, StreamOptions};
+pub use topology::{Link, Pair, PeerAtomics, Topology};
 pub use warploom_derive::DeviceCopy;
 pub use warploom_driver::{CallCounter, CallRecorder, Driver, DriverError, DriverId, DriverVersion, Function};
 pub use {warploom_driver as driver, warploom_driver::sys};

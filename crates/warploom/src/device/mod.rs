@@ -27,7 +27,7 @@ pub use self::attribute::DeviceAttribute;
 pub use self::capability::ComputeCapability;
 pub use self::installed::Devices;
 pub(crate) use self::installed::{device_of, initialize};
-pub(crate) use self::peer::peer_capability;
+pub(crate) use self::peer::{peer_attribute, peer_capability};
 pub use self::properties::{ComputeMode, Properties};
 pub use self::uuid::Uuid;
 

@@ -1,8 +1,10 @@
 //! Which device can access whose memory.
 //!
-//! Capability has a direction, and the driver's one function for it takes two ordinals that are easy to exchange. It is
+//! Capability has a direction, and the driver's functions about it take two ordinals that are easy to exchange. They are
 //! called here and nowhere else, by names instead of positions.
 #![expect(unsafe_code, reason = "asks the driver about a pair of devices")]
+
+use warploom_driver::sys::types::CUdevice_P2PAttribute;
 
 use crate::device::same_driver;
 use crate::{Device, Result};
@@ -22,4 +24,23 @@ pub(crate) fn peer_capability(accessor: &Device, memory_owner: &Device) -> Resul
     // SAFETY: `can` is writable.
     unsafe { accessor.driver().cuDeviceCanAccessPeer(&raw mut can, accessor.as_raw(), memory_owner.as_raw()) }?;
     Ok(can != 0)
+}
+
+/// What the driver says of the link by which `accessor` reaches memory of `memory_owner`, another device. One driver call.
+///
+/// # Errors
+///
+/// [`Error::DriverMismatch`](crate::Error::DriverMismatch) for devices of different drivers, and what the driver answers.
+#[doc(alias = "cuDeviceGetP2PAttribute")]
+pub(crate) fn peer_attribute(
+    accessor: &Device,
+    memory_owner: &Device,
+    attribute: CUdevice_P2PAttribute,
+) -> Result<i32> {
+    same_driver(accessor.driver(), memory_owner.driver())?;
+    let mut value = 0;
+    let (from, to) = (accessor.as_raw(), memory_owner.as_raw());
+    // SAFETY: `value` is writable; an unknown attribute is refused.
+    unsafe { accessor.driver().cuDeviceGetP2PAttribute(&raw mut value, attribute, from, to) }?;
+    Ok(value)
 }
