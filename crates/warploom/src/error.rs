@@ -5,7 +5,7 @@ use std::time::Duration;
 use warploom_driver::DriverVersion;
 use warploom_driver::sys::types::CUresult;
 
-use crate::{DeviceAttribute, Host, Limit, Location, PciAddress, PriorityRange, Uuid};
+use crate::{AccessLayer, DeviceAttribute, EnableReport, Host, Limit, Location, PciAddress, PriorityRange, Uuid};
 
 /// A result whose failure is an [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -493,6 +493,47 @@ pub enum Error {
         device: u32,
     },
 
+    /// A mesh has at most one context of each device.
+    #[error("two contexts of device {device} were given; a mesh has one of each device")]
+    TwoContexts {
+        /// The device.
+        device: u32,
+    },
+
+    /// A device takes part in a mesh with one context, and copies are between those.
+    #[error("the context of device {device} is not in the mesh; enable a mesh with it")]
+    ContextUnavailable {
+        /// The device.
+        device: u32,
+    },
+
+    /// Access is possible and has not been enabled, or is gone since a device was reset.
+    #[error("device {from} has no access to memory of device {to}; {layer}")]
+    PeerNotEnabled {
+        /// The device that needs access.
+        from: u32,
+        /// The device whose memory it is.
+        to: u32,
+        /// Which kind of access is missing.
+        layer: AccessLayer,
+    },
+
+    /// A context has access to as many others as the hardware allows.
+    #[error("device {from} has too many peers to be given access to memory of device {to}; disable others first")]
+    TooManyPeers {
+        /// The device that needs access.
+        from: u32,
+        /// The device whose memory it is.
+        to: u32,
+    },
+
+    /// Not every direction that is possible could be enabled, and so none was.
+    #[error("{}", incomplete(report))]
+    MeshIncomplete {
+        /// What became of each pair.
+        report: Box<EnableReport>,
+    },
+
     /// Devices cannot be given access to another's memory: no link leads there.
     #[error(
         "{} be given access to memory of device {owner}; leave out what `Device::can_access` denies, or copy",
@@ -529,6 +570,8 @@ impl Error {
             Error::Driver(error) => error.code(),
             Error::PartlyAdvised { error, .. } | Error::InBatch { error, .. } => error.code(),
             Error::EventNotComplete => Some(CUresult::CUDA_ERROR_NOT_READY),
+            Error::TooManyPeers { .. } => Some(CUresult::CUDA_ERROR_TOO_MANY_PEERS),
+            Error::MeshIncomplete { report } => report.failures().find_map(|(_, error)| error.code()),
             _ => None,
         }
     }
@@ -563,6 +606,14 @@ fn places(locations: &[Location]) -> String {
 /// As `places`, or that there is none.
 fn some_places(locations: &[Location]) -> String {
     if locations.is_empty() { "nothing".to_owned() } else { places(locations) }
+}
+
+/// How many pairs failed, and the first of them.
+fn incomplete(report: &EnableReport) -> String {
+    let failed = report.failures().count();
+    let first = report.failures().next();
+    let first = first.map(|(pair, error)| format!("; {} to {}: {error}", pair.accessor, pair.owner));
+    format!("{failed} of {} pairs of devices could not be enabled{}", report.pairs().len(), first.unwrap_or_default())
 }
 
 /// `device 1 does` or `devices 1, 2 do`.

@@ -67,6 +67,7 @@ pub mod leaks;
 mod live_set;
 mod location;
 mod memory;
+mod mesh;
 mod peers;
 mod queue;
 mod stream;
@@ -89,6 +90,7 @@ pub use memory::{
     SynchronousResource, VirtualMemory, VirtualOptions, copy_batch, copy_batch_with, discard_batch,
     discard_prefetch_batch, prefetch_batch,
 };
+pub use mesh::{AccessLayer, EnableReport, Mesh, MeshReport, PairReport, PeerOutcome, PoolReport};
 pub use peers::{AccessLevel, DeviceRef, PeerSet};
 pub use queue::Queue;
 pub use stream::{CaptureStatus, HostTask, Priority, Stream, StreamOptions};

@@ -92,6 +92,16 @@ pub enum DeviceRef {
     Ordinal(u32),
 }
 
+impl DeviceRef {
+    /// Whether it is this device that is named.
+    pub(crate) fn names(&self, other: &Device) -> bool {
+        match self {
+            DeviceRef::Device(device) => device == other,
+            DeviceRef::Ordinal(ordinal) => *ordinal == other.ordinal(),
+        }
+    }
+}
+
 impl<'a> PeerSet<'a> {
     /// The peers of a pool of `owner` that is alive for as long as `raw` is borrowed.
     pub(crate) fn new(raw: &'a Handle<CUmemPoolHandle_st>, owner: &'a Device) -> PeerSet<'a> {

@@ -137,8 +137,13 @@ impl Topology {
         self.cell(accessor, owner).can_access == Ok(true)
     }
 
+    /// What the driver said about the pair at two positions.
+    pub(crate) fn capability(&self, accessor: usize, owner: usize) -> &Result<bool> {
+        &self.cell(accessor, owner).can_access
+    }
+
     /// Where a device is in the list.
-    fn position(&self, device: &DeviceRef) -> Result<usize> {
+    pub(crate) fn position(&self, device: &DeviceRef) -> Result<usize> {
         let ordinal = match device {
             DeviceRef::Device(device) => {
                 if let Some(first) = self.devices().first() {

@@ -1,0 +1,226 @@
+//! Peer access between contexts: on and off.
+
+use std::sync::{Mutex, RwLock};
+
+use warploom_driver::sys::types::CUresult;
+
+use super::{Access, Context, EnableReport, Error, Mesh, PairReport, PeerOutcome, Result, State, Topology};
+use crate::DeviceRef;
+
+impl Mesh {
+    /// Enables access between these contexts, as far as the hardware allows, in each direction on its own.
+    ///
+    /// Exactly one `cuCtxEnablePeerAccess` for each ordered pair that is capable. The report has every ordered pair, whatever
+    /// became of it; that access was enabled before is no error. What is current on the thread is as before.
+    ///
+    /// # Errors
+    ///
+    /// Before any driver call: [`Error::NotInTopology`] for a context of another device, [`Error::TwoContexts`] for two
+    /// different ones of the same device, [`Error::DriverMismatch`], [`Error::StaleContext`]. What goes wrong with a pair is in
+    /// the report.
+    #[doc(alias = "cuCtxEnablePeerAccess")]
+    pub fn enable(topology: &Topology, contexts: &[Context]) -> Result<(Mesh, EnableReport)> {
+        let mesh = Mesh::of(topology, contexts)?;
+        let report = mesh.complete();
+        Ok((mesh, report))
+    }
+
+    /// As [`Mesh::enable`], or nothing at all: if a direction that is capable cannot be enabled, what this call has enabled is
+    /// disabled again.
+    ///
+    /// # Errors
+    ///
+    /// As [`Mesh::enable`], and [`Error::MeshIncomplete`] with the report. What could not be undone is
+    /// [`PeerOutcome::Enabled`] in it.
+    pub fn enable_strict(topology: &Topology, contexts: &[Context]) -> Result<(Mesh, EnableReport)> {
+        let (mesh, mut report) = Mesh::enable(topology, contexts)?;
+        if report.failures().next().is_none() {
+            return Ok((mesh, report));
+        }
+        let left = mesh.disable_all();
+        for pair in report.pairs.iter_mut().filter(|pair| pair.outcome == PeerOutcome::Enabled) {
+            if !left.iter().any(|(accessor, owner, _)| *accessor == pair.accessor && *owner == pair.owner) {
+                pair.outcome = PeerOutcome::Undone;
+            }
+        }
+        Err(Error::MeshIncomplete { report: Box::new(report) })
+    }
+
+    /// Disables what this mesh has enabled; what was enabled before is left as it is. From here on the mesh counts on no
+    /// access; doing it again does nothing.
+    ///
+    /// It takes effect at once: work that still needs access is to be waited for first.
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers, of the first pair that could not be disabled. The others are, and doing it again tries
+    /// again.
+    #[doc(alias = "cuCtxDisablePeerAccess")]
+    pub fn disable(&self) -> Result<()> {
+        self.disable_all().into_iter().next().map_or(Ok(()), |(.., error)| Err(error))
+    }
+
+    /// Enables again what is missing: after a primary context was reset, by this crate or by others, its device takes part
+    /// with its new one. Pairs that have access are left alone.
+    ///
+    /// The driver is asked whether each context is still the one it was.
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers about the contexts; then nothing has been enabled. What goes wrong with a pair is in the report.
+    pub fn refresh(&self) -> Result<EnableReport> {
+        let lock = self.lock();
+        let mut state = self.state().clone();
+        for at in 0..state.contexts.len() {
+            let Some(context) = &state.contexts[at] else { continue };
+            match context.check() {
+                Ok(()) => {}
+                Err(Error::StaleContext { .. }) => {
+                    state.contexts[at] = Some(context.device().context()?);
+                    state.forget(at);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        self.replace(state);
+        drop(lock);
+        Ok(self.complete())
+    }
+
+    /// Whether the mesh has access from one device to memory of another; a device always has to its own. No driver call.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotInTopology`] for a device that is not in the topology.
+    pub fn is_enabled(&self, accessor: impl Into<DeviceRef>, owner: impl Into<DeviceRef>) -> Result<bool> {
+        let position = |device: DeviceRef| self.topology.position(&device);
+        let (accessor, owner) = (position(accessor.into())?, position(owner.into())?);
+        Ok(accessor == owner || self.state().is_enabled(accessor, owner))
+    }
+
+    /// A mesh in which nothing is enabled.
+    pub(super) fn of(topology: &Topology, contexts: &[Context]) -> Result<Mesh> {
+        let size = topology.devices().len();
+        let mut seats: Vec<Option<Context>> = vec![None; size];
+        for context in contexts {
+            let at = topology.position(&context.device().into())?;
+            context.check_generation()?;
+            match &seats[at] {
+                Some(other) if other != context => {
+                    return Err(Error::TwoContexts { device: context.device().ordinal() });
+                }
+                _ => seats[at] = Some(context.clone()),
+            }
+        }
+        let state = State { contexts: seats, access: vec![Access::None; size * size] };
+        Ok(Mesh { topology: topology.clone(), changes: Mutex::default(), state: RwLock::new(state) })
+    }
+
+    /// Enables what is capable and not enabled, and reports on all pairs.
+    pub(super) fn complete(&self) -> EnableReport {
+        let _lock = self.lock();
+        let mut state = self.state().clone();
+        let mut pairs = Vec::new();
+        for (accessor, context) in state.contexts.clone().iter().enumerate() {
+            let Some(context) = context else { continue };
+            self.complete_row(accessor, context, &mut state, &mut pairs);
+        }
+        self.replace(state);
+        EnableReport { pairs }
+    }
+
+    /// All pairs of one accessor, whose context is made current once, and only if there is something to enable.
+    fn complete_row(&self, accessor: usize, context: &Context, state: &mut State, pairs: &mut Vec<PairReport>) {
+        let mut current = None;
+        for owner in (0..state.contexts.len()).filter(|owner| *owner != accessor) {
+            let Some(peer) = state.contexts[owner].clone() else { continue };
+            let at = state.at(accessor, owner);
+            let outcome = match self.topology.capability(accessor, owner) {
+                _ if state.is_enabled(accessor, owner) => PeerOutcome::AlreadyEnabled,
+                Ok(false) => PeerOutcome::NotCapable,
+                Err(error) => PeerOutcome::Failed(error.clone()),
+                Ok(true) => match current.get_or_insert_with(|| context.current()) {
+                    Ok(_current) => enable(context, &peer),
+                    Err(error) => PeerOutcome::Failed(error.clone()),
+                },
+            };
+            state.access[at] = match outcome {
+                PeerOutcome::Enabled => Access::Ours,
+                PeerOutcome::AlreadyEnabled if state.access[at] == Access::None => Access::Others,
+                PeerOutcome::AlreadyEnabled => state.access[at],
+                _ => Access::None,
+            };
+            let (accessor, owner) = (context.device().clone(), peer.device().clone());
+            pairs.push(PairReport { accessor, owner, outcome });
+        }
+    }
+
+    /// Disables what was enabled here, and says what could not be.
+    fn disable_all(&self) -> Vec<(crate::Device, crate::Device, Error)> {
+        let _lock = self.lock();
+        let mut state = self.state().clone();
+        let mut left = Vec::new();
+        for (accessor, context) in state.contexts.clone().iter().enumerate() {
+            let Some(context) = context else { continue };
+            let mut current = None;
+            for owner in 0..state.contexts.len() {
+                let at = state.at(accessor, owner);
+                let is_ours = state.access[at] == Access::Ours && state.is_enabled(accessor, owner);
+                let Some(peer) = state.contexts[owner].as_ref().filter(|_| is_ours) else {
+                    state.access[at] = Access::None;
+                    continue;
+                };
+                let disabled = match current.get_or_insert_with(|| context.current()) {
+                    Ok(_current) => disable(context, peer),
+                    Err(error) => Err(error.clone()),
+                };
+                match disabled {
+                    Ok(()) => state.access[at] = Access::None,
+                    Err(error) => left.push((context.device().clone(), peer.device().clone(), error)),
+                }
+            }
+        }
+        self.replace(state);
+        left
+    }
+}
+
+impl State {
+    /// Forgets all access from and to a context.
+    fn forget(&mut self, at: usize) {
+        for other in 0..self.contexts.len() {
+            let (to, from) = (self.at(at, other), self.at(other, at));
+            self.access[to] = Access::None;
+            self.access[from] = Access::None;
+        }
+    }
+}
+
+/// Enables access from the current context, which is that of `accessor`, to memory of `owner`.
+fn enable(accessor: &Context, owner: &Context) -> PeerOutcome {
+    if let Err(error) = owner.check_generation() {
+        return PeerOutcome::Failed(error);
+    }
+    let (from, to) = (accessor.device().ordinal(), owner.device().ordinal());
+    // SAFETY: the accessor is current, and the owner's context is alive; both are held.
+    let Err(error) = (unsafe { accessor.driver().cuCtxEnablePeerAccess(owner.as_raw(), 0) }) else {
+        return PeerOutcome::Enabled;
+    };
+    match error.code() {
+        Some(CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED) => PeerOutcome::AlreadyEnabled,
+        Some(CUresult::CUDA_ERROR_TOO_MANY_PEERS) => PeerOutcome::Failed(Error::TooManyPeers { from, to }),
+        Some(CUresult::CUDA_ERROR_PEER_ACCESS_UNSUPPORTED) => {
+            PeerOutcome::Failed(Error::PeerUnsupported { owner: to, peers: vec![from] })
+        }
+        _ => PeerOutcome::Failed(error.into()),
+    }
+}
+
+/// Disables access from the current context, which is that of `accessor`, to memory of `owner`.
+fn disable(accessor: &Context, owner: &Context) -> Result<()> {
+    // SAFETY: the accessor is current, and the owner's context is alive; both are held.
+    match unsafe { accessor.driver().cuCtxDisablePeerAccess(owner.as_raw()) } {
+        Err(error) if error.code() != Some(CUresult::CUDA_ERROR_PEER_ACCESS_NOT_ENABLED) => Err(error.into()),
+        _ => Ok(()),
+    }
+}

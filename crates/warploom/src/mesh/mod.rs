@@ -1,0 +1,123 @@
+//! Contexts that use each other's memory.
+//!
+//! There are two layers of access, and neither implies the other:
+//!
+//! | memory | who may use it besides its own device | opened by |
+//! |---|---|---|
+//! | of a [`DevicePool`] | the pool's [peers](crate::PeerSet) | [`Mesh::grant_pools`] |
+//! | other memory of a context | contexts with peer access to it | [`Mesh::enable`] |
+//! | managed and page-locked | everyone | nothing |
+//!
+//! [`Mesh::open`] does both, and says what it did. A [`Topology`] has what *can* be, a mesh what *is*; what could not be enabled
+//! is still possible afterwards.
+//!
+//! Access is a property of the driver's contexts and not of the mesh: it stays when the mesh is dropped, until
+//! [`Mesh::disable`] or the end of a context. It also ends when a primary context is reset; pairs without that device keep
+//! theirs, and [`Mesh::refresh`] enables what is missing.
+#![expect(unsafe_code, reason = "enables and disables access between raw contexts")]
+
+mod direct;
+mod enable;
+mod pools;
+mod report;
+
+use std::fmt;
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+
+pub use direct::AccessLayer;
+pub use report::{EnableReport, MeshReport, PairReport, PeerOutcome, PoolReport};
+
+use crate::{Context, Device, DevicePool, Error, Result, Topology};
+
+/// Contexts, at most one for each device, with access to each other's memory.
+///
+/// ```
+/// use warploom::{Devices, Driver, Mesh, PeerOutcome, Topology};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let driver = Driver::open(&warploom_sim::Machine::preset("asymmetric")?)?;
+/// let contexts = driver.devices()?.iter().map(|device| device.context()).collect::<Result<Vec<_>, _>>()?;
+/// let topology = Topology::probe(&driver.devices()?)?;
+/// let (mesh, report) = Mesh::enable(&topology, &contexts)?;
+/// assert_eq!(report.get(0, 1), Some(&PeerOutcome::Enabled));
+/// assert_eq!(report.get(0, 2), Some(&PeerOutcome::NotCapable)); // the other way only
+/// assert!(mesh.is_enabled(2, 0)? && report.failures().next().is_none());
+/// mesh.disable()?;
+/// # Ok(())
+/// # }
+/// ```
+pub struct Mesh {
+    topology: Topology,
+    /// Held by whoever changes access, so that changes follow each other and nobody who only looks has to wait for one.
+    changes: Mutex<()>,
+    state: RwLock<State>,
+}
+
+/// What is enabled between whom.
+#[derive(Clone)]
+struct State {
+    /// For each device of the topology.
+    contexts: Vec<Option<Context>>,
+    /// For each accessor, for each owner.
+    access: Vec<Access>,
+}
+
+/// Whether one context has access to another's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Access {
+    None,
+    /// Enabled here.
+    Ours,
+    /// Found enabled.
+    Others,
+}
+
+impl Mesh {
+    /// What the devices can do, whatever is enabled.
+    #[must_use]
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// The context that a device takes part with; `None` if it does not.
+    #[must_use]
+    pub fn context(&self, device: &Device) -> Option<Context> {
+        self.state().contexts.iter().flatten().find(|context| context.device() == device).cloned()
+    }
+
+    fn state(&self) -> RwLockReadGuard<'_, State> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn replace(&self, state: State) {
+        *self.state.write().unwrap_or_else(PoisonError::into_inner) = state;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, ()> {
+        self.changes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn at(&self, accessor: usize, owner: usize) -> usize {
+        accessor * self.contexts.len() + owner
+    }
+
+    /// Whether access is enabled, in the present lives of both contexts.
+    fn is_enabled(&self, accessor: usize, owner: usize) -> bool {
+        self.access[self.at(accessor, owner)] != Access::None && self.is_alive(accessor) && self.is_alive(owner)
+    }
+
+    fn is_alive(&self, at: usize) -> bool {
+        self.contexts[at].as_ref().is_some_and(Context::is_current_generation)
+    }
+}
+
+impl fmt::Debug for Mesh {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.state();
+        let taking_part: Vec<u32> = state.contexts.iter().flatten().map(|context| context.device().ordinal()).collect();
+        let enabled = state.access.iter().filter(|access| **access != Access::None).count();
+        formatter.debug_struct("Mesh").field("devices", &taking_part).field("enabled", &enabled).finish()
+    }
+}
