@@ -82,6 +82,10 @@ pub enum Error {
         found: u64,
     },
 
+    /// Who watches contexts reads often enough, and while their driver is there.
+    #[error("changes of contexts may have been missed: they were not read in time, or the driver is gone; watch again")]
+    WatchLost,
+
     /// The current context was made by others, who may end it.
     #[error(
         "the current context, of device {device}, is neither a primary one nor made here; vouch for it with from_raw"

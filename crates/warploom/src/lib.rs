@@ -75,7 +75,8 @@ mod topology;
 
 pub use completion::{Completion, HostReturn, Point};
 pub use context::{
-    CachePreference, Context, ContextId, ContextOptions, Contexts, Limit, MemoryInfo, PriorityRange, Scheduling,
+    CachePreference, Context, ContextId, ContextOptions, Contexts, GenerationChange, GenerationWatch, Limit,
+    MemoryInfo, PriorityRange, Scheduling,
 };
 pub use device::{ComputeCapability, ComputeMode, Device, DeviceAttribute, Devices, PciAddress, Properties, Uuid};
 pub use error::{Error, Malformed, Result};

@@ -7,12 +7,12 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use warploom_driver::Driver;
 use warploom_driver::sys::types::CUcontext;
 
-use super::{Context, Shared};
+use super::{Context, GenerationWatch, Shared};
 use crate::device::{device_of, initialize};
 use crate::diagnostics::{Subject, report};
-use crate::{Device, Error, Result};
+use crate::{Device, Devices as _, Error, Result};
 
-/// What is current on the calling thread, for programs that mix this crate with code that relies on it.
+/// What is current on the calling thread, and what becomes of primary contexts, for programs that mix this crate with code that relies on it.
 ///
 /// No call of this crate depends on what is current, and none leaves it changed. Each call here initializes the driver if
 /// that has not been done.
@@ -46,6 +46,13 @@ pub trait Contexts {
     /// What the driver answers.
     #[doc(alias = "cuCtxGetDevice")]
     fn current_device(&self) -> Result<Option<Device>>;
+
+    /// Tells when the primary context of any device is reset.
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers when it is asked for its devices.
+    fn watch_generations(&self) -> Result<GenerationWatch>;
 }
 
 impl Contexts for Driver {
@@ -73,6 +80,10 @@ impl Contexts for Driver {
             return Ok(None);
         }
         device_of_current(self).map(Some)
+    }
+
+    fn watch_generations(&self) -> Result<GenerationWatch> {
+        Ok(GenerationWatch::over(&self.devices()?))
     }
 }
 

@@ -15,6 +15,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use warploom_driver::Driver;
 use warploom_driver::sys::types::CUcontext;
 
+use super::watch::Watcher;
 use super::{Context, Origin, Shared};
 use crate::{Device, Error, Result};
 
@@ -56,6 +57,7 @@ pub(super) unsafe fn id_of(driver: &Driver, raw: CUcontext) -> Result<Option<Con
 pub(crate) struct Lives {
     generation: AtomicU64,
     last: Mutex<Last>,
+    watchers: Mutex<Vec<Watcher>>,
 }
 
 /// What was last seen of the context.
@@ -73,6 +75,11 @@ impl Lives {
 
     fn generation(&self) -> u64 {
         self.generation.load(Ordering::Acquire)
+    }
+
+    /// Has somebody told about every life that ends from now on.
+    pub(super) fn add_watcher(&self, watcher: Watcher) {
+        self.watchers.lock().unwrap_or_else(PoisonError::into_inner).push(watcher);
     }
 }
 
@@ -109,7 +116,9 @@ impl Life<'_> {
     /// Takes note that the present life is over.
     pub(super) fn ended(&mut self) {
         self.last.id = None;
-        self.lives.generation.fetch_add(1, Ordering::AcqRel);
+        let next = self.lives.generation.fetch_add(1, Ordering::AcqRel) + 1;
+        let mut watchers = self.lives.watchers.lock().unwrap_or_else(PoisonError::into_inner);
+        watchers.retain(|watcher| watcher.tell(next));
     }
 }
 

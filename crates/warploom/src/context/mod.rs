@@ -22,6 +22,7 @@ mod options;
 mod primary;
 mod priority;
 mod reserve;
+mod watch;
 
 use std::any::Any;
 use std::fmt;
@@ -37,6 +38,7 @@ pub use self::limit::Limit;
 pub use self::memory::MemoryInfo;
 pub use self::options::{ContextOptions, Scheduling};
 pub use self::priority::PriorityRange;
+pub use self::watch::{GenerationChange, GenerationWatch};
 
 use self::reserve::Reserve;
 

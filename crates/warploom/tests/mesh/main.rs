@@ -6,6 +6,7 @@ mod pools;
 mod resets;
 mod strict;
 mod sweeps;
+mod watching;
 
 use std::ptr::null_mut;
 

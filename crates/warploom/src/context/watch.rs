@@ -1,0 +1,131 @@
+//! Being told that a primary context's life is over.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender, TryRecvError, TrySendError};
+use std::time::Duration;
+
+use crate::{Device, Error, Result};
+
+/// The most changes that wait for a reader.
+const KEPT: usize = 64;
+
+/// A device's primary context was reset, or found to have been.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct GenerationChange {
+    /// The device.
+    pub device: u32,
+    /// The life that its primary context is in from now on, or will be in when it is next asked for.
+    pub generation: u64,
+}
+
+/// Tells when primary contexts are reset; made by [`Contexts::watch_generations`](crate::Contexts::watch_generations).
+///
+/// A reset that others in the process do is told when this crate notices it: when the device is asked for its context,
+/// by [`Context::check`](crate::Context::check) or by [`Mesh::refresh`](crate::Mesh::refresh).
+///
+/// A watch keeps neither driver nor devices. Whoever does not read for 64 changes, or reads on when the driver is gone, gets
+/// [`Error::WatchLost`], after what was kept, and never silence.
+///
+/// ```
+/// use warploom::{Contexts, Devices, Driver};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let driver = Driver::open(&warploom_sim::Machine::preset("pcie-pair")?)?;
+/// let watch = driver.watch_generations()?;
+/// let context = driver.device(1)?.context()?;
+/// assert_eq!(watch.try_recv()?, None);
+/// // SAFETY: nothing but the context was made on the device.
+/// unsafe { driver.device(1)?.reset_context() }?;
+/// let change = watch.recv()?;
+/// assert_eq!((change.device, change.generation), (1, context.generation() + 1));
+/// # Ok(())
+/// # }
+/// ```
+pub struct GenerationWatch {
+    changes: Receiver<GenerationChange>,
+    is_lost: Arc<AtomicBool>,
+}
+
+impl GenerationWatch {
+    pub(super) fn over(devices: &[Device]) -> GenerationWatch {
+        let (sender, changes) = mpsc::sync_channel(KEPT);
+        let is_lost = Arc::new(AtomicBool::new(false));
+        for device in devices {
+            let (changes, is_lost) = (sender.clone(), Arc::clone(&is_lost));
+            device.primary_lives().add_watcher(Watcher { device: device.ordinal(), changes, is_lost });
+        }
+        GenerationWatch { changes, is_lost }
+    }
+
+    /// The next change, if there has been one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::WatchLost`] if changes may have been missed.
+    pub fn try_recv(&self) -> Result<Option<GenerationChange>> {
+        match self.changes.try_recv() {
+            Ok(change) => Ok(Some(change)),
+            Err(TryRecvError::Empty) if !self.is_lost.load(Ordering::Acquire) => Ok(None),
+            Err(_) => Err(Error::WatchLost),
+        }
+    }
+
+    /// Waits for the next change.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::WatchLost`] if changes may have been missed.
+    pub fn recv(&self) -> Result<GenerationChange> {
+        match self.try_recv()? {
+            Some(change) => Ok(change),
+            None => self.changes.recv().map_err(|_| Error::WatchLost),
+        }
+    }
+
+    /// Waits for the next change, for a while.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::WatchLost`] if changes may have been missed.
+    pub fn recv_timeout(&self, time: Duration) -> Result<Option<GenerationChange>> {
+        match self.try_recv()? {
+            Some(change) => Ok(Some(change)),
+            None => match self.changes.recv_timeout(time) {
+                Ok(change) => Ok(Some(change)),
+                Err(RecvTimeoutError::Timeout) => Ok(None),
+                Err(RecvTimeoutError::Disconnected) => Err(Error::WatchLost),
+            },
+        }
+    }
+}
+
+impl fmt::Debug for GenerationWatch {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("GenerationWatch").field("is_lost", &self.is_lost).finish_non_exhaustive()
+    }
+}
+
+/// Whoever is to be told about one device.
+#[derive(Debug)]
+pub(super) struct Watcher {
+    device: u32,
+    changes: SyncSender<GenerationChange>,
+    is_lost: Arc<AtomicBool>,
+}
+
+impl Watcher {
+    /// Tells, without waiting; whether there is anyone to be told again.
+    pub(super) fn tell(&self, generation: u64) -> bool {
+        match self.changes.try_send(GenerationChange { device: self.device, generation }) {
+            Ok(()) => true,
+            Err(TrySendError::Full(_)) => {
+                self.is_lost.store(true, Ordering::Release);
+                false
+            }
+            Err(TrySendError::Disconnected(_)) => false,
+        }
+    }
+}
