@@ -401,6 +401,31 @@ pub enum Error {
     )]
     DuringCall,
 
+    /// A copy between devices is made by one of the two.
+    #[error(
+        "the stream belongs to device {stream}, the copy is from device {from} to device {to}; use a stream of the context of \
+         either"
+    )]
+    StreamMismatch {
+        /// The stream's device.
+        stream: u32,
+        /// The source's.
+        from: u32,
+        /// The destination's.
+        to: u32,
+    },
+
+    /// What is read and what is written share no byte.
+    #[error("{bytes} bytes from {from:#x} on overlap as many from {to:#x} on; copy through another buffer")]
+    Overlap {
+        /// Where the source starts.
+        from: u64,
+        /// Where the destination starts.
+        to: u64,
+        /// How long both are.
+        bytes: usize,
+    },
+
     /// A stream works on memory of its own device.
     #[error(
         "the stream belongs to device {stream}, the memory to device {memory}; use a stream of the memory's context"

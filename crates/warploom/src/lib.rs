@@ -91,7 +91,7 @@ pub use memory::{
     SynchronousResource, VirtualMemory, VirtualOptions, copy_batch, copy_batch_with, discard_batch,
     discard_prefetch_batch, prefetch_batch,
 };
-pub use mesh::{AccessLayer, EnableReport, Mesh, MeshReport, PairReport, PeerOutcome, PoolReport};
+pub use mesh::{AccessLayer, CopyPolicy, EnableReport, Mesh, MeshReport, PairReport, PeerOutcome, PoolReport, Ticket};
 pub use peers::{AccessLevel, DeviceRef, PeerSet};
 pub use queue::Queue;
 pub use stream::{CaptureStatus, HostTask, Priority, Stream, StreamOptions};

@@ -216,8 +216,11 @@ impl Backing for PeerSet<'_> {
         let granted = additions.iter().map(describe(AccessLevel::ReadWrite));
         let revoked = removals.iter().map(describe(AccessLevel::None));
         let map: Vec<CUmemAccessDesc> = granted.chain(revoked).collect();
+        self.owner.note_pool_change();
         // SAFETY: the pool is alive while it is borrowed, and the array is as long as is said.
-        Ok(unsafe { self.owner.driver().cuMemPoolSetAccess(self.raw.raw(), map.as_ptr(), map.len()) }?)
+        let written = unsafe { self.owner.driver().cuMemPoolSetAccess(self.raw.raw(), map.as_ptr(), map.len()) };
+        self.owner.note_pool_change();
+        Ok(written?)
     }
 }
 

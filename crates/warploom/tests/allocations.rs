@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 use warploom::driver::Source;
 use warploom::sys::types::{CUdriverProcAddressQueryResult, CUresult, cuuint64_t};
 use warploom::sys::{DriverTable, for_each_function};
-use warploom::{Context, DeviceMemory, DevicePool, Devices, Driver, Result, Stream};
+use warploom::{Context, DeviceMemory, DevicePool, Devices, Driver, Mesh, Result, Stream, Topology};
 use warploom_sim::Machine;
 use warploom_testkit::{TestResult, call};
 
@@ -142,6 +142,22 @@ fn fills_and_copies_take_nothing() -> TestResult {
     assert_eq!(taken(|| one.fill(7, &second))?, 0, "fill on a stream that it has met");
     let mut plain = DeviceMemory::new(&context).zeroed::<u8>(64, &stream)?;
     assert_eq!(taken(|| plain.fill(7, &stream))?, 0, "fill of plain memory");
+    Ok(())
+}
+
+/// S3.19, S3.22: copies that order themselves, where there is nothing to wait for.
+#[test]
+fn copies_of_a_mesh_take_nothing() -> TestResult {
+    let (context, stream, pool) = setup()?;
+    let topology = Topology::probe(&context.driver().devices()?)?;
+    let (mesh, _) = Mesh::enable(&topology, std::slice::from_ref(&context))?;
+    let (one, mut other) = (pool.zeroed::<u32>(1024, &stream)?, pool.zeroed::<u32>(1024, &stream)?);
+    assert_eq!(taken(|| mesh.copy(&one, &mut other, &stream).map(drop))?, 0, "on the stream of both");
+    let second = context.stream()?;
+    assert_eq!(taken(|| mesh.copy(&one, &mut other, &second).map(drop))?, 0, "on another that has waited");
+    let mut plain = DeviceMemory::new(&context).zeroed::<u32>(1024, &stream)?;
+    assert_eq!(taken(|| mesh.copy(&one, &mut plain, &second).map(drop))?, 0, "to memory without a stream");
+    assert_eq!(taken(|| mesh.copy(&one, &mut plain, &second)?.synchronize())?, 0, "and waited for");
     Ok(())
 }
 

@@ -63,7 +63,7 @@ pub struct Completion<E> {
 }
 
 impl<E: Point> Completion<E> {
-    fn new(point: Result<E>) -> Completion<E> {
+    pub(crate) fn new(point: Result<E>) -> Completion<E> {
         Completion { point, call: None }
     }
 

@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "asks the driver for its devices")]
 
 use std::ffi::{CString, c_int};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
 use warploom_driver::Driver;
@@ -142,6 +143,7 @@ impl Card {
             capability: OnceLock::new(),
             properties: OnceLock::new(),
             primary: crate::context::Lives::default(),
+            pool_changes: AtomicU64::new(1), // nothing is known of what came before
         }))
     }
 }

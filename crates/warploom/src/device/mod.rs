@@ -17,6 +17,7 @@ mod uuid;
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::sync::atomic::{self, AtomicU64};
 use std::sync::{Arc, OnceLock};
 
 use warploom_driver::Driver;
@@ -69,6 +70,7 @@ struct Card {
     capability: OnceLock<ComputeCapability>,
     properties: OnceLock<Properties>,
     primary: Lives,
+    pool_changes: AtomicU64,
 }
 
 impl Device {
@@ -168,6 +170,17 @@ impl Device {
     #[doc(alias = "cuDeviceCanAccessPeer")]
     pub fn can_access(&self, peer: &Device) -> Result<bool> {
         peer_capability(self, peer)
+    }
+
+    /// A number that stays the same for as long as the access of none of its pools changes: what was read between two equal
+    /// ones was true.
+    pub(crate) fn pool_changes(&self) -> u64 {
+        self.card.pool_changes.load(atomic::Ordering::Acquire)
+    }
+
+    /// To be called before the access of a pool changes, and when it has.
+    pub(crate) fn note_pool_change(&self) {
+        self.card.pool_changes.fetch_add(1, atomic::Ordering::AcqRel);
     }
 
     /// What is known of the lives of its primary context.

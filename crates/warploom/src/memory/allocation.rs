@@ -16,7 +16,7 @@ use super::resource::{StreamOrdered, Synchronous};
 use super::uses::{Access, Uses};
 use crate::diagnostics::{Subject, report};
 use crate::leaks::{Kind, Mark, mark};
-use crate::{Context, Result, Stream};
+use crate::{Context, Device, Result, Stream};
 
 /// Memory, and what its end depends on.
 pub(crate) struct Allocation {
@@ -168,6 +168,15 @@ impl Allocation {
     pub(super) fn wait(&self) -> Result<()> {
         self.context().check_generation()?;
         self.uses.wait(self.home())
+    }
+
+    /// Whether a device other than the context's may use the memory; `None` if whoever has peer access to the context may.
+    pub(super) fn is_open_to(&self, device: &Device) -> Result<Option<bool>> {
+        match &self.owner {
+            Owner::Ordered { resource, .. } => resource.is_open_to(device),
+            Owner::Synchronous { resource } => resource.is_open_to(device),
+            Owner::Other { .. } => Ok(None),
+        }
     }
 
     /// Waits until no stream uses the memory any more, and it is there.

@@ -8,11 +8,12 @@ use warploom_driver::sys::types::{
     CUmemLocationType, CUmemPoolHandle_st, CUmemPoolProps, CUmemoryPool,
 };
 
+use super::grants::Grants;
 use super::resource::StreamOrdered;
 use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
 use crate::leaks::{Kind, Mark, mark};
-use crate::{Context, DeviceAttribute, Error, PeerSet, PoolOptions, Result, Stream};
+use crate::{Context, Device, DeviceAttribute, Error, PeerSet, PoolOptions, Result, Stream};
 
 /// A pool, for streams of a context to use.
 pub(super) struct DriverPool {
@@ -21,6 +22,7 @@ pub(super) struct DriverPool {
     memory: PoolMemory,
     /// Whether the pool ends with this value; the driver's own do not.
     is_owned: bool,
+    grants: Grants,
     _mark: Mark,
 }
 
@@ -74,7 +76,14 @@ impl DriverPool {
         // SAFETY: `raw` is writable, `properties` readable.
         unsafe { context.driver().cuMemPoolCreate(&raw mut raw, &raw const properties) }?;
         let mark = mark(context, || (Kind::Pool, raw.addr() as u64, 0));
-        let pool = DriverPool { raw: Handle::new(raw), context: context.clone(), memory, is_owned: true, _mark: mark };
+        let pool = DriverPool {
+            raw: Handle::new(raw),
+            context: context.clone(),
+            memory,
+            is_owned: true,
+            grants: Grants::default(),
+            _mark: mark,
+        };
         options.apply(context, raw)?;
         pool.open()?;
         Ok(pool)
@@ -102,7 +111,8 @@ impl DriverPool {
 
     /// A pool that lives at least as long as this value.
     pub(super) fn borrowed(raw: CUmemoryPool, context: &Context, memory: PoolMemory) -> DriverPool {
-        DriverPool { raw: Handle::new(raw), context: context.clone(), memory, is_owned: false, _mark: Mark::default() }
+        let (raw, context) = (Handle::new(raw), context.clone());
+        DriverPool { raw, context, memory, is_owned: false, grants: Grants::default(), _mark: Mark::default() }
     }
 
     /// Lets the context's device use the memory. At first, only the host may use that of a host pool.
@@ -184,6 +194,14 @@ unsafe impl StreamOrdered for DriverPool {
 
     fn is_managed(&self) -> bool {
         self.memory == PoolMemory::Managed
+    }
+
+    fn is_open_to(&self, device: &Device) -> Result<Option<bool>> {
+        match self.memory {
+            PoolMemory::Device => self.grants.include(device, (self.context.device(), self.peers())).map(Some),
+            PoolMemory::Pinned => Ok(Some(false)), // it was opened to the context's device
+            PoolMemory::Managed => Ok(Some(true)),
+        }
     }
 
     fn name(&self) -> &'static str {

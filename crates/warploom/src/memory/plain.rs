@@ -8,7 +8,7 @@ use warploom_driver::sys::types::{CUdeviceptr, CUmemAttach_flags};
 
 use super::free_after::{FreeError, free_after};
 use super::resource::{Synchronous, SynchronousResource};
-use crate::{Buffer, Context, DeviceCopy, Queue, Result};
+use crate::{Buffer, Context, Device, DeviceCopy, Queue, Result};
 
 /// Plain device memory, allocated without a stream. Freeing a buffer of it waits for everything enqueued in its context, so it
 /// is for what lives long; see [`DevicePool`](crate::DevicePool) for the rest.
@@ -128,6 +128,10 @@ unsafe impl Synchronous for Plain {
 
     fn is_managed(&self) -> bool {
         self.is_managed
+    }
+
+    fn is_open_to(&self, _device: &Device) -> Result<Option<bool>> {
+        Ok(self.is_managed.then_some(true))
     }
 
     fn name(&self) -> &'static str {

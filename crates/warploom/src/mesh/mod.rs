@@ -11,21 +11,27 @@
 //! [`Mesh::open`] does both, and says what it did. A [`Topology`] has what *can* be, a mesh what *is*; what could not be enabled
 //! is still possible afterwards.
 //!
+//! [`Mesh::copy`] copies between devices, in order with whatever else was done to both ends and without a wait of the host.
+//!
 //! Access is a property of the driver's contexts and not of the mesh: it stays when the mesh is dropped, until
 //! [`Mesh::disable`] or the end of a context. It also ends when a primary context is reset; pairs without that device keep
 //! theirs, and [`Mesh::refresh`] enables what is missing.
 #![expect(unsafe_code, reason = "enables and disables access between raw contexts")]
 
+mod copy;
 mod direct;
 mod enable;
 mod pools;
 mod report;
+mod ticket;
 
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
+pub use copy::CopyPolicy;
 pub use direct::AccessLayer;
 pub use report::{EnableReport, MeshReport, PairReport, PeerOutcome, PoolReport};
+pub use ticket::Ticket;
 
 use crate::{Context, Device, DevicePool, Error, Result, Topology};
 

@@ -1,23 +1,33 @@
 //! Contexts that use each other's memory: what is enabled, what is reported, and what comes after a reset (S3.7 to S3.31,
 //! P2P-3 to P2P-5).
 
+mod copying;
+mod directness;
 mod enabling;
+#[path = "../gate/mod.rs"]
+mod gate;
+mod ordering;
 mod pools;
+mod random;
 mod resets;
 mod strict;
 mod sweeps;
+mod tasks;
+mod tickets;
 mod watching;
 
 use std::ptr::null_mut;
 
 use warploom::sys::types::CUresult;
-use warploom::{Context, Devices, Driver, EnableReport, Function, Mesh, PeerOutcome, Result, Topology};
+use warploom::{
+    Context, DevicePool, Devices, Driver, EnableReport, Function, Mesh, PeerOutcome, Result, Stream, Topology,
+};
 use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::topology::{DeviceModel, PeerLink, Topology as Wiring, TopologyBuilder};
 use warploom_sim::{Machine, Mode};
-use warploom_testkit::{TestResult, call, open};
+use warploom_testkit::{TestResult, assert_sound, call, open};
 
-/// A machine with the primary contexts of all of its devices.
+/// A machine with the primary contexts of all of its devices. When it goes, nothing may have raced on it.
 struct Site {
     machine: Machine,
     driver: Driver,
@@ -45,6 +55,19 @@ impl Site {
         Ok(Mesh::enable(&self.topology, &self.contexts)?.0)
     }
 
+    /// A stream of each device.
+    fn streams(&self) -> Result<Vec<Stream>> {
+        self.contexts.iter().map(Context::stream).collect()
+    }
+
+    /// A pool of each device, and a mesh to which they are open.
+    fn open_pools(&self) -> TestResult<(Mesh, Vec<DevicePool>)> {
+        let pools = self.contexts.iter().map(DevicePool::new).collect::<Result<Vec<_>>>()?;
+        let (mesh, report) = Mesh::open(&self.topology, &self.contexts, &pools.iter().collect::<Vec<_>>())?;
+        assert_eq!(report.failures().next(), None);
+        Ok((mesh, pools))
+    }
+
     /// What the driver has enabled, found out by enabling it: that is refused where it is.
     fn enabled(&self) -> TestResult<Vec<(u32, u32)>> {
         let driver = &self.driver;
@@ -66,6 +89,22 @@ impl Site {
         }
         Ok(enabled)
     }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            assert_sound(&self.machine);
+        }
+    }
+}
+
+/// Has the context keep a few events, so that a record is one call from now on.
+fn warm(streams: &[Stream]) -> Result<()> {
+    streams.iter().try_for_each(|stream| {
+        let _both = (stream.record()?, stream.record()?);
+        Ok(())
+    })
 }
 
 fn contexts(driver: &Driver) -> Result<Vec<Context>> {

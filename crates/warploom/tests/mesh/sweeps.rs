@@ -1,6 +1,6 @@
 //! A mesh with each of its driver calls failing (S3.9).
 
-use warploom::{DevicePool, Devices, Driver, Error, LiveSet, Mesh, Result, Topology};
+use warploom::{CopyPolicy, DeviceMemory, DevicePool, Devices, Driver, Error, LiveSet, Mesh, Result, Topology};
 use warploom_sim::fault::Calls;
 use warploom_sim::topology::Topology as Wiring;
 use warploom_sim::{Mode, Order};
@@ -9,11 +9,15 @@ use warploom_testkit::sweep::Sweep;
 
 use super::contexts;
 
-/// Sweeps a scenario; putting back the current context is done in a `drop`, which can tell nobody.
-fn everywhere(preset: &str, scenario: fn(&Driver) -> Result<()>) -> TestResult {
+/// Sweeps a scenario; putting back the current context is done in a `drop`, which can tell nobody. `more` names what else
+/// need not be told.
+fn everywhere(preset: &str, more: &[&str], scenario: fn(&Driver) -> Result<()>) -> TestResult {
     for mode in [Mode::Deterministic(Order::Eager), Mode::Threads] {
-        let sweep = Sweep::new(Wiring::preset(preset)?).mode(mode).after_effect(true);
-        sweep.tolerates(Calls::named("cuCtxSetCurrent")?).run(|_, driver| scenario(driver));
+        let mut sweep = Sweep::new(Wiring::preset(preset)?).mode(mode).after_effect(true);
+        for name in ["cuCtxSetCurrent"].iter().chain(more) {
+            sweep = sweep.tolerates(Calls::named(name)?);
+        }
+        sweep.run(|_, driver| scenario(driver));
     }
     Ok(())
 }
@@ -24,7 +28,7 @@ fn first(failures: Option<&Error>) -> Result<()> {
 
 #[test]
 fn enabling_and_disabling_report_every_failure_and_leave_nothing_behind() -> TestResult {
-    everywhere("asymmetric", |driver| {
+    everywhere("asymmetric", &[], |driver| {
         let topology = Topology::probe(&driver.devices()?)?;
         first(topology.failures().next().map(|(_, error)| error))?;
         let (mesh, report) = Mesh::enable(&topology, &contexts(driver)?)?;
@@ -38,7 +42,7 @@ fn enabling_and_disabling_report_every_failure_and_leave_nothing_behind() -> Tes
 /// S3.9: whatever fails in the middle, a strict mesh is there or is not.
 #[test]
 fn a_strict_mesh_is_there_or_an_error() -> TestResult {
-    everywhere("hgx-a100-4", |driver| {
+    everywhere("hgx-a100-4", &[], |driver| {
         let topology = Topology::probe(&driver.devices()?)?;
         first(topology.failures().next().map(|(_, error)| error))?;
         let contexts = contexts(driver)?;
@@ -49,7 +53,7 @@ fn a_strict_mesh_is_there_or_an_error() -> TestResult {
 
 #[test]
 fn opening_pools_reports_every_failure_and_leaves_nothing_behind() -> TestResult {
-    everywhere("asymmetric", |driver| {
+    everywhere("asymmetric", &[], |driver| {
         let topology = Topology::probe(&driver.devices()?)?;
         first(topology.failures().next().map(|(_, error)| error))?;
         let contexts = contexts(driver)?;
@@ -57,5 +61,28 @@ fn opening_pools_reports_every_failure_and_leaves_nothing_behind() -> TestResult
         let (_mesh, report) = Mesh::open(&topology, &contexts, &[&pool])?;
         first(report.failures().next())?;
         pool.peers().clear()
+    })
+}
+
+#[test]
+fn copies_report_every_failure_and_leave_nothing_behind() -> TestResult {
+    // Where a stream cannot be waited for before memory is freed, its context is.
+    everywhere("pcie-pair", &["cuStreamSynchronize"], |driver| {
+        let topology = Topology::probe(&driver.devices()?)?;
+        first(topology.failures().next().map(|(_, error)| error))?;
+        let contexts = contexts(driver)?;
+        let (mesh, report) = Mesh::enable(&topology, &contexts)?;
+        first(report.failures().next().map(|(_, error)| error))?;
+        let streams = [contexts[0].stream()?, contexts[1].stream()?];
+        let mut source = DeviceMemory::new(&contexts[0]).allocate::<u8>(64)?;
+        source.fill(1, &streams[0])?;
+        let mut target = DeviceMemory::new(&contexts[1]).allocate::<u8>(64)?;
+        let ticket = mesh.copy(&source, &mut target, &streams[1])?;
+        ticket.hold_back(&streams[0])?;
+        ticket.synchronize()?;
+        ticket.is_complete()?;
+        mesh.copy_with(CopyPolicy::AllowStaged, &target, &mut source, &streams[0])?.synchronize()?;
+        source.close()?;
+        target.close()
     })
 }

@@ -77,10 +77,10 @@ fn a_watch_that_is_not_read_is_lost_and_says_so() -> TestResult {
 /// S3.30: a watch does not keep the driver, and says when it is gone.
 #[test]
 fn a_watch_outlives_its_driver_with_an_error() -> TestResult {
-    let Site { machine, driver, topology, contexts } = Site::preset("pcie-pair")?;
-    let watch = driver.watch_generations()?;
-    reset(&driver, 1)?;
-    drop((topology, contexts, driver, machine));
+    let site = Site::preset("pcie-pair")?;
+    let watch = site.driver.watch_generations()?;
+    reset(&site.driver, 1)?;
+    drop(site);
     assert_eq!(watch.recv()?.device, 1);
     assert_eq!(watch.recv(), Err(Error::WatchLost));
     assert_eq!(watch.try_recv(), Err(Error::WatchLost));

@@ -21,7 +21,7 @@ pub use logged::Logged;
 use warploom_driver::sys::types::CUdeviceptr;
 
 use super::resource::{StreamOrdered, Synchronous};
-use crate::{Context, Result, Stream};
+use crate::{Context, Device, Result, Stream};
 
 macro_rules! adaptors {
     ($($name:ident)*) => {$(
@@ -50,6 +50,10 @@ macro_rules! adaptors {
 
             fn is_managed(&self) -> bool {
                 self.below.is_managed()
+            }
+
+            fn is_open_to(&self, device: &Device) -> Result<Option<bool>> {
+                self.below.is_open_to(device)
             }
         }
 
@@ -86,6 +90,10 @@ macro_rules! adaptors {
 
             fn is_managed(&self) -> bool {
                 self.below.is_managed()
+            }
+
+            fn is_open_to(&self, device: &Device) -> Result<Option<bool>> {
+                self.below.is_open_to(device)
             }
         }
     )*};

@@ -6,7 +6,7 @@ use warploom_driver::sys::types::CUdeviceptr;
 
 use super::size;
 use crate::memory::allocation::Allocation;
-use crate::{Buffer, Context, DeviceCopy, Queue, Result};
+use crate::{Buffer, Context, Device, DeviceCopy, Queue, Result};
 
 /// Memory that is allocated and freed at once, whatever streams do: what a resource of your own implements.
 ///
@@ -62,6 +62,16 @@ pub unsafe trait Synchronous: Send + Sync + 'static {
     /// Whether the memory is managed: the host and every device use it at the same address.
     fn is_managed(&self) -> bool {
         false
+    }
+
+    /// Whether a device other than the context's may use the memory by itself; `None` if whoever has peer access to the
+    /// context may.
+    ///
+    /// # Errors
+    ///
+    /// What keeps it from knowing.
+    fn is_open_to(&self, _device: &Device) -> Result<Option<bool>> {
+        Ok(self.is_pinned().then_some(true))
     }
 }
 

@@ -211,11 +211,15 @@ struct Conflict {
 /// wrote or read what it writes. It has met the memory then.
 ///
 /// Where there is no such work, no driver call is made.
-#[cfg_attr(not(test), expect(dead_code, reason = "for copies between devices, which order themselves"))]
-pub(crate) fn order(stream: &Stream, operands: &[(&Held, Access)]) -> Result<()> {
+#[inline]
+pub(crate) fn order<const N: usize>(stream: &Stream, operands: &[(&Held, Access); N]) -> Result<()> {
     if operands.iter().all(|(allocation, _)| allocation.is_at_home(stream)) {
         return Ok(());
     }
+    order_among_others(stream, operands)
+}
+
+fn order_among_others<const N: usize>(stream: &Stream, operands: &[(&Held, Access); N]) -> Result<()> {
     let conflicts = |(allocation, access): &(&Held, Access)| {
         if allocation.is_at_home(stream) {
             return Vec::new();
@@ -223,12 +227,11 @@ pub(crate) fn order(stream: &Stream, operands: &[(&Held, Access)]) -> Result<()>
         allocation.uses().conflicts(stream, allocation.home(), *access)
     };
     // No lock is held while another is taken: copies in opposite directions may meet.
-    let found: Vec<Vec<Conflict>> = operands.iter().map(conflicts).collect();
-    let mut waited_for: Vec<&Stream> = Vec::new();
-    for conflict in found.iter().flatten().filter(|conflict| conflict.is_waited_for) {
-        if !waited_for.contains(&&conflict.stream) {
+    let found: [Vec<Conflict>; N] = operands.each_ref().map(conflicts);
+    let waits = || found.iter().flatten().filter(|conflict| conflict.is_waited_for);
+    for (index, conflict) in waits().enumerate() {
+        if waits().take(index).all(|earlier| earlier.stream != conflict.stream) {
             stream.wait_for(&conflict.stream.for_teardown())?;
-            waited_for.push(&conflict.stream);
         }
     }
     for ((allocation, _), conflicts) in operands.iter().zip(&found) {

@@ -18,9 +18,9 @@ fn buffer(context: &Context, home: &Stream) -> Buffer {
 }
 
 /// How many streams `stream` is made to wait for by getting ready for an access, which it then makes.
-fn waits(stream: &Stream, operands: &[(&Buffer, Access)]) -> u64 {
+fn waits<const N: usize>(stream: &Stream, operands: &[(&Buffer, Access); N]) -> u64 {
     let counter = stream.driver().count_calls();
-    let held: Vec<_> = operands.iter().map(|(buffer, access)| (buffer.allocation(), *access)).collect();
+    let held = operands.map(|(buffer, access)| (buffer.allocation(), access));
     order(stream, &held).expect("it can be ordered");
     held.iter().for_each(|(allocation, access)| allocation.did(stream, *access));
     assert_eq!(counter.count(Function::cuStreamWaitEvent), counter.count(Function::cuEventRecord));

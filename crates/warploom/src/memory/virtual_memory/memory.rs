@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use warploom_driver::sys::types::{CUdeviceptr, CUmemAccessDesc};
+use warploom_driver::sys::types::{CUdeviceptr, CUmemAccess_flags, CUmemAccessDesc};
 
 use super::VirtualOptions;
 use super::range::{Range, properties};
 use crate::memory::driver_pool::can;
 use crate::memory::resource::{Synchronous, SynchronousResource};
-use crate::{Buffer, Context, DeviceAttribute, DeviceCopy, Error, Queue, Result};
+use crate::{Buffer, Context, Device, DeviceAttribute, DeviceCopy, Error, Queue, Result};
 
 /// Device memory behind addresses of its own, which can [grow](VirtualMemory::grow) without being copied and be used by chosen
 /// devices. Allocated without a stream, in multiples of a [granularity](VirtualMemory::granularity) that is some megabytes: for
@@ -199,6 +199,14 @@ unsafe impl Synchronous for Shared {
 
     fn outlives_context(&self) -> bool {
         true
+    }
+
+    fn is_open_to(&self, device: &Device) -> Result<Option<bool>> {
+        let is_open = |access: &CUmemAccessDesc| {
+            access.location.id() == device.as_raw()
+                && access.flags == CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+        };
+        Ok(Some(self.access.iter().any(is_open)))
     }
 
     fn name(&self) -> &'static str {

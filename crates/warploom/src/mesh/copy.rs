@@ -1,0 +1,123 @@
+//! Copies between devices that order themselves.
+
+use super::{AccessLayer, Mesh, Ticket};
+use crate::memory::Transfer;
+use crate::{DeviceCopy, DeviceRef, Queue, Result, Slice, SliceMut, Stream};
+
+/// What a copy between devices does where it cannot be made directly.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum CopyPolicy {
+    /// It fails, and says what access is missing.
+    #[default]
+    RequireDirect,
+    /// The driver may take a detour through the host's memory.
+    AllowStaged,
+}
+
+impl Mesh {
+    /// Copies all values to as many values elsewhere, on any device of the mesh or the same, in the order of `queue`.
+    ///
+    /// The queue belongs to the context of either end. On a queue of the destination, the destination's device fetches, and needs
+    /// access to the source; on a queue of the source, the source's device sends, and needs access to the destination.
+    /// Without that access the copy is refused; see [`Mesh::copy_with`].
+    ///
+    /// The copy comes after everything that was enqueued on other streams before and conflicts with it: after what wrote the
+    /// source, and what wrote or read the destination. What a later copy of this kind does comes after this one. The host never
+    /// waits. So a pipeline over many devices needs no events of its own:
+    ///
+    /// ```
+    /// use warploom::{DevicePool, Devices, Driver, Mesh, Topology};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let driver = Driver::open(&warploom_sim::Machine::preset("dgx-h100")?)?;
+    /// let contexts = driver.devices()?.iter().map(|device| device.context()).collect::<Result<Vec<_>, _>>()?;
+    /// let streams = contexts.iter().map(|context| context.stream()).collect::<Result<Vec<_>, _>>()?;
+    /// let pools = contexts.iter().map(DevicePool::new).collect::<Result<Vec<_>, _>>()?;
+    /// let topology = Topology::probe(&driver.devices()?)?;
+    /// let (mesh, _) = Mesh::open(&topology, &contexts, &pools.iter().collect::<Vec<_>>())?;
+    ///
+    /// let mut here = pools[0].upload(&[1.0_f32, 2.0, 3.0], &streams[0])?;
+    /// for (pool, stream) in pools.iter().zip(&streams).skip(1) {
+    ///     let mut next = pool.allocate(here.len(), stream)?;
+    ///     mesh.copy(&here, &mut next, stream)?; // fetched by the next device, after the copy before
+    ///     here = next;
+    /// }
+    /// assert_eq!(here.download(&streams[7])?, [1.0, 2.0, 3.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// Work that others enqueue, such as [`Slice::copy_to`] and kernels, is in the order of its own stream only: it does not wait
+    /// for copies by itself.
+    ///
+    /// One driver call, `cuMemcpyPeerAsync` or, on the same device, an ordinary copy; two more for each other stream that has to be
+    /// waited for.
+    ///
+    /// # Errors
+    ///
+    /// Before any driver call, in this order: [`Error::LengthMismatch`](crate::Error::LengthMismatch),
+    /// [`Error::DriverMismatch`](crate::Error::DriverMismatch), [`Error::StaleContext`](crate::Error::StaleContext),
+    /// [`Error::StreamMismatch`](crate::Error::StreamMismatch) if the queue belongs to neither end,
+    /// [`Error::Overlap`](crate::Error::Overlap), [`Error::ContextUnavailable`](crate::Error::ContextUnavailable) for a context that
+    /// does not take part, [`Error::PeerUnsupported`](crate::Error::PeerUnsupported) if there is no way,
+    /// [`Error::PeerNotEnabled`](crate::Error::PeerNotEnabled) if it is not open. And what the driver answers. A copy that fails has
+    /// no effect on what comes later.
+    #[doc(alias = "cuMemcpyPeerAsync")]
+    #[inline]
+    pub fn copy<'s, 'd, 'q, T: DeviceCopy>(
+        &self,
+        source: impl Into<Slice<'s, T>>,
+        destination: impl Into<SliceMut<'d, T>>,
+        queue: &'q impl Queue,
+    ) -> Result<Ticket<'q>> {
+        self.copy_with(CopyPolicy::RequireDirect, source, destination, queue)
+    }
+
+    /// As [`Mesh::copy`], and says what is to be done where there is no direct way.
+    ///
+    /// # Errors
+    ///
+    /// As [`Mesh::copy`]; with [`CopyPolicy::AllowStaged`], missing access is none, and the contexts need not take part.
+    #[inline]
+    pub fn copy_with<'s, 'd, 'q, T: DeviceCopy>(
+        &self,
+        policy: CopyPolicy,
+        source: impl Into<Slice<'s, T>>,
+        destination: impl Into<SliceMut<'d, T>>,
+        queue: &'q impl Queue,
+    ) -> Result<Ticket<'q>> {
+        let stream = queue.stream();
+        let transfer = Transfer::new(source.into(), destination.into())?;
+        transfer.check(stream)?;
+        if !transfer.is_empty() {
+            if policy == CopyPolicy::RequireDirect && transfer.source() != transfer.destination() {
+                self.check_direct(&transfer, stream)?;
+            }
+            transfer.enqueue(stream)?;
+        }
+        Ok(Ticket::after(stream))
+    }
+
+    /// Refuses a copy for which its stream's device has no access to the other end.
+    fn check_direct(&self, transfer: &Transfer<'_>, stream: &Stream) -> Result<()> {
+        let (source, destination) = (transfer.source(), transfer.destination());
+        let accessor = stream.context();
+        if source.device() == destination.device() {
+            return Ok(());
+        }
+        let (owner, is_open) = if accessor == destination {
+            (source, transfer.source_is_open_to(accessor.device())?)
+        } else {
+            (destination, transfer.destination_is_open_to(accessor.device())?)
+        };
+        match is_open {
+            Some(true) => Ok(()),
+            Some(false) => {
+                let position = |device| self.topology.position(&DeviceRef::from(device));
+                let (from, to) = (position(accessor.device())?, position(owner.device())?);
+                Err(self.missing(from, to, AccessLayer::Pool))
+            }
+            None => self.check_contexts(accessor, owner),
+        }
+    }
+}
