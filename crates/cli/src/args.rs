@@ -15,6 +15,7 @@ usage: warploom [options] [command]
 commands:
   tour             show what the library does, with every result checked (the default)
   devices          list the devices, and which can access whose memory
+  topology         show which devices can access whose memory, their links and islands
   presets          list the machines that can be simulated by name
   machine NAME     check and show a machine: a preset, or a topology file (a path, or a name ending in .toml)
   help             show this text
@@ -23,6 +24,7 @@ options:
   --machine NAME   use a simulated machine: a preset, or a topology file
   --system         use the system's driver, or fail; without either, a machine is simulated if there is no driver
   --json           print for programs
+  --dot, --svg     print a topology as a graph for Graphviz, or as a picture
   --timeline FILE  of a tour on a simulated machine: write what it did when, for ui.perfetto.dev or chrome://tracing
   --toml           print a machine as a topology file
   -h, --help       show this text
@@ -43,6 +45,7 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     Tour,
     Devices,
+    Topology,
     Presets,
     Machine(MachineName),
     Help,
@@ -55,7 +58,11 @@ pub(crate) enum Format {
     Human,
     Json,
     Toml,
+    Dot,
+    Svg,
 }
+
+const ONE_FORMAT: &str = "--json, --toml, --dot and --svg exclude each other";
 
 /// Understands a command line, or says what is wrong with it.
 pub(crate) fn parse(mut parser: Parser) -> Result<Arguments, Error> {
@@ -75,12 +82,10 @@ pub(crate) fn parse(mut parser: Parser) -> Result<Arguments, Error> {
                 once(&mut driver, Choice::Any, Choice::System, "--machine and --system exclude each other")?;
             }
             Arg::Long("timeline") => timeline = Some(PathBuf::from(parser.value()?)),
-            Arg::Long("json") => {
-                once(&mut format, Format::Human, Format::Json, "--json and --toml exclude each other")?
-            }
-            Arg::Long("toml") => {
-                once(&mut format, Format::Human, Format::Toml, "--json and --toml exclude each other")?
-            }
+            Arg::Long("json") => once(&mut format, Format::Human, Format::Json, ONE_FORMAT)?,
+            Arg::Long("toml") => once(&mut format, Format::Human, Format::Toml, ONE_FORMAT)?,
+            Arg::Long("dot") => once(&mut format, Format::Human, Format::Dot, ONE_FORMAT)?,
+            Arg::Long("svg") => once(&mut format, Format::Human, Format::Svg, ONE_FORMAT)?,
             Arg::Value(word) if command.is_none() => command = Some(named(word, &mut parser)?),
             other => return Err(other.unexpected()),
         }
@@ -88,6 +93,9 @@ pub(crate) fn parse(mut parser: Parser) -> Result<Arguments, Error> {
     let command = command.unwrap_or(Command::Tour);
     if format == Format::Toml && !matches!(command, Command::Machine(_)) {
         return Err("--toml is only for `warploom machine`".into());
+    }
+    if matches!(format, Format::Dot | Format::Svg) && command != Command::Topology {
+        return Err("--dot and --svg are only for `warploom topology`".into());
     }
     if driver != Choice::Any && matches!(command, Command::Presets | Command::Machine(_)) {
         return Err("--machine and --system choose a driver, and this command uses none".into());
@@ -108,6 +116,7 @@ fn named(word: OsString, parser: &mut Parser) -> Result<Command, Error> {
     match word.string()?.as_str() {
         "tour" => Ok(Command::Tour),
         "devices" => Ok(Command::Devices),
+        "topology" => Ok(Command::Topology),
         "presets" => Ok(Command::Presets),
         "machine" => match parser.value() {
             Ok(name) => Ok(Command::Machine(MachineName::from(name))),
@@ -167,7 +176,9 @@ mod tests {
             (&["machine"], "`warploom machine` needs a preset or a file"),
             (&["--machine"], "missing argument for option '--machine'"),
             (&["--machine", "h200", "--system"], "--machine and --system exclude each other"),
-            (&["--json", "--toml", "machine", "h200"], "--json and --toml exclude each other"),
+            (&["--json", "--toml", "machine", "h200"], ONE_FORMAT),
+            (&["topology", "--svg", "--dot"], ONE_FORMAT),
+            (&["devices", "--svg"], "--dot and --svg are only for `warploom topology`"),
             (&["tour", "--toml"], "--toml is only for `warploom machine`"),
             (&["tour", "--timeline"], "missing argument for option '--timeline'"),
             (&["devices", "--timeline", "t.json"], "--timeline is only for a tour on a simulated machine"),
@@ -180,7 +191,7 @@ mod tests {
 
     #[test]
     fn every_command_is_in_the_help() {
-        for command in ["tour", "devices", "presets", "machine", "help"] {
+        for command in ["tour", "devices", "topology", "presets", "machine", "help"] {
             assert!(HELP.contains(&format!("\n  {command} ")), "{command}");
         }
     }

@@ -137,6 +137,20 @@ fn devices_are_listed_with_who_can_access_whom() {
 }
 
 #[test]
+fn a_topology_is_a_table_data_a_graph_and_a_picture() {
+    let text = prints(&["topology", "--machine", "asymmetric"]);
+    assert!(text.contains("can access") && text.contains("performance rank") && text.contains("{0, 1, 2}"), "{text}");
+    let report = json(&["topology", "--machine", "asymmetric", "--json"]);
+    assert_eq!(report["islands"], serde_json::json!([[0, 1, 2]]));
+    assert_eq!(report["mutual_islands"], serde_json::json!([[0, 1], [2]]));
+    let pair = &report["pairs"][1];
+    assert_eq!((&pair["accessor"], &pair["owner"], &pair["can_access"]), (&0.into(), &2.into(), &false.into()));
+    assert_eq!(report["pairs"][2]["atomics"], "partial");
+    assert!(prints(&["topology", "--machine", "pcie-pair", "--dot"]).starts_with("digraph topology {\n"));
+    assert!(prints(&["topology", "--machine", "dgx-h100", "--svg"]).starts_with("<svg "));
+}
+
+#[test]
 fn presets_are_listed() {
     let text = prints(&["presets"]);
     for name in ["h200", "dgx-h100", "hgx-a100-4", "grace-hopper", "asymmetric"] {

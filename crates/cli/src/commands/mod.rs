@@ -3,6 +3,7 @@
 mod devices;
 mod machine;
 mod presets;
+mod topology;
 mod tour;
 
 use std::fs::File;
@@ -47,6 +48,18 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<Output, Failure
             let devices = devices::report(&driver.open()?)?;
             show(*format, &devices, || human::devices(&devices, style))
         }
+        Command::Topology => {
+            let opened = driver.open()?;
+            let topology = topology::probe(&opened)?;
+            match format {
+                Format::Dot => Ok(Output { text: topology.to_dot(), success: true }),
+                Format::Svg => Ok(Output { text: topology.to_svg(), success: true }),
+                _ => {
+                    let report = topology::report(&opened, &topology);
+                    show(*format, &report, || human::topology(&report, &topology, style))
+                }
+            }
+        }
         Command::Tour => {
             let opened = if timeline.is_some() { driver.open_recording()? } else { driver.open()? };
             let tour = tour::report(&opened);
@@ -68,7 +81,7 @@ fn write_timeline(opened: &Opened, path: &Path) -> io::Result<()> {
 fn show(format: Format, report: &impl Serialize, human: impl FnOnce() -> String) -> Result<Output, Failure> {
     let text = match format {
         Format::Json => serde_json::to_string_pretty(report)? + "\n",
-        Format::Human | Format::Toml => human(),
+        Format::Human | Format::Toml | Format::Dot | Format::Svg => human(),
     };
     Ok(Output { text, success: true })
 }

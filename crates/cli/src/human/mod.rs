@@ -5,9 +5,11 @@ mod machine;
 mod quantity;
 mod style;
 mod table;
+mod topology;
 mod tour;
 
 pub(crate) use devices::devices;
 pub(crate) use machine::{machine, presets};
 pub(crate) use style::Style;
+pub(crate) use topology::topology;
 pub(crate) use tour::tour;

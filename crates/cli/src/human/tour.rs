@@ -83,7 +83,7 @@ fn findings(findings: &Findings) -> String {
             let (buffers, len) = (count(*buffers, "buffer"), bytes(*len as u64));
             format!("  {buffers} of {len}, written by the host, moved to the device with {calls} and back again\n")
         }
-        Findings::Journey { granted, grant_calls, bytes: len, route } => {
+        Findings::Journey { granted, grant_calls, islands, pairs, enabled_pairs, bytes: len, route, direct } => {
             let list =
                 |ordinals: &[u32], between: &str| ordinals.iter().map(u32::to_string).collect::<Vec<_>>().join(between);
             let grant = match granted.as_slice() {
@@ -94,7 +94,13 @@ fn findings(findings: &Findings) -> String {
                     format!("a pool of device 0 opened to {whom} {} with {calls}", list(granted, ", "))
                 }
             };
-            format!("  {grant}\n  {} from device to device: {}\n", bytes(*len as u64), list(route, " → "))
+            let mesh =
+                format!("access enabled in {enabled_pairs} of {pairs} directions, {}", count(*islands, "island"));
+            let (len, hops) = (bytes(*len as u64), route.len().saturating_sub(1));
+            format!(
+                "  {grant}\n  {mesh}\n  {len} from device to device, {direct} of {hops} times directly: {}\n",
+                list(route, " → ")
+            )
         }
         Findings::Fault { asked_bytes, message } => {
             format!("  asking for {}:\n  {message}\n", bytes(*asked_bytes))

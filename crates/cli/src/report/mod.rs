@@ -2,8 +2,10 @@
 
 mod devices;
 mod machine;
+mod topology;
 mod tour;
 
 pub(crate) use devices::{DeviceReport, DevicesReport, DriverKind, DriverReport};
 pub(crate) use machine::{LinkReport, MachineReport};
+pub(crate) use topology::{PairReport, TopologyReport};
 pub(crate) use tour::{Alive, Check, Findings, Step, Tour};

@@ -115,9 +115,17 @@ pub(crate) enum Findings {
         /// The devices that were given access to the pool of the first.
         granted: Vec<u32>,
         grant_calls: u64,
+        /// Groups of devices between which there is no access at all.
+        islands: usize,
+        /// Ordered pairs of devices.
+        pairs: usize,
+        /// Those with access from one's context to the other's memory.
+        enabled_pairs: usize,
         bytes: usize,
         /// The devices, in the order of the visits.
         route: Vec<u32>,
+        /// How many of the copies were direct.
+        direct: usize,
     },
     Fault {
         asked_bytes: u64,

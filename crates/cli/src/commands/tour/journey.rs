@@ -1,6 +1,6 @@
 //! A buffer travels over all devices and comes home, from a pool that all of them may use.
 
-use warploom::{DevicePool, Devices as _, Driver, Function, LiveSet as _, Result};
+use warploom::{CopyPolicy, DevicePool, Devices as _, Driver, Function, LiveSet as _, Mesh, Result, Topology};
 
 use super::{Found, noise};
 use crate::report::{Check, Findings};
@@ -20,16 +20,29 @@ pub(super) fn visit(driver: &Driver) -> Found {
     let members: Vec<u32> = pools[0].peers().iter()?.map(|device| device.ordinal()).collect();
     let live = is_live(&pools[0], &granted)?;
 
+    let topology = Topology::probe(&driver.devices()?)?;
+    let (mesh, report) = Mesh::open(&topology, &contexts, &pools.iter().collect::<Vec<_>>())?;
+    let pairs = report.contexts.pairs();
+    let enabled_pairs = pairs.iter().filter(|pair| pair.outcome.is_enabled()).count();
+    let islands = topology.islands().len();
+
     let sent = noise(BYTES);
-    let mut route = vec![0];
+    let (mut route, mut direct) = (vec![0], 0);
     let mut traveller = pools[0].upload(&sent, &streams[0])?;
+    let calls = driver.count_calls();
     for stop in (1..contexts.len()).chain([0]) {
         let stream = &streams[stop];
         let mut arrived = pools[stop].allocate(BYTES, stream)?;
-        traveller.copy_to(&mut arrived, stream)?;
+        let is_direct = mesh.copy(&traveller, &mut arrived, stream).is_ok();
+        if !is_direct {
+            mesh.copy_with(CopyPolicy::AllowStaged, &traveller, &mut arrived, stream)?;
+        }
+        direct += usize::from(is_direct);
         traveller = arrived;
         route.push(contexts[stop].device().ordinal());
     }
+    let host_waits = calls.count(Function::cuStreamSynchronize) + calls.count(Function::cuEventSynchronize);
+    drop(calls);
     let back = traveller.download(&streams[0])?;
     let checks = vec![
         Check::new(
@@ -37,9 +50,14 @@ pub(super) fn visit(driver: &Driver) -> Found {
             members == granted && grant_calls <= 1,
         ),
         Check::new("the set is the driver's: who looks at it elsewhere sees it change", live),
-        Check::new("what travelled came home unchanged", back == sent),
+        Check::new("access was enabled wherever the hardware can", report.failures().next().is_none()),
+        Check::new(
+            "what travelled came home unchanged, and the host waited for no copy",
+            back == sent && host_waits == 0,
+        ),
     ];
-    Ok((Findings::Journey { granted, grant_calls, bytes: BYTES, route }, checks))
+    let (bytes, pairs) = (BYTES, pairs.len());
+    Ok((Findings::Journey { granted, grant_calls, islands, pairs, enabled_pairs, bytes, route, direct }, checks))
 }
 
 /// Whether a change through one view of the peers is seen by another that was there before.
