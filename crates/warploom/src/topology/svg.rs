@@ -8,7 +8,7 @@ use super::Topology;
 const SIDE: f64 = 480.0;
 /// From the middle to the middle of a device.
 const RADIUS: f64 = 180.0;
-/// Of a device.
+/// Of a device, where there is room.
 const NODE: f64 = 20.0;
 /// Room below for the legend.
 const LEGEND: f64 = 40.0;
@@ -40,6 +40,7 @@ impl Topology {
                 self.edge(&mut text, accessor, owner);
             }
         }
+        let radius = radius(size);
         for (island, members) in self.islands().iter().enumerate() {
             let colour = COLOURS[island % COLOURS.len()];
             for device in members {
@@ -48,19 +49,22 @@ impl Topology {
                 put(
                     &mut text,
                     format_args!(
-                        "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{NODE}\" fill=\"{colour}\" stroke=\"#333\"/>\
-                         <text x=\"{x:.1}\" y=\"{:.1}\" font-size=\"16\">{ordinal}</text>",
-                        y + 5.5
+                        "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius:.1}\" fill=\"{colour}\" stroke=\"#333\"/>\
+                         <text x=\"{x:.1}\" y=\"{:.1}\" font-size=\"{:.1}\">{ordinal}</text>",
+                        y + radius * 0.28,
+                        radius * 0.8
                     ),
                 );
             }
         }
-        let (middle, below) = (SIDE / 2.0, SIDE + LEGEND / 2.0);
-        let legend = "grey line: each the other's · red arrow: one way, to whose memory · dots: unknown";
-        put(
-            &mut text,
-            format_args!("<text x=\"{middle}\" y=\"{below}\" font-size=\"12\" fill=\"#333\">{legend}</text>"),
-        );
+        let legend = ["grey line: each can access the other's · dots: unknown", "red arrow: one way, to whose memory"];
+        for (line, words) in (1_u8..).zip(legend) {
+            let (middle, below) = (SIDE / 2.0, SIDE + f64::from(line) * 16.0 - 8.0);
+            put(
+                &mut text,
+                format_args!("<text x=\"{middle}\" y=\"{below}\" font-size=\"12\" fill=\"#333\">{words}</text>"),
+            );
+        }
         text + "</svg>\n"
     }
 
@@ -77,7 +81,7 @@ impl Topology {
         let ((x1, y1), (x2, y2)) = (place(accessor, size), place(owner, size));
         let length = (x2 - x1).hypot(y2 - y1);
         // From rim to rim, so that the tip of an arrow is seen.
-        let (dx, dy) = ((x2 - x1) / length * NODE, (y2 - y1) / length * NODE);
+        let (dx, dy) = ((x2 - x1) / length * radius(size), (y2 - y1) / length * radius(size));
         let (from, to) = (self.devices()[accessor].ordinal(), self.devices()[owner].ordinal());
         let link = self.cell(accessor, owner).link.get();
         let rank = link.map(|link| format!(", performance rank {}", link.performance_rank)).unwrap_or_default();
@@ -103,6 +107,11 @@ fn place(at: usize, size: usize) -> (f64, f64) {
     }
     let angle = at as f64 / size as f64 * TAU - FRAC_PI_2;
     (middle + RADIUS * angle.cos(), middle + RADIUS * angle.sin())
+}
+
+/// Of each of `size` devices, so that neighbours do not touch.
+fn radius(size: usize) -> f64 {
+    NODE.min(TAU * RADIUS / size as f64 * 0.45)
 }
 
 fn put(text: &mut String, element: std::fmt::Arguments<'_>) {
