@@ -239,6 +239,22 @@
 /// }
 /// ```
 ///
+/// Copies between devices (S3.16).
+///
+/// ```
+/// # use warploom::{Buffer, Mesh, Queue, Result};
+/// fn with(mesh: &Mesh, from: &Buffer<u8>, to: &mut Buffer<u8>, queue: &impl Queue) -> Result<()> {
+///     mesh.copy(from, to, queue)?.synchronize()
+/// }
+/// ```
+///
+/// ```compile_fail,E0061
+/// # use warploom::{Buffer, Mesh, Queue, Result};
+/// fn without(mesh: &Mesh, from: &Buffer<u8>, to: &mut Buffer<u8>) -> Result<()> {
+///     mesh.copy(from, to)?.synchronize()
+/// }
+/// ```
+///
 /// "None" is no stream (S4.1), and neither is a number.
 ///
 /// ```compile_fail,E0277

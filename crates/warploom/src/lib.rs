@@ -52,6 +52,9 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! A [`Topology`] has what devices can do with each other's memory, a [`Mesh`] opens it, and [`Mesh::copy`] copies between devices in
+//! order with everything else that uses either end, without a wait of the host.
 
 mod callback;
 mod completion;
@@ -122,3 +125,7 @@ struct FromCudarc;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/managed-memory.md")]
 struct ManagedMemoryGuide;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/several-gpus.md")]
+struct SeveralGpus;

@@ -47,6 +47,24 @@ impl Mesh {
     /// # }
     /// ```
     ///
+    /// Both ends have the same type (S3.13), and nobody else has the destination meanwhile (S3.15):
+    ///
+    /// ```compile_fail,E0271
+    /// # use warploom::{Buffer, Mesh, Result, Stream};
+    /// # fn mixed(mesh: &Mesh, from: &Buffer<f32>, to: &mut Buffer<u32>, stream: &Stream) -> Result<()> {
+    /// mesh.copy(from, to, stream)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// ```compile_fail,E0502
+    /// # use warploom::{Buffer, Mesh, Result, Stream};
+    /// # fn shared(mesh: &Mesh, buffer: &mut Buffer<f32>, stream: &Stream) -> Result<()> {
+    /// mesh.copy(&*buffer, &mut *buffer, stream)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// Work that others enqueue, such as [`Slice::copy_to`] and kernels, is in the order of its own stream only: it does not wait
     /// for copies by itself.
     ///
