@@ -222,7 +222,7 @@ fn a_reset_stops_the_copies_of_its_device_and_no_others() -> TestResult {
     let (mesh, streams) = (site.mesh()?, site.streams()?);
     let memory: Vec<DeviceMemory> = site.contexts.iter().map(DeviceMemory::new).collect();
     let upload = |at: usize| memory[at].upload(&[at as u8; 16], &streams[at]);
-    let (first, mut second, third) = (upload(0)?, upload(1)?, upload(2)?);
+    let (first, mut second, mut third) = (upload(0)?, upload(1)?, upload(2)?);
     // Device 2 works on memory of device 1 before it goes.
     mesh.copy(&third, &mut second, &streams[2])?.synchronize()?;
     // SAFETY: what was made on the device is dropped, or used where it is to be refused, and nothing runs there.
@@ -231,6 +231,7 @@ fn a_reset_stops_the_copies_of_its_device_and_no_others() -> TestResult {
     let stale = Error::StaleContext { device: 2, expected: 0, found: 1 };
     budget(&site.driver, &[], || -> TestResult {
         assert_eq!(mesh.copy(&third, &mut second, &streams[1]).err(), Some(stale.clone()));
+        assert_eq!(mesh.copy(&first, &mut third, &streams[0]).err(), Some(stale.clone()));
         assert_eq!(mesh.copy_with(CopyPolicy::AllowStaged, &first, &mut second, &streams[2]).err(), Some(stale));
         drop(third);
         Ok(())
