@@ -43,6 +43,32 @@ driver_tests! {
         assert_eq!(copy.download(&stream)?, [PARTICLES[2], PARTICLES[1], PARTICLES[2]]);
     }
 
+    /// S3.22, M.6: on every driver, two contexts of one device need no access to each other, and managed memory is an end like
+    /// any other.
+    fn managed_memory_is_copied_between_two_contexts_of_a_device(driver) {
+        let (context, own) = (driver.device(0)?.context()?, driver.device(0)?.create_context(ContextOptions::new())?);
+        let mesh = Mesh::enable(&Topology::probe(&driver.devices()?)?, std::slice::from_ref(&context))?.0;
+        let (stream, other) = (context.stream()?, own.stream()?);
+        let managed = ManagedMemory::new(&context)?.upload(&PARTICLES, &stream)?;
+        let mut arrived = DeviceMemory::new(&own).allocate::<Particle>(3)?;
+        mesh.copy(&managed, &mut arrived, &other)?;
+        assert_eq!(arrived.download(&other)?, PARTICLES);
+        let mut back = DevicePool::new(&context)?.allocate::<Particle>(3, &stream)?;
+        mesh.copy(&arrived, &mut back, &stream)?;
+        assert_eq!(back.download(&stream)?, PARTICLES);
+    }
+
+    /// M.6: on every driver, page-locked memory is an end like any other, too.
+    fn page_locked_memory_is_copied_between_two_contexts_of_a_device(driver) {
+        let (context, own) = (driver.device(0)?.context()?, driver.device(0)?.create_context(ContextOptions::new())?);
+        let mesh = Mesh::enable(&Topology::probe(&driver.devices()?)?, std::slice::from_ref(&context))?.0;
+        let (stream, other) = (context.stream()?, own.stream()?);
+        let pinned = PinnedMemory::new(&context).upload(&PARTICLES, &stream)?;
+        let mut arrived = DeviceMemory::new(&own).allocate::<Particle>(3)?;
+        mesh.copy(&pinned, &mut arrived, &other)?;
+        assert_eq!(arrived.download(&other)?, PARTICLES);
+    }
+
     /// S3.17, S3.18: on every driver, copies on several streams of a device follow each other as they were called.
     fn copies_on_several_streams_of_a_device_follow_each_other(driver) {
         let context = driver.device(0)?.context()?;
