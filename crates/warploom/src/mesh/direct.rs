@@ -10,7 +10,7 @@ use crate::DeviceRef;
 pub enum AccessLayer {
     /// Peer access between contexts.
     Contexts,
-    /// The peers of a pool.
+    /// The peers of a pool, or the devices that virtual memory was made for.
     Pool,
 }
 
@@ -19,7 +19,9 @@ impl fmt::Display for AccessLayer {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             AccessLayer::Contexts => "enable it with Mesh::enable, or again with Mesh::refresh",
-            AccessLayer::Pool => "open the pool with Mesh::grant_pools or DevicePool::peers",
+            AccessLayer::Pool => {
+                "open its pool with Mesh::grant_pools or DevicePool::peers; virtual memory is opened when it is made"
+            }
         })
     }
 }

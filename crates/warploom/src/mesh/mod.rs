@@ -1,14 +1,15 @@
 //! Contexts that use each other's memory.
 //!
-//! There are two layers of access, and neither implies the other:
+//! There are layers of access, and none implies another:
 //!
 //! | memory | who may use it besides its own device | opened by |
 //! |---|---|---|
 //! | of a [`DevicePool`] | the pool's [peers](crate::PeerSet) | [`Mesh::grant_pools`] |
+//! | [virtual](crate::VirtualMemory) | the devices it was made for | [`VirtualOptions::peer`](crate::VirtualOptions::peer) |
 //! | other memory of a context | contexts with peer access to it | [`Mesh::enable`] |
 //! | managed and page-locked | everyone | nothing |
 //!
-//! [`Mesh::open`] does both, and says what it did. A [`Topology`] has what *can* be, a mesh what *is*; what could not be enabled
+//! [`Mesh::open`] opens contexts and pools, and says what it did. A [`Topology`] has what *can* be, a mesh what *is*; what could not be enabled
 //! is still possible afterwards.
 //!
 //! [`Mesh::copy`] copies between devices, in order with whatever else was done to both ends and without a wait of the host.

@@ -297,6 +297,7 @@ fn usage_errors_are_not_fatal() {
     }
     assert_eq!(
         Error::PeerNotEnabled { from: 0, to: 1, layer }.to_string(),
-        "device 0 has no access to memory of device 1; open the pool with Mesh::grant_pools or DevicePool::peers"
+        "device 0 has no access to memory of device 1; open its pool with Mesh::grant_pools or DevicePool::peers; virtual \
+         memory is opened when it is made"
     );
 }

@@ -1,6 +1,9 @@
 //! Whether a copy may be made: which access it needs (S3.12, S3.23).
 
-use warploom::{AccessLayer, ContextOptions, CopyPolicy, DeviceMemory, DevicePool, Devices, Error, Function, LiveSet};
+use warploom::{
+    AccessLayer, AccessLevel, ContextOptions, CopyPolicy, Counted, DeviceMemory, DevicePool, Devices, Error, Function,
+    LiveSet, OrderedResource, VirtualMemory, VirtualOptions,
+};
 use warploom_testkit::{AccessSpy, TestResult, budget};
 
 use super::{Site, links, warm};
@@ -125,6 +128,27 @@ fn a_pool_that_may_only_be_read_is_not_open() -> TestResult {
     spy.pretend(1, warploom::sys::types::CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READ);
     let refused = mesh.copy(&source, &mut target, &streams[1]).err();
     assert_eq!(refused, Some(Error::PeerNotEnabled { from: 1, to: 0, layer: POOL }));
+    Ok(())
+}
+
+/// S3.12: virtual memory follows the devices it was opened to, and adaptors what they stand on.
+#[test]
+fn virtual_memory_and_adaptors_follow_what_is_below() -> TestResult {
+    let site = Site::preset("pcie-pair")?;
+    let (mesh, streams) = (site.mesh()?, site.streams()?);
+    let mut target = DeviceMemory::new(&site.contexts[1]).upload(b"away", &streams[1])?;
+    let missing = Some(Error::PeerNotEnabled { from: 1, to: 0, layer: POOL });
+    let closed = VirtualMemory::new(&site.contexts[0])?.upload(b"here", &streams[0])?;
+    assert_eq!(mesh.copy(&closed, &mut target, &streams[1]).err(), missing);
+    let open = VirtualOptions::new().peer(&site.driver.device(1)?, AccessLevel::ReadWrite);
+    let open = VirtualMemory::with(&site.contexts[0], open)?.upload(b"open", &streams[0])?;
+    mesh.copy(&open, &mut target, &streams[1])?.synchronize()?;
+    assert_eq!(target.download(&streams[1])?, b"open");
+    let pool = DevicePool::new(&site.contexts[0])?;
+    let counted = Counted::ordered(&pool).upload(b"pool", &streams[0])?;
+    assert_eq!(mesh.copy(&counted, &mut target, &streams[1]).err(), missing);
+    pool.peers().insert(1)?;
+    mesh.copy(&counted, &mut target, &streams[1])?.synchronize()?;
     Ok(())
 }
 
