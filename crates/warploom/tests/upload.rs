@@ -2,11 +2,14 @@
 
 mod gate;
 
-use warploom::{DevicePool, Devices, Driver, Function, Stream};
+use warploom::{Buffer, DeviceMemory, DevicePool, Devices, Driver, Function, ManagedMemory, Stream};
 use warploom_sim::topology::Topology;
 use warploom_testkit::{TestResult, budget, driver_tests, in_every_mode};
 
 use crate::gate::Gate;
+
+/// The most that is uploaded without a wait.
+const SMALL: usize = 64 << 10;
 
 fn setup(driver: &Driver) -> TestResult<(DevicePool, Stream)> {
     let context = driver.device(0)?.context()?;
@@ -15,16 +18,36 @@ fn setup(driver: &Driver) -> TestResult<(DevicePool, Stream)> {
 }
 
 driver_tests! {
-    fn an_upload_returns_before_its_stream_gets_there_and_the_values_may_change(driver) {
+    fn a_small_upload_returns_before_its_stream_gets_there_and_the_values_may_change(driver) {
         let (pool, stream) = setup(driver)?;
-        let (mut values, mut buffer) = ([7_u8; 256], pool.zeroed::<u8>(256, &stream)?);
-        let gate = Gate::close(&stream)?;
-        buffer.copy_from_host(&values, &stream)?;
-        values.fill(9);
-        assert!(!stream.is_idle()?);
-        gate.open();
-        assert_eq!(buffer.download(&stream)?, [7; 256]);
-        assert_eq!(values, [9; 256]);
+        for len in [256, SMALL] {
+            let (mut values, mut buffer) = (vec![7_u8; len], pool.zeroed::<u8>(len, &stream)?);
+            let gate = Gate::close(&stream)?;
+            buffer.copy_from_host(&values, &stream)?;
+            values.fill(9);
+            assert!(!stream.is_idle()?);
+            gate.open();
+            assert_eq!(buffer.download(&stream)?, vec![7; len]);
+        }
+    }
+
+    /// An H200 reads more than 64 KiB, and what goes to managed memory, when the stream gets there, whatever it promised.
+    fn what_a_driver_may_read_late_is_waited_for(driver) {
+        let (pool, stream) = setup(driver)?;
+        let context = stream.context();
+        let mut large = pool.zeroed::<u8>(SMALL + 1, &stream)?;
+        let mut managed = ManagedMemory::new(context)?.zeroed::<u8>(256, &stream)?;
+        let plain = DeviceMemory::new(context).zeroed::<u8>(256, &stream)?;
+        #[expect(unsafe_code, reason = "wraps memory that somebody else owns")]
+        // SAFETY: the memory is there until `plain` is dropped, at the end, and used by nobody else.
+        let mut unknown = unsafe { Buffer::<u8>::borrowed(plain.as_raw(), 256, context) }?;
+        let waited = [(Function::cuMemcpyHtoDAsync_v2, 1), (Function::cuStreamSynchronize, 1)];
+        budget(driver, &waited, || large.copy_from_host(&vec![1; SMALL + 1], &stream))?;
+        budget(driver, &waited, || managed.copy_from_host(&[2; 256], &stream))?;
+        budget(driver, &waited, || unknown.copy_from_host(&[3; 256], &stream))?;
+        assert_eq!(large.download(&stream)?, vec![1; SMALL + 1]);
+        assert_eq!(managed.download(&stream)?, [2; 256]);
+        assert_eq!(unknown.download(&stream)?, [3; 256]);
     }
 
     fn an_upload_is_one_call_with_a_current_context(driver) {
@@ -43,12 +66,12 @@ driver_tests! {
         }
     }
 
-    fn an_upload_of_many_megabytes_arrives_whole(driver) {
+    fn an_upload_of_many_megabytes_arrives_whole_though_the_values_change_afterwards(driver) {
         let (pool, stream) = setup(driver)?;
         let mut values: Vec<u32> = (0..4 << 20).collect();
         let buffer = pool.upload(&values, &stream)?;
-        let sent = std::mem::replace(&mut values, vec![0; 4 << 20]);
-        assert!(buffer.download(&stream)? == sent);
+        values.fill(0);
+        assert!(buffer.download(&stream)?.into_iter().eq(0..4 << 20));
     }
 }
 

@@ -20,7 +20,9 @@ pub(super) enum Order {
     Any,
 }
 
-/// Sources up to this size are read at the call where any time will do.
+/// Sources up to this size are read at the call where any time will do; and larger ones not even where that was asked for, if
+/// they are the program's own memory and go to a device. An H200 was seen to read those when the stream got there, against the
+/// manual.
 const SMALL: u64 = 1 << 16;
 
 impl Order {
@@ -33,12 +35,14 @@ impl Order {
         }
     }
 
-    /// The op that reads its source no later than promised. Where any time will do, small host memory is read at once: a
+    /// The op that reads its source when hardware does. Where any time will do, small host memory is read at once: a
     /// program that needs stream order is to notice.
     pub(super) fn work(self, to: &End, from: &End, shape: Shape) -> Work {
         let early = match self {
             Order::Stream => false,
-            Order::DuringCall => true,
+            Order::DuringCall => {
+                from.memory != Memory::Pageable || to.memory != Memory::Device || shape.bytes() <= SMALL
+            }
             Order::Any => from.memory != Memory::Device && shape.bytes() <= SMALL,
         };
         if early { shape.staged(to, from) } else { shape.work(to, from) }

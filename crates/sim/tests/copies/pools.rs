@@ -192,7 +192,9 @@ fn judge(driver: &Driver, primary: &Primary, pooled: &Pooled, stream: &Stream, r
     let page = page.as_mut_ptr().cast();
     let ends = Ends { x: pooled.address, device: device.address, page, stream: stream.raw };
     for operation in OPERATIONS {
-        for is_current in [true, false] {
+        // Where the device has no access and no context is current, most of them end the process on an H200.
+        let currents = if refused.contains(&As::Filled) { &[true][..] } else { &[true, false] };
+        for &is_current in currents {
             call!(driver.cuCtxSetCurrent(if is_current { primary.context } else { null_mut() }))?;
             let answer = code_of((operation.run)(driver, &ends));
             primary.make_current()?;

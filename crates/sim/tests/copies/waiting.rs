@@ -7,7 +7,7 @@ use warploom_testkit::sim::topology::Topology;
 use warploom_testkit::sim::{Machine, Mode, Order};
 use warploom_testkit::{MACHINE, Primary, TestResult, call, open};
 
-use crate::support::{HOST, Memory, Stream, counting, rows};
+use crate::support::{DURING_CALL, HOST, Memory, Stream, attributes, counting, rows};
 
 fn lazy() -> TestResult<(Machine, Driver)> {
     open(Topology::preset(MACHINE)?, Mode::Deterministic(Order::Lazy))
@@ -105,5 +105,25 @@ fn asynchronous_copies_within_a_device_do_not_wait() -> TestResult {
     assert_eq!(machine.unfinished_ops(), 3);
     stream.wait()?;
     assert_eq!(to.read()?, [1; 1024]);
+    Ok(())
+}
+
+/// Against the manual, as an H200 has it: more than 64 KiB of the program's own memory is read when the stream gets there.
+#[test]
+fn a_large_source_in_a_batch_is_read_late_whatever_was_asked_for() -> TestResult {
+    let (_machine, driver) = lazy()?;
+    let driver = &driver;
+    let _primary = Primary::of(driver, 0)?;
+    let stream = Stream::new(driver)?;
+    for (len, is_late) in [(1 << 16, false), ((1 << 16) + 1, true), (1 << 20, true)] {
+        let (device, mut host) = (Memory::new(driver, len)?, vec![6_u8; len]);
+        let (mut to, mut from) = (device.address, host.as_ptr().expose_provenance() as u64);
+        let (mut bytes, mut start, mut during) = (len, 0, attributes(DURING_CALL));
+        call!(driver.cuMemcpyBatchAsync_v2(&mut to, &mut from, &mut bytes, 1, &mut during, &mut start, 1, stream.raw))?;
+        host.fill(7);
+        stream.wait()?;
+        let read = if is_late { 7 } else { 6 };
+        assert!(device.read()?.iter().all(|byte| *byte == read), "{len}");
+    }
     Ok(())
 }

@@ -159,6 +159,15 @@ impl Allocation {
         if is_known { Ok(true) } else { self.managed.or_ask(|| asks_managed(self.context(), self.address)) }
     }
 
+    /// Whether it is known to be memory of a device, and nothing else.
+    pub(super) fn is_device(&self) -> bool {
+        match &self.owner {
+            Owner::Ordered { resource, .. } => !self.is_pinned && !resource.is_managed(),
+            Owner::Synchronous { resource } => !self.is_pinned && !resource.is_managed(),
+            Owner::Other { .. } => false,
+        }
+    }
+
     /// What is known of it as managed memory.
     pub(super) fn managed(&self) -> &ManagedState {
         &self.managed

@@ -71,7 +71,9 @@ pub(super) fn enqueue(to: Span<'_>, from: Span<'_>, bytes: usize, stream: &Strea
         return stream.enqueue(|raw| unsafe { within(driver, to, from, bytes, raw) });
     }
     if to.allocation.is_pinned() || from.allocation.is_pinned() {
-        // The call below refuses memory of the host's pools; the one for rows can be told whose memory it is.
+        // The call below refuses memory of the host's pools; the one for rows can be told whose memory it is. If a pool has not been
+        // opened to the stream's device, a driver was seen to crash unless a context is current.
+        let _current = stream.context().current()?;
         return copy_as_row(to, from, bytes, stream);
     }
     let (to_context, from_context) = (destination.as_raw(), source.as_raw());

@@ -1,9 +1,10 @@
 //! Copies from and to the host.
 //!
 //! No call keeps the caller's memory. Drivers from 12.8 on can be made to promise that they have read the values when the call
-//! returns; an upload relies on that, and does not wait for the device. Otherwise values go through memory of the library's
-//! own, and the call returns when that is no longer needed. If a wait fails, work may still be using that memory, now or later;
-//! then it is never freed.
+//! returns; a small upload to device memory relies on that, and does not wait for the device. Drivers were seen to break the promise for
+//! more than 64 KiB, and for managed memory: an H200 read the values when the stream got there. So there, and with older drivers,
+//! values go through memory of the library's own, and the call returns when that is no longer needed. If a wait fails, work
+//! may still be using that memory, now or later; then it is never freed.
 #![expect(unsafe_code, reason = "lends host memory to the driver")]
 
 use super::batch::{submit, takes_batches};
@@ -12,9 +13,13 @@ use super::linear::{from_host, to_host};
 use super::uses::Access;
 use crate::{CopyOptions, DeviceCopy, Queue, Result, Slice, SliceMut, SourceOrder};
 
+/// The most bytes that drivers are known to have read when the call returns.
+const READ_DURING_CALLS: usize = 64 << 10;
+
 impl<T: DeviceCopy> SliceMut<'_, T> {
-    /// Copies everything from the host, in the order of `queue`. Returns when the values have been read, which does not wait for
-    /// the device if the driver is 12.8 or newer and the queue is not a default stream.
+    /// Copies everything from the host, in the order of `queue`. Returns when the values are no longer needed. That does not
+    /// wait for the device if it is no more than 64 KiB, the destination is memory that a resource of this crate or your own allocated
+    /// on a device, the driver is 12.8 or newer, and the queue is not the legacy default stream; otherwise it does.
     ///
     /// # Errors
     ///
@@ -31,7 +36,7 @@ impl<T: DeviceCopy> SliceMut<'_, T> {
         }
         self.span.allocation.meet(stream)?;
         let bytes = self.size_in_bytes();
-        if takes_batches(stream) && !self.span.allocation.is_pinned() {
+        if bytes <= READ_DURING_CALLS && self.span.allocation.is_device() && takes_batches(stream) {
             let (to, from) = (self.span.address, values.as_ptr().expose_provenance() as u64);
             let attributes = CopyOptions::new().source_order(SourceOrder::DuringCall).to_raw();
             // SAFETY: both have that many bytes; the device's are there in the order of the stream, the host's are borrowed during

@@ -7,6 +7,7 @@
 use std::ptr::{with_exposed_provenance, with_exposed_provenance_mut};
 
 use super::PinnedBuffer;
+use crate::context::Current;
 use crate::device::same_driver;
 use crate::memory::copy::same_length;
 use crate::memory::linear::{from_host, to_host};
@@ -92,7 +93,7 @@ impl<T: DeviceCopy> SliceMut<'_, T> {
     pub fn copy_from_pinned(self, pinned: PinnedBuffer<T>, queue: &impl Queue) -> Result<Pending<PinnedBuffer<T>>> {
         same_length(pinned.len(), self.len())?;
         let (buffer, stream) = (pinned.into_buffer(), queue.stream());
-        meet(self.span, &buffer, stream)?;
+        let _current = meet(self.span, &buffer, stream)?;
         let (driver, bytes) = (stream.driver(), self.size_in_bytes());
         let from = with_exposed_provenance(buffer.as_raw() as usize);
         // SAFETY: both have that many bytes and have met the stream: each is there until the copy is done. Nobody writes the
@@ -113,7 +114,7 @@ impl<T: DeviceCopy> Slice<'_, T> {
     pub fn copy_to_pinned(self, pinned: PinnedBuffer<T>, queue: &impl Queue) -> Result<Pending<PinnedBuffer<T>>> {
         same_length(self.len(), pinned.len())?;
         let (buffer, stream) = (pinned.into_buffer(), queue.stream());
-        meet(self.span, &buffer, stream)?;
+        let _current = meet(self.span, &buffer, stream)?;
         let (driver, bytes) = (stream.driver(), self.size_in_bytes());
         let to = with_exposed_provenance_mut(buffer.as_raw() as usize);
         // SAFETY: both have that many bytes and have met the stream: each is there until the copy is done. Nobody reads or
@@ -124,11 +125,13 @@ impl<T: DeviceCopy> Slice<'_, T> {
     }
 }
 
-/// Lets a stream use both sides of a copy.
-fn meet<T: DeviceCopy>(device: Span<'_>, host: &Buffer<T>, stream: &Stream) -> Result<()> {
+/// Lets a stream use both sides of a copy. If the page-locked memory is another context's, a pool may not have been opened to the
+/// stream's device; a driver was seen to crash then unless a context is current.
+fn meet<'s, T: DeviceCopy>(device: Span<'_>, host: &Buffer<T>, stream: &'s Stream) -> Result<Option<Current<'s>>> {
     device.allocation.context().serves(stream)?;
     same_driver(host.context().driver(), stream.driver())?;
     host.context().check_generation()?;
     device.allocation.meet(stream)?;
-    host.allocation().meet(stream)
+    host.allocation().meet(stream)?;
+    if host.context() == stream.context() { Ok(None) } else { stream.context().current().map(Some) }
 }

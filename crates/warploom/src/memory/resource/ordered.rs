@@ -13,8 +13,8 @@ use crate::{Buffer, Context, Device, DeviceCopy, Queue, Result, Stream};
 /// # Safety
 ///
 /// Whoever allocates may use `bytes` bytes from the address on, on every stream that waits for what the given stream has so
-/// far, until the address is given back; nobody else does. The memory belongs to [`StreamOrdered::context`]. If
-/// [`StreamOrdered::is_pinned`] or [`StreamOrdered::is_managed`] says so, it is true.
+/// far, until the address is given back; nobody else does. The memory belongs to [`StreamOrdered::context`]. What
+/// [`StreamOrdered::is_pinned`] and [`StreamOrdered::is_managed`] say is true.
 pub unsafe trait StreamOrdered: Send + Sync + 'static {
     /// The context of the memory.
     fn context(&self) -> &Context;
