@@ -9,6 +9,7 @@ use crate::handles::Handle;
 use crate::memory::{Allocation, Backing};
 use crate::pool::{AccessLevel, Home};
 use crate::status::{INVALID_VALUE, Status};
+use crate::thread;
 use crate::world::World;
 
 /// What kind of memory an address turned out to be.
@@ -95,6 +96,12 @@ pub(crate) fn find(
         Backing::Mapped(_) => {
             if world.mapped_access(address, len, device, intent == Intent::Write).is_err() {
                 return Err(refuse(format!("{address:#x} is in a mapping that device {device} may not {intent:?}")));
+            }
+            let has_current = || thread::with_contexts(call.core().id, |stack| !stack.is_empty());
+            if named != Named::Filled && len > first.end() - address && !has_current() {
+                return Err(refuse(format!(
+                    "{len} bytes at {address:#x} are in several mappings, which a copy takes only where a context is current"
+                )));
             }
             located(first)
         }

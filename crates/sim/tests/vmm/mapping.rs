@@ -5,7 +5,7 @@ use std::ptr::{null_mut, with_exposed_provenance_mut};
 use warploom_testkit::sim::topology::Topology;
 use warploom_testkit::sim::{Mode, Order};
 use warploom_testkit::sys::types::*;
-use warploom_testkit::{Primary, TestResult, answers, call, driver_tests, open};
+use warploom_testkit::{Primary, TestResult, answers, call, code_of, driver_tests, open};
 
 use super::support::*;
 
@@ -62,6 +62,38 @@ driver_tests! {
         }
         call!(driver.cuMemAddressFree(base, 3 * M))?;
         drop(primary);
+    }
+
+    fn a_copy_across_mappings_needs_a_current_context_and_a_fill_does_not(driver) {
+        let primary = Primary::of(driver, 0)?;
+        let base = reserve(driver, 2 * M)?;
+        let handles = [create(driver, DEVICE, M)?, create(driver, DEVICE, M)?];
+        let mut stream = null_mut();
+        call!(driver.cuStreamCreate(&mut stream, 1))?;
+        for (at, handle) in (base..).step_by(M).zip(handles) {
+            call!(driver.cuMemMap(at, M, 0, handle, 0))?;
+        }
+        assert_eq!(grant(driver, base, 2 * M, DEVICE, READ_WRITE), SUCCESS);
+        let (across, inside) = (base + M as u64 - 2, base + M as u64 - 4);
+        let mut host = [0_u8; 4];
+        call!(driver.cuCtxSetCurrent(null_mut()))?;
+        call!(driver.cuMemsetD8Async(inside, 7, 8, stream))?;
+        for (from, answer) in [(across, CUresult::CUDA_ERROR_INVALID_VALUE), (inside, SUCCESS)] {
+            let copied = call!(driver.cuMemcpyDtoHAsync_v2(host.as_mut_ptr().cast(), from, 4, stream));
+            assert_eq!(code_of(copied), answer);
+            call!(driver.cuStreamSynchronize(stream))?;
+        }
+        primary.make_current()?;
+        host.fill(0);
+        call!(driver.cuMemcpyDtoHAsync_v2(host.as_mut_ptr().cast(), across, 4, stream))?;
+        call!(driver.cuStreamSynchronize(stream))?;
+        assert_eq!(host, [7; 4]);
+        call!(driver.cuStreamDestroy_v2(stream))?;
+        call!(driver.cuMemUnmap(base, 2 * M))?;
+        for handle in handles {
+            call!(driver.cuMemRelease(handle))?;
+        }
+        call!(driver.cuMemAddressFree(base, 2 * M))?;
     }
 
     fn neighbouring_reservations_are_as_good_as_one(driver) {

@@ -14,6 +14,7 @@ use warploom_driver::sys::types::CUdeviceptr;
 use super::managed::{ManagedState, asks_managed};
 use super::resource::{StreamOrdered, Synchronous};
 use super::uses::{Access, Uses};
+use crate::context::Current;
 use crate::diagnostics::{Subject, report};
 use crate::leaks::{Kind, Mark, mark};
 use crate::{Context, Device, Result, Stream};
@@ -24,6 +25,8 @@ pub(crate) struct Allocation {
     bytes: usize,
     /// Whether it is page-locked host memory, which every copy asks.
     is_pinned: bool,
+    /// Whether it was made larger, and so may be several pieces of memory side by side.
+    is_pieced: bool,
     owner: Owner,
     uses: Uses,
     managed: ManagedState,
@@ -66,6 +69,7 @@ impl Allocation {
             address,
             bytes,
             is_pinned,
+            is_pieced: false,
             owner,
             uses: Uses::at_home(),
             managed: ManagedState::default(),
@@ -81,6 +85,7 @@ impl Allocation {
             address,
             bytes,
             is_pinned,
+            is_pieced: false,
             owner,
             uses: Uses::anywhere(),
             managed: ManagedState::default(),
@@ -98,6 +103,7 @@ impl Allocation {
             address,
             bytes,
             is_pinned: false,
+            is_pieced: false,
             owner,
             uses: Uses::anywhere(),
             managed: ManagedState::default(),
@@ -146,7 +152,14 @@ impl Allocation {
 
     /// Takes note that its resource has it elsewhere now, or has made it larger. Its users stay.
     pub(super) fn resize(&mut self, address: CUdeviceptr, bytes: usize) {
-        (self.address, self.bytes) = (address, bytes);
+        (self.address, self.bytes, self.is_pieced) = (address, bytes, true);
+    }
+
+    /// Makes a context current for a copy of memory that its resource has made of several pieces: a driver takes copies across them
+    /// only then.
+    #[inline]
+    pub(super) fn current_for<'s>(&self, stream: &'s Stream) -> Result<Option<Current<'s>>> {
+        if self.is_pieced { stream.context().current().map(Some) } else { Ok(None) }
     }
 
     /// Whether it is managed memory: its resource says so, or else the driver, which is asked once.

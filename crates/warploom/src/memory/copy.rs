@@ -65,6 +65,7 @@ fn copy(to: Span<'_>, from: Span<'_>, bytes: usize, stream: &Stream) -> Result<(
 pub(super) fn enqueue(to: Span<'_>, from: Span<'_>, bytes: usize, stream: &Stream) -> Result<()> {
     let (source, destination) = (from.allocation.context(), to.allocation.context());
     let driver = source.driver();
+    let (_source, _destination) = (from.allocation.current_for(stream)?, to.allocation.current_for(stream)?);
     if source == destination {
         // SAFETY: both are that long, and there in the order of the stream, which is alive. They do not overlap: a slice that can
         // be written shares no byte with another.

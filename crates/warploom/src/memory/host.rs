@@ -50,6 +50,7 @@ impl<T: DeviceCopy> SliceMut<'_, T> {
         // SAFETY: both have that many bytes; the device's are there in the order of the stream, the host's until `finish` knows
         // that they are no longer needed.
         let copy = |raw| unsafe { from_host(driver, self.span, lent.as_ptr().cast(), bytes, raw) };
+        let _current = self.span.allocation.current_for(stream)?;
         let enqueued = stream.with_raw(copy);
         stream.finish(lent, enqueued).map(drop)
     }
@@ -70,6 +71,7 @@ impl<T: DeviceCopy> Slice<'_, T> {
         if self.size_in_bytes() > 0 {
             self.span.allocation.meet(stream)?;
             let (driver, to, bytes) = (context.driver(), lent.as_mut_ptr().cast(), self.size_in_bytes());
+            let _current = self.span.allocation.current_for(stream)?;
             // SAFETY: both have that many bytes; the device's are there in the order of the stream, and the host's are nobody
             // else's until `finish` knows that they are no longer needed.
             let enqueued = stream.with_raw(|raw| unsafe { to_host(driver, to, self.span, bytes, raw) });

@@ -133,5 +133,8 @@ fn meet<'s, T: DeviceCopy>(device: Span<'_>, host: &Buffer<T>, stream: &'s Strea
     host.context().check_generation()?;
     device.allocation.meet(stream)?;
     host.allocation().meet(stream)?;
+    if let Some(current) = device.allocation.current_for(stream)? {
+        return Ok(Some(current));
+    }
     if host.context() == stream.context() { Ok(None) } else { stream.context().current().map(Some) }
 }

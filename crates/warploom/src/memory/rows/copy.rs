@@ -101,6 +101,7 @@ fn copy<T>(to: &Grid<'_>, from: &Grid<'_>, stream: &Stream) -> Result<()> {
     }
     from.allocation.meet(stream)?;
     to.allocation.meet(stream)?;
+    let (_source, _destination) = (from.allocation.current_for(stream)?, to.allocation.current_for(stream)?);
     enqueue::<T>(to, from, stream)?;
     from.allocation.did(stream, Access::Read);
     to.allocation.did(stream, Access::Write);
