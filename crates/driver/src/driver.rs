@@ -29,6 +29,7 @@ pub(crate) struct Inner {
     id: DriverId,
     version: DriverVersion,
     description: Arc<str>,
+    is_library: bool,
     extensions: Mutex<Vec<Arc<dyn Any + Send + Sync>>>,
     _keep_alive: Arc<dyn Any + Send + Sync>,
 }
@@ -94,7 +95,7 @@ impl Driver {
     pub(crate) fn from_origin(origin: Origin) -> Result<Driver> {
         let version = origin.version()?;
         let table = origin.table(version);
-        let Origin { description, keep_alive, .. } = origin;
+        let Origin { description, is_library, keep_alive, .. } = origin;
         Ok(Driver {
             inner: Arc::new(Inner {
                 table,
@@ -102,6 +103,7 @@ impl Driver {
                 id: DriverId::next(),
                 version,
                 description,
+                is_library,
                 extensions: Mutex::default(),
                 _keep_alive: keep_alive,
             }),
@@ -132,6 +134,13 @@ impl Driver {
     #[must_use]
     pub fn description(&self) -> &str {
         &self.inner.description
+    }
+
+    /// Whether it came from a library of this system ([`Driver::load`], [`Driver::load_from`]), which other libraries in the
+    /// process use, too; not so a simulated machine, which only its own [`Driver`] reaches.
+    #[must_use]
+    pub fn is_library(&self) -> bool {
+        self.inner.is_library
     }
 
     /// The functions themselves; a call through the table is neither checked nor observed.

@@ -35,6 +35,8 @@ pub(crate) struct Origin {
     resolver: Resolver,
     pub(crate) keep_alive: Arc<dyn Any + Send + Sync>,
     pub(crate) description: Arc<str>,
+    /// Whether it is a library that the loader of this process knows.
+    pub(crate) is_library: bool,
 }
 
 impl Origin {
@@ -43,6 +45,7 @@ impl Origin {
             resolver: Resolver::V2(source.resolve()),
             keep_alive: Arc::clone(source.keep_alive()),
             description: Arc::clone(source.description()),
+            is_library: false,
         }
     }
 
@@ -50,7 +53,7 @@ impl Origin {
     ///
     /// As for [`Source::new`], with `resolver` callable until the process ends.
     pub(crate) unsafe fn forever(resolver: Resolver, description: Arc<str>) -> Origin {
-        Origin { resolver, keep_alive: Arc::new(()), description }
+        Origin { resolver, keep_alive: Arc::new(()), description, is_library: true }
     }
 
     /// What the driver says its version is.

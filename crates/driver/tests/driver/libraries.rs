@@ -46,6 +46,7 @@ fn stranger(result: Result<Driver, Error>) -> NotADriver {
 fn a_library_with_the_resolver_is_a_driver() -> Outcome {
     let path = library("libfake12.so", &[])?;
     let driver = load_from(&path)?;
+    assert!(driver.is_library());
     assert_eq!(driver.version(), DriverVersion::new(12, 2));
     assert_eq!(Path::new(driver.description()), path);
     assert!(driver.supports(Function::cuInit) && !driver.supports(Function::cuMemAlloc_v2));

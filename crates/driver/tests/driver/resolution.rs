@@ -99,6 +99,7 @@ fn a_driver_that_cannot_tell_its_version_gives_its_own_error() {
 fn handles_of_a_driver_keep_its_functions_alive() -> Result<()> {
     let alive = Arc::new(());
     let driver = Driver::open(fake::source(Arc::clone(&alive)))?;
+    assert!(!driver.is_library());
     let clone = driver.clone();
     drop(driver);
     assert_eq!(Arc::strong_count(&alive), 2);
