@@ -77,6 +77,12 @@ pub enum Subject {
     },
     /// A context that was current for a while: what was current before could not be put back.
     CurrentContext,
+    /// A communicator of NCCL.
+    #[cfg(feature = "nccl")]
+    Communicator {
+        /// Where its work runs.
+        device: u32,
+    },
     /// A function in a stream, which panicked.
     HostFunction,
 }
@@ -101,6 +107,8 @@ impl fmt::Display for Subject {
             Subject::Pool { device } => ("a pool", device),
             Subject::Stream { device } => ("a stream", device),
             Subject::Context { device } => ("a context", device),
+            #[cfg(feature = "nccl")]
+            Subject::Communicator { device } => ("a communicator", device),
         };
         write!(formatter, "{what} of device {device}")
     }

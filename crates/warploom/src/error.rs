@@ -18,6 +18,11 @@ pub enum Error {
     #[error(transparent)]
     Driver(#[from] warploom_driver::Error),
 
+    /// NCCL could not be had, or did not do what it was asked for.
+    #[cfg(feature = "nccl")]
+    #[error(transparent)]
+    Nccl(Box<crate::nccl::NcclError>),
+
     /// There is no such device.
     #[error("device {ordinal} does not exist; the driver has {count}")]
     NoSuchDevice {

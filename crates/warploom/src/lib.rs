@@ -71,6 +71,8 @@ mod live_set;
 mod location;
 mod memory;
 mod mesh;
+#[cfg(feature = "nccl")]
+pub mod nccl;
 mod peers;
 mod queue;
 mod stream;

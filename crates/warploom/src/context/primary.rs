@@ -8,6 +8,14 @@ use super::generation::id_of;
 use super::{Context, ContextOptions, Origin, Shared};
 use crate::{Device, Result};
 
+impl Context {
+    /// Whether it is the device's primary context, retained here.
+    #[must_use]
+    pub fn is_primary(&self) -> bool {
+        matches!(self.shared.origin, Origin::Primary { .. })
+    }
+}
+
 impl Device {
     /// Its primary context, retained for as long as a clone of the value exists.
     ///

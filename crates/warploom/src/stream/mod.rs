@@ -134,8 +134,9 @@ impl Stream {
         Ok(call(self.as_raw())?)
     }
 
+    /// Whether its handle means a stream of whichever context is current.
     #[inline]
-    fn is_default(&self) -> bool {
+    pub(crate) fn is_default(&self) -> bool {
         matches!(self.shared.origin, Origin::Legacy | Origin::PerThread(_))
     }
 

@@ -1,0 +1,232 @@
+//! Communicators: one rank's part in what all do together.
+#![expect(unsafe_code, reason = "owns a communicator of NCCL's")]
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::ptr::null_mut;
+
+use super::ledger::{Share, Task};
+use super::raw::{ncclComm, ncclComm_t, ncclResult_t};
+use super::{Nccl, NcclCode, NcclError};
+use crate::diagnostics::{Subject, report};
+use crate::handle::Handle;
+use crate::{Context, Device, Result, Stream};
+
+/// One rank of a group of devices that work together, in this process or in many.
+///
+/// What it is asked for is enqueued on the stream that is named, in the order of that stream, like anything else; it runs when
+/// all ranks have asked for the same. **All ranks ask for the same, in the same order, with the same lengths and types.** Ranks of
+/// one process that do not are told ([`NcclError::Mismatch`]); others wait for ever, or get nonsense. So do two
+/// communicators of the same devices that are used in one order here and in another there.
+///
+/// It may go to another thread, and is used by one at a time. It holds its context and the streams that it was used on.
+///
+/// # Its end
+///
+/// [`Communicator::close`] waits for what was enqueued, together with the other ranks. [`Communicator::abort`] waits for nobody: it is
+/// the way out when another rank is gone, and the kernels that wait for it would never end. A communicator that is dropped is
+/// freed if its streams are idle; otherwise, after an error, and in a panic it is aborted, so that no `drop` hangs, and
+/// [diagnostics](crate::diagnostics) has a report.
+#[doc(alias = "ncclComm_t")]
+pub struct Communicator {
+    /// Null after its end.
+    raw: Handle<ncclComm>,
+    nccl: Nccl,
+    context: Context,
+    rank: u32,
+    size: u32,
+    /// The streams that have, or may have, work of it.
+    streams: RefCell<Vec<Stream>>,
+    is_broken: Cell<bool>,
+    share: Share,
+}
+
+impl Communicator {
+    pub(super) fn new(
+        nccl: &Nccl,
+        context: &Context,
+        raw: ncclComm_t,
+        (rank, size): (u32, u32),
+        share: Share,
+    ) -> Communicator {
+        let (nccl, context) = (nccl.clone(), context.clone());
+        let (streams, is_broken) = (RefCell::default(), Cell::new(false));
+        Communicator { raw: Handle::new(raw), nccl, context, rank, size, streams, is_broken, share }
+    }
+
+    /// Which of the ranks it is, counted from 0.
+    #[doc(alias = "ncclCommUserRank")]
+    #[must_use]
+    pub fn rank(&self) -> u32 {
+        self.rank
+    }
+
+    /// How many ranks there are.
+    #[doc(alias = "ncclCommCount")]
+    #[must_use]
+    pub fn size(&self) -> u32 {
+        self.size
+    }
+
+    /// The context that it works in.
+    #[must_use]
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// The device that it works on.
+    #[doc(alias = "ncclCommCuDevice")]
+    #[must_use]
+    pub fn device(&self) -> &Device {
+        self.context.device()
+    }
+
+    /// The NCCL that it belongs to.
+    #[must_use]
+    pub fn nccl(&self) -> &Nccl {
+        &self.nccl
+    }
+
+    /// NCCL's own handle; valid while this value is held.
+    #[must_use]
+    pub fn as_raw(&self) -> ncclComm_t {
+        self.raw.raw()
+    }
+
+    /// Whether nothing has gone wrong since; what runs on a device or on another node can fail long after the call that asked for
+    /// it. Waits for nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`NcclError::Failed`] with what went wrong: the communicator is of no use any more, and is to be
+    /// [aborted](Communicator::abort).
+    #[doc(alias = "ncclCommGetAsyncError")]
+    pub fn check(&self) -> Result<()> {
+        self.context.check_generation()?;
+        let mut code: ncclResult_t = 0;
+        // SAFETY: `self` keeps the communicator alive, and `code` is writable.
+        let asked = unsafe { (self.nccl.table().ncclCommGetAsyncError)(self.as_raw(), &raw mut code) };
+        self.nccl.answer("ncclCommGetAsyncError", asked)?;
+        match NcclCode(code) {
+            NcclCode::SUCCESS | NcclCode::IN_PROGRESS => Ok(()),
+            code => Err(NcclError::Failed { code, detail: self.nccl.last_error() }.into()),
+        }
+    }
+
+    /// Refuses one that is of no use any more.
+    pub(super) fn is_usable(&self) -> Result<()> {
+        self.context.check_generation()?;
+        if self.is_broken.get() { Err(NcclError::Broken.into()) } else { Ok(()) }
+    }
+
+    /// Lets nobody use it any more but to end it.
+    pub(super) fn break_down(&self) {
+        self.is_broken.set(true);
+    }
+
+    /// Takes note of a stream that is about to get work.
+    pub(super) fn remember(&self, stream: &Stream) {
+        let mut streams = self.streams.borrow_mut();
+        if !streams.contains(stream) {
+            streams.push(stream.clone());
+        }
+    }
+
+    /// As [`Share::note`].
+    pub(super) fn note(&self, task: Task) -> Result<()> {
+        Ok(self.share.note(task)?)
+    }
+
+    /// Waits until everything that was enqueued is done, and ends the communicator, together with the other ranks.
+    ///
+    /// # Errors
+    ///
+    /// What the driver and NCCL answer; then it has been aborted.
+    #[doc(alias = "ncclCommFinalize")]
+    #[doc(alias = "ncclCommDestroy")]
+    pub fn close(mut self) -> Result<()> {
+        self.is_usable()?;
+        let done = self.streams.take().iter().try_for_each(|stream| stream.for_teardown().synchronize());
+        let finalized = done.and_then(|()| self.finalize());
+        let ended = self.end(finalized.is_err());
+        finalized.and(ended)
+    }
+
+    /// Ends the communicator and whatever it still has to do, without waiting for other ranks: what was to be received is to be
+    /// taken for overwritten with nonsense. The other ranks have to do the same.
+    ///
+    /// # Errors
+    ///
+    /// What NCCL answers; the communicator is gone all the same.
+    #[doc(alias = "ncclCommAbort")]
+    pub fn abort(mut self) -> Result<()> {
+        self.context.check_generation()?;
+        self.end(true)
+    }
+
+    fn finalize(&self) -> Result<()> {
+        let _current = self.context.current()?;
+        // SAFETY: `self` keeps the communicator alive.
+        let code = unsafe { (self.nccl.table().ncclCommFinalize)(self.as_raw()) };
+        // SAFETY: as above.
+        let code = unsafe { self.nccl.outcome(self.as_raw(), code) };
+        self.nccl.answer("ncclCommFinalize", code)
+    }
+
+    /// Gives it back to NCCL; the second time, there is nothing left to give back.
+    fn end(&mut self, is_aborted: bool) -> Result<()> {
+        let raw = std::mem::replace(&mut self.raw, Handle::new(null_mut())).raw();
+        // What was made in a life of the context that is over went with it, and what NCCL has of it cannot be given back.
+        if raw.is_null() || !self.context.is_current_generation() {
+            return Ok(());
+        }
+        // Where that fails, NCCL makes the context current by itself.
+        let current = self.context.current();
+        let table = self.nccl.table();
+        let (function, end) = if is_aborted {
+            ("ncclCommAbort", table.ncclCommAbort)
+        } else {
+            ("ncclCommDestroy", table.ncclCommDestroy)
+        };
+        // SAFETY: NCCL has made it, nobody else has it, and it is given back once.
+        let code = unsafe { end(raw) };
+        let ended = match NcclCode(code) {
+            NcclCode::IN_PROGRESS => Ok(()), // it goes on by itself
+            _ => self.nccl.answer(function, code),
+        };
+        ended.and(current.map(drop))
+    }
+
+    /// Whether everything that it has enqueued is done, and well.
+    fn is_done(&self) -> Result<()> {
+        self.is_usable()?;
+        self.check()?;
+        let streams = self.streams.borrow();
+        let is_idle = streams.iter().all(|stream| stream.for_teardown().is_idle() == Ok(true));
+        if is_idle { Ok(()) } else { Err(NcclError::DroppedInUse.into()) }
+    }
+}
+
+impl Drop for Communicator {
+    fn drop(&mut self) {
+        if self.as_raw().is_null() || !self.context.is_current_generation() {
+            return;
+        }
+        let done = self.is_done();
+        let ended = self.end(done.is_err() || std::thread::panicking());
+        // Who was told of a failure need not be told again.
+        let done = if self.is_broken.get() { Ok(()) } else { done };
+        report(|| Subject::Communicator { device: self.device().ordinal() }, done.and(ended));
+    }
+}
+
+impl fmt::Debug for Communicator {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Communicator")
+            .field("rank", &self.rank)
+            .field("size", &self.size)
+            .field("device", self.device())
+            .finish_non_exhaustive()
+    }
+}

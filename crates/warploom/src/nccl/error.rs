@@ -1,0 +1,256 @@
+//! What can go wrong with NCCL.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use warploom_driver::Attempt;
+
+use super::NcclVersion;
+use super::load::LIBRARY_VARIABLE;
+use crate::Error;
+
+/// Why NCCL could not be had, or did not do what it was asked for.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NcclError {
+    /// There is no NCCL.
+    #[error(
+        "no NCCL found, tried {}; install it (the package libnccl2, or the Python wheel nvidia-nccl-cu13), or name its library \
+         in {LIBRARY_VARIABLE}",
+        Tried(tried)
+    )]
+    NotFound {
+        /// What was tried, in order.
+        tried: Vec<Attempt>,
+    },
+
+    /// There is a library, but it is not NCCL, or too old to have all functions.
+    #[error("{} is not NCCL {} or newer: it has no {missing}", path.display(), NcclVersion::OLDEST)]
+    NotNccl {
+        /// The library.
+        path: PathBuf,
+        /// The first function that it lacks.
+        missing: &'static str,
+    },
+
+    /// The library is too old.
+    #[error("NCCL {have} is too old; install {} or newer", NcclVersion::OLDEST)]
+    TooOld {
+        /// Which it is.
+        have: NcclVersion,
+    },
+
+    /// NCCL was asked and refused, or failed.
+    #[error("{function} failed: {code}: {detail}")]
+    Call {
+        /// The function that was called.
+        function: &'static str,
+        /// What it answered.
+        code: NcclCode,
+        /// NCCL's own words, which may be about an earlier failure.
+        detail: String,
+    },
+
+    /// Something went wrong after the call that asked for it had returned.
+    #[error("the communicator has failed: {code}: {detail}; abort it, and make a new one with the ranks that are left")]
+    Failed {
+        /// What went wrong.
+        code: NcclCode,
+        /// NCCL's own words.
+        detail: String,
+    },
+
+    /// A call failed before, and it is not known what the other ranks made of that.
+    #[error("a call with this communicator has failed before; abort it, and make a new one")]
+    Broken,
+
+    /// It was dropped before its work was done.
+    #[error("the communicator was dropped while its streams had work, and was aborted; end it with close")]
+    DroppedInUse,
+
+    /// NCCL finds the driver by itself.
+    #[error(
+        "NCCL uses the driver of this system, not {driver:?}; load that driver, or give NCCL functions of your own"
+    )]
+    OtherDriver {
+        /// The driver that was given.
+        driver: String,
+    },
+
+    /// NCCL works in primary contexts.
+    #[error("NCCL works in the primary context of device {device}, not in others; ask the device for its context")]
+    NotPrimary {
+        /// The device of the context that was given.
+        device: u32,
+    },
+
+    /// Something belongs to another context than the communicator.
+    #[error(
+        "the {what} belongs to device {device}, the communicator to device {communicator}; both must have one context"
+    )]
+    OtherContext {
+        /// `stream` or `memory`.
+        what: &'static str,
+        /// Its device.
+        device: u32,
+        /// The communicator's device.
+        communicator: u32,
+    },
+
+    /// NCCL enqueues from threads and in contexts of its own choice, where the handle of a default stream means another stream.
+    #[error("NCCL takes no default stream; use one that was made")]
+    DefaultStream,
+
+    /// A rank is joined once.
+    #[error("rank {rank} has been joined in this process already; each rank is joined once")]
+    RankTaken {
+        /// The rank.
+        rank: u32,
+    },
+
+    /// As many values are received as are sent.
+    #[error("{send} values are to be sent, and {receive} received; the lengths must be equal")]
+    LengthMismatch {
+        /// The values to send.
+        send: usize,
+        /// The room for what is received.
+        receive: usize,
+    },
+
+    /// There are as many ranks as said, counted from 0.
+    #[error("there is no rank {rank} among {size}; they are counted from 0, and there are at most {}", i32::MAX)]
+    NoSuchRank {
+        /// The rank.
+        rank: u32,
+        /// How many there are.
+        size: u32,
+    },
+
+    /// Each rank has a device of its own.
+    #[error("device {device} is named twice; each rank has a device of its own")]
+    SameDevice {
+        /// The device.
+        device: u32,
+    },
+
+    /// Nothing was to be joined.
+    #[error("no rank was given; give at least 1")]
+    NoRanks,
+
+    /// The parts of all ranks make up the whole.
+    #[error("a part of {part} values for each of {size} ranks is not a whole of {whole} values")]
+    PartMismatch {
+        /// The values of one rank's part.
+        part: usize,
+        /// The values of the whole.
+        whole: usize,
+        /// How many ranks there are.
+        size: u32,
+    },
+
+    /// The root of a reduction receives it.
+    #[error("rank {root} is the root, which receives the result; give it memory for that")]
+    NoReceiver {
+        /// The root.
+        root: u32,
+    },
+
+    /// A group is for communicators of one NCCL.
+    #[error("the communicator belongs to another NCCL than the group; make both from the same")]
+    OtherLibrary,
+
+    /// The ranks of a process do not do the same.
+    #[error(
+        "rank {rank} was to {given}, where another rank of this process had {expected}; all ranks do the same, in the same order"
+    )]
+    Mismatch {
+        /// The rank that differs.
+        rank: u32,
+        /// What it was to do.
+        given: String,
+        /// What the other did.
+        expected: String,
+    },
+
+    /// An id has a fixed number of bytes.
+    #[error("{len} bytes are no unique id; it has {}", super::raw::NCCL_UNIQUE_ID_BYTES)]
+    UniqueIdLength {
+        /// How many there were.
+        len: usize,
+    },
+}
+
+impl NcclError {
+    /// What NCCL answered, if it was asked at all.
+    #[must_use]
+    pub fn code(&self) -> Option<NcclCode> {
+        match self {
+            NcclError::Call { code, .. } | NcclError::Failed { code, .. } => Some(*code),
+            _ => None,
+        }
+    }
+}
+
+impl From<NcclError> for Error {
+    fn from(error: NcclError) -> Error {
+        Error::Nccl(Box::new(error))
+    }
+}
+
+struct Tried<'a>(&'a [Attempt]);
+
+impl fmt::Display for Tried<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (position, Attempt { path, why }) in self.0.iter().enumerate() {
+            let comma = if position == 0 { "" } else { ", " };
+            write!(formatter, "{comma}{} ({why})", path.display())?;
+        }
+        Ok(())
+    }
+}
+
+/// What NCCL answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct NcclCode(pub i32);
+
+impl NcclCode {
+    /// Done, or enqueued.
+    pub const SUCCESS: NcclCode = NcclCode(0);
+    /// A call of the driver failed.
+    pub const UNHANDLED_CUDA_ERROR: NcclCode = NcclCode(1);
+    /// A call of the operating system failed.
+    pub const SYSTEM_ERROR: NcclCode = NcclCode(2);
+    /// A mistake of NCCL's, or memory that was overwritten.
+    pub const INTERNAL_ERROR: NcclCode = NcclCode(3);
+    /// An argument was wrong.
+    pub const INVALID_ARGUMENT: NcclCode = NcclCode(4);
+    /// The call was wrong.
+    pub const INVALID_USAGE: NcclCode = NcclCode(5);
+    /// Another rank, or the way to it, failed.
+    pub const REMOTE_ERROR: NcclCode = NcclCode(6);
+    /// Not done yet.
+    pub const IN_PROGRESS: NcclCode = NcclCode(7);
+
+    /// Its name in `nccl.h`; `None` for one that a newer NCCL invented.
+    #[must_use]
+    pub fn name(self) -> Option<&'static str> {
+        Some(match self {
+            NcclCode::SUCCESS => "ncclSuccess",
+            NcclCode::UNHANDLED_CUDA_ERROR => "ncclUnhandledCudaError",
+            NcclCode::SYSTEM_ERROR => "ncclSystemError",
+            NcclCode::INTERNAL_ERROR => "ncclInternalError",
+            NcclCode::INVALID_ARGUMENT => "ncclInvalidArgument",
+            NcclCode::INVALID_USAGE => "ncclInvalidUsage",
+            NcclCode::REMOTE_ERROR => "ncclRemoteError",
+            NcclCode::IN_PROGRESS => "ncclInProgress",
+            _ => return None,
+        })
+    }
+}
+
+impl fmt::Display for NcclCode {
+    /// `ncclRemoteError (6)`
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} ({})", self.name().unwrap_or("a code newer than those known here"), self.0)
+    }
+}

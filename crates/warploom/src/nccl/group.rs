@@ -1,0 +1,121 @@
+//! Operations that are done at once.
+#![expect(unsafe_code, reason = "begins and ends NCCL's groups")]
+
+use std::fmt;
+
+use super::join::accepted;
+use super::operation::{Operation, issue};
+use super::{Nccl, NcclError};
+use crate::Result;
+
+/// Operations that are enqueued together, and need not wait for each other: those of several ranks that one thread has, messages in
+/// both directions, or many small ones that would cost more one by one.
+///
+/// Nothing is enqueued before [`Group::run`]; until then the group borrows the memory, the streams and the communicators, so that
+/// none can be used for something else or dropped. A group that is dropped without being run did nothing.
+///
+/// ```no_run
+/// # use warploom::nccl::{Communicator, Nccl};
+/// # use warploom::{Buffer, Result, Stream};
+/// /// Gives the right neighbour what is here, and takes what the left one has.
+/// fn shift(communicator: &Communicator, here: &Buffer<f32>, left: &mut Buffer<f32>, stream: &Stream) -> Result<()> {
+///     let (rank, size) = (communicator.rank(), communicator.size());
+///     let mut group = communicator.nccl().group();
+///     group.send(communicator, here, (rank + 1) % size, stream)?;
+///     group.receive(communicator, left, (rank + size - 1) % size, stream)?;
+///     group.run()
+/// }
+/// ```
+///
+/// What a group is going to write cannot be used before:
+///
+/// ```compile_fail,E0502
+/// # use warploom::nccl::{Communicator, Reduction};
+/// # use warploom::{Buffer, Result, Stream};
+/// fn early(communicator: &Communicator, sum: &mut Buffer<f32>, stream: &Stream) -> Result<Vec<f32>> {
+///     let mut group = communicator.nccl().group();
+///     group.all_reduce_in_place(communicator, sum.as_slice_mut(), Reduction::Sum, stream)?;
+///     let values = sum.download(stream)?;
+///     group.run()?;
+///     Ok(values)
+/// }
+/// ```
+///
+/// Nor can it be dropped:
+///
+/// ```compile_fail,E0505
+/// # use warploom::nccl::{Communicator, Reduction};
+/// # use warploom::{Buffer, Result, Stream};
+/// fn gone(communicator: &Communicator, mut sum: Buffer<f32>, stream: &Stream) -> Result<()> {
+///     let mut group = communicator.nccl().group();
+///     group.all_reduce_in_place(communicator, &mut sum, Reduction::Sum, stream)?;
+///     drop(sum);
+///     group.run()
+/// }
+/// ```
+#[doc(alias = "ncclGroupStart")]
+#[doc(alias = "ncclGroupEnd")]
+#[must_use = "nothing is enqueued before `run`"]
+pub struct Group<'a> {
+    nccl: Nccl,
+    operations: Vec<Operation<'a>>,
+}
+
+impl<'a> Group<'a> {
+    pub(super) fn new(nccl: &Nccl) -> Group<'a> {
+        Group { nccl: nccl.clone(), operations: Vec::new() }
+    }
+
+    pub(super) fn add(&mut self, operation: Operation<'a>) -> Result<()> {
+        if !operation.communicator().nccl().is(&self.nccl) {
+            return Err(NcclError::OtherLibrary.into());
+        }
+        self.operations.push(operation);
+        Ok(())
+    }
+
+    /// How many operations it has.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.operations.len()
+    }
+
+    /// Whether it has none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.operations.is_empty()
+    }
+
+    /// Enqueues everything, each on its stream. With no operations, NCCL is not called.
+    ///
+    /// # Errors
+    ///
+    /// [`NcclError::Mismatch`] if ranks of this process do different things, [`NcclError::Broken`], and what the driver and NCCL
+    /// answer. Then it is not known what was enqueued, and the communicators are to be aborted.
+    pub fn run(self) -> Result<()> {
+        issue(&self.operations, |operations| self.enqueue(operations))
+    }
+
+    fn enqueue(&self, operations: &[Operation<'a>]) -> Result<()> {
+        // SAFETY: the group is ended below, whatever comes in between.
+        self.nccl.answer("ncclGroupStart", unsafe { (self.nccl.table().ncclGroupStart)() })?;
+        let called = operations.iter().try_for_each(Operation::call_in_group);
+        // SAFETY: ends what was begun above.
+        let mut ended = unsafe { (self.nccl.table().ncclGroupEnd)() };
+        if accepted(ended).is_none() {
+            // Where NCCL was told not to block, each communicator has an end of its own.
+            let outcomes = operations.iter().map(|operation| {
+                // SAFETY: the communicator is borrowed, and so alive.
+                unsafe { self.nccl.outcome(operation.communicator().as_raw(), ended) }
+            });
+            ended = outcomes.fold(0, |worst, code| if worst == 0 { code } else { worst });
+        }
+        called.and(self.nccl.answer("ncclGroupEnd", ended))
+    }
+}
+
+impl fmt::Debug for Group<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Group").field("len", &self.len()).finish_non_exhaustive()
+    }
+}

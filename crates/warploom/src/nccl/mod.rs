@@ -1,0 +1,41 @@
+//! Collective operations between devices, on one node or many, by NVIDIA's NCCL.
+//!
+//! The feature `nccl` brings no NCCL along, and none is needed to build: [`Nccl::load`] finds `libnccl.so.2` when the program runs, and
+//! says how to get it where there is none. It works with the real driver only, since NCCL finds that by itself.
+//!
+//! | | |
+//! |---|---|
+//! | [`Nccl`] | the library |
+//! | [`UniqueId`] | what ranks find each other by; goes over a channel of the program's own |
+//! | [`Communicator`] | one rank: [`join`](Nccl::join)ed by a thread or process of its own, or with others by one thread ([`Nccl::join_all`], [`Nccl::join_alone`]) |
+//! | [`Group`] | operations that are enqueued at once |
+//! | [`NcclError`] | what can go wrong, in [`Error::Nccl`](crate::Error::Nccl) |
+//!
+//! What holds throughout the crate holds here: work is enqueued on a stream that is named, memory that is in use stays until the
+//! stream is done with it, and lengths, ranks and contexts are checked before NCCL is called. Memory that is sent and memory
+//! that is received do not overlap, which the borrows see to; where NCCL can work in place, there is a function for that.
+//!
+//! `docs/multi-node.md` shows how many nodes start, and what to do when one is lost.
+
+mod collectives;
+mod communicator;
+mod element;
+mod error;
+mod group;
+mod join;
+mod ledger;
+mod library;
+mod load;
+mod operation;
+pub mod raw;
+mod unique_id;
+mod version;
+
+pub use communicator::Communicator;
+pub use element::{Element, Reduction};
+pub use error::{NcclCode, NcclError};
+pub use group::Group;
+pub use library::Nccl;
+pub use load::LIBRARY_VARIABLE;
+pub use unique_id::UniqueId;
+pub use version::NcclVersion;

@@ -1,0 +1,90 @@
+//! Memory that NCCL uses stays until it is done.
+
+use warploom::nccl::Reduction;
+use warploom::{DeviceMemory, DevicePool};
+use warploom_testkit::{TestResult, driver_tests};
+
+use super::gate::Gate;
+use super::{Alone, with_four};
+
+driver_tests! {
+    /// Dropped on their home stream while another stream has yet to use them.
+    threads fn buffers_that_are_dropped_in_use_are_freed_afterwards(driver) {
+        let Alone { communicator, context, stream, pool, library: _library } = Alone::on(driver)?;
+        let (home, next) = (context.stream()?, context.stream()?);
+        let sent = pool.upload(&[7_u32; 1024], &home)?;
+        let mut received = pool.zeroed::<u32>(1024, &home)?;
+        let mut kept = pool.zeroed::<u32>(1024, &next)?;
+        stream.wait_for(&next)?;
+        // The first operation of a communicator may wait for the device.
+        communicator.all_reduce(&sent, &mut received, Reduction::Sum, &stream)?;
+        stream.synchronize()?;
+        let gate = Gate::close(&stream)?;
+        communicator.all_reduce(&sent, &mut received, Reduction::Sum, &stream)?;
+        communicator.all_gather(&received, &mut kept, &stream)?;
+        drop((sent, received));
+        // What the pool has left may go to others now; what is in use may not.
+        let mut other = pool.upload(&[9_u32; 1024], &next)?;
+        other.fill(8, &next)?;
+        next.synchronize()?;
+        gate.open();
+        assert_eq!(kept.download(&stream)?, [7; 1024]);
+        drop(gate);
+        communicator.close()?;
+    }
+
+    /// Memory that is freed at once is waited for by the free.
+    fn plain_memory_that_is_dropped_in_use_is_waited_for(driver) {
+        let Alone { communicator, context, stream, pool, library: _library } = Alone::on(driver)?;
+        let memory = DeviceMemory::new(&context);
+        let sent = memory.upload(&[5_u32; 64], &stream)?;
+        let mut received = pool.zeroed::<u32>(64, &stream)?;
+        communicator.all_gather(&sent, &mut received, &stream)?;
+        drop(sent);
+        assert_eq!(received.download(&stream)?, [5; 64]);
+        communicator.close()?;
+    }
+
+    /// Memory of a pool that has come into being on another stream is there when NCCL uses it.
+    fn memory_is_there_on_whichever_stream_nccl_uses_it(driver) {
+        let Alone { communicator, context, stream, library: _library, .. } = Alone::on(driver)?;
+        let (home, pool) = (context.stream()?, DevicePool::new(&context)?);
+        let mut values = pool.zeroed::<u32>(64, &home)?;
+        stream.wait_for(&home)?;
+        communicator.broadcast(&mut values, 0, &stream)?;
+        let mut group = communicator.nccl().group();
+        let mut fresh = pool.allocate::<u32>(64, &home)?;
+        group.all_gather(&communicator, &values, &mut fresh, &stream)?;
+        group.run()?;
+        assert_eq!(fresh.download(&stream)?, [0; 64]);
+        drop((fresh, values));
+        communicator.close()?;
+    }
+}
+
+#[test]
+fn every_ranks_memory_stays_until_all_are_done() -> TestResult {
+    with_four(|_, ranks| {
+        let homes = ranks.iter().map(|rank| rank.communicator.context().stream()).collect::<Result<Vec<_>, _>>()?;
+        let mut received = Vec::new();
+        let mut sent = Vec::new();
+        for (rank, home) in ranks.iter().zip(&homes) {
+            sent.push(rank.pool.upload(&[rank.communicator.rank(); 256], home)?);
+            received.push(rank.pool.zeroed::<u32>(1024, &rank.stream)?);
+        }
+        let mut group = ranks[0].communicator.nccl().group();
+        for ((rank, sent), received) in ranks.iter().zip(&sent).zip(&mut received) {
+            group.all_gather(&rank.communicator, sent, received, &rank.stream)?;
+        }
+        group.run()?;
+        drop(sent);
+        for (rank, home) in ranks.iter().zip(&homes) {
+            rank.pool.upload(&[99_u32; 256], home)?;
+        }
+        for (rank, received) in ranks.iter().zip(&received) {
+            let values = received.download(&rank.stream)?;
+            assert_eq!((0..4).map(|from| values[from * 256]).collect::<Vec<_>>(), [0, 1, 2, 3]);
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,208 @@
+//! Several ranks: what each of them gets.
+
+use std::thread;
+
+use warploom::nccl::Reduction;
+use warploom::{Buffer, DevicePool, Devices, Result};
+use warploom_sim::Mode;
+use warploom_sim::topology::Topology;
+use warploom_testkit::{TestResult, assert_sound, open};
+
+use super::{Fake, Rank, with_four};
+
+/// A buffer for each rank: rank r has `values(r)`.
+fn each(ranks: &[Rank], values: impl Fn(u32) -> Vec<i32>) -> Result<Vec<Buffer<i32>>> {
+    ranks.iter().map(|rank| rank.pool.upload(&values(rank.communicator.rank()), &rank.stream)).collect()
+}
+
+fn all(ranks: &[Rank], buffers: &[Buffer<i32>]) -> Result<Vec<Vec<i32>>> {
+    ranks.iter().zip(buffers).map(|(rank, buffer)| buffer.download(&rank.stream)).collect()
+}
+
+#[test]
+fn a_broadcast_gives_all_what_the_root_has() -> TestResult {
+    with_four(|_, ranks| {
+        let mut values = each(ranks, |rank| vec![rank as i32, 10])?;
+        let nccl = ranks[0].communicator.nccl();
+        let mut group = nccl.group();
+        assert!(group.is_empty());
+        for (rank, values) in ranks.iter().zip(&mut values) {
+            group.broadcast(&rank.communicator, values, 2, &rank.stream)?;
+        }
+        assert_eq!(group.len(), 4);
+        group.run()?;
+        assert_eq!(all(ranks, &values)?, vec![vec![2, 10]; 4]);
+
+        let sent = each(ranks, |rank| vec![rank as i32, 20])?;
+        let mut group = nccl.group();
+        for ((rank, sent), values) in ranks.iter().zip(&sent).zip(&mut values) {
+            group.broadcast_to(&rank.communicator, sent, values, 3, &rank.stream)?;
+        }
+        group.run()?;
+        assert_eq!(all(ranks, &values)?, vec![vec![3, 20]; 4]);
+        Ok(())
+    })
+}
+
+#[test]
+fn an_all_reduce_gives_all_what_is_made_of_all() -> TestResult {
+    let results = [
+        (Reduction::Sum, [14, -14]),
+        (Reduction::Product, [120, 120]),
+        (Reduction::Max, [5, -2]),
+        (Reduction::Min, [2, -5]),
+        (Reduction::Average, [3, -3]),
+    ];
+    with_four(|_, ranks| {
+        for (reduction, expected) in results {
+            let sent = each(ranks, |rank| vec![rank as i32 + 2, -2 - rank as i32])?;
+            let mut received = each(ranks, |_| vec![0, 0])?;
+            let mut group = ranks[0].communicator.nccl().group();
+            for ((rank, sent), received) in ranks.iter().zip(&sent).zip(&mut received) {
+                group.all_reduce(&rank.communicator, sent, received, reduction, &rank.stream)?;
+            }
+            group.run()?;
+            assert_eq!(all(ranks, &received)?, vec![expected.to_vec(); 4], "{reduction}");
+
+            let mut values = sent;
+            let mut group = ranks[0].communicator.nccl().group();
+            for (rank, values) in ranks.iter().zip(&mut values) {
+                group.all_reduce_in_place(&rank.communicator, values, reduction, &rank.stream)?;
+            }
+            group.run()?;
+            assert_eq!(all(ranks, &values)?, vec![expected.to_vec(); 4], "{reduction} in place");
+        }
+        Ok(())
+    })
+}
+
+#[test]
+fn a_reduce_gives_the_root_alone_what_is_made_of_all() -> TestResult {
+    with_four(|_, ranks| {
+        let sent = each(ranks, |rank| vec![rank as i32, 1])?;
+        let mut received = ranks[1].pool.zeroed::<i32>(2, &ranks[1].stream)?;
+        let mut group = ranks[0].communicator.nccl().group();
+        let mut room = Some(received.as_slice_mut());
+        for (rank, sent) in ranks.iter().zip(&sent) {
+            let receive = if rank.communicator.rank() == 1 { room.take() } else { None };
+            group.reduce(&rank.communicator, sent, receive, Reduction::Sum, 1, &rank.stream)?;
+        }
+        group.run()?;
+        assert_eq!(received.download(&ranks[1].stream)?, [6, 4]);
+
+        let mut values = sent;
+        let mut group = ranks[0].communicator.nccl().group();
+        for (rank, values) in ranks.iter().zip(&mut values) {
+            group.reduce_in_place(&rank.communicator, values, Reduction::Max, 3, &rank.stream)?;
+        }
+        group.run()?;
+        assert_eq!(values[3].download(&ranks[3].stream)?, [3, 1]);
+        Ok(())
+    })
+}
+
+#[test]
+fn an_all_gather_gives_all_what_each_has_in_the_order_of_the_ranks() -> TestResult {
+    with_four(|_, ranks| {
+        let sent = each(ranks, |rank| vec![rank as i32, -(rank as i32)])?;
+        let mut received = each(ranks, |_| vec![9; 8])?;
+        let mut group = ranks[0].communicator.nccl().group();
+        for ((rank, sent), received) in ranks.iter().zip(&sent).zip(&mut received) {
+            group.all_gather(&rank.communicator, sent, received, &rank.stream)?;
+        }
+        group.run()?;
+        let expected = vec![0, 0, 1, -1, 2, -2, 3, -3];
+        assert_eq!(all(ranks, &received)?, vec![expected.clone(); 4]);
+
+        let mut values = each(ranks, |rank| {
+            let mut values = vec![9; 8];
+            values[2 * rank as usize..][..2].copy_from_slice(&[rank as i32, -(rank as i32)]);
+            values
+        })?;
+        let mut group = ranks[0].communicator.nccl().group();
+        for (rank, values) in ranks.iter().zip(&mut values) {
+            group.all_gather_in_place(&rank.communicator, values, &rank.stream)?;
+        }
+        group.run()?;
+        assert_eq!(all(ranks, &values)?, vec![expected; 4]);
+        Ok(())
+    })
+}
+
+#[test]
+fn a_reduce_scatter_gives_each_its_part() -> TestResult {
+    with_four(|_, ranks| {
+        let sent = each(ranks, |rank| (0..8).map(|place| place * 10 + rank as i32).collect())?;
+        let mut received = each(ranks, |_| vec![0, 0])?;
+        let mut group = ranks[0].communicator.nccl().group();
+        for ((rank, sent), received) in ranks.iter().zip(&sent).zip(&mut received) {
+            group.reduce_scatter(&rank.communicator, sent, received, Reduction::Sum, &rank.stream)?;
+        }
+        group.run()?;
+        let part = |rank: i32| vec![rank * 80 + 6, rank * 80 + 46];
+        assert_eq!(all(ranks, &received)?, (0..4).map(part).collect::<Vec<_>>());
+
+        let mut values = sent;
+        let mut group = ranks[0].communicator.nccl().group();
+        for (rank, values) in ranks.iter().zip(&mut values) {
+            group.reduce_scatter_in_place(&rank.communicator, values, Reduction::Sum, &rank.stream)?;
+        }
+        group.run()?;
+        for (index, (rank, values)) in ranks.iter().zip(&values).enumerate() {
+            let mine = values.slice(2 * index..2 * index + 2)?.download(&rank.stream)?;
+            assert_eq!(mine, part(index as i32));
+        }
+        Ok(())
+    })
+}
+
+#[test]
+fn messages_go_round_in_a_group() -> TestResult {
+    with_four(|_, ranks| {
+        let sent = each(ranks, |rank| vec![rank as i32; 3])?;
+        let mut received = each(ranks, |_| vec![9; 3])?;
+        let mut group = ranks[0].communicator.nccl().group();
+        for ((rank, sent), received) in ranks.iter().zip(&sent).zip(&mut received) {
+            let here = rank.communicator.rank();
+            group.send(&rank.communicator, sent, (here + 1) % 4, &rank.stream)?;
+            group.receive(&rank.communicator, received, (here + 3) % 4, &rank.stream)?;
+        }
+        group.run()?;
+        assert_eq!(all(ranks, &received)?, [vec![3; 3], vec![0; 3], vec![1; 3], vec![2; 3]]);
+        Ok(())
+    })
+}
+
+#[test]
+fn each_rank_may_have_a_thread_of_its_own() -> TestResult {
+    let (machine, driver) = open(Topology::preset("hgx-a100-4")?, Mode::Threads)?;
+    let fake = Fake::on(&driver);
+    let (nccl, id) = (fake.nccl()?, fake.nccl()?.unique_id()?);
+    let rank = |rank: u32| -> Result<Vec<i32>> {
+        let context = driver.device(rank)?.context()?;
+        // As from another process: nothing but the text of the id.
+        let communicator = nccl.join(&context, &id.to_string().parse()?, rank, 4)?;
+        let (stream, pool) = (context.stream()?, DevicePool::new(&context)?);
+        let mut values = pool.upload(&[rank as i32, 1], &stream)?;
+        for _ in 0..10 {
+            communicator.all_reduce_in_place(&mut values, Reduction::Max, &stream)?;
+        }
+        if rank == 0 {
+            communicator.send(&values, 1, &stream)?;
+        } else if rank == 1 {
+            communicator.receive(&mut values, 0, &stream)?;
+        }
+        communicator.all_reduce_in_place(&mut values, Reduction::Sum, &stream)?;
+        let result = values.download(&stream)?;
+        communicator.close()?;
+        Ok(result)
+    };
+    let results = thread::scope(|scope| {
+        let threads: Vec<_> = (0..4).map(|number| scope.spawn(move || rank(number))).collect();
+        threads.into_iter().map(|thread| thread.join().expect("no panic")).collect::<Result<Vec<_>>>()
+    })?;
+    assert_eq!(results, vec![vec![12, 4]; 4]);
+    assert_eq!(fake.alive(), 0);
+    assert_sound(&machine);
+    Ok(())
+}
