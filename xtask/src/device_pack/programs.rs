@@ -25,8 +25,8 @@ pub(super) enum Role {
 
 /// Builds every test and every benchmark, optimised and stripped.
 pub(super) fn build() -> Result<Vec<Program>, String> {
-    let artifacts =
-        workspace::build(&["test", "--workspace", "--tests", "--benches", "--no-run", "--profile", "device"])?;
+    let what = ["--workspace", "--features", "warploom/nccl", "--tests", "--benches"];
+    let artifacts = workspace::build(&[&["test", "--no-run", "--profile", "device"], &what[..]].concat())?;
     Ok(artifacts.iter().filter_map(program).collect())
 }
 
