@@ -39,3 +39,7 @@ pub use library::Nccl;
 pub use load::LIBRARY_VARIABLE;
 pub use unique_id::UniqueId;
 pub use version::NcclVersion;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/multi-node.md")]
+struct MultiNode;
