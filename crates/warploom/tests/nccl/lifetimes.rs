@@ -1,7 +1,7 @@
 //! Memory that NCCL uses stays until it is done.
 
 use warploom::nccl::Reduction;
-use warploom::{DeviceMemory, DevicePool};
+use warploom::{DeviceMemory, DevicePool, Mesh, Topology};
 use warploom_testkit::{TestResult, driver_tests};
 
 use super::gate::Gate;
@@ -85,6 +85,32 @@ fn every_ranks_memory_stays_until_all_are_done() -> TestResult {
             let values = received.download(&rank.stream)?;
             assert_eq!((0..4).map(|from| values[from * 256]).collect::<Vec<_>>(), [0, 1, 2, 3]);
         }
+        Ok(())
+    })
+}
+
+/// A copy that orders itself knows what NCCL has written and read.
+#[test]
+fn copies_of_a_mesh_come_after_what_nccl_does() -> TestResult {
+    with_four(|_, ranks| {
+        let contexts: Vec<_> = ranks.iter().map(|rank| rank.communicator.context().clone()).collect();
+        let pools: Vec<_> = ranks.iter().map(|rank| &rank.pool).collect();
+        let devices: Vec<_> = contexts.iter().map(|context| context.device().clone()).collect();
+        let (mesh, _) = Mesh::open(&Topology::probe(&devices)?, &contexts, &pools)?;
+        let mut sums = Vec::new();
+        for rank in ranks {
+            let home = rank.communicator.context().stream()?;
+            sums.push(rank.pool.upload(&[rank.communicator.rank(); 64], &home)?);
+        }
+        let mut group = ranks[0].communicator.nccl().group();
+        for (rank, sum) in ranks.iter().zip(&mut sums) {
+            group.all_reduce_in_place(&rank.communicator, sum, Reduction::Sum, &rank.stream)?;
+        }
+        group.run()?;
+        let other = contexts[3].stream()?;
+        let mut copied = ranks[3].pool.allocate::<u32>(64, &other)?;
+        mesh.copy(&sums[0], &mut copied, &other)?;
+        assert_eq!(copied.download(&other)?, [6; 64]);
         Ok(())
     })
 }
