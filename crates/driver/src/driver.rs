@@ -145,12 +145,14 @@ impl Driver {
 
     /// The functions themselves; a call through the table is neither checked nor observed.
     #[must_use]
+    #[inline]
     pub fn table(&self) -> &DriverTable {
         &self.inner.table
     }
 
     /// Whether the two are handles to the same driver.
     #[must_use]
+    #[inline]
     pub fn ptr_eq(&self, other: &Driver) -> bool {
         Arc::ptr_eq(&self.inner, &other.inner)
     }

@@ -6,10 +6,12 @@
 pub(crate) struct Handle<T>(*mut T);
 
 impl<T> Handle<T> {
+    #[inline]
     pub(crate) fn new(raw: *mut T) -> Self {
         Self(raw)
     }
 
+    #[inline]
     pub(crate) fn raw(&self) -> *mut T {
         self.0
     }

@@ -73,6 +73,7 @@ impl Lives {
         Life { lives: self, last: self.last.lock().unwrap_or_else(PoisonError::into_inner) }
     }
 
+    #[inline]
     fn generation(&self) -> u64 {
         self.generation.load(Ordering::Acquire)
     }
@@ -150,6 +151,7 @@ impl Context {
 
     /// Whether it is from the present life of the device's primary context, as far as is known without asking the driver.
     #[must_use]
+    #[inline]
     pub fn is_current_generation(&self) -> bool {
         self.check_generation().is_ok()
     }

@@ -98,18 +98,21 @@ enum Origin {
 impl Context {
     /// The driver it belongs to.
     #[must_use]
+    #[inline]
     pub fn driver(&self) -> &Driver {
         self.shared.device.driver()
     }
 
     /// The device that is in use.
     #[must_use]
+    #[inline]
     pub fn device(&self) -> &Device {
         &self.shared.device
     }
 
     /// The driver's own handle; valid while this value is held.
     #[must_use]
+    #[inline]
     pub fn as_raw(&self) -> CUcontext {
         self.shared.raw.raw()
     }

@@ -76,6 +76,7 @@ struct Card {
 impl Device {
     /// The driver it belongs to.
     #[must_use]
+    #[inline]
     pub fn driver(&self) -> &Driver {
         &self.driver
     }
@@ -184,6 +185,7 @@ impl Device {
     }
 
     /// What is known of the lives of its primary context.
+    #[inline]
     pub(crate) fn primary_lives(&self) -> &Lives {
         &self.card.primary
     }

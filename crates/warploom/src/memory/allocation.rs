@@ -7,7 +7,7 @@
 //! comparison a use, and no event.
 
 use std::any::Any;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use warploom_driver::sys::types::CUdeviceptr;
 
@@ -38,8 +38,6 @@ enum Owner {
     Ordered {
         resource: Arc<dyn StreamOrdered>,
         home: Stream,
-        /// Where it is freed, if not at home.
-        order: Mutex<Option<Stream>>,
     },
     Synchronous {
         resource: Arc<dyn Synchronous>,
@@ -51,10 +49,6 @@ enum Owner {
     },
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl Allocation {
     #[inline]
     pub(super) fn ordered(
@@ -64,14 +58,14 @@ impl Allocation {
     ) -> Allocation {
         let is_pinned = resource.is_pinned();
         let mark = mark(home.context(), || (Kind::Memory { resource: resource.name() }, address, bytes));
-        let owner = Owner::Ordered { resource, home, order: Mutex::new(None) };
+        let owner = Owner::Ordered { resource, home };
         Allocation {
             address,
             bytes,
             is_pinned,
             is_pieced: false,
             owner,
-            uses: Uses::at_home(),
+            uses: Uses::default(),
             managed: ManagedState::default(),
             _mark: mark,
         }
@@ -87,7 +81,7 @@ impl Allocation {
             is_pinned,
             is_pieced: false,
             owner,
-            uses: Uses::anywhere(),
+            uses: Uses::default(),
             managed: ManagedState::default(),
             _mark: mark,
         }
@@ -105,16 +99,18 @@ impl Allocation {
             is_pinned: false,
             is_pieced: false,
             owner,
-            uses: Uses::anywhere(),
+            uses: Uses::default(),
             managed: ManagedState::default(),
             _mark: Mark::default(),
         }
     }
 
+    #[inline]
     pub(super) fn address(&self) -> CUdeviceptr {
         self.address
     }
 
+    #[inline]
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -155,9 +151,13 @@ impl Allocation {
         (self.address, self.bytes, self.is_pieced) = (address, bytes, true);
     }
 
-    /// Makes a context current for a copy of memory that its resource has made of several pieces: a driver takes copies across them
-    /// only then.
+    /// Whether its resource has made it of several pieces: a driver takes copies across them only where a context is current.
     #[inline]
+    pub(super) fn is_pieced(&self) -> bool {
+        self.is_pieced
+    }
+
+    /// Makes a context current if a copy needs one.
     pub(super) fn current_for<'s>(&self, stream: &'s Stream) -> Result<Option<Current<'s>>> {
         if self.is_pieced { stream.context().current().map(Some) } else { Ok(None) }
     }
@@ -260,8 +260,8 @@ impl Allocation {
     /// Frees in the order of another stream than before. False if the memory is not freed in the order of a stream.
     pub(super) fn set_order(&self, stream: &Stream) -> bool {
         match &self.owner {
-            Owner::Ordered { order, .. } => {
-                *lock(order) = Some(stream.clone());
+            Owner::Ordered { .. } => {
+                self.uses.set_order(stream);
                 true
             }
             Owner::Synchronous { .. } | Owner::Other { .. } => false,
@@ -289,20 +289,20 @@ impl Allocation {
         }
         let memory = (self.address, self.bytes);
         match &mut self.owner {
-            Owner::Ordered { resource, home, order } => {
-                let replaced = order.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-                if replaced.is_none() && !self.uses.is_counted() && home.is_here() {
+            Owner::Ordered { resource, home } => {
+                if !self.uses.is_counted() && home.is_here() {
                     return free_ordered(&**resource, memory, home);
                 }
+                let (users, replaced) = self.uses.end(Some(home));
                 let order = replaced.as_ref().unwrap_or(home).for_teardown();
-                for other in self.uses.streams(Some(home)).iter().chain(Some(&*home)).map(Stream::for_teardown) {
+                for other in users.iter().chain(Some(&*home)).map(Stream::for_teardown) {
                     // Where no event can be had, waiting is dear and right.
                     order.wait_for(&other).or_else(|_| other.synchronize())?;
                 }
                 free_ordered(&**resource, memory, &order)
             }
             Owner::Synchronous { resource } => {
-                let (waits, users) = (resource.free_waits_for_context(), self.uses.streams(None));
+                let (waits, users) = (resource.free_waits_for_context(), self.uses.end(None).0);
                 for other in users.iter().filter(|other| !waits || other.context() != resource.context()) {
                     // A wait that failed may have been the only thing to fail; another one tells.
                     other.for_teardown().synchronize().or_else(|_| other.context().synchronize())?;
@@ -311,7 +311,7 @@ impl Allocation {
             }
             Owner::Other { keeps, .. } => {
                 let Some(keeps) = keeps.take() else { return Ok(()) };
-                let users = self.uses.streams(None);
+                let (users, _) = self.uses.end(None);
                 let waited = users.iter().try_for_each(|other| other.for_teardown().synchronize());
                 if waited.is_err() {
                     // A stream may still use the memory, so its owner must not go.

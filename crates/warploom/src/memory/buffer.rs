@@ -116,6 +116,7 @@ impl<T: DeviceCopy> Buffer<T> {
         self.allocation.address()
     }
 
+    #[inline]
     pub(crate) fn allocation(&self) -> &Held {
         &self.allocation
     }
@@ -130,17 +131,20 @@ impl<T: DeviceCopy> Buffer<T> {
         Buffer { len, ..self }
     }
 
+    #[inline]
     fn span(&self) -> Span<'_> {
         Span { allocation: &self.allocation, address: self.allocation.address(), len: self.len }
     }
 
     /// All of it, to be read.
     #[must_use]
+    #[inline]
     pub fn as_slice(&self) -> Slice<'_, T> {
         Slice::over(self.span())
     }
 
     /// All of it, to be written.
+    #[inline]
     pub fn as_slice_mut(&mut self) -> SliceMut<'_, T> {
         SliceMut::over(self.span())
     }

@@ -63,9 +63,16 @@ fn copy(to: Span<'_>, from: Span<'_>, bytes: usize, stream: &Stream) -> Result<(
 
 /// Copies what was checked, is not empty, and has met the stream.
 pub(super) fn enqueue(to: Span<'_>, from: Span<'_>, bytes: usize, stream: &Stream) -> Result<()> {
+    if from.allocation.is_pieced() || to.allocation.is_pieced() {
+        let _current = stream.context().current()?;
+        return enqueue_one(to, from, bytes, stream);
+    }
+    enqueue_one(to, from, bytes, stream)
+}
+
+fn enqueue_one(to: Span<'_>, from: Span<'_>, bytes: usize, stream: &Stream) -> Result<()> {
     let (source, destination) = (from.allocation.context(), to.allocation.context());
     let driver = source.driver();
-    let (_source, _destination) = (from.allocation.current_for(stream)?, to.allocation.current_for(stream)?);
     if source == destination {
         // SAFETY: both are that long, and there in the order of the stream, which is alive. They do not overlap: a slice that can
         // be written shares no byte with another.

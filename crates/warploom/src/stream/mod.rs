@@ -91,6 +91,7 @@ impl Stream {
 
     /// The context its work runs in.
     #[must_use]
+    #[inline]
     pub fn context(&self) -> &Context {
         &self.shared.context
     }
@@ -106,6 +107,7 @@ impl Stream {
     /// That of a default stream is a number which means a stream of the current context, and of the calling thread:
     /// [`Stream::with_raw`] sees to both.
     #[must_use]
+    #[inline]
     pub fn as_raw(&self) -> CUstream {
         self.shared.raw.raw()
     }
@@ -155,6 +157,7 @@ impl Stream {
         }
     }
 
+    #[inline]
     pub(crate) fn driver(&self) -> &Driver {
         self.shared.context.driver()
     }

@@ -8,8 +8,7 @@
 //! Memory that stays on its home stream has none of this: one load says so. It starts with the first other stream, and then
 //! takes a lock a use.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::held::Held;
 use crate::{Result, Stream};
@@ -24,12 +23,17 @@ pub(crate) enum Access {
     Write,
 }
 
-/// The streams that met an allocation.
-pub(super) struct Uses {
-    /// Whether uses are counted, or there is no stream but the home.
-    counted: AtomicBool,
+/// The streams that met an allocation. There is nothing as long as the home, if there is one, is the only stream.
+#[derive(Default)]
+pub(super) struct Uses(OnceLock<Box<Mutex<Known>>>);
+
+/// What is known once uses are counted.
+#[derive(Default)]
+struct Known {
     /// The home is the first, if there is one.
-    all: Mutex<Vec<Use>>,
+    all: Vec<Use>,
+    /// Where the memory is freed, if not at home.
+    order: Option<Stream>,
 }
 
 struct Use {
@@ -71,41 +75,27 @@ impl Use {
 }
 
 impl Uses {
-    /// Of memory that has a home stream.
-    pub(super) fn at_home() -> Uses {
-        Uses { counted: AtomicBool::new(false), all: Mutex::default() }
-    }
-
-    /// Of memory that has none.
-    pub(super) fn anywhere() -> Uses {
-        Uses { counted: AtomicBool::new(true), all: Mutex::default() }
-    }
-
     #[inline]
     pub(super) fn is_counted(&self) -> bool {
-        self.counted.load(Ordering::Acquire)
+        self.0.get().is_some()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Use>> {
-        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.0.get_or_init(Box::default).lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// From now on, uses are counted; what the home did so far may be anything.
-    fn count<'a>(&self, all: &'a mut Vec<Use>, home: Option<&Stream>) -> &'a mut Vec<Use> {
-        if let (true, Some(home)) = (all.is_empty(), home) {
-            all.push(Use { counts: Counts { reads: 1, writes: 1 }, ..Use::new(home) });
-        }
-        self.counted.store(true, Ordering::Release);
-        all
+    /// Frees in the order of another stream than the home.
+    pub(super) fn set_order(&self, stream: &Stream) {
+        self.lock().order = Some(stream.clone());
     }
 
     /// Lets a stream that is not the home use the memory: after it has come into being at home, and before its end.
     pub(super) fn meet(&self, stream: &Stream, home: Option<&Stream>) -> Result<()> {
-        let mut all = self.lock();
-        if all.iter().any(|met| met.stream == *stream) {
+        let known = &mut *self.lock();
+        if known.all.iter().any(|met| met.stream == *stream) {
             return Ok(());
         }
-        let all = self.count(&mut all, home);
+        let all = known.count(home);
         let mut met = Use::new(stream);
         if let Some(home) = home {
             met.see(0, all[0].counts);
@@ -117,7 +107,7 @@ impl Uses {
 
     /// Counts what a stream has enqueued.
     pub(super) fn note(&self, stream: &Stream, access: Access) {
-        if let Some(met) = self.lock().iter_mut().find(|met| met.stream == *stream) {
+        if let Some(met) = self.lock().all.iter_mut().find(|met| met.stream == *stream) {
             match access {
                 Access::Read => met.counts.reads = met.counts.reads.wrapping_add(1),
                 Access::Write => met.counts.writes = met.counts.writes.wrapping_add(1),
@@ -127,8 +117,8 @@ impl Uses {
 
     /// The streams whose work a stream has to wait for before an access, and what it will have seen then.
     fn conflicts(&self, stream: &Stream, home: Option<&Stream>, access: Access) -> Vec<Conflict> {
-        let all = &mut *self.lock();
-        let all = self.count(all, home);
+        let known = &mut *self.lock();
+        let all = known.count(home);
         let mine = all.iter().find(|met| met.stream == *stream);
         let is_conflict = |(place, met): (usize, &Use)| {
             let is_unmet_home = mine.is_none() && place == 0 && home.is_some();
@@ -151,7 +141,7 @@ impl Uses {
 
     /// Takes note that a stream has waited.
     fn saw(&self, stream: &Stream, conflicts: &[Conflict]) {
-        let mut all = self.lock();
+        let all = &mut self.lock().all;
         if all.iter().all(|met| met.stream != *stream) {
             all.push(Use::new(stream));
         }
@@ -160,16 +150,18 @@ impl Uses {
         }
     }
 
-    /// The streams that have to be done before the memory goes, but for the home.
-    pub(super) fn streams(&mut self, home: Option<&Stream>) -> Vec<Stream> {
-        let all = std::mem::take(self.all.get_mut().unwrap_or_else(PoisonError::into_inner));
+    /// The streams that have to be done before the memory goes, but for the home, and the stream that it is freed on instead of the
+    /// home.
+    pub(super) fn end(&mut self, home: Option<&Stream>) -> (Vec<Stream>, Option<Stream>) {
+        let Some(known) = self.0.take() else { return (Vec::new(), None) };
+        let Known { all, order } = known.into_inner().unwrap_or_else(PoisonError::into_inner);
         let streams = all.into_iter().map(|met| met.stream);
-        streams.filter(|stream| Some(stream) != home && is_alive(stream)).collect()
+        (streams.filter(|stream| Some(stream) != home && is_alive(stream)).collect(), order)
     }
 
     /// Waits for every stream that has met the memory so far, the home included, while others may meet it.
     pub(super) fn wait(&self, home: Option<&Stream>) -> Result<()> {
-        let met: Vec<Stream> = self.lock().iter().map(|met| met.stream.clone()).collect();
+        let met: Vec<Stream> = self.lock().all.iter().map(|met| met.stream.clone()).collect();
         // The home is among them as soon as there is another.
         let alone = home.filter(|_| met.is_empty());
         let mut streams = alone.into_iter().chain(&met).filter(|stream| is_alive(stream));
@@ -178,7 +170,7 @@ impl Uses {
 
     /// Waits for every stream that met the memory, the home included.
     pub(super) fn settle(&self, home: Option<&Stream>) -> Result<()> {
-        let mut all = self.lock();
+        let all = &mut self.lock().all;
         // The home is among them as soon as there is another.
         let alone = home.filter(|_| all.is_empty());
         let streams = alone.into_iter().chain(all.iter().map(|met| &met.stream)).filter(|stream| is_alive(stream));
@@ -189,7 +181,19 @@ impl Uses {
 
     /// Forgets the streams; the caller knows that they are done with the memory.
     pub(super) fn forget(&self) {
-        self.lock().clear();
+        if let Some(known) = self.0.get() {
+            known.lock().unwrap_or_else(PoisonError::into_inner).all.clear();
+        }
+    }
+}
+
+impl Known {
+    /// All streams, of which the home is the first; what it did so far may be anything.
+    fn count(&mut self, home: Option<&Stream>) -> &mut Vec<Use> {
+        if let (true, Some(home)) = (self.all.is_empty(), home) {
+            self.all.push(Use { counts: Counts { reads: 1, writes: 1 }, ..Use::new(home) });
+        }
+        &mut self.all
     }
 }
 
