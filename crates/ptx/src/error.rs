@@ -19,14 +19,70 @@ impl fmt::Display for Place {
 }
 
 /// A mistake in a PTX text.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{place}: {problem}")]
+///
+/// Printed, it shows the line it stands in:
+///
+/// ```
+/// let error = warploom_ptx::Header::read(".version 8.7\n.target compute_90\n").unwrap_err();
+/// assert_eq!(error.to_string(), "\
+/// 2:9: `compute_90` is no target; expected an architecture such as `sm_90` or an option such as `debug`
+///   |
+/// 2 | .target compute_90
+///   |         ^^^^^^^^^^");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     /// Where the guilty word starts.
     pub place: Place,
     /// What is wrong with it.
     pub problem: Problem,
+    excerpt: Excerpt,
 }
+
+/// A line of the text, or as much of it as can be shown, and the part of it that is meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Excerpt {
+    line: String,
+    /// Characters of `line` before those that are meant.
+    before: usize,
+    meant: usize,
+}
+
+/// Characters of a line that are shown: those in front of the guilty word, and those from it on.
+const SHOWN_BEFORE: usize = 60;
+const SHOWN_FROM: usize = 60;
+
+impl Error {
+    /// A mistake in the `length` bytes that start at byte `start` of `text`.
+    pub(crate) fn new(text: &str, start: usize, length: usize, place: Place, problem: Problem) -> Self {
+        let (before, rest) = (&text[..start], &text[start..]);
+        let before = &before[before.rfind('\n').map_or(0, |end| end + 1)..];
+        let rest = &rest[..rest.find('\n').unwrap_or(rest.len())];
+        let meant = &rest[..length.min(rest.len())];
+        let left_out = before.chars().count().saturating_sub(SHOWN_BEFORE);
+        let shown = before.chars().skip(left_out).chain(rest.chars().take(SHOWN_FROM));
+        let excerpt = Excerpt {
+            // Whatever a terminal would not show as one column would move the mark away from its word.
+            line: shown.map(|character| if character.is_control() { ' ' } else { character }).collect(),
+            before: before.chars().count() - left_out,
+            meant: meant.chars().take(SHOWN_FROM).count().max(1),
+        };
+        Self { place, problem, excerpt: Excerpt { line: excerpt.line.trim_end().to_owned(), ..excerpt } }
+    }
+}
+
+impl fmt::Display for Error {
+    /// The place and the problem, then the line with a mark under what is meant.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { place, problem, excerpt } = self;
+        let number = place.line.to_string();
+        let margin = " ".repeat(number.len());
+        let (indent, mark) = (" ".repeat(excerpt.before), "^".repeat(excerpt.meant));
+        write!(formatter, "{place}: {problem}\n{margin} |\n{number} | {}\n{margin} | {indent}{mark}", excerpt.line)
+    }
+}
+
+impl std::error::Error for Error {}
 
 /// What can be wrong with a PTX text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -43,6 +99,9 @@ pub enum Problem {
     /// A comment that never ends.
     #[error("this comment has no end")]
     OpenComment,
+    /// A string that its line does not end.
+    #[error("this string has no end")]
+    OpenString,
     /// A word that `.target` does not know.
     #[error("`{0}` is no target; expected an architecture such as `sm_90` or an option such as `debug`")]
     UnknownTarget(String),
@@ -60,4 +119,32 @@ pub enum Problem {
     /// An address size that no machine has.
     #[error("addresses of {0} bits; expected 32 or 64")]
     AddressSize(String),
+    /// Digits that are no number of PTX.
+    #[error("`{0}` is no number; expected one such as 42, 0x2A, 0f3F800000 or 1.5")]
+    Number(String),
+    /// A number that does not fit where it stands.
+    #[error("{value} is out of range; expected {expected}")]
+    Range {
+        /// The number.
+        value: String,
+        /// What fits.
+        expected: &'static str,
+    },
+    /// An expression of constants without a value.
+    #[error("division by zero")]
+    DivisionByZero,
+    /// Braces, parentheses or operators inside each other, too many times.
+    #[error("nested more than {limit} deep")]
+    Depth {
+        /// How deep one may go.
+        limit: usize,
+    },
+    /// A text that is longer than any module.
+    #[error("a text of {length} bytes; at most {limit} can be read")]
+    Length {
+        /// The text's length.
+        length: usize,
+        /// The longest that is read.
+        limit: usize,
+    },
 }

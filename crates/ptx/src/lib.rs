@@ -3,12 +3,12 @@
 //! PTX comes from NVRTC, from nvcc and from people, as text:
 //!
 //! ```text
-//!   text ──▶ header ──▶ syntax (tree with spans) ──▶ valid (what a module must satisfy) ──▶ exec (warps, memory, traps)
+//!   text ──▶ syntax (what is written, and where) ──▶ program (what it means) ──▶ exec (warps, memory, traps)
 //! ```
 //!
-//! So far there is the first of these: [`Header::read`] says what a text was written for, which decides whether a device
-//! can take it at all. The rest will follow its habits: a mistake is an [`Error`] with the line and column it stands at,
-//! and no text, however broken, is a panic.
+//! So far there is the first of these: [`syntax::Module`] holds a whole text, and [`Header::read`] says what one was
+//! written for, which decides whether a device can take it at all. A mistake is an [`Error`] with the line and column it
+//! stands at, what was found there and what belongs there; no text, however broken, is a panic.
 //!
 //! ```
 //! use warploom_ptx::{AddressSize, Header, Version};
@@ -21,9 +21,8 @@
 //! ```
 #![forbid(unsafe_code)]
 
-mod cursor;
 mod error;
-mod header;
+pub mod syntax;
 
 pub use error::{Error, Place, Problem};
-pub use header::{AddressSize, Features, Header, Target, TextureMode, Version};
+pub use syntax::{AddressSize, Features, Header, Target, TextureMode, Version};

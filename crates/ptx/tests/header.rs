@@ -7,7 +7,7 @@ use warploom_ptx::{AddressSize, Features, Header, TextureMode, Version};
 fn mistake(text: &str) -> String {
     match Header::read(text) {
         Ok(header) => panic!("{text:?} was read as {header:?}"),
-        Err(error) => error.to_string(),
+        Err(error) => error.to_string().lines().next().unwrap_or_default().to_owned(),
     }
 }
 

@@ -1,0 +1,54 @@
+//! A whole text.
+
+use super::{Function, Header, Variable};
+use crate::error::Place;
+
+/// A PTX text, taken apart.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Module<'t> {
+    /// What it was written for.
+    pub header: Header,
+    /// The variables outside of functions, in the order of the text.
+    pub variables: Vec<Variable<'t>>,
+    /// Functions, with a body or without, in the order of the text; a name may be declared several times.
+    pub functions: Vec<Function<'t>>,
+    /// Other names of functions.
+    pub aliases: Vec<Alias<'t>>,
+    /// The source files that [`Location`](super::Location)s count.
+    pub files: Vec<File<'t>>,
+    /// Debug information.
+    pub sections: Vec<Section<'t>>,
+    /// What `.pragma` says outside of functions.
+    pub pragmas: Vec<&'t str>,
+}
+
+/// `.alias name, function;`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Alias<'t> {
+    /// Where it starts.
+    pub place: Place,
+    /// The other name.
+    pub name: &'t str,
+    /// The function that has it.
+    pub function: &'t str,
+}
+
+/// `.file 1 "saxpy.cu"`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct File<'t> {
+    /// The number by which `.loc` names it.
+    pub number: u32,
+    /// The path, as it stands between the quotes.
+    pub path: &'t str,
+}
+
+/// `.section .debug_str { … }`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Section<'t> {
+    /// Where it starts.
+    pub place: Place,
+    /// Its name, with the dot in front.
+    pub name: &'t str,
+    /// What stands between its braces: labels, and numbers by type.
+    pub text: &'t str,
+}

@@ -1,0 +1,75 @@
+//! Functions and kernels, up to their bodies.
+
+use super::Parser;
+use crate::error::{Error, Place};
+use crate::syntax::lexer::Kind as Word;
+use crate::syntax::{Bounds, Function, Kind, Linkage};
+
+impl<'t> Parser<'t> {
+    /// What follows the linkage, which stands at `place`.
+    pub(super) fn function(&mut self, place: Place, linkage: Linkage) -> Result<Function<'t>, Error> {
+        let kind = if self.next()?.text == ".entry" { Kind::Entry } else { Kind::Function };
+        let mut attributes = Vec::new();
+        while self.peek()?.text == ".attribute" {
+            attributes.append(&mut self.attributes()?);
+        }
+        let has_results = kind == Kind::Function && self.peek()?.text == "(";
+        let results = if has_results { self.parameters()? } else { Vec::new() };
+        let name = self.expect_name("the name of a function")?.text;
+        let parameters = if self.peek()?.text == "(" { self.parameters()? } else { Vec::new() };
+        let bounds = self.bounds()?;
+        let opening = self.peek()?;
+        let body = match opening.text {
+            "{" => Some(self.block()?),
+            ";" => {
+                self.next()?;
+                None
+            }
+            _ => return Err(self.unexpected(opening, "a directive such as .maxntid, a body in braces or ;")),
+        };
+        Ok(Function { place, kind, linkage, name, results, parameters, attributes, bounds, body })
+    }
+
+    fn bounds(&mut self) -> Result<Bounds<'t>, Error> {
+        let mut bounds = Bounds::default();
+        loop {
+            let token = self.peek()?;
+            if token.kind != Word::Directive {
+                return Ok(bounds);
+            }
+            if token.text == ".pragma" {
+                bounds.pragmas.append(&mut self.pragmas()?);
+                continue;
+            }
+            self.next()?;
+            match token.text {
+                ".maxntid" => bounds.max_threads = Some(self.dimensions()?),
+                ".reqntid" => bounds.required_threads = Some(self.dimensions()?),
+                ".reqnctapercluster" => bounds.required_cluster = Some(self.dimensions()?),
+                ".minnctapersm" => bounds.min_blocks = Some(self.number_u32()?),
+                ".maxnctapersm" => bounds.max_blocks = Some(self.number_u32()?),
+                ".maxnreg" => bounds.max_registers = Some(self.number_u32()?),
+                ".maxclusterrank" => bounds.max_cluster_blocks = Some(self.number_u32()?),
+                ".explicitcluster" => bounds.explicit_cluster = true,
+                ".blocksareclusters" => bounds.blocks_are_clusters = true,
+                ".noreturn" => bounds.never_returns = true,
+                ".abi_preserve" => bounds.preserved[0] = Some(self.number_u32()?),
+                ".abi_preserve_control" => bounds.preserved[1] = Some(self.number_u32()?),
+                _ => return Err(self.unexpected(token, "a directive of a function such as .maxntid")),
+            }
+        }
+    }
+
+    /// `256, 2`: up to three numbers.
+    fn dimensions(&mut self) -> Result<[u32; 3], Error> {
+        let mut dimensions = [1; 3];
+        for (index, dimension) in dimensions.iter_mut().enumerate() {
+            if index == 0 || self.take(",")? {
+                *dimension = self.number_u32()?;
+            } else {
+                break;
+            }
+        }
+        Ok(dimensions)
+    }
+}

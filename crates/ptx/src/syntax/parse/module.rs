@@ -1,0 +1,112 @@
+//! What stands outside of functions.
+
+use super::Parser;
+use crate::error::Error;
+use crate::syntax::lexer::Kind;
+use crate::syntax::{Alias, File, Header, Linkage, Module, Section};
+
+impl<'t> Module<'t> {
+    /// Reads a whole text.
+    ///
+    /// The text ends at its last byte: a terminating zero is no part of it.
+    pub fn parse(text: &'t str) -> Result<Self, Error> {
+        let mut parser = Parser::new(text)?;
+        let mut module = Module {
+            header: Header::parse(&mut parser)?,
+            variables: Vec::new(),
+            functions: Vec::new(),
+            aliases: Vec::new(),
+            files: Vec::new(),
+            sections: Vec::new(),
+            pragmas: Vec::new(),
+        };
+        while parser.peek()?.kind != Kind::End {
+            parser.item(&mut module)?;
+        }
+        Ok(module)
+    }
+}
+
+impl<'t> Parser<'t> {
+    fn item(&mut self, module: &mut Module<'t>) -> Result<(), Error> {
+        let first = self.peek()?;
+        match first.text {
+            ".file" => module.files.push(self.file()?),
+            ".section" => module.sections.push(self.section()?),
+            ".alias" => module.aliases.push(self.alias()?),
+            ".pragma" => module.pragmas.append(&mut self.pragmas()?),
+            // What a line before the first function says is said of none.
+            ".loc" => drop(self.location()?),
+            _ => {
+                let linkage = self.linkage()?;
+                match self.peek()?.text {
+                    ".entry" | ".func" => module.functions.push(self.function(first.place, linkage)?),
+                    _ => self.variables(linkage, "a variable or function", &mut module.variables)?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn linkage(&mut self) -> Result<Linkage, Error> {
+        let linkage = match self.peek()?.text {
+            ".visible" => Linkage::Visible,
+            ".extern" => Linkage::Extern,
+            ".weak" => Linkage::Weak,
+            ".common" => Linkage::Common,
+            _ => return Ok(Linkage::Internal),
+        };
+        self.next()?;
+        Ok(linkage)
+    }
+
+    /// `.file 1 "saxpy.cu", 1700000000, 1234`
+    fn file(&mut self) -> Result<File<'t>, Error> {
+        self.expect(".file")?;
+        let number = self.number_u32()?;
+        let path = self.expect_string("the path of a source file in quotes")?;
+        // Its time and size.
+        for _ in 0..2 {
+            if self.take(",")? {
+                self.expect_kind(Kind::Number, "a number")?;
+            }
+        }
+        Ok(File { number, path })
+    }
+
+    /// `.alias name, function;`
+    fn alias(&mut self) -> Result<Alias<'t>, Error> {
+        let place = self.expect(".alias")?.place;
+        let name = self.expect_name("the name of an alias")?.text;
+        self.expect(",")?;
+        let function = self.expect_name("the name of a function")?.text;
+        self.expect(";")?;
+        Ok(Alias { place, name, function })
+    }
+
+    /// `.pragma "nounroll", "…";`
+    pub(super) fn pragmas(&mut self) -> Result<Vec<&'t str>, Error> {
+        self.expect(".pragma")?;
+        let mut pragmas = vec![self.expect_string("a string")?];
+        while self.take(",")? {
+            pragmas.push(self.expect_string("a string")?);
+        }
+        self.expect(";")?;
+        Ok(pragmas)
+    }
+
+    /// `.section .debug_str { … }`
+    fn section(&mut self) -> Result<Section<'t>, Error> {
+        let place = self.expect(".section")?.place;
+        let name = self.expect_kind(Kind::Directive, "the name of a section such as .debug_info")?.text;
+        let start = self.expect("{")?.end();
+        loop {
+            let token = self.next()?;
+            match token.text {
+                "}" => return Ok(Section { place, name, text: &self.lexer.text()[start..token.start] }),
+                "" | "{" => return Err(self.unexpected(token, "numbers and labels up to }")),
+                _ => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! What a body is made of.
+
+use super::{Operand, ScalarType, Variable};
+use crate::error::Place;
+
+/// `{ … }`: statements, and the names declared among them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Block<'t> {
+    /// Where it opens.
+    pub place: Place,
+    /// Where it closes.
+    pub end: Place,
+    /// What stands inside, in order.
+    pub statements: Vec<Statement<'t>>,
+}
+
+/// One statement of a body.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Statement<'t> {
+    /// `$L__BB0_2:`
+    Label(Label<'t>),
+    /// `@%p1 bra $L__BB0_2;`
+    Instruction(Instruction<'t>),
+    /// `.reg .b32 %r<7>;`
+    Registers(Registers<'t>),
+    /// `.local .align 8 .b8 frame[16];`, or another space; several in one declaration are a statement each.
+    Variable(Box<Variable<'t>>),
+    /// `{ … }`
+    Block(Block<'t>),
+    /// `targets: .branchtargets $L1, $L2;`
+    BranchTargets(BranchTargets<'t>),
+    /// `targets: .calltargets first, second;`
+    CallTargets(CallTargets<'t>),
+    /// `shape: .callprototype (.param .b32 _) _ (.param .b64 _);`
+    Prototype(Box<Prototype<'t>>),
+    /// `.loc 1 23 5`
+    Location(Location<'t>),
+    /// `.pragma "nounroll";`
+    Pragma(&'t str),
+}
+
+/// A place that branches name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Label<'t> {
+    /// Where it stands.
+    pub place: Place,
+    /// Its name, without the colon.
+    pub name: &'t str,
+}
+
+/// One instruction: `@!%p1 ld.global.f32 %f1, [%rd4+16];`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Instruction<'t> {
+    /// Where it starts, at the guard if it has one.
+    pub place: Place,
+    /// Which threads it is for.
+    pub guard: Option<Guard<'t>>,
+    /// Its name: `ld`.
+    pub opcode: &'t str,
+    /// What follows the name, in order and without the dots: `global`, `f32`. Colons stay: `shared::cluster`.
+    pub modifiers: Vec<&'t str>,
+    /// What it works on, results first.
+    pub operands: Vec<Operand<'t>>,
+    /// All of it as it is written, up to the semicolon.
+    pub text: &'t str,
+}
+
+/// `@%p1` or `@!%p1`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Guard<'t> {
+    /// The predicate.
+    pub register: &'t str,
+    /// Whether it must be false.
+    pub negated: bool,
+}
+
+/// `.reg .v2 .b32 first, %r<7>;`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Registers<'t> {
+    /// Where the declaration starts.
+    pub place: Place,
+    /// The type of each, or of each element.
+    pub scalar: ScalarType,
+    /// Elements of each; 1 for what is no vector.
+    pub lanes: u8,
+    /// The names.
+    pub names: Vec<RegisterName<'t>>,
+}
+
+/// A register, or a family of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RegisterName<'t> {
+    /// Where the name stands.
+    pub place: Place,
+    /// The name, or what the names start with.
+    pub name: &'t str,
+    /// `%r<7>` are the seven registers `%r0` to `%r6`; `None` is the one that is called `name`. As large as the text says.
+    pub count: Option<u32>,
+}
+
+/// The labels that a `brx.idx` chooses from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BranchTargets<'t> {
+    /// Where it starts.
+    pub place: Place,
+    /// The name of the list.
+    pub name: &'t str,
+    /// The labels, by index.
+    pub labels: Vec<&'t str>,
+}
+
+/// The functions that an indirect call may reach.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallTargets<'t> {
+    /// Where it starts.
+    pub place: Place,
+    /// The name of the list.
+    pub name: &'t str,
+    /// The functions.
+    pub functions: Vec<&'t str>,
+}
+
+/// What an indirect call passes and gets back.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prototype<'t> {
+    /// Where it starts.
+    pub place: Place,
+    /// The name of the prototype.
+    pub name: &'t str,
+    /// What comes back; the names are mostly `_`.
+    pub results: Vec<Variable<'t>>,
+    /// What is passed; the names are mostly `_`.
+    pub parameters: Vec<Variable<'t>>,
+    /// `.noreturn`: the call never comes back.
+    pub never_returns: bool,
+}
+
+/// `.loc 1 23 5, function_name $L__info_string0, inlined_at 1 40 3`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Location<'t> {
+    /// Where it is said.
+    pub place: Place,
+    /// The [`File`](super::File)'s number, line and column of what follows.
+    pub source: [u32; 3],
+    /// The label, and the offset from it, at which `.debug_str` holds the name of the function that was inlined.
+    pub function: Option<(&'t str, u64)>,
+    /// File, line and column of the call that it was inlined at.
+    pub inlined_at: Option<[u32; 3]>,
+}

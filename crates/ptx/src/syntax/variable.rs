@@ -1,0 +1,185 @@
+//! Variables of every space: what `.global`, `.shared`, `.param` and the others declare.
+
+use super::Immediate;
+use crate::error::Place;
+
+/// `.visible .global .align 8 .u64 table[2] = {generic(first), 7};`, or a parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variable<'t> {
+    /// Where the name stands.
+    pub place: Place,
+    /// Who else sees it.
+    pub linkage: Linkage,
+    /// Where it lives.
+    pub space: Space,
+    /// What `.attribute` says.
+    pub attributes: Vec<Attribute<'t>>,
+    /// The alignment in bytes, a power of two, where the text says it.
+    pub alignment: Option<u32>,
+    /// The type of each element.
+    pub scalar: ScalarType,
+    /// Elements of the vector that it is or consists of; 1 for what is no vector.
+    pub lanes: u8,
+    /// What a parameter points to, where the text says it.
+    pub pointer: Option<Pointer>,
+    /// The name; `_` in prototypes.
+    pub name: &'t str,
+    /// `name<8>` stands for `name0` to `name7`.
+    pub count: Option<u32>,
+    /// The dimensions of an array, outermost first; `None` is `[]`, whose size comes from the initialiser or the launch.
+    pub dimensions: Vec<Option<u64>>,
+    /// What it holds at first.
+    pub initial: Option<Initial<'t>>,
+}
+
+/// Who sees a name outside of its module.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Linkage {
+    /// Nobody.
+    #[default]
+    Internal,
+    /// `.visible`: everybody.
+    Visible,
+    /// `.extern`: everybody, and it is defined elsewhere.
+    Extern,
+    /// `.weak`: everybody, unless another module defines it, too.
+    Weak,
+    /// `.common`: everybody, and definitions in several modules are one.
+    Common,
+}
+
+/// Where a variable lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Space {
+    /// `.reg`: a register, as functions may take and return them.
+    Register,
+    /// `.global`: memory of the device.
+    Global,
+    /// `.const`: memory of the device that kernels only read.
+    Constant,
+    /// `.shared`: memory of a block.
+    Shared,
+    /// `.local`: memory of a thread.
+    Local,
+    /// `.param`: arguments and results.
+    Parameter,
+    /// `.tex`: a texture, as old texts declare it.
+    Texture,
+}
+
+/// The type of a register or of what a variable consists of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "the names are those of PTX")]
+pub enum ScalarType {
+    B8,
+    B16,
+    B32,
+    B64,
+    B128,
+    U8,
+    U16,
+    U32,
+    U64,
+    S8,
+    S16,
+    S32,
+    S64,
+    F16,
+    F16x2,
+    F32,
+    F64,
+    Bf16,
+    Bf16x2,
+    Predicate,
+    TextureReference,
+    SamplerReference,
+    SurfaceReference,
+}
+
+impl ScalarType {
+    /// The type that PTX calls `word`, without the dot.
+    pub fn named(word: &str) -> Option<Self> {
+        Some(match word {
+            "b8" => Self::B8,
+            "b16" => Self::B16,
+            "b32" => Self::B32,
+            "b64" => Self::B64,
+            "b128" => Self::B128,
+            "u8" => Self::U8,
+            "u16" => Self::U16,
+            "u32" => Self::U32,
+            "u64" => Self::U64,
+            "s8" => Self::S8,
+            "s16" => Self::S16,
+            "s32" => Self::S32,
+            "s64" => Self::S64,
+            "f16" => Self::F16,
+            "f16x2" => Self::F16x2,
+            "f32" => Self::F32,
+            "f64" => Self::F64,
+            "bf16" => Self::Bf16,
+            "bf16x2" => Self::Bf16x2,
+            "pred" => Self::Predicate,
+            "texref" => Self::TextureReference,
+            "samplerref" => Self::SamplerReference,
+            "surfref" => Self::SurfaceReference,
+            _ => return None,
+        })
+    }
+
+    /// Its size in bytes; a predicate counts as one, a reference as a pointer.
+    pub fn size(self) -> u32 {
+        match self {
+            Self::B8 | Self::U8 | Self::S8 | Self::Predicate => 1,
+            Self::B16 | Self::U16 | Self::S16 | Self::F16 | Self::Bf16 => 2,
+            Self::B32 | Self::U32 | Self::S32 | Self::F16x2 | Self::F32 | Self::Bf16x2 => 4,
+            Self::B64 | Self::U64 | Self::S64 | Self::F64 => 8,
+            Self::TextureReference | Self::SamplerReference | Self::SurfaceReference => 8,
+            Self::B128 => 16,
+        }
+    }
+}
+
+/// `.attribute(.managed)`, or another one with its numbers
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attribute<'t> {
+    /// Its name, without the dot.
+    pub name: &'t str,
+    /// The numbers in parentheses.
+    pub numbers: Vec<u64>,
+}
+
+/// `.ptr .global .align 16`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pointer {
+    /// The space that it points into; generic if the text does not say.
+    pub space: Option<Space>,
+    /// How what it points to is aligned; 4 if the text does not say.
+    pub alignment: u32,
+}
+
+/// What a variable holds at first.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Initial<'t> {
+    /// A number.
+    Value(Immediate),
+    /// An address.
+    Address(Symbol<'t>),
+    /// `{…}`: an array, a vector, or rows of them; what is not said is zero.
+    List(Vec<Initial<'t>>),
+}
+
+/// The address of a variable or function, as part of an initialiser.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Symbol<'t> {
+    /// Where it stands.
+    pub place: Place,
+    /// The name.
+    pub name: &'t str,
+    /// Bytes from its start.
+    pub offset: i64,
+    /// `generic(name)`: the address is one of the generic space, not of the variable's own.
+    pub generic: bool,
+    /// `0xFF00(name)`: one byte of the address alone, here the second; bytes count from 0 at the low end.
+    pub byte: Option<u8>,
+}
