@@ -1,7 +1,7 @@
 //! The project's own chores.
 //!
 //! `cargo xtask generate` rebuilds the C bindings; `cargo xtask generate --check` fails if they are not what the
-//! generator would write. `cargo xtask device-pack` builds a folder of tests and benchmarks to run on a machine with a
+//! generator would write. `cargo xtask ptx` compiles the kernels of `crates/ptx` anew. `cargo xtask device-pack` builds a folder of tests and benchmarks to run on a machine with a
 //! GPU. `cargo xtask libcuda DIR` puts the simulated driver where programs can be pointed at it; `cargo xtask clients`
 //! runs programs on it that were not written for it.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command for people at a terminal")]
@@ -10,6 +10,8 @@ mod clients;
 mod device_pack;
 mod generate;
 mod libcuda;
+mod ptx;
+mod wheels;
 mod workspace;
 
 use std::path::Path;
@@ -20,6 +22,8 @@ usage: cargo xtask <task>
 
   generate            rebuild crates/sys/src/generated from the CUDA headers
   generate --check    fail if those files are not what would be generated
+  ptx                 rebuild crates/ptx/kernels/ptx from the kernels beside it
+  ptx --check         fail if those files are not what would be built, or if an assembler refuses one
   device-pack [DIR]   build every test that needs a GPU, and every benchmark, into DIR (device-pack) with a script that
                       runs them where there is no cargo
   libcuda DIR         build the simulated driver as a shared library, and put it into DIR as libcuda.so.1 and libcuda.so
@@ -32,6 +36,8 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         ["generate"] => generate::write(),
         ["generate", "--check"] => generate::check(),
+        ["ptx"] => ptx::write(),
+        ["ptx", "--check"] => ptx::check(),
         ["device-pack"] => device_pack::pack(None),
         ["device-pack", folder] if !folder.starts_with('-') => device_pack::pack(Some(folder)),
         ["libcuda", folder] if !folder.starts_with('-') => libcuda::install(Path::new(folder)),

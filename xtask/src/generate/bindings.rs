@@ -6,7 +6,7 @@ use std::path::Path;
 
 use quote::quote;
 
-use super::wheel::Wheels;
+use super::Wheels;
 
 /// What the headers include of the C library. Their own few lines of it, so that no system header is needed and the
 /// result does not depend on the machine.

@@ -2,15 +2,28 @@
 
 mod bindings;
 mod functions;
-mod wheel;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use crate::wheels;
 
 const TYPES: &str = "crates/sys/src/generated/types.rs";
 const FUNCTIONS: &str = "crates/sys/src/generated/functions.rs";
 const CODES: &str = "crates/sys/src/generated/codes.rs";
 const LIST: &str = "crates/sys/functions.txt";
+
+/// The headers, and the parser that reads them.
+const REQUIREMENTS: &str = "\
+nvidia-cuda-runtime==13.4.92 --hash=sha256:9641f797da20ce1dd8e779b6e96d08cf9ba564cec8e8225458811ee26423f3a5
+libclang==18.1.1 --hash=sha256:c533091d8a3bbf7460a00cb6c1a71da93bffe148f172c7d03b1c31fbf8aa2a0b
+";
+
+/// Where the unpacked inputs are.
+struct Wheels {
+    include: PathBuf,
+    libclang: PathBuf,
+}
 
 /// Writes the generated files.
 pub(crate) fn write() -> Result<String, String> {
@@ -39,7 +52,9 @@ pub(crate) fn check() -> Result<String, String> {
 fn generate() -> Result<Vec<(PathBuf, String)>, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("xtask has no parent folder")?;
     let work = root.join("target/generate");
-    let wheels = wheel::fetch(&work)?;
+    let unpacked = work.join("wheels");
+    wheels::fetch(REQUIREMENTS, &unpacked, &["nvidia/cu13/include/cudaTypedefs.h", "clang/native/libclang.so"])?;
+    let wheels = Wheels { include: unpacked.join("nvidia/cu13/include"), libclang: unpacked.join("clang/native") };
     let bindings = bindings::generate(&work, &wheels)?;
     let list = root.join(LIST);
     let rows = fs::read_to_string(&list).map_err(|error| format!("{}: {error}", list.display()))?;
