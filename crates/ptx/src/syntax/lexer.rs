@@ -139,13 +139,13 @@ impl<'t> Lexer<'t> {
             b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'$' => (Kind::Name, self.run(start, WORD)),
             b'%' if CLASS[usize::from(self.byte(start + 1))] == WORD => (Kind::Name, self.run(start + 1, WORD)),
             b'"' => (Kind::String, self.string(start)?),
-            _ => match self.text[start..].chars().next() {
-                Some(character) => (Kind::Mark, start + character.len_utf8()),
-                None => (Kind::End, start),
-            },
+            // A zero may stand in the text, too.
+            0 if start == self.text.len() => (Kind::End, start),
+            0..0x80 => (Kind::Mark, start + 1),
+            _ => (Kind::Mark, start + self.text[start..].chars().next().map_or(0, char::len_utf8)),
         };
         let text = &self.text[start..end];
-        if matches!(kind, Kind::String | Kind::Mark) {
+        if matches!(kind, Kind::String | Kind::Mark) && !text.is_ascii() {
             self.pass(text.len());
         } else {
             self.at = end;

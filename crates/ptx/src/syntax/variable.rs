@@ -141,12 +141,12 @@ impl ScalarType {
 }
 
 /// `.attribute(.managed)`, or another one with its numbers
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attribute<'t> {
     /// Its name, without the dot.
     pub name: &'t str,
-    /// The numbers in parentheses.
-    pub numbers: Vec<u64>,
+    /// The two numbers in parentheses, as `.unified` has them.
+    pub numbers: Option<[u64; 2]>,
 }
 
 /// `.ptr .global .align 16`

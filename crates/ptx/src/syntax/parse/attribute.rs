@@ -5,6 +5,9 @@ use crate::error::{Error, Problem};
 use crate::syntax::lexer::Kind;
 use crate::syntax::{Attribute, Immediate};
 
+/// The most attributes that something has; PTX knows two.
+const MAX_ATTRIBUTES: usize = 4;
+
 impl<'t> Parser<'t> {
     /// A number that is written out, without operators.
     fn plain_number(&mut self, expected: &'static str) -> Result<u64, Error> {
@@ -42,13 +45,31 @@ impl<'t> Parser<'t> {
     }
 
     /// `.attribute(.managed, .unified(1, 2))`, where `.attribute` stands.
-    pub(super) fn attributes(&mut self) -> Result<Vec<Attribute<'t>>, Error> {
+    pub(super) fn attributes(&mut self, into: &mut Vec<Attribute<'t>>) -> Result<(), Error> {
         self.expect(".attribute")?;
         self.expect("(")?;
-        self.list(")", ", or ) behind an attribute", |parser| {
-            let name = &parser.expect_kind(Kind::Directive, "an attribute such as .managed")?.text[1..];
-            let numbers = if parser.take("(")? { parser.list(")", ", or )", Self::number_u64)? } else { Vec::new() };
-            Ok(Attribute { name, numbers })
-        })
+        loop {
+            let token = self.expect_kind(Kind::Directive, "an attribute such as .managed")?;
+            // Each variable of a declaration has a copy of them.
+            if into.len() == MAX_ATTRIBUTES {
+                return Err(self.unexpected(token, "at most 4 attributes"));
+            }
+            let numbers = if self.peek()?.text == "(" { Some(self.attribute_numbers()?) } else { None };
+            into.push(Attribute { name: &token.text[1..], numbers });
+            if !self.take(",")? {
+                self.expect_described(")", "a comma or ) behind an attribute")?;
+                return Ok(());
+            }
+        }
+    }
+
+    /// `(1, 2)`
+    fn attribute_numbers(&mut self) -> Result<[u64; 2], Error> {
+        self.expect("(")?;
+        let first = self.number_u64()?;
+        self.expect(",")?;
+        let second = self.number_u64()?;
+        self.expect(")")?;
+        Ok([first, second])
     }
 }

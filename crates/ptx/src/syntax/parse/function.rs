@@ -11,7 +11,7 @@ impl<'t> Parser<'t> {
         let kind = if self.next()?.text == ".entry" { Kind::Entry } else { Kind::Function };
         let mut attributes = Vec::new();
         while self.peek()?.text == ".attribute" {
-            attributes.append(&mut self.attributes()?);
+            self.attributes(&mut attributes)?;
         }
         let has_results = kind == Kind::Function && self.peek()?.text == "(";
         let results = if has_results { self.parameters()? } else { Vec::new() };

@@ -25,27 +25,26 @@ impl<'t> Parser<'t> {
         guard: Option<Guard<'t>>,
         opcode: Token<'t>,
     ) -> Result<Instruction<'t>, Error> {
-        let mut modifiers = Vec::with_capacity(4);
         while self.peek()?.kind == Kind::Directive {
-            modifiers.push(&self.next()?.text[1..]);
+            let modifier = &self.next()?.text[1..];
+            self.modifiers.push(modifier);
         }
-        let mut operands = Vec::new();
         let mut end = self.peek()?;
-        if end.text != ";" {
-            operands.reserve(4);
+        if end.text == ";" {
+            self.next()?;
+        } else {
             let calls = opcode.text == "call";
-            loop {
-                operands.push(self.operand(calls)?);
+            while end.text != ";" {
+                let operand = self.operand(calls)?;
+                self.operands.push(operand);
                 end = self.next()?;
-                match end.text {
-                    "," => {}
-                    ";" => break,
-                    _ => return Err(self.unexpected(end, "a comma or ; behind an operand")),
+                if !matches!(end.text, "," | ";") {
+                    return Err(self.unexpected(end, "a comma or ; behind an operand"));
                 }
             }
-        } else {
-            self.next()?;
         }
+        let modifiers = self.modifiers.drain(..).collect();
+        let operands = self.operands.drain(..).collect();
         let text = self.lexer.text()[start.start..end.start].trim_end();
         Ok(Instruction { place: start.place, guard, opcode: opcode.text, modifiers, operands, text })
     }

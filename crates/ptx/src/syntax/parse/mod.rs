@@ -10,14 +10,15 @@ mod location;
 mod module;
 mod variable;
 
+use super::Operand;
 use super::lexer::{Kind, Lexer, Token};
 use crate::error::{Error, Place, Problem};
 
 /// How deep blocks, initialisers and expressions may be nested.
 pub const MAX_DEPTH: usize = 64;
 
-/// The longest text that is read, in bytes: 256 MiB.
-pub const MAX_LENGTH: usize = 1 << 28;
+/// The longest text that is read, in bytes: 128 MiB.
+pub const MAX_LENGTH: usize = 1 << 27;
 
 /// Characters of a word that an error repeats.
 const QUOTED: usize = 40;
@@ -27,6 +28,9 @@ pub(super) struct Parser<'t> {
     lexer: Lexer<'t>,
     ahead: Option<Token<'t>>,
     depth: usize,
+    /// Where lists grow before they are kept, so that those that are kept have no room to spare.
+    modifiers: Vec<&'t str>,
+    operands: Vec<Operand<'t>>,
 }
 
 impl<'t> Parser<'t> {
@@ -35,7 +39,7 @@ impl<'t> Parser<'t> {
             let problem = Problem::Length { length: text.len(), limit: MAX_LENGTH };
             return Err(Error::new(text, 0, 0, Place { line: 1, column: 1 }, problem));
         }
-        Ok(Self { lexer: Lexer::new(text), ahead: None, depth: 0 })
+        Ok(Self { lexer: Lexer::new(text), ahead: None, depth: 0, modifiers: Vec::new(), operands: Vec::new() })
     }
 
     /// The next word, left where it is.

@@ -82,7 +82,7 @@ impl<'t> Parser<'t> {
         loop {
             let token = self.peek()?;
             match token.text {
-                ".attribute" => attributes.append(&mut self.attributes()?),
+                ".attribute" => self.attributes(&mut attributes)?,
                 ".align" => alignment = Some(self.alignment()?),
                 ".ptr" => pointer = Some(self.pointer()?),
                 ".v2" | ".v4" | ".v8" => {

@@ -1,0 +1,58 @@
+//! How fast texts are read: 10 MB of what NVRTC makes of our kernels, as one module.
+#![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
+
+use std::error::Error;
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use warploom_ptx::syntax::Module;
+
+const LENGTH: usize = 10_000_000;
+const ROUNDS: usize = 10;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let text = text()?;
+    let megabytes = text.len() as f64 / 1e6;
+    let report = |what: &str, took: Duration| {
+        let seconds = took.as_secs_f64();
+        println!("{what:<28}{:>8.1} ms{:>8.0} MB/s", seconds * 1e3, megabytes / seconds);
+    };
+    let module = Module::parse(&text)?;
+    println!("{megabytes:.1} MB, {} functions, {} variables", module.functions.len(), module.variables.len());
+    report(
+        "into words, by white space",
+        fastest(|| {
+            std::hint::black_box(text.split_ascii_whitespace().count());
+        }),
+    );
+    report("parsed, and let go", fastest(|| drop(std::hint::black_box(Module::parse(&text)))));
+    Ok(())
+}
+
+/// All texts behind each other and again, under the header of the first.
+fn text() -> Result<String, Box<dyn Error>> {
+    let mut bodies = String::new();
+    for folder in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels/ptx"))? {
+        for file in fs::read_dir(folder?.path())? {
+            let text = fs::read_to_string(file?.path())?;
+            let body = text.split_once(".address_size 64\n").ok_or("a text without a header")?.1;
+            bodies.push_str(body);
+        }
+    }
+    let mut text = ".version 9.4\n.target sm_90\n.address_size 64\n".to_owned();
+    while text.len() < LENGTH {
+        text.push_str(&bodies);
+    }
+    Ok(text)
+}
+
+fn fastest(mut work: impl FnMut()) -> Duration {
+    let mut best = Duration::MAX;
+    for _ in 0..ROUNDS {
+        let start = Instant::now();
+        work();
+        best = best.min(start.elapsed());
+    }
+    best
+}
