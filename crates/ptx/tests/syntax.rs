@@ -158,11 +158,10 @@ fn every_kind_of_operand_is_told_apart() {
         assert_eq!(operands, expected);
     });
     let address = |base, offset| Address { base, offset, unified: false };
-    with_operands("x [a], [%rd1+4], [a+-8], [a-8], [64], [v.y+4], a[3];", |operands| {
+    with_operands("x [a], [%rd1+4], [a+-8], [64], [v.y+4], a[3];", |operands| {
         let expected = [
             Operand::Address(address(Base::Name("a"), 0)),
             Operand::Address(address(Base::Name("%rd1"), 4)),
-            Operand::Address(address(Base::Name("a"), -8)),
             Operand::Address(address(Base::Name("a"), -8)),
             Operand::Address(address(Base::Zero, 64)),
             Operand::Address(address(Base::Element("v", "y"), 4)),
@@ -223,6 +222,7 @@ fn constants_are_computed_with_64_bits() {
         assert_eq!(value(expression), Immediate::Integer(Integer::signed(expected)), "{expression}");
     }
     assert_eq!(value("7U-8"), Immediate::Integer(Integer { bits: u64::MAX, signed: false }));
+    assert_eq!(value(".5"), Immediate::F64(0.5_f64.to_bits()));
     assert_eq!(value("-1.5+1.0"), Immediate::F64((-0.5_f64).to_bits()));
     assert_eq!(value("-0f00000000"), Immediate::F32(1 << 31));
 }

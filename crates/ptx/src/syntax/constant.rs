@@ -50,7 +50,7 @@ impl Immediate {
             _ if bytes.iter().any(|byte| matches!(byte, b'.' | b'e' | b'E')) => return decimal_fraction(word),
             _ => {}
         }
-        let (digits, unsigned) = match word.strip_suffix(['U', 'u']) {
+        let (digits, unsigned) = match word.strip_suffix('U') {
             Some(digits) => (digits, true),
             None => (word, false),
         };

@@ -101,10 +101,9 @@ impl<'t> Lexer<'t> {
                     self.line = self.line.saturating_add(1);
                     self.line_start = self.at;
                 }
-                (b'/', b'/') => {
-                    let rest = &self.text[self.at..];
-                    self.pass(rest.find('\n').unwrap_or(rest.len()));
-                }
+                // A preprocessor's `# 1 "kernel.cu"`, which has a line of its own.
+                (b'#', b' ') if self.starts_line() => self.pass_line(),
+                (b'/', b'/') => self.pass_line(),
                 (b'/', b'*') => {
                     let end = self.text[self.at + 2..].find("*/");
                     let end = end.ok_or_else(|| self.error_here(2, Problem::OpenComment))?;
@@ -113,6 +112,17 @@ impl<'t> Lexer<'t> {
                 _ => return Ok(()),
             }
         }
+    }
+
+    /// Whether only space stands before the next byte in its line.
+    fn starts_line(&self) -> bool {
+        let before = self.text[..self.at].trim_end_matches([' ', '\t']);
+        before.is_empty() || before.ends_with('\n')
+    }
+
+    fn pass_line(&mut self) {
+        let rest = &self.text[self.at..];
+        self.pass(rest.find('\n').unwrap_or(rest.len()));
     }
 
     /// Goes past bytes that may hold line ends and characters of any length.
@@ -236,6 +246,12 @@ mod tests {
         assert_eq!(words("/**/a/***/b"), Ok(vec![("a", 1, 5), ("b", 1, 11)]));
         let open = words("a/*/").unwrap_err();
         assert_eq!((open.place, open.problem), (Place { line: 1, column: 2 }, Problem::OpenComment));
+    }
+
+    #[test]
+    fn a_preprocessors_line_is_a_comment_if_it_is_a_line() {
+        assert_eq!(words("# 1 \"a.cu\"\na\n \t# 2\nb"), Ok(vec![("a", 2, 1), ("b", 4, 1)]));
+        assert_eq!(texts("a # 1"), Ok(vec!["a", "#", "1"]));
     }
 
     #[test]

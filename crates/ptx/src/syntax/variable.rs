@@ -67,7 +67,7 @@ pub enum Space {
     Texture,
 }
 
-/// The type of a register or of what a variable consists of.
+/// The type of a register or of what a variable consists of; `Bf16` and `Bf16x2` are types of instructions alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names are those of PTX")]
 pub enum ScalarType {
@@ -125,6 +125,11 @@ impl ScalarType {
             "surfref" => Self::SurfaceReference,
             _ => return None,
         })
+    }
+
+    /// The same, if it is a type that something can have.
+    pub(super) fn declared(word: &str) -> Option<Self> {
+        Self::named(word).filter(|scalar| !matches!(scalar, Self::Bf16 | Self::Bf16x2))
     }
 
     /// Its size in bytes; a predicate counts as one, a reference as a pointer.

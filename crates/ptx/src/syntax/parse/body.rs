@@ -48,11 +48,6 @@ impl<'t> Parser<'t> {
                 into.extend(variables.into_iter().map(|variable| Statement::Variable(Box::new(variable))));
                 return Ok(());
             }
-            // A semicolon too many.
-            (_, ";") => {
-                self.next()?;
-                return Ok(());
-            }
             _ => return Err(self.unexpected(first, "an instruction, a label, a declaration or }")),
         };
         into.push(statement);

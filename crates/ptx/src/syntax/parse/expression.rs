@@ -48,17 +48,9 @@ impl<'t> Parser<'t> {
         Ok(if is_true(condition) { yes } else { no })
     }
 
-    /// The offset behind a name, `+4` or `+-4` or `-4`; 0 where there is none.
+    /// The offset behind a name, `+4` or `+-4`; 0 where there is none.
     pub(super) fn offset(&mut self) -> Result<i64, Error> {
-        let token = self.peek()?;
-        match token.text {
-            "+" => {
-                self.next()?;
-                self.signed("an offset")
-            }
-            "-" => self.signed("an offset"),
-            _ => Ok(0),
-        }
+        if self.take("+")? { self.signed("an offset") } else { Ok(0) }
     }
 
     /// An integer as an offset or address: the low 64 bits are what counts.
@@ -66,19 +58,6 @@ impl<'t> Parser<'t> {
         let token = self.peek()?;
         match self.expression(expected)? {
             Immediate::Integer(integer) => Ok(integer.bits.cast_signed()),
-            _ => Err(self.unexpected(token, "an integer")),
-        }
-    }
-
-    /// The size of a dimension.
-    pub(super) fn size(&mut self) -> Result<u64, Error> {
-        let token = self.peek()?;
-        match self.expression("the size of an array")? {
-            Immediate::Integer(integer) if !integer.is_negative() => Ok(integer.bits),
-            Immediate::Integer(integer) => {
-                let (value, expected) = (integer.value().to_string(), "a size of 0 or more");
-                Err(self.error(token, Problem::Range { value, expected }))
-            }
             _ => Err(self.unexpected(token, "an integer")),
         }
     }
@@ -115,6 +94,10 @@ impl<'t> Parser<'t> {
         let token = self.next()?;
         match (token.kind, token.text) {
             (Kind::Number, text) => {
+                Immediate::read(text).ok_or_else(|| self.error(token, Problem::Number(text.to_owned())))
+            }
+            // `.5` looks like a modifier.
+            (Kind::Directive, text) if text[1..].starts_with(|first: char| first.is_ascii_digit()) => {
                 Immediate::read(text).ok_or_else(|| self.error(token, Problem::Number(text.to_owned())))
             }
             (Kind::Name, "WARP_SZ") => Ok(Immediate::Integer(Integer::signed(WARP_SIZE))),

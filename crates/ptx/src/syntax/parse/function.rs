@@ -10,14 +10,14 @@ impl<'t> Parser<'t> {
     pub(super) fn function(&mut self, place: Place, linkage: Linkage) -> Result<Function<'t>, Error> {
         let kind = if self.next()?.text == ".entry" { Kind::Entry } else { Kind::Function };
         let mut attributes = Vec::new();
-        while self.peek()?.text == ".attribute" {
+        while kind == Kind::Function && self.peek()?.text == ".attribute" {
             self.attributes(&mut attributes)?;
         }
         let has_results = kind == Kind::Function && self.peek()?.text == "(";
         let results = if has_results { self.parameters()? } else { Vec::new() };
         let name = self.expect_name("the name of a function")?.text;
         let parameters = if self.peek()?.text == "(" { self.parameters()? } else { Vec::new() };
-        let bounds = self.bounds()?;
+        let bounds = self.bounds(kind)?;
         let opening = self.peek()?;
         let body = match opening.text {
             "{" => Some(self.block()?),
@@ -25,12 +25,12 @@ impl<'t> Parser<'t> {
                 self.next()?;
                 None
             }
-            _ => return Err(self.unexpected(opening, "a directive such as .maxntid, a body in braces or ;")),
+            _ => return Err(self.unexpected(opening, "a directive, a body in braces or ;")),
         };
         Ok(Function { place, kind, linkage, name, results, parameters, attributes, bounds, body })
     }
 
-    fn bounds(&mut self) -> Result<Bounds<'t>, Error> {
+    fn bounds(&mut self, kind: Kind) -> Result<Bounds<'t>, Error> {
         let mut bounds = Bounds::default();
         loop {
             let token = self.peek()?;
@@ -42,20 +42,23 @@ impl<'t> Parser<'t> {
                 continue;
             }
             self.next()?;
-            match token.text {
-                ".maxntid" => bounds.max_threads = Some(self.dimensions()?),
-                ".reqntid" => bounds.required_threads = Some(self.dimensions()?),
-                ".reqnctapercluster" => bounds.required_cluster = Some(self.dimensions()?),
-                ".minnctapersm" => bounds.min_blocks = Some(self.number_u32()?),
-                ".maxnctapersm" => bounds.max_blocks = Some(self.number_u32()?),
-                ".maxnreg" => bounds.max_registers = Some(self.number_u32()?),
-                ".maxclusterrank" => bounds.max_cluster_blocks = Some(self.number_u32()?),
-                ".explicitcluster" => bounds.explicit_cluster = true,
-                ".blocksareclusters" => bounds.blocks_are_clusters = true,
-                ".noreturn" => bounds.never_returns = true,
-                ".abi_preserve" => bounds.preserved[0] = Some(self.number_u32()?),
-                ".abi_preserve_control" => bounds.preserved[1] = Some(self.number_u32()?),
-                _ => return Err(self.unexpected(token, "a directive of a function such as .maxntid")),
+            match (kind, token.text) {
+                (Kind::Entry, ".maxntid") => bounds.max_threads = Some(self.dimensions()?),
+                (Kind::Entry, ".reqntid") => bounds.required_threads = Some(self.dimensions()?),
+                (Kind::Entry, ".reqnctapercluster") => bounds.required_cluster = Some(self.dimensions()?),
+                (Kind::Entry, ".minnctapersm") => bounds.min_blocks = Some(self.number_u32()?),
+                (Kind::Entry, ".maxnctapersm") => bounds.max_blocks = Some(self.number_u32()?),
+                (Kind::Entry, ".maxnreg") => bounds.max_registers = Some(self.number_u32()?),
+                (Kind::Entry, ".maxclusterrank") => bounds.max_cluster_blocks = Some(self.number_u32()?),
+                (Kind::Entry, ".explicitcluster") => bounds.explicit_cluster = true,
+                (Kind::Entry, ".blocksareclusters") => bounds.blocks_are_clusters = true,
+                (Kind::Function, ".noreturn") => bounds.never_returns = true,
+                (Kind::Function, ".abi_preserve") => bounds.preserved[0] = Some(self.number_u32()?),
+                (Kind::Function, ".abi_preserve_control") => bounds.preserved[1] = Some(self.number_u32()?),
+                (Kind::Entry, _) => return Err(self.unexpected(token, "a directive of a kernel such as .maxntid")),
+                (Kind::Function, _) => {
+                    return Err(self.unexpected(token, "a directive of a function such as .noreturn"));
+                }
             }
         }
     }

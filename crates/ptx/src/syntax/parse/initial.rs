@@ -45,10 +45,9 @@ impl<'t> Parser<'t> {
         if name.text == "generic" && self.take("(")? {
             symbol.name = self.expect_name("the name of a variable or function")?.text;
             symbol.generic = true;
-            symbol.offset = self.offset()?;
             self.expect(")")?;
         }
-        symbol.offset = symbol.offset.wrapping_add(self.offset()?);
+        symbol.offset = self.offset()?;
         Ok(symbol)
     }
 }

@@ -61,7 +61,12 @@ impl<'t> Parser<'t> {
             (_, "[") => self.bracketed(),
             (_, "{") => {
                 self.next()?;
-                let elements = self.list("}", "a comma or } in a vector", Self::element)?;
+                let first = self.element()?;
+                let mut elements = vec![first];
+                while self.take(",")? {
+                    elements.push(self.element()?);
+                }
+                self.expect_described("}", "a comma or } in a vector")?;
                 Ok(Operand::Vector(elements))
             }
             (_, "(") if calls => {
@@ -87,8 +92,7 @@ impl<'t> Parser<'t> {
     fn named(&mut self, name: &'t str) -> Result<Operand<'t>, Error> {
         let follower = self.peek()?;
         if follower.kind == Kind::Directive {
-            self.next()?;
-            return Ok(Operand::Element { name, element: &follower.text[1..] });
+            return Ok(Operand::Element { name, element: self.selector()? });
         }
         match follower.text {
             "|" => {
@@ -97,7 +101,7 @@ impl<'t> Parser<'t> {
                 let kept = |name| if name == "_" { None } else { Some(name) };
                 Ok(Operand::Pair(kept(name), kept(second)))
             }
-            "+" | "-" => Ok(Operand::Sum { name, offset: self.offset()? }),
+            "+" => Ok(Operand::Sum { name, offset: self.offset()? }),
             "[" => {
                 self.next()?;
                 let (base, offset) = self.sum()?;
@@ -106,6 +110,17 @@ impl<'t> Parser<'t> {
             }
             _ if name == "_" => Ok(Operand::Sink),
             _ => Ok(Operand::Name(name)),
+        }
+    }
+
+    /// `.x` or another part of a vector; bytes and halves of a word are chosen like that, too.
+    fn selector(&mut self) -> Result<&'t str, Error> {
+        let token = self.next()?;
+        match &token.text[1..] {
+            part @ ("x" | "y" | "z" | "w" | "r" | "g" | "b" | "a" | "b0" | "b1" | "b2" | "b3" | "h0" | "h1") => {
+                Ok(part)
+            }
+            _ => Err(self.unexpected(token, "a comma, ; or a part of a vector such as .x")),
         }
     }
 
@@ -148,8 +163,7 @@ impl<'t> Parser<'t> {
         self.next()?;
         let follower = self.peek()?;
         let base = if follower.kind == Kind::Directive {
-            self.next()?;
-            Base::Element(token.text, &follower.text[1..])
+            Base::Element(token.text, self.selector()?)
         } else {
             Base::Name(token.text)
         };

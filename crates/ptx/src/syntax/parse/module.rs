@@ -35,8 +35,6 @@ impl<'t> Parser<'t> {
             ".section" => module.sections.push(self.section()?),
             ".alias" => module.aliases.push(self.alias()?),
             ".pragma" => module.pragmas.append(&mut self.pragmas()?),
-            // What a line before the first function says is said of none.
-            ".loc" => drop(self.location()?),
             _ => {
                 let linkage = self.linkage()?;
                 match self.peek()?.text {

@@ -2,7 +2,6 @@
 
 use super::Parser;
 use crate::error::{Error, Place};
-use crate::syntax::lexer::Kind;
 use crate::syntax::{Attribute, Linkage, Pointer, RegisterName, Registers, ScalarType, Space, Variable};
 
 /// What stands in front of the names.
@@ -39,6 +38,10 @@ impl<'t> Parser<'t> {
     ) -> Result<(), Error> {
         let specifiers = self.specifiers(expected)?;
         loop {
+            let name = self.peek()?;
+            if name.text == "_" {
+                return Err(self.unexpected(name, "the name of a variable"));
+            }
             let mut variable = self.declarator(linkage, &specifiers)?;
             if self.take("=")? {
                 variable.initial = Some(self.initial()?);
@@ -74,33 +77,32 @@ impl<'t> Parser<'t> {
         }
     }
 
+    /// The space, alignment and attributes in any order, then the type.
     fn specifiers(&mut self, expected: &'static str) -> Result<Specifiers<'t>, Error> {
-        let first = self.next()?;
-        let space = space(first.text).ok_or_else(|| self.unexpected(first, expected))?;
-        let (mut attributes, mut alignment, mut lanes, mut pointer) = (Vec::new(), None, 1, None);
-        let mut scalar = None;
+        let place = self.peek()?.place;
+        let (mut attributes, mut alignment, mut named) = (Vec::new(), None, None);
         loop {
             let token = self.peek()?;
-            match token.text {
-                ".attribute" => self.attributes(&mut attributes)?,
-                ".align" => alignment = Some(self.alignment()?),
-                ".ptr" => pointer = Some(self.pointer()?),
-                ".v2" | ".v4" | ".v8" => {
-                    lanes = token.text.as_bytes()[2] - b'0';
-                    self.next()?;
-                }
-                text if token.kind == Kind::Directive && scalar.is_none() => {
-                    scalar = Some(
-                        ScalarType::named(&text[1..]).ok_or_else(|| self.unexpected(token, "a type such as .b32"))?,
-                    );
+            match (token.text, space(token.text)) {
+                (".attribute", _) => self.attributes(&mut attributes)?,
+                (".align", _) => alignment = Some(self.alignment()?),
+                (_, Some(space)) if named.is_none() => {
+                    named = Some(space);
                     self.next()?;
                 }
                 _ => break,
             }
         }
-        let token = self.peek()?;
+        let token = self.next()?;
+        let space = named.ok_or_else(|| self.unexpected(token, expected))?;
+        let (lanes, token) = match token.text {
+            ".v2" | ".v4" | ".v8" => (token.text.as_bytes()[2] - b'0', self.next()?),
+            _ => (1, token),
+        };
+        let scalar = token.text.strip_prefix('.').and_then(ScalarType::declared);
         let scalar = scalar.ok_or_else(|| self.unexpected(token, "a type such as .b32"))?;
-        Ok(Specifiers { place: first.place, space, attributes, alignment, scalar, lanes, pointer })
+        let pointer = if self.peek()?.text == ".ptr" { Some(self.pointer()?) } else { None };
+        Ok(Specifiers { place, space, attributes, alignment, scalar, lanes, pointer })
     }
 
     /// `.ptr .global .align 16`
@@ -129,7 +131,7 @@ impl<'t> Parser<'t> {
         let count = self.count()?;
         let mut dimensions = Vec::new();
         while self.take("[")? {
-            let dimension = if self.peek()?.text == "]" { None } else { Some(self.size()?) };
+            let dimension = if self.peek()?.text == "]" { None } else { Some(self.number_u64()?) };
             self.expect("]")?;
             dimensions.push(dimension);
         }
