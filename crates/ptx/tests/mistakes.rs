@@ -63,6 +63,7 @@ fn what_belongs_there_is_said() {
         (".entry f .maxntid 4294967296 { }", "2:19: 4294967296 is out of range; expected at most 4294967295"),
         (".func f .maxntid 3 { }", "2:9: expected a directive of a function such as .noreturn, found `.maxntid`"),
         (".global .u32 .align 4 a;", "2:14: expected the name of a variable, found `.align`"),
+        (".global .attribute(.a, .b, .c) .u32 a;", "2:28: expected at most 2 attributes, found `.c`"),
         (".global .u32 _;", "2:14: expected the name of a variable, found `_`"),
         (".global .bf16 a;", "2:9: expected a type such as .b32, found `.bf16`"),
         (".align 4 .u32 a;", "2:10: expected a variable or function, found `.u32`"),

@@ -5,8 +5,8 @@ use crate::error::{Error, Problem};
 use crate::syntax::lexer::Kind;
 use crate::syntax::{Attribute, Immediate};
 
-/// The most attributes that something has; PTX knows two.
-const MAX_ATTRIBUTES: usize = 4;
+/// The most attributes that something has: PTX knows no more.
+const MAX_ATTRIBUTES: usize = 2;
 
 impl<'t> Parser<'t> {
     /// A number that is written out, without operators.
@@ -52,7 +52,7 @@ impl<'t> Parser<'t> {
             let token = self.expect_kind(Kind::Directive, "an attribute such as .managed")?;
             // Each variable of a declaration has a copy of them.
             if into.len() == MAX_ATTRIBUTES {
-                return Err(self.unexpected(token, "at most 4 attributes"));
+                return Err(self.unexpected(token, "at most 2 attributes"));
             }
             let numbers = if self.peek()?.text == "(" { Some(self.attribute_numbers()?) } else { None };
             into.push(Attribute { name: &token.text[1..], numbers });

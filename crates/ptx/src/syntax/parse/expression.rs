@@ -36,7 +36,12 @@ const OPERATORS: [(&str, u8); 18] = [
 impl<'t> Parser<'t> {
     /// The value of an expression; `expected` says what belongs here to those who wrote something else.
     pub(super) fn expression(&mut self, expected: &'static str) -> Result<Immediate, Error> {
-        let condition = self.binary(0, expected)?;
+        let first = self.unary(expected)?;
+        // Most expressions are a number, and tables are long.
+        if matches!(self.peek()?.text, "," | ";" | "}" | "]") {
+            return Ok(first);
+        }
+        let condition = self.binary(first, 0)?;
         if !self.take("?")? {
             return Ok(condition);
         }
@@ -62,11 +67,11 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Operands and the operators between them that bind at least as tightly as `least`.
-    fn binary(&mut self, least: u8, expected: &'static str) -> Result<Immediate, Error> {
-        let mut left = self.unary(expected)?;
+    /// What follows `left`: operators that bind at least as tightly as `least`, and their right sides.
+    fn binary(&mut self, mut left: Immediate, least: u8) -> Result<Immediate, Error> {
         while let Some((token, operator, tightness)) = self.operator(least)? {
-            let right = self.binary(tightness + 1, "a number")?;
+            let right = self.unary("a number")?;
+            let right = self.binary(right, tightness + 1)?;
             left = self.apply(token, operator, left, right)?;
         }
         Ok(left)
@@ -75,7 +80,7 @@ impl<'t> Parser<'t> {
     /// Takes an operator that binds tightly enough; it may be two marks that touch.
     fn operator(&mut self, least: u8) -> Result<Option<(Token<'t>, &'static str, u8)>, Error> {
         let token = self.peek()?;
-        if token.kind != Kind::Mark || matches!(token.text, "," | ";" | "]" | "}" | ")") {
+        if token.kind != Kind::Mark {
             return Ok(None);
         }
         let rest = &self.lexer.text()[token.start..];

@@ -17,8 +17,8 @@ use crate::error::{Error, Place, Problem};
 /// How deep blocks, initialisers and expressions may be nested.
 pub const MAX_DEPTH: usize = 64;
 
-/// The longest text that is read, in bytes: 128 MiB.
-pub const MAX_LENGTH: usize = 1 << 27;
+/// The longest text that is read, in bytes: 64 MiB.
+pub const MAX_LENGTH: usize = 1 << 26;
 
 /// Characters of a word that an error repeats.
 const QUOTED: usize = 40;
