@@ -58,6 +58,8 @@ fn what_belongs_there_is_said() {
         (".global .u32 a[1.5];", "2:16: expected an integer, found `1.5`"),
         (".global .u32 a = 08;", "2:18: `08` is no number; expected one such as 42, 0x2A, 0f3F800000 or 1.5"),
         (".global .u64 a = 0xF0(b);", "2:18: 0xf0 is out of range; expected a mask of one byte such as 0xFF00"),
+        (".global .u64 a = 0(b);", "2:18: 0x0 is out of range; expected a mask of one byte such as 0xFF00"),
+        (".entry (.param .u64 p) f { }", "2:8: expected the name of a function, found `(`"),
         (".entry f(.param .u64 p", "2:23: expected , or ) behind a parameter, found the end of the text"),
         (".entry f .maxthreads 3 { }", "2:10: expected a directive of a kernel such as .maxntid, found `.maxthreads`"),
         (".entry f .maxntid 4294967296 { }", "2:19: 4294967296 is out of range; expected at most 4294967295"),
