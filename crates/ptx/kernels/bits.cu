@@ -29,7 +29,7 @@ extern "C" __global__ void bits_u32(const unsigned* a, const unsigned* b, unsign
 }
 
 // With 64 bits: popc clz ffs brev, high products unsigned and signed, quotient and remainder unsigned and signed (b is not 0),
-// shifts, minimum signed and unsigned, the sum's and the product's upper half as 128 bits.
+// shifts, minimum unsigned and signed; then sums, differences and products with carries, as they are written out below.
 extern "C" __global__ void bits_u64(const unsigned long long* a, const unsigned long long* b, unsigned long long* y, unsigned n)
 {
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;

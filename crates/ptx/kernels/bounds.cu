@@ -7,7 +7,8 @@ extern "C" __global__ void __launch_bounds__(128, 2) bounded(unsigned* y)
     y[i] = i;
 }
 
-// y = x[0] … x[63] summed over rows, with so many values alive that registers run out: 64 sums a thread.
+// y[64 * t + k] = the sum over rows of x[64 * row + k] * (t + 1) for thread t, a chain of fused multiply-adds: 64 sums at once,
+// more than there are registers.
 extern "C" __global__ void __maxnreg__(32) spilling(const float* x, float* y, unsigned rows)
 {
     float sums[64];

@@ -1,10 +1,10 @@
-// Blocks that wait for each other. Must be launched cooperatively.
+// Groups of threads, from eight to the whole grid.
 #include <cooperative_groups.h>
 
 namespace groups = cooperative_groups;
 
 // rounds times: every element becomes the sum of itself and its right neighbour (the last's is the first), all at once. One
-// thread per element; x and y change places, and the result is in x after an even number of rounds.
+// thread per element; x and y change places, and the result is in x after an even number of rounds. Must be launched cooperatively.
 extern "C" __global__ void grid_rotate_add(int* x, int* y, unsigned rounds)
 {
     groups::grid_group grid = groups::this_grid();

@@ -29,7 +29,7 @@ extern "C" __global__ void softmax_rows(const float* x, float* y, unsigned colum
     for (unsigned i = threadIdx.x; i < columns; i += 128) y[i] /= part[0];
 }
 
-// The mean and the inverse square root of the variance of each row of 32 * k elements: one warp a row.
+// y = (x - mean) / sqrt(variance + epsilon) of each row: one warp a row.
 extern "C" __global__ void normalize_rows(const float* x, float* y, unsigned columns, float epsilon)
 {
     x += blockIdx.x * columns;

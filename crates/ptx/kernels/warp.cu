@@ -1,6 +1,6 @@
 // What the lanes of a warp tell each other. One warp per 32 elements; n is the number of threads.
 
-// answers[0][i] ballot, [1] all, [2] any of x[i] > 0 among the lanes of the mask below, [3] the active lanes of those with odd
+// answers[0][i] ballot, [1] all, [2] any of x[i] > 0 in the warp, [3] the active lanes of those with odd
 // numbers, [4] lanes below, [5] up to, [6] above, [7] from this one on.
 extern "C" __global__ void votes(const int* x, unsigned* answers, unsigned n)
 {
