@@ -35,7 +35,7 @@ pub unsafe trait StreamOrdered: Send + Sync + 'static {
     /// # Safety
     ///
     /// The address came from [`StreamOrdered::allocate_raw`] with this size and is given back once. Every use of the memory is
-    /// ordered before what comes next on the stream.
+    /// ordered before what comes next on the stream, whose context has not been reset.
     unsafe fn deallocate_raw(&self, address: CUdeviceptr, bytes: usize, stream: &Stream) -> Result<()>;
 
     /// Whether the memory is page-locked memory of the host, which uses it at the same address while no stream does.
