@@ -66,11 +66,11 @@ pub(crate) use crate::primary::{
 pub(crate) use crate::stream::{
     cuLaunchHostFunc, cuLaunchHostFunc_v2, cuStreamAddCallback, cuStreamAttachMemAsync, cuStreamBatchMemOp,
     cuStreamBatchMemOp_v2, cuStreamCopyAttributes, cuStreamCreate, cuStreamCreateWithPriority, cuStreamDestroy_v2,
-    cuStreamGetAttribute, cuStreamGetCtx, cuStreamGetCtx_v2, cuStreamGetDevice, cuStreamGetFlags, cuStreamGetId,
-    cuStreamGetPriority, cuStreamIsCapturing, cuStreamQuery, cuStreamSetAttribute, cuStreamSynchronize,
-    cuStreamWaitEvent, cuStreamWaitValue32, cuStreamWaitValue32_v2, cuStreamWaitValue64, cuStreamWaitValue64_v2,
-    cuStreamWriteValue32, cuStreamWriteValue32_v2, cuStreamWriteValue64, cuStreamWriteValue64_v2,
-    cuThreadExchangeStreamCaptureMode,
+    cuStreamGetAttribute, cuStreamGetCaptureInfo_v2, cuStreamGetCaptureInfo_v3, cuStreamGetCtx, cuStreamGetCtx_v2,
+    cuStreamGetDevice, cuStreamGetFlags, cuStreamGetId, cuStreamGetPriority, cuStreamIsCapturing, cuStreamQuery,
+    cuStreamSetAttribute, cuStreamSynchronize, cuStreamWaitEvent, cuStreamWaitValue32, cuStreamWaitValue32_v2,
+    cuStreamWaitValue64, cuStreamWaitValue64_v2, cuStreamWriteValue32, cuStreamWriteValue32_v2, cuStreamWriteValue64,
+    cuStreamWriteValue64_v2, cuThreadExchangeStreamCaptureMode,
 };
 pub(crate) use crate::vmm::{
     cuMemAddressFree, cuMemAddressReserve, cuMemCreate, cuMemGetAccess, cuMemGetAllocationGranularity,

@@ -24,7 +24,9 @@ mod values;
 
 pub(crate) use attach::cuStreamAttachMemAsync;
 pub(crate) use attributes::{cuStreamCopyAttributes, cuStreamGetAttribute, cuStreamSetAttribute};
-pub(crate) use capture::{cuStreamIsCapturing, cuThreadExchangeStreamCaptureMode};
+pub(crate) use capture::{
+    cuStreamGetCaptureInfo_v2, cuStreamGetCaptureInfo_v3, cuStreamIsCapturing, cuThreadExchangeStreamCaptureMode,
+};
 pub(crate) use create::{cuStreamCreate, cuStreamCreateWithPriority, cuStreamDestroy_v2};
 pub(crate) use host::{cuLaunchHostFunc, cuLaunchHostFunc_v2, cuStreamAddCallback};
 pub(crate) use info::{

@@ -86,6 +86,11 @@ driver_tests! {
             let mut status = CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_ACTIVE;
             call!(driver.cuStreamIsCapturing(asked, &mut status))?;
             assert_eq!(status, CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE);
+            let (mut older, mut newer) = (CUstreamCaptureStatus(7), CUstreamCaptureStatus(7));
+            let (id, graph, nodes, edges, count) = (null_mut(), null_mut(), null_mut(), null_mut(), null_mut());
+            call!(driver.cuStreamGetCaptureInfo_v2(asked, &mut older, id, graph, nodes, count))?;
+            call!(driver.cuStreamGetCaptureInfo_v3(asked, &mut newer, id, graph, nodes, edges, count))?;
+            assert_eq!([older, newer], [status; 2]);
         }
         call!(driver.cuStreamDestroy_v2(made))?;
     }
