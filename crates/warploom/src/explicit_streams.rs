@@ -239,6 +239,15 @@
 /// }
 /// ```
 ///
+/// Nor can the place be left out (S1.18).
+///
+/// ```compile_fail,E0061
+/// # use warploom::{ManagedBuffer, Queue, Result};
+/// fn nowhere(buffer: &ManagedBuffer, queue: &impl Queue) -> Result<()> {
+///     buffer.prefetch(queue)
+/// }
+/// ```
+///
 /// Copies between devices (S3.16).
 ///
 /// ```
@@ -255,7 +264,7 @@
 /// }
 /// ```
 ///
-/// "None" is no stream (S4.1), and neither is a number.
+/// "None" is no stream (S4.1), and neither is a number, nor anything else that is not a `Queue` (S4.3).
 ///
 /// ```compile_fail,E0277
 /// # use warploom::{Buffer, Result, Stream};

@@ -1,0 +1,156 @@
+//! On which stream memory is freed, whatever it came from and wherever it is dropped.
+
+use std::sync::{Arc, Mutex};
+
+use warploom::sys::types::CUdeviceptr;
+use warploom::{
+    Buffer, Context, DeviceMemory, DevicePool, Devices, Driver, Error, Function, ManagedPool, OrderedResource,
+    PinnedMemory, PinnedPool, Result, Stream, StreamOrdered, SynchronousResource, VirtualMemory,
+};
+use warploom_testkit::{TestResult, budget, driver_tests};
+
+/// A resource that hands everything on, and remembers on which stream memory was freed.
+struct Spy {
+    below: Arc<dyn StreamOrdered>,
+    freed_on: Mutex<Vec<Stream>>,
+}
+
+impl Spy {
+    fn on(below: &impl OrderedResource) -> Arc<Spy> {
+        Arc::new(Spy { below: below.resource(), freed_on: Mutex::default() })
+    }
+
+    fn take(&self) -> Vec<Stream> {
+        std::mem::take(&mut self.freed_on.lock().expect("no test panics while it is held"))
+    }
+}
+
+#[expect(unsafe_code, reason = "hands memory of another resource on")]
+// SAFETY: what the resource below answers for.
+unsafe impl StreamOrdered for Spy {
+    fn context(&self) -> &Context {
+        self.below.context()
+    }
+
+    fn allocate_raw(&self, bytes: usize, stream: &Stream) -> Result<CUdeviceptr> {
+        self.below.allocate_raw(bytes, stream)
+    }
+
+    unsafe fn deallocate_raw(&self, address: CUdeviceptr, bytes: usize, stream: &Stream) -> Result<()> {
+        self.freed_on.lock().expect("no test panics while it is held").push(stream.clone());
+        // SAFETY: the caller's promise, handed on.
+        unsafe { self.below.deallocate_raw(address, bytes, stream) }
+    }
+
+    fn is_pinned(&self) -> bool {
+        self.below.is_pinned()
+    }
+
+    fn is_managed(&self) -> bool {
+        self.below.is_managed()
+    }
+}
+
+fn setup(driver: &Driver) -> TestResult<(Context, Stream, Stream)> {
+    let context = driver.device(0)?.context()?;
+    let (home, other) = (context.stream()?, context.stream()?);
+    Ok((context, home, other))
+}
+
+/// A spy on every resource that frees in the order of a stream.
+fn spies(context: &Context) -> Result<[Arc<Spy>; 4]> {
+    Ok([
+        Spy::on(&DevicePool::new(context)?),
+        Spy::on(&DevicePool::default_of(context)?),
+        Spy::on(&PinnedPool::new(context)?),
+        Spy::on(&ManagedPool::new(context)?),
+    ])
+}
+
+driver_tests! {
+    /// S4.7, S4.9 to S4.11, S4.19, S4.23: the stream that it was allocated on, or the one that was named last; never another.
+    fn memory_is_freed_on_a_stream_that_was_given(driver) {
+        let (context, home, other) = setup(driver)?;
+        for spy in spies(&context)? {
+            let make = || spy.allocate::<u8>(64, &home);
+            drop(make()?);
+            make()?.close()?;
+            assert_eq!(spy.take(), [home.clone(), home.clone()], "without a word about it");
+            make()?.close_on(&other)?;
+            let mut moved = make()?;
+            moved.set_free_stream(&other)?;
+            drop(moved);
+            assert_eq!(spy.take(), [other.clone(), other.clone()], "as it was told");
+            let mut used = make()?;
+            used.zero(&other)?;
+            drop(used);
+            assert_eq!(spy.take(), [home.clone()], "whoever else used it");
+            let elsewhere = make()?;
+            std::thread::spawn(move || drop(elsewhere)).join().expect("it does not panic");
+            let mine = make()?;
+            context.scope(|| drop(mine))?;
+            assert_eq!(spy.take(), [home.clone(), home.clone()], "on whichever thread, whatever is current");
+            home.synchronize()?;
+        }
+    }
+
+    /// S4.13, S4.17, S4.19: default streams are bound to their context where they are named, so that nothing has to be current.
+    fn default_streams_are_given_as_they_were_named(driver) {
+        let (context, ..) = setup(driver)?;
+        let spy = Spy::on(&DevicePool::new(&context)?);
+        let (legacy, mine) = (context.legacy_stream(), context.per_thread_stream());
+        drop(spy.allocate::<u8>(64, &legacy)?);
+        drop(spy.allocate::<u8>(64, &mine)?);
+        assert_eq!(spy.take(), [legacy.clone(), mine.clone()]);
+        let elsewhere = spy.allocate::<u8>(64, &mine)?;
+        std::thread::spawn(move || drop(elsewhere)).join().expect("it does not panic");
+        assert_eq!(spy.take(), [legacy], "the one substitution there is");
+    }
+
+    /// S4.5, S4.8, S4.19: what is freed at once is given no stream; which of the two a resource is, its trait says.
+    fn memory_that_is_freed_at_once_is_given_no_stream(driver) {
+        fn frees_at_once(from: &impl SynchronousResource, driver: &Driver, frees: &[(Function, u64)]) -> Result<()> {
+            let buffer = from.allocate::<u8>(64)?;
+            assert_eq!(buffer.context(), from.resource().context());
+            budget(driver, frees, || buffer.close())
+        }
+        let (context, ..) = setup(driver)?;
+        frees_at_once(&DeviceMemory::new(&context), driver, &[(Function::cuMemFree_v2, 1)])?;
+        frees_at_once(&PinnedMemory::new(&context), driver, &[(Function::cuMemFreeHost, 1)])?;
+        let unmapped = [Function::cuMemUnmap, Function::cuMemRelease, Function::cuMemAddressFree].map(|call| (call, 1));
+        frees_at_once(&VirtualMemory::new(&context)?, driver, &unmapped)?;
+    }
+
+    /// S4.20: an owner is let go, and nobody's memory is left alone; neither takes a driver call.
+    fn memory_of_others_is_not_freed(driver) {
+        let (context, home, _) = setup(driver)?;
+        let (memory, owner) = (DeviceMemory::new(&context).allocate::<u8>(64)?, Arc::new(()));
+        #[expect(unsafe_code, reason = "wraps memory that somebody else owns")]
+        // SAFETY: the memory is there until the end of this body, and used by nobody else.
+        let (owned, borrowed) = unsafe {
+            let owned = Buffer::<u8>::from_owner(memory.as_raw(), 32, &context, Arc::clone(&owner))?;
+            (owned, Buffer::<u8>::borrowed(memory.as_raw() + 32, 32, &context)?)
+        };
+        assert_eq!(Arc::strong_count(&owner), 2);
+        budget(driver, &[], || drop((owned, borrowed)));
+        assert_eq!(Arc::strong_count(&owner), 1);
+        assert_eq!(memory.close_on(&home), Err(Error::NotStreamOrdered));
+    }
+
+    /// S4.16: what cannot be wrapped is left to the caller, who still has it.
+    fn memory_that_cannot_be_wrapped_is_not_freed(driver) {
+        let (context, ..) = setup(driver)?;
+        let memory = DeviceMemory::new(&context).allocate::<u8>(64)?;
+        let calls = driver.record_calls();
+        #[expect(unsafe_code, reason = "wraps memory that somebody else owns")]
+        // SAFETY: refused, so that nothing is used.
+        let (empty, large) = unsafe {
+            let empty = Buffer::<u8>::borrowed(memory.as_raw(), 0, &context);
+            (empty, Buffer::<u64>::borrowed(memory.as_raw(), usize::MAX / 2, &context))
+        };
+        assert_eq!(empty.map(drop), Err(Error::EmptyBuffer));
+        assert_eq!(large.map(drop), Err(Error::TooLarge { len: usize::MAX / 2, element: 8 }));
+        assert!(calls.take().is_empty());
+        memory.close()?;
+    }
+}
