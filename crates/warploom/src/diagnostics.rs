@@ -83,6 +83,9 @@ pub enum Subject {
         /// Where its work runs.
         device: u32,
     },
+    /// A program of NVRTC's.
+    #[cfg(feature = "nvrtc")]
+    Program,
     /// A function in a stream, which panicked.
     HostFunction,
 }
@@ -103,6 +106,8 @@ impl fmt::Display for Subject {
             Subject::CurrentContext => return formatter.write_str("the current context of a thread"),
             Subject::Event => return formatter.write_str("an event"),
             Subject::Relay => return formatter.write_str("a stream that tells tasks"),
+            #[cfg(feature = "nvrtc")]
+            Subject::Program => return formatter.write_str("a program of NVRTC's"),
             Subject::HostFunction => return formatter.write_str("a host function"),
             Subject::Pool { device } => ("a pool", device),
             Subject::Stream { device } => ("a stream", device),

@@ -23,6 +23,11 @@ pub enum Error {
     #[error(transparent)]
     Nccl(Box<crate::nccl::NcclError>),
 
+    /// NVRTC could not be had, or did not compile.
+    #[cfg(feature = "nvrtc")]
+    #[error(transparent)]
+    Nvrtc(Box<crate::program::NvrtcError>),
+
     /// There is no such device.
     #[error("device {ordinal} does not exist; the driver has {count}")]
     NoSuchDevice {

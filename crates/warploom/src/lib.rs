@@ -74,6 +74,8 @@ mod mesh;
 #[cfg(feature = "nccl")]
 pub mod nccl;
 mod peers;
+#[cfg(feature = "nvrtc")]
+pub mod program;
 mod queue;
 mod stream;
 mod topology;

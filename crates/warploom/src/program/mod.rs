@@ -1,0 +1,35 @@
+//! Programs in CUDA C++, compiled when they are needed, by NVIDIA's NVRTC.
+//!
+//! The feature `nvrtc` brings no NVRTC along, and none is needed to build: [`Nvrtc::load`] finds the library when the program runs,
+//! and says how to get it where there is none. No GPU and no driver is needed to compile.
+//!
+//! | | |
+//! |---|---|
+//! | [`Nvrtc`] | the library: its version, the architectures that it compiles for |
+//! | [`Program`] | a source with headers, names that are asked for, and options |
+//! | [`CompileOptions`] | how it is compiled; [`Architecture`] says for what |
+//! | [`Compiled`] | what came of it: [`ObjectCode`], and the log |
+//! | [`NvrtcError`] | what can go wrong, in [`Error::Nvrtc`](crate::Error::Nvrtc) |
+
+mod architecture;
+mod arguments;
+mod code;
+mod error;
+mod handle;
+mod load;
+mod nvrtc;
+mod object_code;
+mod options;
+pub mod raw;
+mod source;
+mod version;
+
+pub use architecture::Architecture;
+pub use code::NvrtcCode;
+pub use error::NvrtcError;
+pub use load::LIBRARY_VARIABLE;
+pub use nvrtc::Nvrtc;
+pub use object_code::{CodeKind, ObjectCode};
+pub use options::{CompileOptions, CxxStandard, Severity};
+pub use source::{Compiled, Program, Target};
+pub use version::NvrtcVersion;

@@ -1,0 +1,109 @@
+//! What a compiler gives.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// What kind of code it is.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CodeKind {
+    /// PTX, a text, which the driver compiles.
+    Ptx,
+    /// Code for one architecture.
+    Cubin,
+    /// Code to be linked with more of its kind, and compiled then.
+    LtoIr,
+    /// Several of these in one.
+    Fatbin,
+    /// What a host compiler wrote, with device code in it.
+    Object,
+    /// Several objects in one.
+    Library,
+}
+
+impl fmt::Display for CodeKind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            CodeKind::Ptx => "PTX",
+            CodeKind::Cubin => "cubin",
+            CodeKind::LtoIr => "LTO-IR",
+            CodeKind::Fatbin => "fatbin",
+            CodeKind::Object => "object",
+            CodeKind::Library => "library",
+        })
+    }
+}
+
+/// Code, and what is known of it. A clone shares the bytes.
+///
+/// ```
+/// use warploom::program::{CodeKind, ObjectCode};
+///
+/// let code = ObjectCode::new(CodeKind::Ptx, "empty", ".version 8.0\n.target sm_90\n.address_size 64\n");
+/// assert_eq!((code.kind(), code.name()), (CodeKind::Ptx, "empty"));
+/// assert!(code.text().is_some_and(|ptx| ptx.contains("sm_90")));
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct ObjectCode {
+    kind: CodeKind,
+    name: Arc<str>,
+    bytes: Arc<[u8]>,
+    lowered: Arc<BTreeMap<String, String>>,
+}
+
+impl ObjectCode {
+    /// Code of this kind; the name is for people. A text has no zero at its end.
+    pub fn new(kind: CodeKind, name: &str, bytes: impl AsRef<[u8]>) -> ObjectCode {
+        ObjectCode { kind, name: name.into(), bytes: bytes.as_ref().into(), lowered: Arc::default() }
+    }
+
+    /// The same with the names that things in it go by, from what people write to what the code has.
+    #[must_use]
+    pub fn with_lowered_names(self, names: impl IntoIterator<Item = (String, String)>) -> ObjectCode {
+        ObjectCode { lowered: Arc::new(names.into_iter().collect()), ..self }
+    }
+
+    /// What kind it is.
+    #[must_use]
+    pub fn kind(&self) -> CodeKind {
+        self.kind
+    }
+
+    /// What people call it.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The code itself.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The code, if it is a text.
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
+        if self.kind == CodeKind::Ptx { str::from_utf8(&self.bytes).ok() } else { None }
+    }
+
+    /// What a name expression is called in the code: `scale<float>` is `_Z5scaleIfEvPT_`.
+    #[must_use]
+    pub fn lowered_name(&self, expression: &str) -> Option<&str> {
+        self.lowered.get(expression).map(String::as_str)
+    }
+
+    /// All name expressions with what they are called in the code, in alphabetical order.
+    pub fn lowered_names(&self) -> impl ExactSizeIterator<Item = (&str, &str)> {
+        self.lowered.iter().map(|(expression, name)| (expression.as_str(), name.as_str()))
+    }
+}
+
+impl fmt::Debug for ObjectCode {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = formatter.debug_struct("ObjectCode");
+        text.field("kind", &self.kind).field("name", &self.name).field("bytes", &self.bytes.len());
+        text.field("lowered", &self.lowered).finish()
+    }
+}

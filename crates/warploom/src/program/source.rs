@@ -1,0 +1,168 @@
+//! What is compiled, and to what.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::CString;
+use std::fmt;
+
+use super::arguments::c_string;
+use super::handle::Handle;
+use super::{CodeKind, CompileOptions, Nvrtc, NvrtcCode, NvrtcError, ObjectCode};
+use crate::Result;
+
+/// What a program is compiled to.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Target {
+    /// PTX, which the driver compiles when it is loaded.
+    Ptx,
+    /// Code for one real architecture.
+    Cubin,
+    /// Code to be linked with more of its kind, and compiled then.
+    LtoIr,
+}
+
+impl Target {
+    /// The kind of code that it is.
+    #[must_use]
+    pub fn kind(self) -> CodeKind {
+        match self {
+            Target::Ptx => CodeKind::Ptx,
+            Target::Cubin => CodeKind::Cubin,
+            Target::LtoIr => CodeKind::LtoIr,
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.kind().fmt(formatter)
+    }
+}
+
+/// A program in CUDA C++: its source, headers that it includes by name, the names that are asked for, and how it is compiled.
+///
+/// It is a value: nothing is compiled before [`compile`](Program::compile), and NVRTC keeps nothing after it.
+#[derive(Clone, PartialEq, Eq, Hash)]
+#[must_use]
+pub struct Program {
+    pub(super) name: String,
+    pub(super) source: String,
+    pub(super) options: CompileOptions,
+    pub(super) headers: BTreeMap<String, String>,
+    pub(super) names: BTreeSet<String>,
+}
+
+/// What came of a compilation.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compiled {
+    /// The code.
+    pub code: ObjectCode,
+    /// What the compiler has to say all the same: warnings; empty if it has nothing to say.
+    pub log: String,
+}
+
+impl Program {
+    /// A program of this source. Its name is for people: it stands in messages and in debug information.
+    pub fn new(name: impl Into<String>, source: impl Into<String>, options: CompileOptions) -> Program {
+        Program { name: name.into(), source: source.into(), options, headers: BTreeMap::new(), names: BTreeSet::new() }
+    }
+
+    /// The same with a header, which is found by this name before any file is looked for.
+    pub fn header(mut self, name: impl Into<String>, text: impl Into<String>) -> Program {
+        self.headers.insert(name.into(), text.into());
+        self
+    }
+
+    /// The same with a name that is asked for: an expression such as `scale<float>` for a kernel, or `&table` for a variable.
+    /// The template is instantiated, and [`ObjectCode::lowered_name`] has what it is called in the code.
+    #[doc(alias("nvrtcAddNameExpression", "nvrtcGetLoweredName"))]
+    pub fn name_expression(mut self, expression: impl Into<String>) -> Program {
+        self.names.insert(expression.into());
+        self
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// How it is compiled.
+    pub fn options(&self) -> &CompileOptions {
+        &self.options
+    }
+
+    /// Compiles it.
+    ///
+    /// # Errors
+    ///
+    /// [`NvrtcError::Compilation`] with the log, [`NvrtcError::OptionRefused`] with the log and all options, and what else
+    /// NVRTC answers. Before NVRTC is asked: what [`CompileOptions::arguments`] refuses, [`NvrtcError::Zero`], and
+    /// [`NvrtcError::UnsupportedArchitecture`].
+    #[doc(alias = "nvrtcCompileProgram")]
+    pub fn compile(&self, nvrtc: &Nvrtc, target: Target) -> Result<Compiled> {
+        let options = self.options_for(nvrtc, target)?;
+        Ok(self.compile_with(nvrtc, target, &options)?)
+    }
+
+    /// The words for this NVRTC, if it has the architecture.
+    pub(super) fn options_for(&self, nvrtc: &Nvrtc, target: Target) -> Result<Vec<CString>, NvrtcError> {
+        let architecture = self.options.architecture;
+        if !nvrtc.architectures().contains(&architecture.number()) {
+            let (version, supported) = (nvrtc.version(), nvrtc.architectures().to_owned());
+            return Err(NvrtcError::UnsupportedArchitecture { architecture, version, supported });
+        }
+        self.options.words(target)
+    }
+
+    pub(super) fn compile_with(
+        &self,
+        nvrtc: &Nvrtc,
+        target: Target,
+        options: &[CString],
+    ) -> Result<Compiled, NvrtcError> {
+        let (source, name) = (c_string("the source", &self.source)?, c_string("the program's name", &self.name)?);
+        let header = |(name, text): (&String, &String)| {
+            Ok((c_string("a header's name", name)?, c_string(&format!("the header {name:?}"), text)?))
+        };
+        let headers = self.headers.iter().map(header).collect::<Result<Vec<_>, NvrtcError>>()?;
+        let expression = |expression: &String| c_string("a name expression", expression);
+        let names = self.names.iter().map(expression).collect::<Result<Vec<_>, _>>()?;
+
+        let handle = Handle::new(nvrtc, &source, &name, &headers)?;
+        names.iter().try_for_each(|expression| handle.add_name(expression))?;
+        let (code, log) = handle.compile(options)?;
+        if code != NvrtcCode::SUCCESS {
+            return Err(self.failure(nvrtc, code, log, options));
+        }
+        let bytes = handle.output(target)?;
+        if bytes.is_empty() {
+            return Err(NvrtcError::NoOutput { program: self.name.clone(), target });
+        }
+        let lowered = names.iter().map(|expression| handle.lowered(expression)).collect::<Result<Vec<_>, _>>()?;
+        let lowered = self.names.iter().cloned().zip(lowered);
+        let code = ObjectCode::new(target.kind(), &self.name, bytes).with_lowered_names(lowered);
+        Ok(Compiled { code, log })
+    }
+
+    fn failure(&self, nvrtc: &Nvrtc, code: NvrtcCode, log: String, options: &[CString]) -> NvrtcError {
+        let program = self.name.clone();
+        match code {
+            NvrtcCode::COMPILATION => NvrtcError::Compilation { program, log },
+            NvrtcCode::INVALID_OPTION => {
+                let options = options.iter().map(|option| option.to_string_lossy().into_owned()).collect();
+                NvrtcError::OptionRefused { program, version: nvrtc.version(), options, log }
+            }
+            code => NvrtcError::Call { function: "nvrtcCompileProgram", code, detail: log },
+        }
+    }
+}
+
+impl fmt::Debug for Program {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = formatter.debug_struct("Program");
+        text.field("name", &self.name).field("source", &format_args!("{} bytes", self.source.len()));
+        text.field("headers", &self.headers.keys()).field("names", &self.names).field("options", &self.options).finish()
+    }
+}

@@ -1,0 +1,26 @@
+//! Programs by NVRTC: with a stand-in for the library, and, where it is there, with the library itself.
+
+mod compile;
+mod failures;
+mod fake;
+mod real;
+
+use warploom::program::{Architecture, CompileOptions, NvrtcError, Program};
+use warploom::{Error, Result};
+
+/// What NVRTC or the crate said of it.
+#[track_caller]
+fn refusal<T: std::fmt::Debug>(result: Result<T>) -> NvrtcError {
+    match result {
+        Err(Error::Nvrtc(error)) => *error,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn options() -> CompileOptions {
+    CompileOptions::new(Architecture::sm(90))
+}
+
+fn program(source: &str) -> Program {
+    Program::new("test.cu", source, options())
+}

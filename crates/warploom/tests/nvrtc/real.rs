@@ -1,0 +1,130 @@
+//! With NVRTC itself. `cargo xtask nvrtc` fetches it and runs these.
+
+use warploom::Result;
+use warploom::program::{
+    Architecture, CompileOptions, CxxStandard, Nvrtc, NvrtcError, NvrtcVersion, Program, Severity, Target,
+};
+
+use crate::{options, program, refusal};
+
+const SCALE: &str = "template<typename T> __global__ void scale(T *data, T by) { data[threadIdx.x] *= by; }\n\
+                     namespace names { __device__ int table[4]; }";
+
+#[test]
+#[ignore = "needs libnvrtc"]
+fn it_compiles_to_ptx_cubin_and_lto_ir() -> Result<()> {
+    let nvrtc = Nvrtc::load()?;
+    assert!(nvrtc.version() >= NvrtcVersion::OLDEST && nvrtc.architectures().contains(&90), "{nvrtc:?}");
+    let given = program(SCALE).name_expression("scale<float>").name_expression("&names::table");
+    for target in [Target::Ptx, Target::Cubin, Target::LtoIr] {
+        let compiled = given.compile(&nvrtc, target)?;
+        assert_eq!(compiled.log, "");
+        assert_eq!(compiled.code.lowered_name("scale<float>"), Some("_Z5scaleIfEvPT_S0_"));
+        assert_eq!(compiled.code.lowered_name("&names::table"), Some("_ZN5names5tableE"));
+        match target {
+            Target::Ptx => {
+                let text = compiled.code.text().expect("PTX is a text");
+                assert!(text.contains(".target sm_90") && text.contains("_Z5scaleIfEvPT_S0_") && !text.contains('\0'));
+            }
+            Target::Cubin => assert!(compiled.code.bytes().starts_with(b"\x7fELF")),
+            _ => assert!(compiled.code.bytes().len() > 100),
+        }
+    }
+    Ok(())
+}
+
+#[test]
+#[ignore = "needs libnvrtc"]
+fn headers_and_macros_are_seen_and_files_of_the_current_folder_are_not() -> Result<()> {
+    let nvrtc = Nvrtc::load()?;
+    let source = "#include \"dir/value.h\"\nextern \"C\" __global__ void k(int *out) { *out = VALUE + N + FLAG; }";
+    let given = Program::new("k.cu", source, options().define("N", "(4 + 5)").define_flag("FLAG"));
+    let given = given.header("dir/value.h", "#include \"deeper.h\"\n").header("deeper.h", "#define VALUE 32\n");
+    let code = given.compile(&nvrtc, Target::Ptx)?.code;
+    assert!(code.text().is_some_and(|ptx| ptx.contains("42")), "{:?}", code.text());
+    // Cargo runs tests in the package's folder.
+    assert!(std::path::Path::new("Cargo.toml").exists());
+    let error = refusal(program("#include \"Cargo.toml\"").compile(&nvrtc, Target::Ptx));
+    assert!(error.log().is_some_and(|log| log.contains("could not open source file \"Cargo.toml\"")), "{error}");
+    Ok(())
+}
+
+#[test]
+#[ignore = "needs libnvrtc"]
+fn errors_and_warnings_have_the_compilers_words() -> Result<()> {
+    let nvrtc = Nvrtc::load()?;
+    let error = refusal(program("__global__ void k() { int x = y; }").compile(&nvrtc, Target::Ptx));
+    assert!(
+        matches!(&error, NvrtcError::Compilation { log, .. } if log.contains("identifier \"y\" is undefined")),
+        "{error}"
+    );
+    let unused = "__global__ void k() { int x; }";
+    let compiled = program(unused).compile(&nvrtc, Target::Ptx)?;
+    assert!(compiled.log.contains("warning #177-D"), "{}", compiled.log);
+    let quiet = |options: CompileOptions| Program::new("k.cu", unused, options).compile(&nvrtc, Target::Ptx);
+    assert_eq!(quiet(options().no_warnings())?.log, "");
+    assert_eq!(quiet(options().diagnostic(177, Severity::Suppress))?.log, "");
+    assert!(matches!(refusal(quiet(options().diagnostic(177, Severity::Error))), NvrtcError::Compilation { .. }));
+    let error = refusal(quiet(options().raw("--no-such-option")));
+    assert!(matches!(&error, NvrtcError::OptionRefused { log, .. } if log.contains("--no-such-option")), "{error}");
+    let error = refusal(program("").name_expression("nobody<int>").compile(&nvrtc, Target::Ptx));
+    assert!(error.log().is_some_and(|log| log.contains("\"nobody\" is undefined")), "{error}");
+    Ok(())
+}
+
+#[test]
+#[ignore = "needs libnvrtc"]
+fn it_takes_every_option_that_has_a_function() -> Result<()> {
+    let nvrtc = Nvrtc::load()?;
+    let all = [
+        options().standard(CxxStandard::Cxx11),
+        options().standard(CxxStandard::Cxx20),
+        options().include("/").pre_include("given.h"),
+        options().define("N", 1).undefine("N"),
+        options().line_info(),
+        options().debug().optimize_debug(),
+        options().fast_math(),
+        options().flush_to_zero(true).precise_division(false).precise_square_root(false).contract(false),
+        options().max_registers(32),
+        options().relocatable(),
+        options().optimized_lto(),
+        options().device_by_default().restrict().int128().vectorize_more(),
+        CompileOptions::new(Architecture::sm(90).specific()),
+    ];
+    for options in all {
+        for target in [Target::Ptx, Target::Cubin, Target::LtoIr] {
+            let given =
+                Program::new("k.cu", "__global__ void k(int *p) { *p = 1; }", options.clone()).header("given.h", "");
+            let compiled =
+                given.compile(&nvrtc, target).unwrap_or_else(|error| panic!("{options:?} to {target}: {error}"));
+            assert!(!compiled.log.contains("error"), "{}", compiled.log);
+        }
+    }
+    let virtually = Program::new("k.cu", "", CompileOptions::new(Architecture::compute(90)));
+    virtually.compile(&nvrtc, Target::Ptx)?;
+    virtually.compile(&nvrtc, Target::LtoIr)?;
+    if nvrtc.version() >= (NvrtcVersion { major: 12, minor: 6 }) {
+        Program::new("k.cu", "", options().split_compile(2)).compile(&nvrtc, Target::Cubin)?;
+    }
+    Ok(())
+}
+
+#[test]
+#[ignore = "needs libnvrtc"]
+fn the_parts_of_fast_mathematics_win_over_the_whole() -> Result<()> {
+    let nvrtc = Nvrtc::load()?;
+    let ptx = |options: CompileOptions| -> Result<String> {
+        let source = "extern \"C\" __global__ void k(float *a) { a[0] = a[1] / a[2] + sqrtf(a[3]); }";
+        let code = Program::new("k.cu", source, options).compile(&nvrtc, Target::Ptx)?.code;
+        Ok(code.text().unwrap_or_default().to_owned())
+    };
+    let exact = ptx(options())?;
+    assert!(exact.contains("div.rn.f32") && exact.contains("sqrt.rn.f32"), "{exact}");
+    let fast = ptx(options().fast_math())?;
+    assert!(fast.contains("div.approx.ftz.f32") && fast.contains("sqrt.approx.ftz.f32"), "{fast}");
+    for mixed in [options().precise_division(true).fast_math(), options().fast_math().precise_division(true)] {
+        let mixed = ptx(mixed)?;
+        assert!(mixed.contains("div.rn.ftz.f32") && mixed.contains("sqrt.approx.ftz.f32"), "{mixed}");
+    }
+    Ok(())
+}
