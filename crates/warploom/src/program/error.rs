@@ -131,6 +131,15 @@ pub enum NvrtcError {
         /// How many.
         count: usize,
     },
+
+    /// What comes from files, or goes there, a cache cannot know.
+    #[error("{program} cannot be kept in a cache: {reason}")]
+    NotCacheable {
+        /// The program's name.
+        program: String,
+        /// Why, and what to do.
+        reason: String,
+    },
 }
 
 impl NvrtcError {

@@ -9,12 +9,15 @@
 //! | [`Program`] | a source with headers, names that are asked for, and options |
 //! | [`CompileOptions`] | how it is compiled; [`Architecture`] says for what |
 //! | [`Compiled`] | what came of it: [`ObjectCode`], and the log |
+//! | [`ProgramCache`] | programs that are compiled once: [`MemoryCache`], [`DiskCache`] |
 //! | [`NvrtcError`] | what can go wrong, in [`Error::Nvrtc`](crate::Error::Nvrtc) |
 
 mod architecture;
 mod arguments;
+mod cache;
 mod code;
 mod error;
+mod files;
 mod handle;
 mod load;
 mod nvrtc;
@@ -25,11 +28,12 @@ mod source;
 mod version;
 
 pub use architecture::Architecture;
+pub use cache::{CacheKey, DiskCache, KeyBuilder, MemoryCache, ProgramCache};
 pub use code::NvrtcCode;
 pub use error::NvrtcError;
 pub use load::LIBRARY_VARIABLE;
 pub use nvrtc::Nvrtc;
 pub use object_code::{CodeKind, ObjectCode};
 pub use options::{CompileOptions, CxxStandard, Severity};
-pub use source::{Compiled, Program, Target};
+pub use source::{Cached, Compiled, Program, Target};
 pub use version::NvrtcVersion;

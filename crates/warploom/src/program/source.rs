@@ -50,6 +50,7 @@ pub struct Program {
     pub(super) options: CompileOptions,
     pub(super) headers: BTreeMap<String, String>,
     pub(super) names: BTreeSet<String>,
+    pub(super) files: Option<Vec<u8>>,
 }
 
 /// What came of a compilation.
@@ -58,14 +59,40 @@ pub struct Program {
 pub struct Compiled {
     /// The code.
     pub code: ObjectCode,
-    /// What the compiler has to say all the same: warnings; empty if it has nothing to say.
+    /// What the compiler has to say all the same: warnings; empty if it has nothing to say. A cache keeps it with the code.
     pub log: String,
+    /// Whether it came from a cache, or went to one.
+    pub cached: Cached,
+}
+
+/// What a cache had to do with it.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cached {
+    /// None was given.
+    No,
+    /// The cache had it, and nothing was compiled.
+    Hit,
+    /// The cache did not have it, and took it.
+    Stored,
+    /// The cache failed. The program was compiled, as without one.
+    Failed {
+        /// What went wrong.
+        why: String,
+    },
 }
 
 impl Program {
     /// A program of this source. Its name is for people: it stands in messages and in debug information.
     pub fn new(name: impl Into<String>, source: impl Into<String>, options: CompileOptions) -> Program {
-        Program { name: name.into(), source: source.into(), options, headers: BTreeMap::new(), names: BTreeSet::new() }
+        Program {
+            name: name.into(),
+            source: source.into(),
+            options,
+            headers: BTreeMap::new(),
+            names: BTreeSet::new(),
+            files: None,
+        }
     }
 
     /// The same with a header, which is found by this name before any file is looked for.
@@ -79,6 +106,12 @@ impl Program {
     #[doc(alias("nvrtcAddNameExpression", "nvrtcGetLoweredName"))]
     pub fn name_expression(mut self, expression: impl Into<String>) -> Program {
         self.names.insert(expression.into());
+        self
+    }
+
+    /// The same with a digest of everything that it reads from files, by whatever function, so that a cache may keep it.
+    pub fn files_digest(mut self, digest: impl Into<Vec<u8>>) -> Program {
+        self.files = Some(digest.into());
         self
     }
 
@@ -143,7 +176,7 @@ impl Program {
         let lowered = names.iter().map(|expression| handle.lowered(expression)).collect::<Result<Vec<_>, _>>()?;
         let lowered = self.names.iter().cloned().zip(lowered);
         let code = ObjectCode::new(target.kind(), &self.name, bytes).with_lowered_names(lowered);
-        Ok(Compiled { code, log })
+        Ok(Compiled { code, log, cached: Cached::No })
     }
 
     fn failure(&self, nvrtc: &Nvrtc, code: NvrtcCode, log: String, options: &[CString]) -> NvrtcError {

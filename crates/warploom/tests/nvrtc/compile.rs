@@ -1,7 +1,9 @@
 //! What a compilation gives, and what NVRTC is asked for it.
 
 use warploom::Result;
-use warploom::program::{Architecture, CodeKind, CompileOptions, CxxStandard, Nvrtc, NvrtcVersion, Program, Target};
+use warploom::program::{
+    Architecture, Cached, CodeKind, CompileOptions, CxxStandard, Nvrtc, NvrtcVersion, Program, Target,
+};
 
 use crate::{fake, options, program};
 
@@ -29,7 +31,7 @@ fn each_target_is_asked_for_and_given() -> Result<()> {
         assert_eq!((compiled.code.kind(), compiled.code.name()), (kind, "test.cu"));
         assert_eq!(compiled.code.bytes(), format!("{start} of int a; with {words}{lto}").as_bytes());
         assert_eq!(compiled.code.text().is_some(), target == Target::Ptx);
-        assert_eq!(compiled.log, "");
+        assert_eq!((compiled.log.as_str(), &compiled.cached), ("", &Cached::No));
     }
     assert_eq!(fake::alive(), 0);
     Ok(())

@@ -1,6 +1,8 @@
 //! Programs by NVRTC: with a stand-in for the library, and, where it is there, with the library itself.
 
+mod caches;
 mod compile;
+mod disk;
 mod failures;
 mod fake;
 mod real;

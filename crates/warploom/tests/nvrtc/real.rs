@@ -2,7 +2,8 @@
 
 use warploom::Result;
 use warploom::program::{
-    Architecture, CompileOptions, CxxStandard, Nvrtc, NvrtcError, NvrtcVersion, Program, Severity, Target,
+    Architecture, Cached, CompileOptions, CxxStandard, MemoryCache, Nvrtc, NvrtcError, NvrtcVersion, Program, Severity,
+    Target,
 };
 
 use crate::{options, program, refusal};
@@ -126,5 +127,21 @@ fn the_parts_of_fast_mathematics_win_over_the_whole() -> Result<()> {
         let mixed = ptx(mixed)?;
         assert!(mixed.contains("div.rn.ftz.f32") && mixed.contains("sqrt.approx.ftz.f32"), "{mixed}");
     }
+    Ok(())
+}
+
+#[test]
+#[ignore = "needs libnvrtc"]
+fn threads_compile_at_once_and_the_cache_gives_the_same() -> Result<()> {
+    let (nvrtc, cache) = (Nvrtc::load()?, MemoryCache::new(1 << 20));
+    let given = program(SCALE).name_expression("scale<double>");
+    let codes = std::thread::scope(|scope| {
+        let threads: Vec<_> =
+            (0..4).map(|_| scope.spawn(|| given.compile_cached(&nvrtc, Target::Cubin, &cache))).collect();
+        threads.into_iter().map(|thread| thread.join().expect("it does not panic")).collect::<Result<Vec<_>>>()
+    })?;
+    let again = given.compile_cached(&nvrtc, Target::Cubin, &cache)?;
+    assert_eq!(again.cached, Cached::Hit);
+    assert!(codes.iter().all(|compiled| compiled.code == again.code));
     Ok(())
 }

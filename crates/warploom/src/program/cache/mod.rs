@@ -1,0 +1,78 @@
+//! Programs that are compiled once.
+
+mod compile;
+mod disk;
+mod entry;
+mod key;
+mod memory;
+mod sha256;
+
+use std::io;
+
+pub use disk::DiskCache;
+pub use key::{CacheKey, KeyBuilder};
+pub use memory::MemoryCache;
+
+/// Keeps bytes by key, and may forget any of them at any time: [`MemoryCache`], [`DiskCache`], or one of your own.
+///
+/// What comes out is checked before it is used, so that a cache need not notice when its bytes are damaged. There is no question
+/// whether a key is there: the answer could be wrong before it arrives.
+///
+/// ```
+/// use warploom::program::{CacheKey, MemoryCache, ProgramCache};
+///
+/// # fn main() -> std::io::Result<()> {
+/// let cache = MemoryCache::new(1 << 20);
+/// let key = CacheKey::builder("example").part("what", b"a text").finish();
+/// cache.put(&key, b"bytes")?;
+/// assert_eq!(cache.get(&key)?.as_deref(), Some(&b"bytes"[..]));
+/// cache.remove(&key)?;
+/// assert_eq!((cache.get(&key)?, cache.len()?), (None, 0));
+/// # Ok(())
+/// # }
+/// ```
+pub trait ProgramCache: Send + Sync {
+    /// The bytes of a key, if they are still there.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be found out.
+    fn get(&self, key: &CacheKey) -> io::Result<Option<Vec<u8>>>;
+
+    /// Keeps bytes for a key, instead of those before. Bytes that are more than the cache holds are not kept.
+    ///
+    /// # Errors
+    ///
+    /// If they could not be kept; what was there before may still be.
+    fn put(&self, key: &CacheKey, bytes: &[u8]) -> io::Result<()>;
+
+    /// Forgets a key, if it is there.
+    ///
+    /// # Errors
+    ///
+    /// If it may be there still.
+    fn remove(&self, key: &CacheKey) -> io::Result<()>;
+
+    /// Forgets everything.
+    ///
+    /// # Errors
+    ///
+    /// If some of it may be there still.
+    fn clear(&self) -> io::Result<()>;
+
+    /// How many keys there are, just now.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be found out.
+    fn len(&self) -> io::Result<usize>;
+
+    /// Whether there are none, just now.
+    ///
+    /// # Errors
+    ///
+    /// As [`len`](ProgramCache::len).
+    fn is_empty(&self) -> io::Result<bool> {
+        Ok(self.len()? == 0)
+    }
+}

@@ -1,0 +1,78 @@
+//! What options have to do with files, of which a cache knows nothing.
+
+use super::CompileOptions;
+
+/// What an option has to do with files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Files {
+    Read,
+    Written,
+}
+
+/// Options that read files or write them, without what is behind a `=`.
+const FILES: &[(&str, Files)] = &[
+    ("-I", Files::Read),
+    ("--include-path", Files::Read),
+    ("-include", Files::Read),
+    ("--pre-include", Files::Read),
+    ("-pch", Files::Written),
+    ("--pch", Files::Written),
+    ("-create-pch", Files::Written),
+    ("--create-pch", Files::Written),
+    ("-use-pch", Files::Read),
+    ("--use-pch", Files::Read),
+    ("-pch-dir", Files::Written),
+    ("--pch-dir", Files::Written),
+    ("-time", Files::Written),
+    ("--time", Files::Written),
+    ("-fdevice-time-trace", Files::Written),
+    ("--fdevice-time-trace", Files::Written),
+];
+
+impl CompileOptions {
+    /// The first option that has to do with files; of a header that `is_given` with the program nothing needs to be read.
+    pub(super) fn files(&self, is_given: impl Fn(&str) -> bool) -> Option<(String, Files)> {
+        if let Some(folder) = self.includes.first() {
+            return Some((format!("--include-path={}", folder.display()), Files::Read));
+        }
+        if let Some(header) = self.pre_includes.iter().find(|header| !is_given(header)) {
+            return Some((format!("--pre-include={header}"), Files::Read));
+        }
+        // What writes is worse than what reads, and so comes first.
+        let uses = || self.extra.iter().filter_map(|option| Some((option.clone(), file_use(option)?)));
+        uses().find(|(_, files)| *files == Files::Written).or_else(|| uses().next())
+    }
+}
+
+fn file_use(option: &str) -> Option<Files> {
+    let option = option.trim_start();
+    let word = option.split(['=', ' ']).next().unwrap_or(option);
+    let named = FILES.iter().find(|(name, _)| *name == word).map(|(_, files)| *files);
+    // A folder may follow at once.
+    named.or_else(|| option.starts_with("-I").then_some(Files::Read))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Architecture;
+    use super::*;
+
+    fn options() -> CompileOptions {
+        CompileOptions::new(Architecture::sm(90))
+    }
+
+    #[test]
+    fn options_that_have_to_do_with_files_are_known() {
+        let use_of = |options: CompileOptions| options.files(|name| name == "given.h").map(|(_, files)| files);
+        assert_eq!(use_of(options().fast_math().raw("--fmad=true").raw("--Ink")), None);
+        assert_eq!(use_of(options().pre_include("given.h")), None);
+        assert_eq!(use_of(options().pre_include("other.h")), Some(Files::Read));
+        assert_eq!(use_of(options().include("/folder")), Some(Files::Read));
+        for raw in ["-I", "-I/folder", "-I /folder", "--include-path=/folder", "-include=x.h", "--use-pch=x"] {
+            assert_eq!(use_of(options().raw(raw)), Some(Files::Read), "{raw}");
+        }
+        for raw in ["--pch", "--create-pch=x", "--time=-", "-fdevice-time-trace=x", "-time"] {
+            assert_eq!(use_of(options().raw("-I.").raw(raw)), Some(Files::Written), "{raw}");
+        }
+    }
+}
