@@ -11,6 +11,8 @@
 //! | [`Compiled`] | what came of it: [`ObjectCode`], and the log |
 //! | [`ProgramCache`] | programs that are compiled once: [`MemoryCache`], [`DiskCache`] |
 //! | [`NvrtcError`] | what can go wrong, in [`Error::Nvrtc`](crate::Error::Nvrtc) |
+//!
+//! `docs/compiling.md` shows it all at once.
 
 mod architecture;
 mod arguments;
@@ -37,3 +39,7 @@ pub use object_code::{CodeKind, ObjectCode};
 pub use options::{CompileOptions, CxxStandard, Severity};
 pub use source::{Cached, Compiled, Program, Target};
 pub use version::NvrtcVersion;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/compiling.md")]
+struct Compiling;
