@@ -86,6 +86,9 @@ pub enum Subject {
     /// A program of NVRTC's.
     #[cfg(feature = "nvrtc")]
     Program,
+    /// A link of nvJitLink's.
+    #[cfg(feature = "nvrtc")]
+    Link,
     /// A function in a stream, which panicked.
     HostFunction,
 }
@@ -108,6 +111,8 @@ impl fmt::Display for Subject {
             Subject::Relay => return formatter.write_str("a stream that tells tasks"),
             #[cfg(feature = "nvrtc")]
             Subject::Program => return formatter.write_str("a program of NVRTC's"),
+            #[cfg(feature = "nvrtc")]
+            Subject::Link => return formatter.write_str("a link of nvJitLink's"),
             Subject::HostFunction => return formatter.write_str("a host function"),
             Subject::Pool { device } => ("a pool", device),
             Subject::Stream { device } => ("a stream", device),

@@ -28,6 +28,11 @@ pub enum Error {
     #[error(transparent)]
     Nvrtc(Box<crate::program::NvrtcError>),
 
+    /// nvJitLink could not be had, or did not link.
+    #[cfg(feature = "nvrtc")]
+    #[error(transparent)]
+    Link(Box<crate::program::LinkError>),
+
     /// There is no such device.
     #[error("device {ordinal} does not exist; the driver has {count}")]
     NoSuchDevice {

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use warploom_driver::Attempt;
 
-use super::load::LIBRARY_VARIABLE;
+use super::load::Tried;
+use super::nvrtc::NVRTC_VARIABLE;
 use super::{Architecture, NvrtcCode, NvrtcVersion, Target};
 use crate::Error;
 
@@ -16,7 +17,7 @@ pub enum NvrtcError {
     /// There is no NVRTC.
     #[error(
         "no NVRTC found, tried {}; install it (the Python wheel nvidia-cuda-nvrtc, by `pip install nvidia-cuda-nvrtc` in the \
-         active environment, or the package cuda-nvrtc), or name its library in {LIBRARY_VARIABLE}",
+         active environment, or the package cuda-nvrtc), or name its library in {NVRTC_VARIABLE}",
         Tried(tried)
     )]
     NotFound {
@@ -167,18 +168,6 @@ impl NvrtcError {
 impl From<NvrtcError> for Error {
     fn from(error: NvrtcError) -> Error {
         Error::Nvrtc(Box::new(error))
-    }
-}
-
-struct Tried<'a>(&'a [Attempt]);
-
-impl fmt::Display for Tried<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (position, Attempt { path, why }) in self.0.iter().enumerate() {
-            let comma = if position == 0 { "" } else { ", " };
-            write!(formatter, "{comma}{} ({why})", path.display())?;
-        }
-        Ok(())
     }
 }
 

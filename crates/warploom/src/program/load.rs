@@ -1,20 +1,39 @@
-//! From a library on this system to NVRTC.
+//! From a library on this system to its functions.
 #![expect(unsafe_code, reason = "opens shared libraries, which run code and export untyped symbols")]
 
 use std::ffi::OsString;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use libloading::Library;
 use warploom_driver::Attempt;
 
-use super::raw::{NvrtcTable, nvrtcResult};
-use super::{NvrtcError, NvrtcVersion};
+/// A library that is looked for when the program runs, as a table of its functions.
+pub(super) trait Sought: Sized {
+    type Error: fmt::Display;
 
-/// The environment variable that names the library [`Nvrtc::load`](super::Nvrtc::load) takes.
-pub const LIBRARY_VARIABLE: &str = "WARPLOOM_NVRTC";
+    /// The environment variable that names the library.
+    const VARIABLE: &'static str;
 
-/// Newest first. Without a number it is whatever the system's packages for developers have.
-const NAMES: &[&str] = &["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"];
+    /// Names of its file, newest first. Without a number it is whatever the system's packages for developers have.
+    const NAMES: &'static [&'static str];
+
+    /// Where Python's wheels put it below `site-packages/nvidia`, for CUDA 13 and for CUDA 12.
+    const WHEELS: [&'static str; 2];
+
+    /// Its functions in an opened library, which was at `path`.
+    ///
+    /// # Safety
+    ///
+    /// If the library has functions of these names, they are those that are sought, and it stays loaded if it is taken.
+    unsafe fn table(library: &Library, path: &Path) -> Result<Self, Self::Error>;
+
+    /// There is none.
+    fn not_found(tried: Vec<Attempt>) -> Self::Error;
+
+    /// What was tried, if that is the error.
+    fn tried(error: Self::Error) -> Result<Vec<Attempt>, Self::Error>;
+}
 
 /// Variables that name a folder with a toolkit, or with an environment of Python's or Conda's.
 const ROOTS: &[&str] = &["CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "CONDA_PREFIX"];
@@ -23,42 +42,42 @@ const ROOTS: &[&str] = &["CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "CONDA_PREFIX"
 const TOOLKIT: &str = "/usr/local/cuda";
 
 /// The library named in the environment, or else the first that the system has.
-pub(super) fn system() -> Result<NvrtcTable, NvrtcError> {
+pub(super) fn system<T: Sought>() -> Result<T, T::Error> {
     let roots = ROOTS.iter().filter_map(std::env::var_os).filter(|root| !root.is_empty()).map(PathBuf::from);
-    let candidates = candidates(roots.chain([PathBuf::from(TOOLKIT)]));
-    // SAFETY: the candidates are where systems and environments keep NVRTC, and whoever sets the variables vouches for what
-    // they name: all are trusted as a program trusts the loader to find the libraries it was linked with.
-    unsafe { search(std::env::var_os(LIBRARY_VARIABLE), &candidates) }
+    let candidates = candidates::<T>(roots.chain([PathBuf::from(TOOLKIT)]));
+    // SAFETY: the candidates are where systems and environments keep the library, and whoever sets the variables vouches for
+    // what they name: all are trusted as a program trusts the loader to find the libraries it was linked with.
+    unsafe { search(std::env::var_os(T::VARIABLE), &candidates) }
 }
 
-/// Where NVRTC may be, best first: what the loader knows, then folders that it is not told about, as far as they are there.
-fn candidates(roots: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
-    let mut candidates: Vec<PathBuf> = NAMES.iter().map(PathBuf::from).collect();
+/// Where it may be, best first: what the loader knows, then folders that it is not told about, as far as they are there.
+fn candidates<T: Sought>(roots: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
+    let mut candidates: Vec<PathBuf> = T::NAMES.iter().map(PathBuf::from).collect();
     for root in roots {
-        let folders = ["lib64", "lib"].into_iter().map(|folder| root.join(folder)).chain(wheels(&root));
+        let folders = ["lib64", "lib"].into_iter().map(|folder| root.join(folder)).chain(wheels::<T>(&root));
         for folder in folders {
-            candidates.extend(NAMES.iter().map(|name| folder.join(name)).filter(|file| file.is_file()));
+            candidates.extend(T::NAMES.iter().map(|name| folder.join(name)).filter(|file| file.is_file()));
         }
     }
     candidates
 }
 
-/// Where Python's wheels put it below an environment, for CUDA 13 and for CUDA 12.
-fn wheels(root: &Path) -> Vec<PathBuf> {
+/// Where wheels put it below an environment.
+fn wheels<T: Sought>(root: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(root.join("lib")) else { return Vec::new() };
     let pythons = entries.flatten().map(|entry| entry.path());
     let mut sites: Vec<PathBuf> = pythons.map(|python| python.join("site-packages/nvidia")).collect();
     sites.retain(|site| site.is_dir());
     sites.sort();
-    sites.iter().flat_map(|site| ["cu13/lib", "cuda_nvrtc/lib"].map(|folder| site.join(folder))).collect()
+    sites.iter().flat_map(|site| T::WHEELS.map(|folder| site.join(folder))).collect()
 }
 
-/// NVRTC in `named`, if that is given and not empty, or else in the first of `candidates` that is one.
+/// The library `named`, if that is given and not empty, or else the first of `candidates` that is one.
 ///
 /// # Safety
 ///
 /// As for [`library`], of each name.
-unsafe fn search(named: Option<OsString>, candidates: &[PathBuf]) -> Result<NvrtcTable, NvrtcError> {
+unsafe fn search<T: Sought>(named: Option<OsString>, candidates: &[PathBuf]) -> Result<T, T::Error> {
     if let Some(named) = named.filter(|named| !named.is_empty()) {
         // SAFETY: the caller vouches for the library.
         return unsafe { library(Path::new(&named)) };
@@ -66,68 +85,62 @@ unsafe fn search(named: Option<OsString>, candidates: &[PathBuf]) -> Result<Nvrt
     let mut tried = Vec::new();
     for candidate in candidates {
         // SAFETY: the caller vouches for the library.
-        match unsafe { library(candidate) } {
+        match unsafe { library::<T>(candidate) }.map_err(T::tried) {
             Ok(table) => return Ok(table),
-            Err(NvrtcError::NotFound { tried: absent }) => tried.extend(absent),
-            Err(error) => tried.push(Attempt { path: candidate.clone(), why: error.to_string() }),
+            Err(Ok(absent)) => tried.extend(absent),
+            Err(Err(error)) => tried.push(Attempt { path: candidate.clone(), why: error.to_string() }),
         }
     }
-    Err(NvrtcError::NotFound { tried })
+    Err(T::not_found(tried))
 }
 
-/// NVRTC in the library at `path`.
+/// The library at `path`.
 ///
 /// # Safety
 ///
-/// If `path` is a library, loading it does no harm, and if it has the functions of NVRTC, they are those.
-pub(super) unsafe fn library(path: &Path) -> Result<NvrtcTable, NvrtcError> {
+/// If `path` is a library, loading it does no harm, and if it has the functions that are sought, they are those.
+pub(super) unsafe fn library<T: Sought>(path: &Path) -> Result<T, T::Error> {
     // SAFETY: the caller vouches for what loading runs.
     let library = unsafe { Library::new(path) }.map_err(|error| {
         let (name, message) = (path.to_string_lossy(), error.to_string());
         let why = message.strip_prefix(&*name).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(&message).to_owned();
-        NvrtcError::NotFound { tried: vec![Attempt { path: path.to_owned(), why }] }
+        T::not_found(vec![Attempt { path: path.to_owned(), why }])
     })?;
     // SAFETY: the caller vouches for the signatures, and the library is never unloaded, if it is taken.
-    let table = unsafe { NvrtcTable::of(&library) }.map_err(|missing| {
-        // SAFETY: the caller vouches for the signature.
-        match unsafe { version(&library) } {
-            Some(have) if have < NvrtcVersion::OLDEST => NvrtcError::TooOld { have },
-            _ => NvrtcError::NotNvrtc { path: path.to_owned(), missing },
-        }
-    })?;
-    // Programs may be compiled until the process ends: the code must not go before.
+    let table = unsafe { T::table(&library, path) }?;
+    // It may be called until the process ends: the code must not go before.
     std::mem::forget(library);
     Ok(table)
 }
 
-/// The version of a library that lacks functions: an old one says how old it is.
-///
-/// # Safety
-///
-/// If it has the function, it is that of NVRTC.
-unsafe fn version(library: &Library) -> Option<NvrtcVersion> {
-    type Version = unsafe extern "C" fn(*mut i32, *mut i32) -> nvrtcResult;
-    // SAFETY: the caller vouches for the signature.
-    let function = unsafe { library.get::<Version>(b"nvrtcVersion\0") }.ok()?;
-    let (mut major, mut minor) = (0, 0);
-    // SAFETY: both are writable.
-    let code = unsafe { function(&raw mut major, &raw mut minor) };
-    (code == 0).then(|| NvrtcVersion::from_raw(major, minor))
+/// What was tried, for people.
+pub(super) struct Tried<'a>(pub(super) &'a [Attempt]);
+
+impl fmt::Display for Tried<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (position, Attempt { path, why }) in self.0.iter().enumerate() {
+            let comma = if position == 0 { "" } else { ", " };
+            write!(formatter, "{comma}{} ({why})", path.display())?;
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::NvrtcError;
+    use super::super::raw::NvrtcTable;
     use super::*;
 
     #[test]
     fn a_search_in_vain_lists_what_was_tried_and_says_how_to_get_it() {
         let names = ["libwarploom-absent.so.13", "/warploom-absent/libnvrtc.so.13"].map(PathBuf::from);
         // SAFETY: there are no such libraries.
-        let error = unsafe { search(None, &names) }.expect_err("there is none");
+        let error = unsafe { search::<NvrtcTable>(None, &names) }.expect_err("there is none");
         let NvrtcError::NotFound { tried } = &error else { panic!("{error:?}") };
         assert_eq!(tried.iter().map(|attempt| &attempt.path).collect::<Vec<_>>(), names.each_ref());
         for word in
-            ["libwarploom-absent.so.13", "pip install nvidia-cuda-nvrtc", "package cuda-nvrtc", LIBRARY_VARIABLE]
+            ["libwarploom-absent.so.13", "pip install nvidia-cuda-nvrtc", "package cuda-nvrtc", NvrtcTable::VARIABLE]
         {
             assert!(error.to_string().contains(word), "{error}");
         }
@@ -136,7 +149,8 @@ mod tests {
     #[test]
     fn a_named_library_is_the_only_one_tried() {
         // SAFETY: there are no such libraries.
-        let error = unsafe { search(Some("libwarploom-named.so".into()), &["libwarploom-absent.so".into()]) };
+        let error =
+            unsafe { search::<NvrtcTable>(Some("libwarploom-named.so".into()), &["libwarploom-absent.so".into()]) };
         let Err(NvrtcError::NotFound { tried }) = error else { panic!("{error:?}") };
         assert_eq!(tried.len(), 1);
         assert_eq!(tried[0].path, Path::new("libwarploom-named.so"));
@@ -151,9 +165,9 @@ mod tests {
             std::fs::create_dir_all(file.parent().unwrap()).unwrap();
             std::fs::write(&file, "").unwrap();
         }
-        let found = candidates([root.clone()].into_iter());
+        let found = candidates::<NvrtcTable>([root.clone()].into_iter());
         std::fs::remove_dir_all(&root).unwrap();
-        let expected = NAMES.iter().map(PathBuf::from).chain([root.join(places[1]), root.join(places[0])]);
+        let expected = NvrtcTable::NAMES.iter().map(PathBuf::from).chain([root.join(places[1]), root.join(places[0])]);
         assert_eq!(found, expected.collect::<Vec<_>>());
     }
 
@@ -161,10 +175,10 @@ mod tests {
     #[test]
     fn a_library_that_is_something_else_is_not_taken() {
         // SAFETY: the C library's mathematics is loaded already or does no harm.
-        let error = unsafe { library(Path::new("libm.so.6")) }.expect_err("mathematics is not NVRTC");
+        let error = unsafe { library::<NvrtcTable>(Path::new("libm.so.6")) }.expect_err("mathematics is not NVRTC");
         assert_eq!(error, NvrtcError::NotNvrtc { path: "libm.so.6".into(), missing: "nvrtcVersion" });
         // SAFETY: as above.
-        let error = unsafe { search(None, &["libm.so.6".into()]) }.expect_err("mathematics is not NVRTC");
+        let error = unsafe { search::<NvrtcTable>(None, &["libm.so.6".into()]) }.expect_err("mathematics is not NVRTC");
         assert!(matches!(error, NvrtcError::NotFound { tried } if tried.len() == 1));
     }
 }

@@ -9,6 +9,7 @@
 //! | [`Program`] | a source with headers, names that are asked for, and options |
 //! | [`CompileOptions`] | how it is compiled; [`Architecture`] says for what |
 //! | [`Compiled`] | what came of it: [`ObjectCode`], and the log |
+//! | [`Linker`] | several pieces of code become one, by NVIDIA's nvJitLink ([`NvJitLink`]) |
 //! | [`ProgramCache`] | programs that are compiled once: [`MemoryCache`], [`DiskCache`] |
 //! | [`NvrtcError`] | what can go wrong, in [`Error::Nvrtc`](crate::Error::Nvrtc) |
 //!
@@ -21,6 +22,7 @@ mod code;
 mod error;
 mod files;
 mod handle;
+pub mod link;
 mod load;
 mod nvrtc;
 mod object_code;
@@ -33,8 +35,8 @@ pub use architecture::Architecture;
 pub use cache::{CacheKey, DiskCache, KeyBuilder, MemoryCache, ProgramCache};
 pub use code::NvrtcCode;
 pub use error::NvrtcError;
-pub use load::LIBRARY_VARIABLE;
-pub use nvrtc::Nvrtc;
+pub use link::{LinkError, Linked, Linker, NvJitLink};
+pub use nvrtc::{NVRTC_VARIABLE, Nvrtc};
 pub use object_code::{CodeKind, ObjectCode};
 pub use options::{CompileOptions, CxxStandard, Severity};
 pub use source::{Cached, Compiled, Program, Target};

@@ -1,13 +1,21 @@
 //! NVRTC itself.
 #![expect(unsafe_code, reason = "calls NVRTC, and takes functions that the caller vouches for")]
 
+use std::ffi::c_int;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+use libloading::Library;
+use warploom_driver::Attempt;
+
+use super::load::Sought;
 use super::raw::{NvrtcTable, nvrtcResult};
 use super::{NvrtcCode, NvrtcError, NvrtcVersion, load};
 use crate::Result;
+
+/// The environment variable that names the library [`Nvrtc::load`] takes.
+pub const NVRTC_VARIABLE: &str = "WARPLOOM_NVRTC";
 
 /// NVRTC, NVIDIA's compiler for CUDA C++, loaded when the program runs. It needs no GPU and no driver.
 ///
@@ -110,6 +118,48 @@ impl Nvrtc {
     pub(super) fn table(&self) -> &NvrtcTable {
         &self.shared.table
     }
+}
+
+impl Sought for NvrtcTable {
+    type Error = NvrtcError;
+
+    const VARIABLE: &'static str = NVRTC_VARIABLE;
+    const NAMES: &'static [&'static str] = &["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"];
+    const WHEELS: [&'static str; 2] = ["cu13/lib", "cuda_nvrtc/lib"];
+
+    unsafe fn table(library: &Library, path: &Path) -> Result<NvrtcTable, NvrtcError> {
+        // SAFETY: the caller vouches for the signatures.
+        unsafe { NvrtcTable::of(library) }.map_err(|missing| {
+            // SAFETY: the caller vouches for the signature.
+            match unsafe { version(library) } {
+                Some(have) if have < NvrtcVersion::OLDEST => NvrtcError::TooOld { have },
+                _ => NvrtcError::NotNvrtc { path: path.to_owned(), missing },
+            }
+        })
+    }
+
+    fn not_found(tried: Vec<Attempt>) -> NvrtcError {
+        NvrtcError::NotFound { tried }
+    }
+
+    fn tried(error: NvrtcError) -> Result<Vec<Attempt>, NvrtcError> {
+        if let NvrtcError::NotFound { tried } = error { Ok(tried) } else { Err(error) }
+    }
+}
+
+/// The version of a library that lacks functions: an old one says how old it is.
+///
+/// # Safety
+///
+/// If it has the function, it is that of NVRTC.
+unsafe fn version(library: &Library) -> Option<NvrtcVersion> {
+    type Version = unsafe extern "C" fn(*mut c_int, *mut c_int) -> nvrtcResult;
+    // SAFETY: the caller vouches for the signature.
+    let function = unsafe { library.get::<Version>(b"nvrtcVersion\0") }.ok()?;
+    let (mut major, mut minor) = (0, 0);
+    // SAFETY: both are writable.
+    let code = unsafe { function(&raw mut major, &raw mut minor) };
+    (code == 0).then(|| NvrtcVersion::from_raw(major, minor))
 }
 
 fn architectures(table: &NvrtcTable) -> Result<Vec<u32>, NvrtcError> {

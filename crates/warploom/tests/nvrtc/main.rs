@@ -1,10 +1,12 @@
-//! Programs by NVRTC: with a stand-in for the library, and, where it is there, with the library itself.
+//! Programs by NVRTC and nvJitLink: with stand-ins for the libraries, and, where they are there, with the libraries themselves.
 
 mod caches;
 mod compile;
 mod disk;
 mod failures;
 mod fake;
+mod fake_link;
+mod link;
 mod real;
 
 use warploom::program::{Architecture, CompileOptions, NvrtcError, Program};

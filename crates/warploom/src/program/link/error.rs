@@ -1,0 +1,144 @@
+//! What can go wrong with nvJitLink.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use warploom_driver::Attempt;
+
+use super::NVJITLINK_VARIABLE;
+use crate::Error;
+use crate::program::load::Tried;
+use crate::program::{Architecture, CodeKind};
+
+/// Why nvJitLink could not be had, or did not link.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LinkError {
+    /// There is no nvJitLink.
+    #[error(
+        "no nvJitLink found, tried {}; install it (the Python wheel nvidia-nvjitlink, by `pip install nvidia-nvjitlink` in the \
+         active environment, or the package libnvjitlink), or name its library in {NVJITLINK_VARIABLE}",
+        Tried(tried)
+    )]
+    NotFound {
+        /// What was tried, in order.
+        tried: Vec<Attempt>,
+    },
+
+    /// There is a library, but it is not nvJitLink, or too old to have all functions.
+    #[error("{} is not nvJitLink 12.3 or newer: it has no {missing}", path.display())]
+    NotNvJitLink {
+        /// The library.
+        path: PathBuf,
+        /// The first function that it lacks.
+        missing: &'static str,
+    },
+
+    /// nvJitLink was asked and refused, or failed.
+    #[error("{function} failed: {code}{}{}", if log.is_empty() { "" } else { ": " }, log.trim_end())]
+    Call {
+        /// The function that was called.
+        function: &'static str,
+        /// What it answered.
+        code: LinkCode,
+        /// What nvJitLink has to say about it.
+        log: String,
+    },
+
+    /// What is linked is for one architecture.
+    #[error("nothing is linked for {architecture}, which is virtual; link for sm_{}", architecture.number())]
+    VirtualArchitecture {
+        /// What was asked for.
+        architecture: Architecture,
+    },
+
+    /// There is at least one thing to link.
+    #[error("there is nothing to link; add at least 1 piece of code")]
+    NoInputs,
+
+    /// Nothing is linked of nothing.
+    #[error("{name} has no bytes; leave it out")]
+    EmptyInput {
+        /// What people call it.
+        name: String,
+    },
+
+    /// Only some kinds of code come of linking.
+    #[error("linking does not give {kind}{}", if *kind == CodeKind::Ptx { " unless all inputs are LTO-IR" } else { "; ask for a cubin" })]
+    NotAnOutput {
+        /// What was asked for.
+        kind: CodeKind,
+    },
+
+    /// C has no zero in its texts.
+    #[error("{text:?} has a zero in it; C's texts end there")]
+    Zero {
+        /// The text.
+        text: String,
+    },
+}
+
+impl LinkError {
+    /// What nvJitLink answered, if it was asked at all.
+    #[must_use]
+    pub fn code(&self) -> Option<LinkCode> {
+        if let LinkError::Call { code, .. } = self { Some(*code) } else { None }
+    }
+}
+
+impl From<LinkError> for Error {
+    fn from(error: LinkError) -> Error {
+        Error::Link(Box::new(error))
+    }
+}
+
+/// What nvJitLink answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct LinkCode(pub i32);
+
+/// The names in `nvJitLink.h`, from 0 on.
+const NAMES: &[&str] = &[
+    "NVJITLINK_SUCCESS",
+    "NVJITLINK_ERROR_UNRECOGNIZED_OPTION",
+    "NVJITLINK_ERROR_MISSING_ARCH",
+    "NVJITLINK_ERROR_INVALID_INPUT",
+    "NVJITLINK_ERROR_PTX_COMPILE",
+    "NVJITLINK_ERROR_NVVM_COMPILE",
+    "NVJITLINK_ERROR_INTERNAL",
+    "NVJITLINK_ERROR_THREADPOOL",
+    "NVJITLINK_ERROR_UNRECOGNIZED_INPUT",
+    "NVJITLINK_ERROR_FINALIZE",
+    "NVJITLINK_ERROR_NULL_INPUT",
+    "NVJITLINK_ERROR_INCOMPATIBLE_OPTIONS",
+    "NVJITLINK_ERROR_INCORRECT_INPUT_TYPE",
+    "NVJITLINK_ERROR_ARCH_MISMATCH",
+    "NVJITLINK_ERROR_OUTDATED_LIBRARY",
+    "NVJITLINK_ERROR_MISSING_FATBIN",
+    "NVJITLINK_ERROR_UNRECOGNIZED_ARCH",
+    "NVJITLINK_ERROR_UNSUPPORTED_ARCH",
+    "NVJITLINK_ERROR_LTO_NOT_ENABLED",
+];
+
+impl LinkCode {
+    /// Done.
+    pub const SUCCESS: LinkCode = LinkCode(0);
+    /// An option was wrong.
+    pub const UNRECOGNIZED_OPTION: LinkCode = LinkCode(1);
+    /// A mistake of nvJitLink's, or something that is not defined anywhere.
+    pub const INTERNAL: LinkCode = LinkCode(6);
+    /// The code is not of the kind that was said.
+    pub const INCORRECT_INPUT_TYPE: LinkCode = LinkCode(12);
+
+    /// Its name in `nvJitLink.h`; `None` for one that a newer nvJitLink invented.
+    #[must_use]
+    pub fn name(self) -> Option<&'static str> {
+        usize::try_from(self.0).ok().and_then(|index| NAMES.get(index)).copied()
+    }
+}
+
+impl fmt::Display for LinkCode {
+    /// `NVJITLINK_ERROR_INTERNAL (6)`
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} ({})", self.name().unwrap_or("a code newer than those known here"), self.0)
+    }
+}

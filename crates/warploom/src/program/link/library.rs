@@ -1,0 +1,122 @@
+//! nvJitLink itself.
+#![expect(unsafe_code, reason = "calls nvJitLink, and takes functions that the caller vouches for")]
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use libloading::Library;
+use warploom_driver::Attempt;
+
+use super::raw::NvJitLinkTable;
+use super::{LinkCode, LinkError};
+use crate::Result;
+use crate::program::load::{self, Sought};
+
+/// The environment variable that names the library [`NvJitLink::load`] takes.
+pub const NVJITLINK_VARIABLE: &str = "WARPLOOM_NVJITLINK";
+
+/// nvJitLink, NVIDIA's linker for device code, 12.3 or newer, loaded when the program runs. It needs no GPU and no driver.
+///
+/// A clone is another handle to the same library; threads may link at once. See [`Linker`](super::Linker).
+#[derive(Clone)]
+pub struct NvJitLink {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    table: NvJitLinkTable,
+    version: (u32, u32),
+}
+
+impl NvJitLink {
+    /// The system's nvJitLink, looked for as [`Nvrtc::load`](crate::program::Nvrtc::load) looks for NVRTC, or the one that the
+    /// environment variable `WARPLOOM_NVJITLINK` names. A library once taken stays loaded until the process ends.
+    ///
+    /// # Errors
+    ///
+    /// [`LinkError::NotFound`] with everything that was tried and how to get it, [`LinkError::NotNvJitLink`] for a library that
+    /// does not do, and what nvJitLink answers.
+    #[doc(alias = "libnvJitLink")]
+    pub fn load() -> Result<NvJitLink> {
+        Ok(NvJitLink::new(load::system()?)?)
+    }
+
+    /// nvJitLink in the library `path`. A bare file name is left to the dynamic loader to find.
+    ///
+    /// # Errors
+    ///
+    /// As [`NvJitLink::load`].
+    ///
+    /// # Safety
+    ///
+    /// If `path` is a library, loading it does no harm, and if it has the functions of nvJitLink, they are those.
+    pub unsafe fn load_from(path: impl AsRef<Path>) -> Result<NvJitLink> {
+        // SAFETY: the caller vouches for the library.
+        Ok(NvJitLink::new(unsafe { load::library(path.as_ref()) }?)?)
+    }
+
+    /// An nvJitLink of the caller's own: a stand-in for tests, or a library that was linked.
+    ///
+    /// # Errors
+    ///
+    /// What its functions answer.
+    ///
+    /// # Safety
+    ///
+    /// The functions do what those of nvJitLink do, from any thread, until the process ends.
+    pub unsafe fn from_table(table: NvJitLinkTable) -> Result<NvJitLink> {
+        Ok(NvJitLink::new(table)?)
+    }
+
+    fn new(table: NvJitLinkTable) -> Result<NvJitLink, LinkError> {
+        let (mut major, mut minor) = (0, 0);
+        // SAFETY: both are writable.
+        let code = LinkCode(unsafe { (table.nvJitLinkVersion)(&raw mut major, &raw mut minor) });
+        if code != LinkCode::SUCCESS {
+            return Err(LinkError::Call { function: "nvJitLinkVersion", code, log: String::new() });
+        }
+        Ok(NvJitLink { shared: Arc::new(Shared { table, version: (major, minor) }) })
+    }
+
+    /// Which it is: 13 and 4 for 13.4. LTO-IR of a newer NVRTC it may not know.
+    #[doc(alias = "nvJitLinkVersion")]
+    #[must_use]
+    pub fn version(&self) -> (u32, u32) {
+        self.shared.version
+    }
+
+    pub(super) fn table(&self) -> &NvJitLinkTable {
+        &self.shared.table
+    }
+}
+
+impl Sought for NvJitLinkTable {
+    type Error = LinkError;
+
+    const VARIABLE: &'static str = NVJITLINK_VARIABLE;
+    const NAMES: &'static [&'static str] = &["libnvJitLink.so.13", "libnvJitLink.so.12", "libnvJitLink.so"];
+    const WHEELS: [&'static str; 2] = ["cu13/lib", "nvjitlink/lib"];
+
+    unsafe fn table(library: &Library, path: &Path) -> Result<NvJitLinkTable, LinkError> {
+        // SAFETY: the caller vouches for the signatures.
+        unsafe { NvJitLinkTable::of(library) }
+            .map_err(|missing| LinkError::NotNvJitLink { path: path.to_owned(), missing })
+    }
+
+    fn not_found(tried: Vec<Attempt>) -> LinkError {
+        LinkError::NotFound { tried }
+    }
+
+    fn tried(error: LinkError) -> Result<Vec<Attempt>, LinkError> {
+        if let LinkError::NotFound { tried } = error { Ok(tried) } else { Err(error) }
+    }
+}
+
+impl fmt::Debug for NvJitLink {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (major, minor) = self.version();
+        let version = format_args!("{major}.{minor}");
+        formatter.debug_struct("NvJitLink").field("version", &version).finish_non_exhaustive()
+    }
+}
