@@ -236,7 +236,7 @@ impl CompileOptions {
         self
     }
 
-    /// How many threads compile; 0 for as many as there are processors. Needs NVRTC 12.6.
+    /// How many threads compile; 0 for as many as there are processors.
     #[doc(alias = "--split-compile")]
     pub fn split_compile(mut self, threads: u32) -> CompileOptions {
         self.split_compile = Some(threads);
