@@ -1,0 +1,115 @@
+//! Functions that the hardware only approximates.
+//!
+//! Here each is computed in double precision and rounded once, so it lies within half a unit in the last place (ULP) of
+//! the true value. The hardware's own error, and so how far the two can be apart, is
+//!
+//! | function | hardware |
+//! |---|---|
+//! | `rcp`, `div.full` | 1 ULP, 2 ULP |
+//! | `sqrt`, `rsqrt` | relative 2⁻²³, 2⁻²²·⁹ |
+//! | `ex2`, `lg2` | relative 2⁻²²·⁵, absolute 2⁻²²·⁶ near one |
+//! | `sin`, `cos` | absolute 2⁻²⁰·⁵ within ±π |
+//! | `tanh` | relative 2⁻¹¹ |
+
+use super::float::{canonical, flushed};
+
+#[inline(always)]
+fn with(flush: bool, value: f32, function: impl FnOnce(f32) -> f32) -> f32 {
+    let enter = if flush { flushed(value) } else { value };
+    let result = canonical(function(enter));
+    if flush { flushed(result) } else { result }
+}
+
+#[inline(always)]
+pub(crate) fn reciprocal(flush: bool, value: f32) -> f32 {
+    with(flush, value, |value| 1.0 / value)
+}
+
+#[inline(always)]
+pub(crate) fn root(flush: bool, value: f32) -> f32 {
+    with(flush, value, f32::sqrt)
+}
+
+#[inline(always)]
+pub(crate) fn reciprocal_root(flush: bool, value: f32) -> f32 {
+    with(flush, value, |value| (1.0 / f64::from(value).sqrt()) as f32)
+}
+
+pub(crate) fn exponential(flush: bool, value: f32) -> f32 {
+    with(flush, value, |value| f64::from(value).exp2() as f32)
+}
+
+pub(crate) fn logarithm(flush: bool, value: f32) -> f32 {
+    with(flush, value, |value| f64::from(value).log2() as f32)
+}
+
+pub(crate) fn sine(flush: bool, value: f32) -> f32 {
+    with(flush, value, |value| f64::from(value).sin() as f32)
+}
+
+pub(crate) fn cosine(flush: bool, value: f32) -> f32 {
+    with(flush, value, |value| f64::from(value).cos() as f32)
+}
+
+pub(crate) fn hyperbolic_tangent(value: f32) -> f32 {
+    with(false, value, |value| f64::from(value).tanh() as f32)
+}
+
+/// `a ÷ b`; a divisor of 2¹²⁶ or more gives zero, because the hardware multiplies by its reciprocal, which is flushed.
+#[inline(always)]
+pub(crate) fn quotient(flush: bool, a: f32, b: f32) -> f32 {
+    let (a, b) = if flush { (flushed(a), flushed(b)) } else { (a, b) };
+    let huge = b.abs() > f32::from_bits(0x7e80_0000) && b.is_finite() && a.is_finite();
+    let quotient = if huge { 0.0f32.copysign(a) * b.signum() } else { a / b };
+    let quotient = canonical(quotient);
+    if flush { flushed(quotient) } else { quotient }
+}
+
+/// `a ÷ b` over the whole range: `div.full`.
+#[inline(always)]
+pub(crate) fn full_quotient(flush: bool, a: f32, b: f32) -> f32 {
+    let (a, b) = if flush { (flushed(a), flushed(b)) } else { (a, b) };
+    let quotient = canonical(a / b);
+    if flush { flushed(quotient) } else { quotient }
+}
+
+/// `rcp.approx.ftz.f64`, `rsqrt.approx.ftz.f64`: the upper half of the double alone counts, on both sides.
+pub(crate) fn upper_half(value: f64, function: impl FnOnce(f64) -> f64) -> f64 {
+    let upper = |bits: u64| {
+        let bits = bits & 0xffff_ffff_0000_0000;
+        if bits & 0x7ff0_0000_0000_0000 == 0 { bits & 1 << 63 } else { bits }
+    };
+    let result = function(f64::from_bits(upper(value.to_bits())));
+    if result.is_nan() { f64::from_bits(0x7fff_ffff_0000_0000) } else { f64::from_bits(upper(result.to_bits())) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edges_are_as_documented() {
+        assert_eq!(reciprocal(false, -0.0), f32::NEG_INFINITY);
+        assert_eq!(reciprocal_root(false, -0.0), f32::NEG_INFINITY);
+        assert_eq!(reciprocal_root(false, -1.0).to_bits(), 0x7fff_ffff);
+        assert_eq!(exponential(false, f32::NEG_INFINITY), 0.0);
+        assert_eq!(logarithm(false, 0.0), f32::NEG_INFINITY);
+        assert_eq!(sine(false, f32::INFINITY).to_bits(), 0x7fff_ffff);
+        assert_eq!(hyperbolic_tangent(f32::INFINITY), 1.0);
+        assert_eq!(reciprocal(true, f32::from_bits(1)), f32::INFINITY);
+    }
+
+    #[test]
+    fn a_huge_divisor_gives_zero_only_to_the_approximate_quotient() {
+        let huge = f32::from_bits(0x7f00_0000);
+        assert_eq!(quotient(false, huge, huge), 0.0);
+        assert_eq!(full_quotient(false, huge, huge), 1.0);
+        assert_eq!(quotient(false, 6.0, 3.0), 2.0);
+    }
+
+    #[test]
+    fn double_approximations_see_upper_halves_only() {
+        assert_eq!(upper_half(4.0, |value| 1.0 / value), 0.25);
+        assert_eq!(upper_half(3.0, |value| 1.0 / value).to_bits() & 0xffff_ffff, 0);
+    }
+}

@@ -1,0 +1,16 @@
+//! What instructions compute, on plain values: no registers, no lanes, no memory.
+//!
+//! Integer results and IEEE results are those of the hardware, bit for bit. Rounding to nearest uses the processor's own
+//! arithmetic; every other rounding goes through [`soft`], which computes exactly with integers and rounds once.
+
+pub(crate) mod approximate;
+pub(crate) mod bits;
+pub(crate) mod carry;
+pub(crate) mod compare;
+pub(crate) mod convert;
+pub(crate) mod extreme;
+pub(crate) mod float;
+pub(crate) mod half;
+pub(crate) mod integer;
+pub(crate) mod round;
+pub(crate) mod soft;

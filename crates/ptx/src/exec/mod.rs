@@ -1,0 +1,3 @@
+//! Runs decoded kernels.
+
+pub(crate) mod arith;
