@@ -139,6 +139,20 @@ pub enum Problem {
         /// How deep one may go.
         limit: usize,
     },
+    /// An instruction that is wrong, or that is not simulated.
+    #[error("`{instruction}` cannot be run: {why}")]
+    Instruction {
+        /// Opcode and modifiers.
+        instruction: String,
+        /// What is the matter with it.
+        why: String,
+    },
+    /// A declaration that is wrong, or of something that is not simulated.
+    #[error("{why}")]
+    Declaration {
+        /// What is the matter with it.
+        why: String,
+    },
     /// A text that is longer than any module.
     #[error("a text of {length} bytes; at most {limit} can be read")]
     Length {

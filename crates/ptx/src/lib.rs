@@ -19,12 +19,12 @@
 //! assert_eq!(header.address_size, AddressSize::Bits64);
 //! # Ok::<(), warploom_ptx::Error>(())
 //! ```
-#![forbid(unsafe_code)]
-
 mod error;
-#[expect(dead_code, reason = "instructions that compute this are decoded next")]
 mod exec;
+mod program;
 pub mod syntax;
 
 pub use error::{Error, Place, Problem};
+pub use exec::{Access, Block, Fault, Grid, Host, Launch, LaunchError, Memory, Step, Trap, TrapKind, VecMemory};
+pub use program::{Kernel, Parameter, Program, Variable, VariableSpace};
 pub use syntax::{AddressSize, Features, Header, Target, TextureMode, Version};

@@ -69,6 +69,16 @@ pub(crate) fn ones(start: u32, length: u32, wrap: bool) -> u32 {
     (mask(length) << start) as u32
 }
 
+/// `szext`: the lower `length` bits of `value`, extended by zeros or by their highest.
+pub(crate) fn extend(signed: bool, wrap: bool, value: u32, length: u32) -> u32 {
+    let length = if wrap { length & 31 } else { length.min(32) };
+    if signed {
+        signed_field(32, value.cast_signed().into(), 0, length) as u32
+    } else {
+        field(value.into(), 0, length) as u32
+    }
+}
+
 /// How `prmt` picks its four bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Permutation {

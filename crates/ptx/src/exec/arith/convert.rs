@@ -54,6 +54,14 @@ impl Conversion {
         }
     }
 
+    /// Bits of the result.
+    pub(crate) fn width(self) -> u32 {
+        match self.to {
+            Number::Integer { bits, .. } => bits,
+            Number::Float(format) => format.fraction + format.exponent + 1,
+        }
+    }
+
     fn entered(self, format: Format, value: u64) -> u64 {
         let subnormal = self.flush && format == Format::SINGLE && value & format.infinity() == 0;
         if subnormal { value & format.sign() } else { value }

@@ -4,7 +4,7 @@
 //! narrow format as if they had been exact.
 
 use super::float::saturated;
-use super::round::{Exact, Format, Rounding, Value};
+use super::round::{Format, Rounding, Value};
 
 /// One of the two formats of sixteen bits.
 pub(crate) trait Narrow {
@@ -163,17 +163,6 @@ pub(crate) fn pairwise(a: u32, b: u32, operation: impl Fn(u16, u16) -> u16) -> u
     u32::from(high) << 16 | u32::from(low)
 }
 
-/// A single rounded to a narrow format in any direction.
-pub(crate) fn from_single(format: Format, rounding: Rounding, value: f32) -> u16 {
-    let sign = (value.to_bits() >> 16 & 0x8000) as u16;
-    match Format::SINGLE.open(value.to_bits().into()) {
-        Value::Nan => format.nan as u16,
-        Value::Infinite { .. } => sign | format.infinity() as u16,
-        Value::Zero { .. } => sign,
-        Value::Finite(exact) => format.close(Exact { ..exact }, rounding) as u16,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::soft;
@@ -226,15 +215,5 @@ mod tests {
         assert_eq!(add::<Half>(edge(false, true, false), 0x3c00, 0x3c00), 0x3c00);
         assert_eq!(fused::<Half>(edge(false, false, true), 0xbc00, 0x3c00, 0), 0);
         assert_eq!(fused::<Half>(edge(false, false, true), 0x7e00, 0x3c00, 0), 0x7fff);
-    }
-
-    #[test]
-    fn singles_narrow_in_every_direction() {
-        let third = 1.0f32 / 3.0;
-        let (down, up) =
-            (from_single(Format::HALF, Rounding::Down, third), from_single(Format::HALF, Rounding::Up, third));
-        assert_eq!(down + 1, up);
-        assert_eq!(from_single(Format::HALF, Rounding::Nearest, 65520.0), 0x7c00);
-        assert_eq!(from_single(Format::HALF, Rounding::Zero, 65520.0), 0x7bff);
     }
 }

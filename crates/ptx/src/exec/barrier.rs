@@ -1,0 +1,124 @@
+//! Barriers of a block.
+
+use super::group::{Group, State};
+use super::host::Host;
+use super::memory::Memory;
+use super::step::{Current, Executor, Next, stop};
+use super::trap::{Stop, TrapKind};
+use super::warp::Warp;
+use crate::program::operation::Barrier;
+use crate::program::slot::Slot;
+
+/// The hardware's sixteen, and one for clusters.
+pub(crate) const COUNT: usize = 17;
+
+/// All barriers of a block.
+#[derive(Debug, Default)]
+pub(crate) struct Barriers {
+    all: [Arrivals; COUNT],
+    /// Whether anybody has arrived or ended since it was asked.
+    pub(crate) changed: bool,
+}
+
+/// Who has arrived at a barrier.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Arrivals {
+    threads: u32,
+    /// Threads that it waits for; 0 is all that have not ended.
+    expected: u32,
+    /// Threads whose predicate holds, and threads that were asked.
+    yes: u32,
+    asked: u32,
+}
+
+impl Arrivals {
+    /// What the barrier tells those who asked: how many said yes, whether all did.
+    pub(crate) fn answer(self) -> (u32, bool) {
+        (self.yes, self.yes == self.asked)
+    }
+}
+
+impl Barriers {
+    pub(crate) fn clear(&mut self) {
+        *self = Barriers::default();
+    }
+
+    /// Barriers that are complete, with what was said there; they start anew.
+    pub(crate) fn completed(&mut self, live: u32) -> Vec<(u32, Arrivals)> {
+        let mut completed = Vec::new();
+        for (number, barrier) in self.all.iter_mut().enumerate() {
+            let expected = if barrier.expected == 0 { live } else { barrier.expected };
+            if barrier.threads > 0 && barrier.threads >= expected {
+                completed.push((number as u32, std::mem::take(barrier)));
+            }
+        }
+        completed
+    }
+}
+
+impl<M: Memory + Host> Executor<'_, M> {
+    pub(crate) fn barrier(
+        &mut self,
+        warp: &mut Warp,
+        at: Current,
+        lanes: u32,
+        kind: Barrier,
+        &[_, number, count, predicate, ..]: &[Slot; 6],
+    ) -> Result<Next, Stop> {
+        let file = self.file(warp, at);
+        let lane = lanes.trailing_zeros() as usize;
+        let (number, threads) = (file.words(number)[lane], file.words(count)[lane]);
+        let yes = if matches!(kind, Barrier::Sync | Barrier::Arrive) { 0 } else { file.predicate(predicate) & lanes };
+        let size = self.context.threads();
+        let Some(barrier) = self
+            .barriers
+            .all
+            .get_mut(number as usize)
+            .filter(|_| threads % 32 == 0 && threads <= size.next_multiple_of(32))
+        else {
+            return Err(stop(warp, at, lanes, TrapKind::Barrier { barrier: number, threads }));
+        };
+        // A warp that is not full counts as one: the count is of whole warps.
+        let absent = (32 * (warp.index + 1)).saturating_sub(size);
+        let bonus = if threads != 0 && lanes == warp.live { absent } else { 0 };
+        barrier.threads += lanes.count_ones() + bonus;
+        barrier.expected = threads;
+        barrier.yes += yes.count_ones();
+        barrier.asked += lanes.count_ones();
+        self.barriers.changed = true;
+        if kind == Barrier::Arrive {
+            return Ok(Next::Following);
+        }
+        let group = &mut warp.groups[at.index];
+        let before = *group;
+        (group.lanes, group.state, group.pc) = (lanes, State::Barrier(number), at.pc);
+        if at.lanes != lanes {
+            warp.groups.push(Group { lanes: at.lanes & !lanes, pc: at.pc + 1, ..before });
+        }
+        Ok(Next::Regroup)
+    }
+
+    /// Lets the groups of a warp that wait at a barrier go on, with its answer.
+    pub(crate) fn pass(&self, warp: &mut Warp, number: u32, arrivals: Arrivals) {
+        use crate::program::operation::Operation;
+        let (count, all) = arrivals.answer();
+        for index in 0..warp.groups.len() {
+            let group = warp.groups[index];
+            if group.state != State::Barrier(number) {
+                continue;
+            }
+            let instruction = self.context.program.code.instructions[group.pc as usize];
+            let at = Current { index, lanes: group.lanes, pc: group.pc, frame: group.frame };
+            let mut file = self.file(warp, at);
+            let holds = |holds: bool| if holds { u32::MAX } else { 0 };
+            let d = instruction.slots[0];
+            match instruction.operation {
+                Operation::Barrier(Barrier::Count) => file.set_words(d, group.lanes, &[count; 32]),
+                Operation::Barrier(Barrier::All) => file.set_predicate(d, group.lanes, holds(all)),
+                Operation::Barrier(Barrier::Any) => file.set_predicate(d, group.lanes, holds(count > 0)),
+                _ => {}
+            }
+            (warp.groups[index].state, warp.groups[index].pc) = (State::Ready, group.pc + 1);
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! The machine's memory, as kernels reach it.
+
+use super::access::{Access, Fault};
+
+/// Global memory: what generic and global addresses lead to, unless they lead into the block.
+///
+/// Blocks may run on several threads at once, so an implementation is shared between them; two accesses to the same
+/// bytes at the same time are the kernel's business, and must not be the implementation's undoing.
+pub trait Memory: Sync {
+    /// Reads bytes: one lane's, or those of several lanes side by side.
+    fn load(&self, access: &Access, address: u64, into: &mut [u8]) -> Result<(), Fault>;
+
+    /// Writes bytes: one lane's, or those of several lanes side by side.
+    fn store(&self, access: &Access, address: u64, from: &[u8]) -> Result<(), Fault>;
+
+    /// Changes 2, 4 or 8 bytes at once and returns what they were.
+    ///
+    /// `change` may be called several times; the address is a multiple of the size.
+    fn update(
+        &self,
+        access: &Access,
+        address: u64,
+        bytes: usize,
+        change: &mut dyn FnMut(u64) -> u64,
+    ) -> Result<u64, Fault>;
+}
+
+impl<T: Memory + ?Sized> Memory for &T {
+    fn load(&self, access: &Access, address: u64, into: &mut [u8]) -> Result<(), Fault> {
+        T::load(self, access, address, into)
+    }
+
+    fn store(&self, access: &Access, address: u64, from: &[u8]) -> Result<(), Fault> {
+        T::store(self, access, address, from)
+    }
+
+    fn update(
+        &self,
+        access: &Access,
+        address: u64,
+        bytes: usize,
+        change: &mut dyn FnMut(u64) -> u64,
+    ) -> Result<u64, Fault> {
+        T::update(self, access, address, bytes, change)
+    }
+}
+
+impl<T: Memory + Send + ?Sized> Memory for std::sync::Arc<T> {
+    fn load(&self, access: &Access, address: u64, into: &mut [u8]) -> Result<(), Fault> {
+        T::load(self, access, address, into)
+    }
+
+    fn store(&self, access: &Access, address: u64, from: &[u8]) -> Result<(), Fault> {
+        T::store(self, access, address, from)
+    }
+
+    fn update(
+        &self,
+        access: &Access,
+        address: u64,
+        bytes: usize,
+        change: &mut dyn FnMut(u64) -> u64,
+    ) -> Result<u64, Fault> {
+        T::update(self, access, address, bytes, change)
+    }
+}

@@ -1,0 +1,283 @@
+//! A function's registers for all lanes of a warp, and how an operation goes through them.
+//!
+//! A register is a row of 32 values, one for each lane. An operation reads whole rows, computes all lanes, and writes
+//! those that run: no lane's arithmetic can trap, so the others cost nothing but their time.
+
+use crate::program::slot::Slot;
+
+/// Lanes of a warp.
+pub(crate) const LANES: usize = 32;
+
+/// A mask of all lanes.
+pub(crate) const ALL: u32 = u32::MAX;
+
+pub(crate) type Words = [u32; LANES];
+pub(crate) type Longs = [u64; LANES];
+
+/// The three files of registers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Registers {
+    pub(crate) words: Vec<Words>,
+    pub(crate) longs: Vec<Longs>,
+    /// A bit for each lane.
+    pub(crate) predicates: Vec<u32>,
+}
+
+/// How many registers of each file a function has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) words: u32,
+    pub(crate) longs: u32,
+    pub(crate) predicates: u32,
+}
+
+impl Registers {
+    /// Makes room for a function; registers start as zeros, so that a run can be repeated.
+    pub(crate) fn reset(&mut self, counts: Counts) {
+        self.words.clear();
+        self.words.resize(counts.words as usize, [0; LANES]);
+        self.longs.clear();
+        self.longs.resize(counts.longs as usize, [0; LANES]);
+        self.predicates.clear();
+        self.predicates.resize(counts.predicates as usize, 0);
+    }
+}
+
+/// Numbers of the text, as rows.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Constants {
+    pub(crate) words: Vec<Words>,
+    pub(crate) longs: Vec<Longs>,
+}
+
+/// The registers of the running function, and the constants beside them.
+#[derive(Debug)]
+pub(crate) struct File<'r> {
+    pub(crate) registers: &'r mut Registers,
+    pub(crate) constants: &'r Constants,
+}
+
+impl File<'_> {
+    #[inline(always)]
+    pub(crate) fn words(&self, slot: Slot) -> &Words {
+        let rows = if slot.is_constant() { &self.constants.words } else { &self.registers.words };
+        &rows[slot.index()]
+    }
+
+    #[inline(always)]
+    pub(crate) fn longs(&self, slot: Slot) -> &Longs {
+        let rows = if slot.is_constant() { &self.constants.longs } else { &self.registers.longs };
+        &rows[slot.index()]
+    }
+
+    #[inline(always)]
+    pub(crate) fn predicate(&self, slot: Slot) -> u32 {
+        self.registers.predicates[slot.index()]
+    }
+
+    #[inline(always)]
+    pub(crate) fn set_words(&mut self, slot: Slot, mask: u32, row: &Words) {
+        let target = &mut self.registers.words[slot.index()];
+        if mask == ALL {
+            *target = *row;
+            return;
+        }
+        for lane in 0..LANES {
+            let keep = (mask >> lane & 1).wrapping_sub(1);
+            target[lane] = (target[lane] & keep) | (row[lane] & !keep);
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn set_longs(&mut self, slot: Slot, mask: u32, row: &Longs) {
+        let target = &mut self.registers.longs[slot.index()];
+        if mask == ALL {
+            *target = *row;
+            return;
+        }
+        for lane in 0..LANES {
+            let keep = u64::from(mask >> lane & 1).wrapping_sub(1);
+            target[lane] = (target[lane] & keep) | (row[lane] & !keep);
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn set_predicate(&mut self, slot: Slot, mask: u32, value: u32) {
+        let target = &mut self.registers.predicates[slot.index()];
+        *target = (*target & !mask) | (value & mask);
+    }
+
+    /// Addresses of a register of either width.
+    #[inline(always)]
+    pub(crate) fn addresses(&self, slot: Slot, wide: bool, offset: u32) -> Longs {
+        let offset = i64::from(offset.cast_signed()).cast_unsigned();
+        if wide {
+            return self.longs(slot).map(|address| address.wrapping_add(offset));
+        }
+        self.words(slot).map(|address| u64::from(address.wrapping_add(offset as u32)))
+    }
+}
+
+/// The lanes of a mask, lowest first.
+pub(crate) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
+    let mut rest = mask;
+    std::iter::from_fn(move || {
+        let lane = rest.trailing_zeros();
+        rest &= rest.wrapping_sub(1);
+        (lane < 32).then_some(lane as usize)
+    })
+}
+
+/// A type that a register of one of the files can hold.
+pub(crate) trait Lane: Copy {
+    type Bits: Copy + Default;
+
+    fn row<'f>(file: &'f File<'_>, slot: Slot) -> &'f [Self::Bits; LANES];
+    fn set_row(file: &mut File<'_>, slot: Slot, mask: u32, row: &[Self::Bits; LANES]);
+    fn from_bits(bits: Self::Bits) -> Self;
+    fn into_bits(self) -> Self::Bits;
+}
+
+macro_rules! lane {
+    ($($type:ty, $bits:ty, $row:ident, $set:ident, |$from:ident| $read:expr, |$into:ident| $write:expr;)*) => {$(
+        impl Lane for $type {
+            type Bits = $bits;
+
+            #[inline(always)]
+            fn row<'f>(file: &'f File<'_>, slot: Slot) -> &'f [$bits; LANES] {
+                file.$row(slot)
+            }
+
+            #[inline(always)]
+            fn set_row(file: &mut File<'_>, slot: Slot, mask: u32, row: &[$bits; LANES]) {
+                file.$set(slot, mask, row);
+            }
+
+            #[inline(always)]
+            fn from_bits($from: $bits) -> $type {
+                $read
+            }
+
+            #[inline(always)]
+            fn into_bits(self) -> $bits {
+                let $into = self;
+                $write
+            }
+        }
+    )*};
+}
+
+lane! {
+    u16, u32, words, set_words, |bits| bits as u16, |value| value.into();
+    i16, u32, words, set_words, |bits| bits as i16, |value| value.cast_unsigned().into();
+    u32, u32, words, set_words, |bits| bits, |value| value;
+    i32, u32, words, set_words, |bits| bits.cast_signed(), |value| value.cast_unsigned();
+    f32, u32, words, set_words, |bits| f32::from_bits(bits), |value| value.to_bits();
+    u64, u64, longs, set_longs, |bits| bits, |value| value;
+    i64, u64, longs, set_longs, |bits| bits.cast_signed(), |value| value.cast_unsigned();
+    f64, u64, longs, set_longs, |bits| f64::from_bits(bits), |value| value.to_bits();
+}
+
+#[inline(always)]
+pub(crate) fn map1<D: Lane, A: Lane>(file: &mut File<'_>, mask: u32, [d, a]: [Slot; 2], function: impl Fn(A) -> D) {
+    let mut row = [D::Bits::default(); LANES];
+    let from = A::row(file, a);
+    for lane in 0..LANES {
+        row[lane] = function(A::from_bits(from[lane])).into_bits();
+    }
+    D::set_row(file, d, mask, &row);
+}
+
+#[inline(always)]
+pub(crate) fn map2<D: Lane, A: Lane, B: Lane>(
+    file: &mut File<'_>,
+    mask: u32,
+    [d, a, b]: [Slot; 3],
+    function: impl Fn(A, B) -> D,
+) {
+    let mut row = [D::Bits::default(); LANES];
+    let (first, second) = (A::row(file, a), B::row(file, b));
+    for lane in 0..LANES {
+        row[lane] = function(A::from_bits(first[lane]), B::from_bits(second[lane])).into_bits();
+    }
+    D::set_row(file, d, mask, &row);
+}
+
+#[inline(always)]
+pub(crate) fn map3<D: Lane, A: Lane, B: Lane, C: Lane>(
+    file: &mut File<'_>,
+    mask: u32,
+    [d, a, b, c]: [Slot; 4],
+    function: impl Fn(A, B, C) -> D,
+) {
+    let mut row = [D::Bits::default(); LANES];
+    let (first, second, third) = (A::row(file, a), B::row(file, b), C::row(file, c));
+    for lane in 0..LANES {
+        let (x, y, z) = (A::from_bits(first[lane]), B::from_bits(second[lane]), C::from_bits(third[lane]));
+        row[lane] = function(x, y, z).into_bits();
+    }
+    D::set_row(file, d, mask, &row);
+}
+
+/// A bit for each lane.
+#[inline(always)]
+pub(crate) fn ask1<A: Lane>(file: &File<'_>, a: Slot, question: impl Fn(A) -> bool) -> u32 {
+    let from = A::row(file, a);
+    let mut answers = [0u8; LANES];
+    for lane in 0..LANES {
+        answers[lane] = question(A::from_bits(from[lane])).into();
+    }
+    gather(&answers)
+}
+
+/// A bit for each lane.
+#[inline(always)]
+pub(crate) fn ask2<A: Lane>(file: &File<'_>, [a, b]: [Slot; 2], question: impl Fn(A, A) -> bool) -> u32 {
+    let (first, second) = (A::row(file, a), A::row(file, b));
+    let mut answers = [0u8; LANES];
+    for lane in 0..LANES {
+        answers[lane] = question(A::from_bits(first[lane]), A::from_bits(second[lane])).into();
+    }
+    gather(&answers)
+}
+
+/// Bytes of 0 or 1 to bits: eight at a time, by a product that moves each to its place in the highest byte.
+#[inline(always)]
+fn gather(answers: &[u8; LANES]) -> u32 {
+    let mut mask = 0;
+    for (index, eight) in answers.as_chunks::<8>().0.iter().enumerate() {
+        let bits = u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+        mask |= (bits as u32) << (index * 8);
+    }
+    mask
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_lanes_of_the_mask_are_written() {
+        let mut registers = Registers::default();
+        registers.reset(Counts { words: 3, longs: 2, predicates: 2 });
+        let constants = Constants { words: vec![[7; LANES]], longs: vec![[9; LANES]] };
+        let mut file = File { registers: &mut registers, constants: &constants };
+        map1(&mut file, 0b101, [Slot::register(1), Slot::constant(0)], |value: u32| value + 1);
+        assert_eq!(file.words(Slot::register(1))[..4], [8, 0, 8, 0]);
+        map1(&mut file, 0b10, [Slot::register(1), Slot::constant(0)], |value: u64| value as i32);
+        assert_eq!(file.words(Slot::register(1))[..4], [8, 9, 8, 0]);
+        file.set_predicate(Slot::CARRY, 0b11, 0b110);
+        assert_eq!(file.predicate(Slot::CARRY), 0b10);
+    }
+
+    #[test]
+    fn answers_become_bits_in_the_order_of_lanes() {
+        let mut registers = Registers::default();
+        registers.reset(Counts { words: 2, ..Counts::default() });
+        registers.words[1] = std::array::from_fn(|lane| (lane as u32) * 7 % 5);
+        let expected = (0..32).filter(|lane| lane * 7 % 5 < 2).fold(0, |mask, lane| mask | 1 << lane);
+        let file = File { registers: &mut registers, constants: &Constants::default() };
+        assert_eq!(ask1(&file, Slot::register(1), |value: u32| value < 2), expected);
+        assert_eq!(lanes(0b1000_0101).collect::<Vec<_>>(), [0, 2, 7]);
+    }
+}

@@ -1,0 +1,497 @@
+//! Loads and stores.
+//!
+//! Lanes with neighbouring addresses are one access to memory: a warp that reads 32 words in a row reads 128 bytes once.
+
+use super::access::Access;
+use super::host::Host;
+use super::local;
+use super::memory::Memory;
+use super::registers::{LANES, Longs, lanes as each};
+use super::step::{Current, Executor, stop};
+use super::trap::{Stop, TrapKind};
+use super::warp::Warp;
+use crate::program::operation::{Reach, Space};
+use crate::program::slot::Slot;
+use crate::program::window::Window;
+
+/// What every lane reads or writes: `N` bytes each.
+type Rows<const N: usize> = [[u8; N]; LANES];
+
+/// The same for each size that an access can have.
+macro_rules! by_size {
+    ($bytes:expr, $n:ident => $body:expr) => {
+        match $bytes {
+            1 => {
+                const $n: usize = 1;
+                $body
+            }
+            2 => {
+                const $n: usize = 2;
+                $body
+            }
+            4 => {
+                const $n: usize = 4;
+                $body
+            }
+            8 => {
+                const $n: usize = 8;
+                $body
+            }
+            16 => {
+                const $n: usize = 16;
+                $body
+            }
+            _ => {
+                const $n: usize = 32;
+                $body
+            }
+        }
+    };
+}
+
+impl<M: Memory + Host> Executor<'_, M> {
+    pub(crate) fn load(
+        &mut self,
+        warp: &mut Warp,
+        at: Current,
+        lanes: u32,
+        reach: Reach,
+        slots: &[Slot; 6],
+    ) -> Result<(), Stop> {
+        by_size!(reach.bytes * reach.count, N => {
+            let rows: Rows<N> = match reach.space {
+                Space::Argument => [self.argument(warp, at, lanes, slots[5].value().into())?; LANES],
+                Space::Frame if N == 4 => {
+                    let address = warp.frames.get(at.frame).base.wrapping_add(slots[5].value());
+                    let row = *self.frame_row(warp, at, lanes, address)?;
+                    if reach.count == 1 && !reach.long {
+                        self.file(warp, at).set_words(slots[0], lanes, &row);
+                        return Ok(());
+                    }
+                    let mut rows = [[0; N]; LANES];
+                    for (into, word) in rows.iter_mut().zip(row) {
+                        into.copy_from_slice(&word.to_le_bytes()[..N.min(4)]);
+                    }
+                    rows
+                }
+                _ => {
+                    let (space, addresses) = self.addresses(warp, at, reach, slots);
+                    self.fetch(warp, at, lanes, space, &addresses, reach.strong)?
+                }
+            };
+            self.keep(warp, at, lanes, reach, slots, &rows);
+        });
+        Ok(())
+    }
+
+    pub(crate) fn store(
+        &mut self,
+        warp: &mut Warp,
+        at: Current,
+        lanes: u32,
+        reach: Reach,
+        slots: &[Slot; 6],
+    ) -> Result<(), Stop> {
+        by_size!(reach.bytes * reach.count, N => {
+            let mut rows: Rows<N> = [[0; N]; LANES];
+            let bytes = usize::from(reach.bytes);
+            let file = self.file(warp, at);
+            for (element, slot) in slots.iter().enumerate().take(reach.count.into()) {
+                let start = element * bytes;
+                if reach.long {
+                    let values = file.longs(*slot);
+                    spread(&mut rows, start, bytes, |lane| values[lane]);
+                } else {
+                    let values = file.words(*slot);
+                    spread(&mut rows, start, bytes, |lane| values[lane].into());
+                }
+            }
+            let (space, addresses) = self.addresses(warp, at, reach, slots);
+            self.send(warp, at, lanes, space, &addresses, &rows, reach.strong)
+        })
+    }
+
+    /// Where each lane goes.
+    fn addresses(&self, warp: &mut Warp, at: Current, reach: Reach, slots: &[Slot; 6]) -> (Space, Longs) {
+        if reach.space == Space::Frame {
+            let base = warp.frames.get(at.frame).base.wrapping_add(slots[5].value());
+            return (Space::Local, [base.into(); LANES]);
+        }
+        (reach.space, self.file(warp, at).addresses(slots[4], reach.wide, slots[5].value()))
+    }
+
+    fn frame_row<'w>(
+        &self,
+        warp: &'w mut Warp,
+        at: Current,
+        lanes: u32,
+        address: u32,
+    ) -> Result<&'w [u32; LANES], Stop> {
+        if !address.is_multiple_of(4) {
+            let kind = TrapKind::Misaligned { address: address.into(), alignment: 4 };
+            return Err(stop(warp, at, lanes, kind));
+        }
+        if u64::from(address) + 4 > warp.local.end() {
+            return Err(stop(warp, at, lanes, TrapKind::Local(address.into())));
+        }
+        Ok(warp.local.row(address))
+    }
+
+    fn argument<const N: usize>(&self, warp: &Warp, at: Current, lanes: u32, offset: u64) -> Result<[u8; N], Stop> {
+        let start = usize::try_from(offset).unwrap_or(usize::MAX);
+        let bytes = self.context.arguments.get(start..start.saturating_add(N));
+        let bytes = bytes.and_then(|bytes| bytes.try_into().ok());
+        bytes.ok_or_else(|| stop(warp, at, lanes, TrapKind::Parameter(offset)))
+    }
+
+    /// Puts what was read into registers.
+    fn keep<const N: usize>(
+        &self,
+        warp: &mut Warp,
+        at: Current,
+        lanes: u32,
+        reach: Reach,
+        slots: &[Slot; 6],
+        rows: &Rows<N>,
+    ) {
+        let mut file = self.file(warp, at);
+        let bytes = usize::from(reach.bytes);
+        for (element, slot) in slots.iter().enumerate().take(reach.count.into()) {
+            let start = element * bytes;
+            if reach.long {
+                let row = std::array::from_fn(|lane| value(&rows[lane], start, bytes, reach.signed));
+                file.set_longs(*slot, lanes, &row);
+            } else {
+                let row = std::array::from_fn(|lane| value(&rows[lane], start, bytes, reach.signed) as u32);
+                file.set_words(*slot, lanes, &row);
+            }
+        }
+    }
+
+    /// Lanes whose addresses lie in the same window, window by window.
+    fn by_window(lanes: u32, addresses: &Longs) -> impl Iterator<Item = (Space, u32)> {
+        let mut masks = [(Space::Global, 0), (Space::Shared, 0), (Space::Local, 0), (Space::Parameter, 0)];
+        if addresses.iter().all(|address| address >> 48 == 0) {
+            masks[0].1 = lanes;
+        } else {
+            for lane in each(lanes) {
+                let window = match Window::of(addresses[lane]).0 {
+                    Window::Global => 0,
+                    Window::Shared => 1,
+                    Window::Local => 2,
+                    Window::Parameter => 3,
+                };
+                masks[window].1 |= 1 << lane;
+            }
+        }
+        masks.into_iter().filter(|(_, mask)| *mask != 0)
+    }
+
+    fn aligned<const N: usize>(&self, warp: &Warp, at: Current, lanes: u32, addresses: &Longs) -> Result<(), Stop> {
+        let wrong = |address: u64| address & (N as u64 - 1) != 0;
+        if !addresses.iter().any(|address| wrong(*address)) {
+            return Ok(());
+        }
+        match each(lanes).find(|lane| wrong(addresses[*lane])) {
+            Some(lane) => {
+                let kind = TrapKind::Misaligned { address: addresses[lane], alignment: N as u64 };
+                Err(stop(warp, at, 1 << lane, kind))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Reads for each lane.
+    pub(crate) fn fetch<const N: usize>(
+        &mut self,
+        warp: &mut Warp,
+        at: Current,
+        lanes: u32,
+        space: Space,
+        addresses: &Longs,
+        strong: bool,
+    ) -> Result<Rows<N>, Stop> {
+        let mut rows = [[0; N]; LANES];
+        self.aligned::<N>(warp, at, lanes, addresses)?;
+        match space {
+            Space::Generic => {
+                for (space, lanes) in Self::by_window(lanes, addresses) {
+                    let inside = if space == Space::Global { *addresses } else { addresses.map(|a| a & 0xffff_ffff) };
+                    self.fetch_from(warp, at, lanes, space, &inside, &mut rows, strong)?;
+                }
+            }
+            space => self.fetch_from(warp, at, lanes, space, addresses, &mut rows, strong)?,
+        }
+        Ok(rows)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "who, where and what of an access")]
+    fn fetch_from<const N: usize>(
+        &mut self,
+        warp: &mut Warp,
+        at: Current,
+        lanes: u32,
+        space: Space,
+        addresses: &Longs,
+        rows: &mut Rows<N>,
+        strong: bool,
+    ) -> Result<(), Stop> {
+        let first = lanes.trailing_zeros() as usize;
+        if each(lanes).all(|lane| addresses[lane] == addresses[first]) && space != Space::Local {
+            // One address for all: read once.
+            self.read(warp, at, 1 << first, lanes, space, addresses[first], &mut rows[first], strong)?;
+            *rows = [rows[first]; LANES];
+            return Ok(());
+        }
+        if space == Space::Local {
+            for lane in each(lanes) {
+                check_local(warp, at, lane, addresses[lane], N)?;
+                warp.local.read(lane, addresses[lane], &mut rows[lane]);
+            }
+            return Ok(());
+        }
+        for (start, end) in runs(lanes, addresses, N as u64) {
+            let mask = run_mask(start, end);
+            let into = rows[start..end].as_flattened_mut();
+            self.read(warp, at, mask, mask, space, addresses[start], into, strong)?;
+        }
+        Ok(())
+    }
+
+    /// Reads bytes that lie side by side.
+    #[expect(clippy::too_many_arguments, reason = "who, where and what of an access")]
+    fn read(
+        &mut self,
+        warp: &Warp,
+        at: Current,
+        lanes: u32,
+        readers: u32,
+        space: Space,
+        address: u64,
+        into: &mut [u8],
+        strong: bool,
+    ) -> Result<(), Stop> {
+        match space {
+            Space::Shared => {
+                let bytes = self.shared_range(warp, at, lanes, address, into.len())?;
+                into.copy_from_slice(&self.shared[bytes]);
+                let share = into.len() / lanes.count_ones().max(1) as usize;
+                let apart = if readers == lanes { share } else { 0 };
+                self.watch_shared(self.access(warp, at, readers, strong), address, [share, apart], false);
+            }
+            Space::Parameter | Space::Argument => {
+                let start = usize::try_from(address).unwrap_or(usize::MAX);
+                let bytes = self.context.arguments.get(start..start.saturating_add(into.len()));
+                let bytes = bytes.ok_or_else(|| stop(warp, at, lanes, TrapKind::Parameter(address)))?;
+                into.copy_from_slice(bytes);
+            }
+            _ => {
+                let access = self.access(warp, at, lanes, strong);
+                let loaded = self.context.memory.load(&access, address, into);
+                loaded.map_err(|fault| global(warp, at, lanes, address, into.len(), fault.address))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes for each lane; where two write the same, the higher lane is last.
+    #[expect(clippy::too_many_arguments, reason = "who, where and what of an access")]
+    pub(crate) fn send<const N: usize>(
+        &mut self,
+        warp: &mut Warp,
+        at: Current,
+        lanes: u32,
+        space: Space,
+        addresses: &Longs,
+        rows: &Rows<N>,
+        strong: bool,
+    ) -> Result<(), Stop> {
+        self.aligned::<N>(warp, at, lanes, addresses)?;
+        if space != Space::Generic {
+            return self.send_to(warp, at, lanes, space, addresses, rows, strong);
+        }
+        for (space, lanes) in Self::by_window(lanes, addresses) {
+            let inside = if space == Space::Global { *addresses } else { addresses.map(|a| a & 0xffff_ffff) };
+            self.send_to(warp, at, lanes, space, &inside, rows, strong)?;
+        }
+        Ok(())
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "who, where and what of an access")]
+    fn send_to<const N: usize>(
+        &mut self,
+        warp: &mut Warp,
+        at: Current,
+        lanes: u32,
+        space: Space,
+        addresses: &Longs,
+        rows: &Rows<N>,
+        strong: bool,
+    ) -> Result<(), Stop> {
+        if space == Space::Local {
+            for lane in each(lanes) {
+                check_local(warp, at, lane, addresses[lane], N)?;
+                warp.local.write(lane, addresses[lane], &rows[lane]);
+            }
+            return Ok(());
+        }
+        for (start, end) in runs(lanes, addresses, N as u64) {
+            let mask = run_mask(start, end);
+            let (address, from) = (addresses[start], rows[start..end].as_flattened());
+            match space {
+                Space::Shared => {
+                    let bytes = self.shared_range(warp, at, mask, address, from.len())?;
+                    self.shared[bytes].copy_from_slice(from);
+                    self.watch_shared(self.access(warp, at, mask, strong), address, [N, N], true);
+                }
+                Space::Parameter | Space::Argument => {
+                    return Err(stop(warp, at, mask, TrapKind::Parameter(address)));
+                }
+                _ => {
+                    let access = self.access(warp, at, mask, strong);
+                    let stored = self.context.memory.store(&access, address, from);
+                    stored.map_err(|fault| global(warp, at, mask, address, from.len(), fault.address))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes of shared memory, if the block has them.
+    pub(crate) fn shared_range(
+        &self,
+        warp: &Warp,
+        at: Current,
+        lanes: u32,
+        address: u64,
+        length: usize,
+    ) -> Result<std::ops::Range<usize>, Stop> {
+        let size = self.shared.len();
+        let start = usize::try_from(address).unwrap_or(usize::MAX);
+        let end = start.saturating_add(length);
+        if end <= size {
+            return Ok(start..end);
+        }
+        // The first lane that leaves the block's memory.
+        let each = length / lanes.count_ones().max(1) as usize;
+        let inside = size.saturating_sub(start) / each.max(1);
+        let lane = super::registers::lanes(lanes).nth(inside).unwrap_or(0);
+        let kind = TrapKind::Shared { address: address + (inside * each) as u64, size: size as u64 };
+        Err(stop(warp, at, 1 << lane, kind))
+    }
+
+    /// Tells those who watch of each lane's bytes: `share` of them, `apart` from lane to lane.
+    pub(crate) fn watch_shared(&self, access: Access, start: u64, [share, apart]: [usize; 2], writes: bool) {
+        if !M::WATCHES_SHARED {
+            return;
+        }
+        for (index, lane) in each(access.lanes).enumerate() {
+            let offset = start as u32 + (index * apart) as u32;
+            self.context.memory.shared(&Access { lanes: 1 << lane, ..access }, offset, share as u32, writes);
+        }
+    }
+
+    /// `cp.async`: bytes from global to shared memory, zeros behind the limit.
+    pub(crate) fn copy(
+        &mut self,
+        warp: &mut Warp,
+        at: Current,
+        lanes: u32,
+        bytes: u8,
+        wide: [bool; 2],
+        slots: &[Slot; 6],
+    ) -> Result<(), Stop> {
+        let file = self.file(warp, at);
+        let into = file.addresses(slots[0], wide[0], slots[1].value());
+        let from = file.addresses(slots[2], wide[1], slots[3].value());
+        let limits = *file.words(slots[4]);
+        by_size!(bytes, N => {
+            self.aligned::<N>(warp, at, lanes, &from)?;
+            let mut rows: Rows<N> = [[0; N]; LANES];
+            for lane in each(lanes) {
+                let count = (limits[lane] as usize).min(N);
+                let mut row = [0; N];
+                self.read(warp, at, 1 << lane, 1 << lane, Space::Global, from[lane], &mut row[..count], false)?;
+                rows[lane] = row;
+            }
+            self.send(warp, at, lanes, Space::Shared, &into, &rows, false)
+        })
+    }
+
+    /// Reads bytes for one lane, wherever a generic address leads.
+    pub(crate) fn peek(
+        &mut self,
+        warp: &mut Warp,
+        at: Current,
+        lane: usize,
+        address: u64,
+        into: &mut [u8],
+    ) -> Result<(), Stop> {
+        let (window, inside) = Window::of(address);
+        let space = match window {
+            Window::Local => {
+                check_local(warp, at, lane, inside, into.len())?;
+                warp.local.read(lane, inside, into);
+                return Ok(());
+            }
+            Window::Shared => Space::Shared,
+            Window::Parameter => Space::Parameter,
+            Window::Global => Space::Global,
+        };
+        self.read(warp, at, 1 << lane, 1 << lane, space, inside, into, false)
+    }
+}
+
+fn run_mask(start: usize, end: usize) -> u32 {
+    (u32::MAX >> (32 - (end - start))) << start
+}
+
+/// Stretches of lanes whose addresses follow each other.
+fn runs(lanes: u32, addresses: &Longs, size: u64) -> impl Iterator<Item = (usize, usize)> + '_ {
+    let mut next = 0;
+    std::iter::from_fn(move || {
+        let rest = lanes.checked_shr(next as u32).unwrap_or(0);
+        if rest == 0 {
+            return None;
+        }
+        let start = next + rest.trailing_zeros() as usize;
+        let mut end = start + 1;
+        while end < LANES && lanes >> end & 1 == 1 && addresses[end] == addresses[end - 1].wrapping_add(size) {
+            end += 1;
+        }
+        next = end;
+        Some((start, end))
+    })
+}
+
+fn check_local(warp: &Warp, at: Current, lane: usize, address: u64, length: usize) -> Result<(), Stop> {
+    let end = address.saturating_add(length as u64);
+    if end <= warp.local.end() && end <= local::LIMIT.into() {
+        return Ok(());
+    }
+    Err(stop(warp, at, 1 << lane, TrapKind::Local(address)))
+}
+
+/// A fault in global memory, charged to the lane whose byte it is.
+pub(crate) fn global(warp: &Warp, at: Current, lanes: u32, start: u64, length: usize, fault: u64) -> Stop {
+    let share = length as u64 / u64::from(lanes.count_ones().max(1));
+    let index = fault.saturating_sub(start) / share.max(1);
+    let lane = each(lanes).nth(index as usize).unwrap_or(lanes.trailing_zeros() as usize);
+    stop(warp, at, 1 << lane, TrapKind::Global(fault))
+}
+
+#[inline(always)]
+fn spread<const N: usize>(rows: &mut Rows<N>, start: usize, bytes: usize, value: impl Fn(usize) -> u64) {
+    for (lane, row) in rows.iter_mut().enumerate() {
+        row[start..start + bytes].copy_from_slice(&value(lane).to_le_bytes()[..bytes]);
+    }
+}
+
+#[inline(always)]
+fn value<const N: usize>(row: &[u8; N], start: usize, bytes: usize, signed: bool) -> u64 {
+    let mut all = [0; 8];
+    all[..bytes].copy_from_slice(&row[start..start + bytes]);
+    let value = u64::from_le_bytes(all);
+    let unused = 64 - 8 * bytes as u32;
+    if signed { (value.cast_signed() << unused >> unused).cast_unsigned() } else { value }
+}

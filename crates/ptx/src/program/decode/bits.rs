@@ -1,0 +1,214 @@
+//! Bits: logic, shifts, fields, counts.
+
+use super::super::compute::{Compute, Int};
+use super::super::operation::Operation;
+use super::super::slot::Slot;
+use super::arithmetic::{file, int};
+use super::scope::File;
+use super::{Decoded, Decoder, Modifiers, Why};
+use crate::exec::arith::bits::Permutation;
+use crate::syntax::{Instruction, ScalarType};
+
+const WORD: ScalarType = ScalarType::B32;
+
+pub(super) fn logic<'t>(
+    decoder: &mut Decoder<'_, 't>,
+    instruction: &Instruction<'t>,
+    modifiers: &mut Modifiers,
+) -> Decoded {
+    let scalar = modifiers.scalar()?;
+    if scalar == ScalarType::Predicate {
+        let [d, a, b] = decoder.operands(instruction, "3")?;
+        let slots = [decoder.result(d, File::Predicates)?, decoder.predicate(a)?, decoder.predicate(b)?];
+        let what = match instruction.opcode {
+            "and" => Compute::PredicateAnd,
+            "or" => Compute::PredicateOr,
+            _ => Compute::PredicateXor,
+        };
+        decoder.emit(Operation::Compute(what), &slots);
+        return Ok(());
+    }
+    let what = match (instruction.opcode, scalar.size() > 4) {
+        ("and", false) => Compute::And,
+        ("and", true) => Compute::AndLong,
+        ("or", false) => Compute::Or,
+        ("or", true) => Compute::OrLong,
+        (_, false) => Compute::Xor,
+        (_, true) => Compute::XorLong,
+    };
+    decoder.binary(instruction, scalar, what)
+}
+
+pub(super) fn not<'t>(
+    decoder: &mut Decoder<'_, 't>,
+    instruction: &Instruction<'t>,
+    modifiers: &mut Modifiers,
+) -> Decoded {
+    let scalar = modifiers.scalar()?;
+    if scalar == ScalarType::Predicate {
+        let [d, a] = decoder.operands(instruction, "2")?;
+        let slots = [decoder.result(d, File::Predicates)?, decoder.predicate(a)?];
+        decoder.emit(Operation::Compute(Compute::PredicateNot), &slots);
+        return Ok(());
+    }
+    let what = match (instruction.opcode, scalar.size() > 4) {
+        ("cnot", _) => Compute::IsZero(int(scalar)?),
+        (_, false) => Compute::Not,
+        (_, true) => Compute::NotLong,
+    };
+    decoder.unary(instruction, scalar, what)
+}
+
+pub(super) fn table<'t>(
+    decoder: &mut Decoder<'_, 't>,
+    instruction: &Instruction<'t>,
+    modifiers: &mut Modifiers,
+) -> Decoded {
+    let scalar = modifiers.scalar()?;
+    let [d, a, b, c, function] = decoder.operands(instruction, "5")?;
+    let function = Decoder::number(function, 4)?;
+    let function = u8::try_from(function).map_err(|_| Why::Operand { index: 4, expected: "a number below 256" })?;
+    let d = decoder.result(d, File::Words)?;
+    let slots = [d, decoder.value(a, scalar)?, decoder.value(b, scalar)?, decoder.value(c, scalar)?];
+    decoder.emit(Operation::Compute(Compute::Table(function)), &slots);
+    Ok(())
+}
+
+pub(super) fn shift<'t>(
+    decoder: &mut Decoder<'_, 't>,
+    instruction: &Instruction<'t>,
+    modifiers: &mut Modifiers,
+) -> Decoded {
+    let scalar = modifiers.scalar()?;
+    let int = int(scalar)?;
+    let [d, a, b] = decoder.operands(instruction, "3")?;
+    let slots = [decoder.result(d, file(scalar))?, decoder.value(a, scalar)?, decoder.value(b, WORD)?];
+    let what = if instruction.opcode == "shl" { Compute::ShiftLeft(int) } else { Compute::ShiftRight(int) };
+    decoder.emit(Operation::Compute(what), &slots);
+    Ok(())
+}
+
+pub(super) fn funnel<'t>(
+    decoder: &mut Decoder<'_, 't>,
+    instruction: &Instruction<'t>,
+    modifiers: &mut Modifiers,
+) -> Decoded {
+    let left = !modifiers.flag("r") && modifiers.flag("l");
+    let wrap = !modifiers.flag("clamp") && modifiers.flag("wrap");
+    let scalar = modifiers.scalar()?;
+    decoder.ternary(instruction, scalar, Compute::Funnel { left, wrap })
+}
+
+pub(super) fn permute<'t>(
+    decoder: &mut Decoder<'_, 't>,
+    instruction: &Instruction<'t>,
+    modifiers: &mut Modifiers,
+) -> Decoded {
+    let kind = modifiers.pick(|word| {
+        Some(match word {
+            "f4e" => Permutation::Forward,
+            "b4e" => Permutation::Backward,
+            "rc8" => Permutation::Replicate,
+            "ecl" => Permutation::ClampLeft,
+            "ecr" => Permutation::ClampRight,
+            "rc16" => Permutation::Halves,
+            _ => return None,
+        })
+    });
+    let scalar = modifiers.scalar()?;
+    decoder.ternary(instruction, scalar, Compute::Permute(kind.unwrap_or(Permutation::Any)))
+}
+
+pub(super) fn field<'t>(
+    decoder: &mut Decoder<'_, 't>,
+    instruction: &Instruction<'t>,
+    modifiers: &mut Modifiers,
+) -> Decoded {
+    let scalar = modifiers.scalar()?;
+    let [d, a, b, c] = decoder.operands(instruction, "4")?;
+    let d = decoder.result(d, file(scalar))?;
+    let slots = [d, decoder.value(a, scalar)?, decoder.value(b, WORD)?, decoder.value(c, WORD)?];
+    decoder.emit(Operation::Compute(Compute::Field(int(scalar)?)), &slots);
+    Ok(())
+}
+
+pub(super) fn insert<'t>(
+    decoder: &mut Decoder<'_, 't>,
+    instruction: &Instruction<'t>,
+    modifiers: &mut Modifiers,
+) -> Decoded {
+    let scalar = modifiers.scalar()?;
+    let [d, value, base, start, length] = decoder.operands(instruction, "5")?;
+    let d = decoder.result(d, file(scalar))?;
+    let (value, base) = (decoder.value(value, scalar)?, decoder.value(base, scalar)?);
+    let slots: [Slot; 5] = [d, value, base, decoder.value(start, WORD)?, decoder.value(length, WORD)?];
+    decoder.emit(Operation::Compute(Compute::Insert { long: scalar.size() > 4 }), &slots);
+    Ok(())
+}
+
+/// `d` has 32 bits, whatever `a` has.
+fn counted<'t>(
+    decoder: &mut Decoder<'_, 't>,
+    instruction: &Instruction<'t>,
+    scalar: ScalarType,
+    what: Compute,
+) -> Decoded {
+    let [d, a] = decoder.operands(instruction, "2")?;
+    let slots = [decoder.result(d, File::Words)?, decoder.value(a, scalar)?];
+    decoder.emit(Operation::Compute(what), &slots);
+    Ok(())
+}
+
+pub(super) fn find<'t>(
+    decoder: &mut Decoder<'_, 't>,
+    instruction: &Instruction<'t>,
+    modifiers: &mut Modifiers,
+) -> Decoded {
+    let distance = modifiers.flag("shiftamt");
+    let scalar = modifiers.scalar()?;
+    counted(decoder, instruction, scalar, Compute::Find { int: int(scalar)?, distance })
+}
+
+pub(super) fn count<'t>(
+    decoder: &mut Decoder<'_, 't>,
+    instruction: &Instruction<'t>,
+    modifiers: &mut Modifiers,
+) -> Decoded {
+    let scalar = modifiers.scalar()?;
+    let long = scalar.size() > 4;
+    match instruction.opcode {
+        "brev" => decoder.unary(instruction, scalar, Compute::Reverse { long }),
+        "clz" => counted(decoder, instruction, scalar, Compute::LeadingZeros { long }),
+        _ => counted(decoder, instruction, scalar, Compute::Population { long }),
+    }
+}
+
+pub(super) fn ones<'t>(
+    decoder: &mut Decoder<'_, 't>,
+    instruction: &Instruction<'t>,
+    modifiers: &mut Modifiers,
+) -> Decoded {
+    let wrap = !modifiers.flag("clamp") && modifiers.flag("wrap");
+    let scalar = modifiers.scalar()?;
+    decoder.binary(instruction, scalar, Compute::Ones { wrap })
+}
+
+pub(super) fn extend<'t>(
+    decoder: &mut Decoder<'_, 't>,
+    instruction: &Instruction<'t>,
+    modifiers: &mut Modifiers,
+) -> Decoded {
+    let wrap = !modifiers.flag("clamp") && modifiers.flag("wrap");
+    let scalar = modifiers.scalar()?;
+    let signed = int(scalar)? == Int::S32;
+    decoder.binary(instruction, scalar, Compute::Extend { signed, wrap })
+}
+
+pub(super) fn nth<'t>(
+    decoder: &mut Decoder<'_, 't>,
+    instruction: &Instruction<'t>,
+    modifiers: &mut Modifiers,
+) -> Decoded {
+    let scalar = modifiers.scalar()?;
+    decoder.ternary(instruction, scalar, Compute::NthSet)
+}

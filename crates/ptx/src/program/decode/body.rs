@@ -1,0 +1,275 @@
+//! Modules and functions: what is declared, where it lies, and the statements of each body.
+
+use super::super::function::Passed;
+use super::super::operation::Operation;
+use super::super::slot::Slot;
+use super::scope::{File, Symbol};
+use super::{Decoder, Fixup, Into, Refusal, Why, declared};
+use crate::error::{Place, Problem};
+use crate::exec::registers::Counts;
+use crate::syntax::{Block, Function, Registers, ScalarType, Space, Statement, Variable};
+
+/// The most bytes that a thread's variables and a kernel's arguments may have.
+const MAX_FRAME: u64 = 1 << 19;
+
+/// The most registers of a function; a row of one is 128 or 256 bytes.
+const MAX_REGISTERS: u32 = 1 << 20;
+
+/// The size of a variable, or nothing where the text does not say it.
+pub(super) fn size_of(variable: &Variable<'_>) -> Option<u64> {
+    let element = u64::from(variable.scalar.size()) * u64::from(variable.lanes);
+    variable.dimensions.iter().try_fold(element, |size, count| size.checked_mul((*count)?))
+}
+
+pub(super) fn alignment_of(variable: &Variable<'_>) -> u32 {
+    variable.alignment.unwrap_or_else(|| variable.scalar.size() * u32::from(variable.lanes)).max(1)
+}
+
+pub(super) fn file_of(scalar: ScalarType) -> Option<File> {
+    match scalar {
+        ScalarType::Predicate => Some(File::Predicates),
+        ScalarType::B128 => None,
+        _ if scalar.size() > 4 => Some(File::Longs),
+        _ => Some(File::Words),
+    }
+}
+
+impl<'t> Decoder<'_, 't> {
+    /// Names of the module: functions and variables.
+    pub(super) fn declare(&mut self) -> Result<(), Refusal> {
+        for function in &self.module.functions {
+            if !self.functions.contains_key(function.name) {
+                let index = self.code.functions.len() as u32;
+                self.functions.insert(function.name, index);
+                self.symbols.insert(function.name, Symbol::Function(index));
+                self.code.functions.push(declared(function));
+            }
+        }
+        for alias in &self.module.aliases {
+            if let Some(&index) = self.functions.get(alias.function) {
+                self.functions.insert(alias.name, index);
+                self.symbols.insert(alias.name, Symbol::Function(index));
+            }
+        }
+        self.declare_variables()?;
+        self.layout = super::layout::Shared::of(self.module)?;
+        Ok(())
+    }
+
+    /// One function with a body.
+    pub(super) fn function(&mut self, _index: usize, function: &Function<'t>) -> Result<(), Refusal> {
+        let Some(body) = &function.body else { return Ok(()) };
+        self.current = self.functions[function.name];
+        self.entry = self.code.functions[self.current as usize].entry;
+        self.scopes.restart();
+        // Before the sink and the carry, nothing.
+        self.counts = Counts { words: 1, longs: 1, predicates: 2 };
+        self.frame = 0;
+        self.fixups.clear();
+        let start = self.pc();
+        self.parameters(function)?;
+        self.block(body)?;
+        self.place = body.end;
+        self.guard = super::Guard::NONE;
+        self.emit(Operation::Return, &[]);
+        let end = self.pc();
+        self.resolve()?;
+        let over =
+            [self.counts.words, self.counts.longs, self.counts.predicates].into_iter().max() > Some(MAX_REGISTERS);
+        if over {
+            return Err(refusal(function.place, Why::Other("it has more than 1048576 registers of one width")));
+        }
+        let shared = self.layout.bytes(function.name);
+        let (counts, frame) = (self.counts, self.frame.next_multiple_of(16));
+        let into = &mut self.code.functions[self.current as usize];
+        (into.start, into.end, into.counts, into.frame, into.shared) = (start, end, counts, frame, shared);
+        into.builtin = None;
+        (into.max_threads, into.required_threads) = (function.bounds.max_threads, function.bounds.required_threads);
+        Ok(())
+    }
+
+    fn parameters(&mut self, function: &Function<'t>) -> Result<(), Refusal> {
+        if self.entry {
+            let mut offset = 0u64;
+            let mut arguments = Vec::new();
+            for parameter in &function.parameters {
+                let (size, alignment) = (size_of(parameter).unwrap_or(0), alignment_of(parameter));
+                offset = offset.next_multiple_of(alignment.into());
+                if offset + size > MAX_FRAME {
+                    return Err(refusal(parameter.place, Why::Other("arguments of more than 524288 bytes")));
+                }
+                self.scopes.add(parameter.name, Symbol::Argument(offset as u32, size as u32));
+                arguments.push((offset as u32, size as u32, alignment));
+                offset += size;
+            }
+            let into = &mut self.code.functions[self.current as usize];
+            (into.arguments, into.argument_bytes) = (arguments, offset as u32);
+            return Ok(());
+        }
+        let passed = |decoder: &mut Self, variables: &[Variable<'t>]| -> Result<Vec<Passed>, Refusal> {
+            variables.iter().map(|variable| decoder.passed(variable)).collect()
+        };
+        let results = passed(self, &function.results)?;
+        let parameters = passed(self, &function.parameters)?;
+        let into = &mut self.code.functions[self.current as usize];
+        (into.results, into.parameters) = (results, parameters);
+        Ok(())
+    }
+
+    /// What a function takes or gives, as a variable or a register of its own.
+    fn passed(&mut self, variable: &Variable<'t>) -> Result<Passed, Refusal> {
+        if variable.space != Space::Register {
+            let (offset, size) = self.local(variable)?;
+            return Ok(Passed::Frame { offset, size });
+        }
+        let (file, slot) = self.register(variable.scalar, variable.place)?;
+        self.scopes.add(variable.name, Symbol::Register(file, slot));
+        Ok(match file {
+            File::Words => Passed::Word(slot),
+            File::Longs => Passed::Long(slot),
+            File::Predicates => Passed::Predicate(slot),
+        })
+    }
+
+    fn register(&mut self, scalar: ScalarType, place: Place) -> Result<(File, Slot), Refusal> {
+        let file =
+            file_of(scalar).ok_or_else(|| refusal(place, Why::Other("registers of 128 bits are not simulated")))?;
+        let slot = match file {
+            File::Words => self.new_word(),
+            File::Longs => self.new_long(),
+            File::Predicates => self.new_predicate(),
+        };
+        Ok((file, slot))
+    }
+
+    /// Room in the function's part of the thread's memory.
+    fn local(&mut self, variable: &Variable<'t>) -> Result<(u32, u32), Refusal> {
+        let size = size_of(variable).ok_or_else(|| refusal(variable.place, Why::Other("it has no size")))?;
+        // Whole words, so that what is passed can be copied by words.
+        let offset = u64::from(self.frame).next_multiple_of(u64::from(alignment_of(variable).max(4)));
+        let end = offset.saturating_add(size.next_multiple_of(4));
+        if end > MAX_FRAME {
+            return Err(refusal(variable.place, Why::Other("variables of a thread of more than 524288 bytes")));
+        }
+        self.frame = end as u32;
+        self.scopes.add(variable.name, Symbol::Frame(offset as u32, size as u32));
+        Ok((offset as u32, size as u32))
+    }
+
+    fn block(&mut self, block: &Block<'t>) -> Result<(), Refusal> {
+        for statement in &block.statements {
+            match statement {
+                Statement::Label(label) => {
+                    let pc = self.pc();
+                    self.scopes.add_label(label.name, pc);
+                }
+                Statement::Instruction(instruction) => self.instruction(instruction)?,
+                Statement::Registers(registers) => self.registers(registers)?,
+                Statement::Variable(variable) => self.variable(variable)?,
+                Statement::Block(inner) => {
+                    self.scopes.open();
+                    self.block(inner)?;
+                    self.scopes.close();
+                }
+                Statement::BranchTargets(targets) => {
+                    let first = self.code.lists.len();
+                    for label in &targets.labels {
+                        let into = Into::List(self.code.lists.len());
+                        self.code.lists.push(Slot::raw(0));
+                        self.fix(label, targets.place, into);
+                    }
+                    let symbol = Symbol::Targets(first as u32, targets.labels.len() as u32);
+                    self.scopes.add(targets.name, symbol);
+                }
+                Statement::CallTargets(targets) => self.scopes.add(targets.name, Symbol::Prototype(targets.name)),
+                Statement::Prototype(prototype) => self.scopes.add(prototype.name, Symbol::Prototype(prototype.name)),
+                Statement::Location(location) => {
+                    let pc = self.pc();
+                    let [file, line, _] = location.source;
+                    self.code.sources.push((pc, [file, line]));
+                }
+                Statement::Pragma(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn registers(&mut self, registers: &Registers<'t>) -> Result<(), Refusal> {
+        for name in &registers.names {
+            let file = file_of(registers.scalar)
+                .ok_or_else(|| refusal(name.place, Why::Other("registers of 128 bits are not simulated")))?;
+            let each = name.count.unwrap_or(1);
+            let total = each.checked_mul(registers.lanes.into()).filter(|total| *total <= MAX_REGISTERS);
+            let total = total.ok_or_else(|| refusal(name.place, Why::Other("more than 1048576 registers")))?;
+            let counter = match file {
+                File::Words => &mut self.counts.words,
+                File::Longs => &mut self.counts.longs,
+                File::Predicates => &mut self.counts.predicates,
+            };
+            let first = *counter;
+            *counter = first.saturating_add(total).min(2 * MAX_REGISTERS);
+            let slot = Slot::register(first);
+            match (name.count, registers.lanes) {
+                (Some(count), 1) => self.scopes.add_family(name.name, file, first, count),
+                (None, 1) => self.scopes.add(name.name, Symbol::Register(file, slot)),
+                (None, lanes) => self.scopes.add(name.name, Symbol::Vector(file, slot, lanes)),
+                (Some(_), _) => return Err(refusal(name.place, Why::Other("families of vectors are not simulated"))),
+            }
+        }
+        Ok(())
+    }
+
+    fn variable(&mut self, variable: &Variable<'t>) -> Result<(), Refusal> {
+        match variable.space {
+            Space::Local | Space::Parameter => {
+                if let Some(count) = variable.count {
+                    let why = Why::Other("families of variables are not simulated");
+                    return if count == 0 { Ok(()) } else { Err(refusal(variable.place, why)) };
+                }
+                self.local(variable).map(|_| ())
+            }
+            Space::Register => {
+                let (file, slot) = self.register(variable.scalar, variable.place)?;
+                self.scopes.add(variable.name, Symbol::Register(file, slot));
+                Ok(())
+            }
+            Space::Shared => {
+                let function = self.code.functions[self.current as usize].name.clone();
+                let symbol = self.layout.find(&function, variable.name).unwrap_or(Symbol::DynamicShared);
+                self.scopes.add(variable.name, symbol);
+                Ok(())
+            }
+            Space::Global | Space::Constant => {
+                let index = self.declare_variable(variable)?;
+                self.scopes.add(variable.name, Symbol::Variable(index));
+                Ok(())
+            }
+            Space::Texture => Err(refusal(variable.place, Why::Other("textures are not simulated"))),
+        }
+    }
+
+    /// Where the number of a label's instruction is needed.
+    pub(super) fn fix(&mut self, label: &'t str, place: Place, into: Into) {
+        let (scope, name) = (self.scopes.current(), self.spelled);
+        self.fixups.push(Fixup { label, scope, place, name, into });
+    }
+
+    fn resolve(&mut self) -> Result<(), Refusal> {
+        for fixup in std::mem::take(&mut self.fixups) {
+            let Some(pc) = self.scopes.label(fixup.label, fixup.scope) else {
+                let instruction = self.code.names.get(fixup.name as usize).cloned().unwrap_or_default();
+                let why = Why::Target(fixup.label.to_owned()).to_string();
+                return Err(Refusal::new(fixup.place, 1, Problem::Instruction { instruction, why }));
+            };
+            match fixup.into {
+                Into::Instruction(index) => self.code.instructions[index].slots[0] = Slot::raw(pc),
+                Into::List(index) => self.code.lists[index] = Slot::raw(pc),
+            }
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn refusal(place: Place, why: Why) -> Refusal {
+    Refusal::new(place, 1, Problem::Declaration { why: why.to_string() })
+}

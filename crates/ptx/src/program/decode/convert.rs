@@ -1,0 +1,242 @@
+//! Moves and conversions.
+
+use super::super::compute::{Compute, Quick};
+use super::super::operation::Operation;
+use super::super::slot::Slot;
+use super::arithmetic::file;
+use super::scope::File;
+use super::{Decoded, Decoder, Modifiers, Why};
+use crate::exec::arith::convert::{Conversion, Number};
+use crate::exec::arith::round::{Format, Rounding};
+use crate::syntax::{Immediate, Instruction, Operand, ScalarType};
+
+pub(super) fn mov<'t>(
+    decoder: &mut Decoder<'_, 't>,
+    instruction: &Instruction<'t>,
+    modifiers: &mut Modifiers,
+) -> Decoded {
+    let scalar = modifiers.scalar()?;
+    let [d, a] = decoder.operands(instruction, "2")?;
+    match (d, a) {
+        (Operand::Vector(parts), _) => return unpack(decoder, parts, a, scalar),
+        (_, Operand::Vector(parts)) => return pack(decoder, d, parts, scalar),
+        _ => {}
+    }
+    if scalar == ScalarType::Predicate {
+        let slots = [decoder.result(d, File::Predicates)?, decoder.predicate(a)?];
+        decoder.emit(Operation::Compute(Compute::PredicateMove), &slots);
+        return Ok(());
+    }
+    let what = if scalar.size() > 4 { Compute::MoveLong } else { Compute::Move };
+    // Numbers are bits here, of whichever type.
+    let a = match a {
+        Operand::Immediate(Immediate::F32(bits)) if scalar != ScalarType::F64 => decoder.word(*bits),
+        _ => decoder.value(a, scalar)?,
+    };
+    let d = decoder.result(d, file(scalar))?;
+    decoder.emit(Operation::Compute(what), &[d, a]);
+    Ok(())
+}
+
+fn pack<'t>(decoder: &mut Decoder<'_, 't>, d: &Operand<'t>, parts: &[Operand<'t>], scalar: ScalarType) -> Decoded {
+    let long = scalar.size() > 4;
+    let d = decoder.result(d, file(scalar))?;
+    match (parts, long) {
+        ([low, high], true) => {
+            let slots = [d, decoder.value(low, ScalarType::B32)?, decoder.value(high, ScalarType::B32)?];
+            decoder.emit(Operation::Compute(Compute::PackLong), &slots);
+        }
+        ([low, high], false) if scalar.size() == 4 => {
+            let slots = [d, decoder.value(low, ScalarType::B16)?, decoder.value(high, ScalarType::B16)?];
+            decoder.emit(Operation::Compute(Compute::PackWord), &slots);
+        }
+        ([first, second, third, fourth], true) => {
+            let (low, high) = (decoder.new_word(), decoder.new_word());
+            let half = ScalarType::B16;
+            let slots = [low, decoder.value(first, half)?, decoder.value(second, half)?];
+            decoder.prepare(Operation::Compute(Compute::PackWord), &slots);
+            let slots = [high, decoder.value(third, half)?, decoder.value(fourth, half)?];
+            decoder.prepare(Operation::Compute(Compute::PackWord), &slots);
+            decoder.emit(Operation::Compute(Compute::PackLong), &[d, low, high]);
+        }
+        _ => return Err(Why::Other("vectors of this shape cannot be packed here")),
+    }
+    Ok(())
+}
+
+fn unpack<'t>(decoder: &mut Decoder<'_, 't>, parts: &[Operand<'t>], a: &Operand<'t>, scalar: ScalarType) -> Decoded {
+    let long = scalar.size() > 4;
+    let from = decoder.value(a, scalar)?;
+    match (parts, long) {
+        ([low, high], true) => {
+            let slots = [decoder.result(low, File::Words)?, decoder.result(high, File::Words)?, from];
+            decoder.emit(Operation::Compute(Compute::UnpackLong), &slots);
+        }
+        ([low, high], false) if scalar.size() == 4 => {
+            let slots = [decoder.result(low, File::Words)?, decoder.result(high, File::Words)?, from];
+            decoder.emit(Operation::Compute(Compute::UnpackWord), &slots);
+        }
+        ([first, second, third, fourth], true) => {
+            let (low, high) = (decoder.new_word(), decoder.new_word());
+            decoder.prepare(Operation::Compute(Compute::UnpackLong), &[low, high, from]);
+            let slots = [decoder.result(first, File::Words)?, decoder.result(second, File::Words)?, low];
+            decoder.emit(Operation::Compute(Compute::UnpackWord), &slots);
+            let slots = [decoder.result(third, File::Words)?, decoder.result(fourth, File::Words)?, high];
+            decoder.emit(Operation::Compute(Compute::UnpackWord), &slots);
+        }
+        _ => return Err(Why::Other("vectors of this shape cannot be unpacked here")),
+    }
+    Ok(())
+}
+
+fn number(word: &str) -> Option<Number> {
+    let integer = |bits, signed| Number::Integer { bits, signed };
+    Some(match word {
+        "u8" | "b8" => integer(8, false),
+        "u16" | "b16" => integer(16, false),
+        "u32" | "b32" => integer(32, false),
+        "u64" | "b64" => integer(64, false),
+        "s8" => integer(8, true),
+        "s16" => integer(16, true),
+        "s32" => integer(32, true),
+        "s64" => integer(64, true),
+        "f16" => Number::Float(Format::HALF),
+        "bf16" => Number::Float(Format::BRAIN),
+        "f32" => Number::Float(Format::SINGLE),
+        "f64" => Number::Float(Format::DOUBLE),
+        "tf32" => Number::Float(Format::TENSOR),
+        _ => return None,
+    })
+}
+
+fn bits(number: Number) -> u32 {
+    match number {
+        Number::Integer { bits, .. } => bits,
+        Number::Float(format) => format.fraction + format.exponent + 1,
+    }
+}
+
+pub(super) fn cvt<'t>(
+    decoder: &mut Decoder<'_, 't>,
+    instruction: &Instruction<'t>,
+    modifiers: &mut Modifiers,
+) -> Decoded {
+    let integral = modifiers.integer_rounding();
+    let rounding = modifiers.rounding();
+    let (flush, saturate) = (modifiers.flag("ftz"), modifiers.flag("sat"));
+    let (rectify, finite) = (modifiers.flag("relu"), modifiers.flag("satfinite"));
+    let pair = modifiers.pick(|word| match word {
+        "f16x2" => Some(Format::HALF),
+        "bf16x2" => Some(Format::BRAIN),
+        _ => None,
+    });
+    let to = match pair {
+        Some(format) => Number::Float(format),
+        None => modifiers.pick(number).ok_or(Why::Missing("a type"))?,
+    };
+    let from = modifiers.pick(number).ok_or(Why::Missing("the type that it converts"))?;
+    let conversion = Conversion {
+        to,
+        from,
+        rounding: integral.or(rounding).unwrap_or(Rounding::Nearest),
+        integral: integral.is_some(),
+        saturate,
+        finite,
+        rectify,
+        flush,
+    };
+    let (to_long, from_long) = (bits(to) > 32, bits(from) > 32);
+    if pair.is_some() {
+        let [d, high, low] = decoder.operands(instruction, "3")?;
+        let d = decoder.result(d, File::Words)?;
+        let (high, low) = (decoder.value(high, ScalarType::F32)?, decoder.value(low, ScalarType::F32)?);
+        let conversion = decoder.conversion(conversion);
+        decoder.emit(Operation::Compute(Compute::ConvertPair), &[d, high, low, conversion]);
+        return Ok(());
+    }
+    let [d, a] = decoder.operands(instruction, "2")?;
+    let scalar = match from {
+        Number::Float(Format::SINGLE) => ScalarType::F32,
+        Number::Float(Format::DOUBLE) => ScalarType::F64,
+        _ if from_long => ScalarType::B64,
+        _ => ScalarType::B32,
+    };
+    let (wide_source, a) = source(decoder, a, scalar)?;
+    let (found, d) = match d {
+        Operand::Sink => (if to_long { File::Longs } else { File::Words }, Slot::SINK),
+        _ => decoder.any_register(d, 0)?,
+    };
+    // A narrow integer may go to, or come from, a wider register.
+    let wide_result = match found {
+        File::Words if !to_long => false,
+        File::Longs => true,
+        _ => return Err(Why::Operand { index: 0, expected: "a register that is wide enough" }),
+    };
+    let into = if wide_result && !to_long { decoder.new_word() } else { d };
+    if let Some(quick) = (wide_source == from_long).then(|| quick(conversion)).flatten() {
+        decoder.emit(Operation::Compute(Compute::Quick(quick)), &[into, a]);
+    } else {
+        let index = decoder.conversion(conversion);
+        let what = Compute::Convert { from_long: wide_source, to_long };
+        decoder.emit(Operation::Compute(what), &[into, a, index]);
+    }
+    if wide_result && !to_long {
+        let signed = matches!(to, Number::Integer { signed: true, .. });
+        let extend = Quick::ExtendLong { bits: bits(to).min(32) as u8, signed };
+        decoder.emit(Operation::Compute(Compute::Quick(extend)), &[d, into]);
+    }
+    if let Number::Float(Format::TENSOR) = to {
+        // The nineteen bits are the upper ones of the register.
+        let count = decoder.word(13);
+        let shift = Compute::ShiftLeft(super::super::compute::Int::U32);
+        decoder.emit(Operation::Compute(shift), &[d, d, count]);
+    }
+    Ok(())
+}
+
+/// What is converted, in whichever file it lies.
+fn source<'t>(decoder: &mut Decoder<'_, 't>, operand: &Operand<'t>, scalar: ScalarType) -> Decoded<(bool, Slot)> {
+    if let Ok((file @ (File::Words | File::Longs), slot)) = decoder.any_register(operand, 1) {
+        return Ok((file == File::Longs, slot));
+    }
+    Ok((scalar.size() > 4, decoder.value(operand, scalar)?))
+}
+
+/// Conversions that the processor does the same way.
+fn quick(conversion: Conversion) -> Option<Quick> {
+    use Number::{Float, Integer};
+    let Conversion { to, from, rounding, integral, saturate, finite, rectify, flush } = conversion;
+    if saturate || finite || rectify || flush {
+        return None;
+    }
+    let (near, zero) = (rounding == Rounding::Nearest, rounding == Rounding::Zero && integral);
+    Some(match (from, to) {
+        (Integer { bits: from @ ..=32, signed: from_signed }, Integer { bits: to @ ..=32, signed: to_signed }) => {
+            let (bits, signed) = if to <= from { (to, to_signed) } else { (from, from_signed) };
+            // What is extended by its sign is cut to the type again by whoever reads it.
+            Quick::Extend { bits: bits as u8, signed }
+        }
+        (Integer { bits: from @ ..=32, signed }, Integer { bits: 64, .. }) => {
+            Quick::ExtendLong { bits: from as u8, signed }
+        }
+        (Integer { bits: 64, .. }, Integer { bits: to @ ..=32, signed }) => Quick::Cut { bits: to as u8, signed },
+        (Integer { bits: 32, signed: true }, Float(Format::SINGLE)) if near => Quick::SignedToSingle,
+        (Integer { bits: 32, signed: false }, Float(Format::SINGLE)) if near => Quick::UnsignedToSingle,
+        (Integer { bits: 32, signed: true }, Float(Format::DOUBLE)) => Quick::SignedToDouble,
+        (Integer { bits: 32, signed: false }, Float(Format::DOUBLE)) => Quick::UnsignedToDouble,
+        (Integer { bits: 64, signed: true }, Float(Format::SINGLE)) if near => Quick::LongToSingle,
+        (Integer { bits: 64, signed: true }, Float(Format::DOUBLE)) if near => Quick::LongToDouble,
+        (Integer { bits: 64, signed: false }, Float(Format::SINGLE)) if near => Quick::UnsignedLongToSingle,
+        (Integer { bits: 64, signed: false }, Float(Format::DOUBLE)) if near => Quick::UnsignedLongToDouble,
+        (Float(Format::SINGLE), Integer { bits: 32, signed: true }) if zero => Quick::SingleToSigned,
+        (Float(Format::SINGLE), Integer { bits: 32, signed: false }) if zero => Quick::SingleToUnsigned,
+        (Float(Format::DOUBLE), Integer { bits: 32, signed: true }) if zero => Quick::DoubleToSigned,
+        (Float(Format::SINGLE), Float(Format::DOUBLE)) if !integral => Quick::SingleToDouble,
+        (Float(Format::DOUBLE), Float(Format::SINGLE)) if near && !integral => Quick::DoubleToSingle,
+        (Float(Format::HALF), Float(Format::SINGLE)) if !integral => Quick::HalfToSingle,
+        (Float(Format::SINGLE), Float(Format::HALF)) if near && !integral => Quick::SingleToHalf,
+        (Float(Format::BRAIN), Float(Format::SINGLE)) if !integral => Quick::BrainToSingle,
+        (Float(Format::SINGLE), Float(Format::BRAIN)) if near && !integral => Quick::SingleToBrain,
+        _ => return None,
+    })
+}

@@ -1,0 +1,318 @@
+//! From words to operations: names become slots, modifiers become fields, and what is not known is refused.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::function::Function;
+use super::operation::{Instruction, Operation};
+use super::slot::{Guard, Slot};
+use super::variable::{Relocation, Target};
+use super::{Code, Program};
+use crate::error::{Error, Place, Problem};
+use crate::exec::arith::convert::Conversion;
+use crate::exec::registers::{Constants, Counts, LANES};
+use crate::syntax::{self, Module};
+
+mod arithmetic;
+mod bits;
+mod body;
+mod compare;
+mod convert;
+mod float;
+mod flow;
+mod half;
+mod layout;
+mod matrix;
+mod memory;
+mod modifiers;
+mod operand;
+mod scope;
+mod synchronize;
+mod table;
+mod variable;
+
+use modifiers::Modifiers;
+use scope::{Scopes, Symbol};
+
+/// Why a text is not decoded, and where.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    place: Place,
+    length: usize,
+    problem: Problem,
+}
+
+impl Refusal {
+    fn new(place: Place, length: usize, problem: Problem) -> Refusal {
+        Refusal { place, length, problem }
+    }
+
+    /// The error that shows the line.
+    pub(super) fn in_text(self, text: &str) -> Error {
+        let lines = self.place.line.saturating_sub(1) as usize;
+        let line: usize = text.split_inclusive('\n').take(lines).map(str::len).sum();
+        let column = self.place.column.saturating_sub(1) as usize;
+        let start = line + text[line..].chars().take(column).map(char::len_utf8).sum::<usize>();
+        Error::new(text, start, self.length, self.place, self.problem)
+    }
+}
+
+/// Why one instruction is refused.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Why {
+    #[error("there is no such instruction here")]
+    Opcode,
+    #[error("`.{0}` is not known to it here")]
+    Modifier(String),
+    #[error("it lacks {0}")]
+    Missing(&'static str),
+    #[error("`{0}` is declared nowhere in sight")]
+    Undeclared(String),
+    #[error("`{name}` is {found}, not {expected}")]
+    Kind { name: String, found: &'static str, expected: &'static str },
+    #[error("operand {index} has to be {expected}")]
+    Operand { index: usize, expected: &'static str },
+    #[error("it has {found} operands instead of {expected}")]
+    Count { found: usize, expected: &'static str },
+    #[error("there is no branch target `{0}`")]
+    Target(String),
+    #[error("the function `{0}` has no body and none is provided")]
+    Body(String),
+    #[error("{0}")]
+    Other(&'static str),
+}
+
+type Decoded<T = ()> = Result<T, Why>;
+
+/// Decodes a module.
+pub(super) fn decode(module: &Module<'_>) -> Result<Program, Refusal> {
+    let mut decoder = Decoder::new(module);
+    decoder.declare()?;
+    for (index, function) in module.functions.iter().enumerate() {
+        if function.body.is_some() {
+            decoder.function(index, function)?;
+        }
+    }
+    Ok(decoder.finish())
+}
+
+/// A module that is being decoded.
+pub(super) struct Decoder<'m, 't> {
+    module: &'m Module<'t>,
+    code: Code,
+    constants: Constants,
+    words: HashMap<u32, u32>,
+    longs: HashMap<u64, u32>,
+    addresses: HashMap<(Target, i64), u32>,
+    names: HashMap<String, u32>,
+    conversions: Vec<Conversion>,
+    /// Names outside of functions.
+    symbols: HashMap<&'t str, Symbol<'t>>,
+    /// Which function, by its name and by its place in the module.
+    functions: HashMap<&'t str, u32>,
+    layout: layout::Shared<'t>,
+    /// The function that is being decoded.
+    scopes: Scopes<'t>,
+    counts: Counts,
+    frame: u32,
+    entry: bool,
+    current: u32,
+    place: Place,
+    spelled: u32,
+    guard: Guard,
+    fixups: Vec<Fixup<'t>>,
+}
+
+/// A branch whose label was not there yet.
+struct Fixup<'t> {
+    label: &'t str,
+    scope: usize,
+    place: Place,
+    name: u32,
+    /// Where the number of the instruction goes: a slot of an instruction, or a row of the lists.
+    into: Into,
+}
+
+#[derive(Clone, Copy)]
+enum Into {
+    Instruction(usize),
+    List(usize),
+}
+
+impl<'m, 't> Decoder<'m, 't> {
+    fn new(module: &'m Module<'t>) -> Self {
+        let code = Code {
+            header: module.header.clone(),
+            instructions: Vec::new(),
+            places: Vec::new(),
+            spelled: Vec::new(),
+            names: Vec::new(),
+            sources: Vec::new(),
+            files: module.files.iter().map(|file| (file.number, file.path.to_owned())).collect(),
+            functions: Vec::new(),
+            calls: Vec::new(),
+            conversions: Vec::new(),
+            lists: Vec::new(),
+            variables: Vec::new(),
+            relocations: Vec::new(),
+        };
+        Decoder {
+            module,
+            code,
+            constants: Constants::default(),
+            words: HashMap::new(),
+            longs: HashMap::new(),
+            addresses: HashMap::new(),
+            names: HashMap::new(),
+            conversions: Vec::new(),
+            symbols: HashMap::new(),
+            functions: HashMap::new(),
+            layout: layout::Shared::default(),
+            scopes: Scopes::default(),
+            counts: Counts::default(),
+            frame: 0,
+            entry: false,
+            current: 0,
+            place: Place { line: 1, column: 1 },
+            spelled: 0,
+            guard: Guard::NONE,
+            fixups: Vec::new(),
+        }
+    }
+
+    fn finish(mut self) -> Program {
+        self.code.conversions = self.conversions;
+        Program { code: Arc::new(self.code), constants: Arc::new(self.constants) }
+    }
+
+    /// Adds an instruction for the lanes of the current guard.
+    fn emit(&mut self, operation: Operation, slots: &[Slot]) {
+        let guard = self.guard;
+        self.push(operation, slots, guard);
+    }
+
+    /// Adds an instruction that all lanes may carry out: it fills a register that only the next one reads.
+    fn prepare(&mut self, operation: Operation, slots: &[Slot]) {
+        self.push(operation, slots, Guard::NONE);
+    }
+
+    fn push(&mut self, operation: Operation, slots: &[Slot], guard: Guard) {
+        let mut six = [Slot::SINK; 6];
+        six[..slots.len()].copy_from_slice(slots);
+        self.code.instructions.push(Instruction { operation, guard, slots: six });
+        self.code.places.push(self.place);
+        self.code.spelled.push(self.spelled);
+    }
+
+    fn pc(&self) -> u32 {
+        self.code.instructions.len() as u32
+    }
+
+    fn word(&mut self, value: u32) -> Slot {
+        let rows = &mut self.constants.words;
+        let index = self.words.entry(value).or_insert_with(|| {
+            rows.push([value; LANES]);
+            rows.len() as u32 - 1
+        });
+        Slot::constant(*index)
+    }
+
+    fn long(&mut self, value: u64) -> Slot {
+        let rows = &mut self.constants.longs;
+        let index = self.longs.entry(value).or_insert_with(|| {
+            rows.push([value; LANES]);
+            rows.len() as u32 - 1
+        });
+        Slot::constant(*index)
+    }
+
+    /// An address that is known when the variables are placed; a function's is known now.
+    fn address(&mut self, target: Target, offset: i64) -> Slot {
+        let (rows, relocations) = (&mut self.constants.longs, &mut self.code.relocations);
+        let index = self.addresses.entry((target, offset)).or_insert_with(|| {
+            let constant = rows.len() as u32;
+            let relocation = Relocation { constant, target, offset };
+            rows.push([0; LANES]);
+            relocations.push(relocation);
+            constant
+        });
+        if let Target::Function(function) = target {
+            let address = super::window::function_address(function).wrapping_add_signed(offset);
+            self.constants.longs[*index as usize] = [address; LANES];
+        }
+        Slot::constant(*index)
+    }
+
+    fn new_word(&mut self) -> Slot {
+        self.counts.words += 1;
+        Slot::register(self.counts.words - 1)
+    }
+
+    fn new_long(&mut self) -> Slot {
+        self.counts.longs += 1;
+        Slot::register(self.counts.longs - 1)
+    }
+
+    fn new_predicate(&mut self) -> Slot {
+        self.counts.predicates += 1;
+        Slot::register(self.counts.predicates - 1)
+    }
+
+    fn conversion(&mut self, conversion: Conversion) -> Slot {
+        let known = self.conversions.iter().position(|known| *known == conversion);
+        let index = known.unwrap_or_else(|| {
+            self.conversions.push(conversion);
+            self.conversions.len() - 1
+        });
+        Slot::raw(index as u32)
+    }
+
+    /// One instruction; what is wrong with it is said with its name and place.
+    fn instruction(&mut self, instruction: &syntax::Instruction<'t>) -> Result<(), Refusal> {
+        self.place = instruction.place;
+        self.spelled = self.spell(instruction);
+        let refuse = |why: Why| {
+            let name = spelling(instruction);
+            let problem = Problem::Instruction { instruction: name, why: why.to_string() };
+            Refusal::new(instruction.place, instruction.text.len(), problem)
+        };
+        self.guard = Guard::NONE;
+        if let Some(guard) = &instruction.guard {
+            let predicate = self.predicate_register(guard.register).map_err(refuse)?;
+            self.guard = Guard::new(predicate, guard.negated);
+        }
+        let decode = table::decoder_of(instruction.opcode).ok_or_else(|| refuse(Why::Opcode))?;
+        let mut modifiers = Modifiers::new(&instruction.modifiers);
+        decode(self, instruction, &mut modifiers).and_then(|()| modifiers.finish()).map_err(refuse)
+    }
+
+    fn spell(&mut self, instruction: &syntax::Instruction<'t>) -> u32 {
+        let name = spelling(instruction);
+        let names = &mut self.code.names;
+        *self.names.entry(name).or_insert_with_key(|name| {
+            names.push(name.clone());
+            names.len() as u32 - 1
+        })
+    }
+}
+
+fn spelling(instruction: &syntax::Instruction<'_>) -> String {
+    let mut name = instruction.opcode.to_owned();
+    for modifier in &instruction.modifiers {
+        name.push('.');
+        name.push_str(modifier);
+    }
+    name
+}
+
+/// A function as the interpreter will know it, before its body is decoded.
+fn declared(function: &syntax::Function<'_>) -> Function {
+    Function {
+        name: function.name.to_owned(),
+        entry: function.kind == syntax::Kind::Entry,
+        max_threads: function.bounds.max_threads,
+        required_threads: function.bounds.required_threads,
+        builtin: super::function::Builtin::named(function.name),
+        ..Function::default()
+    }
+}

@@ -1,0 +1,79 @@
+//! What follows an opcode: taken one by one, and what nobody took is refused.
+
+use super::{Decoded, Why};
+use crate::exec::arith::round::Rounding;
+use crate::syntax::ScalarType;
+
+/// The modifiers of an instruction, and which of them have been understood.
+#[derive(Debug)]
+pub(super) struct Modifiers<'i, 't> {
+    words: &'i [&'t str],
+    taken: u64,
+}
+
+impl<'i, 't> Modifiers<'i, 't> {
+    pub(super) fn new(words: &'i [&'t str]) -> Self {
+        Modifiers { words, taken: 0 }
+    }
+
+    /// Takes a word if it is there.
+    pub(super) fn flag(&mut self, word: &str) -> bool {
+        self.pick(|found| (found == word).then_some(())).is_some()
+    }
+
+    /// Takes the first word that means something.
+    pub(super) fn pick<T>(&mut self, meaning: impl Fn(&str) -> Option<T>) -> Option<T> {
+        for (index, word) in self.words.iter().enumerate().take(64) {
+            if self.taken >> index & 1 == 0
+                && let Some(meaning) = meaning(word)
+            {
+                self.taken |= 1 << index;
+                return Some(meaning);
+            }
+        }
+        None
+    }
+
+    /// Takes the next type.
+    pub(super) fn scalar(&mut self) -> Decoded<ScalarType> {
+        self.pick(ScalarType::named).ok_or(Why::Missing("a type"))
+    }
+
+    /// Takes a rounding to a floating-point number.
+    pub(super) fn rounding(&mut self) -> Option<Rounding> {
+        self.pick(|word| {
+            Some(match word {
+                "rn" => Rounding::Nearest,
+                "rz" => Rounding::Zero,
+                "rm" => Rounding::Down,
+                "rp" => Rounding::Up,
+                "rna" => Rounding::NearestAway,
+                _ => return None,
+            })
+        })
+    }
+
+    /// Takes a rounding to an integer.
+    pub(super) fn integer_rounding(&mut self) -> Option<Rounding> {
+        self.pick(|word| {
+            Some(match word {
+                "rni" => Rounding::Nearest,
+                "rzi" => Rounding::Zero,
+                "rmi" => Rounding::Down,
+                "rpi" => Rounding::Up,
+                _ => return None,
+            })
+        })
+    }
+
+    /// The word at an index, taken or not.
+    pub(super) fn word(&self, index: usize) -> Option<&'t str> {
+        self.words.get(index).copied()
+    }
+
+    /// Refuses what was not taken.
+    pub(super) fn finish(&self) -> Decoded {
+        let rest = self.words.iter().enumerate().find(|(index, _)| *index > 63 || self.taken >> index & 1 == 0);
+        rest.map_or(Ok(()), |(_, word)| Err(Why::Modifier((*word).to_owned())))
+    }
+}

@@ -1,0 +1,148 @@
+//! Names inside of a function: registers, variables and labels of nested blocks.
+
+use std::collections::HashMap;
+
+use super::super::slot::Slot;
+use super::super::variable::Target;
+
+/// Which file a register lies in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum File {
+    Words,
+    Longs,
+    Predicates,
+}
+
+/// What a name stands for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Symbol<'t> {
+    Register(File, Slot),
+    /// Elements follow each other.
+    Vector(File, Slot, u8),
+    /// In the machine's memory.
+    Variable(u32),
+    Function(u32),
+    /// In shared memory, at an offset.
+    Shared(u32),
+    /// Behind all other shared memory of the kernel.
+    DynamicShared,
+    /// In the function's own part of the thread's memory: offset, size.
+    Frame(u32, u32),
+    /// An argument of the kernel: offset, size.
+    Argument(u32, u32),
+    /// Rows of the lists: first, count.
+    Targets(u32, u32),
+    Prototype(&'t str),
+}
+
+impl Symbol<'_> {
+    /// What it is, for errors.
+    pub(super) fn kind(self) -> &'static str {
+        match self {
+            Symbol::Register(File::Words, _) => "a register of at most 32 bits",
+            Symbol::Register(File::Longs, _) => "a register of 64 bits",
+            Symbol::Register(File::Predicates, _) => "a predicate",
+            Symbol::Vector(..) => "a vector register",
+            Symbol::Variable(_) | Symbol::Shared(_) | Symbol::DynamicShared => "a variable",
+            Symbol::Frame(..) | Symbol::Argument(..) => "a variable",
+            Symbol::Function(_) => "a function",
+            Symbol::Targets(..) => "a list of targets",
+            Symbol::Prototype(_) => "a prototype",
+        }
+    }
+
+    /// What its address is counted from, where the machine decides that.
+    pub(super) fn target(self) -> Option<Target> {
+        match self {
+            Symbol::Variable(index) => Some(Target::Variable(index)),
+            Symbol::Function(index) => Some(Target::Function(index)),
+            _ => None,
+        }
+    }
+}
+
+/// The blocks of a function, those that are closed included: branches are resolved at its end.
+#[derive(Debug, Default)]
+pub(super) struct Scopes<'t> {
+    all: Vec<Scope<'t>>,
+    current: usize,
+}
+
+#[derive(Debug, Default)]
+struct Scope<'t> {
+    parent: Option<usize>,
+    symbols: HashMap<&'t str, Symbol<'t>>,
+    families: HashMap<&'t str, Family>,
+    labels: HashMap<&'t str, u32>,
+}
+
+/// `%r<7>`
+#[derive(Clone, Copy, Debug)]
+struct Family {
+    file: File,
+    first: u32,
+    count: u32,
+}
+
+impl<'t> Scopes<'t> {
+    /// Forgets everything and opens the outermost block.
+    pub(super) fn restart(&mut self) {
+        self.all.clear();
+        self.all.push(Scope::default());
+        self.current = 0;
+    }
+
+    pub(super) fn open(&mut self) {
+        self.all.push(Scope { parent: Some(self.current), ..Scope::default() });
+        self.current = self.all.len() - 1;
+    }
+
+    pub(super) fn close(&mut self) {
+        self.current = self.all[self.current].parent.unwrap_or(0);
+    }
+
+    pub(super) fn current(&self) -> usize {
+        self.current
+    }
+
+    pub(super) fn add(&mut self, name: &'t str, symbol: Symbol<'t>) {
+        self.all[self.current].symbols.insert(name, symbol);
+    }
+
+    pub(super) fn add_family(&mut self, name: &'t str, file: File, first: u32, count: u32) {
+        self.all[self.current].families.insert(name, Family { file, first, count });
+    }
+
+    pub(super) fn add_label(&mut self, name: &'t str, pc: u32) {
+        self.all[self.current].labels.insert(name, pc);
+    }
+
+    fn outwards(&self, from: usize) -> impl Iterator<Item = &Scope<'t>> {
+        let mut next = Some(from);
+        std::iter::from_fn(move || {
+            let scope = self.all.get(next?)?;
+            next = scope.parent;
+            Some(scope)
+        })
+    }
+
+    /// What a name stands for, innermost first.
+    pub(super) fn find(&self, name: &str) -> Option<Symbol<'t>> {
+        let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count();
+        let (prefix, number) = name.split_at(name.len() - digits);
+        let number: Option<u32> = number.parse().ok();
+        self.outwards(self.current).find_map(|scope| {
+            let member = || {
+                let family = scope.families.get(prefix)?;
+                let number = number.filter(|number| *number < family.count)?;
+                Some(Symbol::Register(family.file, Slot::register(family.first + number)))
+            };
+            member().or_else(|| scope.symbols.get(name).copied())
+        })
+    }
+
+    /// The instruction that a label stands before, as seen from a block.
+    pub(super) fn label(&self, name: &str, from: usize) -> Option<u32> {
+        self.outwards(from).find_map(|scope| scope.labels.get(name).copied())
+    }
+}

@@ -1,0 +1,83 @@
+//! Which opcodes there are, and who decodes each.
+
+use super::{
+    Decoded, Decoder, Modifiers, arithmetic, bits, compare, convert, float, flow, matrix, memory, synchronize,
+};
+use crate::syntax::Instruction;
+
+/// Decodes one instruction: `ld.global.f32 %f1, [%rd4+16]`.
+pub(super) type Decode =
+    for<'m, 't, 'i> fn(&mut Decoder<'m, 't>, &'i Instruction<'t>, &mut Modifiers<'i, 't>) -> Decoded;
+
+macro_rules! table {
+    ($($($opcode:literal)|+ => $decode:path,)*) => {
+        /// Who decodes an opcode; `None` where it is not simulated.
+        pub(super) fn decoder_of(opcode: &str) -> Option<Decode> {
+            Some(match opcode {
+                $($($opcode)|+ => $decode as Decode,)*
+                _ => return None,
+            })
+        }
+    };
+}
+
+table! {
+    "mov" => convert::mov,
+    "cvt" => convert::cvt,
+    "cvta" => memory::cvta,
+    "ld" | "ldu" => memory::load,
+    "st" => memory::store,
+    "atom" | "red" => memory::atomic,
+    "prefetch" | "prefetchu" | "applypriority" | "discard" => memory::hint,
+    "isspacep" => memory::is_space,
+    "cp" => memory::copy,
+    "add" | "sub" => arithmetic::add,
+    "addc" | "subc" => arithmetic::add_carry,
+    "mul" => arithmetic::multiply,
+    "mad" | "fma" => arithmetic::multiply_add,
+    "madc" => arithmetic::multiply_add_carry,
+    "mul24" | "mad24" => arithmetic::short,
+    "div" | "rem" => arithmetic::divide,
+    "sad" => arithmetic::distance,
+    "abs" | "neg" => arithmetic::sign,
+    "min" | "max" => arithmetic::extreme,
+    "dp4a" | "dp2a" => arithmetic::dot,
+    "rcp" | "sqrt" | "rsqrt" | "sin" | "cos" | "lg2" | "ex2" | "tanh" => float::function,
+    "copysign" => float::copy_sign,
+    "testp" => float::test,
+    "and" | "or" | "xor" => bits::logic,
+    "not" | "cnot" => bits::not,
+    "lop3" => bits::table,
+    "shl" | "shr" => bits::shift,
+    "shf" => bits::funnel,
+    "prmt" => bits::permute,
+    "bfe" => bits::field,
+    "bfi" => bits::insert,
+    "bfind" => bits::find,
+    "brev" | "clz" | "popc" => bits::count,
+    "bmsk" => bits::ones,
+    "szext" => bits::extend,
+    "fns" => bits::nth,
+    "setp" => compare::set_predicate,
+    "set" => compare::set,
+    "selp" => compare::select,
+    "slct" => compare::select_by_sign,
+    "bra" => flow::branch,
+    "brx" => flow::branch_indexed,
+    "call" => flow::call,
+    "ret" => flow::leave,
+    "exit" => flow::exit,
+    "trap" | "brkpt" => flow::trap,
+    "nanosleep" => flow::sleep,
+    "pmevent" | "griddepcontrol" | "setmaxnreg" => flow::nothing,
+    "bar" | "barrier" => synchronize::barrier,
+    "membar" | "fence" => synchronize::fence,
+    "shfl" => synchronize::shuffle,
+    "vote" => synchronize::vote,
+    "activemask" => synchronize::active_mask,
+    "match" => synchronize::matching,
+    "redux" => synchronize::reduce,
+    "elect" => synchronize::elect,
+    "mma" => matrix::multiply,
+    "ldmatrix" | "stmatrix" => matrix::transfer,
+}

@@ -1,0 +1,79 @@
+//! Functions and calls, as the interpreter meets them.
+
+use super::slot::Slot;
+use crate::exec::registers::Counts;
+
+/// A function with its place in the code.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Function {
+    pub(crate) name: String,
+    /// A kernel.
+    pub(crate) entry: bool,
+    /// Its first instruction, and the first behind it; both are 0 where it has no body.
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+    pub(crate) counts: Counts,
+    /// Bytes of the thread's memory that it needs: variables, and what it takes and gives.
+    pub(crate) frame: u32,
+    pub(crate) parameters: Vec<Passed>,
+    pub(crate) results: Vec<Passed>,
+    /// Of a kernel: offset, size and alignment of each argument.
+    pub(crate) arguments: Vec<(u32, u32, u32)>,
+    pub(crate) argument_bytes: u32,
+    /// Of a kernel: bytes of shared memory that do not depend on the launch.
+    pub(crate) shared: u32,
+    pub(crate) max_threads: Option<[u32; 3]>,
+    pub(crate) required_threads: Option<[u32; 3]>,
+    pub(crate) builtin: Option<Builtin>,
+}
+
+impl Function {
+    pub(crate) fn holds(&self, pc: u32) -> bool {
+        (self.start..self.end).contains(&pc)
+    }
+}
+
+/// Where something that is passed lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Passed {
+    /// In the function's own part of the thread's memory.
+    Frame {
+        /// From its start.
+        offset: u32,
+        /// In bytes.
+        size: u32,
+    },
+    Word(Slot),
+    Long(Slot),
+    Predicate(Slot),
+}
+
+/// What a call passes and gets back.
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    /// Its number; an indirect call has none.
+    pub(crate) function: Option<u32>,
+    pub(crate) arguments: Vec<Passed>,
+    pub(crate) results: Vec<Passed>,
+}
+
+/// Functions that the machine has, and no text defines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Builtin {
+    Print,
+    AssertFailed,
+    Allocate,
+    Free,
+}
+
+impl Builtin {
+    pub(crate) fn named(name: &str) -> Option<Builtin> {
+        Some(match name {
+            "vprintf" => Builtin::Print,
+            "__assertfail" => Builtin::AssertFailed,
+            "malloc" => Builtin::Allocate,
+            "free" => Builtin::Free,
+            _ => return None,
+        })
+    }
+}

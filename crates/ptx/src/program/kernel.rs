@@ -1,0 +1,75 @@
+//! Kernels: what a launch must know about one.
+
+use super::Program;
+use super::function::Function;
+
+/// A kernel of a program.
+#[derive(Clone, Copy, Debug)]
+pub struct Kernel<'p> {
+    pub(super) program: &'p Program,
+    pub(super) index: usize,
+}
+
+/// An argument that a kernel takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Bytes from the start of all arguments.
+    pub offset: u32,
+    /// Its size in bytes.
+    pub size: u32,
+    /// What its offset is a multiple of.
+    pub alignment: u32,
+}
+
+impl<'p> Kernel<'p> {
+    fn function(self) -> &'p Function {
+        &self.program.code.functions[self.index]
+    }
+
+    /// The program it belongs to.
+    pub fn program(self) -> &'p Program {
+        self.program
+    }
+
+    /// Its number among the functions of the program.
+    pub(crate) fn index(self) -> u32 {
+        // A text has fewer functions than bytes, and those fit.
+        self.index as u32
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'p str {
+        &self.function().name
+    }
+
+    /// What it takes, in order.
+    pub fn parameters(self) -> Vec<Parameter> {
+        let arguments = self.function().arguments.iter();
+        arguments.map(|&(offset, size, alignment)| Parameter { offset, size, alignment }).collect()
+    }
+
+    /// Bytes of all arguments together.
+    pub fn parameter_bytes(self) -> usize {
+        self.function().argument_bytes as usize
+    }
+
+    /// Bytes of shared memory that every block needs, beside what the launch asks for.
+    pub fn shared_bytes(self) -> usize {
+        self.function().shared as usize
+    }
+
+    /// Bytes of local memory that every thread needs, calls aside.
+    pub fn local_bytes(self) -> usize {
+        self.function().frame as usize
+    }
+
+    /// The most threads of a block, in each dimension, where the text says it.
+    pub fn max_threads(self) -> Option<[u32; 3]> {
+        self.function().max_threads
+    }
+
+    /// The threads that every block must have, where the text says it.
+    pub fn required_threads(self) -> Option<[u32; 3]> {
+        self.function().required_threads
+    }
+}

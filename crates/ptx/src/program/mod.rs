@@ -1,0 +1,132 @@
+//! What a text means: instructions with their operands resolved, functions, variables, and where each of them lies.
+//!
+//! ```text
+//!   syntax::Module ──decode──▶ Program ──placed──▶ Program
+//!        names                  slots, offsets       with the addresses of its variables
+//! ```
+//!
+//! Decoding refuses what the interpreter does not have, with the instruction and its line, so that a program which was
+//! decoded runs, or stops with a [`Trap`](crate::Trap); it never meets an instruction it does not know.
+
+use std::sync::Arc;
+
+use crate::error::{Error, Place};
+use crate::exec::arith::convert::Conversion;
+use crate::exec::registers::Constants;
+use crate::syntax::{Header, Module};
+
+pub(crate) mod compute;
+mod decode;
+pub(crate) mod function;
+mod kernel;
+pub(crate) mod matrix;
+pub(crate) mod operation;
+pub(crate) mod slot;
+mod variable;
+pub(crate) mod window;
+
+pub use kernel::{Kernel, Parameter};
+pub use variable::{Variable, VariableSpace};
+
+use function::{Call, Function};
+use operation::Instruction;
+use slot::Slot;
+use variable::Relocation;
+
+/// A decoded text.
+///
+/// Cloning is cheap: the code is shared.
+#[derive(Clone, Debug)]
+pub struct Program {
+    pub(crate) code: Arc<Code>,
+    /// The numbers of the text, and the addresses of its variables.
+    pub(crate) constants: Arc<Constants>,
+}
+
+/// All that does not depend on where variables lie.
+#[derive(Debug)]
+pub(crate) struct Code {
+    pub(crate) header: Header,
+    pub(crate) instructions: Vec<Instruction>,
+    /// Where each instruction stands.
+    pub(crate) places: Vec<Place>,
+    /// What each instruction is called: opcode and modifiers, by index of `names`.
+    pub(crate) spelled: Vec<u32>,
+    pub(crate) names: Vec<String>,
+    /// From which instruction on the text comes from which line of the source: file, line.
+    pub(crate) sources: Vec<(u32, [u32; 2])>,
+    /// Paths by the numbers that `sources` use.
+    pub(crate) files: Vec<(u32, String)>,
+    pub(crate) functions: Vec<Function>,
+    pub(crate) calls: Vec<Call>,
+    pub(crate) conversions: Vec<Conversion>,
+    /// Slots and targets of instructions that have more of them than fit.
+    pub(crate) lists: Vec<Slot>,
+    variables: Vec<Variable>,
+    relocations: Vec<Relocation>,
+}
+
+impl Program {
+    /// Reads and decodes a text.
+    ///
+    /// ```
+    /// use warploom_ptx::Program;
+    ///
+    /// let text = ".version 8.7 .target sm_90 .address_size 64
+    ///     .visible .entry nothing(.param .u64 data, .param .u32 count) { ret; }";
+    /// let program = Program::from_text(text)?;
+    /// let kernel = program.kernel("nothing").expect("it was just written");
+    /// assert_eq!((kernel.parameters().len(), kernel.parameter_bytes()), (2, 12));
+    ///
+    /// let refused = Program::from_text(&text.replace("ret;", "wgmma.fence.sync.aligned; ret;")).unwrap_err();
+    /// assert!(refused.to_string().starts_with("2:68: `wgmma.fence.sync.aligned`"), "{refused}");
+    /// # Ok::<(), warploom_ptx::Error>(())
+    /// ```
+    pub fn from_text(text: &str) -> Result<Program, Error> {
+        let module = Module::parse(text)?;
+        decode::decode(&module).map_err(|refusal| refusal.in_text(text))
+    }
+
+    /// What the text was written for.
+    pub fn header(&self) -> &Header {
+        &self.code.header
+    }
+
+    /// The kernel of a name.
+    pub fn kernel(&self, name: &str) -> Option<Kernel<'_>> {
+        self.kernels().find(|kernel| kernel.name() == name)
+    }
+
+    /// All kernels, in the order of the text.
+    pub fn kernels(&self) -> impl Iterator<Item = Kernel<'_>> {
+        let functions = self.code.functions.iter().enumerate();
+        functions.filter(|(_, function)| function.entry).map(|(index, _)| Kernel { program: self, index })
+    }
+
+    /// The variables that must have addresses before the program runs, in the order of the text.
+    pub fn variables(&self) -> &[Variable] {
+        &self.code.variables
+    }
+
+    /// The same program with its variables at the given addresses, one for each of [`variables`](Self::variables).
+    ///
+    /// Variables without an address are at zero, where every access traps.
+    #[must_use]
+    pub fn placed(&self, addresses: &[u64]) -> Program {
+        let mut constants = Constants::clone(&self.constants);
+        for relocation in &self.code.relocations {
+            relocation.apply(&mut constants, addresses);
+        }
+        Program { code: Arc::clone(&self.code), constants: Arc::new(constants) }
+    }
+
+    /// The file and line of the source that an instruction comes from, where the text says it.
+    pub(crate) fn source(&self, pc: u32) -> Option<(&str, u32)> {
+        let after = self.code.sources.partition_point(|(start, _)| *start <= pc);
+        let (_, [file, line]) = *self.code.sources.get(after.checked_sub(1)?)?;
+        let function = self.code.functions.iter().find(|function| function.holds(pc))?;
+        let said = self.code.sources[after - 1].0 >= function.start;
+        let path = self.code.files.iter().find(|(number, _)| *number == file).map(|(_, path)| path.as_str());
+        path.filter(|_| said).map(|path| (path, line))
+    }
+}

@@ -1,0 +1,318 @@
+//! The one list of what the interpreter can do.
+//!
+//! An instruction is an operation, a guard and up to six slots. What the slots mean is said at each operation; `d` is
+//! where the result goes, and `a`, `b`, `c` are what it is made of.
+
+use super::compute::Compute;
+use super::slot::{Guard, Slot};
+
+/// One decoded instruction.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Instruction {
+    pub(crate) operation: Operation,
+    pub(crate) guard: Guard,
+    pub(crate) slots: [Slot; 6],
+}
+
+/// What an instruction does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Operation {
+    /// Registers to registers, lane by lane.
+    Compute(Compute),
+    /// Memory to registers: up to four `d`, then the address and the offset to it.
+    Load(Reach),
+    /// Registers to memory: up to four values, then the address and the offset to it.
+    Store(Reach),
+    /// Reads, changes and writes back at once: `d`, address, offset, `b`, `c`.
+    Atomic(Atomic),
+    /// A special register: `d`.
+    Special(Special),
+    /// The address of a variable of the thread: `d`, and the offset in the function's own memory.
+    FrameAddress,
+    /// Goes on elsewhere: the target.
+    Branch,
+    /// Goes on at one of several: the index `a`, where the list starts, its length.
+    BranchIndexed,
+    /// Enters a function: which call.
+    Call,
+    /// Enters the function whose address is `a`: which call.
+    CallIndirect,
+    /// Leaves the function, or the kernel.
+    Return,
+    /// Leaves the kernel.
+    Exit,
+    /// Stops the grid.
+    Trap,
+    /// Waits for other threads of the block: `d`, the barrier, the count of threads, the predicate.
+    Barrier(Barrier),
+    /// Waits for lanes of the warp: the mask.
+    WarpBarrier,
+    /// Values of other lanes: `d`, which lanes had a source, `a`, `b`, `c`, the mask.
+    Shuffle(Shuffle),
+    /// Predicates of all lanes: `d`, `a` (negated where raw `b` is 1), the mask.
+    Vote(Vote),
+    /// Which lanes run: `d`.
+    ActiveMask,
+    /// Lanes with the same value: `d`, whether all have it, `a`, the mask.
+    Match {
+        /// All lanes, or any.
+        all: bool,
+        /// 64 bits, or 32.
+        long: bool,
+    },
+    /// One value of all lanes: `d`, `a`, the mask.
+    Reduce(Reduction),
+    /// The lowest lane of a mask: `d`, whether it is this lane, the mask.
+    Elect,
+    /// Lets time pass: `a` nanoseconds.
+    Sleep,
+    /// Orders memory accesses; here they are in order.
+    Fence,
+    /// Nothing that could be observed.
+    Nothing,
+    /// A product of matrices: where the slots lie in the program's lists.
+    Multiply(super::matrix::Product),
+    /// Matrices between shared memory and registers: the slots in the lists, the address, the offset.
+    Matrix(super::matrix::Transfer),
+    /// A copy from global to shared memory: both addresses and offsets, and the bytes to read.
+    CopyAsync {
+        /// Bytes to write.
+        bytes: u8,
+        /// Whether the addresses are 64 bits wide: shared, then global.
+        long: [bool; 2],
+    },
+}
+
+/// Where addresses lead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Space {
+    /// Wherever the address itself says.
+    Generic,
+    /// Memory of the machine, constants included.
+    Global,
+    /// Memory of the block.
+    Shared,
+    /// Memory of the thread.
+    Local,
+    /// Arguments of the kernel.
+    Parameter,
+    /// The function's own part of the thread's memory: the offset is the address.
+    Frame,
+    /// Arguments of the kernel, at the offset.
+    Argument,
+}
+
+/// How an access reaches memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Reach {
+    pub(crate) space: Space,
+    /// Bytes of an element: 1, 2, 4 or 8.
+    pub(crate) bytes: u8,
+    /// Whether elements are extended by their sign.
+    pub(crate) signed: bool,
+    /// Whether registers hold 64 bits, and longer elements are cut.
+    pub(crate) long: bool,
+    /// Elements: 1, 2 or 4.
+    pub(crate) count: u8,
+    /// Whether the address is 64 bits wide.
+    pub(crate) wide: bool,
+    /// Whether other threads may be expected to do the same at the same time: volatile, relaxed and stronger.
+    pub(crate) strong: bool,
+}
+
+/// What an atomic operation does, on what, and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Atomic {
+    pub(crate) space: Space,
+    pub(crate) change: Change,
+    pub(crate) scalar: Atom,
+    /// Whether the address is 64 bits wide.
+    pub(crate) wide: bool,
+}
+
+/// How an atomic operation changes what it finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    Add,
+    Minimum,
+    Maximum,
+    Increment,
+    Decrement,
+    And,
+    Or,
+    Xor,
+    Exchange,
+    CompareAndSwap,
+}
+
+/// The types of atomic operations and reductions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Atom {
+    U16,
+    U32,
+    S32,
+    U64,
+    S64,
+    F16,
+    F16x2,
+    Bf16,
+    Bf16x2,
+    F32,
+    F64,
+}
+
+impl Atom {
+    pub(crate) fn bytes(self) -> u8 {
+        match self {
+            Atom::U16 | Atom::F16 | Atom::Bf16 => 2,
+            Atom::U32 | Atom::S32 | Atom::F16x2 | Atom::Bf16x2 | Atom::F32 => 4,
+            Atom::U64 | Atom::S64 | Atom::F64 => 8,
+        }
+    }
+}
+
+/// What a barrier does beside waiting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Barrier {
+    /// Waits.
+    Sync,
+    /// Counts as arrived, and goes on.
+    Arrive,
+    /// Waits, and counts the threads whose predicate holds.
+    Count,
+    /// Waits, and says whether the predicate holds for all.
+    All,
+    /// Waits, and says whether it holds for any.
+    Any,
+}
+
+/// Whose value a lane gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shuffle {
+    Up,
+    Down,
+    Butterfly,
+    Index,
+}
+
+/// What a vote asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Vote {
+    All,
+    Any,
+    Uniform,
+    Ballot,
+}
+
+/// How the values of a warp become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reduction {
+    Add,
+    And,
+    Or,
+    Xor,
+    MinimumUnsigned,
+    MaximumUnsigned,
+    MinimumSigned,
+    MaximumSigned,
+}
+
+/// Registers that the machine fills.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Special {
+    /// Of the thread in its block: x, y, z.
+    Thread(u8),
+    /// Threads of a block.
+    BlockSize(u8),
+    /// Of the block in the grid.
+    Block(u8),
+    /// Blocks of the grid.
+    GridSize(u8),
+    Lane,
+    Warp,
+    Warps,
+    WarpSize,
+    Processor,
+    Processors,
+    Grid,
+    Clock,
+    ClockHigh,
+    Clock64,
+    Timer,
+    TimerLow,
+    TimerHigh,
+    LanesEqual,
+    LanesLess,
+    LanesLessEqual,
+    LanesGreater,
+    LanesGreaterEqual,
+    DynamicShared,
+    TotalShared,
+    /// Where shared memory of the launch starts.
+    DynamicBase,
+    /// Registers that the driver fills.
+    Environment(u8),
+    /// Of a cluster, which is one block here.
+    Zero,
+    /// Of a cluster, too.
+    One,
+}
+
+impl Special {
+    /// Whether it has 64 bits.
+    pub(crate) fn is_long(self) -> bool {
+        matches!(self, Special::Clock64 | Special::Timer | Special::Grid)
+    }
+
+    /// The register of a name, and of an element where it has some.
+    pub(crate) fn named(name: &str, element: Option<&str>) -> Option<Special> {
+        let axis = match element {
+            None => None,
+            Some("x") => Some(0),
+            Some("y") => Some(1),
+            Some("z") => Some(2),
+            Some(_) => return None,
+        };
+        if let Some(axis) = axis {
+            return Some(match name {
+                "%tid" => Special::Thread(axis),
+                "%ntid" => Special::BlockSize(axis),
+                "%ctaid" => Special::Block(axis),
+                "%nctaid" => Special::GridSize(axis),
+                "%clusterid" => Special::Block(axis),
+                "%nclusterid" => Special::GridSize(axis),
+                "%cluster_ctaid" => Special::Zero,
+                "%cluster_nctaid" => Special::One,
+                _ => return None,
+            });
+        }
+        Some(match name {
+            "%laneid" => Special::Lane,
+            "%warpid" => Special::Warp,
+            "%nwarpid" => Special::Warps,
+            "%smid" => Special::Processor,
+            "%nsmid" => Special::Processors,
+            "%gridid" => Special::Grid,
+            "%clock" => Special::Clock,
+            "%clock_hi" => Special::ClockHigh,
+            "%clock64" => Special::Clock64,
+            "%globaltimer" => Special::Timer,
+            "%globaltimer_lo" => Special::TimerLow,
+            "%globaltimer_hi" => Special::TimerHigh,
+            "%lanemask_eq" => Special::LanesEqual,
+            "%lanemask_lt" => Special::LanesLess,
+            "%lanemask_le" => Special::LanesLessEqual,
+            "%lanemask_gt" => Special::LanesGreater,
+            "%lanemask_ge" => Special::LanesGreaterEqual,
+            "%dynamic_smem_size" => Special::DynamicShared,
+            "%total_smem_size" => Special::TotalShared,
+            "%cluster_ctarank" => Special::Zero,
+            "%cluster_nctarank" => Special::One,
+            "WARP_SZ" => Special::WarpSize,
+            _ => {
+                let index = name.strip_prefix("%envreg")?.parse().ok()?;
+                return (index < 32).then_some(Special::Environment(index));
+            }
+        })
+    }
+}

@@ -1,0 +1,93 @@
+//! Variables that outlive a kernel, and the places that name their addresses.
+
+use super::window;
+use crate::exec::registers::{Constants, LANES};
+
+/// A variable in the machine's memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variable {
+    /// Its name.
+    pub name: String,
+    /// Whether kernels may write it.
+    pub space: VariableSpace,
+    /// Its size in bytes.
+    pub size: u64,
+    /// What its address must be a multiple of.
+    pub alignment: u32,
+    /// Whether another text defines it.
+    pub external: bool,
+    /// Whether other texts, and the host, may know it by name.
+    pub visible: bool,
+    /// Whether the host sees it, too: `.attribute(.managed)`.
+    pub managed: bool,
+    pub(crate) initial: Vec<u8>,
+    pub(crate) addresses: Vec<Inside>,
+}
+
+/// Where a variable lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VariableSpace {
+    /// `.global`
+    Global,
+    /// `.const`
+    Constant,
+}
+
+/// What an address leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Target {
+    Variable(u32),
+    Function(u32),
+}
+
+impl Target {
+    fn address(self, addresses: &[u64]) -> u64 {
+        match self {
+            Target::Variable(index) => addresses.get(index as usize).copied().unwrap_or(0),
+            Target::Function(index) => window::function_address(index),
+        }
+    }
+}
+
+/// An address inside of a variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Inside {
+    pub(crate) at: u64,
+    pub(crate) target: Target,
+    pub(crate) offset: i64,
+    /// Bytes to write, from which byte of the address on.
+    pub(crate) bytes: u8,
+    pub(crate) from: u8,
+}
+
+/// A constant that is an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Relocation {
+    /// Which row of the longs.
+    pub(crate) constant: u32,
+    pub(crate) target: Target,
+    pub(crate) offset: i64,
+}
+
+impl Relocation {
+    pub(crate) fn apply(&self, constants: &mut Constants, addresses: &[u64]) {
+        let address = self.target.address(addresses).wrapping_add_signed(self.offset);
+        constants.longs[self.constant as usize] = [address; LANES];
+    }
+}
+
+impl Variable {
+    /// What it holds at first, given the addresses of all variables of the program; zeros follow it up to its size.
+    pub fn contents(&self, addresses: &[u64]) -> Vec<u8> {
+        let mut bytes = self.initial.clone();
+        for inside in &self.addresses {
+            let address = inside.target.address(addresses).wrapping_add_signed(inside.offset).to_le_bytes();
+            let (at, from) = (usize::try_from(inside.at).unwrap_or(usize::MAX), usize::from(inside.from));
+            let part = &address[from..from + usize::from(inside.bytes)];
+            if let Some(into) = bytes.get_mut(at..at.saturating_add(part.len())) {
+                into.copy_from_slice(part);
+            }
+        }
+        bytes
+    }
+}
