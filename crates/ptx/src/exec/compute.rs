@@ -10,7 +10,6 @@ use super::arith::integer::{Integer, dot, saturating, short};
 use super::registers::{File, ask1, map1, map2, map3};
 use crate::program::compute::{Carry, Compute, Function, Int};
 use crate::program::slot::Slot;
-use crate::program::window::Window;
 
 mod compare;
 mod half;
@@ -182,6 +181,7 @@ pub(crate) fn compute(file: &mut File<'_>, mask: u32, what: Compute, slots: &[Sl
         Compute::QuotientApproximate(flush) => map2(file, mask, two, |a, b| approx::quotient(flush, a, b)),
         Compute::QuotientFull(flush) => map2(file, mask, two, |a, b| approx::full_quotient(flush, a, b)),
         Compute::Approximate(function, flush) => approximate(file, mask, function, flush, one),
+        Compute::ReciprocalRootDouble => map1(file, mask, one, approx::reciprocal_root_double),
         Compute::ReciprocalHalfway => map1(file, mask, one, |a| approx::upper_half(a, |a| 1.0 / a)),
         Compute::ReciprocalRootHalfway => map1(file, mask, one, |a| approx::upper_half(a, |a| 1.0 / a.sqrt())),
         Compute::MagnitudeSingle(flush) => map1(file, mask, one, |a: f32| sign(flush, a, f32::abs)),
@@ -266,7 +266,7 @@ pub(crate) fn compute(file: &mut File<'_>, mask: u32, what: Compute, slots: &[Sl
         Compute::PredicateXor => file.set_predicate(d, mask, file.predicate(a) ^ file.predicate(b)),
         Compute::PredicateConstant => file.set_predicate(d, mask, a.value()),
         Compute::InWindow(window) => {
-            let holds = ask1(file, a, |address: u64| Window::of(address).0 == window);
+            let holds = ask1(file, a, |address: u64| file.constants.window(address) == window);
             file.set_predicate(d, mask, holds);
         }
     }

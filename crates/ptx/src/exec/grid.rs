@@ -171,6 +171,8 @@ pub struct Grid<M> {
     next: u64,
     limit: usize,
     trapped: Option<Trap>,
+    /// Instructions of warps so far.
+    instructions: u64,
 }
 
 impl<M: Memory + Host> Grid<M> {
@@ -212,12 +214,17 @@ impl<M: Memory + Host> Grid<M> {
         };
         let limit = resident.max(1) as usize;
         let (resident, spare) = (VecDeque::new(), Vec::new());
-        Ok(Grid { context: Arc::new(context), resident, spare, next: 0, limit, trapped: None })
+        Ok(Grid { context: Arc::new(context), resident, spare, next: 0, limit, trapped: None, instructions: 0 })
     }
 
     /// How many blocks there are.
     pub fn blocks(&self) -> u64 {
         self.context.grid.iter().map(|size| u64::from(*size)).product()
+    }
+
+    /// Instructions of warps that [`step`](Self::step) has carried out.
+    pub fn instructions(&self) -> u64 {
+        self.instructions
     }
 
     /// One block by its number, to be run apart from [`step`](Self::step).
@@ -263,6 +270,7 @@ impl<M: Memory + Host> Grid<M> {
             let given = turn;
             let step = block.advance(&mut turn);
             fuel -= given - turn;
+            self.instructions += given - turn;
             match step {
                 Step::Running => self.resident.push_back(block),
                 Step::Done => self.spare.push(block),

@@ -27,7 +27,7 @@ const K: usize = 32;
 fn per_register(element: Element) -> usize {
     match element {
         Element::F16 | Element::Bf16 => 2,
-        Element::Tf32 => 1,
+        Element::Tf32 | Element::F64 => 1,
         Element::S8 | Element::U8 => 4,
     }
 }
@@ -39,12 +39,17 @@ fn element_of(kind: Element, word: u32, index: usize) -> f64 {
         Element::Tf32 => f32::from_bits(word & 0xffff_e000).into(),
         Element::S8 => f64::from((word >> (8 * index)) as i8),
         Element::U8 => f64::from((word >> (8 * index)) as u8),
+        // Doubles do not come in words.
+        Element::F64 => 0.0,
     }
 }
 
 impl<Memo: Memory + Host> Executor<'_, Memo> {
     pub(crate) fn multiply(&self, warp: &mut Warp, at: Current, lanes: u32, product: Product, list: Slot) {
         let lists = &self.context.program.code.lists;
+        if product.factors[0] == Element::F64 {
+            return self.multiply_doubles(warp, at, lanes, list);
+        }
         let width = per_register(product.factors[0]);
         let k = usize::from(product.k);
         let (first, second) = (k / width / 2, k / width / 4);
@@ -95,6 +100,25 @@ impl<Memo: Memory + Host> Executor<'_, Memo> {
                 super::arith::float::canonical((sum + f64::from(f32::from_bits(summand))) as f32).to_bits()
             });
             file.set_words(slots[register], lanes, &result);
+        }
+    }
+
+    /// `m8n8k4`: lane `l` holds row `l / 4` of the first factor and column `l / 4` of the second, each at `l % 4`.
+    fn multiply_doubles(&self, warp: &mut Warp, at: Current, lanes: u32, list: Slot) {
+        let start = list.value() as usize;
+        let slots = &self.context.program.code.lists[start..start + 6];
+        let mut file = self.file(warp, at);
+        let (a, b) = (*file.longs(slots[2]), *file.longs(slots[3]));
+        for register in 0..2 {
+            let sums = *file.longs(slots[4 + register]);
+            let result = std::array::from_fn(|lane| {
+                let (row, column) = (lane / 4, lane % 4 * 2 + register);
+                let sum = (0..4).fold(f64::from_bits(sums[lane]), |sum, inner| {
+                    f64::from_bits(a[row * 4 + inner]).mul_add(f64::from_bits(b[column * 4 + inner]), sum)
+                });
+                sum.to_bits()
+            });
+            file.set_longs(slots[register], lanes, &result);
         }
     }
 

@@ -29,6 +29,7 @@ mod host;
 mod local;
 mod matrix;
 mod memory;
+mod memory_barrier;
 mod print;
 pub(crate) mod registers;
 mod special;

@@ -4,6 +4,7 @@
 //! those that run: no lane's arithmetic can trap, so the others cost nothing but their time.
 
 use crate::program::slot::Slot;
+use crate::program::window::Window;
 
 /// Lanes of a warp.
 pub(crate) const LANES: usize = 32;
@@ -48,6 +49,19 @@ impl Registers {
 pub(crate) struct Constants {
     pub(crate) words: Vec<Words>,
     pub(crate) longs: Vec<Longs>,
+    /// Where variables of the constant space lie: first address, and the one behind the last.
+    pub(crate) ranges: Vec<(u64, u64)>,
+}
+
+impl Constants {
+    /// The window that an address is seen through.
+    pub(crate) fn window(&self, address: u64) -> Window {
+        let constant = || self.ranges.iter().any(|(start, end)| (*start..*end).contains(&address));
+        match Window::of(address).0 {
+            Window::Global if constant() => Window::Constant,
+            window => window,
+        }
+    }
 }
 
 /// The registers of the running function, and the constants beside them.
@@ -260,7 +274,7 @@ mod tests {
     fn only_lanes_of_the_mask_are_written() {
         let mut registers = Registers::default();
         registers.reset(Counts { words: 3, longs: 2, predicates: 2 });
-        let constants = Constants { words: vec![[7; LANES]], longs: vec![[9; LANES]] };
+        let constants = Constants { words: vec![[7; LANES]], longs: vec![[9; LANES]], ranges: Vec::new() };
         let mut file = File { registers: &mut registers, constants: &constants };
         map1(&mut file, 0b101, [Slot::register(1), Slot::constant(0)], |value: u32| value + 1);
         assert_eq!(file.words(Slot::register(1))[..4], [8, 0, 8, 0]);

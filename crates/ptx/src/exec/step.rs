@@ -91,7 +91,7 @@ impl<M: Memory + Host> Executor<'_, M> {
         let alone = warp.groups.len() == 1;
         let meeting = if alone { u32::MAX } else { warp.meeting(index) };
         let slice = if alone { *fuel } else { PATIENCE.min(*fuel) };
-        let mut left = slice;
+        let (mut left, started) = (slice, warp.clock);
         let group = warp.groups[index];
         let mut at = Current { index, lanes: group.lanes, pc: group.pc, frame: group.frame };
         warp.groups[index].state = State::Ready;
@@ -110,6 +110,7 @@ impl<M: Memory + Host> Executor<'_, M> {
                 break Ok(Next::Following);
             }
             left -= 1;
+            warp.clock = started + (slice - left);
             match self.instruction(warp, at, &code[next]) {
                 Ok(Next::Following) => at.pc += 1,
                 Ok(Next::Jump(pc)) => at.pc = pc,
@@ -121,7 +122,7 @@ impl<M: Memory + Host> Executor<'_, M> {
         };
         let used = slice - left;
         *fuel -= used;
-        warp.clock += used;
+        warp.clock = started + used;
         match outcome? {
             Next::Regroup => return Ok(false),
             Next::Yield => {
@@ -193,6 +194,7 @@ impl<M: Memory + Host> Executor<'_, M> {
             Operation::Fence | Operation::Nothing => {}
             Operation::Multiply(product) => self.multiply(warp, at, lanes, product, first),
             Operation::Matrix(transfer) => self.transfer(warp, at, lanes, transfer, [first, second, third])?,
+            Operation::MemoryBarrier(kind, wide) => self.memory_barrier(warp, at, lanes, kind, wide, slots)?,
             Operation::CopyAsync { bytes, long } => self.copy(warp, at, lanes, bytes, long, slots)?,
         }
         Ok(Next::Following)

@@ -176,7 +176,7 @@ impl<M: Memory + Host> Executor<'_, M> {
         } else {
             for lane in each(lanes) {
                 let window = match Window::of(addresses[lane]).0 {
-                    Window::Global => 0,
+                    Window::Global | Window::Constant => 0,
                     Window::Shared => 1,
                     Window::Local => 2,
                     Window::Parameter => 3,
@@ -436,7 +436,7 @@ impl<M: Memory + Host> Executor<'_, M> {
             }
             Window::Shared => Space::Shared,
             Window::Parameter => Space::Parameter,
-            Window::Global => Space::Global,
+            Window::Global | Window::Constant => Space::Global,
         };
         self.read(warp, at, 1 << lane, 1 << lane, space, inside, into, false)
     }

@@ -250,7 +250,9 @@ pub(crate) enum Compute {
     QuotientApproximate(bool),
     QuotientFull(bool),
     Approximate(Function, bool),
-    /// `rcp.approx.ftz.f64`, `rsqrt.approx.f64`
+    /// `rsqrt.approx.f64`
+    ReciprocalRootDouble,
+    /// `rcp.approx.ftz.f64`, `rsqrt.approx.ftz.f64`
     ReciprocalHalfway,
     ReciprocalRootHalfway,
     /// `abs`, `neg`, and whether subnormals are zeros.

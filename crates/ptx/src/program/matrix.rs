@@ -6,6 +6,8 @@ pub(crate) enum Element {
     F16,
     Bf16,
     Tf32,
+    /// `m8n8k4`: one register of each factor, two of the sums.
+    F64,
     S8,
     U8,
 }

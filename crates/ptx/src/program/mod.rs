@@ -117,6 +117,9 @@ impl Program {
         for relocation in &self.code.relocations {
             relocation.apply(&mut constants, addresses);
         }
+        let constant = |(variable, _): &(&Variable, &u64)| variable.space == VariableSpace::Constant;
+        let placed = self.code.variables.iter().zip(addresses).filter(constant);
+        constants.ranges = placed.map(|(variable, start)| (*start, start.saturating_add(variable.size))).collect();
         Program { code: Arc::clone(&self.code), constants: Arc::new(constants) }
     }
 

@@ -74,6 +74,8 @@ pub(crate) enum Operation {
     Multiply(super::matrix::Product),
     /// Matrices between shared memory and registers: the slots in the lists, the address, the offset.
     Matrix(super::matrix::Transfer),
+    /// A barrier that lies in shared memory: `d`, the address and the offset to it, up to two more operands.
+    MemoryBarrier(MemoryBarrier, bool),
     /// A copy from global to shared memory: both addresses and offsets, and the bytes to read.
     CopyAsync {
         /// Bytes to write.
@@ -184,6 +186,30 @@ pub(crate) enum Barrier {
     All,
     /// Waits, and says whether it holds for any.
     Any,
+}
+
+/// What is done to a barrier in memory; whether addresses are 64 bits wide is said beside it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MemoryBarrier {
+    /// Expects so many arrivals in each phase.
+    Initialize,
+    /// Arrives so many times, and gives the phase that is left by that.
+    Arrive {
+        /// Bytes are expected first: the second operand.
+        expects: bool,
+        /// Later phases expect as many fewer.
+        drops: bool,
+    },
+    /// Expects bytes.
+    Expect,
+    /// Bytes have come.
+    Complete,
+    /// Whether the phase of a state is over.
+    Test,
+    /// Whether the phase of a parity is over.
+    TestParity,
+    /// Arrivals that a state still misses.
+    Pending,
 }
 
 /// Whose value a lane gets.

@@ -14,6 +14,8 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Window {
     Global,
+    /// Part of global memory: where constants were placed.
+    Constant,
     Shared,
     Local,
     Parameter,
@@ -28,7 +30,7 @@ impl Window {
     /// The first address.
     pub(crate) const fn start(self) -> u64 {
         match self {
-            Window::Global => 0,
+            Window::Global | Window::Constant => 0,
             Window::Shared => 0x1_0000_0000_0000,
             Window::Local => 0x1_0001_0000_0000,
             Window::Parameter => 0x1_0002_0000_0000,

@@ -35,6 +35,12 @@ pub(crate) fn reciprocal_root(flush: bool, value: f32) -> f32 {
     with(flush, value, |value| (1.0 / f64::from(value).sqrt()) as f32)
 }
 
+/// `rsqrt.approx.f64`: within 2 ULP here.
+pub(crate) fn reciprocal_root_double(value: f64) -> f64 {
+    let result = 1.0 / value.sqrt();
+    if result.is_nan() { f64::from_bits(0xfff8_0000_0000_0000) } else { result }
+}
+
 pub(crate) fn exponential(flush: bool, value: f32) -> f32 {
     with(flush, value, |value| f64::from(value).exp2() as f32)
 }

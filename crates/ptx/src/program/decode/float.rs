@@ -114,10 +114,10 @@ pub(super) fn function<'t>(
             modifiers.flag("ftz");
             Compute::ReciprocalHalfway
         }
-        (ScalarType::F64, Function::ReciprocalRoot) if approximate => {
-            modifiers.flag("ftz");
+        (ScalarType::F64, Function::ReciprocalRoot) if approximate && modifiers.flag("ftz") => {
             Compute::ReciprocalRootHalfway
         }
+        (ScalarType::F64, Function::ReciprocalRoot) if approximate => Compute::ReciprocalRootDouble,
         (ScalarType::F64, Function::Reciprocal) => Compute::ReciprocalDouble(rounding(modifiers)),
         (ScalarType::F64, Function::Root) => Compute::RootDouble(rounding(modifiers)),
         (_, Function::Exponential | Function::Tangent) => {

@@ -49,6 +49,9 @@ pub(super) fn multiply<'t>(
     let k = modifiers.pick(|word| word.strip_prefix("m16n8k")?.parse::<u8>().ok());
     let layout = modifiers.flag("row") && modifiers.flag("col");
     let saturate = modifiers.flag("satfinite");
+    if plain && layout && modifiers.flag("m8n8k4") {
+        return multiply_doubles(decoder, instruction, modifiers);
+    }
     let (Some(k), true, true) = (k, plain, layout) else {
         return Err(Why::Other("only m16n8 with k of 4 to 32, row by column, is simulated"));
     };
@@ -85,6 +88,34 @@ pub(super) fn multiply<'t>(
     let start = decoder.code.lists.len() as u32;
     decoder.code.lists.extend(slots);
     decoder.emit(Operation::Multiply(Product { k, factors: [a, b], half, saturate }), &[Slot::raw(start)]);
+    Ok(())
+}
+
+fn multiply_doubles<'t>(
+    decoder: &mut Decoder<'_, 't>,
+    instruction: &Instruction<'t>,
+    modifiers: &mut Modifiers,
+) -> Decoded {
+    for _ in 0..4 {
+        if modifiers.scalar()? != ScalarType::F64 {
+            return Err(Why::Other("m8n8k4 is for doubles only"));
+        }
+    }
+    let start = decoder.code.lists.len() as u32;
+    let operands: [_; 4] = decoder.operands(instruction, "4")?;
+    for (index, (operand, count)) in operands.into_iter().zip([2, 1, 1, 2]).enumerate() {
+        let Operand::Vector(parts) = operand else { return Err(Why::Operand { index, expected: "a vector" }) };
+        if parts.len() != count {
+            return Err(Why::Operand { index, expected: "a vector of that size" });
+        }
+        for part in parts {
+            let scalar = ScalarType::F64;
+            let slot = if index == 0 { decoder.result(part, file(scalar))? } else { decoder.value(part, scalar)? };
+            decoder.code.lists.push(slot);
+        }
+    }
+    let product = Product { k: 4, factors: [Element::F64; 2], half: false, saturate: false };
+    decoder.emit(Operation::Multiply(product), &[Slot::raw(start)]);
     Ok(())
 }
 

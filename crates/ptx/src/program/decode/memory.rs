@@ -11,11 +11,11 @@ use super::{Decoded, Decoder, Modifiers, Why};
 use crate::syntax::{Address, Base, Instruction, Operand, ScalarType};
 
 /// Where an address operand leads: the space, the slot of the address and whether that is 64 bits wide, the offset.
-struct Place {
-    space: Space,
-    slot: Slot,
-    wide: bool,
-    offset: Slot,
+pub(super) struct Place {
+    pub(super) space: Space,
+    pub(super) slot: Slot,
+    pub(super) wide: bool,
+    pub(super) offset: Slot,
 }
 
 fn space(word: &str) -> Option<Space> {
@@ -43,7 +43,7 @@ fn manner(modifiers: &mut Modifiers) -> bool {
 }
 
 impl<'t> Decoder<'_, 't> {
-    fn location(&mut self, operand: &Operand<'t>, space: Space, index: usize) -> Decoded<Place> {
+    pub(super) fn location(&mut self, operand: &Operand<'t>, space: Space, index: usize) -> Decoded<Place> {
         let Operand::Address(address) = operand else {
             return Err(Why::Operand { index, expected: "an address such as `[%rd1+4]`" });
         };
@@ -339,10 +339,15 @@ pub(super) fn is_space<'t>(
     instruction: &Instruction<'t>,
     modifiers: &mut Modifiers,
 ) -> Decoded {
-    let space = modifiers.pick(space).ok_or(Why::Missing("a space such as `.shared`"))?;
+    let constant = modifiers.flag("const");
+    let window = if constant {
+        Window::Constant
+    } else {
+        window(modifiers.pick(space).ok_or(Why::Missing("a space such as `.shared`"))?)?
+    };
     let [p, a] = decoder.operands(instruction, "2")?;
     let slots = [decoder.result(p, File::Predicates)?, decoder.value(a, ScalarType::U64)?];
-    decoder.emit(Operation::Compute(Compute::InWindow(window(space)?)), &slots);
+    decoder.emit(Operation::Compute(Compute::InWindow(window)), &slots);
     Ok(())
 }
 
@@ -354,6 +359,9 @@ pub(super) fn copy<'t>(
 ) -> Decoded {
     if !modifiers.flag("async") {
         return Err(Why::Missing("`.async`"));
+    }
+    if modifiers.flag("mbarrier") {
+        return super::memory_barrier::arrive_after_copies(decoder, instruction, modifiers);
     }
     if modifiers.flag("commit_group") || modifiers.flag("wait_group") || modifiers.flag("wait_all") {
         decoder.emit(Operation::Nothing, &[]);

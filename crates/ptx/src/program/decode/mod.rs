@@ -24,6 +24,7 @@ mod half;
 mod layout;
 mod matrix;
 mod memory;
+mod memory_barrier;
 mod modifiers;
 mod operand;
 mod scope;

@@ -1,7 +1,8 @@
 //! Which opcodes there are, and who decodes each.
 
 use super::{
-    Decoded, Decoder, Modifiers, arithmetic, bits, compare, convert, float, flow, matrix, memory, synchronize,
+    Decoded, Decoder, Modifiers, arithmetic, bits, compare, convert, float, flow, matrix, memory, memory_barrier,
+    synchronize,
 };
 use crate::syntax::Instruction;
 
@@ -71,6 +72,7 @@ table! {
     "nanosleep" => flow::sleep,
     "pmevent" | "griddepcontrol" | "setmaxnreg" => flow::nothing,
     "bar" | "barrier" => synchronize::barrier,
+    "mbarrier" => memory_barrier::decode,
     "membar" | "fence" => synchronize::fence,
     "shfl" => synchronize::shuffle,
     "vote" => synchronize::vote,

@@ -1,0 +1,157 @@
+//! How fast kernels run: nanoseconds per instruction of a warp and per thread, next to a plain loop over the same data.
+#![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
+
+use std::error::Error;
+use std::fs;
+use std::hint::black_box;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use warploom_ptx::{Grid, Launch, Program, Step, VecMemory};
+
+const ROUNDS: usize = 5;
+const FUEL: u64 = 1 << 60;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    println!("{:<18}{:>12}{:>12}{:>12}{:>14}", "kernel", "warp instr.", "ns/instr.", "ns/thread", "plain ns/thr.");
+    let memory = VecMemory::new(96 << 20);
+    let n = 1u32 << 20;
+    let (x, y, z) = (memory.reserve(16 << 20), memory.reserve(16 << 20), memory.reserve(16 << 20));
+
+    let (from, mut to) = (vec![1.5f32; n as usize], vec![0.5f32; n as usize]);
+    let plain = fastest(|| black_box(&mut to).iter_mut().zip(black_box(&from)).for_each(|(y, x)| *y += 2.5 * x));
+    let bytes = Arguments::default().word(2.5f32.to_bits()).long(x).long(y).word(n);
+    measure("vector", "saxpy", &memory, [n / 256, 1, 1], [256, 1, 1], &bytes, plain)?;
+
+    let (width, mut next) = (1024usize, vec![0f32; 1 << 20]);
+    let plain = fastest(|| {
+        let from = black_box(&from);
+        for row in 1..width - 1 {
+            for i in row * width + 1..(row + 1) * width - 1 {
+                next[i] = 0.25 * (from[i - 1] + from[i + 1] + from[i - width] + from[i + width]);
+            }
+        }
+        black_box(&mut next);
+    });
+    let bytes = Arguments::default().long(x).long(y).word(1024).word(1024);
+    measure("stencil", "jacobi", &memory, [32, 128, 1], [32, 8, 1], &bytes, plain)?;
+
+    let side = 512u32;
+    let plain = fastest(|| {
+        black_box((0..side * side).map(|i| escape(i % side, i / side)).sum::<u32>());
+    });
+    let floats = [-2f32, -1.5, 3.0 / side as f32].map(f32::to_bits);
+    let bytes = Arguments::default().long(x).word(side).word(side).word(floats[0]).word(floats[1]).word(floats[2]);
+    measure("mandelbrot", "mandelbrot", &memory, [32, 32, 1], [16, 16, 1], &bytes.word(200), plain)?;
+
+    let size = 256usize;
+    let mut product = vec![0f32; size * size];
+    let plain = fastest(|| multiply(black_box(&from), &mut product, size));
+    let bytes = Arguments::default().long(x).long(y).long(z).word(size as u32);
+    measure("matmul", "matmul_tiled", &memory, [16, 16, 1], [16, 16, 1], &bytes, plain)?;
+
+    let numbers = vec![3i32; n as usize];
+    let plain = fastest(|| {
+        black_box(black_box(&numbers).iter().fold(0i32, |sum, x| sum.wrapping_add(*x)));
+    });
+    let bytes = Arguments::default().long(x).long(y).word(n);
+    measure("reduce", "reduce_shuffle", &memory, [64, 1, 1], [256, 1, 1], &bytes, plain)?;
+
+    let bytes = Arguments::default().long(x).long(y).long(z).word(0.01f32.to_bits()).word(1f32.to_bits()).word(1024);
+    measure("nbody", "nbody", &memory, [16, 1, 1], [64, 1, 1], &bytes, Duration::ZERO)?;
+
+    let letters = vec![7u8; n as usize];
+    let mut counts = [0u32; 256];
+    let plain = fastest(|| black_box(&letters).iter().for_each(|byte| counts[usize::from(*byte)] += 1));
+    let bytes = Arguments::default().long(x).long(y).word(n);
+    measure("histogram", "histogram_shared", &memory, [64, 1, 1], [256, 1, 1], &bytes, plain)
+}
+
+/// Arguments, each aligned to its size.
+#[derive(Clone, Default)]
+struct Arguments(Vec<u8>);
+
+impl Arguments {
+    fn word(mut self, value: u32) -> Self {
+        self.0.extend(value.to_le_bytes());
+        self
+    }
+
+    fn long(mut self, value: u64) -> Self {
+        self.0.resize(self.0.len().next_multiple_of(8), 0);
+        self.0.extend(value.to_le_bytes());
+        self
+    }
+}
+
+fn escape(px: u32, py: u32) -> u32 {
+    let (cx, cy) = (px as f32 * (3.0 / 512.0) - 2.0, py as f32 * (3.0 / 512.0) - 1.5);
+    let (mut x, mut y, mut count) = (0f32, 0f32, 0);
+    while count < 200 && x * x + y * y <= 4.0 {
+        (x, y) = (x * x - y * y + cx, 2.0 * (x * y) + cy);
+        count += 1;
+    }
+    count
+}
+
+fn multiply(from: &[f32], product: &mut [f32], size: usize) {
+    product.fill(0.0);
+    for row in 0..size {
+        for k in 0..size {
+            let factor = from[row * size + k];
+            for column in 0..size {
+                product[row * size + column] += factor * from[k * size + column];
+            }
+        }
+    }
+    black_box(product);
+}
+
+fn measure(
+    text: &str,
+    kernel: &str,
+    memory: &VecMemory,
+    grid: [u32; 3],
+    block: [u32; 3],
+    arguments: &Arguments,
+    plain: Duration,
+) -> Result<(), Box<dyn Error>> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels/ptx/compute_75").join(text).with_extension("ptx");
+    let program = memory.place(&Program::from_text(&fs::read_to_string(path)?)?);
+    let entry = program.kernel(kernel).ok_or("there is no such kernel")?;
+    let launch = Launch { grid, block, arguments: &arguments.0, resident: 1, ..Launch::default() };
+    let threads: f64 = grid.iter().chain(&block).map(|size| f64::from(*size)).product();
+    let mut instructions = 0;
+    let mut failed = None;
+    let took = fastest(|| {
+        let outcome = Grid::new(entry, launch, memory).map(|mut grid| {
+            let step = grid.step(FUEL);
+            (step, grid.instructions())
+        });
+        match outcome {
+            Ok((Step::Done, count)) => instructions = count,
+            Ok((step, _)) => failed = Some(format!("{step:?}")),
+            Err(error) => failed = Some(error.to_string()),
+        }
+    });
+    if let Some(failed) = failed {
+        return Err(failed.into());
+    }
+    let nanoseconds = took.as_secs_f64() * 1e9;
+    println!(
+        "{kernel:<18}{instructions:>12}{:>12.1}{:>12.2}{:>14.2}",
+        nanoseconds / instructions as f64,
+        nanoseconds / threads,
+        plain.as_secs_f64() * 1e9 / threads,
+    );
+    Ok(())
+}
+
+fn fastest(mut run: impl FnMut()) -> Duration {
+    let time = |_| {
+        let start = Instant::now();
+        run();
+        start.elapsed()
+    };
+    (0..ROUNDS).map(time).min().unwrap_or_default()
+}

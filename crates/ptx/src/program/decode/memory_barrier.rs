@@ -1,0 +1,118 @@
+//! Barriers in shared memory.
+
+use super::super::operation::{MemoryBarrier, Operation, Space};
+use super::super::slot::Slot;
+use super::scope::File;
+use super::{Decoded, Decoder, Modifiers, Why};
+use crate::syntax::{Instruction, Operand, ScalarType};
+
+/// What an instruction does with its barrier, and the operands around the address.
+pub(super) fn decode<'t>(
+    decoder: &mut Decoder<'_, 't>,
+    instruction: &Instruction<'t>,
+    modifiers: &mut Modifiers,
+) -> Decoded {
+    let what = instruction.modifiers.first().copied().unwrap_or_default();
+    modifiers.flag(what);
+    for word in
+        ["release", "acquire", "relaxed", "cta", "cluster", "shared", "shared::cta", "shared::cluster", "noComplete"]
+    {
+        modifiers.flag(word);
+    }
+    let (parity, expects) = (modifiers.flag("parity"), modifiers.flag("expect_tx"));
+    if modifiers.scalar()? != ScalarType::B64 {
+        return Err(Why::Other("a barrier has 64 bits"));
+    }
+    let operands = instruction.operands.as_slice();
+    match (what, operands) {
+        ("init", [address, count]) => {
+            put(decoder, MemoryBarrier::Initialize, None, address, &[(count, ScalarType::U32)])
+        }
+        ("inval", [_]) => {
+            decoder.emit(Operation::Nothing, &[]);
+            Ok(())
+        }
+        ("expect_tx", [address, bytes]) => {
+            put(decoder, MemoryBarrier::Expect, None, address, &[(bytes, ScalarType::U32)])
+        }
+        ("complete_tx", [address, bytes]) => {
+            put(decoder, MemoryBarrier::Complete, None, address, &[(bytes, ScalarType::U32)])
+        }
+        ("arrive" | "arrive_drop", [d, address, rest @ ..]) if !matches!(d, Operand::Address(_)) => {
+            arrive(decoder, what == "arrive_drop", expects, Some(d), address, rest)
+        }
+        ("arrive" | "arrive_drop", [address, rest @ ..]) => {
+            arrive(decoder, what == "arrive_drop", expects, None, address, rest)
+        }
+        ("test_wait" | "try_wait", [p, address, state, ..]) => {
+            let p = decoder.result(p, File::Predicates)?;
+            let (kind, scalar) = if parity {
+                (MemoryBarrier::TestParity, ScalarType::U32)
+            } else {
+                (MemoryBarrier::Test, ScalarType::B64)
+            };
+            put(decoder, kind, Some(p), address, &[(state, scalar)])
+        }
+        ("pending_count", [d, state]) => {
+            let (d, state) = (decoder.result(d, File::Words)?, decoder.value(state, ScalarType::B64)?);
+            let slots = [d, Slot::SINK, Slot::raw(0), state];
+            decoder.emit(Operation::MemoryBarrier(MemoryBarrier::Pending, true), &slots);
+            Ok(())
+        }
+        _ => Err(Why::Other("this use of a barrier is not simulated")),
+    }
+}
+
+fn arrive<'t>(
+    decoder: &mut Decoder<'_, 't>,
+    drops: bool,
+    expects: bool,
+    d: Option<&Operand<'t>>,
+    address: &Operand<'t>,
+    rest: &[Operand<'t>],
+) -> Decoded {
+    let d = d.map_or(Ok(Slot::SINK), |d| decoder.result(d, File::Longs))?;
+    let given = match rest.first() {
+        Some(operand) => decoder.value(operand, ScalarType::U32)?,
+        None => decoder.word(1),
+    };
+    let place = decoder.location(address, Space::Generic, 1)?;
+    let kind = MemoryBarrier::Arrive { expects, drops };
+    decoder.emit(Operation::MemoryBarrier(kind, place.wide), &[d, place.slot, place.offset, given]);
+    Ok(())
+}
+
+fn put<'t>(
+    decoder: &mut Decoder<'_, 't>,
+    kind: MemoryBarrier,
+    d: Option<Slot>,
+    address: &Operand<'t>,
+    rest: &[(&Operand<'t>, ScalarType)],
+) -> Decoded {
+    let place = decoder.location(address, Space::Generic, 1)?;
+    let mut slots = vec![d.unwrap_or(Slot::SINK), place.slot, place.offset];
+    for (operand, scalar) in rest {
+        slots.push(decoder.value(operand, *scalar)?);
+    }
+    decoder.emit(Operation::MemoryBarrier(kind, place.wide), &slots);
+    Ok(())
+}
+
+/// `cp.async.mbarrier.arrive`: copies are done when they are asked for, so the arrival follows at once; unless it was to be
+/// counted as expected, too, which leaves the barrier as it was.
+pub(super) fn arrive_after_copies<'t>(
+    decoder: &mut Decoder<'_, 't>,
+    instruction: &Instruction<'t>,
+    modifiers: &mut Modifiers,
+) -> Decoded {
+    let counted = modifiers.flag("noinc");
+    for word in ["arrive", "shared", "shared::cta", "b64"] {
+        modifiers.flag(word);
+    }
+    let [address] = decoder.operands(instruction, "1")?;
+    if counted {
+        return arrive(decoder, false, false, None, address, &[]);
+    }
+    decoder.emit(Operation::Nothing, &[]);
+    Ok(())
+}
