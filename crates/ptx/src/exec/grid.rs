@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::block::Block;
 use super::host::Host;
 use super::memory::Memory;
+use super::registers::Words;
 use super::trap::Trap;
 use crate::program::{Kernel, Program};
 
@@ -107,6 +108,8 @@ pub(crate) struct Context<M> {
     pub(crate) id: u64,
     pub(crate) processors: u32,
     pub(crate) environment: [u32; 32],
+    /// Where the threads of each warp lie in their block: a row for each axis.
+    pub(crate) places: Vec<[Words; 3]>,
 }
 
 impl<M> Context<M> {
@@ -117,8 +120,7 @@ impl<M> Context<M> {
 
     /// Where a thread lies in its block.
     pub(crate) fn thread(&self, number: u32) -> [u32; 3] {
-        let [width, height, _] = self.block;
-        [number % width, number / width % height, number / width / height]
+        place_of(self.block, number)
     }
 
     /// Shared memory that the kernel declares.
@@ -130,6 +132,11 @@ impl<M> Context<M> {
         let declared = self.kernel_shared();
         if self.dynamic_shared == 0 { declared } else { declared.next_multiple_of(16) + self.dynamic_shared }
     }
+}
+
+/// Where a thread lies in a block of a shape.
+fn place_of([width, height, _]: [u32; 3], number: u32) -> [u32; 3] {
+    [number % width, number / width % height, number / width / height]
 }
 
 /// A launched kernel.
@@ -200,6 +207,9 @@ impl<M: Memory + Host> Grid<M> {
         if shared > 1 << 24 {
             return Err(LaunchError::Shared(shared));
         }
+        let threads = threads as u32;
+        let row = |warp: u32, axis: usize| std::array::from_fn(|lane| place_of(block, warp * 32 + lane as u32)[axis]);
+        let places = (0..threads.div_ceil(32)).map(|warp| std::array::from_fn(|axis| row(warp, axis))).collect();
         let context = Context {
             program: kernel.program().clone(),
             function: kernel.index(),
@@ -211,6 +221,7 @@ impl<M: Memory + Host> Grid<M> {
             id,
             processors,
             environment,
+            places,
         };
         let limit = resident.max(1) as usize;
         let (resident, spare) = (VecDeque::new(), Vec::new());

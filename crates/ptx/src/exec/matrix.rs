@@ -160,7 +160,10 @@ impl<Memo: Memory + Host> Executor<'_, Memo> {
             }
             return self.send(warp, at, rows_of, space, &addresses, &rows, false);
         }
-        let rows = self.fetch::<16>(warp, at, rows_of, space, &addresses, false)?;
+        let mut rows = [[0; 16]; LANES];
+        if self.fetch(warp, at, rows_of, space, &addresses, &mut rows, false)? {
+            rows = [rows[0]; LANES];
+        }
         let mut file = self.file(warp, at);
         for (matrix, slot) in slots.iter().enumerate() {
             let words: Words = std::array::from_fn(|lane| {

@@ -35,6 +35,7 @@ pub(crate) mod registers;
 mod special;
 mod step;
 mod straight;
+mod survey;
 mod transfer;
 mod trap;
 mod vec_memory;

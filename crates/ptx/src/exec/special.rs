@@ -11,15 +11,11 @@ use crate::program::slot::Slot;
 impl<M: Memory + Host> Executor<'_, M> {
     pub(crate) fn special(&self, warp: &mut Warp, at: Current, lanes: u32, special: Special, d: Slot) {
         let context = self.context;
-        let first = warp.index * 32;
         let same = |value: u32| [value; LANES];
         let each = |value: fn(u32) -> u32| std::array::from_fn(|lane| value(lane as u32));
         let clock = || context.memory.clock(warp.clock);
         let row = match special {
-            Special::Thread(axis) => {
-                let place = |lane: usize| context.thread(first + lane as u32)[usize::from(axis)];
-                std::array::from_fn(place)
-            }
+            Special::Thread(axis) => context.places[warp.index as usize][usize::from(axis)],
             Special::BlockSize(axis) => same(context.block[usize::from(axis)]),
             Special::Block(axis) => same(self.block[usize::from(axis)]),
             Special::GridSize(axis) => same(context.grid[usize::from(axis)]),

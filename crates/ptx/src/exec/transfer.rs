@@ -6,8 +6,9 @@ use super::access::Access;
 use super::host::Host;
 use super::local;
 use super::memory::Memory;
-use super::registers::{LANES, Longs, lanes as each};
+use super::registers::{ALL, LANES, Longs, lanes as each};
 use super::step::{Current, Executor, stop};
+use super::survey::{Pattern, Survey, survey};
 use super::trap::{Stop, TrapKind};
 use super::warp::Warp;
 use crate::program::operation::{Reach, Space};
@@ -49,6 +50,30 @@ macro_rules! by_size {
     };
 }
 
+/// The same for each size that an element can have.
+macro_rules! by_element {
+    ($bytes:expr, $b:ident => $body:expr) => {
+        match $bytes {
+            1 => {
+                const $b: usize = 1;
+                $body
+            }
+            2 => {
+                const $b: usize = 2;
+                $body
+            }
+            4 => {
+                const $b: usize = 4;
+                $body
+            }
+            _ => {
+                const $b: usize = 8;
+                $body
+            }
+        }
+    };
+}
+
 impl<M: Memory + Host> Executor<'_, M> {
     pub(crate) fn load(
         &mut self,
@@ -59,26 +84,17 @@ impl<M: Memory + Host> Executor<'_, M> {
         slots: &[Slot; 6],
     ) -> Result<(), Stop> {
         by_size!(reach.bytes * reach.count, N => {
-            let rows: Rows<N> = match reach.space {
-                Space::Argument => [self.argument(warp, at, lanes, slots[5].value().into())?; LANES],
-                Space::Frame if N == 4 => {
-                    let address = warp.frames.get(at.frame).base.wrapping_add(slots[5].value());
-                    let row = *self.frame_row(warp, at, lanes, address)?;
-                    if reach.count == 1 && !reach.long {
-                        self.file(warp, at).set_words(slots[0], lanes, &row);
-                        return Ok(());
-                    }
-                    let mut rows = [[0; N]; LANES];
-                    for (into, word) in rows.iter_mut().zip(row) {
-                        into.copy_from_slice(&word.to_le_bytes()[..N.min(4)]);
-                    }
-                    rows
-                }
-                _ => {
-                    let (space, addresses) = self.addresses(warp, at, reach, slots);
-                    self.fetch(warp, at, lanes, space, &addresses, reach.strong)?
-                }
-            };
+            let mut rows: Rows<N> = [[0; N]; LANES];
+            if reach.space == Space::Argument {
+                rows[0] = self.argument(warp, at, lanes, slots[5].value().into())?;
+                self.keep_one(warp, at, lanes, reach, slots, &rows[0]);
+                return Ok(());
+            }
+            let (space, addresses) = self.addresses(warp, at, reach, slots);
+            if self.fetch(warp, at, lanes, space, &addresses, &mut rows, reach.strong)? {
+                self.keep_one(warp, at, lanes, reach, slots, &rows[0]);
+                return Ok(());
+            }
             self.keep(warp, at, lanes, reach, slots, &rows);
         });
         Ok(())
@@ -94,18 +110,19 @@ impl<M: Memory + Host> Executor<'_, M> {
     ) -> Result<(), Stop> {
         by_size!(reach.bytes * reach.count, N => {
             let mut rows: Rows<N> = [[0; N]; LANES];
-            let bytes = usize::from(reach.bytes);
             let file = self.file(warp, at);
-            for (element, slot) in slots.iter().enumerate().take(reach.count.into()) {
-                let start = element * bytes;
-                if reach.long {
-                    let values = file.longs(*slot);
-                    spread(&mut rows, start, bytes, |lane| values[lane]);
-                } else {
-                    let values = file.words(*slot);
-                    spread(&mut rows, start, bytes, |lane| values[lane].into());
+            by_element!(reach.bytes, B => {
+                for (element, slot) in slots.iter().enumerate().take(reach.count.into()) {
+                    let start = element * B;
+                    if reach.long {
+                        let values = file.longs(*slot);
+                        spread::<N, B>(&mut rows, start, |lane| values[lane]);
+                    } else {
+                        let values = file.words(*slot);
+                        spread::<N, B>(&mut rows, start, |lane| values[lane].into());
+                    }
                 }
-            }
+            });
             let (space, addresses) = self.addresses(warp, at, reach, slots);
             self.send(warp, at, lanes, space, &addresses, &rows, reach.strong)
         })
@@ -118,23 +135,6 @@ impl<M: Memory + Host> Executor<'_, M> {
             return (Space::Local, [base.into(); LANES]);
         }
         (reach.space, self.file(warp, at).addresses(slots[4], reach.wide, slots[5].value()))
-    }
-
-    fn frame_row<'w>(
-        &self,
-        warp: &'w mut Warp,
-        at: Current,
-        lanes: u32,
-        address: u32,
-    ) -> Result<&'w [u32; LANES], Stop> {
-        if !address.is_multiple_of(4) {
-            let kind = TrapKind::Misaligned { address: address.into(), alignment: 4 };
-            return Err(stop(warp, at, lanes, kind));
-        }
-        if u64::from(address) + 4 > warp.local.end() {
-            return Err(stop(warp, at, lanes, TrapKind::Local(address.into())));
-        }
-        Ok(warp.local.row(address))
     }
 
     fn argument<const N: usize>(&self, warp: &Warp, at: Current, lanes: u32, offset: u64) -> Result<[u8; N], Stop> {
@@ -155,17 +155,41 @@ impl<M: Memory + Host> Executor<'_, M> {
         rows: &Rows<N>,
     ) {
         let mut file = self.file(warp, at);
-        let bytes = usize::from(reach.bytes);
-        for (element, slot) in slots.iter().enumerate().take(reach.count.into()) {
-            let start = element * bytes;
-            if reach.long {
-                let row = std::array::from_fn(|lane| value(&rows[lane], start, bytes, reach.signed));
-                file.set_longs(*slot, lanes, &row);
-            } else {
-                let row = std::array::from_fn(|lane| value(&rows[lane], start, bytes, reach.signed) as u32);
-                file.set_words(*slot, lanes, &row);
+        by_element!(reach.bytes, B => {
+            for (element, slot) in slots.iter().enumerate().take(reach.count.into()) {
+                let start = element * B;
+                match (reach.long, reach.signed) {
+                    (false, false) => file.set_words(*slot, lanes, &gather(rows, |row| value::<N, B>(row, start) as u32)),
+                    (true, false) => file.set_longs(*slot, lanes, &gather(rows, |row| value::<N, B>(row, start))),
+                    (false, true) => file.set_words(*slot, lanes, &gather(rows, |row| signed::<N, B>(row, start) as u32)),
+                    (true, true) => file.set_longs(*slot, lanes, &gather(rows, |row| signed::<N, B>(row, start))),
+                }
             }
-        }
+        });
+    }
+
+    /// The same for all lanes.
+    fn keep_one<const N: usize>(
+        &self,
+        warp: &mut Warp,
+        at: Current,
+        lanes: u32,
+        reach: Reach,
+        slots: &[Slot; 6],
+        row: &[u8; N],
+    ) {
+        let mut file = self.file(warp, at);
+        by_element!(reach.bytes, B => {
+            for (element, slot) in slots.iter().enumerate().take(reach.count.into()) {
+                let start = element * B;
+                let value = if reach.signed { signed::<N, B>(row, start) } else { value::<N, B>(row, start) };
+                if reach.long {
+                    file.set_longs(*slot, lanes, &[value; LANES]);
+                } else {
+                    file.set_words(*slot, lanes, &[value as u32; LANES]);
+                }
+            }
+        });
     }
 
     /// Lanes whose addresses lie in the same window, window by window.
@@ -201,7 +225,8 @@ impl<M: Memory + Host> Executor<'_, M> {
         }
     }
 
-    /// Reads for each lane.
+    /// Reads for each lane; returns whether all have read the same, which is then in the first row alone.
+    #[expect(clippy::too_many_arguments, reason = "who, where and what of an access")]
     pub(crate) fn fetch<const N: usize>(
         &mut self,
         warp: &mut Warp,
@@ -209,24 +234,74 @@ impl<M: Memory + Host> Executor<'_, M> {
         lanes: u32,
         space: Space,
         addresses: &Longs,
+        rows: &mut Rows<N>,
         strong: bool,
-    ) -> Result<Rows<N>, Stop> {
-        let mut rows = [[0; N]; LANES];
-        self.aligned::<N>(warp, at, lanes, addresses)?;
-        match space {
-            Space::Generic => {
-                for (space, lanes) in Self::by_window(lanes, addresses) {
-                    let inside = if space == Space::Global { *addresses } else { addresses.map(|a| a & 0xffff_ffff) };
-                    self.fetch_from(warp, at, lanes, space, &inside, &mut rows, strong)?;
-                }
-            }
-            space => self.fetch_from(warp, at, lanes, space, addresses, &mut rows, strong)?,
+    ) -> Result<bool, Stop> {
+        let survey = if lanes == ALL { Some(survey(addresses, N as u64)) } else { None };
+        if survey.is_none_or(|survey| survey.bits & (N as u64 - 1) != 0) {
+            self.aligned::<N>(warp, at, lanes, addresses)?;
         }
-        Ok(rows)
+        let global = survey.is_some_and(|survey| survey.bits >> 48 == 0);
+        let space = if space == Space::Generic && global { Space::Global } else { space };
+        if space == Space::Generic {
+            for (space, lanes) in Self::by_window(lanes, addresses) {
+                let inside = if space == Space::Global { *addresses } else { addresses.map(|a| a & 0xffff_ffff) };
+                self.fetch_apart(warp, at, lanes, space, &inside, rows, strong)?;
+            }
+            return Ok(false);
+        }
+        if let (Some(survey), true) = (survey, space != Space::Local) {
+            return self.fetch_all(warp, at, survey, space, addresses, rows, strong);
+        }
+        self.fetch_apart(warp, at, lanes, space, addresses, rows, strong)?;
+        Ok(false)
     }
 
+    /// Reads for a full warp.
     #[expect(clippy::too_many_arguments, reason = "who, where and what of an access")]
-    fn fetch_from<const N: usize>(
+    fn fetch_all<const N: usize>(
+        &mut self,
+        warp: &mut Warp,
+        at: Current,
+        survey: Survey,
+        space: Space,
+        addresses: &Longs,
+        rows: &mut Rows<N>,
+        strong: bool,
+    ) -> Result<bool, Stop> {
+        match survey.whole {
+            Pattern::Uniform => {
+                self.read(warp, at, 1, ALL, space, addresses[0], &mut rows[0], strong)?;
+                return Ok(true);
+            }
+            Pattern::Contiguous => {
+                self.read(warp, at, ALL, ALL, space, addresses[0], rows.as_flattened_mut(), strong)?;
+                return Ok(false);
+            }
+            Pattern::Other => {}
+        }
+        for (half, pattern) in survey.halves.into_iter().enumerate() {
+            let start = half * 16;
+            let lanes = 0xffff << start;
+            match pattern {
+                Pattern::Uniform => {
+                    let mut row = [0; N];
+                    self.read(warp, at, 1 << start, lanes, space, addresses[start], &mut row, strong)?;
+                    rows[start..start + 16].fill(row);
+                }
+                Pattern::Contiguous => {
+                    let into = rows[start..start + 16].as_flattened_mut();
+                    self.read(warp, at, lanes, lanes, space, addresses[start], into, strong)?;
+                }
+                Pattern::Other => self.fetch_apart(warp, at, lanes, space, addresses, rows, strong)?,
+            }
+        }
+        Ok(false)
+    }
+
+    /// Reads for lanes whose addresses may be anything.
+    #[expect(clippy::too_many_arguments, reason = "who, where and what of an access")]
+    fn fetch_apart<const N: usize>(
         &mut self,
         warp: &mut Warp,
         at: Current,
@@ -237,16 +312,36 @@ impl<M: Memory + Host> Executor<'_, M> {
         strong: bool,
     ) -> Result<(), Stop> {
         let first = lanes.trailing_zeros() as usize;
-        if each(lanes).all(|lane| addresses[lane] == addresses[first]) && space != Space::Local {
-            // One address for all: read once.
-            self.read(warp, at, 1 << first, lanes, space, addresses[first], &mut rows[first], strong)?;
-            *rows = [rows[first]; LANES];
-            return Ok(());
-        }
         if space == Space::Local {
+            if N.is_multiple_of(4) && uniform(lanes, addresses) {
+                check_local(warp, at, first, addresses[first], N)?;
+                for (word, address) in (0..N / 4).zip((addresses[first] as u32..).step_by(4)) {
+                    let from = warp.local.row(address);
+                    for (row, value) in rows.iter_mut().zip(from) {
+                        row[word * 4..word * 4 + 4].copy_from_slice(&value.to_le_bytes());
+                    }
+                }
+                return Ok(());
+            }
             for lane in each(lanes) {
                 check_local(warp, at, lane, addresses[lane], N)?;
                 warp.local.read(lane, addresses[lane], &mut rows[lane]);
+            }
+            return Ok(());
+        }
+        if uniform(lanes, addresses) {
+            let mut row = [0; N];
+            self.read(warp, at, 1 << first, lanes, space, addresses[first], &mut row, strong)?;
+            *rows = [row; LANES];
+            return Ok(());
+        }
+        if space == Space::Shared && !M::WATCHES_SHARED {
+            for lane in each(lanes) {
+                let start = usize::try_from(addresses[lane]).unwrap_or(usize::MAX);
+                match self.shared.get(start..start.saturating_add(N)) {
+                    Some(bytes) => rows[lane].copy_from_slice(bytes),
+                    None => return self.shared_range(warp, at, 1 << lane, addresses[lane], N).map(drop),
+                }
             }
             return Ok(());
         }
@@ -329,9 +424,31 @@ impl<M: Memory + Host> Executor<'_, M> {
         strong: bool,
     ) -> Result<(), Stop> {
         if space == Space::Local {
+            let first = lanes.trailing_zeros() as usize;
+            if N.is_multiple_of(4) && uniform(lanes, addresses) {
+                check_local(warp, at, first, addresses[first], N)?;
+                for (word, address) in (0..N / 4).zip((addresses[first] as u32..).step_by(4)) {
+                    let into = warp.local.row(address);
+                    for lane in each(lanes) {
+                        let bytes = &rows[lane][word * 4..word * 4 + 4];
+                        into[lane] = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+                    }
+                }
+                return Ok(());
+            }
             for lane in each(lanes) {
                 check_local(warp, at, lane, addresses[lane], N)?;
                 warp.local.write(lane, addresses[lane], &rows[lane]);
+            }
+            return Ok(());
+        }
+        if space == Space::Shared && !M::WATCHES_SHARED && !contiguous(lanes, addresses, N as u64) {
+            for lane in each(lanes) {
+                let start = usize::try_from(addresses[lane]).unwrap_or(usize::MAX);
+                match self.shared.get_mut(start..start.saturating_add(N)) {
+                    Some(bytes) => bytes.copy_from_slice(&rows[lane]),
+                    None => return self.shared_range(warp, at, 1 << lane, addresses[lane], N).map(drop),
+                }
             }
             return Ok(());
         }
@@ -481,17 +598,47 @@ pub(crate) fn global(warp: &Warp, at: Current, lanes: u32, start: u64, length: u
 }
 
 #[inline(always)]
-fn spread<const N: usize>(rows: &mut Rows<N>, start: usize, bytes: usize, value: impl Fn(usize) -> u64) {
+fn gather<const N: usize, T>(rows: &Rows<N>, value: impl Fn(&[u8; N]) -> T) -> [T; LANES] {
+    std::array::from_fn(|lane| value(&rows[lane]))
+}
+
+/// `B` bytes of each value, `start` bytes into the row; an element that does not fit is not there.
+#[inline(always)]
+fn spread<const N: usize, const B: usize>(rows: &mut Rows<N>, start: usize, value: impl Fn(usize) -> u64) {
+    if start + B > N {
+        return;
+    }
     for (lane, row) in rows.iter_mut().enumerate() {
-        row[start..start + bytes].copy_from_slice(&value(lane).to_le_bytes()[..bytes]);
+        row[start..start + B].copy_from_slice(&value(lane).to_le_bytes()[..B]);
     }
 }
 
 #[inline(always)]
-fn value<const N: usize>(row: &[u8; N], start: usize, bytes: usize, signed: bool) -> u64 {
+fn value<const N: usize, const B: usize>(row: &[u8; N], start: usize) -> u64 {
     let mut all = [0; 8];
-    all[..bytes].copy_from_slice(&row[start..start + bytes]);
-    let value = u64::from_le_bytes(all);
-    let unused = 64 - 8 * bytes as u32;
-    if signed { (value.cast_signed() << unused >> unused).cast_unsigned() } else { value }
+    if start + B <= N {
+        all[..B].copy_from_slice(&row[start..start + B]);
+    }
+    u64::from_le_bytes(all)
+}
+
+#[inline(always)]
+fn signed<const N: usize, const B: usize>(row: &[u8; N], start: usize) -> u64 {
+    let unused = 64 - 8 * B as u32;
+    (value::<N, B>(row, start).cast_signed() << unused >> unused).cast_unsigned()
+}
+
+/// Whether all lanes have one address.
+fn uniform(lanes: u32, addresses: &Longs) -> bool {
+    let first = addresses[lanes.trailing_zeros() as usize & 31];
+    if lanes == ALL {
+        return addresses.iter().fold(0, |wrong, address| wrong | (address ^ first)) == 0;
+    }
+    each(lanes).all(|lane| addresses[lane] == first)
+}
+
+/// Whether all lanes of a full warp lie side by side.
+fn contiguous(lanes: u32, addresses: &Longs, size: u64) -> bool {
+    let place = |lane: usize| addresses[0].wrapping_add(lane as u64 * size);
+    lanes == ALL && (0..LANES).fold(0, |wrong, lane| wrong | (addresses[lane] ^ place(lane))) == 0
 }

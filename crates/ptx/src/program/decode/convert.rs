@@ -27,6 +27,9 @@ pub(super) fn mov<'t>(
         decoder.emit(Operation::Compute(Compute::PredicateMove), &slots);
         return Ok(());
     }
+    if decoder.move_special(d, a, scalar)? {
+        return Ok(());
+    }
     let what = if scalar.size() > 4 { Compute::MoveLong } else { Compute::Move };
     // Numbers are bits here, of whichever type.
     let a = match a {

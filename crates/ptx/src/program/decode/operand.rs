@@ -191,6 +191,22 @@ impl<'t> Decoder<'_, 't> {
         Ok(slot)
     }
 
+    /// `mov` of a special register of the same width needs no register between.
+    pub(super) fn move_special(&mut self, d: &Operand<'t>, a: &Operand<'t>, scalar: ScalarType) -> Decoded<bool> {
+        let special = match a {
+            Operand::Element { name, element } if self.scopes.find(name).is_none() => {
+                Special::named(name, Some(element))
+            }
+            Operand::Name(name) if self.symbol(name).is_err() => Special::named(name, None),
+            _ => None,
+        };
+        let long = scalar.size() > 4;
+        let Some(special) = special.filter(|special| special.is_long() == long) else { return Ok(false) };
+        let d = self.result(d, if long { File::Longs } else { File::Words })?;
+        self.emit(Operation::Special(special), &[d]);
+        Ok(true)
+    }
+
     /// A special register in a register of its own.
     fn special(&mut self, special: Special, file: File) -> Decoded<Slot> {
         let word = special.is_long().then_some(()).is_none().then(|| self.new_word());
