@@ -8,7 +8,7 @@ use super::group::{Group, State};
 use super::host::Host;
 use super::memory::Memory;
 use super::step::{Executor, Pause};
-use super::trap::{Stop, Trap, TrapKind};
+use super::trap::{Halt, Stop, Trap, TrapKind};
 use super::warp::Warp;
 
 /// Instructions after which another warp has its turn.
@@ -149,7 +149,7 @@ impl<M: Memory + Host> Block<M> {
             None => (0, 0, 0),
         };
         let kind = TrapKind::Deadlock("all threads of the block wait, and nobody is left to arrive");
-        self.trap(Stop { kind, lane, pc, warp })
+        self.trap(Box::new(Halt { kind, lane, pc, warp }))
     }
 
     fn trap(&self, stop: Stop) -> Trap {

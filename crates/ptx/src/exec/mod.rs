@@ -32,6 +32,7 @@ mod memory;
 mod memory_barrier;
 mod print;
 pub(crate) mod registers;
+mod shared;
 mod special;
 mod step;
 mod straight;

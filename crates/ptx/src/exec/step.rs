@@ -9,7 +9,7 @@ use super::host::Host;
 use super::memory::Memory;
 use super::registers::File;
 use super::straight::{self, Stretch};
-use super::trap::{Stop, TrapKind};
+use super::trap::{Halt, Stop, TrapKind};
 use super::warp::Warp;
 use crate::program::operation::{Instruction, Operation};
 use crate::program::slot::Slot;
@@ -268,5 +268,5 @@ pub(crate) fn gathered(warp: &mut Warp, at: Current, lanes: u32, needed: u32) ->
 }
 
 pub(crate) fn stop(warp: &Warp, at: Current, lanes: u32, kind: TrapKind) -> Stop {
-    Stop { kind, lane: lanes.trailing_zeros() as usize, pc: at.pc, warp: warp.index }
+    Box::new(Halt { kind, lane: lanes.trailing_zeros() as usize, pc: at.pc, warp: warp.index })
 }

@@ -7,6 +7,7 @@ use super::host::Host;
 use super::local;
 use super::memory::Memory;
 use super::registers::{ALL, LANES, Longs, lanes as each};
+use super::shared;
 use super::step::{Current, Executor, stop};
 use super::survey::{Pattern, Survey, survey};
 use super::trap::{Stop, TrapKind};
@@ -83,6 +84,15 @@ impl<M: Memory + Host> Executor<'_, M> {
         reach: Reach,
         slots: &[Slot; 6],
     ) -> Result<(), Stop> {
+        let plain = reach.bytes == 4 && reach.count == 1 && !reach.long;
+        if plain && reach.space == Space::Shared && !reach.wide && !M::WATCHES_SHARED {
+            let mut file = self.file(warp, at);
+            let row = shared::load_words(self.shared, file.words(slots[4]), slots[5].value());
+            if let Some(row) = row {
+                file.set_words(slots[0], lanes, &row);
+                return Ok(());
+            }
+        }
         by_size!(reach.bytes * reach.count, N => {
             let mut rows: Rows<N> = [[0; N]; LANES];
             if reach.space == Space::Argument {

@@ -1,0 +1,83 @@
+//! Words out of shared memory, without a detour: what most kernels do most of the time.
+#![expect(unsafe_code, reason = "calls the pass that needs a processor's features, after asking for them")]
+
+use super::registers::{LANES, Words};
+
+/// Reads a word for each lane; `None` where any lane's address is misaligned or outside, whoever it may be.
+pub(crate) fn load_words(shared: &[u8], addresses: &Words, offset: u32) -> Option<Words> {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the feature has just been found.
+        return unsafe { load_words_with_avx2(shared, addresses, offset) };
+    }
+    load_words_all(shared, addresses, offset)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn load_words_with_avx2(shared: &[u8], addresses: &Words, offset: u32) -> Option<Words> {
+    load_words_all(shared, addresses, offset)
+}
+
+#[inline(always)]
+fn load_words_all(shared: &[u8], addresses: &Words, offset: u32) -> Option<Words> {
+    let mut row = [0; LANES];
+    let mut bits = 0;
+    for (into, from) in row.as_chunks_mut::<16>().0.iter_mut().zip(addresses.as_chunks::<16>().0) {
+        let first = from[0].wrapping_add(offset);
+        let start = first as usize;
+        // Zero where all agree.
+        let (mut same, mut next) = (0, 0);
+        for lane in 0..16 {
+            let address = from[lane].wrapping_add(offset);
+            bits |= address;
+            same |= address ^ first;
+            next |= address ^ first.wrapping_add(4 * lane as u32);
+        }
+        if same == 0 {
+            *into = [word(shared, start)?; 16];
+        } else if next == 0 {
+            let bytes: &[u8; 64] = shared.get(start..start.checked_add(64)?)?.try_into().ok()?;
+            for (word, four) in into.iter_mut().zip(bytes.as_chunks::<4>().0) {
+                *word = u32::from_le_bytes(*four);
+            }
+        } else {
+            for lane in 0..16 {
+                into[lane] = word(shared, from[lane].wrapping_add(offset) as usize)?;
+            }
+        }
+    }
+    (bits & 3 == 0).then_some(row)
+}
+
+#[inline(always)]
+fn word(shared: &[u8], start: usize) -> Option<u32> {
+    let four: &[u8; 4] = shared.get(start..start.checked_add(4)?)?.try_into().ok()?;
+    Some(u32::from_le_bytes(*four))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_read_from_wherever_lanes_point() {
+        let shared: Vec<u8> = (0..=255).collect();
+        let at = |address: u32| u32::from_le_bytes(std::array::from_fn(|byte| address as u8 + byte as u8));
+        for pattern in
+            [|_| 8, |lane| 4 * lane, |lane| 4 * (lane % 16) + 8, |lane| 4 * (lane * 7 % 32), |lane| lane / 16 * 4]
+        {
+            let addresses: Words = std::array::from_fn(|lane| pattern(lane as u32));
+            assert_eq!(load_words(&shared, &addresses, 4), Some(addresses.map(|address| at(address + 4))));
+        }
+    }
+
+    #[test]
+    fn what_is_outside_or_misaligned_is_left_to_others() {
+        let shared = [0; 128];
+        assert_eq!(load_words(&shared, &std::array::from_fn(|lane| 4 * lane as u32), 4), None);
+        assert_eq!(load_words(&shared, &[2; LANES], 0), None);
+        assert_eq!(load_words(&shared, &[0; LANES], u32::MAX - 3), None);
+        assert_eq!(load_words(&[], &[0; LANES], 0), None);
+    }
+}
