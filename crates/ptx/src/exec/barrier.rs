@@ -10,7 +10,10 @@ use crate::program::operation::Barrier;
 use crate::program::slot::Slot;
 
 /// The hardware's sixteen, and one for clusters.
-pub(crate) const COUNT: usize = 17;
+const COUNT: usize = 17;
+
+/// The one that no instruction can name.
+const CLUSTER: u32 = 16;
 
 /// All barriers of a block.
 #[derive(Debug, Default)]
@@ -67,15 +70,18 @@ impl<M: Memory + Host> Executor<'_, M> {
     ) -> Result<Next, Stop> {
         let file = self.file(warp, at);
         let lane = lanes.trailing_zeros() as usize;
-        let (number, threads) = (file.words(number)[lane], file.words(count)[lane]);
-        let yes = if matches!(kind, Barrier::Sync | Barrier::Arrive) { 0 } else { file.predicate(predicate) & lanes };
+        let cluster = kind == Barrier::Cluster;
+        let number = if cluster { CLUSTER } else { file.words(number)[lane] };
+        let threads = file.words(count)[lane];
+        let yes = if matches!(kind, Barrier::Sync | Barrier::Arrive | Barrier::Cluster) {
+            0
+        } else {
+            file.predicate(predicate) & lanes
+        };
         let size = self.context.threads();
-        let Some(barrier) = self
-            .barriers
-            .all
-            .get_mut(number as usize)
-            .filter(|_| threads % 32 == 0 && threads <= size.next_multiple_of(32))
-        else {
+        let Some(barrier) = self.barriers.all.get_mut(number as usize).filter(|_| {
+            (cluster || number != CLUSTER) && threads.is_multiple_of(32) && threads <= size.next_multiple_of(32)
+        }) else {
             return Err(stop(warp, at, lanes, TrapKind::Barrier { barrier: number, threads }));
         };
         // A warp that is not full counts as one: the count is of whole warps.

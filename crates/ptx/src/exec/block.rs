@@ -8,7 +8,7 @@ use super::group::{Group, State};
 use super::host::Host;
 use super::memory::Memory;
 use super::step::{Executor, Pause};
-use super::trap::{Halt, Stop, Trap, TrapKind};
+use super::trap::{Halt, Trap, TrapKind};
 use super::warp::Warp;
 
 /// Instructions after which another warp has its turn.
@@ -114,7 +114,7 @@ impl<M: Memory + Host> Block<M> {
             match outcome {
                 Ok(Pause::Waiting) => waiting += 1,
                 Ok(Pause::Fuel | Pause::Done | Pause::Yield) => waiting = 0,
-                Err(stop) => return Step::Trapped(self.trap(stop)),
+                Err(stop) => return Step::Trapped(self.trap(*stop)),
             }
             if self.barriers.changed {
                 self.barriers.changed = false;
@@ -149,10 +149,10 @@ impl<M: Memory + Host> Block<M> {
             None => (0, 0, 0),
         };
         let kind = TrapKind::Deadlock("all threads of the block wait, and nobody is left to arrive");
-        self.trap(Box::new(Halt { kind, lane, pc, warp }))
+        self.trap(Halt { kind, lane, pc, warp })
     }
 
-    fn trap(&self, stop: Stop) -> Trap {
+    fn trap(&self, stop: Halt) -> Trap {
         let program = &self.context.program;
         let code = &program.code;
         let pc = stop.pc as usize;

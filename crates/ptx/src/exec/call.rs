@@ -13,6 +13,9 @@ use crate::program::function::{Builtin, Passed};
 use crate::program::slot::Slot;
 use crate::program::window;
 
+/// Bytes of the stack that every call takes.
+const LEAST_FRAME: u32 = 32;
+
 impl<M: Memory + Host> Executor<'_, M> {
     /// Enters a function, or the one whose address the lanes hold: those that hold another one wait.
     pub(crate) fn call(
@@ -39,7 +42,8 @@ impl<M: Memory + Host> Executor<'_, M> {
         }
         let caller = warp.frames.get(at.frame);
         let (depth, size) = (caller.depth + 1, code.functions[caller.function as usize].frame);
-        let base = caller.base + size;
+        // A function without variables needs room, too, or there would be no end to calling it.
+        let base = caller.base + size.max(LEAST_FRAME);
         if base + callee.frame > local::LIMIT {
             return Err(stop(warp, at, lanes, TrapKind::Stack { limit: local::LIMIT }));
         }

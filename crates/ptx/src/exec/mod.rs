@@ -31,6 +31,7 @@ mod matrix;
 mod memory;
 mod memory_barrier;
 mod print;
+mod reach;
 pub(crate) mod registers;
 mod shared;
 mod special;

@@ -18,7 +18,7 @@ impl<M: Memory + Host> Executor<'_, M> {
         }
         while bytes.len() < LONGEST {
             let mut byte = [0];
-            self.peek(warp, at, lane, address + bytes.len() as u64, &mut byte)?;
+            self.peek(warp, at, lane, address.wrapping_add(bytes.len() as u64), &mut byte)?;
             if byte == [0] {
                 break;
             }
@@ -41,7 +41,7 @@ impl<M: Memory + Host> Executor<'_, M> {
         let mut take = |executor: &mut Self, warp: &mut Warp, bytes: u64| -> Result<u64, Stop> {
             next = next.next_multiple_of(bytes);
             let mut value = [0; 8];
-            executor.peek(warp, at, lane, values + next, &mut value[..bytes as usize])?;
+            executor.peek(warp, at, lane, values.wrapping_add(next), &mut value[..bytes as usize])?;
             next += bytes;
             Ok(u64::from_le_bytes(value))
         };

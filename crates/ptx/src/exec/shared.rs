@@ -28,8 +28,8 @@ fn load_words_all(shared: &[u8], addresses: &Words, offset: u32) -> Option<Words
         let start = first as usize;
         // Zero where all agree.
         let (mut same, mut next) = (0, 0);
-        for lane in 0..16 {
-            let address = from[lane].wrapping_add(offset);
+        for (lane, address) in from.iter().enumerate() {
+            let address = address.wrapping_add(offset);
             bits |= address;
             same |= address ^ first;
             next |= address ^ first.wrapping_add(4 * lane as u32);
@@ -42,8 +42,8 @@ fn load_words_all(shared: &[u8], addresses: &Words, offset: u32) -> Option<Words
                 *word = u32::from_le_bytes(*four);
             }
         } else {
-            for lane in 0..16 {
-                into[lane] = word(shared, from[lane].wrapping_add(offset) as usize)?;
+            for (into, address) in into.iter_mut().zip(from) {
+                *into = word(shared, address.wrapping_add(offset) as usize)?;
             }
         }
     }

@@ -160,7 +160,7 @@ impl<M: Memory + Host> Executor<'_, M> {
             Operation::Special(special) => self.special(warp, at, lanes, special, first),
             Operation::FrameAddress => {
                 let mut file = File { registers, constants: &self.context.program.constants };
-                let address = base + second.value();
+                let address = base.wrapping_add(second.value());
                 if third.value() == 1 {
                     file.set_longs(first, lanes, &[address.into(); 32]);
                 } else {

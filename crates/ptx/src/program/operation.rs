@@ -186,6 +186,8 @@ pub(crate) enum Barrier {
     All,
     /// Waits, and says whether it holds for any.
     Any,
+    /// Waits for the cluster, which is the block here; the number and the count are not asked.
+    Cluster,
 }
 
 /// What is done to a barrier in memory; whether addresses are 64 bits wide is said beside it.

@@ -6,7 +6,6 @@ use super::super::slot::Slot;
 use super::scope::{File, Symbol};
 use super::{Decoder, Fixup, Into, Refusal, Why, declared};
 use crate::error::{Place, Problem};
-use crate::exec::registers::Counts;
 use crate::syntax::{Block, Function, Registers, ScalarType, Space, Statement, Variable};
 
 /// The most bytes that a thread's variables and a kernel's arguments may have.
@@ -59,11 +58,12 @@ impl<'t> Decoder<'_, 't> {
     /// One function with a body.
     pub(super) fn function(&mut self, _index: usize, function: &Function<'t>) -> Result<(), Refusal> {
         let Some(body) = &function.body else { return Ok(()) };
+        if function.bounds.required_cluster.is_some_and(|size| size != [1; 3]) {
+            return Err(refusal(function.place, Why::Other("clusters of several blocks are not simulated")));
+        }
         self.current = self.functions[function.name];
         self.entry = self.code.functions[self.current as usize].entry;
         self.scopes.restart();
-        // Before the sink and the carry, nothing.
-        self.counts = Counts { words: 1, longs: 1, predicates: 2 };
         self.frame = 0;
         self.fixups.clear();
         let start = self.pc();
@@ -74,13 +74,12 @@ impl<'t> Decoder<'_, 't> {
         self.emit(Operation::Return, &[]);
         let end = self.pc();
         self.resolve()?;
-        let over =
-            [self.counts.words, self.counts.longs, self.counts.predicates].into_iter().max() > Some(MAX_REGISTERS);
-        if over {
-            return Err(refusal(function.place, Why::Other("it has more than 1048576 registers of one width")));
+        let counts = self.scopes.supply.counts();
+        if counts.words.max(counts.longs).max(counts.predicates) > MAX_REGISTERS {
+            return Err(refusal(function.place, Why::Other("it names more than 1048576 registers of one width")));
         }
         let shared = self.layout.bytes(function.name);
-        let (counts, frame) = (self.counts, self.frame.next_multiple_of(16));
+        let frame = self.frame.next_multiple_of(16);
         let into = &mut self.code.functions[self.current as usize];
         (into.start, into.end, into.counts, into.frame, into.shared) = (start, end, counts, frame, shared);
         into.builtin = None;
@@ -198,21 +197,19 @@ impl<'t> Decoder<'_, 't> {
         for name in &registers.names {
             let file = file_of(registers.scalar)
                 .ok_or_else(|| refusal(name.place, Why::Other("registers of 128 bits are not simulated")))?;
-            let each = name.count.unwrap_or(1);
-            let total = each.checked_mul(registers.lanes.into()).filter(|total| *total <= MAX_REGISTERS);
-            let total = total.ok_or_else(|| refusal(name.place, Why::Other("more than 1048576 registers")))?;
-            let counter = match file {
-                File::Words => &mut self.counts.words,
-                File::Longs => &mut self.counts.longs,
-                File::Predicates => &mut self.counts.predicates,
-            };
-            let first = *counter;
-            *counter = first.saturating_add(total).min(2 * MAX_REGISTERS);
-            let slot = Slot::register(first);
             match (name.count, registers.lanes) {
-                (Some(count), 1) => self.scopes.add_family(name.name, file, first, count),
-                (None, 1) => self.scopes.add(name.name, Symbol::Register(file, slot)),
-                (None, lanes) => self.scopes.add(name.name, Symbol::Vector(file, slot, lanes)),
+                (Some(count), 1) => self.scopes.add_family(name.name, file, count),
+                (None, 1) => {
+                    let slot = self.scopes.supply.take(file);
+                    self.scopes.add(name.name, Symbol::Register(file, slot));
+                }
+                (None, lanes) => {
+                    let slot = self.scopes.supply.take(file);
+                    for _ in 1..lanes {
+                        self.scopes.supply.take(file);
+                    }
+                    self.scopes.add(name.name, Symbol::Vector(file, slot, lanes));
+                }
                 (Some(_), _) => return Err(refusal(name.place, Why::Other("families of vectors are not simulated"))),
             }
         }

@@ -10,7 +10,7 @@ use super::variable::{Relocation, Target};
 use super::{Code, Program};
 use crate::error::{Error, Place, Problem};
 use crate::exec::arith::convert::Conversion;
-use crate::exec::registers::{Constants, Counts, LANES};
+use crate::exec::registers::{Constants, LANES};
 use crate::syntax::{self, Module};
 
 mod arithmetic;
@@ -33,7 +33,7 @@ mod table;
 mod variable;
 
 use modifiers::Modifiers;
-use scope::{Scopes, Symbol};
+use scope::{File, Scopes, Symbol};
 
 /// Why a text is not decoded, and where.
 #[derive(Debug)]
@@ -114,7 +114,6 @@ pub(super) struct Decoder<'m, 't> {
     layout: layout::Shared<'t>,
     /// The function that is being decoded.
     scopes: Scopes<'t>,
-    counts: Counts,
     frame: u32,
     entry: bool,
     current: u32,
@@ -170,7 +169,6 @@ impl<'m, 't> Decoder<'m, 't> {
             functions: HashMap::new(),
             layout: layout::Shared::default(),
             scopes: Scopes::default(),
-            counts: Counts::default(),
             frame: 0,
             entry: false,
             current: 0,
@@ -245,18 +243,15 @@ impl<'m, 't> Decoder<'m, 't> {
     }
 
     fn new_word(&mut self) -> Slot {
-        self.counts.words += 1;
-        Slot::register(self.counts.words - 1)
+        self.scopes.supply.take(File::Words)
     }
 
     fn new_long(&mut self) -> Slot {
-        self.counts.longs += 1;
-        Slot::register(self.counts.longs - 1)
+        self.scopes.supply.take(File::Longs)
     }
 
     fn new_predicate(&mut self) -> Slot {
-        self.counts.predicates += 1;
-        Slot::register(self.counts.predicates - 1)
+        self.scopes.supply.take(File::Predicates)
     }
 
     fn conversion(&mut self, conversion: Conversion) -> Slot {

@@ -1,9 +1,11 @@
 //! Names inside of a function: registers, variables and labels of nested blocks.
 
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
 use super::super::slot::Slot;
 use super::super::variable::Target;
+use crate::exec::registers::Counts;
 
 /// Which file a register lies in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,9 +63,38 @@ impl Symbol<'_> {
     }
 }
 
+/// Registers of the function so far.
+#[derive(Debug, Default)]
+pub(super) struct Supply(Cell<Counts>);
+
+impl Supply {
+    /// Only the sinks and the carry.
+    pub(super) fn restart(&self) {
+        self.0.set(Counts { words: 1, longs: 1, predicates: 2 });
+    }
+
+    pub(super) fn counts(&self) -> Counts {
+        self.0.get()
+    }
+
+    pub(super) fn take(&self, file: File) -> Slot {
+        let mut counts = self.0.get();
+        let counter = match file {
+            File::Words => &mut counts.words,
+            File::Longs => &mut counts.longs,
+            File::Predicates => &mut counts.predicates,
+        };
+        let slot = Slot::register(*counter);
+        *counter += 1;
+        self.0.set(counts);
+        slot
+    }
+}
+
 /// The blocks of a function, those that are closed included: branches are resolved at its end.
 #[derive(Debug, Default)]
 pub(super) struct Scopes<'t> {
+    pub(super) supply: Supply,
     all: Vec<Scope<'t>>,
     current: usize,
 }
@@ -76,17 +107,18 @@ struct Scope<'t> {
     labels: HashMap<&'t str, u32>,
 }
 
-/// `%r<7>`
-#[derive(Clone, Copy, Debug)]
+/// `%r<7>`: those that are named get a register when they are named first.
+#[derive(Debug)]
 struct Family {
     file: File,
-    first: u32,
     count: u32,
+    slots: RefCell<HashMap<u32, Slot>>,
 }
 
 impl<'t> Scopes<'t> {
     /// Forgets everything and opens the outermost block.
     pub(super) fn restart(&mut self) {
+        self.supply.restart();
         self.all.clear();
         self.all.push(Scope::default());
         self.current = 0;
@@ -109,8 +141,8 @@ impl<'t> Scopes<'t> {
         self.all[self.current].symbols.insert(name, symbol);
     }
 
-    pub(super) fn add_family(&mut self, name: &'t str, file: File, first: u32, count: u32) {
-        self.all[self.current].families.insert(name, Family { file, first, count });
+    pub(super) fn add_family(&mut self, name: &'t str, file: File, count: u32) {
+        self.all[self.current].families.insert(name, Family { file, count, slots: RefCell::default() });
     }
 
     pub(super) fn add_label(&mut self, name: &'t str, pc: u32) {
@@ -135,7 +167,8 @@ impl<'t> Scopes<'t> {
             let member = || {
                 let family = scope.families.get(prefix)?;
                 let number = number.filter(|number| *number < family.count)?;
-                Some(Symbol::Register(family.file, Slot::register(family.first + number)))
+                let slot = *family.slots.borrow_mut().entry(number).or_insert_with(|| self.supply.take(family.file));
+                Some(Symbol::Register(family.file, slot))
             };
             member().or_else(|| scope.symbols.get(name).copied())
         })

@@ -80,9 +80,8 @@ fn cluster(decoder: &mut Decoder<'_, '_>, modifiers: &mut Modifiers) -> Decoded 
         modifiers.flag(word);
     }
     if wait {
-        // The hardware's sixteen are numbered from 0; this one is nobody else's.
-        let slots = [Slot::SINK, decoder.word(16), decoder.word(0), Slot::SINK];
-        decoder.emit(Operation::Barrier(Barrier::Sync), &slots);
+        let slots = [Slot::SINK, decoder.word(0), decoder.word(0), Slot::SINK];
+        decoder.emit(Operation::Barrier(Barrier::Cluster), &slots);
     } else {
         decoder.emit(Operation::Fence, &[]);
     }

@@ -1,0 +1,111 @@
+//! What is decoded, and how what is not is refused.
+
+use std::fs;
+use std::path::Path;
+
+use warploom_ptx::{Grid, Launch, LaunchError, Problem, Program, VecMemory};
+
+const HEADER: &str = ".version 8.7\n.target sm_90\n.address_size 64\n";
+
+/// A kernel with a few registers around some instructions.
+fn kernel(body: &str) -> String {
+    format!(
+        "{HEADER}.visible .entry k(.param .u64 out) {{\n.reg .pred %p<4>; .reg .b16 %rs<4>; .reg .b32 %r<8>; .reg .f32 %f<4>; \
+         .reg .b64 %rd<4>;\n{body}\nret;\n}}"
+    )
+}
+
+#[track_caller]
+fn refused(text: &str) -> (u32, String) {
+    let error = Program::from_text(text).map(|_| ()).unwrap_err();
+    match error.problem {
+        Problem::Instruction { instruction, why } => (error.place.line, format!("{instruction}: {why}")),
+        Problem::Declaration { why } => (error.place.line, why),
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn every_kernel_of_ours_is_decoded_but_those_that_say_why_not() {
+    let mut missing = Vec::new();
+    for folder in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels/ptx")).unwrap() {
+        for file in fs::read_dir(folder.unwrap().path()).unwrap() {
+            let path = file.unwrap().path();
+            let text = fs::read_to_string(&path).unwrap();
+            if let Err(error) = Program::from_text(&text) {
+                let name = path.file_stem().and_then(|name| name.to_str()).unwrap().to_owned();
+                let Problem::Instruction { instruction, .. } = error.problem else { panic!("{name}: {error}") };
+                missing.push((name, instruction.split('.').next().unwrap_or_default().to_owned()));
+            }
+        }
+    }
+    missing.sort();
+    let expected = [("async90", "cp"), ("tensor", "wmma"), ("textures", "tex")];
+    assert_eq!(missing, expected.map(|(name, opcode)| (name.to_owned(), opcode.to_owned())));
+}
+
+#[test]
+fn what_is_not_known_is_named_with_its_line() {
+    let (line, what) = refused(&kernel("add.s32 %r1, %r2, 1;\ntcgen05.alloc %r1, 2;"));
+    assert_eq!((line, what.as_str()), (7, "tcgen05.alloc: there is no such instruction here"));
+    let (_, what) = refused(&kernel("add.s32.quietly %r1, %r2, 1;"));
+    assert_eq!(what, "add.s32.quietly: `.quietly` is not known to it here");
+    let (_, what) = refused(&kernel("add.s32 %r1, %r9, 1;"));
+    assert_eq!(what, "add.s32: `%r9` is declared nowhere in sight");
+    let (_, what) = refused(&kernel("add.s32 %r1, %rd1, 1;"));
+    assert_eq!(what, "add.s32: `%rd1` is a register of 64 bits, not a register of at most 32 bits");
+    let (_, what) = refused(&kernel("bra $nowhere;"));
+    assert_eq!(what, "bra: there is no branch target `$nowhere`");
+    let (_, what) = refused(&kernel("add.s32 %r1, %r2;"));
+    assert_eq!(what, "add.s32: it has 2 operands instead of 3");
+    let (_, what) = refused(&kernel("ld.global.b128 %r1, [%rd1];"));
+    assert_eq!(what, "ld.global.b128: accesses of 128 bits in one register are not simulated");
+    let (_, what) = refused(&kernel("setp.equ.s32 %p1, %r1, %r2;"));
+    assert_eq!(what, "setp.equ.s32: integers are never unordered");
+}
+
+#[test]
+fn functions_without_a_body_are_refused_where_they_are_called() {
+    let text = format!("{HEADER}.extern .func somewhere;\n.visible .entry k() {{\ncall.uni somewhere;\nret;\n}}");
+    let (line, what) = refused(&text);
+    assert_eq!((line, what.as_str()), (6, "call.uni: the function `somewhere` has no body and none is provided"));
+    Program::from_text(&text.replace("call.uni somewhere;", "")).unwrap();
+}
+
+#[test]
+fn clusters_of_several_blocks_are_refused() {
+    let text = format!("{HEADER}.visible .entry k() .reqnctapercluster 2 {{ ret; }}");
+    assert_eq!(refused(&text).1, "clusters of several blocks are not simulated");
+}
+
+#[test]
+fn a_kernel_says_what_it_needs() {
+    let text = format!(
+        "{HEADER}.shared .align 8 .b8 both[24];\n.shared .b32 other;\n.extern .shared .b8 rest[];\n\
+         .visible .entry k(.param .u8 a, .param .align 8 .b8 b[12], .param .u16 c, .param .f64 d) .maxntid 64, 2 {{\n\
+         .local .align 4 .b8 mine[20]; .reg .b32 %r<4>;\nmov.u32 %r1, both; mov.u32 %r2, rest; mov.u32 %r3, mine;\nret; }}"
+    );
+    let program = Program::from_text(&text).unwrap();
+    let kernel = program.kernel("k").unwrap();
+    let parameters: Vec<_> = kernel.parameters().iter().map(|p| (p.offset, p.size, p.alignment)).collect();
+    assert_eq!(parameters, [(0, 1, 1), (8, 12, 8), (20, 2, 2), (24, 8, 8)]);
+    assert_eq!((kernel.parameter_bytes(), kernel.shared_bytes(), kernel.local_bytes()), (32, 24, 32));
+    assert_eq!((kernel.max_threads(), program.kernel("l").is_none()), (Some([64, 2, 1]), true));
+}
+
+#[test]
+fn launches_that_do_not_fit_are_refused() {
+    let text = format!("{HEADER}.visible .entry k(.param .u32 a) .maxntid 64 {{ ret; }}");
+    let program = Program::from_text(&text).unwrap();
+    let kernel = program.kernel("k").unwrap();
+    let launch = |change: fn(&mut Launch<'static>)| {
+        let mut launch = Launch { arguments: &[0; 4], ..Launch::default() };
+        change(&mut launch);
+        Grid::new(kernel, launch, VecMemory::new(8)).map(|_| ()).unwrap_err()
+    };
+    assert_eq!(launch(|launch| launch.grid[1] = 0), LaunchError::Grid([1, 0, 1]));
+    assert_eq!(launch(|launch| launch.block = [2048, 1, 1]), LaunchError::Block([2048, 1, 1]));
+    assert_eq!(launch(|launch| launch.block = [65, 1, 1]), LaunchError::Bound { asked: [65, 1, 1], bound: [64, 1, 1] });
+    assert_eq!(launch(|launch| launch.arguments = &[0; 5]), LaunchError::Arguments { given: 5, expected: 4 });
+    assert_eq!(launch(|launch| launch.dynamic_shared = 1 << 25), LaunchError::Shared(1 << 25));
+}
