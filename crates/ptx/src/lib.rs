@@ -6,9 +6,19 @@
 //!   text ──▶ syntax (what is written, and where) ──▶ program (what it means) ──▶ exec (warps, memory, traps)
 //! ```
 //!
-//! So far there is the first of these: [`syntax::Module`] holds a whole text, and [`Header::read`] says what one was
-//! written for, which decides whether a device can take it at all. A mistake is an [`Error`] with the line and column it
-//! stands at, what was found there and what belongs there; no text, however broken, is a panic.
+//! [`syntax::Module`] holds a whole text, and [`Header::read`] says what one was written for, which decides whether a
+//! device can take it at all. A [`Program`] is a text that can be run: what it uses and this crate does not have is refused
+//! with its line. A [`Grid`] runs one of its [`Kernel`]s over a [`Memory`], a few instructions at a time or to its end; a
+//! kernel that cannot go on is a [`Trap`] that names thread, instruction and source line. A mistake is an [`Error`] with the
+//! line and column it stands at, what was found there and what belongs there; no text, however broken, is a panic.
+//!
+//! Integers and IEEE arithmetic give what the hardware gives, to the bit, in every rounding. Functions that the hardware
+//! approximates (`sin.approx`, `ex2.approx`, `rsqrt.approx`…) are within half a unit in the last place of the true value
+//! here, and so as near to the hardware as that is to the true value. Products of matrices are summed in double precision
+//! and rounded once, where the hardware rounds more often.
+//!
+//! What is missing: textures and surfaces, `wmma`, `wgmma` and `tcgen05`, bulk copies, clusters of several blocks,
+//! registers of 128 bits.
 //!
 //! ```
 //! use warploom_ptx::{AddressSize, Header, Version};
@@ -19,6 +29,7 @@
 //! assert_eq!(header.address_size, AddressSize::Bits64);
 //! # Ok::<(), warploom_ptx::Error>(())
 //! ```
+
 mod error;
 mod exec;
 mod program;

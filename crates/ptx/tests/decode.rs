@@ -17,7 +17,7 @@ fn kernel(body: &str) -> String {
 
 #[track_caller]
 fn refused(text: &str) -> (u32, String) {
-    let error = Program::from_text(text).map(|_| ()).unwrap_err();
+    let error = Program::from_text(text).map(|_| ()).expect_err("it should be refused");
     match error.problem {
         Problem::Instruction { instruction, why } => (error.place.line, format!("{instruction}: {why}")),
         Problem::Declaration { why } => (error.place.line, why),

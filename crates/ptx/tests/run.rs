@@ -5,7 +5,7 @@ use warploom_ptx::{Grid, Launch, Program, Step, Trap, TrapKind, VecMemory};
 const HEADER: &str = ".version 8.7\n.target sm_90\n.address_size 64\n";
 
 /// Words that one block of threads leaves at `out`, in `%rd1`, after some instructions.
-fn run_with(outside: &str, body: &str, threads: u32, words: usize, fuel: u64) -> Result<Vec<u32>, Trap> {
+fn run_with(outside: &str, body: &str, threads: u32, words: usize, fuel: u64) -> Result<Vec<u32>, Box<Trap>> {
     let text = format!(
         "{HEADER}{outside}\n.visible .entry k(.param .u64 out) {{\n.reg .pred %p<8>; .reg .b16 %rs<8>; .reg .b32 %r<24>; \
          .reg .f32 %f<8>; .reg .b64 %rd<8>; .reg .f64 %fd<4>;\nld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x;\n\
@@ -16,7 +16,7 @@ fn run_with(outside: &str, body: &str, threads: u32, words: usize, fuel: u64) ->
     let program = memory.place(&program);
     let out = memory.reserve(words * 4);
     let launch = Launch { block: [threads, 1, 1], arguments: &out.to_le_bytes(), ..Launch::default() };
-    let mut grid = Grid::new(program.kernel("k").unwrap(), launch, &memory).unwrap();
+    let mut grid = Grid::new(program.kernel("k").expect("it is there"), launch, &memory).expect("it fits");
     for _ in 0..100_000 {
         match grid.step(fuel) {
             Step::Running => {}
@@ -24,7 +24,7 @@ fn run_with(outside: &str, body: &str, threads: u32, words: usize, fuel: u64) ->
                 let bytes = memory.read(out, words * 4);
                 return Ok(bytes.as_chunks::<4>().0.iter().map(|four| u32::from_le_bytes(*four)).collect());
             }
-            Step::Trapped(trap) => return Err(trap),
+            Step::Trapped(trap) => return Err(Box::new(trap)),
         }
     }
     panic!("it does not end");
@@ -38,12 +38,15 @@ fn results<const N: usize>(instructions: [&str; N]) -> [u32; N] {
         .enumerate()
         .map(|(index, instruction)| format!("{instruction}\nst.global.u32 [%rd1+{}], %r2;\n", index * 4))
         .collect();
-    run_with("", &body, 1, N, 1000).unwrap_or_else(|trap| panic!("{trap}")).try_into().unwrap()
+    run_with("", &body, 1, N, 1000)
+        .unwrap_or_else(|trap| panic!("{trap}"))
+        .try_into()
+        .expect("as many as there are instructions")
 }
 
 #[track_caller]
 fn trap(outside: &str, body: &str, threads: u32) -> Trap {
-    run_with(outside, body, threads, 64, 1000).expect_err("it should trap")
+    *run_with(outside, body, threads, 64, 1000).expect_err("it should trap")
 }
 
 #[test]

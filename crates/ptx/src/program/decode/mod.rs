@@ -105,7 +105,8 @@ pub(super) struct Decoder<'m, 't> {
     words: HashMap<u32, u32>,
     longs: HashMap<u64, u32>,
     addresses: HashMap<(Target, i64), u32>,
-    names: HashMap<String, u32>,
+    /// Numbers of names, by how instructions begin.
+    names: HashMap<&'t str, u32>,
     conversions: Vec<Conversion>,
     /// Names outside of functions.
     symbols: HashMap<&'t str, Symbol<'t>>,
@@ -282,11 +283,21 @@ impl<'m, 't> Decoder<'m, 't> {
         decode(self, instruction, &mut modifiers).and_then(|()| modifiers.finish()).map_err(refuse)
     }
 
+    /// The number of what an instruction is called.
     fn spell(&mut self, instruction: &syntax::Instruction<'t>) -> u32 {
-        let name = spelling(instruction);
+        // As it stands in the text, behind the guard: nothing is put together, because texts are long.
+        let text = instruction.text;
+        let guard =
+            instruction.guard.as_ref().and_then(|guard| Some(text.find(guard.register)? + guard.register.len()));
+        let behind = text[guard.unwrap_or(0)..].trim_start();
+        let length =
+            instruction.modifiers.iter().fold(instruction.opcode.len(), |length, word| length + 1 + word.len());
+        let word = behind.split_ascii_whitespace().next().unwrap_or(text);
+        // Written with gaps, it is known by all of it.
+        let word = if word.trim_end_matches(';').len() == length { word } else { text };
         let names = &mut self.code.names;
-        *self.names.entry(name).or_insert_with_key(|name| {
-            names.push(name.clone());
+        *self.names.entry(word).or_insert_with(|| {
+            names.push(spelling(instruction));
             names.len() as u32 - 1
         })
     }
