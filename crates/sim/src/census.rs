@@ -52,6 +52,10 @@ resources! {
     Reservation "address reservation" "address reservations";
     /// `cuMemMap`, `cuMemUnmap`.
     Mapping "mapping" "mappings";
+    /// `cuModuleLoad`, `cuModuleUnload`.
+    Module "module" "modules";
+    /// `cuLibraryLoadData`, `cuLibraryUnload`.
+    Library "library" "libraries";
     /// `cuCtxEnablePeerAccess`, `cuCtxDisablePeerAccess`.
     PeerAccess "peer access" "peer accesses";
 }
@@ -69,16 +73,17 @@ impl Counts {
 }
 
 impl Resource {
-    /// What an allocation is given back as.
-    pub(crate) fn of(backing: &Backing) -> Resource {
-        match backing {
+    /// What an allocation is given back as; a variable goes with its module.
+    pub(crate) fn of(backing: &Backing) -> Option<Resource> {
+        Some(match backing {
             Backing::Device => Resource::DeviceMemory,
             Backing::PageLocked(_) => Resource::HostMemory,
             Backing::Registered { .. } => Resource::Registration,
             Backing::Managed(_) => Resource::ManagedMemory,
             Backing::Pool(_) => Resource::PoolMemory,
             Backing::Mapped(_) => Resource::Mapping,
-        }
+            Backing::Variable(_) => return None,
+        })
     }
 }
 
@@ -206,8 +211,11 @@ impl World {
         live.add(Resource::Event, self.events.iter().count() as u64);
         live.add(Resource::Pool, self.pools.iter().filter(|(_, pool)| pool.is_the_programs()).count() as u64);
         for allocation in self.memory.iter() {
-            live.add(Resource::of(&allocation.backing), 1);
+            Resource::of(&allocation.backing).into_iter().for_each(|resource| live.add(resource, 1));
         }
+        let (modules, libraries) = self.code.outstanding();
+        live.add(Resource::Module, modules);
+        live.add(Resource::Library, libraries);
         let (physical, reservations) = self.virtual_memory.outstanding();
         live.add(Resource::Physical, physical);
         live.add(Resource::Reservation, reservations);

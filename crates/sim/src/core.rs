@@ -1,5 +1,6 @@
 //! A machine's shared part: its world, and the ways to run it and to wait for it to change.
 
+use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -34,6 +35,9 @@ pub(crate) struct Core {
     pub(crate) faults: Faults,
     pub(crate) initialized: AtomicBool,
     patience: Duration,
+    /// How long a kernel may run.
+    pub(crate) watchdog: Option<Duration>,
+    output: Option<Output>,
     world: Mutex<World>,
     /// Something ended; waiting host threads look again.
     progress: Condvar,
@@ -48,7 +52,12 @@ pub(crate) struct Instruments {
     pub(crate) checks: Checks,
     pub(crate) trace: Option<Trace>,
     pub(crate) faults: Faults,
+    pub(crate) watchdog: Option<Duration>,
+    pub(crate) output: Option<Output>,
 }
+
+/// Where the output of kernels goes.
+pub(crate) type Output = Arc<dyn Fn(&str) + Send + Sync>;
 
 pub(crate) type Guard<'a> = MutexGuard<'a, World>;
 
@@ -88,12 +97,23 @@ impl Core {
             faults: instruments.faults,
             initialized: AtomicBool::new(false),
             patience,
+            watchdog: instruments.watchdog,
+            output: instruments.output,
             world: Mutex::new(world),
             progress: Condvar::new(),
             lanes: (0..lanes).map(|_| Condvar::new()).collect(),
             stopping: AtomicBool::new(false),
             executors: Mutex::new(Vec::new()),
         })
+    }
+
+    /// Passes on what a kernel prints.
+    pub(crate) fn print(&self, text: &str) {
+        match &self.output {
+            Some(output) => output(text),
+            // As the real driver does it; whoever closed the stream does not want to know.
+            None => std::io::stdout().write_all(text.as_bytes()).unwrap_or_default(),
+        }
     }
 
     /// A number for a call: its place among the machine's calls, from 1.

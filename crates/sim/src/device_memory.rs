@@ -115,6 +115,7 @@ pub(crate) fn cuMemFree_v2(call: &Call<'_>, address: CUdeviceptr) -> Status {
         Some(Backing::Registered { .. }) => {
             Err(call.refuse(INVALID_VALUE, "registered memory is the program's own; see cuMemHostUnregister"))
         }
+        Some(Backing::Variable(_)) => Err(call.refuse(INVALID_VALUE, "a variable goes with its module")),
         Some(Backing::Mapped(_)) => Err(call.refuse(INVALID_VALUE, "a mapping is undone by cuMemUnmap")),
         None => Err(call.refuse(INVALID_VALUE, not_a_start(&world, address))),
     }

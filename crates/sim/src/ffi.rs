@@ -14,7 +14,7 @@ use std::ffi::{CStr, c_char, c_void};
 use warploom_sys::types::*;
 
 use self::vet::vet;
-use crate::copy::Intent;
+use crate::copy::{Intent, is_own};
 use crate::status::{INVALID_VALUE, Status};
 
 /// Turns a C argument into what a body takes.
@@ -114,6 +114,11 @@ plain!(
     CUstreamCaptureMode,
     CUstreamCaptureStatus,
     CUatomicOperation,
+    CUjit_option,
+    CUlibraryOption,
+    CUlaunchConfig,
+    CUlaunchAttribute,
+    CUfunctionLoadingState,
 );
 
 macro_rules! as_is {
@@ -194,6 +199,11 @@ impl<T> Ptr<T> {
     /// What C passes for "none".
     pub(crate) const fn null() -> Self {
         Ptr(std::ptr::null_mut())
+    }
+
+    /// A pointer that C passed as part of a structure.
+    pub(crate) const fn of_field(pointer: *mut T) -> Self {
+        Ptr(pointer)
     }
 
     pub(crate) fn is_null(self) -> bool {
@@ -324,6 +334,25 @@ impl ConstPtr<c_void> {
     pub(crate) fn typed<T: Plain>(self) -> ConstPtr<T> {
         ConstPtr(self.0.cast())
     }
+
+    /// The first bytes of something that says itself how long it is, and so may lie: they are looked for, whether or not
+    /// the machine checks pointers.
+    pub(crate) fn bytes(&self, len: usize) -> Result<&[u8], CUresult> {
+        let fits = len > 0 && isize::try_from(len).is_ok() && self.address().checked_add(len as u64).is_some();
+        if self.0.is_null() || !fits || !is_own(self.address(), len as u64, Intent::Read) {
+            return Err(INVALID_VALUE);
+        }
+        // SAFETY: readable memory, as was just seen, that C promised to leave alone until the call returns; the borrow of
+        // `self` is shorter.
+        Ok(unsafe { std::slice::from_raw_parts(self.0.cast(), len) })
+    }
+}
+
+impl ConstPtr<*const c_void> {
+    /// Element `index` of an array of pointers; the caller knows that C promised that many.
+    pub(crate) fn pointer_at(self, index: usize) -> Result<ConstPtr<c_void>, CUresult> {
+        self.read_at(index).map(ConstPtr)
+    }
 }
 
 impl<T> ConstPtr<T> {
@@ -362,11 +391,16 @@ impl<T: Plain> ConstPtr<T> {
 impl ConstPtr<c_char> {
     /// The text, if it is there and is UTF-8.
     pub(crate) fn text(&self) -> Result<&str, CUresult> {
+        std::str::from_utf8(self.text_bytes()?).map_err(|_| INVALID_VALUE)
+    }
+
+    /// The text without its terminator, if it is there.
+    pub(crate) fn text_bytes(&self) -> Result<&[u8], CUresult> {
         if self.0.is_null() {
             return Err(INVALID_VALUE);
         }
         vet(self.address(), 1, Intent::Read)?;
         // SAFETY: C promised a terminated string that lives until the call returns; the borrow of `self` is shorter.
-        unsafe { CStr::from_ptr(self.0) }.to_str().map_err(|_| INVALID_VALUE)
+        Ok(unsafe { CStr::from_ptr(self.0) }.to_bytes())
     }
 }

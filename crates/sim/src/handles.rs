@@ -27,10 +27,24 @@ pub(crate) enum Kind {
     Event = 3,
     Pool = 4,
     Physical = 5,
+    Module = 6,
+    Function = 7,
+    Library = 8,
+    Kernel = 9,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Kind; 5] = [Kind::Context, Kind::Stream, Kind::Event, Kind::Pool, Kind::Physical];
+    pub(crate) const ALL: [Kind; 9] = [
+        Kind::Context,
+        Kind::Stream,
+        Kind::Event,
+        Kind::Pool,
+        Kind::Physical,
+        Kind::Module,
+        Kind::Function,
+        Kind::Library,
+        Kind::Kernel,
+    ];
 }
 
 /// An object that handles name.

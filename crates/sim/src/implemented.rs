@@ -48,6 +48,18 @@ pub(crate) use crate::managed::{
     cuMemPrefetchAsync, cuMemPrefetchAsync_v2, cuMemPrefetchBatchAsync, cuMemRangeGetAttribute,
     cuMemRangeGetAttributes,
 };
+pub(crate) use crate::module::{
+    cuFuncGetAttribute, cuFuncGetModule, cuFuncGetName, cuFuncGetParamCount, cuFuncGetParamInfo, cuFuncIsLoaded,
+    cuFuncLoad, cuFuncSetAttribute, cuFuncSetCacheConfig, cuKernelGetAttribute, cuKernelGetFunction,
+    cuKernelGetLibrary, cuKernelGetName, cuKernelGetParamCount, cuKernelGetParamInfo, cuKernelSetAttribute,
+    cuKernelSetCacheConfig, cuLaunchCooperativeKernel, cuLaunchKernel, cuLaunchKernelEx, cuLibraryEnumerateKernels,
+    cuLibraryGetGlobal, cuLibraryGetKernel, cuLibraryGetKernelCount, cuLibraryGetManaged, cuLibraryGetModule,
+    cuLibraryLoadData, cuLibraryLoadFromFile, cuLibraryUnload, cuModuleEnumerateFunctions, cuModuleGetFunction,
+    cuModuleGetFunctionCount, cuModuleGetGlobal_v2, cuModuleLoad, cuModuleLoadData, cuModuleLoadDataEx,
+    cuModuleLoadFatBinary, cuModuleUnload, cuOccupancyAvailableDynamicSMemPerBlock,
+    cuOccupancyMaxActiveBlocksPerMultiprocessor, cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
+    cuOccupancyMaxPotentialBlockSize, cuOccupancyMaxPotentialBlockSizeWithFlags,
+};
 pub(crate) use crate::peer::{
     cuCtxDisablePeerAccess, cuCtxEnablePeerAccess, cuDeviceCanAccessPeer, cuDeviceGetP2PAtomicCapabilities,
     cuDeviceGetP2PAttribute,

@@ -37,6 +37,7 @@ mod log;
 mod machine;
 mod managed;
 mod memory;
+mod module;
 mod nearest;
 mod peer;
 mod pointer;
@@ -57,8 +58,8 @@ mod world;
 pub use census::{Census, Change, KindChange, Resource};
 pub use check::{
     AccessKind, AllocationInfo, Backtraces, CheckMode, Checks, End, Finding, FindingKind, Frame, HandOver,
-    HandleProblem, HostAccess, HostAccessError, HostOrder, Leaked, MissingWait, ObjectKind, Operation, StreamInfo,
-    StreamKind,
+    HandleProblem, HostAccess, HostAccessError, HostOrder, KernelFault, Leaked, MissingWait, ObjectKind, Operation,
+    StreamInfo, StreamKind,
 };
 pub use engine::{Mode, Order};
 pub use log::{LogEntry, LogKind};

@@ -35,6 +35,8 @@ pub enum LogKind {
     Unsupported,
     /// A fault that a plan asked for.
     Injected,
+    /// A kernel that stopped before its end.
+    Fault,
     /// A wait that nothing can end; the real driver would hang.
     Deadlock,
     /// A bug in the simulator.
@@ -57,7 +59,9 @@ impl Log {
         match entry.kind {
             LogKind::Refused | LogKind::Unsupported => tracing::debug!(target: "warploom::sim", "{entry}"),
             LogKind::Injected => tracing::info!(target: "warploom::sim", "{entry}"),
-            LogKind::Deadlock | LogKind::Internal => tracing::error!(target: "warploom::sim", "{entry}"),
+            LogKind::Fault | LogKind::Deadlock | LogKind::Internal => {
+                tracing::error!(target: "warploom::sim", "{entry}")
+            }
         }
         let Some(mut entries) = lock_briefly_held(&self.entries) else { return };
         if entries.len() == KEPT {

@@ -10,7 +10,7 @@ use warploom_sys::{Function, Source};
 
 use crate::census::Census;
 use crate::check::{Checks, Finding};
-use crate::core::{Core, Instruments};
+use crate::core::{Core, Instruments, Output};
 use crate::engine::Mode;
 use crate::fault::{FaultError, FaultScope, Faults, Fired, Plan};
 use crate::ffi::vet;
@@ -82,7 +82,7 @@ pub enum StartError {
 }
 
 /// Describes a machine before it is started.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct MachineBuilder {
     topology: Option<Topology>,
     mode: Mode,
@@ -91,6 +91,26 @@ pub struct MachineBuilder {
     checks: Checks,
     trace: Option<Trace>,
     faults: Plan,
+    watchdog: Option<Duration>,
+    output: Option<Output>,
+}
+
+impl std::fmt::Debug for MachineBuilder {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { topology, mode, patience, slot_patience, checks, trace, faults, watchdog, output } = self;
+        formatter
+            .debug_struct("MachineBuilder")
+            .field("topology", topology)
+            .field("mode", mode)
+            .field("patience", patience)
+            .field("slot_patience", slot_patience)
+            .field("checks", checks)
+            .field("trace", trace)
+            .field("faults", faults)
+            .field("watchdog", watchdog)
+            .field("has_output", &output.is_some())
+            .finish()
+    }
 }
 
 impl Machine {
@@ -110,6 +130,8 @@ impl Machine {
             checks: Checks::off(),
             trace: None,
             faults: Plan::new(),
+            watchdog: None,
+            output: None,
         }
     }
 
@@ -312,6 +334,22 @@ impl MachineBuilder {
         self
     }
 
+    /// How long a kernel may run, by the real clock, before it is ended with `CUDA_ERROR_LAUNCH_TIMEOUT`; without it, for
+    /// ever, as on a device without a display.
+    #[must_use]
+    pub fn watchdog(mut self, limit: Duration) -> Self {
+        self.watchdog = Some(limit);
+        self
+    }
+
+    /// Calls a function with what kernels print, when they print it; without it, that goes to standard output. The function
+    /// must not call the machine's driver.
+    #[must_use]
+    pub fn output(mut self, sink: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.output = Some(Arc::new(sink));
+        self
+    }
+
     /// Starts the machine.
     pub fn start(self) -> Result<Machine, StartError> {
         let mut topology = match self.topology {
@@ -326,7 +364,8 @@ impl MachineBuilder {
         let slot = slots::take(waited).ok_or(StartError::NoSlot { waited })?;
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        let instruments = Instruments { checks: self.checks, trace: self.trace, faults: Faults::new(&plan) };
+        let (faults, watchdog, output) = (Faults::new(&plan), self.watchdog, self.output);
+        let instruments = Instruments { checks: self.checks, trace: self.trace, faults, watchdog, output };
         match Core::new(id, slot, topology, self.mode, self.patience, instruments) {
             Ok(core) => {
                 if core.findings.checks_pointers() {

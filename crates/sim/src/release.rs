@@ -19,6 +19,10 @@ impl World {
         let Allocation { size, side, backing, .. } = allocation;
         match (backing, side) {
             (Backing::Device, Side::Device(device)) => self.devices[usize::from(device)].memory.give(base, size),
+            (Backing::Variable(variable), Side::Device(device)) => match variable.managed {
+                Some(_) => self.managed_memory.give(base, size, &self.engine),
+                None => self.devices[usize::from(device)].memory.give(base, size),
+            },
             (Backing::PageLocked(_), _) => self.host_memory.give(base, size, &self.engine),
             (Backing::Managed(managed), Side::Device(device)) => {
                 self.managed_memory.give(base, size, &self.engine);
@@ -27,7 +31,10 @@ impl World {
             // The program owns the pages.
             (Backing::Registered { .. }, _) => {}
             // Mappings end with `cuMemUnmap` and pool memory is above; the others are on no device.
-            (Backing::Mapped(_) | Backing::Pool(_) | Backing::Device | Backing::Managed(_), _) => {}
+            (
+                Backing::Mapped(_) | Backing::Pool(_) | Backing::Device | Backing::Managed(_) | Backing::Variable(_),
+                _,
+            ) => {}
         }
     }
 }

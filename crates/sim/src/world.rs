@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use warploom_sys::types::CUresult;
 
 use crate::census::Counts;
-use crate::check::{Findings, Known};
+use crate::check::{Findings, Known, Late};
 use crate::clock::Clock;
 use crate::context::Context;
 use crate::device::Device;
@@ -18,6 +18,7 @@ use crate::handles::{Handle, Objects};
 use crate::host_memory::HostMemory;
 use crate::managed::ManagedMemory;
 use crate::memory::Registry;
+use crate::module::Code;
 use crate::pool::{self, Pool};
 use crate::status::Status;
 use crate::stream::Stream;
@@ -39,9 +40,12 @@ pub(crate) struct World {
     pub(crate) virtual_memory: VirtualMemory,
     pub(crate) host_memory: HostMemory,
     pub(crate) managed_memory: ManagedMemory,
+    pub(crate) code: Code,
     pub(crate) engine: Engine,
     pub(crate) clock: Clock,
     pub(crate) findings: Arc<Findings>,
+    /// Kernels that have yet to be checked.
+    pub(crate) late: Late,
     pub(crate) trace: Option<Arc<Recorder>>,
     /// Budgets of fault plans.
     pub(crate) allowances: Vec<Allowance>,
@@ -74,9 +78,11 @@ impl World {
             virtual_memory: VirtualMemory::new(id),
             host_memory: HostMemory::new(),
             managed_memory: ManagedMemory::new(topology),
+            code: Code::new(id),
             engine,
             clock: Clock::new(topology, mode),
             findings,
+            late: Late::default(),
             trace,
             allowances: Vec::new(),
             abandoned: Counts::default(),
@@ -131,6 +137,7 @@ impl World {
             return Err(code);
         }
         work.remember(&self.engine.queue(queue).clock.known);
+        self.watch_kernel(queue, &mut work);
         Ok(self.engine.add(queue, &before, work, now))
     }
 
@@ -216,6 +223,9 @@ impl World {
         let failed = if let Step::Fail(code) = step { Some(code) } else { fails };
         if let Some(code) = failed {
             self.poison(context, code);
+        }
+        if let Work::Task(task) = &mut work {
+            task.ended(self);
         }
         if ran {
             self.move_managed_pages(&mut work, device);

@@ -109,7 +109,14 @@ pub enum FindingKind {
         /// How much.
         bytes: u64,
     },
-    /// Bytes that nobody has written go where the host can read them, or decide something.
+    /// A kernel stopped before its end.
+    KernelFault {
+        /// The launch.
+        user: Operation,
+        /// What happened, where, and to whom.
+        fault: Box<KernelFault>,
+    },
+    /// Bytes that nobody has written go where the host can read them, are read by a kernel, or decide something.
     UninitialisedRead {
         /// The operation that reads them.
         user: Operation,
@@ -286,6 +293,40 @@ pub enum ObjectKind {
     Pool,
     /// `CUmemGenericAllocationHandle`.
     Physical,
+    /// `CUmodule`.
+    Module,
+    /// `CUfunction`.
+    Function,
+    /// `CUlibrary`.
+    Library,
+    /// `CUkernel`.
+    Kernel,
+}
+
+/// A kernel that could not go on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct KernelFault {
+    /// The kernel.
+    pub kernel: String,
+    /// What happened.
+    pub problem: String,
+    /// The block, in the grid.
+    pub block: [u32; 3],
+    /// The thread, in the block.
+    pub thread: [u32; 3],
+    /// The instruction, with its modifiers.
+    pub instruction: String,
+    /// Its line in the PTX.
+    pub line: u32,
+    /// File and line of the source, where the PTX says it.
+    pub source: Option<(String, u32)>,
+    /// The address that cannot be accessed so, if it is about one.
+    pub address: Option<u64>,
+    /// The allocation that the address is in, was in, or is close to.
+    pub near: Option<AllocationInfo>,
+    /// What freed it, if it is no longer there.
+    pub freed: Option<Operation>,
 }
 
 /// What is wrong with a handle.

@@ -86,6 +86,7 @@ fn right_function(allocation: &Allocation) -> Function {
         Backing::Registered { .. } => Function::cuMemHostUnregister,
         Backing::Pool(_) => Function::cuMemFreeAsync,
         Backing::Mapped(_) => Function::cuMemUnmap,
+        Backing::Variable(_) => Function::cuModuleUnload,
     }
 }
 

@@ -12,6 +12,10 @@ impl From<Kind> for ObjectKind {
             Kind::Event => ObjectKind::Event,
             Kind::Pool => ObjectKind::Pool,
             Kind::Physical => ObjectKind::Physical,
+            Kind::Module => ObjectKind::Module,
+            Kind::Function => ObjectKind::Function,
+            Kind::Library => ObjectKind::Library,
+            Kind::Kernel => ObjectKind::Kernel,
         }
     }
 }

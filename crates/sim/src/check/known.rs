@@ -1,7 +1,7 @@
 //! What is certain to have happened before a point, as a vector clock over timelines.
 
 /// One step of a timeline: of a stream, or of the host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Epoch {
     pub(super) timeline: u32,
     pub(super) count: u64,

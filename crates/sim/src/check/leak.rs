@@ -3,9 +3,11 @@
 use super::finding::{AccessKind, End, Finding, FindingKind, Leaked, ObjectKind, Operation};
 use super::site::Site;
 use super::tracked::info;
+use crate::census::Resource;
 use crate::context::Context;
 use crate::core::Core;
 use crate::handles::{Handle, Object, Objects};
+use crate::module::Module;
 use crate::world::World;
 
 fn made(site: &Site) -> Operation {
@@ -43,7 +45,9 @@ impl Core {
 
 impl World {
     fn memory_leaks(&self, end: End, is_leaked: impl Fn(Option<Handle<Context>>) -> bool) -> Vec<FindingKind> {
-        let leaked = self.memory.iter().filter(|allocation| is_leaked(allocation.context)).filter_map(info);
+        // A variable goes with its module.
+        let given_back = self.memory.iter().filter(|allocation| Resource::of(&allocation.backing).is_some());
+        let leaked = given_back.filter(|allocation| is_leaked(allocation.context)).filter_map(info);
         leaked
             .map(|allocation| FindingKind::Leak {
                 made: allocation.made.clone(),
@@ -62,7 +66,9 @@ impl World {
         let memory = self.memory_leaks(end, |owner| owner == Some(context));
         let streams = objects(&self.streams, end, |_, stream| stream.context == context);
         let events = objects(&self.events, end, |_, event| event.context == context);
-        memory.into_iter().chain(streams).chain(events).for_each(|kind| self.findings.add(kind));
+        let is_leaked = |_: Handle<Module>, module: &Module| module.context == context && module.is_the_programs();
+        let modules = objects(self.code.modules(), end, is_leaked);
+        memory.into_iter().chain(streams).chain(events).chain(modules).for_each(|kind| self.findings.add(kind));
     }
 
     /// What would be lost if the machine ended now.
@@ -76,6 +82,8 @@ impl World {
         found.extend(objects(&self.streams, end, |_, _| true));
         found.extend(objects(&self.events, end, |_, _| true));
         found.extend(objects(&self.pools, end, |_, pool| pool.is_the_programs()));
+        found.extend(objects(self.code.modules(), end, |_, module| module.is_the_programs()));
+        found.extend(objects(self.code.libraries(), end, |_, _| true));
         found.extend(objects(self.virtual_memory.physical(), end, |_, _| true));
         found.extend(self.virtual_memory.reserved().map(|(address, bytes, site)| FindingKind::Leak {
             what: Leaked::Reservation { address, bytes },

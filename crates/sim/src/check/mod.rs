@@ -33,6 +33,7 @@ mod free;
 mod graves;
 mod handles;
 mod host;
+mod kernel;
 mod known;
 mod leak;
 mod outside;
@@ -47,14 +48,15 @@ mod tracked;
 mod watch;
 
 pub use finding::{
-    AccessKind, AllocationInfo, End, Finding, FindingKind, Frame, HandleProblem, Leaked, MissingWait, ObjectKind,
-    Operation, StreamInfo, StreamKind,
+    AccessKind, AllocationInfo, End, Finding, FindingKind, Frame, HandleProblem, KernelFault, Leaked, MissingWait,
+    ObjectKind, Operation, StreamInfo, StreamKind,
 };
 pub use host::{HandOver, HostAccess, HostAccessError};
 pub use settings::{Backtraces, CheckMode, Checks, HostOrder};
 
 pub(crate) use findings::Findings;
 pub(crate) use graves::Graves;
+pub(crate) use kernel::{Late, Touched, Watched};
 pub(crate) use known::Known;
 pub(crate) use shadow::Shadow;
 pub(crate) use site::{InCall, Site, current as current_site};

@@ -46,7 +46,7 @@ impl Call<'_> {
 }
 
 /// The allocation that an address is in or near, and how far from it.
-fn nearest(world: &World, address: u64) -> Option<(u64, &Allocation)> {
+pub(super) fn nearest(world: &World, address: u64) -> Option<(u64, &Allocation)> {
     let distance = |found: &Allocation| match address {
         _ if address < found.base => found.base - address,
         _ if address >= found.end() => address - found.end() + 1,

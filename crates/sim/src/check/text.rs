@@ -3,8 +3,8 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::finding::{
-    AccessKind, AllocationInfo, End, Finding, FindingKind, Frame, HandleProblem, Leaked, MissingWait, ObjectKind,
-    Operation, StreamInfo, StreamKind,
+    AccessKind, AllocationInfo, End, Finding, FindingKind, Frame, HandleProblem, KernelFault, Leaked, MissingWait,
+    ObjectKind, Operation, StreamInfo, StreamKind,
 };
 
 impl Display for StreamInfo {
@@ -78,6 +78,10 @@ impl Display for ObjectKind {
             ObjectKind::Event => "event",
             ObjectKind::Pool => "memory pool",
             ObjectKind::Physical => "physical allocation",
+            ObjectKind::Module => "module",
+            ObjectKind::Function => "function",
+            ObjectKind::Library => "library",
+            ObjectKind::Kernel => "kernel",
         })
     }
 }
@@ -187,8 +191,36 @@ impl FindingKind {
             FindingKind::HandleMisuse { user, destroyed, .. } => {
                 std::iter::once(("used", user)).chain(destroyed.iter().map(|call| ("destroyed", call))).collect()
             }
+            FindingKind::KernelFault { user, fault } => {
+                let near = fault.near.iter().map(|allocation| ("allocated", &allocation.made));
+                let freed = fault.freed.iter().map(|call| ("freed", call));
+                std::iter::once(("launched", user)).chain(freed).chain(near).collect()
+            }
             FindingKind::Leak { made, .. } => vec![("made", made)],
         }
+    }
+}
+
+impl Display for KernelFault {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        let Self { kernel, problem, block, thread, instruction, line, source, address, near, freed } = self;
+        write!(
+            formatter,
+            "`{kernel}`, block {block:?}, thread {thread:?}: {problem}\n  in `{instruction}`, line {line} of the PTX"
+        )?;
+        if let Some((file, line)) = source {
+            write!(formatter, ", {file}:{line}")?;
+        }
+        let (Some(address), Some(allocation)) = (address, near) else { return Ok(()) };
+        let end = allocation.address + allocation.bytes;
+        match *address {
+            at if at < allocation.address => {
+                write!(formatter, "\n  {} bytes before {allocation}", allocation.address - at)
+            }
+            at if at >= end => write!(formatter, "\n  {} bytes behind the end of {allocation}", at - end),
+            at => write!(formatter, "\n  {} bytes into {allocation}", at - allocation.address),
+        }?;
+        freed.iter().try_for_each(|free| write!(formatter, ", which {free} has freed"))
     }
 }
 
@@ -247,6 +279,7 @@ impl Display for FindingKind {
                 "wild pointer: {user} {} {bytes} bytes at {address:#x}, where nothing is allocated",
                 user.access
             ),
+            FindingKind::KernelFault { user, fault } => write!(formatter, "kernel fault: {user} launched {fault}"),
             FindingKind::UninitialisedRead { user, allocation, bytes, total, discarded } => write!(
                 formatter,
                 "uninitialised read: {user} {} bytes {bytes:?} of {allocation}, which {} ({total} bytes in all)",

@@ -1,12 +1,13 @@
 //! Watching ops as they are enqueued.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use super::access::{Access, Conflict};
 use super::finding::{AccessKind, FindingKind, MissingWait, StreamInfo};
 use super::findings::Findings;
-use super::known::Known;
+use super::kernel::Late;
+use super::known::{Epoch, Known};
 use super::shadow::Shadow;
 use super::site;
 use super::touch::{Touch, touches};
@@ -27,6 +28,7 @@ impl World {
         let stream = Some(stream_info(&self.engine, queue));
         let known = std::mem::take(&mut self.engine.queue_mut(queue).clock.known);
         let access = Access { epoch: known.next(), kind: AccessKind::Use, stream, site: site::current() };
+        self.late.note(access.epoch, &known);
         let judged = self.check_touches(&known, access, work);
         self.engine.queue_mut(queue).clock.known = known;
         match work {
@@ -69,6 +71,7 @@ impl World {
         for _ in works {
             let mut own = self.engine.timelines.start();
             let access = Access { epoch: own.next(), kind: AccessKind::Use, stream, site: site::current() };
+            self.late.note(access.epoch, &before);
             self.engine.queue_mut(queue).clock.known.include(access.epoch);
             own.advance();
             self.engine.timelines.end(&own);
@@ -100,15 +103,17 @@ impl World {
     }
 
     fn watch(&mut self, known: &Known, access: Access, work: &Work, books: Books<'_>) -> Vec<FindingKind> {
-        let World { memory, virtual_memory, engine, findings, .. } = self;
-        let mut watch = Watch { memory, virtual_memory, engine, known, access, findings, books, found: Vec::new() };
+        let World { memory, virtual_memory, engine, findings, late, .. } = self;
+        let (found, followers) = (Vec::new(), HashSet::new());
+        let mut watch =
+            Watch { memory, virtual_memory, engine, known, access, findings, books, found, followers, late };
         touches(work, |touch| watch.touch(touch));
         watch.found
     }
 }
 
 /// What becomes of accesses once they have been compared with those that are remembered.
-enum Books<'a> {
+pub(super) enum Books<'a> {
     /// They are remembered.
     Open,
     /// They are not.
@@ -118,19 +123,23 @@ enum Books<'a> {
 }
 
 /// What a batch would do, by the shadow that would remember it.
-type Drafts = HashMap<*const Shadow, Shadow>;
+pub(super) type Drafts = HashMap<*const Shadow, Shadow>;
 
 /// One op under watch.
-struct Watch<'a> {
-    memory: &'a mut Registry,
-    virtual_memory: &'a mut VirtualMemory,
-    engine: &'a mut Engine,
-    known: &'a Known,
+pub(super) struct Watch<'a> {
+    pub(super) memory: &'a mut Registry,
+    pub(super) virtual_memory: &'a mut VirtualMemory,
+    pub(super) engine: &'a mut Engine,
+    pub(super) known: &'a Known,
     /// The op's accesses, but for their kind.
-    access: Access,
-    findings: &'a Findings,
-    books: Books<'a>,
-    found: Vec<FindingKind>,
+    pub(super) access: Access,
+    pub(super) findings: &'a Findings,
+    pub(super) books: Books<'a>,
+    pub(super) found: Vec<FindingKind>,
+    /// What was enqueued behind it before it was looked at.
+    pub(super) followers: HashSet<Epoch>,
+    /// Kernels that have yet to run.
+    pub(super) late: &'a Late,
 }
 
 impl Watch<'_> {
@@ -159,6 +168,23 @@ impl Watch<'_> {
                 }
             }
         }
+    }
+
+    /// A kernel has read bytes, which are addresses.
+    pub(super) fn kernel_reads(&mut self, range: Range<u64>, kind: AccessKind) {
+        let bytes = range.end - range.start;
+        self.each(range.start, bytes, kind);
+        let missing = self.unwritten(range.start, bytes);
+        if !missing.is_empty() {
+            self.found_unwritten(kind, &missing);
+        }
+    }
+
+    /// A kernel has written bytes, which are addresses.
+    pub(super) fn kernel_writes(&mut self, range: Range<u64>, kind: AccessKind) {
+        let bytes = range.end - range.start;
+        self.each(range.start, bytes, kind);
+        self.mark(range.start, bytes, true);
     }
 
     /// Books an access to everything that the driver knows of a stretch; what it does not know is the program's own.
@@ -197,7 +223,9 @@ impl Watch<'_> {
             }
             if !self.known.unsure {
                 for conflict in conflicts {
-                    self.found_race(at, conflict);
+                    if !self.followers.contains(&conflict.first.epoch) {
+                        self.found_race(at, conflict);
+                    }
                 }
             }
             at = behind;
@@ -289,6 +317,9 @@ impl Watch<'_> {
     fn unwritten(&mut self, address: u64, bytes: u64) -> Vec<Range<u64>> {
         let (mut at, end) = (address, address + bytes);
         let mut missing = Vec::new();
+        if self.late.is_behind(self.known) {
+            return missing;
+        }
         while at < end
             && let Some(allocation) = self.memory.containing_mut(at)
         {

@@ -73,10 +73,12 @@ impl World {
             self.abandoned.add(Resource::Event, 1);
             self.events.orphan(event);
         }
+        let modules = self.orphan_modules(handle);
+        self.abandoned.add(Resource::Module, modules);
         let owned = self.memory.iter().filter(|allocation| allocation.context == Some(handle));
         let owned = owned.map(|allocation| (allocation.base, Resource::of(&allocation.backing)));
         for (base, resource) in owned.collect::<Vec<_>>() {
-            self.abandoned.add(resource, 1);
+            resource.into_iter().for_each(|resource| self.abandoned.add(resource, 1));
             // Nothing stops a context that is going; whoever still uses its memory is reported all the same.
             self.check_free(base, None).unwrap_or_default();
             self.release_allocation(base);

@@ -78,6 +78,8 @@ pub(crate) fn find(
     }
     let memory = match &first.backing {
         Backing::Device => Memory::Device,
+        Backing::Variable(variable) if variable.managed.is_some() => Memory::Shared,
+        Backing::Variable(_) => Memory::Device,
         Backing::PageLocked(_) | Backing::Registered { .. } | Backing::Managed(_) => Memory::Shared,
         Backing::Pool(block) => {
             // To a copy, memory of the host's pools is the host's: it needs no access, and is nothing for a device pointer.

@@ -42,6 +42,11 @@ impl Place {
         std::ptr::with_exposed_provenance_mut(self.host)
     }
 
+    /// Puts bytes there, now.
+    pub(crate) fn put(self, bytes: &[u8]) {
+        put(self, bytes);
+    }
+
     /// The bytes as they are now.
     pub(crate) fn take(self, bytes: u64) -> Box<[u8]> {
         let mut taken = vec![0; bytes as usize].into_boxed_slice();
@@ -300,7 +305,7 @@ impl Work {
                 format!("a move of {bytes} managed bytes at {:#x}", at.address)
             }
             Work::Release(freed) => format!("the free of {:#x}", freed.address()),
-            Work::Task(_) => "a kernel".to_owned(),
+            Work::Task(task) => task.describe(),
         }
     }
 }

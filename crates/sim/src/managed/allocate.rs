@@ -56,6 +56,11 @@ impl ManagedMemory {
         self.pages.update(&(start..end), |page, _| *page = Page { preferred, ..Page::default() });
     }
 
+    /// Takes address space with bytes behind it.
+    pub(crate) fn take(&mut self, bytes: u64, engine: &Engine) -> std::io::Result<u64> {
+        self.arena.take(bytes, engine)
+    }
+
     pub(crate) fn give(&mut self, address: u64, bytes: u64, engine: &Engine) {
         self.arena.give(address, bytes, engine);
     }
@@ -98,7 +103,7 @@ pub(crate) fn cuMemAllocManaged(call: &Call<'_>, out: Ptr<CUdeviceptr>, bytes: u
             format!("device {device} must keep all {size} bytes of managed memory; {free} are free"),
         ));
     }
-    let base = match world.managed_memory.arena.take(size, &world.engine) {
+    let base = match world.managed_memory.take(size, &world.engine) {
         Ok(base) => base,
         Err(error) => {
             memory.refund(charged);

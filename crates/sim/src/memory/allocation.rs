@@ -45,6 +45,8 @@ pub(crate) enum Backing {
     Pool(crate::pool::PoolBlock),
     /// `cuMemMap`.
     Mapped(crate::vmm::Mapping),
+    /// A variable of a module.
+    Variable(crate::module::VariableMemory),
 }
 
 impl Allocation {
@@ -55,7 +57,11 @@ impl Allocation {
     /// Bytes it took from somewhere: registered memory is the program's, and what is mapped has been counted before.
     fn own_bytes(&self) -> u64 {
         match self.backing {
-            Backing::Device | Backing::PageLocked(_) | Backing::Managed(_) | Backing::Pool(_) => self.size,
+            Backing::Device
+            | Backing::PageLocked(_)
+            | Backing::Managed(_)
+            | Backing::Pool(_)
+            | Backing::Variable(_) => self.size,
             Backing::Registered { .. } | Backing::Mapped(_) => 0,
         }
     }
@@ -70,6 +76,7 @@ impl Allocation {
         match &self.backing {
             Backing::Managed(_) => true,
             Backing::Pool(block) => matches!(block.home, Home::Managed(_)),
+            Backing::Variable(variable) => variable.managed.is_some(),
             _ => false,
         }
     }
@@ -86,13 +93,15 @@ pub(crate) struct Registry {
     /// Bytes by where they are.
     held: SmallVec<[(Side, u64); 4]>,
     next_id: u64,
+    /// Goes up whenever something comes or goes.
+    version: u64,
     /// What is no longer there, while the machine checks.
     pub(crate) graves: Graves,
 }
 
 impl Registry {
     pub(crate) fn new() -> Self {
-        Self { by_base: BTreeMap::new(), held: SmallVec::new(), next_id: 1, graves: Graves::default() }
+        Self { by_base: BTreeMap::new(), held: SmallVec::new(), next_id: 1, version: 1, graves: Graves::default() }
     }
 
     /// A number for the next allocation.
@@ -101,7 +110,13 @@ impl Registry {
         self.next_id - 1
     }
 
+    /// Another number than before if something came or went.
+    pub(crate) fn version(&self) -> u64 {
+        self.version
+    }
+
     pub(crate) fn insert(&mut self, allocation: Allocation) {
+        self.version += 1;
         *self.held_at(&allocation) += allocation.own_bytes();
         let replaced = self.by_base.insert(allocation.base, allocation);
         debug_assert!(replaced.is_none(), "allocations do not overlap");
@@ -132,6 +147,7 @@ impl Registry {
 
     pub(crate) fn remove(&mut self, base: u64) -> Option<Allocation> {
         let removed = self.by_base.remove(&base)?;
+        self.version += 1;
         *self.held_at(&removed) -= removed.own_bytes();
         if removed.tracked.is_some() {
             self.graves.dig(&removed);

@@ -1,0 +1,145 @@
+//! Kernels: what they touch is known only when they have run.
+//!
+//! Every other op says what it touches when it is enqueued, and is compared with what was enqueued before. A kernel is
+//! compared when it has ended, with what was enqueued before it and with what came since; of the latter, all that knew the
+//! kernel when it was enqueued is ordered behind it. While a kernel that comes before an op has not run, nobody can say
+//! that bytes are unwritten which that op reads.
+//!
+//! Accesses that are made to meet others (atomic, volatile) do not race with each other. Threads that hand memory on by
+//! such means order what they do in ways that are not seen here.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use super::access::Access;
+use super::finding::{AccessKind, FindingKind, KernelFault};
+use super::known::{Epoch, Known};
+use super::outside::nearest;
+use super::ranges::Ranges;
+use super::site;
+use super::tracked::info;
+use super::watch::{Books, Watch, stream_info};
+use crate::engine::{QueueId, Work};
+use crate::world::World;
+
+/// Bytes that a kernel touched.
+#[derive(Debug, Default)]
+pub(crate) struct Touched {
+    /// Those it read before it wrote them.
+    reads: [Ranges; 2],
+    writes: [Ranges; 2],
+}
+
+impl Touched {
+    pub(crate) fn read(&mut self, range: Range<u64>, strong: bool) {
+        let Self { reads, writes } = self;
+        writes[usize::from(strong)].gaps(range, |gap| reads[usize::from(strong)].add(gap));
+    }
+
+    pub(crate) fn write(&mut self, range: Range<u64>, strong: bool) {
+        self.writes[usize::from(strong)].add(range);
+    }
+}
+
+/// A kernel's place among everything else.
+#[derive(Debug)]
+pub(crate) struct Watched {
+    access: Access,
+    known: Known,
+}
+
+/// Kernels that have not ended.
+#[derive(Debug, Default)]
+pub(crate) struct Late(Vec<LateKernel>);
+
+#[derive(Debug)]
+struct LateKernel {
+    epoch: Epoch,
+    /// What was enqueued since and is ordered behind it.
+    followers: HashSet<Epoch>,
+}
+
+impl Late {
+    /// An op is enqueued, behind all that it knows.
+    pub(super) fn note(&mut self, epoch: Epoch, known: &Known) {
+        for kernel in self.0.iter_mut().filter(|kernel| known.includes(kernel.epoch)) {
+            kernel.followers.insert(epoch);
+        }
+    }
+
+    /// Whether a kernel that comes before has yet to run.
+    pub(super) fn is_behind(&self, known: &Known) -> bool {
+        self.0.iter().any(|kernel| known.includes(kernel.epoch))
+    }
+
+    fn add(&mut self, epoch: Epoch) {
+        self.0.push(LateKernel { epoch, followers: HashSet::new() });
+    }
+
+    fn take(&mut self, epoch: Epoch) -> HashSet<Epoch> {
+        let at = self.0.iter().position(|kernel| kernel.epoch == epoch);
+        at.map(|at| self.0.swap_remove(at).followers).unwrap_or_default()
+    }
+}
+
+impl World {
+    /// Remembers where a kernel stands that is about to be enqueued.
+    pub(crate) fn watch_kernel(&mut self, queue: QueueId, work: &mut Work) {
+        let Work::Task(task) = work else { return };
+        if !self.findings.is_on() {
+            return;
+        }
+        let known = self.engine.queue(queue).clock.known.clone();
+        let stream = Some(stream_info(&self.engine, queue));
+        let access = Access { epoch: known.next(), kind: AccessKind::Use, stream, site: site::current() };
+        self.late.add(access.epoch);
+        task.watch(Watched { access, known });
+    }
+
+    /// Checks a kernel that has ended, by what it has touched.
+    pub(crate) fn check_ended(&mut self, watched: Watched, touched: Touched, fault: Option<KernelFault>) {
+        let Watched { access, known } = watched;
+        let followers = self.late.take(access.epoch);
+        if let Some(fault) = fault {
+            self.found_fault(&access, fault);
+        }
+        let World { memory, virtual_memory, engine, findings, late, .. } = self;
+        let found = Vec::new();
+        let (books, known) = (Books::Open, &known);
+        let mut watch =
+            Watch { memory, virtual_memory, engine, known, access, findings, books, found, followers, late };
+        let kinds = [AccessKind::Read, AccessKind::WaitValue].into_iter().zip(&touched.reads);
+        for (kind, ranges) in kinds {
+            ranges.parts(&(0..u64::MAX), |range| watch.kernel_reads(range, kind));
+        }
+        let kinds = [AccessKind::Write, AccessKind::WriteValue].into_iter().zip(&touched.writes);
+        for (kind, ranges) in kinds {
+            ranges.parts(&(0..u64::MAX), |range| watch.kernel_writes(range, kind));
+        }
+        let found = watch.found;
+        found.into_iter().for_each(|kind| self.findings.add(kind));
+    }
+
+    fn found_fault(&self, access: &Access, mut fault: KernelFault) {
+        if let Some(address) = fault.address {
+            let grave = self.memory.graves.containing(address);
+            match (nearest(self, address), grave) {
+                (Some((0, found)), _) => fault.near = info(found),
+                (_, Some(grave)) => (fault.near, fault.freed) = (Some(grave.info()), Some(grave.free())),
+                (Some((_, found)), None) => fault.near = info(found),
+                (None, None) => {}
+            }
+        }
+        let user = access.operation(None);
+        self.findings.add(FindingKind::KernelFault { user, fault: Box::new(fault) });
+    }
+
+    /// Books all of a new allocation as written.
+    pub(crate) fn mark_written(&mut self, base: u64) {
+        let Some(allocation) = self.memory.at_mut(base) else { return };
+        let size = allocation.size;
+        if let Some(tracked) = &mut allocation.tracked {
+            tracked.shadow.written.add(0..size);
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Fatbins: PTX and cubins for several architectures in one piece.
+//!
+//! ```text
+//!   header: magic, version, its length, length of all entries
+//!   entry…: kind, its header's length, its payload's length, architecture, flags, length when unpacked │ payload
+//! ```
+//!
+//! What the host compiler embeds is a wrapper with a pointer to this.
+
+use std::borrow::Cow;
+
+use super::{Refusal, lz4};
+
+pub(super) const MAGIC: [u8; 4] = 0xba55_ed50_u32.to_le_bytes();
+/// How a wrapper starts; its pointer is the second of its 8-byte words.
+pub(super) const WRAPPER: [u8; 4] = 0x4662_43b1_u32.to_le_bytes();
+/// Bytes of the first header.
+pub(super) const HEADER: usize = 16;
+
+const PTX: u16 = 1;
+const CUBIN: u16 = 2;
+const LZ4: u64 = 0x2000;
+const ZSTD: u64 = 0x8000;
+/// More than any text that is read; a claim of more is not believed.
+const LONGEST: usize = 1 << 30;
+
+/// One part.
+pub(super) enum Entry<'i> {
+    Ptx(Cow<'i, [u8]>),
+    Cubin { bytes: Cow<'i, [u8]>, architecture: u32 },
+}
+
+fn number(bytes: &[u8], at: usize, length: usize) -> Option<u64> {
+    let mut word = [0; 8];
+    word[..length].copy_from_slice(bytes.get(at..at.checked_add(length)?)?);
+    Some(u64::from_le_bytes(word))
+}
+
+fn size(bytes: &[u8], at: usize, length: usize) -> Option<usize> {
+    number(bytes, at, length).and_then(|size| usize::try_from(size).ok())
+}
+
+fn damaged() -> Refusal {
+    Refusal::image("the fatbin is damaged or cut short")
+}
+
+/// How many bytes a fatbin has, given its header.
+pub(super) fn length(header: &[u8]) -> Result<usize, Refusal> {
+    let (own, entries) = (size(header, 6, 2), size(header, 8, 8));
+    let length = own.zip(entries).and_then(|(own, entries)| own.checked_add(entries));
+    length.filter(|length| *length >= HEADER).ok_or_else(damaged)
+}
+
+/// The parts of a fatbin, and why those that cannot be read cannot.
+pub(super) fn entries(bytes: &[u8]) -> Result<Vec<Result<Entry<'_>, String>>, Refusal> {
+    let end = length(bytes)?;
+    let mut rest = size(bytes, 6, 2).and_then(|own| bytes.get(own..end)).ok_or_else(damaged)?;
+    let mut entries = Vec::new();
+    while !rest.is_empty() {
+        let (header, payload) = (size(rest, 4, 4), size(rest, 8, 8));
+        let (header, payload) = header.zip(payload).ok_or_else(damaged)?;
+        let end = header.checked_add(payload).filter(|end| header > 0 && *end <= rest.len()).ok_or_else(damaged)?;
+        entries.push(entry(&rest[..header], &rest[header..end]));
+        rest = &rest[end..];
+    }
+    Ok(entries)
+}
+
+fn entry<'i>(header: &'i [u8], payload: &'i [u8]) -> Result<Entry<'i>, String> {
+    let field = |at, length| number(header, at, length).ok_or("an entry's header is cut short");
+    let (kind, architecture, flags) = (field(0, 2)? as u16, field(28, 4)? as u32, field(40, 8)?);
+    let bytes = if flags & ZSTD != 0 {
+        return Err(format!(
+            "the entry for sm_{architecture} is compressed with zstd, which is not read; build the fatbin with --compress=false"
+        ));
+    } else if flags & LZ4 != 0 {
+        let packed = field(16, 4)? as usize;
+        let unpacked = usize::try_from(field(56, 8)?).unwrap_or(usize::MAX);
+        let packed = payload.get(..packed).filter(|_| unpacked <= LONGEST).ok_or("an entry's lengths do not fit")?;
+        Cow::Owned(lz4::unpack(packed, unpacked).ok_or("an entry's compressed bytes are damaged")?)
+    } else {
+        Cow::Borrowed(payload)
+    };
+    match kind {
+        PTX => Ok(Entry::Ptx(bytes)),
+        CUBIN => Ok(Entry::Cubin { bytes, architecture }),
+        other => Err(format!("the entry for sm_{architecture} is of kind {other}, which is neither PTX nor a cubin")),
+    }
+}

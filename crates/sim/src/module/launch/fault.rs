@@ -1,0 +1,51 @@
+//! What becomes of a kernel that stops before its end.
+
+use warploom_ptx::{Trap, TrapKind};
+use warploom_sys::types::CUresult;
+
+use crate::check::KernelFault;
+
+/// The code that a device's context is left with.
+pub(super) fn code(kind: &TrapKind) -> CUresult {
+    match kind {
+        TrapKind::Global(_) | TrapKind::Shared { .. } | TrapKind::Local(_) | TrapKind::Parameter(_) => {
+            CUresult::CUDA_ERROR_ILLEGAL_ADDRESS
+        }
+        TrapKind::Misaligned { .. } => CUresult::CUDA_ERROR_MISALIGNED_ADDRESS,
+        TrapKind::Assert { .. } => CUresult::CUDA_ERROR_ASSERT,
+        TrapKind::Deadlock(_) => CUresult::CUDA_ERROR_LAUNCH_TIMEOUT,
+        TrapKind::Barrier { .. } => CUresult::CUDA_ERROR_ILLEGAL_INSTRUCTION,
+        TrapKind::Stack { .. } => CUresult::CUDA_ERROR_HARDWARE_STACK_ERROR,
+        TrapKind::Call(_) | TrapKind::BranchIndex { .. } => CUresult::CUDA_ERROR_INVALID_PC,
+        _ => CUresult::CUDA_ERROR_LAUNCH_FAILED,
+    }
+}
+
+/// What a failed assertion prints.
+pub(super) fn message(trap: &Trap) -> Option<String> {
+    let TrapKind::Assert { message, file, line, function } = &trap.kind else { return None };
+    let ([x, y, z], [tx, ty, tz]) = (trap.block, trap.thread);
+    Some(format!(
+        "{file}:{line}: {function}: block: [{x},{y},{z}], thread: [{tx},{ty},{tz}] Assertion `{message}` failed.\n"
+    ))
+}
+
+/// A trap for a report.
+pub(super) fn describe(trap: Trap) -> KernelFault {
+    let address = match trap.kind {
+        TrapKind::Global(address) | TrapKind::Misaligned { address, .. } => Some(address),
+        _ => None,
+    };
+    KernelFault {
+        kernel: trap.kernel,
+        problem: trap.kind.to_string(),
+        block: trap.block,
+        thread: trap.thread,
+        instruction: trap.instruction,
+        line: trap.place.line,
+        source: trap.source,
+        address,
+        near: None,
+        freed: None,
+    }
+}

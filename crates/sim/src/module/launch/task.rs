@@ -1,0 +1,96 @@
+//! A kernel as an op.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use warploom_ptx::{Grid, Step as GridStep, Trap};
+use warploom_sys::Function;
+use warploom_sys::types::CUresult;
+
+use super::fault;
+use super::view::View;
+use crate::call::Call;
+use crate::check::Watched;
+use crate::engine::{Step, Task};
+use crate::log::{LogEntry, LogKind};
+use crate::world::World;
+
+pub(super) struct KernelTask {
+    name: String,
+    grid: Grid<Arc<View>>,
+    view: Arc<View>,
+    /// The call that launched it.
+    launch: Function,
+    /// How long it may run.
+    watchdog: Option<Duration>,
+    started: Option<Instant>,
+    trap: Option<Trap>,
+    /// Where it stands among everything else, if the machine checks.
+    watched: Option<Watched>,
+    /// Memory in which its blocks meet.
+    workspace: Option<u64>,
+}
+
+impl KernelTask {
+    pub(super) fn new(
+        call: &Call<'_>,
+        name: String,
+        grid: Grid<Arc<View>>,
+        view: Arc<View>,
+        workspace: Option<u64>,
+    ) -> Self {
+        let (launch, watchdog) = (call.function(), call.core().watchdog);
+        Self { name, grid, view, launch, watchdog, started: None, trap: None, watched: None, workspace }
+    }
+
+    /// Ends it with a code, for a reason.
+    fn fail(&self, code: CUresult, reason: String) -> Step {
+        if let Some(core) = self.view.core() {
+            core.log.add(LogEntry { function: self.launch, code, reason, kind: LogKind::Fault });
+        }
+        Step::Fail(code)
+    }
+}
+
+impl Task for KernelTask {
+    fn advance(&mut self, fuel: u64) -> Step {
+        self.view.look(self.started.is_none());
+        let started = *self.started.get_or_insert_with(Instant::now);
+        match self.grid.step(fuel) {
+            GridStep::Done => Step::Done,
+            GridStep::Trapped(trap) => {
+                let (code, reason) = (fault::code(&trap.kind), trap.to_string());
+                if let Some(core) = self.view.core() {
+                    fault::message(&trap).iter().for_each(|message| core.print(message));
+                }
+                self.trap = Some(trap);
+                self.fail(code, reason)
+            }
+            GridStep::Running => match self.watchdog {
+                Some(limit) if started.elapsed() > limit => {
+                    let reason = format!("{} has run for more than {limit:?}, and was ended", self.name);
+                    self.fail(CUresult::CUDA_ERROR_LAUNCH_TIMEOUT, reason)
+                }
+                _ => Step::Yield,
+            },
+        }
+    }
+
+    fn describe(&self) -> String {
+        format!("the kernel `{}`", self.name)
+    }
+
+    fn watch(&mut self, watched: Watched) {
+        self.watched = Some(watched);
+    }
+
+    fn ended(&mut self, world: &mut World) {
+        if let Some(watched) = self.watched.take() {
+            let trap = self.trap.take().map(fault::describe);
+            world.check_ended(watched, self.view.take_touched(), trap);
+        }
+        if let Some(workspace) = self.workspace.take() {
+            world.give_heap(self.view.context(), workspace);
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! What a running kernel sees of its machine.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use parking_lot::{Mutex, RwLock};
+use warploom_ptx::{Access, Fault, Host, Memory};
+
+use super::stretches::{Stretches, read, update, write};
+use crate::check::Touched;
+use crate::context::Context;
+use crate::core::Core;
+use crate::engine::Mode;
+use crate::handles::Handle;
+
+/// Global memory and the rest of the machine, for the kernels of one launch.
+pub(super) struct View {
+    /// An op is part of its machine, and must not keep it alive.
+    core: Weak<Core>,
+    context: Handle<Context>,
+    device: u16,
+    stretches: RwLock<Stretches>,
+    /// What the kernel has read and written, if the machine checks.
+    touched: Option<Mutex<Touched>>,
+    /// How often somebody asked for the time, on a machine that knows no real one.
+    moments: Option<AtomicU64>,
+}
+
+/// What passes, in nanoseconds, from one question for the time to the next.
+const MOMENT_NS: u64 = 100;
+
+impl View {
+    pub(super) fn new(core: &Arc<Core>, context: Handle<Context>, device: u16) -> Arc<Self> {
+        Arc::new(Self {
+            core: Arc::downgrade(core),
+            context,
+            device,
+            stretches: RwLock::default(),
+            touched: core.findings.is_on().then(Mutex::default),
+            moments: (core.mode != Mode::Threads).then(AtomicU64::default),
+        })
+    }
+
+    pub(super) fn core(&self) -> Option<Arc<Core>> {
+        self.core.upgrade()
+    }
+
+    pub(super) fn context(&self) -> Handle<Context> {
+        self.context
+    }
+
+    /// Looks what memory there is, unless nothing can have changed.
+    pub(super) fn look(&self, again: bool) {
+        let Some(core) = self.core() else { return };
+        let world = core.world();
+        let is_known = self.stretches.read().is_of(world.memory.version());
+        if again || !is_known {
+            let stretches = world.stretches(self.context, self.device);
+            *self.stretches.write() = stretches;
+        }
+    }
+
+    /// Takes out what the kernel has touched.
+    pub(super) fn take_touched(&self) -> Touched {
+        self.touched.as_ref().map(|touched| std::mem::take(&mut *touched.lock())).unwrap_or_default()
+    }
+
+    /// Does something to a range, after another look if there seems to be nothing.
+    fn each(
+        &self,
+        address: u64,
+        bytes: usize,
+        writes: bool,
+        mut part: impl FnMut(*mut u8, std::ops::Range<usize>),
+    ) -> Result<(), Fault> {
+        let known = self.stretches.read().each(address, bytes, writes, &mut part);
+        if known.is_ok() {
+            return Ok(());
+        }
+        self.look(true);
+        let known = self.stretches.read().each(address, bytes, writes, &mut part);
+        known.map_err(|address| Fault { address })
+    }
+}
+
+impl Memory for View {
+    fn load(&self, access: &Access, address: u64, into: &mut [u8]) -> Result<(), Fault> {
+        self.each(address, into.len(), false, |from, range| read(from, &mut into[range]))?;
+        if let Some(touched) = &self.touched {
+            touched.lock().read(address..address + into.len() as u64, access.strong);
+        }
+        Ok(())
+    }
+
+    fn store(&self, access: &Access, address: u64, from: &[u8]) -> Result<(), Fault> {
+        self.each(address, from.len(), true, |to, range| write(to, &from[range]))?;
+        if let Some(touched) = &self.touched {
+            touched.lock().write(address..address + from.len() as u64, access.strong);
+        }
+        Ok(())
+    }
+
+    fn update(
+        &self,
+        _access: &Access,
+        address: u64,
+        bytes: usize,
+        change: &mut dyn FnMut(u64) -> u64,
+    ) -> Result<u64, Fault> {
+        let mut place = None;
+        self.each(address, bytes, true, |at, range| place = Some((at, range.len())))?;
+        // A word that is all in one stretch: stretches start at multiples of more than a word.
+        let (at, _) = place.filter(|(_, length)| *length == bytes).ok_or(Fault { address })?;
+        if let Some(touched) = &self.touched {
+            let range = address..address + bytes as u64;
+            let mut touched = touched.lock();
+            touched.read(range.clone(), true);
+            touched.write(range, true);
+        }
+        Ok(update(at, bytes, change))
+    }
+}
+
+impl Host for View {
+    fn print(&self, text: &str) {
+        if let Some(core) = self.core() {
+            core.print(text);
+        }
+    }
+
+    fn allocate(&self, bytes: u64) -> u64 {
+        let taken = self.core().and_then(|core| core.world().take_heap(self.context, self.device, bytes));
+        taken.unwrap_or(0)
+    }
+
+    fn free(&self, address: u64) {
+        if let Some(core) = self.core() {
+            core.world().give_heap(self.context, address);
+        }
+    }
+
+    fn nanoseconds(&self) -> u64 {
+        match &self.moments {
+            Some(moments) => moments.fetch_add(1, Ordering::Relaxed) * MOMENT_NS,
+            None => SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64),
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! What a caller wants of the compiler, and where its log goes.
+
+use std::ffi::{c_char, c_uint, c_void};
+
+use warploom_sys::types::CUjit_option;
+
+use super::image::Refusal;
+use crate::call::Call;
+use crate::ffi::Ptr;
+use crate::status::{INVALID_VALUE, Status};
+
+/// The options of a load, as C passes them: names, and a value for each.
+#[derive(Clone, Copy)]
+pub(super) struct Options {
+    names: Ptr<CUjit_option>,
+    values: Ptr<*mut c_void>,
+    count: usize,
+}
+
+/// A buffer for a log: the option that has it, and the one that has its size.
+type LogBuffer = (CUjit_option, CUjit_option);
+
+const ERRORS: LogBuffer = (CUjit_option::CU_JIT_ERROR_LOG_BUFFER, CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
+const INFORMATION: LogBuffer = (CUjit_option::CU_JIT_INFO_LOG_BUFFER, CUjit_option::CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES);
+
+impl Options {
+    pub(super) const NONE: Options = Options { names: Ptr::null(), values: Ptr::null(), count: 0 };
+
+    /// Takes the options, if all of them exist. Most change code that is made for a device, and so nothing here.
+    pub(super) fn new(
+        call: &Call<'_>,
+        names: Ptr<CUjit_option>,
+        values: Ptr<*mut c_void>,
+        count: c_uint,
+    ) -> Status<Options> {
+        let options = Options { names, values, count: count as usize };
+        for index in 0..options.count {
+            let name = names.read_at(index)?;
+            values.read_at(index)?;
+            if name.0 >= CUjit_option::CU_JIT_NUM_OPTIONS.0 {
+                return Err(call.refuse(INVALID_VALUE, format!("there is no option {} of the compiler", name.0)));
+            }
+        }
+        Ok(options)
+    }
+
+    fn position(&self, wanted: CUjit_option) -> Option<usize> {
+        (0..self.count).find(|index| self.names.read_at(*index) == Ok(wanted))
+    }
+
+    /// Writes what there is to say into a log, and how long that is behind its size.
+    fn write(&self, (buffer, size): LogBuffer, text: &str) -> Status {
+        let (Some(buffer), Some(size)) = (self.position(buffer), self.position(size)) else { return Ok(()) };
+        let capacity = self.values.pointer_at(size)?.address() as usize;
+        let buffer: Ptr<c_char> = self.values.pointer_at(buffer)?.typed();
+        let mut written = 0;
+        if capacity > 0 && !buffer.is_null() {
+            buffer.write_text(text, capacity)?;
+            written = if text.is_empty() { 0 } else { text.len().min(capacity - 1) + 1 };
+        }
+        self.values.write_at(size, std::ptr::without_provenance_mut(written))
+    }
+
+    /// Tells what came of a load, in the caller's logs and the machine's.
+    pub(super) fn tell<T>(&self, call: &Call<'_>, outcome: Result<T, Refusal>) -> Status<T> {
+        let reason = outcome.as_ref().err().map_or("", |refusal| &refusal.reason);
+        self.write(ERRORS, reason)?;
+        self.write(INFORMATION, "")?;
+        if let Some(time) = self.position(CUjit_option::CU_JIT_WALL_TIME) {
+            self.values.write_at(time, std::ptr::null_mut())?;
+        }
+        outcome.map_err(|refusal| call.refuse(refusal.code, refusal.reason))
+    }
+}

@@ -1,0 +1,79 @@
+//! Libraries and their kernels, which need no context.
+
+use std::ffi::{CStr, CString};
+use std::ptr::{null, null_mut};
+
+use warploom_testkit::driver::Driver;
+use warploom_testkit::sys::types::{CUfunction_attribute, CUlibrary};
+use warploom_testkit::{Primary, TestResult, answers, call, driver_tests};
+
+use crate::arguments;
+use crate::support::{download, launch, memory, upload, vector};
+
+fn load(driver: &Driver, text: &CString) -> TestResult<CUlibrary> {
+    let mut library = null_mut();
+    let image = text.as_ptr().cast();
+    call!(driver.cuLibraryLoadData(&mut library, image, null_mut(), null_mut(), 0, null_mut(), null_mut(), 0))?;
+    Ok(library)
+}
+
+driver_tests! {
+    fn a_library_is_loaded_and_its_kernels_found_without_a_context(driver) {
+        let library = load(driver, &vector())?;
+        let (mut kernel, mut of, mut count, mut name) = (null_mut(), null_mut(), 0, null());
+        call!(driver.cuLibraryGetKernel(&mut kernel, library, c"saxpy".as_ptr()))?;
+        answers!(driver.cuLibraryGetKernel(&mut kernel, library, c"nowhere".as_ptr()), CUDA_ERROR_NOT_FOUND);
+        call!(driver.cuLibraryGetKernel(&mut kernel, library, c"saxpy".as_ptr()))?;
+        call!(driver.cuKernelGetLibrary(&mut of, kernel))?;
+        assert_eq!(of, library);
+        call!(driver.cuLibraryGetKernelCount(&mut count, library))?;
+        assert_eq!(count, 16);
+        call!(driver.cuKernelGetName(&mut name, kernel))?;
+        // SAFETY: the driver gave a terminated text that lives as long as the library.
+        #[expect(unsafe_code, reason = "reads a text of the driver's")]
+        let name = unsafe { CStr::from_ptr(name) };
+        assert_eq!(name, c"saxpy");
+        call!(driver.cuLibraryUnload(library))?;
+    }
+
+    fn a_kernel_is_launched_as_a_function_or_as_itself(driver) {
+        let _primary = Primary::of(driver, 0)?;
+        let library = load(driver, &vector())?;
+        let (mut kernel, mut function) = (null_mut(), null_mut());
+        call!(driver.cuLibraryGetKernel(&mut kernel, library, c"add_u32".as_ptr()))?;
+        call!(driver.cuKernelGetFunction(&mut function, kernel))?;
+        let (n, a) = (32_u32, upload(driver, &[1; 32])?);
+        launch(driver, function, (1, 32), null_mut(), &mut arguments!(a, a, a, n))?;
+        launch(driver, kernel.cast(), (1, 32), null_mut(), &mut arguments!(a, a, a, n))?;
+        assert_eq!(download(driver, a, 32)?, [4; 32]);
+        call!(driver.cuMemFree_v2(a))?;
+        call!(driver.cuLibraryUnload(library))?;
+    }
+
+    fn variables_of_a_library_are_those_of_its_module(driver) {
+        let _primary = Primary::of(driver, 0)?;
+        let library = load(driver, &memory())?;
+        let (mut module, mut there, mut here, mut bytes) = (null_mut(), 0, 0, 0);
+        call!(driver.cuLibraryGetModule(&mut module, library))?;
+        call!(driver.cuModuleGetGlobal_v2(&mut there, null_mut(), module, c"weights".as_ptr()))?;
+        call!(driver.cuLibraryGetGlobal(&mut here, &mut bytes, library, c"weights".as_ptr()))?;
+        assert_eq!(here, there);
+        assert!(bytes > 0);
+        call!(driver.cuLibraryUnload(library))?;
+    }
+
+    fn what_is_set_for_a_kernel_holds_for_its_function(driver) {
+        let _primary = Primary::of(driver, 0)?;
+        let library = load(driver, &memory())?;
+        let (mut kernel, mut function, mut bytes) = (null_mut(), null_mut(), 0);
+        call!(driver.cuLibraryGetKernel(&mut kernel, library, c"reverse_dynamic".as_ptr()))?;
+        let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        call!(driver.cuKernelSetAttribute(attribute, 100_000, kernel, 0))?;
+        call!(driver.cuKernelGetAttribute(&mut bytes, attribute, kernel, 0))?;
+        assert_eq!(bytes, 100_000);
+        call!(driver.cuKernelGetFunction(&mut function, kernel))?;
+        call!(driver.cuFuncGetAttribute(&mut bytes, attribute, function))?;
+        assert_eq!(bytes, 100_000);
+        call!(driver.cuLibraryUnload(library))?;
+    }
+}

@@ -1,0 +1,9 @@
+//! Modules, libraries, launches and occupancy, with the kernels of `crates/ptx/kernels`.
+
+mod attributes;
+mod faults;
+mod launch;
+mod library;
+mod module;
+mod refused;
+mod support;
