@@ -8,6 +8,9 @@
 //! What the host compiler embeds is a wrapper with a pointer to this.
 
 use std::borrow::Cow;
+use std::io::Read;
+
+use ruzstd::decoding::StreamingDecoder;
 
 use super::{Refusal, lz4};
 
@@ -66,18 +69,23 @@ pub(super) fn entries(bytes: &[u8]) -> Result<Vec<Result<Entry<'_>, String>>, Re
     Ok(entries)
 }
 
+/// The bytes of a frame, if it is one and has `expected` of them.
+fn unpack_zstd(packed: &[u8], expected: usize) -> Option<Vec<u8>> {
+    let mut unpacked = Vec::new();
+    let decoder = StreamingDecoder::new(packed).ok()?;
+    decoder.take(expected as u64 + 1).read_to_end(&mut unpacked).ok()?;
+    (unpacked.len() == expected).then_some(unpacked)
+}
+
 fn entry<'i>(header: &'i [u8], payload: &'i [u8]) -> Result<Entry<'i>, String> {
     let field = |at, length| number(header, at, length).ok_or("an entry's header is cut short");
     let (kind, architecture, flags) = (field(0, 2)? as u16, field(28, 4)? as u32, field(40, 8)?);
-    let bytes = if flags & ZSTD != 0 {
-        return Err(format!(
-            "the entry for sm_{architecture} is compressed with zstd, which is not read; build the fatbin with --compress=false"
-        ));
-    } else if flags & LZ4 != 0 {
+    let bytes = if flags & (LZ4 | ZSTD) != 0 {
         let packed = field(16, 4)? as usize;
         let unpacked = usize::try_from(field(56, 8)?).unwrap_or(usize::MAX);
         let packed = payload.get(..packed).filter(|_| unpacked <= LONGEST).ok_or("an entry's lengths do not fit")?;
-        Cow::Owned(lz4::unpack(packed, unpacked).ok_or("an entry's compressed bytes are damaged")?)
+        let bytes = if flags & LZ4 != 0 { lz4::unpack(packed, unpacked) } else { unpack_zstd(packed, unpacked) };
+        Cow::Owned(bytes.ok_or("an entry's compressed bytes are damaged")?)
     } else {
         Cow::Borrowed(payload)
     };

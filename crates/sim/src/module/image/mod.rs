@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   text ─────────────────────────────────────────────┐
-//!   fatbin ─▶ entries ─┬─ PTX, plain or LZ4 ──────────┼─▶ texts ─▶ the best one that a device can run
+//!   fatbin ─▶ entries ─┬─ PTX, plain or packed ───────┼─▶ texts ─▶ the best one that a device can run
 //!                      └─ cubin ─┐                    │
 //!   cubin (ELF) ─────────────────┴─ .nv_debug_ptx_txt ┘
 //! ```

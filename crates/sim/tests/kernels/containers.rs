@@ -1,0 +1,127 @@
+//! Code in containers: fatbins and cubins.
+
+use std::ffi::{CString, c_void};
+use std::ptr::null_mut;
+
+use warploom_sim::topology::Topology;
+use warploom_sim::{Mode, Order};
+use warploom_testkit::driver::Driver;
+use warploom_testkit::sys::types::{CUmodule, CUresult};
+use warploom_testkit::{Primary, TestResult, answers, call, code_of, driver_tests, open};
+
+use crate::arguments;
+use crate::support::{download, launch, upload};
+
+const IMAGES: [(&str, &[u8]); 4] = [
+    ("plain.fatbin", include_bytes!("images/plain.fatbin")),
+    ("lz4.fatbin", include_bytes!("images/lz4.fatbin")),
+    ("zstd.fatbin", include_bytes!("images/zstd.fatbin")),
+    ("lineinfo.cubin", include_bytes!("images/lineinfo.cubin")),
+];
+
+/// Loads a module, increments a number with it, and unloads it.
+fn increments(driver: &Driver, module: CUmodule) -> TestResult {
+    let (mut function, number) = (null_mut(), upload(driver, &[41])?);
+    call!(driver.cuModuleGetFunction(&mut function, module, c"increment".as_ptr()))?;
+    launch(driver, function, (1, 1), null_mut(), &mut arguments!(number))?;
+    assert_eq!(download(driver, number, 1)?, [42]);
+    call!(driver.cuMemFree_v2(number))?;
+    Ok(call!(driver.cuModuleUnload(module))?)
+}
+
+/// What embedded fatbins are wrapped in.
+#[repr(C)]
+struct Wrapper {
+    magic: u32,
+    version: u32,
+    data: *const c_void,
+    unused: *const c_void,
+}
+
+driver_tests! {
+    fn code_is_found_in_every_container(driver) {
+        let _primary = Primary::of(driver, 0)?;
+        for (name, image) in IMAGES {
+            let mut module = null_mut();
+            // The driver may want them aligned, which a constant of bytes is not.
+            let words: Vec<u64> = image.chunks(8).map(word).collect();
+            call!(driver.cuModuleLoadData(&mut module, words.as_ptr().cast())).map_err(|error| format!("{name}: {error}"))?;
+            increments(driver, module)?;
+        }
+    }
+
+    fn code_is_read_from_files(driver) {
+        let _primary = Primary::of(driver, 0)?;
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kernels/images/");
+        for (name, _) in IMAGES.into_iter().chain([("increment.ptx", &b""[..])]) {
+            let (path, mut module) = (CString::new(format!("{folder}{name}"))?, null_mut());
+            call!(driver.cuModuleLoad(&mut module, path.as_ptr())).map_err(|error| format!("{name}: {error}"))?;
+            increments(driver, module)?;
+        }
+    }
+
+    fn an_embedded_fatbin_is_found_through_its_wrapper(driver) {
+        let _primary = Primary::of(driver, 0)?;
+        let (mut module, words): (_, Vec<u64>) = (null_mut(), IMAGES[1].1.chunks(8).map(word).collect());
+        let wrapper = Wrapper { magic: 0x4662_43b1, version: 1, data: words.as_ptr().cast(), unused: null_mut() };
+        assert!(wrapper.version == 1 && wrapper.unused.is_null() && wrapper.magic != 0 && !wrapper.data.is_null());
+        call!(driver.cuModuleLoadFatBinary(&mut module, (&raw const wrapper).cast()))?;
+        increments(driver, module)?;
+    }
+
+    sim fn machine_code_without_ptx_is_of_no_use(driver) {
+        let _primary = Primary::of(driver, 0)?;
+        let images: [&[u8]; 2] = [include_bytes!("images/plain.cubin"), include_bytes!("images/cubin.fatbin")];
+        for image in images {
+            let mut module = null_mut();
+            answers!(driver.cuModuleLoadData(&mut module, image.as_ptr().cast()), CUDA_ERROR_NO_BINARY_FOR_GPU);
+        }
+    }
+}
+
+fn word(bytes: &[u8]) -> u64 {
+    let mut word = [0; 8];
+    word[..bytes.len()].copy_from_slice(bytes);
+    u64::from_ne_bytes(word)
+}
+
+#[test]
+fn the_log_says_why_machine_code_is_of_no_use() -> TestResult {
+    let (machine, driver) = open(Topology::preset("h200")?, Mode::Sync)?;
+    let _primary = Primary::of(&driver, 0)?;
+    let (image, mut module) = (include_bytes!("images/plain.cubin"), null_mut());
+    answers!(driver.cuModuleLoadData(&mut module, image.as_ptr().cast()), CUDA_ERROR_NO_BINARY_FOR_GPU);
+    let reason = machine.log().pop().expect("it was refused").reason;
+    assert!(reason.contains("-lineinfo"), "{reason}");
+    Ok(())
+}
+
+/// Every byte of every container damaged in turn, and every length it could be cut to: an answer, and nothing else.
+#[test]
+fn damaged_containers_are_refused_or_run() -> TestResult {
+    let (_machine, driver) = open(Topology::preset("h200")?, Mode::Deterministic(Order::Lazy))?;
+    let driver = &driver;
+    let _primary = Primary::of(driver, 0)?;
+    let path = std::env::temp_dir().join(format!("warploom-image-{}", std::process::id()));
+    let name = CString::new(path.to_str().ok_or("a path of text")?)?;
+    for (_, image) in IMAGES {
+        for at in (0..image.len()).step_by(if image.len() > 1000 { 13 } else { 1 }) {
+            let mut damaged = image.to_vec();
+            damaged[at] ^= 0xff;
+            for bytes in [&damaged[..], &image[..at]] {
+                std::fs::write(&path, bytes)?;
+                let mut module = null_mut();
+                match code_of(call!(driver.cuModuleLoad(&mut module, name.as_ptr()))) {
+                    CUresult::CUDA_SUCCESS => call!(driver.cuModuleUnload(module))?,
+                    CUresult::CUDA_ERROR_INVALID_IMAGE
+                    | CUresult::CUDA_ERROR_INVALID_PTX
+                    | CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION
+                    | CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU => assert!(module.is_null()),
+                    other => panic!("byte {at}: {other}"),
+                }
+            }
+        }
+    }
+    std::fs::remove_file(&path)?;
+    Ok(())
+}
