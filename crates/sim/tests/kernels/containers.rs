@@ -96,7 +96,7 @@ fn the_log_says_why_machine_code_is_of_no_use() -> TestResult {
     Ok(())
 }
 
-/// Every byte of every container damaged in turn, and every length it could be cut to: an answer, and nothing else.
+/// Bytes all over every container damaged in turn, and lengths it could be cut to: an answer, and nothing else.
 #[test]
 fn damaged_containers_are_refused_or_run() -> TestResult {
     let (_machine, driver) = open(Topology::preset("h200")?, Mode::Deterministic(Order::Lazy))?;
@@ -105,7 +105,7 @@ fn damaged_containers_are_refused_or_run() -> TestResult {
     let path = std::env::temp_dir().join(format!("warploom-image-{}", std::process::id()));
     let name = CString::new(path.to_str().ok_or("a path of text")?)?;
     for (_, image) in IMAGES {
-        for at in (0..image.len()).step_by(if image.len() > 1000 { 13 } else { 1 }) {
+        for at in (0..image.len()).step_by(if image.len() > 1000 { 61 } else { 3 }) {
             let mut damaged = image.to_vec();
             damaged[at] ^= 0xff;
             for bytes in [&damaged[..], &image[..at]] {

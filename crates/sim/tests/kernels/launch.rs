@@ -5,11 +5,11 @@ use std::ptr::{null_mut, without_provenance_mut};
 use warploom_sim::topology::Topology;
 use warploom_sim::{Machine, Mode};
 use warploom_testkit::driver::Driver;
-use warploom_testkit::sys::types::{CUlaunchAttribute, CUlaunchAttributeID, CUlaunchConfig};
+use warploom_testkit::sys::types::{CUfunction_attribute, CUlaunchAttribute, CUlaunchAttributeID, CUlaunchConfig};
 use warploom_testkit::{Primary, TestResult, answers, call, driver_tests};
 
 use crate::arguments;
-use crate::support::{Module, bits, cooperative, download, launch, memory, reduce, system, upload, vector};
+use crate::support::{Module, bits, cooperative, download, launch, memory, reduce, system, time, upload, vector};
 
 fn ramp(count: u32) -> Vec<u32> {
     (0..count).collect()
@@ -143,6 +143,61 @@ driver_tests! {
         let expected: Vec<u32> = (0..64).map(|i| i * (i + 1) / 2).collect();
         assert_eq!(download(driver, y, 64)?, expected);
         call!(driver.cuMemFree_v2(y))?;
+    }
+
+    fn a_kernel_that_waits_for_the_host_holds_up_its_stream_alone(driver) {
+        let _primary = Primary::of(driver, 0)?;
+        let (module, vectors) = (Module::load(driver, &time())?, Module::load(driver, &vector())?);
+        let (wait, add) = (module.function("latch")?, vectors.function("add_u32")?);
+        let (mut held, mut free, mut latch) = (null_mut(), null_mut(), null_mut());
+        call!(driver.cuStreamCreate(&mut held, 1))?;
+        call!(driver.cuStreamCreate(&mut free, 1))?;
+        call!(driver.cuMemHostAlloc(&mut latch, 4, 0))?;
+        let latch: *mut u32 = latch.cast();
+        // SAFETY: four bytes of the host's that no one else uses yet.
+        #[expect(unsafe_code, reason = "writes page-locked memory")]
+        unsafe { latch.write_volatile(0) };
+        let (n, a, seen) = (32_u32, upload(driver, &[1; 32])?, upload(driver, &[0])?);
+        launch(driver, wait, (1, 1), held, &mut arguments!(latch, seen))?;
+        launch(driver, add, (1, 32), free, &mut arguments!(a, a, a, n))?;
+        call!(driver.cuStreamSynchronize(free))?;
+        answers!(driver.cuStreamQuery(held), CUDA_ERROR_NOT_READY);
+        // SAFETY: as above; that the kernel reads it meanwhile is the point.
+        #[expect(unsafe_code, reason = "writes page-locked memory")]
+        unsafe { latch.write_volatile(9) };
+        call!(driver.cuStreamSynchronize(held))?;
+        assert_eq!((download(driver, seen, 1)?, download(driver, a, 32)?), (vec![9], vec![2; 32]));
+        call!(driver.cuMemFreeHost(latch.cast()))?;
+        call!(driver.cuMemFree_v2(a))?;
+        call!(driver.cuMemFree_v2(seen))?;
+        call!(driver.cuStreamDestroy_v2(held))?;
+        call!(driver.cuStreamDestroy_v2(free))?;
+    }
+
+    sim fn handles_that_are_no_code_are_refused(driver) {
+        let primary = Primary::of(driver, 0)?;
+        let module = Module::load(driver, &vector())?;
+        let (saxpy, mut value, mut out) = (module.function("saxpy")?, 0, null_mut());
+        for bits in [0_usize, 1, 0xdead_beef, usize::MAX, primary.context.addr(), module.handle.addr()] {
+            let handle = without_provenance_mut(bits);
+            answers!(
+                driver.cuLaunchKernel(handle, 1, 1, 1, 1, 1, 1, 0, null_mut(), null_mut(), null_mut()),
+                CUDA_ERROR_INVALID_HANDLE
+            );
+            answers!(
+                driver.cuFuncGetAttribute(&mut value, CUfunction_attribute(0), handle),
+                CUDA_ERROR_INVALID_HANDLE
+            );
+        }
+        for bits in [0_usize, 1, 0xdead_beef, usize::MAX, primary.context.addr(), saxpy.addr()] {
+            let handle: *mut std::ffi::c_void = without_provenance_mut(bits);
+            answers!(
+                driver.cuModuleGetFunction(&mut out, handle.cast(), c"saxpy".as_ptr()),
+                CUDA_ERROR_INVALID_HANDLE
+            );
+            answers!(driver.cuLibraryUnload(handle.cast()), CUDA_ERROR_INVALID_HANDLE);
+            answers!(driver.cuKernelGetFunction(&mut out, handle.cast()), CUDA_ERROR_INVALID_HANDLE);
+        }
     }
 
     fn kernels_reach_page_locked_and_managed_memory(driver) {

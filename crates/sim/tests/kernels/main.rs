@@ -2,6 +2,7 @@
 
 mod attributes;
 mod containers;
+mod devices;
 mod faults;
 mod launch;
 mod library;

@@ -52,11 +52,14 @@ impl KernelTask {
     }
 }
 
+/// Instructions of warps before others have a turn: a kernel may be waiting for them.
+const SLICE: u64 = 4096;
+
 impl Task for KernelTask {
     fn advance(&mut self, fuel: u64) -> Step {
         self.view.look(self.started.is_none());
         let started = *self.started.get_or_insert_with(Instant::now);
-        match self.grid.step(fuel) {
+        match self.grid.step(fuel.min(SLICE)) {
             GridStep::Done => Step::Done,
             GridStep::Trapped(trap) => {
                 let (code, reason) = (fault::code(&trap.kind), trap.to_string());
