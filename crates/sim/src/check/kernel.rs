@@ -39,6 +39,13 @@ impl Touched {
     pub(crate) fn write(&mut self, range: Range<u64>, strong: bool) {
         self.writes[usize::from(strong)].add(range);
     }
+
+    /// Calls `touch` with every stretch, and whether it was written.
+    pub(crate) fn each(&self, mut touch: impl FnMut(Range<u64>, bool)) {
+        for (ranges, writes) in [(&self.reads, false), (&self.writes, true)] {
+            ranges.iter().for_each(|ranges| ranges.parts(&(0..u64::MAX), |range| touch(range, writes)));
+        }
+    }
 }
 
 /// A kernel's place among everything else.

@@ -6,6 +6,7 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use super::{Residence, pages::Page};
+use crate::check::Touched;
 use crate::engine::{BlockCopy, Place, Side, Work};
 use crate::topology::{Topology, number};
 use crate::world::World;
@@ -139,6 +140,20 @@ impl World {
             | Work::Release(_)
             | Work::Task(_) => {}
         }
+    }
+
+    /// Notes what a kernel of a device that is done has done to where managed pages are.
+    pub(crate) fn move_touched_pages(&mut self, touched: &Touched, device: u16) {
+        if !self.managed_memory.is_used() {
+            return;
+        }
+        touched.each(|range, writes| {
+            let of_range = self.memory.touching(range.start, range.end).filter(|found| found.is_managed());
+            let parts = of_range.map(|found| range.start.max(found.base)..range.end.min(found.end()));
+            for part in parts.collect::<SmallVec<[_; 1]>>() {
+                self.pages_touched(&part, Residence::Device(device), writes);
+            }
+        });
     }
 
     fn touch_managed(&mut self, at: Place, bytes: u64, who: Residence, writes: bool) {

@@ -18,7 +18,7 @@
 //! | anyone else | to them |
 //! | a discard | out of every memory |
 //!
-//! Copies and fills touch memory as the device of their stream. Devices that share managed memory with the host at any
+//! Copies, fills and kernels touch memory as the device of their stream. Devices that share managed memory with the host at any
 //! time are not charged for it, because what does not fit moves out again; the others keep a copy of all of it. What the
 //! host does is seen where the program says so ([`Machine::host_access`](crate::Machine::host_access)).
 

@@ -2,6 +2,7 @@
 
 use std::ptr::null_mut;
 
+use warploom_sim::Residence;
 use warploom_sim::topology::Topology;
 use warploom_testkit::driver::Driver;
 use warploom_testkit::sys::types::{CUcontext, CUkernel, CUlibrary, CUresult};
@@ -90,5 +91,24 @@ fn a_module_goes_with_its_context_and_a_library_stays() -> TestResult {
     assert_eq!(change.to_string(), "1 module gone with its context");
     assert_eq!(code_of(call!(driver.cuModuleUnload(module))), CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED);
     call!(driver.cuLibraryUnload(library))?;
+    Ok(())
+}
+
+#[test]
+fn managed_pages_go_to_the_device_whose_kernel_touches_them() -> TestResult {
+    for mode in modes(1) {
+        let (machine, driver) = open(Topology::preset("pcie-pair")?, mode)?;
+        let driver = &driver;
+        let (_library, read) = kernel(driver, &system(), c"read_anywhere")?;
+        let [_, second] = contexts(driver)?;
+        call!(driver.cuCtxSetCurrent(second))?;
+        let (mut managed, offset, y) = (0, 0_i64, upload(driver, &[0])?);
+        call!(driver.cuMemAllocManaged(&mut managed, 8192, 1))?;
+        launch(driver, read.cast(), (1, 1), null_mut(), &mut arguments!(managed, offset, y))?;
+        call!(driver.cuCtxSynchronize())?;
+        let there = [managed, managed + 4096].map(|address| machine.residency(address).unwrap_or_default());
+        assert!(there[0].contains(&Residence::Device(1)), "in mode {mode:?}: {there:?}");
+        assert!(!there[1].contains(&Residence::Device(1)), "in mode {mode:?}: {there:?}");
+    }
     Ok(())
 }

@@ -31,6 +31,24 @@ driver_tests! {
         call!(driver.cuMemFree_v2(on_y))?;
     }
 
+    fn what_a_kernel_has_written_can_be_read(driver) {
+        let _primary = Primary::of(driver, 0)?;
+        let module = Module::load(driver, &vector())?;
+        let add = module.function("add_u32")?;
+        let (n, mut result, mut stream) = (32_u32, 0, null_mut());
+        let a = upload(driver, &ramp(n))?;
+        call!(driver.cuMemAlloc_v2(&mut result, 128))?;
+        call!(driver.cuStreamCreate(&mut stream, 1))?;
+        launch(driver, add, (1, 32), stream, &mut arguments!(a, a, result, n))?;
+        let mut words = [0_u32; 32];
+        call!(driver.cuMemcpyDtoHAsync_v2(words.as_mut_ptr().cast(), result, 128, stream))?;
+        call!(driver.cuStreamSynchronize(stream))?;
+        assert_eq!(words.to_vec(), ramp(n).iter().map(|i| i * 2).collect::<Vec<_>>());
+        call!(driver.cuMemFree_v2(a))?;
+        call!(driver.cuMemFree_v2(result))?;
+        call!(driver.cuStreamDestroy_v2(stream))?;
+    }
+
     fn launches_follow_each_other_in_their_stream(driver) {
         let _primary = Primary::of(driver, 0)?;
         let module = Module::load(driver, &vector())?;

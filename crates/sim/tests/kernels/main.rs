@@ -9,3 +9,4 @@ mod library;
 mod module;
 mod refused;
 mod support;
+mod sweep;

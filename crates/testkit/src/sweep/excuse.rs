@@ -30,6 +30,8 @@ fn ends(function: Function) -> &'static [Resource] {
         cuMemHostUnregister => &[Resource::Registration],
         cuMemRelease => &[Resource::Physical],
         cuMemAddressFree => &[Resource::Reservation],
+        cuModuleUnload => &[Resource::Module],
+        cuLibraryUnload => &[Resource::Library],
         cuCtxDisablePeerAccess => &[Resource::PeerAccess],
         _ => &[],
     }
@@ -51,6 +53,8 @@ fn makes(function: Function) -> &'static [Resource] {
         cuMemHostRegister_v2 => &[Resource::Registration],
         cuMemCreate | cuMemRetainAllocationHandle => &[Resource::Physical],
         cuMemAddressReserve => &[Resource::Reservation],
+        cuModuleLoad | cuModuleLoadData | cuModuleLoadDataEx | cuModuleLoadFatBinary => &[Resource::Module],
+        cuLibraryLoadData | cuLibraryLoadFromFile => &[Resource::Library],
         cuCtxEnablePeerAccess => &[Resource::PeerAccess],
         _ => &[],
     }

@@ -126,7 +126,7 @@ fn launch(
         ..Launch::default()
     };
     let kernel = program.kernels().nth(found.index).ok_or(INVALID_HANDLE)?;
-    let (name, view) = (kernel.name().to_owned(), View::new(call.core(), context, device));
+    let (name, view) = (kernel.name().to_owned(), View::new(call.core(), &world, context, device));
     let submitted = Grid::new(kernel, launch, view.clone())
         .map_err(|error| call.refuse(INVALID_VALUE, format!("a launch of `{name}`: {error}")))
         .map(|grid| KernelTask::new(call, name, grid, view, workspace))

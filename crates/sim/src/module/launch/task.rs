@@ -88,9 +88,11 @@ impl Task for KernelTask {
     }
 
     fn ended(&mut self, world: &mut World) {
+        let touched = self.view.take_touched();
+        world.move_touched_pages(&touched, self.view.device());
         if let Some(watched) = self.watched.take() {
             let trap = self.trap.take().map(fault::describe);
-            world.check_ended(watched, self.view.take_touched(), trap);
+            world.check_ended(watched, touched, trap);
         }
         if let Some(workspace) = self.workspace.take() {
             world.give_heap(self.view.context(), workspace);

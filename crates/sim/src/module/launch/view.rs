@@ -13,6 +13,7 @@ use crate::context::Context;
 use crate::core::Core;
 use crate::engine::Mode;
 use crate::handles::Handle;
+use crate::world::World;
 
 /// Global memory and the rest of the machine, for the kernels of one launch.
 pub(super) struct View {
@@ -21,7 +22,7 @@ pub(super) struct View {
     context: Handle<Context>,
     device: u16,
     stretches: RwLock<Stretches>,
-    /// What the kernel has read and written, if the machine checks.
+    /// What the kernel has read and written, if the machine checks or has pages that move.
     touched: Option<Mutex<Touched>>,
     /// How often somebody asked for the time, on a machine that knows no real one.
     moments: Option<AtomicU64>,
@@ -31,13 +32,14 @@ pub(super) struct View {
 const MOMENT_NS: u64 = 100;
 
 impl View {
-    pub(super) fn new(core: &Arc<Core>, context: Handle<Context>, device: u16) -> Arc<Self> {
+    pub(super) fn new(core: &Arc<Core>, world: &World, context: Handle<Context>, device: u16) -> Arc<Self> {
+        let is_watched = core.findings.is_on() || world.managed_memory.is_used();
         Arc::new(Self {
             core: Arc::downgrade(core),
             context,
             device,
             stretches: RwLock::default(),
-            touched: core.findings.is_on().then(Mutex::default),
+            touched: is_watched.then(Mutex::default),
             moments: (core.mode != Mode::Threads).then(AtomicU64::default),
         })
     }
@@ -48,6 +50,10 @@ impl View {
 
     pub(super) fn context(&self) -> Handle<Context> {
         self.context
+    }
+
+    pub(super) fn device(&self) -> u16 {
+        self.device
     }
 
     /// Looks what memory there is, unless nothing can have changed.

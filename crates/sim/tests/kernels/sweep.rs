@@ -1,0 +1,50 @@
+//! Kernels with each of the calls around them failing.
+
+use std::ptr::null_mut;
+
+use warploom_sim::topology::Topology;
+use warploom_sim::{Machine, Mode, Order};
+use warploom_testkit::driver::{Driver, Error};
+use warploom_testkit::sweep::Sweep;
+use warploom_testkit::{TestResult, call};
+
+use crate::arguments;
+use crate::support::{launch, memory};
+
+/// Loads code in both ways, runs a kernel of each, and lets go of whatever it got.
+fn scenario(_: &Machine, driver: &Driver) -> TestResult {
+    let (mut context, mut module, mut library, mut y) = (null_mut(), null_mut(), null_mut(), 0);
+    call!(driver.cuCtxCreate_v2(&mut context, 0, 0))?;
+    let (text, add) = (memory(), 1_i32);
+    let image = text.as_ptr().cast();
+    let mut run = || -> Result<(), Error> {
+        call!(driver.cuMemAlloc_v2(&mut y, 64))?;
+        call!(driver.cuModuleLoadData(&mut module, image))?;
+        call!(driver.cuLibraryLoadData(&mut library, image, null_mut(), null_mut(), 0, null_mut(), null_mut(), 0))?;
+        let (mut function, mut kernel, mut result) = (null_mut(), null_mut(), [0_u64; 1]);
+        call!(driver.cuModuleGetFunction(&mut function, module, c"count_calls".as_ptr()))?;
+        call!(driver.cuLibraryGetKernel(&mut kernel, library, c"count_calls".as_ptr()))?;
+        launch(driver, function, (1, 1), null_mut(), &mut arguments!(y, add))?;
+        launch(driver, kernel.cast(), (1, 1), null_mut(), &mut arguments!(y, add))?;
+        call!(driver.cuCtxSynchronize())?;
+        call!(driver.cuMemcpyDtoH_v2(result.as_mut_ptr().cast(), y, 8))
+    };
+    let outcome = run();
+    if !library.is_null() {
+        call!(driver.cuLibraryUnload(library)).unwrap_or_default();
+    }
+    if !module.is_null() {
+        call!(driver.cuModuleUnload(module)).unwrap_or_default();
+    }
+    call!(driver.cuMemFree_v2(y)).unwrap_or_default();
+    call!(driver.cuCtxDestroy_v2(context)).unwrap_or_default();
+    Ok(outcome?)
+}
+
+#[test]
+fn nothing_is_left_when_a_call_around_a_kernel_fails() -> TestResult {
+    for mode in [Mode::Threads, Mode::Deterministic(Order::Eager), Mode::Deterministic(Order::Lazy)] {
+        Sweep::new(Topology::preset("h200")?).mode(mode).after_effect(true).run(scenario);
+    }
+    Ok(())
+}
