@@ -89,6 +89,8 @@ pub enum Subject {
     /// A link of nvJitLink's.
     #[cfg(feature = "nvrtc")]
     Link,
+    /// A library of code, which stays loaded.
+    Library,
     /// A function in a stream, which panicked.
     HostFunction,
 }
@@ -113,6 +115,7 @@ impl fmt::Display for Subject {
             Subject::Program => return formatter.write_str("a program of NVRTC's"),
             #[cfg(feature = "nvrtc")]
             Subject::Link => return formatter.write_str("a link of nvJitLink's"),
+            Subject::Library => return formatter.write_str("a library"),
             Subject::HostFunction => return formatter.write_str("a host function"),
             Subject::Pool { device } => ("a pool", device),
             Subject::Stream { device } => ("a stream", device),

@@ -1,11 +1,14 @@
 //! What can go wrong: what the driver answers, and what is refused before it is asked.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use warploom_driver::DriverVersion;
 use warploom_driver::sys::types::CUresult;
 
-use crate::{AccessLayer, DeviceAttribute, EnableReport, Host, Limit, Location, PciAddress, PriorityRange, Uuid};
+use crate::{
+    AccessLayer, DeviceAttribute, EnableReport, Host, LaunchError, Limit, Location, PciAddress, PriorityRange, Uuid,
+};
 
 /// A result whose failure is an [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -512,6 +515,67 @@ pub enum Error {
     #[error("the host function did not run; work before it may have failed")]
     HostFunctionNotRun,
 
+    /// A kernel cannot be launched like that.
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
+
+    /// Code could not be loaded, and the driver's compiler has said why.
+    #[error("{error}; the compiler says: {log}")]
+    NotLoaded {
+        /// What the driver answered.
+        error: warploom_driver::Error,
+        /// What its compiler said.
+        log: Box<str>,
+    },
+
+    /// PTX is text, in which there is no 0.
+    #[error("PTX with a 0 in it, as byte {position}; a binary is loaded by Library::from_bytes")]
+    NulInText {
+        /// Where.
+        position: usize,
+    },
+
+    /// A binary is at least as long as it says.
+    #[error("the binary has {have} bytes and says that it has {}; it is cut short, or none", some_bytes(*needed))]
+    Truncated {
+        /// How many there are.
+        have: usize,
+        /// How many there should be at least; `None` if it does not come to saying that.
+        needed: Option<u64>,
+    },
+
+    /// A file could not be read.
+    #[error("{} cannot be read: {why}", path.display())]
+    Unreadable {
+        /// Which.
+        path: PathBuf,
+        /// What the system says.
+        why: Box<str>,
+    },
+
+    /// There are five levels.
+    #[error("there is no optimization level {level}; they go from 0 to 4")]
+    OptimizationLevel {
+        /// The level asked for.
+        level: u32,
+    },
+
+    /// There is no such kernel.
+    #[error("there is no kernel {name:?}; {}", some_kernels(available))]
+    NoSuchKernel {
+        /// The name asked for.
+        name: Box<str>,
+        /// Those there are, in order; none if the driver cannot say.
+        available: Box<[String]>,
+    },
+
+    /// There is no such variable.
+    #[error("there is no variable {name:?}, or nothing in the library uses it; the names of C++ are mangled")]
+    NoSuchGlobal {
+        /// The name asked for.
+        name: Box<str>,
+    },
+
     /// What belongs to different drivers cannot meet.
     #[error("one belongs to driver {one:?}, the other to {other:?}; copy through the host")]
     DriverMismatch {
@@ -613,6 +677,7 @@ impl Error {
         match self {
             Error::Driver(error) => error.code(),
             Error::PartlyAdvised { error, .. } | Error::InBatch { error, .. } => error.code(),
+            Error::NotLoaded { error, .. } => error.code(),
             Error::EventNotComplete => Some(CUresult::CUDA_ERROR_NOT_READY),
             Error::TooManyPeers { .. } => Some(CUresult::CUDA_ERROR_TOO_MANY_PEERS),
             Error::MeshIncomplete { report } => report.failures().find_map(|(_, error)| error.code()),
@@ -626,6 +691,7 @@ impl Error {
         match self {
             Error::Driver(error) => error.is_out_of_memory(),
             Error::PartlyAdvised { error, .. } | Error::InBatch { error, .. } => error.is_out_of_memory(),
+            Error::NotLoaded { error, .. } => error.is_out_of_memory(),
             Error::OverLimit { .. } => true,
             _ => false,
         }
@@ -637,6 +703,7 @@ impl Error {
         match self {
             Error::Driver(error) => error.is_context_fatal(),
             Error::PartlyAdvised { error, .. } | Error::InBatch { error, .. } => error.is_context_fatal(),
+            Error::NotLoaded { error, .. } => error.is_context_fatal(),
             _ => false,
         }
     }
@@ -645,6 +712,19 @@ impl Error {
 /// `device 1, host`
 fn places(locations: &[Location]) -> String {
     locations.iter().map(Location::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// `7 bytes`, or more than that.
+fn some_bytes(count: Option<u64>) -> String {
+    count.map_or_else(|| "more than there can be".to_owned(), |count| count.to_string())
+}
+
+/// The kernels that there are.
+fn some_kernels(names: &[String]) -> String {
+    if names.is_empty() {
+        return "the library has none, or the driver does not say".to_owned();
+    }
+    format!("there are {}", names.join(", "))
 }
 
 /// As `places`, or that there is none.

@@ -66,6 +66,7 @@ mod event;
 #[cfg(doctest)]
 mod explicit_streams;
 mod handle;
+mod kernel;
 pub mod leaks;
 mod live_set;
 mod location;
@@ -88,6 +89,11 @@ pub use context::{
 pub use device::{ComputeCapability, ComputeMode, Device, DeviceAttribute, Devices, PciAddress, Properties, Uuid};
 pub use error::{Error, Malformed, Result};
 pub use event::{Event, EventOptions, Timed, Timing, Untimed};
+pub use kernel::{
+    Argument, Arguments, ArgumentsFor, BlockSuggestion, CheckedConfig, Dimensions, Fits, JitOptions, Kernel,
+    KernelAttribute, KernelAttributes, LaunchConfig, LaunchError, Library, Occupancy, Parameter, ParameterInfo,
+    Parameters, Shape, TypedKernel,
+};
 pub use live_set::LiveSet;
 pub use location::{Host, Location, NumaId};
 pub use memory::{

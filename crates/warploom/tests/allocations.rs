@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 use warploom::driver::Source;
 use warploom::sys::types::{CUdriverProcAddressQueryResult, CUresult, cuuint64_t};
 use warploom::sys::{DriverTable, for_each_function};
-use warploom::{Context, DeviceMemory, DevicePool, Devices, Driver, Mesh, Result, Stream, Topology};
+use warploom::{Context, DeviceMemory, DevicePool, Devices, Driver, LaunchConfig, Mesh, Result, Stream, Topology};
 use warploom_sim::Machine;
 use warploom_testkit::{TestResult, call};
 
@@ -158,6 +158,30 @@ fn copies_of_a_mesh_take_nothing() -> TestResult {
     let mut plain = DeviceMemory::new(&context).zeroed::<u32>(1024, &stream)?;
     assert_eq!(taken(|| mesh.copy(&one, &mut plain, &second).map(drop))?, 0, "to memory without a stream");
     assert_eq!(taken(|| mesh.copy(&one, &mut plain, &second)?.synchronize())?, 0, "and waited for");
+    Ok(())
+}
+
+/// Launches, where the kernel is known and the stream has met the memory.
+#[test]
+fn launches_take_nothing() -> TestResult {
+    let (context, stream, pool) = setup()?;
+    let ptx = include_str!("../../ptx/kernels/ptx/compute_75/vector.ptx").replacen(".version 9.4", ".version 8.0", 1);
+    let kernel = context.load(&ptx)?.kernel("saxpy")?;
+    let typed = kernel.typed::<(f32, &[f32], &mut [f32], u32)>()?;
+    let shape = LaunchConfig::cover(32, 32).overlap_previous();
+    let checked = kernel.check(&shape.cooperative(), &context)?;
+    let (x, mut y) = (pool.zeroed::<f32>(32, &stream)?, pool.zeroed::<f32>(32, &stream)?);
+    // SAFETY: 32 values each.
+    let untyped = taken(|| unsafe { kernel.launch(&stream, &shape, (1.0_f32, &x, &mut y, 32_u32)) })?;
+    assert_eq!(untyped, 0, "with what is looked at each time");
+    // SAFETY: as above.
+    let known = taken(|| unsafe { typed.launch(&stream, &checked, (1.0, &x, &mut y, 32)) })?;
+    assert_eq!(known, 0, "with what was looked at");
+    let (second, plain) = (context.stream()?, DeviceMemory::new(&context).zeroed::<f32>(32, &stream)?);
+    second.wait(&stream.record()?)?;
+    // SAFETY: as above.
+    let elsewhere = taken(|| unsafe { typed.launch(&second, &shape, (1.0, &plain, &mut y, 32)) })?;
+    assert_eq!(elsewhere, 0, "on a stream that has met the memory");
     Ok(())
 }
 

@@ -35,7 +35,7 @@ impl CachePreference {
         }
     }
 
-    fn to_raw(self) -> CUfunc_cache {
+    pub(crate) fn to_raw(self) -> CUfunc_cache {
         match self {
             CachePreference::None => CUfunc_cache::CU_FUNC_CACHE_PREFER_NONE,
             CachePreference::Shared => CUfunc_cache::CU_FUNC_CACHE_PREFER_SHARED,

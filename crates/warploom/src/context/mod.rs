@@ -129,6 +129,12 @@ impl Context {
         Ok(unsafe { self.driver().cuCtxSynchronize() }?)
     }
 
+    /// Tells this value and its clones from others, while one of them is held.
+    #[inline]
+    pub(crate) fn address(&self) -> usize {
+        Arc::as_ptr(&self.shared).addr()
+    }
+
     /// What it keeps for those who work in it.
     pub(crate) fn reserve(&self) -> &Reserve {
         &self.shared.reserve

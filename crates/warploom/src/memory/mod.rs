@@ -16,7 +16,6 @@ mod held;
 mod host;
 mod linear;
 mod managed;
-#[cfg(feature = "nccl")]
 mod operand;
 mod pinned;
 mod plain;
@@ -40,7 +39,6 @@ pub use managed::{
     AccessedBy, Locations, ManagedBuffer, ManagedMemory, ManagedPool, ManagedRange, ManagedRangeMut, discard_batch,
     discard_prefetch_batch, prefetch_batch,
 };
-#[cfg(feature = "nccl")]
 pub(crate) use operand::Operand;
 pub use pinned::{Pending, PinnedBuffer, PinnedMemory, PinnedOptions, PinnedPool, PinnedReturn};
 pub use plain::DeviceMemory;

@@ -1,13 +1,19 @@
 //! Memory that work of other parts of the crate reads or writes.
 
+use std::fmt;
+
+#[cfg(feature = "nccl")]
 use warploom_driver::sys::types::CUdeviceptr;
 
 use super::slice::Span;
 use super::uses::Access;
-use crate::{Context, DeviceCopy, Result, Slice, SliceMut, Stream};
+#[cfg(feature = "nccl")]
+use crate::SliceMut;
+use crate::device::same_driver;
+use crate::{AccessLayer, Context, DeviceCopy, Error, Result, Slice, Stream};
 
 /// A stretch of memory, and what is done with it.
-pub(crate) struct Operand<'a> {
+pub struct Operand<'a> {
     span: Span<'a>,
     access: Access,
 }
@@ -17,6 +23,12 @@ impl<'a> Operand<'a> {
         Operand { span: slice.span, access: Access::Read }
     }
 
+    /// As before, and written, too.
+    pub(crate) fn and_written(self) -> Operand<'a> {
+        Operand { access: Access::Write, ..self }
+    }
+
+    #[cfg(feature = "nccl")]
     pub(crate) fn written<T: DeviceCopy>(slice: SliceMut<'a, T>) -> Operand<'a> {
         Operand { span: slice.span, access: Access::Write }
     }
@@ -25,8 +37,24 @@ impl<'a> Operand<'a> {
         self.span.allocation.context()
     }
 
+    #[cfg(feature = "nccl")]
     pub(crate) fn address(&self) -> CUdeviceptr {
         self.span.address
+    }
+
+    /// Refuses memory of another context that the stream's device has no access to, as far as that can be known: whether one context
+    /// has peer access to another no driver says.
+    pub(crate) fn reach(&self, stream: &Stream) -> Result<()> {
+        same_driver(self.context().driver(), stream.driver())?;
+        self.context().check_generation()?;
+        let (from, to) = (stream.device(), self.context().device());
+        let is_closed =
+            self.span.allocation.is_device() && from != to && self.span.allocation.is_open_to(from)? == Some(false);
+        if is_closed {
+            let (from, to) = (from.ordinal(), to.ordinal());
+            return Err(Error::PeerNotEnabled { from, to, layer: AccessLayer::Pool });
+        }
+        Ok(())
     }
 
     /// Lets a stream use the memory; comes before whatever is enqueued.
@@ -37,5 +65,12 @@ impl<'a> Operand<'a> {
     /// Takes note of what was enqueued.
     pub(crate) fn did(&self, stream: &Stream) {
         self.span.allocation.did(stream, self.access);
+    }
+}
+
+impl fmt::Debug for Operand<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let address = format_args!("{:#x}", self.span.address);
+        formatter.debug_struct("Operand").field("address", &address).field("access", &self.access).finish()
     }
 }

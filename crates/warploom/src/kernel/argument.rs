@@ -1,0 +1,124 @@
+//! What is passed to a kernel.
+
+use warploom_driver::sys::types::CUdeviceptr;
+
+use crate::memory::Operand;
+use crate::{Buffer, DeviceCopy, ManagedBuffer, Slice, SliceMut};
+
+/// What a kernel takes, as a type; see [`TypedKernel`](super::TypedKernel).
+///
+/// | in C++ | here | is given |
+/// |---|---|---|
+/// | `float`, `unsigned`, a struct | `f32`, `u32`, a `#[repr(C)]` struct with [`DeviceCopy`] | such a value |
+/// | `bool` | `bool` | such a value |
+/// | `const T *` | `&[T]` | `&`[`Buffer`], [`Slice`], `&`[`ManagedBuffer`] |
+/// | `T *` | `&mut [T]` | `&mut` [`Buffer`], [`SliceMut`], `&mut` [`ManagedBuffer`] |
+/// | an address of your own | `u64` | such a value, for whose memory you care |
+pub trait Parameter: private::Sealed {
+    /// How many bytes it has on a device.
+    const SIZE: usize;
+}
+
+/// A value that can be passed to a kernel: a number, a `#[repr(C)]` struct with [`DeviceCopy`], or memory, which is passed as its
+/// address and stays until the kernel is done.
+pub trait Argument: private::Passed {}
+
+/// An [`Argument`] for a [`Parameter`].
+pub trait Fits<P>: Argument {}
+
+pub(super) mod private {
+    use super::Operand;
+
+    #[expect(unnameable_types, reason = "only this crate knows how things are passed")]
+    pub trait Sealed {}
+
+    #[expect(unnameable_types, reason = "only this crate knows how things are passed")]
+    pub trait Passed {
+        /// The bytes that the kernel gets.
+        type Value: Copy;
+
+        fn value(&self) -> Self::Value;
+
+        /// The memory that the kernel gets with it.
+        fn operand(&self) -> Option<Operand<'_>>;
+    }
+}
+use private::{Passed, Sealed};
+
+impl<T: DeviceCopy> Sealed for T {}
+impl<T: DeviceCopy> Parameter for T {
+    const SIZE: usize = size_of::<T>();
+}
+impl<T: DeviceCopy> Argument for T {}
+impl<T: DeviceCopy> Fits<T> for T {}
+impl<T: DeviceCopy> Passed for T {
+    type Value = T;
+
+    #[inline]
+    fn value(&self) -> T {
+        *self
+    }
+
+    #[inline]
+    fn operand(&self) -> Option<Operand<'_>> {
+        None
+    }
+}
+
+impl Sealed for bool {}
+impl Parameter for bool {
+    const SIZE: usize = 1;
+}
+impl Argument for bool {}
+impl Fits<bool> for bool {}
+impl Passed for bool {
+    type Value = bool;
+
+    #[inline]
+    fn value(&self) -> bool {
+        *self
+    }
+
+    #[inline]
+    fn operand(&self) -> Option<Operand<'_>> {
+        None
+    }
+}
+
+impl<T: DeviceCopy> Sealed for &[T] {}
+impl<T: DeviceCopy> Parameter for &[T] {
+    const SIZE: usize = size_of::<CUdeviceptr>();
+}
+impl<T: DeviceCopy> Sealed for &mut [T] {}
+impl<T: DeviceCopy> Parameter for &mut [T] {
+    const SIZE: usize = size_of::<CUdeviceptr>();
+}
+
+macro_rules! memory {
+    ($($of:ty => $parameter:ty, |$this:ident| $operand:expr;)*) => {$(
+        impl<T: DeviceCopy> Argument for $of {}
+        impl<T: DeviceCopy> Fits<$parameter> for $of {}
+        impl<T: DeviceCopy> Passed for $of {
+            type Value = CUdeviceptr;
+
+            #[inline]
+            fn value(&self) -> CUdeviceptr {
+                self.as_raw()
+            }
+
+            #[inline]
+            fn operand(&self) -> Option<Operand<'_>> {
+                let $this = self;
+                Some($operand)
+            }
+        }
+    )*};
+}
+memory! {
+    &Buffer<T> => &[T], |buffer| Operand::read(buffer.as_slice());
+    &ManagedBuffer<T> => &[T], |buffer| Operand::read(buffer.as_slice());
+    Slice<'_, T> => &[T], |slice| Operand::read(*slice);
+    &mut Buffer<T> => &mut [T], |buffer| Operand::read(buffer.as_slice()).and_written();
+    &mut ManagedBuffer<T> => &mut [T], |buffer| Operand::read(buffer.as_slice()).and_written();
+    SliceMut<'_, T> => &mut [T], |slice| Operand::read(slice.as_slice()).and_written();
+}

@@ -1,0 +1,189 @@
+//! Functions that can be launched.
+#![expect(unsafe_code, reason = "keeps a raw kernel, and asks the driver about it")]
+
+use std::any::Any;
+use std::ffi::CStr;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::ptr::{null, null_mut};
+use std::sync::{Arc, OnceLock, Weak};
+
+use warploom_driver::Driver;
+use warploom_driver::sys::types::{CUfunction, CUkern_st, CUkernel};
+
+use super::limits::KnownLimits;
+use super::{Library, ParameterInfo};
+use crate::device::same_driver;
+use crate::handle::Handle;
+use crate::{CachePreference, Context, Device, Result};
+
+/// A function that can be launched, in any context of its driver.
+///
+/// It holds its library. A clone is another handle to the same kernel; two are equal if they are the same kernel, whoever asked for
+/// it.
+#[derive(Clone)]
+pub struct Kernel {
+    shared: Arc<Shared>,
+}
+
+pub(super) struct Shared {
+    raw: Handle<CUkern_st>,
+    name: Box<str>,
+    driver: Driver,
+    origin: Origin,
+    pub(super) parameters: OnceLock<Box<[ParameterInfo]>>,
+    pub(super) limits: KnownLimits,
+}
+
+/// Who keeps the code loaded.
+enum Origin {
+    Library(Library),
+    Foreign { _owner: Box<dyn Any + Send + Sync> },
+}
+
+impl Shared {
+    pub(super) fn raw(&self) -> CUkernel {
+        self.raw.raw()
+    }
+}
+
+impl Kernel {
+    pub(super) fn of_library(raw: CUkernel, name: &str, library: &Library) -> Kernel {
+        Kernel::new(raw, name, library.driver(), Origin::Library(library.clone()))
+    }
+
+    pub(super) fn over(shared: Arc<Shared>) -> Kernel {
+        Kernel { shared }
+    }
+
+    pub(super) fn downgrade(&self) -> Weak<Shared> {
+        Arc::downgrade(&self.shared)
+    }
+
+    fn new(raw: CUkernel, name: &str, driver: &Driver, origin: Origin) -> Kernel {
+        let (parameters, limits) = (OnceLock::new(), KnownLimits::default());
+        let (raw, name, driver) = (Handle::new(raw), name.into(), driver.clone());
+        Kernel { shared: Arc::new(Shared { raw, name, driver, origin, parameters, limits }) }
+    }
+
+    /// A kernel of a library that somebody else loaded, who is kept for as long as the kernel.
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers; needs driver 12.3.
+    ///
+    /// # Safety
+    ///
+    /// It is a kernel of this driver, whose library stays loaded while `owner` lives and what was launched runs.
+    pub unsafe fn from_raw(driver: &Driver, raw: CUkernel, owner: impl Any + Send + Sync) -> Result<Kernel> {
+        let name = name_of(driver, raw)?;
+        Ok(Kernel::new(raw, &name, driver, Origin::Foreign { _owner: Box::new(owner) }))
+    }
+
+    pub(super) fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
+    /// Its name, as the driver knows it: that of C++ is mangled.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.shared.name
+    }
+
+    /// The driver that it was loaded by.
+    #[must_use]
+    pub fn driver(&self) -> &Driver {
+        &self.shared.driver
+    }
+
+    /// The library that it is in, unless somebody else loaded it.
+    #[must_use]
+    pub fn library(&self) -> Option<&Library> {
+        match &self.shared.origin {
+            Origin::Library(library) => Some(library),
+            Origin::Foreign { .. } => None,
+        }
+    }
+
+    /// The driver's own handle; valid while this value is held.
+    #[must_use]
+    pub fn as_raw(&self) -> CUkernel {
+        self.shared.raw()
+    }
+
+    /// The kernel as functions know it that also take those of modules: a driver tells the two apart.
+    #[inline]
+    pub(super) fn as_function(&self) -> CUfunction {
+        self.as_raw().cast()
+    }
+
+    /// The kernel in a context, as the driver's older functions know it, loaded there if it was not; valid while this value and
+    /// the context are held.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DriverMismatch`](crate::Error::DriverMismatch) for a context of another driver, and what the driver answers.
+    #[doc(alias = "cuKernelGetFunction")]
+    pub fn function(&self, context: &Context) -> Result<CUfunction> {
+        same_driver(self.driver(), context.driver())?;
+        let _current = context.current()?;
+        self.note(context);
+        let mut function = null_mut();
+        // SAFETY: `function` is writable, the kernel is held, and `_current` keeps the context current.
+        unsafe { self.driver().cuKernelGetFunction(&raw mut function, self.as_raw()) }?;
+        Ok(function)
+    }
+
+    /// How it would like the memory of a multiprocessor divided.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DriverMismatch`](crate::Error::DriverMismatch) for a device of another driver, and what the driver answers.
+    #[doc(alias = "cuKernelSetCacheConfig")]
+    pub fn set_cache_preference(&self, preference: CachePreference, device: &Device) -> Result<()> {
+        same_driver(self.driver(), device.driver())?;
+        // SAFETY: the kernel is held; a preference that the driver does not know is refused.
+        Ok(unsafe { self.driver().cuKernelSetCacheConfig(self.as_raw(), preference.to_raw(), device.as_raw()) }?)
+    }
+
+    /// Takes note of a context before the kernel is used there.
+    #[inline]
+    pub(super) fn note(&self, context: &Context) {
+        if let Origin::Library(library) = &self.shared.origin {
+            library.note(context);
+        }
+    }
+}
+
+/// The name of a kernel.
+pub(super) fn name_of(driver: &Driver, raw: CUkernel) -> Result<String> {
+    let mut name = null();
+    // SAFETY: `name` is writable, and whoever calls has the kernel from the driver.
+    unsafe { driver.cuKernelGetName(&raw mut name, raw) }?;
+    if name.is_null() {
+        return Ok(String::new());
+    }
+    // SAFETY: the driver has a terminated name, which stays at least while the kernel's library is loaded.
+    Ok(unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned())
+}
+
+impl PartialEq for Kernel {
+    /// Whether the two are the same kernel.
+    fn eq(&self, other: &Self) -> bool {
+        self.as_raw() == other.as_raw() && self.driver().ptr_eq(other.driver())
+    }
+}
+
+impl Eq for Kernel {}
+
+impl Hash for Kernel {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_raw().hash(state);
+    }
+}
+
+impl fmt::Debug for Kernel {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Kernel").field("name", &self.name()).field("raw", &self.as_raw()).finish()
+    }
+}

@@ -1,0 +1,118 @@
+//! What code looks like before it is loaded.
+//!
+//! A driver is given an address and no length: text ends at a 0, and a binary says itself how long it is. So a text gets its 0
+//! here, and of a binary it is seen that it is not shorter than it says.
+
+use std::borrow::Cow;
+use std::ffi::CStr;
+
+use crate::{Error, Result};
+
+const FATBIN: [u8; 4] = 0xBA55_ED50_u32.to_le_bytes();
+const ELF: [u8; 4] = *b"\x7fELF";
+
+/// Something that the driver can be pointed at.
+#[derive(Debug)]
+pub(super) enum Image<'a> {
+    /// PTX, with its terminator.
+    Text(Cow<'a, CStr>),
+    /// A cubin or a fatbin, whole.
+    Binary(&'a [u8]),
+}
+
+impl<'a> Image<'a> {
+    pub(super) fn text(ptx: &'a [u8]) -> Result<Image<'a>> {
+        if let Ok(terminated) = CStr::from_bytes_with_nul(ptx) {
+            return Ok(Image::Text(Cow::Borrowed(terminated)));
+        }
+        let terminated = std::ffi::CString::new(ptx);
+        let terminated = terminated.map_err(|error| Error::NulInText { position: error.nul_position() })?;
+        Ok(Image::Text(Cow::Owned(terminated)))
+    }
+
+    pub(super) fn any(bytes: &'a [u8]) -> Result<Image<'a>> {
+        let needed = match bytes.first_chunk() {
+            Some(&FATBIN) => fatbin_len(bytes),
+            Some(&ELF) => elf_len(bytes),
+            _ => return Image::text(bytes),
+        };
+        match needed {
+            Some(needed) if needed <= bytes.len() as u64 => Ok(Image::Binary(bytes)),
+            _ => Err(Error::Truncated { have: bytes.len(), needed }),
+        }
+    }
+
+    pub(super) fn as_ptr(&self) -> *const std::ffi::c_void {
+        match self {
+            Image::Text(text) => text.as_ptr().cast(),
+            Image::Binary(bytes) => bytes.as_ptr().cast(),
+        }
+    }
+}
+
+/// A little-endian number.
+fn number<const N: usize>(bytes: &[u8], at: usize) -> Option<u64> {
+    let mut number = [0; 8];
+    number[..N].copy_from_slice(bytes.get(at..at.checked_add(N)?)?);
+    Some(u64::from_le_bytes(number))
+}
+
+/// How long a fatbin says it is: its header, and what comes after it.
+fn fatbin_len(bytes: &[u8]) -> Option<u64> {
+    number::<2>(bytes, 6)?.checked_add(number::<8>(bytes, 8)?)
+}
+
+/// How long an ELF file is at least: it has its tables of sections and of segments.
+fn elf_len(bytes: &[u8]) -> Option<u64> {
+    let end = |start: u64, size: u64, count: u64| start.checked_add(size.checked_mul(count)?);
+    let segments = end(number::<8>(bytes, 32)?, number::<2>(bytes, 54)?, number::<2>(bytes, 56)?)?;
+    let sections = end(number::<8>(bytes, 40)?, number::<2>(bytes, 58)?, number::<2>(bytes, 60)?)?;
+    Some(segments.max(sections).max(64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A fatbin that says it has so many bytes after its header.
+    fn fatbin(rest: u64, len: usize) -> Vec<u8> {
+        let mut bytes = [&FATBIN[..], &1_u16.to_le_bytes(), &16_u16.to_le_bytes(), &rest.to_le_bytes()].concat();
+        bytes.resize(len, 0);
+        bytes
+    }
+
+    fn elf(sections: u64, count: u16, len: usize) -> Vec<u8> {
+        let mut bytes = vec![0; 64];
+        bytes[..4].copy_from_slice(&ELF);
+        bytes[40..48].copy_from_slice(&sections.to_le_bytes());
+        bytes[58..60].copy_from_slice(&64_u16.to_le_bytes());
+        bytes[60..62].copy_from_slice(&count.to_le_bytes());
+        bytes.resize(len, 0);
+        bytes
+    }
+
+    #[test]
+    fn a_binary_that_is_shorter_than_it_says_is_refused() {
+        let refused = |bytes: &[u8]| match Image::any(bytes) {
+            Err(Error::Truncated { have, needed }) => (have, needed),
+            other => panic!("{other:?}"),
+        };
+        assert!(matches!(Image::any(&fatbin(84, 100)), Ok(Image::Binary(_))));
+        assert_eq!(refused(&fatbin(85, 100)), (100, Some(101)));
+        assert_eq!(refused(&fatbin(u64::MAX, 100)), (100, None));
+        assert_eq!(refused(&FATBIN), (4, None));
+        assert!(matches!(Image::any(&elf(64, 2, 192)), Ok(Image::Binary(_))));
+        assert_eq!(refused(&elf(64, 3, 192)), (192, Some(256)));
+        assert_eq!(refused(&elf(u64::MAX, 1, 192)), (192, None));
+        assert_eq!(refused(&ELF), (4, None));
+    }
+
+    #[test]
+    fn a_text_ends_where_it_ends() {
+        for text in ["// PTX", "// PTX\0"] {
+            let Ok(Image::Text(read)) = Image::any(text.as_bytes()) else { panic!("is a text") };
+            assert_eq!(read.to_bytes(), b"// PTX");
+        }
+        assert!(matches!(Image::any(b"a\0b"), Err(Error::NulInText { position: 1 })));
+    }
+}

@@ -1,0 +1,149 @@
+//! How a driver compiles PTX, and what it says about that.
+#![expect(unsafe_code, reason = "lends memory to the driver's compiler")]
+
+use std::ffi::c_void;
+use std::ptr::{NonNull, without_provenance_mut};
+
+use warploom_driver::sys::types::CUjit_option;
+
+use crate::{Error, Result};
+
+/// How the driver compiles PTX for its devices. What is not said is the driver's choice; binaries are not compiled.
+///
+/// ```
+/// use warploom::JitOptions;
+///
+/// let for_debuggers = JitOptions::new().optimization_level(0).line_info();
+/// assert_ne!(for_debuggers, JitOptions::default());
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[must_use]
+pub struct JitOptions {
+    max_registers: Option<u32>,
+    optimization_level: Option<u32>,
+    has_debug_info: bool,
+    has_line_info: bool,
+    is_verbose: bool,
+}
+
+impl JitOptions {
+    /// Everything as the driver chooses.
+    pub fn new() -> JitOptions {
+        JitOptions::default()
+    }
+
+    /// The most registers that a thread may have.
+    #[doc(alias = "CU_JIT_MAX_REGISTERS")]
+    pub fn max_registers(self, count: u32) -> JitOptions {
+        JitOptions { max_registers: Some(count), ..self }
+    }
+
+    /// How much is optimized, from 0 to 4, which is most.
+    #[doc(alias = "CU_JIT_OPTIMIZATION_LEVEL")]
+    pub fn optimization_level(self, level: u32) -> JitOptions {
+        JitOptions { optimization_level: Some(level), ..self }
+    }
+
+    /// With what a debugger needs.
+    #[doc(alias = "CU_JIT_GENERATE_DEBUG_INFO")]
+    pub fn debug_info(self) -> JitOptions {
+        JitOptions { has_debug_info: true, ..self }
+    }
+
+    /// With the lines of the source, for profilers.
+    #[doc(alias = "CU_JIT_GENERATE_LINE_INFO")]
+    pub fn line_info(self) -> JitOptions {
+        JitOptions { has_line_info: true, ..self }
+    }
+
+    /// With more in the log: registers and memory that each kernel takes.
+    #[doc(alias = "CU_JIT_LOG_VERBOSE")]
+    pub fn verbose(self) -> JitOptions {
+        JitOptions { is_verbose: true, ..self }
+    }
+
+    pub(super) fn check(&self) -> Result<()> {
+        match self.optimization_level {
+            Some(level) if level > 4 => Err(Error::OptimizationLevel { level }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// How many bytes a log has room for.
+const ROOM: usize = 16 << 10;
+
+/// A log that the driver writes, also later: a driver may compile when code is first used in a context.
+pub(super) struct Log(NonNull<[u8; ROOM]>);
+
+// SAFETY: the memory is the log's own, and what reads it does so byte by byte, however it changes meanwhile.
+unsafe impl Send for Log {}
+// SAFETY: as above.
+unsafe impl Sync for Log {}
+
+impl Log {
+    fn new() -> Log {
+        Log(NonNull::from(Box::leak(Box::new([0; ROOM]))))
+    }
+
+    /// What is in it so far.
+    fn text(&self) -> String {
+        let start = self.0.as_ptr().cast::<u8>();
+        // SAFETY: there are that many bytes, and they stay while `self` is borrowed.
+        let bytes = (0..ROOM).map(|at| unsafe { start.add(at).read_volatile() });
+        let bytes: Vec<u8> = bytes.take_while(|byte| *byte != 0).collect();
+        String::from_utf8_lossy(&bytes).trim().to_owned()
+    }
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        // SAFETY: it came from a box, and nobody else frees it.
+        drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+    }
+}
+
+/// What the driver's compiler says: what went wrong, and other things.
+pub(super) struct Logs {
+    errors: Log,
+    remarks: Log,
+}
+
+impl Logs {
+    pub(super) fn new() -> Logs {
+        Logs { errors: Log::new(), remarks: Log::new() }
+    }
+
+    /// Both, one after the other.
+    pub(super) fn text(&self) -> String {
+        let texts = [self.errors.text(), self.remarks.text()];
+        texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// Options as the driver takes them: names, and values that are numbers or addresses.
+pub(super) struct RawOptions {
+    pub(super) names: Vec<CUjit_option>,
+    pub(super) values: Vec<*mut c_void>,
+}
+
+impl RawOptions {
+    pub(super) fn new(options: &JitOptions, logs: &Logs) -> RawOptions {
+        let number = |value: u32| without_provenance_mut::<c_void>(value as usize);
+        let flag = |is_set: bool| is_set.then(|| number(1));
+        let room = Some(number(ROOM as u32));
+        let given = [
+            (CUjit_option::CU_JIT_ERROR_LOG_BUFFER, Some(logs.errors.0.as_ptr().cast())),
+            (CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, room),
+            (CUjit_option::CU_JIT_INFO_LOG_BUFFER, Some(logs.remarks.0.as_ptr().cast())),
+            (CUjit_option::CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, room),
+            (CUjit_option::CU_JIT_LOG_VERBOSE, flag(options.is_verbose)),
+            (CUjit_option::CU_JIT_MAX_REGISTERS, options.max_registers.map(number)),
+            (CUjit_option::CU_JIT_OPTIMIZATION_LEVEL, options.optimization_level.map(number)),
+            (CUjit_option::CU_JIT_GENERATE_DEBUG_INFO, flag(options.has_debug_info)),
+            (CUjit_option::CU_JIT_GENERATE_LINE_INFO, flag(options.has_line_info)),
+        ];
+        let (names, values) = given.into_iter().filter_map(|(name, value)| Some((name, value?))).unzip();
+        RawOptions { names, values }
+    }
+}

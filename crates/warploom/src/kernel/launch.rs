@@ -1,0 +1,163 @@
+//! Launches.
+#![expect(unsafe_code, reason = "launches kernels, whose work nobody can check")]
+
+use std::mem::MaybeUninit;
+
+use warploom_driver::sys::types::{
+    CUlaunchAttribute, CUlaunchAttributeID, CUlaunchAttributeValue, CUlaunchAttributeValue_union__bindgen_ty_1,
+    CUlaunchConfig, CUstream,
+};
+
+use super::{Arguments, Kernel, LaunchConfig, Shape};
+use crate::device::same_driver;
+use crate::memory::Operand;
+use crate::{Queue, Result, Stream};
+
+impl Kernel {
+    /// Launches it, in the order of `queue`: enqueues one run of it, with a tuple of arguments.
+    ///
+    /// Exactly one driver call, and nothing from the heap, once the kernel has been launched on the device and the stream has
+    /// met the memory. The first launch also asks what the kernel takes and needs; one that is
+    /// [cooperative](LaunchConfig::cooperative), and one with memory of another device, ask each time.
+    ///
+    /// Memory that is passed stays until the kernel is done. As everywhere, the order of its *contents* between streams is the
+    /// caller's.
+    ///
+    /// ```
+    /// use warploom::{DevicePool, Devices, Driver, LaunchConfig};
+    ///
+    /// # const SCALE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/scale.ptx"));
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
+    /// let context = driver.device(0)?.context()?;
+    /// let scale = context.load(SCALE)?.kernel("scale")?;
+    ///
+    /// let stream = context.stream()?;
+    /// let mut values = DevicePool::new(&context)?.upload(&[1.0_f32, 2.0, 3.0], &stream)?;
+    /// let (shape, count) = (LaunchConfig::cover(values.len(), 128), values.len() as u32);
+    /// // SAFETY: it reads and writes as many values as it is told.
+    /// unsafe { scale.launch(&stream, &shape, (2.0_f32, &mut values, count)) }?;
+    /// assert_eq!(values.download(&stream)?, [2.0, 4.0, 6.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Before the driver is asked to launch: [`Error::Launch`](crate::Error::Launch) if it cannot be launched like that or takes
+    /// other arguments, [`Error::PeerNotEnabled`](crate::Error::PeerNotEnabled) for memory that was not opened to the device,
+    /// [`Error::DriverMismatch`](crate::Error::DriverMismatch) for what belongs to another driver, and
+    /// [`Error::StaleContext`](crate::Error::StaleContext). Drivers older than 12.4 do not know what a kernel takes, so that with
+    /// these arguments are not looked at. And what the driver answers; what goes wrong in the kernel is heard of later.
+    ///
+    /// # Safety
+    ///
+    /// The kernel takes such arguments, and with these, run like this, it reads and writes only memory that is there, that the
+    /// device can access, and that nothing else writes at that time; what is passed as `&` it only reads. A graph that the launch
+    /// is captured in holds neither memory nor kernel.
+    #[doc(alias = "cuLaunchKernel")]
+    #[doc(alias = "cuLaunchKernelEx")]
+    #[inline]
+    pub unsafe fn launch(&self, queue: &impl Queue, shape: &impl Shape, arguments: impl Arguments) -> Result<()> {
+        verify(self, &arguments)?;
+        // SAFETY: the caller vouches for it.
+        unsafe { self.enqueue(queue.stream(), shape, &arguments) }
+    }
+
+    /// # Safety
+    ///
+    /// As [`Kernel::launch`], and the kernel takes arguments of these sizes.
+    #[inline]
+    pub(super) unsafe fn enqueue(&self, stream: &Stream, shape: &impl Shape, arguments: &impl Arguments) -> Result<()> {
+        same_driver(self.driver(), stream.driver())?;
+        stream.context().check_generation()?;
+        let config = shape.checked(self, stream)?;
+        arguments.each_operand(|operand| reach(&operand, stream))?;
+        arguments.each_operand(|operand| operand.meet(stream))?;
+        self.note(stream.context());
+        let mut room = [const { MaybeUninit::uninit() }; MOST];
+        let count = attributes(config, &mut room);
+        arguments.pass(|values| {
+            stream.enqueue(|raw| {
+                let config = to_raw(config, raw, (room.as_mut_ptr().cast(), count));
+                let function = self.as_function();
+                // SAFETY: the kernel and the stream are held, and of one driver. There are as many attributes as is said, and
+                // arguments as the kernel takes them, all of which stay for the call; the driver copies them. For what the
+                // kernel does the caller vouches.
+                unsafe { self.driver().cuLaunchKernelEx(&raw const config, function, values, std::ptr::null_mut()) }
+            })
+        })?;
+        arguments.each_operand(|operand| {
+            operand.did(stream);
+            Ok(())
+        })
+    }
+}
+
+#[inline]
+fn verify<A: Arguments>(kernel: &Kernel, _arguments: &A) -> Result<()> {
+    kernel.verify(A::SIZES)
+}
+
+/// Refuses memory that the stream's device cannot reach, as far as that can be known.
+#[inline]
+fn reach(operand: &Operand<'_>, stream: &Stream) -> Result<()> {
+    if operand.context() == stream.context() { Ok(()) } else { operand.reach(stream) }
+}
+
+/// As many attributes as a launch can have.
+const MOST: usize = 4;
+
+/// Writes the attributes that a configuration has; how many these are.
+pub(super) fn attributes(config: &LaunchConfig, room: &mut [MaybeUninit<CUlaunchAttribute>; MOST]) -> u32 {
+    let cluster = config.cluster.map(|cluster| CUlaunchAttributeValue_union__bindgen_ty_1 {
+        x: cluster.x,
+        y: cluster.y,
+        z: cluster.z,
+    });
+    let given = [
+        cluster.map(|dimensions| {
+            (
+                CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+                CUlaunchAttributeValue { clusterDim: dimensions },
+            )
+        }),
+        config.is_cooperative.then_some((
+            CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_COOPERATIVE,
+            CUlaunchAttributeValue { cooperative: 1 },
+        )),
+        config.overlaps.then_some((
+            CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+            CUlaunchAttributeValue { programmaticStreamSerializationAllowed: 1 },
+        )),
+        config
+            .priority
+            .map(|priority| (CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PRIORITY, CUlaunchAttributeValue { priority })),
+    ];
+    let mut count = 0;
+    for ((id, value), place) in given.into_iter().flatten().zip(room) {
+        place.write(CUlaunchAttribute { id, pad: [0; 4], value });
+        count += 1;
+    }
+    count
+}
+
+/// A configuration as the driver takes it, on a stream and with so many attributes.
+pub(super) fn to_raw(
+    config: &LaunchConfig,
+    stream: CUstream,
+    (attributes, count): (*mut CUlaunchAttribute, u32),
+) -> CUlaunchConfig {
+    CUlaunchConfig {
+        gridDimX: config.grid.x,
+        gridDimY: config.grid.y,
+        gridDimZ: config.grid.z,
+        blockDimX: config.block.x,
+        blockDimY: config.block.y,
+        blockDimZ: config.block.z,
+        sharedMemBytes: config.shared,
+        hStream: stream,
+        attrs: attributes,
+        numAttrs: count,
+    }
+}

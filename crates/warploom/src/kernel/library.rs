@@ -1,0 +1,324 @@
+//! Code that was loaded.
+#![expect(unsafe_code, reason = "owns a raw library")]
+
+use std::ffi::{CString, c_uint};
+use std::fmt;
+use std::fs;
+use std::path::Path;
+use std::ptr::null_mut;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use warploom_driver::Driver;
+use warploom_driver::sys::types::{CUkernel, CUlib_st, CUlibrary, CUmodule, CUresult};
+
+use super::function::{Kernel, Shared as KernelShared, name_of};
+use super::image::Image;
+use super::jit::{JitOptions, Logs, RawOptions};
+use super::used_in::UsedIn;
+use crate::device::{initialize, same_driver};
+use crate::diagnostics::{Subject, report};
+use crate::handle::Handle;
+use crate::{Context, Error, Result};
+
+/// Code that was loaded, for every context of a driver: kernels and variables.
+///
+/// A context gets it when it first uses some of it; [`Library::load_in`] does so at once. A clone is another handle to the same
+/// library. Kernels hold it. When the last of all these goes, the contexts that it was used in are waited for, and it is unloaded.
+/// It holds these contexts.
+///
+/// ```
+/// use warploom::{Devices, Driver};
+///
+/// # const SCALE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/scale.ptx"));
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
+/// let context = driver.device(0)?.context()?;
+/// let library = context.load(SCALE)?; // PTX, as text
+/// assert_eq!(library.kernel("scale")?.parameters()?.len(), 3);
+/// let missing = library.kernel("scales").map(drop).map_err(|error| error.to_string());
+/// assert_eq!(missing, Err("there is no kernel \"scales\"; there are scale".to_owned()));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Library {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    raw: Handle<CUlib_st>,
+    driver: Driver,
+    used_in: UsedIn,
+    kernels: Mutex<Vec<Weak<KernelShared>>>,
+    /// The driver may write them for as long as the library is loaded.
+    logs: Option<Logs>,
+}
+
+impl Library {
+    /// Loads PTX, which the driver compiles for its devices.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotLoaded`] with the log of the driver's compiler, [`Error::NulInText`], and what the driver answers.
+    #[doc(alias = "cuLibraryLoadData")]
+    pub fn from_ptx(driver: &Driver, ptx: &str) -> Result<Library> {
+        Library::from_ptx_with(driver, ptx, JitOptions::new())
+    }
+
+    /// As [`Library::from_ptx`], compiled in a way of your own.
+    ///
+    /// # Errors
+    ///
+    /// As [`Library::from_ptx`], and [`Error::OptimizationLevel`].
+    pub fn from_ptx_with(driver: &Driver, ptx: &str, options: JitOptions) -> Result<Library> {
+        Library::load(driver, &Image::text(ptx.as_bytes())?, &options)
+    }
+
+    /// Loads a cubin, a fatbin, or PTX.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Truncated`] for a binary that is shorter than it says, and as [`Library::from_ptx`].
+    ///
+    /// # Safety
+    ///
+    /// A binary is one that NVIDIA's tools made: a driver follows whatever it says.
+    #[doc(alias = "cuLibraryLoadData")]
+    pub unsafe fn from_bytes(driver: &Driver, bytes: &[u8]) -> Result<Library> {
+        Library::load(driver, &Image::any(bytes)?, &JitOptions::new())
+    }
+
+    /// As [`Library::from_bytes`], compiled in a way of your own.
+    ///
+    /// # Errors
+    ///
+    /// As [`Library::from_bytes`], and [`Error::OptimizationLevel`].
+    ///
+    /// # Safety
+    ///
+    /// As [`Library::from_bytes`].
+    pub unsafe fn from_bytes_with(driver: &Driver, bytes: &[u8], options: JitOptions) -> Result<Library> {
+        Library::load(driver, &Image::any(bytes)?, &options)
+    }
+
+    /// Loads a cubin, a fatbin, or PTX from a file.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unreadable`] if there is no such file, and as [`Library::from_bytes`].
+    ///
+    /// # Safety
+    ///
+    /// As [`Library::from_bytes`].
+    pub unsafe fn from_file(driver: &Driver, path: impl AsRef<Path>) -> Result<Library> {
+        let path = path.as_ref();
+        let bytes = fs::read(path)
+            .map_err(|error| Error::Unreadable { path: path.to_owned(), why: error.to_string().into_boxed_str() })?;
+        // SAFETY: the caller vouches for it.
+        unsafe { Library::from_bytes(driver, &bytes) }
+    }
+
+    fn load(driver: &Driver, image: &Image<'_>, options: &JitOptions) -> Result<Library> {
+        options.check()?;
+        initialize(driver)?;
+        let logs = Logs::new();
+        let RawOptions { mut names, mut values } = RawOptions::new(options, &logs);
+        let (mut raw, count) = (null_mut(), names.len() as c_uint);
+        let (names, values) = (names.as_mut_ptr(), values.as_mut_ptr());
+        // SAFETY: the image is whole or terminated, or the caller vouches for it; the driver makes a copy. There are as many names
+        // as values, and what the values point at is kept until the library is unloaded.
+        let loaded = unsafe {
+            driver.cuLibraryLoadData(&raw mut raw, image.as_ptr(), names, values, count, null_mut(), null_mut(), 0)
+        };
+        loaded.map_err(|error| not_loaded(error, &logs))?;
+        let (used_in, kernels) = (UsedIn::default(), Mutex::default());
+        let raw = Handle::new(raw);
+        Ok(Library { shared: Arc::new(Shared { raw, driver: driver.clone(), used_in, kernels, logs: Some(logs) }) })
+    }
+
+    /// Loads it in a context, instead of when something in it is first used there.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotLoaded`] with the log of the driver's compiler, [`Error::DriverMismatch`] for a context of another driver, and
+    /// what the driver answers.
+    pub fn load_in(&self, context: &Context) -> Result<()> {
+        self.module(context).map(drop)
+    }
+
+    /// The part of a context, as the driver's older functions know it; valid while this value and the context are held.
+    ///
+    /// # Errors
+    ///
+    /// As [`Library::load_in`].
+    #[doc(alias = "cuLibraryGetModule")]
+    pub fn module(&self, context: &Context) -> Result<CUmodule> {
+        same_driver(self.driver(), context.driver())?;
+        let _current = context.current()?;
+        let mut module = null_mut();
+        // SAFETY: `module` is writable, the library is loaded, and `_current` keeps the context current.
+        let got = unsafe { self.driver().cuLibraryGetModule(&raw mut module, self.as_raw()) };
+        got.map_err(|error| self.shared.logs.as_ref().map_or(error.clone().into(), |logs| not_loaded(error, logs)))?;
+        self.note(context);
+        Ok(module)
+    }
+
+    /// A kernel in it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchKernel`] with the names of those there are, and what the driver answers.
+    #[doc(alias = "cuLibraryGetKernel")]
+    pub fn kernel(&self, name: &str) -> Result<Kernel> {
+        let missing = |library: &Library| Error::NoSuchKernel {
+            name: name.into(),
+            available: library.kernel_names().unwrap_or_default().into(),
+        };
+        let Ok(terminated) = CString::new(name) else { return Err(missing(self)) };
+        let mut raw = null_mut();
+        // SAFETY: `raw` is writable, the library is loaded, and the name is terminated.
+        match unsafe { self.driver().cuLibraryGetKernel(&raw mut raw, self.as_raw(), terminated.as_ptr()) } {
+            Ok(()) => Ok(self.known(raw, name)),
+            Err(error) if error.code() == Some(CUresult::CUDA_ERROR_NOT_FOUND) => Err(missing(self)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// All kernels in it.
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers; needs driver 12.4.
+    #[doc(alias = "cuLibraryEnumerateKernels")]
+    pub fn kernels(&self) -> Result<Vec<Kernel>> {
+        let raw = self.enumerate()?;
+        raw.into_iter().map(|raw| Ok(self.known(raw, &name_of(self.driver(), raw)?))).collect()
+    }
+
+    fn kernel_names(&self) -> Result<Vec<String>> {
+        let mut names: Vec<String> =
+            self.enumerate()?.into_iter().map(|raw| name_of(self.driver(), raw)).collect::<Result<_>>()?;
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    fn enumerate(&self) -> Result<Vec<CUkernel>> {
+        let mut count = 0;
+        // SAFETY: `count` is writable, and the library is loaded.
+        unsafe { self.driver().cuLibraryGetKernelCount(&raw mut count, self.as_raw()) }?;
+        let mut kernels = vec![null_mut(); count as usize];
+        if count > 0 {
+            // SAFETY: there is room for that many kernels, and the library is loaded.
+            unsafe { self.driver().cuLibraryEnumerateKernels(kernels.as_mut_ptr(), count, self.as_raw()) }?;
+        }
+        Ok(kernels)
+    }
+
+    /// The value of a kernel: the same for all who ask, since what is known of it is kept there.
+    fn known(&self, raw: CUkernel, name: &str) -> Kernel {
+        let mut kernels = self.shared.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        kernels.retain(|kernel| kernel.strong_count() > 0);
+        if let Some(known) = kernels.iter().filter_map(Weak::upgrade).find(|kernel| kernel.raw() == raw) {
+            return Kernel::over(known);
+        }
+        let made = Kernel::of_library(raw, name, self);
+        kernels.push(made.downgrade());
+        made
+    }
+
+    /// The driver that it was loaded by.
+    #[must_use]
+    pub fn driver(&self) -> &Driver {
+        &self.shared.driver
+    }
+
+    /// What the driver's compiler has said so far; empty if it had nothing to say or to compile. A driver may compile when a
+    /// context first uses the library, as in [`Library::load_in`].
+    #[must_use]
+    pub fn log(&self) -> String {
+        self.shared.logs.as_ref().map(Logs::text).unwrap_or_default()
+    }
+
+    /// The driver's own handle; valid while this value is held.
+    #[must_use]
+    pub fn as_raw(&self) -> CUlibrary {
+        self.shared.raw.raw()
+    }
+
+    /// Takes note of a context before something in the library is used there.
+    #[inline]
+    pub(super) fn note(&self, context: &Context) {
+        self.shared.used_in.note(context);
+    }
+
+    /// Ends this handle. If it is the last, and no kernel is left, the library is unloaded, and what goes wrong is an error instead
+    /// of a warning.
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers. A library that may still be in use stays loaded.
+    #[doc(alias = "cuLibraryUnload")]
+    pub fn close(self) -> Result<()> {
+        Arc::into_inner(self.shared).map_or(Ok(()), |mut last| last.end())
+    }
+}
+
+impl Context {
+    /// Loads PTX, in this context at once; others get it when they use it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Library::from_ptx`] and [`Library::load_in`].
+    pub fn load(&self, ptx: &str) -> Result<Library> {
+        let library = Library::from_ptx(self.driver(), ptx)?;
+        library.load_in(self)?;
+        Ok(library)
+    }
+}
+
+/// What the driver answers, and what its compiler says.
+fn not_loaded(error: warploom_driver::Error, logs: &Logs) -> Error {
+    match logs.text() {
+        log if log.is_empty() => error.into(),
+        log => Error::NotLoaded { error, log: log.into() },
+    }
+}
+
+impl Shared {
+    /// Unloads it; the second time, there is nothing left to unload.
+    fn end(&mut self) -> Result<()> {
+        let Some(logs) = self.logs.take() else { return Ok(()) };
+        let waited = self.used_in.wait();
+        let ended = waited.and_then(|()| {
+            // SAFETY: it was loaded here, nothing else owns it, and none of its kernels runs or can be launched any more.
+            Ok(unsafe { self.driver.cuLibraryUnload(self.raw.raw()) }?)
+        });
+        if ended.is_err() {
+            // The driver may still write them.
+            std::mem::forget(logs);
+        }
+        ended
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        let ended = self.end();
+        report(|| Subject::Library, ended);
+    }
+}
+
+impl PartialEq for Library {
+    /// Whether the two are the same library.
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+}
+
+impl Eq for Library {}
+
+impl fmt::Debug for Library {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Library").field("raw", &self.as_raw()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,45 @@
+//! Code for devices: what is loaded, what is in it, and how it is launched.
+//!
+//! | | |
+//! |---|---|
+//! | [`Library`] | code that was loaded, for every context of a driver |
+//! | [`Kernel`] | a function in it that can be launched, with its [`ParameterInfo`] and [`KernelAttributes`] |
+//! | [`TypedKernel`] | a kernel whose parameters were compared with types once |
+//! | [`LaunchConfig`] | how many threads, and what they need; [`CheckedConfig`] if that has been looked at once |
+//! | [`Occupancy`] | how much of a device a kernel can fill |
+//!
+//! Launching is `unsafe`: what a kernel does with its arguments nobody can check. Everything else about it is checked here,
+//! before the driver is called: how many arguments there are and how large, whether the device can have such a grid, whether it
+//! can reach the memory. Memory that is passed stays until the kernel is done, whatever becomes of the buffer.
+
+mod argument;
+mod arguments;
+mod attribute;
+mod config;
+mod dimensions;
+mod error;
+mod function;
+mod global;
+mod image;
+mod jit;
+mod launch;
+mod library;
+mod limits;
+mod occupancy;
+mod parameter;
+mod typed;
+mod used_in;
+
+pub use argument::{Argument, Fits, Parameter};
+pub use arguments::{Arguments, ArgumentsFor, Parameters};
+pub use attribute::{KernelAttribute, KernelAttributes};
+pub use config::LaunchConfig;
+pub use dimensions::Dimensions;
+pub use error::LaunchError;
+pub use function::Kernel;
+pub use jit::JitOptions;
+pub use library::Library;
+pub use limits::{CheckedConfig, Shape};
+pub use occupancy::{BlockSuggestion, Occupancy};
+pub use parameter::ParameterInfo;
+pub use typed::TypedKernel;

@@ -1,0 +1,77 @@
+//! What a kernel takes.
+#![expect(unsafe_code, reason = "asks the driver about the parameters of a kernel")]
+
+use warploom_driver::Function;
+use warploom_driver::sys::types::CUresult;
+
+use super::{Kernel, LaunchError};
+use crate::Result;
+
+/// Where a parameter is among the parameters of a kernel, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ParameterInfo {
+    /// Where it begins.
+    pub offset: usize,
+    /// How large it is.
+    pub size: usize,
+}
+
+impl Kernel {
+    /// What it takes, in order.
+    ///
+    /// The driver is asked once.
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers; needs driver 12.4.
+    #[doc(alias = "cuKernelGetParamInfo")]
+    pub fn parameters(&self) -> Result<&[ParameterInfo]> {
+        if let Some(known) = self.shared().parameters.get() {
+            return Ok(known);
+        }
+        let read = self.read_parameters()?;
+        Ok(self.shared().parameters.get_or_init(|| read))
+    }
+
+    fn read_parameters(&self) -> Result<Box<[ParameterInfo]>> {
+        let (mut count, driver) = (usize::MAX, self.driver());
+        if driver.supports(Function::cuKernelGetParamCount) {
+            // SAFETY: `count` is writable, and the kernel is held.
+            unsafe { driver.cuKernelGetParamCount(self.as_raw(), &raw mut count) }?;
+        }
+        let mut parameters = Vec::new();
+        while parameters.len() < count {
+            let mut info = ParameterInfo { offset: 0, size: 0 };
+            let (index, offset, size) = (parameters.len(), &raw mut info.offset, &raw mut info.size);
+            // SAFETY: both are writable, and the kernel is held.
+            match unsafe { driver.cuKernelGetParamInfo(self.as_raw(), index, offset, size) } {
+                Ok(()) => parameters.push(info),
+                // One past the last: nothing else about the call can be invalid.
+                Err(error) if count == usize::MAX && error.code() == Some(CUresult::CUDA_ERROR_INVALID_VALUE) => break,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(parameters.into())
+    }
+
+    /// Refuses arguments of other sizes than it takes. A driver that knows no sizes is not asked.
+    #[inline]
+    pub(super) fn verify(&self, sizes: &[usize]) -> Result<()> {
+        match self.shared().parameters.get() {
+            Some(known) => compare(sizes, known),
+            None if self.driver().supports(Function::cuKernelGetParamInfo) => compare(sizes, self.parameters()?),
+            None => Ok(()),
+        }
+    }
+}
+
+#[inline]
+fn compare(given: &[usize], takes: &[ParameterInfo]) -> Result<()> {
+    if given.len() != takes.len() {
+        return Err(LaunchError::ArgumentCount { given: given.len(), takes: takes.len() }.into());
+    }
+    match given.iter().zip(takes).position(|(given, takes)| *given != takes.size) {
+        None => Ok(()),
+        Some(index) => Err(LaunchError::ArgumentSize { index, given: given[index], takes: takes[index].size }.into()),
+    }
+}

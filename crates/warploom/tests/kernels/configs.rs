@@ -1,0 +1,126 @@
+//! How kernels cannot be launched.
+#![expect(unsafe_code, reason = "launches kernels")]
+
+use warploom::{Dimensions, Error, KernelAttribute, LaunchConfig, LaunchError, Result};
+use warploom_sim::Mode;
+use warploom_sim::topology::Topology;
+use warploom_testkit::{TestResult, budget, driver_tests, open};
+
+use super::{Bench, MEMORY};
+
+#[test]
+fn a_cover_has_a_thread_for_each() {
+    assert_eq!(LaunchConfig::cover(0, 32), LaunchConfig::new(1, 32));
+    assert_eq!(LaunchConfig::cover(1, 32), LaunchConfig::new(1, 32));
+    assert_eq!(LaunchConfig::cover(32, 32), LaunchConfig::new(1, 32));
+    assert_eq!(LaunchConfig::cover(33, 32), LaunchConfig::new(2, 32));
+    assert_eq!(LaunchConfig::cover(5, 0).block().total(), 0);
+    assert_eq!(LaunchConfig::cover(usize::MAX, 1).grid().x, u32::MAX);
+    let whole = Dimensions { x: u32::MAX, y: u32::MAX, z: u32::MAX };
+    assert_eq!(LaunchConfig::new(whole, whole).threads(), u64::MAX);
+}
+
+#[test]
+fn clusters_are_counted_as_blocks() {
+    assert_eq!(LaunchConfig::of_clusters((2, 3), (4, 1), 32), LaunchConfig::new((8, 3), 32).cluster((4, 1)));
+}
+
+driver_tests! {
+    fn what_the_device_cannot_have_is_refused_before_it_is_asked(driver) {
+        let bench = Bench::new(driver)?;
+        let (saxpy, mut y) = (bench.saxpy()?, bench.pool.zeroed::<f32>(4, &bench.stream)?);
+        let x = bench.pool.zeroed::<f32>(4, &bench.stream)?;
+        // SAFETY: there are 4 values each.
+        unsafe { saxpy.launch(&bench.stream, &LaunchConfig::new(1, 32), (1.0, &x, &mut y, 4)) }?;
+        let shared = saxpy.attribute(KernelAttribute::MaxDynamicShared, bench.context.device())?.unsigned_abs();
+        let threads = saxpy.attribute(KernelAttribute::MaxThreadsPerBlock, bench.context.device())?.unsigned_abs();
+        let properties = bench.context.device().properties()?;
+        let (grid, block): (Dimensions, Dimensions) = (properties.max_grid().into(), properties.max_block().into());
+        let wide = LaunchConfig::new((1, grid.y + 1), 1);
+        let refusals = [
+            (LaunchConfig::new((1, 0), 32), LaunchError::Empty { what: "grid", dimensions: (1, 0).into() }),
+            (LaunchConfig::new(1, (32, 1, 0)), LaunchError::Empty { what: "block", dimensions: (32, 1, 0).into() }),
+            (LaunchConfig::cover(4, 0), LaunchError::Empty { what: "block", dimensions: 0.into() }),
+            (
+                LaunchConfig::new(1, (1, 1, block.z + 1)),
+                LaunchError::BlockTooLarge { block: (1, 1, block.z + 1).into(), limit: block },
+            ),
+            (LaunchConfig::new(1, (1024, 2)), LaunchError::TooManyThreads { block: (1024, 2).into(), limit: threads }),
+            (wide, LaunchError::GridTooLarge { grid: wide.grid(), limit: grid }),
+            (
+                LaunchConfig::cover(usize::MAX, 1),
+                LaunchError::GridTooLarge { grid: u32::MAX.into(), limit: grid },
+            ),
+            (
+                LaunchConfig::new(1, 1).shared_memory(shared + 1),
+                LaunchError::SharedMemory { bytes: shared + 1, limit: shared },
+            ),
+            (
+                LaunchConfig::new(1, 1).cluster((1, 0)),
+                LaunchError::Empty { what: "cluster", dimensions: (1, 0).into() },
+            ),
+            (
+                LaunchConfig::new(3, 1).cluster(2),
+                LaunchError::PartOfCluster { grid: 3.into(), cluster: 2.into() },
+            ),
+        ];
+        budget(driver, &[], || {
+            for (config, refusal) in refusals {
+                // SAFETY: it is refused.
+                let refused = unsafe { saxpy.launch(&bench.stream, &config, (1.0, &x, &mut y, 4)) };
+                assert_eq!(refused, Err(Error::Launch(refusal)), "{config:?}");
+                assert_eq!(saxpy.check(&config, &bench.context).map(drop), Err(Error::Launch(refusal)));
+            }
+        });
+    }
+
+    fn what_was_checked_is_for_its_kernel(driver) {
+        let bench = Bench::new(driver)?;
+        let (saxpy, x) = (bench.saxpy()?, bench.pool.zeroed::<f32>(4, &bench.stream)?);
+        let mut y = bench.pool.zeroed::<f32>(4, &bench.stream)?;
+        let config = saxpy.check(&LaunchConfig::cover(4, 32), &bench.context)?;
+        assert_eq!(config.config(), LaunchConfig::new(1, 32));
+        // SAFETY: there are 4 values each.
+        unsafe { saxpy.launch(&bench.stream, &config, (1.0, &x, &mut y, 4)) }?;
+        let other = bench.kernel("add_f32")?.check(&LaunchConfig::cover(4, 32), &bench.context)?;
+        // SAFETY: it is refused.
+        let refused = unsafe { saxpy.launch(&bench.stream, &other, (1.0, &x, &mut y, 4)) };
+        assert_eq!(refused, Err(Error::Launch(LaunchError::CheckedElsewhere)));
+        let priority = bench.context.priority_range()?.greatest - 1;
+        let refused = saxpy.check(&LaunchConfig::new(1, 1).priority(priority), &bench.context).map(drop);
+        assert!(matches!(refused, Err(Error::Launch(LaunchError::PriorityOutOfRange { .. }))), "{refused:?}");
+    }
+
+    fn more_shared_memory_is_there_once_it_is_allowed(driver) {
+        let bench = Bench::with(driver, MEMORY)?;
+        let (kernel, device) = (bench.kernel("reverse_dynamic")?, bench.context.device());
+        let config = LaunchConfig::new(1, 32).shared_memory(64 << 10);
+        let refused = kernel.check(&config, &bench.context).map(drop);
+        assert!(matches!(refused, Err(Error::Launch(LaunchError::SharedMemory { .. }))), "{refused:?}");
+        kernel.set_attribute(KernelAttribute::MaxDynamicShared, 64 << 10, device)?;
+        kernel.check(&config, &bench.context)?;
+    }
+
+    fn blocks_that_wait_for_each_other_have_to_fit_the_device(driver) {
+        let bench = Bench::new(driver)?;
+        let (saxpy, device) = (bench.kernel("saxpy")?, bench.context.device());
+        let each = saxpy.occupancy(&bench.context)?.max_active_blocks(1024, 0)?;
+        let most = each * device.properties()?.multiprocessors();
+        saxpy.check(&LaunchConfig::new(most, 1024).cooperative(), &bench.context)?;
+        let (blocks, limit) = (u64::from(most) + 1, u64::from(most));
+        let refused = saxpy.check(&LaunchConfig::new(most + 1, 1024).cooperative(), &bench.context).map(drop);
+        assert_eq!(refused, Err(Error::Launch(LaunchError::TooManyCooperativeBlocks { blocks, limit })));
+    }
+}
+
+#[test]
+fn a_device_without_clusters_has_none() -> TestResult {
+    let (_machine, driver) = open(Topology::preset("hgx-a100-4")?, Mode::Threads)?;
+    let bench = Bench::new(&driver)?;
+    let saxpy = bench.kernel("saxpy")?;
+    saxpy.check(&LaunchConfig::new(2, 32), &bench.context)?;
+    let refused: Result<()> =
+        budget(&driver, &[], || saxpy.check(&LaunchConfig::new(2, 32).cluster(2), &bench.context).map(drop));
+    assert_eq!(refused, Err(Error::Launch(LaunchError::NoClusters { device: 0 })));
+    Ok(())
+}

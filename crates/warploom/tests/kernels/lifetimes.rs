@@ -1,0 +1,37 @@
+//! What stays until a kernel is done.
+#![expect(unsafe_code, reason = "launches kernels")]
+
+#[path = "../gate/mod.rs"]
+mod gate;
+
+use gate::Gate;
+use warploom::{DevicePool, Devices, Driver, LaunchConfig, Library};
+use warploom_testkit::{TestResult, driver_tests};
+
+use super::{VECTOR, readable};
+
+driver_tests! {
+    threads fn a_library_stays_until_its_kernels_are_done(driver) {
+        unloaded_while_a_kernel_waits(driver)?;
+    }
+}
+
+/// A kernel behind a gate, whose library is let go meanwhile: that waits, so that somebody else does.
+fn unloaded_while_a_kernel_waits(driver: &Driver) -> TestResult {
+    let context = driver.device(0)?.context()?;
+    let (stream, pool) = (context.stream()?, DevicePool::new(&context)?);
+    let kernel = Library::from_ptx(driver, &readable(VECTOR))?.kernel("saxpy")?;
+    let (x, mut y) = (pool.upload(&[1.0_f32; 32], &stream)?, pool.zeroed::<f32>(32, &stream)?);
+    // What launching needs is there before the gate is shut.
+    kernel.function(&context)?;
+    kernel.check(&LaunchConfig::new(1, 32), &context)?;
+    kernel.parameters()?;
+    let gate = Gate::close(&stream)?;
+    // SAFETY: 32 values each.
+    unsafe { kernel.launch(&stream, &LaunchConfig::new(1, 32), (1.0_f32, &x, &mut y, 32_u32)) }?;
+    let dropping = std::thread::spawn(move || drop(kernel));
+    gate.open();
+    dropping.join().expect("the thread does not panic");
+    assert_eq!(y.download(&stream)?, [1.0; 32]);
+    Ok(())
+}
