@@ -132,6 +132,7 @@ impl<M: Memory + Host> Executor<'_, M> {
     }
 
     /// Where each lane goes.
+    #[inline(always)]
     fn addresses(&self, warp: &mut Warp, at: Current, reach: Reach, slots: &[Slot; 6]) -> (Space, Longs) {
         if reach.space == Space::Frame {
             let base = warp.frames.get(at.frame).base.wrapping_add(slots[5].value());

@@ -117,3 +117,14 @@ fn many_values_alive_and_bounds_of_a_launch() {
     assert_eq!(run.read::<u32>(y, 256), (0..256).collect::<Vec<_>>());
     assert_eq!(run.program.kernel("bounded").unwrap().max_threads(), Some([128, 1, 1]));
 }
+
+#[test]
+fn blocks_have_the_shape_that_a_kernel_requires_and_are_clusters_of_their_own() {
+    let run = Run::new("compute_90/clusters");
+    let y = run.room::<u32>(256);
+    let launch = warploom_ptx::Launch { grid: [2, 1, 1], block: [64, 2, 1], ..warploom_ptx::Launch::default() };
+    run.shaped("exact_block", launch, args![y]);
+    assert_eq!(run.read::<u32>(y, 256), (0..256).collect::<Vec<_>>());
+    run.launch("cluster_ranks", 2, 64, args![y]);
+    assert_eq!(run.read::<u32>(y, 128), [0; 128]);
+}
