@@ -133,6 +133,10 @@ struct FromCudaCore;
 struct FromCudarc;
 
 #[cfg(doctest)]
+#[doc = include_str!("../../../docs/first-kernel.md")]
+struct FirstKernel;
+
+#[cfg(doctest)]
 #[doc = include_str!("../../../docs/managed-memory.md")]
 struct ManagedMemoryGuide;
 
