@@ -1,7 +1,9 @@
 //! How much of a device a kernel can fill.
 
-use warploom::{Error, LaunchError};
-use warploom_testkit::driver_tests;
+use warploom::{Devices, Error, LaunchConfig, LaunchError};
+use warploom_sim::Mode;
+use warploom_sim::topology::Topology;
+use warploom_testkit::{TestResult, budget, driver_tests, on_cuda, open};
 
 use super::{Bench, MEMORY};
 
@@ -53,4 +55,33 @@ driver_tests! {
         let (one, four) = (occupancy.available_dynamic_shared(1, 128)?, occupancy.available_dynamic_shared(4, 128)?);
         assert!(one >= four && four > 0, "{one} {four}");
     }
+}
+
+/// Simulated machines have no clusters to ask about.
+#[test]
+#[ignore = "needs an NVIDIA GPU and its driver"]
+fn clusters_are_asked_about_with_a_stream() -> TestResult {
+    on_cuda(|driver| {
+        let bench = Bench::new(driver)?;
+        let kernel = bench.kernel("saxpy")?;
+        let occupancy = kernel.occupancy(&bench.context)?;
+        let config = LaunchConfig::new(64, 128);
+        assert!(occupancy.max_cluster_size(&config, &bench.stream)? >= 8);
+        assert!(occupancy.max_active_clusters(&config.cluster(2), &bench.stream)? > 0);
+        Ok(())
+    })
+}
+
+#[test]
+fn clusters_are_asked_about_on_a_stream_of_the_context() -> TestResult {
+    let (_machine, driver) = open(Topology::preset("pcie-pair")?, Mode::Threads)?;
+    let (bench, far) = (Bench::new(&driver)?, driver.device(1)?.context()?.stream()?);
+    let kernel = bench.kernel("saxpy")?;
+    let occupancy = kernel.occupancy(&bench.context)?;
+    budget(&driver, &[], || {
+        let refused = Err(Error::ContextMismatch { stream: 1, memory: 0 });
+        assert_eq!(occupancy.max_cluster_size(&LaunchConfig::new(1, 32), &far), refused);
+        assert_eq!(occupancy.max_active_clusters(&LaunchConfig::new(1, 32), &far), refused);
+    });
+    Ok(())
 }
