@@ -8,9 +8,27 @@ use gate::Gate;
 use warploom::{DevicePool, Devices, Driver, LaunchConfig, Library};
 use warploom_testkit::{TestResult, driver_tests};
 
-use super::{VECTOR, readable};
+use super::{Bench, VECTOR, readable};
 
 driver_tests! {
+    fn memory_stays_until_a_kernel_on_another_stream_is_done(driver) {
+        let bench = Bench::new(driver)?;
+        let (saxpy, other) = (bench.saxpy()?, bench.context.stream()?);
+        let mut results = Vec::new();
+        for round in 0..8_u8 {
+            // The memory of one round is what the next one gets: freed too early, it would be filled too early.
+            let x = bench.pool.upload(&vec![f32::from(round); 1 << 16], &bench.stream)?;
+            let mut y = bench.pool.zeroed::<f32>(1 << 16, &other)?;
+            // SAFETY: as many values each.
+            unsafe { saxpy.launch(&other, &LaunchConfig::cover(1 << 16, 256), (1.0, &x, &mut y, 1 << 16)) }?;
+            drop(x);
+            results.push(y);
+        }
+        for (round, result) in results.iter().enumerate() {
+            assert!(result.download(&other)?.iter().all(|value| *value == round as f32), "round {round}");
+        }
+    }
+
     threads fn a_library_stays_until_its_kernels_are_done(driver) {
         unloaded_while_a_kernel_waits(driver)?;
     }
