@@ -40,6 +40,11 @@ impl Touched {
         self.writes[usize::from(strong)].add(range);
     }
 
+    /// Leaves out what was done to some bytes.
+    pub(crate) fn forget(&mut self, range: &Range<u64>) {
+        self.reads.iter_mut().chain(&mut self.writes).for_each(|ranges| ranges.remove(range.clone()));
+    }
+
     /// Calls `touch` with every stretch, and whether it was written.
     pub(crate) fn each(&self, mut touch: impl FnMut(Range<u64>, bool)) {
         for (ranges, writes) in [(&self.reads, false), (&self.writes, true)] {

@@ -22,6 +22,8 @@ pub(super) struct Stretch {
     end: u64,
     host: usize,
     is_writable: bool,
+    /// Which allocation it is of.
+    id: u64,
 }
 
 /// All of it, by address.
@@ -35,10 +37,25 @@ pub(super) struct Stretches {
 impl World {
     /// What kernels of a context reach now.
     pub(super) fn stretches(&self, context: Handle<Context>, device: u16) -> Stretches {
-        let reachable = self.memory.iter().filter_map(|allocation| {
+        self.stretches_of(context, device, |_| true)
+    }
+
+    /// What kernels of a context reach now, of memory that may be freed before a kernel that is launched now has run: in the
+    /// order of its stream, it is freed after that.
+    pub(super) fn pool_stretches(&self, context: Handle<Context>, device: u16) -> Stretches {
+        self.stretches_of(context, device, |allocation| matches!(allocation.backing, Backing::Pool(_)))
+    }
+
+    fn stretches_of(
+        &self,
+        context: Handle<Context>,
+        device: u16,
+        is_wanted: impl Fn(&Allocation) -> bool,
+    ) -> Stretches {
+        let reachable = self.memory.iter().filter(|allocation| is_wanted(allocation)).filter_map(|allocation| {
             let is_writable = self.kernel_access(allocation, context, device)?;
-            let Allocation { base, host, .. } = *allocation;
-            Some(Stretch { start: base, end: allocation.end(), host, is_writable })
+            let Allocation { base, host, id, .. } = *allocation;
+            Some(Stretch { start: base, end: allocation.end(), host, is_writable, id })
         });
         Stretches { sorted: reachable.collect(), version: self.memory.version() }
     }
@@ -64,6 +81,12 @@ impl World {
 impl Stretches {
     pub(super) fn is_of(&self, version: u64) -> bool {
         self.version == version
+    }
+
+    /// The addresses of those that have been freed since.
+    pub(super) fn freed<'a>(&'a self, world: &'a World) -> impl Iterator<Item = std::ops::Range<u64>> + 'a {
+        let is_there = |stretch: &&Stretch| world.memory.at(stretch.start).is_some_and(|found| found.id == stretch.id);
+        self.sorted.iter().filter(move |stretch| !is_there(stretch)).map(|stretch| stretch.start..stretch.end)
     }
 
     /// Calls `part` with every piece of a range: where it is, and which of the range's bytes it has. The first address that

@@ -88,7 +88,7 @@ impl Task for KernelTask {
     }
 
     fn ended(&mut self, world: &mut World) {
-        let touched = self.view.take_touched();
+        let touched = self.view.take_touched(world);
         world.move_touched_pages(&touched, self.view.device());
         if let Some(watched) = self.watched.take() {
             let trap = self.trap.take().map(fault::describe);

@@ -22,6 +22,9 @@ pub(super) struct View {
     context: Handle<Context>,
     device: u16,
     stretches: RwLock<Stretches>,
+    /// Memory of pools as it was at the launch. What is freed later is freed after the kernel if the program is right; if it is
+    /// not, the checks say so.
+    launched: Stretches,
     /// What the kernel has read and written, if the machine checks or has pages that move.
     touched: Option<Mutex<Touched>>,
     /// How often somebody asked for the time, on a machine that knows no real one.
@@ -39,6 +42,7 @@ impl View {
             context,
             device,
             stretches: RwLock::default(),
+            launched: world.pool_stretches(context, device),
             touched: is_watched.then(Mutex::default),
             moments: (core.mode != Mode::Threads).then(AtomicU64::default),
         })
@@ -67,9 +71,11 @@ impl View {
         }
     }
 
-    /// Takes out what the kernel has touched.
-    pub(super) fn take_touched(&self) -> Touched {
-        self.touched.as_ref().map(|touched| std::mem::take(&mut *touched.lock())).unwrap_or_default()
+    /// Takes out what the kernel has touched, but for memory that has been freed and may be somebody else's by now.
+    pub(super) fn take_touched(&self, world: &World) -> Touched {
+        let mut touched = self.touched.as_ref().map(|touched| std::mem::take(&mut *touched.lock())).unwrap_or_default();
+        self.launched.freed(world).for_each(|range| touched.forget(&range));
+        touched
     }
 
     /// Does something to a range, after another look if there seems to be nothing.
@@ -82,6 +88,9 @@ impl View {
     ) -> Result<(), Fault> {
         let known = self.stretches.read().each(address, bytes, writes, &mut part);
         if known.is_ok() {
+            return Ok(());
+        }
+        if self.launched.each(address, bytes, writes, &mut part).is_ok() {
             return Ok(());
         }
         self.look(true);
