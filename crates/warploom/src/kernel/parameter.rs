@@ -5,7 +5,7 @@ use warploom_driver::Function;
 use warploom_driver::sys::types::CUresult;
 
 use super::{Kernel, LaunchError};
-use crate::Result;
+use crate::{Context, Devices as _, Error, Result};
 
 /// Where a parameter is among the parameters of a kernel, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -33,7 +33,27 @@ impl Kernel {
         Ok(self.shared().parameters.get_or_init(|| read))
     }
 
+    /// Asks as it is, and again with a context current if the driver wants one; which one makes no difference.
     fn read_parameters(&self) -> Result<Box<[ParameterInfo]>> {
+        match self.ask_parameters() {
+            Err(Error::Driver(error)) if error.code() == Some(CUresult::CUDA_ERROR_INVALID_CONTEXT) => {
+                self.some_context()?.scope(|| self.ask_parameters())?
+            }
+            answer => answer,
+        }
+    }
+
+    /// A primary context, of a device that is in use if there is one.
+    fn some_context(&self) -> Result<Context> {
+        let devices = self.driver().devices()?;
+        let in_use = devices.iter().find(|device| device.has_active_context() == Ok(true));
+        match in_use {
+            Some(device) => device.context(),
+            None => self.driver().device(0)?.context(),
+        }
+    }
+
+    fn ask_parameters(&self) -> Result<Box<[ParameterInfo]>> {
         let (mut count, driver) = (usize::MAX, self.driver());
         if driver.supports(Function::cuKernelGetParamCount) {
             // SAFETY: `count` is writable, and the kernel is held.

@@ -1,8 +1,10 @@
 //! What a kernel takes and needs.
 
 use warploom::driver::Function;
+use warploom::sys::types::CUresult;
 use warploom::{CachePreference, Error, KernelAttribute, LaunchError, ParameterInfo};
 use warploom_sim::Mode;
+use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::topology::Topology;
 use warploom_testkit::{TestResult, budget, driver_tests, open};
 
@@ -73,5 +75,17 @@ fn a_driver_that_does_not_know_what_a_kernel_takes_is_told() -> TestResult {
     assert!(saxpy.typed::<Saxpy>().is_err_and(|error| error.to_string().contains("12.4")));
     let Err(Error::NoSuchKernel { available, .. }) = bench.kernel("sax") else { panic!("there is none") };
     assert!(available.is_empty());
+    Ok(())
+}
+
+/// An H200 answers only where a context is current.
+#[test]
+fn a_driver_that_wants_a_context_to_tell_gets_one() -> TestResult {
+    let (machine, driver) = open(Topology::preset("h200")?, Mode::Sync)?;
+    let bench = Bench::new(&driver)?;
+    let saxpy = bench.kernel("saxpy")?;
+    let wants = Rule::on(Calls::named("cuKernelGetParamInfo")?).nth(1).fail(CUresult::CUDA_ERROR_INVALID_CONTEXT);
+    let _scope = machine.inject(Plan::new().rule(wants))?;
+    assert_eq!(saxpy.parameters()?.len(), 4);
     Ok(())
 }
