@@ -19,9 +19,9 @@ const MEMORY: &str = include_str!("../../../ptx/kernels/ptx/compute_75/memory.pt
 /// Structs as arguments.
 const CALLS: &str = include_str!("../../../ptx/kernels/ptx/compute_75/calls.ptx");
 
-/// The text, in a version that drivers from 12.0 on read; none of these kernels needs a newer one.
+/// The text, in a version that drivers from 12.3 on read; some of these kernels need it.
 fn readable(ptx: &str) -> String {
-    ptx.replacen(".version 9.4", ".version 8.0", 1)
+    ptx.replacen(".version 9.4", ".version 8.3", 1)
 }
 
 /// What `saxpy` takes: `y[i] = a * x[i] + y[i]` for `i < n`.
