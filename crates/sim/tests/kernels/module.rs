@@ -109,7 +109,7 @@ driver_tests! {
             CUDA_ERROR_UNSUPPORTED_PTX_VERSION
         );
         let other = c".version 8.7\n.target sm_120\n.address_size 64\n.visible .entry f() { ret; }\n";
-        answers!(driver.cuModuleLoadData(&mut module, other.as_ptr().cast()), CUDA_ERROR_NO_BINARY_FOR_GPU);
+        answers!(driver.cuModuleLoadData(&mut module, other.as_ptr().cast()), CUDA_ERROR_INVALID_PTX);
         answers!(driver.cuModuleLoadData(&mut module, c"hello".as_ptr().cast()), CUDA_ERROR_INVALID_IMAGE);
         answers!(driver.cuModuleLoad(&mut module, c"/no/such/file".as_ptr()), CUDA_ERROR_FILE_NOT_FOUND);
         answers!(driver.cuModuleLoadData(&mut module, null()), CUDA_ERROR_INVALID_VALUE);

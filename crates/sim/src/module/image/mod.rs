@@ -205,8 +205,7 @@ fn fit(text: &str, device: Target) -> Result<u32, Refusal> {
     if runs {
         return Ok(wanted);
     }
-    let reason = format!("the text is for {target}; the device is sm_{there}");
-    Err(Refusal::new(CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU, reason))
+    Err(Refusal::ptx(format!("the text is for {target}; the device is sm_{there}")))
 }
 
 #[cfg(test)]
@@ -232,7 +231,7 @@ mod tests {
             ("sm_100f", 103, true),
             ("sm_100f", 120, false),
         ] {
-            let expected = if runs { CUresult::CUDA_SUCCESS } else { CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU };
+            let expected = if runs { CUresult::CUDA_SUCCESS } else { CUresult::CUDA_ERROR_INVALID_PTX };
             assert_eq!(answer(&text(name), Target { architecture, ..H200 }), expected, "{name} on {architecture}");
         }
     }

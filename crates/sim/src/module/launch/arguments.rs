@@ -33,7 +33,8 @@ impl Arguments {
     pub(super) fn pack(&self, call: &Call<'_>, facts: &Facts<'_>) -> Status<Vec<u8>> {
         let refuse = |reason: String| call.refuse(INVALID_VALUE, reason);
         let expected = facts.kernel.parameter_bytes();
-        match (self.each.is_null(), self.extra.is_null()) {
+        let has_extras = !self.extra.is_null() && !self.extra.pointer_at(0)?.is_null();
+        match (self.each.is_null(), !has_extras) {
             (false, false) => Err(refuse("arguments are passed in both ways at once".to_owned())),
             (true, true) if expected > 0 => {
                 Err(refuse(format!("no arguments; the kernel takes {}", facts.parameters().len())))
