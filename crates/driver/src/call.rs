@@ -8,7 +8,14 @@ use crate::{Driver, DriverError, Error, Result};
 
 #[inline]
 fn check(function: Function, code: CUresult) -> Result<()> {
-    if code == CUresult::CUDA_SUCCESS { Ok(()) } else { Err(Error::Driver(DriverError { function, code })) }
+    if code == CUresult::CUDA_SUCCESS { Ok(()) } else { Err(failed(function, code)) }
+}
+
+/// Out of the way of a call that succeeds: right after one, little of the caller's code is in the processor's caches.
+#[cold]
+#[inline(never)]
+fn failed(function: Function, code: CUresult) -> Error {
+    Error::Driver(DriverError { function, code })
 }
 
 macro_rules! calls {

@@ -126,12 +126,19 @@ impl Life<'_> {
 impl Shared {
     #[inline]
     pub(super) fn check_generation(&self) -> Result<()> {
-        let Origin::Primary { generation: expected } = self.origin else { return Ok(()) };
-        let found = self.device.primary_lives().generation();
-        if found == expected {
-            return Ok(());
+        match self.origin {
+            Origin::Primary { generation: expected } if self.device.primary_lives().generation() != expected => {
+                Err(self.stale(expected))
+            }
+            _ => Ok(()),
         }
-        Err(Error::StaleContext { device: self.device.ordinal(), expected, found })
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn stale(&self, expected: u64) -> Error {
+        let found = self.device.primary_lives().generation();
+        Error::StaleContext { device: self.device.ordinal(), expected, found }
     }
 }
 

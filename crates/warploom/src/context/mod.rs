@@ -144,12 +144,16 @@ impl Context {
     #[inline]
     pub(crate) fn serves(&self, stream: &Stream) -> Result<()> {
         let other = stream.context();
-        if self == other {
-            return self.check_generation();
+        if self == other { self.check_generation() } else { Err(self.cannot_serve(other)) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn cannot_serve(&self, other: &Context) -> Error {
+        match same_driver(self.driver(), other.driver()) {
+            Ok(()) => Error::ContextMismatch { stream: other.device().ordinal(), memory: self.device().ordinal() },
+            Err(error) => error,
         }
-        same_driver(self.driver(), other.driver())?;
-        let (stream, memory) = (other.device().ordinal(), self.device().ordinal());
-        Err(Error::ContextMismatch { stream, memory })
     }
 
     /// Lets go of this value, and says if that fails, which a `drop` can only report.

@@ -17,7 +17,7 @@ use super::uses::{Access, Uses};
 use crate::context::Current;
 use crate::diagnostics::{Subject, report};
 use crate::leaks::{Kind, Mark, mark};
-use crate::{Context, Device, Result, Stream};
+use crate::{Context, Device, Error, Result, Stream};
 
 /// Memory, and what its end depends on.
 pub(crate) struct Allocation {
@@ -50,13 +50,13 @@ enum Owner {
 }
 
 impl Allocation {
-    #[inline]
+    #[inline(always)]
     pub(super) fn ordered(
         (address, bytes): (CUdeviceptr, usize),
+        is_pinned: bool,
         resource: Arc<dyn StreamOrdered>,
         home: Stream,
     ) -> Allocation {
-        let is_pinned = resource.is_pinned();
         let mark = mark(home.context(), || (Kind::Memory { resource: resource.name() }, address, bytes));
         let owner = Owner::Ordered { resource, home };
         Allocation {
@@ -243,11 +243,9 @@ impl Allocation {
     pub(super) fn another(&self, stream: &Stream) -> Option<Result<Allocation>> {
         let bytes = self.bytes;
         match &self.owner {
-            Owner::Ordered { resource, .. } => Some(
-                resource
-                    .allocate_raw(bytes, stream)
-                    .map(|address| Allocation::ordered((address, bytes), Arc::clone(resource), stream.clone())),
-            ),
+            Owner::Ordered { resource, .. } => Some(resource.allocate_raw(bytes, stream).map(|address| {
+                Allocation::ordered((address, bytes), self.is_pinned, Arc::clone(resource), stream.clone())
+            })),
             Owner::Synchronous { resource } => Some(
                 resource
                     .allocate_raw(bytes)
@@ -277,11 +275,34 @@ impl Allocation {
         ended
     }
 
+    #[cold]
+    #[inline(never)]
+    fn report(&self, error: Error) {
+        let (address, bytes, device) = (self.address, self.bytes, self.context().device().ordinal());
+        report(|| Subject::Memory { address, bytes, device }, Err::<(), _>(error));
+    }
+
     fn outlives_context(&self) -> bool {
         matches!(&self.owner, Owner::Synchronous { resource } if resource.outlives_context())
     }
 
+    /// Frees it. Most memory has met no stream but its own, and then this is the call that frees it and little else; the rest is kept
+    /// out of the way, because after a call of the driver each line of code has to be fetched anew.
+    #[inline]
     fn end(&mut self) -> Result<()> {
+        match &self.owner {
+            Owner::Ordered { resource, home }
+                if !self.uses.is_counted() && home.is_here() && home.context().is_current_generation() =>
+            {
+                free_ordered(&**resource, (self.address, self.bytes), home)
+            }
+            _ => self.end_after_others(),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn end_after_others(&mut self) -> Result<()> {
         // What was allocated in a life of a context that is over went with it; the memory of a pool stays with the pool, for the
         // stream that it would be freed on is gone.
         if self.context().check_generation().is_err() && !self.outlives_context() {
@@ -290,9 +311,6 @@ impl Allocation {
         let memory = (self.address, self.bytes);
         match &mut self.owner {
             Owner::Ordered { resource, home } => {
-                if !self.uses.is_counted() && home.is_here() {
-                    return free_ordered(&**resource, memory, home);
-                }
                 let (users, replaced) = self.uses.end(Some(home));
                 let order = replaced.as_ref().unwrap_or(home).for_teardown();
                 for other in users.iter().chain(Some(&*home)).map(Stream::for_teardown) {
@@ -324,6 +342,7 @@ impl Allocation {
 }
 
 #[expect(unsafe_code, reason = "gives memory back to where it came from")]
+#[inline]
 fn free_ordered(resource: &dyn StreamOrdered, (address, bytes): (CUdeviceptr, usize), order: &Stream) -> Result<()> {
     // SAFETY: the memory came from this resource with this size and is given back once, by the end of its allocation; every
     // use of it comes before this in the order of the stream.
@@ -338,10 +357,10 @@ fn free_synchronous(resource: &dyn Synchronous, (address, bytes): (CUdeviceptr, 
 }
 
 impl Drop for Allocation {
+    #[inline]
     fn drop(&mut self) {
         if let Err(error) = self.end() {
-            let (address, bytes, device) = (self.address, self.bytes, self.context().device().ordinal());
-            report(|| Subject::Memory { address, bytes, device }, Err::<(), _>(error));
+            self.report(error);
         }
     }
 }

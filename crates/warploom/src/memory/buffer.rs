@@ -43,7 +43,13 @@ impl<T: DeviceCopy> Buffer<T> {
     /// All of an allocation of `len` values.
     #[inline]
     pub(super) fn over(allocation: Allocation, len: usize) -> Buffer<T> {
-        Buffer { allocation: Held::new(allocation), len, of: PhantomData }
+        Buffer::held(Held::new(|| allocation), len)
+    }
+
+    /// All of an allocation of `len` values, which is held already.
+    #[inline]
+    pub(super) fn held(allocation: Held, len: usize) -> Buffer<T> {
+        Buffer { allocation, len, of: PhantomData }
     }
 
     /// Memory that somebody else owns, who is kept until the buffer is gone and every stream that used it through the buffer is

@@ -7,7 +7,7 @@ use super::rows::copy_as_row;
 use super::slice::Span;
 use super::uses::Access;
 use crate::device::same_driver;
-use crate::{DeviceCopy, Error, Queue, Result, Slice, SliceMut, Stream};
+use crate::{Context, DeviceCopy, Error, Queue, Result, Slice, SliceMut, Stream};
 
 impl<T: DeviceCopy> Slice<'_, T> {
     /// Copies everything to as many values elsewhere, which may be on another device, in the order of `queue`.
@@ -37,11 +37,17 @@ impl<T: DeviceCopy> SliceMut<'_, T> {
 }
 
 /// Refuses ends of different drivers, ends whose context is over, and a stream that works in the context of neither.
+#[inline]
 pub(super) fn reachable(to: &Allocation, from: &Allocation, stream: &Stream) -> Result<()> {
     let (to, from) = (to.context(), from.context());
     if to == from {
         return to.serves(stream);
     }
+    reachable_from_either(to, from, stream)
+}
+
+#[inline(never)]
+fn reachable_from_either(to: &Context, from: &Context, stream: &Stream) -> Result<()> {
     same_driver(from.driver(), to.driver())?;
     from.check_generation()?;
     to.check_generation()?;
@@ -62,6 +68,7 @@ fn copy(to: Span<'_>, from: Span<'_>, bytes: usize, stream: &Stream) -> Result<(
 }
 
 /// Copies what was checked, is not empty, and has met the stream.
+#[inline]
 pub(super) fn enqueue(to: Span<'_>, from: Span<'_>, bytes: usize, stream: &Stream) -> Result<()> {
     if from.allocation.is_pieced() || to.allocation.is_pieced() {
         let _current = stream.context().current()?;
@@ -70,6 +77,7 @@ pub(super) fn enqueue(to: Span<'_>, from: Span<'_>, bytes: usize, stream: &Strea
     enqueue_one(to, from, bytes, stream)
 }
 
+#[inline]
 fn enqueue_one(to: Span<'_>, from: Span<'_>, bytes: usize, stream: &Stream) -> Result<()> {
     let (source, destination) = (from.allocation.context(), to.allocation.context());
     let driver = source.driver();
@@ -78,6 +86,13 @@ fn enqueue_one(to: Span<'_>, from: Span<'_>, bytes: usize, stream: &Stream) -> R
         // be written shares no byte with another.
         return stream.enqueue(|raw| unsafe { within(driver, to, from, bytes, raw) });
     }
+    enqueue_between(to, from, bytes, stream)
+}
+
+/// The same between two contexts.
+#[inline(never)]
+fn enqueue_between(to: Span<'_>, from: Span<'_>, bytes: usize, stream: &Stream) -> Result<()> {
+    let (source, destination) = (from.allocation.context(), to.allocation.context());
     if to.allocation.is_pinned() || from.allocation.is_pinned() {
         // The call below refuses memory of the host's pools; the one for rows can be told whose memory it is. If a pool has not been
         // opened to the stream's device, a driver was seen to crash unless a context is current.
@@ -85,9 +100,10 @@ fn enqueue_one(to: Span<'_>, from: Span<'_>, bytes: usize, stream: &Stream) -> R
         return copy_as_row(to, from, bytes, stream);
     }
     let (to_context, from_context) = (destination.as_raw(), source.as_raw());
-    // SAFETY: as above; each address belongs to the context given with it, which is alive.
+    // SAFETY: both are that long and do not overlap, and are there in the order of the stream, which is alive; each address belongs to
+    // the context given with it, which is alive.
     stream.enqueue(|raw| unsafe {
-        driver.cuMemcpyPeerAsync(to.address, to_context, from.address, from_context, bytes, raw)
+        source.driver().cuMemcpyPeerAsync(to.address, to_context, from.address, from_context, bytes, raw)
     })
 }
 

@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "owns a raw pool")]
 
 use std::ptr::null_mut;
+use std::sync::Arc;
 
 use warploom_driver::sys::types::{
     CUdeviceptr, CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationHandleType, CUmemAllocationType, CUmemLocation,
@@ -9,11 +10,12 @@ use warploom_driver::sys::types::{
 };
 
 use super::grants::Grants;
-use super::resource::StreamOrdered;
+use super::held::Held;
+use super::resource::{StreamOrdered, allocate, size};
 use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
 use crate::leaks::{Kind, Mark, mark};
-use crate::{Context, Device, DeviceAttribute, Error, PeerSet, PoolOptions, Result, Stream};
+use crate::{Buffer, Context, Device, DeviceAttribute, DeviceCopy, Error, PeerSet, PoolOptions, Queue, Result, Stream};
 
 /// A pool, for streams of a context to use.
 pub(super) struct DriverPool {
@@ -55,6 +57,16 @@ pub(super) enum Found {
 }
 
 impl DriverPool {
+    /// What [`OrderedResource::allocate`](super::OrderedResource::allocate) does, known to be done by a pool.
+    #[inline]
+    pub(super) fn allocate<T: DeviceCopy>(this: &Arc<DriverPool>, len: usize, queue: &impl Queue) -> Result<Buffer<T>> {
+        Ok(Buffer::held(DriverPool::hold(Arc::clone(this), size::<T>(len)?, queue.stream())?, len))
+    }
+
+    fn hold(this: Arc<DriverPool>, bytes: usize, stream: &Stream) -> Result<Held> {
+        allocate(this, |pool| pool, bytes, stream)
+    }
+
     /// A new pool at a location, which ends with this value.
     pub(super) fn new(
         context: &Context,

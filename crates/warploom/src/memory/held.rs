@@ -64,9 +64,12 @@ unsafe fn keep(gone: NonNull<Counted>) {
 }
 
 impl Held {
+    /// Holds what `make` makes, in its place: moved there right after it was written piece by piece, it would be read before the
+    /// pieces have arrived.
     #[inline]
-    pub(super) fn new(allocation: Allocation) -> Held {
-        let counted = Box::write(room(), Counted { others: AtomicUsize::new(0), allocation });
+    pub(super) fn new(make: impl FnOnce() -> Allocation) -> Held {
+        let room = room();
+        let counted = Box::write(room, Counted { others: AtomicUsize::new(0), allocation: make() });
         Held(NonNull::from(Box::leak(counted)))
     }
 

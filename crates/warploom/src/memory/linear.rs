@@ -16,6 +16,7 @@ use super::slice::Span;
 /// # Safety
 ///
 /// Both have that many bytes, do not overlap, and are there in the order of the stream, which is alive.
+#[inline]
 pub(super) unsafe fn within(
     driver: &Driver,
     to: Span<'_>,

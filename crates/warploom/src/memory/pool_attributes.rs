@@ -8,7 +8,7 @@ use warploom_driver::sys::types::{CUmemPool_attribute, CUmemoryPool};
 
 use super::driver_pool::DriverPool;
 use super::resource::{OrderedResource, StreamOrdered};
-use crate::{Context, DevicePool, ManagedPool, PinnedPool, PoolStatistics, Result, Reuse};
+use crate::{Buffer, Context, DeviceCopy, DevicePool, ManagedPool, PinnedPool, PoolStatistics, Queue, Result, Reuse};
 
 /// An attribute's value. Switches have 32 bits, which are the lower ones on every machine that the driver is for.
 fn attribute(context: &Context, pool: CUmemoryPool, attribute: CUmemPool_attribute) -> Result<u64> {
@@ -134,6 +134,11 @@ macro_rules! pool_attributes {
         impl OrderedResource for $pool {
             fn resource(&self) -> Arc<dyn StreamOrdered> {
                 Arc::<DriverPool>::clone(&self.shared)
+            }
+
+            #[inline]
+            fn allocate<T: DeviceCopy>(&self, len: usize, queue: &impl Queue) -> Result<Buffer<T>> {
+                DriverPool::allocate(&self.shared, len, queue)
             }
         }
 

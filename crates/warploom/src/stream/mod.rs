@@ -132,7 +132,17 @@ impl Stream {
     /// has not been reset ([`Context::serves`](crate::Context)).
     #[inline]
     pub(crate) fn enqueue(&self, call: impl FnOnce(CUstream) -> warploom_driver::Result<()>) -> Result<()> {
-        let _current = if self.is_default() { Some(self.make_current()?) } else { None };
+        if self.is_default() {
+            return self.enqueue_by_number(call);
+        }
+        Ok(call(self.as_raw())?)
+    }
+
+    /// The same for a default stream, whose handle means it only where its context is current.
+    #[cold]
+    #[inline(never)]
+    fn enqueue_by_number(&self, call: impl FnOnce(CUstream) -> warploom_driver::Result<()>) -> Result<()> {
+        let _current = self.make_current()?;
         Ok(call(self.as_raw())?)
     }
 

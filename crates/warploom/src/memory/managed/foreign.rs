@@ -65,7 +65,9 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
     ) -> Result<ManagedBuffer<T>> {
         let (bytes, stream, resource) = (size::<T>(len)?, queue.stream(), resource.resource());
         resource.context().serves(stream)?;
-        Ok(ManagedBuffer::over(Buffer::over(Allocation::ordered((address, bytes), resource, stream.clone()), len)))
+        let is_pinned = resource.is_pinned();
+        let allocation = Allocation::ordered((address, bytes), is_pinned, resource, stream.clone());
+        Ok(ManagedBuffer::over(Buffer::over(allocation, len)))
     }
 
     /// Memory of a resource that frees at once, to be given back to it.

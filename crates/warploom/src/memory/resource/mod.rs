@@ -14,6 +14,7 @@
 mod ordered;
 mod synchronous;
 
+pub(super) use ordered::allocate;
 pub use ordered::{OrderedResource, StreamOrdered};
 pub use synchronous::{Synchronous, SynchronousResource};
 

@@ -6,6 +6,7 @@ use warploom_driver::sys::types::CUdeviceptr;
 
 use super::size;
 use crate::memory::allocation::Allocation;
+use crate::memory::held::Held;
 use crate::{Buffer, Context, Device, DeviceCopy, Queue, Result, Stream};
 
 /// Memory that is allocated and freed in the order of a stream: what a resource of your own implements.
@@ -93,13 +94,10 @@ pub trait OrderedResource {
     /// [`Error::EmptyBuffer`](crate::Error::EmptyBuffer) for no bytes, [`Error::TooLarge`](crate::Error::TooLarge) for more
     /// than a size can say, [`Error::ContextMismatch`](crate::Error::ContextMismatch) if the queue belongs to another context,
     /// and what the driver answers: `CUDA_ERROR_OUT_OF_MEMORY` for more than there is.
+    #[inline]
     fn allocate<T: DeviceCopy>(&self, len: usize, queue: &impl Queue) -> Result<Buffer<T>> {
-        let (bytes, stream, resource) = (size::<T>(len)?, queue.stream(), self.resource());
-        resource.context().serves(stream)?;
-        // Before the call: right after it, a locked instruction may have to wait for what the driver has written to the device.
-        let home = stream.clone();
-        let address = resource.allocate_raw(bytes, stream)?;
-        Ok(Buffer::over(Allocation::ordered((address, bytes), resource, home), len))
+        let bytes = size::<T>(len)?;
+        Ok(Buffer::held(allocate(self.resource(), |resource| resource, bytes, queue.stream())?, len))
     }
 
     /// A buffer of `len` values whose bytes are all 0.
@@ -123,6 +121,22 @@ pub trait OrderedResource {
         buffer.copy_from_host(values, queue)?;
         Ok(buffer)
     }
+}
+
+/// Allocates in the order of a stream, from a resource that is only forgotten to be what it is afterwards.
+#[inline]
+pub(in crate::memory) fn allocate<R: StreamOrdered + ?Sized>(
+    resource: Arc<R>,
+    forget: impl FnOnce(Arc<R>) -> Arc<dyn StreamOrdered>,
+    bytes: usize,
+    stream: &Stream,
+) -> Result<Held> {
+    resource.context().serves(stream)?;
+    // Before the call: right after it, a locked instruction may have to wait for what the driver has written to the device.
+    let (home, is_pinned) = (stream.clone(), resource.is_pinned());
+    let address = resource.allocate_raw(bytes, stream)?;
+    let resource = forget(resource);
+    Ok(Held::new(|| Allocation::ordered((address, bytes), is_pinned, resource, home)))
 }
 
 impl<R: StreamOrdered> OrderedResource for Arc<R> {
