@@ -1,4 +1,5 @@
-use crate::run::{Random, Run, args};
+use super::inputs::Random;
+use crate::machine::{Machine, Run, args};
 
 const N: usize = 512;
 
@@ -71,9 +72,8 @@ fn expected_u32(u: u32, v: u32) -> [u32; 36] {
     ]
 }
 
-#[test]
-fn words_are_counted_shifted_and_permuted() {
-    let run = Run::new("compute_75/bits");
+pub(crate) fn words_are_counted_shifted_and_permuted(machine: &Machine) {
+    let run = Run::new(machine, "compute_75/bits");
     let mut random = Random(1);
     let a = random.vec(N, |bits| if bits % 5 == 0 { bits as u32 % 3 } else { (bits >> 32) as u32 });
     let b = random.vec(N, |bits| if bits % 3 == 0 { bits as u32 % 40 } else { (bits >> 32) as u32 });
@@ -85,9 +85,8 @@ fn words_are_counted_shifted_and_permuted() {
     }
 }
 
-#[test]
-fn longs_are_multiplied_divided_and_carried() {
-    let run = Run::new("compute_75/bits");
+pub(crate) fn longs_are_multiplied_divided_and_carried(machine: &Machine) {
+    let run = Run::new(machine, "compute_75/bits");
     let mut random = Random(2);
     let a = random.vec(N, |bits| bits);
     let b = random.vec(N, |bits| if bits % 3 == 0 { bits % 100 + 1 } else { bits | 1 });
@@ -123,9 +122,8 @@ fn longs_are_multiplied_divided_and_carried() {
     }
 }
 
-#[test]
-fn quotients_of_short_types_are_of_those_types() {
-    let run = Run::new("compute_75/bits");
+pub(crate) fn quotients_of_short_types_are_of_those_types(machine: &Machine) {
+    let run = Run::new(machine, "compute_75/bits");
     let mut random = Random(3);
     let a = random.vec(N, |bits| bits as i32);
     let b = random.vec(N, |bits| (bits as i32) | 1);
@@ -151,9 +149,8 @@ fn quotients_of_short_types_are_of_those_types() {
     }
 }
 
-#[test]
-fn loops_of_shifts_are_a_generator() {
-    let run = Run::new("compute_75/bits");
+pub(crate) fn loops_of_shifts_are_a_generator(machine: &Machine) {
+    let run = Run::new(machine, "compute_75/bits");
     let y = run.room::<u64>(96);
     run.launch("xorshift", 3, 32, args![12345u64, 50u32, y]);
     for (i, found) in run.read::<u64>(y, 96).into_iter().enumerate() {

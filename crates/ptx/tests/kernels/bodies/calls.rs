@@ -1,41 +1,34 @@
-use crate::run::{Plain, Random, Run, args};
+use super::inputs::Random;
+use crate::machine::{Machine, Run, args};
 
-/// `Sample`: a byte, a double, three shorts, two floats.
-fn sample(tag: i8, weight: f64, counts: [i16; 3], position: [f32; 2]) -> Vec<u8> {
-    let mut bytes = vec![tag as u8, 0, 0, 0, 0, 0, 0, 0];
-    weight.put(&mut bytes);
-    counts.into_iter().for_each(|count| count.put(&mut bytes));
-    bytes.resize(24, 0);
-    position.into_iter().for_each(|place| place.put(&mut bytes));
-    bytes
+/// `Sample`: a byte, a double, three shorts, two floats, in words as they lie in memory.
+fn sample(tag: i8, weight: f64, counts: [i16; 3], position: [f32; 2]) -> [u64; 4] {
+    let counts = counts.iter().rev().fold(0, |word, count| word << 16 | u64::from(*count as u16));
+    let [x, y] = position.map(|place| u64::from(place.to_bits()));
+    [u64::from(tag as u8), weight.to_bits(), counts, y << 32 | x]
 }
 
-#[test]
-fn structs_are_passed_by_value() {
-    let run = Run::new("compute_75/calls");
+pub(crate) fn structs_are_passed_by_value(machine: &Machine) {
+    let run = Run::new(machine, "compute_75/calls");
     let y = run.room::<f64>(40);
-    let bytes = sample(-3, 2.5, [1, -2, 30], [0.5, 0.25]);
-    let arguments = crate::run::Arguments::default().with_bytes(8, &bytes).with(1.5f64).with(y);
-    run.launch("struct_by_value", 1, 40, arguments);
+    run.launch("struct_by_value", 1, 40, args![sample(-3, 2.5, [1, -2, 30], [0.5, 0.25]), 1.5f64, y]);
     let expected: Vec<f64> = (0..40).map(|i| (2.5 * -3.0 + 29.0 + 0.75) * 1.5 * f64::from(i)).collect();
     assert_eq!(run.read::<f64>(y, 40), expected);
 }
 
-#[test]
-fn functions_take_and_return_structs() {
-    let run = Run::new("compute_75/calls");
-    let bytes: Vec<u8> =
-        (0..10).flat_map(|i| sample(i, f64::from(i) / 2.0, [i.into(), 2, -1], [1.5, f32::from(i)])).collect();
-    let (samples, totals) = (run.memory.upload(&bytes), run.room::<f64>(3));
+pub(crate) fn functions_take_and_return_structs(machine: &Machine) {
+    let run = Run::new(machine, "compute_75/calls");
+    let samples: Vec<[u64; 4]> =
+        (0..10).map(|i| sample(i, f64::from(i) / 2.0, [i.into(), 2, -1], [1.5, f32::from(i)])).collect();
+    let (samples, totals) = (run.upload(&samples), run.room::<f64>(3));
     run.launch("struct_totals", 1, 1, args![samples, totals, 10u32]);
     assert_eq!(run.read::<f64>(totals, 1), [22.5]);
     assert_eq!(run.read::<i64>(totals + 8, 1), [45 + 45 + 10]);
     assert_eq!(run.read::<f32>(totals + 16, 2), [15.0, 45.0]);
 }
 
-#[test]
-fn recursion_differs_by_lane() {
-    let run = Run::new("compute_75/calls");
+pub(crate) fn recursion_differs_by_lane(machine: &Machine) {
+    let run = Run::new(machine, "compute_75/calls");
     let x: Vec<u32> = (0..64).map(|i| i * 7 % 13).collect();
     let (from, y) = (run.upload(&x), run.room::<u32>(64));
     run.launch("fibonacci", 2, 32, args![from, y]);
@@ -47,9 +40,8 @@ fn recursion_differs_by_lane() {
     assert_eq!(run.read::<u32>(y, 8), (0..8).map(|n| 2 * n + 3).collect::<Vec<_>>());
 }
 
-#[test]
-fn lanes_call_different_functions_through_a_table() {
-    let run = Run::new("compute_75/calls");
+pub(crate) fn lanes_call_different_functions_through_a_table(machine: &Machine) {
+    let run = Run::new(machine, "compute_75/calls");
     let mut random = Random(1);
     let (a, b) = (random.vec(96, |bits| bits as i32), random.vec(96, |bits| bits as i32));
     let which = random.vec(96, |bits| (bits % 3) as u32);
@@ -60,9 +52,8 @@ fn lanes_call_different_functions_through_a_table() {
     assert_eq!(run.read::<i32>(c, 96), expected);
 }
 
-#[test]
-fn virtual_functions_are_found_through_local_objects() {
-    let run = Run::new("compute_75/calls");
+pub(crate) fn virtual_functions_are_found_through_local_objects(machine: &Machine) {
+    let run = Run::new(machine, "compute_75/calls");
     let x = Random(2).vec(64, |bits| f32::from(bits as i8));
     let (from, y) = (run.upload(&x), run.room::<f32>(64));
     run.launch("virtual_areas", 1, 64, args![from, y]);
@@ -71,9 +62,8 @@ fn virtual_functions_are_found_through_local_objects() {
     assert_eq!(run.read::<f32>(y, 64), expected);
 }
 
-#[test]
-fn arrays_of_a_thread_are_its_own() {
-    let run = Run::new("compute_75/calls");
+pub(crate) fn arrays_of_a_thread_are_its_own(machine: &Machine) {
+    let run = Run::new(machine, "compute_75/calls");
     let x = Random(3).vec(16 * 40, |bits| bits as i32);
     let (from, y) = (run.upload(&x), run.room::<i32>(16 * 40));
     run.launch("local_sort", 1, 40, args![from, y]);
@@ -86,22 +76,17 @@ fn arrays_of_a_thread_are_its_own() {
     }
 }
 
-#[test]
-fn debug_builds_run_the_same() {
-    let run = Run::new("compute_75/debug");
+pub(crate) fn debug_builds_run_the_same(machine: &Machine) {
+    let run = Run::new(machine, "compute_75/debug");
     let x = Random(4).vec(100, |bits| bits as i32 >> 20);
     let (from, y) = (run.upload(&x), run.room::<i32>(100));
-    let mut range = Vec::new();
-    (-500i32).put(&mut range);
-    700i32.put(&mut range);
-    run.launch("clamp_all", 1, 128, args![from, y].with_bytes(4, &range).with(100u32));
+    run.launch("clamp_all", 1, 128, args![from, y, [-500i32, 700], 100u32]);
     let expected: Vec<i32> = x.into_iter().map(|value| value.clamp(-500, 700)).collect();
     assert_eq!(run.read::<i32>(y, 100), expected);
 }
 
-#[test]
-fn many_values_alive_and_bounds_of_a_launch() {
-    let run = Run::new("compute_75/bounds");
+pub(crate) fn many_values_alive_and_bounds_of_a_launch(machine: &Machine) {
+    let run = Run::new(machine, "compute_75/bounds");
     let x = Random(5).vec(64 * 5, |bits| f32::from(bits as i8));
     let (from, y) = (run.upload(&x), run.room::<f32>(64 * 32));
     run.launch("spilling", 1, 32, args![from, y, 5u32]);
@@ -115,16 +100,4 @@ fn many_values_alive_and_bounds_of_a_launch() {
     let y = run.room::<u32>(256);
     run.launch("bounded", 2, 128, args![y]);
     assert_eq!(run.read::<u32>(y, 256), (0..256).collect::<Vec<_>>());
-    assert_eq!(run.program.kernel("bounded").unwrap().max_threads(), Some([128, 1, 1]));
-}
-
-#[test]
-fn blocks_have_the_shape_that_a_kernel_requires_and_are_clusters_of_their_own() {
-    let run = Run::new("compute_90/clusters");
-    let y = run.room::<u32>(256);
-    let launch = warploom_ptx::Launch { grid: [2, 1, 1], block: [64, 2, 1], ..warploom_ptx::Launch::default() };
-    run.shaped("exact_block", launch, args![y]);
-    assert_eq!(run.read::<u32>(y, 256), (0..256).collect::<Vec<_>>());
-    run.launch("cluster_ranks", 2, 64, args![y]);
-    assert_eq!(run.read::<u32>(y, 128), [0; 128]);
 }

@@ -1,10 +1,10 @@
-use crate::run::{Plain, Random, Run, args, doubles, same_double, same_single, singles};
+use super::inputs::{Random, doubles, same_double, same_single, singles};
+use crate::machine::{Machine, Plain, Run, args};
 
 const N: usize = 1000;
 
-#[test]
-fn saxpy_is_a_fused_multiply_add_of_each_element() {
-    let run = Run::new("compute_75/vector");
+pub(crate) fn saxpy_is_a_fused_multiply_add_of_each_element(machine: &Machine) {
+    let run = Run::new(machine, "compute_75/vector");
     let (x, y) = (singles(N, 1), singles(N, 2));
     let (from, to) = (run.upload(&x), run.upload(&y));
     run.launch("saxpy", 8, 128, args![2.5f32, from, to, N as u32 - 1]);
@@ -15,9 +15,8 @@ fn saxpy_is_a_fused_multiply_add_of_each_element() {
     assert!(same_single(found[N - 1], y[N - 1]));
 }
 
-#[test]
-fn any_number_of_threads_does_all_elements() {
-    let run = Run::new("compute_75/vector");
+pub(crate) fn any_number_of_threads_does_all_elements(machine: &Machine) {
+    let run = Run::new(machine, "compute_75/vector");
     let (x, y) = (doubles(N, 3), doubles(N, 4));
     let (from, to) = (run.upload(&x), run.upload(&y));
     run.launch("daxpy_strided", 3, 40, args![-0.3f64, from, to, N as u32]);
@@ -26,8 +25,8 @@ fn any_number_of_threads_does_all_elements() {
     }
 }
 
-fn sums<T: Plain>(kernel: &str, pick: impl Fn(u64) -> T, add: impl Fn(T, T) -> T) {
-    let run = Run::new("compute_75/vector");
+fn sums<T: Plain>(machine: &Machine, kernel: &str, pick: impl Fn(u64) -> T, add: impl Fn(T, T) -> T) {
+    let run = Run::new(machine, "compute_75/vector");
     let (a, b) = (Random(5).vec(N, &pick), Random(6).vec(N, &pick));
     let (x, y, z) = (run.upload(&a), run.upload(&b), run.room::<T>(N));
     run.launch(kernel, 4, 256, args![x, y, z, N as u32]);
@@ -35,23 +34,21 @@ fn sums<T: Plain>(kernel: &str, pick: impl Fn(u64) -> T, add: impl Fn(T, T) -> T
     assert_eq!(run.read::<T>(z, N), expected, "{kernel}");
 }
 
-#[test]
-fn sums_of_every_type() {
-    sums("add_i8", |bits| bits as i8, i8::wrapping_add);
-    sums("add_u8", |bits| bits as u8, u8::wrapping_add);
-    sums("add_i16", |bits| bits as i16, i16::wrapping_add);
-    sums("add_u16", |bits| bits as u16, u16::wrapping_add);
-    sums("add_i32", |bits| bits as i32, i32::wrapping_add);
-    sums("add_u32", |bits| bits as u32, u32::wrapping_add);
-    sums("add_i64", |bits| bits as i64, i64::wrapping_add);
-    sums("add_u64", |bits| bits, u64::wrapping_add);
-    sums("add_f32", |bits| (bits as i32) as f32 / 7.0, |a, b| a + b);
-    sums("add_f64", |bits| (bits as i64) as f64 / 7.0, |a, b| a + b);
+pub(crate) fn sums_of_every_type(machine: &Machine) {
+    sums(machine, "add_i8", |bits| bits as i8, i8::wrapping_add);
+    sums(machine, "add_u8", |bits| bits as u8, u8::wrapping_add);
+    sums(machine, "add_i16", |bits| bits as i16, i16::wrapping_add);
+    sums(machine, "add_u16", |bits| bits as u16, u16::wrapping_add);
+    sums(machine, "add_i32", |bits| bits as i32, i32::wrapping_add);
+    sums(machine, "add_u32", |bits| bits as u32, u32::wrapping_add);
+    sums(machine, "add_i64", |bits| bits as i64, i64::wrapping_add);
+    sums(machine, "add_u64", |bits| bits, u64::wrapping_add);
+    sums(machine, "add_f32", |bits| (bits as i32) as f32 / 7.0, |a, b| a + b);
+    sums(machine, "add_f64", |bits| (bits as i64) as f64 / 7.0, |a, b| a + b);
 }
 
-#[test]
-fn vectors_are_read_and_written_whole() {
-    let run = Run::new("compute_75/vector");
+pub(crate) fn vectors_are_read_and_written_whole(machine: &Machine) {
+    let run = Run::new(machine, "compute_75/vector");
     let a = Random(7).vec(4 * N, |bits| (bits as i16) as f32);
     let b = Random(8).vec(4 * N, |bits| (bits as i16) as f32 / 3.0);
     let (x, y, z) = (run.upload(&a), run.upload(&b), run.room::<f32>(4 * N));

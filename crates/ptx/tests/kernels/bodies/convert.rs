@@ -1,4 +1,5 @@
-use crate::run::{Plain, Random, Run, args, doubles, same_double, same_single, singles};
+use super::inputs::{Random, doubles, same_double, same_single, singles};
+use crate::machine::{Machine, Plain, Run, args};
 
 const N: usize = 300;
 
@@ -20,14 +21,11 @@ macro_rules! convert {
 
 convert!(i8 u8 i16 u16 i32 u32 i64 u64 f32 f64);
 
-fn convert<T: Convert>(kernel: &str, values: &[T]) {
-    let run = Run::new("compute_75/convert");
+fn convert<T: Convert>(machine: &Machine, kernel: &str, values: &[T]) {
+    let run = Run::new(machine, "compute_75/convert");
     let x = run.upload(values);
-    let to: Vec<u64> = (0..10).map(|_| run.room::<u64>(N)).collect();
-    let mut bytes = Vec::new();
-    to.iter().for_each(|address| address.put(&mut bytes));
-    let arguments = args![x].with_bytes(8, &bytes).with(N as u32);
-    run.launch(kernel, 3, 128, arguments);
+    let to: [u64; 10] = std::array::from_fn(|_| run.room::<u64>(N));
+    run.launch(kernel, 3, 128, args![x, to, N as u32]);
     let found = (
         run.read::<i8>(to[0], N),
         run.read::<u8>(to[1], N),
@@ -48,24 +46,22 @@ fn convert<T: Convert>(kernel: &str, values: &[T]) {
     }
 }
 
-#[test]
-fn integers_become_every_type() {
+pub(crate) fn integers_become_every_type(machine: &Machine) {
     let mut random = Random(1);
-    convert("convert_i8", &random.vec(N, |bits| bits as i8));
-    convert("convert_u8", &random.vec(N, |bits| bits as u8));
-    convert("convert_i16", &random.vec(N, |bits| bits as i16));
-    convert("convert_u16", &random.vec(N, |bits| bits as u16));
-    convert("convert_i32", &random.vec(N, |bits| bits as i32));
-    convert("convert_u32", &random.vec(N, |bits| bits as u32));
-    convert("convert_i64", &random.vec(N, |bits| bits as i64));
-    convert("convert_u64", &random.vec(N, |bits| bits));
+    convert(machine, "convert_i8", &random.vec(N, |bits| bits as i8));
+    convert(machine, "convert_u8", &random.vec(N, |bits| bits as u8));
+    convert(machine, "convert_i16", &random.vec(N, |bits| bits as i16));
+    convert(machine, "convert_u16", &random.vec(N, |bits| bits as u16));
+    convert(machine, "convert_i32", &random.vec(N, |bits| bits as i32));
+    convert(machine, "convert_u32", &random.vec(N, |bits| bits as u32));
+    convert(machine, "convert_i64", &random.vec(N, |bits| bits as i64));
+    convert(machine, "convert_u64", &random.vec(N, |bits| bits));
 }
 
-#[test]
-fn floats_in_range_become_every_type() {
+pub(crate) fn floats_in_range_become_every_type(machine: &Machine) {
     let mut random = Random(2);
-    convert("convert_f32", &random.vec(N, |bits| f32::from(bits as u8) / 2.0));
-    convert("convert_f64", &random.vec(N, |bits| f64::from(bits as u8) / 2.0));
+    convert(machine, "convert_f32", &random.vec(N, |bits| f32::from(bits as u8) / 2.0));
+    convert(machine, "convert_f64", &random.vec(N, |bits| f64::from(bits as u8) / 2.0));
 }
 
 /// A float as an integer, rounded: nearest, zero, up, down.
@@ -78,9 +74,8 @@ fn rounded(value: f64, direction: usize) -> f64 {
     }
 }
 
-#[test]
-fn floats_become_integers_in_four_directions() {
-    let run = Run::new("compute_75/convert");
+pub(crate) fn floats_become_integers_in_four_directions(machine: &Machine) {
+    let run = Run::new(machine, "compute_75/convert");
     let (narrow, wide) = (singles(N, 3), doubles(N, 4));
     let (x, w, y) = (run.upload(&narrow), run.upload(&wide), run.room::<i64>(32 * N));
     run.launch("round_to_integers", 3, 128, args![x, w, y, N as u32]);
@@ -124,9 +119,8 @@ fn directed(near: f32, exact: impl Fn(f32) -> std::cmp::Ordering, direction: usi
     }
 }
 
-#[test]
-fn integers_become_floats_in_four_directions() {
-    let run = Run::new("compute_75/convert");
+pub(crate) fn integers_become_floats_in_four_directions(machine: &Machine) {
+    let run = Run::new(machine, "compute_75/convert");
     let values = Random(5).vec(N, |bits| (bits >> (bits % 50)) as i64 - (bits % 1000) as i64);
     let wide = Random(6).vec(N, |bits| (bits as i64) as f64 / 1e5);
     let (x, w, y) = (run.upload(&values), run.upload(&wide), run.room::<f64>(24 * N));
@@ -159,11 +153,4 @@ fn integers_become_floats_in_four_directions() {
             assert_eq!(at(1), if at(2) > 0.0 { at(3) } else { at(2) });
         }
     }
-}
-
-#[test]
-fn arguments_are_as_long_as_the_kernel_says() {
-    let run = Run::new("compute_75/convert");
-    let kernel = run.program.kernel("convert_i8").unwrap();
-    assert_eq!(kernel.parameters().iter().map(|p| (p.offset, p.size)).collect::<Vec<_>>(), [(0, 8), (8, 80), (88, 4)]);
 }

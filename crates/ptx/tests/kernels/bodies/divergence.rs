@@ -1,8 +1,9 @@
-use crate::run::{Random, Run, args};
+use super::inputs::Random;
+use super::shape::Shape;
+use crate::machine::{Machine, Run, args};
 
-#[test]
-fn jumps_by_table_go_sixteen_ways() {
-    let run = Run::new("compute_75/jump");
+pub(crate) fn jumps_by_table_go_sixteen_ways(machine: &Machine) {
+    let run = Run::new(machine, "compute_75/jump");
     let x = Random(1).vec(256, |bits| bits as u32);
     let (from, y) = (run.upload(&x), run.room::<u32>(256));
     run.launch("switch_jump", 2, 128, args![from, y]);
@@ -63,9 +64,8 @@ fn bytecode(program: &[u32], start: u32, cells: &mut [u32], mut fuel: u32) -> u3
     accumulator
 }
 
-#[test]
-fn an_interpreter_in_a_kernel_takes_every_lane_its_own_way() {
-    let run = Run::new("compute_75/jump");
+pub(crate) fn an_interpreter_in_a_kernel_takes_every_lane_its_own_way(machine: &Machine) {
+    let run = Run::new(machine, "compute_75/jump");
     // Counts down from the thread's number, then mixes.
     let word = |code: u32, operand: u32| operand << 4 | code;
     let mut program = vec![word(1, 3), word(7, 1), word(6, 1), word(2, 1), word(7, 1), word(10, 2)];
@@ -82,9 +82,8 @@ fn an_interpreter_in_a_kernel_takes_every_lane_its_own_way() {
     assert_eq!(run.read::<u32>(memory, 64 * 32), cells);
 }
 
-#[test]
-fn lanes_meet_again_behind_a_loop_of_different_lengths() {
-    let run = Run::new("compute_75/warp");
+pub(crate) fn lanes_meet_again_behind_a_loop_of_different_lengths(machine: &Machine) {
+    let run = Run::new(machine, "compute_75/warp");
     let x = Random(3).vec(64, |bits| bits as u32 % 1000);
     let (from, steps, sums) = (run.upload(&x), run.room::<u32>(64), run.room::<u32>(64));
     run.launch("divergent_collatz", 1, 64, args![from, steps, sums]);
@@ -102,12 +101,11 @@ fn lanes_meet_again_behind_a_loop_of_different_lengths() {
     assert_eq!(run.read::<u32>(sums, 64), totals);
 }
 
-#[test]
-fn pixels_that_escape_leave_their_warp_early() {
-    let run = Run::new("compute_75/mandelbrot");
+pub(crate) fn pixels_that_escape_leave_their_warp_early(machine: &Machine) {
+    let run = Run::new(machine, "compute_75/mandelbrot");
     let (width, height, limit) = (40, 24, 60);
     let steps = run.room::<u32>(width * height);
-    let launch = warploom_ptx::Launch { grid: [5, 3, 1], block: [8, 8, 1], ..warploom_ptx::Launch::default() };
+    let launch = Shape { grid: [5, 3, 1], block: [8, 8, 1], ..Shape::default() };
     let (w, h) = (width as u32, height as u32);
     run.shaped("mandelbrot", launch, args![steps, w, h, -2f32, -1.2f32, 0.075f32, limit]);
     let found = run.read::<u32>(steps, width * height);

@@ -1,13 +1,13 @@
-use crate::run::{Random, Run, args};
-use warploom_ptx::Launch;
+use super::inputs::Random;
+use super::shape::Shape;
+use crate::machine::{Machine, Run, args};
 
-#[test]
-fn jacobi_takes_the_mean_of_four_neighbours() {
-    let run = Run::new("compute_75/stencil");
+pub(crate) fn jacobi_takes_the_mean_of_four_neighbours(machine: &Machine) {
+    let run = Run::new(machine, "compute_75/stencil");
     let (width, height) = (50usize, 30usize);
     let from = Random(1).vec(width * height, |bits| (bits as i32) as f32 / 1e3);
     let (x, y) = (run.upload(&from), run.room::<f32>(width * height));
-    let launch = Launch { grid: [4, 4, 1], block: [16, 8, 1], ..Launch::default() };
+    let launch = Shape { grid: [4, 4, 1], block: [16, 8, 1], ..Shape::default() };
     run.shaped("jacobi", launch, args![x, y, width as u32, height as u32]);
     for (i, found) in run.read::<f32>(y, width * height).into_iter().enumerate() {
         let (px, py) = (i % width, i / width);
@@ -17,9 +17,8 @@ fn jacobi_takes_the_mean_of_four_neighbours() {
     }
 }
 
-#[test]
-fn a_row_of_seven_is_summed_over_the_edges_of_blocks() {
-    let run = Run::new("compute_75/stencil");
+pub(crate) fn a_row_of_seven_is_summed_over_the_edges_of_blocks(machine: &Machine) {
+    let run = Run::new(machine, "compute_75/stencil");
     let from = Random(2).vec(700, |bits| bits as i32 >> 4);
     let (x, y) = (run.upload(&from), run.room::<i32>(700));
     run.launch("stencil_1d", 3, 256, args![x, y, 700u32]);
@@ -28,13 +27,12 @@ fn a_row_of_seven_is_summed_over_the_edges_of_blocks() {
     assert_eq!(run.read::<i32>(y, 700), expected);
 }
 
-#[test]
-fn heat_flows_in_three_dimensions() {
-    let run = Run::new("compute_75/stencil");
+pub(crate) fn heat_flows_in_three_dimensions(machine: &Machine) {
+    let run = Run::new(machine, "compute_75/stencil");
     let (nx, ny, nz) = (9usize, 7, 5);
     let from = Random(3).vec(nx * ny * nz, |bits| f64::from(bits as i16) / 7.0);
     let (x, y) = (run.upload(&from), run.room::<f64>(nx * ny * nz));
-    let launch = Launch { grid: [2, 2, 5], block: [8, 4, 1], ..Launch::default() };
+    let launch = Shape { grid: [2, 2, 5], block: [8, 4, 1], ..Shape::default() };
     run.shaped("heat_3d", launch, args![x, y, 0.1f64, nx as i32, ny as i32, nz as i32]);
     for (i, found) in run.read::<f64>(y, nx * ny * nz).into_iter().enumerate() {
         let (px, py, pz) = (i % nx, i / nx % ny, i / nx / ny);
@@ -49,9 +47,8 @@ fn heat_flows_in_three_dimensions() {
     }
 }
 
-#[test]
-fn bodies_attract_each_other() {
-    let run = Run::new("compute_75/nbody");
+pub(crate) fn bodies_attract_each_other(machine: &Machine) {
+    let run = Run::new(machine, "compute_75/nbody");
     let n = 128;
     let bodies = Random(4).vec(4 * n, |bits| f32::from(bits as u8) / 16.0);
     let speeds = Random(5).vec(4 * n, |bits| f32::from(bits as i8) / 64.0);
@@ -76,9 +73,8 @@ fn bodies_attract_each_other() {
     }
 }
 
-#[test]
-fn rows_are_normalised() {
-    let run = Run::new("compute_75/softmax");
+pub(crate) fn rows_are_normalised(machine: &Machine) {
+    let run = Run::new(machine, "compute_75/softmax");
     let (rows, columns) = (3usize, 200usize);
     let x = Random(6).vec(rows * columns, |bits| f32::from(bits as i8) / 20.0);
     let (from, y) = (run.upload(&x), run.room::<f32>(rows * columns));

@@ -1,10 +1,10 @@
-use crate::run::{Run, args, doubles, same_double, same_single, singles};
+use super::inputs::{doubles, same_double, same_single, singles};
+use crate::machine::{Machine, Run, args};
 
 const N: usize = 600;
 
-#[test]
-fn singles_round_to_nearest_as_the_processor_does_and_enclose_it() {
-    let run = Run::new("compute_75/ieee");
+pub(crate) fn singles_round_to_nearest_as_the_processor_does_and_enclose_it(machine: &Machine) {
+    let run = Run::new(machine, "compute_75/ieee");
     let (a, b, c) = (singles(N, 1), singles(N, 2), singles(N, 3));
     let (x, y, z, out) = (run.upload(&a), run.upload(&b), run.upload(&c), run.room::<f32>(29 * N));
     run.launch("ieee_f32", 5, 128, args![x, y, z, out, N as u32]);
@@ -29,9 +29,8 @@ fn singles_round_to_nearest_as_the_processor_does_and_enclose_it() {
     }
 }
 
-#[test]
-fn doubles_round_to_nearest_as_the_processor_does_and_enclose_it() {
-    let run = Run::new("compute_75/ieee");
+pub(crate) fn doubles_round_to_nearest_as_the_processor_does_and_enclose_it(machine: &Machine) {
+    let run = Run::new(machine, "compute_75/ieee");
     let (a, b, c) = (doubles(N, 1), doubles(N, 2), doubles(N, 3));
     let (x, y, z, out) = (run.upload(&a), run.upload(&b), run.upload(&c), run.room::<f64>(28 * N));
     run.launch("ieee_f64", 5, 128, args![x, y, z, out, N as u32]);
@@ -53,9 +52,8 @@ fn doubles_round_to_nearest_as_the_processor_does_and_enclose_it() {
     }
 }
 
-#[test]
-fn comparisons_know_what_is_no_number() {
-    let run = Run::new("compute_75/ieee");
+pub(crate) fn comparisons_know_what_is_no_number(machine: &Machine) {
+    let run = Run::new(machine, "compute_75/ieee");
     let (a, mut b) = (singles(N, 4), singles(N, 5));
     (0..N).step_by(7).for_each(|i| b[i] = a[i]);
     let (x, y, out) = (run.upload(&a), run.upload(&b), run.room::<u32>(N));

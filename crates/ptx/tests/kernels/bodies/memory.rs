@@ -1,9 +1,9 @@
-use crate::run::{Random, Run, args};
-use warploom_ptx::Launch;
+use super::inputs::Random;
+use super::shape::Shape;
+use crate::machine::{Machine, Run, args};
 
-#[test]
-fn constants_hold_what_the_text_says() {
-    let run = Run::new("compute_75/memory");
+pub(crate) fn constants_hold_what_the_text_says(machine: &Machine) {
+    let run = Run::new(machine, "compute_75/memory");
     let x = Random(1).vec(104, |bits| f32::from(bits as i8));
     let (from, y) = (run.upload(&x), run.room::<f32>(100));
     run.launch("convolve_constant", 1, 128, args![from, y, 100u32]);
@@ -17,17 +17,15 @@ fn constants_hold_what_the_text_says() {
     assert_eq!(run.read::<f64>(y, 18), expected);
 }
 
-#[test]
-fn variables_hold_addresses_of_others() {
-    let run = Run::new("compute_75/memory");
+pub(crate) fn variables_hold_addresses_of_others(machine: &Machine) {
+    let run = Run::new(machine, "compute_75/memory");
     let (which, y) = (run.upload(&[2u32, 0, 1, 2]), run.upload(&[0u8; 32]));
     run.launch("read_words", 1, 4, args![which, y]);
     assert_eq!(run.read::<u8>(y, 32), b"three\0\0\0one\0\0\0\0\0two\0\0\0\0\0three\0\0\0");
 }
 
-#[test]
-fn variables_outlive_a_kernel() {
-    let run = Run::new("compute_75/memory");
+pub(crate) fn variables_outlive_a_kernel(machine: &Machine) {
+    let run = Run::new(machine, "compute_75/memory");
     let y = run.room::<u64>(8);
     for round in 0..3 {
         run.launch("count_calls", 2, 4, args![y, 5i32]);
@@ -35,24 +33,20 @@ fn variables_outlive_a_kernel() {
         found.sort_unstable();
         assert_eq!(found, (8 * round..8 * round + 8).collect::<Vec<_>>());
     }
-    let managed = run.program.variables().iter().find(|variable| variable.name == "shared_with_host").unwrap();
-    assert!(managed.managed);
 }
 
-#[test]
-fn shared_memory_of_the_launch_turns_a_row_around() {
-    let run = Run::new("compute_75/memory");
+pub(crate) fn shared_memory_of_the_launch_turns_a_row_around(machine: &Machine) {
+    let run = Run::new(machine, "compute_75/memory");
     let x = Random(2).vec(200, |bits| bits as i32);
     let (from, y) = (run.upload(&x), run.room::<i32>(200));
-    let launch = Launch { grid: [2, 1, 1], block: [100, 1, 1], dynamic_shared: 400, ..Launch::default() };
+    let launch = Shape { grid: [2, 1, 1], block: [100, 1, 1], dynamic_shared: 400, ..Shape::default() };
     run.shaped("reverse_dynamic", launch, args![from, y]);
     let expected: Vec<i32> = x.chunks(100).flat_map(|part| part.iter().rev().copied()).collect();
     assert_eq!(run.read::<i32>(y, 200), expected);
 }
 
-#[test]
-fn one_pointer_leads_to_every_space() {
-    let run = Run::new("compute_75/memory");
+pub(crate) fn one_pointer_leads_to_every_space(machine: &Machine) {
+    let run = Run::new(machine, "compute_75/memory");
     let x = Random(3).vec(64, |bits| bits as i32);
     let (from, y, spaces) = (run.upload(&x), run.room::<i32>(64), run.room::<u32>(64));
     run.launch("generic_pointers", 1, 64, args![from, y, spaces]);
@@ -70,9 +64,8 @@ fn one_pointer_leads_to_every_space() {
     assert_eq!(run.read::<u32>(spaces, 64), expected);
 }
 
-#[test]
-fn warps_hand_over_by_flags_and_by_named_barriers() {
-    let run = Run::new("compute_75/memory");
+pub(crate) fn warps_hand_over_by_flags_and_by_named_barriers(machine: &Machine) {
+    let run = Run::new(machine, "compute_75/memory");
     let x = Random(4).vec(64, |bits| bits as i32 >> 2);
     let (from, y) = (run.upload(&x), run.room::<i32>(64));
     run.launch("hand_over", 1, 64, args![from, y]);

@@ -1,8 +1,8 @@
-use crate::run::{Random, Run, args};
+use super::inputs::Random;
+use crate::machine::{Machine, Run, args};
 
-#[test]
-fn votes_are_of_the_whole_warp() {
-    let run = Run::new("compute_75/warp");
+pub(crate) fn votes_are_of_the_whole_warp(machine: &Machine) {
+    let run = Run::new(machine, "compute_75/warp");
     for seed in 0..3 {
         let x = Random(seed).vec(64, |bits| if seed == 1 { 5 } else { bits as i32 });
         let (from, answers) = (run.upload(&x), run.room::<u32>(8 * 64));
@@ -28,9 +28,8 @@ fn votes_are_of_the_whole_warp() {
     }
 }
 
-#[test]
-fn shuffles_take_values_of_other_lanes() {
-    let run = Run::new("compute_75/warp");
+pub(crate) fn shuffles_take_values_of_other_lanes(machine: &Machine) {
+    let run = Run::new(machine, "compute_75/warp");
     let x = Random(4).vec(64, |bits| bits as i32);
     let (from, y) = (run.upload(&x), run.room::<i32>(6 * 64));
     run.launch("shuffles", 2, 32, args![from, y, 64u32]);
@@ -50,9 +49,8 @@ fn shuffles_take_values_of_other_lanes() {
     }
 }
 
-#[test]
-fn lanes_with_equal_values_find_each_other() {
-    let run = Run::new("compute_75/warp");
+pub(crate) fn lanes_with_equal_values_find_each_other(machine: &Machine) {
+    let run = Run::new(machine, "compute_75/warp");
     let mut x = Random(5).vec(64, |bits| (bits % 7) as i32 - 3);
     x[32..].fill(9);
     let (from, answers) = (run.upload(&x), run.room::<u32>(4 * 64));
@@ -68,9 +66,8 @@ fn lanes_with_equal_values_find_each_other() {
     }
 }
 
-#[test]
-fn reductions_of_a_warp_are_one_instruction() {
-    let run = Run::new("compute_80/redux");
+pub(crate) fn reductions_of_a_warp_are_one_instruction(machine: &Machine) {
+    let run = Run::new(machine, "compute_80/redux");
     let x = Random(6).vec(64, |bits| bits as i32);
     let (from, y) = (run.upload(&x), run.room::<i32>(9 * 64));
     run.launch("redux", 1, 64, args![from, y, 64u32]);
@@ -81,11 +78,11 @@ fn reductions_of_a_warp_are_one_instruction() {
         let sum = warp.iter().fold(0i32, |sum, x| sum.wrapping_add(*x));
         let expected = [
             sum,
-            *warp.iter().min().unwrap(),
-            *warp.iter().max().unwrap(),
+            *warp.iter().min().expect("there are some"),
+            *warp.iter().max().expect("there are some"),
             sum,
-            bits().min().unwrap() as i32,
-            bits().max().unwrap() as i32,
+            bits().min().expect("there are some") as i32,
+            bits().max().expect("there are some") as i32,
             bits().fold(u32::MAX, |a, b| a & b) as i32,
             bits().fold(0, |a, b| a | b) as i32,
             bits().fold(0, |a, b| a ^ b) as i32,

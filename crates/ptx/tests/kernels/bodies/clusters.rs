@@ -1,0 +1,22 @@
+use super::inputs::Random;
+use super::shape::Shape;
+use crate::machine::{Machine, Run, args};
+
+pub(crate) fn blocks_have_the_shape_that_a_kernel_requires_and_are_clusters_of_their_own(machine: &Machine) {
+    let run = Run::new(machine, "compute_90/clusters");
+    let y = run.room::<u32>(256);
+    let launch = Shape { grid: [2, 1, 1], block: [64, 2, 1], ..Shape::default() };
+    run.shaped("exact_block", launch, args![y]);
+    assert_eq!(run.read::<u32>(y, 256), (0..256).collect::<Vec<_>>());
+    run.launch("cluster_ranks", 2, 64, args![y]);
+    assert_eq!(run.read::<u32>(y, 128), [0; 128]);
+}
+
+pub(crate) fn kernels_may_let_the_next_one_start_early(machine: &Machine) {
+    let run = Run::only(machine, "compute_90/async90", "early_launch");
+    let x = Random(1).vec(256, |bits| bits as i32 >> 1);
+    let (from, y) = (run.upload(&x), run.room::<i32>(256));
+    run.launch("early_launch", 4, 64, args![from, y]);
+    run.launch("early_launch", 4, 64, args![y, from]);
+    assert_eq!(run.read::<i32>(from, 256), x.iter().map(|x| x + 2).collect::<Vec<_>>());
+}
