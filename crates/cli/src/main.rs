@@ -3,7 +3,6 @@
 //! ```text
 //! args ─▶ choice: which driver ─▶ commands/<name>: ask it ─▶ report: the data ─▶ human: its text, or JSON
 //! ```
-#![forbid(unsafe_code)]
 
 mod args;
 mod choice;

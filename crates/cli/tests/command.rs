@@ -80,6 +80,7 @@ fn the_tour_says_where_it_is_and_every_check_holds() {
         "Dropped too early, kept too long",
         "Managed memory",
         "Several devices",
+        "A kernel on every device",
         "Errors are values",
     ];
     for heading in headings {
@@ -87,6 +88,8 @@ fn the_tour_says_where_it_is_and_every_check_holds() {
     }
     assert!(text.contains("CUDA_ERROR_OUT_OF_MEMORY (2)") && text.contains("0 → 1 → 2 → 3 → 0"), "{text}");
     assert!(text.contains("a batch of 16 copies with 1 driver call"), "{text}");
+    assert!(text.contains("draws 1584 pixels on 4 devices") && text.contains("\n  device 3  "), "{text}");
+    assert!(text.contains("✓ every pixel is what the host computes for it"), "{text}");
     assert!(text.contains("1 × memory of DevicePool of device 0, 4 MiB"), "{text}");
     assert!(text.contains("  ✓ ") && !text.contains('✗'), "{text}");
     assert!(!text.contains('\x1b'), "colour without a terminal");
@@ -107,6 +110,8 @@ fn the_tour_is_data_for_programs() {
     assert!(steps.iter().all(|step| step["error"].is_null()));
     let orders = steps.iter().find_map(|step| step["findings"]["orders"]["orders"].as_array());
     assert_eq!(orders.map(Vec::len), Some(9));
+    let bands = steps.iter().find_map(|step| step["findings"]["kernels"]["bands"].as_array()).expect("is a step");
+    assert_eq!(bands.iter().map(|band| band["device"].as_u64()).collect::<Vec<_>>(), [Some(0), Some(1)]);
     let alive = steps.iter().find_map(|step| step["findings"]["lifetimes"]["alive"].as_array()).expect("is a step");
     let memory = alive.iter().find(|alive| alive["bytes"] != 0).expect("a buffer is alive");
     assert_eq!((&memory["what"], &memory["count"]), (&"memory of DevicePool".into(), &1.into()));

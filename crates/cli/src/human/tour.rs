@@ -102,6 +102,20 @@ fn findings(findings: &Findings) -> String {
                 list(route, " → ")
             )
         }
+        Findings::Kernels { kernel, pixels, bands } => {
+            let mut text = format!(
+                "  {kernel}, loaded once from PTX, draws {pixels} pixels on {}:\n",
+                count(bands.len(), "device")
+            );
+            for band in bands {
+                for (at, row) in band.rows.iter().enumerate() {
+                    let whose = if at == 0 { format!("device {}", band.device) } else { String::new() };
+                    text += format!("  {whose:<9}  {row}").trim_end();
+                    text.push('\n');
+                }
+            }
+            text
+        }
         Findings::Fault { asked_bytes, message } => {
             format!("  asking for {}:\n  {message}\n", bytes(*asked_bytes))
         }

@@ -8,4 +8,4 @@ mod tour;
 pub(crate) use devices::{DeviceReport, DevicesReport, DriverKind, DriverReport};
 pub(crate) use machine::{LinkReport, MachineReport};
 pub(crate) use topology::{PairReport, TopologyReport};
-pub(crate) use tour::{Alive, Check, Findings, Step, Tour};
+pub(crate) use tour::{Alive, Band, Check, Findings, Step, Tour};

@@ -60,6 +60,13 @@ impl Alive {
     }
 }
 
+/// What a device drew.
+#[derive(Debug, Serialize)]
+pub(crate) struct Band {
+    pub(crate) device: u32,
+    pub(crate) rows: Vec<String>,
+}
+
 /// What a step found.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -126,6 +133,12 @@ pub(crate) enum Findings {
         route: Vec<u32>,
         /// How many of the copies were direct.
         direct: usize,
+    },
+    Kernels {
+        kernel: String,
+        pixels: usize,
+        /// The picture, from top to bottom.
+        bands: Vec<Band>,
     },
     Fault {
         asked_bytes: u64,

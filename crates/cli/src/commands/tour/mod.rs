@@ -5,6 +5,7 @@
 mod copies;
 mod fault;
 mod journey;
+mod kernels;
 mod lifetimes;
 mod managed;
 mod memory;
@@ -44,6 +45,7 @@ pub(crate) fn report(opened: &Opened) -> Tour {
     if several {
         steps.push(step("Several devices", journey::visit(driver)));
     }
+    steps.push(step("A kernel on every device", kernels::visit(driver)));
     steps.push(step("Errors are values", fault::visit(driver)));
     if let Some(machine) = &opened.machine {
         steps.push(step("The same program in any order", orders::visit(machine.topology())));
