@@ -12,6 +12,8 @@
 //! kernel that cannot go on is a [`Trap`] that names thread, instruction and source line. A mistake is an [`Error`] with the
 //! line and column it stands at, what was found there and what belongs there; no text, however broken, is a panic.
 //!
+//! Texts that need each other are made one by [`link::link`].
+//!
 //! Integers and IEEE arithmetic give what the hardware gives, to the bit, in every rounding. Functions that the hardware
 //! approximates (`sin.approx`, `ex2.approx`, `rsqrt.approx`…) are within half a unit in the last place of the true value
 //! here, and so as near to the hardware as that is to the true value. Products of matrices are summed in double precision
@@ -32,6 +34,7 @@
 
 mod error;
 mod exec;
+pub mod link;
 mod program;
 pub mod syntax;
 

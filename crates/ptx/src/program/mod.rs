@@ -28,6 +28,8 @@ pub(crate) mod window;
 pub use kernel::{Kernel, Parameter};
 pub use variable::{Variable, VariableSpace};
 
+pub(crate) use function::Builtin;
+
 use function::{Call, Function};
 use operation::Instruction;
 use slot::Slot;
@@ -85,6 +87,11 @@ impl Program {
     pub fn from_text(text: &str) -> Result<Program, Error> {
         let module = Module::parse(text)?;
         decode::decode(&module).map_err(|refusal| refusal.in_text(text))
+    }
+
+    /// Refuses a text that no others could be added to so that it runs.
+    pub(crate) fn check(text: &str, module: &Module<'_>) -> Result<(), Error> {
+        decode::check(module).map_err(|refusal| refusal.in_text(text))
     }
 
     /// What the text was written for.

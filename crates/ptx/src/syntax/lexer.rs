@@ -4,16 +4,16 @@ use crate::error::{Error, Place, Problem};
 
 /// A word of the text.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Token<'t> {
-    pub(super) kind: Kind,
-    pub(super) text: &'t str,
-    pub(super) place: Place,
+pub(crate) struct Token<'t> {
+    pub(crate) kind: Kind,
+    pub(crate) text: &'t str,
+    pub(crate) place: Place,
     /// The byte it starts at.
-    pub(super) start: usize,
+    pub(crate) start: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// `%r1`, `ld`, `_`
     Name,
     /// `.global`, `.shared::cluster`; a lone dot, too.
@@ -29,14 +29,14 @@ pub(super) enum Kind {
 }
 
 impl Token<'_> {
-    pub(super) fn end(&self) -> usize {
+    pub(crate) fn end(&self) -> usize {
         self.start + self.text.len()
     }
 }
 
 /// The rest of a text.
 #[derive(Clone)]
-pub(super) struct Lexer<'t> {
+pub(crate) struct Lexer<'t> {
     text: &'t str,
     /// The next byte.
     at: usize,
@@ -67,7 +67,7 @@ const fn classes() -> [u8; 256] {
 }
 
 impl<'t> Lexer<'t> {
-    pub(super) fn new(text: &'t str) -> Self {
+    pub(crate) fn new(text: &'t str) -> Self {
         Self { text, at: 0, line: 1, line_start: 0 }
     }
 
@@ -139,7 +139,7 @@ impl<'t> Lexer<'t> {
     }
 
     /// The next word; an empty one at the end, however often.
-    pub(super) fn next(&mut self) -> Result<Token<'t>, Error> {
+    pub(crate) fn next(&mut self) -> Result<Token<'t>, Error> {
         self.skip_space_and_comments()?;
         let start = self.at;
         let place = self.place(start);

@@ -54,6 +54,9 @@ mod parse;
 mod statement;
 mod variable;
 
+pub(crate) use lexer::{Kind as WordKind, Lexer};
+pub(crate) use parse::{Item, ItemKind};
+
 pub use constant::{Immediate, Integer};
 pub use function::{Bounds, Function, Kind};
 pub use header::{AddressSize, Features, Header, Target, TextureMode, Version};

@@ -100,14 +100,15 @@ pub(super) fn call<'t>(
 }
 
 impl Decoder<'_, '_> {
-    /// Refuses a function that nobody defines.
+    /// Refuses a function that nobody defines or will define.
     fn callable(&self, index: u32) -> Decoded {
         let function = &self.code.functions[index as usize];
-        let defined = self
-            .module
-            .functions
-            .iter()
-            .any(|other| other.body.is_some() && self.functions.get(other.name) == Some(&index));
+        let defined = self.is_part
+            || self
+                .module
+                .functions
+                .iter()
+                .any(|other| other.body.is_some() && self.functions.get(other.name) == Some(&index));
         if defined || function.builtin.is_some() { Ok(()) } else { Err(Why::Body(function.name.clone())) }
     }
 }

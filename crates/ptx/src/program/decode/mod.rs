@@ -87,7 +87,18 @@ type Decoded<T = ()> = Result<T, Why>;
 
 /// Decodes a module.
 pub(super) fn decode(module: &Module<'_>) -> Result<Program, Refusal> {
+    run(Decoder::new(module))
+}
+
+/// Decodes a module that others will be added to: functions without a body may be called.
+pub(super) fn check(module: &Module<'_>) -> Result<(), Refusal> {
     let mut decoder = Decoder::new(module);
+    decoder.is_part = true;
+    run(decoder).map(drop)
+}
+
+fn run(mut decoder: Decoder<'_, '_>) -> Result<Program, Refusal> {
+    let module = decoder.module;
     decoder.declare()?;
     for (index, function) in module.functions.iter().enumerate() {
         if function.body.is_some() {
@@ -122,6 +133,8 @@ pub(super) struct Decoder<'m, 't> {
     spelled: u32,
     guard: Guard,
     fixups: Vec<Fixup<'t>>,
+    /// What is called may be defined elsewhere.
+    is_part: bool,
 }
 
 /// A branch whose label was not there yet.
@@ -177,6 +190,7 @@ impl<'m, 't> Decoder<'m, 't> {
             spelled: 0,
             guard: Guard::NONE,
             fixups: Vec::new(),
+            is_part: false,
         }
     }
 

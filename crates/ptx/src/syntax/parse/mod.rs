@@ -10,6 +10,8 @@ mod location;
 mod module;
 mod variable;
 
+pub(crate) use module::{Item, ItemKind};
+
 use super::Operand;
 use super::lexer::{Kind, Lexer, Token};
 use crate::error::{Error, Place, Problem};

@@ -1,5 +1,7 @@
 //! What stands outside of functions.
 
+use std::ops::Range;
+
 use super::Parser;
 use crate::error::Error;
 use crate::syntax::lexer::Kind;
@@ -11,20 +13,66 @@ impl<'t> Module<'t> {
     /// The text ends at its last byte: a terminating zero is no part of it.
     pub fn parse(text: &'t str) -> Result<Self, Error> {
         let mut parser = Parser::new(text)?;
-        let mut module = Module {
-            header: Header::parse(&mut parser)?,
+        let mut module = Module::begin(&mut parser)?;
+        while parser.peek()?.kind != Kind::End {
+            parser.item(&mut module)?;
+        }
+        Ok(module)
+    }
+
+    /// Reads a whole text, and where everything stands that is outside of functions.
+    pub(crate) fn parse_items(text: &'t str) -> Result<(Self, Vec<Item>), Error> {
+        let mut parser = Parser::new(text)?;
+        let mut module = Module::begin(&mut parser)?;
+        let mut items = Vec::new();
+        loop {
+            let first = parser.peek()?;
+            if first.kind == Kind::End {
+                return Ok((module, items));
+            }
+            let (functions, variables) = (module.functions.len(), module.variables.len());
+            parser.item(&mut module)?;
+            let what = match first.text {
+                ".file" => ItemKind::File,
+                ".section" => ItemKind::Section,
+                ".alias" => ItemKind::Alias(module.aliases.len() - 1),
+                ".pragma" => ItemKind::Pragma,
+                _ if module.functions.len() > functions => ItemKind::Function(functions),
+                _ => ItemKind::Variables(variables..module.variables.len()),
+            };
+            items.push(Item { range: first.start..parser.peek()?.start, kind: what });
+        }
+    }
+
+    fn begin(parser: &mut Parser<'t>) -> Result<Self, Error> {
+        Ok(Module {
+            header: Header::parse(parser)?,
             variables: Vec::new(),
             functions: Vec::new(),
             aliases: Vec::new(),
             files: Vec::new(),
             sections: Vec::new(),
             pragmas: Vec::new(),
-        };
-        while parser.peek()?.kind != Kind::End {
-            parser.item(&mut module)?;
-        }
-        Ok(module)
+        })
     }
+}
+
+/// Something outside of functions: which bytes of the text, up to what comes next.
+#[derive(Clone, Debug)]
+pub(crate) struct Item {
+    pub(crate) range: Range<usize>,
+    pub(crate) kind: ItemKind,
+}
+
+/// What it is, by its place in the lists of the module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ItemKind {
+    Function(usize),
+    Variables(Range<usize>),
+    Alias(usize),
+    File,
+    Section,
+    Pragma,
 }
 
 impl<'t> Parser<'t> {
