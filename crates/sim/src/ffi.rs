@@ -348,13 +348,6 @@ impl ConstPtr<c_void> {
     }
 }
 
-impl ConstPtr<*const c_void> {
-    /// Element `index` of an array of pointers; the caller knows that C promised that many.
-    pub(crate) fn pointer_at(self, index: usize) -> Result<ConstPtr<c_void>, CUresult> {
-        self.read_at(index).map(ConstPtr)
-    }
-}
-
 impl<T> ConstPtr<T> {
     pub(crate) fn is_null(self) -> bool {
         self.0.is_null()

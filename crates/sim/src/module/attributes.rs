@@ -30,6 +30,11 @@ impl Settings {
         }
     }
 
+    /// How much of the memory of a multiprocessor should be shared memory, in percent, if that was set.
+    pub(super) fn carveout(&self) -> Option<u32> {
+        self.carveout.and_then(|percent| u32::try_from(percent).ok())
+    }
+
     /// The blocks of a cluster, if they were set.
     pub(super) fn cluster(&self) -> Option<[u32; 3]> {
         let set = self.cluster.map(|size| size.unwrap_or(0));
@@ -72,6 +77,12 @@ impl<'c> Limits<'c> {
     /// Bytes of shared memory that a launch can ask for.
     pub(super) fn dynamic_shared(&self, facts: &Facts<'_>, settings: &Settings) -> u32 {
         settings.dynamic_shared.unwrap_or_else(|| self.usual_dynamic_shared(facts))
+    }
+
+    /// Bytes of shared memory that some launch of the kernel could have: what it may ask for, and never less than any
+    /// kernel may, even if it was set to less.
+    pub(super) fn any_dynamic_shared(&self, facts: &Facts<'_>, settings: &Settings) -> u32 {
+        self.dynamic_shared(facts, settings).max(self.usual_dynamic_shared(facts))
     }
 
     /// What an attribute of a kernel is.

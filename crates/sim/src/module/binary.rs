@@ -2,6 +2,8 @@
 
 use std::ffi::CString;
 
+use warploom_ptx::link::{Part, link};
+use warploom_ptx::syntax::Module;
 use warploom_ptx::{Kernel, Parameter, Program, VariableSpace};
 
 use super::image::{Image, Refusal, Target};
@@ -27,11 +29,10 @@ pub(super) struct Facts<'b> {
 impl Binary {
     /// Decodes what an image has for a device.
     pub(super) fn load(image: &Image, target: Target) -> Result<Self, Refusal> {
-        let program = Program::from_text(image.text_for(target)?).map_err(Refusal::ptx)?;
-        let external = program.variables().iter().find(|variable| variable.external);
-        if let Some(variable) = external {
-            return Err(Refusal::ptx(format!("no text defines the variable `{}`", variable.name)));
-        }
+        let text = image.text_for(target)?;
+        let program = Program::from_text(text).map_err(|error| {
+            missing(text).map_or_else(|| Refusal::mistake(&error), |name| Refusal::unresolved(&name))
+        })?;
         let names = program.kernels().map(|kernel| CString::new(kernel.name()).unwrap_or_default()).collect();
         Ok(Self { program, names, architecture: target.architecture })
     }
@@ -54,6 +55,15 @@ impl Binary {
     pub(super) fn facts(&self, index: usize) -> Option<Facts<'_>> {
         self.program.kernels().nth(index).map(|kernel| Facts { binary: self, kernel })
     }
+}
+
+/// A function that a text calls and does not define, if there is nothing else wrong with it: a linker would have found it
+/// elsewhere. A variable that nobody else defines is the text's own.
+fn missing(text: &str) -> Option<String> {
+    let conflicts = link(&[Part::new("", text).ok()?], 0).err()?;
+    let module = Module::parse(text).ok()?;
+    let is_function = |name: &str| module.functions.iter().any(|function| function.name == name);
+    conflicts.into_iter().map(|conflict| conflict.symbol).find(|name| is_function(name))
 }
 
 impl Facts<'_> {

@@ -92,6 +92,7 @@ pub(crate) fn cuKernelGetName(call: &Call<'_>, name: Ptr<*const c_char>, kernel:
     name.write(binary.name(index).ok_or(INVALID_HANDLE)?.as_ptr())
 }
 
+/// The only question about a kernel that needs a context.
 pub(crate) fn cuKernelGetParamInfo(
     call: &Call<'_>,
     kernel: Ptr<CUkern_st>,
@@ -99,7 +100,9 @@ pub(crate) fn cuKernelGetParamInfo(
     offset: Ptr<usize>,
     size: Ptr<usize>,
 ) -> Status {
-    let (_, binary, kernel) = somewhere(call, &mut call.world(), kernel)?;
+    let mut world = call.world();
+    call.context(&world)?;
+    let (_, binary, kernel) = somewhere(call, &mut world, kernel)?;
     parameter(call, (&binary, kernel), index, (offset, size))
 }
 

@@ -25,9 +25,8 @@ pub(super) fn target(call: &Call<'_>, device: usize) -> Target {
 
 /// Reads a file as an image.
 pub(super) fn read_file(path: &str) -> Result<Image, Refusal> {
-    let bytes = std::fs::read(path).map_err(|error| Refusal {
-        code: CUresult::CUDA_ERROR_FILE_NOT_FOUND,
-        reason: format!("{path} cannot be read: {error}"),
+    let bytes = std::fs::read(path).map_err(|error| {
+        Refusal::new(CUresult::CUDA_ERROR_FILE_NOT_FOUND, format!("{path} cannot be read: {error}"))
     })?;
     Image::from_bytes(&bytes)
 }

@@ -25,12 +25,35 @@ const SHARED_PIECE: u32 = 128;
 /// `CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE`, the only flag there is.
 const FLAGS: u32 = 1;
 
+/// The kibibytes of shared memory that a multiprocessor can be divided to have, by architecture; the rest is cache.
+fn divisions(architecture: u32) -> &'static [u32] {
+    match architecture {
+        ..75 => &[0, 8, 16, 32, 64, 96],
+        75..80 => &[32, 64],
+        80 | 87 => &[0, 8, 16, 32, 64, 100, 132, 164],
+        81..90 | 120.. => &[0, 8, 16, 32, 64, 100],
+        _ => &[0, 8, 16, 32, 64, 100, 132, 164, 196, 228],
+    }
+}
+
 impl Limits<'_> {
+    /// Bytes of shared memory of a multiprocessor that runs blocks of which each needs so much.
+    ///
+    /// It has all it can have, unless the kernel prefers less: then the least that is as much as that and holds a block.
+    fn shared_of_multiprocessor(&self, settings: &Settings, block: u32) -> u32 {
+        let most = self.of(number::MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
+        let Some(percent) = settings.carveout() else { return most };
+        let wanted = (u64::from(most) * u64::from(percent)).div_ceil(100).max(block.into());
+        let capability = [number::COMPUTE_CAPABILITY_MAJOR, number::COMPUTE_CAPABILITY_MINOR].map(|of| self.of(of));
+        let divisions = divisions(capability[0] * 10 + capability[1]).iter().map(|kibibytes| kibibytes << 10);
+        divisions.filter(|bytes| u64::from(*bytes) >= wanted).min().unwrap_or(most).min(most)
+    }
+
     /// Blocks of so many threads that a multiprocessor holds at once.
     pub(super) fn active_blocks(&self, facts: &Facts<'_>, settings: &Settings, threads: u32, dynamic: u64) -> u32 {
         let warp = self.of(number::WARP_SIZE).max(1);
         let warps = threads.div_ceil(warp);
-        if threads == 0 || threads > self.threads(facts) || dynamic > self.dynamic_shared(facts, settings).into() {
+        if threads == 0 || threads > self.threads(facts) || dynamic > self.any_dynamic_shared(facts, settings).into() {
             return 0;
         }
         let registers = (facts.registers() * warp).next_multiple_of(REGISTER_GROUP) * warps;
@@ -40,9 +63,22 @@ impl Limits<'_> {
             self.of(number::MAX_BLOCKS_PER_MULTIPROCESSOR),
             self.of(number::MAX_THREADS_PER_MULTIPROCESSOR) / warp / warps,
             self.of(number::MAX_REGISTERS_PER_MULTIPROCESSOR) / registers.max(1),
-            self.of(number::MAX_SHARED_MEMORY_PER_MULTIPROCESSOR) / shared.max(1),
+            self.shared_of_multiprocessor(settings, shared).checked_div(shared).unwrap_or(u32::MAX),
         ];
         limits.into_iter().min().unwrap_or(0)
+    }
+
+    /// Bytes of dynamic shared memory that each of so many blocks can have on a multiprocessor that they fit on.
+    ///
+    /// What every block has beside is not taken off: of blocks that ask for all of it, one less than so many may fit.
+    fn shared_of_each(&self, facts: &Facts<'_>, settings: &Settings, blocks: u32) -> u32 {
+        let most = self.dynamic_shared(facts, settings);
+        if blocks == 1 {
+            return most;
+        }
+        let reserved = self.of(number::RESERVED_SHARED_MEMORY_PER_BLOCK);
+        let all = self.shared_of_multiprocessor(settings, facts.shared().next_multiple_of(SHARED_PIECE) + reserved);
+        (all / blocks / SHARED_PIECE * SHARED_PIECE).saturating_sub(facts.shared()).min(most)
     }
 
     /// Blocks that the whole device holds at once.
@@ -123,8 +159,9 @@ pub(crate) fn cuOccupancyMaxPotentialBlockSizeWithFlags(
     let facts = found.binary.facts(found.index).ok_or(INVALID_HANDLE)?;
     let limits = Limits::new(call, found.device);
     let most = match u32::try_from(limit) {
-        Ok(limit) if limit > 0 => limit.min(limits.threads(&facts)),
-        _ => limits.threads(&facts),
+        Ok(0) => limits.threads(&facts),
+        Ok(limit) => limit.min(limits.threads(&facts)),
+        Err(_) => return Err(call.refuse(INVALID_VALUE, format!("blocks of at most {limit} threads"))),
     };
     let warp = limits.of(number::WARP_SIZE).max(1);
     let sizes = std::iter::once(most).chain((1..most.div_ceil(warp)).rev().map(|warps| warps * warp));
@@ -163,8 +200,5 @@ pub(crate) fn cuOccupancyAvailableDynamicSMemPerBlock(
         let reason = format!("a multiprocessor does not hold {blocks} blocks of {threads} threads");
         return Err(call.refuse(INVALID_VALUE, reason));
     }
-    let reserved = limits.of(number::RESERVED_SHARED_MEMORY_PER_BLOCK);
-    let share = limits.of(number::MAX_SHARED_MEMORY_PER_MULTIPROCESSOR) / blocks / SHARED_PIECE * SHARED_PIECE;
-    let rest = share.saturating_sub(reserved).saturating_sub(facts.shared());
-    bytes.write(rest.min(limits.most_dynamic_shared(&facts)) as usize)
+    bytes.write(limits.shared_of_each(&facts, &found.settings, blocks) as usize)
 }

@@ -56,15 +56,15 @@ impl Options {
         let mut written = 0;
         if capacity > 0 && !buffer.is_null() {
             buffer.write_text(text, capacity)?;
-            written = if text.is_empty() { 0 } else { text.len().min(capacity - 1) + 1 };
+            written = text.len().min(capacity);
         }
         self.values.write_at(size, std::ptr::without_provenance_mut(written))
     }
 
     /// Tells what came of a load, in the caller's logs and the machine's.
     pub(super) fn tell<T>(&self, call: &Call<'_>, outcome: Result<T, Refusal>) -> Status<T> {
-        let reason = outcome.as_ref().err().map_or("", |refusal| &refusal.reason);
-        self.write(ERRORS, reason)?;
+        let log = outcome.as_ref().err().map_or("", |refusal| &refusal.log);
+        self.write(ERRORS, log)?;
         self.write(INFORMATION, "")?;
         if let Some(time) = self.position(CUjit_option::CU_JIT_WALL_TIME) {
             self.values.write_at(time, std::ptr::null_mut())?;

@@ -69,9 +69,6 @@ driver_tests! {
         assert_eq!((grid, block), (2 * 132, 1024));
         call!(driver.cuOccupancyMaxPotentialBlockSize(&mut grid, &mut block, saxpy, None, 0, 256))?;
         assert_eq!((grid, block), (8 * 132, 256));
-        let mut bytes = 0;
-        call!(driver.cuOccupancyAvailableDynamicSMemPerBlock(&mut bytes, saxpy, 2, 1024))?;
-        assert!(bytes > 100_000 && bytes < 120_000, "{bytes}");
         answers!(
             driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(null_mut(), saxpy, 32, 0),
             CUDA_ERROR_INVALID_VALUE
@@ -79,6 +76,89 @@ driver_tests! {
         let mut blocks = 0;
         answers!(
             driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks, saxpy, 0, 0),
+            CUDA_ERROR_INVALID_VALUE
+        );
+    }
+
+    /// The table that an H200 answers.
+    fn shared_memory_is_divided_among_the_blocks_of_a_multiprocessor(driver) {
+        let _primary = Primary::of(driver, 0)?;
+        let (plain, reducing) = (Module::load(driver, &vector())?, Module::load(driver, &reduce())?);
+        let (none, some) = (plain.function("saxpy")?, reducing.function("reduce_shared")?);
+        let active = |function, dynamic| {
+            let mut blocks = -1;
+            call!(driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks, function, 32, dynamic)).map(|()| blocks)
+        };
+        let available = |function, blocks| {
+            let mut bytes = 0;
+            call!(driver.cuOccupancyAvailableDynamicSMemPerBlock(&mut bytes, function, blocks, 32)).map(|()| bytes)
+        };
+        let shares = [(5, 46_592), (7, 33_280), (8, 29_184), (16, 14_592), (20, 11_648), (31, 7_424), (32, 7_296)];
+        for (blocks, share) in [(1, 49_152), (2, 49_152), (4, 49_152)].into_iter().chain(shares) {
+            assert_eq!(available(none, blocks)?, share, "{blocks} blocks");
+            assert_eq!(available(some, blocks)?, share - 1024, "{blocks} blocks");
+        }
+        let mut bytes = 0;
+        for blocks in [0, 33] {
+            answers!(
+                driver.cuOccupancyAvailableDynamicSMemPerBlock(&mut bytes, none, blocks, 32),
+                CUDA_ERROR_INVALID_VALUE
+            );
+        }
+        assert_eq!((active(none, 49_152)?, active(none, 49_153)?), (4, 0));
+        assert_eq!((active(some, 8192)?, active(some, 16_384)?, active(some, 49_152)?), (22, 12, 0));
+        let most = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        call!(driver.cuFuncSetAttribute(none, most, 232_448))?;
+        for (blocks, share) in [(1, 232_448), (2, 116_736), (3, 77_824), (4, 58_368)].into_iter().chain(shares) {
+            assert_eq!(available(none, blocks)?, share, "{blocks} blocks");
+        }
+        let held = [(60_000, 3), (115_712, 2), (116_736, 1), (232_448, 1), (232_449, 0)];
+        for (dynamic, blocks) in held {
+            assert_eq!(active(none, dynamic)?, blocks, "{dynamic} bytes");
+        }
+        call!(driver.cuFuncSetAttribute(none, most, 100))?;
+        assert_eq!((available(none, 1)?, available(none, 32)?), (100, 100));
+        assert_eq!((active(none, 49_152)?, active(none, 49_153)?), (4, 0), "a launch is refused, the question is not");
+    }
+
+    fn a_preference_for_cache_leaves_less_shared_memory(driver) {
+        let _primary = Primary::of(driver, 0)?;
+        let module = Module::load(driver, &vector())?;
+        let saxpy = module.function("saxpy")?;
+        let carveout = Attribute::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
+        let active = |dynamic| {
+            let mut blocks = -1;
+            call!(driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks, saxpy, 32, dynamic)).map(|()| blocks)
+        };
+        call!(driver.cuFuncSetAttribute(saxpy, carveout, 0))?;
+        for (dynamic, blocks) in [(0, 8), (1, 7), (1000, 4), (1024, 4), (8192, 1), (49_152, 1), (49_153, 0)] {
+            assert_eq!(active(dynamic)?, blocks, "{dynamic} bytes");
+        }
+        for (blocks, share) in [(1, 49_152), (2, 4096), (3, 2688), (4, 2048), (5, 1536), (7, 1152), (8, 1024)] {
+            let mut bytes = 0;
+            call!(driver.cuOccupancyAvailableDynamicSMemPerBlock(&mut bytes, saxpy, blocks, 32))?;
+            assert_eq!(bytes, share, "{blocks} blocks");
+        }
+        call!(driver.cuFuncSetAttribute(saxpy, carveout, 100))?;
+        assert_eq!((active(0)?, active(8192)?), (32, 25));
+        answers!(driver.cuFuncSetAttribute(saxpy, carveout, 101), CUDA_ERROR_INVALID_VALUE);
+        answers!(driver.cuFuncSetAttribute(saxpy, carveout, -2), CUDA_ERROR_INVALID_VALUE);
+    }
+
+    fn the_best_block_is_the_largest_that_fills_a_multiprocessor(driver) {
+        let _primary = Primary::of(driver, 0)?;
+        let module = Module::load(driver, &vector())?;
+        let saxpy = module.function("saxpy")?;
+        let best = |dynamic, limit| {
+            let (mut grid, mut block) = (-1, -1);
+            call!(driver.cuOccupancyMaxPotentialBlockSize(&mut grid, &mut block, saxpy, None, dynamic, limit))
+                .map(|()| (grid, block))
+        };
+        assert_eq!((best(0, 100)?, best(0, 2000)?), ((4224, 64), (264, 1024)));
+        assert_eq!((best(40_000, 0)?, best(60_000, 0)?), ((264, 1024), (0, 0)));
+        let (mut grid, mut block) = (0, 0);
+        answers!(
+            driver.cuOccupancyMaxPotentialBlockSize(&mut grid, &mut block, saxpy, None, 0, -1),
             CUDA_ERROR_INVALID_VALUE
         );
     }

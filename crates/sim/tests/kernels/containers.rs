@@ -1,7 +1,9 @@
 //! Code in containers: fatbins and cubins.
 
 use std::ffi::{CString, c_void};
+use std::path::PathBuf;
 use std::ptr::null_mut;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use warploom_sim::topology::Topology;
 use warploom_sim::{Mode, Order};
@@ -38,6 +40,29 @@ struct Wrapper {
     unused: *const c_void,
 }
 
+/// A file of this process's own, which goes when it is dropped.
+struct File {
+    path: PathBuf,
+    name: CString,
+}
+
+impl File {
+    fn new(name: &str, bytes: &[u8]) -> TestResult<File> {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let (process, number) = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let path = std::env::temp_dir().join(format!("warploom-image-{process}-{number}-{name}"));
+        std::fs::write(&path, bytes)?;
+        let name = CString::new(path.to_str().ok_or("a path of text")?)?;
+        Ok(File { path, name })
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        drop(std::fs::remove_file(&self.path));
+    }
+}
+
 driver_tests! {
     fn code_is_found_in_every_container(driver) {
         let _primary = Primary::of(driver, 0)?;
@@ -52,20 +77,23 @@ driver_tests! {
 
     fn code_is_read_from_files(driver) {
         let _primary = Primary::of(driver, 0)?;
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kernels/images/");
-        for (name, _) in IMAGES.into_iter().chain([("increment.ptx", &b""[..])]) {
-            let (path, mut module) = (CString::new(format!("{folder}{name}"))?, null_mut());
-            call!(driver.cuModuleLoad(&mut module, path.as_ptr())).map_err(|error| format!("{name}: {error}"))?;
+        for (name, image) in IMAGES.into_iter().chain([("increment.ptx", &include_bytes!("images/increment.ptx")[..])]) {
+            let file = File::new(name, image)?;
+            let mut module = null_mut();
+            call!(driver.cuModuleLoad(&mut module, file.name.as_ptr())).map_err(|error| format!("{name}: {error}"))?;
             increments(driver, module)?;
         }
     }
 
-    fn an_embedded_fatbin_is_found_through_its_wrapper(driver) {
+    fn what_a_host_compiler_wraps_a_fatbin_in_is_no_image(driver) {
         let _primary = Primary::of(driver, 0)?;
         let (mut module, words): (_, Vec<u64>) = (null_mut(), IMAGES[1].1.chunks(8).map(word).collect());
         let wrapper = Wrapper { magic: 0x4662_43b1, version: 1, data: words.as_ptr().cast(), unused: null_mut() };
         assert!(wrapper.version == 1 && wrapper.unused.is_null() && wrapper.magic != 0 && !wrapper.data.is_null());
-        call!(driver.cuModuleLoadFatBinary(&mut module, (&raw const wrapper).cast()))?;
+        let image = (&raw const wrapper).cast();
+        answers!(driver.cuModuleLoadFatBinary(&mut module, image), CUDA_ERROR_INVALID_IMAGE);
+        answers!(driver.cuModuleLoadData(&mut module, image), CUDA_ERROR_INVALID_IMAGE);
+        call!(driver.cuModuleLoadFatBinary(&mut module, words.as_ptr().cast()))?;
         increments(driver, module)?;
     }
 
@@ -102,16 +130,15 @@ fn damaged_containers_are_refused_or_run() -> TestResult {
     let (_machine, driver) = open(Topology::preset("h200")?, Mode::Deterministic(Order::Lazy))?;
     let driver = &driver;
     let _primary = Primary::of(driver, 0)?;
-    let path = std::env::temp_dir().join(format!("warploom-image-{}", std::process::id()));
-    let name = CString::new(path.to_str().ok_or("a path of text")?)?;
+    let file = File::new("damaged", b"")?;
     for (_, image) in IMAGES {
         for at in (0..image.len()).step_by(if image.len() > 1000 { 61 } else { 3 }) {
             let mut damaged = image.to_vec();
             damaged[at] ^= 0xff;
             for bytes in [&damaged[..], &image[..at]] {
-                std::fs::write(&path, bytes)?;
+                std::fs::write(&file.path, bytes)?;
                 let mut module = null_mut();
-                match code_of(call!(driver.cuModuleLoad(&mut module, name.as_ptr()))) {
+                match code_of(call!(driver.cuModuleLoad(&mut module, file.name.as_ptr()))) {
                     CUresult::CUDA_SUCCESS => call!(driver.cuModuleUnload(module))?,
                     CUresult::CUDA_ERROR_INVALID_IMAGE
                     | CUresult::CUDA_ERROR_INVALID_PTX
@@ -122,6 +149,5 @@ fn damaged_containers_are_refused_or_run() -> TestResult {
             }
         }
     }
-    std::fs::remove_file(&path)?;
     Ok(())
 }

@@ -50,6 +50,19 @@ driver_tests! {
         call!(driver.cuLibraryUnload(library))?;
     }
 
+    fn what_a_kernel_takes_is_told_with_a_context_alone(driver) {
+        let library = load(driver, &vector())?;
+        let (mut kernel, mut offset, mut size) = (null_mut(), 9, 9);
+        call!(driver.cuLibraryGetKernel(&mut kernel, library, c"saxpy".as_ptr()))?;
+        answers!(driver.cuKernelGetParamInfo(kernel, 1, &mut offset, &mut size), CUDA_ERROR_INVALID_CONTEXT);
+        let primary = Primary::of(driver, 0)?;
+        call!(driver.cuKernelGetParamInfo(kernel, 1, &mut offset, &mut size))?;
+        assert_eq!((offset, size), (8, 8));
+        answers!(driver.cuKernelGetParamInfo(kernel, 4, &mut offset, &mut size), CUDA_ERROR_INVALID_VALUE);
+        call!(driver.cuLibraryUnload(library))?;
+        drop(primary);
+    }
+
     fn variables_of_a_library_are_those_of_its_module(driver) {
         let _primary = Primary::of(driver, 0)?;
         let library = load(driver, &memory())?;

@@ -78,7 +78,7 @@ driver_tests! {
 
     fn mistakes_in_a_text_are_refused_and_written_to_the_log(driver) {
         let _primary = Primary::of(driver, 0)?;
-        let text = CString::new(".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry f() {\n  no such;\n}\n")?;
+        let text = CString::new(".version 8.3\n.target sm_75\n.address_size 64\n.visible .entry f() {\n  no such;\n}\n")?;
         let mut log = vec![1_u8; 512];
         let mut options =
             [CUjit_option::CU_JIT_ERROR_LOG_BUFFER, CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
@@ -95,9 +95,36 @@ driver_tests! {
             CUDA_ERROR_INVALID_PTX
         );
         let log = CStr::from_bytes_until_nul(&log)?.to_str()?;
-        assert!(log.contains('5'), "the line is named: {log}");
-        let written = values[1].addr();
-        assert!(written >= log.len() && written <= log.len() + 1, "{written} bytes of {log:?}");
+        assert!(log.starts_with("ptxas application ptx input, line 5; error   : "), "{log}");
+        assert!(log.ends_with("\nptxas fatal   : Ptx assembly aborted due to errors"), "{log}");
+        assert_eq!(values[1].addr(), log.len(), "{log:?}");
+    }
+
+    fn a_function_that_is_nowhere_is_named_and_a_variable_that_is_nowhere_is_made(driver) {
+        let _primary = Primary::of(driver, 0)?;
+        let header = ".version 8.3\n.target sm_75\n.address_size 64\n.extern .global .align 4 .u32 counter;\n";
+        let function = format!("{header}.extern .func nobody();\n.visible .entry f() {{ call nobody; ret; }}\n");
+        let mut log = vec![1_u8; 512];
+        let mut options =
+            [CUjit_option::CU_JIT_ERROR_LOG_BUFFER, CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
+        let mut values = [log.as_mut_ptr().cast(), std::ptr::without_provenance_mut(512)];
+        let (text, mut module) = (CString::new(function)?, null_mut());
+        answers!(
+            driver.cuModuleLoadDataEx(
+                &mut module,
+                text.as_ptr().cast(),
+                2,
+                options.as_mut_ptr(),
+                values.as_mut_ptr()
+            ),
+            CUDA_ERROR_INVALID_PTX
+        );
+        let log = CStr::from_bytes_until_nul(&log)?.to_str()?;
+        assert_eq!(log, "ptxas fatal   : Unresolved extern function 'nobody'");
+        let variable = format!("{header}.visible .entry f() {{ .reg .b32 %r<2>; ld.global.u32 %r1, [counter]; ret; }}\n");
+        let module = Module::load(driver, &CString::new(variable)?)?;
+        launch(driver, module.function("f")?, (1, 1), null_mut(), &mut [])?;
+        call!(driver.cuCtxSynchronize())?;
     }
 
     fn what_is_newer_than_driver_or_device_is_refused(driver) {

@@ -20,7 +20,7 @@ kernels!(vector system memory reduce cooperative time lineinfo bounds);
 fn text(ptx: &str) -> CString {
     let (first, rest) = ptx.split_once('\n').expect("several lines");
     assert!(first.starts_with(".version"), "{first}");
-    CString::new(format!(".version 8.0\n{rest}")).expect("a text without zeros")
+    CString::new(format!(".version 8.3\n{rest}")).expect("a text without zeros")
 }
 
 /// A module, unloaded when it is dropped.

@@ -5,7 +5,7 @@
 //!   entry…: kind, its header's length, its payload's length, architecture, flags, length when unpacked │ payload
 //! ```
 //!
-//! What the host compiler embeds is a wrapper with a pointer to this.
+//! What the host compiler embeds is a wrapper with a pointer to this, which the runtime unwraps: drivers do not take it.
 
 use std::borrow::Cow;
 use std::io::Read;
@@ -15,7 +15,7 @@ use ruzstd::decoding::StreamingDecoder;
 use super::{Refusal, lz4};
 
 pub(super) const MAGIC: [u8; 4] = 0xba55_ed50_u32.to_le_bytes();
-/// How a wrapper starts; its pointer is the second of its 8-byte words.
+/// How a wrapper starts.
 pub(super) const WRAPPER: [u8; 4] = 0x4662_43b1_u32.to_le_bytes();
 /// Bytes of the first header.
 pub(super) const HEADER: usize = 16;

@@ -16,21 +16,28 @@ mod lz4;
 
 use std::ffi::{c_char, c_void};
 
-use warploom_ptx::{AddressSize, Features, Header, Version};
+use warploom_ptx::{AddressSize, Error, Features, Header, Version};
 use warploom_sys::types::CUresult;
 
 use crate::ffi::ConstPtr;
 
-/// Why code cannot be loaded: the driver's answer, and what goes into the log.
+/// Why code cannot be loaded: the driver's answer, what people are told, and what goes into the caller's log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
     pub(crate) code: CUresult,
     pub(crate) reason: String,
+    pub(crate) log: String,
 }
 
 impl Refusal {
-    fn new(code: CUresult, reason: impl Into<String>) -> Self {
-        Self { code, reason: reason.into() }
+    pub(crate) fn new(code: CUresult, reason: impl Into<String>) -> Self {
+        let reason = reason.into();
+        Self { code, log: reason.clone(), reason }
+    }
+
+    /// The same, with what a driver's compiler says about it.
+    pub(crate) fn logged(self, log: impl Into<String>) -> Self {
+        Self { log: log.into(), ..self }
     }
 
     /// Bytes that are nothing that can be loaded.
@@ -40,6 +47,22 @@ impl Refusal {
 
     pub(crate) fn ptx(reason: impl ToString) -> Self {
         Self::new(CUresult::CUDA_ERROR_INVALID_PTX, reason.to_string())
+    }
+
+    /// A mistake in a text, logged as drivers log it.
+    pub(crate) fn mistake(error: &Error) -> Self {
+        let line = error.place.line;
+        Self::ptx(error).logged(format!(
+            "{COMPILER} application ptx input, line {line}; error   : {}\n\
+             {COMPILER} fatal   : Ptx assembly aborted due to errors",
+            error.problem
+        ))
+    }
+
+    /// A function that a text calls and that nobody defines.
+    pub(crate) fn unresolved(name: &str) -> Self {
+        Self::ptx(format!("no text defines the function `{name}`"))
+            .logged(format!("{COMPILER} fatal   : Unresolved extern function '{name}'"))
     }
 }
 
@@ -60,6 +83,8 @@ pub(crate) struct Target {
 }
 
 const ELF: &[u8] = b"\x7fELF";
+/// What drivers call their compiler in logs.
+const COMPILER: &str = "ptxas";
 
 impl Image {
     /// What a pointer leads to, which says itself how long it is.
@@ -68,9 +93,7 @@ impl Image {
         let take = |len| pointer.bytes(len).map_err(gone);
         let magic = <[u8; 4]>::try_from(take(1).and_then(|_| take(4)).unwrap_or_default()).unwrap_or_default();
         if magic == fatbin::WRAPPER {
-            let inner = pointer.typed::<*const c_void>().pointer_at(1).map_err(gone)?;
-            let take = |len| inner.bytes(len).map_err(gone);
-            return Self::from_bytes(take(fatbin::length(take(fatbin::HEADER)?)?)?);
+            return Err(Refusal::image("it is what a host compiler wraps a fatbin in; the fatbin itself is loaded"));
         }
         if magic == fatbin::MAGIC {
             return Self::from_bytes(take(fatbin::length(take(fatbin::HEADER)?)?)?);
@@ -184,14 +207,17 @@ fn newest(driver: i32) -> Version {
 
 /// The architecture that a text was written for, if the device can run it.
 fn fit(text: &str, device: Target) -> Result<u32, Refusal> {
-    let Header { version, target, address_size } = Header::read(text).map_err(Refusal::ptx)?;
+    let Header { version, target, address_size } = Header::read(text).map_err(|error| Refusal::mistake(&error))?;
     let newest = newest(device.driver);
     if version > newest {
         let reason = format!(
             "the text is PTX {}.{}; driver {} reads up to {}.{}",
             version.major, version.minor, device.driver, newest.major, newest.minor
         );
-        return Err(Refusal::new(CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION, reason));
+        return Err(Refusal::new(CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION, reason).logged(format!(
+            "{COMPILER} application ptx input, line 1; fatal   : Unsupported .version {}.{}; current version is '{}.{}'",
+            version.major, version.minor, newest.major, newest.minor
+        )));
     }
     if address_size == AddressSize::Bits32 {
         return Err(Refusal::ptx("the text is for addresses of 32 bits; a line `.address_size 64` is missing"));
@@ -205,7 +231,9 @@ fn fit(text: &str, device: Target) -> Result<u32, Refusal> {
     if runs {
         return Ok(wanted);
     }
-    Err(Refusal::ptx(format!("the text is for {target}; the device is sm_{there}")))
+    let said = "SM version specified by .target is higher than default SM version assumed";
+    Err(Refusal::ptx(format!("the text is for {target}; the device is sm_{there}"))
+        .logged(format!("{COMPILER} fatal   : {said}")))
 }
 
 #[cfg(test)]
