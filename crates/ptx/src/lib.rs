@@ -39,6 +39,8 @@ mod program;
 pub mod syntax;
 
 pub use error::{Error, Place, Problem};
-pub use exec::{Access, Block, Fault, Grid, Host, Launch, LaunchError, Memory, Step, Trap, TrapKind, VecMemory};
+pub use exec::{
+    Access, Block, Direct, Fault, Grid, Host, Launch, LaunchError, Memory, Step, Trap, TrapKind, VecMemory,
+};
 pub use program::{Kernel, Parameter, Program, Variable, VariableSpace};
 pub use syntax::{AddressSize, Features, Header, Target, TextureMode, Version};

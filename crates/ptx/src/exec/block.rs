@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::barrier::Barriers;
+use super::direct::Lens;
 use super::grid::{Context, Step};
 use super::group::{Group, State};
 use super::host::Host;
@@ -82,10 +83,10 @@ impl<M: Memory + Host> Block<M> {
     /// Runs for about `fuel` instructions of warps.
     pub fn step(&mut self, fuel: u64) -> Step {
         let mut fuel = fuel;
-        self.advance(&mut fuel)
+        self.advance(&mut fuel, &mut Lens::default())
     }
 
-    pub(crate) fn advance(&mut self, fuel: &mut u64) -> Step {
+    pub(crate) fn advance(&mut self, fuel: &mut u64, lens: &mut Lens) -> Step {
         // Warps that have waited in a row: when all do, nobody is left to wake them.
         let mut waiting = 0;
         while self.live > 0 {
@@ -108,6 +109,7 @@ impl<M: Memory + Host> Block<M> {
                 block: self.index,
                 shared: &mut self.shared,
                 barriers: &mut self.barriers,
+                lens,
             };
             let outcome = executor.run(&mut self.warps[turn], &mut given);
             *fuel -= (before - given).max(1).min(*fuel);
@@ -119,14 +121,14 @@ impl<M: Memory + Host> Block<M> {
             if self.barriers.changed {
                 self.barriers.changed = false;
                 waiting = 0;
-                self.pass_barriers();
+                self.pass_barriers(lens);
             }
         }
         Step::Done
     }
 
     /// Lets those go on whose barrier is complete.
-    fn pass_barriers(&mut self) {
+    fn pass_barriers(&mut self, lens: &mut Lens) {
         self.live = self.warps.iter().map(|warp| warp.live.count_ones()).sum();
         for (number, arrivals) in self.barriers.completed(self.live) {
             let executor = Executor {
@@ -134,6 +136,7 @@ impl<M: Memory + Host> Block<M> {
                 block: self.index,
                 shared: &mut self.shared,
                 barriers: &mut self.barriers,
+                lens,
             };
             for warp in &mut self.warps {
                 executor.pass(warp, number, arrivals);

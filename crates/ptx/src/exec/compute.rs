@@ -7,7 +7,7 @@ use super::arith::convert::Conversion;
 use super::arith::extreme;
 use super::arith::float::{self, Mode, double};
 use super::arith::integer::{Integer, dot, saturating, short};
-use super::registers::{File, ask1, map1, map2, map3};
+use super::registers::{File, LANES, ask1, map1, map2, map3};
 use crate::program::compute::{Carry, Compute, Function, Int};
 use crate::program::slot::Slot;
 
@@ -59,8 +59,12 @@ pub(crate) fn compute(file: &mut File<'_>, mask: u32, what: Compute, slots: &[Sl
         Compute::PackLong => map2(file, mask, two, |low: u32, high: u32| u64::from(high) << 32 | u64::from(low)),
         Compute::UnpackLong => {
             let from = *file.longs(b);
-            file.set_words(d, mask, &from.map(|value| value as u32));
-            file.set_words(a, mask, &from.map(|value| (value >> 32) as u32));
+            let (mut low, mut high) = ([0; LANES], [0; LANES]);
+            for lane in 0..LANES {
+                (low[lane], high[lane]) = (from[lane] as u32, (from[lane] >> 32) as u32);
+            }
+            file.set_words(d, mask, &low);
+            file.set_words(a, mask, &high);
         }
         Compute::PackWord => map2(file, mask, two, |low: u32, high: u32| high << 16 | (low & 0xffff)),
         Compute::UnpackWord => {
@@ -236,13 +240,19 @@ pub(crate) fn compute(file: &mut File<'_>, mask: u32, what: Compute, slots: &[Sl
         Compute::Select => {
             let choice = file.predicate(c);
             let (first, second) = (file.words(a), file.words(b));
-            let row = std::array::from_fn(|lane| if choice >> lane & 1 == 1 { first[lane] } else { second[lane] });
+            let mut row = *second;
+            for lane in 0..LANES {
+                row[lane] = if choice >> lane & 1 == 1 { first[lane] } else { row[lane] };
+            }
             file.set_words(d, mask, &row);
         }
         Compute::SelectLong => {
             let choice = file.predicate(c);
             let (first, second) = (file.longs(a), file.longs(b));
-            let row = std::array::from_fn(|lane| if choice >> lane & 1 == 1 { first[lane] } else { second[lane] });
+            let mut row = *second;
+            for lane in 0..LANES {
+                row[lane] = if choice >> lane & 1 == 1 { first[lane] } else { row[lane] };
+            }
             file.set_longs(d, mask, &row);
         }
         Compute::SelectBySign { long: false } => {
@@ -288,6 +298,7 @@ fn convert(file: &mut File<'_>, mask: u32, long: [bool; 2], slots: [Slot; 2], ho
     }
 }
 
+#[inline(always)]
 fn approximate(file: &mut File<'_>, mask: u32, function: Function, flush: bool, slots: [Slot; 2]) {
     match function {
         Function::Reciprocal => map1(file, mask, slots, |a| approx::reciprocal(flush, a)),

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::block::Block;
+use super::direct::Lens;
 use super::host::Host;
 use super::memory::Memory;
 use super::registers::Words;
@@ -258,7 +259,7 @@ impl<M: Memory + Host> Grid<M> {
         if let Some(trap) = &self.trapped {
             return Step::Trapped(trap.clone());
         }
-        let mut fuel = fuel;
+        let (mut fuel, mut lens) = (fuel, Lens::default());
         loop {
             while self.resident.len() < self.limit && self.next < self.blocks() {
                 let index = self.place(self.next);
@@ -279,7 +280,7 @@ impl<M: Memory + Host> Grid<M> {
             }
             let mut turn = TURN.min(fuel);
             let given = turn;
-            let step = block.advance(&mut turn);
+            let step = block.advance(&mut turn, &mut lens);
             fuel -= given - turn;
             self.instructions += given - turn;
             match step {

@@ -1,6 +1,7 @@
 //! The machine's memory, as kernels reach it.
 
 use super::access::{Access, Fault};
+use super::direct::Direct;
 
 /// Global memory: what generic and global addresses lead to, unless they lead into the block.
 ///
@@ -23,6 +24,13 @@ pub trait Memory: Sync {
         bytes: usize,
         change: &mut dyn FnMut(u64) -> u64,
     ) -> Result<u64, Fault>;
+
+    /// The range around an address that kernels may reach without [`load`](Self::load) and [`store`](Self::store) being
+    /// called, until the step that asks for it ends; none where every access is to be seen.
+    fn direct(&self, address: u64) -> Option<Direct> {
+        let _ = address;
+        None
+    }
 }
 
 impl<T: Memory + ?Sized> Memory for &T {
@@ -43,6 +51,10 @@ impl<T: Memory + ?Sized> Memory for &T {
     ) -> Result<u64, Fault> {
         T::update(self, access, address, bytes, change)
     }
+
+    fn direct(&self, address: u64) -> Option<Direct> {
+        T::direct(self, address)
+    }
 }
 
 impl<T: Memory + Send + ?Sized> Memory for std::sync::Arc<T> {
@@ -62,5 +74,9 @@ impl<T: Memory + Send + ?Sized> Memory for std::sync::Arc<T> {
         change: &mut dyn FnMut(u64) -> u64,
     ) -> Result<u64, Fault> {
         T::update(self, access, address, bytes, change)
+    }
+
+    fn direct(&self, address: u64) -> Option<Direct> {
+        T::direct(self, address)
     }
 }

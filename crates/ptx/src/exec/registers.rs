@@ -2,6 +2,9 @@
 //!
 //! A register is a row of 32 values, one for each lane. An operation reads whole rows, computes all lanes, and writes
 //! those that run: no lane's arithmetic can trap, so the others cost nothing but their time.
+//!
+//! Loops over lanes are written as such where they are hot: what is passed to `map` or `from_fn` is compiled for any
+//! processor, and would be called from code that is for a better one.
 
 use crate::program::slot::Slot;
 use crate::program::window::Window;
@@ -35,12 +38,12 @@ pub(crate) struct Counts {
 impl Registers {
     /// Makes room for a function; registers start as zeros, so that a run can be repeated.
     pub(crate) fn reset(&mut self, counts: Counts) {
-        self.words.clear();
         self.words.resize(counts.words as usize, [0; LANES]);
-        self.longs.clear();
+        self.words.as_flattened_mut().fill(0);
         self.longs.resize(counts.longs as usize, [0; LANES]);
-        self.predicates.clear();
+        self.longs.as_flattened_mut().fill(0);
         self.predicates.resize(counts.predicates as usize, 0);
+        self.predicates.fill(0);
     }
 }
 
@@ -124,11 +127,20 @@ impl File<'_> {
     /// Addresses of a register of either width.
     #[inline(always)]
     pub(crate) fn addresses(&self, slot: Slot, wide: bool, offset: u32) -> Longs {
-        let offset = i64::from(offset.cast_signed()).cast_unsigned();
+        let mut addresses = [0; LANES];
         if wide {
-            return self.longs(slot).map(|address| address.wrapping_add(offset));
+            let offset = i64::from(offset.cast_signed()).cast_unsigned();
+            let from = self.longs(slot);
+            for lane in 0..LANES {
+                addresses[lane] = from[lane].wrapping_add(offset);
+            }
+        } else {
+            let from = self.words(slot);
+            for lane in 0..LANES {
+                addresses[lane] = from[lane].wrapping_add(offset).into();
+            }
         }
-        self.words(slot).map(|address| u64::from(address.wrapping_add(offset as u32)))
+        addresses
     }
 }
 
@@ -150,6 +162,11 @@ pub(crate) trait Lane: Copy {
     fn set_row(file: &mut File<'_>, slot: Slot, mask: u32, row: &[Self::Bits; LANES]);
     fn from_bits(bits: Self::Bits) -> Self;
     fn into_bits(self) -> Self::Bits;
+
+    /// A lane's bit in the place where it belongs, as wide as the lane: rows of answers are then as wide as rows of values.
+    fn answer(lane: usize, holds: bool) -> Self::Bits;
+    /// All answers in one.
+    fn gather(answers: &[Self::Bits; LANES]) -> u32;
 }
 
 macro_rules! lane {
@@ -176,6 +193,16 @@ macro_rules! lane {
             fn into_bits(self) -> $bits {
                 let $into = self;
                 $write
+            }
+
+            #[inline(always)]
+            fn answer(lane: usize, holds: bool) -> $bits {
+                if holds { 1 << lane } else { 0 }
+            }
+
+            #[inline(always)]
+            fn gather(answers: &[$bits; LANES]) -> u32 {
+                answers.iter().fold(0, |all, answer| all | answer) as u32
             }
         }
     )*};
@@ -237,33 +264,22 @@ pub(crate) fn map3<D: Lane, A: Lane, B: Lane, C: Lane>(
 #[inline(always)]
 pub(crate) fn ask1<A: Lane>(file: &File<'_>, a: Slot, question: impl Fn(A) -> bool) -> u32 {
     let from = A::row(file, a);
-    let mut answers = [0u8; LANES];
+    let mut answers = [A::Bits::default(); LANES];
     for lane in 0..LANES {
-        answers[lane] = question(A::from_bits(from[lane])).into();
+        answers[lane] = A::answer(lane, question(A::from_bits(from[lane])));
     }
-    gather(&answers)
+    A::gather(&answers)
 }
 
 /// A bit for each lane.
 #[inline(always)]
 pub(crate) fn ask2<A: Lane>(file: &File<'_>, [a, b]: [Slot; 2], question: impl Fn(A, A) -> bool) -> u32 {
     let (first, second) = (A::row(file, a), A::row(file, b));
-    let mut answers = [0u8; LANES];
+    let mut answers = [A::Bits::default(); LANES];
     for lane in 0..LANES {
-        answers[lane] = question(A::from_bits(first[lane]), A::from_bits(second[lane])).into();
+        answers[lane] = A::answer(lane, question(A::from_bits(first[lane]), A::from_bits(second[lane])));
     }
-    gather(&answers)
-}
-
-/// Bytes of 0 or 1 to bits: eight at a time, by a product that moves each to its place in the highest byte.
-#[inline(always)]
-fn gather(answers: &[u8; LANES]) -> u32 {
-    let mut mask = 0;
-    for (index, eight) in answers.as_chunks::<8>().0.iter().enumerate() {
-        let bits = u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
-        mask |= (bits as u32) << (index * 8);
-    }
-    mask
+    A::gather(&answers)
 }
 
 #[cfg(test)]

@@ -1,26 +1,10 @@
 //! Words out of shared memory, without a detour: what most kernels do most of the time.
-#![expect(unsafe_code, reason = "calls the pass that needs a processor's features, after asking for them")]
 
 use super::registers::{LANES, Words};
 
 /// Reads a word for each lane; `None` where any lane's address is misaligned or outside, whoever it may be.
-pub(crate) fn load_words(shared: &[u8], addresses: &Words, offset: u32) -> Option<Words> {
-    #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the feature has just been found.
-        return unsafe { load_words_with_avx2(shared, addresses, offset) };
-    }
-    load_words_all(shared, addresses, offset)
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn load_words_with_avx2(shared: &[u8], addresses: &Words, offset: u32) -> Option<Words> {
-    load_words_all(shared, addresses, offset)
-}
-
 #[inline(always)]
-fn load_words_all(shared: &[u8], addresses: &Words, offset: u32) -> Option<Words> {
+pub(crate) fn load_words(shared: &[u8], addresses: &Words, offset: u32) -> Option<Words> {
     let mut row = [0; LANES];
     let mut bits = 0;
     for (into, from) in row.as_chunks_mut::<16>().0.iter_mut().zip(addresses.as_chunks::<16>().0) {

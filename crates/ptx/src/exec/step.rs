@@ -2,13 +2,14 @@
 
 use super::access::Access;
 use super::barrier::Barriers;
+use super::direct::Lens;
 use super::frame::Frame;
 use super::grid::Context;
 use super::group::{Group, State};
 use super::host::Host;
 use super::memory::Memory;
 use super::registers::File;
-use super::straight::{self, Stretch};
+use super::straight::{self, Stretch, Surroundings};
 use super::trap::{Halt, Stop, TrapKind};
 use super::warp::Warp;
 use crate::program::operation::{Instruction, Operation};
@@ -37,6 +38,7 @@ pub(crate) struct Executor<'b, M> {
     pub(crate) block: [u32; 3],
     pub(crate) shared: &'b mut [u8],
     pub(crate) barriers: &'b mut Barriers,
+    pub(crate) lens: &'b mut Lens,
 }
 
 /// The group that runs.
@@ -96,22 +98,27 @@ impl<M: Memory + Host> Executor<'_, M> {
         let mut at = Current { index, lanes: group.lanes, pc: group.pc, frame: group.frame };
         warp.groups[index].state = State::Ready;
         let outcome = loop {
-            if left == 0 {
-                break Ok(Next::Following);
-            }
-            let from = at.pc as usize;
-            let to = usize::min(meeting as usize, code.len()).min(from.saturating_add(left as usize)).max(from);
             let frame = warp.frames.get(at.frame);
             let mut file = File { registers: &mut frame.registers, constants: &context.program.constants };
-            let next = straight::run(&mut file, at.lanes, Stretch { code, conversions, from, to });
-            left -= (next - from) as u64;
-            at.pc = next as u32;
-            if next == to {
+            let mut around = Surroundings {
+                memory: &context.memory,
+                lens: self.lens,
+                shared: (!M::WATCHES_SHARED).then_some(&mut *self.shared),
+                arguments: &context.arguments,
+                places: &context.places[warp.index as usize],
+                block: self.block,
+                block_size: context.block,
+                grid: context.grid,
+            };
+            let here = Stretch { code, conversions, pc: at.pc as usize, meeting: meeting as usize, left };
+            let here = straight::run(&mut file, at.lanes, here, &mut around);
+            (at.pc, left) = (here.pc as u32, here.left);
+            if left == 0 || at.pc >= meeting || here.pc >= code.len() {
                 break Ok(Next::Following);
             }
             left -= 1;
             warp.clock = started + (slice - left);
-            match self.instruction(warp, at, &code[next]) {
+            match self.instruction(warp, at, &code[at.pc as usize]) {
                 Ok(Next::Following) => at.pc += 1,
                 Ok(Next::Jump(pc)) => at.pc = pc,
                 other => break other,

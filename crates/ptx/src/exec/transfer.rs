@@ -1,10 +1,10 @@
 //! Loads and stores: from registers to rows of bytes, and back.
 
+use super::coalesced::by_shape;
 use super::host::Host;
 use super::memory::Memory;
 use super::reach::{Rows, check_local};
-use super::registers::{LANES, Longs, lanes as each};
-use super::shared;
+use super::registers::{File, LANES, Longs, lanes as each};
 use super::step::{Current, Executor, stop};
 use super::trap::{Stop, TrapKind};
 use super::warp::Warp;
@@ -44,30 +44,6 @@ macro_rules! by_size {
     };
 }
 
-/// The same for each size that an element can have.
-macro_rules! by_element {
-    ($bytes:expr, $b:ident => $body:expr) => {
-        match $bytes {
-            1 => {
-                const $b: usize = 1;
-                $body
-            }
-            2 => {
-                const $b: usize = 2;
-                $body
-            }
-            4 => {
-                const $b: usize = 4;
-                $body
-            }
-            _ => {
-                const $b: usize = 8;
-                $body
-            }
-        }
-    };
-}
-
 impl<M: Memory + Host> Executor<'_, M> {
     pub(crate) fn load(
         &mut self,
@@ -77,28 +53,19 @@ impl<M: Memory + Host> Executor<'_, M> {
         reach: Reach,
         slots: &[Slot; 6],
     ) -> Result<(), Stop> {
-        let plain = reach.bytes == 4 && reach.count == 1 && !reach.long;
-        if plain && reach.space == Space::Shared && !reach.wide && !M::WATCHES_SHARED {
-            let mut file = self.file(warp, at);
-            let row = shared::load_words(self.shared, file.words(slots[4]), slots[5].value());
-            if let Some(row) = row {
-                file.set_words(slots[0], lanes, &row);
-                return Ok(());
-            }
-        }
-        by_size!(reach.bytes * reach.count, N => {
+        by_shape!(reach, [N, B] => {
             let mut rows: Rows<N> = [[0; N]; LANES];
             if reach.space == Space::Argument {
-                rows[0] = self.argument(warp, at, lanes, slots[5].value().into())?;
-                self.keep_one(warp, at, lanes, reach, slots, &rows[0]);
+                let row = self.argument(warp, at, lanes, slots[5].value().into())?;
+                keep_one::<N, B>(&mut self.file(warp, at), lanes, reach, slots, &row);
                 return Ok(());
             }
             let (space, addresses) = self.addresses(warp, at, reach, slots);
             if self.fetch(warp, at, lanes, space, &addresses, &mut rows, reach.strong)? {
-                self.keep_one(warp, at, lanes, reach, slots, &rows[0]);
+                keep_one::<N, B>(&mut self.file(warp, at), lanes, reach, slots, &rows[0]);
                 return Ok(());
             }
-            self.keep(warp, at, lanes, reach, slots, &rows);
+            keep::<N, B>(&mut self.file(warp, at), lanes, reach, slots, &rows);
         });
         Ok(())
     }
@@ -111,21 +78,9 @@ impl<M: Memory + Host> Executor<'_, M> {
         reach: Reach,
         slots: &[Slot; 6],
     ) -> Result<(), Stop> {
-        by_size!(reach.bytes * reach.count, N => {
+        by_shape!(reach, [N, B] => {
             let mut rows: Rows<N> = [[0; N]; LANES];
-            let file = self.file(warp, at);
-            by_element!(reach.bytes, B => {
-                for (element, slot) in slots.iter().enumerate().take(reach.count.into()) {
-                    let start = element * B;
-                    if reach.long {
-                        let values = file.longs(*slot);
-                        spread::<N, B>(&mut rows, start, |lane| values[lane]);
-                    } else {
-                        let values = file.words(*slot);
-                        spread::<N, B>(&mut rows, start, |lane| values[lane].into());
-                    }
-                }
-            });
+            spread_all::<N, B>(&self.file(warp, at), reach, slots, &mut rows);
             let (space, addresses) = self.addresses(warp, at, reach, slots);
             self.send(warp, at, lanes, space, &addresses, &rows, reach.strong)
         })
@@ -146,54 +101,6 @@ impl<M: Memory + Host> Executor<'_, M> {
         let bytes = self.context.arguments.get(start..start.saturating_add(N));
         let bytes = bytes.and_then(|bytes| bytes.try_into().ok());
         bytes.ok_or_else(|| stop(warp, at, lanes, TrapKind::Parameter(offset)))
-    }
-
-    /// Puts what was read into registers.
-    fn keep<const N: usize>(
-        &self,
-        warp: &mut Warp,
-        at: Current,
-        lanes: u32,
-        reach: Reach,
-        slots: &[Slot; 6],
-        rows: &Rows<N>,
-    ) {
-        let mut file = self.file(warp, at);
-        by_element!(reach.bytes, B => {
-            for (element, slot) in slots.iter().enumerate().take(reach.count.into()) {
-                let start = element * B;
-                match (reach.long, reach.signed) {
-                    (false, false) => file.set_words(*slot, lanes, &gather(rows, |row| value::<N, B>(row, start) as u32)),
-                    (true, false) => file.set_longs(*slot, lanes, &gather(rows, |row| value::<N, B>(row, start))),
-                    (false, true) => file.set_words(*slot, lanes, &gather(rows, |row| signed::<N, B>(row, start) as u32)),
-                    (true, true) => file.set_longs(*slot, lanes, &gather(rows, |row| signed::<N, B>(row, start))),
-                }
-            }
-        });
-    }
-
-    /// The same for all lanes.
-    fn keep_one<const N: usize>(
-        &self,
-        warp: &mut Warp,
-        at: Current,
-        lanes: u32,
-        reach: Reach,
-        slots: &[Slot; 6],
-        row: &[u8; N],
-    ) {
-        let mut file = self.file(warp, at);
-        by_element!(reach.bytes, B => {
-            for (element, slot) in slots.iter().enumerate().take(reach.count.into()) {
-                let start = element * B;
-                let value = if reach.signed { signed::<N, B>(row, start) } else { value::<N, B>(row, start) };
-                if reach.long {
-                    file.set_longs(*slot, lanes, &[value; LANES]);
-                } else {
-                    file.set_words(*slot, lanes, &[value as u32; LANES]);
-                }
-            }
-        });
     }
 
     /// `cp.async`: bytes from global to shared memory, zeros behind the limit.
@@ -244,6 +151,66 @@ impl<M: Memory + Host> Executor<'_, M> {
             Window::Global | Window::Constant => Space::Global,
         };
         self.read(warp, at, 1 << lane, 1 << lane, space, inside, into, false)
+    }
+}
+
+/// Puts what was read into registers.
+#[inline(always)]
+pub(super) fn keep<const N: usize, const B: usize>(
+    file: &mut File<'_>,
+    lanes: u32,
+    reach: Reach,
+    slots: &[Slot; 6],
+    rows: &Rows<N>,
+) {
+    for (element, slot) in slots.iter().enumerate().take(N / B) {
+        let start = element * B;
+        match (reach.long, reach.signed) {
+            (false, false) => file.set_words(*slot, lanes, &gather(rows, |row| value::<N, B>(row, start) as u32)),
+            (true, false) => file.set_longs(*slot, lanes, &gather(rows, |row| value::<N, B>(row, start))),
+            (false, true) => file.set_words(*slot, lanes, &gather(rows, |row| signed::<N, B>(row, start) as u32)),
+            (true, true) => file.set_longs(*slot, lanes, &gather(rows, |row| signed::<N, B>(row, start))),
+        }
+    }
+}
+
+/// The same for all lanes.
+#[inline(always)]
+pub(super) fn keep_one<const N: usize, const B: usize>(
+    file: &mut File<'_>,
+    lanes: u32,
+    reach: Reach,
+    slots: &[Slot; 6],
+    row: &[u8; N],
+) {
+    for (element, slot) in slots.iter().enumerate().take(N / B) {
+        let start = element * B;
+        let value = if reach.signed { signed::<N, B>(row, start) } else { value::<N, B>(row, start) };
+        if reach.long {
+            file.set_longs(*slot, lanes, &[value; LANES]);
+        } else {
+            file.set_words(*slot, lanes, &[value as u32; LANES]);
+        }
+    }
+}
+
+/// Takes what is to be written from registers.
+#[inline(always)]
+pub(super) fn spread_all<const N: usize, const B: usize>(
+    file: &File<'_>,
+    reach: Reach,
+    slots: &[Slot; 6],
+    rows: &mut Rows<N>,
+) {
+    for (element, slot) in slots.iter().enumerate().take(N / B) {
+        let start = element * B;
+        if reach.long {
+            let values = file.longs(*slot);
+            spread::<N, B>(rows, start, |lane| values[lane]);
+        } else {
+            let values = file.words(*slot);
+            spread::<N, B>(rows, start, |lane| values[lane].into());
+        }
     }
 }
 

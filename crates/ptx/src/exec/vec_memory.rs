@@ -1,8 +1,10 @@
 //! Memory for tests and small tools: one range of bytes.
+#![expect(unsafe_code, reason = "hands out its bytes to those who vouch for their kernels")]
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::access::{Access, Fault};
+use super::direct::Direct;
 use super::host::Host;
 use super::memory::Memory;
 use crate::program::Program;
@@ -22,6 +24,7 @@ pub struct VecMemory {
     words: Vec<AtomicU64>,
     used: AtomicU64,
     printed: std::sync::Mutex<String>,
+    is_direct: bool,
 }
 
 impl VecMemory {
@@ -31,7 +34,16 @@ impl VecMemory {
     /// Memory of at least that many bytes, all zero.
     pub fn new(bytes: usize) -> VecMemory {
         let words = (0..bytes.div_ceil(8)).map(|_| AtomicU64::new(0)).collect();
-        VecMemory { words, used: AtomicU64::new(0), printed: std::sync::Mutex::default() }
+        VecMemory { words, used: AtomicU64::new(0), printed: std::sync::Mutex::default(), is_direct: false }
+    }
+
+    /// The same, reached without a call for each access.
+    ///
+    /// # Safety
+    /// Blocks that run on several threads at once do not race for it, as [`Direct::new`] asks.
+    #[must_use]
+    pub unsafe fn reached_directly(self) -> VecMemory {
+        VecMemory { is_direct: true, ..self }
     }
 
     /// The address of that many bytes, a multiple of 256.
@@ -164,6 +176,13 @@ impl Memory for VecMemory {
                 Err(found) => old = found,
             }
         }
+    }
+
+    fn direct(&self, _: u64) -> Option<Direct> {
+        let range = Self::BASE..Self::BASE + self.words.len() as u64 * 8;
+        let host = self.words.as_ptr().cast_mut().cast();
+        // SAFETY: all of the words, which may change behind shared references; `reached_directly` asks for the rest.
+        self.is_direct.then(|| unsafe { Direct::new(range, host, true) })
     }
 }
 

@@ -1,0 +1,159 @@
+//! Memory that is reached without asking: a range that was found once, and is then a bounds check and a copy.
+#![expect(unsafe_code, reason = "reads and writes memory of the machine through its address in this process")]
+
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
+
+use super::memory::Memory;
+
+/// A range of global memory and where its bytes lie in this process.
+#[derive(Clone, Copy, Debug)]
+pub struct Direct {
+    start: u64,
+    end: u64,
+    host: *mut u8,
+    writable: bool,
+}
+
+impl Direct {
+    /// Addresses of `range`, whose bytes lie at `host`.
+    ///
+    /// # Safety
+    /// As long as the [`Memory`] that gives it lives, as many bytes at `host` can be read, and written if `writable`, and no
+    /// Rust reference to plain data points to any of them. Kernels that run on several threads at once do not race for them:
+    /// who launches a kernel has said so.
+    pub unsafe fn new(range: std::ops::Range<u64>, host: *mut u8, writable: bool) -> Direct {
+        Direct { start: range.start, end: range.end, host, writable }
+    }
+
+    /// No memory at all.
+    const NONE: Direct = Direct { start: 0, end: 0, host: std::ptr::null_mut(), writable: false };
+
+    /// Where bytes lie, if all of them are in the range.
+    #[inline(always)]
+    fn place(&self, address: u64, bytes: u64, writes: bool) -> Option<*mut u8> {
+        let offset = address.wrapping_sub(self.start);
+        let size = self.end - self.start;
+        // Below the start, the offset is beyond any size.
+        let inside = offset < size && bytes <= size - offset && (self.writable || !writes);
+        // SAFETY: the offset lies inside of the range.
+        inside.then(|| unsafe { self.host.add(offset as usize) })
+    }
+
+    /// Reads bytes that lie side by side; `false` if not all are in the range.
+    #[inline(always)]
+    pub(crate) fn read<const N: usize>(&self, address: u64, into: &mut [[u8; N]]) -> bool {
+        let bytes = into.as_flattened_mut();
+        let Some(from) = self.place(address, bytes.len() as u64, false) else { return false };
+        // SAFETY: as many bytes as were found to be in the range, and nobody races for them, as `new` says.
+        unsafe { from.copy_to_nonoverlapping(bytes.as_mut_ptr(), bytes.len()) };
+        true
+    }
+
+    /// Writes bytes that lie side by side; `false`, and nothing is written, if not all are in the range.
+    #[inline(always)]
+    pub(crate) fn write<const N: usize>(&self, address: u64, from: &[[u8; N]]) -> bool {
+        let bytes = from.as_flattened();
+        let Some(to) = self.place(address, bytes.len() as u64, true) else { return false };
+        // SAFETY: as in `read`.
+        unsafe { to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+        true
+    }
+
+    /// Reads one element, words of it in one go.
+    #[inline(always)]
+    pub(crate) fn read_one<const N: usize>(&self, address: u64) -> Option<[u8; N]> {
+        let from = self.place(address, N as u64, false)?;
+        let mut bytes = [0; N];
+        macro_rules! word {
+            ($atomic:ty, $word:ty) => {{
+                // SAFETY: aligned, and in the range as the first line found; no reference to plain data points there, as `new` says.
+                let word = unsafe { <$atomic>::from_ptr(from.cast::<$word>()) }.load(Ordering::Relaxed);
+                bytes.copy_from_slice(&word.to_le_bytes());
+            }};
+        }
+        match N {
+            1 => word!(AtomicU8, u8),
+            2 if from.addr() % 2 == 0 => word!(AtomicU16, u16),
+            4 if from.addr() % 4 == 0 => word!(AtomicU32, u32),
+            8 if from.addr() % 8 == 0 => word!(AtomicU64, u64),
+            16.. if from.addr() % 8 == 0 => {
+                for (index, chunk) in bytes.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+                    // SAFETY: a word of what was found to be in the range, aligned as all of it is.
+                    let word = unsafe { AtomicU64::from_ptr(from.add(index * 8).cast()) };
+                    *chunk = word.load(Ordering::Relaxed).to_le_bytes();
+                }
+            }
+            // SAFETY: as in `read`.
+            _ => unsafe { from.copy_to_nonoverlapping(bytes.as_mut_ptr(), N) },
+        }
+        Some(bytes)
+    }
+
+    /// Writes one element, words of it in one go.
+    #[inline(always)]
+    pub(crate) fn write_one<const N: usize>(&self, address: u64, bytes: &[u8; N]) -> bool {
+        let Some(to) = self.place(address, N as u64, true) else { return false };
+        macro_rules! word {
+            ($atomic:ty, $word:ty) => {{
+                let word = bytes[..].try_into().map(<$word>::from_le_bytes).unwrap_or_default();
+                // SAFETY: as in `read_one`.
+                unsafe { <$atomic>::from_ptr(to.cast::<$word>()) }.store(word, Ordering::Relaxed);
+            }};
+        }
+        match N {
+            1 => word!(AtomicU8, u8),
+            2 if to.addr() % 2 == 0 => word!(AtomicU16, u16),
+            4 if to.addr() % 4 == 0 => word!(AtomicU32, u32),
+            8 if to.addr() % 8 == 0 => word!(AtomicU64, u64),
+            16.. if to.addr() % 8 == 0 => {
+                for (index, chunk) in bytes.as_chunks::<8>().0.iter().enumerate() {
+                    // SAFETY: as in `read_one`.
+                    let word = unsafe { AtomicU64::from_ptr(to.add(index * 8).cast()) };
+                    word.store(u64::from_le_bytes(*chunk), Ordering::Relaxed);
+                }
+            }
+            // SAFETY: as in `read`.
+            _ => unsafe { to.copy_from_nonoverlapping(bytes.as_ptr(), N) },
+        }
+        true
+    }
+
+    /// Whether an element could be written.
+    #[inline(always)]
+    pub(crate) fn holds<const N: usize>(&self, address: u64, writes: bool) -> bool {
+        self.place(address, N as u64, writes).is_some()
+    }
+}
+
+/// Ranges that were found; a power of two.
+const KEPT: usize = 16;
+
+/// The ranges that instructions last went to. What lies where is asked anew for every step of a grid.
+#[derive(Debug)]
+pub(crate) struct Lens {
+    ranges: [Direct; KEPT],
+}
+
+impl Default for Lens {
+    fn default() -> Self {
+        Lens { ranges: [Direct::NONE; KEPT] }
+    }
+}
+
+impl Lens {
+    /// The range that an instruction's address lies in, if it can be reached directly.
+    #[inline(always)]
+    pub(crate) fn range(&mut self, memory: &dyn Memory, instruction: usize, address: u64) -> Option<&Direct> {
+        let kept = &mut self.ranges[instruction % KEPT];
+        if address < kept.start || address >= kept.end {
+            *kept = find(memory, address)?;
+        }
+        Some(kept)
+    }
+}
+
+/// Not part of the loop that calls it.
+#[cold]
+fn find(memory: &dyn Memory, address: u64) -> Option<Direct> {
+    memory.direct(address).filter(|range| range.start <= address && address < range.end)
+}

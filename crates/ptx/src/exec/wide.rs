@@ -1,0 +1,142 @@
+//! How the addresses of a warp lie to each other: the first thing that an access wants to know.
+#![expect(unsafe_code, reason = "loads rows into wide registers of a processor that has them")]
+
+use super::registers::{ALL, Longs};
+
+/// What is common to the addresses of some lanes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Shape {
+    pub(super) pattern: Pattern,
+    /// All bits that any of them has.
+    pub(super) bits: u64,
+}
+
+/// How addresses lie to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pattern {
+    Uniform,
+    /// Each lane follows the one before, and no lane between the first and the last is missing.
+    Contiguous,
+    Other,
+}
+
+impl Shape {
+    #[inline(always)]
+    fn new(mask: u32, is_same: bool, is_next: bool, bits: u64) -> Shape {
+        let run = mask >> (mask.trailing_zeros() & 31);
+        let has_gaps = run & run.wrapping_add(1) != 0;
+        let pattern = match (is_same, is_next && !has_gaps) {
+            (true, _) => Pattern::Uniform,
+            (false, true) => Pattern::Contiguous,
+            (false, false) => Pattern::Other,
+        };
+        Shape { pattern, bits }
+    }
+}
+
+/// Looks at the addresses of the lanes of a mask, for accesses of `size` bytes each.
+#[inline(always)]
+pub(super) fn shape(mask: u32, addresses: &Longs, size: u64) -> Shape {
+    let first = mask.trailing_zeros() as usize & 31;
+    let leader = addresses[first];
+    let start = leader.wrapping_sub(first as u64 * size);
+    // Zero where all agree.
+    let (mut same, mut next, mut bits) = (0, 0, 0);
+    for (lane, address) in addresses.iter().enumerate() {
+        let of = u64::from(mask >> lane & 1).wrapping_neg();
+        bits |= address & of;
+        same |= (address ^ leader) & of;
+        next |= (address ^ start.wrapping_add(lane as u64 * size)) & of;
+    }
+    Shape::new(mask, same == 0, next == 0, bits)
+}
+
+/// The same, four lanes at a time.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(super) fn shape_with_avx2(mask: u32, addresses: &Longs, size: u64) -> Shape {
+    use std::arch::x86_64::*;
+
+    let first = mask.trailing_zeros() as usize & 31;
+    let leader = addresses[first];
+    let start = leader.wrapping_sub(first as u64 * size);
+    let number = |value: u64| _mm256_set1_epi64x(value.cast_signed());
+    let (leaders, step) = (number(leader), number(size * 4));
+    let lanes = _mm256_set_epi64x(3, 2, 1, 0);
+    // Sizes and lanes are below 2³², as this multiplication wants.
+    let mut expected = _mm256_add_epi64(number(start), _mm256_mul_epu32(lanes, number(size)));
+    let mut bit = _mm256_set_epi64x(8, 4, 2, 1);
+    let wanted = number(mask.into());
+    let (mut same, mut next, mut bits) = (_mm256_setzero_si256(), _mm256_setzero_si256(), _mm256_setzero_si256());
+    for four in addresses.as_chunks::<4>().0 {
+        // SAFETY: four longs, which need not be aligned for this.
+        let four = unsafe { _mm256_loadu_si256(four.as_ptr().cast()) };
+        let (mut all, mut unlike, mut apart) =
+            (four, _mm256_xor_si256(four, leaders), _mm256_xor_si256(four, expected));
+        if mask != ALL {
+            let of = _mm256_cmpeq_epi64(_mm256_and_si256(wanted, bit), bit);
+            all = _mm256_and_si256(all, of);
+            unlike = _mm256_and_si256(unlike, of);
+            apart = _mm256_and_si256(apart, of);
+            bit = _mm256_slli_epi64::<4>(bit);
+        }
+        bits = _mm256_or_si256(bits, all);
+        same = _mm256_or_si256(same, unlike);
+        next = _mm256_or_si256(next, apart);
+        expected = _mm256_add_epi64(expected, step);
+    }
+    let half = _mm_or_si128(_mm256_castsi256_si128(bits), _mm256_extracti128_si256::<1>(bits));
+    let bits = _mm_extract_epi64::<0>(half) | _mm_extract_epi64::<1>(half);
+    let none = |row| _mm256_testz_si256(row, row) == 1;
+    Shape::new(mask, none(same), none(next), bits.cast_unsigned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn both(mask: u32, addresses: &Longs, size: u64) -> Pattern {
+        let found = shape(mask, addresses, size);
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("avx2") {
+            // SAFETY: the feature has just been found.
+            assert_eq!(unsafe { shape_with_avx2(mask, addresses, size) }, found, "{mask:#x} {addresses:?}");
+        }
+        found.pattern
+    }
+
+    #[test]
+    fn patterns_are_those_of_the_lanes_that_run() {
+        let row = |address: fn(u64) -> u64| -> Longs { std::array::from_fn(|lane| address(lane as u64)) };
+        let (same, next) = (row(|_| 64), row(|lane| 64 + 4 * lane));
+        let odd = row(|lane| if lane == 20 { 67 } else { 64 + 4 * lane });
+        assert_eq!(both(ALL, &same, 4), Pattern::Uniform);
+        assert_eq!(both(ALL, &next, 4), Pattern::Contiguous);
+        assert_eq!(both(ALL, &odd, 4), Pattern::Other);
+        assert_eq!(both(!(1 << 20), &odd, 4), Pattern::Other);
+        assert_eq!(both(0x000f_fff0, &odd, 4), Pattern::Contiguous);
+        assert_eq!(both(0x000f_f0f0, &next, 4), Pattern::Other);
+        assert_eq!(both(1 << 20, &odd, 4), Pattern::Uniform);
+        assert_eq!(both(ALL, &row(|lane| (4 * lane).wrapping_sub(64)), 4), Pattern::Contiguous);
+    }
+
+    #[test]
+    fn both_passes_see_the_same() {
+        let mut state = 1u64;
+        let mut random = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state >> 33
+        };
+        for round in 0..2000 {
+            let (start, size, odd) = (random() << (random() % 33), 1 << (round % 6), random() as usize % 64);
+            let stride = [0, size, size * 2, random()][random() as usize % 4];
+            let mut addresses: Longs = std::array::from_fn(|lane| start.wrapping_add(lane as u64 * stride));
+            if let Some(address) = addresses.get_mut(odd) {
+                *address ^= random();
+            }
+            let mask = [ALL, random() as u32, ALL << (random() % 32), 1 << (random() % 32)][random() as usize % 4];
+            both(mask.max(1), &addresses, size);
+        }
+    }
+}
