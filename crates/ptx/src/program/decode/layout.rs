@@ -3,9 +3,10 @@
 //! Variables that functions name come first and lie at the same place for every kernel; behind them come those that only
 //! the kernel itself names, so that kernels do not pay for each other's. What the launch adds comes last.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use super::body::{alignment_of, refusal, size_of};
+use super::names::{Quick, Table};
 use super::scope::Symbol;
 use super::{Refusal, Why};
 use crate::syntax::{Base, Block, Function, Kind, Module, Operand, Space, Statement, Variable};
@@ -17,16 +18,16 @@ const MAX_SHARED: u64 = 1 << 24;
 #[derive(Debug, Default)]
 pub(super) struct Shared<'t> {
     /// Of those that functions name, or declare.
-    common: HashMap<&'t str, Symbol<'t>>,
+    common: Table<&'t str, Symbol<'t>>,
     /// Of those that a kernel names, or declares, by the kernel's name.
-    own: HashMap<&'t str, HashMap<&'t str, Symbol<'t>>>,
-    bytes: HashMap<&'t str, u32>,
+    own: Table<&'t str, Table<&'t str, Symbol<'t>>>,
+    bytes: Table<&'t str, u32>,
 }
 
 impl<'t> Shared<'t> {
     pub(super) fn of(module: &Module<'t>) -> Result<Shared<'t>, Refusal> {
         let mut shared = Shared::default();
-        let outside: HashMap<&'t str, &Variable<'t>> = module
+        let outside: Table<&'t str, &Variable<'t>> = module
             .variables
             .iter()
             .filter(|variable| variable.space == Space::Shared)
@@ -53,13 +54,13 @@ impl<'t> Shared<'t> {
         &mut self,
         function: &Function<'t>,
         body: &Block<'t>,
-        outside: &HashMap<&'t str, &Variable<'t>>,
+        outside: &Table<&'t str, &Variable<'t>>,
         common: u64,
     ) -> Result<(), Refusal> {
         let seen = Seen::of(body, outside);
         let meets = seen.calls || seen.variables.iter().any(|variable| self.common.contains_key(variable.name));
         let mut end = if meets { common } else { 0 };
-        let mut own = HashMap::new();
+        let mut own = Table::default();
         for variable in seen.variables {
             if !self.common.contains_key(variable.name) {
                 own.insert(variable.name, place(variable, &mut end)?);
@@ -96,18 +97,18 @@ fn place<'t>(variable: &Variable<'t>, end: &mut u64) -> Result<Symbol<'t>, Refus
 #[derive(Default)]
 struct Seen<'m, 't> {
     variables: Vec<&'m Variable<'t>>,
-    names: HashSet<&'t str>,
+    names: HashSet<&'t str, Quick>,
     calls: bool,
 }
 
 impl<'m, 't> Seen<'m, 't> {
-    fn of(body: &'m Block<'t>, outside: &HashMap<&'t str, &'m Variable<'t>>) -> Self {
+    fn of(body: &'m Block<'t>, outside: &Table<&'t str, &'m Variable<'t>>) -> Self {
         let mut seen = Seen::default();
         seen.block(body, outside);
         seen
     }
 
-    fn block(&mut self, block: &'m Block<'t>, outside: &HashMap<&'t str, &'m Variable<'t>>) {
+    fn block(&mut self, block: &'m Block<'t>, outside: &Table<&'t str, &'m Variable<'t>>) {
         for statement in &block.statements {
             match statement {
                 Statement::Variable(variable) if variable.space == Space::Shared => self.variables.push(variable),
@@ -125,7 +126,7 @@ impl<'m, 't> Seen<'m, 't> {
         }
     }
 
-    fn operand(&mut self, operand: &Operand<'t>, outside: &HashMap<&'t str, &'m Variable<'t>>) {
+    fn operand(&mut self, operand: &Operand<'t>, outside: &Table<&'t str, &'m Variable<'t>>) {
         let mut name = |name: &'t str| {
             if !name.starts_with('%')
                 && let Some(variable) = outside.get(name)

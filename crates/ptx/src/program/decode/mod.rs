@@ -1,6 +1,5 @@
 //! From words to operations: names become slots, modifiers become fields, and what is not known is refused.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::function::Function;
@@ -26,6 +25,7 @@ mod matrix;
 mod memory;
 mod memory_barrier;
 mod modifiers;
+mod names;
 mod operand;
 mod scope;
 mod synchronize;
@@ -33,6 +33,7 @@ mod table;
 mod variable;
 
 use modifiers::Modifiers;
+use names::Table;
 use scope::{File, Scopes, Symbol};
 
 /// Why a text is not decoded, and where.
@@ -113,16 +114,16 @@ pub(super) struct Decoder<'m, 't> {
     module: &'m Module<'t>,
     code: Code,
     constants: Constants,
-    words: HashMap<u32, u32>,
-    longs: HashMap<u64, u32>,
-    addresses: HashMap<(Target, i64), u32>,
+    words: Table<u32, u32>,
+    longs: Table<u64, u32>,
+    addresses: Table<(Target, i64), u32>,
     /// Numbers of names, by how instructions begin.
-    names: HashMap<&'t str, u32>,
+    names: Table<&'t str, u32>,
     conversions: Vec<Conversion>,
     /// Names outside of functions.
-    symbols: HashMap<&'t str, Symbol<'t>>,
+    symbols: Table<&'t str, Symbol<'t>>,
     /// Which function, by its name and by its place in the module.
-    functions: HashMap<&'t str, u32>,
+    functions: Table<&'t str, u32>,
     layout: layout::Shared<'t>,
     /// The function that is being decoded.
     scopes: Scopes<'t>,
@@ -174,13 +175,13 @@ impl<'m, 't> Decoder<'m, 't> {
             module,
             code,
             constants: Constants::default(),
-            words: HashMap::new(),
-            longs: HashMap::new(),
-            addresses: HashMap::new(),
-            names: HashMap::new(),
+            words: Table::default(),
+            longs: Table::default(),
+            addresses: Table::default(),
+            names: Table::default(),
             conversions: Vec::new(),
-            symbols: HashMap::new(),
-            functions: HashMap::new(),
+            symbols: Table::default(),
+            functions: Table::default(),
             layout: layout::Shared::default(),
             scopes: Scopes::default(),
             frame: 0,

@@ -1,10 +1,10 @@
 //! Names inside of a function: registers, variables and labels of nested blocks.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 
 use super::super::slot::Slot;
 use super::super::variable::Target;
+use super::names::{Numbered, Table};
 use crate::exec::registers::Counts;
 
 /// Which file a register lies in.
@@ -102,9 +102,9 @@ pub(super) struct Scopes<'t> {
 #[derive(Debug, Default)]
 struct Scope<'t> {
     parent: Option<usize>,
-    symbols: HashMap<&'t str, Symbol<'t>>,
-    families: HashMap<&'t str, Family>,
-    labels: HashMap<&'t str, u32>,
+    symbols: Table<&'t str, Symbol<'t>>,
+    families: Table<&'t str, Family>,
+    labels: Table<&'t str, u32>,
 }
 
 /// `%r<7>`: those that are named get a register when they are named first.
@@ -112,7 +112,7 @@ struct Scope<'t> {
 struct Family {
     file: File,
     count: u32,
-    slots: RefCell<HashMap<u32, Slot>>,
+    slots: RefCell<Numbered<Slot>>,
 }
 
 impl<'t> Scopes<'t> {
@@ -167,7 +167,8 @@ impl<'t> Scopes<'t> {
             let member = || {
                 let family = scope.families.get(prefix)?;
                 let number = number.filter(|number| *number < family.count)?;
-                let slot = *family.slots.borrow_mut().entry(number).or_insert_with(|| self.supply.take(family.file));
+                let make = || self.supply.take(family.file);
+                let slot = family.slots.borrow_mut().get_or_insert_with(number, make);
                 Some(Symbol::Register(family.file, slot))
             };
             member().or_else(|| scope.symbols.get(name).copied())
