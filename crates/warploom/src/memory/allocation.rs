@@ -12,7 +12,8 @@ use std::sync::Arc;
 use warploom_driver::sys::types::CUdeviceptr;
 
 use super::managed::{ManagedState, asks_managed};
-use super::resource::{StreamOrdered, Synchronous};
+use super::resource::{StreamOrdered as _, Synchronous};
+use super::source::Source;
 use super::uses::{Access, Uses};
 use crate::context::Current;
 use crate::diagnostics::{Subject, report};
@@ -36,7 +37,7 @@ pub(crate) struct Allocation {
 /// Who frees the memory. A stream-ordered resource without a stream cannot be written.
 enum Owner {
     Ordered {
-        resource: Arc<dyn StreamOrdered>,
+        resource: Source,
         home: Stream,
     },
     Synchronous {
@@ -54,7 +55,7 @@ impl Allocation {
     pub(super) fn ordered(
         (address, bytes): (CUdeviceptr, usize),
         is_pinned: bool,
-        resource: Arc<dyn StreamOrdered>,
+        resource: Source,
         home: Stream,
     ) -> Allocation {
         let mark = mark(home.context(), || (Kind::Memory { resource: resource.name() }, address, bytes));
@@ -244,7 +245,7 @@ impl Allocation {
         let bytes = self.bytes;
         match &self.owner {
             Owner::Ordered { resource, .. } => Some(resource.allocate_raw(bytes, stream).map(|address| {
-                Allocation::ordered((address, bytes), self.is_pinned, Arc::clone(resource), stream.clone())
+                Allocation::ordered((address, bytes), self.is_pinned, resource.clone(), stream.clone())
             })),
             Owner::Synchronous { resource } => Some(
                 resource
@@ -294,7 +295,7 @@ impl Allocation {
             Owner::Ordered { resource, home }
                 if !self.uses.is_counted() && home.is_here() && home.context().is_current_generation() =>
             {
-                free_ordered(&**resource, (self.address, self.bytes), home)
+                free_ordered(resource, (self.address, self.bytes), home)
             }
             _ => self.end_after_others(),
         }
@@ -317,7 +318,7 @@ impl Allocation {
                     // Where no event can be had, waiting is dear and right.
                     order.wait_for(&other).or_else(|_| other.synchronize())?;
                 }
-                free_ordered(&**resource, memory, &order)
+                free_ordered(resource, memory, &order)
             }
             Owner::Synchronous { resource } => {
                 let (waits, users) = (resource.free_waits_for_context(), self.uses.end(None).0);
@@ -343,10 +344,15 @@ impl Allocation {
 
 #[expect(unsafe_code, reason = "gives memory back to where it came from")]
 #[inline]
-fn free_ordered(resource: &dyn StreamOrdered, (address, bytes): (CUdeviceptr, usize), order: &Stream) -> Result<()> {
+fn free_ordered(resource: &Source, (address, bytes): (CUdeviceptr, usize), order: &Stream) -> Result<()> {
     // SAFETY: the memory came from this resource with this size and is given back once, by the end of its allocation; every
     // use of it comes before this in the order of the stream.
-    unsafe { resource.deallocate_raw(address, bytes, order) }
+    unsafe {
+        match resource {
+            Source::Pool(pool) => pool.deallocate_raw(address, bytes, order),
+            Source::Other(resource) => resource.deallocate_raw(address, bytes, order),
+        }
+    }
 }
 
 #[expect(unsafe_code, reason = "gives memory back to where it came from")]

@@ -64,7 +64,7 @@ impl DriverPool {
     }
 
     fn hold(this: Arc<DriverPool>, bytes: usize, stream: &Stream) -> Result<Held> {
-        allocate(this, |pool| pool, bytes, stream)
+        allocate(this, bytes, stream)
     }
 
     /// A new pool at a location, which ends with this value.
@@ -185,6 +185,7 @@ unsafe impl StreamOrdered for DriverPool {
         &self.context
     }
 
+    #[inline]
     fn allocate_raw(&self, bytes: usize, stream: &Stream) -> Result<CUdeviceptr> {
         let mut address: CUdeviceptr = 0;
         let (driver, pool) = (self.context.driver(), self.as_raw());
@@ -194,6 +195,7 @@ unsafe impl StreamOrdered for DriverPool {
         Ok(address)
     }
 
+    #[inline]
     unsafe fn deallocate_raw(&self, address: CUdeviceptr, _bytes: usize, stream: &Stream) -> Result<()> {
         // SAFETY: the caller gives back what `allocate_raw` gave, once, in the order of a stream that is alive.
         stream.enqueue(|raw| unsafe { self.context.driver().cuMemFreeAsync(address, raw) })

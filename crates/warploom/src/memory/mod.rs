@@ -25,6 +25,7 @@ mod pool_options;
 mod resource;
 mod rows;
 mod slice;
+mod source;
 mod transfer;
 mod uses;
 mod virtual_memory;

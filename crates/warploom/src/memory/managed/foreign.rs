@@ -66,7 +66,7 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
         let (bytes, stream, resource) = (size::<T>(len)?, queue.stream(), resource.resource());
         resource.context().serves(stream)?;
         let is_pinned = resource.is_pinned();
-        let allocation = Allocation::ordered((address, bytes), is_pinned, resource, stream.clone());
+        let allocation = Allocation::ordered((address, bytes), is_pinned, resource.into(), stream.clone());
         Ok(ManagedBuffer::over(Buffer::over(allocation, len)))
     }
 

@@ -7,6 +7,7 @@ use warploom_driver::sys::types::CUdeviceptr;
 use super::size;
 use crate::memory::allocation::Allocation;
 use crate::memory::held::Held;
+use crate::memory::source::Source;
 use crate::{Buffer, Context, Device, DeviceCopy, Queue, Result, Stream};
 
 /// Memory that is allocated and freed in the order of a stream: what a resource of your own implements.
@@ -97,7 +98,7 @@ pub trait OrderedResource {
     #[inline]
     fn allocate<T: DeviceCopy>(&self, len: usize, queue: &impl Queue) -> Result<Buffer<T>> {
         let bytes = size::<T>(len)?;
-        Ok(Buffer::held(allocate(self.resource(), |resource| resource, bytes, queue.stream())?, len))
+        Ok(Buffer::held(allocate(self.resource(), bytes, queue.stream())?, len))
     }
 
     /// A buffer of `len` values whose bytes are all 0.
@@ -123,20 +124,21 @@ pub trait OrderedResource {
     }
 }
 
-/// Allocates in the order of a stream, from a resource that is only forgotten to be what it is afterwards.
+/// Allocates in the order of a stream.
 #[inline]
 pub(in crate::memory) fn allocate<R: StreamOrdered + ?Sized>(
     resource: Arc<R>,
-    forget: impl FnOnce(Arc<R>) -> Arc<dyn StreamOrdered>,
     bytes: usize,
     stream: &Stream,
-) -> Result<Held> {
+) -> Result<Held>
+where
+    Arc<R>: Into<Source>,
+{
     resource.context().serves(stream)?;
     // Before the call: right after it, a locked instruction may have to wait for what the driver has written to the device.
     let (home, is_pinned) = (stream.clone(), resource.is_pinned());
     let address = resource.allocate_raw(bytes, stream)?;
-    let resource = forget(resource);
-    Ok(Held::new(|| Allocation::ordered((address, bytes), is_pinned, resource, home)))
+    Ok(Held::new(|| Allocation::ordered((address, bytes), is_pinned, resource.into(), home)))
 }
 
 impl<R: StreamOrdered> OrderedResource for Arc<R> {
