@@ -3,10 +3,11 @@
 //! Lane `l` belongs to row (or column) `l / 4`, and holds the elements that lie at `l % 4`; a register holds as many
 //! neighbours as fit 32 bits. Registers alternate between rows 0–7 and 8–15, then go on by the width of four lanes.
 //!
-//! Products of floating-point elements are exact, and are summed in double precision; the sum is rounded once. The
-//! hardware rounds more often, and does not say how.
+//! Floating-point elements are summed as the hardware does it: see [`dot`](super::arith::dot). Doubles are fused, one product
+//! after the other.
 
-use super::arith::half::{Brain, Half, Narrow};
+use super::arith::dot::{Factor, sum};
+use super::arith::round::Format;
 use super::host::Host;
 use super::memory::Memory;
 use super::registers::{LANES, Words};
@@ -32,15 +33,18 @@ fn per_register(element: Element) -> usize {
     }
 }
 
-fn element_of(kind: Element, word: u32, index: usize) -> f64 {
+fn element_of(kind: Element, word: u32, index: usize) -> Factor {
+    let integer = |value: i64| Factor::Finite { significand: value, exponent: 0, fraction: 0 };
+    let half = |format: Format| Factor::open(format, (word >> (16 * index) & 0xffff).into());
     match kind {
-        Element::F16 => Half::widen((word >> (16 * index)) as u16).into(),
-        Element::Bf16 => Brain::widen((word >> (16 * index)) as u16).into(),
-        Element::Tf32 => f32::from_bits(word & 0xffff_e000).into(),
-        Element::S8 => f64::from((word >> (8 * index)) as i8),
-        Element::U8 => f64::from((word >> (8 * index)) as u8),
+        Element::F16 => half(Format::HALF),
+        Element::Bf16 => half(Format::BRAIN),
+        // The lower bits of the single do not count.
+        Element::Tf32 => Factor::open(Format::TENSOR, (word >> 13).into()),
+        Element::S8 => integer(((word >> (8 * index)) as i8).into()),
+        Element::U8 => integer(((word >> (8 * index)) as u8).into()),
         // Doubles do not come in words.
-        Element::F64 => 0.0,
+        Element::F64 => Factor::ZERO,
     }
 }
 
@@ -60,7 +64,7 @@ impl<Memo: Memory + Host> Executor<'_, Memo> {
         let rows: Vec<Words> = slots.iter().map(|slot| *file.words(*slot)).collect();
         let integers = matches!(product.factors[0], Element::S8 | Element::U8);
 
-        let (mut a, mut b) = ([[0.0; K]; M], [[0.0; N]; K]);
+        let (mut a, mut b) = ([[Factor::ZERO; K]; M], [[Factor::ZERO; N]; K]);
         let (left, right) = rows[sums..].split_at(first);
         for lane in 0..LANES {
             let (row, column) = (lane / 4, lane % 4 * width);
@@ -77,7 +81,7 @@ impl<Memo: Memory + Host> Executor<'_, Memo> {
                 }
             }
         }
-        let dot = |row: usize, column: usize| -> f64 { (0..k).map(|inner| a[row][inner] * b[inner][column]).sum() };
+        let products = |row: usize, column: usize| (0..k).map(move |inner| (a[row][inner], b[inner][column]));
         let summands = &rows[sums + first + second..];
         for register in 0..sums {
             let result: Words = std::array::from_fn(|lane| {
@@ -85,19 +89,19 @@ impl<Memo: Memory + Host> Executor<'_, Memo> {
                 let summand = summands[register][lane];
                 if product.half {
                     let part = |index: usize| {
-                        let value: f64 = Half::widen((summand >> (16 * index)) as u16).into();
-                        u32::from(Half::narrow(value + dot(row + 8 * register, column + index)))
+                        let summand = Factor::open(Format::HALF, (summand >> (16 * index) & 0xffff).into());
+                        sum(Format::HALF, summand, products(row + 8 * register, column + index)) as u32
                     };
                     return part(1) << 16 | part(0);
                 }
-                let sum = dot(row + 8 * (register / 2), column + register % 2);
+                let products = products(row + 8 * (register / 2), column + register % 2);
                 if integers {
-                    // At most 32 products of bytes: exact.
-                    let total = sum as i64 + i64::from(summand.cast_signed());
+                    let total =
+                        products.map(|(a, b)| a.whole() * b.whole()).sum::<i64>() + i64::from(summand.cast_signed());
                     let clamped = total.clamp(i32::MIN.into(), i32::MAX.into());
                     return if product.saturate { clamped as u32 } else { total as u32 };
                 }
-                super::arith::float::canonical((sum + f64::from(f32::from_bits(summand))) as f32).to_bits()
+                sum(Format::SINGLE, Factor::open(Format::SINGLE, summand.into()), products) as u32
             });
             file.set_words(slots[register], lanes, &result);
         }

@@ -8,6 +8,7 @@ pub(crate) mod bits;
 pub(crate) mod carry;
 pub(crate) mod compare;
 pub(crate) mod convert;
+pub(crate) mod dot;
 pub(crate) mod extreme;
 pub(crate) mod float;
 pub(crate) mod half;
