@@ -16,8 +16,8 @@
 //!
 //! Integers and IEEE arithmetic give what the hardware gives, to the bit, in every rounding. Functions that the hardware
 //! approximates (`sin.approx`, `ex2.approx`, `rsqrt.approx`…) are within half a unit in the last place of the true value
-//! here, and so as near to the hardware as that is to the true value. Products of matrices are summed in double precision
-//! and rounded once, where the hardware rounds more often.
+//! here, and so as near to the hardware as that is to the true value. Products of matrices are summed with the precision
+//! that the hardware keeps, bit for bit.
 //!
 //! What is missing: textures and surfaces, `wmma`, `wgmma` and `tcgen05`, bulk copies, clusters of several blocks,
 //! registers of 128 bits.

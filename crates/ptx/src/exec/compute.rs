@@ -6,7 +6,7 @@ use super::arith::carry;
 use super::arith::convert::Conversion;
 use super::arith::extreme;
 use super::arith::float::{self, Mode, double};
-use super::arith::integer::{Integer, dot, saturating, short};
+use super::arith::integer::{self, Integer, dot, saturating, short};
 use super::registers::{File, LANES, ask1, map1, map2, map3};
 use crate::program::compute::{Carry, Compute, Function, Int};
 use crate::program::slot::Slot;
@@ -101,6 +101,9 @@ pub(crate) fn compute(file: &mut File<'_>, mask: u32, what: Compute, slots: &[Sl
         Compute::MultiplyAdd24 { high, signed: false } => {
             map3(file, mask, three, |a, b, c: u32| short::unsigned(high, a, b).wrapping_add(c));
         }
+        Compute::MultiplyAdd24Saturating => {
+            map3(file, mask, three, |a, b, c: i32| short::signed(true, a, b).saturating_add(c));
+        }
         Compute::Divide(int) => each!(int, T => map2(file, mask, two, |a: T, b: T| a.over(b))),
         Compute::Remainder(int) => each!(int, T => map2(file, mask, two, |a: T, b: T| a.modulo(b))),
         Compute::Distance(int) => each!(int, T => map3(file, mask, three, |a: T, b: T, c: T| a.distance(b).plus(c))),
@@ -132,9 +135,9 @@ pub(crate) fn compute(file: &mut File<'_>, mask: u32, what: Compute, slots: &[Sl
             map3(file, mask, three, |a: i32, b, c| bits::signed_field(32, a.into(), b, c) as i32);
         }
         Compute::Field(Int::S64) => map3(file, mask, three, |a: i64, b, c| bits::signed_field(64, a, b, c)),
-        Compute::Field(Int::U64) => map3(file, mask, three, bits::field),
+        Compute::Field(Int::U64) => map3(file, mask, three, |a, b, c| bits::field(64, a, b, c)),
         Compute::Field(Int::U32 | Int::U16) => {
-            map3(file, mask, three, |a: u32, b, c| bits::field(a.into(), b, c) as u32);
+            map3(file, mask, three, |a: u32, b, c| bits::field(32, a.into(), b, c) as u32);
         }
         Compute::Insert { long: false } => {
             let row = std::array::from_fn(|lane| {
@@ -180,7 +183,7 @@ pub(crate) fn compute(file: &mut File<'_>, mask: u32, what: Compute, slots: &[Sl
         }
         Compute::FusedSingle(mode) => map3(file, mask, three, |a, b, c| float::fused(mode, a, b, c)),
         Compute::DivideSingle(mode) => map2(file, mask, two, |a, b| float::divide(mode, a, b)),
-        Compute::ReciprocalSingle(mode) => map1(file, mask, one, |a| float::divide(mode, 1.0, a)),
+        Compute::ReciprocalSingle(mode) => map1(file, mask, one, |a| float::reciprocal(mode, a)),
         Compute::RootSingle(mode) => map1(file, mask, one, |a| float::root(mode, a)),
         Compute::QuotientApproximate(flush) => map2(file, mask, two, |a, b| approx::quotient(flush, a, b)),
         Compute::QuotientFull(flush) => map2(file, mask, two, |a, b| approx::full_quotient(flush, a, b)),
@@ -193,14 +196,14 @@ pub(crate) fn compute(file: &mut File<'_>, mask: u32, what: Compute, slots: &[Sl
         Compute::ExtremeSingle(choice) => map2(file, mask, two, |a, b| extreme::single(choice, a, b)),
         Compute::CopySign => map2(file, mask, two, |sign: f32, value: f32| value.copysign(sign)),
         Compute::AddDouble(mode) => map2(file, mask, two, |a, b| double::add(mode, a, b)),
-        Compute::SubtractDouble(mode) => map2(file, mask, two, |a, b: f64| double::add(mode, a, -b)),
+        Compute::SubtractDouble(mode) => map2(file, mask, two, |a, b| double::subtract(mode, a, b)),
         Compute::MultiplyDouble(mode) => map2(file, mask, two, |a, b| double::multiply(mode, a, b)),
         Compute::FusedDouble(mode) => map3(file, mask, three, |a, b, c| double::fused(mode, a, b, c)),
         Compute::DivideDouble(mode) => map2(file, mask, two, |a, b| double::divide(mode, a, b)),
         Compute::ReciprocalDouble(mode) => map1(file, mask, one, |a| double::divide(mode, 1.0, a)),
         Compute::RootDouble(mode) => map1(file, mask, one, |a| double::root(mode, a)),
-        Compute::MagnitudeDouble => map1(file, mask, one, f64::abs),
-        Compute::NegateDouble => map1(file, mask, one, |a: f64| -a),
+        Compute::MagnitudeDouble => map1(file, mask, one, |a| double::sign(a, f64::abs)),
+        Compute::NegateDouble => map1(file, mask, one, |a| double::sign(a, |a: f64| -a)),
         Compute::ExtremeDouble(choice) => map2(file, mask, two, |a, b| extreme::double(choice, a, b)),
         Compute::CopySignDouble => map2(file, mask, two, |sign: f64, value: f64| value.copysign(sign)),
         Compute::AddHalf(..)
@@ -220,6 +223,13 @@ pub(crate) fn compute(file: &mut File<'_>, mask: u32, what: Compute, slots: &[Sl
                 let part = |value: u32| conversion.apply(value.into()) as u32;
                 part(high) << conversion.width() | part(low)
             });
+        }
+        Compute::ConvertEach => {
+            let conversion = conversions[b.value() as usize];
+            map1(file, mask, one, |pair: u32| conversion.apply_each(pair));
+        }
+        Compute::Pack { bits, signed } => {
+            map3(file, mask, three, |a, b, c| integer::packed(u32::from(bits), signed, a, b, c));
         }
         Compute::Quick(how) => quick::convert(file, mask, how, one),
         Compute::Compare { what, how, combine } => {

@@ -164,6 +164,8 @@ pub(crate) enum Compute {
         high: bool,
         signed: bool,
     },
+    /// `mad24.hi.sat.s32`
+    MultiplyAdd24Saturating,
     Divide(Int),
     Remainder(Int),
     /// `sad`
@@ -275,10 +277,12 @@ pub(crate) enum Compute {
     SubtractHalf(HalfType, Edge),
     MultiplyHalf(HalfType, Edge),
     FusedHalf(HalfType, Edge),
-    MagnitudeHalf(HalfType),
-    NegateHalf(HalfType),
+    /// `abs`, `neg`, and whether subnormals are zeros.
+    MagnitudeHalf(HalfType, bool),
+    NegateHalf(HalfType, bool),
     ExtremeHalf(HalfType, Choice),
-    ApproximateHalf(HalfType, Function),
+    /// And whether subnormals are zeros.
+    ApproximateHalf(HalfType, Function, bool),
     /// A conversion of the program's list: `d`, `a`, its index.
     Convert {
         from_long: bool,
@@ -286,6 +290,13 @@ pub(crate) enum Compute {
     },
     /// Two singles to a pair: `d`, upper, lower, the index of the conversion.
     ConvertPair,
+    /// Both of a pair to a pair: `d`, `a`, the index of the conversion.
+    ConvertEach,
+    /// `cvt.pack`: `a` and `b`, clamped to so many bits, below what fits of `c`.
+    Pack {
+        bits: u8,
+        signed: bool,
+    },
     Quick(Quick),
     /// Predicates: `p`, `q`, `a`, `b`, the third operand.
     Compare {

@@ -11,7 +11,8 @@
 //! | `sin`, `cos` | absolute 2⁻²⁰·⁵ within ±π |
 //! | `tanh` | relative 2⁻¹¹ |
 
-use super::float::{canonical, flushed};
+use super::float::{Mode, canonical, double, flushed, multiply};
+use super::round::Rounding;
 
 #[inline(always)]
 fn with(flush: bool, value: f32, function: impl FnOnce(f32) -> f32) -> f32 {
@@ -37,6 +38,9 @@ pub(crate) fn reciprocal_root(flush: bool, value: f32) -> f32 {
 
 /// `rsqrt.approx.f64`: within 2 ULP here.
 pub(crate) fn reciprocal_root_double(value: f64) -> f64 {
+    if value.is_nan() {
+        return double::quiet(value);
+    }
     let result = 1.0 / value.sqrt();
     if result.is_nan() { f64::from_bits(0xfff8_0000_0000_0000) } else { result }
 }
@@ -50,11 +54,18 @@ pub(crate) fn logarithm(flush: bool, value: f32) -> f32 {
 }
 
 pub(crate) fn sine(flush: bool, value: f32) -> f32 {
-    with(flush, value, |value| f64::from(value).sin() as f32)
+    with(flush, value, |value| if value == 0.0 { value } else { turn(value).sin() as f32 })
 }
 
 pub(crate) fn cosine(flush: bool, value: f32) -> f32 {
-    with(flush, value, |value| f64::from(value).cos() as f32)
+    with(flush, value, |value| turn(value).cos() as f32)
+}
+
+/// An angle as the hardware sees it: a product with the single next to 1/2π, cut towards zero, counts turns. So the
+/// function of a large angle is that of another one, which this gives, between −2π and 2π.
+fn turn(angle: f32) -> f64 {
+    let turns = multiply(Mode { rounding: Rounding::Zero, ..Mode::PLAIN }, angle, f32::from_bits(0x3e22_f983));
+    f64::from(turns) % 1.0 * std::f64::consts::TAU
 }
 
 pub(crate) fn hyperbolic_tangent(value: f32) -> f32 {

@@ -1,9 +1,15 @@
 //! Bits of a register: fields, counts, permutations, shifts over two registers, tables of three inputs.
 
+/// What counts of a start and a length: the lowest byte of those for 32 bits, all of those for 64.
+#[inline]
+fn counted(width: u32, count: u32) -> u32 {
+    if width == 32 { count & 0xff } else { count.min(0xff) }
+}
+
 /// `bfe.u32`, `bfe.u64`: `length` bits from `start`, as if zeros lay above the top.
 #[inline]
-pub(crate) fn field(value: u64, start: u32, length: u32) -> u64 {
-    let (start, length) = (start & 0xff, length & 0xff);
+pub(crate) fn field(width: u32, value: u64, start: u32, length: u32) -> u64 {
+    let (start, length) = (counted(width, start), counted(width, length));
     let shifted = if start > 63 { 0 } else { value >> start };
     if length > 63 { shifted } else { shifted & ((1 << length) - 1) }
 }
@@ -11,13 +17,13 @@ pub(crate) fn field(value: u64, start: u32, length: u32) -> u64 {
 /// `bfe.s32`, `bfe.s64`: the same, extended by the field's highest bit, or by the value's sign where the field leaves it.
 #[inline]
 pub(crate) fn signed_field(width: u32, value: i64, start: u32, length: u32) -> i64 {
-    let (start, length) = (start & 0xff, length & 0xff);
+    let (start, length) = (counted(width, start), counted(width, length));
     if length == 0 {
         return 0;
     }
     let top = (start + length - 1).min(width - 1);
     let sign = value >> top & 1;
-    let bits = field(value.cast_unsigned() & mask(width), start, length).cast_signed();
+    let bits = field(width, value.cast_unsigned() & mask(width), start, length).cast_signed();
     let filled = (top + 1).saturating_sub(start).min(length);
     if sign == 0 || filled > 63 { bits } else { bits | (-1i64 << filled) }
 }
@@ -29,7 +35,7 @@ fn mask(width: u32) -> u64 {
 /// `bfi`: `base` with the lower `length` bits of `value` put in at `start`.
 #[inline]
 pub(crate) fn insert(width: u32, value: u64, base: u64, start: u32, length: u32) -> u64 {
-    let (start, length) = (start & 0xff, length & 0xff);
+    let (start, length) = (counted(width, start), counted(width, length));
     if start >= width {
         return base;
     }
@@ -49,14 +55,17 @@ pub(crate) fn find(width: u32, value: u64, signed: bool, distance: bool) -> u32 
     if distance { width - 1 - place } else { place }
 }
 
-/// `fns`: where the `count`-th set bit from `base` lies, upwards for a positive count.
+/// `fns`: where the `count`-th set bit from `base` lies, upwards for a positive count; all ones where there is none.
 pub(crate) fn nth_set(value: u32, base: u32, count: i32) -> u32 {
+    if base > 31 {
+        return u32::MAX;
+    }
     let set = |place: &u32| value >> place & 1 == 1;
     let nth = count.unsigned_abs().saturating_sub(1) as usize;
     let found = match count {
-        0 => Some(base & 31).filter(set),
-        1.. => (base & 31..32).filter(set).nth(nth),
-        _ => (0..=(base & 31)).rev().filter(set).nth(nth),
+        0 => Some(base).filter(set),
+        1.. => (base..32).filter(set).nth(nth),
+        _ => (0..=base).rev().filter(set).nth(nth),
     };
     found.unwrap_or(u32::MAX)
 }
@@ -75,7 +84,7 @@ pub(crate) fn extend(signed: bool, wrap: bool, value: u32, length: u32) -> u32 {
     if signed {
         signed_field(32, value.cast_signed().into(), 0, length) as u32
     } else {
-        field(value.into(), 0, length) as u32
+        field(32, value.into(), 0, length) as u32
     }
 }
 
@@ -148,10 +157,11 @@ mod tests {
 
     #[test]
     fn fields_end_at_the_top() {
-        assert_eq!(field(0xdead_beef, 8, 8), 0xbe);
-        assert_eq!(field(0xdead_beef, 28, 32), 0xd);
-        assert_eq!(field(0xdead_beef, 40, 8), 0);
-        assert_eq!(field(u64::MAX, 4, 0), 0);
+        assert_eq!(field(32, 0xdead_beef, 8, 8), 0xbe);
+        assert_eq!(field(32, 0xdead_beef, 28, 32), 0xd);
+        assert_eq!(field(32, 0xdead_beef, 40, 8), 0);
+        assert_eq!(field(64, u64::MAX, 4, 0), 0);
+        assert_eq!((field(32, 0xff, 256, 260), field(64, 0xff, 256, 260)), (0xf, 0));
     }
 
     #[test]
@@ -181,6 +191,7 @@ mod tests {
         assert_eq!((find(32, 0xffff_fff0, true, false), find(32, 0xffff_ffff, true, false)), (3, u32::MAX));
         assert_eq!(find(64, 1 << 40, false, false), 40);
         assert_eq!((nth_set(0b1011, 0, 2), nth_set(0b1011, 3, -2), nth_set(0b1011, 2, 0)), (1, 1, u32::MAX));
+        assert_eq!(nth_set(1, 32, 1), u32::MAX);
     }
 
     #[test]

@@ -16,6 +16,16 @@ pub(crate) enum Number {
     Float(Format),
 }
 
+impl Number {
+    /// How many bits it has.
+    pub(crate) fn bits(self) -> u32 {
+        match self {
+            Number::Integer { bits, .. } => bits,
+            Number::Float(format) => format.fraction + format.exponent + 1,
+        }
+    }
+}
+
 /// What `cvt` is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Conversion {
@@ -36,13 +46,13 @@ pub(crate) struct Conversion {
 }
 
 impl Conversion {
-    /// Converts the lower bits of `value`; the bits of the result above its type are zero.
+    /// Converts the lower bits of `value`; the bits of the result above its type are zero, or its sign.
     pub(crate) fn apply(self, value: u64) -> u64 {
         match (self.from, self.to) {
             (Number::Integer { bits, signed }, Number::Integer { bits: to, signed: to_signed }) => {
                 let value = integer(bits, signed, value);
                 let value = if self.saturate { clamp(to, to_signed, value) } else { value };
-                value as u64 & mask(to)
+                extended(to, to_signed, value)
             }
             (Number::Integer { bits, signed }, Number::Float(format)) => {
                 let value = integer(bits, signed, value);
@@ -54,25 +64,31 @@ impl Conversion {
         }
     }
 
-    /// Bits of the result.
-    pub(crate) fn width(self) -> u32 {
-        match self.to {
-            Number::Integer { bits, .. } => bits,
-            Number::Float(format) => format.fraction + format.exponent + 1,
-        }
+    /// Converts both values of a pair, the lower one first.
+    pub(crate) fn apply_each(self, pair: u32) -> u32 {
+        let bits = self.from.bits();
+        let (low, high) = (u64::from(pair) & mask(bits), u64::from(pair) >> bits & mask(bits));
+        (self.apply(high) as u32) << self.width() | self.apply(low) as u32
     }
 
+    /// Bits of the result.
+    pub(crate) fn width(self) -> u32 {
+        self.to.bits()
+    }
+
+    /// The operand, subnormals as zeros where they are; to a narrow format they are only where nothing depends on it.
     fn entered(self, format: Format, value: u64) -> u64 {
-        let subnormal = self.flush && format == Format::SINGLE && value & format.infinity() == 0;
+        let narrow = matches!(self.to, Number::Float(Format::HALF | Format::BRAIN));
+        let subnormal = self.flush && !narrow && format == Format::SINGLE && value & format.infinity() == 0;
         if subnormal { value & format.sign() } else { value }
     }
 
-    /// Floating point to integer: out of range is clamped, and what is no number becomes zero, or the least of 64 bits.
+    /// Floating point to integer: out of range is clamped. What is no number becomes zero; of a double, or to 64 bits, it
+    /// becomes the highest bit alone.
     fn truncate(self, format: Format, value: u64, bits: u32, signed: bool) -> u64 {
         let limit = |negative: bool| clamp(bits, signed, if negative { i128::MIN } else { i128::MAX });
         let result = match format.open(self.entered(format, value)) {
-            // The hardware answers with the bits of the smallest signed 64-bit integer, and zero where it has fewer.
-            Value::Nan if bits == 64 => return 1 << 63,
+            Value::Nan if bits == 64 || format == Format::DOUBLE => 1 << (bits - 1),
             Value::Nan | Value::Zero { .. } => 0,
             Value::Infinite { negative } => limit(negative),
             Value::Finite(exact) => {
@@ -81,14 +97,25 @@ impl Conversion {
                 clamp(bits, signed, if exact.negative { -value } else { value })
             }
         };
-        result as u64 & mask(bits)
+        extended(bits, signed, result)
     }
 
     fn reformat(self, from: Format, to: Format, value: u64) -> u64 {
+        let changes = self.integral || self.saturate || self.flush;
+        if from == to && matches!(to, Format::SINGLE | Format::DOUBLE) && !changes {
+            return value;
+        }
         let value = self.entered(from, value);
         let sign = if value & from.sign() == 0 { 0 } else { to.sign() };
         let bits = match from.open(value) {
-            Value::Nan if from == to && to == Format::DOUBLE => value | 1 << 51,
+            Value::Nan if from == Format::DOUBLE || to == Format::DOUBLE => {
+                let kept = if self.flush && from == Format::SINGLE { from.nan } else { value };
+                carried(from, to, kept)
+            }
+            // Here the bits of no number are where infinity would be: nothing is to be made of them.
+            Value::Nan if to == Format::E4M3 => return to.nan,
+            Value::Nan if from == Format::BRAIN && to == Format::SINGLE && !self.flush => value << 16,
+            Value::Nan if to == Format::TENSOR && self.rounding == Rounding::NearestAway => value >> 13,
             Value::Nan => to.nan,
             Value::Infinite { .. } => sign | to.infinity(),
             Value::Zero { .. } => sign,
@@ -111,11 +138,11 @@ impl Conversion {
         if self.flush && format == Format::SINGLE && bits & format.infinity() == 0 {
             bits &= format.sign();
         }
-        if self.rectify && bits & format.sign() != 0 && !none {
-            bits = 0;
-        }
         if self.finite && magnitude == format.infinity() {
             bits -= 1;
+        }
+        if self.rectify && bits & format.sign() != 0 && !none {
+            bits = 0;
         }
         if self.saturate {
             let one = (format.infinity() >> 1) & !((1 << format.fraction) - 1);
@@ -123,6 +150,23 @@ impl Conversion {
         }
         bits
     }
+}
+
+/// What is no number in one format, in another: its sign and the upper bits of its fraction, made quiet.
+pub(crate) fn carried(from: Format, to: Format, value: u64) -> u64 {
+    let fraction = value & mask(from.fraction);
+    let moved = if to.fraction > from.fraction {
+        fraction << (to.fraction - from.fraction)
+    } else {
+        fraction >> (from.fraction - to.fraction)
+    };
+    let sign = if value & from.sign() == 0 { 0 } else { to.sign() };
+    sign | to.infinity() | 1 << (to.fraction - 1) | moved
+}
+
+/// An integer in a register that may be wider than it.
+fn extended(bits: u32, signed: bool, value: i128) -> u64 {
+    integer(bits, signed, value as u64) as u64
 }
 
 fn mask(bits: u32) -> u64 {
@@ -170,7 +214,9 @@ mod tests {
         let clamped = |a, b, value: i64| {
             Conversion { saturate: true, ..from(a, b, Rounding::Nearest) }.apply(value.cast_unsigned())
         };
-        assert_eq!([clamped(S32, U8, 300), clamped(S32, U8, -1), clamped(S32, S8, -300)], [255, 0, 0x80]);
+        assert_eq!([clamped(S32, U8, 300), clamped(S32, U8, -1)], [255, 0]);
+        // A register is wider than the type, and filled with its sign.
+        assert_eq!(clamped(S32, S8, -300), (-128i64).cast_unsigned());
     }
 
     #[test]
@@ -185,6 +231,7 @@ mod tests {
         assert_eq!(from(F32, U32, Rounding::Zero).apply(single(-1.0)), 0);
         assert_eq!(from(F32, S64, Rounding::Zero).apply(single(f32::NAN)), 1 << 63);
         assert_eq!(from(F64, U8, Rounding::Zero).apply(1e300f64.to_bits()), 255);
+        assert_eq!(from(F64, U8, Rounding::Zero).apply(f64::NAN.to_bits()), 0x80);
     }
 
     #[test]
@@ -217,7 +264,9 @@ mod tests {
     fn floats_change_format_with_every_edge() {
         let narrow = from(F64, F32, Rounding::Nearest);
         assert_eq!(narrow.apply(1e300f64.to_bits()), single(f32::INFINITY));
-        assert_eq!(narrow.apply(f64::NAN.to_bits()), 0x7fff_ffff);
+        assert_eq!(narrow.apply(0xfff0_0000_8000_0001), 0xffc0_0004);
+        assert_eq!(from(F32, F64, Rounding::Nearest).apply(0x7f80_0001), 0x7ff8_0000_2000_0000);
+        assert_eq!(from(F32, F16, Rounding::Nearest).apply(0xff80_0001), 0x7fff);
         assert_eq!(Conversion { flush: true, ..narrow }.apply(1e-40f64.to_bits()), 0);
         assert_eq!(Conversion { rounding: Rounding::Zero, ..narrow }.apply(1e300f64.to_bits()), single(f32::MAX));
         let clamp = Conversion { saturate: true, ..from(F32, F32, Rounding::Nearest) };
@@ -226,6 +275,19 @@ mod tests {
         let half = from(F32, F16, Rounding::Nearest);
         assert_eq!(Conversion { finite: true, ..half }.apply(single(1e10)), 0x7bff);
         assert_eq!(Conversion { rectify: true, ..half }.apply(single(-1.0)), 0);
+        assert_eq!(Conversion { rectify: true, finite: true, ..half }.apply(single(f32::NEG_INFINITY)), 0);
         assert_eq!(from(F16, F32, Rounding::Nearest).apply(1), single(2f32.powi(-24)));
+    }
+
+    #[test]
+    fn eight_bits_end_at_their_greatest_number() {
+        let into = |format| Conversion { finite: true, ..from(F32, Number::Float(format), Rounding::Nearest) };
+        let at = |format, value: f32| into(format).apply(single(value));
+        assert_eq!([448.0, 1e9, f32::INFINITY, 460.0].map(|value| at(Format::E4M3, value)), [0x7e; 4]);
+        assert_eq!([at(Format::E4M3, -448.0), at(Format::E4M3, f32::NAN)], [0xfe, 0x7f]);
+        assert_eq!([at(Format::E5M2, 1e9), at(Format::E5M2, f32::NAN), at(Format::E5M2, 1.0)], [0x7b, 0x7f, 0x3c]);
+        let back = from(Number::Float(Format::E4M3), F16, Rounding::Nearest);
+        assert_eq!([back.apply(0x7e), back.apply(0x7f), back.apply(1)], [0x5f00, 0x7fff, 0x1800]);
+        assert_eq!(back.apply_each(0x017e), 0x1800_5f00);
     }
 }

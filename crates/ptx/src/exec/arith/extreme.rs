@@ -57,9 +57,9 @@ pub(crate) fn single(choice: Choice, a: f32, b: f32) -> f32 {
 
 #[inline(always)]
 pub(crate) fn double(choice: Choice, a: f64, b: f64) -> f64 {
-    let quiet = |value: f64| if value.is_nan() { f64::from_bits(value.to_bits() | 1 << 51) } else { value };
     if a.is_nan() {
-        return if b.is_nan() { quiet(a) } else { b };
+        // Of two that are no numbers, the second.
+        return super::float::double::sign(b, |b| b);
     }
     if b.is_nan() || choice.less(key64(a.to_bits()), key64(b.to_bits())) { a } else { b }
 }

@@ -1,7 +1,8 @@
 //! Single and double precision: every rounding, flushed subnormals, saturation, and the hardware's own NaNs.
 //!
-//! A single-precision result that is no number has the bits `7fffffff`, whatever the operands were. A double keeps the
-//! first operand that was no number, made quiet.
+//! A single-precision result that is no number has the bits `7fffffff`, whatever the operands were. A double keeps an
+//! operand that was no number, made quiet and with its sign: the second rather than the third rather than the first,
+//! but the first of a quotient.
 
 use super::round::{Format, Rounding};
 use super::soft;
@@ -95,6 +96,13 @@ pub(crate) fn divide(mode: Mode, a: f32, b: f32) -> f32 {
     single(mode, || a / b, || soft::divide(Format::SINGLE, mode.rounding, wide(a), wide(b)))
 }
 
+/// `1 ÷ a`. Where subnormals are zeros, a reciprocal below the least normal number is zero even if it would be rounded up to it.
+#[inline(always)]
+pub(crate) fn reciprocal(mode: Mode, a: f32) -> f32 {
+    let tiny = a.is_finite() && a.abs() > f32::from_bits(0x7e80_0000);
+    if mode.flush && tiny { 0.0f32.copysign(a) } else { divide(mode, 1.0, a) }
+}
+
 #[inline(always)]
 pub(crate) fn root(mode: Mode, a: f32) -> f32 {
     let a = mode.operand(a);
@@ -106,15 +114,20 @@ pub(crate) mod double {
     use super::super::round::{Format, Rounding};
     use super::super::soft;
 
-    /// A result, or what the hardware gives instead of one that is no number.
+    /// A result, or what the hardware gives instead of one that is no number: the first of `operands` that is none.
     #[inline(always)]
     fn number(result: f64, operands: [f64; 3]) -> f64 {
         if !result.is_nan() {
             return result;
         }
-        let quiet = 1 << 51;
-        let first = operands.iter().find(|operand| operand.is_nan());
-        f64::from_bits(first.map_or(Format::DOUBLE.nan, |operand| operand.to_bits() | quiet))
+        let first = operands.into_iter().find(|operand| operand.is_nan());
+        first.map_or(f64::from_bits(Format::DOUBLE.nan), quiet)
+    }
+
+    /// What is no number, made quiet; its sign stays.
+    #[inline(always)]
+    pub(crate) fn quiet(value: f64) -> f64 {
+        f64::from_bits(value.to_bits() | 1 << 51)
     }
 
     #[inline(always)]
@@ -125,19 +138,25 @@ pub(crate) mod double {
     #[inline(always)]
     pub(crate) fn add(rounding: Rounding, a: f64, b: f64) -> f64 {
         let exact = || soft::add(Format::DOUBLE, rounding, a.to_bits(), b.to_bits());
-        double(rounding, [a, b, 0.0], a + b, exact)
+        double(rounding, [b, a, 0.0], a + b, exact)
+    }
+
+    #[inline(always)]
+    pub(crate) fn subtract(rounding: Rounding, a: f64, b: f64) -> f64 {
+        let exact = || soft::add(Format::DOUBLE, rounding, a.to_bits(), (-b).to_bits());
+        double(rounding, [b, a, 0.0], a - b, exact)
     }
 
     #[inline(always)]
     pub(crate) fn multiply(rounding: Rounding, a: f64, b: f64) -> f64 {
         let exact = || soft::multiply(Format::DOUBLE, rounding, a.to_bits(), b.to_bits());
-        double(rounding, [a, b, 0.0], a * b, exact)
+        double(rounding, [b, a, 0.0], a * b, exact)
     }
 
     #[inline(always)]
     pub(crate) fn fused(rounding: Rounding, a: f64, b: f64, c: f64) -> f64 {
         let exact = || soft::fused(Format::DOUBLE, rounding, a.to_bits(), b.to_bits(), c.to_bits());
-        double(rounding, [a, b, c], a.mul_add(b, c), exact)
+        double(rounding, [b, c, a], a.mul_add(b, c), exact)
     }
 
     #[inline(always)]
@@ -150,6 +169,12 @@ pub(crate) mod double {
     pub(crate) fn root(rounding: Rounding, a: f64) -> f64 {
         let exact = || soft::root(Format::DOUBLE, rounding, a.to_bits());
         double(rounding, [a, 0.0, 0.0], a.sqrt(), exact)
+    }
+
+    /// `abs`, `neg`: what is no number is only made quiet.
+    #[inline(always)]
+    pub(crate) fn sign(a: f64, change: impl FnOnce(f64) -> f64) -> f64 {
+        if a.is_nan() { quiet(a) } else { change(a) }
     }
 }
 

@@ -131,6 +131,12 @@ impl Edge {
     }
 }
 
+/// A subnormal as a zero of its sign, if that is wanted.
+#[inline]
+pub(crate) fn flush<N: Narrow>(flush: bool, bits: u16) -> u16 {
+    if flush { flushed(N::FORMAT, bits) } else { bits }
+}
+
 fn flushed(format: Format, bits: u16) -> u16 {
     if u64::from(bits) & format.infinity() == 0 { bits & 0x8000 } else { bits }
 }

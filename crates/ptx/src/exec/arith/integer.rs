@@ -15,7 +15,7 @@ pub(crate) trait Integer: Copy + Ord {
     fn times_wide(self, other: Self) -> Self::Wide;
     /// All bits set where the divisor is zero, as the hardware leaves it.
     fn over(self, other: Self) -> Self;
-    /// The dividend where the divisor is zero.
+    /// All bits set where the divisor is zero, too.
     fn modulo(self, other: Self) -> Self;
     fn distance(self, other: Self) -> Self;
     /// Shifts of the width or more leave nothing.
@@ -63,7 +63,7 @@ macro_rules! integer {
 
             #[inline(always)]
             fn modulo(self, other: Self) -> Self {
-                if other == 0 { self } else { self.wrapping_rem(other) }
+                if other == 0 { !0 } else { self.wrapping_rem(other) }
             }
 
             #[inline(always)]
@@ -115,6 +115,13 @@ fn never<T>(_: T) -> bool {
 
 fn itself<T>(value: T) -> T {
     value
+}
+
+/// `cvt.pack`: `a` and `b`, clamped to `bits` bits, are the lowest of the result, `b` below `a`; `c` is moved up over them.
+pub(crate) fn packed(bits: u32, signed: bool, a: i32, b: i32, c: u32) -> u32 {
+    let (least, greatest) = if signed { (-1 << (bits - 1), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) };
+    let part = |value: i32| value.clamp(least, greatest).cast_unsigned() & ((1 << bits) - 1);
+    c.checked_shl(2 * bits).unwrap_or(0) | part(a) << bits | part(b)
 }
 
 /// Sums and differences of `s32` that stop at the limits instead of wrapping.
@@ -193,8 +200,8 @@ mod tests {
 
     #[test]
     fn dividing_by_zero_or_overflowing_is_no_trap() {
-        assert_eq!((7u32.over(0), 7u32.modulo(0)), (u32::MAX, 7));
-        assert_eq!((7i64.over(0), 7i64.modulo(0)), (-1, 7));
+        assert_eq!((7u32.over(0), 7u32.modulo(0)), (u32::MAX, u32::MAX));
+        assert_eq!((7i64.over(0), 7i64.modulo(0)), (-1, -1));
         assert_eq!((i32::MIN.over(-1), i32::MIN.modulo(-1)), (i32::MIN, 0));
     }
 

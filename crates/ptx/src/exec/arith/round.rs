@@ -75,9 +75,14 @@ impl Format {
     /// `tf32` before its thirteen zero bits.
     pub(crate) const TENSOR: Format = Format { fraction: 10, exponent: 8, nan: 0x3ffff };
 
+    /// Eight bits; its highest exponent is one like the others, but for the one number that is none.
+    pub(crate) const E4M3: Format = Format { fraction: 3, exponent: 4, nan: 0x7f };
+    /// Eight bits, with infinities.
+    pub(crate) const E5M2: Format = Format { fraction: 2, exponent: 5, nan: 0x7f };
+
     /// The bits of infinity, which are also one more than those of the greatest finite number.
     pub(crate) fn infinity(self) -> u64 {
-        ((1 << self.exponent) - 1) << self.fraction
+        if self == Format::E4M3 { self.nan } else { ((1 << self.exponent) - 1) << self.fraction }
     }
 
     pub(crate) fn sign(self) -> u64 {
@@ -96,7 +101,7 @@ impl Format {
         let fraction = magnitude & ((1 << self.fraction) - 1);
         let least = self.least() - self.fraction.cast_signed();
         match magnitude >> self.fraction {
-            _ if magnitude > self.infinity() => Value::Nan,
+            _ if magnitude > self.infinity() || magnitude == self.nan => Value::Nan,
             _ if magnitude == self.infinity() => Value::Infinite { negative },
             0 if fraction == 0 => Value::Zero { negative },
             0 => Value::Finite(Exact { negative, exponent: least, significand: fraction.into() }),

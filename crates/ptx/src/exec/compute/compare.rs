@@ -19,11 +19,13 @@ pub(super) fn ask(file: &File<'_>, what: Compared, how: Comparison, slots: [Slot
         Compared::Half(HalfType::Bf16 | HalfType::Bf16x2, _) => {
             narrow(file, how, slots, |bits| Brain::widen(bits as u16))
         }
-        Compared::Half(_, flush) => narrow(file, how, slots, |bits| {
-            let bits = bits as u16;
-            Half::widen(if flush && bits & 0x7c00 == 0 { bits & 0x8000 } else { bits })
-        }),
+        Compared::Half(_, flush) => narrow(file, how, slots, |bits| half(flush, bits as u16)),
     }
+}
+
+#[inline(always)]
+fn half(flush: bool, bits: u16) -> f32 {
+    Half::widen(super::super::arith::half::flush::<Half>(flush, bits))
 }
 
 #[inline(always)]
@@ -102,8 +104,11 @@ fn halves(truth: Truth) -> u32 {
 
 /// The same comparison of the upper halves.
 pub(super) fn upper(file: &File<'_>, what: Compared, how: Comparison, slots: [Slot; 2]) -> u32 {
-    let brain = matches!(what, Compared::Half(HalfType::Bf16 | HalfType::Bf16x2, _));
-    let widen: fn(u32) -> f32 =
-        if brain { |bits| Brain::widen((bits >> 16) as u16) } else { |bits| Half::widen((bits >> 16) as u16) };
-    narrow(file, how, slots, widen)
+    match what {
+        Compared::Half(HalfType::Bf16 | HalfType::Bf16x2, _) => {
+            narrow(file, how, slots, |bits| Brain::widen((bits >> 16) as u16))
+        }
+        Compared::Half(_, flush) => narrow(file, how, slots, |bits| half(flush, (bits >> 16) as u16)),
+        _ => 0,
+    }
 }

@@ -21,10 +21,10 @@ fn half_type(what: Compute) -> HalfType {
         | Compute::SubtractHalf(half, _)
         | Compute::MultiplyHalf(half, _)
         | Compute::FusedHalf(half, _)
-        | Compute::MagnitudeHalf(half)
-        | Compute::NegateHalf(half)
+        | Compute::MagnitudeHalf(half, _)
+        | Compute::NegateHalf(half, _)
         | Compute::ExtremeHalf(half, _)
-        | Compute::ApproximateHalf(half, _) => half,
+        | Compute::ApproximateHalf(half, ..) => half,
         _ => HalfType::F16,
     }
 }
@@ -45,25 +45,30 @@ fn narrow<N: Narrow>(file: &mut File<'_>, mask: u32, what: Compute, [d, a, b, c]
             let high = half::fused::<N>(edge, (a >> 16) as u16, (b >> 16) as u16, (c >> 16) as u16);
             u32::from(high) << 16 | u32::from(low)
         }),
-        Compute::MagnitudeHalf(_) => map1(file, mask, [d, a], |a: u32| a & 0x7fff_7fff),
-        Compute::NegateHalf(_) => map1(file, mask, [d, a], |a: u32| a ^ 0x8000_8000),
+        Compute::MagnitudeHalf(_, flush) => {
+            map1(file, mask, [d, a], |a: u32| pairwise(a, a, |a, _| half::flush::<N>(flush, a) & 0x7fff));
+        }
+        Compute::NegateHalf(_, flush) => {
+            map1(file, mask, [d, a], |a: u32| pairwise(a, a, |a, _| half::flush::<N>(flush, a) ^ 0x8000));
+        }
         Compute::ExtremeHalf(_, choice) => {
             map2(file, mask, two, |a, b| pairwise(a, b, |a, b| extreme::narrow::<N>(choice, a, b)));
         }
-        Compute::ApproximateHalf(_, function) => {
-            map1(file, mask, [d, a], |a: u32| pairwise(a, a, |a, _| approximated::<N>(function, a)));
+        Compute::ApproximateHalf(_, function, flush) => {
+            map1(file, mask, [d, a], |a: u32| pairwise(a, a, |a, _| approximated::<N>(function, flush, a)));
         }
         _ => {}
     }
 }
 
-fn approximated<N: Narrow>(function: Function, value: u16) -> u16 {
+fn approximated<N: Narrow>(function: Function, flush: bool, value: u16) -> u16 {
     let wide = N::widen(value);
     let result = match function {
         Function::Tangent => approximate::hyperbolic_tangent(wide),
         _ => approximate::exponential(false, wide),
     };
-    if result.is_nan() { N::FORMAT.nan as u16 } else { N::narrow(result.into()) }
+    let narrow = if result.is_nan() { N::FORMAT.nan as u16 } else { N::narrow(result.into()) };
+    half::flush::<N>(flush, narrow)
 }
 
 /// `min` and `max` of two integers in each word.

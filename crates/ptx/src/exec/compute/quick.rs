@@ -1,7 +1,9 @@
 //! Conversions that the processor does as the hardware would.
 
+use super::super::arith::convert::carried;
 use super::super::arith::float::canonical;
 use super::super::arith::half::{Brain, Half, Narrow};
+use super::super::arith::round::Format;
 use super::super::registers::{File, map1};
 use crate::program::compute::Quick;
 use crate::program::slot::Slot;
@@ -42,21 +44,31 @@ pub(super) fn convert(file: &mut File<'_>, mask: u32, how: Quick, slots: [Slot; 
         Quick::LongToDouble => map1(file, mask, slots, |a: i64| a as f64),
         Quick::UnsignedLongToSingle => map1(file, mask, slots, |a: u64| a as f32),
         Quick::UnsignedLongToDouble => map1(file, mask, slots, |a: u64| a as f64),
-        // Casts cut towards zero, clamp, and make zero of what is no number.
+        // Casts cut towards zero, clamp, and make zero of what is no number; of doubles the hardware makes the least.
         Quick::SingleToSigned => map1(file, mask, slots, |a: f32| a as i32),
         Quick::SingleToUnsigned => map1(file, mask, slots, |a: f32| a as u32),
-        Quick::DoubleToSigned => map1(file, mask, slots, |a: f64| a as i32),
+        Quick::DoubleToSigned => map1(file, mask, slots, |a: f64| if a.is_nan() { i32::MIN } else { a as i32 }),
         Quick::SingleToDouble => map1(file, mask, slots, widen),
-        Quick::DoubleToSingle => map1(file, mask, slots, |a: f64| canonical(a as f32)),
+        Quick::DoubleToSingle => map1(file, mask, slots, cut),
         Quick::HalfToSingle => map1(file, mask, slots, |a: u16| canonical(Half::widen(a))),
         Quick::SingleToHalf => map1(file, mask, slots, |a: f32| Half::narrow(a.into())),
-        Quick::BrainToSingle => map1(file, mask, slots, |a: u16| canonical(Brain::widen(a))),
+        Quick::BrainToSingle => map1(file, mask, slots, Brain::widen),
         Quick::SingleToBrain => map1(file, mask, slots, |a: f32| Brain::narrow(a.into())),
     }
 }
 
 #[inline(always)]
 fn widen(value: f32) -> f64 {
-    let wide = f64::from(value);
-    if wide.is_nan() { f64::from_bits(0xfff8_0000_0000_0000) } else { wide }
+    if value.is_nan() {
+        return f64::from_bits(carried(Format::SINGLE, Format::DOUBLE, value.to_bits().into()));
+    }
+    value.into()
+}
+
+#[inline(always)]
+fn cut(value: f64) -> f32 {
+    if value.is_nan() {
+        return f32::from_bits(carried(Format::DOUBLE, Format::SINGLE, value.to_bits()) as u32);
+    }
+    value as f32
 }

@@ -244,7 +244,9 @@ pub(super) fn short<'t>(
         Int::U32 => false,
         _ => return Err(Why::Other("it is for 32 bits only")),
     };
-    if instruction.opcode == "mul24" {
+    if high && signed && instruction.opcode == "mad24" && modifiers.flag("sat") {
+        decoder.ternary(instruction, scalar, Compute::MultiplyAdd24Saturating)
+    } else if instruction.opcode == "mul24" {
         decoder.binary(instruction, scalar, Compute::Multiply24 { high, signed })
     } else {
         decoder.ternary(instruction, scalar, Compute::MultiplyAdd24 { high, signed })
@@ -287,8 +289,8 @@ pub(super) fn sign<'t>(
         (ScalarType::F64, true) => Compute::NegateDouble,
         (ScalarType::F64, false) => Compute::MagnitudeDouble,
         _ => match half::half(scalar) {
-            Some(half) if negate => Compute::NegateHalf(half),
-            Some(half) => Compute::MagnitudeHalf(half),
+            Some(half) if negate => Compute::NegateHalf(half, modifiers.flag("ftz")),
+            Some(half) => Compute::MagnitudeHalf(half, modifiers.flag("ftz")),
             None if negate => Compute::Negate(int(scalar)?),
             None => Compute::Magnitude(int(scalar)?),
         },
@@ -302,10 +304,24 @@ pub(super) fn extreme<'t>(
     modifiers: &mut Modifiers,
 ) -> Decoded {
     let greater = instruction.opcode == "max";
+    let rectify = modifiers.flag("relu");
     if let Some(signed) = modifiers.pick(pair) {
-        return decoder.binary(instruction, ScalarType::B32, Compute::PairExtreme { greater, signed });
+        let what = Compute::PairExtreme { greater, signed };
+        if rectify && signed {
+            let floor = Compute::PairExtreme { greater: true, signed };
+            return rectified(decoder, instruction, what, floor);
+        }
+        return decoder.binary(instruction, ScalarType::B32, what);
     }
     let scalar = modifiers.scalar()?;
+    if rectify {
+        let what = match scalar {
+            ScalarType::S32 if greater => Compute::Maximum(Int::S32),
+            ScalarType::S32 => Compute::Minimum(Int::S32),
+            _ => return Err(Why::Other("`.relu` is for s32 and s16x2 only")),
+        };
+        return rectified(decoder, instruction, what, Compute::Maximum(Int::S32));
+    }
     let what = match scalar {
         ScalarType::F32 => Compute::ExtremeSingle(float::choice(modifiers, greater)),
         ScalarType::F64 => Compute::ExtremeDouble(float::choice(modifiers, greater)),
@@ -329,6 +345,22 @@ pub(super) fn extreme<'t>(
         return Ok(());
     }
     decoder.binary(instruction, scalar, what)
+}
+
+/// `min.relu`, `max.relu`: what is below zero becomes zero.
+fn rectified<'t>(
+    decoder: &mut Decoder<'_, 't>,
+    instruction: &Instruction<'t>,
+    what: Compute,
+    floor: Compute,
+) -> Decoded {
+    let [d, a, b] = decoder.operands(instruction, "3")?;
+    let d = decoder.result(d, File::Words)?;
+    let (a, b) = (decoder.value(a, ScalarType::B32)?, decoder.value(b, ScalarType::B32)?);
+    let (chosen, zero) = (decoder.new_word(), decoder.word(0));
+    decoder.prepare(Operation::Compute(what), &[chosen, a, b]);
+    decoder.emit(Operation::Compute(floor), &[d, chosen, zero]);
+    Ok(())
 }
 
 pub(super) fn dot<'t>(

@@ -1,11 +1,12 @@
 //! Moves and conversions.
 
-use super::super::compute::{Compute, Quick};
+use super::super::compute::{Compute, Int, Quick};
 use super::super::operation::Operation;
 use super::super::slot::Slot;
 use super::arithmetic::file;
 use super::scope::File;
 use super::{Decoded, Decoder, Modifiers, Why};
+use crate::exec::arith::bits::Permutation;
 use crate::exec::arith::convert::{Conversion, Number};
 use crate::exec::arith::round::{Format, Rounding};
 use crate::syntax::{Immediate, Instruction, Operand, ScalarType};
@@ -53,6 +54,17 @@ fn pack<'t>(decoder: &mut Decoder<'_, 't>, d: &Operand<'t>, parts: &[Operand<'t>
             let slots = [d, decoder.value(low, ScalarType::B16)?, decoder.value(high, ScalarType::B16)?];
             decoder.emit(Operation::Compute(Compute::PackWord), &slots);
         }
+        ([first, second, third, fourth], false) if scalar.size() == 4 => {
+            let (low, high) = (decoder.new_word(), decoder.new_word());
+            let byte = ScalarType::B16;
+            let (bytes, halves) = (decoder.word(0x0040), decoder.word(0x5410));
+            let permute = Operation::Compute(Compute::Permute(Permutation::Any));
+            let slots = [low, decoder.value(first, byte)?, decoder.value(second, byte)?, bytes];
+            decoder.prepare(permute, &slots);
+            let slots = [high, decoder.value(third, byte)?, decoder.value(fourth, byte)?, bytes];
+            decoder.prepare(permute, &slots);
+            decoder.emit(permute, &[d, low, high, halves]);
+        }
         ([first, second, third, fourth], true) => {
             let (low, high) = (decoder.new_word(), decoder.new_word());
             let half = ScalarType::B16;
@@ -78,6 +90,19 @@ fn unpack<'t>(decoder: &mut Decoder<'_, 't>, parts: &[Operand<'t>], a: &Operand<
         ([low, high], false) if scalar.size() == 4 => {
             let slots = [decoder.result(low, File::Words)?, decoder.result(high, File::Words)?, from];
             decoder.emit(Operation::Compute(Compute::UnpackWord), &slots);
+        }
+        (parts @ [_, _, _, _], false) if scalar.size() == 4 => {
+            // A part may be the source itself, so they wait until all are known.
+            let field = Operation::Compute(Compute::Field(Int::U32));
+            let (length, bytes) = (decoder.word(8), [0; 4].map(|_: u8| decoder.new_word()));
+            for (index, byte) in bytes.into_iter().enumerate() {
+                let start = decoder.word(8 * index as u32);
+                decoder.prepare(field, &[byte, from, start, length]);
+            }
+            for (part, byte) in parts.iter().zip(bytes) {
+                let d = decoder.result(part, File::Words)?;
+                decoder.emit(Operation::Compute(Compute::Move), &[d, byte]);
+            }
         }
         ([first, second, third, fourth], true) => {
             let (low, high) = (decoder.new_word(), decoder.new_word());
@@ -112,11 +137,50 @@ fn number(word: &str) -> Option<Number> {
     })
 }
 
-fn bits(number: Number) -> u32 {
-    match number {
-        Number::Integer { bits, .. } => bits,
-        Number::Float(format) => format.fraction + format.exponent + 1,
+/// Two of a format in one register.
+fn pair(word: &str) -> Option<Format> {
+    Some(match word {
+        "f16x2" => Format::HALF,
+        "bf16x2" => Format::BRAIN,
+        "e4m3x2" => Format::E4M3,
+        "e5m2x2" => Format::E5M2,
+        _ => return None,
+    })
+}
+
+/// `cvt.pack.sat.u8.s32.b32 d, a, b, c`
+fn pack_integers<'t>(
+    decoder: &mut Decoder<'_, 't>,
+    instruction: &Instruction<'t>,
+    modifiers: &mut Modifiers,
+) -> Decoded {
+    if !modifiers.flag("sat") {
+        return Err(Why::Missing("`.sat`"));
     }
+    let narrow = modifiers.pick(|word| {
+        let (sign, bits) = word.split_at_checked(1)?;
+        let bits = bits.parse::<u8>().ok().filter(|bits| matches!(bits, 2 | 4 | 8 | 16))?;
+        matches!(sign, "u" | "s").then_some((bits, sign == "s"))
+    });
+    let (bits, signed) = narrow.ok_or(Why::Missing("the type that it packs"))?;
+    if modifiers.scalar()? != ScalarType::S32 {
+        return Err(Why::Other("it packs s32 only"));
+    }
+    let what = Operation::Compute(Compute::Pack { bits, signed });
+    let word = ScalarType::B32;
+    let (d, a, b, above) = if bits == 16 {
+        let [d, a, b] = decoder.operands(instruction, "3")?;
+        (d, a, b, decoder.word(0))
+    } else {
+        if modifiers.scalar()? != word {
+            return Err(Why::Missing("`.b32`"));
+        }
+        let [d, a, b, c] = decoder.operands(instruction, "4")?;
+        (d, a, b, decoder.value(c, word)?)
+    };
+    let slots = [decoder.result(d, File::Words)?, decoder.value(a, word)?, decoder.value(b, word)?, above];
+    decoder.emit(what, &slots);
+    Ok(())
 }
 
 pub(super) fn cvt<'t>(
@@ -124,20 +188,23 @@ pub(super) fn cvt<'t>(
     instruction: &Instruction<'t>,
     modifiers: &mut Modifiers,
 ) -> Decoded {
+    if modifiers.flag("pack") {
+        return pack_integers(decoder, instruction, modifiers);
+    }
     let integral = modifiers.integer_rounding();
     let rounding = modifiers.rounding();
     let (flush, saturate) = (modifiers.flag("ftz"), modifiers.flag("sat"));
     let (rectify, finite) = (modifiers.flag("relu"), modifiers.flag("satfinite"));
-    let pair = modifiers.pick(|word| match word {
-        "f16x2" => Some(Format::HALF),
-        "bf16x2" => Some(Format::BRAIN),
-        _ => None,
-    });
-    let to = match pair {
+    let into_pair = modifiers.pick(pair);
+    let to = match into_pair {
         Some(format) => Number::Float(format),
         None => modifiers.pick(number).ok_or(Why::Missing("a type"))?,
     };
-    let from = modifiers.pick(number).ok_or(Why::Missing("the type that it converts"))?;
+    let from_pair = if into_pair.is_some() { modifiers.pick(pair) } else { None };
+    let from = match from_pair {
+        Some(format) => Number::Float(format),
+        None => modifiers.pick(number).ok_or(Why::Missing("the type that it converts"))?,
+    };
     let conversion = Conversion {
         to,
         from,
@@ -148,8 +215,21 @@ pub(super) fn cvt<'t>(
         rectify,
         flush,
     };
-    let (to_long, from_long) = (bits(to) > 32, bits(from) > 32);
-    if pair.is_some() {
+    let (to_long, from_long) = (to.bits() > 32, from.bits() > 32);
+    if from_pair.is_some() {
+        if to.bits() == from.bits() {
+            return Err(Why::Other("there is nothing to convert"));
+        }
+        let [d, a] = decoder.operands(instruction, "2")?;
+        let slots =
+            [decoder.result(d, File::Words)?, decoder.value(a, ScalarType::B32)?, decoder.conversion(conversion)];
+        decoder.emit(Operation::Compute(Compute::ConvertEach), &slots);
+        return Ok(());
+    }
+    if into_pair.is_some() {
+        if from != Number::Float(Format::SINGLE) {
+            return Err(Why::Other("a pair is made of two f32"));
+        }
         let [d, high, low] = decoder.operands(instruction, "3")?;
         let d = decoder.result(d, File::Words)?;
         let (high, low) = (decoder.value(high, ScalarType::F32)?, decoder.value(low, ScalarType::F32)?);
@@ -185,13 +265,13 @@ pub(super) fn cvt<'t>(
     }
     if wide_result && !to_long {
         let signed = matches!(to, Number::Integer { signed: true, .. });
-        let extend = Quick::ExtendLong { bits: bits(to).min(32) as u8, signed };
+        let extend = Quick::ExtendLong { bits: to.bits().min(32) as u8, signed };
         decoder.emit(Operation::Compute(Compute::Quick(extend)), &[d, into]);
     }
     if let Number::Float(Format::TENSOR) = to {
         // The nineteen bits are the upper ones of the register.
         let count = decoder.word(13);
-        let shift = Compute::ShiftLeft(super::super::compute::Int::U32);
+        let shift = Compute::ShiftLeft(Int::U32);
         decoder.emit(Operation::Compute(shift), &[d, d, count]);
     }
     Ok(())

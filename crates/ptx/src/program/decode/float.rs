@@ -121,9 +121,8 @@ pub(super) fn function<'t>(
         (ScalarType::F64, Function::Reciprocal) => Compute::ReciprocalDouble(rounding(modifiers)),
         (ScalarType::F64, Function::Root) => Compute::RootDouble(rounding(modifiers)),
         (_, Function::Exponential | Function::Tangent) => {
-            modifiers.flag("ftz");
             let half = half::half(scalar).ok_or(Why::Other("it is not for this type"))?;
-            Compute::ApproximateHalf(half, function)
+            Compute::ApproximateHalf(half, function, modifiers.flag("ftz"))
         }
         _ => return Err(Why::Other("it is not for this type")),
     };
