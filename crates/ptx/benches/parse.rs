@@ -6,13 +6,14 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use warploom_ptx::Program;
 use warploom_ptx::syntax::Module;
 
 const LENGTH: usize = 10_000_000;
 const ROUNDS: usize = 10;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let text = text()?;
+    let text = text(|_| true)?;
     let megabytes = text.len() as f64 / 1e6;
     let report = |what: &str, took: Duration| {
         let seconds = took.as_secs_f64();
@@ -27,15 +28,21 @@ fn main() -> Result<(), Box<dyn Error>> {
         }),
     );
     report("parsed, and let go", fastest(|| drop(std::hint::black_box(Module::parse(&text)))));
+    let text = self::text(|text| Program::from_text(text).is_ok())?;
+    Program::from_text(&text)?;
+    report("parsed, decoded, and let go", fastest(|| drop(std::hint::black_box(Program::from_text(&text)))));
     Ok(())
 }
 
-/// All texts behind each other and again, under the header of the first.
-fn text() -> Result<String, Box<dyn Error>> {
+/// All texts that are wanted behind each other and again, under one header.
+fn text(is_wanted: impl Fn(&str) -> bool) -> Result<String, Box<dyn Error>> {
     let mut bodies = String::new();
     for folder in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels/ptx"))? {
         for file in fs::read_dir(folder?.path())? {
             let text = fs::read_to_string(file?.path())?;
+            if !is_wanted(&text) {
+                continue;
+            }
             let body = text.split_once(".address_size 64\n").ok_or("a text without a header")?.1;
             bodies.push_str(body);
         }

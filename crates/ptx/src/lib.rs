@@ -40,7 +40,7 @@ pub mod syntax;
 
 pub use error::{Error, Place, Problem};
 pub use exec::{
-    Access, Block, Direct, Fault, Grid, Host, Launch, LaunchError, Memory, Step, Trap, TrapKind, VecMemory,
+    Access, Block, Crew, Direct, Fault, Grid, Host, Launch, LaunchError, Memory, Step, Trap, TrapKind, VecMemory,
 };
 pub use program::{Kernel, Parameter, Program, Variable, VariableSpace};
 pub use syntax::{AddressSize, Features, Header, Target, TextureMode, Version};

@@ -1,13 +1,15 @@
 //! A machine's shared part: its world, and the ways to run it and to wait for it to change.
 
 use std::io::Write;
+use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread::JoinHandle;
+use std::sync::{Arc, OnceLock};
+use std::thread::{JoinHandle, available_parallelism};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
+use warploom_ptx::Crew;
 use warploom_sys::Function;
 use warploom_sys::types::CUresult;
 
@@ -38,6 +40,9 @@ pub(crate) struct Core {
     /// How long a kernel may run.
     pub(crate) watchdog: Option<Duration>,
     output: Option<Output>,
+    /// Threads that run blocks of kernels: how many, and those that were needed.
+    workers: usize,
+    crew: OnceLock<Arc<Crew>>,
     world: Mutex<World>,
     /// Something ended; waiting host threads look again.
     progress: Condvar,
@@ -54,6 +59,7 @@ pub(crate) struct Instruments {
     pub(crate) faults: Faults,
     pub(crate) watchdog: Option<Duration>,
     pub(crate) output: Option<Output>,
+    pub(crate) workers: Option<NonZeroUsize>,
 }
 
 /// Where the output of kernels goes.
@@ -99,6 +105,8 @@ impl Core {
             patience,
             watchdog: instruments.watchdog,
             output: instruments.output,
+            workers: instruments.workers.or_else(|| available_parallelism().ok()).map_or(1, NonZeroUsize::get),
+            crew: OnceLock::new(),
             world: Mutex::new(world),
             progress: Condvar::new(),
             lanes: (0..lanes).map(|_| Condvar::new()).collect(),
@@ -114,6 +122,11 @@ impl Core {
             // As the real driver does it; whoever closed the stream does not want to know.
             None => std::io::stdout().write_all(text.as_bytes()).unwrap_or_default(),
         }
+    }
+
+    /// Threads for the blocks of a kernel, if there are to be several.
+    pub(crate) fn crew(&self) -> Option<Arc<Crew>> {
+        (self.workers > 1).then(|| Arc::clone(self.crew.get_or_init(|| Arc::new(Crew::new(self.workers)))))
     }
 
     /// A number for a call: its place among the machine's calls, from 1.

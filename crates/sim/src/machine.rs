@@ -1,6 +1,7 @@
 //! Machines: what a simulated driver runs on.
 
 use std::ffi::c_void;
+use std::num::NonZeroUsize;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -93,11 +94,12 @@ pub struct MachineBuilder {
     faults: Plan,
     watchdog: Option<Duration>,
     output: Option<Output>,
+    workers: Option<NonZeroUsize>,
 }
 
 impl std::fmt::Debug for MachineBuilder {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { topology, mode, patience, slot_patience, checks, trace, faults, watchdog, output } = self;
+        let Self { topology, mode, patience, slot_patience, checks, trace, faults, watchdog, output, workers } = self;
         formatter
             .debug_struct("MachineBuilder")
             .field("topology", topology)
@@ -109,6 +111,7 @@ impl std::fmt::Debug for MachineBuilder {
             .field("faults", faults)
             .field("watchdog", watchdog)
             .field("has_output", &output.is_some())
+            .field("workers", workers)
             .finish()
     }
 }
@@ -132,6 +135,7 @@ impl Machine {
             faults: Plan::new(),
             watchdog: None,
             output: None,
+            workers: None,
         }
     }
 
@@ -350,6 +354,15 @@ impl MachineBuilder {
         self
     }
 
+    /// How many threads run the blocks of a kernel; without it, as many as this process has processors. One block after the
+    /// other, in the same order every time, is `NonZero::MIN`; a machine that checks, or whose mode is not
+    /// [`Threads`](Mode::Threads), does so anyway.
+    #[must_use]
+    pub fn workers(mut self, workers: NonZeroUsize) -> Self {
+        self.workers = Some(workers);
+        self
+    }
+
     /// Starts the machine.
     pub fn start(self) -> Result<Machine, StartError> {
         let mut topology = match self.topology {
@@ -365,7 +378,8 @@ impl MachineBuilder {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         let (faults, watchdog, output) = (Faults::new(&plan), self.watchdog, self.output);
-        let instruments = Instruments { checks: self.checks, trace: self.trace, faults, watchdog, output };
+        let instruments =
+            Instruments { checks: self.checks, trace: self.trace, faults, watchdog, output, workers: self.workers };
         match Core::new(id, slot, topology, self.mode, self.patience, instruments) {
             Ok(core) => {
                 if core.findings.checks_pointers() {

@@ -74,9 +74,15 @@ impl<M: Memory + Host> Executor<'_, M> {
                 self.watch_shared(self.access(warp, at, 1 << lane, true), address, [bytes, 0], true);
                 old
             } else {
-                let access = self.access(warp, at, 1 << lane, true);
-                let updated = self.context.memory.update(&access, address, bytes, &mut change);
-                updated.map_err(|fault| stop(warp, at, 1 << lane, TrapKind::Global(fault.address)))?
+                let range = self.lens.range(&self.context.memory, at.pc as usize, address);
+                match range.and_then(|range| range.update(address, bytes, &mut change)) {
+                    Some(old) => old,
+                    None => {
+                        let access = self.access(warp, at, 1 << lane, true);
+                        let updated = self.context.memory.update(&access, address, bytes, &mut change);
+                        updated.map_err(|fault| stop(warp, at, 1 << lane, TrapKind::Global(fault.address)))?
+                    }
+                }
             };
         }
         let mut file = self.file(warp, at);

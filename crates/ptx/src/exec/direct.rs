@@ -118,6 +118,28 @@ impl Direct {
         true
     }
 
+    /// Changes an aligned word of 2, 4 or 8 bytes at once, and returns what it was.
+    #[inline(always)]
+    pub(crate) fn update(&self, address: u64, bytes: usize, mut change: impl FnMut(u64) -> u64) -> Option<u64> {
+        let at = self.place(address, bytes as u64, true).filter(|at| at.addr().is_multiple_of(bytes))?;
+        macro_rules! word {
+            ($atomic:ty, $word:ty) => {{
+                // SAFETY: as in `read_one`.
+                let word = unsafe { <$atomic>::from_ptr(at.cast::<$word>()) };
+                let changed = |old: $word| Some(change(old.into()) as $word);
+                // What is always changed is never refused.
+                let (Ok(old) | Err(old)) = word.fetch_update(Ordering::AcqRel, Ordering::Acquire, changed);
+                Some(old.into())
+            }};
+        }
+        match bytes {
+            2 => word!(AtomicU16, u16),
+            4 => word!(AtomicU32, u32),
+            8 => word!(AtomicU64, u64),
+            _ => None,
+        }
+    }
+
     /// Whether an element could be written.
     #[inline(always)]
     pub(crate) fn holds<const N: usize>(&self, address: u64, writes: bool) -> bool {

@@ -1,6 +1,7 @@
 //! A launched kernel: its blocks, some of which run at a time.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::block::Block;
@@ -173,14 +174,16 @@ fn place_of([width, height, _]: [u32; 3], number: u32) -> [u32; 3] {
 pub struct Grid<M> {
     context: Arc<Context<M>>,
     /// Blocks that have started and not ended, in the order of their turns.
-    resident: VecDeque<Block<M>>,
+    pub(super) resident: VecDeque<Box<Block<M>>>,
     /// Blocks that have ended, whose memory the next ones take.
-    spare: Vec<Block<M>>,
-    next: u64,
-    limit: usize,
-    trapped: Option<Trap>,
+    pub(super) spare: VecDeque<Box<Block<M>>>,
+    /// Blocks that a thread took and did not start; see `spread`.
+    pub(super) left: Vec<Range<u64>>,
+    pub(super) next: u64,
+    pub(super) limit: usize,
+    pub(super) trapped: Option<Trap>,
     /// Instructions of warps so far.
-    instructions: u64,
+    pub(super) instructions: u64,
 }
 
 impl<M: Memory + Host> Grid<M> {
@@ -225,8 +228,9 @@ impl<M: Memory + Host> Grid<M> {
             places,
         };
         let limit = resident.max(1) as usize;
-        let (resident, spare) = (VecDeque::new(), Vec::new());
-        Ok(Grid { context: Arc::new(context), resident, spare, next: 0, limit, trapped: None, instructions: 0 })
+        let (resident, spare) = (VecDeque::new(), VecDeque::new());
+        let left = Vec::new();
+        Ok(Grid { context: Arc::new(context), resident, spare, left, next: 0, limit, trapped: None, instructions: 0 })
     }
 
     /// How many blocks there are.
@@ -254,6 +258,37 @@ impl<M: Memory + Host> Grid<M> {
         [number % width, number / width % height, number / width / height].map(|place| place as u32)
     }
 
+    /// A block's number, by where it lies.
+    pub(super) fn number(&self, [x, y, z]: [u32; 3]) -> u64 {
+        let [width, height, _] = self.context.grid.map(u64::from);
+        (u64::from(z) * height + u64::from(y)) * width + u64::from(x)
+    }
+
+    /// A block before its first instruction, in the memory of one that has ended if there is any.
+    pub(super) fn start(&self, number: u64, spare: Option<Box<Block<M>>>) -> Box<Block<M>> {
+        match spare {
+            Some(mut block) => {
+                block.restart(self.place(number));
+                block
+            }
+            None => Box::new(Block::new(Arc::clone(&self.context), self.place(number))),
+        }
+    }
+
+    /// The next block that nobody has started.
+    fn next(&mut self) -> Option<u64> {
+        if let Some(numbers) = self.left.last_mut() {
+            let number = numbers.next();
+            if numbers.is_empty() {
+                self.left.pop();
+            }
+            return number;
+        }
+        let number = (self.next < self.blocks()).then_some(self.next)?;
+        self.next += 1;
+        Some(number)
+    }
+
     /// Runs for about `fuel` instructions of warps; resident blocks take turns.
     pub fn step(&mut self, fuel: u64) -> Step {
         if let Some(trap) = &self.trapped {
@@ -261,17 +296,11 @@ impl<M: Memory + Host> Grid<M> {
         }
         let (mut fuel, mut lens) = (fuel, Lens::default());
         loop {
-            while self.resident.len() < self.limit && self.next < self.blocks() {
-                let index = self.place(self.next);
-                self.next += 1;
-                let block = match self.spare.pop() {
-                    Some(mut block) => {
-                        block.restart(index);
-                        block
-                    }
-                    None => Block::new(Arc::clone(&self.context), index),
-                };
-                self.resident.push_back(block);
+            while self.resident.len() < self.limit
+                && let Some(number) = self.next()
+            {
+                let spare = self.spare.pop_back();
+                self.resident.push_back(self.start(number, spare));
             }
             let Some(mut block) = self.resident.pop_front() else { return Step::Done };
             if fuel == 0 {
@@ -285,7 +314,7 @@ impl<M: Memory + Host> Grid<M> {
             self.instructions += given - turn;
             match step {
                 Step::Running => self.resident.push_back(block),
-                Step::Done => self.spare.push(block),
+                Step::Done => self.spare.push_back(block),
                 Step::Trapped(trap) => {
                     self.trapped = Some(trap.clone());
                     return Step::Trapped(trap);

@@ -12,7 +12,8 @@
 //! another, the two become one again. A group that spins while others wait is overtaken after a while, so lanes that wait
 //! for each other all get on.
 //!
-//! Everything is plain data: a block can be stopped after any instruction and go on later, on another thread too.
+//! Everything is plain data: a block can be stopped after any instruction and go on later, on another thread too; a [`Crew`]
+//! runs several at once.
 
 pub(crate) mod access;
 pub(crate) mod arith;
@@ -23,6 +24,7 @@ mod call;
 mod coalesced;
 mod collective;
 pub(crate) mod compute;
+mod crew;
 mod direct;
 mod frame;
 mod grid;
@@ -37,6 +39,7 @@ mod reach;
 pub(crate) mod registers;
 mod shared;
 mod special;
+mod spread;
 mod step;
 mod straight;
 mod survey;
@@ -48,6 +51,7 @@ mod wide;
 
 pub use access::{Access, Fault};
 pub use block::Block;
+pub use crew::Crew;
 pub use direct::Direct;
 pub use grid::{Grid, Launch, LaunchError, Step};
 pub use host::Host;

@@ -8,5 +8,6 @@ mod launch;
 mod library;
 mod module;
 mod refused;
+mod spread;
 mod support;
 mod sweep;

@@ -6,6 +6,8 @@
 
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
+use warploom_ptx::Direct;
+
 use crate::context::Context;
 use crate::engine::Side;
 use crate::handles::Handle;
@@ -87,6 +89,16 @@ impl Stretches {
     pub(super) fn freed<'a>(&'a self, world: &'a World) -> impl Iterator<Item = std::ops::Range<u64>> + 'a {
         let is_there = |stretch: &&Stretch| world.memory.at(stretch.start).is_some_and(|found| found.id == stretch.id);
         self.sorted.iter().filter(move |stretch| !is_there(stretch)).map(|stretch| stretch.start..stretch.end)
+    }
+
+    /// The stretch around an address, for kernels to reach without asking again.
+    pub(super) fn direct(&self, address: u64) -> Option<Direct> {
+        let index = self.sorted.partition_point(|stretch| stretch.end <= address);
+        let stretch = self.sorted.get(index).filter(|stretch| stretch.start <= address)?;
+        let host = std::ptr::with_exposed_provenance_mut(stretch.host);
+        // SAFETY: as many bytes, which stay mapped while the kernel runs and are reached as raw memory only. That kernels do not
+        // race is what every launch of one is asked to see to, here and on hardware.
+        Some(unsafe { Direct::new(stretch.start..stretch.end, host, stretch.is_writable) })
     }
 
     /// Calls `part` with every piece of a range: where it is, and which of the range's bytes it has. The first address that

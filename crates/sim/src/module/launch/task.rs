@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use warploom_ptx::{Grid, Step as GridStep, Trap};
+use warploom_ptx::{Crew, Grid, Step as GridStep, Trap};
 use warploom_sys::Function;
 use warploom_sys::types::CUresult;
 
@@ -29,6 +29,8 @@ pub(super) struct KernelTask {
     watched: Option<Watched>,
     /// Memory in which its blocks meet.
     workspace: Option<u64>,
+    /// Threads for its blocks, if it has several and they may run in any order.
+    crew: Option<Arc<Crew>>,
 }
 
 impl KernelTask {
@@ -40,7 +42,8 @@ impl KernelTask {
         workspace: Option<u64>,
     ) -> Self {
         let (launch, watchdog) = (call.function(), call.core().watchdog);
-        Self { name, grid, view, launch, watchdog, started: None, trap: None, watched: None, workspace }
+        let crew = (grid.blocks() > 1 && view.is_free()).then(|| call.core().crew()).flatten();
+        Self { name, grid, view, launch, watchdog, started: None, trap: None, watched: None, workspace, crew }
     }
 
     /// Ends it with a code, for a reason.
@@ -55,11 +58,20 @@ impl KernelTask {
 /// Instructions of warps before others have a turn: a kernel may be waiting for them.
 const SLICE: u64 = 4096;
 
+/// The same for each thread where several run blocks: to wake them has to be worth it.
+const SPREAD_SLICE: u64 = 4 * SLICE;
+
 impl Task for KernelTask {
     fn advance(&mut self, fuel: u64) -> Step {
-        self.view.look(self.started.is_none());
+        let is_first = self.started.is_none();
+        self.view.look(is_first);
         let started = *self.started.get_or_insert_with(Instant::now);
-        match self.grid.step(fuel.min(SLICE)) {
+        // What is done after one slice needs no helpers.
+        let step = match &self.crew {
+            Some(crew) if !is_first => self.grid.step_spread(fuel.min(SPREAD_SLICE), crew),
+            _ => self.grid.step(fuel.min(SLICE)),
+        };
+        match step {
             GridStep::Done => Step::Done,
             GridStep::Trapped(trap) => {
                 let (code, reason) = (fault::code(&trap.kind), trap.to_string());

@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use parking_lot::{Mutex, RwLock};
-use warploom_ptx::{Access, Fault, Host, Memory};
+use warploom_ptx::{Access, Direct, Fault, Host, Memory};
 
 use super::stretches::{Stretches, read, update, write};
 use crate::check::Touched;
@@ -50,6 +50,12 @@ impl View {
 
     pub(super) fn core(&self) -> Option<Arc<Core>> {
         self.core.upgrade()
+    }
+
+    /// Whether blocks may run on several threads: nobody watches what they touch, and nobody wants them in the same order every
+    /// time.
+    pub(super) fn is_free(&self) -> bool {
+        self.touched.is_none() && self.moments.is_none()
     }
 
     pub(super) fn context(&self) -> Handle<Context> {
@@ -134,6 +140,15 @@ impl Memory for View {
             touched.write(range, true);
         }
         Ok(update(at, bytes, change))
+    }
+
+    /// Whatever there is, unless somebody wants to know of every access.
+    fn direct(&self, address: u64) -> Option<Direct> {
+        if self.touched.is_some() {
+            return None;
+        }
+        let known = self.stretches.read().direct(address);
+        known.or_else(|| self.launched.direct(address))
     }
 }
 
