@@ -74,7 +74,8 @@ fn findings(findings: &Findings) -> String {
             );
             for Alive { what, device, count, bytes: len } in alive {
                 let len = if *len > 0 { format!(", {}", bytes(*len as u64)) } else { String::new() };
-                text += &format!("    {count} × {what} of device {device}{len}\n");
+                let whose = device.map(|device| format!(" of device {device}")).unwrap_or_default();
+                text += &format!("    {count} × {what}{whose}{len}\n");
             }
             text
         }

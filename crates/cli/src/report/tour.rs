@@ -49,7 +49,8 @@ impl Check {
 #[derive(Debug, Serialize)]
 pub(crate) struct Alive {
     pub(crate) what: String,
-    pub(crate) device: u32,
+    /// `None` for what belongs to no device.
+    pub(crate) device: Option<u32>,
     pub(crate) count: usize,
     pub(crate) bytes: usize,
 }

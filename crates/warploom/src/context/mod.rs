@@ -172,7 +172,7 @@ impl Context {
 impl Shared {
     /// A context that is ended here.
     fn owned(raw: CUcontext, device: &Device, origin: Origin) -> Shared {
-        let mark = mark_on(device.driver(), || ((Kind::Context, raw.addr() as u64, 0), device.ordinal()));
+        let mark = mark_on(device.driver(), || ((Kind::Context, raw.addr() as u64, 0), Some(device.ordinal())));
         let (raw, device, reserve) = (Handle::new(raw), device.clone(), Reserve::default());
         Shared { raw, device, origin, id: None, reserve, _mark: mark }
     }

@@ -59,7 +59,7 @@ impl Library {
     ) -> Result<(CUdeviceptr, usize)> {
         same_driver(self.driver(), context.driver())?;
         let missing = || Error::NoSuchGlobal { name: name.into() };
-        let terminated = CString::new(name).map_err(|_| missing())?;
+        let terminated = CString::new(self.lowered(name)).map_err(|_| missing())?;
         let _current = context.current()?;
         let (mut address, mut bytes) = (0, 0);
         match ask(terminated, &raw mut address, &raw mut bytes) {

@@ -1,6 +1,7 @@
 //! Code that was loaded.
 #![expect(unsafe_code, reason = "owns a raw library")]
 
+use std::collections::BTreeMap;
 use std::ffi::{CString, c_uint};
 use std::fmt;
 use std::fs;
@@ -18,6 +19,7 @@ use super::used_in::UsedIn;
 use crate::device::{initialize, same_driver};
 use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
+use crate::leaks::{Kind, Mark, mark_on};
 use crate::{Context, Error, Result};
 
 /// Code that was loaded, for every context of a driver: kernels and variables.
@@ -50,6 +52,9 @@ struct Shared {
     driver: Driver,
     used_in: UsedIn,
     kernels: Mutex<Vec<Weak<KernelShared>>>,
+    /// What things are called in the code, by what people write.
+    names: Arc<BTreeMap<String, String>>,
+    _mark: Mark,
     /// The driver may write them for as long as the library is loaded.
     logs: Option<Logs>,
 }
@@ -71,7 +76,25 @@ impl Library {
     ///
     /// As [`Library::from_ptx`], and [`Error::OptimizationLevel`].
     pub fn from_ptx_with(driver: &Driver, ptx: &str, options: JitOptions) -> Result<Library> {
-        Library::load(driver, &Image::text(ptx.as_bytes())?, &options)
+        Library::from_text(driver, ptx.as_bytes(), options)
+    }
+
+    pub(crate) fn from_text(driver: &Driver, ptx: &[u8], options: JitOptions) -> Result<Library> {
+        Library::load(driver, &Image::text(ptx)?, &options)
+    }
+
+    /// The library that was just loaded, with names for what is in it.
+    #[cfg(feature = "nvrtc")]
+    pub(crate) fn named(mut self, names: Arc<BTreeMap<String, String>>) -> Library {
+        if let Some(shared) = Arc::get_mut(&mut self.shared) {
+            shared.names = names;
+        }
+        self
+    }
+
+    /// What something is called in the code.
+    pub(super) fn lowered<'a>(&'a self, name: &'a str) -> &'a str {
+        self.shared.names.get(name).map_or(name, String::as_str)
     }
 
     /// Loads a cubin, a fatbin, or PTX.
@@ -133,7 +156,9 @@ impl Library {
         loaded.map_err(|error| not_loaded(error, &logs))?;
         let (used_in, kernels) = (UsedIn::default(), Mutex::default());
         let raw = Handle::new(raw);
-        Ok(Library { shared: Arc::new(Shared { raw, driver: driver.clone(), used_in, kernels, logs: Some(logs) }) })
+        let mark = mark_on(driver, || ((Kind::Library, raw.raw().addr() as u64, 0), None));
+        let (driver, names, logs) = (driver.clone(), Arc::default(), Some(logs));
+        Ok(Library { shared: Arc::new(Shared { raw, driver, used_in, kernels, names, _mark: mark, logs }) })
     }
 
     /// Loads it in a context, instead of when something in it is first used there.
@@ -163,7 +188,7 @@ impl Library {
         Ok(module)
     }
 
-    /// A kernel in it.
+    /// A kernel in it, by its name in the code. Code that was compiled with name expressions is also asked by these.
     ///
     /// # Errors
     ///
@@ -174,11 +199,12 @@ impl Library {
             name: name.into(),
             available: library.kernel_names().unwrap_or_default().into(),
         };
-        let Ok(terminated) = CString::new(name) else { return Err(missing(self)) };
+        let lowered = self.lowered(name);
+        let Ok(terminated) = CString::new(lowered) else { return Err(missing(self)) };
         let mut raw = null_mut();
         // SAFETY: `raw` is writable, the library is loaded, and the name is terminated.
         match unsafe { self.driver().cuLibraryGetKernel(&raw mut raw, self.as_raw(), terminated.as_ptr()) } {
-            Ok(()) => Ok(self.known(raw, name)),
+            Ok(()) => Ok(self.known(raw, lowered)),
             Err(error) if error.code() == Some(CUresult::CUDA_ERROR_NOT_FOUND) => Err(missing(self)),
             Err(error) => Err(error.into()),
         }

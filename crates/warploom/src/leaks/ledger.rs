@@ -101,12 +101,12 @@ impl Drop for Entry {
 /// Takes note of something that was made in a context, if anybody tracks: its kind, its handle or address, its bytes.
 #[inline]
 pub(crate) fn mark(context: &Context, what: impl FnOnce() -> (Kind, u64, usize)) -> Mark {
-    mark_on(context.driver(), || (what(), context.device().ordinal()))
+    mark_on(context.driver(), || (what(), Some(context.device().ordinal())))
 }
 
-/// As [`mark`], for what is not made in a context, with the ordinal of the device.
+/// As [`mark`], for what is not made in a context, with the ordinal of the device that it belongs to.
 #[inline]
-pub(crate) fn mark_on(driver: &Driver, what: impl FnOnce() -> ((Kind, u64, usize), u32)) -> Mark {
+pub(crate) fn mark_on(driver: &Driver, what: impl FnOnce() -> ((Kind, u64, usize), Option<u32>)) -> Mark {
     if TRACKERS.load(Ordering::Relaxed) == 0 {
         return Mark::default();
     }
@@ -115,7 +115,7 @@ pub(crate) fn mark_on(driver: &Driver, what: impl FnOnce() -> ((Kind, u64, usize
 
 #[cold]
 #[inline(never)]
-fn add(driver: &Driver, ((kind, handle, bytes), device): ((Kind, u64, usize), u32)) -> Mark {
+fn add(driver: &Driver, ((kind, handle, bytes), device): ((Kind, u64, usize), Option<u32>)) -> Mark {
     let alive = Alive { kind, device, handle, bytes, made: None };
     Mark { _entry: driver.extension::<Ledger>().add(alive) }
 }

@@ -1,4 +1,4 @@
-//! What is still alive: contexts, pools, streams, events and memory that were made through this crate and not let go.
+//! What is still alive: contexts, pools, streams, events, libraries and memory that were made through this crate and not let go.
 //!
 //! Every value here ends what it owns, so a leak is a value that is kept too long: in a cache, in a cycle of `Arc`s, by
 //! [`std::mem::forget`], by a thread that never ends. A [`Leaks`] lists what such values own, on hardware as on a simulated

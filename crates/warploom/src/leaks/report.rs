@@ -17,6 +17,8 @@ pub enum Kind {
     Stream,
     /// An event.
     Event,
+    /// A library of code, which belongs to no device.
+    Library,
     /// Memory.
     Memory {
         /// Where it came from: [`StreamOrdered::name`](crate::StreamOrdered::name) or
@@ -41,6 +43,7 @@ impl fmt::Display for Kind {
             Kind::Pool => "pool",
             Kind::Stream => "stream",
             Kind::Event => "event",
+            Kind::Library => "library",
             Kind::Memory { resource } => return formatter.pad(&format!("memory of {resource}")),
         };
         formatter.pad(text)
@@ -53,8 +56,8 @@ impl fmt::Display for Kind {
 pub struct Alive {
     /// What it is.
     pub kind: Kind,
-    /// The ordinal of the device of its context.
-    pub device: u32,
+    /// The ordinal of the device of its context; `None` for what belongs to none.
+    pub device: Option<u32>,
     /// The driver's handle as a number; of memory, the address.
     pub handle: u64,
     /// How many bytes it has; 0 for what is not memory.
@@ -67,7 +70,10 @@ impl fmt::Display for Alive {
     /// `memory of DevicePool at 0x7f0000000000 of device 0, 1024 bytes`
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Alive { kind, device, handle, bytes, .. } = self;
-        write!(formatter, "{kind} at {handle:#x} of device {device}")?;
+        write!(formatter, "{kind} at {handle:#x}")?;
+        if let Some(device) = device {
+            write!(formatter, " of device {device}")?;
+        }
         if kind.is_memory() { write!(formatter, ", {bytes} bytes") } else { Ok(()) }
     }
 }
@@ -78,8 +84,8 @@ impl fmt::Display for Alive {
 pub struct Total {
     /// What they are.
     pub kind: Kind,
-    /// The ordinal of the device.
-    pub device: u32,
+    /// The ordinal of the device; `None` for what belongs to none.
+    pub device: Option<u32>,
     /// How many they are.
     pub count: usize,
     /// Their bytes together.
@@ -132,7 +138,7 @@ impl Report {
     /// By kind and device.
     #[must_use]
     pub fn totals(&self) -> Vec<Total> {
-        let mut totals = BTreeMap::<(Kind, u32), (usize, usize)>::new();
+        let mut totals = BTreeMap::<(Kind, Option<u32>), (usize, usize)>::new();
         for &Alive { kind, device, bytes, .. } in &self.alive {
             let (count, sum) = totals.entry((kind, device)).or_default();
             *count += 1;
@@ -156,6 +162,7 @@ impl fmt::Display for Report {
         write!(formatter, "{:what$}  device  count  {:>wide$}", "what", "bytes")?;
         for total in &totals {
             let Total { kind, device, count, .. } = total;
+            let device = device.map_or_else(|| "-".to_owned(), |device| device.to_string());
             write!(formatter, "\n{kind:what$}  {device:>6}  {count:>5}  {:>wide$}", bytes(total))?;
         }
         if formatter.alternate() {

@@ -7,7 +7,7 @@ use warploom_driver::Attempt;
 
 use super::load::Tried;
 use super::nvrtc::NVRTC_VARIABLE;
-use super::{Architecture, NvrtcCode, NvrtcVersion, Target};
+use super::{Architecture, CodeKind, NvrtcCode, NvrtcVersion, Target};
 use crate::Error;
 
 /// Why NVRTC could not be had, or did not compile.
@@ -99,6 +99,21 @@ pub enum NvrtcError {
         program: String,
         /// What was asked for.
         target: Target,
+    },
+
+    /// Code that the driver does not take like that.
+    #[error(
+        "{name} is {kind}; {}",
+        match kind {
+            CodeKind::Cubin | CodeKind::Fatbin => "ObjectCode::load takes PTX, and ObjectCode::load_binary takes this, too",
+            _ => "it has to be linked first, by a Linker",
+        }
+    )]
+    NotLoadable {
+        /// What people call it.
+        name: String,
+        /// What it is.
+        kind: CodeKind,
     },
 
     /// C has no zero in its texts.

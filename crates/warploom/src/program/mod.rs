@@ -24,6 +24,7 @@ mod files;
 mod handle;
 pub mod link;
 mod load;
+mod loading;
 mod nvrtc;
 mod object_code;
 mod options;

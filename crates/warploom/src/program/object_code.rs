@@ -2,7 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::fs;
+use std::path::Path;
 use std::sync::Arc;
+
+use crate::Result;
 
 /// What kind of code it is.
 #[non_exhaustive]
@@ -53,9 +57,28 @@ pub struct ObjectCode {
 }
 
 impl ObjectCode {
-    /// Code of this kind; the name is for people. A text has no zero at its end.
+    /// Code of this kind; the name is for people. A text may end in zeros, as C has them; they are left out.
     pub fn new(kind: CodeKind, name: &str, bytes: impl AsRef<[u8]>) -> ObjectCode {
-        ObjectCode { kind, name: name.into(), bytes: bytes.as_ref().into(), lowered: Arc::default() }
+        let mut bytes = bytes.as_ref();
+        while let (CodeKind::Ptx, [text @ .., 0]) = (kind, bytes) {
+            bytes = text;
+        }
+        ObjectCode { kind, name: name.into(), bytes: bytes.into(), lowered: Arc::default() }
+    }
+
+    /// Code of this kind from a file, whose name it gets.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unreadable`](crate::Error::Unreadable) if there is no such file.
+    pub fn read(kind: CodeKind, path: impl AsRef<Path>) -> Result<ObjectCode> {
+        let path = path.as_ref();
+        let unreadable = |error: std::io::Error| crate::Error::Unreadable {
+            path: path.to_owned(),
+            why: error.to_string().into_boxed_str(),
+        };
+        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+        Ok(ObjectCode::new(kind, &name, fs::read(path).map_err(unreadable)?))
     }
 
     /// The same with the names that things in it go by, from what people write to what the code has.
@@ -86,6 +109,10 @@ impl ObjectCode {
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         if self.kind == CodeKind::Ptx { str::from_utf8(&self.bytes).ok() } else { None }
+    }
+
+    pub(super) fn names(&self) -> Arc<BTreeMap<String, String>> {
+        Arc::clone(&self.lowered)
     }
 
     /// What a name expression is called in the code: `scale<float>` is `_Z5scaleIfEvPT_`.

@@ -7,6 +7,7 @@ mod failures;
 mod fake;
 mod fake_link;
 mod link;
+mod loading;
 mod real;
 
 use warploom::program::{Architecture, CompileOptions, NvrtcError, Program};

@@ -1,0 +1,69 @@
+//! Code that was compiled becomes a library.
+#![expect(unsafe_code, reason = "loads binaries, and launches a kernel")]
+
+use warploom::program::{CodeKind, NvrtcError, ObjectCode};
+use warploom::{DevicePool, Devices, Error, JitOptions, LaunchConfig};
+use warploom_testkit::{TestResult, driver_tests};
+
+use crate::refusal;
+
+const SCALE: &str = include_str!("../../examples/scale.ptx");
+/// A variable, as a template names it.
+const TABLE: &str =
+    ".version 7.0\n.target sm_70\n.address_size 64\n.visible .global .align 4 .u32 _ZN1n5tableE[2] = {3, 4};";
+
+fn code(kind: CodeKind, bytes: &str) -> ObjectCode {
+    let names = [("scale<float>", "scale"), ("&n::table", "_ZN1n5tableE")];
+    ObjectCode::new(kind, "scale.cu", bytes).with_lowered_names(names.map(|(a, b)| (a.to_owned(), b.to_owned())))
+}
+
+driver_tests! {
+    fn kernels_and_variables_go_by_what_people_write(driver) {
+        let context = driver.device(0)?.context()?;
+        let (stream, pool) = (context.stream()?, DevicePool::new(&context)?);
+        let kernel = code(CodeKind::Ptx, SCALE).load(driver)?.kernel("scale<float>")?;
+        assert_eq!(kernel.name(), "scale");
+        let mut values = pool.upload(&[1.0_f32, 2.0], &stream)?;
+        // SAFETY: it reads and writes two values.
+        unsafe { kernel.launch(&stream, &LaunchConfig::new(1, 32), (3.0_f32, &mut values, 2_u32)) }?;
+        assert_eq!(values.download(&stream)?, [3.0, 6.0]);
+        let library = code(CodeKind::Ptx, TABLE).load_with(driver, JitOptions::new())?;
+        // SAFETY: nobody else uses it.
+        let table = unsafe { library.global::<u32>("&n::table", &context) }?;
+        assert_eq!(table.download(&stream)?, [3, 4]);
+        let missing = library.kernel("scale<double>").map(drop);
+        assert!(matches!(missing, Err(Error::NoSuchKernel { name, .. }) if &*name == "scale<double>"));
+    }
+
+    fn a_text_with_zeros_at_its_end_is_the_same_text(driver) {
+        let terminated = code(CodeKind::Ptx, &format!("{SCALE}\0\0"));
+        assert_eq!(terminated, code(CodeKind::Ptx, SCALE));
+        assert_eq!(terminated.load(driver)?.kernel("scale")?.name(), "scale");
+        // SAFETY: it is a text.
+        assert_eq!(unsafe { terminated.load_binary(driver, JitOptions::new()) }?.kernels()?.len(), 1);
+    }
+
+    fn what_is_no_text_or_not_linked_is_refused_before_the_driver_is_asked(driver) {
+        let calls = driver.count_calls();
+        for kind in [CodeKind::Cubin, CodeKind::Fatbin] {
+            let refused = refusal(code(kind, "binary").load(driver));
+            assert!(matches!(refused, NvrtcError::NotLoadable { kind: of, .. } if of == kind));
+            assert!(refused.to_string().contains("ObjectCode::load_binary"), "{refused}");
+        }
+        for kind in [CodeKind::LtoIr, CodeKind::Object, CodeKind::Library] {
+            // SAFETY: it is refused.
+            let refused = refusal(unsafe { code(kind, "binary").load_binary(driver, JitOptions::new()) });
+            assert_eq!(refused.to_string(), format!("scale.cu is {kind}; it has to be linked first, by a Linker"));
+        }
+        assert_eq!(calls.total(), 0);
+    }
+}
+
+#[test]
+fn code_is_read_from_files() -> TestResult {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/scale.ptx");
+    assert_eq!(ObjectCode::read(CodeKind::Ptx, path)?, ObjectCode::new(CodeKind::Ptx, "scale.ptx", SCALE));
+    let missing = ObjectCode::read(CodeKind::Cubin, "/absent/scale.cubin");
+    assert!(matches!(missing, Err(Error::Unreadable { .. })), "{missing:?}");
+    Ok(())
+}
