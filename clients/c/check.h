@@ -40,7 +40,7 @@ int check_run(Check check);
 int check_report(const char *sentence, int failed);
 
 /* Each file's checks; the last has no function. */
-extern const Check before_init[], names[], devices[], streams[], memory[], peers[], misuse[], threads[];
+extern const Check before_init[], names[], devices[], streams[], memory[], peers[], kernels[], misuse[], threads[];
 
 /* Arranges for the checks that run while the process ends, of which there are `late_checks`. */
 extern const int late_checks;

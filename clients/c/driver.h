@@ -12,6 +12,10 @@ typedef struct CUctx_st *CUcontext;
 typedef struct CUstream_st *CUstream;
 typedef struct CUevent_st *CUevent;
 typedef struct CUmemPoolHandle_st *CUmemoryPool;
+typedef struct CUmod_st *CUmodule;
+typedef struct CUfunc_st *CUfunction;
+typedef struct CUlib_st *CUlibrary;
+typedef struct CUkern_st *CUkernel;
 
 typedef struct {
     char bytes[16];
@@ -35,6 +39,7 @@ enum {
     CUDA_ERROR_DEINITIALIZED = 4,
     CUDA_ERROR_INVALID_DEVICE = 101,
     CUDA_ERROR_INVALID_CONTEXT = 201,
+    CUDA_ERROR_INVALID_PTX = 218,
     CUDA_ERROR_INVALID_HANDLE = 400,
     CUDA_ERROR_NOT_FOUND = 500,
     CUDA_ERROR_NOT_READY = 600,
@@ -55,11 +60,17 @@ enum {
 
 enum { STREAM_NON_BLOCKING = 1, EVENT_DISABLE_TIMING = 2, WAIT_VALUE_GEQ = 0 };
 enum { LOCATION_DEVICE = 1, ACCESS_READ_WRITE = 3, POOL_RELEASE_THRESHOLD = 4, POOL_USED_MEM_CURRENT = 7 };
+enum { JIT_ERROR_LOG = 5, JIT_ERROR_LOG_SIZE = 6 };
 enum { PROC_LEGACY_STREAM = 1, PROC_PER_THREAD_STREAM = 2 };
 enum { PROC_FOUND = 0, PROC_NOT_FOUND = 1, PROC_VERSION_NOT_SUFFICIENT = 2 };
 
 /* What a program compiled with --default-stream per-thread names by a null stream. */
 #define PER_THREAD_STREAM ((CUstream)2)
+
+/* Words of a list of extras. */
+#define LAUNCH_END ((void *)0)
+#define LAUNCH_BUFFER_POINTER ((void *)1)
+#define LAUNCH_BUFFER_SIZE ((void *)2)
 
 /* Every function, under the name it is exported by. */
 #define FUNCTIONS(X)                                                                                                   \
@@ -131,7 +142,19 @@ enum { PROC_FOUND = 0, PROC_NOT_FOUND = 1, PROC_VERSION_NOT_SUFFICIENT = 2 };
     X(cuMemcpyPeerAsync, (CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context, size_t size, \
                           CUstream stream))                                                                            \
     X(cuMemsetD8Async, (CUdeviceptr address, unsigned char value, size_t count, CUstream stream))                      \
-    X(cuPointerGetAttribute, (void *value, int attribute, CUdeviceptr address))
+    X(cuPointerGetAttribute, (void *value, int attribute, CUdeviceptr address))                                        \
+    X(cuModuleLoadData, (CUmodule *module, const void *image))                                                         \
+    X(cuModuleLoadDataEx, (CUmodule *module, const void *image, unsigned count, int *names, void **values))            \
+    X(cuModuleUnload, (CUmodule module))                                                                               \
+    X(cuModuleGetFunction, (CUfunction *function, CUmodule module, const char *name))                                  \
+    X(cuModuleGetGlobal_v2, (CUdeviceptr *address, size_t *size, CUmodule module, const char *name))                   \
+    X(cuLibraryLoadData, (CUlibrary *library, const void *image, int *jit_names, void **jit_values, unsigned jit_count,\
+                          int *names, void **values, unsigned count))                                                  \
+    X(cuLibraryUnload, (CUlibrary library))                                                                            \
+    X(cuLibraryGetKernel, (CUkernel *kernel, CUlibrary library, const char *name))                                     \
+    X(cuLaunchKernel, (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,       \
+                       unsigned block_y, unsigned block_z, unsigned shared, CUstream stream, void **arguments,         \
+                       void **extra))
 
 #define DECLARE(name, parameters) extern CUresult(*name) parameters;
 FUNCTIONS(DECLARE)

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const Check *const groups[] = {before_init, names, devices, streams, memory, peers, misuse, threads};
+static const Check *const groups[] = {before_init, names, devices, streams, memory, peers, kernels, misuse, threads};
 enum { GROUPS = sizeof groups / sizeof *groups };
 
 CUdevice device[2];

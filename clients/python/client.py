@@ -8,6 +8,7 @@ import traceback
 
 import devices
 import ending
+import kernels
 import memory
 import misuse
 import peers
@@ -15,7 +16,7 @@ import streams
 
 
 def main():
-    checks = [check for group in (devices, streams, memory, peers, misuse, ending) for check in group.CHECKS]
+    checks = [check for group in (devices, streams, memory, peers, kernels, misuse, ending) for check in group.CHECKS]
     print(f"1..{len(checks)}", flush=True)
     failed = False
     for number, check in enumerate(checks, 1):

@@ -1,6 +1,7 @@
 //! A cudarc program as anyone might write it, on a machine with four A100. Reports in TAP; exit code 1 if a check failed.
 
 mod devices;
+mod kernels;
 mod latch;
 mod memory;
 mod misuse;
@@ -16,7 +17,7 @@ type Outcome = Result<(), Box<dyn Error>>;
 type Check = (&'static str, fn() -> Outcome);
 
 fn main() -> ExitCode {
-    let groups = [devices::CHECKS, streams::CHECKS, memory::CHECKS, peers::CHECKS, misuse::CHECKS];
+    let groups = [devices::CHECKS, streams::CHECKS, memory::CHECKS, peers::CHECKS, kernels::CHECKS, misuse::CHECKS];
     let checks = groups.concat();
     println!("1..{}", checks.len());
     let mut failed = false;
