@@ -4,10 +4,15 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use cudarc::driver::sys::{self, CUmemPool_attribute};
-use cudarc::driver::{CudaContext, CudaEvent, CudaSlice, CudaStream};
+use cudarc::driver::{CudaContext, CudaEvent, CudaFunction, CudaSlice, CudaStream, LaunchConfig, PushKernelArg};
+use cudarc::nvrtc::Ptx;
 
+use crate::launches::{SHAPE, TEXT};
 use crate::measure::{Outcome, Work, repeat};
 use crate::operations::{BYTES, SMALL};
+
+const CONFIG: LaunchConfig =
+    LaunchConfig { grid_dim: (SHAPE.0, 1, 1), block_dim: (SHAPE.1, 1, 1), shared_mem_bytes: 0 };
 
 pub struct Theirs {
     stream: Arc<CudaStream>,
@@ -16,6 +21,7 @@ pub struct Theirs {
     to: RefCell<CudaSlice<u8>>,
     small: RefCell<CudaSlice<u8>>,
     event: CudaEvent,
+    kernels: [CudaFunction; 3],
 }
 
 impl Theirs {
@@ -26,7 +32,9 @@ impl Theirs {
         let (from, to) = (stream.alloc_zeros(BYTES)?, RefCell::new(stream.alloc_zeros(BYTES)?));
         let small = RefCell::new(stream.alloc_zeros(SMALL)?);
         let event = stream.record_event(None)?;
-        Ok(Theirs { stream, other, from, to, small, event })
+        let module = context.load_module(Ptx::from_src(TEXT))?;
+        let kernels = [module.load_function("none")?, module.load_function("four")?, module.load_function("sixteen")?];
+        Ok(Theirs { stream, other, from, to, small, event, kernels })
     }
 
     /// What it has to set against an operation, if anything.
@@ -48,6 +56,23 @@ impl Theirs {
             "upload 256 B, read during the call" => {
                 repeat(|| stream.memcpy_htod(&[7_u8; SMALL], &mut *self.small.borrow_mut()))
             }
+            // SAFETY: here and below, the kernel takes these, and does nothing with them.
+            "launch with no arguments" => {
+                repeat(|| unsafe { stream.launch_builder(&self.kernels[0]).launch(CONFIG) }.map(drop))
+            }
+            "launch with 4 arguments" => repeat(|| {
+                let to = &mut *self.to.borrow_mut();
+                let mut launch = stream.launch_builder(&self.kernels[1]);
+                launch.arg(&1.0_f32).arg(&self.from).arg(to).arg(&7_u32);
+                unsafe { launch.launch(CONFIG) }.map(drop)
+            }),
+            "launch with 16 arguments" => repeat(|| {
+                let (from, to) = (&self.from, &mut *self.to.borrow_mut());
+                let mut launch = stream.launch_builder(&self.kernels[2]);
+                launch.arg(from).arg(from).arg(from).arg(from).arg(from).arg(from).arg(from).arg(to);
+                launch.arg(&1_u32).arg(&2_u32).arg(&3_u32).arg(&4_u32).arg(&5_u32).arg(&6_u32).arg(&7_u32).arg(&8_u32);
+                unsafe { launch.launch(CONFIG) }.map(drop)
+            }),
             _ => return None,
         })
     }

@@ -7,8 +7,9 @@ use std::ptr::null_mut;
 use warploom::sys::types::{
     CUevent, CUevent_flags, CUmemLocation, CUmemLocationType, CUmemcpyAttributes, CUmemcpySrcAccessOrder, CUresult,
 };
-use warploom::{Buffer, Context, DevicePool, Devices, Driver, Event, Stream};
+use warploom::{Buffer, Context, DevicePool, Devices, Driver, Event, Library, Stream};
 
+use crate::launches::TEXT;
 use crate::measure::{Outcome, Row, repeat};
 
 /// The bytes of a buffer.
@@ -18,14 +19,15 @@ pub(crate) const SMALL: usize = 256;
 
 /// What the operations are done with.
 pub(crate) struct Bench {
-    driver: Driver,
+    pub(crate) driver: Driver,
     context: Context,
-    stream: Stream,
+    pub(crate) stream: Stream,
     other: Stream,
     pool: DevicePool,
-    from: Buffer,
-    to: RefCell<Buffer>,
+    pub(crate) from: Buffer,
+    pub(crate) to: RefCell<Buffer>,
     event: Event,
+    pub(crate) library: Library,
 }
 
 /// A function of the bare table.
@@ -34,8 +36,9 @@ macro_rules! function {
         $driver.table().$name.ok_or(concat!("the driver has no ", stringify!($name)))?
     };
 }
+pub(crate) use function;
 
-fn success(code: CUresult) -> Result<(), String> {
+pub(crate) fn success(code: CUresult) -> Result<(), String> {
     if code == CUresult::CUDA_SUCCESS { Ok(()) } else { Err(format!("a call through the table answered {code}")) }
 }
 
@@ -46,8 +49,8 @@ impl Bench {
         let (stream, other) = (context.stream()?, context.stream()?);
         let pool = DevicePool::new(&context)?;
         let (from, to) = (pool.zeroed(BYTES, &stream)?, RefCell::new(pool.zeroed(BYTES, &stream)?));
-        let event = stream.record()?;
-        Ok(Bench { driver: driver.clone(), context, stream, other, pool, from, to, event })
+        let (event, library) = (stream.record()?, context.load(TEXT)?);
+        Ok(Bench { driver: driver.clone(), context, stream, other, pool, from, to, event, library })
     }
 
     pub(crate) fn settle(&self) -> Outcome {
@@ -58,6 +61,7 @@ impl Bench {
         let mut rows = vec![self.allocate()?, self.copy()?, self.fill()?];
         rows.extend([self.record()?, self.record_new()?, self.wait()?, self.query()?, self.upload()?]);
         rows.extend(self.upload_during_the_call());
+        rows.extend(self.launches()?);
         Ok(rows)
     }
 
