@@ -1,5 +1,6 @@
 //! One driver call, from the C function to its body.
 
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -16,13 +17,15 @@ use crate::ffi::{Ptr, vet};
 use crate::handles::{Handle, Object, Objects};
 use crate::log::{LogEntry, LogKind};
 use crate::status::{CONTEXT_IS_DESTROYED, INVALID_CONTEXT, NOT_PERMITTED, NOT_SUPPORTED, Status};
-use crate::{slots, thread};
+use crate::{capture, slots, thread};
 
 /// A call in progress, as its body sees it.
 pub(crate) struct Call<'a> {
     core: &'a Arc<Core>,
     function: Function,
     per_thread: bool,
+    /// The stream that it works on is captured.
+    feeds_graph: Cell<bool>,
 }
 
 /// Every entry point comes through here: finds the machine, keeps the rules all functions share, and keeps panics in.
@@ -41,7 +44,7 @@ pub(crate) fn enter(
     // Where nothing is checked or recorded, nobody needs to know which call this is.
     let is_numbered = (core.trace.is_some() || core.findings.is_on()) && !is_lookup(function);
     let number = if is_numbered { core.next_call() } else { 0 };
-    let call = Call { core, function, per_thread };
+    let call = Call { core, function, per_thread, feeds_graph: Cell::new(false) };
     let Some(trace) = &core.trace else { return answer(&call, number, naming, body) };
     let called = trace.called(function, number);
     let code = answer(&call, number, naming, body);
@@ -75,6 +78,7 @@ fn perform(call: &Call<'_>, number: u64, body: impl FnOnce(&Call<'_>) -> Status)
     if thread::is_in_host_function(core.id) && !works_in_host_function(function) {
         return call.refuse(NOT_PERMITTED, IN_HOST_FUNCTION);
     }
+    let body = |call: &Call<'_>| capture::check_safety(call).and_then(|()| body(call));
     let attempt = || catch_unwind(AssertUnwindSafe(|| body(call)));
     let outcome = if core.findings.checks_pointers() {
         let (outcome, reason) = vet::checking(attempt);
@@ -146,7 +150,7 @@ impl<'a> Call<'a> {
     /// A call that nobody made, for tests of what is below the entry points.
     #[cfg(test)]
     pub(crate) fn pretend(core: &'a Arc<Core>, function: Function, per_thread: bool) -> Self {
-        Self { core, function, per_thread }
+        Self { core, function, per_thread, feeds_graph: Cell::new(false) }
     }
 
     pub(crate) fn core(&self) -> &'a Arc<Core> {
@@ -221,12 +225,19 @@ impl<'a> Call<'a> {
 
     /// The queue of a stream argument; null, legacy and per-thread handles mean a default stream of the current context.
     pub(crate) fn queue(&self, world: &mut Guard<'_>, stream: Ptr<CUstream_st>) -> Status<QueueId> {
-        crate::stream::queue_of(self, world, stream.address())
+        let queue = crate::stream::queue_of(self, world, stream.address())?;
+        self.feeds_graph.set(world.captures.hold(queue));
+        Ok(queue)
+    }
+
+    /// Whether the stream that it works on is captured.
+    pub(crate) fn feeds_graph(&self) -> bool {
+        self.feeds_graph.get()
     }
 
     /// The queue of calls that take no stream: the default stream this call's variant means.
     pub(crate) fn default_queue(&self, world: &mut Guard<'_>) -> Status<QueueId> {
-        crate::stream::queue_of(self, world, 0)
+        self.queue(world, Ptr::null())
     }
 
     /// Whether stream 0 means the per-thread default stream in this call.
@@ -234,22 +245,19 @@ impl<'a> Call<'a> {
         self.per_thread
     }
 
-    /// Enqueues work and lets the machine run it when it likes.
-    pub(crate) fn submit(&self, world: &mut Guard<'_>, queue: QueueId, work: Work) -> Status<OpId> {
+    /// Enqueues work and lets the machine run it when it likes; work for a captured stream becomes a node.
+    pub(crate) fn submit(&self, world: &mut Guard<'_>, queue: QueueId, work: Work) -> Status {
         self.submit_after(world, queue, &[], work)
     }
 
     /// Enqueues work behind other ops, too.
-    pub(crate) fn submit_after(
-        &self,
-        world: &mut Guard<'_>,
-        queue: QueueId,
-        others: &[OpId],
-        work: Work,
-    ) -> Status<OpId> {
-        let id = world.enqueue_after(queue, others, work)?;
-        self.get_going(world, queue)?;
-        Ok(id)
+    pub(crate) fn submit_after(&self, world: &mut Guard<'_>, queue: QueueId, others: &[OpId], work: Work) -> Status {
+        if world.captures.hold(queue) {
+            return self.capture(world, queue, work);
+        }
+        self.check_legacy(world, queue)?;
+        world.enqueue_after(queue, others, work)?;
+        self.get_going(world, queue)
     }
 
     /// Enqueues several pieces of work that no order holds between.
@@ -259,6 +267,7 @@ impl<'a> Call<'a> {
         queue: QueueId,
         works: impl Iterator<Item = Work>,
     ) -> Status {
+        self.check_legacy(world, queue)?;
         world.enqueue_unordered(queue, works)?;
         self.get_going(world, queue)
     }
@@ -280,12 +289,16 @@ impl<'a> Call<'a> {
 
     /// Enqueues work, waits for it, and reports what went wrong in its context.
     pub(crate) fn submit_and_wait(&self, world: &mut Guard<'_>, queue: QueueId, work: Work) -> Status {
+        if world.captures.hold(queue) {
+            return self.capture(world, queue, work);
+        }
+        self.check_legacy(world, queue)?;
         let context = world.engine.queue(queue).context;
+        let id = world.enqueue(queue, work)?;
         // The wait tells the executors, if it cannot do the work itself.
-        let id = match self.core.mode {
-            Mode::Threads => world.enqueue(queue, work)?,
-            Mode::Deterministic(_) | Mode::Sync => self.submit(world, queue, work)?,
-        };
+        if self.core.mode != Mode::Threads {
+            self.get_going(world, queue)?;
+        }
         let known = world.engine.queue(queue).clock.known.clone();
         self.wait(world, &[id])?;
         world.engine.timelines.host_learns(&known);

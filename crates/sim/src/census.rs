@@ -56,6 +56,10 @@ resources! {
     Module "module" "modules";
     /// `cuLibraryLoadData`, `cuLibraryUnload`.
     Library "library" "libraries";
+    /// `cuGraphCreate` and `cuStreamEndCapture`, `cuGraphDestroy`.
+    Graph "graph" "graphs";
+    /// `cuGraphInstantiate`, `cuGraphExecDestroy`.
+    Executable "executable graph" "executable graphs";
     /// `cuCtxEnablePeerAccess`, `cuCtxDisablePeerAccess`.
     PeerAccess "peer access" "peer accesses";
 }
@@ -216,6 +220,9 @@ impl World {
         let (modules, libraries) = self.code.outstanding();
         live.add(Resource::Module, modules);
         live.add(Resource::Library, libraries);
+        let (graphs, executables) = self.graphs.outstanding();
+        live.add(Resource::Graph, graphs);
+        live.add(Resource::Executable, executables);
         let (physical, reservations) = self.virtual_memory.outstanding();
         live.add(Resource::Physical, physical);
         live.add(Resource::Reservation, reservations);

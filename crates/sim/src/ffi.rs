@@ -119,6 +119,8 @@ plain!(
     CUlaunchConfig,
     CUlaunchAttribute,
     CUfunctionLoadingState,
+    CUgraphEdgeData,
+    CUgraphNodeType,
 );
 
 macro_rules! as_is {
@@ -349,6 +351,11 @@ impl ConstPtr<c_void> {
 }
 
 impl<T> ConstPtr<T> {
+    /// What C passes for "none".
+    pub(crate) const fn null() -> Self {
+        ConstPtr(std::ptr::null())
+    }
+
     pub(crate) fn is_null(self) -> bool {
         self.0.is_null()
     }

@@ -86,10 +86,13 @@ fn fill(call: &Call<'_>, world: &mut Guard<'_>, queue: QueueId, form: Form, to: 
     } else {
         Work::FillRows(Box::new(RowFill { to: end.place, pitch, pattern: bits, element, columns, rows }))
     };
+    if form == Form::Sync && world.captures.hold(queue) {
+        return Err(call.uncapturable(world, queue, "a fill that is waited for"));
+    }
     if form == Form::Sync && (end.memory != Memory::Device || end.sync_memops) {
         call.submit_and_wait(world, queue, work)
     } else {
-        call.submit(world, queue, work).map(drop)
+        call.submit(world, queue, work)
     }
 }
 

@@ -31,10 +31,13 @@ pub(crate) enum Kind {
     Function = 7,
     Library = 8,
     Kernel = 9,
+    Graph = 10,
+    Node = 11,
+    Executable = 12,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Kind; 9] = [
+    pub(crate) const ALL: [Kind; 12] = [
         Kind::Context,
         Kind::Stream,
         Kind::Event,
@@ -44,6 +47,9 @@ impl Kind {
         Kind::Function,
         Kind::Library,
         Kind::Kernel,
+        Kind::Graph,
+        Kind::Node,
+        Kind::Executable,
     ];
 }
 

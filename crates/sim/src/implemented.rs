@@ -4,6 +4,11 @@
 // Everything, as not supported; the names below shadow it.
 pub(crate) use crate::shims::unsupported::*;
 
+pub(crate) use crate::capture::{
+    cuStreamBeginCapture_v2, cuStreamBeginCaptureToGraph, cuStreamEndCapture, cuStreamGetCaptureInfo_v2,
+    cuStreamGetCaptureInfo_v3, cuStreamIsCapturing, cuStreamUpdateCaptureDependencies,
+    cuStreamUpdateCaptureDependencies_v2, cuThreadExchangeStreamCaptureMode,
+};
 pub(crate) use crate::context::{
     cuCtxAttach, cuCtxCreate_v2, cuCtxCreate_v3, cuCtxCreate_v4, cuCtxDestroy_v2, cuCtxDetach, cuCtxGetApiVersion,
     cuCtxGetCacheConfig, cuCtxGetCurrent, cuCtxGetDevice, cuCtxGetDevice_v2, cuCtxGetExecAffinity, cuCtxGetFlags,
@@ -34,6 +39,12 @@ pub(crate) use crate::event::{
 pub(crate) use crate::fill::{
     cuMemsetD2D8_v2, cuMemsetD2D8Async, cuMemsetD2D16_v2, cuMemsetD2D16Async, cuMemsetD2D32_v2, cuMemsetD2D32Async,
     cuMemsetD8_v2, cuMemsetD8Async, cuMemsetD16_v2, cuMemsetD16Async, cuMemsetD32_v2, cuMemsetD32Async,
+};
+pub(crate) use crate::graph::{
+    cuDeviceGetGraphMemAttribute, cuDeviceGraphMemTrim, cuDeviceSetGraphMemAttribute, cuGraphCreate, cuGraphDestroy,
+    cuGraphExecDestroy, cuGraphGetEdges, cuGraphGetEdges_v2, cuGraphGetNodes, cuGraphGetRootNodes,
+    cuGraphInstantiateWithFlags, cuGraphLaunch, cuGraphNodeGetDependencies, cuGraphNodeGetDependencies_v2,
+    cuGraphNodeGetDependentNodes, cuGraphNodeGetDependentNodes_v2, cuGraphNodeGetType, cuGraphUpload,
 };
 pub(crate) use crate::host_memory::{
     cuMemAllocHost_v2, cuMemFreeHost, cuMemHostAlloc, cuMemHostGetDevicePointer_v2, cuMemHostGetFlags,
@@ -78,11 +89,10 @@ pub(crate) use crate::primary::{
 pub(crate) use crate::stream::{
     cuLaunchHostFunc, cuLaunchHostFunc_v2, cuStreamAddCallback, cuStreamAttachMemAsync, cuStreamBatchMemOp,
     cuStreamBatchMemOp_v2, cuStreamCopyAttributes, cuStreamCreate, cuStreamCreateWithPriority, cuStreamDestroy_v2,
-    cuStreamGetAttribute, cuStreamGetCaptureInfo_v2, cuStreamGetCaptureInfo_v3, cuStreamGetCtx, cuStreamGetCtx_v2,
-    cuStreamGetDevice, cuStreamGetFlags, cuStreamGetId, cuStreamGetPriority, cuStreamIsCapturing, cuStreamQuery,
-    cuStreamSetAttribute, cuStreamSynchronize, cuStreamWaitEvent, cuStreamWaitValue32, cuStreamWaitValue32_v2,
-    cuStreamWaitValue64, cuStreamWaitValue64_v2, cuStreamWriteValue32, cuStreamWriteValue32_v2, cuStreamWriteValue64,
-    cuStreamWriteValue64_v2, cuThreadExchangeStreamCaptureMode,
+    cuStreamGetAttribute, cuStreamGetCtx, cuStreamGetCtx_v2, cuStreamGetDevice, cuStreamGetFlags, cuStreamGetId,
+    cuStreamGetPriority, cuStreamQuery, cuStreamSetAttribute, cuStreamSynchronize, cuStreamWaitEvent,
+    cuStreamWaitValue32, cuStreamWaitValue32_v2, cuStreamWaitValue64, cuStreamWaitValue64_v2, cuStreamWriteValue32,
+    cuStreamWriteValue32_v2, cuStreamWriteValue64, cuStreamWriteValue64_v2,
 };
 pub(crate) use crate::vmm::{
     cuMemAddressFree, cuMemAddressReserve, cuMemCreate, cuMemGetAccess, cuMemGetAllocationGranularity,

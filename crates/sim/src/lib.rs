@@ -15,6 +15,7 @@
 //! ```
 
 mod call;
+mod capture;
 mod census;
 mod check;
 mod clock;
@@ -28,6 +29,7 @@ mod event;
 pub mod fault;
 mod ffi;
 mod fill;
+mod graph;
 mod handles;
 mod home;
 mod host_memory;

@@ -131,6 +131,15 @@ pub(crate) fn leave_call(outer: u64) {
     CALL.set(outer);
 }
 
+/// How careful this thread is about unsafe calls while a stream of a machine is captured.
+pub(crate) fn capture_mode(machine: u64) -> CUstreamCaptureMode {
+    let initial = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL;
+    let find = |modes: &RefCell<Vec<(u64, CUstreamCaptureMode)>>| {
+        modes.borrow().iter().find(|(owner, _)| *owner == machine).map_or(initial, |(_, mode)| *mode)
+    };
+    CAPTURE_MODES.try_with(find).unwrap_or(initial)
+}
+
 /// Swaps how careful this thread is about unsafe calls while a stream of a machine is captured.
 pub(crate) fn exchange_capture_mode(machine: u64, mode: CUstreamCaptureMode) -> CUstreamCaptureMode {
     let initial = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 use warploom_sys::types::CUresult;
 
+use crate::capture::Captures;
 use crate::census::Counts;
 use crate::check::{Findings, Known, Late};
 use crate::clock::Clock;
@@ -14,6 +15,7 @@ use crate::device::Device;
 use crate::engine::{Engine, Mode, OpId, QueueId, Step, Work};
 use crate::event::Event;
 use crate::fault::Allowance;
+use crate::graph::Graphs;
 use crate::handles::{Handle, Objects};
 use crate::host_memory::HostMemory;
 use crate::managed::ManagedMemory;
@@ -41,6 +43,8 @@ pub(crate) struct World {
     pub(crate) host_memory: HostMemory,
     pub(crate) managed_memory: ManagedMemory,
     pub(crate) code: Code,
+    pub(crate) graphs: Graphs,
+    pub(crate) captures: Captures,
     pub(crate) engine: Engine,
     pub(crate) clock: Clock,
     pub(crate) findings: Arc<Findings>,
@@ -79,6 +83,8 @@ impl World {
             host_memory: HostMemory::new(),
             managed_memory: ManagedMemory::new(topology),
             code: Code::new(id),
+            graphs: Graphs::new(id, topology.devices.len()),
+            captures: Captures::default(),
             engine,
             clock: Clock::new(topology, mode),
             findings,

@@ -68,6 +68,10 @@ fn every_kind_is_counted_from_when_it_is_made_to_when_it_is_given_back() -> Test
     call!(driver.cuModuleLoadData(&mut module, text))?;
     call!(driver.cuLibraryLoadData(&mut library, text, null_mut(), null_mut(), 0, null_mut(), null_mut(), 0))?;
 
+    let (mut graph, mut executable) = (null_mut(), null_mut());
+    call!(driver.cuGraphCreate(&mut graph, 0))?;
+    call!(driver.cuGraphInstantiateWithFlags(&mut executable, graph, 0))?;
+
     let made = machine.census();
     for resource in Resource::ALL {
         let expected = if *resource == Resource::PrimaryRetain { 2 } else { 1 };
@@ -78,9 +82,12 @@ fn every_kind_is_counted_from_when_it_is_made_to_when_it_is_given_back() -> Test
         made.since(&before).to_string(),
         "1 context, 2 retained primary contexts, 1 stream, 1 event, 1 memory pool, 1 device allocation, \
          1 page-locked allocation, 1 registration of host memory, 1 managed allocation, 1 pool allocation, \
-         1 physical allocation, 1 address reservation, 1 mapping, 1 module, 1 library, 1 peer access, other current contexts"
+         1 physical allocation, 1 address reservation, 1 mapping, 1 module, 1 library, 1 graph, \
+         1 executable graph, 1 peer access, other current contexts"
     );
 
+    call!(driver.cuGraphExecDestroy(executable))?;
+    call!(driver.cuGraphDestroy(graph))?;
     call!(driver.cuLibraryUnload(library))?;
     call!(driver.cuModuleUnload(module))?;
     call!(driver.cuMemUnmap(address, 2 * MIB))?;

@@ -14,7 +14,7 @@ fn families_that_are_not_simulated_answer_so_and_are_named_in_the_log() -> TestR
     let _primary = Primary::of(driver, 0)?;
     let (mut graph, mut link) = (null_mut(), null_mut());
     answers!(driver.cuLinkCreate_v2(0, null_mut(), null_mut(), &mut link), CUDA_ERROR_NOT_SUPPORTED);
-    answers!(driver.cuGraphCreate(&mut graph, 0), CUDA_ERROR_NOT_SUPPORTED);
+    answers!(driver.cuGraphClone(&mut graph, null_mut()), CUDA_ERROR_NOT_SUPPORTED);
     answers!(driver.cuIpcGetEventHandle(null_mut(), null_mut()), CUDA_ERROR_NOT_SUPPORTED);
     answers!(driver.cuTensorMapReplaceAddress(null_mut(), null_mut()), CUDA_ERROR_NOT_SUPPORTED);
     assert!(graph.is_null() && link.is_null());
@@ -22,7 +22,7 @@ fn families_that_are_not_simulated_answer_so_and_are_named_in_the_log() -> TestR
     let named: Vec<Function> =
         machine.log().iter().filter(|entry| entry.kind == LogKind::Unsupported).map(|entry| entry.function).collect();
     use Function::*;
-    assert_eq!(named, [cuLinkCreate_v2, cuGraphCreate, cuIpcGetEventHandle, cuTensorMapReplaceAddress]);
+    assert_eq!(named, [cuLinkCreate_v2, cuGraphClone, cuIpcGetEventHandle, cuTensorMapReplaceAddress]);
     for entry in machine.log().iter().filter(|entry| entry.kind == LogKind::Unsupported) {
         assert!(entry.reason.contains(entry.function.name()), "{entry}");
     }

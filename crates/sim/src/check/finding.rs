@@ -301,6 +301,12 @@ pub enum ObjectKind {
     Library,
     /// `CUkernel`.
     Kernel,
+    /// `CUgraph`.
+    Graph,
+    /// `CUgraphNode`.
+    Node,
+    /// `CUgraphExec`.
+    Executable,
 }
 
 /// A kernel that could not go on.

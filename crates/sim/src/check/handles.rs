@@ -16,6 +16,9 @@ impl From<Kind> for ObjectKind {
             Kind::Function => ObjectKind::Function,
             Kind::Library => ObjectKind::Library,
             Kind::Kernel => ObjectKind::Kernel,
+            Kind::Graph => ObjectKind::Graph,
+            Kind::Node => ObjectKind::Node,
+            Kind::Executable => ObjectKind::Executable,
         }
     }
 }

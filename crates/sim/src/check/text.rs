@@ -82,6 +82,9 @@ impl Display for ObjectKind {
             ObjectKind::Function => "function",
             ObjectKind::Library => "library",
             ObjectKind::Kernel => "kernel",
+            ObjectKind::Graph => "graph",
+            ObjectKind::Node => "graph node",
+            ObjectKind::Executable => "executable graph",
         })
     }
 }

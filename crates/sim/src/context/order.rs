@@ -25,6 +25,7 @@ pub(crate) fn cuCtxSynchronize_v2(call: &Call<'_>, context: Ptr<CUctx_st>) -> St
     let mut world = call.world();
     let handle = named(call, &world, context, CONTEXT_IS_DESTROYED)?;
     world.healthy(handle)?;
+    call.check_context(&mut world, handle)?;
     call.wait_for_context(&mut world, handle)?;
     world.saw_context(handle);
     Ok(())
@@ -50,6 +51,7 @@ fn context_and_event(
 pub(crate) fn cuCtxRecordEvent(call: &Call<'_>, context: Ptr<CUctx_st>, event: Ptr<CUevent_st>) -> Status {
     let mut world = call.world();
     let (context, event) = context_and_event(call, &world, context, event)?;
+    call.check_context(&mut world, context)?;
     if world.events.get(event).is_some_and(|event| event.context != context) {
         return Err(call.refuse(INVALID_HANDLE, "the event was made in another context"));
     }
@@ -60,6 +62,7 @@ pub(crate) fn cuCtxRecordEvent(call: &Call<'_>, context: Ptr<CUctx_st>, event: P
 pub(crate) fn cuCtxWaitEvent(call: &Call<'_>, context: Ptr<CUctx_st>, event: Ptr<CUevent_st>) -> Status {
     let mut world = call.world();
     let (context, event) = context_and_event(call, &world, context, event)?;
+    call.check_context(&mut world, context)?;
     for queue in world.gate_behind_event(context, event)? {
         call.get_going(&mut world, queue)?;
     }

@@ -66,6 +66,9 @@ pub(crate) fn find(
         refuse(reason)
     };
     let Some(first) = world.memory.containing(address) else {
+        if let Some(place) = world.graphs.memory.place(address).filter(|_| call.feeds_graph()) {
+            return Ok(End { place, memory: Memory::Device, owner: None, sync_memops: false });
+        }
         return match named {
             Named::Device | Named::Filled => Err(outside(format!("{address:#x} is in no allocation of the driver's"))),
             Named::Any => pageable(address, len, intent).map_err(outside),

@@ -11,6 +11,7 @@ use super::access::{Intent, Named, find};
 use super::hint::{self, Order};
 use super::queued::Shape;
 use crate::call::Call;
+use crate::capture::UNSUPPORTED;
 use crate::core::Guard;
 use crate::engine::{QueueId, Work};
 use crate::ffi::Ptr;
@@ -51,8 +52,15 @@ pub(super) fn queue(
 
 /// Enqueues ops that no order holds between.
 pub(crate) fn enqueue(call: &Call<'_>, world: &mut Guard<'_>, queue: QueueId, mut works: Vec<Work>) -> Status {
+    if world.captures.hold(queue) {
+        call.capturing(world, queue)?;
+        return Err(match works.first() {
+            Some(Work::Migrate(_)) => call.uncapturable(world, queue, "moving managed memory"),
+            _ => call.refuse(UNSUPPORTED, "a batch cannot be captured"),
+        });
+    }
     match works.pop() {
-        Some(only) if works.is_empty() => call.submit(world, queue, only).map(drop),
+        Some(only) if works.is_empty() => call.submit(world, queue, only),
         Some(last) => {
             works.push(last);
             call.submit_unordered(world, queue, works.into_iter())

@@ -79,9 +79,16 @@ pub(super) fn copy(
     (to, from): (End, End),
     shape: Shape,
 ) -> Status {
+    if world.captures.hold(queue) {
+        // A node reads and writes when it is launched, whatever memory it is.
+        return match form {
+            Form::Sync => Err(call.uncapturable(world, queue, "a copy that is waited for")),
+            Form::Async => call.submit(world, queue, shape.work(&to, &from)),
+        };
+    }
     match when(form, &to, &from, shape.bytes()) {
-        Return::AtOnce => call.submit(world, queue, shape.work(&to, &from)).map(drop),
-        Return::Staged => call.submit(world, queue, shape.staged(&to, &from)).map(drop),
+        Return::AtOnce => call.submit(world, queue, shape.work(&to, &from)),
+        Return::Staged => call.submit(world, queue, shape.staged(&to, &from)),
         Return::Done => call.submit_and_wait(world, queue, shape.work(&to, &from)),
     }
 }

@@ -50,6 +50,9 @@ pub(crate) fn cuEventElapsedTime(
 ) -> Status {
     let mut world = call.world();
     let handles = [start, end].map(|event| Handle::from_bits(event.address()));
+    for event in handles {
+        call.check_event(&mut world, event, false)?;
+    }
     let (first, start) = timed(call, &world, start)?;
     let (second, end) = timed(call, &world, end)?;
     if first.context != second.context {
@@ -64,7 +67,7 @@ pub(crate) fn cuEventElapsedTime(
     milliseconds.write((nanoseconds as f64 / 1e6) as f32)
 }
 
-/// The second ABI differs for events recorded as part of a graph, which the simulator has none of.
+/// The second ABI differs for events that a graph's nodes recorded, which are timed alike here.
 pub(crate) fn cuEventElapsedTime_v2(
     call: &Call<'_>,
     milliseconds: Ptr<f32>,

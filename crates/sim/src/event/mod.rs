@@ -15,6 +15,7 @@ use smallvec::SmallVec;
 use warploom_sys::types::CUresult;
 
 use crate::call::Call;
+use crate::capture::CapturedRecord;
 use crate::check::HandleProblem;
 use crate::clock::{Clock, Period};
 use crate::context::Context;
@@ -29,6 +30,8 @@ pub(crate) struct Event {
     pub(crate) flags: u32,
     /// The newest record; a wait captures it when the wait is called.
     pub(crate) record: Option<Record>,
+    /// The newest record, if it was made in a stream that was captured.
+    pub(crate) captured: Option<CapturedRecord>,
     /// What is ordered before the newest record.
     pub(crate) clock: OrderClock,
     serial: u64,
@@ -50,7 +53,7 @@ impl Object for Event {
 
 impl Event {
     pub(crate) fn new(context: Handle<Context>, flags: u32) -> Self {
-        Self { context, flags, record: None, clock: OrderClock::default(), serial: 0 }
+        Self { context, flags, record: None, captured: None, clock: OrderClock::default(), serial: 0 }
     }
 
     /// A number for the next record, by which its op will be recognised.
@@ -97,6 +100,7 @@ impl World {
         let now = self.clock.host_call();
         let Some(event) = self.events.get_mut(handle) else { return Err(INVALID_HANDLE) };
         let serial = event.next_serial();
+        event.captured = None;
         let is_idle = self.engine.tail(queue).is_none() && before.iter().all(|op| self.engine.is_done(*op));
         let record = if is_idle && self.engine.finishes_instants_at_once() && !self.engine.is_doomed() {
             let start = self.engine.busy_until(queue).max(now);

@@ -35,6 +35,10 @@ pub(crate) fn cuEventCreate(call: &Call<'_>, out: Ptr<CUevent>, flags: c_uint) -
 }
 
 pub(crate) fn cuEventRecord(call: &Call<'_>, event: Ptr<CUevent_st>, stream: Ptr<CUstream_st>) -> Status {
+    record(call, event, stream, false)
+}
+
+fn record(call: &Call<'_>, event: Ptr<CUevent_st>, stream: Ptr<CUstream_st>, is_external: bool) -> Status {
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
     let handle = find(call, &world, event.address())?;
@@ -42,6 +46,14 @@ pub(crate) fn cuEventRecord(call: &Call<'_>, event: Ptr<CUevent_st>, stream: Ptr
     if world.events.get(handle).is_none_or(|event| event.context != context) {
         return Err(call.refuse(INVALID_HANDLE, "the event and the stream are of different contexts"));
     }
+    if world.captures.hold(queue) {
+        return call.record_captured(&mut world, queue, handle, is_external);
+    }
+    if is_external {
+        let reason = "an external record is a node of a captured graph, and the stream is not captured";
+        return Err(call.refuse(CUresult::CUDA_ERROR_ILLEGAL_STATE, reason));
+    }
+    call.check_legacy(&mut world, queue)?;
     world.record_event(queue, handle)?;
     call.get_going(&mut world, queue)
 }
@@ -56,11 +68,7 @@ pub(crate) fn cuEventRecordWithFlags(
     flags: c_uint,
 ) -> Status {
     match flags {
-        0 => cuEventRecord(call, event, stream),
-        EXTERNAL => {
-            let reason = "an external record is a node of a captured graph, and the stream is not captured";
-            Err(call.refuse(CUresult::CUDA_ERROR_ILLEGAL_STATE, reason))
-        }
+        0 | EXTERNAL => record(call, event, stream, flags == EXTERNAL),
         _ => Err(call.refuse(INVALID_VALUE, format!("flags are {flags:#x}; only 0 and 1 are known"))),
     }
 }
@@ -68,6 +76,8 @@ pub(crate) fn cuEventRecordWithFlags(
 pub(crate) fn cuEventQuery(call: &Call<'_>, event: Ptr<CUevent_st>) -> Status {
     let mut world = call.world();
     let handle = find(call, &world, event.address())?;
+    call.check_event(&mut world, handle, true)?;
+    call.check_unsafe(&mut world)?;
     let Some(Event { context, record, .. }) = world.events.get(handle) else { return Err(INVALID_HANDLE) };
     let (context, pending) = (*context, record.filter(|record| record.time.is_none()).and_then(|record| record.op));
     let is_reached = pending.is_none_or(|op| call.core().query(&mut world, &[op]));
@@ -83,6 +93,8 @@ pub(crate) fn cuEventQuery(call: &Call<'_>, event: Ptr<CUevent_st>) -> Status {
 pub(crate) fn cuEventSynchronize(call: &Call<'_>, event: Ptr<CUevent_st>) -> Status {
     let mut world = call.world();
     let handle = find(call, &world, event.address())?;
+    call.check_event(&mut world, handle, true)?;
+    call.check_unsafe(&mut world)?;
     let Some(Event { context, record, clock, .. }) = world.events.get(handle) else { return Err(INVALID_HANDLE) };
     let (context, op, known) = (*context, record.and_then(|record| record.op), clock.known.clone());
     call.wait(&mut world, op.as_slice())?;

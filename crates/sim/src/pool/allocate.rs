@@ -11,6 +11,7 @@ use crate::call::Call;
 use crate::core::Guard;
 use crate::engine::{OpId, OrderClock, QueueId, Side, Work};
 use crate::ffi::Ptr;
+use crate::graph::NodeWork;
 use crate::handles::Handle;
 use crate::memory::{Allocation, Backing};
 use crate::status::{INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, Status};
@@ -54,6 +55,10 @@ fn allocate(
     queue: QueueId,
 ) -> Status {
     world.healthy(world.engine.queue(queue).context)?;
+    if world.captures.hold(queue) {
+        return allocate_in_graph(call, world, out, bytes, pool, queue);
+    }
+    call.check_unsafe(&mut world)?;
     if bytes == 0 {
         return Ok(());
     }
@@ -68,6 +73,40 @@ fn allocate(
         call.submit_after(&mut world, queue, &waits, Work::Join)?;
     }
     out.write(address)
+}
+
+/// An allocation on a captured stream becomes a node, whatever pool of a device it names: the memory is the graph's own.
+fn allocate_in_graph(
+    call: &Call<'_>,
+    mut world: Guard<'_>,
+    out: Ptr<CUdeviceptr>,
+    bytes: usize,
+    pool: Handle<Pool>,
+    queue: QueueId,
+) -> Status {
+    call.capturing(&world, queue)?;
+    if bytes == 0 {
+        return Ok(());
+    }
+    if world.pools.get(pool).is_some_and(|pool| !matches!(pool.home, Home::Device(_))) {
+        return Err(call.refuse(NOT_SUPPORTED, "a graph allocates memory of a device, and of nothing else"));
+    }
+    let device = world.engine.queue(queue).device;
+    let most = call.core().topology.devices[usize::from(device)].total_memory;
+    let address = world.graphs.memory.take(device, bytes as u64, most);
+    let address =
+        address.ok_or_else(|| call.refuse(OUT_OF_MEMORY, format!("{bytes} bytes for a graph; there are {most}")))?;
+    call.capture_node(&mut world, queue, NodeWork::Alloc { address })?;
+    out.write(address)
+}
+
+/// A free on a captured stream becomes a node, if a node has allocated the memory.
+fn free_in_graph(call: &Call<'_>, mut world: Guard<'_>, address: u64, queue: QueueId) -> Status {
+    call.capturing(&world, queue)?;
+    if !world.graphs.memory.free(address) {
+        return Err(call.refuse(INVALID_VALUE, format!("{address:#x} is not the start of memory that a graph has")));
+    }
+    call.capture_node(&mut world, queue, NodeWork::Free)
 }
 
 impl Reuse {
@@ -194,8 +233,15 @@ pub(crate) fn cuMemFreeAsync(call: &Call<'_>, address: CUdeviceptr, stream: Ptr<
     let queue = call.queue(&mut world, stream)?;
     let context = world.engine.queue(queue).context;
     world.healthy(context)?;
+    let is_captured = world.captures.hold(queue);
+    if !is_captured {
+        call.check_unsafe(&mut world)?;
+    }
     if address == 0 {
         return Ok(());
+    }
+    if is_captured {
+        return free_in_graph(call, world, address, queue);
     }
     let stamp = world.engine.next_stamp(queue);
     let (freed, place) = match world.memory.at(address) {

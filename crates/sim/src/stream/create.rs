@@ -57,6 +57,7 @@ pub(crate) fn cuStreamDestroy_v2(call: &Call<'_>, stream: Ptr<CUstream_st>) -> S
         (stream.queue, stream.context)
     };
     guard.healthy(context)?;
+    guard.leave_captures(|_, going| going == queue);
     let world = &mut *guard;
     let handle = Handle::from_bits(stream.address());
     world.streams.remove(handle);

@@ -26,7 +26,14 @@ pub(crate) fn cuStreamGetPriority(call: &Call<'_>, stream: Ptr<CUstream_st>, pri
     tell(call, stream, priority, |queue| queue.traits.attributes.priority)
 }
 
+/// The driver does not tell the number of a stream that is captured, and takes the question amiss.
 pub(crate) fn cuStreamGetId(call: &Call<'_>, stream: Ptr<CUstream_st>, id: Ptr<c_ulonglong>) -> Status {
+    let mut world = call.world();
+    let queue = call.queue(&mut world, stream)?;
+    if world.captures.hold(queue) {
+        return Err(call.uncapturable(&mut world, queue, "the question for a stream's number"));
+    }
+    drop(world);
     tell(call, stream, id, |queue| queue.traits.id)
 }
 

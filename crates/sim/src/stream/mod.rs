@@ -12,7 +12,6 @@
 
 mod attach;
 mod attributes;
-mod capture;
 mod create;
 mod host;
 mod info;
@@ -24,9 +23,6 @@ mod values;
 
 pub(crate) use attach::cuStreamAttachMemAsync;
 pub(crate) use attributes::{cuStreamCopyAttributes, cuStreamGetAttribute, cuStreamSetAttribute};
-pub(crate) use capture::{
-    cuStreamGetCaptureInfo_v2, cuStreamGetCaptureInfo_v3, cuStreamIsCapturing, cuThreadExchangeStreamCaptureMode,
-};
 pub(crate) use create::{cuStreamCreate, cuStreamCreateWithPriority, cuStreamDestroy_v2};
 pub(crate) use host::{cuLaunchHostFunc, cuLaunchHostFunc_v2, cuStreamAddCallback};
 pub(crate) use info::{

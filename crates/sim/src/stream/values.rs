@@ -9,6 +9,7 @@ use crate::call::Call;
 use crate::core::Guard;
 use crate::engine::{Compare, Place, QueueId, Work};
 use crate::ffi::Ptr;
+use crate::graph::NodeWork;
 use crate::memory::Backing;
 use crate::status::{INVALID_VALUE, NOT_SUPPORTED, Status};
 use crate::topology::number;
@@ -150,7 +151,12 @@ pub(crate) fn cuStreamBatchMemOp_v2(
     for index in 0..count as usize {
         batch.extend(operation(call, &world, queue, operations.part().read_at(index)?)?);
     }
+    if !batch.is_empty() && world.captures.hold(queue) {
+        let node = NodeWork::of_values(batch).ok_or(NOT_SUPPORTED)?;
+        return call.capture_node(&mut world, queue, node);
+    }
     if !batch.is_empty() {
+        call.check_legacy(&mut world, queue)?;
         world.check_ahead(queue, &batch)?;
         for work in batch {
             world.enqueue(queue, work)?;

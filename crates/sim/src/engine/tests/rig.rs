@@ -91,7 +91,10 @@ impl Rig {
     }
 
     pub(crate) fn submit(&self, queue: QueueId, work: Work) -> Status<OpId> {
-        self.call().submit(&mut self.world(), queue, work)
+        let (call, mut world) = (self.call(), self.world());
+        let id = world.enqueue(queue, work)?;
+        call.get_going(&mut world, queue)?;
+        Ok(id)
     }
 
     pub(crate) fn task(&self, queue: QueueId, task: impl Task + 'static) -> Status<OpId> {

@@ -16,16 +16,21 @@ mod task;
 mod view;
 
 use std::ffi::{c_uint, c_void};
+use std::sync::Arc;
 
-use warploom_ptx::{Grid, Launch};
+use warploom_ptx::{Grid, Launch, Program};
 use warploom_sys::types::{CUfunc_st, CUlaunchConfig, CUstream_st};
 
+use super::Function;
 use super::attributes::Limits;
 use super::functions::described;
 use super::kernels::function_in;
 use crate::call::Call;
-use crate::engine::Work;
+use crate::context::Context;
+use crate::core::Guard;
+use crate::engine::{QueueId, Work};
 use crate::ffi::{ConstPtr, Ptr};
+use crate::graph::NodeWork;
 use crate::handles::{Handle, Kind};
 use crate::status::{INVALID_HANDLE, INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::topology::number;
@@ -85,6 +90,19 @@ pub(crate) fn cuLaunchKernelEx(
     launch(call, function, shape, Ptr::of_field(config.hStream), Arguments::new(arguments, extra))
 }
 
+/// A launch that has been checked, with all that its op is made of.
+#[derive(Clone)]
+pub(crate) struct KernelCall {
+    function: Handle<Function>,
+    context: Handle<Context>,
+    device: u16,
+    program: Program,
+    /// Which of the program's kernels.
+    index: usize,
+    shape: Shape,
+    arguments: Arc<[u8]>,
+}
+
 fn launch(
     call: &Call<'_>,
     function: Ptr<CUfunc_st>,
@@ -94,51 +112,74 @@ fn launch(
 ) -> Status {
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
-    let (context, device) = (world.engine.queue(queue).context, world.engine.queue(queue).device);
-    world.healthy(context)?;
-    let kernel = Handle::from_bits(function.address());
-    let handle = match kernel.names_some(Kind::Kernel) {
-        true => function_in(call, &mut world, kernel, context)?,
-        false => Handle::from_bits(function.address()),
-    };
-    let found = described(call, &world, handle)?;
-    if found.context != context {
-        return Err(call.refuse(INVALID_HANDLE, "the function and the stream are of different contexts"));
+    let kernel = KernelCall::new(call, &mut world, queue, function, shape, arguments);
+    let kernel = kernel.inspect_err(|_| world.captures.spoil(queue))?;
+    if world.captures.hold(queue) {
+        return call.capture_node(&mut world, queue, NodeWork::Kernel(Box::new(kernel)));
     }
-    let facts = found.binary.facts(found.index).ok_or(INVALID_HANDLE)?;
-    let limits = Limits::new(call, device);
-    shape.check(call, &limits, &facts, &found.settings)?;
-    let bytes = arguments.pack(call, &facts)?;
-    let program = world.code.modules.get(found.module).ok_or(INVALID_HANDLE)?.program.clone();
-    let resident = if shape.cooperative { shape.blocks() } else { RESIDENT };
-    let workspace = match shape.cooperative {
-        true => Some(world.take_workspace(context, device).ok_or(OUT_OF_MEMORY)?),
-        false => None,
-    };
-    let launch = Launch {
-        grid: shape.grid,
-        block: shape.block,
-        dynamic_shared: shape.shared,
-        arguments: &bytes,
-        resident: u32::try_from(resident).unwrap_or(u32::MAX),
-        processors: limits.of(number::MULTIPROCESSOR_COUNT),
-        environment: environment(workspace.unwrap_or(0)),
-        ..Launch::default()
-    };
-    let kernel = program.kernels().nth(found.index).ok_or(INVALID_HANDLE)?;
-    let (name, view) = (kernel.name().to_owned(), View::new(call.core(), &world, context, device));
-    let submitted = Grid::new(kernel, launch, view.clone())
-        .map_err(|error| call.refuse(INVALID_VALUE, format!("a launch of `{name}`: {error}")))
-        .map(|grid| KernelTask::new(call, name, grid, view, workspace))
-        .and_then(|task| call.submit(&mut world, queue, Work::Task(Box::new(task))));
-    if let Err(code) = submitted {
-        workspace.into_iter().for_each(|workspace| world.give_heap(context, workspace));
-        return Err(code);
+    kernel.start(call, &mut world, queue)
+}
+
+impl KernelCall {
+    fn new(
+        call: &Call<'_>,
+        world: &mut Guard<'_>,
+        queue: QueueId,
+        function: Ptr<CUfunc_st>,
+        shape: Shape,
+        arguments: Arguments,
+    ) -> Status<Self> {
+        let (context, device) = (world.engine.queue(queue).context, world.engine.queue(queue).device);
+        world.healthy(context)?;
+        let kernel = Handle::from_bits(function.address());
+        let handle = match kernel.names_some(Kind::Kernel) {
+            true => function_in(call, world, kernel, context)?,
+            false => Handle::from_bits(function.address()),
+        };
+        let found = described(call, world, handle)?;
+        if found.context != context {
+            return Err(call.refuse(INVALID_HANDLE, "the function and the stream are of different contexts"));
+        }
+        let facts = found.binary.facts(found.index).ok_or(INVALID_HANDLE)?;
+        shape.check(call, &Limits::new(call, device), &facts, &found.settings)?;
+        let arguments = arguments.pack(call, &facts)?.into();
+        let program = world.code.modules.get(found.module).ok_or(INVALID_HANDLE)?.program.clone();
+        Ok(Self { function: handle, context, device, program, index: found.index, shape, arguments })
     }
-    if let Some(function) = world.code.functions.get_mut(handle) {
-        function.is_loaded = true;
+
+    /// Enqueues it.
+    pub(crate) fn start(&self, call: &Call<'_>, world: &mut Guard<'_>, queue: QueueId) -> Status {
+        let Self { context, device, shape, .. } = *self;
+        let resident = if shape.cooperative { shape.blocks() } else { RESIDENT };
+        let workspace = match shape.cooperative {
+            true => Some(world.take_workspace(context, device).ok_or(OUT_OF_MEMORY)?),
+            false => None,
+        };
+        let launch = Launch {
+            grid: shape.grid,
+            block: shape.block,
+            dynamic_shared: shape.shared,
+            arguments: &self.arguments,
+            resident: u32::try_from(resident).unwrap_or(u32::MAX),
+            processors: Limits::new(call, device).of(number::MULTIPROCESSOR_COUNT),
+            environment: environment(workspace.unwrap_or(0)),
+            ..Launch::default()
+        };
+        let kernel = self.program.kernels().nth(self.index).ok_or(INVALID_HANDLE)?;
+        let (name, view) = (kernel.name().to_owned(), View::new(call.core(), world, context, device));
+        let submitted = Grid::new(kernel, launch, view.clone())
+            .map_err(|error| call.refuse(INVALID_VALUE, format!("a launch of `{name}`: {error}")))
+            .map(|grid| KernelTask::new(call, name, grid, view, workspace))
+            .and_then(|task| call.submit(world, queue, Work::Task(Box::new(task))));
+        if let Err(code) = submitted {
+            workspace.into_iter().for_each(|workspace| world.give_heap(context, workspace));
+            return Err(code);
+        }
+        if let Some(function) = world.code.functions.get_mut(self.function) {
+            function.is_loaded = true;
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// The special registers of a launch: by two of them the blocks of a cooperative one find the memory they meet in.
