@@ -46,11 +46,12 @@ impl Kernel {
     /// A primary context, of a device that is in use if there is one.
     fn some_context(&self) -> Result<Context> {
         let devices = self.driver().devices()?;
-        let in_use = devices.iter().find(|device| device.has_active_context() == Ok(true));
-        match in_use {
-            Some(device) => device.context(),
-            None => self.driver().device(0)?.context(),
+        for device in &devices {
+            if device.has_active_context()? {
+                return device.context();
+            }
         }
+        self.driver().device(0)?.context()
     }
 
     fn ask_parameters(&self) -> Result<Box<[ParameterInfo]>> {
