@@ -92,6 +92,12 @@ impl LaunchConfig {
         LaunchConfig { priority: Some(priority), ..self }
     }
 
+    /// Whether the driver has to be told more than sizes.
+    #[inline]
+    pub(super) fn has_attributes(&self) -> bool {
+        self.cluster.is_some() || self.is_cooperative || self.overlaps || self.priority.is_some()
+    }
+
     /// How many blocks there are in each direction.
     #[must_use]
     pub fn grid(&self) -> Dimensions {

@@ -108,8 +108,13 @@ fn reach(operand: &Operand<'_>, stream: &Stream) -> Result<()> {
 /// As many attributes as a launch can have.
 const MOST: usize = 4;
 
-/// Writes the attributes that a configuration has; how many these are.
+/// Writes the attributes that a configuration has; how many these are. Mostly there are none.
+#[inline]
 pub(super) fn attributes(config: &LaunchConfig, room: &mut [MaybeUninit<CUlaunchAttribute>; MOST]) -> u32 {
+    if config.has_attributes() { write_attributes(config, room) } else { 0 }
+}
+
+fn write_attributes(config: &LaunchConfig, room: &mut [MaybeUninit<CUlaunchAttribute>; MOST]) -> u32 {
     let cluster = config.cluster.map(|cluster| CUlaunchAttributeValue_union__bindgen_ty_1 {
         x: cluster.x,
         y: cluster.y,
@@ -143,6 +148,7 @@ pub(super) fn attributes(config: &LaunchConfig, room: &mut [MaybeUninit<CUlaunch
 }
 
 /// A configuration as the driver takes it, on a stream and with so many attributes.
+#[inline]
 pub(super) fn to_raw(
     config: &LaunchConfig,
     stream: CUstream,

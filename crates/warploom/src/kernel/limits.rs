@@ -1,54 +1,96 @@
 //! What a launch may be like.
 
 use std::fmt;
-use std::sync::{PoisonError, RwLock};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use warploom_driver::sys::types::CUkern_st;
 
 use super::{Dimensions, Kernel, KernelAttribute, LaunchConfig, LaunchError};
 use crate::device::same_driver;
 use crate::handle::Handle;
-use crate::{Context, Device, Error, Result, Stream};
+use crate::{Context, Device, Error, Properties, Result, Stream};
 
 /// What launches of a kernel may be like on a device.
-#[derive(Clone, Copy)]
-pub(super) struct Limits {
+struct Limits {
+    device: u32,
     grid: Dimensions,
     block: Dimensions,
-    threads: u32,
-    shared: u32,
     multiprocessors: u32,
     has_clusters: bool,
     has_cooperation: bool,
+    /// What attributes of the kernel say, which can be set.
+    threads: AtomicU32,
+    shared: AtomicU32,
+    /// Whether these two are to be asked for anew.
+    is_stale: AtomicBool,
+    next: List,
 }
 
-/// What is known of the limits of one kernel, by device.
+/// One device after the other; what is in the list stays.
+type List = OnceLock<Box<Limits>>;
+
+/// What is known of the limits of one kernel, by device. Every launch looks here, mostly at the first, and takes no lock for it.
 #[derive(Default)]
-pub(super) struct KnownLimits(RwLock<Vec<(u32, Limits)>>);
+pub(super) struct KnownLimits {
+    first: List,
+    /// Held while the driver is asked, so that nobody keeps what it answered before an attribute was set.
+    asking: Mutex<()>,
+}
 
 impl KnownLimits {
     #[inline]
-    fn get(&self, device: u32) -> Option<Limits> {
-        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        known.iter().find(|(of, _)| *of == device).map(|(_, limits)| *limits)
+    fn get(&self, device: u32) -> Option<&Limits> {
+        let mut at = self.first.get();
+        while let Some(limits) = at {
+            if limits.device == device {
+                return Some(limits);
+            }
+            at = limits.next.get();
+        }
+        None
     }
 
-    fn set(&self, device: u32, limits: Limits) {
-        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        known.retain(|(of, _)| *of != device);
-        known.push((device, limits));
+    /// The entry of a device, which is made at the end if there is none.
+    fn entry(&self, properties: &Properties, device: u32) -> &Limits {
+        let make = || {
+            Box::new(Limits {
+                device,
+                grid: properties.max_grid().into(),
+                block: properties.max_block().into(),
+                multiprocessors: properties.multiprocessors(),
+                has_clusters: properties.has_cluster_launch(),
+                has_cooperation: properties.has_cooperative_launch(),
+                threads: AtomicU32::new(0),
+                shared: AtomicU32::new(0),
+                is_stale: AtomicBool::new(true),
+                next: List::new(),
+            })
+        };
+        let mut limits = self.first.get_or_init(make);
+        while limits.device != device {
+            limits = limits.next.get_or_init(make);
+        }
+        limits
+    }
+
+    fn ask(&self) -> MutexGuard<'_, ()> {
+        self.asking.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn forget(&self, device: &Device) {
-        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        known.retain(|(of, _)| *of != device.ordinal());
+        let _asking = self.ask();
+        if let Some(limits) = self.get(device.ordinal()) {
+            limits.is_stale.store(true, Ordering::Release);
+        }
     }
 }
 
 impl Limits {
     #[inline]
-    fn check(&self, config: &LaunchConfig, device: &Device) -> Result<(), LaunchError> {
+    fn check(&self, config: &LaunchConfig) -> Result<(), LaunchError> {
         let LaunchConfig { grid, block, .. } = *config;
+        let (threads, shared) = (self.threads.load(Ordering::Relaxed), self.shared.load(Ordering::Relaxed));
         for (what, dimensions) in [("grid", grid), ("block", block)] {
             if dimensions.axes().contains(&0) {
                 return Err(LaunchError::Empty { what, dimensions });
@@ -57,30 +99,30 @@ impl Limits {
         if !block.fits(self.block) {
             return Err(LaunchError::BlockTooLarge { block, limit: self.block });
         }
-        if block.total() > u64::from(self.threads) {
-            return Err(LaunchError::TooManyThreads { block, limit: self.threads });
+        if block.total() > u64::from(threads) {
+            return Err(LaunchError::TooManyThreads { block, limit: threads });
         }
         if !grid.fits(self.grid) {
             return Err(LaunchError::GridTooLarge { grid, limit: self.grid });
         }
-        if config.shared > self.shared {
-            return Err(LaunchError::SharedMemory { bytes: config.shared, limit: self.shared });
+        if config.shared > shared {
+            return Err(LaunchError::SharedMemory { bytes: config.shared, limit: shared });
         }
         if let Some(cluster) = config.cluster {
-            self.check_cluster(grid, cluster, device)?;
+            self.check_cluster(grid, cluster)?;
         }
         if config.is_cooperative && !self.has_cooperation {
-            return Err(LaunchError::NotCooperative { device: device.ordinal() });
+            return Err(LaunchError::NotCooperative { device: self.device });
         }
         Ok(())
     }
 
-    fn check_cluster(&self, grid: Dimensions, cluster: Dimensions, device: &Device) -> Result<(), LaunchError> {
+    fn check_cluster(&self, grid: Dimensions, cluster: Dimensions) -> Result<(), LaunchError> {
         if cluster.axes().contains(&0) {
             return Err(LaunchError::Empty { what: "cluster", dimensions: cluster });
         }
         if !self.has_clusters {
-            return Err(LaunchError::NoClusters { device: device.ordinal() });
+            return Err(LaunchError::NoClusters { device: self.device });
         }
         let is_whole = |(grid, cluster): (u32, u32)| grid.is_multiple_of(cluster);
         if grid.axes().into_iter().zip(cluster.axes()).all(is_whole) {
@@ -91,29 +133,26 @@ impl Limits {
 }
 
 impl Kernel {
-    /// What launches may be like on a device; asked once.
+    /// What launches may be like on a device; asked once, and again after an attribute was set.
     #[inline]
-    fn limits(&self, device: &Device) -> Result<Limits> {
+    fn limits(&self, device: &Device) -> Result<&Limits> {
         match self.shared().limits.get(device.ordinal()) {
-            Some(known) => Ok(known),
-            None => self.read_limits(device),
+            Some(known) if !known.is_stale.load(Ordering::Acquire) => Ok(known),
+            _ => self.read_limits(device),
         }
     }
 
     #[cold]
-    fn read_limits(&self, device: &Device) -> Result<Limits> {
-        let properties = device.properties()?;
+    fn read_limits(&self, device: &Device) -> Result<&Limits> {
+        let (known, properties) = (&self.shared().limits, device.properties()?);
+        let _asking = known.ask();
         let count = |attribute| Ok::<u32, Error>(self.attribute(attribute, device)?.max(0).unsigned_abs());
-        let limits = Limits {
-            grid: properties.max_grid().into(),
-            block: properties.max_block().into(),
-            threads: count(KernelAttribute::MaxThreadsPerBlock)?,
-            shared: count(KernelAttribute::MaxDynamicShared)?,
-            multiprocessors: properties.multiprocessors(),
-            has_clusters: properties.has_cluster_launch(),
-            has_cooperation: properties.has_cooperative_launch(),
-        };
-        self.shared().limits.set(device.ordinal(), limits);
+        let (threads, shared) =
+            (count(KernelAttribute::MaxThreadsPerBlock)?, count(KernelAttribute::MaxDynamicShared)?);
+        let limits = known.entry(properties, device.ordinal());
+        limits.threads.store(threads, Ordering::Relaxed);
+        limits.shared.store(shared, Ordering::Relaxed);
+        limits.is_stale.store(false, Ordering::Release);
         Ok(limits)
     }
 
@@ -140,7 +179,7 @@ impl Kernel {
     /// is.
     fn check_in(&self, config: &LaunchConfig, context: &Context) -> Result<()> {
         let limits = self.limits(context.device())?;
-        limits.check(config, context.device())?;
+        limits.check(config)?;
         if config.is_cooperative {
             let each = self.occupancy(context)?.max_active_blocks(config.block, config.shared)?;
             let (blocks, limit) = (config.grid.total(), u64::from(each) * u64::from(limits.multiprocessors));

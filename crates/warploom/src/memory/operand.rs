@@ -19,11 +19,13 @@ pub struct Operand<'a> {
 }
 
 impl<'a> Operand<'a> {
+    #[inline]
     pub(crate) fn read<T: DeviceCopy>(slice: Slice<'a, T>) -> Operand<'a> {
         Operand { span: slice.span, access: Access::Read }
     }
 
     /// As before, and written, too.
+    #[inline]
     pub(crate) fn and_written(self) -> Operand<'a> {
         Operand { access: Access::Write, ..self }
     }
@@ -33,6 +35,7 @@ impl<'a> Operand<'a> {
         Operand { span: slice.span, access: Access::Write }
     }
 
+    #[inline]
     pub(crate) fn context(&self) -> &'a Context {
         self.span.allocation.context()
     }
@@ -58,11 +61,13 @@ impl<'a> Operand<'a> {
     }
 
     /// Lets a stream use the memory; comes before whatever is enqueued.
+    #[inline]
     pub(crate) fn meet(&self, stream: &Stream) -> Result<()> {
         self.span.allocation.meet(stream)
     }
 
     /// Takes note of what was enqueued.
+    #[inline]
     pub(crate) fn did(&self, stream: &Stream) {
         self.span.allocation.did(stream, self.access);
     }

@@ -341,6 +341,7 @@ impl Stream {
 
 impl PartialEq for Stream {
     /// Whether the two are the same stream.
+    #[inline]
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared)
             || self.identity() == other.identity() && self.context() == other.context()
