@@ -203,11 +203,15 @@ fn remembered<T>(once: &OnceLock<T>, ask: impl FnOnce() -> Result<T>) -> Result<
 }
 
 /// Refuses what belongs to different drivers: a handle means nothing to a driver that did not make it.
+#[inline]
 pub(crate) fn same_driver(one: &Driver, other: &Driver) -> Result<()> {
-    if one.ptr_eq(other) {
-        return Ok(());
-    }
-    Err(Error::DriverMismatch { one: one.description().to_owned(), other: other.description().to_owned() })
+    if one.ptr_eq(other) { Ok(()) } else { Err(differ(one, other)) }
+}
+
+#[cold]
+#[inline(never)]
+fn differ(one: &Driver, other: &Driver) -> Error {
+    Error::DriverMismatch { one: one.description().to_owned(), other: other.description().to_owned() }
 }
 
 impl PartialEq for Device {

@@ -10,7 +10,6 @@ use warploom_driver::sys::types::{
 
 use super::{Arguments, Kernel, LaunchConfig, Shape};
 use crate::device::same_driver;
-use crate::memory::Operand;
 use crate::{Queue, Result, Stream};
 
 impl Kernel {
@@ -72,8 +71,14 @@ impl Kernel {
         same_driver(self.driver(), stream.driver())?;
         stream.context().check_generation()?;
         let config = shape.checked(self, stream)?;
-        arguments.each_operand(|operand| reach(&operand, stream))?;
-        arguments.each_operand(|operand| operand.meet(stream))?;
+        let mut are_at_home = true;
+        arguments.each_operand(|operand| {
+            are_at_home &= operand.is_at_home(stream);
+            Ok(())
+        })?;
+        if !are_at_home {
+            meet(arguments, stream)?;
+        }
         self.note(stream.context());
         let mut room = [const { MaybeUninit::uninit() }; MOST];
         let count = attributes(config, &mut room);
@@ -99,10 +104,16 @@ fn verify<A: Arguments>(kernel: &Kernel, _arguments: &A) -> Result<()> {
     kernel.verify(A::SIZES)
 }
 
-/// Refuses memory that the stream's device cannot reach, as far as that can be known.
-#[inline]
-fn reach(operand: &Operand<'_>, stream: &Stream) -> Result<()> {
-    if operand.context() == stream.context() { Ok(()) } else { operand.reach(stream) }
+/// Lets a stream use memory that may be another's, or nobody's: first all of it is looked at, so that nothing is changed if some of it
+/// is refused.
+#[inline(never)]
+fn meet(arguments: &impl Arguments, stream: &Stream) -> Result<()> {
+    arguments.each_operand(
+        |operand| {
+            if operand.context() == stream.context() { Ok(()) } else { operand.reach(stream) }
+        },
+    )?;
+    arguments.each_operand(|operand| operand.meet(stream))
 }
 
 /// As many attributes as a launch can have.

@@ -45,6 +45,12 @@ impl<'a> Operand<'a> {
         self.span.address
     }
 
+    /// Whether the stream is the memory's own, and no other has met it: then the stream may use it.
+    #[inline]
+    pub(crate) fn is_at_home(&self, stream: &Stream) -> bool {
+        self.span.allocation.is_at_home(stream)
+    }
+
     /// Refuses memory of another context that the stream's device has no access to, as far as that can be known: whether one context
     /// has peer access to another no driver says.
     pub(crate) fn reach(&self, stream: &Stream) -> Result<()> {

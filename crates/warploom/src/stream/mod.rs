@@ -337,14 +337,19 @@ impl Stream {
         let thread = if let Origin::PerThread(thread) = &self.shared.origin { Some(*thread) } else { None };
         (self.as_raw(), thread)
     }
+
+    /// Whether two values are the same stream to the driver.
+    #[inline(never)]
+    fn is_alike(&self, other: &Stream) -> bool {
+        self.identity() == other.identity() && self.context() == other.context()
+    }
 }
 
 impl PartialEq for Stream {
     /// Whether the two are the same stream.
     #[inline]
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.shared, &other.shared)
-            || self.identity() == other.identity() && self.context() == other.context()
+        Arc::ptr_eq(&self.shared, &other.shared) || self.is_alike(other)
     }
 }
 
