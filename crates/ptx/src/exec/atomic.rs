@@ -141,7 +141,7 @@ pub(crate) fn changed(change: Change, scalar: Atom, shared: bool, old: u64, b: u
     }
 }
 
-const PLAIN: Edge = Edge { flush: false, saturate: false, rectify: false };
+const PLAIN: Edge = Edge { flush: false, saturate: false, rectify: false, outside: false };
 
 /// Global memory adds by itself: subnormal singles are zeros there, and a double that is no number stays as it is.
 fn added(scalar: Atom, shared: bool, old: u64, b: u64) -> u64 {
@@ -159,7 +159,8 @@ fn added(scalar: Atom, shared: bool, old: u64, b: u64) -> u64 {
             match (shared, x.is_nan(), y.is_nan()) {
                 (false, _, true) => b,
                 (false, true, false) => old,
-                _ => float::double::add(Rounding::Nearest, x, y).to_bits(),
+                // In shared memory it is the sum of the operand and what was there.
+                _ => float::double::add(Rounding::Nearest, y, x).to_bits(),
             }
         }
         Atom::F16 => half::add::<Half>(PLAIN, old as u16, b as u16).into(),

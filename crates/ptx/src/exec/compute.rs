@@ -183,7 +183,7 @@ pub(crate) fn compute(file: &mut File<'_>, mask: u32, what: Compute, slots: &[Sl
         }
         Compute::FusedSingle(mode) => map3(file, mask, three, |a, b, c| float::fused(mode, a, b, c)),
         Compute::DivideSingle(mode) => map2(file, mask, two, |a, b| float::divide(mode, a, b)),
-        Compute::ReciprocalSingle(mode) => map1(file, mask, one, |a| float::reciprocal(mode, a)),
+        Compute::ReciprocalSingle(mode) => map1(file, mask, one, |a| float::divide(mode, 1.0, a)),
         Compute::RootSingle(mode) => map1(file, mask, one, |a| float::root(mode, a)),
         Compute::QuotientApproximate(flush) => map2(file, mask, two, |a, b| approx::quotient(flush, a, b)),
         Compute::QuotientFull(flush) => map2(file, mask, two, |a, b| approx::full_quotient(flush, a, b)),

@@ -200,6 +200,7 @@ impl<M: Memory + Host> Executor<'_, M> {
             Operation::Sleep => return Ok(if lanes == at.lanes { Next::Yield } else { Next::Following }),
             Operation::Fence | Operation::Nothing => {}
             Operation::Multiply(product) => self.multiply(warp, at, lanes, product, first),
+            Operation::Transpose => self.transpose(warp, at, lanes, [first, second]),
             Operation::Matrix(transfer) => self.transfer(warp, at, lanes, transfer, [first, second, third])?,
             Operation::MemoryBarrier(kind, wide) => self.memory_barrier(warp, at, lanes, kind, wide, slots)?,
             Operation::CopyAsync { bytes, long } => self.copy(warp, at, lanes, bytes, long, slots)?,

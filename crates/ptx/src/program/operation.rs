@@ -72,6 +72,8 @@ pub(crate) enum Operation {
     Nothing,
     /// A product of matrices: where the slots lie in the program's lists.
     Multiply(super::matrix::Product),
+    /// A matrix of the warp's, rows for columns: `d`, `a`.
+    Transpose,
     /// Matrices between shared memory and registers: the slots in the lists, the address, the offset.
     Matrix(super::matrix::Transfer),
     /// A barrier that lies in shared memory: `d`, the address and the offset to it, up to two more operands.

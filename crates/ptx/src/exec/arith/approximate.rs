@@ -72,13 +72,12 @@ pub(crate) fn hyperbolic_tangent(value: f32) -> f32 {
     with(false, value, |value| f64::from(value).tanh() as f32)
 }
 
-/// `a ÷ b`; a divisor of 2¹²⁶ or more gives zero, because the hardware multiplies by its reciprocal, which is flushed.
+/// `a ÷ b`; a divisor above 2¹²⁶ counts as infinite, because the hardware multiplies by its reciprocal, which is flushed.
 #[inline(always)]
 pub(crate) fn quotient(flush: bool, a: f32, b: f32) -> f32 {
     let (a, b) = if flush { (flushed(a), flushed(b)) } else { (a, b) };
-    let huge = b.abs() > f32::from_bits(0x7e80_0000) && b.is_finite() && a.is_finite();
-    let quotient = if huge { 0.0f32.copysign(a) * b.signum() } else { a / b };
-    let quotient = canonical(quotient);
+    let huge = b.abs() > f32::from_bits(0x7e80_0000);
+    let quotient = canonical(if huge { a / f32::INFINITY.copysign(b) } else { a / b });
     if flush { flushed(quotient) } else { quotient }
 }
 

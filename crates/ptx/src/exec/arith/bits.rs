@@ -55,8 +55,12 @@ pub(crate) fn find(width: u32, value: u64, signed: bool, distance: bool) -> u32 
     if distance { width - 1 - place } else { place }
 }
 
-/// `fns`: where the `count`-th set bit from `base` lies, upwards for a positive count; all ones where there is none.
+/// `fns`: where the `count`-th set bit from `base` lies, upwards for a positive count; all ones where there is none, but
+/// zero for the count that has no opposite.
 pub(crate) fn nth_set(value: u32, base: u32, count: i32) -> u32 {
+    if count == i32::MIN {
+        return 0;
+    }
     if base > 31 {
         return u32::MAX;
     }

@@ -57,9 +57,15 @@ pub(crate) fn saturated(value: f32) -> f32 {
     if value > 0.0 { if value < 1.0 { value } else { 1.0 } } else { 0.0 }
 }
 
+/// Computes and rounds. Where subnormals are zeros, a result below the least normal number is zero even if it would be
+/// rounded up to it.
 #[inline(always)]
-fn single(mode: Mode, native: impl FnOnce() -> f32, exact: impl FnOnce() -> u64) -> f32 {
-    mode.result(if mode.nearest() { native() } else { f32::from_bits(exact() as u32) })
+fn single(mode: Mode, native: impl FnOnce() -> f32, exact: impl Fn(Rounding) -> u64) -> f32 {
+    let rounded = if mode.nearest() { native() } else { f32::from_bits(exact(mode.rounding) as u32) };
+    if mode.flush && rounded.abs() == f32::MIN_POSITIVE {
+        return mode.result(f32::from_bits(exact(Rounding::Zero) as u32));
+    }
+    mode.result(rounded)
 }
 
 #[inline(always)]
@@ -70,7 +76,7 @@ fn wide(value: f32) -> u64 {
 #[inline(always)]
 pub(crate) fn add(mode: Mode, a: f32, b: f32) -> f32 {
     let (a, b) = (mode.operand(a), mode.operand(b));
-    single(mode, || a + b, || soft::add(Format::SINGLE, mode.rounding, wide(a), wide(b)))
+    single(mode, || a + b, |rounding| soft::add(Format::SINGLE, rounding, wide(a), wide(b)))
 }
 
 #[inline(always)]
@@ -81,32 +87,25 @@ pub(crate) fn subtract(mode: Mode, a: f32, b: f32) -> f32 {
 #[inline(always)]
 pub(crate) fn multiply(mode: Mode, a: f32, b: f32) -> f32 {
     let (a, b) = (mode.operand(a), mode.operand(b));
-    single(mode, || a * b, || soft::multiply(Format::SINGLE, mode.rounding, wide(a), wide(b)))
+    single(mode, || a * b, |rounding| soft::multiply(Format::SINGLE, rounding, wide(a), wide(b)))
 }
 
 #[inline(always)]
 pub(crate) fn fused(mode: Mode, a: f32, b: f32, c: f32) -> f32 {
     let (a, b, c) = (mode.operand(a), mode.operand(b), mode.operand(c));
-    single(mode, || a.mul_add(b, c), || soft::fused(Format::SINGLE, mode.rounding, wide(a), wide(b), wide(c)))
+    single(mode, || a.mul_add(b, c), |rounding| soft::fused(Format::SINGLE, rounding, wide(a), wide(b), wide(c)))
 }
 
 #[inline(always)]
 pub(crate) fn divide(mode: Mode, a: f32, b: f32) -> f32 {
     let (a, b) = (mode.operand(a), mode.operand(b));
-    single(mode, || a / b, || soft::divide(Format::SINGLE, mode.rounding, wide(a), wide(b)))
-}
-
-/// `1 ÷ a`. Where subnormals are zeros, a reciprocal below the least normal number is zero even if it would be rounded up to it.
-#[inline(always)]
-pub(crate) fn reciprocal(mode: Mode, a: f32) -> f32 {
-    let tiny = a.is_finite() && a.abs() > f32::from_bits(0x7e80_0000);
-    if mode.flush && tiny { 0.0f32.copysign(a) } else { divide(mode, 1.0, a) }
+    single(mode, || a / b, |rounding| soft::divide(Format::SINGLE, rounding, wide(a), wide(b)))
 }
 
 #[inline(always)]
 pub(crate) fn root(mode: Mode, a: f32) -> f32 {
     let a = mode.operand(a);
-    single(mode, || a.sqrt(), || soft::root(Format::SINGLE, mode.rounding, wide(a)))
+    single(mode, || a.sqrt(), |rounding| soft::root(Format::SINGLE, rounding, wide(a)))
 }
 
 /// Double precision: rounding is all there is.

@@ -11,6 +11,9 @@ pub(crate) trait Narrow {
     /// Its layout.
     const FORMAT: Format;
 
+    /// The least normal number.
+    const LEAST: f64;
+
     /// The same number in single precision; every one fits.
     fn widen(bits: u16) -> f32;
 
@@ -28,6 +31,7 @@ pub(crate) struct Brain;
 
 impl Narrow for Half {
     const FORMAT: Format = Format::HALF;
+    const LEAST: f64 = 1.0 / 16_384.0;
 
     #[inline]
     fn widen(bits: u16) -> f32 {
@@ -49,6 +53,7 @@ impl Narrow for Half {
 
 impl Narrow for Brain {
     const FORMAT: Format = Format::BRAIN;
+    const LEAST: f64 = f32::MIN_POSITIVE as f64;
 
     #[inline]
     fn widen(bits: u16) -> f32 {
@@ -100,6 +105,9 @@ fn odd_sum(x: f64, y: f64) -> f64 {
     if (error > 0.0) == (sum > 0.0) { f64::from_bits(sum.to_bits() + 1) } else { f64::from_bits(sum.to_bits() - 1) }
 }
 
+/// What a copy of a tensor leaves where there is no tensor, of either sign.
+const OUTSIDE: u16 = 0x7ff7;
+
 /// What an instruction does beyond rounding to nearest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Edge {
@@ -109,6 +117,8 @@ pub(crate) struct Edge {
     pub(crate) saturate: bool,
     /// `.relu`: negative results are zeros, and what is no number stays so.
     pub(crate) rectify: bool,
+    /// `.oob`: a factor of [`OUTSIDE`] makes the result zero.
+    pub(crate) outside: bool,
 }
 
 impl Edge {
@@ -118,8 +128,9 @@ impl Edge {
 
     fn result<N: Narrow>(self, value: f64) -> u16 {
         let mut bits = N::narrow(value);
-        if self.flush {
-            bits = flushed(N::FORMAT, bits);
+        // Whether it is subnormal is asked before it is rounded.
+        if self.flush && value.abs() < N::LEAST {
+            bits &= 0x8000;
         }
         if self.saturate {
             bits = N::narrow(saturated(N::widen(bits)).into());
@@ -158,7 +169,17 @@ pub(crate) fn multiply<N: Narrow>(edge: Edge, a: u16, b: u16) -> u16 {
 
 #[inline]
 pub(crate) fn fused<N: Narrow>(edge: Edge, a: u16, b: u16, c: u16) -> u16 {
+    if edge.outside && (a & 0x7fff == OUTSIDE || b & 0x7fff == OUTSIDE) {
+        return 0;
+    }
     edge.result::<N>(odd_sum(edge.operand::<N>(a) * edge.operand::<N>(b), edge.operand::<N>(c)))
+}
+
+/// `abs`, `neg`: what is no number is the one that the format has.
+#[inline]
+pub(crate) fn sign<N: Narrow>(flush_it: bool, bits: u16, change: impl FnOnce(u16) -> u16) -> u16 {
+    let none = u64::from(bits & 0x7fff) > N::FORMAT.infinity();
+    if none { N::FORMAT.nan as u16 } else { change(flush::<N>(flush_it, bits)) }
 }
 
 /// A pair of sixteen-bit values in one register, lower half first.
@@ -174,7 +195,7 @@ mod tests {
     use super::super::soft;
     use super::*;
 
-    const PLAIN: Edge = Edge { flush: false, saturate: false, rectify: false };
+    const PLAIN: Edge = Edge { flush: false, saturate: false, rectify: false, outside: false };
 
     #[test]
     fn every_half_widens_to_its_value_and_back() {
@@ -216,7 +237,7 @@ mod tests {
 
     #[test]
     fn edges_are_flushed_clamped_and_rectified() {
-        let edge = |flush, saturate, rectify| Edge { flush, saturate, rectify };
+        let edge = |flush, saturate, rectify| Edge { flush, saturate, rectify, outside: false };
         assert_eq!(add::<Half>(edge(true, false, false), 0x8001, 0x8000), 0x8000);
         assert_eq!(add::<Half>(edge(false, true, false), 0x3c00, 0x3c00), 0x3c00);
         assert_eq!(fused::<Half>(edge(false, false, true), 0xbc00, 0x3c00, 0), 0);

@@ -46,10 +46,10 @@ fn narrow<N: Narrow>(file: &mut File<'_>, mask: u32, what: Compute, [d, a, b, c]
             u32::from(high) << 16 | u32::from(low)
         }),
         Compute::MagnitudeHalf(_, flush) => {
-            map1(file, mask, [d, a], |a: u32| pairwise(a, a, |a, _| half::flush::<N>(flush, a) & 0x7fff));
+            map1(file, mask, [d, a], |a: u32| pairwise(a, a, |a, _| half::sign::<N>(flush, a, |a| a & 0x7fff)));
         }
         Compute::NegateHalf(_, flush) => {
-            map1(file, mask, [d, a], |a: u32| pairwise(a, a, |a, _| half::flush::<N>(flush, a) ^ 0x8000));
+            map1(file, mask, [d, a], |a: u32| pairwise(a, a, |a, _| half::sign::<N>(flush, a, |a| a ^ 0x8000)));
         }
         Compute::ExtremeHalf(_, choice) => {
             map2(file, mask, two, |a, b| pairwise(a, b, |a, b| extreme::narrow::<N>(choice, a, b)));

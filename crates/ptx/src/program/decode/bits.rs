@@ -1,12 +1,13 @@
 //! Bits: logic, shifts, fields, counts.
 
-use super::super::compute::{Compute, Int};
+use super::super::compute::{Combine, Compared, Compute, Int};
 use super::super::operation::Operation;
 use super::super::slot::Slot;
 use super::arithmetic::{file, int};
 use super::scope::File;
 use super::{Decoded, Decoder, Modifiers, Why};
 use crate::exec::arith::bits::Permutation;
+use crate::exec::arith::compare::Comparison;
 use crate::syntax::{Instruction, ScalarType};
 
 const WORD: ScalarType = ScalarType::B32;
@@ -64,13 +65,40 @@ pub(super) fn table<'t>(
     instruction: &Instruction<'t>,
     modifiers: &mut Modifiers,
 ) -> Decoded {
+    let combine = modifiers.pick(|word| match word {
+        "and" => Some(Combine::And),
+        "or" => Some(Combine::Or),
+        _ => None,
+    });
     let scalar = modifiers.scalar()?;
-    let [d, a, b, c, function] = decoder.operands(instruction, "5")?;
+    let [d, a, b, c, function, rest @ ..] = instruction.operands.as_slice() else {
+        return Err(Why::Count { found: instruction.operands.len(), expected: "5" });
+    };
     let function = Decoder::number(function, 4)?;
     let function = u8::try_from(function).map_err(|_| Why::Operand { index: 4, expected: "a number below 256" })?;
-    let d = decoder.result(d, File::Words)?;
-    let slots = [d, decoder.value(a, scalar)?, decoder.value(b, scalar)?, decoder.value(c, scalar)?];
-    decoder.emit(Operation::Compute(Compute::Table(function)), &slots);
+    let what = Operation::Compute(Compute::Table(function));
+    match (combine, rest) {
+        (None, []) => {
+            let d = decoder.result(d, File::Words)?;
+            let slots = [d, decoder.value(a, scalar)?, decoder.value(b, scalar)?, decoder.value(c, scalar)?];
+            decoder.emit(what, &slots);
+        }
+        (Some(combine), [third]) => {
+            // Whether any bit is set, and a predicate.
+            let [d, p] = decoder.result_and_predicate(d, File::Words)?;
+            let (found, zero) = (decoder.new_word(), decoder.word(0));
+            let slots = [found, decoder.value(a, scalar)?, decoder.value(b, scalar)?, decoder.value(c, scalar)?];
+            let third = decoder.predicate(third)?;
+            decoder.prepare(what, &slots);
+            let (what, how) = (Compared::Int(Int::U32), Comparison::NotEqual);
+            decoder.emit(
+                Operation::Compute(Compute::Compare { what, how, combine }),
+                &[p, Slot::SINK, found, zero, third],
+            );
+            decoder.emit(Operation::Compute(Compute::Move), &[d, found]);
+        }
+        _ => return Err(Why::Count { found: instruction.operands.len(), expected: "5, or 6 behind `.and` or `.or`" }),
+    }
     Ok(())
 }
 

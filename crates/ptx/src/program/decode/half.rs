@@ -19,5 +19,10 @@ pub(super) fn half(scalar: ScalarType) -> Option<HalfType> {
 /// What stands around the rounding, which can only be to nearest; another one is left for the modifiers to refuse.
 pub(super) fn edge(modifiers: &mut Modifiers) -> Edge {
     modifiers.pick(|word| (word == "rn").then_some(Rounding::Nearest));
-    Edge { flush: modifiers.flag("ftz"), saturate: modifiers.flag("sat"), rectify: modifiers.flag("relu") }
+    Edge {
+        flush: modifiers.flag("ftz"),
+        saturate: modifiers.flag("sat"),
+        rectify: modifiers.flag("relu"),
+        outside: modifiers.flag("oob"),
+    }
 }

@@ -13,8 +13,14 @@ fn element(word: &str) -> Option<Element> {
         "f16" => Element::F16,
         "bf16" => Element::Bf16,
         "tf32" => Element::Tf32,
+        "e4m3" => Element::E4m3,
+        "e5m2" => Element::E5m2,
+        "f64" => Element::F64,
         "s8" => Element::S8,
         "u8" => Element::U8,
+        "s4" => Element::S4,
+        "u4" => Element::U4,
+        "b1" => Element::Differing,
         _ => return None,
     })
 }
@@ -23,6 +29,7 @@ fn element(word: &str) -> Option<Element> {
 fn fragment<'t>(
     decoder: &mut Decoder<'_, 't>,
     operand: &Operand<'t>,
+    scalar: ScalarType,
     count: usize,
     index: usize,
 ) -> Decoded<Vec<Slot>> {
@@ -33,11 +40,29 @@ fn fragment<'t>(
     if parts.len() != count {
         return Err(Why::Operand { index, expected: "a vector of that size" });
     }
-    let scalar = ScalarType::B32;
     parts
         .iter()
         .map(|part| if index == 0 { decoder.result(part, file(scalar)) } else { decoder.value(part, scalar) })
         .collect()
+}
+
+/// What the sums are made of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sum {
+    F16,
+    F32,
+    F64,
+    S32,
+}
+
+fn sum(word: &str) -> Option<Sum> {
+    Some(match word {
+        "f16" => Sum::F16,
+        "f32" => Sum::F32,
+        "f64" => Sum::F64,
+        "s32" => Sum::S32,
+        _ => return None,
+    })
 }
 
 pub(super) fn multiply<'t>(
@@ -46,76 +71,76 @@ pub(super) fn multiply<'t>(
     modifiers: &mut Modifiers,
 ) -> Decoded {
     let plain = modifiers.flag("sync") && modifiers.flag("aligned");
-    let k = modifiers.pick(|word| word.strip_prefix("m16n8k")?.parse::<u8>().ok());
+    let shape = modifiers.pick(|word| {
+        let (tall, k) = match word.strip_prefix("m16n8k") {
+            Some(k) => (true, k),
+            None => (false, word.strip_prefix("m8n8k")?),
+        };
+        Some((tall, k.parse::<u16>().ok()?))
+    });
     let layout = modifiers.flag("row") && modifiers.flag("col");
     let saturate = modifiers.flag("satfinite");
-    if plain && layout && modifiers.flag("m8n8k4") {
-        return multiply_doubles(decoder, instruction, modifiers);
-    }
-    let (Some(k), true, true) = (k, plain, layout) else {
-        return Err(Why::Other("only m16n8 with k of 4 to 32, row by column, is simulated"));
+    let (Some((tall, k)), true, true) = (shape, plain, layout) else {
+        return Err(Why::Other("only m16n8 and m8n8, row by column, are simulated"));
     };
-    let single = |word: &str| match word {
-        "f32" => Some(false),
-        "f16" => Some(true),
-        "s32" => Some(false),
-        _ => None,
-    };
-    let half = modifiers.pick(single).ok_or(Why::Missing("the type of the result"))?;
-    let a = modifiers.pick(element).ok_or(Why::Missing("the type of the first factor"))?;
+    let into = modifiers.pick(sum).ok_or(Why::Missing("the type of the result"))?;
+    let mut a = modifiers.pick(element).ok_or(Why::Missing("the type of the first factor"))?;
     let b = modifiers.pick(element).ok_or(Why::Missing("the type of the second factor"))?;
-    if modifiers.pick(single) != Some(half) {
+    if modifiers.pick(sum) != Some(into) {
         return Err(Why::Other("result and summand have to be of one type"));
     }
-    let bytes = match (a, b) {
-        (Element::F16, Element::F16) => 2,
-        (Element::Bf16, Element::Bf16) if !half => 2,
-        (Element::Tf32, Element::Tf32) if !half => 4,
-        (Element::S8 | Element::U8, Element::S8 | Element::U8) if !half => 1,
-        _ => return Err(Why::Other("factors of these types are not simulated")),
-    };
-    if !matches!((bytes, k), (2, 8 | 16) | (4, 4 | 8) | (1, 16 | 32)) {
-        return Err(Why::Other("factors of this shape are not simulated"));
+    if a == Element::Differing {
+        let common = modifiers.flag("and");
+        if !(common || modifiers.flag("xor")) || !modifiers.flag("popc") {
+            return Err(Why::Missing("`.xor.popc` or `.and.popc`"));
+        }
+        a = if common { Element::Common } else { a };
     }
-    // Sixteen rows of `k` elements in 32 lanes, four bytes a register; and half of that for eight columns.
-    let (first, second) = (16 * usize::from(k) * bytes / 128, 8 * usize::from(k) * bytes / 128);
-    let sums = if half { 2 } else { 4 };
-    let [d, x, y, c] = decoder.operands(instruction, "4")?;
-    let mut slots = fragment(decoder, d, sums, 0)?;
-    slots.extend(fragment(decoder, x, first, 1)?);
-    slots.extend(fragment(decoder, y, second, 2)?);
-    slots.extend(fragment(decoder, c, sums, 3)?);
+    if !simulated(tall, k, into, a, b) || saturate && !a.is_integer() {
+        return Err(Why::Other("factors of these types and this shape are not simulated"));
+    }
+    let product = Product { tall, k, factors: [a, b], half: into == Sum::F16, saturate };
+    let [sums, first, second] = product.registers();
+    let scalar = if into == Sum::F64 { ScalarType::F64 } else { ScalarType::B32 };
+    let operands: [_; 4] = decoder.operands(instruction, "4")?;
     let start = decoder.code.lists.len() as u32;
-    decoder.code.lists.extend(slots);
-    decoder.emit(Operation::Multiply(Product { k, factors: [a, b], half, saturate }), &[Slot::raw(start)]);
+    for (index, (operand, count)) in operands.into_iter().zip([sums, first, second, sums]).enumerate() {
+        let slots = fragment(decoder, operand, scalar, count, index)?;
+        decoder.code.lists.extend(slots);
+    }
+    decoder.emit(Operation::Multiply(product), &[Slot::raw(start)]);
     Ok(())
 }
 
-fn multiply_doubles<'t>(
+/// Which products there are.
+fn simulated(tall: bool, k: u16, sum: Sum, a: Element, b: Element) -> bool {
+    match (sum, a, b) {
+        (Sum::F16 | Sum::F32, Element::F16, Element::F16) => tall && matches!(k, 8 | 16),
+        (Sum::F32, Element::Bf16, Element::Bf16) => tall && matches!(k, 8 | 16),
+        (Sum::F32, Element::Tf32, Element::Tf32) => tall && matches!(k, 4 | 8),
+        (Sum::F32, Element::E4m3 | Element::E5m2, Element::E4m3 | Element::E5m2) => tall && k == 32,
+        (Sum::F64, Element::F64, Element::F64) => k == 4 || tall && matches!(k, 8 | 16),
+        (Sum::S32, Element::S8 | Element::U8, Element::S8 | Element::U8) => k == 16 || tall && k == 32,
+        (Sum::S32, Element::S4 | Element::U4, Element::S4 | Element::U4) => k == 32 || tall && k == 64,
+        (Sum::S32, Element::Differing | Element::Common, Element::Differing) => k == 128 || tall && k == 256,
+        _ => false,
+    }
+}
+
+/// `movmatrix`: a matrix of the warp's, rows for columns.
+pub(super) fn transpose<'t>(
     decoder: &mut Decoder<'_, 't>,
     instruction: &Instruction<'t>,
     modifiers: &mut Modifiers,
 ) -> Decoded {
-    for _ in 0..4 {
-        if modifiers.scalar()? != ScalarType::F64 {
-            return Err(Why::Other("m8n8k4 is for doubles only"));
+    for word in ["sync", "aligned", "m8n8", "trans", "b16"] {
+        if !modifiers.flag(word) {
+            return Err(Why::Other("it is `movmatrix.sync.aligned.m8n8.trans.b16`"));
         }
     }
-    let start = decoder.code.lists.len() as u32;
-    let operands: [_; 4] = decoder.operands(instruction, "4")?;
-    for (index, (operand, count)) in operands.into_iter().zip([2, 1, 1, 2]).enumerate() {
-        let Operand::Vector(parts) = operand else { return Err(Why::Operand { index, expected: "a vector" }) };
-        if parts.len() != count {
-            return Err(Why::Operand { index, expected: "a vector of that size" });
-        }
-        for part in parts {
-            let scalar = ScalarType::F64;
-            let slot = if index == 0 { decoder.result(part, file(scalar))? } else { decoder.value(part, scalar)? };
-            decoder.code.lists.push(slot);
-        }
-    }
-    let product = Product { k: 4, factors: [Element::F64; 2], half: false, saturate: false };
-    decoder.emit(Operation::Multiply(product), &[Slot::raw(start)]);
+    let [d, a] = decoder.operands(instruction, "2")?;
+    let slots = [decoder.result(d, File::Words)?, decoder.value(a, ScalarType::B32)?];
+    decoder.emit(Operation::Transpose, &slots);
     Ok(())
 }
 
@@ -149,7 +174,7 @@ pub(super) fn transfer<'t>(
     };
     let offset = i32::try_from(*offset).map_err(|_| Why::Other("the offset does not fit 32 bits"))?;
     let (found, slot) = decoder.any_register(&Operand::Name(name), 1)?;
-    let slots = fragment(decoder, registers, usize::from(count), usize::from(store))?;
+    let slots = fragment(decoder, registers, ScalarType::B32, usize::from(count), usize::from(store))?;
     let start = decoder.code.lists.len() as u32;
     decoder.code.lists.extend(slots);
     let transfer = Transfer { count, transposed, store, wide: found == File::Longs, generic };

@@ -1,10 +1,9 @@
-//! Loads, stores, atomic operations, and addresses.
+//! Loads, stores, and addresses.
 
 use super::super::compute::{Compute, Int};
-use super::super::operation::{Atom, Atomic, Change, Operation, Reach, Space};
+use super::super::operation::{Operation, Reach, Space};
 use super::super::slot::Slot;
 use super::super::window::Window;
-use super::arithmetic::file;
 use super::operand::kind;
 use super::scope::{File, Symbol};
 use super::{Decoded, Decoder, Modifiers, Why};
@@ -18,7 +17,7 @@ pub(super) struct Place {
     pub(super) offset: Slot,
 }
 
-fn space(word: &str) -> Option<Space> {
+pub(super) fn space(word: &str) -> Option<Space> {
     Some(match word {
         "global" | "const" => Space::Global,
         "shared" | "shared::cta" | "shared::cluster" => Space::Shared,
@@ -30,7 +29,7 @@ fn space(word: &str) -> Option<Space> {
 
 /// Takes the words that say how strongly an access is ordered, and how long it should stay in caches; returns whether
 /// other threads may be expected to access the same at the same time.
-fn manner(modifiers: &mut Modifiers) -> bool {
+pub(super) fn manner(modifiers: &mut Modifiers) -> bool {
     let mut strong = false;
     for word in ["volatile", "relaxed", "acquire", "release", "acq_rel", "sc", "mmio"] {
         strong |= modifiers.flag(word);
@@ -210,82 +209,6 @@ pub(super) fn store<'t>(
     let reach = Reach { space: place.space, bytes, signed: false, long, count, wide: place.wide, strong };
     decoder.emit(Operation::Store(reach), &slots);
     Ok(())
-}
-
-fn change(word: &str) -> Option<Change> {
-    Some(match word {
-        "add" => Change::Add,
-        "min" => Change::Minimum,
-        "max" => Change::Maximum,
-        "inc" => Change::Increment,
-        "dec" => Change::Decrement,
-        "and" => Change::And,
-        "or" => Change::Or,
-        "xor" => Change::Xor,
-        "exch" => Change::Exchange,
-        "cas" => Change::CompareAndSwap,
-        _ => return None,
-    })
-}
-
-pub(super) fn atomic<'t>(
-    decoder: &mut Decoder<'_, 't>,
-    instruction: &Instruction<'t>,
-    modifiers: &mut Modifiers,
-) -> Decoded {
-    if instruction.modifiers.contains(&"async") {
-        return Err(Why::Modifier("async".to_owned()));
-    }
-    manner(modifiers);
-    let space = modifiers.pick(space).unwrap_or(Space::Generic);
-    modifiers.flag("noftz");
-    let change = modifiers.pick(change).ok_or(Why::Missing("what it does, such as `.add`"))?;
-    if matches!(modifiers.word(modifiers_of_vector(instruction)), Some("v2" | "v4" | "v8")) {
-        return Err(Why::Other("vectors are not changed atomically here"));
-    }
-    let scalar = modifiers.scalar()?;
-    let floating = matches!(change, Change::Add | Change::Minimum | Change::Maximum);
-    let atom = match scalar {
-        ScalarType::B16 | ScalarType::U16 => Atom::U16,
-        ScalarType::U32 | ScalarType::B32 => Atom::U32,
-        ScalarType::S32 => Atom::S32,
-        ScalarType::U64 | ScalarType::B64 => Atom::U64,
-        ScalarType::S64 => Atom::S64,
-        ScalarType::F16 if floating => Atom::F16,
-        ScalarType::F16x2 if floating => Atom::F16x2,
-        ScalarType::Bf16 if floating => Atom::Bf16,
-        ScalarType::Bf16x2 if floating => Atom::Bf16x2,
-        ScalarType::F32 if change == Change::Add => Atom::F32,
-        ScalarType::F64 if change == Change::Add => Atom::F64,
-        _ => return Err(Why::Other("it is not for this type")),
-    };
-    let operands = instruction.operands.as_slice();
-    let (d, rest) = match (instruction.opcode, operands) {
-        ("red", rest) => (Slot::SINK, rest),
-        (_, [d, rest @ ..]) => (decoder.result(d, file(scalar))?, rest),
-        _ => return Err(Why::Count { found: 0, expected: "3" }),
-    };
-    let [address, b, rest @ ..] = rest else {
-        return Err(Why::Count { found: operands.len(), expected: "an address and a value more" });
-    };
-    let place = decoder.location(address, space, 1)?;
-    if matches!(place.space, Space::Frame | Space::Argument | Space::Parameter | Space::Local) {
-        return Err(Why::Other("it is for global and shared memory"));
-    }
-    let b = decoder.value(b, scalar)?;
-    let c = match (change, rest) {
-        (Change::CompareAndSwap, [c, ..]) => decoder.value(c, scalar)?,
-        (Change::CompareAndSwap, []) => return Err(Why::Count { found: 3, expected: "4" }),
-        _ => b,
-    };
-    let atomic = Atomic { space: place.space, change, scalar: atom, wide: place.wide };
-    decoder.emit(Operation::Atomic(atomic), &[d, place.slot, place.offset, b, c]);
-    Ok(())
-}
-
-/// Where a vector modifier would stand.
-fn modifiers_of_vector(instruction: &Instruction<'_>) -> usize {
-    instruction.modifiers.iter().position(|word| word.starts_with('v') && word.len() == 2).unwrap_or(usize::MAX)
 }
 
 pub(super) fn hint<'t>(decoder: &mut Decoder<'_, 't>, _: &Instruction<'t>, modifiers: &mut Modifiers) -> Decoded {

@@ -13,10 +13,12 @@ use crate::exec::registers::{Constants, LANES};
 use crate::syntax::{self, Module};
 
 mod arithmetic;
+mod atomic;
 mod bits;
 mod body;
 mod compare;
 mod convert;
+mod extreme;
 mod float;
 mod flow;
 mod half;

@@ -66,11 +66,6 @@ impl<'i, 't> Modifiers<'i, 't> {
         })
     }
 
-    /// The word at an index, taken or not.
-    pub(super) fn word(&self, index: usize) -> Option<&'t str> {
-        self.words.get(index).copied()
-    }
-
     /// Refuses what was not taken.
     pub(super) fn finish(&self) -> Decoded {
         let rest = self.words.iter().enumerate().find(|(index, _)| *index > 63 || self.taken >> index & 1 == 0);

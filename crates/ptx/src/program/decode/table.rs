@@ -1,8 +1,8 @@
 //! Which opcodes there are, and who decodes each.
 
 use super::{
-    Decoded, Decoder, Modifiers, arithmetic, bits, compare, convert, float, flow, matrix, memory, memory_barrier,
-    synchronize,
+    Decoded, Decoder, Modifiers, arithmetic, atomic, bits, compare, convert, extreme, float, flow, matrix, memory,
+    memory_barrier, synchronize,
 };
 use crate::syntax::Instruction;
 
@@ -28,7 +28,7 @@ table! {
     "cvta" => memory::cvta,
     "ld" | "ldu" => memory::load,
     "st" => memory::store,
-    "atom" | "red" => memory::atomic,
+    "atom" | "red" => atomic::decode,
     "prefetch" | "prefetchu" | "applypriority" | "discard" => memory::hint,
     "isspacep" => memory::is_space,
     "cp" => memory::copy,
@@ -41,7 +41,7 @@ table! {
     "div" | "rem" => arithmetic::divide,
     "sad" => arithmetic::distance,
     "abs" | "neg" => arithmetic::sign,
-    "min" | "max" => arithmetic::extreme,
+    "min" | "max" => extreme::decode,
     "dp4a" | "dp2a" => arithmetic::dot,
     "rcp" | "sqrt" | "rsqrt" | "sin" | "cos" | "lg2" | "ex2" | "tanh" => float::function,
     "copysign" => float::copy_sign,
@@ -82,4 +82,5 @@ table! {
     "elect" => synchronize::elect,
     "mma" => matrix::multiply,
     "ldmatrix" | "stmatrix" => matrix::transfer,
+    "movmatrix" => matrix::transpose,
 }

@@ -1,0 +1,122 @@
+//! Atomic operations, of one value and of several.
+
+use super::super::operation::{Atom, Atomic, Change, Operation, Space};
+use super::super::slot::Slot;
+use super::arithmetic::file;
+use super::memory::{manner, space};
+use super::{Decoded, Decoder, Modifiers, Why};
+use crate::syntax::{Instruction, Operand, ScalarType};
+
+fn change(word: &str) -> Option<Change> {
+    Some(match word {
+        "add" => Change::Add,
+        "min" => Change::Minimum,
+        "max" => Change::Maximum,
+        "inc" => Change::Increment,
+        "dec" => Change::Decrement,
+        "and" => Change::And,
+        "or" => Change::Or,
+        "xor" => Change::Xor,
+        "exch" => Change::Exchange,
+        "cas" => Change::CompareAndSwap,
+        _ => return None,
+    })
+}
+
+pub(super) fn decode<'t>(
+    decoder: &mut Decoder<'_, 't>,
+    instruction: &Instruction<'t>,
+    modifiers: &mut Modifiers,
+) -> Decoded {
+    if instruction.modifiers.contains(&"async") {
+        return Err(Why::Modifier("async".to_owned()));
+    }
+    manner(modifiers);
+    let space = modifiers.pick(space).unwrap_or(Space::Generic);
+    modifiers.flag("noftz");
+    let change = modifiers.pick(change).ok_or(Why::Missing("what it does, such as `.add`"))?;
+    let count = modifiers.pick(|word| match word {
+        "v2" => Some(2),
+        "v4" => Some(4),
+        "v8" => Some(8),
+        _ => None,
+    });
+    let scalar = modifiers.scalar()?;
+    let floating = matches!(change, Change::Add | Change::Minimum | Change::Maximum);
+    let atom = match scalar {
+        ScalarType::B16 | ScalarType::U16 => Atom::U16,
+        ScalarType::U32 | ScalarType::B32 => Atom::U32,
+        ScalarType::S32 => Atom::S32,
+        ScalarType::U64 | ScalarType::B64 => Atom::U64,
+        ScalarType::S64 => Atom::S64,
+        ScalarType::F16 if floating => Atom::F16,
+        ScalarType::F16x2 if floating => Atom::F16x2,
+        ScalarType::Bf16 if floating => Atom::Bf16,
+        ScalarType::Bf16x2 if floating => Atom::Bf16x2,
+        ScalarType::F32 if change == Change::Add => Atom::F32,
+        ScalarType::F64 if change == Change::Add => Atom::F64,
+        _ => return Err(Why::Other("it is not for this type")),
+    };
+    let operands = instruction.operands.as_slice();
+    if let Some(count) = count {
+        return atomic_vector(decoder, instruction, space, (change, atom, scalar), count);
+    }
+    if matches!(atom, Atom::F16 | Atom::F16x2 | Atom::Bf16 | Atom::Bf16x2) && change != Change::Add {
+        return Err(Why::Missing("a vector such as `.v2`"));
+    }
+    let (d, rest) = match (instruction.opcode, operands) {
+        ("red", rest) => (Slot::SINK, rest),
+        (_, [d, rest @ ..]) => (decoder.result(d, file(scalar))?, rest),
+        _ => return Err(Why::Count { found: 0, expected: "3" }),
+    };
+    let [address, b, rest @ ..] = rest else {
+        return Err(Why::Count { found: operands.len(), expected: "an address and a value more" });
+    };
+    let place = decoder.location(address, space, 1)?;
+    if matches!(place.space, Space::Frame | Space::Argument | Space::Parameter | Space::Local) {
+        return Err(Why::Other("it is for global and shared memory"));
+    }
+    let b = decoder.value(b, scalar)?;
+    let c = match (change, rest) {
+        (Change::CompareAndSwap, [c, ..]) => decoder.value(c, scalar)?,
+        (Change::CompareAndSwap, []) => return Err(Why::Count { found: 3, expected: "4" }),
+        _ => b,
+    };
+    let atomic = Atomic { space: place.space, change, scalar: atom, wide: place.wide };
+    decoder.emit(Operation::Atomic(atomic), &[d, place.slot, place.offset, b, c]);
+    Ok(())
+}
+
+/// Elements of a vector are changed one by one, which is all that is promised.
+fn atomic_vector<'t>(
+    decoder: &mut Decoder<'_, 't>,
+    instruction: &Instruction<'t>,
+    space: Space,
+    (change, atom, scalar): (Change, Atom, ScalarType),
+    count: usize,
+) -> Decoded {
+    let floating = matches!(atom, Atom::F16 | Atom::F16x2 | Atom::Bf16 | Atom::Bf16x2 | Atom::F32);
+    if space != Space::Global || !floating {
+        return Err(Why::Other("vectors are for floating point in global memory"));
+    }
+    let (into, address, values) = match (instruction.opcode, instruction.operands.as_slice()) {
+        ("red", [address, Operand::Vector(values)]) => (None, address, values),
+        ("atom", [Operand::Vector(into), address, Operand::Vector(values)]) => (Some(into), address, values),
+        (_, operands) => return Err(Why::Count { found: operands.len(), expected: "vectors and an address" }),
+    };
+    if values.len() != count || into.is_some_and(|into| into.len() != count) {
+        return Err(Why::Other("its vectors have another size"));
+    }
+    let place = decoder.location(address, space, 1)?;
+    for (index, value) in values.iter().enumerate() {
+        let d = match into {
+            Some(into) => decoder.result(&into[index], file(scalar))?,
+            None => Slot::SINK,
+        };
+        let b = decoder.value(value, scalar)?;
+        let offset = place.offset.value().wrapping_add(index as u32 * u32::from(atom.bytes()));
+        let atomic = Atomic { space: place.space, change, scalar: atom, wide: place.wide };
+        decoder.emit(Operation::Atomic(atomic), &[d, place.slot, Slot::raw(offset), b, b]);
+    }
+    Ok(())
+}
