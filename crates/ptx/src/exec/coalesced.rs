@@ -7,7 +7,6 @@
 use super::direct::Direct;
 use super::reach::Rows;
 use super::registers::{ALL, File, LANES, Longs};
-use super::shared::load_words;
 use super::straight::{Processor, Surroundings};
 use super::transfer::{keep, keep_one, spread_all};
 use super::wide::{Pattern, Shape};
@@ -75,7 +74,7 @@ pub(super) fn load<P: Processor>(access: Transfer<'_>, file: &mut File<'_>, arou
     by_shape!(reach, [N, B] => {
         if N == 4 && B == 4 && reach.space == Space::Shared && !reach.wide && !reach.long {
             let Some(shared) = around.shared.as_deref() else { return false };
-            if let Some(row) = load_words(shared, file.words(slots[4]), slots[5].value()) {
+            if let Some(row) = P::load_words(shared, file.words(slots[4]), slots[5].value()) {
                 file.set_words(slots[0], mask, &row);
                 return true;
             }

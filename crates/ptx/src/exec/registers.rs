@@ -25,6 +25,9 @@ pub(crate) struct Registers {
     pub(crate) longs: Vec<Longs>,
     /// A bit for each lane.
     pub(crate) predicates: Vec<u32>,
+    /// The lanes that were last written apart from others, and the same as a row: all ones where a lane is one of them. As data
+    /// and not as a comparison, or compilers write such rows with instructions that some processors are slow at.
+    chosen: (u32, Words),
 }
 
 /// How many registers of each file a function has.
@@ -44,6 +47,19 @@ impl Registers {
         self.longs.as_flattened_mut().fill(0);
         self.predicates.resize(counts.predicates as usize, 0);
         self.predicates.fill(0);
+    }
+
+    /// A mask as a row.
+    #[inline(always)]
+    fn chosen(&mut self, mask: u32) -> Words {
+        let (known, row) = &mut self.chosen;
+        if *known != mask {
+            *known = mask;
+            for (lane, chosen) in row.iter_mut().enumerate() {
+                *chosen = (mask >> lane & 1).wrapping_neg();
+            }
+        }
+        *row
     }
 }
 
@@ -94,28 +110,33 @@ impl File<'_> {
 
     #[inline(always)]
     pub(crate) fn set_words(&mut self, slot: Slot, mask: u32, row: &Words) {
-        let target = &mut self.registers.words[slot.index()];
         if mask == ALL {
-            *target = *row;
+            self.registers.words[slot.index()] = *row;
             return;
         }
+        let chosen = self.registers.chosen(mask);
+        let target = &mut self.registers.words[slot.index()];
+        let mut new = *target;
         for lane in 0..LANES {
-            let keep = (mask >> lane & 1).wrapping_sub(1);
-            target[lane] = (target[lane] & keep) | (row[lane] & !keep);
+            new[lane] = (new[lane] & !chosen[lane]) | (row[lane] & chosen[lane]);
         }
+        *target = new;
     }
 
     #[inline(always)]
     pub(crate) fn set_longs(&mut self, slot: Slot, mask: u32, row: &Longs) {
-        let target = &mut self.registers.longs[slot.index()];
         if mask == ALL {
-            *target = *row;
+            self.registers.longs[slot.index()] = *row;
             return;
         }
+        let chosen = self.registers.chosen(mask);
+        let target = &mut self.registers.longs[slot.index()];
+        let mut new = *target;
         for lane in 0..LANES {
-            let keep = u64::from(mask >> lane & 1).wrapping_sub(1);
-            target[lane] = (target[lane] & keep) | (row[lane] & !keep);
+            let chosen = i64::from(chosen[lane].cast_signed()).cast_unsigned();
+            new[lane] = (new[lane] & !chosen) | (row[lane] & chosen);
         }
+        *target = new;
     }
 
     #[inline(always)]

@@ -12,6 +12,7 @@ use super::compute::compute;
 use super::direct::Lens;
 use super::memory::Memory;
 use super::registers::{File, LANES, Longs, Words};
+use super::shared;
 use super::wide::{self, Shape};
 use crate::program::operation::{Instruction, Operation, Space, Special};
 use crate::program::slot::Slot;
@@ -61,6 +62,7 @@ pub(crate) fn run<'c>(
 /// What is compiled once for each kind of processor, and not into the loop itself.
 pub(super) trait Processor {
     fn shape(mask: u32, addresses: &Longs, size: u64) -> Shape;
+    fn load_words(shared: &[u8], addresses: &Words, offset: u32) -> Option<Words>;
     fn load(access: Transfer<'_>, file: &mut File<'_>, around: &mut Surroundings<'_>) -> bool;
     fn store(access: Transfer<'_>, file: &mut File<'_>, around: &mut Surroundings<'_>) -> bool;
 }
@@ -71,6 +73,10 @@ struct Anywhere;
 impl Processor for Anywhere {
     fn shape(mask: u32, addresses: &Longs, size: u64) -> Shape {
         wide::shape(mask, addresses, size)
+    }
+
+    fn load_words(shared: &[u8], addresses: &Words, offset: u32) -> Option<Words> {
+        shared::load_words(shared, addresses, offset)
     }
 
     fn load(access: Transfer<'_>, file: &mut File<'_>, around: &mut Surroundings<'_>) -> bool {
@@ -91,6 +97,12 @@ impl Processor for WithAvx2 {
     fn shape(mask: u32, addresses: &Longs, size: u64) -> Shape {
         // SAFETY: only `run_with_avx2` names this type, and what is called from there.
         unsafe { wide::shape_with_avx2(mask, addresses, size) }
+    }
+
+    #[inline(always)]
+    fn load_words(shared: &[u8], addresses: &Words, offset: u32) -> Option<Words> {
+        // SAFETY: as in `shape`.
+        unsafe { wide::load_words_with_avx2(shared, addresses, offset) }
     }
 
     #[inline(always)]

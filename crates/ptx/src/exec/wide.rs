@@ -1,7 +1,8 @@
-//! How the addresses of a warp lie to each other: the first thing that an access wants to know.
+//! How the addresses of a warp lie to each other: the first thing that an access wants to know. Once for any processor, and
+//! once for those with AVX2, as compilers would not write it.
 #![expect(unsafe_code, reason = "loads rows into wide registers of a processor that has them")]
 
-use super::registers::{ALL, Longs};
+use super::registers::{ALL, LANES, Longs, Words};
 
 /// What is common to the addresses of some lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,9 +93,83 @@ pub(super) fn shape_with_avx2(mask: u32, addresses: &Longs, size: u64) -> Shape 
     Shape::new(mask, none(same), none(next), bits.cast_unsigned())
 }
 
+/// Reads a word of shared memory for each lane, as [`shared::load_words`](super::shared::load_words) does.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(super) fn load_words_with_avx2(shared: &[u8], addresses: &Words, offset: u32) -> Option<Words> {
+    use std::arch::x86_64::*;
+
+    let number = |value: u32| _mm256_set1_epi32(value.cast_signed());
+    let (low, high) =
+        (_mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28), _mm256_setr_epi32(32, 36, 40, 44, 48, 52, 56, 60));
+    let mut row = [0; LANES];
+    for (into, from) in row.as_chunks_mut::<16>().0.iter_mut().zip(addresses.as_chunks::<16>().0) {
+        // SAFETY: eight words each, which need not be aligned for this.
+        let [a, b] = unsafe {
+            [_mm256_loadu_si256(from.as_ptr().cast()), _mm256_loadu_si256(from.as_ptr().add(8).cast())]
+                .map(|eight| _mm256_add_epi32(eight, number(offset)))
+        };
+        let is_like = |x, y| {
+            let both = _mm256_and_si256(_mm256_cmpeq_epi32(a, x), _mm256_cmpeq_epi32(b, y));
+            _mm256_movemask_epi8(both) == -1
+        };
+        let start = from[0].wrapping_add(offset) as usize;
+        let first = number(from[0].wrapping_add(offset));
+        if _mm256_testz_si256(_mm256_or_si256(a, b), number(3)) == 0 {
+            return None;
+        }
+        if is_like(first, first) {
+            let word = shared.get(start..)?.first_chunk()?;
+            *into = [u32::from_le_bytes(*word); 16];
+        } else if is_like(_mm256_add_epi32(first, low), _mm256_add_epi32(first, high)) {
+            let bytes: &[u8; 64] = shared.get(start..)?.first_chunk()?;
+            for (word, four) in into.iter_mut().zip(bytes.as_chunks::<4>().0) {
+                *word = u32::from_le_bytes(*four);
+            }
+        } else {
+            for (into, address) in into.iter_mut().zip(from) {
+                let word = shared.get(address.wrapping_add(offset) as usize..)?.first_chunk()?;
+                *into = u32::from_le_bytes(*word);
+            }
+        }
+    }
+    Some(row)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn words_of_shared_memory_are_those_that_any_processor_reads() {
+        use super::super::shared::load_words;
+        if !std::arch::is_x86_feature_detected!("avx2") {
+            return;
+        }
+        let shared: Vec<u8> = (0..512).map(|at| (at * 7 + at / 256) as u8).collect();
+        let patterns: [fn(u32) -> u32; 8] = [
+            |_| 8,
+            |lane| 4 * lane,
+            |lane| 4 * (lane % 16) + 8,
+            |lane| 4 * (lane * 7 % 32),
+            |lane| lane / 16 * 4,
+            |lane| 4 * lane + 380,
+            |lane| if lane == 21 { 6 } else { 4 * lane },
+            |lane| if lane == 21 { u32::MAX - 7 } else { 4 },
+        ];
+        for (pattern, offset) in
+            patterns.into_iter().flat_map(|pattern| [0, 4, 1, 8, u32::MAX - 3].map(|offset| (pattern, offset)))
+        {
+            let addresses: Words = std::array::from_fn(|lane| pattern(lane as u32));
+            for size in [0, 4, 128, 508, 512] {
+                // SAFETY: the feature was found above.
+                let quick = unsafe { load_words_with_avx2(&shared[..size], &addresses, offset) };
+                assert_eq!(quick, load_words(&shared[..size], &addresses, offset), "{addresses:?}+{offset} of {size}");
+            }
+        }
+    }
 
     fn both(mask: u32, addresses: &Longs, size: u64) -> Pattern {
         let found = shape(mask, addresses, size);
