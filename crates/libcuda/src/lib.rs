@@ -10,6 +10,7 @@
 //! | [`FAULTS_VARIABLE`] | what goes wrong on it: a plan in TOML, or the path of one |
 //! | [`REPORT_VARIABLE`] | where a report goes when the process exits: a path, JSON if it ends in `.json`; `-` or `stderr` |
 //! | [`TIMELINE_VARIABLE`] | the path of a timeline for Perfetto or `chrome://tracing`, written when the process exits |
+//! | [`WORKERS_VARIABLE`] | how many threads run the blocks of a kernel; without it, as many as there are processors |
 //!
 //! ```text
 //!   program ─▶ exports: one C function per row of the list ─▶ process: the machine's functions ─▶ warploom-sim
@@ -34,4 +35,4 @@ mod report;
 mod settings;
 
 pub use faults::FAULTS_VARIABLE;
-pub use settings::{CHECK_VARIABLE, MACHINE_VARIABLE, REPORT_VARIABLE, TIMELINE_VARIABLE};
+pub use settings::{CHECK_VARIABLE, MACHINE_VARIABLE, REPORT_VARIABLE, TIMELINE_VARIABLE, WORKERS_VARIABLE};

@@ -1,7 +1,7 @@
 //! Which machine the library is.
 
 use warploom_sim::trace::Trace;
-use warploom_sim::{Backtraces, Checks, Machine, StartError};
+use warploom_sim::{Backtraces, Checks, Machine, MachineBuilder, StartError};
 
 use crate::complaint::complain;
 use crate::settings::{Check, Settings};
@@ -10,6 +10,7 @@ use crate::settings::{Check, Settings};
 pub(crate) fn start(settings: &Settings) -> Result<Machine, StartError> {
     let builder = Machine::builder().topology(settings.topology.clone()).checks(checks(settings));
     let builder = builder.faults(settings.faults.clone());
+    let builder = settings.workers.into_iter().fold(builder, MachineBuilder::workers);
     let builder = match (&settings.timeline, &settings.report) {
         (Some(_), _) => builder.trace(Trace::timeline()),
         (None, Some(_)) => builder.trace(Trace::counts()),

@@ -2,6 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
@@ -19,6 +20,9 @@ pub const REPORT_VARIABLE: &str = "WARPLOOM_REPORT";
 /// The environment variable that says where a timeline goes when the process exits.
 pub const TIMELINE_VARIABLE: &str = "WARPLOOM_TIMELINE";
 
+/// The environment variable that says how many threads run the blocks of a kernel.
+pub const WORKERS_VARIABLE: &str = "WARPLOOM_WORKERS";
+
 /// What the machine is when nobody says so.
 const DEFAULT: &str = "h200";
 
@@ -32,6 +36,7 @@ pub(crate) struct Settings {
     pub(crate) faults: Plan,
     pub(crate) report: Option<Destination>,
     pub(crate) timeline: Option<Template>,
+    pub(crate) workers: Option<NonZeroUsize>,
 }
 
 /// What is checked in the program.
@@ -121,7 +126,15 @@ impl Settings {
             }),
             _ => Template::new(TIMELINE_VARIABLE, value, "a path"),
         });
-        Ok(Self { name, topology, check, faults, report: report.transpose()?, timeline: timeline.transpose()? })
+        let workers = value(WORKERS_VARIABLE).map(|value| match value.to_str().and_then(|text| text.parse().ok()) {
+            Some(workers) => Ok(workers),
+            None => {
+                let problem = "allowed is a number from 1 on".to_owned();
+                Err(SettingError { variable: WORKERS_VARIABLE, value, problem })
+            }
+        });
+        let (report, timeline, workers) = (report.transpose()?, timeline.transpose()?, workers.transpose()?);
+        Ok(Self { name, topology, check, faults, report, timeline, workers })
     }
 }
 
@@ -182,7 +195,7 @@ mod tests {
         ] {
             assert_eq!((settings.topology.devices.len(), settings.name.as_str()), (1, "h200"));
             assert!(settings.report.is_none() && settings.timeline.is_none());
-            assert_eq!(settings.check, Check::Pointers);
+            assert_eq!((settings.check, settings.workers), (Check::Pointers, None));
         }
         Ok(())
     }
@@ -208,11 +221,19 @@ mod tests {
             (REPORT_VARIABLE, "folder/", "allowed is a path, `-` or `stderr`"),
             (TIMELINE_VARIABLE, "folder/", "allowed is a path"),
             (TIMELINE_VARIABLE, "-", "allowed is a path"),
+            (WORKERS_VARIABLE, "0", "allowed is a number from 1 on"),
+            (WORKERS_VARIABLE, "all", "allowed is a number from 1 on"),
         ] {
             let error = read(&[(variable, value)]).expect_err("it means nothing");
             assert!(error.starts_with(&format!("{variable}={value:?}: ")) && error.contains(allowed), "{error}");
             assert!(!error.contains('\n'), "{error}");
         }
+    }
+
+    #[test]
+    fn workers_are_counted_from_one() -> Result<(), String> {
+        assert_eq!(read(&[(WORKERS_VARIABLE, "3")])?.workers, NonZeroUsize::new(3));
+        Ok(())
     }
 
     #[test]
