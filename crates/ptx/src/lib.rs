@@ -36,11 +36,14 @@ mod error;
 mod exec;
 pub mod link;
 mod program;
+mod race;
 pub mod syntax;
 
 pub use error::{Error, Place, Problem};
 pub use exec::{
-    Access, Block, Crew, Direct, Fault, Grid, Host, Launch, LaunchError, Memory, Step, Trap, TrapKind, VecMemory,
+    Access, Block, Crew, Direct, Event, Fault, Grid, Host, Launch, LaunchError, Memory, Step, Touch, Trap, TrapKind,
+    VecMemory,
 };
 pub use program::{Kernel, Parameter, Program, Variable, VariableSpace};
+pub use race::{Actor, Deed, Divergence, Hazard, MemorySpace, Watched, Watches};
 pub use syntax::{AddressSize, Features, Header, Target, TextureMode, Version};

@@ -9,10 +9,19 @@ pub struct Access {
     pub warp: u32,
     /// The lanes, lowest first; each has its share of the bytes, in this order.
     pub lanes: u32,
+    /// All lanes that get what is read: more than `lanes` where several read the same bytes.
+    pub readers: u32,
     /// The instruction, by its number in the program.
     pub instruction: u32,
     /// Whether other threads may be expected to access the same at the same time: atomic, volatile, relaxed or stronger.
     pub strong: bool,
+}
+
+impl Access {
+    /// A block as a whole.
+    pub(crate) fn of_block(block: [u32; 3]) -> Self {
+        Access { block, warp: 0, lanes: 0, readers: 0, instruction: 0, strong: false }
+    }
 }
 
 /// Memory that is not there, or may not be accessed so.

@@ -2,7 +2,7 @@
 
 use super::arith::float::{self, Mode};
 use super::arith::half::{self, Brain, Edge, Half};
-use super::host::Host;
+use super::host::{Host, Touch};
 use super::memory::Memory;
 use super::registers::{LANES, Longs, lanes as each};
 use super::step::{Current, Executor, stop};
@@ -71,7 +71,10 @@ impl<M: Memory + Host> Executor<'_, M> {
                 all[..bytes].copy_from_slice(&self.shared[range.clone()]);
                 let old = u64::from_le_bytes(all);
                 self.shared[range].copy_from_slice(&change(old).to_le_bytes()[..bytes]);
-                self.watch_shared(self.access(warp, at, 1 << lane, true), address, [bytes, 0], true);
+                if M::WATCHES_SHARED {
+                    let access = self.access(warp, at, 1 << lane, true);
+                    self.watch_shared(access, address, 0, |_| Touch::Update(bytes as u32));
+                }
                 old
             } else {
                 let range = self.lens.range(&self.context.memory, at.pc as usize, address);

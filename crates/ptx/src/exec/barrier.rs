@@ -1,7 +1,7 @@
 //! Barriers of a block.
 
 use super::group::{Group, State};
-use super::host::Host;
+use super::host::{Event, Host};
 use super::memory::Memory;
 use super::step::{Current, Executor, Next, stop};
 use super::trap::{Stop, TrapKind};
@@ -84,6 +84,7 @@ impl<M: Memory + Host> Executor<'_, M> {
         }) else {
             return Err(stop(warp, at, lanes, TrapKind::Barrier { barrier: number, threads }));
         };
+        let arrival = Event::Arrived { barrier: number, threads, waits: kind != Barrier::Arrive };
         // A warp that is not full counts as one: the count is of whole warps.
         let absent = (32 * (warp.index + 1)).saturating_sub(size);
         let bonus = if threads != 0 && lanes == warp.live { absent } else { 0 };
@@ -92,6 +93,7 @@ impl<M: Memory + Host> Executor<'_, M> {
         barrier.yes += yes.count_ones();
         barrier.asked += lanes.count_ones();
         self.barriers.changed = true;
+        self.tell(warp, at, lanes, arrival);
         if kind == Barrier::Arrive {
             return Ok(Next::Following);
         }

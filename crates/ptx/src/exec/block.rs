@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use super::access::Access;
 use super::barrier::Barriers;
 use super::direct::Lens;
 use super::grid::{Context, Step};
 use super::group::{Group, State};
-use super::host::Host;
+use super::host::{Event, Host};
 use super::memory::Memory;
 use super::step::{Executor, Pause};
 use super::trap::{Halt, Trap, TrapKind};
@@ -141,7 +142,9 @@ impl<M: Memory + Host> Block<M> {
             for warp in &mut self.warps {
                 executor.pass(warp, number, arrivals);
             }
-            self.context.memory.barrier(self.index, number);
+            if M::WATCHES_SHARED {
+                self.context.memory.event(&Access::of_block(self.index), Event::Passed { barrier: number });
+            }
         }
     }
 

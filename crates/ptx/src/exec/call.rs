@@ -2,7 +2,7 @@
 
 use super::frame::Caller;
 use super::group::{Group, State};
-use super::host::Host;
+use super::host::{Event, Host};
 use super::local;
 use super::memory::Memory;
 use super::registers::{LANES, Words, lanes as each};
@@ -119,6 +119,7 @@ impl<M: Memory + Host> Executor<'_, M> {
 
     /// Ends threads.
     pub(crate) fn exit(&mut self, warp: &mut Warp, at: Current, lanes: u32) -> Next {
+        self.tell(warp, at, lanes, Event::Ended);
         warp.end(lanes);
         self.barriers.changed = true;
         let mut frame = Some(at.frame);

@@ -1,10 +1,10 @@
 //! What the lanes of a warp do together.
 
 use super::group::State;
-use super::host::Host;
+use super::host::{Event, Host};
 use super::memory::Memory;
 use super::registers::{ALL, File, LANES, lanes as each};
-use super::step::{Current, Executor, Next, gathered, stop};
+use super::step::{Current, Executor, Next, stop};
 use super::trap::{Stop, TrapKind};
 use super::warp::Warp;
 use crate::program::operation::{Operation, Reduction, Shuffle, Vote};
@@ -40,6 +40,8 @@ impl<M: Memory + Host> Executor<'_, M> {
             for group in warp.groups.iter_mut().filter(|group| mates(group.state, group.pc)) {
                 (group.state, group.pc) = (State::Ready, group.pc + 1);
             }
+            let at = Current { index: 0, lanes: here, pc: first.pc, frame: first.frame };
+            self.tell(warp, at, here, Event::Lanes);
             return Ok(true);
         }
         // Lanes at a barrier of the block may still come.
@@ -59,7 +61,7 @@ impl<M: Memory + Host> Executor<'_, M> {
         &[d, p, a, b, c, mask]: &[Slot; 6],
     ) -> Next {
         let needed = self.needed(warp, at, lanes, mask);
-        if !gathered(warp, at, lanes, needed) {
+        if !self.gathered(warp, at, lanes, needed) {
             return Next::Regroup;
         }
         let mut file = self.file(warp, at);
@@ -85,7 +87,7 @@ impl<M: Memory + Host> Executor<'_, M> {
 
     pub(crate) fn vote(&self, warp: &mut Warp, at: Current, lanes: u32, kind: Vote, [d, a, mask]: [Slot; 3]) -> Next {
         let needed = self.needed(warp, at, lanes, mask);
-        if !gathered(warp, at, lanes, needed) {
+        if !self.gathered(warp, at, lanes, needed) {
             return Next::Regroup;
         }
         let mut file = self.file(warp, at);
@@ -111,7 +113,7 @@ impl<M: Memory + Host> Executor<'_, M> {
         &[d, p, a, mask, ..]: &[Slot; 6],
     ) -> Next {
         let needed = self.needed(warp, at, lanes, mask);
-        if !gathered(warp, at, lanes, needed) {
+        if !self.gathered(warp, at, lanes, needed) {
             return Next::Regroup;
         }
         let mut file = self.file(warp, at);
@@ -142,7 +144,7 @@ impl<M: Memory + Host> Executor<'_, M> {
         [d, a, mask]: [Slot; 3],
     ) -> Next {
         let needed = self.needed(warp, at, lanes, mask);
-        if !gathered(warp, at, lanes, needed) {
+        if !self.gathered(warp, at, lanes, needed) {
             return Next::Regroup;
         }
         let mut file = self.file(warp, at);
@@ -166,7 +168,7 @@ impl<M: Memory + Host> Executor<'_, M> {
 
     pub(crate) fn elect(&self, warp: &mut Warp, at: Current, lanes: u32, [d, p, mask]: [Slot; 3]) -> Next {
         let needed = self.needed(warp, at, lanes, mask);
-        if !gathered(warp, at, lanes, needed) {
+        if !self.gathered(warp, at, lanes, needed) {
             return Next::Regroup;
         }
         let mut file = self.file(warp, at);

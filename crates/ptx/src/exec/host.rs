@@ -4,7 +4,7 @@ use super::access::Access;
 
 /// What a kernel asks of the machine that runs it; every answer has a default.
 pub trait Host {
-    /// Whether [`shared`](Self::shared) wants to be called.
+    /// Whether [`shared`](Self::shared) and [`event`](Self::event) want to be called; where not, nothing is spent on them.
     const WATCHES_SHARED: bool = false;
 
     /// Takes what `printf` made of one thread's call.
@@ -33,15 +33,56 @@ pub trait Host {
         instructions
     }
 
-    /// Sees an access to shared memory: one lane, its bytes, and whether it writes.
-    fn shared(&self, access: &Access, offset: u32, bytes: u32, writes: bool) {
-        let _ = (access, offset, bytes, writes);
+    /// Sees what one lane does to shared memory; a write, before it is done.
+    fn shared(&self, access: &Access, offset: u32, touch: Touch) {
+        let _ = (access, offset, touch);
     }
 
-    /// Sees that all threads of a block have passed a barrier.
-    fn barrier(&self, block: [u32; 3], barrier: u32) {
-        let _ = (block, barrier);
+    /// Sees what some lanes of a warp do that orders them among others.
+    fn event(&self, access: &Access, event: Event) {
+        let _ = (access, event);
     }
+}
+
+/// What a lane does to shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Touch {
+    /// Reads so many bytes.
+    Read(u32),
+    /// Writes bytes.
+    Write {
+        /// How many.
+        bytes: u32,
+        /// They hold this already.
+        same: bool,
+    },
+    /// Reads so many bytes and writes them, at once.
+    Update(u32),
+}
+
+/// What threads do that orders what they did before with what others do behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A fence.
+    Fence,
+    /// The lanes have waited for each other.
+    Lanes,
+    /// They have come to a barrier of their block.
+    Arrived {
+        /// Its number.
+        barrier: u32,
+        /// Threads that it waits for; 0 is all.
+        threads: u32,
+        /// Whether they wait there, too.
+        waits: bool,
+    },
+    /// Those of the block that wait at a barrier go on; which they are was said when they came.
+    Passed {
+        /// Its number.
+        barrier: u32,
+    },
+    /// They have ended.
+    Ended,
 }
 
 impl<T: Host> Host for &T {
@@ -67,12 +108,12 @@ impl<T: Host> Host for &T {
         T::clock(self, instructions)
     }
 
-    fn shared(&self, access: &Access, offset: u32, bytes: u32, writes: bool) {
-        T::shared(self, access, offset, bytes, writes);
+    fn shared(&self, access: &Access, offset: u32, touch: Touch) {
+        T::shared(self, access, offset, touch);
     }
 
-    fn barrier(&self, block: [u32; 3], barrier: u32) {
-        T::barrier(self, block, barrier);
+    fn event(&self, access: &Access, event: Event) {
+        T::event(self, access, event);
     }
 }
 
@@ -99,11 +140,11 @@ impl<T: Host> Host for std::sync::Arc<T> {
         T::clock(self, instructions)
     }
 
-    fn shared(&self, access: &Access, offset: u32, bytes: u32, writes: bool) {
-        T::shared(self, access, offset, bytes, writes);
+    fn shared(&self, access: &Access, offset: u32, touch: Touch) {
+        T::shared(self, access, offset, touch);
     }
 
-    fn barrier(&self, block: [u32; 3], barrier: u32) {
-        T::barrier(self, block, barrier);
+    fn event(&self, access: &Access, event: Event) {
+        T::event(self, access, event);
     }
 }

@@ -31,6 +31,12 @@ pub trait Memory: Sync {
         let _ = address;
         None
     }
+
+    /// Whether bytes hold this already; asked by those who watch for races. Memory that cannot say says no.
+    fn holds(&self, address: u64, bytes: &[u8]) -> bool {
+        let _ = (address, bytes);
+        false
+    }
 }
 
 impl<T: Memory + ?Sized> Memory for &T {
@@ -55,6 +61,10 @@ impl<T: Memory + ?Sized> Memory for &T {
     fn direct(&self, address: u64) -> Option<Direct> {
         T::direct(self, address)
     }
+
+    fn holds(&self, address: u64, bytes: &[u8]) -> bool {
+        T::holds(self, address, bytes)
+    }
 }
 
 impl<T: Memory + Send + ?Sized> Memory for std::sync::Arc<T> {
@@ -78,5 +88,9 @@ impl<T: Memory + Send + ?Sized> Memory for std::sync::Arc<T> {
 
     fn direct(&self, address: u64) -> Option<Direct> {
         T::direct(self, address)
+    }
+
+    fn holds(&self, address: u64, bytes: &[u8]) -> bool {
+        T::holds(self, address, bytes)
     }
 }

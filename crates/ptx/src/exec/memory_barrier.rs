@@ -7,7 +7,7 @@
 //! | 40–61 | bytes that are expected and have not come, in two's complement |
 //! | 63 | the phase, which ends when nothing is missing |
 
-use super::host::Host;
+use super::host::{Host, Touch};
 use super::memory::Memory;
 use super::registers::{LANES, lanes as each};
 use super::step::{Current, Executor, stop};
@@ -91,6 +91,19 @@ impl<M: Memory + Host> Executor<'_, M> {
             bytes.copy_from_slice(&self.shared[range.clone()]);
             let state = State::unpack(u64::from_le_bytes(bytes));
             let count = given[lane] as u32;
+            if M::WATCHES_SHARED {
+                let touch = match kind {
+                    MemoryBarrier::Initialize => Touch::Write { bytes: 8, same: false },
+                    MemoryBarrier::Test | MemoryBarrier::TestParity => Touch::Read(8),
+                    _ => Touch::Update(8),
+                };
+                self.watch_shared(
+                    self.access(warp, at, 1 << lane, kind != MemoryBarrier::Initialize),
+                    inside,
+                    0,
+                    |_| touch,
+                );
+            }
             let next = match kind {
                 MemoryBarrier::Initialize => {
                     let count = count & COUNT as u32;

@@ -54,7 +54,7 @@ pub use block::Block;
 pub use crew::Crew;
 pub use direct::Direct;
 pub use grid::{Grid, Launch, LaunchError, Step};
-pub use host::Host;
+pub use host::{Event, Host, Touch};
 pub use memory::Memory;
 pub use trap::{Trap, TrapKind};
 pub use vec_memory::VecMemory;

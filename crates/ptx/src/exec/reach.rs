@@ -3,7 +3,7 @@
 //! Lanes with neighbouring addresses are one access to memory: a warp that reads 32 words in a row reads 128 bytes once.
 
 use super::access::Access;
-use super::host::Host;
+use super::host::{Host, Touch};
 use super::local;
 use super::memory::Memory;
 use super::registers::{ALL, LANES, Longs, lanes as each};
@@ -202,9 +202,12 @@ impl<M: Memory + Host> Executor<'_, M> {
             Space::Shared => {
                 let bytes = self.shared_range(warp, at, lanes, address, into.len())?;
                 into.copy_from_slice(&self.shared[bytes]);
-                let share = into.len() / lanes.count_ones().max(1) as usize;
-                let apart = if readers == lanes { share } else { 0 };
-                self.watch_shared(self.access(warp, at, readers, strong), address, [share, apart], false);
+                if M::WATCHES_SHARED {
+                    let share = into.len() / lanes.count_ones().max(1) as usize;
+                    let apart = if readers == lanes { share } else { 0 };
+                    let touch = |_: usize| Touch::Read(share as u32);
+                    self.watch_shared(self.access(warp, at, readers, strong), address, apart, touch);
+                }
             }
             Space::Parameter | Space::Argument => {
                 let start = usize::try_from(address).unwrap_or(usize::MAX);
@@ -213,7 +216,7 @@ impl<M: Memory + Host> Executor<'_, M> {
                 into.copy_from_slice(bytes);
             }
             _ => {
-                let access = self.access(warp, at, lanes, strong);
+                let access = Access { readers, ..self.access(warp, at, lanes, strong) };
                 let loaded = self.context.memory.load(&access, address, into);
                 loaded.map_err(|fault| global(warp, at, lanes, address, into.len(), fault.address))?;
             }
@@ -290,8 +293,15 @@ impl<M: Memory + Host> Executor<'_, M> {
             match space {
                 Space::Shared => {
                     let bytes = self.shared_range(warp, at, mask, address, from.len())?;
+                    if M::WATCHES_SHARED {
+                        let (old, new) = (&self.shared[bytes.clone()], from);
+                        let part =
+                            |all: &'_ [u8], index: usize| -> [u8; N] { std::array::from_fn(|i| all[index * N + i]) };
+                        let same = |index: usize| part(old, index) == part(new, index);
+                        let touch = |index: usize| Touch::Write { bytes: N as u32, same: same(index) };
+                        self.watch_shared(self.access(warp, at, mask, strong), address, N, touch);
+                    }
                     self.shared[bytes].copy_from_slice(from);
-                    self.watch_shared(self.access(warp, at, mask, strong), address, [N, N], true);
                 }
                 Space::Parameter | Space::Argument => {
                     return Err(stop(warp, at, mask, TrapKind::Parameter(address)));
@@ -329,14 +339,15 @@ impl<M: Memory + Host> Executor<'_, M> {
         Err(stop(warp, at, 1 << lane, kind))
     }
 
-    /// Tells those who watch of each lane's bytes: `share` of them, `apart` from lane to lane.
-    pub(crate) fn watch_shared(&self, access: Access, start: u64, [share, apart]: [usize; 2], writes: bool) {
-        if !M::WATCHES_SHARED {
-            return;
-        }
+    /// Tells those who watch what each lane does to its bytes, which are `apart` from lane to lane.
+    pub(crate) fn watch_shared(&self, access: Access, start: u64, apart: usize, touch: impl Fn(usize) -> Touch) {
         for (index, lane) in each(access.lanes).enumerate() {
             let offset = start as u32 + (index * apart) as u32;
-            self.context.memory.shared(&Access { lanes: 1 << lane, ..access }, offset, share as u32, writes);
+            self.context.memory.shared(
+                &Access { lanes: 1 << lane, readers: 1 << lane, ..access },
+                offset,
+                touch(index),
+            );
         }
     }
 }

@@ -6,7 +6,7 @@ use super::direct::Lens;
 use super::frame::Frame;
 use super::grid::Context;
 use super::group::{Group, State};
-use super::host::Host;
+use super::host::{Event, Host};
 use super::memory::Memory;
 use super::registers::File;
 use super::straight::{self, Stretch, Surroundings};
@@ -184,7 +184,7 @@ impl<M: Memory + Host> Executor<'_, M> {
             Operation::Barrier(kind) => return self.barrier(warp, at, lanes, kind, slots),
             Operation::WarpBarrier => {
                 let needed = self.needed(warp, at, lanes, first);
-                if !gathered(warp, at, lanes, needed) {
+                if !self.gathered(warp, at, lanes, needed) {
                     return Ok(Next::Regroup);
                 }
             }
@@ -198,7 +198,8 @@ impl<M: Memory + Host> Executor<'_, M> {
             Operation::Reduce(kind) => return Ok(self.reduce(warp, at, lanes, kind, [first, second, third])),
             Operation::Elect => return Ok(self.elect(warp, at, lanes, [first, second, third])),
             Operation::Sleep => return Ok(if lanes == at.lanes { Next::Yield } else { Next::Following }),
-            Operation::Fence | Operation::Nothing => {}
+            Operation::Fence => self.tell(warp, at, lanes, Event::Fence),
+            Operation::Nothing => {}
             Operation::Multiply(product) => self.multiply(warp, at, lanes, product, first),
             Operation::Transpose => self.transpose(warp, at, lanes, [first, second]),
             Operation::Matrix(transfer) => self.transfer(warp, at, lanes, transfer, [first, second, third])?,
@@ -244,9 +245,31 @@ impl<M: Memory + Host> Executor<'_, M> {
         Ok(Next::Regroup)
     }
 
+    /// Whether all lanes that an instruction needs are here; if not, those that are here wait, and the others go on.
+    pub(crate) fn gathered(&self, warp: &mut Warp, at: Current, lanes: u32, needed: u32) -> bool {
+        if needed & warp.live & !lanes == 0 {
+            self.tell(warp, at, lanes & needed, Event::Lanes);
+            return true;
+        }
+        let group = &mut warp.groups[at.index];
+        let before = Group { pc: at.pc, ..*group };
+        *group = Group { lanes, state: State::Lanes(needed), ..before };
+        if at.lanes != lanes {
+            warp.groups.push(Group { lanes: at.lanes & !lanes, pc: at.pc + 1, state: State::Ready, ..before });
+        }
+        false
+    }
+
+    /// Tells those who watch what some lanes do.
+    pub(crate) fn tell(&self, warp: &Warp, at: Current, lanes: u32, event: Event) {
+        if M::WATCHES_SHARED {
+            self.context.memory.event(&self.access(warp, at, lanes, false), event);
+        }
+    }
+
     /// Who accesses memory, for some lanes.
     pub(crate) fn access(&self, warp: &Warp, at: Current, lanes: u32, strong: bool) -> Access {
-        Access { block: self.block, warp: warp.index, lanes, instruction: at.pc, strong }
+        Access { block: self.block, warp: warp.index, lanes, readers: lanes, instruction: at.pc, strong }
     }
 }
 
@@ -259,20 +282,6 @@ fn branch(warp: &mut Warp, at: Current, lanes: u32, target: u32) -> Next {
     let taken = Group { lanes, pc: target, ..*group };
     warp.groups.push(taken);
     Next::Regroup
-}
-
-/// Whether all lanes that an instruction needs are here; if not, those that are here wait, and the others go on.
-pub(crate) fn gathered(warp: &mut Warp, at: Current, lanes: u32, needed: u32) -> bool {
-    if needed & warp.live & !lanes == 0 {
-        return true;
-    }
-    let group = &mut warp.groups[at.index];
-    let before = Group { pc: at.pc, ..*group };
-    *group = Group { lanes, state: State::Lanes(needed), ..before };
-    if at.lanes != lanes {
-        warp.groups.push(Group { lanes: at.lanes & !lanes, pc: at.pc + 1, state: State::Ready, ..before });
-    }
-    false
 }
 
 pub(crate) fn stop(warp: &Warp, at: Current, lanes: u32, kind: TrapKind) -> Stop {

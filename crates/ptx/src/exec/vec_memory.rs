@@ -184,6 +184,11 @@ impl Memory for VecMemory {
         // SAFETY: all of the words, which may change behind shared references; `reached_directly` asks for the rest.
         self.is_direct.then(|| unsafe { Direct::new(range, host, true) })
     }
+
+    fn holds(&self, address: u64, bytes: &[u8]) -> bool {
+        let start = self.range(address, bytes.len());
+        start.is_ok_and(|start| bytes.iter().zip(start..).all(|(byte, at)| self.byte(at) == *byte))
+    }
 }
 
 impl Host for VecMemory {

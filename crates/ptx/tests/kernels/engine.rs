@@ -75,7 +75,7 @@ fn a_kernel_that_waits_goes_on_when_the_host_says_so() {
 
 fn write(memory: &VecMemory, address: u64, value: i32) {
     use warploom_ptx::{Access, Memory};
-    let access = Access { block: [0; 3], warp: 0, lanes: 1, instruction: 0, strong: true };
+    let access = Access { block: [0; 3], warp: 0, lanes: 1, readers: 1, instruction: 0, strong: true };
     memory.store(&access, address, &value.to_le_bytes()).expect("it lies inside");
 }
 

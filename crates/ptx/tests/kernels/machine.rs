@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use warploom_ptx::{Grid, Launch, Program, Step, Trap, VecMemory};
+use warploom_ptx::{Grid, Host, Launch, Memory, Program, Step, Trap, VecMemory, Watched, Watches};
 
 use crate::bodies::shape::Shape;
 use crate::bodies::texts;
@@ -12,6 +12,14 @@ use crate::bodies::texts;
 #[derive(Default)]
 pub(crate) struct Machine {
     pub(crate) launched: RefCell<BTreeSet<(String, String)>>,
+    /// Whether kernels run under watch.
+    pub(crate) watches: bool,
+}
+
+/// Runs in small steps what must not need more than ten million instructions.
+fn run<M: Memory + Host>(mut grid: Grid<M>) -> Step {
+    let mut steps = (0..10_000).map(|_| grid.step(997));
+    steps.find(|step| *step != Step::Running).unwrap_or(Step::Running)
 }
 
 /// A value that can lie in memory.
@@ -117,7 +125,7 @@ impl Run<'_> {
         self.memory.read(address, count * T::SIZE).chunks_exact(T::SIZE).map(T::get).collect()
     }
 
-    /// Runs a kernel in small steps; it must not need more than ten million instructions.
+    /// Runs a kernel; under watch, it must not have races.
     fn step(&self, name: &str, shape: Shape, arguments: &Arguments) -> Step {
         self.machine.launched.borrow_mut().insert((self.text.clone(), name.to_owned()));
         let kernel = self.program.kernel(name).unwrap_or_else(|| panic!("there is no {name}"));
@@ -128,14 +136,14 @@ impl Run<'_> {
             (launch.environment[1], launch.environment[2]) = ((workspace >> 32) as u32, workspace as u32);
             launch.resident = grid.iter().product();
         }
-        let mut grid = Grid::new(kernel, launch, &self.memory).expect("it can be launched");
-        for _ in 0..10_000 {
-            let step = grid.step(997);
-            if step != Step::Running {
-                return step;
-            }
+        if !self.machine.watches {
+            return run(Grid::new(kernel, launch, &self.memory).expect("it can be launched"));
         }
-        Step::Running
+        let watched = Watched::new(kernel, &launch, Watches::ALL, &self.memory);
+        let step = run(Grid::new(kernel, launch, &watched).expect("it can be launched"));
+        let hazards = watched.take();
+        assert!(hazards.is_empty(), "{name}: {hazards:#?}");
+        step
     }
 
     /// Runs a kernel to its end.

@@ -19,7 +19,9 @@ macro_rules! tests {
         $(mod $module {
             $(#[test]
             fn $body() {
-                crate::bodies::$module::$body(&crate::machine::Machine::default());
+                for watches in [false, true] {
+                    crate::bodies::$module::$body(&crate::machine::Machine { watches, ..Default::default() });
+                }
             })*
         })*
 

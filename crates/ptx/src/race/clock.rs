@@ -1,0 +1,173 @@
+//! What is known to be over: of the whole grid, of blocks, of warps, of single threads.
+
+use std::sync::Arc;
+
+use super::stamp::Stamp;
+
+/// Numbers by unit; of a thread, the highest of all units it is in counts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Clock {
+    /// Of all threads.
+    all: u32,
+    /// By unit, in order; units of one block lie side by side.
+    units: Vec<(Unit, u32)>,
+}
+
+/// A thread, a warp or a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Unit(u64);
+
+const WARP: u64 = 0x8000;
+const BLOCK: u64 = 0xffff;
+
+impl Unit {
+    pub(super) fn thread(block: u32, thread: u32) -> Self {
+        Self(u64::from(block) << 16 | u64::from(thread))
+    }
+
+    pub(super) fn warp(block: u32, warp: u32) -> Self {
+        Self(u64::from(block) << 16 | WARP | u64::from(warp))
+    }
+
+    pub(super) fn block(block: u32) -> Self {
+        Self(u64::from(block) << 16 | BLOCK)
+    }
+
+    fn in_block(self) -> u32 {
+        (self.0 >> 16) as u32
+    }
+}
+
+/// Units of one block that are told apart; beyond, the block is one.
+const MOST_OF_BLOCK: usize = 64;
+/// Units that are told apart.
+const MOST: usize = 2048;
+
+impl Clock {
+    fn of(&self, unit: Unit) -> u32 {
+        self.units.binary_search_by_key(&unit, |(unit, _)| *unit).map_or(0, |at| self.units[at].1)
+    }
+
+    /// Whether what is stamped is over.
+    pub(super) fn covers(&self, stamp: &Stamp) -> bool {
+        let thread = u32::from(stamp.thread);
+        self.all > stamp.since
+            || self.of(Unit::block(stamp.block)) > stamp.since
+            || self.of(Unit::thread(stamp.block, thread)) > stamp.since
+            || self.of(Unit::warp(stamp.block, thread / 32)) > stamp.since
+    }
+
+    /// Knows a unit up to a number, at least.
+    pub(super) fn raise(&mut self, unit: Unit, number: u32) {
+        if number <= self.all {
+            return;
+        }
+        match self.units.binary_search_by_key(&unit, |(unit, _)| *unit) {
+            Ok(at) => self.units[at].1 = self.units[at].1.max(number),
+            Err(at) => self.units.insert(at, (unit, number)),
+        }
+    }
+
+    /// Knows what another knows, too.
+    pub(super) fn join(&mut self, other: &Clock) {
+        self.all = self.all.max(other.all);
+        let mut joined = Vec::with_capacity(self.units.len() + other.units.len());
+        let (mut mine, mut theirs) = (self.units.iter().peekable(), other.units.iter().peekable());
+        loop {
+            let next = match (mine.peek(), theirs.peek()) {
+                (Some(a), Some(b)) if a.0 == b.0 => (a.0, a.1.max(b.1)),
+                (Some(a), Some(b)) => **a.min(b),
+                (Some(one), None) | (None, Some(one)) => **one,
+                (None, None) => break,
+            };
+            mine.next_if(|(unit, _)| *unit == next.0);
+            theirs.next_if(|(unit, _)| *unit == next.0);
+            if next.1 > self.all {
+                joined.push(next);
+            }
+        }
+        self.units = joined;
+        self.round();
+    }
+
+    /// Keeps it small, by knowing more than there is to know.
+    fn round(&mut self) {
+        if self.units.len() <= MOST_OF_BLOCK {
+            return;
+        }
+        let mut rounded = Vec::with_capacity(self.units.len());
+        for units in self.units.chunk_by(|(a, _), (b, _)| a.in_block() == b.in_block()) {
+            if units.len() <= MOST_OF_BLOCK {
+                rounded.extend_from_slice(units);
+            } else {
+                let highest = units.iter().map(|(_, number)| *number).max().unwrap_or(0);
+                rounded.push((Unit::block(units[0].0.in_block()), highest));
+            }
+        }
+        if rounded.len() > MOST {
+            self.all = rounded.iter().map(|(_, number)| *number).max().unwrap_or(0).max(self.all);
+            rounded.clear();
+        }
+        self.units = rounded;
+    }
+}
+
+/// Knows what another knows, too; nothing is copied where one of them knows it all.
+pub(super) fn join(into: &mut Option<Arc<Clock>>, other: &Option<Arc<Clock>>) {
+    match (into, other) {
+        (_, None) => {}
+        (Some(mine), Some(other)) if Arc::ptr_eq(mine, other) => {}
+        (Some(mine), Some(other)) => Arc::make_mut(mine).join(other),
+        (empty @ None, Some(other)) => *empty = Some(Arc::clone(other)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stamp(block: u32, thread: u16, since: u32) -> Stamp {
+        Stamp { block, since, pc: 0, thread, writes: false }
+    }
+
+    #[test]
+    fn a_thread_is_known_by_any_unit_it_is_in() {
+        let mut clock = Clock::default();
+        clock.raise(Unit::warp(2, 1), 7);
+        clock.raise(Unit::thread(2, 3), 9);
+        assert!(clock.covers(&stamp(2, 40, 6)) && !clock.covers(&stamp(2, 40, 7)));
+        assert!(clock.covers(&stamp(2, 3, 8)) && !clock.covers(&stamp(2, 4, 0)));
+        clock.raise(Unit::block(2), 11);
+        assert!(clock.covers(&stamp(2, 4, 10)) && !clock.covers(&stamp(1, 4, 0)));
+    }
+
+    #[test]
+    fn joined_clocks_know_what_both_know() {
+        let (mut one, mut other) = (Clock::default(), Clock::default());
+        one.raise(Unit::block(1), 5);
+        one.raise(Unit::block(3), 5);
+        other.raise(Unit::block(3), 8);
+        other.raise(Unit::block(4), 2);
+        one.join(&other);
+        assert!(one.covers(&stamp(1, 0, 4)) && one.covers(&stamp(3, 0, 7)) && one.covers(&stamp(4, 0, 1)));
+    }
+
+    #[test]
+    fn what_grows_is_rounded_up_and_never_down() {
+        let mut clock = Clock::default();
+        for thread in 0..100 {
+            let mut other = Clock::default();
+            other.raise(Unit::thread(5, thread), 10 + thread);
+            clock.join(&other);
+        }
+        assert!(clock.units.len() <= MOST_OF_BLOCK);
+        assert!((0..100).all(|thread| clock.covers(&stamp(5, thread, 9 + u32::from(thread)))));
+        for block in 0..2 * MOST as u32 {
+            let mut other = Clock::default();
+            other.raise(Unit::block(block), 200 + block);
+            clock.join(&other);
+        }
+        assert!(clock.units.len() <= MOST);
+        assert!((0..2 * MOST as u32).all(|block| clock.covers(&stamp(block, 0, 199 + block))));
+    }
+}

@@ -1,0 +1,119 @@
+//! The findings of one run, each pair of instructions once.
+
+use std::collections::HashMap;
+
+use super::hazard::{Actor, Deed, Divergence, Hazard, MemorySpace};
+use super::shadow::{Conflict, Visit};
+use super::stamp::Stamp;
+use crate::program::Program;
+
+/// Findings that are told apart.
+const KEPT: usize = 256;
+
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) program: Program,
+    pub(super) grid: [u32; 3],
+    pub(super) block: [u32; 3],
+    by_key: HashMap<Key, usize>,
+    hazards: Vec<Hazard>,
+}
+
+/// What makes two findings one: the sort, and the instructions.
+type Key = (Sort, u32, u32);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Sort {
+    Race,
+    Unwritten,
+    Barrier,
+}
+
+/// A thread of a block at an instruction: its number there, and the instruction's.
+pub(super) type At = (u32, u32);
+
+impl Found {
+    pub(super) fn new(program: Program, [grid, block]: [[u32; 3]; 2]) -> Self {
+        Self { program, grid, block, by_key: HashMap::new(), hazards: Vec::new() }
+    }
+
+    pub(super) fn take(&mut self) -> Vec<Hazard> {
+        self.by_key.clear();
+        std::mem::take(&mut self.hazards)
+    }
+
+    /// Threads have touched the same bytes. A write of what is there already is no race with another write.
+    pub(super) fn race(&mut self, space: MemorySpace, conflicts: &[Conflict], visit: &Visit, same: bool) {
+        let counts = |conflict: &&Conflict| !(same && conflict.deed == Deed::Write);
+        let Some(mut whole) = conflicts.iter().find(counts).copied() else { return };
+        for more in conflicts.iter().filter(counts) {
+            if more.start == whole.end && more.first.pc == whole.first.pc && more.deed == whole.deed {
+                whole.end = more.end;
+            }
+        }
+        let Conflict { first, deed: first_deed, start, end } = whole;
+        let Visit { stamp, deed: second_deed } = *visit;
+        self.note((Sort::Race, first.pc, stamp.pc), |found| {
+            let (first, second) = (found.actor(first), found.actor(stamp));
+            Hazard::Race { space, first, first_deed, second, second_deed, start, bytes: end - start, times: 0 }
+        });
+    }
+
+    /// A thread has read shared memory that nobody has written.
+    pub(super) fn unwritten(&mut self, stamp: Stamp, start: u64, bytes: u64) {
+        self.note((Sort::Unwritten, stamp.pc, 0), |found| Hazard::Unwritten {
+            reader: found.actor(stamp),
+            start,
+            bytes,
+            times: 0,
+        });
+    }
+
+    /// Threads of a block have come to a barrier, and others did something else.
+    pub(super) fn diverged(
+        &mut self,
+        (block, barrier, waiting): (u32, u32, u32),
+        (thread, pc): At,
+        (other, other_pc): At,
+        divergence: impl FnOnce(Actor) -> Divergence,
+    ) {
+        let stamp = |thread: u32, pc| Stamp { block, since: 0, pc, thread: thread as u16, writes: false };
+        self.note((Sort::Barrier, pc, other_pc), |found| {
+            let (waits, other) = (found.actor(stamp(thread, pc)), found.actor(stamp(other, other_pc)));
+            Hazard::Barrier { barrier, waits, waiting, divergence: divergence(other), times: 0 }
+        });
+    }
+
+    /// Counts a finding that is there, or adds it.
+    fn note(&mut self, key: Key, hazard: impl FnOnce(&Self) -> Hazard) {
+        let at = match self.by_key.get(&key) {
+            Some(at) => *at,
+            None if self.hazards.len() == KEPT => return,
+            None => {
+                let hazard = hazard(self);
+                self.hazards.push(hazard);
+                self.by_key.insert(key, self.hazards.len() - 1);
+                self.hazards.len() - 1
+            }
+        };
+        match &mut self.hazards[at] {
+            Hazard::Race { times, .. } | Hazard::Unwritten { times, .. } | Hazard::Barrier { times, .. } => *times += 1,
+        }
+    }
+
+    /// The thread of a stamp, in words.
+    fn actor(&self, stamp: Stamp) -> Actor {
+        let place = |[width, height, _]: [u32; 3], number: u32| {
+            [number % width, number / width % height, number / width / height]
+        };
+        let code = &self.program.code;
+        let pc = stamp.pc as usize;
+        Actor {
+            block: place(self.grid, stamp.block),
+            thread: place(self.block, stamp.thread.into()),
+            instruction: code.names[code.spelled[pc] as usize].clone(),
+            place: code.places[pc],
+            source: self.program.source(stamp.pc).map(|(file, line)| (file.to_owned(), line)),
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Who has come to a barrier.
+
+use std::sync::Arc;
+
+use super::clock::{Clock, join};
+use super::found::At;
+
+/// One barrier of a block, since it was last passed.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Gathering {
+    /// Those that wait, in the order of their coming.
+    waiting: Vec<Arrival>,
+    /// What those passed on that came and did not wait.
+    pub(super) passed: Option<Arc<Clock>>,
+    /// The first count that was said, and the first other one, with who said it.
+    counts: Vec<(u32, Arrival)>,
+}
+
+/// Warp, lanes, instruction.
+type Arrival = (u32, u32, u32);
+
+fn at((warp, lanes, pc): Arrival) -> At {
+    (warp * 32 + lanes.trailing_zeros(), pc)
+}
+
+impl Gathering {
+    pub(super) fn come(&mut self, who: Arrival, threads: u32, waits: bool) {
+        if waits {
+            self.waiting.push(who);
+        }
+        if self.counts.len() < 2 && self.counts.iter().all(|(known, _)| *known != threads) {
+            self.counts.push((threads, who));
+        }
+    }
+
+    pub(super) fn pass_on(&mut self, clock: &Option<Arc<Clock>>) {
+        join(&mut self.passed, clock);
+    }
+
+    /// A mask for each warp.
+    pub(super) fn masks(&self, warps: usize) -> Vec<u32> {
+        let mut masks = vec![0; warps];
+        for (warp, lanes, _) in &self.waiting {
+            masks[*warp as usize] |= lanes;
+        }
+        masks
+    }
+
+    /// Threads that wait.
+    pub(super) fn threads(&self) -> u32 {
+        self.waiting.iter().map(|(_, lanes, _)| lanes.count_ones()).sum()
+    }
+
+    /// One that waits.
+    pub(super) fn first(&self) -> Option<At> {
+        self.waiting.first().copied().map(at)
+    }
+
+    /// Whether it waits for all threads of the block.
+    pub(super) fn is_for_all(&self) -> bool {
+        self.counts.iter().all(|(threads, _)| *threads == 0)
+    }
+
+    /// Two of one warp that have come by different instructions.
+    pub(super) fn apart(&self) -> Option<[At; 2]> {
+        let mut waiting = self.waiting.iter();
+        while let Some(first) = waiting.next() {
+            if let Some(other) = waiting.clone().find(|other| other.0 == first.0 && other.2 != first.2) {
+                return Some([at(*first), at(*other)]);
+            }
+        }
+        None
+    }
+
+    /// Two that say different counts: the other's and the first's.
+    pub(super) fn differing(&self) -> Option<([u32; 2], [At; 2])> {
+        match self.counts[..] {
+            [(first, who), (other, by)] => Some(([other, first], [at(who), at(by)])),
+            _ => None,
+        }
+    }
+}

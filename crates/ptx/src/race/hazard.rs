@@ -1,0 +1,164 @@
+//! What was found.
+
+use std::fmt;
+
+use crate::error::Place;
+
+/// Something wrong with a kernel, whether or not it went wrong in this run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Hazard {
+    /// Two threads touch the same bytes, at least one writes them, and nothing orders the two.
+    Race {
+        /// Where the bytes are.
+        space: MemorySpace,
+        /// Who came first in this run.
+        first: Actor,
+        /// What that did.
+        first_deed: Deed,
+        /// Who came later.
+        second: Actor,
+        /// What that did.
+        second_deed: Deed,
+        /// The first byte that both touch: an address, or how far into the block's shared memory.
+        start: u64,
+        /// How many there are.
+        bytes: u64,
+        /// How often these two instructions met so.
+        times: u64,
+    },
+    /// Shared memory is read that no thread of the block has written.
+    Unwritten {
+        /// Who reads.
+        reader: Actor,
+        /// How far into the block's shared memory.
+        start: u64,
+        /// How many bytes.
+        bytes: u64,
+        /// How often the instruction did so.
+        times: u64,
+    },
+    /// Not all that a barrier is for come to it, or not in the same way.
+    Barrier {
+        /// Its number.
+        barrier: u32,
+        /// One who came.
+        waits: Actor,
+        /// How many came.
+        waiting: u32,
+        /// What the others did.
+        divergence: Divergence,
+        /// How often.
+        times: u64,
+    },
+}
+
+/// What those do that do not come to a barrier as the others do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Divergence {
+    /// They have ended.
+    Ended {
+        /// One of them.
+        one: Actor,
+        /// How many.
+        threads: u32,
+    },
+    /// They wait at another barrier.
+    Elsewhere {
+        /// One of them.
+        one: Actor,
+        /// How many.
+        threads: u32,
+        /// The other barrier's number.
+        barrier: u32,
+    },
+    /// They are of one warp, and come to the barrier by another instruction.
+    Warp {
+        /// One of them.
+        one: Actor,
+    },
+    /// They say that it waits for another number of threads.
+    Count {
+        /// One of them.
+        one: Actor,
+        /// What it says, and what the first said; 0 is all.
+        threads: [u32; 2],
+    },
+}
+
+/// A thread at an instruction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Actor {
+    /// The block, in the grid.
+    pub block: [u32; 3],
+    /// The thread, in the block.
+    pub thread: [u32; 3],
+    /// The instruction: opcode and modifiers.
+    pub instruction: String,
+    /// Where that stands in the text.
+    pub place: Place,
+    /// File and line of the source, where the text says it.
+    pub source: Option<(String, u32)>,
+}
+
+/// Which memory it is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MemorySpace {
+    /// The machine's.
+    Global,
+    /// The block's.
+    Shared,
+}
+
+/// What is done to memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Deed {
+    /// Reads.
+    Read,
+    /// Writes.
+    Write,
+    /// Reads, in a manner that is made to meet others: volatile, relaxed or stronger.
+    StrongRead,
+    /// Writes in such a manner.
+    StrongWrite,
+    /// Reads and writes at once.
+    Update,
+}
+
+impl Deed {
+    pub(super) fn reads(self) -> bool {
+        matches!(self, Deed::Read | Deed::StrongRead | Deed::Update)
+    }
+
+    pub(super) fn writes(self) -> bool {
+        matches!(self, Deed::Write | Deed::StrongWrite | Deed::Update)
+    }
+
+    pub(super) fn is_strong(self) -> bool {
+        matches!(self, Deed::StrongRead | Deed::StrongWrite | Deed::Update)
+    }
+}
+
+impl fmt::Display for Deed {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Deed::Read => "reads",
+            Deed::Write => "writes",
+            Deed::StrongRead => "reads (strongly)",
+            Deed::StrongWrite => "writes (strongly)",
+            Deed::Update => "changes (atomically)",
+        })
+    }
+}
+
+impl fmt::Display for Actor {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Actor { block, thread, instruction, place, source } = self;
+        write!(formatter, "block {block:?}, thread {thread:?}, `{instruction}` at {place}")?;
+        match source {
+            Some((file, line)) => write!(formatter, " ({file}:{line})"),
+            None => Ok(()),
+        }
+    }
+}

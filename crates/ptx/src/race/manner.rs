@@ -1,0 +1,55 @@
+//! How an instruction orders memory, by its words.
+
+/// What the words of an instruction say about order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Manner {
+    /// What the thread did before is passed on with what it writes.
+    pub(super) releases: bool,
+    /// What is passed on with what it reads is known from then on.
+    pub(super) acquires: bool,
+    /// It reaches beyond the block.
+    pub(super) wide: bool,
+    /// It writes only if it finds what it expects: what was read to expect it may be old.
+    pub(super) swaps: bool,
+}
+
+impl Manner {
+    /// By opcode and modifiers: `atom.acq_rel.gpu.global.add.u32`.
+    pub(super) fn of(name: &str) -> Self {
+        let has = |wanted: &str| name.split('.').any(|word| word == wanted);
+        let is_barrier = has("mbarrier");
+        let is_wait = has("test_wait") || has("try_wait");
+        Self {
+            releases: has("release") || has("acq_rel") || is_barrier && !is_wait && !has("relaxed"),
+            acquires: has("acquire") || has("acq_rel") || is_barrier && is_wait && !has("relaxed"),
+            wide: !has("cta"),
+            swaps: has("cas"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_say_how_memory_is_ordered() {
+        let of = |name| {
+            let Manner { releases, acquires, wide, .. } = Manner::of(name);
+            (releases, acquires, wide)
+        };
+        assert_eq!(of("atom.global.add.u32"), (false, false, true));
+        assert_eq!(of("atom.acq_rel.gpu.global.add.u32"), (true, true, true));
+        assert_eq!(of("st.release.cta.global.u32"), (true, false, false));
+        assert_eq!(of("ld.acquire.sys.global.u32"), (false, true, true));
+        assert_eq!(of("membar.cta"), (false, false, false));
+        assert_eq!(of("membar.gl"), (false, false, true));
+        assert_eq!(of("mbarrier.arrive.shared.b64"), (true, false, true));
+        assert_eq!(of("mbarrier.test_wait.shared.b64"), (false, true, true));
+        assert_eq!(of("cp.async.mbarrier.arrive.noinc.shared.b64"), (true, false, true));
+    }
+    #[test]
+    fn a_swap_is_told_from_other_changes() {
+        assert!(Manner::of("atom.global.cas.b32").swaps && !Manner::of("atom.global.exch.b32").swaps);
+    }
+}

@@ -1,0 +1,163 @@
+//! Memory that is watched.
+
+use std::sync::Mutex;
+
+use super::detector::Detector;
+use super::hazard::{Deed, Hazard};
+use crate::exec::{Access, Event, Fault, Host, Launch, Memory, Touch, Trap, TrapKind};
+use crate::program::Kernel;
+
+/// What is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Watches {
+    /// Races in shared memory.
+    pub shared_races: bool,
+    /// Races in global memory, within a block and between blocks.
+    pub global_races: bool,
+    /// Reads of shared memory that nobody has written.
+    pub unwritten_shared: bool,
+    /// Barriers that not all come to.
+    pub barriers: bool,
+}
+
+impl Watches {
+    /// Everything.
+    pub const ALL: Watches = Watches { shared_races: true, global_races: true, unwritten_shared: true, barriers: true };
+}
+
+/// Memory and host of one launch, and someone who watches what its threads do to them.
+///
+/// Blocks that run on several threads at once take turns at being watched.
+///
+/// ```
+/// use warploom_ptx::{Grid, Hazard, Launch, Program, Step, VecMemory, Watched, Watches};
+///
+/// let program = Program::from_text(
+///     ".version 8.7 .target sm_90 .address_size 64
+///      .visible .entry last(.param .u64 out) {
+///          .reg .b32 %r<2>; .reg .b64 %rd<2>;
+///          ld.param.u64 %rd1, [out];
+///          mov.u32 %r1, %ctaid.x;
+///          st.global.u32 [%rd1], %r1;
+///          ret;
+///      }",
+/// )?;
+/// let memory = VecMemory::new(4096);
+/// let arguments = memory.reserve(4).to_le_bytes();
+/// let kernel = program.kernel("last").expect("it was just written");
+/// let launch = Launch { grid: [2, 1, 1], arguments: &arguments, ..Launch::default() };
+/// let watched = Watched::new(kernel, &launch, Watches::ALL, &memory);
+/// assert_eq!(Grid::new(kernel, launch, &watched)?.step(1000), Step::Done);
+/// let hazards = watched.take();
+/// assert!(matches!(&hazards[..], [Hazard::Race { second, .. }] if second.block == [1, 0, 0]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Watched<M> {
+    memory: M,
+    detector: Mutex<Detector>,
+}
+
+impl<M> Watched<M> {
+    /// Watches a launch of a kernel.
+    pub fn new(kernel: Kernel<'_>, launch: &Launch<'_>, watches: Watches, memory: M) -> Self {
+        let declared = u32::try_from(kernel.shared_bytes()).unwrap_or(u32::MAX);
+        let shared = declared.saturating_add(16).saturating_add(launch.dynamic_shared);
+        let shape = [launch.grid, launch.block];
+        let detector = Detector::new(watches, kernel.program().clone(), shape, shared);
+        Self { memory, detector: Mutex::new(detector) }
+    }
+
+    /// What was found since it was last asked.
+    pub fn take(&self) -> Vec<Hazard> {
+        self.detect(Detector::take)
+    }
+
+    /// Looks into why a kernel stopped: where threads wait for each other, who of them waits where.
+    pub fn trapped(&self, trap: &Trap) {
+        if matches!(trap.kind, TrapKind::Deadlock(_)) {
+            self.detect(|detector| detector.stuck(trap.block));
+        }
+    }
+
+    fn detect<T>(&self, what: impl FnOnce(&mut Detector) -> T) -> T {
+        // Findings of a thread that panicked are as good as any.
+        what(&mut self.detector.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+    }
+}
+
+/// The bytes of each lane, and how far they are from the next lane's.
+fn shares(lanes: u32, readers: u32, length: usize) -> [u64; 2] {
+    let share = length as u64 / u64::from(lanes.count_ones().max(1));
+    [share, if lanes == readers { share } else { 0 }]
+}
+
+impl<M: Memory> Memory for Watched<M> {
+    fn load(&self, access: &Access, address: u64, into: &mut [u8]) -> Result<(), Fault> {
+        self.memory.load(access, address, into)?;
+        let deed = if access.strong { Deed::StrongRead } else { Deed::Read };
+        let shares = shares(access.lanes, access.readers, into.len());
+        self.detect(|detector| detector.global(access, address, shares, deed, |_| false));
+        Ok(())
+    }
+
+    fn store(&self, access: &Access, address: u64, from: &[u8]) -> Result<(), Fault> {
+        let deed = if access.strong { Deed::StrongWrite } else { Deed::Write };
+        let shares @ [share, _] = shares(access.lanes, access.lanes, from.len());
+        let same = |lane: u64| {
+            let start = (lane * share) as usize;
+            self.memory.holds(address + lane * share, &from[start..start + share as usize])
+        };
+        self.detect(|detector| detector.global(access, address, shares, deed, same));
+        self.memory.store(access, address, from)
+    }
+
+    fn update(
+        &self,
+        access: &Access,
+        address: u64,
+        bytes: usize,
+        change: &mut dyn FnMut(u64) -> u64,
+    ) -> Result<u64, Fault> {
+        let old = self.memory.update(access, address, bytes, change)?;
+        let shares = [bytes as u64, 0];
+        self.detect(|detector| detector.global(access, address, shares, Deed::Update, |_| false));
+        Ok(old)
+    }
+
+    fn holds(&self, address: u64, bytes: &[u8]) -> bool {
+        self.memory.holds(address, bytes)
+    }
+}
+
+impl<M: Host> Host for Watched<M> {
+    const WATCHES_SHARED: bool = true;
+
+    fn print(&self, text: &str) {
+        self.memory.print(text);
+    }
+
+    fn allocate(&self, bytes: u64) -> u64 {
+        self.memory.allocate(bytes)
+    }
+
+    fn free(&self, address: u64) {
+        self.memory.free(address);
+    }
+
+    fn nanoseconds(&self) -> u64 {
+        self.memory.nanoseconds()
+    }
+
+    fn clock(&self, instructions: u64) -> u64 {
+        self.memory.clock(instructions)
+    }
+
+    fn shared(&self, access: &Access, offset: u32, touch: Touch) {
+        self.detect(|detector| detector.shared(access, offset, touch));
+    }
+
+    fn event(&self, access: &Access, event: Event) {
+        self.detect(|detector| detector.event(access, event));
+    }
+}
