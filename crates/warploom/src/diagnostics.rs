@@ -66,6 +66,16 @@ pub enum Subject {
         /// Where its work runs.
         device: u32,
     },
+    /// A capture, which may not be over.
+    Capture {
+        /// The device of its stream.
+        device: u32,
+    },
+    /// A graph.
+    Graph {
+        /// The device of the stream that it was captured on.
+        device: u32,
+    },
     /// An event that its context had kept.
     Event,
     /// A stream of the library's own, which tells tasks that others are done.
@@ -118,6 +128,8 @@ impl fmt::Display for Subject {
             Subject::Library => return formatter.write_str("a library"),
             Subject::HostFunction => return formatter.write_str("a host function"),
             Subject::Pool { device } => ("a pool", device),
+            Subject::Capture { device } => ("a capture", device),
+            Subject::Graph { device } => ("a graph", device),
             Subject::Stream { device } => ("a stream", device),
             Subject::Context { device } => ("a context", device),
             #[cfg(feature = "nccl")]

@@ -7,7 +7,8 @@ use warploom_driver::DriverVersion;
 use warploom_driver::sys::types::CUresult;
 
 use crate::{
-    AccessLayer, DeviceAttribute, EnableReport, Host, LaunchError, Limit, Location, PciAddress, PriorityRange, Uuid,
+    AccessLayer, CaptureError, DeviceAttribute, EnableReport, Host, LaunchError, Limit, Location, PciAddress,
+    PriorityRange, Uuid,
 };
 
 /// A result whose failure is an [`Error`].
@@ -518,6 +519,10 @@ pub enum Error {
     /// A kernel cannot be launched like that.
     #[error(transparent)]
     Launch(#[from] LaunchError),
+
+    /// A capture does not allow it.
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
 
     /// Code could not be loaded, and the driver's compiler has said why.
     #[error("{error}; the compiler says: {log}")]

@@ -34,6 +34,7 @@
 //! - **Device memory is freed after its last use**, on whichever streams that was; see [`Buffer`].
 //! - **A failure is a value** that names the call, the code and its meaning; see [`Error`]. A failure in a `drop` is
 //!   reported to a hook, or to `tracing`; see [`diagnostics`].
+//! - **A captured stream's graph keeps what it uses**, and no drop spoils a capture; see [`capture`].
 //! - **What is kept can be seen**: [`leaks`] lists what is alive, by kind, device and bytes.
 //!
 //! # Memory for several devices
@@ -57,6 +58,7 @@
 //! order with everything else that uses either end, without a wait of the host.
 
 mod callback;
+pub mod capture;
 mod completion;
 mod context;
 mod device;
@@ -81,6 +83,7 @@ mod queue;
 mod stream;
 mod topology;
 
+pub use capture::CaptureError;
 pub use completion::{Completion, HostReturn, Point};
 pub use context::{
     CachePreference, Context, ContextId, ContextOptions, Contexts, GenerationChange, GenerationWatch, Limit,
@@ -98,9 +101,9 @@ pub use live_set::LiveSet;
 pub use location::{Host, Location, NumaId};
 pub use memory::{
     AccessedBy, Buffer, CopyOptions, Counted, Counts, DeviceCopy, DeviceMemory, DevicePool, FreeError, Granularity,
-    GrowError, Limited, Locations, Logged, ManagedBuffer, ManagedMemory, ManagedPool, ManagedRange, ManagedRangeMut,
-    OrderedResource, Pending, PinnedBuffer, PinnedMemory, PinnedOptions, PinnedPool, PinnedReturn, PoolOptions,
-    PoolStatistics, Reuse, Rows, RowsMut, Slice, SliceMut, SourceOrder, StreamOrdered, Synchronous,
+    GraphPool, GrowError, Limited, Locations, Logged, ManagedBuffer, ManagedMemory, ManagedPool, ManagedRange,
+    ManagedRangeMut, OrderedResource, Pending, PinnedBuffer, PinnedMemory, PinnedOptions, PinnedPool, PinnedReturn,
+    PoolOptions, PoolStatistics, Reuse, Rows, RowsMut, Slice, SliceMut, SourceOrder, StreamOrdered, Synchronous,
     SynchronousResource, VirtualMemory, VirtualOptions, copy_batch, copy_batch_with, discard_batch,
     discard_prefetch_batch, prefetch_batch,
 };
@@ -139,6 +142,10 @@ struct FirstKernel;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/managed-memory.md")]
 struct ManagedMemoryGuide;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/capture.md")]
+struct CaptureGuide;
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/several-gpus.md")]

@@ -65,7 +65,9 @@ impl Run<'_> {
         problems.extend(self.machine.findings().iter().filter_map(found));
         let bugs = self.machine.log().into_iter().filter(|entry| entry.kind == LogKind::Internal);
         problems.extend(bugs.map(|entry| Problem::Internal(entry.to_string())));
-        problems.extend(probe(self.driver, self.machine.topology().devices.len()).err().map(Problem::Unusable));
+        problems.extend(
+            probe(self.driver, self.machine.topology().devices.len(), self.failing).err().map(Problem::Unusable),
+        );
         problems
     }
 

@@ -32,6 +32,8 @@ fn ends(function: Function) -> &'static [Resource] {
         cuMemAddressFree => &[Resource::Reservation],
         cuModuleUnload => &[Resource::Module],
         cuLibraryUnload => &[Resource::Library],
+        cuGraphDestroy => &[Resource::Graph],
+        cuGraphExecDestroy => &[Resource::Executable],
         cuCtxDisablePeerAccess => &[Resource::PeerAccess],
         _ => &[],
     }
@@ -55,6 +57,8 @@ fn makes(function: Function) -> &'static [Resource] {
         cuMemAddressReserve => &[Resource::Reservation],
         cuModuleLoad | cuModuleLoadData | cuModuleLoadDataEx | cuModuleLoadFatBinary => &[Resource::Module],
         cuLibraryLoadData | cuLibraryLoadFromFile => &[Resource::Library],
+        cuGraphCreate | cuStreamEndCapture => &[Resource::Graph],
+        cuGraphInstantiateWithFlags => &[Resource::Executable],
         cuCtxEnablePeerAccess => &[Resource::PeerAccess],
         _ => &[],
     }

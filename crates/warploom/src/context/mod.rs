@@ -46,6 +46,7 @@ use warploom_driver::Driver;
 use warploom_driver::sys::types::{CUcontext, CUctx_st};
 
 use crate::callback::Home;
+use crate::capture;
 use crate::device::same_driver;
 use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
@@ -121,9 +122,11 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// What the driver answers, which may be a failure of that work.
+    /// [`CaptureError::Context`](crate::CaptureError) while one of its streams is captured, and what the driver answers, which may
+    /// be a failure of that work.
     #[doc(alias = "cuCtxSynchronize")]
     pub fn synchronize(&self) -> Result<()> {
+        capture::check_context(self)?;
         let _current = self.current()?;
         // SAFETY: a context is current, and `_current` keeps it so.
         Ok(unsafe { self.driver().cuCtxSynchronize() }?)

@@ -14,10 +14,12 @@ pub(crate) use pool::EventPool;
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use warploom_driver::sys::types::{CUevent, CUevent_flags, CUevent_st};
 use warploom_driver::{Driver, ResultExt as _};
 
+use crate::capture::{self, CaptureId};
 use crate::handle::Handle;
 use crate::leaks::{Kind, Mark, mark};
 use crate::{Context, Device, Result};
@@ -42,6 +44,8 @@ pub struct Event<T: Timing = Untimed> {
     flags: u32,
     context: Context,
     timing: PhantomData<T>,
+    /// The capture that it was last recorded in, by its number, if that was known to matter; 0 for none.
+    capture: AtomicU64,
     _mark: Mark,
 }
 
@@ -51,7 +55,7 @@ impl<T: Timing> Event<T> {
         let flags = options.flags();
         let raw = context.reserve().events.take(context, flags)?;
         let mark = mark(context, || (Kind::Event, raw.raw().addr() as u64, 0));
-        Ok(Event { raw, flags, context: context.clone(), timing: PhantomData, _mark: mark })
+        Ok(Event { raw, flags, context: context.clone(), timing: PhantomData, capture: AtomicU64::new(0), _mark: mark })
     }
 
     /// The context of the stream it was recorded on.
@@ -84,6 +88,22 @@ impl<T: Timing> Event<T> {
         self.flags & CUevent_flags::CU_EVENT_BLOCKING_SYNC.0 != 0
     }
 
+    /// Takes note of the capture that it has been recorded in. Whoever records it while nothing is captured need not: the capture
+    /// it was recorded in before is over.
+    pub(crate) fn note_capture(&self, capture: Option<CaptureId>) {
+        self.capture.store(capture.map_or(0, CaptureId::number), Ordering::Relaxed);
+    }
+
+    /// The capture that it was last recorded in, which may be over.
+    pub(crate) fn capture(&self) -> u64 {
+        self.capture.load(Ordering::Relaxed)
+    }
+
+    /// Refuses an event of a capture that is not over: the driver would spoil the capture.
+    fn refuse_captured(&self) -> Result<()> {
+        if capture::any() { capture::check_event(self.capture()) } else { Ok(()) }
+    }
+
     pub(crate) fn driver(&self) -> &Driver {
         self.context.driver()
     }
@@ -93,10 +113,12 @@ impl<T: Timing> Event<T> {
     ///
     /// # Errors
     ///
-    /// What the driver answers, which may be a failure of the work before it.
+    /// [`CaptureError::CapturedEvent`](crate::CaptureError) if it is part of a capture, and what the driver answers, which may be
+    /// a failure of the work before it.
     #[doc(alias = "cuEventSynchronize")]
     pub fn synchronize(&self) -> Result<()> {
         self.context.check_generation()?;
+        self.refuse_captured()?;
         // SAFETY: `self` keeps the event alive.
         Ok(unsafe { self.driver().cuEventSynchronize(self.as_raw()) }?)
     }
@@ -109,6 +131,7 @@ impl<T: Timing> Event<T> {
     #[doc(alias = "cuEventQuery")]
     pub fn is_complete(&self) -> Result<bool> {
         self.context.check_generation()?;
+        self.refuse_captured()?;
         // SAFETY: `self` keeps the event alive.
         Ok(unsafe { self.driver().cuEventQuery(self.as_raw()) }.ready()?)
     }

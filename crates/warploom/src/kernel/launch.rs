@@ -9,6 +9,7 @@ use warploom_driver::sys::types::{
 };
 
 use super::{Arguments, Kernel, LaunchConfig, Shape};
+use crate::capture;
 use crate::device::same_driver;
 use crate::{Queue, Result, Stream};
 
@@ -71,7 +72,9 @@ impl Kernel {
         same_driver(self.driver(), stream.driver())?;
         stream.context().check_generation()?;
         let config = shape.checked(self, stream)?;
-        let mut are_at_home = true;
+        // What is captured is kept by its graph, wherever it is at home.
+        let is_captured = capture::any();
+        let mut are_at_home = !is_captured;
         arguments.each_operand(|operand| {
             are_at_home &= operand.is_at_home(stream);
             Ok(())
@@ -80,6 +83,9 @@ impl Kernel {
             meet(arguments, stream)?;
         }
         self.note(stream.context());
+        if is_captured {
+            capture::keep_owner(stream, || Box::new(self.clone()));
+        }
         let mut room = [const { MaybeUninit::uninit() }; MOST];
         let count = attributes(config, &mut room);
         arguments.pass(|values| {

@@ -16,6 +16,7 @@ use super::function::{Kernel, Shared as KernelShared, name_of};
 use super::image::Image;
 use super::jit::{JitOptions, Logs, RawOptions};
 use super::used_in::UsedIn;
+use crate::capture::{self, Calm};
 use crate::device::{initialize, same_driver};
 use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
@@ -311,6 +312,19 @@ fn not_loaded(error: warploom_driver::Error, logs: &Logs) -> Error {
 }
 
 impl Shared {
+    /// Everything but the shell.
+    fn take(&mut self) -> Shared {
+        Shared {
+            raw: Handle::new(self.raw.raw()),
+            driver: self.driver.clone(),
+            used_in: std::mem::take(&mut self.used_in),
+            kernels: Mutex::default(),
+            names: std::mem::take(&mut self.names),
+            _mark: std::mem::take(&mut self._mark),
+            logs: self.logs.take(),
+        }
+    }
+
     /// Unloads it; the second time, there is nothing left to unload.
     fn end(&mut self) -> Result<()> {
         let Some(logs) = self.logs.take() else { return Ok(()) };
@@ -329,6 +343,13 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
+        if capture::any()
+            && let Some(capture) = self.used_in.captured()
+        {
+            // To unload it waits for the contexts that it was used in, and they cannot be waited for.
+            return capture.defer(Box::new(self.take()));
+        }
+        let _calm = Calm::new(&self.driver);
         let ended = self.end();
         report(|| Subject::Library, ended);
     }

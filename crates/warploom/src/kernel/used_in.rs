@@ -1,8 +1,9 @@
 //! The contexts that code has been used in.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::capture::{self, Sequence};
 use crate::{Context, Result};
 
 /// The contexts that code has been used in, which it must not be taken from while they still run it.
@@ -32,6 +33,12 @@ impl UsedIn {
         if let Some(held) = all.iter().find(|held| *held == context) {
             self.last.store(held.address(), Ordering::Relaxed);
         }
+    }
+
+    /// A capture that a stream of one of them is part of.
+    pub(super) fn captured(&self) -> Option<Arc<Sequence>> {
+        let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        all.iter().find_map(capture::in_context)
     }
 
     /// Waits until none of them runs the code any more.

@@ -128,6 +128,7 @@ where
         }
     }
     check_stream(stream)?;
+    stream.refuse_captured("a batch of copies")?;
     for copy in near.iter().chain(&far) {
         copy.from.allocation.meet(stream)?;
         copy.to.allocation.meet(stream)?;

@@ -51,6 +51,7 @@ fn reachable_from_either(to: &Context, from: &Context, stream: &Stream) -> Resul
     same_driver(from.driver(), to.driver())?;
     from.check_generation()?;
     to.check_generation()?;
+    stream.refuse_captured("a copy between contexts")?;
     to.serves(stream).or_else(|_| from.serves(stream))
 }
 

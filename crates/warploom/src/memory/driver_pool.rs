@@ -12,6 +12,7 @@ use warploom_driver::sys::types::{
 use super::grants::Grants;
 use super::held::Held;
 use super::resource::{StreamOrdered, allocate, size};
+use crate::capture::{self, Calm};
 use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
 use crate::leaks::{Kind, Mark, mark};
@@ -151,6 +152,18 @@ impl DriverPool {
         PeerSet::new(&self.raw, self.context.device())
     }
 
+    /// Everything but the shell.
+    fn take(&mut self) -> DriverPool {
+        DriverPool {
+            raw: Handle::new(self.raw.raw()),
+            context: self.context.clone(),
+            memory: self.memory,
+            is_owned: std::mem::take(&mut self.is_owned),
+            grants: std::mem::take(&mut self.grants),
+            _mark: std::mem::take(&mut self._mark),
+        }
+    }
+
     pub(super) fn as_raw(&self) -> CUmemoryPool {
         self.raw.raw()
     }
@@ -231,6 +244,13 @@ impl Drop for DriverPool {
         if !self.is_owned {
             return;
         }
+        if capture::any()
+            && let Some(capture) = capture::in_context(&self.context)
+        {
+            // Its end may have to wait for the context, which cannot be waited for.
+            return capture.defer(Box::new(self.take()));
+        }
+        let _calm = Calm::new(self.context.driver());
         // If the grants cannot be taken back, the pool ends all the same.
         self.revoke().unwrap_or_default();
         // SAFETY: `raw` came from `cuMemPoolCreate`, and nothing else owns it. No buffer is left, since each holds its pool;

@@ -13,6 +13,8 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::allocation::Allocation;
+use super::uses::Access;
+use crate::{Result, Stream, capture};
 
 /// One holder of an allocation; a clone is another.
 pub(crate) struct Held(NonNull<Counted>);
@@ -77,6 +79,32 @@ impl Held {
     fn counted(&self) -> &Counted {
         // SAFETY: it came from a box, which is emptied by the last holder; this is one.
         unsafe { self.0.as_ref() }
+    }
+
+    /// Tells the allocation from others, while it is held.
+    pub(crate) fn identity(&self) -> usize {
+        self.0.addr().get()
+    }
+
+    /// Lets a stream use the memory: after its allocation, and before its end. Comes before whatever is enqueued. A stream that is
+    /// captured does not use it, and its graph keeps it.
+    #[inline]
+    pub(crate) fn meet(&self, stream: &Stream) -> Result<()> {
+        if self.is_captured_by(stream)? { Ok(()) } else { self.counted().allocation.meet(stream) }
+    }
+
+    /// Takes note of what was enqueued on a stream that has met the memory.
+    #[inline]
+    pub(crate) fn did(&self, stream: &Stream, access: Access) {
+        if !(capture::any() && capture::did(self, stream, access)) {
+            self.counted().allocation.did(stream, access);
+        }
+    }
+
+    /// Whether the stream is captured, whose graph keeps the memory then.
+    #[inline]
+    fn is_captured_by(&self, stream: &Stream) -> Result<bool> {
+        if capture::any() { capture::keep(self, stream) } else { Ok(false) }
     }
 
     /// The allocation, to be changed, if nobody else holds it.

@@ -13,6 +13,9 @@ use super::linear::{from_host, to_host};
 use super::uses::Access;
 use crate::{CopyOptions, DeviceCopy, Queue, Result, Slice, SliceMut, SourceOrder};
 
+/// What a graph would do again with memory that may be gone by then.
+pub(super) const COPY: &str = "a copy from or to the host";
+
 /// The most bytes that drivers are known to have read when the call returns.
 const READ_DURING_CALLS: usize = 64 << 10;
 
@@ -34,6 +37,7 @@ impl<T: DeviceCopy> SliceMut<'_, T> {
         if self.size_in_bytes() == 0 {
             return Ok(());
         }
+        stream.refuse_captured(COPY)?;
         self.span.allocation.meet(stream)?;
         let bytes = self.size_in_bytes();
         if bytes <= READ_DURING_CALLS && self.span.allocation.is_device() && takes_batches(stream) {
@@ -69,6 +73,7 @@ impl<T: DeviceCopy> Slice<'_, T> {
         context.serves(stream)?;
         let mut lent: Vec<T> = Vec::with_capacity(self.len());
         if self.size_in_bytes() > 0 {
+            stream.refuse_captured(COPY)?;
             self.span.allocation.meet(stream)?;
             let (driver, to, bytes) = (context.driver(), lent.as_mut_ptr().cast(), self.size_in_bytes());
             let _current = self.span.allocation.current_for(stream)?;

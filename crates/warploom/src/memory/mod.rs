@@ -12,6 +12,7 @@ mod driver_pool;
 mod fill;
 mod free_after;
 mod grants;
+mod graph_pool;
 mod held;
 mod host;
 mod linear;
@@ -36,6 +37,8 @@ pub use buffer::Buffer;
 pub use copy_options::{CopyOptions, SourceOrder};
 pub use device_copy::DeviceCopy;
 pub use free_after::FreeError;
+pub use graph_pool::GraphPool;
+pub(crate) use held::Held;
 pub use managed::{
     AccessedBy, Locations, ManagedBuffer, ManagedMemory, ManagedPool, ManagedRange, ManagedRangeMut, discard_batch,
     discard_prefetch_batch, prefetch_batch,
@@ -49,4 +52,5 @@ pub use resource::{OrderedResource, StreamOrdered, Synchronous, SynchronousResou
 pub use rows::{Rows, RowsMut};
 pub use slice::{Slice, SliceMut};
 pub(crate) use transfer::Transfer;
+pub(crate) use uses::Access;
 pub use virtual_memory::{Granularity, GrowError, VirtualMemory, VirtualOptions};

@@ -2,9 +2,9 @@
 
 use super::copy::{enqueue, same_length};
 use super::slice::Span;
-use super::uses::{Access, order};
+use super::uses::{Access, order, order_captured};
 use crate::device::same_driver;
-use crate::{Context, Device, DeviceCopy, Error, Result, Slice, SliceMut, Stream};
+use crate::{Context, Device, DeviceCopy, Error, Result, Slice, SliceMut, Stream, capture};
 
 /// Both ends of a copy.
 pub(crate) struct Transfer<'a> {
@@ -75,10 +75,32 @@ impl<'a> Transfer<'a> {
     #[inline]
     pub(crate) fn enqueue(&self, stream: &Stream) -> Result<()> {
         let (from, to) = (self.from.allocation, self.to.allocation);
-        order(stream, &[(from, Access::Read), (to, Access::Write)])?;
+        if capture::any() || from.capture().or(to.capture()).is_some() {
+            self.order_among_captures(stream)?;
+        } else {
+            order(stream, &[(from, Access::Read), (to, Access::Write)])?;
+        }
         enqueue(self.to, self.from, self.bytes, stream)?;
         from.did(stream, Access::Read);
         to.did(stream, Access::Write);
+        Ok(())
+    }
+
+    /// The same where something is captured. A stream that is captured waits for the others of its capture that conflict; there must
+    /// be no conflict outside.
+    #[cold]
+    fn order_among_captures(&self, stream: &Stream) -> Result<()> {
+        let operands = [(self.from.allocation, Access::Read), (self.to.allocation, Access::Write)];
+        let Some(capture) = capture::of(stream) else {
+            // Memory of a graph is refused there.
+            operands.iter().filter(|(held, _)| held.capture().is_some()).try_for_each(|(held, _)| held.meet(stream))?;
+            return order(stream, &operands);
+        };
+        operands.iter().try_for_each(|operand| order_captured(stream, *operand))?;
+        operands.iter().try_for_each(|(held, _)| capture.keep(held))?;
+        for other in operands.iter().flat_map(|(held, access)| capture.conflicts(held, stream, *access)) {
+            stream.wait_for(&other)?;
+        }
         Ok(())
     }
 }

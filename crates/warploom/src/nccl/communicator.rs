@@ -149,7 +149,7 @@ impl Communicator {
     #[doc(alias = "ncclCommDestroy")]
     pub fn close(mut self) -> Result<()> {
         self.is_usable()?;
-        let done = self.streams.take().iter().try_for_each(|stream| stream.for_teardown().synchronize());
+        let done = self.streams.take().iter().try_for_each(|stream| stream.for_teardown().drain());
         let finalized = done.and_then(|()| self.finalize());
         let ended = self.end(finalized.is_err());
         finalized.and(ended)

@@ -132,6 +132,7 @@ pub(super) fn issue<'o, 'a>(
     let [first, ..] = operations else { return Ok(()) };
     for Operation { communicator, stream, memory, .. } in operations {
         communicator.is_usable()?;
+        stream.refuse_captured("a collective operation")?;
         memory.operands.iter().flatten().try_for_each(|operand| operand.meet(stream))?;
     }
     // NCCL asks which device is current to put it back, and where none is, it would leave the first.

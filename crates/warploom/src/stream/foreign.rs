@@ -34,7 +34,8 @@ impl Stream {
     ///
     /// # Safety
     ///
-    /// `raw` is a stream of the driver of `context`, and stays one until `owner` is dropped.
+    /// `raw` is a stream of the driver of `context`, and stays one until `owner` is dropped. If others capture it, they keep what is
+    /// enqueued on it meanwhile; see [`capture`](crate::capture).
     ///
     /// # Errors
     ///
@@ -61,7 +62,8 @@ impl Stream {
     /// # Safety
     ///
     /// `raw` is a stream of the driver of `context`, and stays one for as long as a handle to it exists: this value, its
-    /// clones, and whatever was made with one, such as buffers that are to be freed in its order.
+    /// clones, and whatever was made with one, such as buffers that are to be freed in its order. As to captures, see
+    /// [`Stream::from_raw`].
     ///
     /// # Errors
     ///

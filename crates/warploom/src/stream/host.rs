@@ -44,6 +44,7 @@ impl Stream {
         T: Send + 'static,
     {
         self.check_thread()?;
+        self.refuse_captured("a host function")?;
         let done = Event::unrecorded(self.context(), EventOptions::untimed())?;
         let outcome = Arc::new(Mutex::new(None));
         let callback = Callback::new(self.context(), {

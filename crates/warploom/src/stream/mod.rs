@@ -14,6 +14,7 @@ mod default;
 mod foreign;
 mod host;
 mod options;
+mod order;
 mod traits;
 
 pub use host::HostTask;
@@ -30,13 +31,12 @@ use warploom_driver::{Driver, ResultExt as _};
 
 use self::default::ThreadKey;
 use self::traits::Traits;
+use crate::capture;
 use crate::context::Current;
-use crate::device::same_driver;
 use crate::diagnostics::{Subject, report};
-use crate::event::{EventOptions, Timed, Timing};
 use crate::handle::Handle;
 use crate::leaks::{Kind, Mark, mark};
-use crate::{Context, Device, Error, Event, Result};
+use crate::{CaptureError, Context, Device, Error, Result};
 
 /// A queue of work on a device: what is enqueued on it runs in order, and in no order with other streams until a
 /// [wait](Stream::wait) makes one.
@@ -104,6 +104,8 @@ impl Stream {
 
     /// The driver's own handle; valid while this value is held.
     ///
+    /// What is enqueued by it while the stream is captured is for the caller to keep; see [`capture`].
+    ///
     /// That of a default stream is a number which means a stream of the current context, and of the calling thread:
     /// [`Stream::with_raw`] sees to both.
     #[must_use]
@@ -132,8 +134,26 @@ impl Stream {
     /// has not been reset ([`Context::serves`](crate::Context)).
     #[inline]
     pub(crate) fn enqueue(&self, call: impl FnOnce(CUstream) -> warploom_driver::Result<()>) -> Result<()> {
+        if self.is_default() || capture::any() {
+            return self.enqueue_rarely(call);
+        }
+        Ok(call(self.as_raw())?)
+    }
+
+    /// The same for a default stream, and where something is captured.
+    #[cold]
+    #[inline(never)]
+    fn enqueue_rarely(&self, call: impl FnOnce(CUstream) -> warploom_driver::Result<()>) -> Result<()> {
+        self.signal(call)?;
+        capture::count(self);
+        Ok(())
+    }
+
+    /// As [`Stream::enqueue`], for what is no node where the stream is captured.
+    #[inline]
+    pub(crate) fn signal(&self, call: impl FnOnce(CUstream) -> warploom_driver::Result<()>) -> Result<()> {
         if self.is_default() {
-            return self.enqueue_by_number(call);
+            return self.signal_by_number(call);
         }
         Ok(call(self.as_raw())?)
     }
@@ -141,9 +161,18 @@ impl Stream {
     /// The same for a default stream, whose handle means it only where its context is current.
     #[cold]
     #[inline(never)]
-    fn enqueue_by_number(&self, call: impl FnOnce(CUstream) -> warploom_driver::Result<()>) -> Result<()> {
+    fn signal_by_number(&self, call: impl FnOnce(CUstream) -> warploom_driver::Result<()>) -> Result<()> {
         let _current = self.make_current()?;
         Ok(call(self.as_raw())?)
+    }
+
+    /// Refuses a stream that is captured, for what no graph can have.
+    #[inline]
+    pub(crate) fn refuse_captured(&self, what: &'static str) -> Result<()> {
+        if capture::any() && capture::of(self).is_some() {
+            return Err(CaptureError::NotCapturable { what }.into());
+        }
+        Ok(())
     }
 
     /// Whether its handle means a stream of whichever context is current.
@@ -156,6 +185,7 @@ impl Stream {
     #[cold]
     fn make_current(&self) -> Result<Current<'_>> {
         self.check_thread()?;
+        capture::check_legacy(self)?;
         self.context().current()
     }
 
@@ -176,9 +206,11 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// What the driver answers, which may be a failure of that work.
+    /// [`CaptureError::NotCapturable`] if the stream is captured, and what the driver answers, which may be a failure of that
+    /// work.
     #[doc(alias = "cuStreamSynchronize")]
     pub fn synchronize(&self) -> Result<()> {
+        self.refuse_captured("a wait of the host")?;
         // SAFETY: `self` keeps the stream alive.
         Ok(self.with_raw(|raw| unsafe { self.driver().cuStreamSynchronize(raw) })??)
     }
@@ -187,98 +219,12 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// What the driver answers, which may be a failure of that work.
+    /// As [`Stream::synchronize`].
     #[doc(alias = "cuStreamQuery")]
     pub fn is_idle(&self) -> Result<bool> {
+        self.refuse_captured("the question whether it is idle")?;
         // SAFETY: `self` keeps the stream alive.
         Ok(self.with_raw(|raw| unsafe { self.driver().cuStreamQuery(raw) })?.ready()?)
-    }
-
-    /// Marks the point the stream has come to: an event that is done when everything enqueued so far is done.
-    ///
-    /// One driver call, as soon as an event has been dropped before: the context keeps dropped events for the next.
-    ///
-    /// # Errors
-    ///
-    /// What the driver answers.
-    #[doc(alias = "cuEventRecord")]
-    pub fn record(&self) -> Result<Event> {
-        self.record_with(EventOptions::untimed())
-    }
-
-    /// As [`Stream::record`], with the time at which the point is reached.
-    ///
-    /// # Errors
-    ///
-    /// What the driver answers.
-    pub fn record_timed(&self) -> Result<Event<Timed>> {
-        self.record_with(EventOptions::timed())
-    }
-
-    /// As [`Stream::record`], with an event of the kind that is asked for.
-    ///
-    /// # Errors
-    ///
-    /// What the driver answers.
-    pub fn record_with<T: Timing>(&self, options: EventOptions<T>) -> Result<Event<T>> {
-        self.check_thread()?;
-        let event = Event::unrecorded(self.context(), options)?;
-        self.record_into(&event)?;
-        Ok(event)
-    }
-
-    /// Moves an event to the point the stream has come to. Who waits for it already is not disturbed.
-    ///
-    /// Exactly one driver call.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::EventContextMismatch`] if the event belongs to another context, and what the driver answers.
-    #[doc(alias = "cuEventRecord")]
-    pub fn record_into<T: Timing>(&self, event: &Event<T>) -> Result<()> {
-        if event.context() != self.context() {
-            same_driver(self.driver(), event.driver())?;
-            let (event, stream) = (event.context().device().ordinal(), self.device().ordinal());
-            return Err(Error::EventContextMismatch { event, stream });
-        }
-        self.context().check_generation()?;
-        // SAFETY: both are alive and belong to the same context.
-        self.enqueue(|raw| unsafe { self.driver().cuEventRecord(event.as_raw(), raw) })
-    }
-
-    /// Holds back whatever is enqueued from now on until the event is done; the host does not wait. The event may belong to
-    /// another device.
-    ///
-    /// Exactly one driver call. What the event is moved to later makes no difference.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::DriverMismatch`] if the event belongs to another driver, and what the driver
-    /// answers.
-    #[doc(alias = "cuStreamWaitEvent")]
-    pub fn wait<T: Timing>(&self, event: &Event<T>) -> Result<()> {
-        self.context().check_generation()?;
-        if event.context() != self.context() {
-            same_driver(self.driver(), event.driver())?;
-            event.context().check_generation()?;
-        }
-        // SAFETY: both are alive, and of the same driver. The driver keeps what it needs of the event.
-        self.enqueue(|raw| unsafe { self.driver().cuStreamWaitEvent(raw, event.as_raw(), 0) })
-    }
-
-    /// Holds back whatever is enqueued from now on until everything that `other` has so far is done; the host does not wait.
-    /// The other stream may belong to another device.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::DriverMismatch`] if the other stream belongs to another driver, and what the driver answers.
-    pub fn wait_for(&self, other: &Stream) -> Result<()> {
-        same_driver(self.driver(), other.driver())?;
-        if self == other {
-            return Ok(()); // a stream is in order with itself
-        }
-        self.check_thread()?;
-        self.wait(&other.record()?)
     }
 
     /// Ends this handle. If it is the last, the stream is destroyed; work that it still has is finished by the driver.

@@ -66,19 +66,23 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// What the driver answers. It is asked at most once.
+    /// [`CaptureError::NotCapturable`](crate::CaptureError) if the stream is captured and the number not known, and what the driver
+    /// answers. It is asked at most once.
     #[doc(alias = "cuStreamGetId")]
     pub fn id(&self) -> Result<u64> {
+        if self.shared.traits.id.get().is_none() {
+            self.refuse_captured("the question for its number")?;
+        }
         // SAFETY: `self` keeps the stream alive, and `id` is writable.
         self.ask(&self.shared.traits.id, |raw, id| unsafe { self.driver().cuStreamGetId(raw, id) })
     }
 
-    /// Whether what is enqueued on it runs, or becomes a graph.
+    /// Whether what is enqueued on it runs, or becomes a graph, whoever captures it.
     ///
     /// # Errors
     ///
-    /// What the driver answers; `CUDA_ERROR_STREAM_CAPTURE_IMPLICIT` for a legacy default stream while a blocking stream of
-    /// its context is being captured.
+    /// [`CaptureError::Legacy`](crate::CaptureError) for a legacy default stream while a blocking stream of its context is being
+    /// captured, and what the driver answers.
     #[doc(alias = "cuStreamIsCapturing")]
     pub fn capture_status(&self) -> Result<CaptureStatus> {
         let mut status = CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;

@@ -105,6 +105,7 @@ fn discard(ranges: &[ManagedRange<'_>], to: Option<&Locations>, stream: &Stream,
         if to.is_some() { Function::cuMemDiscardAndPrefetchBatchAsync } else { Function::cuMemDiscardBatchAsync };
     checked.check_batches(function, stream)?;
     checked.check_reached_by(stream)?;
+    stream.refuse_captured(WHAT)?;
     let Some(mut batch) = checked.meet(stream)? else { return Ok(()) };
     ranges.iter().for_each(|range| range.allocation.managed().note_discard());
     let driver = stream.driver();

@@ -38,6 +38,7 @@ impl ManagedRange<'_> {
         if self.bytes == 0 {
             return Ok(());
         }
+        stream.refuse_captured(WHAT)?;
         self.allocation.meet(stream)?;
         let driver = self.driver();
         // SAFETY: the memory is managed, that long, and there in the order of the stream, which is alive. Moving changes none of
@@ -95,6 +96,7 @@ where
     if !checked.driver().supports(Function::cuMemPrefetchBatchAsync) || stream.is_legacy() {
         return one_by_one(&ranges, &to, stream);
     }
+    stream.refuse_captured(WHAT)?;
     let Some(mut batch) = checked.meet(stream)? else { return Ok(()) };
     let driver = stream.driver();
     let Batch { addresses, sizes, places, starts } = &mut batch;

@@ -10,6 +10,7 @@ use super::PinnedBuffer;
 use crate::context::Current;
 use crate::device::same_driver;
 use crate::memory::copy::same_length;
+use crate::memory::host::COPY;
 use crate::memory::linear::{from_host, to_host};
 use crate::memory::slice::Span;
 use crate::memory::uses::Access;
@@ -129,6 +130,7 @@ impl<T: DeviceCopy> Slice<'_, T> {
 /// stream's device; a driver was seen to crash then unless a context is current.
 fn meet<'s, T: DeviceCopy>(device: Span<'_>, host: &Buffer<T>, stream: &'s Stream) -> Result<Option<Current<'s>>> {
     device.allocation.context().serves(stream)?;
+    stream.refuse_captured(COPY)?;
     same_driver(host.context().driver(), stream.driver())?;
     host.context().check_generation()?;
     device.allocation.meet(stream)?;

@@ -14,8 +14,8 @@
 mod ordered;
 mod synchronous;
 
-pub(super) use ordered::allocate;
 pub use ordered::{OrderedResource, StreamOrdered};
+pub(super) use ordered::{allocate, refuse_captured};
 pub use synchronous::{Synchronous, SynchronousResource};
 
 use crate::memory::device_copy::bytes_of;

@@ -8,7 +8,7 @@ use super::size;
 use crate::memory::allocation::Allocation;
 use crate::memory::held::Held;
 use crate::memory::source::Source;
-use crate::{Buffer, Context, Device, DeviceCopy, Queue, Result, Stream};
+use crate::{Buffer, CaptureError, Context, Device, DeviceCopy, Queue, Result, Stream, capture};
 
 /// Memory that is allocated and freed in the order of a stream: what a resource of your own implements.
 ///
@@ -66,6 +66,15 @@ pub unsafe trait StreamOrdered: Send + Sync + 'static {
     }
 }
 
+/// Refuses to allocate on a stream that is captured: the memory would be a graph's.
+#[inline]
+pub(in crate::memory) fn refuse_captured(name: impl FnOnce() -> &'static str, stream: &Stream) -> Result<()> {
+    if capture::any() && capture::of(stream).is_some() {
+        return Err(CaptureError::OrdinaryPool { resource: name() }.into());
+    }
+    Ok(())
+}
+
 /// What buffers can be allocated from, in the order of a stream.
 ///
 /// ```
@@ -94,7 +103,8 @@ pub trait OrderedResource {
     ///
     /// [`Error::EmptyBuffer`](crate::Error::EmptyBuffer) for no bytes, [`Error::TooLarge`](crate::Error::TooLarge) for more
     /// than a size can say, [`Error::ContextMismatch`](crate::Error::ContextMismatch) if the queue belongs to another context,
-    /// and what the driver answers: `CUDA_ERROR_OUT_OF_MEMORY` for more than there is.
+    /// [`CaptureError::OrdinaryPool`] if it is captured, where a [`GraphPool`](crate::GraphPool) allocates, and what the driver
+    /// answers: `CUDA_ERROR_OUT_OF_MEMORY` for more than there is.
     #[inline]
     fn allocate<T: DeviceCopy>(&self, len: usize, queue: &impl Queue) -> Result<Buffer<T>> {
         let bytes = size::<T>(len)?;
@@ -135,6 +145,7 @@ where
     Arc<R>: Into<Source>,
 {
     resource.context().serves(stream)?;
+    refuse_captured(|| resource.name(), stream)?;
     // Before the call: right after it, a locked instruction may have to wait for what the driver has written to the device.
     let (home, is_pinned) = (stream.clone(), resource.is_pinned());
     let address = resource.allocate_raw(bytes, stream)?;

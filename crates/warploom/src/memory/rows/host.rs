@@ -6,6 +6,7 @@
 use super::copy::{End, descriptor};
 use super::{Rows, RowsMut};
 use crate::memory::copy::same_length;
+use crate::memory::host::COPY;
 use crate::{DeviceCopy, Queue, Result};
 
 impl<T: DeviceCopy> RowsMut<'_, T> {
@@ -24,6 +25,7 @@ impl<T: DeviceCopy> RowsMut<'_, T> {
         if grid.values() == 0 {
             return Ok(());
         }
+        stream.refuse_captured(COPY)?;
         grid.allocation.meet(stream)?;
         let mut lent = values.to_vec();
         let copy = descriptor::<T>(End::of::<T>(grid), End::packed(lent.as_mut_ptr(), grid.width), grid);
@@ -48,6 +50,7 @@ impl<T: DeviceCopy> Rows<'_, T> {
         context.serves(stream)?;
         let mut lent: Vec<T> = Vec::with_capacity(grid.values());
         if grid.values() > 0 {
+            stream.refuse_captured(COPY)?;
             grid.allocation.meet(stream)?;
             let copy = descriptor::<T>(End::packed(lent.as_mut_ptr(), grid.width), End::of::<T>(grid), grid);
             let _current = grid.allocation.current_for(stream)?;

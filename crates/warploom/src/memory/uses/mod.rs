@@ -11,7 +11,7 @@
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::held::Held;
-use crate::{Result, Stream};
+use crate::{CaptureError, Result, Stream};
 
 #[cfg(test)]
 mod tests;
@@ -89,6 +89,11 @@ impl Uses {
         self.lock().order = Some(stream.clone());
     }
 
+    /// Where the memory is freed, if not at home.
+    pub(super) fn order(&self) -> Option<Stream> {
+        self.0.get()?.lock().unwrap_or_else(PoisonError::into_inner).order.clone()
+    }
+
     /// Lets a stream that is not the home use the memory: after it has come into being at home, and before its end.
     pub(super) fn meet(&self, stream: &Stream, home: Option<&Stream>) -> Result<()> {
         let known = &mut *self.lock();
@@ -99,7 +104,7 @@ impl Uses {
         let mut met = Use::new(stream);
         if let Some(home) = home {
             met.see(0, all[0].counts);
-            stream.wait_for(&home.for_teardown())?;
+            stream.follow(&home.for_teardown())?;
         }
         all.push(met);
         Ok(())
@@ -165,7 +170,7 @@ impl Uses {
         // The home is among them as soon as there is another.
         let alone = home.filter(|_| met.is_empty());
         let mut streams = alone.into_iter().chain(&met).filter(|stream| is_alive(stream));
-        streams.try_for_each(|stream| stream.for_teardown().synchronize())
+        streams.try_for_each(|stream| stream.for_teardown().drain())
     }
 
     /// Waits for every stream that met the memory, the home included.
@@ -174,7 +179,7 @@ impl Uses {
         // The home is among them as soon as there is another.
         let alone = home.filter(|_| all.is_empty());
         let streams = alone.into_iter().chain(all.iter().map(|met| &met.stream)).filter(|stream| is_alive(stream));
-        streams.map(Stream::for_teardown).try_for_each(|stream| stream.synchronize())?;
+        streams.map(Stream::for_teardown).try_for_each(|stream| stream.drain())?;
         all.clear();
         Ok(())
     }
@@ -223,6 +228,17 @@ pub(crate) fn order<const N: usize>(stream: &Stream, operands: &[(&Held, Access)
     order_among_others(stream, operands)
 }
 
+/// Refuses an access of a stream that is captured if work outside conflicts with it, for which the capture cannot wait.
+pub(crate) fn order_captured(stream: &Stream, (allocation, access): (&Held, Access)) -> Result<()> {
+    if allocation.capture().is_some() || allocation.is_at_home(stream) {
+        return Ok(());
+    }
+    match allocation.uses().conflicts(stream, allocation.home(), access).first() {
+        Some(conflict) => Err(CaptureError::Conflict { device: conflict.stream.device().ordinal() }.into()),
+        None => Ok(()),
+    }
+}
+
 fn order_among_others<const N: usize>(stream: &Stream, operands: &[(&Held, Access); N]) -> Result<()> {
     let conflicts = |(allocation, access): &(&Held, Access)| {
         if allocation.is_at_home(stream) {
@@ -235,7 +251,7 @@ fn order_among_others<const N: usize>(stream: &Stream, operands: &[(&Held, Acces
     let waits = || found.iter().flatten().filter(|conflict| conflict.is_waited_for);
     for (index, conflict) in waits().enumerate() {
         if waits().take(index).all(|earlier| earlier.stream != conflict.stream) {
-            stream.wait_for(&conflict.stream.for_teardown())?;
+            stream.follow(&conflict.stream.for_teardown())?;
         }
     }
     for ((allocation, _), conflicts) in operands.iter().zip(&found) {

@@ -1,0 +1,166 @@
+//! The captures that are not over.
+//!
+//! One load tells that there are none, which is all that a program without captures pays. It guards nothing: what a thread enqueues
+//! at the very moment that another begins to capture the same stream may become part of a graph that does not know it, which
+//! [`Captured::is_accounted`](super::Captured::is_accounted) tells.
+
+use std::any::Any;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use warploom_driver::Driver;
+
+use super::Sequence;
+use crate::memory::{Access, Held};
+use crate::{CaptureError, Context, Event, Result, Stream};
+
+/// How many there are.
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+static ACTIVE: Mutex<Vec<Arc<Sequence>>> = Mutex::new(Vec::new());
+
+fn all() -> MutexGuard<'static, Vec<Arc<Sequence>>> {
+    ACTIVE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether anything is being captured.
+#[inline]
+pub(crate) fn any() -> bool {
+    COUNT.load(Ordering::Relaxed) != 0
+}
+
+/// Adds a capture, unless its stream is part of another.
+pub(super) fn enter(sequence: &Arc<Sequence>, stream: &Stream) -> Result<()> {
+    let mut all = all();
+    if all.iter().any(|other| other.has(stream)) {
+        return Err(CaptureError::NotCapturable { what: "the beginning of another capture" }.into());
+    }
+    all.push(Arc::clone(sequence));
+    COUNT.store(all.len(), Ordering::Relaxed);
+    Ok(())
+}
+
+/// Takes a capture off.
+pub(super) fn leave(sequence: &Arc<Sequence>) {
+    let mut all = all();
+    all.retain(|other| !Arc::ptr_eq(other, sequence));
+    COUNT.store(all.len(), Ordering::Relaxed);
+}
+
+fn find(is_meant: impl Fn(&Sequence) -> bool) -> Option<Arc<Sequence>> {
+    if !any() {
+        return None;
+    }
+    all().iter().find(|sequence| is_meant(sequence)).cloned()
+}
+
+/// The capture that a stream is part of.
+#[cold]
+pub(crate) fn of(stream: &Stream) -> Option<Arc<Sequence>> {
+    find(|sequence| sequence.has(stream))
+}
+
+/// The capture with a number, if it is not over.
+fn numbered(number: u64) -> Option<Arc<Sequence>> {
+    find(|sequence| sequence.id().number() == number)
+}
+
+/// Whether anything is being captured on a driver.
+pub(super) fn is_on(driver: &Driver) -> bool {
+    find(|sequence| sequence.driver() == driver.id()).is_some()
+}
+
+/// A capture that a stream of a context is part of.
+#[cold]
+pub(crate) fn in_context(context: &Context) -> Option<Arc<Sequence>> {
+    find(|sequence| sequence.is_in(context))
+}
+
+/// What a stream had before it was captured, if it is.
+#[cold]
+pub(crate) fn before(stream: &Stream) -> Option<Arc<Event>> {
+    of(stream)?.before(stream)
+}
+
+/// Keeps memory for the capture that a stream is part of; whether it is part of one.
+#[cold]
+pub(crate) fn keep(held: &Held, stream: &Stream) -> Result<bool> {
+    match of(stream) {
+        Some(sequence) => sequence.keep(held).map(|()| true),
+        None if held.capture().is_some() => Err(CaptureError::GraphMemory.into()),
+        None => Ok(false),
+    }
+}
+
+/// Takes note of an access of a stream that is captured; whether it is.
+#[cold]
+pub(crate) fn did(held: &Held, stream: &Stream, access: Access) -> bool {
+    of(stream).inspect(|sequence| sequence.did(held, stream, access)).is_some()
+}
+
+/// Keeps what is not memory for the capture that a stream is part of, if it is.
+#[cold]
+pub(crate) fn keep_owner(stream: &Stream, owner: impl FnOnce() -> Box<dyn Any + Send + Sync>) {
+    if let Some(sequence) = of(stream) {
+        sequence.keep_owner(owner());
+    }
+}
+
+/// Something was enqueued: a node, if the stream is captured.
+#[cold]
+pub(crate) fn count(stream: &Stream) {
+    if let Some(sequence) = of(stream) {
+        sequence.count();
+    }
+}
+
+/// What a wait of a stream for an event is to captures, by the number of the one that the event was recorded in: the capture that
+/// the stream takes part in from then on.
+#[cold]
+pub(crate) fn check_work(stream: &Stream, recorded: u64) -> Result<Option<Arc<Sequence>>> {
+    match (of(stream), numbered(recorded)) {
+        (None, None) => Ok(None),
+        (None, Some(_)) if stream.is_default() => Err(CaptureError::DefaultStream.into()),
+        (None, Some(joined)) => Ok(Some(joined)),
+        (Some(_), None) => Err(CaptureError::Outside.into()),
+        (Some(own), Some(other)) if own.id() != other.id() => Err(CaptureError::OtherCapture.into()),
+        (Some(_), Some(_)) => Ok(None),
+    }
+}
+
+/// Refuses to ask for an event that was recorded in a capture that is not over.
+#[cold]
+pub(crate) fn check_event(recorded: u64) -> Result<()> {
+    if numbered(recorded).is_some() { Err(CaptureError::CapturedEvent.into()) } else { Ok(()) }
+}
+
+/// Refuses the legacy default stream while a stream that it would wait for is captured.
+#[cold]
+pub(crate) fn check_legacy(stream: &Stream) -> Result<()> {
+    if shadowed(stream)?.is_some() { Err(CaptureError::Legacy.into()) } else { Ok(()) }
+}
+
+/// If the stream is a legacy default one: a capture of a stream that it waits for.
+pub(crate) fn shadowed(stream: &Stream) -> Result<Option<Arc<Sequence>>> {
+    if !any() || !stream.is_legacy() {
+        return Ok(None);
+    }
+    let sequences: Vec<Arc<Sequence>> = all().clone();
+    for sequence in sequences {
+        for member in sequence.members(|member| member.context() == stream.context()) {
+            if !member.is_non_blocking()? {
+                return Ok(Some(sequence));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Refuses to wait for a context while one of its streams is captured.
+#[cold]
+pub(crate) fn check_context(context: &Context) -> Result<()> {
+    match in_context(context) {
+        Some(_) => Err(CaptureError::Context { device: context.device().ordinal() }.into()),
+        None => Ok(()),
+    }
+}

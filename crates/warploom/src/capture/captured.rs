@@ -1,0 +1,103 @@
+//! Graphs that were captured.
+#![expect(unsafe_code, reason = "owns a raw graph")]
+
+use std::any::Any;
+use std::fmt;
+use std::ptr::null_mut;
+
+use warploom_driver::Driver;
+use warploom_driver::sys::types::{CUgraph, CUgraph_st};
+
+use super::sequence::Kept;
+use crate::diagnostics::{Subject, report};
+use crate::handle::Handle;
+use crate::{Context, Result};
+
+/// A graph that was captured, and everything that it uses: the memory and the code are there for as long as this value.
+pub struct Captured {
+    raw: Option<Handle<CUgraph_st>>,
+    context: Context,
+    kept: Kept,
+}
+
+impl Captured {
+    pub(super) fn new(raw: CUgraph, context: Context, kept: Kept) -> Captured {
+        Captured { raw: Some(Handle::new(raw)), context, kept }
+    }
+
+    /// Ends a graph that nobody wants.
+    pub(super) fn destroy(driver: &Driver, graph: CUgraph) -> Result<()> {
+        // SAFETY: the driver has just given it out, and nobody else has it.
+        Ok(unsafe { driver.cuGraphDestroy(graph) }?)
+    }
+
+    /// The driver's own handle; valid while this value is held. What is launched from it must be over before this value goes, which
+    /// keeps the memory that the graph uses, and comes after whatever fills that memory only if the stream of the launch waits for it.
+    #[must_use]
+    pub fn as_raw(&self) -> CUgraph {
+        self.raw.as_ref().map_or(null_mut(), Handle::raw)
+    }
+
+    /// The context of the stream that the capture began on.
+    #[must_use]
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// How many nodes it has.
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers.
+    #[doc(alias = "cuGraphGetNodes")]
+    pub fn node_count(&self) -> Result<usize> {
+        let mut count = 0;
+        // SAFETY: the graph is alive, `count` is writable, and without an array it is only counted.
+        unsafe { self.context.driver().cuGraphGetNodes(self.as_raw(), null_mut(), &raw mut count) }?;
+        Ok(count)
+    }
+
+    /// Whether every node came through this crate, so that all memory that the graph uses is kept by this value. Others may
+    /// have captured something by calling the driver, or have enqueued it at the very moment that the capture began.
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers.
+    pub fn is_accounted(&self) -> Result<bool> {
+        Ok(self.node_count()? == self.kept.nodes)
+    }
+
+    /// Keeps something for as long as the graph.
+    pub fn keep_alive(&mut self, owner: impl Any + Send + Sync) {
+        self.kept.owners.push(Box::new(owner));
+    }
+
+    /// Ends the graph, and lets go of what it uses. Dropping does the same, and can only report a failure.
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers.
+    #[doc(alias = "cuGraphDestroy")]
+    pub fn close(mut self) -> Result<()> {
+        self.end()
+    }
+
+    fn end(&mut self) -> Result<()> {
+        let Some(raw) = self.raw.take() else { return Ok(()) };
+        Captured::destroy(self.context.driver(), raw.raw())
+    }
+}
+
+impl Drop for Captured {
+    fn drop(&mut self) {
+        let ended = self.end();
+        report(|| Subject::Graph { device: self.context.device().ordinal() }, ended);
+    }
+}
+
+impl fmt::Debug for Captured {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = formatter.debug_struct("Captured");
+        text.field("raw", &self.as_raw()).field("device", self.context.device()).finish_non_exhaustive()
+    }
+}

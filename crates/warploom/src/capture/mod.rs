@@ -1,0 +1,221 @@
+//! Capturing a stream: what is enqueued becomes a graph instead of running.
+//!
+//! ```text
+//!   Stream ── capture(mode) ──▶ Capture ── end() ──▶ Captured: the graph, and all that it uses
+//!                                  │
+//!                                  └── dropped: the capture is over, and there is no graph
+//! ```
+//!
+//! [`Stream::capture`] begins, and a [`Capture`] is what one can do meanwhile: enqueue work, on it or on its stream, and end it. A
+//! stream that waits for an event of the capture becomes part of it ([`Stream::wait_for`]), until the end, before which its
+//! work has to be joined by a wait the other way round.
+//!
+//! ```
+//! use warploom::capture::Relaxed;
+//! use warploom::{DevicePool, Devices, Driver};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
+//! let context = driver.device(0)?.context()?;
+//! let stream = context.stream()?;
+//! let mut buffer = DevicePool::new(&context)?.zeroed::<u32>(1024, &stream)?;
+//!
+//! let capture = stream.capture(Relaxed)?;
+//! buffer.fill(7, &capture)?;
+//! let graph = capture.end()?;
+//! assert_eq!(graph.node_count()?, 1);
+//! assert_eq!(buffer.download(&stream)?[0], 0, "nothing has been filled");
+//! drop(buffer); // the graph keeps the memory
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # What a capture keeps
+//!
+//! A graph refers to memory and to code. Whatever is captured through this crate is kept by the capture and then by the
+//! [`Captured`]: buffers, kernels and their libraries, and what is [given to it](Capture::keep_alive). What somebody captures by
+//! calling the driver with [`Stream::as_raw`], nobody keeps but them; [`Captured::is_accounted`] tells whether there is any of that.
+//!
+//! # What can be captured
+//!
+//! | | on a captured stream |
+//! |---|---|
+//! | fills, copies within a context, launches, records and waits | become part of the graph |
+//! | allocations | from a [`GraphPool`](crate::GraphPool), and from no other |
+//! | dropping a buffer that is to be freed in the order of the stream | frees it when the capture ends |
+//! | closing a buffer of a [`GraphPool`](crate::GraphPool) | becomes part of the graph |
+//! | waiting for the stream, host functions, futures, copies from and to the host, between contexts, in batches or with options, prefetches, discards | [`CaptureError`], and the capture goes on |
+//!
+//! Other streams go on as before. What they must wait for of a captured stream is what it had before its capture.
+//!
+//! # Modes
+//!
+//! The driver forbids calls that no graph would repeat, such as allocations elsewhere, while a stream is captured: [`Relaxed`] none,
+//! [`ThreadLocal`] those of the thread that began, [`Global`] those of all threads. Such a call fails and spoils the capture. What
+//! this crate does by itself when something is dropped is never one of them.
+//!
+//! # Captures that others began
+//!
+//! A capture that was begun by calling the driver is not known here, neither on a stream of one's own
+//! ([`Stream::as_raw`]) nor on one that was [taken over](Stream::from_raw): whoever begins it sees to it that what the graph refers
+//! to stays, and uses the stream for nothing else until the end. [`Stream::capture_status`] asks the driver, and knows of all.
+#![expect(unsafe_code, reason = "begins and ends captures of raw streams")]
+
+mod active;
+mod calm;
+mod captured;
+mod error;
+mod mode;
+mod sequence;
+
+use active::is_on;
+pub(crate) use active::{
+    any, before, check_context, check_event, check_legacy, check_work, count, did, in_context, keep, keep_owner, of,
+    shadowed,
+};
+pub(crate) use calm::Calm;
+pub use captured::Captured;
+pub use error::CaptureError;
+pub use mode::{Global, Mode, Relaxed, ThreadLocal};
+pub(crate) use sequence::{CaptureId, Sequence};
+
+use std::any::Any;
+use std::fmt;
+use std::ptr::null_mut;
+use std::sync::Arc;
+
+use warploom_driver::sys::types::{CUgraph, CUresult};
+
+use crate::diagnostics::{Subject, report};
+use crate::{CaptureStatus, Queue, Result, Stream};
+
+/// A stream that is being captured. Dropping it ends the capture, and there is no graph.
+///
+/// Only a [`Relaxed`] capture may go to another thread: the driver wants the others to end where they began.
+#[must_use = "dropping it ends the capture"]
+pub struct Capture<M: Mode = Relaxed> {
+    stream: Stream,
+    sequence: Arc<Sequence>,
+    is_over: bool,
+    _stays: M::Stays,
+}
+
+impl Stream {
+    /// Begins a capture: what is enqueued from now on becomes a graph, and does not run. See [`capture`](crate::capture).
+    ///
+    /// # Errors
+    ///
+    /// [`CaptureError::DefaultStream`] for a default stream, [`CaptureError::NotCapturable`] if the stream is part of a capture
+    /// already, and what the driver answers.
+    #[doc(alias = "cuStreamBeginCapture")]
+    pub fn capture<M: Mode>(&self, _mode: M) -> Result<Capture<M>> {
+        if self.is_default() {
+            return Err(CaptureError::DefaultStream.into());
+        }
+        self.refuse_captured("the beginning of another capture")?;
+        // For those who have to wait for what the stream has: nothing more runs on it before the end.
+        let before = self.record()?;
+        let sequence = Sequence::begin(self, before)?;
+        // SAFETY: `self` keeps the stream alive.
+        let begun = self.with_raw(|raw| unsafe { self.driver().cuStreamBeginCapture_v2(raw, M::MODE) });
+        if let Err(error) = begun.and_then(|answer| Ok(answer?)) {
+            // The call may have failed when it was done.
+            let begun = matches!(self.capture_status(), Ok(CaptureStatus::Active | CaptureStatus::Invalidated));
+            let ended =
+                if begun { end(self).and_then(|graph| Captured::destroy(self.driver(), graph)) } else { Ok(()) };
+            report(|| Subject::Capture { device: self.device().ordinal() }, ended);
+            drop(sequence.finish());
+            return Err(error);
+        }
+        Ok(Capture { stream: self.clone(), sequence, is_over: false, _stays: M::Stays::default() })
+    }
+}
+
+impl<M: Mode> Capture<M> {
+    /// The stream that is captured. Streams that wait for it take part.
+    #[must_use]
+    pub fn stream(&self) -> &Stream {
+        &self.stream
+    }
+
+    /// Keeps something for as long as the graph, without a node for it.
+    pub fn keep_alive(&self, owner: impl Any + Send + Sync) {
+        self.sequence.keep_owner(Box::new(owner));
+    }
+
+    /// Whether the capture can still become a graph, or a call has spoiled it.
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers.
+    #[doc(alias = "cuStreamIsCapturing")]
+    pub fn is_valid(&self) -> Result<bool> {
+        Ok(self.stream.capture_status()? == CaptureStatus::Active)
+    }
+
+    /// Ends the capture: what was captured, and all that it uses. Buffers that were dropped meanwhile are freed now.
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers: `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED` if a call has spoiled the capture,
+    /// `CUDA_ERROR_STREAM_CAPTURE_UNJOINED` if a stream takes part whose work was not joined again. The capture is over all the
+    /// same.
+    #[doc(alias = "cuStreamEndCapture")]
+    pub fn end(mut self) -> Result<Captured> {
+        let ended = self.finish();
+        let context = self.stream.context().clone();
+        let kept = self.sequence.finish();
+        Ok(Captured::new(ended?, context, kept))
+    }
+
+    /// Ends it for the driver. A call that fails before it has done anything is made again, so that the stream is usable.
+    fn finish(&mut self) -> Result<CUgraph> {
+        self.is_over = true;
+        end(&self.stream).or_else(|error| match self.stream.capture_status() {
+            Ok(CaptureStatus::None) | Err(_) => Err(error),
+            Ok(_) => end(&self.stream).and_then(|graph| {
+                Captured::destroy(self.stream.driver(), graph)?;
+                Err(error)
+            }),
+        })
+    }
+}
+
+/// Ends what the driver captures on a stream.
+fn end(stream: &Stream) -> Result<CUgraph> {
+    let mut graph = null_mut();
+    // SAFETY: the stream is alive, and `graph` is writable.
+    stream.with_raw(|raw| unsafe { stream.driver().cuStreamEndCapture(raw, &raw mut graph) })??;
+    Ok(graph)
+}
+
+impl<M: Mode> Drop for Capture<M> {
+    fn drop(&mut self) {
+        if self.is_over {
+            return;
+        }
+        let device = self.stream.device().ordinal();
+        let ended = self.finish().and_then(|graph| Captured::destroy(self.stream.driver(), graph));
+        // That it had been spoiled is no news to who does not want the graph.
+        let ended = ended.or_else(|error| match error.code() {
+            Some(CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED | CUresult::CUDA_ERROR_STREAM_CAPTURE_UNJOINED) => {
+                Ok(())
+            }
+            _ => Err(error),
+        });
+        drop(self.sequence.finish());
+        report(|| Subject::Capture { device }, ended);
+    }
+}
+
+impl<M: Mode> Queue for Capture<M> {
+    fn stream(&self) -> &Stream {
+        &self.stream
+    }
+}
+
+impl<M: Mode> fmt::Debug for Capture<M> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Capture").field("stream", &self.stream).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,178 @@
+//! One capture: the streams that take part, what its graph uses, and what has to wait for its end.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::active;
+use crate::memory::{Access, Held};
+use crate::{CaptureError, Context, DriverId, Event, Result, Stream};
+
+/// Tells captures apart; no other of the process ever has the number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CaptureId(u64);
+
+impl CaptureId {
+    /// As a number that is not 0.
+    pub(crate) fn number(self) -> u64 {
+        self.0
+    }
+}
+
+/// A capture that may not be over.
+pub(crate) struct Sequence {
+    id: CaptureId,
+    driver: DriverId,
+    parts: Mutex<Parts>,
+}
+
+#[derive(Default)]
+struct Parts {
+    members: Vec<Member>,
+    kept: Kept,
+    /// Which streams captured which accesses to which memory.
+    uses: BTreeMap<usize, Vec<(Stream, Access)>>,
+    /// What was dropped and cannot end before the capture does, the oldest first.
+    deferred: Vec<Box<dyn Any + Send + Sync>>,
+}
+
+/// A stream that takes part.
+struct Member {
+    stream: Stream,
+    /// What the stream had before, for those who wait for it from outside.
+    before: Arc<Event>,
+}
+
+/// What a graph uses.
+#[derive(Default)]
+pub(crate) struct Kept {
+    memory: BTreeMap<usize, Held>,
+    pub(super) owners: Vec<Box<dyn Any + Send + Sync>>,
+    /// How many nodes came through this crate.
+    pub(super) nodes: usize,
+}
+
+impl Sequence {
+    /// Of a stream that is not part of another.
+    pub(super) fn begin(stream: &Stream, before: Event) -> Result<Arc<Sequence>> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let id = CaptureId(NEXT.fetch_add(1, Ordering::Relaxed));
+        let member = Member { stream: stream.clone(), before: Arc::new(before) };
+        let parts = Parts { members: vec![member], ..Parts::default() };
+        let sequence = Arc::new(Sequence { id, driver: stream.driver().id(), parts: Mutex::new(parts) });
+        active::enter(&sequence, stream)?;
+        Ok(sequence)
+    }
+
+    /// It is over: what is deferred ends now, and what the graph uses is somebody else's to keep.
+    pub(super) fn finish(self: &Arc<Self>) -> Kept {
+        active::leave(self);
+        let Parts { members, kept, deferred, .. } = std::mem::take(&mut *self.lock());
+        // The streams are the driver's to run again, so that this is in order with what comes next.
+        drop(deferred);
+        drop(members);
+        kept
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Parts> {
+        self.parts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn id(&self) -> CaptureId {
+        self.id
+    }
+
+    pub(super) fn driver(&self) -> DriverId {
+        self.driver
+    }
+
+    pub(super) fn has(&self, stream: &Stream) -> bool {
+        self.lock().members.iter().any(|member| member.stream == *stream)
+    }
+
+    /// The streams that take part and match.
+    pub(super) fn members(&self, is_meant: impl Fn(&Stream) -> bool) -> Vec<Stream> {
+        self.lock()
+            .members
+            .iter()
+            .filter(|member| is_meant(&member.stream))
+            .map(|member| member.stream.clone())
+            .collect()
+    }
+
+    pub(super) fn is_in(&self, context: &Context) -> bool {
+        self.lock().members.iter().any(|member| member.stream.context() == context)
+    }
+
+    /// What a stream that takes part had before.
+    pub(super) fn before(&self, stream: &Stream) -> Option<Arc<Event>> {
+        let parts = self.lock();
+        parts.members.iter().find(|member| member.stream == *stream).map(|member| Arc::clone(&member.before))
+    }
+
+    /// A stream has waited, and takes part now.
+    pub(crate) fn join(&self, stream: &Stream, before: Event) {
+        let members = &mut self.lock().members;
+        if members.iter().all(|member| member.stream != *stream) {
+            members.push(Member { stream: stream.clone(), before: Arc::new(before) });
+        }
+    }
+
+    /// A stream does not take part after all.
+    pub(crate) fn part(&self, stream: &Stream) {
+        let parted = {
+            let members = &mut self.lock().members;
+            members.iter().position(|member| member.stream == *stream).map(|at| members.swap_remove(at))
+        };
+        drop(parted);
+    }
+
+    /// Keeps memory that a node uses; that of a graph only if it was allocated in this capture.
+    pub(crate) fn keep(&self, held: &Held) -> Result<()> {
+        match held.capture() {
+            Some(capture) if capture == self.id => {} // the graph's own
+            Some(_) => return Err(CaptureError::GraphMemory.into()),
+            None => {
+                self.lock().kept.memory.entry(held.identity()).or_insert_with(|| held.clone());
+            }
+        }
+        Ok(())
+    }
+
+    /// A stream that takes part has captured an access.
+    pub(super) fn did(&self, held: &Held, stream: &Stream, access: Access) {
+        let mut parts = self.lock();
+        let uses = parts.uses.entry(held.identity()).or_default();
+        if uses.iter().all(|used| *used != (stream.clone(), access)) {
+            uses.push((stream.clone(), access));
+        }
+    }
+
+    /// The other streams that have captured an access which conflicts with this one.
+    pub(crate) fn conflicts(&self, held: &Held, stream: &Stream, access: Access) -> Vec<Stream> {
+        let parts = self.lock();
+        let uses = parts.uses.get(&held.identity()).into_iter().flatten();
+        let conflicting =
+            uses.filter(|(other, used)| other != stream && (access == Access::Write || *used == Access::Write));
+        conflicting.map(|(other, _)| other.clone()).collect()
+    }
+
+    pub(crate) fn keep_owner(&self, owner: Box<dyn Any + Send + Sync>) {
+        self.lock().kept.owners.push(owner);
+    }
+
+    pub(super) fn count(&self) {
+        self.lock().kept.nodes += 1;
+    }
+
+    /// Lets something end when the capture does; at once, if that has been just now.
+    pub(crate) fn defer(self: &Arc<Self>, ending: Box<dyn Any + Send + Sync>) {
+        let mut parts = self.lock();
+        if parts.members.is_empty() {
+            drop(parts);
+            return drop(ending);
+        }
+        parts.deferred.push(ending);
+    }
+}

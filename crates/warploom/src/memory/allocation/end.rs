@@ -1,0 +1,175 @@
+//! How allocations end.
+//!
+//! Most memory has met no stream but its own, and is freed by one call. What others have used is freed behind them. Where the
+//! stream that it would be freed on is captured, it ends when the capture does: a free would become part of somebody's graph.
+
+use std::sync::Arc;
+
+use warploom_driver::sys::types::CUdeviceptr;
+
+use super::{Allocation, Owner};
+use crate::capture::{self, Calm, Sequence};
+use crate::diagnostics::{Subject, report};
+use crate::memory::graph_pool;
+use crate::memory::managed::ManagedState;
+use crate::memory::resource::{StreamOrdered as _, Synchronous};
+use crate::memory::source::Source;
+use crate::{Error, Result, Stream};
+
+impl Allocation {
+    /// Frees it now, and says what went wrong. What a graph allocates is freed by a node.
+    pub(in crate::memory) fn close(mut self) -> Result<()> {
+        let ended = match &self.owner {
+            Owner::Graph { capture, home } => graph_pool::free(self.address, *capture, home),
+            _ => self.end(),
+        };
+        // What has ended must not end again; the parts go on their own.
+        let context = self.context().clone();
+        self.owner = Owner::Other { context, keeps: None };
+        ended
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn end_later_or_report(&mut self, error: Error) {
+        // Somebody may have begun to capture the stream at that moment.
+        if capture::any()
+            && let Ok(Some(capture)) = self.obstacle()
+        {
+            return capture.defer(Box::new(self.take()));
+        }
+        let (address, bytes, device) = (self.address, self.bytes, self.context().device().ordinal());
+        report(|| Subject::Memory { address, bytes, device }, Err::<(), _>(error));
+    }
+
+    fn outlives_context(&self) -> bool {
+        matches!(&self.owner, Owner::Synchronous { resource } if resource.outlives_context())
+    }
+
+    /// Frees it. Most memory has met no stream but its own, and then this is the call that frees it and little else; the rest is kept
+    /// out of the way, because after a call of the driver each line of code has to be fetched anew.
+    #[inline]
+    fn end(&mut self) -> Result<()> {
+        match &self.owner {
+            Owner::Ordered { resource, home }
+                if !self.uses.is_counted()
+                    && home.is_here()
+                    && home.context().is_current_generation()
+                    && !capture::any() =>
+            {
+                free_ordered(resource, (self.address, self.bytes), home)
+            }
+            _ => self.end_after_others(),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn end_after_others(&mut self) -> Result<()> {
+        // What was allocated in a life of a context that is over went with it; the memory of a pool stays with the pool, for the
+        // stream that it would be freed on is gone.
+        if self.context().check_generation().is_err() && !self.outlives_context() {
+            return Ok(());
+        }
+        if capture::any() { self.end_among_captures() } else { self.end_now() }
+    }
+
+    /// Ends where something is captured. If that is the stream that it would be freed on, it ends when the capture does.
+    #[cold]
+    fn end_among_captures(&mut self) -> Result<()> {
+        if let Some(capture) = self.obstacle()? {
+            capture.defer(Box::new(self.take()));
+            return Ok(());
+        }
+        let frees = !matches!(self.owner, Owner::Graph { .. } | Owner::Other { keeps: None, .. });
+        let _calm = if frees { Calm::new(self.context().driver()) } else { None };
+        self.end_now()
+    }
+
+    /// The capture that keeps it from being freed in the order of its stream.
+    fn obstacle(&self) -> Result<Option<Arc<Sequence>>> {
+        let Owner::Ordered { home, .. } = &self.owner else { return Ok(None) };
+        let order = self.uses.order();
+        let order = order.as_ref().unwrap_or(home).for_teardown();
+        Ok(capture::of(&order).or(capture::shadowed(&order)?))
+    }
+
+    /// Everything but the shell.
+    fn take(&mut self) -> Allocation {
+        let context = self.context().clone();
+        Allocation {
+            address: self.address,
+            bytes: self.bytes,
+            is_pinned: self.is_pinned,
+            is_pieced: self.is_pieced,
+            owner: std::mem::replace(&mut self.owner, Owner::Other { context, keeps: None }),
+            uses: std::mem::take(&mut self.uses),
+            managed: ManagedState::default(),
+            _mark: std::mem::take(&mut self._mark),
+        }
+    }
+
+    fn end_now(&mut self) -> Result<()> {
+        let memory = (self.address, self.bytes);
+        match &mut self.owner {
+            Owner::Ordered { resource, home } => {
+                let (users, replaced) = self.uses.end(Some(home));
+                let order = replaced.as_ref().unwrap_or(home).for_teardown();
+                for other in users.iter().chain(Some(&*home)).map(Stream::for_teardown) {
+                    // Where no event can be had, waiting is dear and right.
+                    order.follow(&other).or_else(|_| other.drain())?;
+                }
+                free_ordered(resource, memory, &order)
+            }
+            Owner::Synchronous { resource } => {
+                let (waits, users) = (resource.free_waits_for_context(), self.uses.end(None).0);
+                for other in users.iter().filter(|other| !waits || other.context() != resource.context()) {
+                    // A wait that failed may have been the only thing to fail; another one tells.
+                    other.for_teardown().drain().or_else(|_| other.context().synchronize())?;
+                }
+                free_synchronous(&**resource, memory)
+            }
+            // Its graph has it.
+            Owner::Graph { .. } => Ok(()),
+            Owner::Other { keeps, .. } => {
+                let Some(keeps) = keeps.take() else { return Ok(()) };
+                let (users, _) = self.uses.end(None);
+                let waited = users.iter().try_for_each(|other| other.for_teardown().drain());
+                if waited.is_err() {
+                    // A stream may still use the memory, so its owner must not go.
+                    std::mem::forget(keeps);
+                }
+                waited
+            }
+        }
+    }
+}
+
+#[expect(unsafe_code, reason = "gives memory back to where it came from")]
+#[inline]
+fn free_ordered(resource: &Source, (address, bytes): (CUdeviceptr, usize), order: &Stream) -> Result<()> {
+    // SAFETY: the memory came from this resource with this size and is given back once, by the end of its allocation; every
+    // use of it comes before this in the order of the stream.
+    unsafe {
+        match resource {
+            Source::Pool(pool) => pool.deallocate_raw(address, bytes, order),
+            Source::Other(resource) => resource.deallocate_raw(address, bytes, order),
+        }
+    }
+}
+
+#[expect(unsafe_code, reason = "gives memory back to where it came from")]
+fn free_synchronous(resource: &dyn Synchronous, (address, bytes): (CUdeviceptr, usize)) -> Result<()> {
+    // SAFETY: the memory came from this resource with this size and is given back once, by the end of its allocation; every
+    // use of it is over, or is waited for by the call that frees it.
+    unsafe { resource.deallocate_raw(address, bytes) }
+}
+
+impl Drop for Allocation {
+    #[inline]
+    fn drop(&mut self) {
+        if let Err(error) = self.end() {
+            self.end_later_or_report(error);
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Points in a stream, and order between streams.
+#![expect(unsafe_code, reason = "records and waits for raw events")]
+
+use super::Stream;
+use crate::capture::{self, Calm};
+use crate::device::same_driver;
+use crate::event::{EventOptions, Timed, Timing};
+use crate::{CaptureStatus, Error, Event, Result};
+
+impl Stream {
+    /// Marks the point the stream has come to: an event that is done when everything enqueued so far is done.
+    ///
+    /// One driver call, as soon as an event has been dropped before: the context keeps dropped events for the next.
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers.
+    #[doc(alias = "cuEventRecord")]
+    pub fn record(&self) -> Result<Event> {
+        self.record_with(EventOptions::untimed())
+    }
+
+    /// As [`Stream::record`], with the time at which the point is reached.
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers.
+    pub fn record_timed(&self) -> Result<Event<Timed>> {
+        self.record_with(EventOptions::timed())
+    }
+
+    /// As [`Stream::record`], with an event of the kind that is asked for.
+    ///
+    /// # Errors
+    ///
+    /// What the driver answers.
+    pub fn record_with<T: Timing>(&self, options: EventOptions<T>) -> Result<Event<T>> {
+        self.check_thread()?;
+        let event = Event::unrecorded(self.context(), options)?;
+        self.record_into(&event)?;
+        Ok(event)
+    }
+
+    /// Moves an event to the point the stream has come to. Who waits for it already is not disturbed.
+    ///
+    /// Exactly one driver call.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::EventContextMismatch`] if the event belongs to another context, and what the driver answers.
+    #[doc(alias = "cuEventRecord")]
+    pub fn record_into<T: Timing>(&self, event: &Event<T>) -> Result<()> {
+        if event.context() != self.context() {
+            same_driver(self.driver(), event.driver())?;
+            let (event, stream) = (event.context().device().ordinal(), self.device().ordinal());
+            return Err(Error::EventContextMismatch { event, stream });
+        }
+        self.context().check_generation()?;
+        // SAFETY: both are alive and belong to the same context.
+        self.signal(|raw| unsafe { self.driver().cuEventRecord(event.as_raw(), raw) })?;
+        if capture::any() {
+            event.note_capture(capture::of(self).map(|capture| capture.id()));
+        }
+        Ok(())
+    }
+
+    /// Holds back whatever is enqueued from now on until the event is done; the host does not wait. The event may belong to
+    /// another device.
+    ///
+    /// Exactly one driver call. What the event is moved to later makes no difference. If the event is part of a
+    /// [capture](crate::capture), so is the stream from now on.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DriverMismatch`] if the event belongs to another driver, [`CaptureError`] if one of the two is part of a capture and
+    /// the other cannot be, and what the driver answers.
+    #[doc(alias = "cuStreamWaitEvent")]
+    pub fn wait<T: Timing>(&self, event: &Event<T>) -> Result<()> {
+        self.context().check_generation()?;
+        if event.context() != self.context() {
+            same_driver(self.driver(), event.driver())?;
+            event.context().check_generation()?;
+        }
+        if capture::any() {
+            return self.wait_among_captures(event);
+        }
+        self.wait_now(event)
+    }
+
+    #[inline]
+    fn wait_now<T: Timing>(&self, event: &Event<T>) -> Result<()> {
+        // SAFETY: both are alive, and of the same driver. The driver keeps what it needs of the event.
+        self.signal(|raw| unsafe { self.driver().cuStreamWaitEvent(raw, event.as_raw(), 0) })
+    }
+
+    #[cold]
+    fn wait_among_captures<T: Timing>(&self, event: &Event<T>) -> Result<()> {
+        let Some(joined) = capture::check_work(self, event.capture())? else { return self.wait_now(event) };
+        let before = self.record()?;
+        // Before the wait, so that nobody finds the stream captured and does not know of it.
+        joined.join(self, before);
+        self.wait_now(event).inspect_err(|_| {
+            // The call may have failed when it was done.
+            if !matches!(self.capture_status(), Ok(CaptureStatus::Active)) {
+                joined.part(self);
+            }
+        })
+    }
+
+    /// Holds back whatever is enqueued from now on until everything that `other` has so far is done; the host does not wait.
+    /// The other stream may belong to another device.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DriverMismatch`] if the other stream belongs to another driver, and what the driver answers.
+    pub fn wait_for(&self, other: &Stream) -> Result<()> {
+        same_driver(self.driver(), other.driver())?;
+        if self == other {
+            return Ok(()); // a stream is in order with itself
+        }
+        self.check_thread()?;
+        self.wait(&other.record()?)
+    }
+
+    /// As [`Stream::wait_for`], for what another stream runs; what is captured on it does not run.
+    pub(crate) fn follow(&self, other: &Stream) -> Result<()> {
+        match capture::any().then(|| capture::before(other)).flatten() {
+            Some(before) => self.wait(&before),
+            None => self.wait_for(other),
+        }
+    }
+
+    /// As [`Stream::synchronize`], for what the stream runs, and in spite of captures.
+    pub(crate) fn drain(&self) -> Result<()> {
+        if !capture::any() {
+            return self.synchronize();
+        }
+        let _calm = Calm::new(self.driver());
+        match capture::before(self) {
+            Some(before) => before.synchronize(),
+            None => self.synchronize(),
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Kernels in graphs.
+#![expect(unsafe_code, reason = "launches a kernel that does nothing")]
+
+use warploom::capture::ThreadLocal;
+use warploom::{Function, LaunchConfig};
+use warploom_testkit::{budget, driver_tests};
+
+use crate::support::Stage;
+
+const NOTHING: &str =
+    ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry nothing(.param .u64 at) { ret; }\n";
+
+driver_tests! {
+    /// S2.34: a graph keeps the code that it runs, and the memory that was passed.
+    fn a_graph_keeps_its_kernels(driver) {
+        let stage = Stage::new(driver)?;
+        let library = stage.context.load(NOTHING)?;
+        let (kernel, buffer) = (library.kernel("nothing")?, stage.pool.zeroed::<u8>(64, &stage.stream)?);
+        let shape = LaunchConfig::new(1, 1);
+        let capture = stage.stream.capture(ThreadLocal)?;
+        // SAFETY: the kernel takes an address and does nothing with it.
+        unsafe { kernel.launch(&capture, &shape, (&buffer,)) }?;
+        budget(driver, &[], || drop((kernel, library, buffer)));
+        let graph = capture.end()?;
+        assert_eq!(graph.node_count()?, 1);
+        assert!(graph.is_accounted()?);
+        let recorder = driver.record_calls();
+        drop(graph);
+        let functions: Vec<Function> = recorder.calls().iter().map(|(function, _)| *function).collect();
+        for function in [Function::cuGraphDestroy, Function::cuMemFreeAsync, Function::cuLibraryUnload] {
+            assert!(functions.contains(&function), "{functions:?}");
+        }
+        assert_eq!(functions[0], Function::cuGraphDestroy, "the graph goes before what it uses");
+    }
+
+    /// What waits for the context to be unloaded waits for the capture to end.
+    fn a_library_that_is_dropped_in_a_capture_is_unloaded_at_the_end(driver) {
+        let stage = Stage::new(driver)?;
+        let library = stage.context.load(NOTHING)?;
+        let capture = stage.stream.capture(ThreadLocal)?;
+        budget(driver, &[], || drop(library));
+        assert!(capture.is_valid()?);
+        capture.end()?;
+    }
+}

@@ -1,0 +1,9 @@
+//! Captured streams, what a graph keeps, and what becomes of memory meanwhile.
+
+mod begin;
+mod forks;
+mod kernels;
+mod memory;
+mod refused;
+mod support;
+mod sweep;

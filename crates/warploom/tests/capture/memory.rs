@@ -1,0 +1,179 @@
+//! Memory and captures: what is freed when, and what is allocated where.
+
+use warploom::capture::{Global, Relaxed, ThreadLocal};
+use warploom::{
+    CaptureError, DeviceMemory, DevicePool, Error, Function, GraphPool, ManagedPool, OrderedResource, PinnedPool,
+};
+use warploom_testkit::{budget, driver_tests};
+
+use crate::support::{Spy, Stage};
+
+driver_tests! {
+    /// S4.18: dropping a buffer whose stream is captured adds no node and spoils nothing; it is freed when the capture ends, on
+    /// that stream, in the order in which buffers were dropped.
+    fn a_buffer_that_is_dropped_while_its_stream_is_captured_is_freed_at_the_end(driver) {
+        let stage = Stage::new(driver)?;
+        let spy = Spy::on(&stage.pool);
+        let (first, second) = (spy.zeroed::<u8>(64, &stage.stream)?, spy.zeroed::<u8>(64, &stage.stream)?);
+        let addresses = [second.as_raw(), first.as_raw()];
+        let capture = stage.stream.capture(ThreadLocal)?;
+        drop(second);
+        first.close()?;
+        assert!(spy.freed().is_empty());
+        assert!(capture.is_valid()?);
+        let graph = capture.end()?;
+        assert_eq!(graph.node_count()?, 0);
+        let freed = spy.freed();
+        assert_eq!(freed.iter().map(|(address, _)| *address).collect::<Vec<_>>(), addresses);
+        assert!(freed.iter().all(|(_, on)| *on == stage.stream));
+        stage.stream.synchronize()?;
+        assert_eq!(stage.pool.statistics()?.used, 0);
+    }
+
+    /// S4.18: the same for a capture that is dropped, and for a buffer whose free was ordered onto the captured stream.
+    fn a_capture_that_is_dropped_frees_what_waited_for_it(driver) {
+        let stage = Stage::new(driver)?;
+        let mut buffer = stage.pool.zeroed::<u8>(64, &stage.other)?;
+        buffer.set_free_stream(&stage.stream)?;
+        let capture = stage.stream.capture(Relaxed)?;
+        drop(buffer);
+        assert_ne!(stage.pool.statistics()?.used, 0);
+        drop(capture);
+        stage.stream.synchronize()?;
+        assert_eq!(stage.pool.statistics()?.used, 0);
+    }
+
+    /// S4.18: whatever the mode, no drop spoils a capture: neither of memory on other streams, nor of memory that is freed at once,
+    /// nor of pools.
+    fn no_drop_spoils_a_capture(driver) {
+        let stage = Stage::new(driver)?;
+        let plain = DeviceMemory::new(&stage.context).allocate::<u8>(64)?;
+        let elsewhere = stage.pool.zeroed::<u8>(64, &stage.other)?;
+        let mut shared = stage.pool.zeroed::<u8>(64, &stage.other)?;
+        shared.fill(1, &stage.stream)?;
+        let doomed = DevicePool::new(&stage.context)?;
+        let capture = stage.stream.capture(Global)?;
+        drop((plain, elsewhere, shared, doomed));
+        assert!(capture.is_valid()?);
+        assert_eq!(capture.end()?.node_count()?, 0);
+        stage.context.synchronize()?;
+        assert_eq!(stage.pool.statistics().map(|held| held.used), Ok(0));
+    }
+
+    /// S4.18: a free on another stream still comes after what the captured stream had before.
+    fn a_free_elsewhere_waits_for_what_the_captured_stream_had(driver) {
+        let stage = Stage::new(driver)?;
+        let mut buffer = stage.pool.zeroed::<u8>(1 << 20, &stage.other)?;
+        buffer.fill(1, &stage.stream)?;
+        let capture = stage.stream.capture(Relaxed)?;
+        let waits = [(Function::cuStreamWaitEvent, 1), (Function::cuMemFreeAsync, 1)];
+        let calm = [(Function::cuThreadExchangeStreamCaptureMode, 2)];
+        budget(driver, &[&calm[..], &waits[..]].concat(), || drop(buffer));
+        assert!(capture.is_valid()?);
+        capture.end()?;
+    }
+
+    /// What is used on another stream for the first time waits for what its own has outside of the capture.
+    fn memory_of_a_captured_stream_is_used_elsewhere(driver) {
+        let stage = Stage::new(driver)?;
+        let mut buffer = stage.pool.upload(&[5_u8; 64], &stage.stream)?;
+        let capture = stage.stream.capture(Relaxed)?;
+        buffer.slice_mut(..1)?.fill(6, &stage.other)?;
+        assert_eq!(buffer.download(&stage.other)?[..2], [6, 5]);
+        assert!(capture.is_valid()?);
+        assert_eq!(capture.end()?.node_count()?, 0);
+    }
+
+    /// S4.25: allocating from an ordinary pool on a captured stream is refused and names the graph pool.
+    fn ordinary_pools_do_not_allocate_on_captured_streams(driver) {
+        let stage = Stage::new(driver)?;
+        let (pinned, managed) = (PinnedPool::new(&stage.context)?, ManagedPool::new(&stage.context)?);
+        let buffer = stage.pool.zeroed::<u8>(64, &stage.stream)?;
+        let spy = Spy::on(&stage.pool);
+        let capture = stage.stream.capture(Relaxed)?;
+        budget(driver, &[], || {
+            let refused = |resource: &'static str| Some(Error::from(CaptureError::OrdinaryPool { resource }));
+            assert_eq!(stage.pool.allocate::<u8>(64, &capture).err(), refused("DevicePool"));
+            assert_eq!(stage.pool.zeroed::<u8>(64, &capture).err(), refused("DevicePool"));
+            assert_eq!(stage.pool.upload(&[1_u8], &capture).err(), refused("DevicePool"));
+            assert_eq!(OrderedResource::allocate::<u8>(&pinned, 64, &capture).err(), refused("PinnedPool"));
+            assert_eq!(OrderedResource::allocate::<u8>(&managed, 64, &capture).err(), refused("ManagedPool"));
+            assert!(matches!(
+                spy.allocate::<u8>(64, &capture),
+                Err(Error::Capture(CaptureError::OrdinaryPool { .. }))
+            ));
+            assert_eq!(buffer.duplicate(&capture).err(), refused("DevicePool"));
+        });
+        let text = CaptureError::OrdinaryPool { resource: "DevicePool" }.to_string();
+        assert!(text.contains("GraphPool"), "{text}");
+        assert!(capture.is_valid()?);
+        assert_eq!(capture.end()?.node_count()?, 0);
+    }
+
+    /// S4.25: allocating from the graph pool on a stream that is not captured is refused.
+    fn the_graph_pool_allocates_on_captured_streams_alone(driver) {
+        let stage = Stage::new(driver)?;
+        let pool = GraphPool::new(&stage.context);
+        budget(driver, &[], || {
+            assert_eq!(pool.allocate::<u8>(64, &stage.stream).err(), Some(CaptureError::NotCaptured.into()));
+        });
+        let capture = stage.stream.capture(Relaxed)?;
+        assert_eq!(pool.zeroed::<u8>(64, &stage.other).err(), Some(CaptureError::NotCaptured.into()));
+        assert_eq!(pool.allocate::<u8>(0, &capture).err(), Some(Error::EmptyBuffer));
+        let huge = pool.allocate::<u64>(usize::MAX, &capture).err();
+        assert!(matches!(huge, Some(Error::TooLarge { .. })));
+        let buffer = budget(driver, &[(Function::cuMemAllocAsync, 1)], || pool.allocate::<u8>(64, &capture))?;
+        assert_eq!(buffer.len(), 64);
+        assert_eq!(capture.end()?.node_count()?, 1);
+    }
+
+    /// S4.18: memory of a graph is freed in a capture only by an explicit call.
+    fn memory_of_a_graph_is_freed_by_an_explicit_call_alone(driver) {
+        let stage = Stage::new(driver)?;
+        let pool = GraphPool::new(&stage.context);
+        let capture = stage.stream.capture(ThreadLocal)?;
+        let dropped = pool.zeroed::<u8>(64, &capture)?;
+        let closed = pool.zeroed::<u8>(64, &capture)?;
+        let kept = pool.allocate::<u8>(64, &capture)?;
+        budget(driver, &[], || drop(dropped));
+        budget(driver, &[(Function::cuMemFreeAsync, 1)], || closed.close())?;
+        let graph = capture.end()?;
+        assert_eq!(graph.node_count()?, 6, "three allocations, two fills, a free");
+        assert!(graph.is_accounted()?);
+        assert_eq!(kept.close(), Err(CaptureError::GraphMemory.into()), "the capture is over");
+    }
+
+    /// Memory of a graph is used in the capture that it was allocated in, and nowhere else, not even in a later capture of the
+    /// same stream.
+    fn memory_of_a_graph_stays_in_its_capture(driver) {
+        let stage = Stage::new(driver)?;
+        let pool = GraphPool::new(&stage.context);
+        let capture = stage.stream.capture(Relaxed)?;
+        let mut scratch = pool.allocate::<u8>(64, &capture)?;
+        scratch.fill(1, &capture)?;
+        let refused = Err(CaptureError::GraphMemory.into());
+        assert_eq!(scratch.fill(1, &stage.other), refused);
+        let copy = scratch.duplicate(&capture)?;
+        let graph = capture.end()?;
+        assert_eq!(graph.node_count()?, 4);
+        budget(driver, &[], || {
+            assert_eq!(scratch.fill(1, &stage.stream), refused);
+            assert_eq!(copy.download(&stage.stream).map(drop), refused);
+        });
+        let later = stage.stream.capture(Relaxed)?;
+        assert_eq!(scratch.fill(1, &later), refused);
+        assert_eq!(later.end()?.node_count()?, 0);
+        assert_eq!(copy.close(), refused);
+    }
+
+    fn what_graphs_hold_can_be_asked_and_given_back(driver) {
+        let stage = Stage::new(driver)?;
+        let pool = GraphPool::new(&stage.context);
+        pool.trim()?;
+        pool.reset_high_marks()?;
+        let held = pool.statistics()?;
+        assert_eq!((held.used, held.used_high, held.reserved, held.reserved_high), (0, 0, 0, 0));
+        assert_eq!(pool.context(), &stage.context);
+        assert!(format!("{pool:?}").contains("GraphPool"));
+    }
+}

@@ -1,0 +1,131 @@
+//! What is refused on a captured stream, so that no graph refers to memory that goes, and no capture is spoiled.
+
+use std::task::{Context as Task, Waker};
+
+use warploom::capture::{Relaxed, ThreadLocal};
+use warploom::{
+    CaptureError, CopyOptions, DeviceMemory, Devices, Error, ManagedMemory, Mesh, PinnedMemory, Result, StreamOptions,
+    Topology, copy_batch, prefetch_batch,
+};
+use warploom_sim::topology::Topology as Machines;
+use warploom_sim::{Mode, Order};
+use warploom_testkit::{TestResult, budget, call, driver_tests, open};
+
+use crate::support::Stage;
+
+/// Whether something was refused as no part of a graph.
+fn is_refused<T>(result: Result<T>) -> bool {
+    matches!(result, Err(Error::Capture(CaptureError::NotCapturable { .. })))
+}
+
+driver_tests! {
+    /// Nothing of this reaches the driver, which would spoil the capture or have the graph refer to memory that goes.
+    fn what_no_graph_can_have_is_refused_before_the_driver_is_asked(driver) {
+        let stage = Stage::new(driver)?;
+        let (mut one, mut two) = (stage.pool.zeroed::<u8>(64, &stage.stream)?, stage.pool.zeroed(64, &stage.stream)?);
+        let mut three = stage.pool.zeroed::<u8>(64, &stage.stream)?;
+        let pinned = PinnedMemory::new(&stage.context);
+        let (sent, received) = (pinned.buffer::<u8>(64)?, pinned.buffer::<u8>(64)?);
+        let managed = ManagedMemory::new(&stage.context)?.allocate::<u8>(1 << 16)?;
+        let capture = stage.stream.capture(ThreadLocal)?;
+        let stream = capture.stream();
+        budget(driver, &[], || {
+            assert!(is_refused(stream.synchronize()));
+            assert!(is_refused(stream.is_idle()));
+            assert!(is_refused(stream.id()));
+            assert!(is_refused(stream.host(|| ())));
+            assert!(is_refused(one.copy_from_host(&[0; 64], stream)));
+            assert!(is_refused(one.download(stream)));
+            assert!(is_refused(one.copy_to_host(&mut [0; 64], stream)));
+            assert!(is_refused(copy_batch([(&one, &mut two)], stream)));
+            assert_eq!(stage.context.synchronize(), Err(CaptureError::Context { device: 0 }.into()));
+        });
+        assert_eq!(one.as_slice().copy_to_with(&mut three, CopyOptions::new(), stream), Err(Error::Capturing));
+        assert!(is_refused(one.as_slice_mut().copy_from_pinned(sent, stream)));
+        assert!(is_refused(one.as_slice().copy_to_pinned(received, stream)));
+        assert!(is_refused(managed.prefetch(driver.device(0)?, stream)));
+        assert!(is_refused(prefetch_batch([&managed], driver.device(0)?, stream)));
+        assert!(capture.is_valid()?);
+        assert_eq!(capture.end()?.node_count()?, 0);
+    }
+
+    /// A future of a captured stream would have another stream of the library's wait for it, and take part.
+    fn nobody_awaits_a_captured_stream(driver) {
+        let stage = Stage::new(driver)?;
+        let capture = stage.stream.capture(Relaxed)?;
+        let mut completion = std::pin::pin!(stage.stream.completion());
+        let polled = completion.as_mut().poll(&mut Task::from_waker(Waker::noop()));
+        assert_eq!(polled, std::task::Poll::Ready(Err(CaptureError::CapturedEvent.into())));
+        assert!(capture.is_valid()?);
+        capture.end()?;
+    }
+
+    /// The legacy default stream waits for blocking streams, and would spoil the capture of one.
+    fn the_legacy_default_stream_is_refused_beside_a_captured_blocking_one(driver) {
+        let stage = Stage::new(driver)?;
+        let blocking = stage.context.stream_with(StreamOptions::new().blocking())?;
+        let (legacy, mut buffer) = (stage.context.legacy_stream(), stage.pool.zeroed::<u8>(64, &stage.other)?);
+        let capture = blocking.capture(Relaxed)?;
+        assert_eq!(buffer.fill(1, &legacy), Err(CaptureError::Legacy.into()));
+        assert_eq!(legacy.synchronize(), Err(CaptureError::Legacy.into()));
+        assert!(capture.is_valid()?);
+        capture.end()?;
+        buffer.fill(1, &legacy)?;
+        legacy.synchronize()?;
+        drop(stage.stream.capture(Relaxed)?);
+    }
+
+    /// S3.25: conflicting work of the same capture is waited for within it.
+    fn a_copy_that_orders_itself_waits_for_streams_of_its_capture(driver) {
+        let stage = Stage::new(driver)?;
+        let (mesh, _) = Mesh::enable(&Topology::probe(&driver.devices()?)?, std::slice::from_ref(&stage.context))?;
+        let memory = DeviceMemory::new(&stage.context);
+        let (first, mut second, mut third) =
+            (memory.allocate::<u8>(64)?, memory.allocate::<u8>(64)?, memory.allocate::<u8>(64)?);
+        let capture = stage.stream.capture(Relaxed)?;
+        stage.other.wait_for(capture.stream())?;
+        mesh.copy(&first, &mut second, &capture)?;
+        mesh.copy(&second, &mut third, &stage.other)?;
+        stage.stream.wait_for(&stage.other)?;
+        let (graph, mut edges) = (capture.end()?, 0);
+        let (raw, none) = (graph.as_raw(), std::ptr::null_mut());
+        call!(driver.cuGraphGetEdges(raw, none, none, &mut edges))?;
+        assert_eq!((graph.node_count()?, edges), (2, 1), "the second copy comes after the first");
+    }
+
+    /// S3.25: a copy that orders itself is captured if nothing outside conflicts with it, and refused otherwise.
+    fn a_copy_that_orders_itself_is_captured_if_nothing_outside_conflicts(driver) {
+        let stage = Stage::new(driver)?;
+        let (mesh, _) = Mesh::enable(&Topology::probe(&driver.devices()?)?, std::slice::from_ref(&stage.context))?;
+        let (source, mut target) =
+            (stage.pool.upload(&[1_u8; 64], &stage.stream)?, stage.pool.zeroed::<u8>(64, &stage.stream)?);
+        let mut busy = stage.pool.zeroed::<u8>(64, &stage.other)?;
+        busy.fill(1, &stage.other)?;
+        let capture = stage.stream.capture(Relaxed)?;
+        mesh.copy(&source, &mut target, &capture)?;
+        let refused = budget(driver, &[], || mesh.copy(&source, &mut busy, &capture).map(drop));
+        assert_eq!(refused, Err(CaptureError::Conflict { device: 0 }.into()));
+        drop((source, target));
+        let graph = capture.end()?;
+        assert_eq!(graph.node_count()?, 1);
+        assert!(graph.is_accounted()?);
+        mesh.copy(&busy.duplicate(&stage.other)?, &mut busy, &stage.other)?;
+    }
+}
+
+/// A copy between contexts cannot be captured, and would spoil the capture.
+#[test]
+fn copies_between_devices_are_refused() -> TestResult {
+    let (_, driver) = open(Machines::preset("pcie-pair")?, Mode::Deterministic(Order::Lazy))?;
+    let stage = Stage::new(&driver)?;
+    let far = driver.device(1)?.context()?;
+    let there = far.stream()?;
+    let mut target = warploom::DevicePool::new(&far)?.zeroed::<u8>(64, &there)?;
+    let source = stage.pool.zeroed::<u8>(64, &stage.stream)?;
+    let capture = stage.stream.capture(Relaxed)?;
+    assert!(is_refused(source.copy_to(&mut target, &capture)));
+    assert!(capture.is_valid()?);
+    capture.end()?;
+    source.copy_to(&mut target, &stage.stream)?;
+    Ok(())
+}
