@@ -60,6 +60,8 @@ resources! {
     Graph "graph" "graphs";
     /// `cuGraphInstantiate`, `cuGraphExecDestroy`.
     Executable "executable graph" "executable graphs";
+    /// `cuLinkCreate`, `cuLinkDestroy`.
+    Linker "linker" "linkers";
     /// `cuCtxEnablePeerAccess`, `cuCtxDisablePeerAccess`.
     PeerAccess "peer access" "peer accesses";
 }
@@ -217,12 +219,13 @@ impl World {
         for allocation in self.memory.iter() {
             Resource::of(&allocation.backing).into_iter().for_each(|resource| live.add(resource, 1));
         }
-        let (modules, libraries) = self.code.outstanding();
+        let (modules, libraries, linkers) = self.code.outstanding();
         live.add(Resource::Module, modules);
         live.add(Resource::Library, libraries);
         let (graphs, executables) = self.graphs.outstanding();
         live.add(Resource::Graph, graphs);
         live.add(Resource::Executable, executables);
+        live.add(Resource::Linker, linkers);
         let (physical, reservations) = self.virtual_memory.outstanding();
         live.add(Resource::Physical, physical);
         live.add(Resource::Reservation, reservations);

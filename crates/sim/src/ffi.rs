@@ -324,6 +324,36 @@ impl Ptr<c_void> {
     }
 }
 
+impl Ptr<c_void> {
+    /// Takes the pointer for one to something that is only read.
+    pub(crate) fn reading(self) -> ConstPtr<c_void> {
+        ConstPtr(self.0)
+    }
+}
+
+/// A pointer that C promised to keep good for longer than one call.
+#[derive(Clone, Copy)]
+pub(crate) struct Kept(usize);
+
+impl Kept {
+    /// A pointer that came as the value of an option.
+    pub(crate) fn of_address(address: usize) -> Self {
+        Self(address)
+    }
+
+    /// The pointer, for as long as the promise holds.
+    pub(crate) fn pointer<T: Plain>(self) -> Ptr<T> {
+        Ptr(std::ptr::with_exposed_provenance_mut(self.0))
+    }
+}
+
+impl<T: Plain> Ptr<T> {
+    /// The pointer to an element of an array that C promised to keep.
+    pub(crate) fn kept_at(self, index: usize) -> Kept {
+        Kept(self.0.wrapping_add(index).expose_provenance())
+    }
+}
+
 impl Ptr<*mut c_void> {
     /// Element `index` of an array of out-pointers; the caller knows that C promised that many.
     pub(crate) fn pointer_at(self, index: usize) -> Result<Ptr<c_void>, CUresult> {

@@ -34,10 +34,11 @@ pub(crate) enum Kind {
     Graph = 10,
     Node = 11,
     Executable = 12,
+    Link = 13,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Kind; 12] = [
+    pub(crate) const ALL: [Kind; 13] = [
         Kind::Context,
         Kind::Stream,
         Kind::Event,
@@ -50,6 +51,7 @@ impl Kind {
         Kind::Graph,
         Kind::Node,
         Kind::Executable,
+        Kind::Link,
     ];
 }
 

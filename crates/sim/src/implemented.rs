@@ -65,11 +65,12 @@ pub(crate) use crate::module::{
     cuKernelGetLibrary, cuKernelGetName, cuKernelGetParamCount, cuKernelGetParamInfo, cuKernelSetAttribute,
     cuKernelSetCacheConfig, cuLaunchCooperativeKernel, cuLaunchKernel, cuLaunchKernelEx, cuLibraryEnumerateKernels,
     cuLibraryGetGlobal, cuLibraryGetKernel, cuLibraryGetKernelCount, cuLibraryGetManaged, cuLibraryGetModule,
-    cuLibraryLoadData, cuLibraryLoadFromFile, cuLibraryUnload, cuModuleEnumerateFunctions, cuModuleGetFunction,
-    cuModuleGetFunctionCount, cuModuleGetGlobal_v2, cuModuleLoad, cuModuleLoadData, cuModuleLoadDataEx,
-    cuModuleLoadFatBinary, cuModuleUnload, cuOccupancyAvailableDynamicSMemPerBlock,
-    cuOccupancyMaxActiveBlocksPerMultiprocessor, cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
-    cuOccupancyMaxPotentialBlockSize, cuOccupancyMaxPotentialBlockSizeWithFlags,
+    cuLibraryLoadData, cuLibraryLoadFromFile, cuLibraryUnload, cuLinkAddData_v2, cuLinkAddFile_v2, cuLinkComplete,
+    cuLinkCreate_v2, cuLinkDestroy, cuModuleEnumerateFunctions, cuModuleGetFunction, cuModuleGetFunctionCount,
+    cuModuleGetGlobal_v2, cuModuleLoad, cuModuleLoadData, cuModuleLoadDataEx, cuModuleLoadFatBinary, cuModuleUnload,
+    cuOccupancyAvailableDynamicSMemPerBlock, cuOccupancyMaxActiveBlocksPerMultiprocessor,
+    cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, cuOccupancyMaxPotentialBlockSize,
+    cuOccupancyMaxPotentialBlockSizeWithFlags,
 };
 pub(crate) use crate::peer::{
     cuCtxDisablePeerAccess, cuCtxEnablePeerAccess, cuDeviceCanAccessPeer, cuDeviceGetP2PAtomicCapabilities,

@@ -63,10 +63,11 @@ fn every_kind_is_counted_from_when_it_is_made_to_when_it_is_given_back() -> Test
     call!(driver.cuMemCreate(&mut physical, 2 * MIB, &memory, 0))?;
     call!(driver.cuMemAddressReserve(&mut address, 2 * MIB, 0, 0, 0))?;
     call!(driver.cuMemMap(address, 2 * MIB, 0, physical, 0))?;
-    let (mut module, mut library) = (null_mut(), null_mut());
+    let (mut module, mut library, mut linker) = (null_mut(), null_mut(), null_mut());
     let text = c".version 8.0 .target sm_75 .address_size 64 .visible .global .u32 counter;".as_ptr().cast();
     call!(driver.cuModuleLoadData(&mut module, text))?;
     call!(driver.cuLibraryLoadData(&mut library, text, null_mut(), null_mut(), 0, null_mut(), null_mut(), 0))?;
+    call!(driver.cuLinkCreate_v2(0, null_mut(), null_mut(), &mut linker))?;
 
     let (mut graph, mut executable) = (null_mut(), null_mut());
     call!(driver.cuGraphCreate(&mut graph, 0))?;
@@ -83,11 +84,12 @@ fn every_kind_is_counted_from_when_it_is_made_to_when_it_is_given_back() -> Test
         "1 context, 2 retained primary contexts, 1 stream, 1 event, 1 memory pool, 1 device allocation, \
          1 page-locked allocation, 1 registration of host memory, 1 managed allocation, 1 pool allocation, \
          1 physical allocation, 1 address reservation, 1 mapping, 1 module, 1 library, 1 graph, \
-         1 executable graph, 1 peer access, other current contexts"
+         1 executable graph, 1 linker, 1 peer access, other current contexts"
     );
 
     call!(driver.cuGraphExecDestroy(executable))?;
     call!(driver.cuGraphDestroy(graph))?;
+    call!(driver.cuLinkDestroy(linker))?;
     call!(driver.cuLibraryUnload(library))?;
     call!(driver.cuModuleUnload(module))?;
     call!(driver.cuMemUnmap(address, 2 * MIB))?;

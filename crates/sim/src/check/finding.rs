@@ -307,6 +307,8 @@ pub enum ObjectKind {
     Node,
     /// `CUgraphExec`.
     Executable,
+    /// `CUlinkState`.
+    Link,
 }
 
 /// A kernel that could not go on.

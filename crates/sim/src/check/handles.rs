@@ -19,6 +19,7 @@ impl From<Kind> for ObjectKind {
             Kind::Graph => ObjectKind::Graph,
             Kind::Node => ObjectKind::Node,
             Kind::Executable => ObjectKind::Executable,
+            Kind::Link => ObjectKind::Link,
         }
     }
 }

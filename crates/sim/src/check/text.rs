@@ -85,6 +85,7 @@ impl Display for ObjectKind {
             ObjectKind::Graph => "graph",
             ObjectKind::Node => "graph node",
             ObjectKind::Executable => "executable graph",
+            ObjectKind::Link => "linker",
         })
     }
 }

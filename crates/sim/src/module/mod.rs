@@ -16,6 +16,7 @@ mod image;
 mod kernels;
 mod launch;
 mod libraries;
+mod link;
 mod load;
 mod modules;
 mod occupancy;
@@ -41,6 +42,7 @@ pub(crate) use libraries::{
     cuLibraryEnumerateKernels, cuLibraryGetGlobal, cuLibraryGetKernel, cuLibraryGetKernelCount, cuLibraryGetManaged,
     cuLibraryGetModule, cuLibraryLoadData, cuLibraryLoadFromFile, cuLibraryUnload,
 };
+pub(crate) use link::{Link, cuLinkAddData_v2, cuLinkAddFile_v2, cuLinkComplete, cuLinkCreate_v2, cuLinkDestroy};
 pub(crate) use modules::{
     cuModuleEnumerateFunctions, cuModuleGetFunction, cuModuleGetFunctionCount, cuModuleGetGlobal_v2, cuModuleLoad,
     cuModuleLoadData, cuModuleLoadDataEx, cuModuleLoadFatBinary, cuModuleUnload,
@@ -65,6 +67,7 @@ pub(crate) struct Code {
     functions: Objects<Function>,
     libraries: Objects<Library>,
     kernels: Objects<Kernel>,
+    links: Objects<Link>,
 }
 
 /// Code in a context.
@@ -133,13 +136,14 @@ impl Code {
             functions: Objects::new(machine),
             libraries: Objects::new(machine),
             kernels: Objects::new(machine),
+            links: Objects::new(machine),
         }
     }
 
-    /// Modules, and libraries, that the program has to unload.
-    pub(crate) fn outstanding(&self) -> (u64, u64) {
+    /// Modules and libraries that the program has to unload, and linkers that it has to destroy.
+    pub(crate) fn outstanding(&self) -> (u64, u64, u64) {
         let modules = self.modules.iter().filter(|(_, module)| module.library.is_none());
-        (modules.count() as u64, self.libraries.iter().count() as u64)
+        (modules.count() as u64, self.libraries.iter().count() as u64, self.links.iter().count() as u64)
     }
 
     pub(crate) fn modules(&self) -> &Objects<Module> {
@@ -148,6 +152,10 @@ impl Code {
 
     pub(crate) fn libraries(&self) -> &Objects<Library> {
         &self.libraries
+    }
+
+    pub(crate) fn links(&self) -> &Objects<Link> {
+        &self.links
     }
 
     /// Takes a module out, and its functions with it.

@@ -6,7 +6,7 @@ use warploom_sys::types::CUjit_option;
 
 use super::image::Refusal;
 use crate::call::Call;
-use crate::ffi::Ptr;
+use crate::ffi::{Kept, Ptr};
 use crate::status::{INVALID_VALUE, Status};
 
 /// The options of a load, as C passes them: names, and a value for each.
@@ -18,10 +18,12 @@ pub(super) struct Options {
 }
 
 /// A buffer for a log: the option that has it, and the one that has its size.
-type LogBuffer = (CUjit_option, CUjit_option);
+pub(super) type LogBuffer = (CUjit_option, CUjit_option);
 
-const ERRORS: LogBuffer = (CUjit_option::CU_JIT_ERROR_LOG_BUFFER, CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
-const INFORMATION: LogBuffer = (CUjit_option::CU_JIT_INFO_LOG_BUFFER, CUjit_option::CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES);
+pub(super) const ERRORS: LogBuffer =
+    (CUjit_option::CU_JIT_ERROR_LOG_BUFFER, CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
+pub(super) const INFORMATION: LogBuffer =
+    (CUjit_option::CU_JIT_INFO_LOG_BUFFER, CUjit_option::CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES);
 
 impl Options {
     pub(super) const NONE: Options = Options { names: Ptr::null(), values: Ptr::null(), count: 0 };
@@ -46,6 +48,23 @@ impl Options {
 
     fn position(&self, wanted: CUjit_option) -> Option<usize> {
         (0..self.count).find(|index| self.names.read_at(*index) == Ok(wanted))
+    }
+
+    /// The value of an option, if it is there.
+    pub(super) fn value(&self, wanted: CUjit_option) -> Status<Option<usize>> {
+        let value = self.position(wanted).map(|index| self.values.read_at(index)).transpose()?;
+        Ok(value.map(|value| value.expose_provenance()))
+    }
+
+    /// Where the value of an option is, if it is there.
+    pub(super) fn slot(&self, wanted: CUjit_option) -> Option<Kept> {
+        self.position(wanted).map(|index| self.values.kept_at(index))
+    }
+
+    /// Whether one of the options is about a log.
+    pub(super) fn has_log(&self) -> bool {
+        let options = [ERRORS, INFORMATION].into_iter().flat_map(|(buffer, size)| [buffer, size]);
+        options.into_iter().any(|option| self.position(option).is_some())
     }
 
     /// Writes what there is to say into a log, and how long that is behind its size.

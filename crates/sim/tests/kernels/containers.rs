@@ -1,9 +1,7 @@
 //! Code in containers: fatbins and cubins.
 
-use std::ffi::{CString, c_void};
-use std::path::PathBuf;
+use std::ffi::c_void;
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use warploom_sim::topology::Topology;
 use warploom_sim::{Mode, Order};
@@ -12,7 +10,7 @@ use warploom_testkit::sys::types::{CUmodule, CUresult};
 use warploom_testkit::{Primary, TestResult, answers, call, code_of, driver_tests, open};
 
 use crate::arguments;
-use crate::support::{download, launch, upload};
+use crate::support::{File, download, launch, upload, word};
 
 const IMAGES: [(&str, &[u8]); 4] = [
     ("plain.fatbin", include_bytes!("images/plain.fatbin")),
@@ -38,29 +36,6 @@ struct Wrapper {
     version: u32,
     data: *const c_void,
     unused: *const c_void,
-}
-
-/// A file of this process's own, which goes when it is dropped.
-struct File {
-    path: PathBuf,
-    name: CString,
-}
-
-impl File {
-    fn new(name: &str, bytes: &[u8]) -> TestResult<File> {
-        static COUNT: AtomicUsize = AtomicUsize::new(0);
-        let (process, number) = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        let path = std::env::temp_dir().join(format!("warploom-image-{process}-{number}-{name}"));
-        std::fs::write(&path, bytes)?;
-        let name = CString::new(path.to_str().ok_or("a path of text")?)?;
-        Ok(File { path, name })
-    }
-}
-
-impl Drop for File {
-    fn drop(&mut self) {
-        drop(std::fs::remove_file(&self.path));
-    }
 }
 
 driver_tests! {
@@ -105,12 +80,6 @@ driver_tests! {
             answers!(driver.cuModuleLoadData(&mut module, image.as_ptr().cast()), CUDA_ERROR_NO_BINARY_FOR_GPU);
         }
     }
-}
-
-fn word(bytes: &[u8]) -> u64 {
-    let mut word = [0; 8];
-    word[..bytes.len()].copy_from_slice(bytes);
-    u64::from_ne_bytes(word)
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod devices;
 mod faults;
 mod launch;
 mod library;
+mod link;
 mod module;
 mod refused;
 mod spread;

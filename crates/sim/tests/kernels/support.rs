@@ -1,7 +1,9 @@
 //! Kernels, and memory to run them on.
 
 use std::ffi::{CString, c_void};
+use std::path::PathBuf;
 use std::ptr::null_mut;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use warploom_testkit::driver::{Driver, Error};
 use warploom_testkit::sys::types::{CUdeviceptr, CUfunction, CUmodule, CUstream};
@@ -92,4 +94,34 @@ pub(crate) fn launch(
 ) -> Result<(), Error> {
     let arguments = if arguments.is_empty() { null_mut() } else { arguments.as_mut_ptr() };
     call!(driver.cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0, stream, arguments, null_mut()))
+}
+
+/// A file of this process's own, which goes when it is dropped.
+pub(crate) struct File {
+    pub(crate) path: PathBuf,
+    pub(crate) name: CString,
+}
+
+impl File {
+    pub(crate) fn new(name: &str, bytes: &[u8]) -> TestResult<File> {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let (process, number) = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let path = std::env::temp_dir().join(format!("warploom-image-{process}-{number}-{name}"));
+        std::fs::write(&path, bytes)?;
+        let name = CString::new(path.to_str().ok_or("a path of text")?)?;
+        Ok(File { path, name })
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        drop(std::fs::remove_file(&self.path));
+    }
+}
+
+/// Bytes as a word, zeros behind them.
+pub(crate) fn word(bytes: &[u8]) -> u64 {
+    let mut word = [0; 8];
+    word[..bytes.len()].copy_from_slice(bytes);
+    u64::from_ne_bytes(word)
 }

@@ -6,12 +6,36 @@ use warploom_sim::topology::Topology;
 use warploom_sim::{Machine, Mode, Order};
 use warploom_testkit::driver::{Driver, Error};
 use warploom_testkit::sweep::Sweep;
+use warploom_testkit::sys::types::CUjitInputType;
 use warploom_testkit::{TestResult, call};
 
 use crate::arguments;
-use crate::support::{launch, memory};
+use crate::support::{launch, memory, vector};
 
-/// Loads code in both ways, runs a kernel of each, and lets go of whatever it got.
+/// Links two texts, and lets go of the linker whatever came of it.
+fn link(driver: &Driver) -> Result<(), Error> {
+    let (mut state, mut module, mut image) = (null_mut(), null_mut(), null_mut());
+    let mut run = || -> Result<(), Error> {
+        call!(driver.cuLinkCreate_v2(0, null_mut(), null_mut(), &mut state))?;
+        for text in [memory(), vector()] {
+            let (data, size) = (text.as_ptr().cast_mut().cast(), text.as_bytes_with_nul().len());
+            let (kind, name) = (CUjitInputType::CU_JIT_INPUT_PTX, c"text".as_ptr());
+            call!(driver.cuLinkAddData_v2(state, kind, data, size, name, 0, null_mut(), null_mut()))?;
+        }
+        call!(driver.cuLinkComplete(state, &mut image, null_mut()))?;
+        call!(driver.cuModuleLoadData(&mut module, image))
+    };
+    let outcome = run();
+    if !module.is_null() {
+        call!(driver.cuModuleUnload(module)).unwrap_or_default();
+    }
+    if !state.is_null() {
+        call!(driver.cuLinkDestroy(state)).unwrap_or_default();
+    }
+    outcome
+}
+
+/// Loads code in every way, runs a kernel of two, and lets go of whatever it got.
 fn scenario(_: &Machine, driver: &Driver) -> TestResult {
     let (mut context, mut module, mut library, mut y) = (null_mut(), null_mut(), null_mut(), 0);
     call!(driver.cuCtxCreate_v2(&mut context, 0, 0))?;
@@ -27,6 +51,7 @@ fn scenario(_: &Machine, driver: &Driver) -> TestResult {
         launch(driver, function, (1, 1), null_mut(), &mut arguments!(y, add))?;
         launch(driver, kernel.cast(), (1, 1), null_mut(), &mut arguments!(y, add))?;
         call!(driver.cuCtxSynchronize())?;
+        link(driver)?;
         call!(driver.cuMemcpyDtoH_v2(result.as_mut_ptr().cast(), y, 8))
     };
     let outcome = run();

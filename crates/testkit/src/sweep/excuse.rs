@@ -34,6 +34,7 @@ fn ends(function: Function) -> &'static [Resource] {
         cuLibraryUnload => &[Resource::Library],
         cuGraphDestroy => &[Resource::Graph],
         cuGraphExecDestroy => &[Resource::Executable],
+        cuLinkDestroy => &[Resource::Linker],
         cuCtxDisablePeerAccess => &[Resource::PeerAccess],
         _ => &[],
     }

@@ -3,8 +3,8 @@
 use super::Refusal;
 
 /// Bytes of the first header.
-pub(super) const HEADER: usize = 64;
-const SECTION: usize = 64;
+pub(crate) const HEADER: usize = 64;
+pub(super) const SECTION: usize = 64;
 /// The machine number of NVIDIA's devices.
 const CUDA: u16 = 190;
 /// A section without bytes in the file.
@@ -12,7 +12,9 @@ const NO_BITS: u32 = 8;
 /// A section whose bytes are compressed.
 const COMPRESSED: u64 = 1 << 11;
 /// Sections with this name, or with something behind it, are PTX: lines with a zero byte behind each.
-const PTX: &[u8] = b".nv_debug_ptx_txt";
+pub(super) const PTX: &[u8] = b".nv_debug_ptx_txt";
+/// Sections of host objects that have fatbins in them: one behind another.
+const FATBINS: [&[u8]; 2] = [b"__nv_relfatbin\0", b".nv_fatbin\0"];
 
 fn word<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..at.checked_add(N)?)?.try_into().ok()
@@ -37,11 +39,16 @@ struct Table {
 }
 
 impl Table {
+    /// That of a cubin.
     fn read(bytes: &[u8]) -> Option<Table> {
+        Table::of_any(bytes).filter(|_| u16_at(bytes, 18) == Some(CUDA))
+    }
+
+    /// That of any machine's file.
+    fn of_any(bytes: &[u8]) -> Option<Table> {
         let (start, size, count) = (u64_at(bytes, 40)?, u16_at(bytes, 58)?, u16_at(bytes, 60)?);
-        let is_wide = bytes.get(4..6)? == [2, 1];
-        let is_ours = is_wide && u16_at(bytes, 18)? == CUDA && usize::from(size) == SECTION;
-        is_ours.then_some(Table { start: usize::try_from(start).ok()?, count: count.into() })
+        let is_wide = bytes.get(4..6)? == [2, 1] && usize::from(size) == SECTION;
+        is_wide.then_some(Table { start: usize::try_from(start).ok()?, count: count.into() })
     }
 
     fn end(&self) -> Option<usize> {
@@ -92,6 +99,46 @@ pub(super) fn length(bytes: &[u8]) -> Result<usize, Refusal> {
         ends.chain([table.end(), Some(HEADER)]).try_fold(0, |longest: usize, end| Some(longest.max(end?)))
     };
     longest().ok_or_else(damaged)
+}
+
+/// Whether a cubin is code that is still to be linked.
+pub(crate) fn is_relocatable(bytes: &[u8]) -> Result<bool, Refusal> {
+    if !bytes.starts_with(super::ELF) {
+        return Err(Refusal::image("it is no cubin"));
+    }
+    Table::read(bytes).and_then(|_| u16_at(bytes, 16)).map(|kind| kind == 1).ok_or_else(damaged)
+}
+
+/// The architecture that a cubin is for.
+pub(super) fn architecture(bytes: &[u8]) -> Option<u32> {
+    let flags = u32_at(bytes, 48)?;
+    // Newer files have it one byte further up.
+    Some(if bytes.get(7) == Some(&0x41) { flags >> 8 & 0xff } else { flags & 0xff })
+}
+
+/// All fatbins that a host compiler has put into an object.
+pub(crate) fn fatbins(bytes: &[u8]) -> Vec<&[u8]> {
+    let mut all = Vec::new();
+    let Some(table) = Table::of_any(bytes).filter(|_| bytes.starts_with(super::ELF)) else { return all };
+    let names = u16_at(bytes, 62).and_then(|index| Section::read(bytes, &table, index.into()));
+    let names = names.and_then(|names| bytes.get(names.start..)).unwrap_or_default();
+    for section in (0..table.count).filter_map(|index| Section::read(bytes, &table, index)) {
+        let name = names.get(section.name..).unwrap_or_default();
+        if section.is_empty || !FATBINS.iter().any(|fatbin| name.starts_with(fatbin)) {
+            continue;
+        }
+        let content = section.end().and_then(|end| bytes.get(section.start..end));
+        let mut rest = content.unwrap_or_default();
+        while let Some(start) = rest.windows(4).step_by(8).position(|magic| magic == super::fatbin::MAGIC) {
+            rest = &rest[start * 8..];
+            let whole = super::fatbin::length(rest).ok().and_then(|length| rest.split_at_checked(length));
+            let Some((fatbin, behind)) = whole else { break };
+            all.push(fatbin);
+            // The next one is at a multiple of eight bytes.
+            rest = behind.get(fatbin.len().next_multiple_of(8) - fatbin.len()..).unwrap_or_default();
+        }
+    }
+    all
 }
 
 /// Every PTX that a cubin has.

@@ -10,7 +10,9 @@
 //! A simulated device runs PTX. Machine code is of no use to it, but compilers that were told to keep line information
 //! (`-lineinfo`) leave the PTX in the cubin.
 
-mod elf;
+pub(super) mod archive;
+pub(super) mod cubin;
+pub(super) mod elf;
 mod fatbin;
 mod lz4;
 
@@ -41,7 +43,7 @@ impl Refusal {
     }
 
     /// Bytes that are nothing that can be loaded.
-    fn image(reason: impl Into<String>) -> Self {
+    pub(crate) fn image(reason: impl Into<String>) -> Self {
         Self::new(CUresult::CUDA_ERROR_INVALID_IMAGE, reason)
     }
 
@@ -69,8 +71,16 @@ impl Refusal {
 /// The texts of an image, and why its other parts are of no use.
 #[derive(Debug, Default)]
 pub(crate) struct Image {
-    texts: Vec<String>,
+    texts: Vec<Text>,
     useless: Vec<String>,
+}
+
+/// PTX, and where it was.
+#[derive(Debug)]
+struct Text {
+    ptx: String,
+    /// The architecture of the cubin that it was in: where that does not run, neither does its PTX.
+    cubin: Option<u32>,
 }
 
 /// A device that code is loaded for.
@@ -115,15 +125,25 @@ impl Image {
         } else if bytes.starts_with(ELF) {
             image.add_cubin(bytes, "the cubin");
         } else {
-            image.texts.push(text(bytes)?);
+            return Self::of_text(bytes);
         }
         Ok(image)
+    }
+
+    /// PTX that may have its terminator.
+    pub(crate) fn of_text(bytes: &[u8]) -> Result<Self, Refusal> {
+        Ok(Self { texts: vec![Text { ptx: text(bytes)?, cubin: None }], useless: Vec::new() })
+    }
+
+    /// A fatbin, and nothing else.
+    pub(crate) fn of_fatbin(bytes: &[u8]) -> Result<Self, Refusal> {
+        if bytes.starts_with(&fatbin::MAGIC) { Self::from_bytes(bytes) } else { Err(Refusal::image("it is no fatbin")) }
     }
 
     fn add_entry(&mut self, entry: Result<fatbin::Entry<'_>, String>) {
         match entry {
             Ok(fatbin::Entry::Ptx(bytes)) => match text(&bytes) {
-                Ok(text) => self.texts.push(text),
+                Ok(ptx) => self.texts.push(Text { ptx, cubin: None }),
                 Err(refusal) => self.useless.push(refusal.reason),
             },
             Ok(fatbin::Entry::Cubin { bytes, architecture }) => {
@@ -138,7 +158,10 @@ impl Image {
             Ok(texts) if texts.is_empty() => self.useless.push(format!(
                 "{name} has no PTX in it, and a simulated device runs nothing else; compile with -lineinfo, or to PTX"
             )),
-            Ok(texts) => self.texts.extend(texts),
+            Ok(texts) => {
+                let cubin = elf::architecture(bytes);
+                self.texts.extend(texts.into_iter().map(|ptx| Text { ptx, cubin }));
+            }
             Err(refusal) => self.useless.push(format!("{name}: {}", refusal.reason)),
         }
     }
@@ -150,7 +173,7 @@ impl Image {
         for text in &self.texts {
             match fit(text, target) {
                 Ok(architecture) if best.is_none_or(|(other, _)| architecture > other) => {
-                    best = Some((architecture, text));
+                    best = Some((architecture, &text.ptx));
                 }
                 Ok(_) => {}
                 Err(refusal) => refused = Some(refused.unwrap_or(refusal)),
@@ -206,8 +229,13 @@ fn newest(driver: i32) -> Version {
 }
 
 /// The architecture that a text was written for, if the device can run it.
-fn fit(text: &str, device: Target) -> Result<u32, Refusal> {
-    let Header { version, target, address_size } = Header::read(text).map_err(|error| Refusal::mistake(&error))?;
+fn fit(text: &Text, device: Target) -> Result<u32, Refusal> {
+    let there = device.architecture;
+    if let Some(cubin) = text.cubin.filter(|cubin| cubin / 10 != there / 10 || *cubin > there) {
+        let reason = format!("the cubin is for sm_{cubin}; the device is sm_{there}");
+        return Err(Refusal::new(CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU, reason));
+    }
+    let Header { version, target, address_size } = Header::read(&text.ptx).map_err(|error| Refusal::mistake(&error))?;
     let newest = newest(device.driver);
     if version > newest {
         let reason = format!(
@@ -222,7 +250,7 @@ fn fit(text: &str, device: Target) -> Result<u32, Refusal> {
     if address_size == AddressSize::Bits32 {
         return Err(Refusal::ptx("the text is for addresses of 32 bits; a line `.address_size 64` is missing"));
     }
-    let (wanted, there) = (target.architecture, device.architecture);
+    let wanted = target.architecture;
     let runs = match target.features {
         Features::Portable => wanted <= there,
         Features::Family => wanted / 10 == there / 10 && wanted <= there,
