@@ -96,7 +96,7 @@ pub enum Subject {
     /// A program of NVRTC's.
     #[cfg(feature = "nvrtc")]
     Program,
-    /// A link of nvJitLink's.
+    /// A link of nvJitLink's or of a driver's.
     #[cfg(feature = "nvrtc")]
     Link,
     /// A library of code, which stays loaded.

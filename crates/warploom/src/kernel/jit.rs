@@ -104,31 +104,31 @@ impl Drop for Log {
 }
 
 /// What the driver's compiler says: what went wrong, and other things.
-pub(super) struct Logs {
+pub(crate) struct Logs {
     errors: Log,
     remarks: Log,
 }
 
 impl Logs {
-    pub(super) fn new() -> Logs {
+    pub(crate) fn new() -> Logs {
         Logs { errors: Log::new(), remarks: Log::new() }
     }
 
     /// Both, one after the other.
-    pub(super) fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let texts = [self.errors.text(), self.remarks.text()];
         texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
     }
 }
 
 /// Options as the driver takes them: names, and values that are numbers or addresses.
-pub(super) struct RawOptions {
-    pub(super) names: Vec<CUjit_option>,
-    pub(super) values: Vec<*mut c_void>,
+pub(crate) struct RawOptions {
+    pub(crate) names: Vec<CUjit_option>,
+    pub(crate) values: Vec<*mut c_void>,
 }
 
 impl RawOptions {
-    pub(super) fn new(options: &JitOptions, logs: &Logs) -> RawOptions {
+    pub(crate) fn new(options: &JitOptions, logs: &Logs) -> RawOptions {
         let number = |value: u32| without_provenance_mut::<c_void>(value as usize);
         let flag = |is_set: bool| is_set.then(|| number(1));
         let room = Some(number(ROOM as u32));

@@ -21,7 +21,7 @@ mod error;
 mod function;
 mod global;
 mod image;
-mod jit;
+pub(crate) mod jit;
 mod launch;
 mod library;
 mod limits;

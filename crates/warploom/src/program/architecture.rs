@@ -60,6 +60,16 @@ impl Architecture {
         Architecture { features: Features::Family, ..self }
     }
 
+    /// What drivers call it as a target of their compiler.
+    pub(super) const fn driver_number(self) -> u32 {
+        let base = match self.features {
+            Features::Portable => 0,
+            Features::Specific => 0x1_0000,
+            Features::Family => 0x2_0000,
+        };
+        base + self.number
+    }
+
     /// 90 of `sm_90`.
     #[must_use]
     pub const fn number(self) -> u32 {

@@ -9,7 +9,7 @@
 //! | [`Program`] | a source with headers, names that are asked for, and options |
 //! | [`CompileOptions`] | how it is compiled; [`Architecture`] says for what |
 //! | [`Compiled`] | what came of it: [`ObjectCode`], and the log |
-//! | [`Linker`] | several pieces of code become one, by NVIDIA's nvJitLink ([`NvJitLink`]) |
+//! | [`Linker`] | several pieces of code become one, by NVIDIA's nvJitLink ([`NvJitLink`]) or by the driver |
 //! | [`ProgramCache`] | programs that are compiled once: [`MemoryCache`], [`DiskCache`] |
 //! | [`NvrtcError`] | what can go wrong, in [`Error::Nvrtc`](crate::Error::Nvrtc) |
 //!

@@ -3,6 +3,7 @@
 mod caches;
 mod compile;
 mod disk;
+mod driver_link;
 mod failures;
 mod fake;
 mod fake_link;

@@ -45,6 +45,32 @@ pub enum LinkError {
         log: String,
     },
 
+    /// A driver was asked and refused.
+    #[error("{error}{}{}", if log.is_empty() { "" } else { ": " }, log.trim_end())]
+    Driver {
+        /// The call, and what it answered.
+        #[source]
+        error: warploom_driver::Error,
+        /// What the driver's linker has to say about it.
+        log: String,
+    },
+
+    /// Some kinds of code only nvJitLink links.
+    #[error("{name} is {kind}, which drivers do not link; link it by nvJitLink, or compile it to PTX or a cubin")]
+    NotForDrivers {
+        /// What people call it.
+        name: String,
+        /// What it is.
+        kind: CodeKind,
+    },
+
+    /// Some things only nvJitLink can be asked.
+    #[error("drivers have no option {option}; leave it out, or link by nvJitLink")]
+    UnsupportedOption {
+        /// What nvJitLink calls it.
+        option: String,
+    },
+
     /// What is linked is for one architecture.
     #[error("nothing is linked for {architecture}, which is virtual; link for sm_{}", architecture.number())]
     VirtualArchitecture {

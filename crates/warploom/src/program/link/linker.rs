@@ -2,10 +2,12 @@
 
 use std::ffi::CString;
 
+use super::driver::{self, DriverLink};
 use super::handle::Handle;
+use super::option::LinkOption;
 use super::{LinkError, NvJitLink};
-use crate::Result;
 use crate::program::{Architecture, CodeKind, ObjectCode, Target};
+use crate::{Context, Result};
 
 /// Pieces of code that are to become one. It is a value: nothing is linked before [`link`](Linker::link).
 ///
@@ -31,7 +33,7 @@ pub struct Linker {
     name: String,
     architecture: Architecture,
     inputs: Vec<ObjectCode>,
-    options: Vec<String>,
+    options: Vec<LinkOption>,
 }
 
 /// What came of linking.
@@ -59,36 +61,40 @@ impl Linker {
 
     /// Code that tells which line an instruction comes from.
     pub fn line_info(self) -> Linker {
-        self.raw("-lineinfo")
+        self.option(LinkOption::LineInfo)
     }
 
     /// Code for a debugger.
     pub fn debug(self) -> Linker {
-        self.raw("-g")
+        self.option(LinkOption::Debug)
     }
 
     /// The most registers that a thread of a kernel has.
     pub fn max_registers(self, registers: u32) -> Linker {
-        self.raw(format!("-maxrregcount={registers}"))
+        self.option(LinkOption::MaxRegisters(registers))
     }
 
     /// What is left when all else that is not used goes: this kernel, and others so named.
     pub fn keep_kernel(self, name: &str) -> Linker {
-        self.raw(format!("-kernels-used={name}"))
+        self.option(LinkOption::KeepKernel(name.to_owned()))
     }
 
     /// What is left when all else that is not used goes: this variable, and others so named.
     pub fn keep_variable(self, name: &str) -> Linker {
-        self.raw(format!("-variables-used={name}"))
+        self.option(LinkOption::KeepVariable(name.to_owned()))
     }
 
-    /// An option as it is, after those before it.
-    pub fn raw(mut self, option: impl Into<String>) -> Linker {
-        self.options.push(option.into());
+    /// An option of nvJitLink's as it is, after those before it.
+    pub fn raw(self, option: impl Into<String>) -> Linker {
+        self.option(LinkOption::Raw(option.into()))
+    }
+
+    fn option(mut self, option: LinkOption) -> Linker {
+        self.options.push(option);
         self
     }
 
-    /// Links: to a cubin, or to PTX if all inputs are LTO-IR.
+    /// Links by nvJitLink: to a cubin, or to PTX if all inputs are LTO-IR.
     ///
     /// # Errors
     ///
@@ -97,6 +103,45 @@ impl Linker {
     #[doc(alias = "nvJitLinkComplete")]
     pub fn link(&self, library: &NvJitLink, target: Target) -> Result<Linked> {
         Ok(self.linked(library, target)?)
+    }
+
+    /// Links by the linker that every driver has, to a cubin. It needs no other library, and takes everything but LTO-IR.
+    ///
+    /// ```
+    /// use warploom::Devices as _;
+    /// use warploom::program::{CodeKind, Linker, ObjectCode};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let driver = warploom::Driver::open(&warploom_sim::Machine::builder().start()?)?;
+    /// let context = driver.device(0)?.context()?;
+    /// let ptx = |name: &str, body: &str| {
+    ///     ObjectCode::new(CodeKind::Ptx, name, format!(".version 8.3\n.target sm_75\n.address_size 64\n{body}"))
+    /// };
+    /// let kernel = ptx("kernel", ".extern .func f();\n.visible .entry k() { call f; ret; }");
+    /// let linker = Linker::new("k", context.device().compute_capability()?).input(kernel);
+    /// let error = linker.link_by_driver(&context).unwrap_err();
+    /// assert!(error.to_string().contains("Undefined reference to 'f' in 'kernel'"), "{error}");
+    ///
+    /// let linked = linker.input(ptx("function", ".visible .func f() { ret; }")).link_by_driver(&context)?;
+    /// // SAFETY: it is what the driver has just made.
+    /// let library = unsafe { warploom::Library::from_bytes(&driver, linked.code.bytes()) }?;
+    /// library.kernel("k")?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`LinkError::Driver`] with the log. Before the driver is asked: [`LinkError::NoInputs`], [`LinkError::EmptyInput`],
+    /// [`LinkError::VirtualArchitecture`], [`LinkError::Zero`], [`LinkError::NotForDrivers`] for LTO-IR, and
+    /// [`LinkError::UnsupportedOption`] for what only nvJitLink can be asked.
+    #[doc(alias = "cuLinkComplete")]
+    pub fn link_by_driver(&self, context: &Context) -> Result<Linked> {
+        self.check()?;
+        let pieces = driver::pieces(&self.inputs)?;
+        let link = DriverLink::new(context, &self.options, self.architecture)?;
+        pieces.iter().try_for_each(|piece| link.add(piece))?;
+        let (bytes, log) = link.complete()?;
+        Ok(self.outcome(CodeKind::Cubin, bytes, log))
     }
 
     fn linked(&self, library: &NvJitLink, target: Target) -> Result<Linked, LinkError> {
@@ -108,14 +153,18 @@ impl Linker {
         }
         handle.complete()?;
         let bytes = if target == Target::Ptx { handle.ptx()? } else { handle.cubin()? };
-        let lowered = self.inputs.iter().flat_map(ObjectCode::lowered_names);
-        let lowered = lowered.map(|(expression, name)| (expression.to_owned(), name.to_owned()));
-        let code = ObjectCode::new(target.kind(), &self.name, bytes).with_lowered_names(lowered);
-        Ok(Linked { code, log: handle.log()? })
+        Ok(self.outcome(target.kind(), bytes, handle.log()?))
     }
 
-    fn words(&self, target: Target) -> Result<Vec<CString>, LinkError> {
-        let is_lto = |input: &ObjectCode| input.kind() == CodeKind::LtoIr;
+    /// Code that has the lowered names of all inputs.
+    fn outcome(&self, kind: CodeKind, bytes: Vec<u8>, log: String) -> Linked {
+        let lowered = self.inputs.iter().flat_map(ObjectCode::lowered_names);
+        let lowered = lowered.map(|(expression, name)| (expression.to_owned(), name.to_owned()));
+        Linked { code: ObjectCode::new(kind, &self.name, bytes).with_lowered_names(lowered), log }
+    }
+
+    /// Refuses what no linker takes.
+    fn check(&self) -> Result<(), LinkError> {
         if self.inputs.is_empty() {
             return Err(LinkError::NoInputs);
         }
@@ -125,6 +174,12 @@ impl Linker {
         if !self.architecture.is_real() {
             return Err(LinkError::VirtualArchitecture { architecture: self.architecture });
         }
+        Ok(())
+    }
+
+    fn words(&self, target: Target) -> Result<Vec<CString>, LinkError> {
+        let is_lto = |input: &ObjectCode| input.kind() == CodeKind::LtoIr;
+        self.check()?;
         if target == Target::LtoIr || (target == Target::Ptx && !self.inputs.iter().all(is_lto)) {
             return Err(LinkError::NotAnOutput { kind: target.kind() });
         }
@@ -136,12 +191,12 @@ impl Linker {
             words.push(c_string("-ptx")?);
         }
         for option in &self.options {
-            words.push(c_string(option)?);
+            words.push(c_string(&option.word())?);
         }
         Ok(words)
     }
 }
 
-fn c_string(text: &str) -> Result<CString, LinkError> {
+pub(super) fn c_string(text: &str) -> Result<CString, LinkError> {
     CString::new(text).map_err(|_| LinkError::Zero { text: text.to_owned() })
 }
