@@ -73,12 +73,6 @@ fn functions_without_a_body_are_refused_where_they_are_called() {
 }
 
 #[test]
-fn clusters_of_several_blocks_are_refused() {
-    let text = format!("{HEADER}.visible .entry k() .reqnctapercluster 2 {{ ret; }}");
-    assert_eq!(refused(&text).1, "clusters of several blocks are not simulated");
-}
-
-#[test]
 fn a_kernel_says_what_it_needs() {
     let text = format!(
         "{HEADER}.shared .align 8 .b8 both[24];\n.shared .b32 other;\n.extern .shared .b8 rest[];\n\

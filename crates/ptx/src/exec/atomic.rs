@@ -66,11 +66,11 @@ impl<M: Memory + Host> Executor<'_, M> {
             let shared = space == Space::Shared;
             let mut change = |old: u64| changed(atomic.change, atomic.scalar, shared, old, first[lane], second[lane]);
             row[lane] = if space == Space::Shared {
-                let range = self.shared_range(warp, at, 1 << lane, address, bytes)?;
+                let there = self.shared_bytes(warp, at, 1 << lane, address, bytes)?;
                 let mut all = [0; 8];
-                all[..bytes].copy_from_slice(&self.shared[range.clone()]);
+                all[..bytes].copy_from_slice(there);
                 let old = u64::from_le_bytes(all);
-                self.shared[range].copy_from_slice(&change(old).to_le_bytes()[..bytes]);
+                there.copy_from_slice(&change(old).to_le_bytes()[..bytes]);
                 if M::WATCHES_SHARED {
                     let access = self.access(warp, at, 1 << lane, true);
                     self.watch_shared(access, address, 0, |_| Touch::Update(bytes as u32));

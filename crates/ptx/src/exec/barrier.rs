@@ -9,16 +9,18 @@ use super::warp::Warp;
 use crate::program::operation::Barrier;
 use crate::program::slot::Slot;
 
-/// The hardware's sixteen, and one for clusters.
-const COUNT: usize = 17;
+/// The hardware's.
+const COUNT: usize = 16;
 
-/// The one that no instruction can name.
-const CLUSTER: u32 = 16;
+/// The number of the cluster's own, which no instruction can name.
+pub(crate) const CLUSTER: u32 = 16;
 
 /// All barriers of a block.
 #[derive(Debug, Default)]
 pub(crate) struct Barriers {
     all: [Arrivals; COUNT],
+    /// Which lanes of each warp have arrived at the barrier of the cluster.
+    pub(crate) cluster: [u32; 32],
     /// Whether anybody has arrived or ended since it was asked.
     pub(crate) changed: bool,
 }
@@ -59,6 +61,17 @@ impl Barriers {
     }
 }
 
+/// Lets lanes stand where they are until a barrier is complete, and the others go on.
+fn wait(warp: &mut Warp, at: Current, lanes: u32, number: u32) -> Next {
+    let group = &mut warp.groups[at.index];
+    let before = *group;
+    (group.lanes, group.state, group.pc) = (lanes, State::Barrier(number), at.pc);
+    if at.lanes != lanes {
+        warp.groups.push(Group { lanes: at.lanes & !lanes, pc: at.pc + 1, ..before });
+    }
+    Next::Regroup
+}
+
 impl<M: Memory + Host> Executor<'_, M> {
     pub(crate) fn barrier(
         &mut self,
@@ -68,20 +81,32 @@ impl<M: Memory + Host> Executor<'_, M> {
         kind: Barrier,
         &[_, number, count, predicate, ..]: &[Slot; 6],
     ) -> Result<Next, Stop> {
+        match kind {
+            Barrier::ClusterArrive => {
+                self.barriers.cluster[warp.index as usize] |= lanes;
+                self.barriers.changed = true;
+                self.tell(warp, at, lanes, Event::Arrived { barrier: CLUSTER, threads: 0, waits: true });
+                return Ok(Next::Following);
+            }
+            // Those who have not arrived, or whose phase is over, wait for nobody.
+            Barrier::ClusterWait if self.barriers.cluster[warp.index as usize] & lanes == 0 => {
+                return Ok(Next::Following);
+            }
+            Barrier::ClusterWait => return Ok(wait(warp, at, lanes, CLUSTER)),
+            _ => {}
+        }
         let file = self.file(warp, at);
         let lane = lanes.trailing_zeros() as usize;
-        let cluster = kind == Barrier::Cluster;
-        let number = if cluster { CLUSTER } else { file.words(number)[lane] };
+        let number = file.words(number)[lane];
         let threads = file.words(count)[lane];
-        let yes = if matches!(kind, Barrier::Sync | Barrier::Arrive | Barrier::Cluster) {
-            0
-        } else {
-            file.predicate(predicate) & lanes
-        };
+        let yes = if matches!(kind, Barrier::Sync | Barrier::Arrive) { 0 } else { file.predicate(predicate) & lanes };
         let size = self.context.threads();
-        let Some(barrier) = self.barriers.all.get_mut(number as usize).filter(|_| {
-            (cluster || number != CLUSTER) && threads.is_multiple_of(32) && threads <= size.next_multiple_of(32)
-        }) else {
+        let Some(barrier) = self
+            .barriers
+            .all
+            .get_mut(number as usize)
+            .filter(|_| threads.is_multiple_of(32) && threads <= size.next_multiple_of(32))
+        else {
             return Err(stop(warp, at, lanes, TrapKind::Barrier { barrier: number, threads }));
         };
         let arrival = Event::Arrived { barrier: number, threads, waits: kind != Barrier::Arrive };
@@ -97,13 +122,7 @@ impl<M: Memory + Host> Executor<'_, M> {
         if kind == Barrier::Arrive {
             return Ok(Next::Following);
         }
-        let group = &mut warp.groups[at.index];
-        let before = *group;
-        (group.lanes, group.state, group.pc) = (lanes, State::Barrier(number), at.pc);
-        if at.lanes != lanes {
-            warp.groups.push(Group { lanes: at.lanes & !lanes, pc: at.pc + 1, ..before });
-        }
-        Ok(Next::Regroup)
+        Ok(wait(warp, at, lanes, number))
     }
 
     /// Lets the groups of a warp that wait at a barrier go on, with its answer.

@@ -15,6 +15,9 @@ use crate::program::{Kernel, Program};
 /// The most threads of a block.
 const MAX_THREADS: u64 = 1024;
 
+/// The most blocks of a cluster.
+const MAX_CLUSTER: u64 = 16;
+
 /// Instructions after which another block has its turn.
 const TURN: u64 = 1 << 16;
 
@@ -25,6 +28,9 @@ pub struct Launch<'l> {
     pub grid: [u32; 3],
     /// Threads of a block, in each dimension.
     pub block: [u32; 3],
+    /// Blocks of a cluster, in each dimension; where the launch says nothing of clusters, they are those that the kernel requires, or
+    /// of one block.
+    pub cluster: Option<[u32; 3]>,
     /// Bytes of shared memory beside what the kernel itself declares.
     pub dynamic_shared: u32,
     /// Arguments, each at its [offset](crate::Parameter::offset).
@@ -45,6 +51,7 @@ impl Default for Launch<'_> {
         Launch {
             grid: [1; 3],
             block: [1; 3],
+            cluster: None,
             dynamic_shared: 0,
             arguments: &[],
             resident: 16,
@@ -65,6 +72,14 @@ pub enum LaunchError {
     /// A dimension of zero, or too many threads.
     #[error("blocks of {0:?} threads; each dimension is at least 1, z at most 64, and a block has at most 1024")]
     Block([u32; 3]),
+    /// Blocks that do not make whole clusters, or clusters of more than 16.
+    #[error("clusters of {cluster:?} blocks; they divide a grid, here {grid:?}, and have at most 16")]
+    Cluster {
+        /// Blocks of a cluster.
+        cluster: [u32; 3],
+        /// Blocks of the grid.
+        grid: [u32; 3],
+    },
     /// Threads that the kernel says it is not for.
     #[error("blocks of {asked:?} threads; the kernel is for {bound:?}")]
     Bound {
@@ -104,6 +119,10 @@ pub(crate) struct Context<M> {
     pub(crate) function: u32,
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],
+    /// Blocks of a cluster.
+    pub(crate) cluster: [u32; 3],
+    /// Whether the launch has said so.
+    pub(crate) explicit_cluster: bool,
     pub(crate) dynamic_shared: u32,
     pub(crate) arguments: Vec<u8>,
     pub(crate) memory: M,
@@ -118,6 +137,11 @@ impl<M> Context<M> {
     /// Threads of a block.
     pub(crate) fn threads(&self) -> u32 {
         self.block.iter().product()
+    }
+
+    /// Blocks of a cluster.
+    pub(crate) fn ranks(&self) -> u32 {
+        self.cluster.iter().product()
     }
 
     /// Where a thread lies in its block.
@@ -137,7 +161,7 @@ impl<M> Context<M> {
 }
 
 /// Where a thread lies in a block of a shape.
-fn place_of([width, height, _]: [u32; 3], number: u32) -> [u32; 3] {
+pub(super) fn place_of([width, height, _]: [u32; 3], number: u32) -> [u32; 3] {
     [number % width, number / width % height, number / width / height]
 }
 
@@ -189,13 +213,21 @@ pub struct Grid<M> {
 impl<M: Memory + Host> Grid<M> {
     /// A kernel that has not started; what does not fit the kernel is refused.
     pub fn new(kernel: Kernel<'_>, launch: Launch<'_>, memory: M) -> Result<Grid<M>, LaunchError> {
-        let Launch { grid, block, dynamic_shared, arguments, resident, id, processors, environment } = launch;
+        let Launch { grid, block, cluster, dynamic_shared, arguments, resident, id, processors, environment } = launch;
         if grid.contains(&0) || grid[1] > 65535 || grid[2] > 65535 || grid[0] > i32::MAX as u32 {
             return Err(LaunchError::Grid(grid));
         }
         let threads = block.iter().fold(1u64, |all, size| all.saturating_mul((*size).into()));
         if threads == 0 || threads > MAX_THREADS || block[2] > 64 {
             return Err(LaunchError::Block(block));
+        }
+        let cluster = cluster.or(kernel.required_cluster());
+        let explicit_cluster = cluster.is_some();
+        let cluster = cluster.unwrap_or([1; 3]);
+        let divides = |(size, blocks): (&u32, &u32)| *size > 0 && blocks.is_multiple_of(*size);
+        let ranks = cluster.iter().fold(1u64, |all, size| all.saturating_mul((*size).into()));
+        if !cluster.iter().zip(&grid).all(divides) || ranks > MAX_CLUSTER {
+            return Err(LaunchError::Cluster { cluster, grid });
         }
         if let Some(bound) = kernel.required_threads().filter(|bound| *bound != block) {
             return Err(LaunchError::Bound { asked: block, bound });
@@ -219,6 +251,8 @@ impl<M: Memory + Host> Grid<M> {
             function: kernel.index(),
             grid,
             block,
+            cluster,
+            explicit_cluster,
             dynamic_shared,
             arguments: arguments.to_vec(),
             memory,
@@ -233,9 +267,15 @@ impl<M: Memory + Host> Grid<M> {
         Ok(Grid { context: Arc::new(context), resident, spare, left, next: 0, limit, trapped: None, instructions: 0 })
     }
 
-    /// How many blocks there are.
+    /// How many blocks there are; a cluster, whose blocks run together, counts as one.
     pub fn blocks(&self) -> u64 {
-        self.context.grid.iter().map(|size| u64::from(*size)).product()
+        self.clusters().iter().product()
+    }
+
+    /// Clusters, in each dimension.
+    fn clusters(&self) -> [u64; 3] {
+        let Context { grid, cluster, .. } = &*self.context;
+        std::array::from_fn(|axis| u64::from(grid[axis] / cluster[axis]))
     }
 
     /// Instructions of warps that [`step`](Self::step) has carried out.
@@ -253,15 +293,17 @@ impl<M: Memory + Host> Grid<M> {
     }
 
     fn place(&self, number: u64) -> [u32; 3] {
-        let [width, height, _] = self.context.grid.map(u64::from);
+        let [width, height, _] = self.clusters();
+        let place = [number % width, number / width % height, number / width / height];
         // Each is below a dimension, which has 32 bits.
-        [number % width, number / width % height, number / width / height].map(|place| place as u32)
+        std::array::from_fn(|axis| place[axis] as u32 * self.context.cluster[axis])
     }
 
     /// A block's number, by where it lies.
-    pub(super) fn number(&self, [x, y, z]: [u32; 3]) -> u64 {
-        let [width, height, _] = self.context.grid.map(u64::from);
-        (u64::from(z) * height + u64::from(y)) * width + u64::from(x)
+    pub(super) fn number(&self, place: [u32; 3]) -> u64 {
+        let [width, height, _] = self.clusters();
+        let [x, y, z] = [0, 1, 2].map(|axis| u64::from(place[axis] / self.context.cluster[axis]));
+        (z * height + y) * width + x
     }
 
     /// A block before its first instruction, in the memory of one that has ended if there is any.

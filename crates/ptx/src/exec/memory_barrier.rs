@@ -86,9 +86,9 @@ impl<M: Memory + Host> Executor<'_, M> {
                 let kind = TrapKind::Misaligned { address: inside, alignment: 8 };
                 return Err(stop(warp, at, 1 << lane, kind));
             }
-            let range = self.shared_range(warp, at, 1 << lane, inside, 8)?;
+            let there = self.shared_bytes(warp, at, 1 << lane, inside, 8)?;
             let mut bytes = [0; 8];
-            bytes.copy_from_slice(&self.shared[range.clone()]);
+            bytes.copy_from_slice(there);
             let state = State::unpack(u64::from_le_bytes(bytes));
             let count = given[lane] as u32;
             if M::WATCHES_SHARED {
@@ -126,7 +126,8 @@ impl<M: Memory + Host> Executor<'_, M> {
                 MemoryBarrier::Pending => continue,
             };
             states[lane] = state.pack();
-            self.shared[range].copy_from_slice(&next.pack().to_le_bytes());
+            let there = self.shared_bytes(warp, at, 1 << lane, inside, 8)?;
+            there.copy_from_slice(&next.pack().to_le_bytes());
         }
         let mut file = self.file(warp, at);
         match kind {

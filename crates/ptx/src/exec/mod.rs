@@ -21,6 +21,7 @@ mod atomic;
 mod barrier;
 mod block;
 mod call;
+mod cluster;
 mod coalesced;
 mod collective;
 pub(crate) mod compute;

@@ -172,7 +172,10 @@ impl<M: Memory + Host> Executor<'_, M> {
                 let start = usize::try_from(addresses[lane]).unwrap_or(usize::MAX);
                 match self.shared.get(start..start.saturating_add(N)) {
                     Some(bytes) => rows[lane].copy_from_slice(bytes),
-                    None => return self.shared_range(warp, at, 1 << lane, addresses[lane], N).map(drop),
+                    None => {
+                        let bytes = self.shared_bytes(warp, at, 1 << lane, addresses[lane], N)?;
+                        rows[lane].copy_from_slice(bytes);
+                    }
                 }
             }
             return Ok(());
@@ -200,8 +203,7 @@ impl<M: Memory + Host> Executor<'_, M> {
     ) -> Result<(), Stop> {
         match space {
             Space::Shared => {
-                let bytes = self.shared_range(warp, at, lanes, address, into.len())?;
-                into.copy_from_slice(&self.shared[bytes]);
+                into.copy_from_slice(self.shared_bytes(warp, at, lanes, address, into.len())?);
                 if M::WATCHES_SHARED {
                     let share = into.len() / lanes.count_ones().max(1) as usize;
                     let apart = if readers == lanes { share } else { 0 };
@@ -282,7 +284,10 @@ impl<M: Memory + Host> Executor<'_, M> {
                 let start = usize::try_from(addresses[lane]).unwrap_or(usize::MAX);
                 match self.shared.get_mut(start..start.saturating_add(N)) {
                     Some(bytes) => bytes.copy_from_slice(&rows[lane]),
-                    None => return self.shared_range(warp, at, 1 << lane, addresses[lane], N).map(drop),
+                    None => {
+                        let bytes = self.shared_bytes(warp, at, 1 << lane, addresses[lane], N)?;
+                        bytes.copy_from_slice(&rows[lane]);
+                    }
                 }
             }
             return Ok(());
@@ -292,16 +297,18 @@ impl<M: Memory + Host> Executor<'_, M> {
             let (address, from) = (addresses[start], rows[start..end].as_flattened());
             match space {
                 Space::Shared => {
-                    let bytes = self.shared_range(warp, at, mask, address, from.len())?;
+                    let there = self.shared_bytes(warp, at, mask, address, from.len())?;
+                    let mut same = 0_u32;
                     if M::WATCHES_SHARED {
-                        let (old, new) = (&self.shared[bytes.clone()], from);
-                        let part =
-                            |all: &'_ [u8], index: usize| -> [u8; N] { std::array::from_fn(|i| all[index * N + i]) };
-                        let same = |index: usize| part(old, index) == part(new, index);
-                        let touch = |index: usize| Touch::Write { bytes: N as u32, same: same(index) };
+                        let pairs = there.chunks_exact(N).zip(from.chunks_exact(N)).enumerate();
+                        same = pairs.fold(0, |same, (index, (old, new))| same | u32::from(old == new) << index);
+                    }
+                    there.copy_from_slice(from);
+                    if M::WATCHES_SHARED {
+                        let is_same = |index: usize| same >> index & 1 == 1;
+                        let touch = |index: usize| Touch::Write { bytes: N as u32, same: is_same(index) };
                         self.watch_shared(self.access(warp, at, mask, strong), address, N, touch);
                     }
-                    self.shared[bytes].copy_from_slice(from);
                 }
                 Space::Parameter | Space::Argument => {
                     return Err(stop(warp, at, mask, TrapKind::Parameter(address)));
@@ -341,6 +348,10 @@ impl<M: Memory + Host> Executor<'_, M> {
 
     /// Tells those who watch what each lane does to its bytes, which are `apart` from lane to lane.
     pub(crate) fn watch_shared(&self, access: Access, start: u64, apart: usize, touch: impl Fn(usize) -> Touch) {
+        // Nobody watches what one block does to another's.
+        if !super::cluster::is_own(start) {
+            return;
+        }
         for (index, lane) in each(access.lanes).enumerate() {
             let offset = start as u32 + (index * apart) as u32;
             self.context.memory.shared(

@@ -38,8 +38,16 @@ impl<M: Memory + Host> Executor<'_, M> {
             Special::TotalShared => same(self.shared.len() as u32),
             Special::DynamicBase => same(context.kernel_shared().next_multiple_of(16)),
             Special::Environment(index) => same(context.environment[usize::from(index)]),
-            Special::Zero => same(0),
-            Special::One => same(1),
+            Special::Cluster(axis) => same(self.block[usize::from(axis)] / context.cluster[usize::from(axis)]),
+            Special::Clusters(axis) => same(context.grid[usize::from(axis)] / context.cluster[usize::from(axis)]),
+            Special::ClusterBlock(axis) => same(self.block[usize::from(axis)] % context.cluster[usize::from(axis)]),
+            Special::ClusterSize(axis) => same(context.cluster[usize::from(axis)]),
+            Special::ClusterRank => same(self.others.rank),
+            Special::ClusterRanks => same(self.others.count),
+            Special::ExplicitCluster => {
+                let holds = if context.explicit_cluster { u32::MAX } else { 0 };
+                return self.file(warp, at).set_predicate(d, lanes, holds);
+            }
             Special::Grid | Special::Clock64 | Special::Timer => {
                 let value = match special {
                     Special::Grid => context.id,

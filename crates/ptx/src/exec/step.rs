@@ -2,6 +2,7 @@
 
 use super::access::Access;
 use super::barrier::Barriers;
+use super::cluster::Others;
 use super::direct::Lens;
 use super::frame::Frame;
 use super::grid::Context;
@@ -39,6 +40,7 @@ pub(crate) struct Executor<'b, M> {
     pub(crate) shared: &'b mut [u8],
     pub(crate) barriers: &'b mut Barriers,
     pub(crate) lens: &'b mut Lens,
+    pub(crate) others: Others<'b>,
 }
 
 /// The group that runs.
@@ -200,6 +202,9 @@ impl<M: Memory + Host> Executor<'_, M> {
             Operation::Sleep => return Ok(if lanes == at.lanes { Next::Yield } else { Next::Following }),
             Operation::Fence => self.tell(warp, at, lanes, Event::Fence),
             Operation::Nothing => {}
+            Operation::MapShared { long } => self.map_shared(warp, at, lanes, long, [first, second, third]),
+            Operation::SharedRank { long } => self.shared_rank(warp, at, lanes, long, [first, second]),
+            Operation::OwnShared => self.own_shared(warp, at, lanes, [first, second]),
             Operation::Multiply(product) => self.multiply(warp, at, lanes, product, first),
             Operation::Transpose => self.transpose(warp, at, lanes, [first, second]),
             Operation::Matrix(transfer) => self.transfer(warp, at, lanes, transfer, [first, second, third])?,

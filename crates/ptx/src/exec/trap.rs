@@ -38,6 +38,14 @@ pub enum TrapKind {
         /// What the block has.
         size: u64,
     },
+    /// Shared memory of a block that is not in the cluster, or not any more.
+    #[error("shared memory of block {rank} of a cluster of {count}, which is not there or has ended")]
+    Cluster {
+        /// Which block of the cluster.
+        rank: u32,
+        /// How many it has.
+        count: u32,
+    },
     /// Local memory that the thread does not have.
     #[error("local memory at {0:#x} lies outside of what the thread has")]
     Local(u64),

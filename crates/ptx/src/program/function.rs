@@ -24,6 +24,8 @@ pub(crate) struct Function {
     pub(crate) shared: u32,
     pub(crate) max_threads: Option<[u32; 3]>,
     pub(crate) required_threads: Option<[u32; 3]>,
+    pub(crate) required_cluster: Option<[u32; 3]>,
+    pub(crate) max_cluster_blocks: Option<u32>,
     pub(crate) builtin: Option<Builtin>,
 }
 

@@ -68,6 +68,16 @@ impl<'p> Kernel<'p> {
         self.function().max_threads
     }
 
+    /// The blocks that every cluster must have, in each dimension, where the text says it.
+    pub fn required_cluster(self) -> Option<[u32; 3]> {
+        self.function().required_cluster
+    }
+
+    /// The most blocks of a cluster, where the text says it.
+    pub fn max_cluster_blocks(self) -> Option<u32> {
+        self.function().max_cluster_blocks
+    }
+
     /// The threads that every block must have, where the text says it.
     pub fn required_threads(self) -> Option<[u32; 3]> {
         self.function().required_threads

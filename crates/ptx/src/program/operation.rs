@@ -68,6 +68,12 @@ pub(crate) enum Operation {
     Sleep,
     /// Orders memory accesses; here they are in order.
     Fence,
+    /// The address of the same place in another block's shared memory, in registers of 64 bits or of 32.
+    MapShared { long: bool },
+    /// The rank of the block that an address of shared memory belongs to.
+    SharedRank { long: bool },
+    /// Whether a generic address is one of the block's own shared memory.
+    OwnShared,
     /// Nothing that could be observed.
     Nothing,
     /// A product of matrices: where the slots lie in the program's lists.
@@ -188,8 +194,10 @@ pub(crate) enum Barrier {
     All,
     /// Waits, and says whether it holds for any.
     Any,
-    /// Waits for the cluster, which is the block here; the number and the count are not asked.
-    Cluster,
+    /// Counts as arrived at the barrier of the cluster, and goes on; the number and the count are not asked.
+    ClusterArrive,
+    /// Waits for the cluster, if it has arrived.
+    ClusterWait,
 }
 
 /// What is done to a barrier in memory; whether addresses are 64 bits wide is said beside it.
@@ -282,10 +290,16 @@ pub(crate) enum Special {
     DynamicBase,
     /// Registers that the driver fills.
     Environment(u8),
-    /// Of a cluster, which is one block here.
-    Zero,
-    /// Of a cluster, too.
-    One,
+    /// Which cluster of the grid, and how many there are.
+    Cluster(u8),
+    Clusters(u8),
+    /// Which block of its cluster, and how many that has.
+    ClusterBlock(u8),
+    ClusterSize(u8),
+    ClusterRank,
+    ClusterRanks,
+    /// Whether the launch has said that there are clusters: a predicate.
+    ExplicitCluster,
 }
 
 impl Special {
@@ -309,10 +323,10 @@ impl Special {
                 "%ntid" => Special::BlockSize(axis),
                 "%ctaid" => Special::Block(axis),
                 "%nctaid" => Special::GridSize(axis),
-                "%clusterid" => Special::Block(axis),
-                "%nclusterid" => Special::GridSize(axis),
-                "%cluster_ctaid" => Special::Zero,
-                "%cluster_nctaid" => Special::One,
+                "%clusterid" => Special::Cluster(axis),
+                "%nclusterid" => Special::Clusters(axis),
+                "%cluster_ctaid" => Special::ClusterBlock(axis),
+                "%cluster_nctaid" => Special::ClusterSize(axis),
                 _ => return None,
             });
         }
@@ -336,8 +350,8 @@ impl Special {
             "%lanemask_ge" => Special::LanesGreaterEqual,
             "%dynamic_smem_size" => Special::DynamicShared,
             "%total_smem_size" => Special::TotalShared,
-            "%cluster_ctarank" => Special::Zero,
-            "%cluster_nctarank" => Special::One,
+            "%cluster_ctarank" => Special::ClusterRank,
+            "%cluster_nctarank" => Special::ClusterRanks,
             "WARP_SZ" => Special::WarpSize,
             _ => {
                 let index = name.strip_prefix("%envreg")?.parse().ok()?;

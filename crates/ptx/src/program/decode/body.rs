@@ -58,9 +58,6 @@ impl<'t> Decoder<'_, 't> {
     /// One function with a body.
     pub(super) fn function(&mut self, _index: usize, function: &Function<'t>) -> Result<(), Refusal> {
         let Some(body) = &function.body else { return Ok(()) };
-        if function.bounds.required_cluster.is_some_and(|size| size != [1; 3]) {
-            return Err(refusal(function.place, Why::Other("clusters of several blocks are not simulated")));
-        }
         self.current = self.functions[function.name];
         self.entry = self.code.functions[self.current as usize].entry;
         self.scopes.restart();
@@ -84,6 +81,8 @@ impl<'t> Decoder<'_, 't> {
         (into.start, into.end, into.counts, into.frame, into.shared) = (start, end, counts, frame, shared);
         into.builtin = None;
         (into.max_threads, into.required_threads) = (function.bounds.max_threads, function.bounds.required_threads);
+        (into.required_cluster, into.max_cluster_blocks) =
+            (function.bounds.required_cluster, function.bounds.max_cluster_blocks);
         Ok(())
     }
 

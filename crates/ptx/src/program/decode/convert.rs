@@ -24,6 +24,9 @@ pub(super) fn mov<'t>(
         _ => {}
     }
     if scalar == ScalarType::Predicate {
+        if super::cluster::move_explicit(decoder, d, a)? {
+            return Ok(());
+        }
         let slots = [decoder.result(d, File::Predicates)?, decoder.predicate(a)?];
         decoder.emit(Operation::Compute(Compute::PredicateMove), &slots);
         return Ok(());

@@ -124,10 +124,9 @@ pub(super) fn exit<'t>(decoder: &mut Decoder<'_, 't>, _: &Instruction<'t>, _: &m
     Ok(())
 }
 
-pub(super) fn trap<'t>(decoder: &mut Decoder<'_, 't>, instruction: &Instruction<'t>, _: &mut Modifiers) -> Decoded {
-    // A breakpoint without a debugger is passed by.
-    let what = if instruction.opcode == "trap" { Operation::Trap } else { Operation::Nothing };
-    decoder.emit(what, &[]);
+pub(super) fn trap<'t>(decoder: &mut Decoder<'_, 't>, _: &Instruction<'t>, _: &mut Modifiers) -> Decoded {
+    // Without a debugger a breakpoint is a trap, too.
+    decoder.emit(Operation::Trap, &[]);
     Ok(())
 }
 

@@ -263,6 +263,12 @@ pub(super) fn is_space<'t>(
     modifiers: &mut Modifiers,
 ) -> Decoded {
     let constant = modifiers.flag("const");
+    if modifiers.flag("shared") || modifiers.flag("shared::cta") {
+        let [p, a] = decoder.operands(instruction, "2")?;
+        let slots = [decoder.result(p, File::Predicates)?, decoder.value(a, ScalarType::U64)?];
+        decoder.emit(Operation::OwnShared, &slots);
+        return Ok(());
+    }
     let window = if constant {
         Window::Constant
     } else {

@@ -16,6 +16,7 @@ mod arithmetic;
 mod atomic;
 mod bits;
 mod body;
+mod cluster;
 mod compare;
 mod convert;
 mod extreme;
@@ -336,6 +337,8 @@ fn declared(function: &syntax::Function<'_>) -> Function {
         entry: function.kind == syntax::Kind::Entry,
         max_threads: function.bounds.max_threads,
         required_threads: function.bounds.required_threads,
+        required_cluster: function.bounds.required_cluster,
+        max_cluster_blocks: function.bounds.max_cluster_blocks,
         builtin: super::function::Builtin::named(function.name),
         ..Function::default()
     }

@@ -24,7 +24,7 @@ pub(super) fn barrier<'t>(
         return Ok(());
     }
     if modifiers.flag("cluster") {
-        return cluster(decoder, modifiers);
+        return super::cluster::barrier(decoder, modifiers);
     }
     modifiers.flag("aligned");
     let operands = instruction.operands.as_slice();
@@ -70,22 +70,6 @@ fn count_of<'t>(decoder: &mut Decoder<'_, 't>, count: Option<&Operand<'t>>) -> D
         Some(count) => decoder.value(count, WORD),
         None => Ok(decoder.word(0)),
     }
-}
-
-/// A cluster is one block here: its barrier is the block's, and arriving at it is free.
-fn cluster(decoder: &mut Decoder<'_, '_>, modifiers: &mut Modifiers) -> Decoded {
-    let wait = modifiers.flag("wait");
-    modifiers.flag("arrive");
-    for word in ["aligned", "release", "relaxed", "acquire"] {
-        modifiers.flag(word);
-    }
-    if wait {
-        let slots = [Slot::SINK, decoder.word(0), decoder.word(0), Slot::SINK];
-        decoder.emit(Operation::Barrier(Barrier::Cluster), &slots);
-    } else {
-        decoder.emit(Operation::Fence, &[]);
-    }
-    Ok(())
 }
 
 pub(super) fn fence<'t>(decoder: &mut Decoder<'_, 't>, _: &Instruction<'t>, modifiers: &mut Modifiers) -> Decoded {

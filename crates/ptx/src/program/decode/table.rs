@@ -1,8 +1,8 @@
 //! Which opcodes there are, and who decodes each.
 
 use super::{
-    Decoded, Decoder, Modifiers, arithmetic, atomic, bits, compare, convert, extreme, float, flow, matrix, memory,
-    memory_barrier, synchronize,
+    Decoded, Decoder, Modifiers, arithmetic, atomic, bits, cluster, compare, convert, extreme, float, flow, matrix,
+    memory, memory_barrier, synchronize,
 };
 use crate::syntax::Instruction;
 
@@ -30,7 +30,9 @@ table! {
     "st" => memory::store,
     "atom" | "red" => atomic::decode,
     "prefetch" | "prefetchu" | "applypriority" | "discard" => memory::hint,
+    "getctarank" => cluster::rank,
     "isspacep" => memory::is_space,
+    "mapa" => cluster::map,
     "cp" => memory::copy,
     "add" | "sub" => arithmetic::add,
     "addc" | "subc" => arithmetic::add_carry,

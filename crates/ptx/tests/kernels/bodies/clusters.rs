@@ -12,6 +12,14 @@ pub(crate) fn blocks_have_the_shape_that_a_kernel_requires_and_are_clusters_of_t
     assert_eq!(run.read::<u32>(y, 128), [0; 128]);
 }
 
+pub(crate) fn neighbours_of_a_cluster_read_each_other(machine: &Machine) {
+    let run = Run::only(machine, "compute_90/async90", "cluster_neighbours");
+    let x = Random(3).vec(256, |bits| bits as i32);
+    let (from, y) = (run.upload(&x), run.room::<i32>(256));
+    run.launch("cluster_neighbours", 4, 64, args![from, y]);
+    assert_eq!(run.read::<i32>(y, 256), (0..256).map(|i| x[i ^ 64]).collect::<Vec<_>>());
+}
+
 pub(crate) fn kernels_may_let_the_next_one_start_early(machine: &Machine) {
     let run = Run::only(machine, "compute_90/async90", "early_launch");
     let x = Random(1).vec(256, |bits| bits as i32 >> 1);

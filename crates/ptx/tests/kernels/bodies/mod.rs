@@ -57,6 +57,7 @@ macro_rules! for_each_body {
             }
             clusters {
                 blocks_have_the_shape_that_a_kernel_requires_and_are_clusters_of_their_own
+                neighbours_of_a_cluster_read_each_other
                 kernels_may_let_the_next_one_start_early
             }
             convert {
@@ -166,7 +167,6 @@ macro_rules! for_each_body_of_hardware {
         $callback! {
             clusters {
                 bulk_copies_are_counted_by_bytes: "compute_90/async90", "bulk_copy"
-                neighbours_of_a_cluster_read_each_other: "compute_90/async90", "cluster_neighbours"
             }
             fragments {
                 fragments_multiply_halves: "compute_75/tensor", "wmma_f16"
