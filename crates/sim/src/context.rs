@@ -53,6 +53,8 @@ pub(crate) struct Context {
     /// How often it is attached, beyond being created.
     attached: u32,
     limits: Limits,
+    /// Bytes of the heap that kernels have, once one of them has asked for some.
+    heap: Option<u64>,
     cache: CUfunc_cache,
     /// Bytes of device memory it takes for itself.
     overhead: u64,
@@ -79,6 +81,20 @@ pub(crate) struct Context {
     pub(crate) gone: Known,
     /// As much of that as the legacy default stream comes behind.
     pub(crate) gone_blocking: Known,
+}
+
+impl Context {
+    /// Takes bytes of the heap of kernels; `false` if it has not as many left.
+    pub(crate) fn take_heap(&mut self, bytes: u64) -> bool {
+        let taken = self.heap.unwrap_or(0).saturating_add(bytes);
+        let fits = taken <= self.limits.heap();
+        self.heap = Some(if fits { taken } else { self.heap.unwrap_or(0) });
+        fits
+    }
+
+    pub(crate) fn give_heap(&mut self, bytes: u64) {
+        self.heap = self.heap.map(|taken| taken.saturating_sub(bytes));
+    }
 }
 
 impl Object for Context {
@@ -115,6 +131,7 @@ impl Context {
             api_version: 3020,
             attached: 0,
             limits: Limits::of(spec),
+            heap: None,
             cache: CUfunc_cache::CU_FUNC_CACHE_PREFER_NONE,
             overhead: spec.context_memory,
             poison: None,

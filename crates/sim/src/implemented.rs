@@ -69,8 +69,8 @@ pub(crate) use crate::module::{
     cuLinkCreate_v2, cuLinkDestroy, cuModuleEnumerateFunctions, cuModuleGetFunction, cuModuleGetFunctionCount,
     cuModuleGetGlobal_v2, cuModuleLoad, cuModuleLoadData, cuModuleLoadDataEx, cuModuleLoadFatBinary, cuModuleUnload,
     cuOccupancyAvailableDynamicSMemPerBlock, cuOccupancyMaxActiveBlocksPerMultiprocessor,
-    cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, cuOccupancyMaxPotentialBlockSize,
-    cuOccupancyMaxPotentialBlockSizeWithFlags,
+    cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, cuOccupancyMaxActiveClusters,
+    cuOccupancyMaxPotentialBlockSize, cuOccupancyMaxPotentialBlockSizeWithFlags, cuOccupancyMaxPotentialClusterSize,
 };
 pub(crate) use crate::peer::{
     cuCtxDisablePeerAccess, cuCtxEnablePeerAccess, cuDeviceCanAccessPeer, cuDeviceGetP2PAtomicCapabilities,

@@ -88,6 +88,10 @@ impl Limits {
         }
     }
 
+    pub(super) fn heap(&self) -> u64 {
+        self.heap
+    }
+
     fn get(&self, limit: CUlimit, bounds: &Bounds) -> Status<u64> {
         match limit {
             CUlimit::CU_LIMIT_STACK_SIZE => Ok(self.stack),
@@ -177,6 +181,11 @@ pub(crate) fn cuCtxSetLimit(call: &Call<'_>, limit: CUlimit, value: usize) -> St
     let context = call.object(&world.contexts, current, INVALID_CONTEXT)?;
     let device = usize::from(context.device);
     let bounds = Bounds::of(&call.core().topology.devices[device]);
+    if limit == CUlimit::CU_LIMIT_MALLOC_HEAP_SIZE && context.heap.is_some() {
+        return Err(
+            call.refuse(INVALID_VALUE, "kernels have taken memory of the heap, which keeps its size from then on")
+        );
+    }
     let before = context.limits;
     let after = before.with(limit, value as u64, &bounds);
     let after = after.map_err(|code| call.refuse(code, format!("limit {} cannot be {value}", limit.0)))?;

@@ -3,6 +3,7 @@
 use warploom_sys::types::CUfunction_attribute;
 
 use super::binary::Facts;
+use super::launch::check_policy;
 use crate::call::Call;
 use crate::status::{INVALID_VALUE, Status};
 use crate::topology::number;
@@ -33,6 +34,11 @@ impl Settings {
     /// How much of the memory of a multiprocessor should be shared memory, in percent, if that was set.
     pub(super) fn carveout(&self) -> Option<u32> {
         self.carveout.and_then(|percent| u32::try_from(percent).ok())
+    }
+
+    /// Whether clusters may be larger than every device has them.
+    pub(super) fn allows_non_portable(&self) -> bool {
+        self.non_portable_cluster.is_some_and(|allowed| allowed != 0)
     }
 
     /// The blocks of a cluster, if they were set.
@@ -100,11 +106,15 @@ impl<'c> Limits<'c> {
             A::CU_FUNC_ATTRIBUTE_CACHE_MODE_CA => 0,
             A::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES => number(self.dynamic_shared(facts, settings)),
             A::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT => settings.carveout.unwrap_or(-1),
-            A::CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET => 0,
-            A::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH => settings.cluster[0].unwrap_or(0),
-            A::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT => settings.cluster[1].unwrap_or(0),
-            A::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH => settings.cluster[2].unwrap_or(0),
-            A::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED => settings.non_portable_cluster.unwrap_or(0),
+            A::CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET => facts.kernel.required_cluster().is_some().into(),
+            A::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH
+            | A::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT
+            | A::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH => {
+                let axis = (attribute.0 - A::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH.0) as usize;
+                let required = facts.kernel.required_cluster().map(|sizes| number(sizes[axis]));
+                required.or(settings.cluster[axis]).unwrap_or(0)
+            }
+            A::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED => settings.allows_non_portable().into(),
             A::CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE => settings.cluster_policy.unwrap_or(0),
             other => {
                 let reason = format!("kernels have no attribute {}", other.0);
@@ -138,14 +148,18 @@ impl<'c> Limits<'c> {
             A::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH
             | A::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT
             | A::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH => {
-                if value < 0 {
-                    return refuse(format!("a cluster of {value} blocks"));
+                let axis = (attribute.0 - A::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH.0) as usize;
+                let required = facts.kernel.required_cluster().map(|sizes| i64::from(sizes[axis]));
+                if value < 0 || required.is_some_and(|required| required != i64::from(value)) {
+                    return refuse(format!("a cluster of {value} blocks; the kernel takes {required:?}"));
                 }
-                let dimension = attribute.0 - A::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH.0;
-                settings.cluster[dimension as usize] = Some(value);
+                settings.cluster[axis] = Some(value);
             }
             A::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED => settings.non_portable_cluster = Some(value),
-            A::CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE => settings.cluster_policy = Some(value),
+            A::CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE => {
+                check_policy(self.call, value as u32)?;
+                settings.cluster_policy = Some(value);
+            }
             other => return refuse(format!("attribute {} of kernels cannot be set", other.0)),
         }
         Ok(())

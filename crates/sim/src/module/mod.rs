@@ -11,6 +11,7 @@
 
 mod attributes;
 mod binary;
+mod clusters;
 mod functions;
 mod image;
 mod kernels;
@@ -29,6 +30,7 @@ use std::sync::Arc;
 use warploom_ptx::Program;
 use warploom_sys::types::CUresult;
 
+pub(crate) use clusters::{cuOccupancyMaxActiveClusters, cuOccupancyMaxPotentialClusterSize};
 pub(crate) use functions::{
     cuFuncGetAttribute, cuFuncGetModule, cuFuncGetName, cuFuncGetParamCount, cuFuncGetParamInfo, cuFuncIsLoaded,
     cuFuncLoad, cuFuncSetAttribute, cuFuncSetCacheConfig,

@@ -58,24 +58,40 @@ impl World {
         Ok(addresses)
     }
 
-    /// Memory for a kernel that asks for it while it runs.
+    /// Memory for a kernel that asks for it while it runs, if the context's heap has as much.
     pub(super) fn take_heap(&mut self, context: Handle<Context>, device: u16, bytes: u64) -> Option<u64> {
-        self.take_variable(context, device, bytes.max(1), false, true)
+        let cost = heap_cost(bytes);
+        if !self.contexts.get_mut(context)?.take_heap(cost) {
+            return None;
+        }
+        let taken = self.take_variable(context, device, bytes.max(1), false, true);
+        if let (None, Some(context)) = (taken, self.contexts.get_mut(context)) {
+            context.give_heap(cost);
+        }
+        taken
     }
 
     /// Memory in which the blocks of a cooperative launch meet.
     pub(super) fn take_workspace(&mut self, context: Handle<Context>, device: u16) -> Option<u64> {
-        let address = self.take_heap(context, device, WORKSPACE as u64)?;
+        let address = self.take_variable(context, device, WORKSPACE as u64, false, true)?;
         self.memory.at(address)?.place(address).put(&[0; WORKSPACE]);
         self.mark_written(address);
         Some(address)
     }
 
+    /// Takes back what the blocks of a launch met in.
+    pub(super) fn give_workspace(&mut self, address: u64) {
+        self.release_allocation(address);
+    }
+
     /// Takes back what a kernel has got while it ran.
     pub(super) fn give_heap(&mut self, context: Handle<Context>, address: u64) {
         let found = self.memory.at(address).filter(|allocation| allocation.context == Some(context));
-        if found.is_some_and(|found| matches!(&found.backing, Backing::Variable(memory) if memory.is_heap)) {
-            self.release_allocation(address);
+        let found = found.filter(|found| matches!(&found.backing, Backing::Variable(memory) if memory.is_heap));
+        let Some(bytes) = found.map(|found| found.size) else { return };
+        self.release_allocation(address);
+        if let Some(context) = self.contexts.get_mut(context) {
+            context.give_heap(heap_cost(bytes));
         }
     }
 
@@ -118,6 +134,12 @@ impl World {
             self.release_allocation(*address);
         }
     }
+}
+
+/// What an allocation takes of a heap: that of an H200 takes so much more than it was asked for where that is large, and no
+/// less than 80 bytes.
+fn heap_cost(bytes: u64) -> u64 {
+    bytes.saturating_add((bytes / 1024).saturating_mul(225)).max(80)
 }
 
 /// The address and size of a variable that may be known by its name.

@@ -1,5 +1,6 @@
 //! Kernels that go wrong, on simulated machines: on hardware a fault ends the process's use of the device.
 
+use std::ffi::CString;
 use std::ptr::null_mut;
 use std::time::Duration;
 
@@ -107,6 +108,46 @@ fn each_way_to_stop_has_its_code() -> TestResult {
             if kernel == "trap_at" { arguments!(x, minus, y).to_vec() } else { arguments!(x, n).to_vec() };
         launch(driver, function, (1, 3), null_mut(), &mut arguments)?;
         assert_eq!(code_of(call!(driver.cuCtxSynchronize())), expected, "{kernel}");
+    }
+    Ok(())
+}
+
+/// What an H200 leaves its context with after each of these, one process for each.
+#[test]
+fn every_kind_of_fault_has_the_code_of_hardware() -> TestResult {
+    let deep = ".func (.param .b32 r) deep(.param .b32 a) { .reg .b32 %r<3>; .local .align 4 .b8 room[256];
+        ld.param.b32 %r1, [a]; { .param .b32 b; .param .b32 s; st.param.b32 [b], %r1; call.uni (s), deep, (b);
+        ld.param.b32 %r2, [s]; } st.param.b32 [r], %r2; ret; }";
+    let cases = [
+        ("", "trap;", CUresult::CUDA_ERROR_LAUNCH_FAILED),
+        ("", "brkpt;", CUresult::CUDA_ERROR_LAUNCH_FAILED),
+        ("", "mov.u64 %rd1, 0; st.global.u32 [%rd1], 1;", CUresult::CUDA_ERROR_ILLEGAL_ADDRESS),
+        ("", "add.u64 %rd1, %rd2, 1; st.global.u32 [%rd1], 1;", CUresult::CUDA_ERROR_MISALIGNED_ADDRESS),
+        ("", "add.u64 %rd1, %rd2, 2; red.global.add.u32 [%rd1], 1;", CUresult::CUDA_ERROR_MISALIGNED_ADDRESS),
+        ("", "mov.u32 %r1, s; st.shared.u32 [%r1+1], 1;", CUresult::CUDA_ERROR_MISALIGNED_ADDRESS),
+        ("", "mov.u32 %r1, s; st.shared.u32 [%r1+4096], 1;", CUresult::CUDA_ERROR_ILLEGAL_ADDRESS),
+        ("", "mov.u64 %rd1, 0x123457; $p: .callprototype _ (); call %rd1, (), $p;", CUresult::CUDA_ERROR_INVALID_PC),
+        (
+            deep,
+            "{ .param .b32 b; .param .b32 q; st.param.b32 [b], %r1; call.uni (q), deep, (b); }",
+            CUresult::CUDA_ERROR_ILLEGAL_ADDRESS,
+        ),
+    ];
+    for (functions, body, expected) in cases {
+        let (_machine, driver) = rig(Mode::Sync)?;
+        let driver = &driver;
+        let mut context = null_mut();
+        call!(driver.cuDevicePrimaryCtxRetain(&mut context, 0))?;
+        call!(driver.cuCtxSetCurrent(context))?;
+        let text = format!(
+            ".version 8.3\n.target sm_75\n.address_size 64\n{functions}\n.visible .entry f(.param .u64 p) {{
+             .reg .b32 %r<3>; .reg .b64 %rd<3>; .shared .align 8 .b8 s[64]; ld.param.u64 %rd2, [p]; {body} ret; }}"
+        );
+        let module = Module::load(driver, &CString::new(text)?)?;
+        let memory = upload(driver, &[0; 4])?;
+        drop(launch(driver, module.function("f")?, (1, 1), null_mut(), &mut arguments!(memory)));
+        assert_eq!(code_of(call!(driver.cuCtxSynchronize())), expected, "{body}");
+        assert_eq!(code_of(call!(driver.cuMemFree_v2(memory))), expected, "{body}: it stays");
     }
     Ok(())
 }

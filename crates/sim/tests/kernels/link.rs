@@ -261,8 +261,7 @@ driver_tests! {
             assert_eq!(linker.run()?, 112, "kind {}", kind.0);
         }
         let linker = Linker::new(driver)?;
-        linker.add_bytes(Kind::CU_JIT_INPUT_OBJECT, c"none", b"hello\0")?;
-        linker.complete()?;
+        refused!(linker.add_bytes(Kind::CU_JIT_INPUT_OBJECT, c"none", b"hello\0"), CUDA_ERROR_UNKNOWN);
     }
 
     fn code_that_is_finished_is_not_linked(driver) {
@@ -362,6 +361,7 @@ driver_tests! {
             CUDA_ERROR_INVALID_VALUE
         );
         for kind in [Kind::CU_JIT_INPUT_PTX, Kind::CU_JIT_INPUT_CUBIN, Kind::CU_JIT_INPUT_FATBINARY] {
+            let linker = Linker::new(driver)?;
             refused!(linker.add_bytes(kind, c"garbage", b"hello\0"), CUDA_ERROR_INVALID_IMAGE);
         }
         linker.add_bytes(Kind::CU_JIT_INPUT_PTX, c"only", text.as_bytes())?;

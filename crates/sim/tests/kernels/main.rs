@@ -1,11 +1,13 @@
 //! Modules, libraries, launches and occupancy, with the kernels of `crates/ptx/kernels`.
 
 mod attributes;
+mod clusters;
 mod containers;
 mod devices;
 mod faults;
 mod launch;
 mod library;
+mod limits;
 mod link;
 mod module;
 mod refused;

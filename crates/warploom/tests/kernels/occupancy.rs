@@ -3,7 +3,7 @@
 use warploom::{Devices, Error, LaunchConfig, LaunchError};
 use warploom_sim::Mode;
 use warploom_sim::topology::Topology;
-use warploom_testkit::{TestResult, budget, driver_tests, on_cuda, open};
+use warploom_testkit::{TestResult, budget, driver_tests, open};
 
 use super::{Bench, MEMORY};
 
@@ -55,21 +55,15 @@ driver_tests! {
         let (one, four) = (occupancy.available_dynamic_shared(1, 128)?, occupancy.available_dynamic_shared(4, 128)?);
         assert!(one >= four && four > 0, "{one} {four}");
     }
-}
 
-/// Simulated machines have no clusters to ask about.
-#[test]
-#[ignore = "needs an NVIDIA GPU and its driver"]
-fn clusters_are_asked_about_with_a_stream() -> TestResult {
-    on_cuda(|driver| {
+    fn clusters_are_asked_about_with_a_stream(driver) {
         let bench = Bench::new(driver)?;
         let kernel = bench.kernel("saxpy")?;
         let occupancy = kernel.occupancy(&bench.context)?;
         let config = LaunchConfig::new(64, 128);
         assert!(occupancy.max_cluster_size(&config, &bench.stream)? >= 8);
         assert!(occupancy.max_active_clusters(&config.cluster(2), &bench.stream)? > 0);
-        Ok(())
-    })
+    }
 }
 
 #[test]

@@ -101,6 +101,11 @@ pub(super) fn length(bytes: &[u8]) -> Result<usize, Refusal> {
     longest().ok_or_else(damaged)
 }
 
+/// Whether bytes begin as a file of any machine does.
+pub(crate) fn is_elf(bytes: &[u8]) -> bool {
+    bytes.starts_with(super::ELF)
+}
+
 /// Whether a cubin is code that is still to be linked.
 pub(crate) fn is_relocatable(bytes: &[u8]) -> Result<bool, Refusal> {
     if !bytes.starts_with(super::ELF) {

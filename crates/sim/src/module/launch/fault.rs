@@ -8,14 +8,16 @@ use crate::check::KernelFault;
 /// The code that a device's context is left with.
 pub(super) fn code(kind: &TrapKind) -> CUresult {
     match kind {
-        TrapKind::Global(_) | TrapKind::Shared { .. } | TrapKind::Local(_) | TrapKind::Parameter(_) => {
-            CUresult::CUDA_ERROR_ILLEGAL_ADDRESS
-        }
+        // A stack that overflows is memory that the thread does not have.
+        TrapKind::Global(_)
+        | TrapKind::Shared { .. }
+        | TrapKind::Local(_)
+        | TrapKind::Parameter(_)
+        | TrapKind::Stack { .. } => CUresult::CUDA_ERROR_ILLEGAL_ADDRESS,
         TrapKind::Misaligned { .. } => CUresult::CUDA_ERROR_MISALIGNED_ADDRESS,
         TrapKind::Assert { .. } => CUresult::CUDA_ERROR_ASSERT,
         TrapKind::Deadlock(_) => CUresult::CUDA_ERROR_LAUNCH_TIMEOUT,
         TrapKind::Barrier { .. } => CUresult::CUDA_ERROR_ILLEGAL_INSTRUCTION,
-        TrapKind::Stack { .. } => CUresult::CUDA_ERROR_HARDWARE_STACK_ERROR,
         TrapKind::Call(_) | TrapKind::BranchIndex { .. } => CUresult::CUDA_ERROR_INVALID_PC,
         _ => CUresult::CUDA_ERROR_LAUNCH_FAILED,
     }

@@ -23,6 +23,7 @@ use warploom_sys::types::{CUfunc_st, CUlaunchConfig, CUstream_st};
 
 use super::Function;
 use super::attributes::Limits;
+use super::clusters;
 use super::functions::described;
 use super::kernels::function_in;
 use crate::call::Call;
@@ -35,7 +36,7 @@ use crate::handles::{Handle, Kind};
 use crate::status::{INVALID_HANDLE, INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::topology::number;
 use arguments::Arguments;
-use shape::Shape;
+pub(super) use shape::{Shape, check_policy};
 use task::KernelTask;
 use view::View;
 
@@ -141,7 +142,10 @@ impl KernelCall {
             return Err(call.refuse(INVALID_HANDLE, "the function and the stream are of different contexts"));
         }
         let facts = found.binary.facts(found.index).ok_or(INVALID_HANDLE)?;
-        shape.check(call, &Limits::new(call, device), &facts, &found.settings)?;
+        let limits = Limits::new(call, device);
+        shape.check(call, &limits, &facts, &found.settings)?;
+        let shape = clusters::of_launch(call, &limits, &facts, &found.settings, shape)?;
+        clusters::check_most(call, &shape)?;
         let arguments = arguments.pack(call, &facts)?.into();
         let program = world.code.modules.get(found.module).ok_or(INVALID_HANDLE)?.program.clone();
         Ok(Self { function: handle, context, device, program, index: found.index, shape, arguments })
@@ -158,6 +162,7 @@ impl KernelCall {
         let launch = Launch {
             grid: shape.grid,
             block: shape.block,
+            cluster: shape.cluster,
             dynamic_shared: shape.shared,
             arguments: &self.arguments,
             resident: u32::try_from(resident).unwrap_or(u32::MAX),
@@ -172,7 +177,7 @@ impl KernelCall {
             .map(|grid| KernelTask::new(call, name, grid, view, workspace))
             .and_then(|task| call.submit(world, queue, Work::Task(Box::new(task))));
         if let Err(code) = submitted {
-            workspace.into_iter().for_each(|workspace| world.give_heap(context, workspace));
+            workspace.into_iter().for_each(|workspace| world.give_workspace(workspace));
             return Err(code);
         }
         if let Some(function) = world.code.functions.get_mut(self.function) {

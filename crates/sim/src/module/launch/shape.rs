@@ -1,7 +1,7 @@
 //! How many blocks of how many threads, and whether a device can run them.
 #![expect(unsafe_code, reason = "reads members of a C union that its attribute's name tells apart")]
 
-use warploom_sys::types::{CUlaunchAttributeID, CUlaunchConfig, CUresult};
+use warploom_sys::types::{CUclusterSchedulingPolicy, CUlaunchAttributeID, CUlaunchConfig, CUresult};
 
 use crate::call::Call;
 use crate::ffi::Ptr;
@@ -11,18 +11,26 @@ use crate::status::{INVALID_VALUE, NOT_SUPPORTED, Status};
 use crate::topology::number;
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shape {
-    pub(super) grid: [u32; 3],
+pub(in crate::module) struct Shape {
+    pub(in crate::module) grid: [u32; 3],
     pub(super) block: [u32; 3],
     /// Bytes of shared memory beside what the kernel declares.
-    pub(super) shared: u32,
+    pub(in crate::module) shared: u32,
     pub(super) cooperative: bool,
     /// Blocks of a cluster.
-    cluster: Option<[u32; 3]>,
+    pub(in crate::module) cluster: Option<[u32; 3]>,
 }
 
 fn product(sizes: [u32; 3]) -> u64 {
     sizes.iter().fold(1, |all, size| all.saturating_mul(u64::from(*size)))
+}
+
+/// Refuses a way to spread the blocks of clusters that there is not.
+pub(in crate::module) fn check_policy(call: &Call<'_>, policy: u32) -> Status {
+    if policy > CUclusterSchedulingPolicy::CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING.0 {
+        return Err(call.refuse(INVALID_VALUE, format!("there is no way {policy} to spread clusters")));
+    }
+    Ok(())
 }
 
 impl Shape {
@@ -32,7 +40,7 @@ impl Shape {
 
     /// What a configuration says, with the attributes that matter here. Those that only say how hardware may go about it
     /// are taken and have no effect.
-    pub(super) fn of(call: &Call<'_>, config: &CUlaunchConfig) -> Status<Self> {
+    pub(in crate::module) fn of(call: &Call<'_>, config: &CUlaunchConfig) -> Status<Self> {
         type A = CUlaunchAttributeID;
         let grid = [config.gridDimX, config.gridDimY, config.gridDimZ];
         let block = [config.blockDimX, config.blockDimY, config.blockDimZ];
@@ -49,10 +57,14 @@ impl Shape {
                     let cluster = unsafe { attribute.value.clusterDim };
                     shape.cluster = Some([cluster.x, cluster.y, cluster.z]);
                 }
+                A::CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE => {
+                    // SAFETY: an integer, whatever was written there.
+                    let policy = unsafe { attribute.value.clusterSchedulingPolicyPreference };
+                    check_policy(call, policy.0)?;
+                }
                 A::CU_LAUNCH_ATTRIBUTE_IGNORE
                 | A::CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW
                 | A::CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY
-                | A::CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE
                 | A::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
                 | A::CU_LAUNCH_ATTRIBUTE_PRIORITY
                 | A::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP
@@ -72,7 +84,7 @@ impl Shape {
     }
 
     /// Threads of a block.
-    pub(super) fn threads(&self) -> u64 {
+    pub(in crate::module) fn threads(&self) -> u64 {
         product(self.block)
     }
 
@@ -111,25 +123,10 @@ impl Shape {
                 self.shared
             ));
         }
-        self.check_cluster(call, settings)?;
         let resident = limits.resident_blocks(facts, settings, threads as u32, self.shared.into());
         if self.cooperative && self.blocks() > resident {
             let reason = format!("{} blocks that wait for each other; {resident} run at once", self.blocks());
             return Err(call.refuse(CUresult::CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, reason));
-        }
-        Ok(())
-    }
-
-    /// Clusters of one block are blocks.
-    fn check_cluster(&self, call: &Call<'_>, settings: &Settings) -> Status {
-        let Some(cluster) = self.cluster.or_else(|| settings.cluster()) else { return Ok(()) };
-        let fits = cluster.iter().zip(self.grid).all(|(size, blocks)| *size > 0 && blocks.is_multiple_of(*size));
-        if !fits {
-            let reason = format!("clusters of {cluster:?} blocks do not divide a grid of {:?}", self.grid);
-            return Err(call.refuse(INVALID_VALUE, reason));
-        }
-        if product(cluster) > 1 {
-            return Err(call.refuse(NOT_SUPPORTED, "clusters of several blocks are not simulated"));
         }
         Ok(())
     }

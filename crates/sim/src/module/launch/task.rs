@@ -107,7 +107,7 @@ impl Task for KernelTask {
             world.check_ended(watched, touched, trap);
         }
         if let Some(workspace) = self.workspace.take() {
-            world.give_heap(self.view.context(), workspace);
+            world.give_workspace(workspace);
         }
     }
 }

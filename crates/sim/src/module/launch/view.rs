@@ -58,10 +58,6 @@ impl View {
         self.touched.is_none() && self.moments.is_none()
     }
 
-    pub(super) fn context(&self) -> Handle<Context> {
-        self.context
-    }
-
     pub(super) fn device(&self) -> u16 {
         self.device
     }

@@ -26,7 +26,10 @@ pub(super) fn pieces(kind: CUjitInputType, name: &str, bytes: &[u8], target: Tar
         K::CU_JIT_INPUT_FATBINARY => Ok(vec![part(&Image::of_fatbin(bytes)?, name, target)?]),
         K::CU_JIT_INPUT_OBJECT => object(name, bytes, target),
         K::CU_JIT_INPUT_LIBRARY => {
-            let members = archive::members(bytes).into_iter().map(|member| object(name, member, target));
+            let members = archive::members(bytes)
+                .into_iter()
+                .filter(|member| elf::is_elf(member))
+                .map(|member| object(name, member, target));
             Ok(members.collect::<Result<Vec<_>, _>>()?.concat())
         }
         other => {
@@ -38,6 +41,9 @@ pub(super) fn pieces(kind: CUjitInputType, name: &str, bytes: &[u8], target: Tar
 
 /// What a host compiler has put into an object; one without device code adds nothing.
 fn object(name: &str, bytes: &[u8], target: Target) -> Result<Vec<Part>, Refusal> {
+    if !elf::is_elf(bytes) {
+        return Err(Refusal::new(CUresult::CUDA_ERROR_UNKNOWN, format!("{name} is no object of a host compiler")));
+    }
     elf::fatbins(bytes).into_iter().map(|fatbin| part(&Image::of_fatbin(fatbin)?, name, target)).collect()
 }
 

@@ -105,7 +105,7 @@ pub(crate) fn cuLinkAddData_v2(
     check_piece(call, kind, &Options::new(call, options, values, count)?)?;
     let data = data.reading();
     let bytes = data.bytes(size).map_err(|code| call.refuse(code, "there are no bytes to add"))?;
-    let name = if name.is_null() { "<unknown>" } else { name.text()? };
+    let name = if name.is_null() { None } else { Some(name.text()?) };
     add(call, state, kind, name, bytes)
 }
 
@@ -122,10 +122,10 @@ pub(crate) fn cuLinkAddFile_v2(
     let path = path.text()?;
     let bytes = std::fs::read(path)
         .map_err(|error| call.refuse(CUresult::CUDA_ERROR_FILE_NOT_FOUND, format!("{path} cannot be read: {error}")))?;
-    add(call, state, kind, path, &bytes)
+    add(call, state, kind, Some(path), &bytes)
 }
 
-fn add(call: &Call<'_>, state: Ptr<CUlinkState_st>, kind: CUjitInputType, name: &str, bytes: &[u8]) -> Status {
+fn add(call: &Call<'_>, state: Ptr<CUlinkState_st>, kind: CUjitInputType, name: Option<&str>, bytes: &[u8]) -> Status {
     let mut world = call.world();
     call.object(&world.code.links, named(state), INVALID_HANDLE)?;
     let link = world.code.links.get_mut(named(state)).ok_or(INVALID_HANDLE)?;
@@ -134,7 +134,8 @@ fn add(call: &Call<'_>, state: Ptr<CUlinkState_st>, kind: CUjitInputType, name: 
         State::Broken(code) => return Err(call.refuse(code, "a piece before did not fit")),
         State::Incomplete | State::Done { .. } => return Err(call.refuse(INVALID_VALUE, "it is linked already")),
     }
-    let pieces = input::pieces(kind, name, bytes, link.target).and_then(|parts| link.fit(parts));
+    let name = name.map_or_else(|| format!("Input {}", link.parts.len() + 1), str::to_owned);
+    let pieces = input::pieces(kind, &name, bytes, link.target).and_then(|parts| link.fit(parts));
     pieces.map_err(|refusal| {
         // What is wrong alone is left out; what does not fit the others ends it all.
         let ends =
