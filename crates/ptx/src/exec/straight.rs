@@ -196,7 +196,9 @@ fn run_all<'c, P: Processor>(
                 (pc, left) = (slots[0].value() as usize, left - 1);
                 continue;
             }
-            Operation::Fence | Operation::Nothing => {}
+            Operation::Nothing => {}
+            // Those who watch want to know of it.
+            Operation::Fence if around.shared.is_some() => {}
             _ => break,
         }
         (pc, left) = (pc + 1, left - 1);
