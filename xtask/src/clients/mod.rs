@@ -44,10 +44,11 @@ enum What {
     Compile(fn(&Folders) -> Result<(), Obstacle>),
 }
 
-const CLIENTS: [Client; 4] = [
+const CLIENTS: [Client; 5] = [
     Client { name: "c", machine: "dgx-h100", what: What::Run(c::prepare) },
     Client { name: "cudarc", machine: "hgx-a100-4", what: What::Run(cudarc::prepare) },
     Client { name: "python", machine: "dgx-h100", what: What::Run(python::prepare) },
+    Client { name: "numba", machine: "dgx-h100", what: What::Run(python::prepare) },
     Client { name: "bench-cudarc", machine: "h200", what: What::Compile(cudarc::check) },
 ];
 
@@ -274,6 +275,6 @@ mod tests {
     #[test]
     fn a_name_that_is_no_client_is_refused() {
         let refused = run(&["c", "fortran"]).unwrap_err();
-        assert_eq!(refused, "there is no client \"fortran\"; there are c, cudarc, python, bench-cudarc");
+        assert_eq!(refused, "there is no client \"fortran\"; there are c, cudarc, python, numba, bench-cudarc");
     }
 }

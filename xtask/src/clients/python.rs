@@ -1,4 +1,4 @@
-//! The client in Python: the published wheels, pinned by hash, in an environment of their own.
+//! The clients in Python: the published wheels, pinned by hash, each in an environment of its own.
 
 use std::fs;
 use std::path::Path;
@@ -73,7 +73,11 @@ fn install(folders: &Folders, python: &Path, requirements: &Path) -> Result<(), 
         pip
     };
     let mut fetching = pip("download");
-    fetch(folders, "cuda-core", fetching.args(["--timeout", "15", "--retries", "1", "--dest"]).arg(&wheels))?;
+    fetch(
+        folders,
+        "what requirements.txt names",
+        fetching.args(["--timeout", "15", "--retries", "1", "--dest"]).arg(&wheels),
+    )?;
     build(folders, pip("install").args(["--no-index", "--find-links"]).arg(&wheels))
 }
 
