@@ -96,6 +96,13 @@ impl<Memo: Memory + Host> Executor<'_, Memo> {
             }
         }
         let products = |row: usize, column: usize| (0..k).map(move |inner| (a[row][inner], b[inner][column]));
+        let bytes = product.factors[0].bits() == 8;
+        let total = |to: Format, summand: u64, row: usize, column: usize| {
+            if bytes {
+                return sum_of_bytes(to, summand, products(row, column));
+            }
+            sum(to, Factor::open(to, summand), products(row, column))
+        };
         let summands = &rows[sums + first + second..];
         for register in 0..sums {
             let result: Words = std::array::from_fn(|lane| {
@@ -103,21 +110,16 @@ impl<Memo: Memory + Host> Executor<'_, Memo> {
                 if product.half {
                     let part = |index: usize| {
                         let (row, column) = place(lane, 2 * register + index);
-                        let summand = Factor::open(Format::HALF, (summand >> (16 * index) & 0xffff).into());
-                        sum(Format::HALF, summand, products(row, column)) as u32
+                        total(Format::HALF, (summand >> (16 * index) & 0xffff).into(), row, column) as u32
                     };
                     return part(1) << 16 | part(0);
                 }
                 let (row, column) = place(lane, register);
                 if product.factors[0].is_integer() {
-                    let total = products(row, column).map(|(a, b)| a.whole() * b.whole()).sum();
-                    return added(product, total, summand);
+                    let sum = products(row, column).map(|(a, b)| a.whole() * b.whole()).sum();
+                    return added(product, sum, summand);
                 }
-                if product.factors[0].bits() == 8 {
-                    return sum_of_bytes(f32::from_bits(summand), products(row, column));
-                }
-                let summand = Factor::open(Format::SINGLE, summand.into());
-                sum(Format::SINGLE, summand, products(row, column)) as u32
+                total(Format::SINGLE, summand.into(), row, column) as u32
             });
             file.set_words(slots[register], lanes, &result);
         }

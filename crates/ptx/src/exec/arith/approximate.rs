@@ -1,15 +1,20 @@
 //! Functions that the hardware only approximates.
 //!
 //! Here each is computed in double precision and rounded once, so it lies within half a unit in the last place (ULP) of
-//! the true value. The hardware's own error, and so how far the two can be apart, is
+//! the true value. How far an H200 is from that, as the simulator's test of single instructions holds it:
 //!
-//! | function | hardware |
+//! | function | at most |
 //! |---|---|
-//! | `rcp`, `div.full` | 1 ULP, 2 ULP |
-//! | `sqrt`, `rsqrt` | relative 2⁻²³, 2⁻²²·⁹ |
-//! | `ex2`, `lg2` | relative 2⁻²²·⁵, absolute 2⁻²²·⁶ near one |
-//! | `sin`, `cos` | absolute 2⁻²⁰·⁵ within ±π |
+//! | `rcp`, `sqrt` | 1 ULP |
+//! | `rsqrt`, `div.approx`, `div.full`, `ex2` | 2 ULP |
+//! | `lg2` | 1 ULP, or 2⁻²²·⁶ near one |
+//! | `sin`, `cos` | 2⁻²⁰·⁵, of the angle that the hardware sees: [`turn`] |
 //! | `tanh` | relative 2⁻¹¹ |
+//! | `tanh`, `ex2` of halves | 1 ULP |
+//! | `rsqrt.approx.f64` | 2 ULP |
+//! | `rcp.approx.ftz.f64`, `rsqrt.approx.ftz.f64` | 1 in the last place of the upper word |
+//!
+//! What is infinite, zero or no number is exactly so on both.
 
 use super::float::{Mode, canonical, double, flushed, multiply};
 use super::round::Rounding;

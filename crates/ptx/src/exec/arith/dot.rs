@@ -6,8 +6,8 @@
 //! half. So the order of the products does not matter, and a sum that is zero has no sign. An H200 does this for every
 //! shape of `f16`, `bf16` and `tf32`. Elements of eight bits are not added by it in one go: see [`sum_of_bytes`].
 
-use super::float::canonical;
 use super::round::{Exact, Format, Rounding, Value};
+use super::soft;
 
 /// Bits that are kept below the greatest exponent.
 const KEPT: i32 = 25;
@@ -109,12 +109,12 @@ pub(crate) fn sum(to: Format, summand: Factor, products: impl Iterator<Item = (F
 }
 
 /// The same for products of eight bits: the first two of every four columns are added, then the others to that, and the
-/// summand, which is a single, at last, rounded to nearest.
-pub(crate) fn sum_of_bytes(summand: f32, products: impl Iterator<Item = (Factor, Factor)> + Clone) -> u32 {
+/// summand at last, rounded to nearest.
+pub(crate) fn sum_of_bytes(to: Format, summand: u64, products: impl Iterator<Item = (Factor, Factor)> + Clone) -> u64 {
     let some = |which: usize| products.clone().enumerate().filter(move |(at, _)| at / 2 % 2 == which).map(|(_, p)| p);
-    let first = sum(Format::SINGLE, Factor::ZERO, some(0));
-    let all = sum(Format::SINGLE, Factor::open(Format::SINGLE, first), some(1));
-    canonical(f32::from_bits(all as u32) + summand).to_bits()
+    let first = sum(to, Factor::ZERO, some(0));
+    let all = sum(to, Factor::open(to, first), some(1));
+    soft::add(to, Rounding::Nearest, all, summand)
 }
 
 /// A term in units of `2^last`, cut towards zero.

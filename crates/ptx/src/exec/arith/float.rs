@@ -4,7 +4,7 @@
 //! operand that was no number, made quiet and with its sign: the second rather than the third rather than the first,
 //! but the first of a quotient.
 
-use super::round::{Format, Rounding};
+use super::round::{Exact, Format, Rounding, Value};
 use super::soft;
 
 /// How a floating-point instruction rounds, and what it does at the edges.
@@ -57,26 +57,42 @@ pub(crate) fn saturated(value: f32) -> f32 {
     if value > 0.0 { if value < 1.0 { value } else { 1.0 } } else { 0.0 }
 }
 
-/// Computes and rounds. Where subnormals are zeros, a result below the least normal number is zero even if it would be
-/// rounded up to it.
+/// Computes and rounds. Where subnormals are zeros, a result that only the end of the exponents rounds up to the least
+/// normal number is zero, too.
 #[inline(always)]
-fn single(mode: Mode, native: impl FnOnce() -> f32, exact: impl Fn(Rounding) -> u64) -> f32 {
-    let rounded = if mode.nearest() { native() } else { f32::from_bits(exact(mode.rounding) as u32) };
+fn single(mode: Mode, native: impl FnOnce() -> f32, exact: impl Fn(Format, Rounding) -> u64) -> f32 {
+    let rounded = if mode.nearest() { native() } else { f32::from_bits(exact(Format::SINGLE, mode.rounding) as u32) };
     if mode.flush && rounded.abs() == f32::MIN_POSITIVE {
-        return mode.result(f32::from_bits(exact(Rounding::Zero) as u32));
+        let least = Format::LONG.close(LEAST, Rounding::Zero);
+        if exact(Format::LONG, mode.rounding) & (Format::LONG.sign() - 1) < least {
+            return mode.result(0.0f32.copysign(rounded));
+        }
     }
     mode.result(rounded)
 }
 
+/// The least normal single.
+const LEAST: Exact = Exact { negative: false, exponent: -126, significand: 1 };
+
+/// A single as bits of a format that has room for it.
 #[inline(always)]
-fn wide(value: f32) -> u64 {
-    value.to_bits().into()
+fn within(format: Format, value: f32) -> u64 {
+    if format == Format::SINGLE {
+        return value.to_bits().into();
+    }
+    let sign = if value.is_sign_negative() { format.sign() } else { 0 };
+    match Format::SINGLE.open(value.to_bits().into()) {
+        Value::Nan => format.nan,
+        Value::Infinite { .. } => sign | format.infinity(),
+        Value::Zero { .. } => sign,
+        Value::Finite(exact) => format.close(exact, Rounding::Zero),
+    }
 }
 
 #[inline(always)]
 pub(crate) fn add(mode: Mode, a: f32, b: f32) -> f32 {
     let (a, b) = (mode.operand(a), mode.operand(b));
-    single(mode, || a + b, |rounding| soft::add(Format::SINGLE, rounding, wide(a), wide(b)))
+    single(mode, || a + b, |format, rounding| soft::add(format, rounding, within(format, a), within(format, b)))
 }
 
 #[inline(always)]
@@ -87,25 +103,27 @@ pub(crate) fn subtract(mode: Mode, a: f32, b: f32) -> f32 {
 #[inline(always)]
 pub(crate) fn multiply(mode: Mode, a: f32, b: f32) -> f32 {
     let (a, b) = (mode.operand(a), mode.operand(b));
-    single(mode, || a * b, |rounding| soft::multiply(Format::SINGLE, rounding, wide(a), wide(b)))
+    single(mode, || a * b, |format, rounding| soft::multiply(format, rounding, within(format, a), within(format, b)))
 }
 
 #[inline(always)]
 pub(crate) fn fused(mode: Mode, a: f32, b: f32, c: f32) -> f32 {
     let (a, b, c) = (mode.operand(a), mode.operand(b), mode.operand(c));
-    single(mode, || a.mul_add(b, c), |rounding| soft::fused(Format::SINGLE, rounding, wide(a), wide(b), wide(c)))
+    let exact =
+        |format, rounding| soft::fused(format, rounding, within(format, a), within(format, b), within(format, c));
+    single(mode, || a.mul_add(b, c), exact)
 }
 
 #[inline(always)]
 pub(crate) fn divide(mode: Mode, a: f32, b: f32) -> f32 {
     let (a, b) = (mode.operand(a), mode.operand(b));
-    single(mode, || a / b, |rounding| soft::divide(Format::SINGLE, rounding, wide(a), wide(b)))
+    single(mode, || a / b, |format, rounding| soft::divide(format, rounding, within(format, a), within(format, b)))
 }
 
 #[inline(always)]
 pub(crate) fn root(mode: Mode, a: f32) -> f32 {
     let a = mode.operand(a);
-    single(mode, || a.sqrt(), |rounding| soft::root(Format::SINGLE, rounding, wide(a)))
+    single(mode, || a.sqrt(), |format, rounding| soft::root(format, rounding, within(format, a)))
 }
 
 /// Double precision: rounding is all there is.

@@ -11,8 +11,8 @@ pub(crate) trait Narrow {
     /// Its layout.
     const FORMAT: Format;
 
-    /// The least normal number.
-    const LEAST: f64;
+    /// What would be rounded to the least normal number even if there were smaller exponents.
+    const BELOW_LEAST: f64;
 
     /// The same number in single precision; every one fits.
     fn widen(bits: u16) -> f32;
@@ -31,7 +31,7 @@ pub(crate) struct Brain;
 
 impl Narrow for Half {
     const FORMAT: Format = Format::HALF;
-    const LEAST: f64 = 1.0 / 16_384.0;
+    const BELOW_LEAST: f64 = (1.0 - 1.0 / 4096.0) / 16_384.0;
 
     #[inline]
     fn widen(bits: u16) -> f32 {
@@ -53,7 +53,7 @@ impl Narrow for Half {
 
 impl Narrow for Brain {
     const FORMAT: Format = Format::BRAIN;
-    const LEAST: f64 = f32::MIN_POSITIVE as f64;
+    const BELOW_LEAST: f64 = (1.0 - 1.0 / 512.0) * f32::MIN_POSITIVE as f64;
 
     #[inline]
     fn widen(bits: u16) -> f32 {
@@ -128,9 +128,13 @@ impl Edge {
 
     fn result<N: Narrow>(self, value: f64) -> u16 {
         let mut bits = N::narrow(value);
-        // Whether it is subnormal is asked before it is rounded.
-        if self.flush && value.abs() < N::LEAST {
-            bits &= 0x8000;
+        if self.flush {
+            bits = flushed(N::FORMAT, bits);
+            // What only the end of the exponents rounds up to the least normal number is zero, too.
+            let least = 1 << N::FORMAT.fraction;
+            if bits & 0x7fff == least && value.abs() < N::BELOW_LEAST {
+                bits &= 0x8000;
+            }
         }
         if self.saturate {
             bits = N::narrow(saturated(N::widen(bits)).into());

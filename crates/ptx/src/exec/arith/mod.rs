@@ -1,6 +1,7 @@
 //! What instructions compute, on plain values: no registers, no lanes, no memory.
 //!
-//! Integer results and IEEE results are those of the hardware, bit for bit. Rounding to nearest uses the processor's own
+//! Everything but [`approximate`] gives the bits that an H200 gives: the simulator's test of single instructions compares
+//! them, variant by variant. Rounding to nearest uses the processor's own
 //! arithmetic; every other rounding goes through [`soft`], which computes exactly with integers and rounds once.
 
 pub(crate) mod approximate;

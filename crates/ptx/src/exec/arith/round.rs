@@ -80,6 +80,9 @@ impl Format {
     /// Eight bits, with infinities.
     pub(crate) const E5M2: Format = Format { fraction: 2, exponent: 5, nan: 0x7f };
 
+    /// A single whose exponents do not end where those of singles do.
+    pub(crate) const LONG: Format = Format { fraction: 23, exponent: 11, nan: 0x3_ffff_ffff };
+
     /// The bits of infinity, which are also one more than those of the greatest finite number.
     pub(crate) fn infinity(self) -> u64 {
         if self == Format::E4M3 { self.nan } else { ((1 << self.exponent) - 1) << self.fraction }

@@ -118,7 +118,9 @@ fn simulated(tall: bool, k: u16, sum: Sum, a: Element, b: Element) -> bool {
         (Sum::F16 | Sum::F32, Element::F16, Element::F16) => tall && matches!(k, 8 | 16),
         (Sum::F32, Element::Bf16, Element::Bf16) => tall && matches!(k, 8 | 16),
         (Sum::F32, Element::Tf32, Element::Tf32) => tall && matches!(k, 4 | 8),
-        (Sum::F32, Element::E4m3 | Element::E5m2, Element::E4m3 | Element::E5m2) => tall && k == 32,
+        (Sum::F16 | Sum::F32, Element::E4m3 | Element::E5m2, Element::E4m3 | Element::E5m2) => {
+            tall && matches!(k, 16 | 32)
+        }
         (Sum::F64, Element::F64, Element::F64) => k == 4 || tall && matches!(k, 8 | 16),
         (Sum::S32, Element::S8 | Element::U8, Element::S8 | Element::U8) => k == 16 || tall && k == 32,
         (Sum::S32, Element::S4 | Element::U4, Element::S4 | Element::U4) => k == 32 || tall && k == 64,
