@@ -63,7 +63,30 @@ pub(crate) fn check() -> Result<String, String> {
     for path in texts.keys() {
         assemble(&unpacked.join(ASSEMBLER), &folder.join(path))?;
     }
-    Ok(format!("ptx --check: {} texts are reproduced byte for byte, and assemble", texts.len()))
+    let instructions = instructions()?;
+    for path in &instructions {
+        assemble(&unpacked.join(ASSEMBLER), path)?;
+    }
+    let (count, more) = (texts.len(), instructions.len());
+    Ok(format!(
+        "ptx --check: {count} texts are reproduced byte for byte, and assemble with {more} of single instructions"
+    ))
+}
+
+/// The texts that the simulator's test of single instructions runs, for the assembler to judge.
+fn instructions() -> Result<Vec<PathBuf>, String> {
+    let folder = root()?.join("target/ptx/compute_90");
+    fs::create_dir_all(&folder).map_err(at(&folder))?;
+    let status = Command::new("cargo")
+        .args(["test", "--quiet", "--package", "warploom-sim", "--test", "instructions", "texts_are_written"])
+        .current_dir(root()?)
+        .env("WARPLOOM_TEXTS", &folder)
+        .status()
+        .map_err(|error| format!("cargo could not be started: {error}"))?;
+    if !status.success() {
+        return Err("the texts of single instructions could not be written".to_owned());
+    }
+    files(&folder, "ptx")
 }
 
 fn fetched() -> Result<PathBuf, String> {

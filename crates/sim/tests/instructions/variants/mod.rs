@@ -1,0 +1,12 @@
+//! What there is to ask, by family.
+
+pub(crate) mod approximate;
+pub(crate) mod atomic;
+pub(crate) mod bits;
+pub(crate) mod compare;
+pub(crate) mod convert;
+pub(crate) mod float;
+pub(crate) mod half;
+pub(crate) mod integer;
+pub(crate) mod matrix;
+pub(crate) mod warp;
