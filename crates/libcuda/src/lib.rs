@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`MACHINE_VARIABLE`] | a preset such as `dgx-h100`, or the path of a TOML file; without it, one H200 |
 //! | [`CHECK_VARIABLE`] | `report` to check the program, `fail` to fail calls in which something is found, `off` for neither |
+//! | [`CHECK_KERNELS_VARIABLE`] | what is looked for among threads of kernels: `all`, `none`, or some of `shared,global,uninitialised,barriers` |
 //! | [`FAULTS_VARIABLE`] | what goes wrong on it: a plan in TOML, or the path of one |
 //! | [`REPORT_VARIABLE`] | where a report goes when the process exits: a path, JSON if it ends in `.json`; `-` or `stderr` |
 //! | [`TIMELINE_VARIABLE`] | the path of a timeline for Perfetto or `chrome://tracing`, written when the process exits |
@@ -35,4 +36,6 @@ mod report;
 mod settings;
 
 pub use faults::FAULTS_VARIABLE;
-pub use settings::{CHECK_VARIABLE, MACHINE_VARIABLE, REPORT_VARIABLE, TIMELINE_VARIABLE, WORKERS_VARIABLE};
+pub use settings::{
+    CHECK_KERNELS_VARIABLE, CHECK_VARIABLE, MACHINE_VARIABLE, REPORT_VARIABLE, TIMELINE_VARIABLE, WORKERS_VARIABLE,
+};

@@ -28,7 +28,7 @@ fn checks(settings: &Settings) -> Checks {
         Check::Fail => Checks::fail().pointers(true),
     };
     // A program that is not in Rust may have frames that are an interpreter's; calls have their numbers.
-    let checks = checks.backtraces(Backtraces::Off);
+    let checks = checks.backtraces(Backtraces::Off).kernels(settings.kernels);
     match settings.report {
         Some(_) => checks.on_finding(|_| {}),
         None => checks.on_finding(|finding| complain(finding)),

@@ -6,6 +6,7 @@ use std::num::NonZeroUsize;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use warploom_sim::KernelChecks;
 use warploom_sim::fault::Plan;
 use warploom_sim::topology::{Topology, TopologyError};
 
@@ -15,6 +16,8 @@ use crate::faults::{self, FAULTS_VARIABLE};
 pub const MACHINE_VARIABLE: &str = "WARPLOOM_MACHINE";
 /// The environment variable that says whether the program is checked.
 pub const CHECK_VARIABLE: &str = "WARPLOOM_CHECK";
+/// The environment variable that says what is looked for among the threads of kernels.
+pub const CHECK_KERNELS_VARIABLE: &str = "WARPLOOM_CHECK_KERNELS";
 /// The environment variable that says where a report goes when the process exits.
 pub const REPORT_VARIABLE: &str = "WARPLOOM_REPORT";
 /// The environment variable that says where a timeline goes when the process exits.
@@ -33,6 +36,7 @@ pub(crate) struct Settings {
     pub(crate) name: String,
     pub(crate) topology: Topology,
     pub(crate) check: Check,
+    pub(crate) kernels: KernelChecks,
     pub(crate) faults: Plan,
     pub(crate) report: Option<Destination>,
     pub(crate) timeline: Option<Template>,
@@ -104,6 +108,13 @@ impl Settings {
                 Err(SettingError { variable: CHECK_VARIABLE, value, problem })
             }
         })?;
+        let kernels = value(CHECK_KERNELS_VARIABLE).map_or(Ok(KernelChecks::ALL), |value| {
+            kernel_checks(&value.to_string_lossy()).ok_or_else(|| SettingError {
+                variable: CHECK_KERNELS_VARIABLE,
+                value,
+                problem: "allowed are all, none, and a list of shared, global, uninitialised and barriers".to_owned(),
+            })
+        })?;
         let faults = value(FAULTS_VARIABLE).map_or_else(
             || Ok(Plan::new()),
             |value| {
@@ -134,8 +145,24 @@ impl Settings {
             }
         });
         let (report, timeline, workers) = (report.transpose()?, timeline.transpose()?, workers.transpose()?);
-        Ok(Self { name, topology, check, faults, report, timeline, workers })
+        Ok(Self { name, topology, check, kernels, faults, report, timeline, workers })
     }
+}
+
+/// All, nothing, or a list.
+fn kernel_checks(list: &str) -> Option<KernelChecks> {
+    match list {
+        "all" => return Some(KernelChecks::ALL),
+        "none" => return Some(KernelChecks::NONE),
+        _ => {}
+    }
+    list.split(',').try_fold(KernelChecks::NONE, |checks, word| match word.trim() {
+        "shared" => Some(checks.shared_races(true)),
+        "global" => Some(checks.global_races(true)),
+        "uninitialised" => Some(checks.uninitialised_shared(true)),
+        "barriers" => Some(checks.barriers(true)),
+        _ => None,
+    })
 }
 
 /// A path has a folder or ends in `.toml`; everything else is the name of a preset.
@@ -217,6 +244,7 @@ mod tests {
             (MACHINE_VARIABLE, "absent.toml", "absent.toml"),
             (MACHINE_VARIABLE, "/absent/machine", "/absent/machine"),
             (CHECK_VARIABLE, "on", "allowed are off, report and fail"),
+            (CHECK_KERNELS_VARIABLE, "shared,locals", "allowed are all, none, and a list of shared, global"),
             (FAULTS_VARIABLE, "fault = 1", "no plan: line 1, column 9: fault"),
             (REPORT_VARIABLE, "folder/", "allowed is a path, `-` or `stderr`"),
             (TIMELINE_VARIABLE, "folder/", "allowed is a path"),
@@ -233,6 +261,18 @@ mod tests {
     #[test]
     fn workers_are_counted_from_one() -> Result<(), String> {
         assert_eq!(read(&[(WORKERS_VARIABLE, "3")])?.workers, NonZeroUsize::new(3));
+        Ok(())
+    }
+
+    #[test]
+    fn checks_of_kernels_are_all_none_or_a_list() -> Result<(), String> {
+        let kernels = |value| read(&[(CHECK_KERNELS_VARIABLE, value)]).map(|settings| settings.kernels);
+        assert_eq!(
+            (kernels("")?, kernels("all")?, kernels("none")?),
+            (KernelChecks::ALL, KernelChecks::ALL, KernelChecks::NONE)
+        );
+        assert_eq!(kernels("shared, barriers")?, KernelChecks::NONE.shared_races(true).barriers(true));
+        assert_eq!(kernels("shared,global,uninitialised,barriers")?, KernelChecks::ALL);
         Ok(())
     }
 

@@ -59,9 +59,10 @@ mod world;
 
 pub use census::{Census, Change, KindChange, Resource};
 pub use check::{
-    AccessKind, AllocationInfo, Backtraces, CheckMode, Checks, End, Finding, FindingKind, Frame, HandOver,
-    HandleProblem, HostAccess, HostAccessError, HostOrder, KernelFault, Leaked, MissingWait, ObjectKind, Operation,
-    StreamInfo, StreamKind,
+    AccessKind, AllocationInfo, Backtraces, BarrierDivergence, CheckMode, Checks, End, Finding, FindingKind, Frame,
+    HandOver, HandleProblem, HostAccess, HostAccessError, HostOrder, Instead, KernelChecks, KernelFault, KernelRace,
+    Leaked, MissingOrder, MissingWait, ObjectKind, Operation, RacedMemory, SharedRead, StreamInfo, StreamKind,
+    ThreadAccess, ThreadInfo,
 };
 pub use engine::{Mode, Order};
 pub use log::{LogEntry, LogKind};

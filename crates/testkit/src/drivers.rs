@@ -54,9 +54,12 @@ pub fn in_every_mode<T: PartialEq + std::fmt::Debug>(
 #[track_caller]
 pub fn assert_sound(machine: &Machine) {
     let is_wrong = |kind: &FindingKind| match kind {
-        FindingKind::Race { .. } | FindingKind::UseBeforeAllocation { .. } | FindingKind::UninitialisedRead { .. } => {
-            true
-        }
+        FindingKind::Race { .. }
+        | FindingKind::KernelRace { .. }
+        | FindingKind::BarrierDivergence { .. }
+        | FindingKind::UseBeforeAllocation { .. }
+        | FindingKind::UninitialisedRead { .. }
+        | FindingKind::UninitialisedShared { .. } => true,
         FindingKind::UseAfterFree { missing, .. } => missing.is_some(),
         _ => false,
     };

@@ -26,7 +26,8 @@ nvidia-cuda-nvcc==13.4.92 --hash=sha256:a1f3bfb27299e060b444d5df1f4bcd762501326c
 
 const LIBRARY: &str = "nvidia/cu13/lib/libnvrtc.so.13";
 const ASSEMBLER: &str = "nvidia/cu13/bin/ptxas";
-const KERNELS: &str = "crates/ptx/kernels";
+/// Kernels that are right, and those with planted mistakes.
+const KERNELS: [&str; 2] = ["crates/ptx/kernels", "crates/ptx/kernels/planted"];
 
 /// What a kernel is compiled for unless it says otherwise.
 const ARCHITECTURES: &str = "75 90";
@@ -36,38 +37,45 @@ type Texts = BTreeMap<PathBuf, String>;
 
 /// Writes the texts, and removes those that no kernel gives any more.
 pub(crate) fn write() -> Result<String, String> {
-    let folder = root()?.join(KERNELS);
-    let texts = compile(&folder, &fetched()?)?;
-    for stale in checked_in(&folder)?.into_keys().filter(|path| !texts.contains_key(path)) {
-        let path = folder.join(stale);
-        fs::remove_file(&path).map_err(at(&path))?;
+    let (root, unpacked) = (root()?, fetched()?);
+    let mut count = 0;
+    for folder in KERNELS.map(|folder| root.join(folder)) {
+        let texts = compile(&folder, &unpacked)?;
+        for stale in checked_in(&folder)?.into_keys().filter(|path| !texts.contains_key(path)) {
+            let path = folder.join(stale);
+            fs::remove_file(&path).map_err(at(&path))?;
+        }
+        for (path, text) in &texts {
+            let path = folder.join(path);
+            let parent = path.parent().ok_or("a text has no folder")?;
+            fs::create_dir_all(parent).map_err(at(parent))?;
+            fs::write(&path, text).map_err(at(&path))?;
+        }
+        count += texts.len();
     }
-    for (path, text) in &texts {
-        let path = folder.join(path);
-        let parent = path.parent().ok_or("a text has no folder")?;
-        fs::create_dir_all(parent).map_err(at(parent))?;
-        fs::write(&path, text).map_err(at(&path))?;
-    }
-    Ok(format!("ptx: {} texts", texts.len()))
+    Ok(format!("ptx: {count} texts"))
 }
 
 /// Compares what is checked in with what the compiler writes, and lets the assembler read it.
 pub(crate) fn check() -> Result<String, String> {
-    let folder = root()?.join(KERNELS);
-    let unpacked = fetched()?;
-    let (texts, there) = (compile(&folder, &unpacked)?, checked_in(&folder)?);
-    let differing = texts.keys().chain(there.keys()).find(|path| texts.get(*path) != there.get(*path));
-    if let Some(path) = differing {
-        return Err(format!("{} is not what `cargo xtask ptx` writes", folder.join(path).display()));
-    }
-    for path in texts.keys() {
-        assemble(&unpacked.join(ASSEMBLER), &folder.join(path))?;
+    let (root, unpacked) = (root()?, fetched()?);
+    let mut count = 0;
+    for folder in KERNELS.map(|folder| root.join(folder)) {
+        let (texts, there) = (compile(&folder, &unpacked)?, checked_in(&folder)?);
+        let differing = texts.keys().chain(there.keys()).find(|path| texts.get(*path) != there.get(*path));
+        if let Some(path) = differing {
+            return Err(format!("{} is not what `cargo xtask ptx` writes", folder.join(path).display()));
+        }
+        for path in texts.keys() {
+            assemble(&unpacked.join(ASSEMBLER), &folder.join(path))?;
+        }
+        count += texts.len();
     }
     let instructions = instructions()?;
     for path in &instructions {
         assemble(&unpacked.join(ASSEMBLER), path)?;
     }
-    let (count, more) = (texts.len(), instructions.len());
+    let more = instructions.len();
     Ok(format!(
         "ptx --check: {count} texts are reproduced byte for byte, and assemble with {more} of single instructions"
     ))

@@ -71,6 +71,11 @@ impl Detector {
         self.found.take()
     }
 
+    /// A thread has got memory of the heap, which may have been another's.
+    pub(super) fn renew(&mut self, address: u64, bytes: u64) {
+        self.global.renew(address..address.saturating_add(bytes));
+    }
+
     fn number(&self, [x, y, z]: [u32; 3]) -> u32 {
         let [width, height, _] = self.found.grid;
         z.wrapping_mul(height).wrapping_add(y).wrapping_mul(width).wrapping_add(x)

@@ -37,9 +37,17 @@ impl Found {
         Self { program, grid, block, by_key: HashMap::new(), hazards: Vec::new() }
     }
 
+    /// What was found; a read that races is not told again for having come before the write.
     pub(super) fn take(&mut self) -> Vec<Hazard> {
-        self.by_key.clear();
-        std::mem::take(&mut self.hazards)
+        let mut hazards: Vec<_> = std::mem::take(&mut self.hazards).into_iter().map(Some).collect();
+        let by_key = std::mem::take(&mut self.by_key);
+        for (&(sort, pc, _), &at) in &by_key {
+            let races = |&(other, first, second): &Key| other == Sort::Race && (first == pc || second == pc);
+            if sort == Sort::Unwritten && by_key.keys().any(races) {
+                hazards[at] = None;
+            }
+        }
+        hazards.into_iter().flatten().collect()
     }
 
     /// Threads have touched the same bytes. A write of what is there already is no race with another write.
@@ -53,8 +61,11 @@ impl Found {
         }
         let Conflict { first, deed: first_deed, start, end } = whole;
         let Visit { stamp, deed: second_deed } = *visit;
-        self.note((Sort::Race, first.pc, stamp.pc), |found| {
+        self.note((Sort::Race, first.pc.min(stamp.pc), first.pc.max(stamp.pc)), |found| {
             let (first, second) = (found.actor(first), found.actor(stamp));
+            let is_update =
+                ["atom", "red", "mbarrier"].contains(&first.instruction.split('.').next().unwrap_or_default());
+            let first_deed = if is_update && first_deed == Deed::StrongWrite { Deed::Update } else { first_deed };
             Hazard::Race { space, first, first_deed, second, second_deed, start, bytes: end - start, times: 0 }
         });
     }

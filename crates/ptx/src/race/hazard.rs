@@ -145,9 +145,9 @@ impl fmt::Display for Deed {
         formatter.write_str(match self {
             Deed::Read => "reads",
             Deed::Write => "writes",
-            Deed::StrongRead => "reads (strongly)",
-            Deed::StrongWrite => "writes (strongly)",
-            Deed::Update => "changes (atomically)",
+            Deed::StrongRead => "atomically reads",
+            Deed::StrongWrite => "atomically writes",
+            Deed::Update => "atomically changes",
         })
     }
 }

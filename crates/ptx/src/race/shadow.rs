@@ -191,6 +191,21 @@ impl Shadow {
         }
     }
 
+    /// Forgets all that was done to bytes: they are somebody else's from now on.
+    pub(super) fn renew(&mut self, bytes: Range<u64>) {
+        for number in bytes.start / PAGE..bytes.end.div_ceil(PAGE) {
+            let Some(page) = self.pages.get_mut(&number) else { continue };
+            let width = if page.fine { 1 } else { 4 };
+            let start = number * PAGE;
+            let inside = |at: u64| (at.clamp(start, start + PAGE) - start) / width;
+            for cell in inside(bytes.start) as usize..inside(bytes.end) as usize {
+                page.writes.get_mut(cell).into_iter().for_each(|stamp| *stamp = Stamp::NONE);
+                page.reads.get_mut(cell).into_iter().for_each(|stamps| *stamps = [Stamp::NONE; 2]);
+                page.strong.get_mut(cell).into_iter().for_each(|stamp| *stamp = Stamp::NONE);
+            }
+        }
+    }
+
     /// Forgets what was met first, but for a page, until there is room.
     fn forget(&mut self, but: u64) {
         while self.used > self.limit
@@ -258,6 +273,16 @@ mod tests {
         touch(&mut shadow, 1020..1028, 1, Deed::Write);
         assert_eq!(touch(&mut shadow, 1024..1028, 2, Deed::Read), [(1, Deed::Write)]);
         assert_eq!(touch(&mut shadow, 1020..1024, 2, Deed::Read), [(1, Deed::Write)]);
+    }
+
+    #[test]
+    fn what_is_renewed_is_nobodys() {
+        let mut shadow = Shadow::new(1 << 20);
+        touch(&mut shadow, 1016..1032, 1, Deed::Write);
+        shadow.renew(1020..1028);
+        assert_eq!(touch(&mut shadow, 1020..1028, 2, Deed::Read), []);
+        assert_eq!(touch(&mut shadow, 1016..1020, 2, Deed::Read), [(1, Deed::Write)]);
+        assert_eq!(touch(&mut shadow, 1028..1032, 2, Deed::Read), [(1, Deed::Write)]);
     }
 
     #[test]

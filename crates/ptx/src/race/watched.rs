@@ -138,7 +138,11 @@ impl<M: Host> Host for Watched<M> {
     }
 
     fn allocate(&self, bytes: u64) -> u64 {
-        self.memory.allocate(bytes)
+        let address = self.memory.allocate(bytes);
+        if address != 0 {
+            self.detect(|detector| detector.renew(address, bytes));
+        }
+        address
     }
 
     fn free(&self, address: u64) {

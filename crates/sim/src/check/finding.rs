@@ -5,6 +5,8 @@ use std::ops::Range;
 use serde::Serialize;
 use warploom_sys::Function;
 
+use super::in_kernel::{BarrierDivergence, KernelFault, KernelRace, SharedRead};
+
 /// Something wrong with a program, whether or not it went wrong in this run.
 ///
 /// A finding is data first: every part of it can be read, compared and serialised. Its `Display` is a few lines of text for
@@ -115,6 +117,27 @@ pub enum FindingKind {
         user: Operation,
         /// What happened, where, and to whom.
         fault: Box<KernelFault>,
+    },
+    /// Two threads of a kernel touch the same bytes, at least one writes them, and nothing orders the two.
+    KernelRace {
+        /// The launch.
+        user: Operation,
+        /// Who they are, and what they touch.
+        race: Box<KernelRace>,
+    },
+    /// A thread of a kernel reads shared memory that nobody has written.
+    UninitialisedShared {
+        /// The launch.
+        user: Operation,
+        /// Who reads what.
+        read: Box<SharedRead>,
+    },
+    /// Not all threads that a barrier of a kernel is for come to it, or not in the same way.
+    BarrierDivergence {
+        /// The launch.
+        user: Operation,
+        /// Who comes, and what the others do.
+        barrier: Box<BarrierDivergence>,
     },
     /// Bytes that nobody has written go where the host can read them, are read by a kernel, or decide something.
     UninitialisedRead {
@@ -309,32 +332,6 @@ pub enum ObjectKind {
     Executable,
     /// `CUlinkState`.
     Link,
-}
-
-/// A kernel that could not go on.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[non_exhaustive]
-pub struct KernelFault {
-    /// The kernel.
-    pub kernel: String,
-    /// What happened.
-    pub problem: String,
-    /// The block, in the grid.
-    pub block: [u32; 3],
-    /// The thread, in the block.
-    pub thread: [u32; 3],
-    /// The instruction, with its modifiers.
-    pub instruction: String,
-    /// Its line in the PTX.
-    pub line: u32,
-    /// File and line of the source, where the PTX says it.
-    pub source: Option<(String, u32)>,
-    /// The address that cannot be accessed so, if it is about one.
-    pub address: Option<u64>,
-    /// The allocation that the address is in, was in, or is close to.
-    pub near: Option<AllocationInfo>,
-    /// What freed it, if it is no longer there.
-    pub freed: Option<Operation>,
 }
 
 /// What is wrong with a handle.

@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 use warploom_sys::types::CUresult;
 
 use super::finding::{Finding, FindingKind};
-use super::settings::{Backtraces, CheckMode, Checks};
+use super::settings::{Backtraces, CheckMode, Checks, KernelChecks};
 use super::site::{self, Trace};
 
 /// How many findings are kept; a loop with a race in it has as many as it has turns.
@@ -44,6 +44,11 @@ impl Findings {
     /// Whether the pointers that C callers pass are looked into before they are followed.
     pub(crate) fn checks_pointers(&self) -> bool {
         self.checks.pointers
+    }
+
+    /// What is looked for among the threads of kernels.
+    pub(crate) fn kernel_checks(&self) -> KernelChecks {
+        if self.is_on() { self.checks.kernels } else { KernelChecks::NONE }
     }
 
     /// Whether calls remember who called.

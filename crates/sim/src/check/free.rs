@@ -4,6 +4,7 @@ use warploom_sys::Function;
 
 use super::access::{Access, Conflict};
 use super::finding::{AccessKind, FindingKind};
+use super::known::Known;
 use super::site;
 use super::tracked::{Tracked, info};
 use super::watch::{missing, missing_since_birth, shadow_mut, stream_info};
@@ -40,11 +41,29 @@ impl World {
             Some(queue) => self.known_before_next(queue),
             None => self.engine.timelines.host().clone(),
         };
+        if !known.unsure {
+            self.judge_free(base, queue, &known)?;
+        }
+        self.note_free(base, queue, &known);
+        Ok(())
+    }
+
+    /// Remembers a free for kernels that have not ended.
+    fn note_free(&mut self, base: u64, queue: Option<QueueId>, known: &Known) {
+        let World { memory, virtual_memory, engine, findings, late, .. } = self;
+        let Some(allocation) = memory.at(base) else { return };
+        let is_last = virtual_memory.is_only_mapping(&allocation.backing);
+        let stream = queue.map(|queue| stream_info(engine, queue));
+        late.free(&(base..allocation.end()), known, || {
+            let access = Access { epoch: known.next(), kind: AccessKind::Free, stream, site: site::current() };
+            let allocation = info(allocation).filter(|_| is_last)?;
+            Some((allocation, access.operation(findings.caller().as_ref()), stream))
+        });
+    }
+
+    fn judge_free(&mut self, base: u64, queue: Option<QueueId>, known: &Known) -> Status {
         let World { memory, virtual_memory, engine, findings, .. } = self;
         let stream = queue.map(|queue| stream_info(engine, queue));
-        if known.unsure {
-            return Ok(());
-        }
         let Some(allocation) = memory.at_mut(base) else { return Ok(()) };
         let access = Access { epoch: known.next(), kind: AccessKind::Free, stream, site: site::current() };
         let mut conflicts = Vec::new();
@@ -52,7 +71,7 @@ impl World {
         // Unmapping one of several mappings ends no memory, only a way to it.
         let is_last = virtual_memory.is_only_mapping(&allocation.backing);
         if let Some(shadow) = shadow_mut(allocation, virtual_memory).filter(|_| is_last) {
-            shadow.conflicts(0..size, &access, &known, &mut conflicts);
+            shadow.conflicts(0..size, &access, known, &mut conflicts);
         }
         let born = allocation.tracked.as_ref().map(|tracked| &tracked.born);
         let early = born.filter(|born| !known.includes(born.epoch)).map(|born| missing_since_birth(born, stream));

@@ -5,6 +5,9 @@
 //! kernel when it was enqueued is ordered behind it. While a kernel that comes before an op has not run, nobody can say
 //! that bytes are unwritten which that op reads.
 //!
+//! Memory that is freed before the kernel has ended is compared then, too: unless something puts the free behind the kernel,
+//! touching it is a use after free.
+//!
 //! Accesses that are made to meet others (atomic, volatile) do not race with each other. Threads that hand memory on by
 //! such means order what they do in ways that are not seen here.
 
@@ -12,13 +15,14 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::access::Access;
-use super::finding::{AccessKind, FindingKind, KernelFault};
+use super::finding::{AccessKind, AllocationInfo, FindingKind, Operation, StreamInfo};
+use super::in_kernel::{InKernel, KernelFault, RacedMemory};
 use super::known::{Epoch, Known};
 use super::outside::nearest;
 use super::ranges::Ranges;
 use super::site;
 use super::tracked::info;
-use super::watch::{Books, Watch, stream_info};
+use super::watch::{Books, Watch, missing, stream_info};
 use crate::engine::{QueueId, Work};
 use crate::world::World;
 
@@ -45,6 +49,23 @@ impl Touched {
         self.reads.iter_mut().chain(&mut self.writes).for_each(|ranges| ranges.remove(range.clone()));
     }
 
+    /// The first stretch of a range that was written, or else read.
+    fn first_in(&self, range: &Range<u64>) -> Option<(Range<u64>, AccessKind)> {
+        let first = |ranges: &[Ranges; 2]| {
+            let mut found: Option<Range<u64>> = None;
+            for part in ranges {
+                part.parts(range, |part| {
+                    if found.as_ref().is_none_or(|found| part.start < found.start) {
+                        found = Some(part);
+                    }
+                });
+            }
+            found
+        };
+        let written = first(&self.writes).map(|part| (part, AccessKind::Write));
+        written.or_else(|| first(&self.reads).map(|part| (part, AccessKind::Read)))
+    }
+
     /// Calls `touch` with every stretch, and whether it was written.
     pub(crate) fn each(&self, mut touch: impl FnMut(Range<u64>, bool)) {
         for (ranges, writes) in [(&self.reads, false), (&self.writes, true)] {
@@ -69,6 +90,16 @@ struct LateKernel {
     epoch: Epoch,
     /// What was enqueued since and is ordered behind it.
     followers: HashSet<Epoch>,
+    /// Memory that was freed since.
+    frees: Vec<LateFree>,
+}
+
+/// Memory that is freed while a kernel has not ended, which may yet touch it or have done so.
+#[derive(Clone, Debug)]
+pub(super) struct LateFree {
+    pub(super) addresses: Range<u64>,
+    /// What and by whom, if nothing orders the free behind the kernel.
+    pub(super) unordered: Option<(AllocationInfo, Operation, Option<StreamInfo>)>,
 }
 
 impl Late {
@@ -85,12 +116,31 @@ impl Late {
     }
 
     fn add(&mut self, epoch: Epoch) {
-        self.0.push(LateKernel { epoch, followers: HashSet::new() });
+        self.0.push(LateKernel { epoch, followers: HashSet::new(), frees: Vec::new() });
     }
 
     fn take(&mut self, epoch: Epoch) -> HashSet<Epoch> {
         let at = self.0.iter().position(|kernel| kernel.epoch == epoch);
         at.map(|at| self.0.swap_remove(at).followers).unwrap_or_default()
+    }
+
+    fn take_frees(&mut self, epoch: Epoch) -> Vec<LateFree> {
+        let kernel = self.0.iter_mut().find(|kernel| kernel.epoch == epoch);
+        kernel.map(|kernel| std::mem::take(&mut kernel.frees)).unwrap_or_default()
+    }
+
+    /// Memory is freed, behind all that is known; `free` says what a report needs.
+    pub(super) fn free(
+        &mut self,
+        addresses: &Range<u64>,
+        known: &Known,
+        free: impl Fn() -> Option<(AllocationInfo, Operation, Option<StreamInfo>)>,
+    ) {
+        for kernel in &mut self.0 {
+            let is_ordered = known.unsure || known.includes(kernel.epoch);
+            let unordered = if is_ordered { None } else { free() };
+            kernel.frees.push(LateFree { addresses: addresses.clone(), unordered });
+        }
     }
 }
 
@@ -108,10 +158,25 @@ impl World {
         task.watch(Watched { access, known });
     }
 
+    /// Checks what a kernel that has ended did to memory that was freed meanwhile, and leaves that out of what it touched.
+    pub(crate) fn check_frees(&mut self, watched: &Watched, touched: &mut Touched) {
+        for free in self.late.take_frees(watched.access.epoch) {
+            self.found_freed(&watched.access, touched, &free);
+            touched.forget(&free.addresses);
+        }
+    }
+
     /// Checks a kernel that has ended, by what it has touched.
-    pub(crate) fn check_ended(&mut self, watched: Watched, touched: Touched, fault: Option<KernelFault>) {
+    pub(crate) fn check_ended(
+        &mut self,
+        watched: Watched,
+        touched: Touched,
+        fault: Option<KernelFault>,
+        inside: Vec<InKernel>,
+    ) {
         let Watched { access, known } = watched;
         let followers = self.late.take(access.epoch);
+        inside.into_iter().for_each(|found| self.found_inside(&access, found));
         if let Some(fault) = fault {
             self.found_fault(&access, fault);
         }
@@ -130,6 +195,39 @@ impl World {
         }
         let found = watch.found;
         found.into_iter().for_each(|kind| self.findings.add(kind));
+    }
+
+    /// Reports that a kernel touched memory whose free nothing puts behind it.
+    fn found_freed(&self, access: &Access, touched: &Touched, free: &LateFree) {
+        let Some((allocation, operation, stream)) = &free.unordered else { return };
+        let Some((bytes, kind)) = touched.first_in(&free.addresses) else { return };
+        self.findings.add(FindingKind::UseAfterFree {
+            user: Access { kind, ..access.clone() }.operation(None),
+            free: operation.clone(),
+            allocation: allocation.clone(),
+            bytes: bytes.start - allocation.address..bytes.end - allocation.address,
+            missing: Some(missing(access.stream, *stream)),
+        });
+    }
+
+    /// Reports what was found among the threads of a kernel.
+    fn found_inside(&self, access: &Access, found: InKernel) {
+        let user = access.operation(None);
+        self.findings.add(match found {
+            InKernel::Race(mut race) => {
+                let found = match race.memory {
+                    RacedMemory::Global => self.memory.containing(race.bytes.start).and_then(info),
+                    _ => None,
+                };
+                if let Some(allocation) = found {
+                    race.bytes = race.bytes.start - allocation.address..race.bytes.end - allocation.address;
+                    race.memory = RacedMemory::Allocation(allocation);
+                }
+                FindingKind::KernelRace { user, race: Box::new(race) }
+            }
+            InKernel::SharedRead(read) => FindingKind::UninitialisedShared { user, read: Box::new(read) },
+            InKernel::Barrier(barrier) => FindingKind::BarrierDivergence { user, barrier: Box::new(barrier) },
+        });
     }
 
     fn found_fault(&self, access: &Access, mut fault: KernelFault) {

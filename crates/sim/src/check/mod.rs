@@ -33,6 +33,8 @@ mod free;
 mod graves;
 mod handles;
 mod host;
+mod in_kernel;
+mod in_kernel_text;
 mod kernel;
 mod known;
 mod leak;
@@ -48,14 +50,19 @@ mod tracked;
 mod watch;
 
 pub use finding::{
-    AccessKind, AllocationInfo, End, Finding, FindingKind, Frame, HandleProblem, KernelFault, Leaked, MissingWait,
-    ObjectKind, Operation, StreamInfo, StreamKind,
+    AccessKind, AllocationInfo, End, Finding, FindingKind, Frame, HandleProblem, Leaked, MissingWait, ObjectKind,
+    Operation, StreamInfo, StreamKind,
 };
 pub use host::{HandOver, HostAccess, HostAccessError};
-pub use settings::{Backtraces, CheckMode, Checks, HostOrder};
+pub use in_kernel::{
+    BarrierDivergence, Instead, KernelFault, KernelRace, MissingOrder, RacedMemory, SharedRead, ThreadAccess,
+    ThreadInfo,
+};
+pub use settings::{Backtraces, CheckMode, Checks, HostOrder, KernelChecks};
 
 pub(crate) use findings::Findings;
 pub(crate) use graves::Graves;
+pub(crate) use in_kernel::InKernel;
 pub(crate) use kernel::{Late, Touched, Watched};
 pub(crate) use known::Known;
 pub(crate) use shadow::Shadow;

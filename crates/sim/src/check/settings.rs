@@ -23,6 +23,7 @@ pub struct Checks {
     pub(crate) mode: CheckMode,
     pub(crate) backtraces: Backtraces,
     pub(crate) host_order: HostOrder,
+    pub(crate) kernels: KernelChecks,
     pub(crate) pointers: bool,
     pub(crate) sink: Option<Sink>,
 }
@@ -69,6 +70,52 @@ pub enum HostOrder {
     HandOvers,
 }
 
+/// What is looked for among the threads of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KernelChecks {
+    /// Threads of a block that race in shared memory.
+    pub shared_races: bool,
+    /// Threads of one block or of several that race in global memory.
+    pub global_races: bool,
+    /// Reads of shared memory that no thread of the block has written.
+    pub uninitialised_shared: bool,
+    /// Barriers that not all threads come to.
+    pub barriers: bool,
+}
+
+impl KernelChecks {
+    /// All of it.
+    pub const ALL: Self = Self { shared_races: true, global_races: true, uninitialised_shared: true, barriers: true };
+    /// Nothing.
+    pub const NONE: Self =
+        Self { shared_races: false, global_races: false, uninitialised_shared: false, barriers: false };
+
+    /// The same, with or without races in shared memory.
+    #[must_use]
+    pub fn shared_races(self, check: bool) -> Self {
+        Self { shared_races: check, ..self }
+    }
+
+    /// The same, with or without races in global memory.
+    #[must_use]
+    pub fn global_races(self, check: bool) -> Self {
+        Self { global_races: check, ..self }
+    }
+
+    /// The same, with or without reads of shared memory that nobody has written.
+    #[must_use]
+    pub fn uninitialised_shared(self, check: bool) -> Self {
+        Self { uninitialised_shared: check, ..self }
+    }
+
+    /// The same, with or without barriers.
+    #[must_use]
+    pub fn barriers(self, check: bool) -> Self {
+        Self { barriers: check, ..self }
+    }
+}
+
 impl Checks {
     /// Checks nothing.
     #[must_use]
@@ -77,6 +124,7 @@ impl Checks {
             mode: CheckMode::Off,
             backtraces: Backtraces::Found,
             host_order: HostOrder::Observed,
+            kernels: KernelChecks::ALL,
             pointers: false,
             sink: None,
         }
@@ -108,6 +156,14 @@ impl Checks {
         self
     }
 
+    /// What to look for among the threads of kernels; without it, everything. What a kernel as a whole does to memory is checked
+    /// in any case.
+    #[must_use]
+    pub fn kernels(mut self, checks: KernelChecks) -> Self {
+        self.kernels = checks;
+        self
+    }
+
     /// Whether to ask the kernel about each pointer that a call reads or writes through, before it does. Without it, nobody is
     /// asked: a Rust program has references to point with.
     ///
@@ -136,12 +192,13 @@ impl Checks {
 
 impl std::fmt::Debug for Checks {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { mode, backtraces, host_order, pointers, sink } = self;
+        let Self { mode, backtraces, host_order, kernels, pointers, sink } = self;
         formatter
             .debug_struct("Checks")
             .field("mode", mode)
             .field("backtraces", backtraces)
             .field("host_order", host_order)
+            .field("kernels", kernels)
             .field("pointers", pointers)
             .field("has_sink", &sink.is_some())
             .finish()

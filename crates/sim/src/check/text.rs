@@ -3,9 +3,10 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::finding::{
-    AccessKind, AllocationInfo, End, Finding, FindingKind, Frame, HandleProblem, KernelFault, Leaked, MissingWait,
-    ObjectKind, Operation, StreamInfo, StreamKind,
+    AccessKind, AllocationInfo, End, Finding, FindingKind, Frame, HandleProblem, Leaked, MissingWait, ObjectKind,
+    Operation, StreamInfo, StreamKind,
 };
+use super::in_kernel::RacedMemory;
 
 impl Display for StreamInfo {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
@@ -200,31 +201,18 @@ impl FindingKind {
                 let freed = fault.freed.iter().map(|call| ("freed", call));
                 std::iter::once(("launched", user)).chain(freed).chain(near).collect()
             }
+            FindingKind::KernelRace { user, race } => {
+                let allocated = match &race.memory {
+                    RacedMemory::Allocation(allocation) => Some(("allocated", &allocation.made)),
+                    _ => None,
+                };
+                std::iter::once(("launched", user)).chain(allocated).collect()
+            }
+            FindingKind::UninitialisedShared { user, .. } | FindingKind::BarrierDivergence { user, .. } => {
+                vec![("launched", user)]
+            }
             FindingKind::Leak { made, .. } => vec![("made", made)],
         }
-    }
-}
-
-impl Display for KernelFault {
-    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        let Self { kernel, problem, block, thread, instruction, line, source, address, near, freed } = self;
-        write!(
-            formatter,
-            "`{kernel}`, block {block:?}, thread {thread:?}: {problem}\n  in `{instruction}`, line {line} of the PTX"
-        )?;
-        if let Some((file, line)) = source {
-            write!(formatter, ", {file}:{line}")?;
-        }
-        let (Some(address), Some(allocation)) = (address, near) else { return Ok(()) };
-        let end = allocation.address + allocation.bytes;
-        match *address {
-            at if at < allocation.address => {
-                write!(formatter, "\n  {} bytes before {allocation}", allocation.address - at)
-            }
-            at if at >= end => write!(formatter, "\n  {} bytes behind the end of {allocation}", at - end),
-            at => write!(formatter, "\n  {} bytes into {allocation}", at - allocation.address),
-        }?;
-        freed.iter().try_for_each(|free| write!(formatter, ", which {free} has freed"))
     }
 }
 
@@ -284,6 +272,13 @@ impl Display for FindingKind {
                 user.access
             ),
             FindingKind::KernelFault { user, fault } => write!(formatter, "kernel fault: {user} launched {fault}"),
+            FindingKind::KernelRace { user, race } => write!(formatter, "race in a kernel: {user} launched {race}"),
+            FindingKind::UninitialisedShared { user, read } => {
+                write!(formatter, "uninitialised read in a kernel: {user} launched {read}")
+            }
+            FindingKind::BarrierDivergence { user, barrier } => {
+                write!(formatter, "divergent barrier: {user} launched {barrier}")
+            }
             FindingKind::UninitialisedRead { user, allocation, bytes, total, discarded } => write!(
                 formatter,
                 "uninitialised read: {user} {} bytes {bytes:?} of {allocation}, which {} ({total} bytes in all)",

@@ -10,6 +10,7 @@ mod library;
 mod limits;
 mod link;
 mod module;
+mod planted;
 mod refused;
 mod spread;
 mod support;

@@ -18,6 +18,11 @@ macro_rules! kernels {
 }
 kernels!(vector system memory reduce cooperative time lineinfo bounds);
 
+/// Kernels with a mistake in each.
+pub(crate) fn planted() -> CString {
+    text(include_str!("../../../ptx/kernels/planted/ptx/compute_75/planted.ptx"))
+}
+
 /// The text as an older driver reads it: what compilers say is newer than what the kernels need.
 fn text(ptx: &str) -> CString {
     let (first, rest) = ptx.split_once('\n').expect("several lines");

@@ -4,12 +4,15 @@
 //!   call ─▶ shape, arguments (refused here) ─▶ Task (an op) ─▶ Grid of warps ─▶ View: the memory that the context reaches
 //!                                                │                                   │
 //!                                                └── a trap: report, sticky code     └── what was touched, for the checks
+//!
+//!   a machine that checks puts `Watched` between the two, which finds races among the threads; others pay nothing for it
 //! ```
 #![expect(non_snake_case, reason = "the functions have C's names")]
 #![expect(clippy::too_many_arguments, reason = "as many as the C functions have")]
 
 mod arguments;
 mod fault;
+mod running;
 mod shape;
 mod stretches;
 mod task;
@@ -18,7 +21,7 @@ mod view;
 use std::ffi::{c_uint, c_void};
 use std::sync::Arc;
 
-use warploom_ptx::{Grid, Launch, Program};
+use warploom_ptx::{Launch, Program};
 use warploom_sys::types::{CUfunc_st, CUlaunchConfig, CUstream_st};
 
 use super::Function;
@@ -36,6 +39,7 @@ use crate::handles::{Handle, Kind};
 use crate::status::{INVALID_HANDLE, INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::topology::number;
 use arguments::Arguments;
+use running::Running;
 pub(super) use shape::{Shape, check_policy};
 use task::KernelTask;
 use view::View;
@@ -172,7 +176,8 @@ impl KernelCall {
         };
         let kernel = self.program.kernels().nth(self.index).ok_or(INVALID_HANDLE)?;
         let (name, view) = (kernel.name().to_owned(), View::new(call.core(), world, context, device));
-        let submitted = Grid::new(kernel, launch, view.clone())
+        let checks = call.core().findings.kernel_checks();
+        let submitted = Running::new(kernel, launch, &view, checks)
             .map_err(|error| call.refuse(INVALID_VALUE, format!("a launch of `{name}`: {error}")))
             .map(|grid| KernelTask::new(call, name, grid, view, workspace))
             .and_then(|task| call.submit(world, queue, Work::Task(Box::new(task))));

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use warploom_ptx::{Crew, Grid, Step as GridStep, Trap};
+use warploom_ptx::{Crew, Step as GridStep, Trap};
 use warploom_sys::Function;
 use warploom_sys::types::CUresult;
 
 use super::fault;
+use super::running::Running;
 use super::view::View;
 use crate::call::Call;
 use crate::check::Watched;
@@ -17,7 +18,7 @@ use crate::world::World;
 
 pub(super) struct KernelTask {
     name: String,
-    grid: Grid<Arc<View>>,
+    grid: Running,
     view: Arc<View>,
     /// The call that launched it.
     launch: Function,
@@ -34,13 +35,7 @@ pub(super) struct KernelTask {
 }
 
 impl KernelTask {
-    pub(super) fn new(
-        call: &Call<'_>,
-        name: String,
-        grid: Grid<Arc<View>>,
-        view: Arc<View>,
-        workspace: Option<u64>,
-    ) -> Self {
+    pub(super) fn new(call: &Call<'_>, name: String, grid: Running, view: Arc<View>, workspace: Option<u64>) -> Self {
         let (launch, watchdog) = (call.function(), call.core().watchdog);
         let crew = (grid.blocks() > 1 && view.is_free()).then(|| call.core().crew()).flatten();
         Self { name, grid, view, launch, watchdog, started: None, trap: None, watched: None, workspace, crew }
@@ -78,6 +73,7 @@ impl Task for KernelTask {
                 if let Some(core) = self.view.core() {
                     fault::message(&trap).iter().for_each(|message| core.print(message));
                 }
+                self.grid.trapped(&trap);
                 self.trap = Some(trap);
                 self.fail(code, reason)
             }
@@ -100,11 +96,16 @@ impl Task for KernelTask {
     }
 
     fn ended(&mut self, world: &mut World) {
-        let touched = self.view.take_touched(world);
+        let mut touched = self.view.take_touched();
+        if let Some(watched) = &self.watched {
+            world.check_frees(watched, &mut touched);
+        }
+        self.view.forget_freed(world, &mut touched);
         world.move_touched_pages(&touched, self.view.device());
         if let Some(watched) = self.watched.take() {
             let trap = self.trap.take().map(fault::describe);
-            world.check_ended(watched, touched, trap);
+            let inside = self.grid.found(&self.name);
+            world.check_ended(watched, touched, trap, inside);
         }
         if let Some(workspace) = self.workspace.take() {
             world.give_workspace(workspace);

@@ -73,11 +73,14 @@ impl View {
         }
     }
 
-    /// Takes out what the kernel has touched, but for memory that has been freed and may be somebody else's by now.
-    pub(super) fn take_touched(&self, world: &World) -> Touched {
-        let mut touched = self.touched.as_ref().map(|touched| std::mem::take(&mut *touched.lock())).unwrap_or_default();
+    /// Takes out what the kernel has touched.
+    pub(super) fn take_touched(&self) -> Touched {
+        self.touched.as_ref().map(|touched| std::mem::take(&mut *touched.lock())).unwrap_or_default()
+    }
+
+    /// Leaves out memory that has been freed since the launch and may be somebody else's by now.
+    pub(super) fn forget_freed(&self, world: &World, touched: &mut Touched) {
         self.launched.freed(world).for_each(|range| touched.forget(&range));
-        touched
     }
 
     /// Does something to a range, after another look if there seems to be nothing.
@@ -145,6 +148,11 @@ impl Memory for View {
         }
         let known = self.stretches.read().direct(address);
         known.or_else(|| self.launched.direct(address))
+    }
+
+    fn holds(&self, address: u64, bytes: &[u8]) -> bool {
+        let mut there = vec![0; bytes.len()];
+        self.each(address, bytes.len(), false, |from, range| read(from, &mut there[range])).is_ok() && there == bytes
     }
 }
 
