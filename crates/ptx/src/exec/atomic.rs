@@ -73,7 +73,7 @@ impl<M: Memory + Host> Executor<'_, M> {
                 there.copy_from_slice(&change(old).to_le_bytes()[..bytes]);
                 if M::WATCHES_SHARED {
                     let access = self.access(warp, at, 1 << lane, true);
-                    self.watch_shared(access, address, 0, |_| Touch::Update(bytes as u32));
+                    self.watch_shared(&access, address, 0, Touch::Update(bytes as u32));
                 }
                 old
             } else {

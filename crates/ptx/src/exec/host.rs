@@ -33,9 +33,10 @@ pub trait Host {
         instructions
     }
 
-    /// Sees what one lane does to shared memory; a write, before it is done.
-    fn shared(&self, access: &Access, offset: u32, touch: Touch) {
-        let _ = (access, offset, touch);
+    /// Sees what lanes do to shared memory; a write, before it is done. The first lane's bytes start at an offset, and those of
+    /// the others so far apart from each other.
+    fn shared(&self, access: &Access, place: [u32; 2], touch: Touch) {
+        let _ = (access, place, touch);
     }
 
     /// Sees what some lanes of a warp do that orders them among others.
@@ -44,7 +45,7 @@ pub trait Host {
     }
 }
 
-/// What a lane does to shared memory.
+/// What each lane does to shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Touch {
     /// Reads so many bytes.
@@ -53,8 +54,8 @@ pub enum Touch {
     Write {
         /// How many.
         bytes: u32,
-        /// They hold this already.
-        same: bool,
+        /// Which lanes find there already what they write: a bit for each, in order of the lanes.
+        same: u32,
     },
     /// Reads so many bytes and writes them, at once.
     Update(u32),
@@ -108,8 +109,8 @@ impl<T: Host> Host for &T {
         T::clock(self, instructions)
     }
 
-    fn shared(&self, access: &Access, offset: u32, touch: Touch) {
-        T::shared(self, access, offset, touch);
+    fn shared(&self, access: &Access, place: [u32; 2], touch: Touch) {
+        T::shared(self, access, place, touch);
     }
 
     fn event(&self, access: &Access, event: Event) {
@@ -140,8 +141,8 @@ impl<T: Host> Host for std::sync::Arc<T> {
         T::clock(self, instructions)
     }
 
-    fn shared(&self, access: &Access, offset: u32, touch: Touch) {
-        T::shared(self, access, offset, touch);
+    fn shared(&self, access: &Access, place: [u32; 2], touch: Touch) {
+        T::shared(self, access, place, touch);
     }
 
     fn event(&self, access: &Access, event: Event) {

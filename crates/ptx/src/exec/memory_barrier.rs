@@ -93,16 +93,12 @@ impl<M: Memory + Host> Executor<'_, M> {
             let count = given[lane] as u32;
             if M::WATCHES_SHARED {
                 let touch = match kind {
-                    MemoryBarrier::Initialize => Touch::Write { bytes: 8, same: false },
+                    MemoryBarrier::Initialize => Touch::Write { bytes: 8, same: 0 },
                     MemoryBarrier::Test | MemoryBarrier::TestParity => Touch::Read(8),
                     _ => Touch::Update(8),
                 };
-                self.watch_shared(
-                    self.access(warp, at, 1 << lane, kind != MemoryBarrier::Initialize),
-                    inside,
-                    0,
-                    |_| touch,
-                );
+                let access = self.access(warp, at, 1 << lane, kind != MemoryBarrier::Initialize);
+                self.watch_shared(&access, inside, 0, touch);
             }
             let next = match kind {
                 MemoryBarrier::Initialize => {

@@ -207,8 +207,8 @@ impl<M: Memory + Host> Executor<'_, M> {
                 if M::WATCHES_SHARED {
                     let share = into.len() / lanes.count_ones().max(1) as usize;
                     let apart = if readers == lanes { share } else { 0 };
-                    let touch = |_: usize| Touch::Read(share as u32);
-                    self.watch_shared(self.access(warp, at, readers, strong), address, apart, touch);
+                    let access = self.access(warp, at, readers, strong);
+                    self.watch_shared(&access, address, apart, Touch::Read(share as u32));
                 }
             }
             Space::Parameter | Space::Argument => {
@@ -305,9 +305,8 @@ impl<M: Memory + Host> Executor<'_, M> {
                     }
                     there.copy_from_slice(from);
                     if M::WATCHES_SHARED {
-                        let is_same = |index: usize| same >> index & 1 == 1;
-                        let touch = |index: usize| Touch::Write { bytes: N as u32, same: is_same(index) };
-                        self.watch_shared(self.access(warp, at, mask, strong), address, N, touch);
+                        let access = self.access(warp, at, mask, strong);
+                        self.watch_shared(&access, address, N, Touch::Write { bytes: N as u32, same });
                     }
                 }
                 Space::Parameter | Space::Argument => {
@@ -346,19 +345,11 @@ impl<M: Memory + Host> Executor<'_, M> {
         Err(stop(warp, at, 1 << lane, kind))
     }
 
-    /// Tells those who watch what each lane does to its bytes, which are `apart` from lane to lane.
-    pub(crate) fn watch_shared(&self, access: Access, start: u64, apart: usize, touch: impl Fn(usize) -> Touch) {
+    /// Tells those who watch what lanes do to their bytes, which are `apart` from lane to lane.
+    pub(crate) fn watch_shared(&self, access: &Access, start: u64, apart: usize, touch: Touch) {
         // Nobody watches what one block does to another's.
-        if !super::cluster::is_own(start) {
-            return;
-        }
-        for (index, lane) in each(access.lanes).enumerate() {
-            let offset = start as u32 + (index * apart) as u32;
-            self.context.memory.shared(
-                &Access { lanes: 1 << lane, readers: 1 << lane, ..access },
-                offset,
-                touch(index),
-            );
+        if super::cluster::is_own(start) {
+            self.context.memory.shared(access, [start as u32, apart as u32], touch);
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Puts together who knows what, who touched what, and who has come where.
 
-use std::collections::HashMap;
+use std::sync::Arc;
 
+use super::clock::{Clock, join};
 use super::found::Found;
 use super::gathering::Gathering;
 use super::hazard::{Deed, Divergence, Hazard, MemorySpace};
@@ -11,6 +12,7 @@ use super::shadow::{Conflict, Shadow, Visit};
 use super::stamp::Stamp;
 use super::threads::Threads;
 use super::watched::Watches;
+use super::written::Written;
 use crate::exec::{Access, Event, Touch};
 use crate::program::Program;
 
@@ -31,9 +33,14 @@ pub(super) struct Detector {
     manners: Vec<Manner>,
     /// The last number that was given out.
     now: u32,
-    blocks: HashMap<u32, Block>,
+    /// Those that run.
+    blocks: Vec<Block>,
+    /// The one that was met last.
+    last: usize,
     global: Shadow,
     meetings: Meetings,
+    /// What those passed on that came to the barrier of their cluster, whichever that is.
+    clusters: Option<Arc<Clock>>,
     found: Found,
     /// Of the access that is looked at.
     conflicts: Vec<Conflict>,
@@ -41,11 +48,11 @@ pub(super) struct Detector {
 
 #[derive(Debug)]
 struct Block {
+    number: u32,
     threads: Threads,
     shadow: Shadow,
     meetings: Meetings,
-    /// A bit for each byte of shared memory.
-    written: Vec<u64>,
+    written: Written,
     barriers: [Gathering; BARRIERS],
     /// The last thread that ended, and where.
     ended: Option<(u32, u32)>,
@@ -59,9 +66,11 @@ impl Detector {
             shared_bytes,
             manners,
             now: 0,
-            blocks: HashMap::new(),
+            blocks: Vec::new(),
+            last: 0,
             global: Shadow::new(STAMPS),
             meetings: Meetings::default(),
+            clusters: None,
             found: Found::new(program, shape),
             conflicts: Vec::new(),
         }
@@ -81,19 +90,24 @@ impl Detector {
         z.wrapping_mul(height).wrapping_add(y).wrapping_mul(width).wrapping_add(x)
     }
 
-    /// The number of a block; what is kept of it is there from then on.
-    fn enter(&mut self, block: [u32; 3]) -> u32 {
+    /// Where a block is among those that run; it is one of them from then on.
+    fn enter(&mut self, block: [u32; 3]) -> usize {
         let number = self.number(block);
-        let (threads, now, shared) = (self.found.block.iter().product(), self.now, self.shared_bytes as usize);
-        self.blocks.entry(number).or_insert_with(|| Block {
-            threads: Threads::new(number, threads, now),
-            shadow: Shadow::new(usize::MAX),
-            meetings: Meetings::default(),
-            written: vec![0; shared.div_ceil(64)],
-            barriers: std::array::from_fn(|_| Gathering::default()),
-            ended: None,
-        });
-        number
+        if self.blocks.get(self.last).is_none_or(|block| block.number != number) {
+            self.last = self.blocks.iter().position(|block| block.number == number).unwrap_or(self.blocks.len());
+        }
+        if self.last == self.blocks.len() {
+            self.blocks.push(Block {
+                number,
+                threads: Threads::new(number, self.found.block.iter().product(), self.now),
+                shadow: Shadow::new(usize::MAX),
+                meetings: Meetings::default(),
+                written: Written::new(self.shared_bytes),
+                barriers: std::array::from_fn(|_| Gathering::default()),
+                ended: None,
+            });
+        }
+        self.last
     }
 
     fn manner(&self, pc: u32) -> Manner {
@@ -113,9 +127,9 @@ impl Detector {
         if !self.watches.global_races {
             return;
         }
-        let number = self.enter(access.block);
-        let Some(block) = self.blocks.get_mut(&number) else { return };
-        let (warp, pc) = (access.warp as usize, access.instruction);
+        let at = self.enter(access.block);
+        let block = &mut self.blocks[at];
+        let (number, warp, pc) = (block.number, access.warp as usize, access.instruction);
         let lanes = if deed.writes() { access.lanes } else { access.readers };
         for (index, lane) in lanes_of(lanes).enumerate() {
             let start = address + index as u64 * apart;
@@ -132,7 +146,7 @@ impl Detector {
         }
         if deed.is_strong() {
             let manner = self.manner(pc);
-            let Some(block) = self.blocks.get_mut(&number) else { return };
+            let block = &mut self.blocks[at];
             for (index, lane) in lanes_of(lanes).enumerate() {
                 let at = address + index as u64 * apart;
                 meet(&mut self.meetings, &mut block.threads, &mut self.now, (number, warp, lane), at, deed, manner);
@@ -140,51 +154,58 @@ impl Detector {
         }
     }
 
-    /// A lane touches shared memory.
-    pub(super) fn shared(&mut self, access: &Access, offset: u32, touch: Touch) {
-        let number = self.enter(access.block);
-        let manner = self.manner(access.instruction);
-        let Some(block) = self.blocks.get_mut(&number) else { return };
-        let (warp, lane, pc) = (access.warp as usize, access.lanes.trailing_zeros() as usize, access.instruction);
+    /// Lanes touch shared memory.
+    pub(super) fn shared(&mut self, access: &Access, [start, apart]: [u32; 2], touch: Touch) {
         let (deed, bytes, same) = match (touch, access.strong) {
-            (Touch::Read(bytes), false) => (Deed::Read, bytes, false),
-            (Touch::Read(bytes), true) => (Deed::StrongRead, bytes, false),
+            (Touch::Read(bytes), false) => (Deed::Read, bytes, 0),
+            (Touch::Read(bytes), true) => (Deed::StrongRead, bytes, 0),
             (Touch::Write { bytes, same }, false) => (Deed::Write, bytes, same),
             (Touch::Write { bytes, same }, true) => (Deed::StrongWrite, bytes, same),
-            (Touch::Update(bytes), _) => (Deed::Update, bytes, false),
+            (Touch::Update(bytes), _) => (Deed::Update, bytes, 0),
         };
-        let range = u64::from(offset)..u64::from(offset) + u64::from(bytes);
-        let visit = Visit { stamp: block.threads.stamp(warp, lane, pc, deed.writes()), deed };
-        if deed.reads() && self.watches.unwritten_shared {
-            let missing = |at: &u64| block.written[*at as usize / 64] >> (at % 64) & 1 == 0;
-            if let Some(start) = range.clone().find(missing) {
-                let bytes = (start..range.end).take_while(missing).count() as u64;
-                self.found.unwritten(visit.stamp, start, bytes);
+        let Watches { shared_races, unwritten_shared, .. } = self.watches;
+        if !shared_races && !unwritten_shared && !deed.is_strong() {
+            return;
+        }
+        let at = self.enter(access.block);
+        let (warp, pc) = (access.warp as usize, access.instruction);
+        let manner = self.manner(pc);
+        let block = &mut self.blocks[at];
+        for (index, lane) in lanes_of(access.lanes).enumerate() {
+            let offset = u64::from(start) + index as u64 * u64::from(apart);
+            let range = offset..offset + u64::from(bytes);
+            let visit = Visit { stamp: block.threads.stamp(warp, lane, pc, deed.writes()), deed };
+            if unwritten_shared {
+                if deed.reads()
+                    && let Some((start, bytes)) = block.written.gap(range.clone())
+                {
+                    self.found.unwritten(visit.stamp, start, bytes);
+                }
+                if deed.writes() {
+                    block.written.add(range.clone());
+                }
             }
-        }
-        if deed.writes() {
-            range.clone().for_each(|at| block.written[at as usize / 64] |= 1 << (at % 64));
-        }
-        if self.watches.shared_races {
-            let knows = |earlier: &Stamp| block.threads.knows(warp, lane, earlier);
-            block.shadow.touch(range, &visit, knows, &mut self.conflicts);
-            if !self.conflicts.is_empty() {
-                self.conflicts.retain(|conflict| !is_guess(&self.manners, &self.found.program, conflict, &visit));
-                self.found.race(MemorySpace::Shared, &self.conflicts, &visit, same);
-                self.conflicts.clear();
+            if shared_races {
+                let knows = |earlier: &Stamp| block.threads.knows(warp, lane, earlier);
+                block.shadow.touch(range, &visit, knows, &mut self.conflicts);
+                if !self.conflicts.is_empty() {
+                    self.conflicts.retain(|conflict| !is_guess(&self.manners, &self.found.program, conflict, &visit));
+                    self.found.race(MemorySpace::Shared, &self.conflicts, &visit, same >> index & 1 == 1);
+                    self.conflicts.clear();
+                }
             }
-        }
-        if deed.is_strong() {
-            let at = u64::from(offset);
-            meet(&mut block.meetings, &mut block.threads, &mut self.now, (number, warp, lane), at, deed, manner);
+            if deed.is_strong() {
+                let who = (block.number, warp, lane);
+                meet(&mut block.meetings, &mut block.threads, &mut self.now, who, offset, deed, manner);
+            }
         }
     }
 
     /// Lanes of a warp order themselves among others.
     pub(super) fn event(&mut self, access: &Access, event: Event) {
-        let number = self.enter(access.block);
+        let at = self.enter(access.block);
         let wide = self.manner(access.instruction).wide;
-        let Some(block) = self.blocks.get_mut(&number) else { return };
+        let block = &mut self.blocks[at];
         let (warp, lanes, pc) = (access.warp as usize, access.lanes, access.instruction);
         self.now = self.now.saturating_add(1);
         match event {
@@ -193,25 +214,32 @@ impl Detector {
             Event::Arrived { barrier, threads, waits } => {
                 let Some(gathering) = block.barriers.get_mut(barrier as usize) else { return };
                 gathering.come((access.warp, lanes, pc), threads, waits);
-                if !waits {
+                if !waits || barrier == CLUSTER {
                     let passed = block.threads.arrive(warp, lanes, self.now);
+                    if barrier == CLUSTER {
+                        join(&mut self.clusters, &passed);
+                    }
                     gathering.pass_on(&passed);
                 }
             }
-            Event::Passed { barrier } => self.passed(number, barrier),
+            Event::Passed { barrier } => self.passed(at, barrier),
             Event::Ended => {
                 block.ended = Some((warp as u32 * 32 + lanes.trailing_zeros(), pc));
                 if block.threads.end(warp, lanes) {
-                    self.blocks.remove(&number);
+                    self.blocks.swap_remove(at);
                 }
             }
         }
     }
 
-    fn passed(&mut self, number: u32, barrier: u32) {
-        let Some(block) = self.blocks.get_mut(&number) else { return };
+    fn passed(&mut self, at: usize, barrier: u32) {
+        let block = &mut self.blocks[at];
+        let number = block.number;
         let Some(gathering) = block.barriers.get_mut(barrier as usize) else { return };
-        let gathering = std::mem::take(gathering);
+        let mut gathering = std::mem::take(gathering);
+        if barrier == CLUSTER {
+            gathering.pass_on(&self.clusters);
+        }
         block.threads.pass(&gathering.masks(block.threads.warps()), &gathering.passed, self.now);
         let Some(first) = gathering.first().filter(|_| self.watches.barriers && barrier != CLUSTER) else { return };
         let of = (number, barrier, gathering.threads());
@@ -230,7 +258,8 @@ impl Detector {
     /// Nobody of a block can go on: says who waits where.
     pub(super) fn stuck(&mut self, block: [u32; 3]) {
         let number = self.number(block);
-        let Some(block) = self.blocks.get(&number).filter(|_| self.watches.barriers) else { return };
+        let known = self.blocks.iter().find(|block| block.number == number);
+        let Some(block) = known.filter(|_| self.watches.barriers) else { return };
         let mut waiting =
             (0..).zip(&block.barriers).filter_map(|(barrier, all)| Some((barrier, all, all.first()?))).fuse();
         let Some((barrier, all, first)) = waiting.next() else { return };

@@ -41,6 +41,7 @@ mod shadow;
 mod stamp;
 mod threads;
 mod watched;
+mod written;
 
 pub use hazard::{Actor, Deed, Divergence, Hazard, MemorySpace};
 pub use watched::{Watched, Watches};

@@ -23,7 +23,12 @@ const PAGE: u64 = 1024;
 /// What is remembered of memory.
 #[derive(Debug)]
 pub(super) struct Shadow {
-    pages: HashMap<u64, Page>,
+    /// Those that are known, and those that are free.
+    pages: Vec<Page>,
+    free: Vec<usize>,
+    by_number: HashMap<u64, usize>,
+    /// The one that was touched last: its number, and where it is.
+    last: (u64, usize),
     /// In the order in which they were met.
     met: VecDeque<u64>,
     /// Stamps that there are, and that there may be.
@@ -153,7 +158,8 @@ impl Page {
 impl Shadow {
     /// With room for so many stamps.
     pub(super) fn new(limit: usize) -> Self {
-        Self { pages: HashMap::new(), met: VecDeque::new(), used: 0, limit }
+        let (pages, free, by_number) = (Vec::new(), Vec::new(), HashMap::new());
+        Self { pages, free, by_number, last: (u64::MAX, 0), met: VecDeque::new(), used: 0, limit }
     }
 
     /// Touches bytes; `found` gets what is not known to be over.
@@ -168,8 +174,8 @@ impl Shadow {
         while at < bytes.end {
             let (number, start) = (at / PAGE, at / PAGE * PAGE);
             let end = bytes.end.min(start + PAGE);
-            let is_new = !self.pages.contains_key(&number);
-            let page = self.pages.entry(number).or_default();
+            let page = self.page(number);
+            let page = &mut self.pages[page];
             let before = page.size();
             if !(at | end).is_multiple_of(4) {
                 page.refine();
@@ -183,18 +189,37 @@ impl Shadow {
                 });
             }
             self.used += page.size() - before;
-            if is_new {
-                self.met.push_back(number);
+            if self.used > self.limit {
+                self.forget(number);
             }
-            self.forget(number);
             at = end;
         }
+    }
+
+    /// Where a page is, which is there from then on.
+    #[inline]
+    fn page(&mut self, number: u64) -> usize {
+        if self.last.0 == number {
+            return self.last.1;
+        }
+        let place = self.by_number.get(&number).copied().unwrap_or_else(|| {
+            let place = self.free.pop().unwrap_or_else(|| {
+                self.pages.push(Page::default());
+                self.pages.len() - 1
+            });
+            self.by_number.insert(number, place);
+            self.met.push_back(number);
+            place
+        });
+        self.last = (number, place);
+        place
     }
 
     /// Forgets all that was done to bytes: they are somebody else's from now on.
     pub(super) fn renew(&mut self, bytes: Range<u64>) {
         for number in bytes.start / PAGE..bytes.end.div_ceil(PAGE) {
-            let Some(page) = self.pages.get_mut(&number) else { continue };
+            let Some(place) = self.by_number.get(&number) else { continue };
+            let page = &mut self.pages[*place];
             let width = if page.fine { 1 } else { 4 };
             let start = number * PAGE;
             let inside = |at: u64| (at.clamp(start, start + PAGE) - start) / width;
@@ -218,7 +243,10 @@ impl Shadow {
                 }
                 continue;
             }
-            self.used -= self.pages.remove(&oldest).map_or(0, |page| page.size());
+            if let Some(place) = self.by_number.remove(&oldest) {
+                self.used -= std::mem::take(&mut self.pages[place]).size();
+                self.free.push(place);
+            }
         }
     }
 }

@@ -64,6 +64,9 @@ impl<M> Watched<M> {
         let declared = u32::try_from(kernel.shared_bytes()).unwrap_or(u32::MAX);
         let shared = declared.saturating_add(16).saturating_add(launch.dynamic_shared);
         let shape = [launch.grid, launch.block];
+        // What blocks of a cluster write for each other is not seen.
+        let is_alone = launch.cluster.or(kernel.required_cluster()).is_none_or(|cluster| cluster == [1; 3]);
+        let watches = Watches { unwritten_shared: watches.unwritten_shared && is_alone, ..watches };
         let detector = Detector::new(watches, kernel.program().clone(), shape, shared);
         Self { memory, detector: Mutex::new(detector) }
     }
@@ -157,8 +160,8 @@ impl<M: Host> Host for Watched<M> {
         self.memory.clock(instructions)
     }
 
-    fn shared(&self, access: &Access, offset: u32, touch: Touch) {
-        self.detect(|detector| detector.shared(access, offset, touch));
+    fn shared(&self, access: &Access, place: [u32; 2], touch: Touch) {
+        self.detect(|detector| detector.shared(access, place, touch));
     }
 
     fn event(&self, access: &Access, event: Event) {
