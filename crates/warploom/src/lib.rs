@@ -140,6 +140,10 @@ struct FromCudarc;
 struct FirstKernel;
 
 #[cfg(doctest)]
+#[doc = include_str!("../../../docs/finding-races.md")]
+struct FindingRaces;
+
+#[cfg(doctest)]
 #[doc = include_str!("../../../docs/managed-memory.md")]
 struct ManagedMemoryGuide;
 
