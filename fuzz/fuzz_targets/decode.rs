@@ -16,7 +16,6 @@ fuzz_target!(|bytes: &[u8]| {
     // Twice the same: what it keeps to itself must not meet, what it shows must be refused.
     let Ok(part) = part else { return };
     if let Ok(linked) = link(std::slice::from_ref(&part), 90) {
-        assert!(linked.len() < text.len() + 100 || program.is_err(), "nothing is added");
         Part::new("linked", &linked).expect("what was linked is PTX");
     }
     if let Ok(linked) = link(&[part.clone(), part], 90) {

@@ -47,7 +47,8 @@ fn load(
     let loaded = image().and_then(|image| Binary::load(&image, target).map(|binary| (image, binary)));
     let (image, binary) = options.tell(call, loaded)?;
     let binaries = BTreeMap::from([(target.architecture, Arc::new(binary))]);
-    let library = Library { image, binaries, modules: BTreeMap::new(), kernels: BTreeMap::new() };
+    let library =
+        Library { image, binaries, modules: BTreeMap::new(), kernels: BTreeMap::new(), managed: BTreeMap::new() };
     out.write(world.code.libraries.insert(library).ok_or(OUT_OF_MEMORY)?.as_raw())
 }
 
@@ -100,6 +101,7 @@ pub(crate) fn cuLibraryUnload(call: &Call<'_>, library: Ptr<CUlib_st>) -> Status
         variables::unload(call, &mut world, module)?;
     }
     if let Some(library) = world.code.libraries.remove(handle) {
+        variables::release(&mut world, &library.managed.values().copied().collect::<Vec<_>>());
         for kernel in library.kernels.into_values() {
             world.code.kernels.remove(kernel);
         }
@@ -182,15 +184,13 @@ fn variable(
     (address, bytes): (Ptr<CUdeviceptr>, Ptr<usize>),
     library: Ptr<CUlib_st>,
     name: ConstPtr<c_char>,
-    managed: bool,
 ) -> Status {
     let name = name.text()?;
     let mut world = call.world();
     let module = here(call, &mut world, library)?;
     let found = call.object(&world.code.modules, module, INVALID_HANDLE)?;
-    let what = if managed { "managed variable" } else { "variable" };
-    let (start, size) = variables::find(&found.program, &found.variables, name, managed)
-        .ok_or_else(|| call.refuse(NOT_FOUND, format!("the library has no {what} `{name}`")))?;
+    let (start, size) = variables::find(&found.program, &found.variables, name)
+        .ok_or_else(|| call.refuse(NOT_FOUND, format!("the library has no variable `{name}`")))?;
     address.write_if_wanted(start)?;
     bytes.write_if_wanted(size)
 }
@@ -202,9 +202,10 @@ pub(crate) fn cuLibraryGetGlobal(
     library: Ptr<CUlib_st>,
     name: ConstPtr<c_char>,
 ) -> Status {
-    variable(call, (address, bytes), library, name, false)
+    variable(call, (address, bytes), library, name)
 }
 
+/// Needs no context: a managed variable of a library is in none.
 pub(crate) fn cuLibraryGetManaged(
     call: &Call<'_>,
     address: Ptr<CUdeviceptr>,
@@ -212,5 +213,14 @@ pub(crate) fn cuLibraryGetManaged(
     library: Ptr<CUlib_st>,
     name: ConstPtr<c_char>,
 ) -> Status {
-    variable(call, (address, bytes), library, name, true)
+    let (name, mut world, handle) = (name.text()?, call.world(), named(library));
+    let current = call.current().ok().and_then(|context| world.contexts.get(context));
+    let device = current.map_or(0, |context| context.device);
+    let binary = binary_of(call, &mut world, handle, device)?;
+    let placed = world.place_managed(call, handle, device, &binary.program)?;
+    let start = placed.get(name).copied();
+    let start = start.ok_or_else(|| call.refuse(NOT_FOUND, format!("the library has no managed variable `{name}`")))?;
+    let size = binary.program.variables().iter().find(|variable| variable.name == name).map_or(0, |found| found.size);
+    address.write_if_wanted(start)?;
+    bytes.write_if_wanted(size as usize)
 }

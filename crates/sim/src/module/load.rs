@@ -40,14 +40,19 @@ pub(super) fn instantiate(
     library: Option<Handle<Library>>,
 ) -> Status<Handle<Module>> {
     let device = world.contexts.get(context).ok_or(INVALID_CONTEXT)?.device;
-    let variables = world.place_variables(call, context, device, &binary.program)?;
+    let placed = match library {
+        Some(library) => world.place_managed(call, library, device, &binary.program)?,
+        None => BTreeMap::new(),
+    };
+    let variables = world.place_variables(call, context, device, &binary.program, &placed)?;
     let program = binary.program.placed(&variables);
     let functions = BTreeMap::new();
     let module = Module { context, device, binary, program, variables: variables.clone(), functions, library };
     match world.code.modules.insert(module) {
         Some(handle) => Ok(handle),
         None => {
-            world.release_variables(&variables);
+            let own = variables.into_iter().filter(|address| !placed.values().any(|placed| placed == address));
+            world.release_variables(&own.collect::<Vec<_>>());
             Err(OUT_OF_MEMORY)
         }
     }

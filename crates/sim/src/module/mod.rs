@@ -102,6 +102,8 @@ pub(crate) struct Library {
     binaries: BTreeMap<u32, Arc<Binary>>,
     modules: BTreeMap<Handle<Context>, Handle<Module>>,
     kernels: BTreeMap<String, Handle<Kernel>>,
+    /// The addresses of its managed variables, which are the same in all contexts.
+    managed: BTreeMap<String, u64>,
 }
 
 /// A kernel of a library.

@@ -123,7 +123,7 @@ pub(crate) fn cuModuleGetGlobal_v2(
     let name = name.text()?;
     let world = call.world();
     let found = call.object(&world.code.modules, named(module), INVALID_HANDLE)?;
-    let variable = variables::find(&found.program, &found.variables, name, false);
+    let variable = variables::find(&found.program, &found.variables, name);
     let (start, size) =
         variable.ok_or_else(|| call.refuse(NOT_FOUND, format!("the module has no variable `{name}`")))?;
     address.write_if_wanted(start)?;

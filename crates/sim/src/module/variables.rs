@@ -1,7 +1,11 @@
 //! Variables of modules, which are memory of a device.
 
-use warploom_ptx::Program;
+use std::collections::BTreeMap;
 
+use warploom_ptx::{Program, Variable};
+use warploom_sys::types::CUresult;
+
+use super::Library;
 use crate::call::Call;
 use crate::context::Context;
 use crate::core::Guard;
@@ -25,37 +29,75 @@ pub(crate) struct VariableMemory {
 const WORKSPACE: usize = 64;
 
 impl World {
-    /// Takes memory for every variable of a program, and puts its first values there; the addresses.
+    /// Takes memory for every variable of a program but those that have it already, and puts its first values there; the
+    /// addresses.
     pub(super) fn place_variables(
         &mut self,
         call: &Call<'_>,
         context: Handle<Context>,
         device: u16,
         program: &Program,
+        placed: &BTreeMap<String, u64>,
     ) -> Status<Vec<u64>> {
         let mut addresses = Vec::with_capacity(program.variables().len());
         for variable in program.variables() {
-            let taken = match variable.size {
-                0 => Some(0),
-                size => self.take_variable(context, device, size, variable.managed, false),
+            let taken = match placed.get(&variable.name).filter(|_| variable.managed) {
+                Some(address) => Some(*address),
+                None => self.take_for(variable, Some(context), device),
             };
             let Some(address) = taken else {
+                addresses.retain(|address| !placed.values().any(|placed| placed == address));
                 self.release_variables(&addresses);
-                let (name, size) = (&variable.name, variable.size);
-                let reason = format!("the {size} bytes of the variable `{name}` do not fit device {device}");
-                return Err(call.refuse(OUT_OF_MEMORY, reason));
+                return Err(does_not_fit(call, variable, device));
             };
             addresses.push(address);
         }
         for (variable, address) in program.variables().iter().zip(&addresses) {
-            if let Some(allocation) = self.memory.at(*address) {
-                let mut bytes = variable.contents(&addresses);
-                bytes.resize(variable.size as usize, 0);
-                allocation.place(*address).put(&bytes);
-                self.mark_written(*address);
+            if !placed.values().any(|placed| placed == address) {
+                self.fill_variable(variable, *address, &addresses);
             }
         }
         Ok(addresses)
+    }
+
+    /// Takes memory for the managed variables of a library that have none yet: it is in no context, and is the same for all.
+    pub(super) fn place_managed(
+        &mut self,
+        call: &Call<'_>,
+        library: Handle<Library>,
+        device: u16,
+        program: &Program,
+    ) -> Status<BTreeMap<String, u64>> {
+        let mut placed = self.code.libraries.get(library).map(|library| library.managed.clone()).unwrap_or_default();
+        for variable in program.variables().iter().filter(|variable| variable.managed) {
+            if placed.contains_key(&variable.name) {
+                continue;
+            }
+            let address = self.take_for(variable, None, device).ok_or_else(|| does_not_fit(call, variable, device))?;
+            self.fill_variable(variable, address, &[]);
+            placed.insert(variable.name.clone(), address);
+            if let Some(library) = self.code.libraries.get_mut(library) {
+                library.managed.insert(variable.name.clone(), address);
+            }
+        }
+        Ok(placed)
+    }
+
+    fn take_for(&mut self, variable: &Variable, context: Option<Handle<Context>>, device: u16) -> Option<u64> {
+        match variable.size {
+            0 => Some(0),
+            size => self.take_variable(context, device, size, variable.managed, false),
+        }
+    }
+
+    /// Puts the first values of a variable into its memory.
+    fn fill_variable(&mut self, variable: &Variable, address: u64, addresses: &[u64]) {
+        if let Some(allocation) = self.memory.at(address) {
+            let mut bytes = variable.contents(addresses);
+            bytes.resize(variable.size as usize, 0);
+            allocation.place(address).put(&bytes);
+            self.mark_written(address);
+        }
     }
 
     /// Memory for a kernel that asks for it while it runs, if the context's heap has as much.
@@ -64,7 +106,7 @@ impl World {
         if !self.contexts.get_mut(context)?.take_heap(cost) {
             return None;
         }
-        let taken = self.take_variable(context, device, bytes.max(1), false, true);
+        let taken = self.take_variable(Some(context), device, bytes.max(1), false, true);
         if let (None, Some(context)) = (taken, self.contexts.get_mut(context)) {
             context.give_heap(cost);
         }
@@ -73,7 +115,7 @@ impl World {
 
     /// Memory in which the blocks of a cooperative launch meet.
     pub(super) fn take_workspace(&mut self, context: Handle<Context>, device: u16) -> Option<u64> {
-        let address = self.take_variable(context, device, WORKSPACE as u64, false, true)?;
+        let address = self.take_variable(Some(context), device, WORKSPACE as u64, false, true)?;
         self.memory.at(address)?.place(address).put(&[0; WORKSPACE]);
         self.mark_written(address);
         Some(address)
@@ -97,7 +139,7 @@ impl World {
 
     fn take_variable(
         &mut self,
-        context: Handle<Context>,
+        context: Option<Handle<Context>>,
         device: u16,
         size: u64,
         managed: bool,
@@ -118,7 +160,7 @@ impl World {
             size,
             host,
             side: Side::Device(device),
-            context: Some(context),
+            context,
             id,
             backing: Backing::Variable(VariableMemory { managed, is_heap }),
             sync_memops: false,
@@ -143,9 +185,9 @@ fn heap_cost(bytes: u64) -> u64 {
 }
 
 /// The address and size of a variable that may be known by its name.
-pub(super) fn find(program: &Program, addresses: &[u64], name: &str, managed: bool) -> Option<(u64, usize)> {
+pub(super) fn find(program: &Program, addresses: &[u64], name: &str) -> Option<(u64, usize)> {
     let mut known = program.variables().iter().zip(addresses);
-    let (variable, address) = known.find(|(variable, _)| variable.name == name && (!managed || variable.managed))?;
+    let (variable, address) = known.find(|(variable, _)| variable.name == name)?;
     Some((*address, variable.size as usize))
 }
 
@@ -155,10 +197,23 @@ pub(super) fn unload(call: &Call<'_>, world: &mut Guard<'_>, module: Handle<supe
     let context = found.context;
     call.wait_for_context(world, context)?;
     if let Some(module) = world.code.remove(module, false) {
-        for address in &module.variables {
-            world.check_free(*address, None).unwrap_or_default();
-        }
-        world.release_variables(&module.variables);
+        let library = module.library.and_then(|library| world.code.libraries.get(library));
+        let shared: Vec<u64> = library.into_iter().flat_map(|library| library.managed.values().copied()).collect();
+        let own: Vec<u64> = module.variables.into_iter().filter(|address| !shared.contains(address)).collect();
+        release(world, &own);
     }
     Ok(())
+}
+
+/// Gives the memory of variables back, and reports who still uses it.
+pub(super) fn release(world: &mut Guard<'_>, addresses: &[u64]) {
+    for address in addresses {
+        world.check_free(*address, None).unwrap_or_default();
+    }
+    world.release_variables(addresses);
+}
+
+fn does_not_fit(call: &Call<'_>, variable: &Variable, device: u16) -> CUresult {
+    let (name, size) = (&variable.name, variable.size);
+    call.refuse(OUT_OF_MEMORY, format!("the {size} bytes of the variable `{name}` do not fit device {device}"))
 }

@@ -75,6 +75,49 @@ driver_tests! {
         call!(driver.cuLibraryUnload(library))?;
     }
 
+    fn a_managed_variable_of_a_library_is_one_for_all_contexts(driver) {
+        let text = CString::new(
+            ".version 8.3\n.target sm_75\n.address_size 64
+             .visible .global .attribute(.managed) .align 4 .u32 shared = 5;
+             .visible .global .align 4 .u32 own = 6;
+             .visible .entry bump() { .reg .b32 %r<3>; atom.global.add.u32 %r1, [shared], 1; atom.global.add.u32 %r2, [own], 1; ret; }",
+        )?;
+        let library = load(driver, &text)?;
+        let managed = |name: &CStr| {
+            let (mut address, mut bytes) = (0, 0);
+            call!(driver.cuLibraryGetManaged(&mut address, &mut bytes, library, name.as_ptr())).map(|()| (address, bytes))
+        };
+        let global = |name: &CStr| {
+            let (mut address, mut bytes) = (0, 0);
+            call!(driver.cuLibraryGetGlobal(&mut address, &mut bytes, library, name.as_ptr())).map(|()| address)
+        };
+        let (address, bytes) = managed(c"shared")?;
+        assert!(address != 0 && bytes == 4);
+        let (mut nothing, mut context, mut kernel) = (0, null_mut(), null_mut());
+        answers!(
+            driver.cuLibraryGetManaged(&mut nothing, null_mut(), library, c"own".as_ptr()),
+            CUDA_ERROR_NOT_FOUND
+        );
+        answers!(
+            driver.cuLibraryGetGlobal(&mut nothing, null_mut(), library, c"shared".as_ptr()),
+            CUDA_ERROR_INVALID_CONTEXT
+        );
+        call!(driver.cuLibraryGetKernel(&mut kernel, library, c"bump".as_ptr()))?;
+        let primary = Primary::of(driver, 0)?;
+        let own = global(c"own")?;
+        launch(driver, kernel.cast(), (1, 1), null_mut(), &mut [])?;
+        assert_eq!(download(driver, address, 1)?, [6]);
+        call!(driver.cuCtxCreate_v2(&mut context, 0, 0))?;
+        assert_eq!((managed(c"shared")?.0, global(c"shared")?), (address, address));
+        assert_ne!(global(c"own")?, own);
+        launch(driver, kernel.cast(), (1, 1), null_mut(), &mut [])?;
+        assert_eq!((download(driver, address, 1)?, download(driver, global(c"own")?, 1)?), (vec![7], vec![7]));
+        call!(driver.cuCtxDestroy_v2(context))?;
+        assert_eq!((managed(c"shared")?.0, download(driver, address, 1)?), (address, vec![7]));
+        call!(driver.cuLibraryUnload(library))?;
+        drop(primary);
+    }
+
     fn what_is_set_for_a_kernel_holds_for_its_function(driver) {
         let _primary = Primary::of(driver, 0)?;
         let library = load(driver, &memory())?;
