@@ -33,6 +33,22 @@
 /// }
 /// ```
 ///
+/// Allocation for a graph.
+///
+/// ```
+/// # use warploom::{Buffer, GraphPool, Queue, Result};
+/// fn with(pool: &GraphPool, queue: &impl Queue) -> Result<Buffer<u8>> {
+///     pool.allocate(4, queue)
+/// }
+/// ```
+///
+/// ```compile_fail,E0061
+/// # use warploom::{Buffer, GraphPool, Queue, Result};
+/// fn without(pool: &GraphPool) -> Result<Buffer<u8>> {
+///     pool.allocate(4)
+/// }
+/// ```
+///
 /// Synchronous resources have no use for one.
 ///
 /// ```

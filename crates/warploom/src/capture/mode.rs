@@ -14,7 +14,7 @@ pub struct Relaxed;
 
 /// The thread that began, where it also has to end.
 ///
-/// ```compile_fail
+/// ```compile_fail,E0277
 /// # use warploom::{Devices, Driver};
 /// # use warploom::capture::ThreadLocal;
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
