@@ -72,8 +72,8 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// [`Error::DriverMismatch`] if the event belongs to another driver, [`CaptureError`] if one of the two is part of a capture and
-    /// the other cannot be, and what the driver answers.
+    /// [`Error::DriverMismatch`] if the event belongs to another driver, [`CaptureError`](crate::CaptureError) if one of the two is
+    /// part of a capture and the other cannot be, and what the driver answers.
     #[doc(alias = "cuStreamWaitEvent")]
     pub fn wait<T: Timing>(&self, event: &Event<T>) -> Result<()> {
         self.context().check_generation()?;
