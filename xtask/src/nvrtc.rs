@@ -22,6 +22,8 @@ pub(crate) fn test() -> Result<String, String> {
         .current_dir(root()?)
         // With the features that the checks have built already.
         .args(["test", "-p", "warploom", "--features", "nccl,nvrtc", "--test", "nvrtc", "--", "--ignored"])
+        // What needs a GPU besides.
+        .args(["--skip", "::cuda"])
         .env("WARPLOOM_NVRTC", unpacked.join(COMPILER))
         .env("WARPLOOM_NVJITLINK", unpacked.join(LINKER))
         .status()
