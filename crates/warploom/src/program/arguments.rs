@@ -50,6 +50,9 @@ impl CompileOptions {
         if let Some(threads) = self.split_compile {
             word("an option", format!("--split-compile={threads}").as_bytes())?;
         }
+        for option in &self.assembler {
+            word("an option for the assembler", format!("--ptxas-options={option}").as_bytes())?;
+        }
         for (severity, number) in &self.severities {
             let verb = match severity {
                 Severity::Suppress => "suppress",
@@ -103,7 +106,7 @@ pub(super) fn c_string(what: &str, text: impl AsRef<[u8]>) -> Result<CString, Nv
 
 #[cfg(test)]
 mod tests {
-    use super::super::Architecture;
+    use super::super::{Architecture, FastCompile};
     use super::*;
 
     fn words(options: &CompileOptions, target: Target) -> String {
@@ -121,6 +124,8 @@ mod tests {
         let all = all.define("N", 4).define_flag("FLAG").undefine("GONE").line_info().debug().optimize_debug();
         let all = all.fast_math().flush_to_zero(false).precise_division(true).precise_square_root(true).contract(false);
         let all = all.max_registers(64).relocatable().device_by_default().restrict().int128().vectorize_more();
+        let all = all.extensible().float128().fast_compile(FastCompile::Least).fast_compile(FastCompile::Medium);
+        let all = all.minimal().inlining_info().brief_diagnostics().assembler("-O1").assembler("--verbose");
         let all = all.no_warnings().diagnostic(177, Severity::Error).split_compile(0).optimized_lto().raw("--raw");
         assert_eq!(
             words(&all, Target::Cubin),
@@ -128,7 +133,9 @@ mod tests {
              --define-macro=N=4 --define-macro=FLAG --undefine-macro=GONE --generate-line-info --device-debug --dopt=on \
              --use_fast_math --ftz=false --prec-div=true --prec-sqrt=true --fmad=false --relocatable-device-code=true \
              --device-as-default-execution-space --restrict --device-int128 --extra-device-vectorization \
-             --disable-warnings --maxrregcount=64 --split-compile=0 --diag-error=177 --raw"
+             --extensible-whole-program --device-float128 --Ofast-compile=mid --minimal --optimization-info=inline \
+             --brief-diagnostics=true --disable-warnings --maxrregcount=64 --split-compile=0 --ptxas-options=-O1 \
+             --ptxas-options=--verbose --diag-error=177 --raw"
         );
         assert!(words(&all, Target::LtoIr).ends_with("-dlto --gen-opt-lto --raw"));
         assert_eq!(words(&options(), Target::Ptx), "--gpu-architecture=sm_90 --no-source-include");

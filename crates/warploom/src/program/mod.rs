@@ -39,7 +39,7 @@ pub use error::NvrtcError;
 pub use link::{LinkError, Linked, Linker, NvJitLink};
 pub use nvrtc::{NVRTC_VARIABLE, Nvrtc};
 pub use object_code::{CodeKind, ObjectCode};
-pub use options::{CompileOptions, CxxStandard, Severity};
+pub use options::{CompileOptions, CxxStandard, FastCompile, Severity};
 pub use source::{Cached, Compiled, Program, Target};
 pub use version::NvrtcVersion;
 

@@ -33,6 +33,17 @@ pub enum Severity {
     Error,
 }
 
+/// How much speed of the code is given for a compilation that takes less time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FastCompile {
+    /// A little.
+    Least,
+    /// Something between.
+    Medium,
+    /// Most optimisations are left out.
+    Most,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Macro {
     Defined { name: String, value: Option<String> },
@@ -67,6 +78,7 @@ pub struct CompileOptions {
     pub(super) split_compile: Option<u32>,
     pub(super) severities: Vec<(Severity, u32)>,
     pub(super) is_optimized_lto: bool,
+    pub(super) assembler: Vec<String>,
     pub(super) extra: Vec<String>,
 }
 
@@ -84,6 +96,7 @@ impl CompileOptions {
             split_compile: None,
             severities: Vec::new(),
             is_optimized_lto: false,
+            assembler: Vec::new(),
             extra: Vec::new(),
         }
     }
@@ -191,6 +204,12 @@ impl CompileOptions {
         self.switch("--relocatable-device-code", "--relocatable-device-code=true")
     }
 
+    /// Code that is complete in itself, and to which more can be linked all the same.
+    #[doc(alias = "--extensible-whole-program")]
+    pub fn extensible(self) -> CompileOptions {
+        self.switch("--extensible-whole-program", "--extensible-whole-program")
+    }
+
     /// LTO-IR that has been optimised already, by itself; for [`Target::LtoIr`](super::Target::LtoIr) only.
     #[doc(alias = "--gen-opt-lto")]
     pub fn optimized_lto(mut self) -> CompileOptions {
@@ -220,6 +239,48 @@ impl CompileOptions {
     #[doc(alias = "--extra-device-vectorization")]
     pub fn vectorize_more(self) -> CompileOptions {
         self.switch("--extra-device-vectorization", "--extra-device-vectorization")
+    }
+
+    /// `__float128` on the device; needs compute capability 10.0, and an NVRTC that knows it.
+    #[doc(alias = "--device-float128")]
+    pub fn float128(self) -> CompileOptions {
+        self.switch("--device-float128", "--device-float128")
+    }
+
+    /// Takes less time, for slower code; needs an NVRTC that knows it.
+    #[doc(alias = "--Ofast-compile")]
+    pub fn fast_compile(self, how: FastCompile) -> CompileOptions {
+        let switch = match how {
+            FastCompile::Least => "--Ofast-compile=min",
+            FastCompile::Medium => "--Ofast-compile=mid",
+            FastCompile::Most => "--Ofast-compile=max",
+        };
+        self.switch("--Ofast-compile", switch)
+    }
+
+    /// Without some of what NVRTC declares by itself, which takes less time; needs an NVRTC that knows it.
+    #[doc(alias = "--minimal")]
+    pub fn minimal(self) -> CompileOptions {
+        self.switch("--minimal", "--minimal")
+    }
+
+    /// The log says which functions were inlined.
+    #[doc(alias = "--optimization-info")]
+    pub fn inlining_info(self) -> CompileOptions {
+        self.switch("--optimization-info", "--optimization-info=inline")
+    }
+
+    /// Messages of one line, without the source that they are about.
+    #[doc(alias = "--brief-diagnostics")]
+    pub fn brief_diagnostics(self) -> CompileOptions {
+        self.switch("--brief-diagnostics", "--brief-diagnostics=true")
+    }
+
+    /// An option for the assembler, which is asked for cubins: `-O1`, `--verbose`.
+    #[doc(alias("--ptxas-options", "-Xptxas"))]
+    pub fn assembler(mut self, option: impl Into<String>) -> CompileOptions {
+        self.assembler.push(option.into());
+        self
     }
 
     /// No warnings.

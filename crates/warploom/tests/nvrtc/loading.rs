@@ -1,9 +1,11 @@
 //! Code that was compiled becomes a library.
 #![expect(unsafe_code, reason = "loads binaries, and launches a kernel")]
 
-use warploom::program::{CodeKind, NvrtcError, ObjectCode};
+use warploom::program::{Architecture, CodeKind, CompileOptions, Nvrtc, NvrtcError, ObjectCode, Program, Target};
 use warploom::{DevicePool, Devices, Error, JitOptions, LaunchConfig};
-use warploom_testkit::{TestResult, driver_tests};
+use warploom_sim::Mode;
+use warploom_sim::topology::Topology;
+use warploom_testkit::{TestResult, driver_tests, open};
 
 use crate::refusal;
 
@@ -65,5 +67,33 @@ fn code_is_read_from_files() -> TestResult {
     assert_eq!(ObjectCode::read(CodeKind::Ptx, path)?, ObjectCode::new(CodeKind::Ptx, "scale.ptx", SCALE));
     let missing = ObjectCode::read(CodeKind::Cubin, "/absent/scale.cubin");
     assert!(matches!(missing, Err(Error::Unreadable { .. })), "{missing:?}");
+    Ok(())
+}
+
+/// From CUDA C++ to numbers: compiled, loaded by the name of a template, launched.
+#[test]
+#[ignore = "needs libnvrtc"]
+fn what_nvrtc_compiles_runs_on_a_simulated_machine() -> TestResult {
+    let nvrtc = Nvrtc::load()?;
+    let source = "template<typename T> __global__ void axpy(T a, const T *x, T *y, unsigned n) {\n\
+                  unsigned i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] += a * x[i]; }";
+    let program = Program::new("axpy.cu", source, CompileOptions::new(Architecture::sm(90)).line_info());
+    let program = program.name_expression("axpy<double>");
+    // A driver reads the PTX of its own version.
+    let mut topology = Topology::preset("h200")?;
+    topology.driver_version = i32::try_from(nvrtc.version().major * 1000 + nvrtc.version().minor * 10)?;
+    let (_machine, driver) = open(topology, Mode::Threads)?;
+    let context = driver.device(0)?.context()?;
+    let (stream, pool) = (context.stream()?, DevicePool::new(&context)?);
+    for target in [Target::Ptx, Target::Cubin] {
+        let code = program.compile(&nvrtc, target)?.code;
+        // SAFETY: NVRTC made it.
+        let kernel = unsafe { code.load_binary(&driver, JitOptions::new()) }?.kernel("axpy<double>")?;
+        let x = pool.upload(&[1.0, 2.0, 3.0], &stream)?;
+        let mut y = pool.upload(&[10.0, 20.0, 30.0], &stream)?;
+        // SAFETY: three values each.
+        unsafe { kernel.launch(&stream, &LaunchConfig::cover(3, 32), (0.5, &x, &mut y, 3_u32)) }?;
+        assert_eq!(y.download(&stream)?, [10.5, 21.0, 31.5], "{target}");
+    }
     Ok(())
 }

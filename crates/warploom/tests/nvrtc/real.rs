@@ -2,8 +2,8 @@
 
 use warploom::Result;
 use warploom::program::{
-    Architecture, Cached, CompileOptions, CxxStandard, MemoryCache, Nvrtc, NvrtcError, NvrtcVersion, Program, Severity,
-    Target,
+    Architecture, Cached, CompileOptions, CxxStandard, FastCompile, MemoryCache, Nvrtc, NvrtcError, NvrtcVersion,
+    Program, Severity, Target,
 };
 
 use crate::{options, program, refusal};
@@ -90,6 +90,7 @@ fn it_takes_every_option_that_has_a_function() -> Result<()> {
         options().relocatable(),
         options().optimized_lto(),
         options().device_by_default().restrict().int128().vectorize_more(),
+        options().extensible().brief_diagnostics().inlining_info().assembler("-O1"),
         CompileOptions::new(Architecture::sm(90).specific()),
     ];
     for options in all {
@@ -101,6 +102,12 @@ fn it_takes_every_option_that_has_a_function() -> Result<()> {
             assert!(!compiled.log.contains("error"), "{}", compiled.log);
         }
     }
+    if nvrtc.version() >= (NvrtcVersion { major: 13, minor: 0 }) {
+        let quick = options().minimal().fast_compile(FastCompile::Most);
+        Program::new("k.cu", "__global__ void k() {}", quick).compile(&nvrtc, Target::Cubin)?;
+    }
+    let verbose = Program::new("k.cu", "__global__ void k() {}", options().assembler("--verbose"));
+    assert!(verbose.compile(&nvrtc, Target::Cubin)?.log.contains("Compiling entry function"));
     let virtually = Program::new("k.cu", "", CompileOptions::new(Architecture::compute(90)));
     virtually.compile(&nvrtc, Target::Ptx)?;
     virtually.compile(&nvrtc, Target::LtoIr)?;
