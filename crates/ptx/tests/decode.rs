@@ -103,3 +103,37 @@ fn launches_that_do_not_fit_are_refused() {
     assert_eq!(launch(|launch| launch.arguments = &[0; 5]), LaunchError::Arguments { given: 5, expected: 4 });
     assert_eq!(launch(|launch| launch.dynamic_shared = 1 << 25), LaunchError::Shared(1 << 25));
 }
+
+/// Each of these is refused by `ptxas` for an H200.
+#[test]
+fn what_the_assembler_refuses_is_refused() {
+    let refused_here = [
+        "cvt.f32.s32 %f1, %r1;",
+        "cvt.rn.u32.u64 %r1, %rd1;",
+        "cvt.sat.s64.s32 %rd1, %r1;",
+        "cvt.rni.f16.f32 %rs1, %f1;",
+        "cvt.rn.relu.f32.f64 %f1, %rd1;",
+        "cvt.rna.f16.f32 %rs1, %f1;",
+        "cvt.rn.e4m3x2.f32 %rs1, %f1, %f2;",
+        "cvt.u32.b32 %r1, %r2;",
+        "atom.global.add.b32 %r1, [%rd1], %r2;",
+        "atom.global.and.u32 %r1, [%rd1], %r2;",
+        "atom.global.add.f16 %rs1, [%rd1], %rs2;",
+        "red.global.max.noftz.f16 [%rd1], %rs2;",
+        "fma.f32 %f1, %f2, %f3, %f1;",
+        "fma.rn.s32 %r1, %r2, %r3, %r4;",
+        "mul.lo.f32 %f1, %f2, %f3;",
+        "mad.rn.f16 %rs1, %rs2, %rs3, %rs1;",
+        "add.sat.bf16 %rs1, %rs2, %rs3;",
+        "div.f32 %f1, %f2, %f3;",
+        "rcp.f32 %f1, %f2;",
+    ];
+    for text in refused_here {
+        refused(&kernel(text));
+    }
+    let taken =
+        ["cvt.rn.f32.s32 %f1, %r1;", "atom.global.add.noftz.f16 %rs1, [%rd1], %rs2;", "div.rn.f32 %f1, %f2, %f3;"];
+    for text in taken {
+        Program::from_text(&kernel(text)).unwrap();
+    }
+}

@@ -78,7 +78,7 @@ pub(super) fn add<'t>(
         return float::add(decoder, instruction, modifiers, scalar, subtract);
     }
     if let Some(half) = half::half(scalar) {
-        let edge = half::edge(modifiers);
+        let edge = half::edge(modifiers, half, false)?;
         let what = if subtract { Compute::SubtractHalf(half, edge) } else { Compute::AddHalf(half, edge) };
         return decoder.binary(instruction, scalar, what);
     }
@@ -145,6 +145,12 @@ fn part(modifiers: &mut Modifiers) -> Option<Part> {
     })
 }
 
+/// Only products of integers have parts.
+fn whole(scalar: ScalarType, part: Option<&Part>) -> Decoded {
+    let floating = float::is_float(scalar) || half::half(scalar).is_some();
+    if floating && part.is_some() { Err(Why::Other("only products of integers have parts")) } else { Ok(()) }
+}
+
 fn widened(scalar: ScalarType) -> Decoded<ScalarType> {
     Ok(match scalar {
         ScalarType::U16 => ScalarType::U32,
@@ -162,11 +168,13 @@ pub(super) fn multiply<'t>(
 ) -> Decoded {
     let part = part(modifiers);
     let scalar = modifiers.scalar()?;
+    whole(scalar, part.as_ref())?;
     if float::is_float(scalar) {
         return float::multiply(decoder, instruction, modifiers, scalar);
     }
     if let Some(half) = half::half(scalar) {
-        return decoder.binary(instruction, scalar, Compute::MultiplyHalf(half, half::edge(modifiers)));
+        let edge = half::edge(modifiers, half, false)?;
+        return decoder.binary(instruction, scalar, Compute::MultiplyHalf(half, edge));
     }
     match part.ok_or(Why::Missing("`.lo`, `.hi` or `.wide`"))? {
         Part::Low => decoder.binary(instruction, scalar, Compute::Multiply(unsigned(int(scalar)?))),
@@ -188,11 +196,17 @@ pub(super) fn multiply_add<'t>(
 ) -> Decoded {
     let part = part(modifiers);
     let scalar = modifiers.scalar()?;
+    whole(scalar, part.as_ref())?;
     if float::is_float(scalar) {
         return float::multiply_add(decoder, instruction, modifiers, scalar);
     }
-    if let Some(half) = half::half(scalar) {
-        return decoder.ternary(instruction, scalar, Compute::FusedHalf(half, half::edge(modifiers)));
+    let fused = instruction.opcode == "fma";
+    if let (Some(half), true) = (half::half(scalar), fused) {
+        let edge = half::edge(modifiers, half, true)?;
+        return decoder.ternary(instruction, scalar, Compute::FusedHalf(half, edge));
+    }
+    if fused {
+        return Err(Why::Other("it is for floating-point numbers only"));
     }
     let int = int(scalar)?;
     let (cc, saturate) = (modifiers.flag("cc"), modifiers.flag("sat"));

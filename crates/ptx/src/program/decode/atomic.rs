@@ -33,7 +33,7 @@ pub(super) fn decode<'t>(
     }
     manner(modifiers);
     let space = modifiers.pick(space).unwrap_or(Space::Generic);
-    modifiers.flag("noftz");
+    let unflushed = modifiers.flag("noftz");
     let change = modifiers.pick(change).ok_or(Why::Missing("what it does, such as `.add`"))?;
     let count = modifiers.pick(|word| match word {
         "v2" => Some(2),
@@ -57,11 +57,26 @@ pub(super) fn decode<'t>(
         ScalarType::F64 if change == Change::Add => Atom::F64,
         _ => return Err(Why::Other("it is not for this type")),
     };
+    let halves = matches!(atom, Atom::F16 | Atom::F16x2 | Atom::Bf16 | Atom::Bf16x2);
+    if unflushed != halves {
+        return Err(Why::Other("`.noftz` goes with f16 and bf16, and with them alone"));
+    }
+    let bits = matches!(scalar, ScalarType::B16 | ScalarType::B32 | ScalarType::B64);
+    let suits = match change {
+        Change::Add => !bits && !matches!(atom, Atom::U16 | Atom::S64),
+        Change::Minimum | Change::Maximum => !bits && atom != Atom::U16,
+        Change::Increment | Change::Decrement => scalar == ScalarType::U32,
+        Change::And | Change::Or | Change::Xor | Change::Exchange => bits && atom != Atom::U16,
+        Change::CompareAndSwap => bits,
+    };
+    if !suits {
+        return Err(Why::Other("it is not for this type"));
+    }
     let operands = instruction.operands.as_slice();
     if let Some(count) = count {
         return atomic_vector(decoder, instruction, space, (change, atom, scalar), count);
     }
-    if matches!(atom, Atom::F16 | Atom::F16x2 | Atom::Bf16 | Atom::Bf16x2) && change != Change::Add {
+    if halves && change != Change::Add {
         return Err(Why::Missing("a vector such as `.v2`"));
     }
     let (d, rest) = match (instruction.opcode, operands) {

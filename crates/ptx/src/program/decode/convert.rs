@@ -4,6 +4,7 @@ use super::super::compute::{Compute, Int, Quick};
 use super::super::operation::Operation;
 use super::super::slot::Slot;
 use super::arithmetic::file;
+use super::conversion::Form;
 use super::scope::File;
 use super::{Decoded, Decoder, Modifiers, Why};
 use crate::exec::arith::bits::Permutation;
@@ -123,10 +124,10 @@ fn unpack<'t>(decoder: &mut Decoder<'_, 't>, parts: &[Operand<'t>], a: &Operand<
 fn number(word: &str) -> Option<Number> {
     let integer = |bits, signed| Number::Integer { bits, signed };
     Some(match word {
-        "u8" | "b8" => integer(8, false),
-        "u16" | "b16" => integer(16, false),
-        "u32" | "b32" => integer(32, false),
-        "u64" | "b64" => integer(64, false),
+        "u8" => integer(8, false),
+        "u16" => integer(16, false),
+        "u32" => integer(32, false),
+        "u64" => integer(64, false),
         "s8" => integer(8, true),
         "s16" => integer(16, true),
         "s32" => integer(32, true),
@@ -208,6 +209,10 @@ pub(super) fn cvt<'t>(
         Some(format) => Number::Float(format),
         None => modifiers.pick(number).ok_or(Why::Missing("the type that it converts"))?,
     };
+    let form = Form { to, from, pair: into_pair.is_some(), integral, rounding, flush, saturate, finite, rectify };
+    if let Some(refusal) = form.refusal() {
+        return Err(Why::Other(refusal));
+    }
     let conversion = Conversion {
         to,
         from,

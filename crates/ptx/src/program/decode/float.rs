@@ -22,6 +22,12 @@ fn mode(modifiers: &mut Modifiers) -> Mode {
     }
 }
 
+/// What has no rounding of its own has to say one.
+fn stated(modifiers: &Modifiers) -> Decoded {
+    let known = |word: &str| matches!(word, "rn" | "rz" | "rm" | "rp");
+    if modifiers.any(known) { Ok(()) } else { Err(Why::Missing("a rounding such as `.rn`")) }
+}
+
 fn rounding(modifiers: &mut Modifiers) -> Rounding {
     modifiers.rounding().unwrap_or(Rounding::Nearest)
 }
@@ -65,6 +71,7 @@ pub(super) fn multiply_add<'t>(
     modifiers: &mut Modifiers,
     scalar: ScalarType,
 ) -> Decoded {
+    stated(modifiers)?;
     let single = scalar == ScalarType::F32;
     let what = if single { Compute::FusedSingle(mode(modifiers)) } else { Compute::FusedDouble(rounding(modifiers)) };
     decoder.ternary(instruction, scalar, what)
@@ -77,12 +84,14 @@ pub(super) fn divide<'t>(
     scalar: ScalarType,
 ) -> Decoded {
     let what = if scalar == ScalarType::F64 {
+        stated(modifiers)?;
         Compute::DivideDouble(rounding(modifiers))
     } else if modifiers.flag("approx") {
         Compute::QuotientApproximate(modifiers.flag("ftz"))
     } else if modifiers.flag("full") {
         Compute::QuotientFull(modifiers.flag("ftz"))
     } else {
+        stated(modifiers)?;
         Compute::DivideSingle(mode(modifiers))
     };
     decoder.binary(instruction, scalar, what)
@@ -105,6 +114,9 @@ pub(super) fn function<'t>(
         _ => Function::Tangent,
     };
     let approximate = modifiers.flag("approx");
+    if !approximate {
+        stated(modifiers)?;
+    }
     let scalar = modifiers.scalar()?;
     let what = match (scalar, function) {
         (ScalarType::F32, _) if approximate => Compute::Approximate(function, modifiers.flag("ftz")),

@@ -1,9 +1,8 @@
 //! Sixteen-bit floating point.
 
 use super::super::compute::HalfType;
-use super::Modifiers;
+use super::{Decoded, Modifiers, Why};
 use crate::exec::arith::half::Edge;
-use crate::exec::arith::round::Rounding;
 use crate::syntax::ScalarType;
 
 pub(super) fn half(scalar: ScalarType) -> Option<HalfType> {
@@ -17,12 +16,19 @@ pub(super) fn half(scalar: ScalarType) -> Option<HalfType> {
 }
 
 /// What stands around the rounding, which can only be to nearest; another one is left for the modifiers to refuse.
-pub(super) fn edge(modifiers: &mut Modifiers) -> Edge {
-    modifiers.pick(|word| (word == "rn").then_some(Rounding::Nearest));
-    Edge {
+pub(super) fn edge(modifiers: &mut Modifiers, half: HalfType, fused: bool) -> Decoded<Edge> {
+    let near = modifiers.pick(|word| (word == "rn").then_some(())).is_some();
+    let edge = Edge {
         flush: modifiers.flag("ftz"),
         saturate: modifiers.flag("sat"),
-        rectify: modifiers.flag("relu"),
-        outside: modifiers.flag("oob"),
+        rectify: fused && modifiers.flag("relu"),
+        outside: fused && modifiers.flag("oob"),
+    };
+    if fused && !near {
+        return Err(Why::Missing("`.rn`"));
     }
+    if matches!(half, HalfType::Bf16 | HalfType::Bf16x2) && (edge.flush || edge.saturate) {
+        return Err(Why::Other("`.ftz` and `.sat` are not for bf16"));
+    }
+    Ok(edge)
 }

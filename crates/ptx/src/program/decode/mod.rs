@@ -18,6 +18,7 @@ mod bits;
 mod body;
 mod cluster;
 mod compare;
+mod conversion;
 mod convert;
 mod extreme;
 mod float;

@@ -66,6 +66,11 @@ impl<'i, 't> Modifiers<'i, 't> {
         })
     }
 
+    /// Whether a word is there, taken or not.
+    pub(super) fn any(&self, is: impl Fn(&str) -> bool) -> bool {
+        self.words.iter().any(|word| is(word))
+    }
+
     /// Refuses what was not taken.
     pub(super) fn finish(&self) -> Decoded {
         let rest = self.words.iter().enumerate().find(|(index, _)| *index > 63 || self.taken >> index & 1 == 0);
