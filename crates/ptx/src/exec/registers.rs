@@ -18,16 +18,34 @@ pub(crate) const ALL: u32 = u32::MAX;
 pub(crate) type Words = [u32; LANES];
 pub(crate) type Longs = [u64; LANES];
 
+/// A row that starts where a line of the processor's cache does, so that no part of it lies in two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(align(64))]
+pub(crate) struct Row<T>(pub(crate) [T; LANES]);
+
+impl<T: Copy> Row<T> {
+    /// The same for all lanes.
+    pub(crate) fn of(value: T) -> Self {
+        Row([value; LANES])
+    }
+}
+
+impl<T: Copy + Default> Default for Row<T> {
+    fn default() -> Self {
+        Row::of(T::default())
+    }
+}
+
 /// The three files of registers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Registers {
-    pub(crate) words: Vec<Words>,
-    pub(crate) longs: Vec<Longs>,
+    pub(crate) words: Vec<Row<u32>>,
+    pub(crate) longs: Vec<Row<u64>>,
     /// A bit for each lane.
     pub(crate) predicates: Vec<u32>,
     /// The lanes that were last written apart from others, and the same as a row: all ones where a lane is one of them. As data
     /// and not as a comparison, or compilers write such rows with instructions that some processors are slow at.
-    chosen: (u32, Words),
+    chosen: (u32, Row<u32>),
 }
 
 /// How many registers of each file a function has.
@@ -41,10 +59,10 @@ pub(crate) struct Counts {
 impl Registers {
     /// Makes room for a function; registers start as zeros, so that a run can be repeated.
     pub(crate) fn reset(&mut self, counts: Counts) {
-        self.words.resize(counts.words as usize, [0; LANES]);
-        self.words.as_flattened_mut().fill(0);
-        self.longs.resize(counts.longs as usize, [0; LANES]);
-        self.longs.as_flattened_mut().fill(0);
+        self.words.resize(counts.words as usize, Row::default());
+        self.words.fill(Row::default());
+        self.longs.resize(counts.longs as usize, Row::default());
+        self.longs.fill(Row::default());
         self.predicates.resize(counts.predicates as usize, 0);
         self.predicates.fill(0);
     }
@@ -55,19 +73,19 @@ impl Registers {
         let (known, row) = &mut self.chosen;
         if *known != mask {
             *known = mask;
-            for (lane, chosen) in row.iter_mut().enumerate() {
+            for (lane, chosen) in row.0.iter_mut().enumerate() {
                 *chosen = (mask >> lane & 1).wrapping_neg();
             }
         }
-        *row
+        row.0
     }
 }
 
 /// Numbers of the text, as rows.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Constants {
-    pub(crate) words: Vec<Words>,
-    pub(crate) longs: Vec<Longs>,
+    pub(crate) words: Vec<Row<u32>>,
+    pub(crate) longs: Vec<Row<u64>>,
     /// Where variables of the constant space lie: first address, and the one behind the last.
     pub(crate) ranges: Vec<(u64, u64)>,
 }
@@ -94,13 +112,13 @@ impl File<'_> {
     #[inline(always)]
     pub(crate) fn words(&self, slot: Slot) -> &Words {
         let rows = if slot.is_constant() { &self.constants.words } else { &self.registers.words };
-        &rows[slot.index()]
+        &rows[slot.index()].0
     }
 
     #[inline(always)]
     pub(crate) fn longs(&self, slot: Slot) -> &Longs {
         let rows = if slot.is_constant() { &self.constants.longs } else { &self.registers.longs };
-        &rows[slot.index()]
+        &rows[slot.index()].0
     }
 
     #[inline(always)]
@@ -111,11 +129,11 @@ impl File<'_> {
     #[inline(always)]
     pub(crate) fn set_words(&mut self, slot: Slot, mask: u32, row: &Words) {
         if mask == ALL {
-            self.registers.words[slot.index()] = *row;
+            self.registers.words[slot.index()].0 = *row;
             return;
         }
         let chosen = self.registers.chosen(mask);
-        let target = &mut self.registers.words[slot.index()];
+        let target = &mut self.registers.words[slot.index()].0;
         let mut new = *target;
         for lane in 0..LANES {
             new[lane] = (new[lane] & !chosen[lane]) | (row[lane] & chosen[lane]);
@@ -126,11 +144,11 @@ impl File<'_> {
     #[inline(always)]
     pub(crate) fn set_longs(&mut self, slot: Slot, mask: u32, row: &Longs) {
         if mask == ALL {
-            self.registers.longs[slot.index()] = *row;
+            self.registers.longs[slot.index()].0 = *row;
             return;
         }
         let chosen = self.registers.chosen(mask);
-        let target = &mut self.registers.longs[slot.index()];
+        let target = &mut self.registers.longs[slot.index()].0;
         let mut new = *target;
         for lane in 0..LANES {
             let chosen = i64::from(chosen[lane].cast_signed()).cast_unsigned();
@@ -311,7 +329,7 @@ mod tests {
     fn only_lanes_of_the_mask_are_written() {
         let mut registers = Registers::default();
         registers.reset(Counts { words: 3, longs: 2, predicates: 2 });
-        let constants = Constants { words: vec![[7; LANES]], longs: vec![[9; LANES]], ranges: Vec::new() };
+        let constants = Constants { words: vec![Row::of(7)], longs: vec![Row::of(9)], ranges: Vec::new() };
         let mut file = File { registers: &mut registers, constants: &constants };
         map1(&mut file, 0b101, [Slot::register(1), Slot::constant(0)], |value: u32| value + 1);
         assert_eq!(file.words(Slot::register(1))[..4], [8, 0, 8, 0]);
@@ -325,7 +343,7 @@ mod tests {
     fn answers_become_bits_in_the_order_of_lanes() {
         let mut registers = Registers::default();
         registers.reset(Counts { words: 2, ..Counts::default() });
-        registers.words[1] = std::array::from_fn(|lane| (lane as u32) * 7 % 5);
+        registers.words[1].0 = std::array::from_fn(|lane| (lane as u32) * 7 % 5);
         let expected = (0..32).filter(|lane| lane * 7 % 5 < 2).fold(0, |mask, lane| mask | 1 << lane);
         let file = File { registers: &mut registers, constants: &Constants::default() };
         assert_eq!(ask1(&file, Slot::register(1), |value: u32| value < 2), expected);

@@ -230,7 +230,7 @@ mod tests {
 
     use super::*;
     use crate::exec::VecMemory;
-    use crate::exec::registers::Registers;
+    use crate::exec::registers::{Registers, Row};
     use crate::program::Program;
 
     /// Numbers of which some are special to somebody.
@@ -283,8 +283,8 @@ mod tests {
                 let function = program.code.functions.iter().find(|function| function.holds(pc as u32)).unwrap();
                 let mut before = Registers::default();
                 before.reset(function.counts);
-                before.words.as_flattened_mut().fill_with(|| numbers.next() as u32);
-                before.longs.as_flattened_mut().fill_with(|| numbers.next());
+                before.words.fill_with(|| Row([0; LANES].map(|_: u32| numbers.next() as u32)));
+                before.longs.fill_with(|| Row([0; LANES].map(|_: u64| numbers.next())));
                 before.predicates.fill_with(|| numbers.next() as u32);
                 let lanes = if *times % 2 == 0 { u32::MAX } else { numbers.next() as u32 };
                 let after = |avx2: bool| {

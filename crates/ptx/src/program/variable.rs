@@ -1,7 +1,7 @@
 //! Variables that outlive a kernel, and the places that name their addresses.
 
 use super::window;
-use crate::exec::registers::{Constants, LANES};
+use crate::exec::registers::{Constants, Row};
 
 /// A variable in the machine's memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,7 +72,7 @@ pub(crate) struct Relocation {
 impl Relocation {
     pub(crate) fn apply(&self, constants: &mut Constants, addresses: &[u64]) {
         let address = self.target.address(addresses).wrapping_add_signed(self.offset);
-        constants.longs[self.constant as usize] = [address; LANES];
+        constants.longs[self.constant as usize] = Row::of(address);
     }
 }
 

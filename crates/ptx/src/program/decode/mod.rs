@@ -9,7 +9,7 @@ use super::variable::{Relocation, Target};
 use super::{Code, Program};
 use crate::error::{Error, Place, Problem};
 use crate::exec::arith::convert::Conversion;
-use crate::exec::registers::{Constants, LANES};
+use crate::exec::registers::{Constants, Row};
 use crate::syntax::{self, Module};
 
 mod arithmetic;
@@ -230,7 +230,7 @@ impl<'m, 't> Decoder<'m, 't> {
     fn word(&mut self, value: u32) -> Slot {
         let rows = &mut self.constants.words;
         let index = self.words.entry(value).or_insert_with(|| {
-            rows.push([value; LANES]);
+            rows.push(Row::of(value));
             rows.len() as u32 - 1
         });
         Slot::constant(*index)
@@ -239,7 +239,7 @@ impl<'m, 't> Decoder<'m, 't> {
     fn long(&mut self, value: u64) -> Slot {
         let rows = &mut self.constants.longs;
         let index = self.longs.entry(value).or_insert_with(|| {
-            rows.push([value; LANES]);
+            rows.push(Row::of(value));
             rows.len() as u32 - 1
         });
         Slot::constant(*index)
@@ -251,13 +251,13 @@ impl<'m, 't> Decoder<'m, 't> {
         let index = self.addresses.entry((target, offset)).or_insert_with(|| {
             let constant = rows.len() as u32;
             let relocation = Relocation { constant, target, offset };
-            rows.push([0; LANES]);
+            rows.push(Row::default());
             relocations.push(relocation);
             constant
         });
         if let Target::Function(function) = target {
             let address = super::window::function_address(function).wrapping_add_signed(offset);
-            self.constants.longs[*index as usize] = [address; LANES];
+            self.constants.longs[*index as usize] = Row::of(address);
         }
         Slot::constant(*index)
     }
