@@ -46,8 +46,8 @@ fn every_kernel_of_ours_is_decoded_but_those_that_say_why_not() {
 
 #[test]
 fn what_is_not_known_is_named_with_its_line() {
-    let (line, what) = refused(&kernel("add.s32 %r1, %r2, 1;\ntcgen05.alloc %r1, 2;"));
-    assert_eq!((line, what.as_str()), (7, "tcgen05.alloc: there is no such instruction here"));
+    let (line, what) = refused(&kernel("add.s32 %r1, %r2, 1;\nconjure.u32 %r1, 2;"));
+    assert_eq!((line, what.as_str()), (7, "conjure.u32: there is no such instruction here"));
     let (_, what) = refused(&kernel("add.s32.quietly %r1, %r2, 1;"));
     assert_eq!(what, "add.s32.quietly: `.quietly` is not known to it here");
     let (_, what) = refused(&kernel("add.s32 %r1, %r9, 1;"));
@@ -62,6 +62,30 @@ fn what_is_not_known_is_named_with_its_line() {
     assert_eq!(what, "ld.global.b128: accesses of 128 bits in one register are not simulated");
     let (_, what) = refused(&kernel("setp.equ.s32 %p1, %r1, %r2;"));
     assert_eq!(what, "setp.equ.s32: integers are never unordered");
+}
+
+#[test]
+fn what_is_not_simulated_is_named_with_its_line_and_what_to_do() {
+    let cases = [
+        ("tex.2d.v4.f32.f32 {%f1, %f1, %f1, %f1}, [%rd1, {%f2, %f3}];", "read the data from global memory"),
+        ("suld.b.2d.b32.trap %r1, [%rd1, {%r2, %r3}];", "keep the data in global memory"),
+        ("wgmma.fence.sync.aligned;", "compile for compute_80"),
+        ("tcgen05.alloc %r1, 2;", "compile for compute_80"),
+        ("wmma.load.a.sync.aligned.row.m16n16k16.f16 {%r1}, [%rd1];", "use `mma` and `ldmatrix`"),
+        (
+            "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd1], 1024, [%r2];",
+            "use `cp.async.ca`, or loads and stores",
+        ),
+        (
+            "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd1, {%r2, %r3}], [%r4];",
+            "use `cp.async.ca`, or loads and stores",
+        ),
+    ];
+    for (instruction, advice) in cases {
+        let (line, what) = refused(&kernel(&format!("add.s32 %r1, %r2, 1;\n{instruction}")));
+        let name = instruction.split(' ').next().unwrap_or_default().trim_end_matches(';');
+        assert!(line == 7 && what.starts_with(&format!("{name}: ")) && what.contains(advice), "{line}: {what}");
+    }
 }
 
 #[test]

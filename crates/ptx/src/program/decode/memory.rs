@@ -298,7 +298,10 @@ pub(super) fn copy<'t>(
     }
     let caches = modifiers.flag("ca") || modifiers.flag("cg");
     if !caches || !modifiers.flag("shared") && !modifiers.flag("shared::cta") || !modifiers.flag("global") {
-        return Err(Why::Other("only copies of a few bytes from global to shared memory are simulated"));
+        return Err(Why::Other(
+            "only copies of 4, 8 or 16 bytes from global to shared memory are simulated, bulk and tensor copies are not; \
+                 use `cp.async.ca`, or loads and stores",
+        ));
     }
     manner(modifiers);
     let [into, from, bytes, rest @ ..] = instruction.operands.as_slice() else {

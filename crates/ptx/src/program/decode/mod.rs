@@ -297,7 +297,7 @@ impl<'m, 't> Decoder<'m, 't> {
             let predicate = self.predicate_register(guard.register).map_err(refuse)?;
             self.guard = Guard::new(predicate, guard.negated);
         }
-        let decode = table::decoder_of(instruction.opcode).ok_or_else(|| refuse(Why::Opcode))?;
+        let decode = table::decoder_of(instruction.opcode).ok_or_else(|| refuse(missing(instruction.opcode)))?;
         let mut modifiers = Modifiers::new(&instruction.modifiers);
         decode(self, instruction, &mut modifiers).and_then(|()| modifiers.finish()).map_err(refuse)
     }
@@ -320,6 +320,19 @@ impl<'m, 't> Decoder<'m, 't> {
             names.len() as u32 - 1
         })
     }
+}
+
+/// Why there is no such instruction, and what can be done about that.
+fn missing(opcode: &str) -> Why {
+    Why::Other(match opcode {
+        "tex" | "tld4" | "txq" | "istypep" => "textures are not simulated; read the data from global memory",
+        "suld" | "sust" | "sured" | "suq" => "surfaces are not simulated; keep the data in global memory",
+        "wmma" => "fragments are not simulated; use `mma` and `ldmatrix`",
+        "wgmma" | "tcgen05" => {
+            "products of several warps are not simulated; compile for compute_80, where `mma` is used"
+        }
+        _ => return Why::Opcode,
+    })
 }
 
 fn spelling(instruction: &syntax::Instruction<'_>) -> String {
