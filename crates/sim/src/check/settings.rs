@@ -71,6 +71,9 @@ pub enum HostOrder {
 }
 
 /// What is looked for among the threads of a kernel.
+///
+/// Kernels run several times slower for it, those that do little else than access memory a few dozen times; `cargo bench -p
+/// warploom-ptx --bench watched` shows how much each check takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KernelChecks {
