@@ -98,10 +98,13 @@ impl Kernel {
                 unsafe { self.driver().cuLaunchKernelEx(&raw const config, function, values, std::ptr::null_mut()) }
             })
         })?;
+        // Asked after the call: another thread's stream may have met the memory meanwhile.
+        let mut is_counted = false;
         arguments.each_operand(|operand| {
-            operand.did(stream);
+            is_counted |= operand.is_counted();
             Ok(())
-        })
+        })?;
+        if is_counted { did(arguments, stream) } else { Ok(()) }
     }
 }
 
@@ -120,6 +123,15 @@ fn meet(arguments: &impl Arguments, stream: &Stream) -> Result<()> {
         },
     )?;
     arguments.each_operand(|operand| operand.meet(stream))
+}
+
+/// Takes note of what was enqueued.
+#[inline(never)]
+fn did(arguments: &impl Arguments, stream: &Stream) -> Result<()> {
+    arguments.each_operand(|operand| {
+        operand.did(stream);
+        Ok(())
+    })
 }
 
 /// As many attributes as a launch can have.

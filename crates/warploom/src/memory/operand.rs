@@ -72,6 +72,12 @@ impl<'a> Operand<'a> {
         self.span.allocation.meet(stream)
     }
 
+    /// Whether it is counted what streams do with it, for which [`Operand::did`] is.
+    #[inline]
+    pub(crate) fn is_counted(&self) -> bool {
+        self.span.allocation.uses().is_counted()
+    }
+
     /// Takes note of what was enqueued.
     #[inline]
     pub(crate) fn did(&self, stream: &Stream) {
