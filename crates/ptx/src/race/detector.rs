@@ -240,7 +240,8 @@ impl Detector {
         if barrier == CLUSTER {
             gathering.pass_on(&self.clusters);
         }
-        block.threads.pass(&gathering.masks(block.threads.warps()), &gathering.passed, self.now);
+        let waiting = gathering.masks(block.threads.warps());
+        block.threads.pass(&waiting, gathering.is_for_all(), &gathering.passed, self.now);
         let Some(first) = gathering.first().filter(|_| self.watches.barriers && barrier != CLUSTER) else { return };
         let of = (number, barrier, gathering.threads());
         let threads = block.threads.ended();

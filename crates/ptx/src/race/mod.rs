@@ -23,7 +23,7 @@
 //! for the block (`.cta`) passes nothing on to other blocks. Writes of what is there already are taken for harmless,
 //! because threads often say the same to everyone; reads of them are not. So is a plain read that meets a compare-and-swap, which
 //! sees for itself whether what was read still holds. A thread that has ended counts as having come to
-//! the barriers behind.
+//! the barriers behind that are for all of the block.
 //!
 //! Times are numbers of a common counter. A thread takes a new one when it passes on what it did; an access is stamped with
 //! the last one. Whoever knows a thread up to a number knows all that is stamped with a lower one. Barriers make this cheap:

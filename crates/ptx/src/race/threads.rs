@@ -219,9 +219,11 @@ impl Threads {
         passed
     }
 
-    /// Threads that have waited at a barrier go on, and know what those did who came. `waiting` has a mask for each warp.
-    pub(super) fn pass(&mut self, waiting: &[u32], passed: &Option<Arc<Clock>>, number: u32) {
-        let missing = |warp: usize| self.full(warp) & !self.warps[warp].ended & !waiting[warp];
+    /// Threads that have waited at a barrier go on, and know what those did who came. `waiting` has a mask for each warp; who has
+    /// ended has come to a barrier that is for all.
+    pub(super) fn pass(&mut self, waiting: &[u32], is_for_all: bool, passed: &Option<Arc<Clock>>, number: u32) {
+        let ended = |warp: usize| if is_for_all { self.warps[warp].ended } else { 0 };
+        let missing = |warp: usize| self.full(warp) & !ended(warp) & !waiting[warp];
         if (0..self.warps.len()).all(|warp| missing(warp) == 0) {
             self.since = number;
             join(&mut self.known, passed);
@@ -264,16 +266,18 @@ mod tests {
         let mut threads = Threads::new(3, 48, 0);
         let before = stamp(&threads, 1);
         assert!(knows(&threads, 1, before) && !knows(&threads, 2, before) && !knows(&threads, 40, before));
-        threads.pass(&[u32::MAX, 0xffff], &None, 1);
+        threads.pass(&[u32::MAX, 0xffff], true, &None, 1);
         assert!(knows(&threads, 40, before) && !knows(&threads, 40, stamp(&threads, 1)));
     }
 
     #[test]
-    fn who_has_ended_is_not_missed() {
+    fn who_has_ended_is_not_missed_at_a_barrier_for_all() {
         let mut threads = Threads::new(0, 64, 0);
         let before = stamp(&threads, 40);
         assert!(!threads.end(1, u32::MAX));
-        threads.pass(&[u32::MAX, 0], &None, 1);
+        threads.pass(&[u32::MAX, 0], false, &None, 1);
+        assert!(!knows(&threads, 0, before));
+        threads.pass(&[u32::MAX, 0], true, &None, 2);
         assert!(knows(&threads, 0, before));
     }
 
@@ -281,7 +285,7 @@ mod tests {
     fn a_barrier_of_some_orders_those() {
         let mut threads = Threads::new(0, 96, 0);
         let (first, second, third) = (stamp(&threads, 0), stamp(&threads, 33), stamp(&threads, 70));
-        threads.pass(&[u32::MAX, u32::MAX, 0], &None, 1);
+        threads.pass(&[u32::MAX, u32::MAX, 0], false, &None, 1);
         assert!(knows(&threads, 40, first) && knows(&threads, 1, second));
         assert!(!knows(&threads, 70, first) && !knows(&threads, 0, third));
         assert!(!knows(&threads, 40, stamp(&threads, 0)));
@@ -303,7 +307,7 @@ mod tests {
         let before = stamp(&threads, 0);
         let passed = threads.arrive(0, u32::MAX, 1);
         let behind = stamp(&threads, 0);
-        threads.pass(&[0, u32::MAX], &passed, 2);
+        threads.pass(&[0, u32::MAX], false, &passed, 2);
         assert!(knows(&threads, 32, before) && !knows(&threads, 32, behind));
     }
 

@@ -1,0 +1,81 @@
+//! What orders threads, in small texts: each is quiet, and is not when a word of it is changed.
+
+use warploom_ptx::{Grid, Hazard, Launch, Program, Step, VecMemory, Watched, Watches};
+
+/// What is found in a kernel of one argument, an address of zeros.
+fn found(body: &str, blocks: u32, threads: u32) -> Vec<Hazard> {
+    let text = format!(
+        ".version 8.7 .target sm_90 .address_size 64
+         .visible .entry kernel(.param .u64 data) {{
+             .reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %rd<4>; .shared .align 8 .b8 tile[1024];
+             ld.param.u64 %rd1, [data]; mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x;
+             {body}
+             ret;
+         }}"
+    );
+    let program = Program::from_text(&text).unwrap_or_else(|error| panic!("{error}"));
+    let memory = VecMemory::new(4096);
+    let arguments = memory.reserve(256).to_le_bytes();
+    let kernel = program.kernel("kernel").expect("it was just written");
+    let (grid, block) = ([blocks, 1, 1], [threads, 1, 1]);
+    let launch = Launch { grid, block, arguments: &arguments, ..Launch::default() };
+    let watched = Watched::new(kernel, &launch, Watches::ALL, &memory);
+    let step = Grid::new(kernel, launch, &watched).expect("it can be launched").step(100_000);
+    assert_eq!(step, Step::Done);
+    watched.take()
+}
+
+#[track_caller]
+fn quiet_until(body: &str, shape: (u32, u32), right: &str, wrong: &str) {
+    assert!(body.contains(right), "{right}");
+    assert_eq!(found(body, shape.0, shape.1), [], "as it is");
+    let found = found(&body.replace(right, wrong), shape.0, shape.1);
+    assert!(matches!(&found[..], [Hazard::Race { .. }]), "with `{wrong}`: {found:#?}");
+}
+
+/// The first warp writes and goes on; the second waits for it.
+#[test]
+fn an_arrival_orders_the_producer_before_the_consumer() {
+    let body = "setp.ge.u32 %p1, %r1, 32; @%p1 bra consumer;
+        st.shared.u32 [tile], 7; bar.arrive 1, 64; ret;
+        consumer: bar.sync 1, 64; ld.shared.u32 %r3, [tile];";
+    // Every lane of the producer writes the same, which is no race.
+    quiet_until(
+        body,
+        (1, 64),
+        "st.shared.u32 [tile], 7; bar.arrive 1, 64;",
+        "bar.arrive 1, 64; st.shared.u32 [tile], 7;",
+    );
+}
+
+/// Block 0 hands a word to block 1.
+#[test]
+fn a_release_for_the_block_does_not_reach_another() {
+    let body = "setp.ne.u32 %p1, %r2, 0; @%p1 bra taker;
+        st.global.u32 [%rd1], 7; st.release.gpu.global.u32 [%rd1+8], 1; ret;
+        taker: ld.acquire.gpu.global.u32 %r3, [%rd1+8]; setp.eq.u32 %p2, %r3, 0; @%p2 bra taker;
+        ld.global.u32 %r4, [%rd1];";
+    quiet_until(body, (2, 1), "st.release.gpu", "st.release.cta");
+    quiet_until(body, (2, 1), "st.release.gpu", "st.relaxed.gpu");
+    quiet_until(body, (2, 1), "ld.acquire.gpu", "ld.relaxed.gpu");
+}
+
+/// Lanes 0 to 15 pass a word on among themselves.
+#[test]
+fn lanes_are_ordered_by_the_mask_they_meet_with() {
+    let body = "setp.ge.u32 %p1, %r1, 16; @%p1 bra out;
+        setp.ne.u32 %p2, %r1, 3; @%p2 bra wait;
+        st.shared.u32 [tile], 5;
+        wait: bar.warp.sync 0xffff;
+        ld.shared.u32 %r3, [tile];
+        out:";
+    assert_eq!(found(body, 1, 32), []);
+    let found = found(&body.replace("bar.warp.sync 0xffff", "mov.u32 %r5, 0"), 1, 32);
+    assert!(found.iter().any(|hazard| matches!(hazard, Hazard::Race { .. })), "{found:#?}");
+}
+
+/// Blocks that count by adding atomically need no order, and one that writes does.
+#[test]
+fn atomic_changes_race_with_plain_writes_alone() {
+    quiet_until("red.global.add.u32 [%rd1], 1;", (4, 1), "red.global.add.u32 [%rd1], 1", "st.global.u32 [%rd1], %r2");
+}
