@@ -141,6 +141,16 @@ fn lanes_on_different_ways_meet_at_a_barrier_of_their_warp() {
 }
 
 #[test]
+fn a_generic_atomic_reaches_the_memory_of_a_thread() {
+    let body = ".local .align 8 .b8 mine[16]; st.local.u32 [mine+4], %r1;
+        mov.u64 %rd3, mine; cvta.local.u64 %rd3, %rd3; atom.add.u32 %r2, [%rd3+4], 10; ld.local.u32 %r3, [mine+4];
+        mad.lo.u32 %r4, %r3, 100, %r2; st.global.u32 [%rd2], %r4;";
+    assert_eq!(run_with("", body, 32, 3, 1000).unwrap(), [1000, 1101, 1202]);
+    let outside = ".local .align 8 .b8 mine[16]; mov.u64 %rd3, mine; cvta.local.u64 %rd3, %rd3; atom.add.u32 %r2, [%rd3+524288], 1;";
+    assert!(matches!(trap("", outside, 1).kind, TrapKind::Local(_)));
+}
+
+#[test]
 fn what_lies_outside_of_memory_traps_with_the_thread() {
     let shared = ".shared .align 4 .b8 part[64];";
     let store = "mov.u32 %r2, part; mad.lo.u32 %r3, %r1, 4, %r2; st.shared.u32 [%r3], 1;";

@@ -4,6 +4,7 @@ use super::arith::float::{self, Mode};
 use super::arith::half::{self, Brain, Edge, Half};
 use super::host::{Host, Touch};
 use super::memory::Memory;
+use super::reach::check_local;
 use super::registers::{LANES, Longs, lanes as each};
 use super::step::{Current, Executor, stop};
 use super::trap::{Stop, TrapKind};
@@ -57,7 +58,17 @@ impl<M: Memory + Host> Executor<'_, M> {
                     address = inside;
                     Space::Shared
                 }
-                (Space::Generic, (Window::Local | Window::Parameter, inside)) => {
+                (Space::Generic, (Window::Local, inside)) => {
+                    // Hardware takes it, though nobody else can see the memory.
+                    check_local(warp, at, lane, inside, bytes)?;
+                    let mut all = [0; 8];
+                    warp.local.read(lane, inside, &mut all[..bytes]);
+                    row[lane] = u64::from_le_bytes(all);
+                    let new = changed(atomic.change, atomic.scalar, true, row[lane], first[lane], second[lane]);
+                    warp.local.write(lane, inside, &new.to_le_bytes()[..bytes]);
+                    continue;
+                }
+                (Space::Generic, (Window::Parameter, inside)) => {
                     return Err(stop(warp, at, 1 << lane, TrapKind::Local(inside)));
                 }
                 (Space::Generic, _) => Space::Global,

@@ -12,11 +12,13 @@ use warploom_testkit::{Primary, TestResult, answers, call, code_of, driver_tests
 use crate::arguments;
 use crate::support::{File, download, launch, upload, word};
 
-const IMAGES: [(&str, &[u8]); 4] = [
+const IMAGES: [(&str, &[u8]); 5] = [
     ("plain.fatbin", include_bytes!("images/plain.fatbin")),
     ("lz4.fatbin", include_bytes!("images/lz4.fatbin")),
     ("zstd.fatbin", include_bytes!("images/zstd.fatbin")),
     ("lineinfo.cubin", include_bytes!("images/lineinfo.cubin")),
+    // Of a compiler that is newer than the driver, which could not read the text.
+    ("newer.cubin", include_bytes!("images/newer.cubin")),
 ];
 
 /// Loads a module, increments a number with it, and unloads it.

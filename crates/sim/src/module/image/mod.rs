@@ -237,7 +237,8 @@ fn fit(text: &Text, device: Target) -> Result<u32, Refusal> {
     }
     let Header { version, target, address_size } = Header::read(&text.ptx).map_err(|error| Refusal::mistake(&error))?;
     let newest = newest(device.driver);
-    if version > newest {
+    // A driver runs the machine code of a cubin, and does not read the text beside it.
+    if text.cubin.is_none() && version > newest {
         let reason = format!(
             "the text is PTX {}.{}; driver {} reads up to {}.{}",
             version.major, version.minor, device.driver, newest.major, newest.minor
