@@ -60,6 +60,7 @@ fn makes(function: Function) -> &'static [Resource] {
         cuLibraryLoadData | cuLibraryLoadFromFile => &[Resource::Library],
         cuGraphCreate | cuStreamEndCapture => &[Resource::Graph],
         cuGraphInstantiateWithFlags => &[Resource::Executable],
+        cuLinkCreate_v2 => &[Resource::Linker],
         cuCtxEnablePeerAccess => &[Resource::PeerAccess],
         _ => &[],
     }
