@@ -79,6 +79,9 @@ fn findings(findings: &Findings) -> String {
             }
             text
         }
+        Findings::Capture { nodes, bytes: len } => {
+            format!("  {} of a graph, over two buffers of {}\n", count(*nodes, "node"), bytes(*len as u64))
+        }
         Findings::Managed { buffers, bytes: len, prefetch_calls } => {
             let calls = count(usize::try_from(*prefetch_calls).unwrap_or(usize::MAX), "driver call");
             let (buffers, len) = (count(*buffers, "buffer"), bytes(*len as u64));

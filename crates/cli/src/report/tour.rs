@@ -141,6 +141,11 @@ pub(crate) enum Findings {
         /// The picture, from top to bottom.
         bands: Vec<Band>,
     },
+    Capture {
+        nodes: usize,
+        /// Of each of its buffers.
+        bytes: usize,
+    },
     Fault {
         asked_bytes: u64,
         message: String,

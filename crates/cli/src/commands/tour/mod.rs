@@ -2,6 +2,7 @@
 //!
 //! A step that fails is reported, and the tour goes on: the next one may well work.
 
+mod capture;
 mod copies;
 mod fault;
 mod journey;
@@ -46,6 +47,7 @@ pub(crate) fn report(opened: &Opened) -> Tour {
         steps.push(step("Several devices", journey::visit(driver)));
     }
     steps.push(step("A kernel on every device", kernels::visit(driver)));
+    steps.push(step("Captured, and kept", capture::visit(driver)));
     steps.push(step("Errors are values", fault::visit(driver)));
     if let Some(machine) = &opened.machine {
         steps.push(step("The same program in any order", orders::visit(machine.topology())));
