@@ -107,8 +107,33 @@ fn a_kernel_says_what_it_needs() {
     let kernel = program.kernel("k").unwrap();
     let parameters: Vec<_> = kernel.parameters().iter().map(|p| (p.offset, p.size, p.alignment)).collect();
     assert_eq!(parameters, [(0, 1, 1), (8, 12, 8), (20, 2, 2), (24, 8, 8)]);
-    assert_eq!((kernel.parameter_bytes(), kernel.shared_bytes(), kernel.local_bytes()), (32, 24, 32));
+    assert_eq!((kernel.parameter_bytes(), kernel.shared_bytes(), kernel.local_bytes()), (32, 24, 24));
     assert_eq!((kernel.max_threads(), program.kernel("l").is_none()), (Some([64, 2, 1]), true));
+}
+
+#[test]
+fn a_kernel_needs_the_variables_of_what_it_calls() {
+    let function = |name: &str, bytes: u32, body: &str| {
+        format!(".func {name}() {{ .reg .b64 %rd1; .local .align 4 .b8 mine[{bytes}];\n{body} ret; }}\n")
+    };
+    let kernel = |name: &str, body: &str| {
+        format!(".visible .entry {name}() {{ .reg .b64 %rd1; .local .b8 own[8];\n{body} ret; }}\n")
+    };
+    let indirect = "mov.u64 %rd1, leaf; shape: .callprototype _ (); call %rd1, (), shape;";
+    let text = [
+        HEADER.to_owned(),
+        function("leaf", 100, ""),
+        function("other", 300, ""),
+        function("middle", 40, "call leaf; call other; call leaf;"),
+        function("again", 40, "call again; call other;"),
+        kernel("alone", ""),
+        kernel("chain", "call leaf; call middle;"),
+        kernel("recursive", "call again; call leaf;"),
+        kernel("indirect", indirect),
+    ];
+    let program = Program::from_text(&text.concat()).unwrap();
+    let needs = |name: &str| program.kernel(name).unwrap().local_bytes();
+    assert_eq!(["alone", "chain", "recursive", "indirect"].map(needs), [8, 8 + 40 + 304, 8 + 104, 8]);
 }
 
 #[test]

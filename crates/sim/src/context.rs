@@ -29,7 +29,7 @@ pub(crate) use self::describe::{
 use self::end::end;
 pub(crate) use self::end::{cuCtxDestroy_v2, drain};
 use self::limits::Limits;
-pub(crate) use self::limits::{cuCtxGetLimit, cuCtxSetLimit};
+pub(crate) use self::limits::{cuCtxGetLimit, cuCtxSetLimit, stack_for};
 pub(crate) use self::order::{cuCtxRecordEvent, cuCtxSynchronize, cuCtxSynchronize_v2, cuCtxWaitEvent};
 
 use crate::call::Call;

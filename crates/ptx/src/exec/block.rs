@@ -72,7 +72,7 @@ impl<M: Memory + Host> Block<M> {
             let index = warp.frames.take();
             let frame = warp.frames.get(index);
             frame.registers.reset(function.counts);
-            (frame.function, frame.depth, frame.base) = (context.function, 0, 0);
+            (frame.function, frame.depth, frame.base, frame.stack) = (context.function, 0, 0, function.variables);
             (frame.caller, frame.lanes) = (None, lanes);
             let group = Group { lanes, pc: function.start, frame: index, state: State::Ready, penalty: 0 };
             warp.groups.clear();

@@ -44,14 +44,17 @@ impl<M: Memory + Host> Executor<'_, M> {
         let (depth, size) = (caller.depth + 1, code.functions[caller.function as usize].frame);
         // A function without variables needs room, too, or there would be no end to calling it.
         let base = caller.base + size.max(LEAST_FRAME);
-        if base + callee.frame > local::LIMIT {
-            return Err(stop(warp, at, lanes, TrapKind::Stack { limit: local::LIMIT }));
+        let stack = caller.stack.saturating_add(callee.taken);
+        let limit = self.context.stack;
+        if stack > limit || base + callee.frame > local::LIMIT {
+            return Err(stop(warp, at, lanes, TrapKind::Stack { limit: limit.min(local::LIMIT) }));
         }
         warp.local.reserve(base + callee.frame);
         let index = warp.frames.take();
         let frame = warp.frames.get(index);
         frame.registers.reset(callee.counts);
-        (frame.function, frame.depth, frame.base, frame.lanes) = (function, depth, base, lanes);
+        (frame.function, frame.depth, frame.lanes) = (function, depth, lanes);
+        (frame.base, frame.stack) = (base, stack);
         frame.caller = Some(Caller { frame: at.frame, call, pc: at.pc + 1 });
         let arguments = &code.calls[call as usize].arguments;
         for (from, to) in arguments.iter().zip(&callee.parameters) {

@@ -11,6 +11,8 @@ pub(crate) struct Frame {
     pub(crate) registers: Registers,
     /// Where its part of local memory starts.
     pub(crate) base: u32,
+    /// Bytes of the stack that it and those that called it take.
+    pub(crate) stack: u32,
     /// The frame that called, the call, and where that one goes on.
     pub(crate) caller: Option<Caller>,
     /// The lanes that are in it, or in what it called.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::block::Block;
 use super::direct::Lens;
 use super::host::Host;
+use super::local;
 use super::memory::Memory;
 use super::registers::Words;
 use super::trap::Trap;
@@ -33,6 +34,9 @@ pub struct Launch<'l> {
     pub cluster: Option<[u32; 3]>,
     /// Bytes of shared memory beside what the kernel itself declares.
     pub dynamic_shared: u32,
+    /// Bytes of the stack that calls of a thread may take together; the kernel has what it
+    /// [needs](crate::Kernel::local_bytes) in any case, and nobody more than 512 KiB.
+    pub stack: u32,
     /// Arguments, each at its [offset](crate::Parameter::offset).
     pub arguments: &'l [u8],
     /// Blocks that [`Grid::step`] runs at a time; those that wait for each other have to be resident together.
@@ -53,6 +57,7 @@ impl Default for Launch<'_> {
             block: [1; 3],
             cluster: None,
             dynamic_shared: 0,
+            stack: local::LIMIT,
             arguments: &[],
             resident: 16,
             id: 1,
@@ -129,6 +134,8 @@ pub(crate) struct Context<M> {
     pub(crate) id: u64,
     pub(crate) processors: u32,
     pub(crate) environment: [u32; 32],
+    /// Bytes of the stack that a thread has.
+    pub(crate) stack: u32,
     /// Where the threads of each warp lie in their block: a row for each axis.
     pub(crate) places: Vec<[Words; 3]>,
 }
@@ -213,7 +220,7 @@ pub struct Grid<M> {
 impl<M: Memory + Host> Grid<M> {
     /// A kernel that has not started; what does not fit the kernel is refused.
     pub fn new(kernel: Kernel<'_>, launch: Launch<'_>, memory: M) -> Result<Grid<M>, LaunchError> {
-        let Launch { grid, block, cluster, dynamic_shared, arguments, resident, id, processors, environment } = launch;
+        let Launch { grid, block, cluster, dynamic_shared, arguments, .. } = launch;
         if grid.contains(&0) || grid[1] > 65535 || grid[2] > 65535 || grid[0] > i32::MAX as u32 {
             return Err(LaunchError::Grid(grid));
         }
@@ -256,12 +263,13 @@ impl<M: Memory + Host> Grid<M> {
             dynamic_shared,
             arguments: arguments.to_vec(),
             memory,
-            id,
-            processors,
-            environment,
+            id: launch.id,
+            processors: launch.processors,
+            environment: launch.environment,
+            stack: launch.stack.max(kernel.local_bytes() as u32),
             places,
         };
-        let limit = resident.max(1) as usize;
+        let limit = launch.resident.max(1) as usize;
         let (resident, spare) = (VecDeque::new(), VecDeque::new());
         let left = Vec::new();
         Ok(Grid { context: Arc::new(context), resident, spare, left, next: 0, limit, trapped: None, instructions: 0 })

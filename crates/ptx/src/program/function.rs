@@ -15,6 +15,12 @@ pub(crate) struct Function {
     pub(crate) counts: Counts,
     /// Bytes of the thread's memory that it needs: variables, and what it takes and gives.
     pub(crate) frame: u32,
+    /// Those of them that are variables.
+    pub(crate) variables: u32,
+    /// Bytes of the stack that a call takes.
+    pub(crate) taken: u32,
+    /// Bytes of the stack that it needs with all that it calls, as far as that is known without running it.
+    pub(crate) needed: u32,
     pub(crate) parameters: Vec<Passed>,
     pub(crate) results: Vec<Passed>,
     /// Of a kernel: offset, size and alignment of each argument.

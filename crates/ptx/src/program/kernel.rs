@@ -58,9 +58,10 @@ impl<'p> Kernel<'p> {
         self.function().shared as usize
     }
 
-    /// Bytes of local memory that every thread needs, calls aside.
+    /// Bytes of the stack that every thread needs for its variables and those of the functions it calls; functions that
+    /// call themselves, and calls through addresses, need more than can be known.
     pub fn local_bytes(self) -> usize {
-        self.function().frame as usize
+        self.function().needed as usize
     }
 
     /// The most threads of a block, in each dimension, where the text says it.

@@ -22,6 +22,7 @@ mod kernel;
 pub(crate) mod matrix;
 pub(crate) mod operation;
 pub(crate) mod slot;
+mod stack;
 mod variable;
 pub(crate) mod window;
 

@@ -2,7 +2,7 @@
 //!
 //! | limit | at first | what a request becomes |
 //! |---|---|---|
-//! | stack size of a thread | 1024 | a multiple of 16; all threads' stacks must fit the device |
+//! | stack size of a thread | 1024 | a multiple of 16; all threads' stacks must fit the device; a kernel that needs more raises it |
 //! | printf buffer | 8650752 | a multiple of 256 between 512 KiB and 2 GiB |
 //! | malloc heap | 8 MiB | a multiple of 64 KiB between 4 MiB and an eighth of the device |
 //! | depth of device-side waits | 2 | as asked, up to 24; none since compute capability 9.0 |
@@ -14,9 +14,12 @@
 
 use warploom_sys::types::{CUlimit, CUresult};
 
+use super::Context;
 use super::end::drain;
 use crate::call::Call;
+use crate::core::Guard;
 use crate::ffi::Ptr;
+use crate::handles::Handle;
 use crate::status::{INVALID_CONTEXT, INVALID_VALUE, NOT_PERMITTED, OUT_OF_MEMORY, Status};
 use crate::topology::{DeviceSpec, number};
 
@@ -179,30 +182,48 @@ pub(crate) fn cuCtxSetLimit(call: &Call<'_>, limit: CUlimit, value: usize) -> St
     let current = call.context(&world)?;
     check(call, limit)?;
     let context = call.object(&world.contexts, current, INVALID_CONTEXT)?;
-    let device = usize::from(context.device);
-    let bounds = Bounds::of(&call.core().topology.devices[device]);
+    let bounds = Bounds::of(&call.core().topology.devices[usize::from(context.device)]);
     if limit == CUlimit::CU_LIMIT_MALLOC_HEAP_SIZE && context.heap.is_some() {
         return Err(
             call.refuse(INVALID_VALUE, "kernels have taken memory of the heap, which keeps its size from then on")
         );
     }
-    let before = context.limits;
-    let after = before.with(limit, value as u64, &bounds);
+    let after = context.limits.with(limit, value as u64, &bounds);
     let after = after.map_err(|code| call.refuse(code, format!("limit {} cannot be {value}", limit.0)))?;
-    if after.stack != before.stack {
+    change(call, &mut world, current, after)
+}
+
+/// The stack that a thread of a kernel has; a kernel that needs more than the context has makes all stacks larger first.
+pub(crate) fn stack_for(call: &Call<'_>, world: &mut Guard<'_>, context: Handle<Context>, needed: u32) -> Status<u32> {
+    let mut limits = call.object(&world.contexts, context, INVALID_CONTEXT)?.limits;
+    if u64::from(needed) > limits.stack {
+        limits.stack = u64::from(needed).next_multiple_of(STACK_STEP);
+        change(call, world, context, limits)?;
+    }
+    // A limit is below what a thread can address.
+    Ok(limits.stack as u32)
+}
+
+/// Gives a context other limits, and its stacks the memory they take.
+fn change(call: &Call<'_>, world: &mut Guard<'_>, handle: Handle<Context>, after: Limits) -> Status {
+    let context = call.object(&world.contexts, handle, INVALID_CONTEXT)?;
+    if after.stack != context.limits.stack {
         // Stacks are not moved under running kernels.
-        drain(call, &mut world, current)?;
+        drain(call, world, handle)?;
     }
-    // Stacks that have been made are kept until the context ends.
-    let Some(context) = world.contexts.get(current) else { return Err(INVALID_CONTEXT) };
-    let own = call.core().topology.devices[device].context_memory;
-    let more = (own + bounds.stacks(after.stack)).saturating_sub(context.overhead);
-    if !world.devices[device].memory.charge(more) {
-        return Err(call.refuse(OUT_OF_MEMORY, format!("stacks of {value} bytes take {more} more than the device has")));
+    let Some(context) = world.contexts.get(handle) else { return Err(INVALID_CONTEXT) };
+    let device = usize::from(context.device);
+    let spec = &call.core().topology.devices[device];
+    let (before, now) = (context.overhead, spec.context_memory + Bounds::of(spec).stacks(after.stack));
+    let memory = &mut world.devices[device].memory;
+    if !memory.charge(now.saturating_sub(before)) {
+        let (stack, free) = (after.stack, memory.free_bytes());
+        let why = format!("stacks of {stack} bytes take {} more of the device; {free} are free", now - before);
+        return Err(call.refuse(OUT_OF_MEMORY, why));
     }
-    if let Some(context) = world.contexts.get_mut(current) {
-        context.overhead += more;
-        context.limits = after;
+    memory.refund(before.saturating_sub(now));
+    if let Some(context) = world.contexts.get_mut(handle) {
+        (context.overhead, context.limits) = (now, after);
     }
     Ok(())
 }

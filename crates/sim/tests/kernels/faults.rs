@@ -7,7 +7,7 @@ use std::time::Duration;
 use warploom_sim::topology::Topology;
 use warploom_sim::{Checks, Finding, FindingKind, KernelFault, LogKind, Machine, Mode, Order};
 use warploom_testkit::driver::Driver;
-use warploom_testkit::sys::types::CUresult;
+use warploom_testkit::sys::types::{CUlimit, CUresult};
 use warploom_testkit::{Primary, TestResult, answers, call, code_of, modes, open};
 
 use crate::arguments;
@@ -261,5 +261,27 @@ fn a_machine_without_checks_runs_and_faults_the_same() -> TestResult {
     launch(driver, module.function("add_u32")?, (1, 32), null_mut(), &mut arguments!(a, a, a, n))?;
     assert_eq!(download(driver, a, 32)?, [2; 32]);
     call!(driver.cuMemFree_v2(a))?;
+    Ok(())
+}
+
+/// An H200 was seen to do the same: 64 calls of 16 bytes fit 1024 bytes, and one more is an illegal address.
+#[test]
+fn one_call_more_than_the_stack_has_room_for_is_a_fault_that_names_the_limit() -> TestResult {
+    for (size, fits) in [(1024, 64_u32), (2048, 128)] {
+        let (machine, driver) = rig(Mode::Sync)?;
+        let driver = &driver;
+        let _primary = Primary::of(driver, 0)?;
+        call!(driver.cuCtxSetLimit(CUlimit::CU_LIMIT_STACK_SIZE, size))?;
+        let (module, out) = (crate::limits::deep(driver)?, upload(driver, &[0])?);
+        let recursive = module.function("recursive")?;
+        launch(driver, recursive, (1, 1), null_mut(), &mut arguments!(out, fits))?;
+        assert!(faults(&machine).is_empty());
+        let deeper = fits + 1;
+        drop(launch(driver, recursive, (1, 1), null_mut(), &mut arguments!(out, deeper)));
+        answers!(driver.cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
+        let [fault] = &faults(&machine)[..] else { panic!("one fault in {:?}", machine.findings()) };
+        assert!(fault.to_string().contains(&format!("more than {size} bytes")), "{fault}");
+        assert!(fault.to_string().contains("CU_LIMIT_STACK_SIZE"), "{fault}");
+    }
     Ok(())
 }

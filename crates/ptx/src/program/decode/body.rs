@@ -61,7 +61,7 @@ impl<'t> Decoder<'_, 't> {
         self.current = self.functions[function.name];
         self.entry = self.code.functions[self.current as usize].entry;
         self.scopes.restart();
-        self.frame = 0;
+        (self.frame, self.variables) = (0, 0);
         self.fixups.clear();
         let start = self.pc();
         self.parameters(function)?;
@@ -79,6 +79,7 @@ impl<'t> Decoder<'_, 't> {
         let frame = self.frame.next_multiple_of(16);
         let into = &mut self.code.functions[self.current as usize];
         (into.start, into.end, into.counts, into.frame, into.shared) = (start, end, counts, frame, shared);
+        into.variables = self.variables.next_multiple_of(8);
         into.builtin = None;
         (into.max_threads, into.required_threads) = (function.bounds.max_threads, function.bounds.required_threads);
         (into.required_cluster, into.max_cluster_blocks) =
@@ -222,7 +223,11 @@ impl<'t> Decoder<'_, 't> {
                     let why = Why::Other("families of variables are not simulated");
                     return if count == 0 { Ok(()) } else { Err(refusal(variable.place, why)) };
                 }
-                self.local(variable).map(|_| ())
+                let (_, size) = self.local(variable)?;
+                if variable.space == Space::Local {
+                    self.variables += size;
+                }
+                Ok(())
             }
             Space::Register => {
                 let (file, slot) = self.register(variable.scalar, variable.place)?;

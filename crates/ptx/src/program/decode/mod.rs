@@ -6,7 +6,7 @@ use super::function::Function;
 use super::operation::{Instruction, Operation};
 use super::slot::{Guard, Slot};
 use super::variable::{Relocation, Target};
-use super::{Code, Program};
+use super::{Code, Program, stack};
 use crate::error::{Error, Place, Problem};
 use crate::exec::arith::convert::Conversion;
 use crate::exec::registers::{Constants, Row};
@@ -132,6 +132,7 @@ pub(super) struct Decoder<'m, 't> {
     /// The function that is being decoded.
     scopes: Scopes<'t>,
     frame: u32,
+    variables: u32,
     entry: bool,
     current: u32,
     place: Place,
@@ -189,6 +190,7 @@ impl<'m, 't> Decoder<'m, 't> {
             layout: layout::Shared::default(),
             scopes: Scopes::default(),
             frame: 0,
+            variables: 0,
             entry: false,
             current: 0,
             place: Place { line: 1, column: 1 },
@@ -201,6 +203,7 @@ impl<'m, 't> Decoder<'m, 't> {
 
     fn finish(mut self) -> Program {
         self.code.conversions = self.conversions;
+        stack::measure(&mut self.code);
         Program { code: Arc::new(self.code), constants: Arc::new(self.constants) }
     }
 

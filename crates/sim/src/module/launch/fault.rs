@@ -38,9 +38,13 @@ pub(super) fn describe(trap: Trap) -> KernelFault {
         TrapKind::Global(address) | TrapKind::Misaligned { address, .. } => Some(address),
         _ => None,
     };
+    let problem = match trap.kind {
+        TrapKind::Stack { .. } => format!("{}; set CU_LIMIT_STACK_SIZE to what its calls need", trap.kind),
+        _ => trap.kind.to_string(),
+    };
     KernelFault {
         kernel: trap.kernel,
-        problem: trap.kind.to_string(),
+        problem,
         block: trap.block,
         thread: trap.thread,
         instruction: trap.instruction,

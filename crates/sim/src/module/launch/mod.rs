@@ -30,7 +30,7 @@ use super::clusters;
 use super::functions::described;
 use super::kernels::function_in;
 use crate::call::Call;
-use crate::context::Context;
+use crate::context::{Context, stack_for};
 use crate::core::Guard;
 use crate::engine::{QueueId, Work};
 use crate::ffi::{ConstPtr, Ptr};
@@ -158,6 +158,8 @@ impl KernelCall {
     /// Enqueues it.
     pub(crate) fn start(&self, call: &Call<'_>, world: &mut Guard<'_>, queue: QueueId) -> Status {
         let Self { context, device, shape, .. } = *self;
+        let kernel = self.program.kernels().nth(self.index).ok_or(INVALID_HANDLE)?;
+        let stack = stack_for(call, world, context, kernel.local_bytes() as u32)?;
         let resident = if shape.cooperative { shape.blocks() } else { RESIDENT };
         let workspace = match shape.cooperative {
             true => Some(world.take_workspace(context, device).ok_or(OUT_OF_MEMORY)?),
@@ -168,13 +170,13 @@ impl KernelCall {
             block: shape.block,
             cluster: shape.cluster,
             dynamic_shared: shape.shared,
+            stack,
             arguments: &self.arguments,
             resident: u32::try_from(resident).unwrap_or(u32::MAX),
             processors: Limits::new(call, device).of(number::MULTIPROCESSOR_COUNT),
             environment: environment(workspace.unwrap_or(0)),
             ..Launch::default()
         };
-        let kernel = self.program.kernels().nth(self.index).ok_or(INVALID_HANDLE)?;
         let (name, view) = (kernel.name().to_owned(), View::new(call.core(), world, context, device));
         let checks = call.core().findings.kernel_checks();
         let submitted = Running::new(kernel, launch, &view, checks)

@@ -1,0 +1,80 @@
+//! What functions take of a thread's stack.
+//!
+//! A compiler decides how much that is. The least it can be is known from the text: the variables that functions
+//! declare, and, for functions that may be entered again before they are left, room for the way back.
+
+use super::Code;
+use super::operation::Operation;
+
+/// What hardware was seen to take for a call of a function that calls itself and has no variables.
+const LEAST: u32 = 16;
+
+/// Finds out for every function what a call of it takes, and for every kernel what it needs whatever its arguments are.
+pub(super) fn measure(code: &mut Code) {
+    let graph = Graph::of(code);
+    // Functions whose callees are all known to end: first those that call nobody, then those that call only them.
+    let mut pending: Vec<usize> = graph.callees.iter().map(Vec::len).collect();
+    let mut ready: Vec<usize> = (0..pending.len()).filter(|index| pending[*index] == 0).collect();
+    let mut deepest = vec![None; pending.len()];
+    while let Some(index) = ready.pop() {
+        let below = graph.callees[index].iter().filter_map(|callee| deepest[callee.function()?]).max();
+        deepest[index] = Some(code.functions[index].variables.saturating_add(below.unwrap_or(0)));
+        for caller in &graph.callers[index] {
+            pending[*caller] -= 1;
+            if pending[*caller] == 0 {
+                ready.push(*caller);
+            }
+        }
+    }
+    for (index, function) in code.functions.iter_mut().enumerate() {
+        let least = if deepest[index].is_some() { 0 } else { LEAST };
+        let below = graph.callees[index].iter().filter_map(|callee| deepest[callee.function()?]).max();
+        function.taken = function.variables.max(least);
+        function.needed = function.variables.saturating_add(below.unwrap_or(0));
+    }
+}
+
+/// Who calls whom; a call through an address has no function, and is never known to end.
+struct Graph {
+    callees: Vec<Vec<Callee>>,
+    callers: Vec<Vec<usize>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Callee {
+    Function(usize),
+    Anybody,
+}
+
+impl Callee {
+    fn function(self) -> Option<usize> {
+        match self {
+            Callee::Function(index) => Some(index),
+            Callee::Anybody => None,
+        }
+    }
+}
+
+impl Graph {
+    fn of(code: &Code) -> Graph {
+        let count = code.functions.len();
+        let mut graph = Graph { callees: vec![Vec::new(); count], callers: vec![Vec::new(); count] };
+        for (index, function) in code.functions.iter().enumerate() {
+            for instruction in &code.instructions[function.start as usize..function.end as usize] {
+                let callee = match instruction.operation {
+                    Operation::Call => {
+                        let called = code.calls[instruction.slots[0].value() as usize].function;
+                        called.map_or(Callee::Anybody, |function| Callee::Function(function as usize))
+                    }
+                    Operation::CallIndirect => Callee::Anybody,
+                    _ => continue,
+                };
+                graph.callees[index].push(callee);
+                if let Callee::Function(called) = callee {
+                    graph.callers[called].push(index);
+                }
+            }
+        }
+        graph
+    }
+}
