@@ -80,6 +80,8 @@ mod peers;
 #[cfg(feature = "nvrtc")]
 pub mod program;
 mod queue;
+#[cfg(any(feature = "nccl", feature = "nvrtc"))]
+mod sought;
 mod stream;
 mod topology;
 

@@ -8,6 +8,7 @@ use warploom_driver::Attempt;
 use super::NcclVersion;
 use super::load::LIBRARY_VARIABLE;
 use crate::Error;
+use crate::sought::Tried;
 
 /// Why NCCL could not be had, or did not do what it was asked for.
 #[non_exhaustive]
@@ -194,18 +195,6 @@ impl NcclError {
 impl From<NcclError> for Error {
     fn from(error: NcclError) -> Error {
         Error::Nccl(Box::new(error))
-    }
-}
-
-struct Tried<'a>(&'a [Attempt]);
-
-impl fmt::Display for Tried<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (position, Attempt { path, why }) in self.0.iter().enumerate() {
-            let comma = if position == 0 { "" } else { ", " };
-            write!(formatter, "{comma}{} ({why})", path.display())?;
-        }
-        Ok(())
     }
 }
 

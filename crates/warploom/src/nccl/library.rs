@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::raw::{NCCL_UNIQUE_ID_BYTES, NcclTable, ncclComm_t, ncclResult_t, ncclUniqueId};
-use super::{Group, NcclCode, NcclError, NcclVersion, UniqueId, load};
-use crate::{Context, Driver, Result};
+use super::{Group, NcclCode, NcclError, NcclVersion, UniqueId};
+use crate::{Context, Driver, Result, sought};
 
 /// NCCL, loaded when the program runs.
 ///
@@ -51,9 +51,11 @@ const PAUSE: Duration = Duration::from_micros(50);
 impl Nccl {
     /// The system's NCCL.
     ///
-    /// Looks for `libnccl.so.2` by way of the dynamic loader, then in folders that distributions use. If the environment
-    /// variable `WARPLOOM_NCCL` names a library, that one is taken and nothing else is looked for; it is trusted like the
-    /// loader's own variables. A library once taken stays loaded until the process ends.
+    /// Looks for `libnccl.so.2` by way of the dynamic loader, then in folders that distributions use, in those of a toolkit
+    /// (`CUDA_HOME`, `CUDA_PATH`, `/usr/local/cuda`) and in an active environment of Python or Conda (`VIRTUAL_ENV`,
+    /// `CONDA_PREFIX`), where the wheels put it. If the environment variable `WARPLOOM_NCCL` names a library, that one is taken
+    /// and nothing else is looked for. These variables are trusted like the loader's own. A library once taken stays loaded
+    /// until the process ends.
     ///
     /// # Errors
     ///
@@ -61,7 +63,7 @@ impl Nccl {
     /// [`NcclError::TooOld`] for a library that does not do, and what NCCL answers.
     #[doc(alias = "libnccl")]
     pub fn load() -> Result<Nccl> {
-        Nccl::new(load::system()?, None)
+        Nccl::new(sought::system()?, None)
     }
 
     /// NCCL in the library `path`. A bare file name is left to the dynamic loader to find.
@@ -75,7 +77,7 @@ impl Nccl {
     /// If `path` is a library, loading it does no harm, and if it has the functions of NCCL, they are those.
     pub unsafe fn load_from(path: impl AsRef<Path>) -> Result<Nccl> {
         // SAFETY: the caller vouches for the library.
-        Nccl::new(unsafe { load::library(path.as_ref()) }?, None)
+        Nccl::new(unsafe { sought::library(path.as_ref()) }?, None)
     }
 
     /// An NCCL of the caller's own, which works with `driver`: a stand-in for tests, or a library that was linked.

@@ -6,8 +6,9 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-use libloading::Library;
 use warploom_driver::sys::types::CUstream;
+
+use crate::sought::table;
 
 /// A communicator of NCCL's, which only NCCL looks into.
 #[repr(C)]
@@ -39,71 +40,48 @@ pub struct ncclUniqueId {
     pub internal: [c_char; NCCL_UNIQUE_ID_BYTES],
 }
 
-macro_rules! functions {
-    ($($(#[$meta:meta])* $name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
-        /// The functions of a library.
-        #[derive(Clone, Copy, Debug)]
-        pub struct NcclTable {
-            $($(#[$meta])* pub $name: unsafe extern "C" fn($($argument: $type),*) -> $result,)*
-        }
-
-        impl NcclTable {
-            /// The functions of a library, or the name of the first that it lacks.
-            ///
-            /// # Safety
-            ///
-            /// What it exports under these names has these signatures, and the library stays loaded.
-            pub(super) unsafe fn of(library: &Library) -> Result<NcclTable, &'static str> {
-                Ok(NcclTable {
-                    // SAFETY: the caller vouches for the signatures.
-                    $($name: *unsafe { library.get(concat!(stringify!($name), "\0").as_bytes()) }
-                        .map_err(|_| stringify!($name))?,)*
-                })
-            }
-        }
-    };
-}
-
-functions! {
-    /// Which NCCL it is.
-    ncclGetVersion(version: *mut c_int) -> ncclResult_t;
-    /// Makes an id.
-    ncclGetUniqueId(id: *mut ncclUniqueId) -> ncclResult_t;
-    /// Joins, on the current device.
-    ncclCommInitRank(comm: *mut ncclComm_t, size: c_int, id: ncclUniqueId, rank: c_int) -> ncclResult_t;
-    /// Waits for everything, with all ranks.
-    ncclCommFinalize(comm: ncclComm_t) -> ncclResult_t;
-    /// Frees a communicator.
-    ncclCommDestroy(comm: ncclComm_t) -> ncclResult_t;
-    /// Ends what runs, and frees a communicator.
-    ncclCommAbort(comm: ncclComm_t) -> ncclResult_t;
-    /// What went wrong since.
-    ncclCommGetAsyncError(comm: ncclComm_t, error: *mut ncclResult_t) -> ncclResult_t;
-    /// What went wrong, in words.
-    ncclGetLastError(comm: ncclComm_t) -> *const c_char;
-    /// Begins a group on this thread.
-    ncclGroupStart() -> ncclResult_t;
-    /// Enqueues what the group has.
-    ncclGroupEnd() -> ncclResult_t;
-    /// From the root to all.
-    ncclBroadcast(send: *const c_void, receive: *mut c_void, count: usize, of: ncclDataType_t, root: c_int,
-        comm: ncclComm_t, stream: CUstream) -> ncclResult_t;
-    /// From all, reduced, to all.
-    ncclAllReduce(send: *const c_void, receive: *mut c_void, count: usize, of: ncclDataType_t, reduction: ncclRedOp_t,
-        comm: ncclComm_t, stream: CUstream) -> ncclResult_t;
-    /// From all, reduced, to the root.
-    ncclReduce(send: *const c_void, receive: *mut c_void, count: usize, of: ncclDataType_t, reduction: ncclRedOp_t,
-        root: c_int, comm: ncclComm_t, stream: CUstream) -> ncclResult_t;
-    /// From all, one after the other, to all.
-    ncclAllGather(send: *const c_void, receive: *mut c_void, send_count: usize, of: ncclDataType_t, comm: ncclComm_t,
-        stream: CUstream) -> ncclResult_t;
-    /// From all, reduced, a part to each.
-    ncclReduceScatter(send: *const c_void, receive: *mut c_void, receive_count: usize, of: ncclDataType_t,
-        reduction: ncclRedOp_t, comm: ncclComm_t, stream: CUstream) -> ncclResult_t;
-    /// To one.
-    ncclSend(send: *const c_void, count: usize, of: ncclDataType_t, peer: c_int, comm: ncclComm_t, stream: CUstream)
-        -> ncclResult_t;
-    /// From one.
-    ncclRecv(receive: *mut c_void, count: usize, of: ncclDataType_t, peer: c_int, comm: ncclComm_t, stream: CUstream)
-        -> ncclResult_t;
+table! {
+    NcclTable {
+        /// Which NCCL it is.
+        ncclGetVersion(version: *mut c_int) -> ncclResult_t;
+        /// Makes an id.
+        ncclGetUniqueId(id: *mut ncclUniqueId) -> ncclResult_t;
+        /// Joins, on the current device.
+        ncclCommInitRank(comm: *mut ncclComm_t, size: c_int, id: ncclUniqueId, rank: c_int) -> ncclResult_t;
+        /// Waits for everything, with all ranks.
+        ncclCommFinalize(comm: ncclComm_t) -> ncclResult_t;
+        /// Frees a communicator.
+        ncclCommDestroy(comm: ncclComm_t) -> ncclResult_t;
+        /// Ends what runs, and frees a communicator.
+        ncclCommAbort(comm: ncclComm_t) -> ncclResult_t;
+        /// What went wrong since.
+        ncclCommGetAsyncError(comm: ncclComm_t, error: *mut ncclResult_t) -> ncclResult_t;
+        /// What went wrong, in words.
+        ncclGetLastError(comm: ncclComm_t) -> *const c_char;
+        /// Begins a group on this thread.
+        ncclGroupStart() -> ncclResult_t;
+        /// Enqueues what the group has.
+        ncclGroupEnd() -> ncclResult_t;
+        /// From the root to all.
+        ncclBroadcast(send: *const c_void, receive: *mut c_void, count: usize, of: ncclDataType_t, root: c_int,
+            comm: ncclComm_t, stream: CUstream) -> ncclResult_t;
+        /// From all, reduced, to all.
+        ncclAllReduce(send: *const c_void, receive: *mut c_void, count: usize, of: ncclDataType_t, reduction: ncclRedOp_t,
+            comm: ncclComm_t, stream: CUstream) -> ncclResult_t;
+        /// From all, reduced, to the root.
+        ncclReduce(send: *const c_void, receive: *mut c_void, count: usize, of: ncclDataType_t, reduction: ncclRedOp_t,
+            root: c_int, comm: ncclComm_t, stream: CUstream) -> ncclResult_t;
+        /// From all, one after the other, to all.
+        ncclAllGather(send: *const c_void, receive: *mut c_void, send_count: usize, of: ncclDataType_t, comm: ncclComm_t,
+            stream: CUstream) -> ncclResult_t;
+        /// From all, reduced, a part to each.
+        ncclReduceScatter(send: *const c_void, receive: *mut c_void, receive_count: usize, of: ncclDataType_t,
+            reduction: ncclRedOp_t, comm: ncclComm_t, stream: CUstream) -> ncclResult_t;
+        /// To one.
+        ncclSend(send: *const c_void, count: usize, of: ncclDataType_t, peer: c_int, comm: ncclComm_t, stream: CUstream)
+            -> ncclResult_t;
+        /// From one.
+        ncclRecv(receive: *mut c_void, count: usize, of: ncclDataType_t, peer: c_int, comm: ncclComm_t, stream: CUstream)
+            -> ncclResult_t;
+    }
 }

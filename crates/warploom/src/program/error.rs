@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use warploom_driver::Attempt;
 
-use super::load::Tried;
 use super::nvrtc::NVRTC_VARIABLE;
 use super::{Architecture, CodeKind, NvrtcCode, NvrtcVersion, Target};
 use crate::Error;
+use crate::sought::Tried;
 
 /// Why NVRTC could not be had, or did not compile.
 #[non_exhaustive]

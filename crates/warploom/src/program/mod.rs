@@ -23,7 +23,6 @@ mod error;
 mod files;
 mod handle;
 pub mod link;
-mod load;
 mod loading;
 mod nvrtc;
 mod object_code;

@@ -9,10 +9,10 @@ use std::sync::Arc;
 use libloading::Library;
 use warploom_driver::Attempt;
 
-use super::load::Sought;
 use super::raw::{NvrtcTable, nvrtcResult};
-use super::{NvrtcCode, NvrtcError, NvrtcVersion, load};
+use super::{NvrtcCode, NvrtcError, NvrtcVersion};
 use crate::Result;
+use crate::sought::{self, Sought};
 
 /// The environment variable that names the library [`Nvrtc::load`] takes.
 pub const NVRTC_VARIABLE: &str = "WARPLOOM_NVRTC";
@@ -60,7 +60,7 @@ impl Nvrtc {
     /// [`NvrtcError::TooOld`] for a library that does not do, and what NVRTC answers.
     #[doc(alias = "libnvrtc")]
     pub fn load() -> Result<Nvrtc> {
-        Ok(Nvrtc::new(load::system()?)?)
+        Ok(Nvrtc::new(sought::system()?)?)
     }
 
     /// NVRTC in the library `path`. A bare file name is left to the dynamic loader to find.
@@ -74,7 +74,7 @@ impl Nvrtc {
     /// If `path` is a library, loading it does no harm, and if it has the functions of NVRTC, they are those.
     pub unsafe fn load_from(path: impl AsRef<Path>) -> Result<Nvrtc> {
         // SAFETY: the caller vouches for the library.
-        Ok(Nvrtc::new(unsafe { load::library(path.as_ref()) }?)?)
+        Ok(Nvrtc::new(unsafe { sought::library(path.as_ref()) }?)?)
     }
 
     /// An NVRTC of the caller's own: a stand-in for tests, or a library that was linked.
@@ -125,7 +125,7 @@ impl Sought for NvrtcTable {
 
     const VARIABLE: &'static str = NVRTC_VARIABLE;
     const NAMES: &'static [&'static str] = &["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"];
-    const WHEELS: [&'static str; 2] = ["cu13/lib", "cuda_nvrtc/lib"];
+    const WHEELS: &'static [&'static str] = &["cu13/lib", "cuda_nvrtc/lib"];
 
     unsafe fn table(library: &Library, path: &Path) -> Result<NvrtcTable, NvrtcError> {
         // SAFETY: the caller vouches for the signatures.

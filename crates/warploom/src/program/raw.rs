@@ -6,7 +6,7 @@
 
 use std::ffi::{c_char, c_int};
 
-use libloading::Library;
+use crate::sought::table;
 
 /// A program of NVRTC's, which only NVRTC looks into.
 #[repr(C)]
@@ -21,63 +21,40 @@ pub type nvrtcProgram = *mut _nvrtcProgram;
 /// What a call answers; see [`NvrtcCode`](super::NvrtcCode).
 pub type nvrtcResult = c_int;
 
-macro_rules! functions {
-    ($($(#[$meta:meta])* $name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
-        /// The functions of a library.
-        #[derive(Clone, Copy, Debug)]
-        pub struct NvrtcTable {
-            $($(#[$meta])* pub $name: unsafe extern "C" fn($($argument: $type),*) -> $result,)*
-        }
-
-        impl NvrtcTable {
-            /// The functions of a library, or the name of the first that it lacks.
-            ///
-            /// # Safety
-            ///
-            /// What it exports under these names has these signatures, and the library stays loaded.
-            pub(super) unsafe fn of(library: &Library) -> Result<NvrtcTable, &'static str> {
-                Ok(NvrtcTable {
-                    // SAFETY: the caller vouches for the signatures.
-                    $($name: *unsafe { library.get(concat!(stringify!($name), "\0").as_bytes()) }
-                        .map_err(|_| stringify!($name))?,)*
-                })
-            }
-        }
-    };
-}
-
-functions! {
-    /// Which NVRTC it is.
-    nvrtcVersion(major: *mut c_int, minor: *mut c_int) -> nvrtcResult;
-    /// How many architectures it compiles for.
-    nvrtcGetNumSupportedArchs(count: *mut c_int) -> nvrtcResult;
-    /// Which they are, ascending: 90 is `sm_90`.
-    nvrtcGetSupportedArchs(architectures: *mut c_int) -> nvrtcResult;
-    /// Makes a program of copies of the texts.
-    nvrtcCreateProgram(program: *mut nvrtcProgram, source: *const c_char, name: *const c_char, header_count: c_int,
-        headers: *const *const c_char, header_names: *const *const c_char) -> nvrtcResult;
-    /// Frees a program.
-    nvrtcDestroyProgram(program: *mut nvrtcProgram) -> nvrtcResult;
-    /// Asks for the name of something in the program, before it is compiled.
-    nvrtcAddNameExpression(program: nvrtcProgram, expression: *const c_char) -> nvrtcResult;
-    /// Compiles.
-    nvrtcCompileProgram(program: nvrtcProgram, option_count: c_int, options: *const *const c_char) -> nvrtcResult;
-    /// The bytes of the log, with its end.
-    nvrtcGetProgramLogSize(program: nvrtcProgram, size: *mut usize) -> nvrtcResult;
-    /// The log.
-    nvrtcGetProgramLog(program: nvrtcProgram, log: *mut c_char) -> nvrtcResult;
-    /// The bytes of the PTX, with its end.
-    nvrtcGetPTXSize(program: nvrtcProgram, size: *mut usize) -> nvrtcResult;
-    /// The PTX.
-    nvrtcGetPTX(program: nvrtcProgram, ptx: *mut c_char) -> nvrtcResult;
-    /// The bytes of the cubin; 0 for a virtual architecture.
-    nvrtcGetCUBINSize(program: nvrtcProgram, size: *mut usize) -> nvrtcResult;
-    /// The cubin.
-    nvrtcGetCUBIN(program: nvrtcProgram, cubin: *mut c_char) -> nvrtcResult;
-    /// The bytes of the LTO-IR; 0 if it was not asked for.
-    nvrtcGetLTOIRSize(program: nvrtcProgram, size: *mut usize) -> nvrtcResult;
-    /// The LTO-IR.
-    nvrtcGetLTOIR(program: nvrtcProgram, ltoir: *mut c_char) -> nvrtcResult;
-    /// The name that something got; it belongs to the program.
-    nvrtcGetLoweredName(program: nvrtcProgram, expression: *const c_char, name: *mut *const c_char) -> nvrtcResult;
+table! {
+    NvrtcTable {
+        /// Which NVRTC it is.
+        nvrtcVersion(major: *mut c_int, minor: *mut c_int) -> nvrtcResult;
+        /// How many architectures it compiles for.
+        nvrtcGetNumSupportedArchs(count: *mut c_int) -> nvrtcResult;
+        /// Which they are, ascending: 90 is `sm_90`.
+        nvrtcGetSupportedArchs(architectures: *mut c_int) -> nvrtcResult;
+        /// Makes a program of copies of the texts.
+        nvrtcCreateProgram(program: *mut nvrtcProgram, source: *const c_char, name: *const c_char, header_count: c_int,
+            headers: *const *const c_char, header_names: *const *const c_char) -> nvrtcResult;
+        /// Frees a program.
+        nvrtcDestroyProgram(program: *mut nvrtcProgram) -> nvrtcResult;
+        /// Asks for the name of something in the program, before it is compiled.
+        nvrtcAddNameExpression(program: nvrtcProgram, expression: *const c_char) -> nvrtcResult;
+        /// Compiles.
+        nvrtcCompileProgram(program: nvrtcProgram, option_count: c_int, options: *const *const c_char) -> nvrtcResult;
+        /// The bytes of the log, with its end.
+        nvrtcGetProgramLogSize(program: nvrtcProgram, size: *mut usize) -> nvrtcResult;
+        /// The log.
+        nvrtcGetProgramLog(program: nvrtcProgram, log: *mut c_char) -> nvrtcResult;
+        /// The bytes of the PTX, with its end.
+        nvrtcGetPTXSize(program: nvrtcProgram, size: *mut usize) -> nvrtcResult;
+        /// The PTX.
+        nvrtcGetPTX(program: nvrtcProgram, ptx: *mut c_char) -> nvrtcResult;
+        /// The bytes of the cubin; 0 for a virtual architecture.
+        nvrtcGetCUBINSize(program: nvrtcProgram, size: *mut usize) -> nvrtcResult;
+        /// The cubin.
+        nvrtcGetCUBIN(program: nvrtcProgram, cubin: *mut c_char) -> nvrtcResult;
+        /// The bytes of the LTO-IR; 0 if it was not asked for.
+        nvrtcGetLTOIRSize(program: nvrtcProgram, size: *mut usize) -> nvrtcResult;
+        /// The LTO-IR.
+        nvrtcGetLTOIR(program: nvrtcProgram, ltoir: *mut c_char) -> nvrtcResult;
+        /// The name that something got; it belongs to the program.
+        nvrtcGetLoweredName(program: nvrtcProgram, expression: *const c_char, name: *mut *const c_char) -> nvrtcResult;
+    }
 }

@@ -11,7 +11,7 @@ use warploom_driver::Attempt;
 use super::raw::NvJitLinkTable;
 use super::{LinkCode, LinkError};
 use crate::Result;
-use crate::program::load::{self, Sought};
+use crate::sought::{self, Sought};
 
 /// The environment variable that names the library [`NvJitLink::load`] takes.
 pub const NVJITLINK_VARIABLE: &str = "WARPLOOM_NVJITLINK";
@@ -39,7 +39,7 @@ impl NvJitLink {
     /// does not do, and what nvJitLink answers.
     #[doc(alias = "libnvJitLink")]
     pub fn load() -> Result<NvJitLink> {
-        Ok(NvJitLink::new(load::system()?)?)
+        Ok(NvJitLink::new(sought::system()?)?)
     }
 
     /// nvJitLink in the library `path`. A bare file name is left to the dynamic loader to find.
@@ -53,7 +53,7 @@ impl NvJitLink {
     /// If `path` is a library, loading it does no harm, and if it has the functions of nvJitLink, they are those.
     pub unsafe fn load_from(path: impl AsRef<Path>) -> Result<NvJitLink> {
         // SAFETY: the caller vouches for the library.
-        Ok(NvJitLink::new(unsafe { load::library(path.as_ref()) }?)?)
+        Ok(NvJitLink::new(unsafe { sought::library(path.as_ref()) }?)?)
     }
 
     /// An nvJitLink of the caller's own: a stand-in for tests, or a library that was linked.
@@ -96,7 +96,7 @@ impl Sought for NvJitLinkTable {
 
     const VARIABLE: &'static str = NVJITLINK_VARIABLE;
     const NAMES: &'static [&'static str] = &["libnvJitLink.so.13", "libnvJitLink.so.12", "libnvJitLink.so"];
-    const WHEELS: [&'static str; 2] = ["cu13/lib", "nvjitlink/lib"];
+    const WHEELS: &'static [&'static str] = &["cu13/lib", "nvjitlink/lib"];
 
     unsafe fn table(library: &Library, path: &Path) -> Result<NvJitLinkTable, LinkError> {
         // SAFETY: the caller vouches for the signatures.

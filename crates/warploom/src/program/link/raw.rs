@@ -6,7 +6,7 @@
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
-use libloading::Library;
+use crate::sought::table;
 
 /// A link of nvJitLink's, which only nvJitLink looks into.
 #[repr(C)]
@@ -24,57 +24,34 @@ pub type nvJitLinkResult = c_int;
 /// The number of a kind of input.
 pub type nvJitLinkInputType = c_int;
 
-macro_rules! functions {
-    ($($(#[$meta:meta])* $name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
-        /// The functions of a library.
-        #[derive(Clone, Copy, Debug)]
-        pub struct NvJitLinkTable {
-            $($(#[$meta])* pub $name: unsafe extern "C" fn($($argument: $type),*) -> $result,)*
-        }
-
-        impl NvJitLinkTable {
-            /// The functions of a library, or the name of the first that it lacks.
-            ///
-            /// # Safety
-            ///
-            /// What it exports under these names has these signatures, and the library stays loaded.
-            pub(super) unsafe fn of(library: &Library) -> Result<NvJitLinkTable, &'static str> {
-                Ok(NvJitLinkTable {
-                    // SAFETY: the caller vouches for the signatures.
-                    $($name: *unsafe { library.get(concat!(stringify!($name), "\0").as_bytes()) }
-                        .map_err(|_| stringify!($name))?,)*
-                })
-            }
-        }
-    };
-}
-
-functions! {
-    /// Which nvJitLink it is.
-    nvJitLinkVersion(major: *mut c_uint, minor: *mut c_uint) -> nvJitLinkResult;
-    /// Begins a link; where it refuses an option there is a handle all the same, with a log.
-    nvJitLinkCreate(handle: *mut nvJitLinkHandle, option_count: u32, options: *mut *const c_char) -> nvJitLinkResult;
-    /// Frees a link.
-    nvJitLinkDestroy(handle: *mut nvJitLinkHandle) -> nvJitLinkResult;
-    /// Adds something to be linked.
-    nvJitLinkAddData(handle: nvJitLinkHandle, of: nvJitLinkInputType, data: *const c_void, size: usize,
-        name: *const c_char) -> nvJitLinkResult;
-    /// Links.
-    nvJitLinkComplete(handle: nvJitLinkHandle) -> nvJitLinkResult;
-    /// The bytes of the cubin.
-    nvJitLinkGetLinkedCubinSize(handle: nvJitLinkHandle, size: *mut usize) -> nvJitLinkResult;
-    /// The cubin.
-    nvJitLinkGetLinkedCubin(handle: nvJitLinkHandle, cubin: *mut c_void) -> nvJitLinkResult;
-    /// The bytes of the PTX, with its end.
-    nvJitLinkGetLinkedPtxSize(handle: nvJitLinkHandle, size: *mut usize) -> nvJitLinkResult;
-    /// The PTX.
-    nvJitLinkGetLinkedPtx(handle: nvJitLinkHandle, ptx: *mut c_char) -> nvJitLinkResult;
-    /// The bytes of what went wrong, with their end.
-    nvJitLinkGetErrorLogSize(handle: nvJitLinkHandle, size: *mut usize) -> nvJitLinkResult;
-    /// What went wrong.
-    nvJitLinkGetErrorLog(handle: nvJitLinkHandle, log: *mut c_char) -> nvJitLinkResult;
-    /// The bytes of what else there is to say, with their end.
-    nvJitLinkGetInfoLogSize(handle: nvJitLinkHandle, size: *mut usize) -> nvJitLinkResult;
-    /// What else there is to say.
-    nvJitLinkGetInfoLog(handle: nvJitLinkHandle, log: *mut c_char) -> nvJitLinkResult;
+table! {
+    NvJitLinkTable {
+        /// Which nvJitLink it is.
+        nvJitLinkVersion(major: *mut c_uint, minor: *mut c_uint) -> nvJitLinkResult;
+        /// Begins a link; where it refuses an option there is a handle all the same, with a log.
+        nvJitLinkCreate(handle: *mut nvJitLinkHandle, option_count: u32, options: *mut *const c_char) -> nvJitLinkResult;
+        /// Frees a link.
+        nvJitLinkDestroy(handle: *mut nvJitLinkHandle) -> nvJitLinkResult;
+        /// Adds something to be linked.
+        nvJitLinkAddData(handle: nvJitLinkHandle, of: nvJitLinkInputType, data: *const c_void, size: usize,
+            name: *const c_char) -> nvJitLinkResult;
+        /// Links.
+        nvJitLinkComplete(handle: nvJitLinkHandle) -> nvJitLinkResult;
+        /// The bytes of the cubin.
+        nvJitLinkGetLinkedCubinSize(handle: nvJitLinkHandle, size: *mut usize) -> nvJitLinkResult;
+        /// The cubin.
+        nvJitLinkGetLinkedCubin(handle: nvJitLinkHandle, cubin: *mut c_void) -> nvJitLinkResult;
+        /// The bytes of the PTX, with its end.
+        nvJitLinkGetLinkedPtxSize(handle: nvJitLinkHandle, size: *mut usize) -> nvJitLinkResult;
+        /// The PTX.
+        nvJitLinkGetLinkedPtx(handle: nvJitLinkHandle, ptx: *mut c_char) -> nvJitLinkResult;
+        /// The bytes of what went wrong, with their end.
+        nvJitLinkGetErrorLogSize(handle: nvJitLinkHandle, size: *mut usize) -> nvJitLinkResult;
+        /// What went wrong.
+        nvJitLinkGetErrorLog(handle: nvJitLinkHandle, log: *mut c_char) -> nvJitLinkResult;
+        /// The bytes of what else there is to say, with their end.
+        nvJitLinkGetInfoLogSize(handle: nvJitLinkHandle, size: *mut usize) -> nvJitLinkResult;
+        /// What else there is to say.
+        nvJitLinkGetInfoLog(handle: nvJitLinkHandle, log: *mut c_char) -> nvJitLinkResult;
+    }
 }

@@ -2,38 +2,12 @@
 #![expect(unsafe_code, reason = "opens shared libraries, which run code and export untyped symbols")]
 
 use std::ffi::OsString;
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use libloading::Library;
 use warploom_driver::Attempt;
 
-/// A library that is looked for when the program runs, as a table of its functions.
-pub(super) trait Sought: Sized {
-    type Error: fmt::Display;
-
-    /// The environment variable that names the library.
-    const VARIABLE: &'static str;
-
-    /// Names of its file, newest first. Without a number it is whatever the system's packages for developers have.
-    const NAMES: &'static [&'static str];
-
-    /// Where Python's wheels put it below `site-packages/nvidia`, for CUDA 13 and for CUDA 12.
-    const WHEELS: [&'static str; 2];
-
-    /// Its functions in an opened library, which was at `path`.
-    ///
-    /// # Safety
-    ///
-    /// If the library has functions of these names, they are those that are sought, and it stays loaded if it is taken.
-    unsafe fn table(library: &Library, path: &Path) -> Result<Self, Self::Error>;
-
-    /// There is none.
-    fn not_found(tried: Vec<Attempt>) -> Self::Error;
-
-    /// What was tried, if that is the error.
-    fn tried(error: Self::Error) -> Result<Vec<Attempt>, Self::Error>;
-}
+use super::Sought;
 
 /// Variables that name a folder with a toolkit, or with an environment of Python's or Conda's.
 const ROOTS: &[&str] = &["CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "CONDA_PREFIX"];
@@ -42,34 +16,40 @@ const ROOTS: &[&str] = &["CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "CONDA_PREFIX"
 const TOOLKIT: &str = "/usr/local/cuda";
 
 /// The library named in the environment, or else the first that the system has.
-pub(super) fn system<T: Sought>() -> Result<T, T::Error> {
-    let roots = ROOTS.iter().filter_map(std::env::var_os).filter(|root| !root.is_empty()).map(PathBuf::from);
-    let candidates = candidates::<T>(roots.chain([PathBuf::from(TOOLKIT)]));
+pub(crate) fn system<T: Sought>() -> Result<T, T::Error> {
+    let candidates = candidates::<T>(roots());
     // SAFETY: the candidates are where systems and environments keep the library, and whoever sets the variables vouches for
     // what they name: all are trusted as a program trusts the loader to find the libraries it was linked with.
     unsafe { search(std::env::var_os(T::VARIABLE), &candidates) }
 }
 
+/// Toolkits and environments.
+fn roots() -> impl Iterator<Item = PathBuf> {
+    let named = ROOTS.iter().filter_map(std::env::var_os).filter(|root| !root.is_empty()).map(PathBuf::from);
+    named.chain([PathBuf::from(TOOLKIT)])
+}
+
 /// Where it may be, best first: what the loader knows, then folders that it is not told about, as far as they are there.
 fn candidates<T: Sought>(roots: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
     let mut candidates: Vec<PathBuf> = T::NAMES.iter().map(PathBuf::from).collect();
-    for root in roots {
-        let folders = ["lib64", "lib"].into_iter().map(|folder| root.join(folder)).chain(wheels::<T>(&root));
-        for folder in folders {
-            candidates.extend(T::NAMES.iter().map(|name| folder.join(name)).filter(|file| file.is_file()));
-        }
+    let elsewhere = T::ELSEWHERE.iter().map(PathBuf::from);
+    let below = roots.flat_map(|root| folders(&root, T::FOLDERS, T::WHEELS));
+    for folder in elsewhere.chain(below) {
+        candidates.extend(T::NAMES.iter().map(|name| folder.join(name)).filter(|file| file.is_file()));
     }
     candidates
 }
 
-/// Where wheels put it below an environment.
-fn wheels<T: Sought>(root: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = std::fs::read_dir(root.join("lib")) else { return Vec::new() };
+/// Folders of a toolkit or an environment, and those of the wheels in it.
+fn folders(root: &Path, below: &[&str], wheels: &[&str]) -> Vec<PathBuf> {
+    let mut folders: Vec<PathBuf> = below.iter().map(|folder| root.join(folder)).collect();
+    let Ok(entries) = std::fs::read_dir(root.join("lib")) else { return folders };
     let pythons = entries.flatten().map(|entry| entry.path());
     let mut sites: Vec<PathBuf> = pythons.map(|python| python.join("site-packages/nvidia")).collect();
     sites.retain(|site| site.is_dir());
     sites.sort();
-    sites.iter().flat_map(|site| T::WHEELS.map(|folder| site.join(folder))).collect()
+    folders.extend(sites.iter().flat_map(|site| wheels.iter().map(|folder| site.join(folder))));
+    folders
 }
 
 /// The library `named`, if that is given and not empty, or else the first of `candidates` that is one.
@@ -99,7 +79,7 @@ unsafe fn search<T: Sought>(named: Option<OsString>, candidates: &[PathBuf]) -> 
 /// # Safety
 ///
 /// If `path` is a library, loading it does no harm, and if it has the functions that are sought, they are those.
-pub(super) unsafe fn library<T: Sought>(path: &Path) -> Result<T, T::Error> {
+pub(crate) unsafe fn library<T: Sought>(path: &Path) -> Result<T, T::Error> {
     // SAFETY: the caller vouches for what loading runs.
     let library = unsafe { Library::new(path) }.map_err(|error| {
         let (name, message) = (path.to_string_lossy(), error.to_string());
@@ -113,24 +93,11 @@ pub(super) unsafe fn library<T: Sought>(path: &Path) -> Result<T, T::Error> {
     Ok(table)
 }
 
-/// What was tried, for people.
-pub(super) struct Tried<'a>(pub(super) &'a [Attempt]);
-
-impl fmt::Display for Tried<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (position, Attempt { path, why }) in self.0.iter().enumerate() {
-            let comma = if position == 0 { "" } else { ", " };
-            write!(formatter, "{comma}{} ({why})", path.display())?;
-        }
-        Ok(())
-    }
-}
-
-#[cfg(test)]
+#[cfg(all(test, feature = "nvrtc"))]
 mod tests {
-    use super::super::NvrtcError;
-    use super::super::raw::NvrtcTable;
     use super::*;
+    use crate::program::NvrtcError;
+    use crate::program::raw::NvrtcTable;
 
     #[test]
     fn a_search_in_vain_lists_what_was_tried_and_says_how_to_get_it() {
