@@ -3,7 +3,7 @@
 //! `cargo xtask generate` rebuilds the C bindings; `cargo xtask generate --check` fails if they are not what the
 //! generator would write. `cargo xtask ptx` compiles the kernels of `crates/ptx` anew. `cargo xtask device-pack` builds a folder of tests and benchmarks to run on a machine with a
 //! GPU. `cargo xtask libcuda DIR` puts the simulated driver where programs can be pointed at it; `cargo xtask clients`
-//! runs programs on it that were not written for it. `cargo xtask nvrtc` runs the tests that need NVIDIA's compiler and linker.
+//! runs programs on it that were not written for it. `cargo xtask nvrtc` runs the tests that need NVIDIA's compilers and linker.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command for people at a terminal")]
 
 mod clients;
@@ -29,7 +29,7 @@ usage: cargo xtask <task>
                       runs them where there is no cargo
   libcuda DIR         build the simulated driver as a shared library, and put it into DIR as libcuda.so.1 and libcuda.so
   clients [NAME…]     run programs in C, in Rust with cudarc and in Python on that library; all, or those named
-  nvrtc               fetch NVRTC and nvJitLink, and run the tests that need them
+  nvrtc               fetch NVRTC, libNVVM and nvJitLink, and run the tests that need them
 ";
 
 fn main() -> ExitCode {

@@ -93,7 +93,7 @@ pub enum Subject {
         /// Where its work runs.
         device: u32,
     },
-    /// A program of NVRTC's.
+    /// A program of NVRTC's or libNVVM's.
     #[cfg(feature = "nvrtc")]
     Program,
     /// A link of nvJitLink's or of a driver's.
@@ -122,7 +122,7 @@ impl fmt::Display for Subject {
             Subject::Event => return formatter.write_str("an event"),
             Subject::Relay => return formatter.write_str("a stream that tells tasks"),
             #[cfg(feature = "nvrtc")]
-            Subject::Program => return formatter.write_str("a program of NVRTC's"),
+            Subject::Program => return formatter.write_str("a program of a compiler's"),
             #[cfg(feature = "nvrtc")]
             Subject::Link => return formatter.write_str("a link of nvJitLink's"),
             Subject::Library => return formatter.write_str("a library"),

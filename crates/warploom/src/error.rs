@@ -32,6 +32,11 @@ pub enum Error {
     #[error(transparent)]
     Nvrtc(Box<crate::program::NvrtcError>),
 
+    /// libNVVM could not be had, or did not compile.
+    #[cfg(feature = "nvrtc")]
+    #[error(transparent)]
+    Nvvm(Box<crate::program::NvvmError>),
+
     /// nvJitLink could not be had, or did not link.
     #[cfg(feature = "nvrtc")]
     #[error(transparent)]

@@ -60,6 +60,11 @@ impl Architecture {
         Architecture { features: Features::Family, ..self }
     }
 
+    /// `compute_90a`, also for the real one.
+    pub(super) fn virtual_name(self) -> String {
+        Architecture { real: false, ..self }.to_string()
+    }
+
     /// What drivers call it as a target of their compiler.
     pub(super) const fn driver_number(self) -> u32 {
         let base = match self.features {

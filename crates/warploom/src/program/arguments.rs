@@ -2,7 +2,7 @@
 
 use std::ffi::CString;
 
-use super::options::Macro;
+use super::options::{Macro, UNOPTIMIZED};
 use super::{CompileOptions, CxxStandard, NvrtcError, Severity, Target};
 use crate::Result;
 
@@ -12,67 +12,100 @@ impl CompileOptions {
     /// # Errors
     ///
     /// [`NvrtcError::VirtualArchitecture`] for a cubin of a virtual architecture, [`NvrtcError::MacroName`],
-    /// [`NvrtcError::Registers`], and [`NvrtcError::Zero`] for a text with a zero in it.
+    /// [`NvrtcError::Registers`], [`NvrtcError::UnsupportedOption`] for what only libNVVM has, and [`NvrtcError::Zero`] for a
+    /// text with a zero in it.
     pub fn arguments(&self, target: Target) -> Result<Vec<CString>> {
         Ok(self.words(target)?)
     }
 
     pub(super) fn words(&self, target: Target) -> Result<Vec<CString>, NvrtcError> {
-        if target == Target::Cubin && !self.architecture.is_real() {
-            return Err(NvrtcError::VirtualArchitecture { architecture: self.architecture });
-        }
+        self.check(target)?;
         let mut words = vec![
             c_string("the architecture", format!("--gpu-architecture={}", self.architecture))?,
             // What lies about in some folder is no part of the program unless it is said to be.
             c_string("an option", "--no-source-include")?,
         ];
-        let mut word = |what: &str, text: &[u8]| c_string(what, text).map(|text| words.push(text));
-        if let Some(standard) = self.standard {
-            word("an option", format!("--std={}", name_of(standard)).as_bytes())?;
-        }
-        for folder in &self.includes {
-            word("an include path", &[b"--include-path=", folder.as_os_str().as_encoded_bytes()].concat())?;
-        }
-        for header in &self.pre_includes {
-            word("a header's name", format!("--pre-include={header}").as_bytes())?;
-        }
-        for item in &self.macros {
-            word("a macro", macro_word(item)?.as_bytes())?;
+        for (what, word) in self.fields() {
+            words.push(c_string(what, word)?);
         }
         for switch in &self.switches {
-            word("an option", switch.as_bytes())?;
-        }
-        match self.max_registers {
-            Some(registers @ 1..=255) => word("an option", format!("--maxrregcount={registers}").as_bytes())?,
-            Some(registers) => return Err(NvrtcError::Registers { registers }),
-            None => {}
-        }
-        if let Some(threads) = self.split_compile {
-            word("an option", format!("--split-compile={threads}").as_bytes())?;
-        }
-        for option in &self.assembler {
-            word("an option for the assembler", format!("--ptxas-options={option}").as_bytes())?;
-        }
-        for (severity, number) in &self.severities {
-            let verb = match severity {
-                Severity::Suppress => "suppress",
-                Severity::Warning => "warn",
-                Severity::Error => "error",
-            };
-            word("an option", format!("--diag-{verb}={number}").as_bytes())?;
+            words.push(c_string("an option", switch)?);
         }
         if target == Target::LtoIr {
-            word("an option", b"-dlto")?;
+            words.push(c_string("an option", "-dlto")?);
             if self.is_optimized_lto {
-                word("an option", b"--gen-opt-lto")?;
+                words.push(c_string("an option", OPTIMIZED_LTO)?);
             }
         }
         for option in &self.extra {
-            word("an option", option.as_bytes())?;
+            words.push(c_string("an option", option)?);
         }
         Ok(words)
     }
+
+    /// Refuses what is wrong in itself.
+    fn check(&self, target: Target) -> Result<(), NvrtcError> {
+        if target == Target::Cubin && !self.architecture.is_real() {
+            return Err(NvrtcError::VirtualArchitecture { architecture: self.architecture });
+        }
+        if let Some(name) = self.switches.iter().find(|switch| **switch == UNOPTIMIZED) {
+            return Err(NvrtcError::UnsupportedOption { names: vec![(*name).to_owned()] });
+        }
+        if let Some(registers) = self.max_registers.filter(|registers| !(1..=255).contains(registers)) {
+            return Err(NvrtcError::Registers { registers });
+        }
+        self.macros.iter().try_for_each(check_macro)
+    }
+
+    /// What they are and the words for them: of all options that have a value.
+    fn fields(&self) -> Vec<(&'static str, Vec<u8>)> {
+        let mut fields = Vec::new();
+        let mut field = |what, name: &str, value: &[u8]| fields.push((what, [name.as_bytes(), value].concat()));
+        if let Some(standard) = self.standard {
+            field("an option", "--std=", name_of(standard).as_bytes());
+        }
+        for folder in &self.includes {
+            field("an include path", "--include-path=", folder.as_os_str().as_encoded_bytes());
+        }
+        for header in &self.pre_includes {
+            field("a header's name", "--pre-include=", header.as_bytes());
+        }
+        for item in &self.macros {
+            let word = match item {
+                Macro::Defined { name, value: Some(value) } => format!("--define-macro={name}={value}"),
+                Macro::Defined { name, value: None } => format!("--define-macro={name}"),
+                Macro::Undefined { name } => format!("--undefine-macro={name}"),
+            };
+            field("a macro", &word, b"");
+        }
+        if let Some(registers) = self.max_registers {
+            field("an option", "--maxrregcount=", registers.to_string().as_bytes());
+        }
+        if let Some(threads) = self.split_compile {
+            field("an option", "--split-compile=", threads.to_string().as_bytes());
+        }
+        for option in &self.assembler {
+            field("an option for the assembler", "--ptxas-options=", option.as_bytes());
+        }
+        for (severity, number) in &self.severities {
+            let name = match severity {
+                Severity::Suppress => "--diag-suppress=",
+                Severity::Warning => "--diag-warn=",
+                Severity::Error => "--diag-error=",
+            };
+            field("an option", name, number.to_string().as_bytes());
+        }
+        fields
+    }
+
+    /// The names of options that have a value, none of which libNVVM has.
+    pub(super) fn beyond_switches(&self) -> Vec<String> {
+        let fields = self.fields().into_iter().map(|(_, word)| String::from_utf8_lossy(&word).into_owned());
+        fields.chain(self.is_optimized_lto.then(|| OPTIMIZED_LTO.to_owned())).collect()
+    }
 }
+
+const OPTIMIZED_LTO: &str = "--gen-opt-lto";
 
 fn name_of(standard: CxxStandard) -> &'static str {
     match standard {
@@ -85,17 +118,13 @@ fn name_of(standard: CxxStandard) -> &'static str {
     }
 }
 
-fn macro_word(item: &Macro) -> Result<String, NvrtcError> {
+fn check_macro(item: &Macro) -> Result<(), NvrtcError> {
     let (Macro::Defined { name, .. } | Macro::Undefined { name }) = item;
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     if !name.bytes().all(is_word) || name.bytes().next().is_none_or(|first| first.is_ascii_digit()) {
         return Err(NvrtcError::MacroName { name: name.clone() });
     }
-    Ok(match item {
-        Macro::Defined { name, value: Some(value) } => format!("--define-macro={name}={value}"),
-        Macro::Defined { name, value: None } => format!("--define-macro={name}"),
-        Macro::Undefined { name } => format!("--undefine-macro={name}"),
-    })
+    Ok(())
 }
 
 /// A text as C has it; `what` it is, for whoever gave one with a zero in it.
@@ -126,16 +155,17 @@ mod tests {
         let all = all.max_registers(64).relocatable().device_by_default().restrict().int128().vectorize_more();
         let all = all.extensible().float128().fast_compile(FastCompile::Least).fast_compile(FastCompile::Medium);
         let all = all.minimal().inlining_info().brief_diagnostics().assembler("-O1").assembler("--verbose");
-        let all = all.no_warnings().diagnostic(177, Severity::Error).split_compile(0).optimized_lto().raw("--raw");
+        let all = all.no_warnings().diagnostic(177, Severity::Error).split_compile(0).optimized_lto();
+        let all = all.numba_debug().raw("--raw");
         assert_eq!(
             words(&all, Target::Cubin),
             "--gpu-architecture=sm_90 --no-source-include --std=c++20 --include-path=a b --pre-include=p.h \
-             --define-macro=N=4 --define-macro=FLAG --undefine-macro=GONE --generate-line-info --device-debug --dopt=on \
+             --define-macro=N=4 --define-macro=FLAG --undefine-macro=GONE --maxrregcount=64 --split-compile=0 \
+             --ptxas-options=-O1 --ptxas-options=--verbose --diag-error=177 --generate-line-info --device-debug --dopt=on \
              --use_fast_math --ftz=false --prec-div=true --prec-sqrt=true --fmad=false --relocatable-device-code=true \
              --device-as-default-execution-space --restrict --device-int128 --extra-device-vectorization \
              --extensible-whole-program --device-float128 --Ofast-compile=mid --minimal --optimization-info=inline \
-             --brief-diagnostics=true --disable-warnings --maxrregcount=64 --split-compile=0 --ptxas-options=-O1 \
-             --ptxas-options=--verbose --diag-error=177 --raw"
+             --brief-diagnostics=true --disable-warnings --numba-debug --raw"
         );
         assert!(words(&all, Target::LtoIr).ends_with("-dlto --gen-opt-lto --raw"));
         assert_eq!(words(&options(), Target::Ptx), "--gpu-architecture=sm_90 --no-source-include");
@@ -159,6 +189,9 @@ mod tests {
         for registers in [0, 256] {
             assert_eq!(refused(options().max_registers(registers)), NvrtcError::Registers { registers });
         }
+        let unoptimized = NvrtcError::UnsupportedOption { names: vec!["-opt=0".to_owned()] };
+        assert_eq!(refused(options().optimize_debug().unoptimized()), unoptimized);
+        assert!(options().unoptimized().optimize_debug().words(Target::Cubin).is_ok());
         let zero = NvrtcError::Zero { what: "an option".to_owned(), position: 2 };
         assert_eq!(refused(options().raw("--\0")), zero);
         assert!(matches!(refused(options().include("a\0")), NvrtcError::Zero { .. }));

@@ -1,35 +1,42 @@
-//! What NVRTC answers.
+//! What compilers answer.
 
-use std::fmt;
-
-/// What NVRTC answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct NvrtcCode(pub i32);
-
+/// What the calls of a library answer, with the names of its header.
 macro_rules! codes {
-    ($($(#[$meta:meta])* $name:ident = $number:literal;)*) => {
-        impl NvrtcCode {
-            $($(#[$meta])* pub const $name: NvrtcCode = NvrtcCode($number);)*
+    ($(#[$type_meta:meta])* $code:ident, $library:literal; $($(#[$meta:meta])* $name:ident = $number:literal;)*) => {
+        $(#[$type_meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub struct $code(pub i32);
 
-            /// Its name in `nvrtc.h`; `None` for one that a newer NVRTC invented.
+        impl $code {
+            /// Done.
+            pub const SUCCESS: $code = $code(0);
+            $($(#[$meta])* pub const $name: $code = $code($number);)*
+
+            /// Its name in the header; `None` for one that a newer library invented.
             #[must_use]
             pub fn name(self) -> Option<&'static str> {
                 match self {
-                    NvrtcCode::SUCCESS => Some("NVRTC_SUCCESS"),
-                    $(NvrtcCode::$name => Some(concat!("NVRTC_ERROR_", stringify!($name))),)*
+                    $code::SUCCESS => Some(concat!($library, "_SUCCESS")),
+                    $($code::$name => Some(concat!($library, "_ERROR_", stringify!($name))),)*
                     _ => None,
                 }
+            }
+        }
+
+        impl std::fmt::Display for $code {
+            /// The name and the number.
+            fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                write!(formatter, "{} ({})", self.name().unwrap_or("a code newer than those known here"), self.0)
             }
         }
     };
 }
 
-impl NvrtcCode {
-    /// Done.
-    pub const SUCCESS: NvrtcCode = NvrtcCode(0);
-}
+pub(super) use codes;
 
 codes! {
+    /// What NVRTC answers.
+    NvrtcCode, "NVRTC";
     /// Too little memory.
     OUT_OF_MEMORY = 1;
     /// No program could be made.
@@ -66,13 +73,6 @@ codes! {
     TIME_TRACE_FILE_WRITE_FAILED = 17;
     /// Someone else is at it.
     BUSY = 18;
-}
-
-impl fmt::Display for NvrtcCode {
-    /// `NVRTC_ERROR_COMPILATION (6)`
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{} ({})", self.name().unwrap_or("a code newer than those known here"), self.0)
-    }
 }
 
 #[cfg(test)]

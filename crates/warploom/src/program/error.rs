@@ -75,7 +75,7 @@ pub enum NvrtcError {
     },
 
     /// It compiles for other architectures.
-    #[error("NVRTC {version} does not compile for {architecture}; it does for {}", Numbers(supported))]
+    #[error("NVRTC {version} does not compile for {architecture}; it does for {}", List(supported))]
     UnsupportedArchitecture {
         /// What was asked for.
         architecture: Architecture,
@@ -114,6 +114,13 @@ pub enum NvrtcError {
         name: String,
         /// What it is.
         kind: CodeKind,
+    },
+
+    /// Some things only libNVVM can be asked.
+    #[error("NVRTC has no option {}; leave it out", names.join(", "))]
+    UnsupportedOption {
+        /// All options that it does not have, as libNVVM calls them.
+        names: Vec<String>,
     },
 
     /// C has no zero in its texts.
@@ -186,7 +193,8 @@ impl From<NvrtcError> for Error {
     }
 }
 
-struct Detail<'a>(&'a str);
+/// What there is to say besides, after a colon, if there is anything.
+pub(super) struct Detail<'a>(pub(super) &'a str);
 
 impl fmt::Display for Detail<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -197,13 +205,14 @@ impl fmt::Display for Detail<'_> {
     }
 }
 
-struct Numbers<'a>(&'a [u32]);
+/// Things with commas between them.
+pub(super) struct List<I>(pub(super) I);
 
-impl fmt::Display for Numbers<'_> {
+impl<I: IntoIterator<Item: fmt::Display> + Clone> fmt::Display for List<I> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (position, number) in self.0.iter().enumerate() {
+        for (position, item) in self.0.clone().into_iter().enumerate() {
             let comma = if position == 0 { "" } else { ", " };
-            write!(formatter, "{comma}{number}")?;
+            write!(formatter, "{comma}{item}")?;
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use super::CompileOptions;
 
 /// What an option has to do with files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Files {
+enum Files {
     Read,
     Written,
 }
@@ -30,8 +30,21 @@ const FILES: &[(&str, Files)] = &[
 ];
 
 impl CompileOptions {
+    /// Why no cache can keep what they compile to, if none can; `has_digest` if there is one of all files that are read.
+    pub(super) fn refuse_files(&self, is_given: impl Fn(&str) -> bool, has_digest: bool) -> Result<(), String> {
+        match self.files(is_given) {
+            Some((option, Files::Written)) => {
+                Err(format!("{option} writes files, which a hit would not; compile it without a cache"))
+            }
+            Some((option, Files::Read)) if !has_digest => {
+                Err(format!("{option} reads files, which may change; give a files_digest, or headers with the program"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The first option that has to do with files; of a header that `is_given` with the program nothing needs to be read.
-    pub(super) fn files(&self, is_given: impl Fn(&str) -> bool) -> Option<(String, Files)> {
+    fn files(&self, is_given: impl Fn(&str) -> bool) -> Option<(String, Files)> {
         if let Some(folder) = self.includes.first() {
             return Some((format!("--include-path={}", folder.display()), Files::Read));
         }

@@ -1,17 +1,18 @@
-//! Programs in CUDA C++, compiled when they are needed, by NVIDIA's NVRTC.
+//! Programs in CUDA C++ or NVVM IR, compiled when they are needed, by NVIDIA's NVRTC or libNVVM.
 //!
-//! The feature `nvrtc` brings no NVRTC along, and none is needed to build: [`Nvrtc::load`] finds the library when the program runs,
-//! and says how to get it where there is none. No GPU and no driver is needed to compile.
+//! The feature `nvrtc` brings none of these libraries along, and none is needed to build: [`Nvrtc::load`] finds the library when the
+//! program runs, and says how to get it where there is none; so do [`Nvvm::load`] and [`NvJitLink::load`]. No GPU and no driver is needed to compile.
 //!
 //! | | |
 //! |---|---|
 //! | [`Nvrtc`] | the library: its version, the architectures that it compiles for |
 //! | [`Program`] | a source with headers, names that are asked for, and options |
+//! | [`NvvmProgram`] | modules of NVVM IR, and options; compiled by [`Nvvm`], and [`Libdevice`] has the functions of mathematics |
 //! | [`CompileOptions`] | how it is compiled; [`Architecture`] says for what |
 //! | [`Compiled`] | what came of it: [`ObjectCode`], and the log |
 //! | [`Linker`] | several pieces of code become one, by NVIDIA's nvJitLink ([`NvJitLink`]) or by the driver |
 //! | [`ProgramCache`] | programs that are compiled once: [`MemoryCache`], [`DiskCache`] |
-//! | [`NvrtcError`] | what can go wrong, in [`Error::Nvrtc`](crate::Error::Nvrtc) |
+//! | [`NvrtcError`], [`NvvmError`], [`LinkError`] | what can go wrong, in [`Error::Nvrtc`](crate::Error::Nvrtc) and its neighbours |
 //!
 //! `docs/compiling.md` shows it all at once.
 
@@ -25,11 +26,13 @@ mod handle;
 pub mod link;
 mod loading;
 mod nvrtc;
+pub mod nvvm;
 mod object_code;
 mod options;
 pub mod raw;
 mod source;
 mod version;
+mod warning;
 
 pub use architecture::Architecture;
 pub use cache::{CacheKey, DiskCache, KeyBuilder, MemoryCache, ProgramCache};
@@ -37,10 +40,12 @@ pub use code::NvrtcCode;
 pub use error::NvrtcError;
 pub use link::{LinkError, Linked, Linker, NvJitLink};
 pub use nvrtc::{NVRTC_VARIABLE, Nvrtc};
+pub use nvvm::{Libdevice, Nvvm, NvvmError, NvvmProgram};
 pub use object_code::{CodeKind, ObjectCode};
 pub use options::{CompileOptions, CxxStandard, FastCompile, Severity};
 pub use source::{Cached, Compiled, Program, Target};
 pub use version::NvrtcVersion;
+pub use warning::Warning;
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../../docs/compiling.md")]

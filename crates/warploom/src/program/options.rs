@@ -44,6 +44,9 @@ pub enum FastCompile {
     Most,
 }
 
+/// What libNVVM calls it; NVRTC has nothing of the kind.
+pub(super) const UNOPTIMIZED: &str = "-opt=0";
+
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Macro {
     Defined { name: String, value: Option<String> },
@@ -156,8 +159,20 @@ impl CompileOptions {
 
     /// Optimised even if it is for a debugger.
     #[doc(alias = "--dopt")]
-    pub fn optimize_debug(self) -> CompileOptions {
+    pub fn optimize_debug(mut self) -> CompileOptions {
+        self.switches.retain(|other| *other != UNOPTIMIZED);
         self.switch("--dopt", "--dopt=on")
+    }
+
+    /// Not optimised at all; only libNVVM can be asked that, and NVRTC by [`debug`](CompileOptions::debug).
+    pub fn unoptimized(mut self) -> CompileOptions {
+        self.switches.retain(|other| *other != "--dopt=on");
+        self.switch(UNOPTIMIZED, UNOPTIMIZED)
+    }
+
+    /// Debug information as Numba lays it out; needs [`debug`](CompileOptions::debug), and a compiler that knows it.
+    pub fn numba_debug(self) -> CompileOptions {
+        self.switch("--numba-debug", "--numba-debug")
     }
 
     /// Fast instead of exact arithmetic: approximate functions, and all of the parts below as is fastest, but for those that

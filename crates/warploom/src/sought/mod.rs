@@ -13,6 +13,10 @@ use std::path::Path;
 use libloading::Library;
 use warploom_driver::Attempt;
 
+#[cfg(all(test, feature = "nvrtc"))]
+pub(crate) use search::candidates;
+#[cfg(feature = "nvrtc")]
+pub(crate) use search::folders;
 pub(crate) use search::{library, system};
 pub(crate) use table::table;
 pub(crate) use tried::Tried;

@@ -30,18 +30,27 @@ fn roots() -> impl Iterator<Item = PathBuf> {
 }
 
 /// Where it may be, best first: what the loader knows, then folders that it is not told about, as far as they are there.
-fn candidates<T: Sought>(roots: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
+pub(crate) fn candidates<T: Sought>(roots: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
     let mut candidates: Vec<PathBuf> = T::NAMES.iter().map(PathBuf::from).collect();
     let elsewhere = T::ELSEWHERE.iter().map(PathBuf::from);
-    let below = roots.flat_map(|root| folders(&root, T::FOLDERS, T::WHEELS));
+    let below = roots.flat_map(|root| folders_of(&root, T::FOLDERS, T::WHEELS));
     for folder in elsewhere.chain(below) {
         candidates.extend(T::NAMES.iter().map(|name| folder.join(name)).filter(|file| file.is_file()));
     }
     candidates
 }
 
+/// Folders of all toolkits and environments.
+#[cfg(feature = "nvrtc")]
+pub(crate) fn folders(
+    below: &'static [&'static str],
+    wheels: &'static [&'static str],
+) -> impl Iterator<Item = PathBuf> {
+    roots().flat_map(|root| folders_of(&root, below, wheels))
+}
+
 /// Folders of a toolkit or an environment, and those of the wheels in it.
-fn folders(root: &Path, below: &[&str], wheels: &[&str]) -> Vec<PathBuf> {
+fn folders_of(root: &Path, below: &[&str], wheels: &[&str]) -> Vec<PathBuf> {
     let mut folders: Vec<PathBuf> = below.iter().map(|folder| root.join(folder)).collect();
     let Ok(entries) = std::fs::read_dir(root.join("lib")) else { return folders };
     let pythons = entries.flatten().map(|entry| entry.path());

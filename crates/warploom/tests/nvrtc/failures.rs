@@ -87,7 +87,8 @@ fn a_program_that_cannot_be_destroyed_is_reported_and_its_code_given() -> warplo
     let compiled = program("").compile(&nvrtc, Target::Ptx);
     diagnostics::reset_hook();
     assert!(!compiled?.code.bytes().is_empty());
-    let expected = "while dropping a program of NVRTC's: nvrtcDestroyProgram failed: NVRTC_ERROR_INTERNAL_ERROR (11)";
+    let expected =
+        "while dropping a program of a compiler's: nvrtcDestroyProgram failed: NVRTC_ERROR_INTERNAL_ERROR (11)";
     assert!(reports.lock().unwrap().iter().any(|report| report == expected), "{reports:?}");
     Ok(())
 }

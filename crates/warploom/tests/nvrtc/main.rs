@@ -1,4 +1,4 @@
-//! Programs by NVRTC and nvJitLink: with stand-ins for the libraries, and, where they are there, with the libraries themselves.
+//! Programs by NVRTC, libNVVM and nvJitLink: with stand-ins for the libraries, and, where they are there, with the libraries themselves.
 
 mod caches;
 mod compile;
@@ -7,9 +7,12 @@ mod driver_link;
 mod failures;
 mod fake;
 mod fake_link;
+mod fake_nvvm;
 mod link;
 mod loading;
+mod nvvm;
 mod real;
+mod real_nvvm;
 
 use warploom::program::{Architecture, CompileOptions, NvrtcError, Program};
 use warploom::{Error, Result};

@@ -1,6 +1,6 @@
 //! Compiling by way of a cache.
 
-use super::{ProgramCache, entry};
+use super::{CacheKey, ProgramCache, entry};
 use crate::Result;
 use crate::program::{Cached, Compiled, Nvrtc, Program, Target};
 
@@ -18,22 +18,31 @@ impl Program {
     pub fn compile_cached(&self, nvrtc: &Nvrtc, target: Target, cache: &dyn ProgramCache) -> Result<Compiled> {
         let options = self.options_for(nvrtc, target)?;
         let key = self.key(nvrtc, target, &options)?;
-        let mut trouble = None;
-        match cache.get(&key) {
-            Ok(bytes) => {
-                if let Some(compiled) = bytes.and_then(|bytes| entry::decode(&key, &bytes)) {
-                    return Ok(compiled);
-                }
-            }
-            Err(error) => trouble = Some(error),
-        }
-        let mut compiled = self.compile_with(nvrtc, target, &options)?;
-        // Damaged bytes are replaced by these.
-        let stored = cache.put(&key, &entry::encode(&key, &compiled));
-        compiled.cached = match trouble.map_or(stored, Err) {
-            Ok(()) => Cached::Stored,
-            Err(error) => Cached::Failed { why: error.to_string() },
-        };
-        Ok(compiled)
+        through(cache, &key, || Ok(self.compile_with(nvrtc, target, &options)?))
     }
+}
+
+/// What the cache has by this key, or else what is compiled, which goes to the cache.
+pub(in crate::program) fn through(
+    cache: &dyn ProgramCache,
+    key: &CacheKey,
+    compile: impl FnOnce() -> Result<Compiled>,
+) -> Result<Compiled> {
+    let mut trouble = None;
+    match cache.get(key) {
+        Ok(bytes) => {
+            if let Some(compiled) = bytes.and_then(|bytes| entry::decode(key, &bytes)) {
+                return Ok(compiled);
+            }
+        }
+        Err(error) => trouble = Some(error),
+    }
+    let mut compiled = compile()?;
+    // Damaged bytes are replaced by these.
+    let stored = cache.put(key, &entry::encode(key, &compiled));
+    compiled.cached = match trouble.map_or(stored, Err) {
+        Ok(()) => Cached::Stored,
+        Err(error) => Cached::Failed { why: error.to_string() },
+    };
+    Ok(compiled)
 }

@@ -5,7 +5,6 @@ use std::fmt;
 
 use super::sha256::Sha256;
 use crate::Result;
-use crate::program::files::Files;
 use crate::program::{Nvrtc, NvrtcError, Program, Target};
 
 /// Changes with whatever is written to caches, so that nobody reads what another version wrote.
@@ -84,19 +83,9 @@ impl Program {
     }
 
     pub(super) fn key(&self, nvrtc: &Nvrtc, target: Target, options: &[CString]) -> Result<CacheKey, NvrtcError> {
-        match self.options.files(|header| self.headers.contains_key(header)) {
-            Some((option, Files::Written)) => {
-                return Err(self.not_cacheable(format!(
-                    "{option} writes files, which a hit would not; compile it without a cache"
-                )));
-            }
-            Some((option, Files::Read)) if self.files.is_none() => {
-                return Err(self.not_cacheable(format!(
-                    "{option} reads files, which may change; give a files_digest, or headers with the program"
-                )));
-            }
-            _ => {}
-        }
+        self.options
+            .refuse_files(|header| self.headers.contains_key(header), self.files.is_some())
+            .map_err(|reason| NvrtcError::NotCacheable { program: self.name.clone(), reason })?;
         let mut key = CacheKey::builder("nvrtc").part("version", nvrtc.version().to_string());
         key = key.part("target", target.to_string()).part("name", &self.name).part("source", &self.source);
         for option in options {
@@ -112,9 +101,5 @@ impl Program {
             key = key.part("files", digest);
         }
         Ok(key.finish())
-    }
-
-    fn not_cacheable(&self, reason: String) -> NvrtcError {
-        NvrtcError::NotCacheable { program: self.name.clone(), reason }
     }
 }

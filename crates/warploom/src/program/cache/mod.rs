@@ -9,6 +9,7 @@ mod sha256;
 
 use std::io;
 
+pub(super) use compile::through;
 pub use disk::DiskCache;
 pub use key::{CacheKey, KeyBuilder};
 pub use memory::MemoryCache;
