@@ -61,7 +61,7 @@ fn selections_and_comparisons_to_numbers() {
         "setp.ne.and.s32 %p3, 1, 2, !%p1; selp.u32 %r2, 7, 8, %p3;",
         "testp.subnormal.f32 %p4, 0f00000001; selp.u32 %r2, 1, 0, %p4;",
         "mov.pred %p5, 1; xor.pred %p5, %p5, %p4; selp.u32 %r2, 1, 0, %p5;",
-        "setp.lo.s32 %p6, 1, -1; selp.u32 %r2, 1, 0, %p6;",
+        "setp.lo.u32 %p6, 1, -1; selp.u32 %r2, 1, 0, %p6;",
     ]);
     assert_eq!(found, [u32::MAX, 0, 0x3f80_0000, 6, 5, 7, 7, 1, 0, 1]);
 }

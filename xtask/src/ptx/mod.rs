@@ -4,6 +4,7 @@
 //! text that differs from the one for the architecture before it in its target alone is not kept.
 
 mod nvrtc;
+mod verdicts;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -53,7 +54,9 @@ pub(crate) fn write() -> Result<String, String> {
         }
         count += texts.len();
     }
-    Ok(format!("ptx: {count} texts"))
+    let (path, taken) = (verdicts::path()?, verdicts::ask(&unpacked.join(ASSEMBLER))?);
+    fs::write(&path, &taken).map_err(at(&path))?;
+    Ok(format!("ptx: {count} texts, and {} instructions that the assembler takes", taken.lines().count()))
 }
 
 /// Compares what is checked in with what the compiler writes, and lets the assembler read it.
@@ -76,6 +79,10 @@ pub(crate) fn check() -> Result<String, String> {
         assemble(&unpacked.join(ASSEMBLER), path)?;
     }
     let more = instructions.len();
+    let path = verdicts::path()?;
+    if verdicts::ask(&unpacked.join(ASSEMBLER))? != fs::read_to_string(&path).map_err(at(&path))? {
+        return Err(format!("{} is not what the assembler takes; run `cargo xtask ptx`", path.display()));
+    }
     Ok(format!(
         "ptx --check: {count} texts are reproduced byte for byte, and assemble with {more} of single instructions"
     ))
@@ -85,16 +92,19 @@ pub(crate) fn check() -> Result<String, String> {
 fn instructions() -> Result<Vec<PathBuf>, String> {
     let folder = root()?.join("target/ptx/compute_90");
     fs::create_dir_all(&folder).map_err(at(&folder))?;
+    written(&folder, "warploom-sim", "instructions", "texts_are_written")?;
+    files(&folder, "ptx")
+}
+
+/// Has a test write its texts into a folder.
+fn written(folder: &Path, package: &str, test: &str, name: &str) -> Result<(), String> {
     let status = Command::new("cargo")
-        .args(["test", "--quiet", "--package", "warploom-sim", "--test", "instructions", "texts_are_written"])
+        .args(["test", "--quiet", "--package", package, "--test", test, name])
         .current_dir(root()?)
-        .env("WARPLOOM_TEXTS", &folder)
+        .env("WARPLOOM_TEXTS", folder)
         .status()
         .map_err(|error| format!("cargo could not be started: {error}"))?;
-    if !status.success() {
-        return Err("the texts of single instructions could not be written".to_owned());
-    }
-    files(&folder, "ptx")
+    if status.success() { Ok(()) } else { Err(format!("{package}'s test `{name}` could not write its texts")) }
 }
 
 fn fetched() -> Result<PathBuf, String> {

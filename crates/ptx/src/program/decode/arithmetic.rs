@@ -4,7 +4,7 @@ use super::super::compute::{Carry, Compute, Int};
 use super::super::operation::Operation;
 use super::super::slot::Slot;
 use super::scope::File;
-use super::{Decoded, Decoder, Modifiers, Why, float, half};
+use super::{Decoded, Decoder, Modifiers, Why, float, half, types};
 use crate::syntax::{Instruction, ScalarType};
 
 /// The integer type that arithmetic uses for a type of PTX.
@@ -73,7 +73,7 @@ pub(super) fn add<'t>(
         let why = Err(Why::Other("pairs of integers can only be added"));
         return if subtract { why } else { decoder.binary(instruction, ScalarType::B32, Compute::PairAdd) };
     }
-    let scalar = modifiers.scalar()?;
+    let scalar = modifiers.one_of(types::NUMBERS)?;
     if float::is_float(scalar) {
         return float::add(decoder, instruction, modifiers, scalar, subtract);
     }
@@ -83,17 +83,27 @@ pub(super) fn add<'t>(
         return decoder.binary(instruction, scalar, what);
     }
     if modifiers.flag("cc") {
+        carried(scalar)?;
         let carry = Carry { long: int(scalar)?.is_long(), enter: false, leave: true };
         let what = if subtract { Compute::SubtractCarry(carry) } else { Compute::AddCarry(carry) };
         return decoder.binary(instruction, scalar, what);
     }
-    let what = match (modifiers.flag("sat"), subtract) {
+    let saturate = modifiers.flag("sat");
+    if saturate && scalar != ScalarType::S32 {
+        return Err(Why::Other("`.sat` is for s32 and floating-point numbers only"));
+    }
+    let what = match (saturate, subtract) {
         (true, false) => Compute::AddSaturating,
         (true, true) => Compute::SubtractSaturating,
         (false, false) => Compute::Add(unsigned(int(scalar)?)),
         (false, true) => Compute::Subtract(unsigned(int(scalar)?)),
     };
     decoder.binary(instruction, scalar, what)
+}
+
+/// Sixteen bits have no carry.
+fn carried(scalar: ScalarType) -> Decoded {
+    if types::WIDE.hold(scalar) { Ok(()) } else { Err(Why::Other("`.cc` is for 32 and 64 bits only")) }
 }
 
 /// The same result by the same instruction, whatever the sign.
@@ -120,7 +130,10 @@ pub(super) fn add_carry<'t>(
     modifiers: &mut Modifiers,
 ) -> Decoded {
     let leave = modifiers.flag("cc");
-    let scalar = modifiers.scalar()?;
+    let scalar = modifiers.one_of(types::INTEGERS)?;
+    if leave {
+        carried(scalar)?;
+    }
     let carry = Carry { long: int(scalar)?.is_long(), enter: true, leave };
     let subtract = instruction.opcode == "subc";
     let what = if subtract { Compute::SubtractCarry(carry) } else { Compute::AddCarry(carry) };
@@ -167,7 +180,7 @@ pub(super) fn multiply<'t>(
     modifiers: &mut Modifiers,
 ) -> Decoded {
     let part = part(modifiers);
-    let scalar = modifiers.scalar()?;
+    let scalar = modifiers.one_of(types::NUMBERS)?;
     whole(scalar, part.as_ref())?;
     if float::is_float(scalar) {
         return float::multiply(decoder, instruction, modifiers, scalar);
@@ -195,7 +208,7 @@ pub(super) fn multiply_add<'t>(
     modifiers: &mut Modifiers,
 ) -> Decoded {
     let part = part(modifiers);
-    let scalar = modifiers.scalar()?;
+    let scalar = modifiers.one_of(types::NUMBERS)?;
     whole(scalar, part.as_ref())?;
     if float::is_float(scalar) {
         return float::multiply_add(decoder, instruction, modifiers, scalar);
@@ -210,6 +223,12 @@ pub(super) fn multiply_add<'t>(
     }
     let int = int(scalar)?;
     let (cc, saturate) = (modifiers.flag("cc"), modifiers.flag("sat"));
+    if cc {
+        carried(scalar)?;
+    }
+    if saturate && (scalar != ScalarType::S32 || !matches!(part, Some(Part::High))) {
+        return Err(Why::Other("`.sat` is for `.hi` of s32 only"));
+    }
     match part.ok_or(Why::Missing("`.lo`, `.hi` or `.wide`"))? {
         Part::Wide => decoder.widening(instruction, scalar, widened(scalar)?, Compute::MultiplyAddWide(int)),
         part if cc => {
@@ -235,7 +254,10 @@ pub(super) fn multiply_add_carry<'t>(
         _ => return Err(Why::Missing("`.lo` or `.hi`")),
     };
     let leave = modifiers.flag("cc");
-    let scalar = modifiers.scalar()?;
+    let scalar = modifiers.one_of(types::INTEGERS)?;
+    if leave {
+        carried(scalar)?;
+    }
     let int = int(scalar)?;
     let carry = Carry { long: int.is_long(), enter: true, leave };
     let signed = matches!(int, Int::S32 | Int::S64);
@@ -252,12 +274,8 @@ pub(super) fn short<'t>(
         Some(Part::High) => true,
         _ => return Err(Why::Missing("`.lo` or `.hi`")),
     };
-    let scalar = modifiers.scalar()?;
-    let signed = match int(scalar)? {
-        Int::S32 => true,
-        Int::U32 => false,
-        _ => return Err(Why::Other("it is for 32 bits only")),
-    };
+    let scalar = modifiers.one_of(types::WORDS)?;
+    let signed = scalar == ScalarType::S32;
     if high && signed && instruction.opcode == "mad24" && modifiers.flag("sat") {
         decoder.ternary(instruction, scalar, Compute::MultiplyAdd24Saturating)
     } else if instruction.opcode == "mul24" {
@@ -272,7 +290,7 @@ pub(super) fn divide<'t>(
     instruction: &Instruction<'t>,
     modifiers: &mut Modifiers,
 ) -> Decoded {
-    let scalar = modifiers.scalar()?;
+    let scalar = modifiers.one_of(types::INTEGERS.and(types::FLOATS))?;
     let remainder = instruction.opcode == "rem";
     if float::is_float(scalar) && !remainder {
         return float::divide(decoder, instruction, modifiers, scalar);
@@ -286,7 +304,7 @@ pub(super) fn distance<'t>(
     instruction: &Instruction<'t>,
     modifiers: &mut Modifiers,
 ) -> Decoded {
-    let scalar = modifiers.scalar()?;
+    let scalar = modifiers.one_of(types::INTEGERS)?;
     decoder.ternary(instruction, scalar, Compute::Distance(int(scalar)?))
 }
 
@@ -295,7 +313,7 @@ pub(super) fn sign<'t>(
     instruction: &Instruction<'t>,
     modifiers: &mut Modifiers,
 ) -> Decoded {
-    let scalar = modifiers.scalar()?;
+    let scalar = modifiers.one_of(types::SIGNED.and(types::FLOATS).and(types::HALVES))?;
     let negate = instruction.opcode == "neg";
     let what = match (scalar, negate) {
         (ScalarType::F32, true) => Compute::NegateSingle(modifiers.flag("ftz")),
@@ -303,8 +321,8 @@ pub(super) fn sign<'t>(
         (ScalarType::F64, true) => Compute::NegateDouble,
         (ScalarType::F64, false) => Compute::MagnitudeDouble,
         _ => match half::half(scalar) {
-            Some(half) if negate => Compute::NegateHalf(half, modifiers.flag("ftz")),
-            Some(half) => Compute::MagnitudeHalf(half, modifiers.flag("ftz")),
+            Some(half) if negate => Compute::NegateHalf(half, half::flush(modifiers, scalar)),
+            Some(half) => Compute::MagnitudeHalf(half, half::flush(modifiers, scalar)),
             None if negate => Compute::Negate(int(scalar)?),
             None => Compute::Magnitude(int(scalar)?),
         },
@@ -318,8 +336,14 @@ pub(super) fn dot<'t>(
     modifiers: &mut Modifiers,
 ) -> Decoded {
     let halves = instruction.opcode == "dp2a";
-    let high = halves && !modifiers.flag("lo") && modifiers.flag("hi");
-    let signed = [modifiers.scalar()? == ScalarType::S32, modifiers.scalar()? == ScalarType::S32];
+    let high = match part(modifiers) {
+        Some(Part::High) if halves => true,
+        Some(Part::Low) if halves => false,
+        None if !halves => false,
+        _ => return Err(Why::Missing("`.lo` or `.hi`")),
+    };
+    let mut signed = || Ok(modifiers.one_of(types::WORDS)? == ScalarType::S32);
+    let signed = [signed()?, signed()?];
     let what = if halves { Compute::DotHalves { high, signed } } else { Compute::DotBytes { signed } };
     let [d, a, b, c] = decoder.operands(instruction, "4")?;
     let word = ScalarType::B32;

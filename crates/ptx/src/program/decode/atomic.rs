@@ -35,6 +35,9 @@ pub(super) fn decode<'t>(
     let space = modifiers.pick(space).unwrap_or(Space::Generic);
     let unflushed = modifiers.flag("noftz");
     let change = modifiers.pick(change).ok_or(Why::Missing("what it does, such as `.add`"))?;
+    if instruction.opcode == "red" && matches!(change, Change::Exchange | Change::CompareAndSwap) {
+        return Err(Why::Other("without a result it only adds, compares or combines; use `atom`"));
+    }
     let count = modifiers.pick(|word| match word {
         "v2" => Some(2),
         "v4" => Some(4),

@@ -5,7 +5,7 @@ use super::super::operation::Operation;
 use super::super::slot::Slot;
 use super::arithmetic::{file, int};
 use super::scope::File;
-use super::{Decoded, Decoder, Modifiers, Why};
+use super::{Decoded, Decoder, Modifiers, Why, types};
 use crate::exec::arith::bits::Permutation;
 use crate::exec::arith::compare::Comparison;
 use crate::syntax::{Instruction, ScalarType};
@@ -17,7 +17,7 @@ pub(super) fn logic<'t>(
     instruction: &Instruction<'t>,
     modifiers: &mut Modifiers,
 ) -> Decoded {
-    let scalar = modifiers.scalar()?;
+    let scalar = modifiers.one_of(types::BITS.and(types::PREDICATE))?;
     if scalar == ScalarType::Predicate {
         let [d, a, b] = decoder.operands(instruction, "3")?;
         let slots = [decoder.result(d, File::Predicates)?, decoder.predicate(a)?, decoder.predicate(b)?];
@@ -45,7 +45,8 @@ pub(super) fn not<'t>(
     instruction: &Instruction<'t>,
     modifiers: &mut Modifiers,
 ) -> Decoded {
-    let scalar = modifiers.scalar()?;
+    let taken = if instruction.opcode == "cnot" { types::BITS } else { types::BITS.and(types::PREDICATE) };
+    let scalar = modifiers.one_of(taken)?;
     if scalar == ScalarType::Predicate {
         let [d, a] = decoder.operands(instruction, "2")?;
         let slots = [decoder.result(d, File::Predicates)?, decoder.predicate(a)?];
@@ -70,7 +71,7 @@ pub(super) fn table<'t>(
         "or" => Some(Combine::Or),
         _ => None,
     });
-    let scalar = modifiers.scalar()?;
+    let scalar = modifiers.one_of(types::WORD_BITS)?;
     let [d, a, b, c, function, rest @ ..] = instruction.operands.as_slice() else {
         return Err(Why::Count { found: instruction.operands.len(), expected: "5" });
     };
@@ -107,7 +108,8 @@ pub(super) fn shift<'t>(
     instruction: &Instruction<'t>,
     modifiers: &mut Modifiers,
 ) -> Decoded {
-    let scalar = modifiers.scalar()?;
+    let taken = if instruction.opcode == "shl" { types::BITS } else { types::BITS.and(types::INTEGERS) };
+    let scalar = modifiers.one_of(taken)?;
     let int = int(scalar)?;
     let [d, a, b] = decoder.operands(instruction, "3")?;
     let slots = [decoder.result(d, file(scalar))?, decoder.value(a, scalar)?, decoder.value(b, WORD)?];
@@ -116,14 +118,20 @@ pub(super) fn shift<'t>(
     Ok(())
 }
 
+/// Which of two words is there, as one of them has to be: whether it is the first.
+fn either(modifiers: &mut Modifiers, one: &'static str, other: &'static str) -> Decoded<bool> {
+    let found = modifiers.pick(|word| (word == one || word == other).then_some(word == one));
+    found.ok_or(Why::Missing(one))
+}
+
 pub(super) fn funnel<'t>(
     decoder: &mut Decoder<'_, 't>,
     instruction: &Instruction<'t>,
     modifiers: &mut Modifiers,
 ) -> Decoded {
-    let left = !modifiers.flag("r") && modifiers.flag("l");
-    let wrap = !modifiers.flag("clamp") && modifiers.flag("wrap");
-    let scalar = modifiers.scalar()?;
+    let left = either(modifiers, "l", "r")?;
+    let wrap = either(modifiers, "wrap", "clamp")?;
+    let scalar = modifiers.one_of(types::WORD_BITS)?;
     decoder.ternary(instruction, scalar, Compute::Funnel { left, wrap })
 }
 
@@ -143,7 +151,7 @@ pub(super) fn permute<'t>(
             _ => return None,
         })
     });
-    let scalar = modifiers.scalar()?;
+    let scalar = modifiers.one_of(types::WORD_BITS)?;
     decoder.ternary(instruction, scalar, Compute::Permute(kind.unwrap_or(Permutation::Any)))
 }
 
@@ -152,7 +160,7 @@ pub(super) fn field<'t>(
     instruction: &Instruction<'t>,
     modifiers: &mut Modifiers,
 ) -> Decoded {
-    let scalar = modifiers.scalar()?;
+    let scalar = modifiers.one_of(types::WIDE)?;
     let [d, a, b, c] = decoder.operands(instruction, "4")?;
     let d = decoder.result(d, file(scalar))?;
     let slots = [d, decoder.value(a, scalar)?, decoder.value(b, WORD)?, decoder.value(c, WORD)?];
@@ -165,7 +173,7 @@ pub(super) fn insert<'t>(
     instruction: &Instruction<'t>,
     modifiers: &mut Modifiers,
 ) -> Decoded {
-    let scalar = modifiers.scalar()?;
+    let scalar = modifiers.one_of(types::WIDE_BITS)?;
     let [d, value, base, start, length] = decoder.operands(instruction, "5")?;
     let d = decoder.result(d, file(scalar))?;
     let (value, base) = (decoder.value(value, scalar)?, decoder.value(base, scalar)?);
@@ -193,7 +201,7 @@ pub(super) fn find<'t>(
     modifiers: &mut Modifiers,
 ) -> Decoded {
     let distance = modifiers.flag("shiftamt");
-    let scalar = modifiers.scalar()?;
+    let scalar = modifiers.one_of(types::WIDE)?;
     counted(decoder, instruction, scalar, Compute::Find { int: int(scalar)?, distance })
 }
 
@@ -202,7 +210,7 @@ pub(super) fn count<'t>(
     instruction: &Instruction<'t>,
     modifiers: &mut Modifiers,
 ) -> Decoded {
-    let scalar = modifiers.scalar()?;
+    let scalar = modifiers.one_of(types::WIDE_BITS)?;
     let long = scalar.size() > 4;
     match instruction.opcode {
         "brev" => decoder.unary(instruction, scalar, Compute::Reverse { long }),
@@ -216,8 +224,8 @@ pub(super) fn ones<'t>(
     instruction: &Instruction<'t>,
     modifiers: &mut Modifiers,
 ) -> Decoded {
-    let wrap = !modifiers.flag("clamp") && modifiers.flag("wrap");
-    let scalar = modifiers.scalar()?;
+    let wrap = either(modifiers, "wrap", "clamp")?;
+    let scalar = modifiers.one_of(types::WORD_BITS)?;
     decoder.binary(instruction, scalar, Compute::Ones { wrap })
 }
 
@@ -226,8 +234,8 @@ pub(super) fn extend<'t>(
     instruction: &Instruction<'t>,
     modifiers: &mut Modifiers,
 ) -> Decoded {
-    let wrap = !modifiers.flag("clamp") && modifiers.flag("wrap");
-    let scalar = modifiers.scalar()?;
+    let wrap = either(modifiers, "wrap", "clamp")?;
+    let scalar = modifiers.one_of(types::WORDS)?;
     let signed = int(scalar)? == Int::S32;
     decoder.binary(instruction, scalar, Compute::Extend { signed, wrap })
 }
@@ -237,6 +245,6 @@ pub(super) fn nth<'t>(
     instruction: &Instruction<'t>,
     modifiers: &mut Modifiers,
 ) -> Decoded {
-    let scalar = modifiers.scalar()?;
+    let scalar = modifiers.one_of(types::WORD_BITS)?;
     decoder.ternary(instruction, scalar, Compute::NthSet)
 }

@@ -6,7 +6,7 @@ use super::super::slot::Slot;
 use super::arithmetic::file;
 use super::conversion::Form;
 use super::scope::File;
-use super::{Decoded, Decoder, Modifiers, Why};
+use super::{Decoded, Decoder, Modifiers, Why, types};
 use crate::exec::arith::bits::Permutation;
 use crate::exec::arith::convert::{Conversion, Number};
 use crate::exec::arith::round::{Format, Rounding};
@@ -17,7 +17,7 @@ pub(super) fn mov<'t>(
     instruction: &Instruction<'t>,
     modifiers: &mut Modifiers,
 ) -> Decoded {
-    let scalar = modifiers.scalar()?;
+    let scalar = modifiers.one_of(types::MOVED.and(types::PREDICATE))?;
     let [d, a] = decoder.operands(instruction, "2")?;
     match (d, a) {
         (Operand::Vector(parts), _) => return unpack(decoder, parts, a, scalar),

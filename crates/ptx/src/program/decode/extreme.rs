@@ -4,7 +4,7 @@ use super::super::compute::{Compute, Int};
 use super::super::operation::Operation;
 use super::arithmetic::{file, int, pair};
 use super::scope::File;
-use super::{Decoded, Decoder, Modifiers, Why, float, half};
+use super::{Decoded, Decoder, Modifiers, Why, float, half, types};
 use crate::syntax::{Instruction, ScalarType};
 
 pub(super) fn decode<'t>(
@@ -16,13 +16,16 @@ pub(super) fn decode<'t>(
     let rectify = modifiers.flag("relu");
     if let Some(signed) = modifiers.pick(pair) {
         let what = Compute::PairExtreme { greater, signed };
-        if rectify && signed {
+        if rectify {
+            if !signed {
+                return Err(Why::Modifier("relu".to_owned()));
+            }
             let floor = Compute::PairExtreme { greater: true, signed };
             return rectified(decoder, instruction, what, floor);
         }
         return decoder.binary(instruction, ScalarType::B32, what);
     }
-    let scalar = modifiers.scalar()?;
+    let scalar = modifiers.one_of(types::NUMBERS)?;
     if rectify {
         let what = match scalar {
             ScalarType::S32 if greater => Compute::Maximum(Int::S32),
@@ -32,10 +35,10 @@ pub(super) fn decode<'t>(
         return rectified(decoder, instruction, what, Compute::Maximum(Int::S32));
     }
     let what = match scalar {
-        ScalarType::F32 => Compute::ExtremeSingle(float::choice(modifiers, greater)),
-        ScalarType::F64 => Compute::ExtremeDouble(float::choice(modifiers, greater)),
+        ScalarType::F32 => Compute::ExtremeSingle(float::choice(modifiers, greater, scalar)),
+        ScalarType::F64 => Compute::ExtremeDouble(float::choice(modifiers, greater, scalar)),
         _ => match half::half(scalar) {
-            Some(half) => Compute::ExtremeHalf(half, float::choice(modifiers, greater)),
+            Some(half) => Compute::ExtremeHalf(half, float::choice(modifiers, greater, scalar)),
             None if greater => Compute::Maximum(int(scalar)?),
             None => Compute::Minimum(int(scalar)?),
         },

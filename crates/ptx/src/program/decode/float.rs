@@ -3,7 +3,7 @@
 use super::super::compute::{Compute, Function};
 use super::super::operation::Operation;
 use super::scope::File;
-use super::{Decoded, Decoder, Modifiers, Why, half};
+use super::{Decoded, Decoder, Modifiers, Why, half, types};
 use crate::exec::arith::compare::Property;
 use crate::exec::arith::extreme::Choice;
 use crate::exec::arith::float::Mode;
@@ -32,9 +32,13 @@ fn rounding(modifiers: &mut Modifiers) -> Rounding {
     modifiers.rounding().unwrap_or(Rounding::Nearest)
 }
 
-pub(super) fn choice(modifiers: &mut Modifiers, greater: bool) -> Choice {
+/// How the lesser or greater is chosen; what a type does not have is left for the modifiers to refuse.
+pub(super) fn choice(modifiers: &mut Modifiers, greater: bool, scalar: ScalarType) -> Choice {
+    if scalar == ScalarType::F64 {
+        return Choice { greater, strict: false, flush: false, signs: false };
+    }
     let signs = modifiers.flag("xorsign") && modifiers.flag("abs");
-    Choice { greater, strict: modifiers.flag("NaN"), flush: modifiers.flag("ftz"), signs }
+    Choice { greater, strict: modifiers.flag("NaN"), flush: half::flush(modifiers, scalar), signs }
 }
 
 pub(super) fn add<'t>(
@@ -92,7 +96,8 @@ pub(super) fn divide<'t>(
         Compute::QuotientFull(modifiers.flag("ftz"))
     } else {
         stated(modifiers)?;
-        Compute::DivideSingle(mode(modifiers))
+        let (rounding, flush) = (rounding(modifiers), modifiers.flag("ftz"));
+        Compute::DivideSingle(Mode { rounding, flush, saturate: false })
     };
     decoder.binary(instruction, scalar, what)
 }
@@ -119,11 +124,14 @@ pub(super) fn function<'t>(
     }
     let scalar = modifiers.scalar()?;
     let what = match (scalar, function) {
+        (ScalarType::F32, Function::Tangent) => Compute::Approximate(function, false),
         (ScalarType::F32, _) if approximate => Compute::Approximate(function, modifiers.flag("ftz")),
         (ScalarType::F32, Function::Reciprocal) => Compute::ReciprocalSingle(mode(modifiers)),
         (ScalarType::F32, Function::Root) => Compute::RootSingle(mode(modifiers)),
         (ScalarType::F64, Function::Reciprocal) if approximate => {
-            modifiers.flag("ftz");
+            if !modifiers.flag("ftz") {
+                return Err(Why::Missing("`.ftz`"));
+            }
             Compute::ReciprocalHalfway
         }
         (ScalarType::F64, Function::ReciprocalRoot) if approximate && modifiers.flag("ftz") => {
@@ -131,10 +139,15 @@ pub(super) fn function<'t>(
         }
         (ScalarType::F64, Function::ReciprocalRoot) if approximate => Compute::ReciprocalRootDouble,
         (ScalarType::F64, Function::Reciprocal) => Compute::ReciprocalDouble(rounding(modifiers)),
-        (ScalarType::F64, Function::Root) => Compute::RootDouble(rounding(modifiers)),
+        (ScalarType::F64, Function::Root) if !approximate => Compute::RootDouble(rounding(modifiers)),
         (_, Function::Exponential | Function::Tangent) => {
             let half = half::half(scalar).ok_or(Why::Other("it is not for this type"))?;
-            Compute::ApproximateHalf(half, function, modifiers.flag("ftz"))
+            // Powers of bf16 are always flushed, and say so; nothing else is.
+            let flush = types::BRAINS.hold(scalar) && function == Function::Exponential;
+            if flush && !modifiers.flag("ftz") {
+                return Err(Why::Missing("`.ftz`"));
+            }
+            Compute::ApproximateHalf(half, function, flush)
         }
         _ => return Err(Why::Other("it is not for this type")),
     };
@@ -161,7 +174,7 @@ pub(super) fn test<'t>(
     modifiers: &mut Modifiers,
 ) -> Decoded {
     let property = modifiers.pick(Property::of).ok_or(Why::Missing("a property such as `.finite`"))?;
-    let scalar = modifiers.scalar()?;
+    let scalar = modifiers.one_of(types::FLOATS)?;
     let [p, a] = decoder.operands(instruction, "2")?;
     let slots = [decoder.result(p, File::Predicates)?, decoder.value(a, scalar)?];
     decoder.emit(Operation::Compute(Compute::Test { long: scalar == ScalarType::F64, property }), &slots);

@@ -1,7 +1,7 @@
 //! Sixteen-bit floating point.
 
 use super::super::compute::HalfType;
-use super::{Decoded, Modifiers, Why};
+use super::{Decoded, Modifiers, Why, types};
 use crate::exec::arith::half::Edge;
 use crate::syntax::ScalarType;
 
@@ -13,6 +13,11 @@ pub(super) fn half(scalar: ScalarType) -> Option<HalfType> {
         ScalarType::Bf16x2 => HalfType::Bf16x2,
         _ => return None,
     })
+}
+
+/// Whether subnormal numbers count as zero, which bf16 does not have; said of it, it is left for the modifiers to refuse.
+pub(super) fn flush(modifiers: &mut Modifiers, scalar: ScalarType) -> bool {
+    !types::BRAINS.hold(scalar) && modifiers.flag("ftz")
 }
 
 /// What stands around the rounding, which can only be to nearest; another one is left for the modifiers to refuse.

@@ -6,7 +6,7 @@ use super::super::slot::Slot;
 use super::super::window::Window;
 use super::operand::kind;
 use super::scope::{File, Symbol};
-use super::{Decoded, Decoder, Modifiers, Why};
+use super::{Decoded, Decoder, Modifiers, Why, types};
 use crate::syntax::{Address, Base, Instruction, Operand, ScalarType};
 
 /// Where an address operand leads: the space, the slot of the address and whether that is 64 bits wide, the offset.
@@ -117,7 +117,6 @@ fn elements<'i, 't>(operand: &'i Operand<'t>, count: u8, index: usize) -> Decode
 fn sized(scalar: ScalarType) -> Decoded<u8> {
     match scalar {
         ScalarType::B128 => Err(Why::Other("accesses of 128 bits in one register are not simulated")),
-        ScalarType::Predicate => Err(Why::Other("predicates have no place in memory")),
         _ => Ok(scalar.size() as u8),
     }
 }
@@ -130,7 +129,10 @@ pub(super) fn load<'t>(
     let strong = manner(modifiers);
     let space = modifiers.pick(space).unwrap_or(Space::Generic);
     let count = count(modifiers);
-    let scalar = modifiers.scalar()?;
+    if instruction.modifiers.contains(&"nc") && space != Space::Global {
+        return Err(Why::Other("`.nc` is for global memory, and says so"));
+    }
+    let scalar = modifiers.one_of(types::STORED)?;
     let bytes = sized(scalar)?;
     let [d, address] = hinted(instruction)?;
     let place = decoder.location(address, space, 1)?;
@@ -174,7 +176,10 @@ pub(super) fn store<'t>(
     let strong = manner(modifiers);
     let space = modifiers.pick(space).unwrap_or(Space::Generic);
     let count = count(modifiers);
-    let scalar = modifiers.scalar()?;
+    if instruction.modifiers.contains(&"const") {
+        return Err(Why::Other("constants cannot be written"));
+    }
+    let scalar = modifiers.one_of(types::STORED)?;
     let bytes = sized(scalar)?;
     let [address, value] = hinted(instruction)?;
     let place = decoder.location(address, space, 0)?;

@@ -34,6 +34,7 @@ mod operand;
 mod scope;
 mod synchronize;
 mod table;
+mod types;
 mod variable;
 
 use modifiers::Modifiers;
@@ -70,6 +71,8 @@ pub(super) enum Why {
     Opcode,
     #[error("`.{0}` is not known to it here")]
     Modifier(String),
+    #[error("it is not for the type `.{0}`")]
+    Type(String),
     #[error("it lacks {0}")]
     Missing(&'static str),
     #[error("`{0}` is declared nowhere in sight")]

@@ -1,5 +1,6 @@
 //! What follows an opcode: taken one by one, and what nobody took is refused.
 
+use super::types::Types;
 use super::{Decoded, Why};
 use crate::exec::arith::round::Rounding;
 use crate::syntax::ScalarType;
@@ -37,6 +38,17 @@ impl<'i, 't> Modifiers<'i, 't> {
     /// Takes the next type.
     pub(super) fn scalar(&mut self) -> Decoded<ScalarType> {
         self.pick(ScalarType::named).ok_or(Why::Missing("a type"))
+    }
+
+    /// Takes the next type, which has to be one of these.
+    pub(super) fn one_of(&mut self, types: Types) -> Decoded<ScalarType> {
+        let scalar = self.scalar()?;
+        let spelled = || self.words.iter().find(|word| ScalarType::named(word) == Some(scalar));
+        if types.hold(scalar) {
+            Ok(scalar)
+        } else {
+            Err(Why::Type(spelled().map_or_else(String::new, |word| (*word).to_owned())))
+        }
     }
 
     /// Takes a rounding to a floating-point number.

@@ -3,7 +3,7 @@
 use super::super::operation::{Barrier, Operation, Reduction, Shuffle, Vote};
 use super::super::slot::Slot;
 use super::scope::File;
-use super::{Decoded, Decoder, Modifiers, Why};
+use super::{Decoded, Decoder, Modifiers, Why, types};
 use crate::syntax::{Instruction, Operand, ScalarType};
 
 const WORD: ScalarType = ScalarType::U32;
@@ -72,10 +72,27 @@ fn count_of<'t>(decoder: &mut Decoder<'_, 't>, count: Option<&Operand<'t>>) -> D
     }
 }
 
-pub(super) fn fence<'t>(decoder: &mut Decoder<'_, 't>, _: &Instruction<'t>, modifiers: &mut Modifiers) -> Decoded {
-    while modifiers.pick(|_| Some(())).is_some() {}
+/// Fences of every kind hold everybody's accesses in order here; what they say has to be what there is.
+pub(super) fn fence<'t>(
+    decoder: &mut Decoder<'_, 't>,
+    instruction: &Instruction<'t>,
+    modifiers: &mut Modifiers,
+) -> Decoded {
     decoder.emit(Operation::Fence, &[]);
-    Ok(())
+    let special =
+        |word: &str| word.starts_with("proxy") || word.starts_with("sync_restrict") || word == "mbarrier_init";
+    if modifiers.any(special) {
+        while modifiers.pick(|_| Some(())).is_some() {}
+        return Ok(());
+    }
+    let scopes: &[&str] = if instruction.opcode == "fence" {
+        modifiers.pick(|word| matches!(word, "sc" | "acq_rel" | "acquire" | "release").then_some(()));
+        &["cta", "cluster", "gpu", "sys"]
+    } else {
+        &["cta", "gl", "sys"]
+    };
+    let scope = modifiers.pick(|word| scopes.contains(&word).then_some(()));
+    scope.ok_or(Why::Missing("a scope such as `.cta`"))
 }
 
 /// The mask of lanes that take part, which old texts leave out.
@@ -104,7 +121,7 @@ pub(super) fn shuffle<'t>(
             })
         })
         .ok_or(Why::Missing("`.up`, `.down`, `.bfly` or `.idx`"))?;
-    modifiers.scalar()?;
+    modifiers.one_of(types::WORD_BITS)?;
     let [d, a, b, c, rest @ ..] = instruction.operands.as_slice() else {
         return Err(Why::Count { found: instruction.operands.len(), expected: "5" });
     };
@@ -134,7 +151,7 @@ pub(super) fn vote<'t>(
             })
         })
         .ok_or(Why::Missing("`.all`, `.any`, `.uni` or `.ballot`"))?;
-    modifiers.scalar()?;
+    modifiers.one_of(if kind == Vote::Ballot { types::WORD_BITS } else { types::PREDICATE })?;
     let [d, a, rest @ ..] = instruction.operands.as_slice() else {
         return Err(Why::Count { found: instruction.operands.len(), expected: "3" });
     };
@@ -150,7 +167,7 @@ pub(super) fn active_mask<'t>(
     instruction: &Instruction<'t>,
     modifiers: &mut Modifiers,
 ) -> Decoded {
-    modifiers.scalar()?;
+    modifiers.one_of(types::WORD_BITS)?;
     let [d] = decoder.operands(instruction, "1")?;
     let d = decoder.result(d, File::Words)?;
     decoder.emit(Operation::ActiveMask, &[d]);
@@ -165,7 +182,7 @@ pub(super) fn matching<'t>(
     let all = modifiers.flag("all");
     modifiers.flag("any");
     modifiers.flag("sync");
-    let scalar = modifiers.scalar()?;
+    let scalar = modifiers.one_of(types::WIDE_BITS)?;
     let [d, a, mask] = decoder.operands(instruction, "3")?;
     let [d, p] = decoder.result_and_predicate(d, File::Words)?;
     let slots = [d, p, decoder.value(a, scalar)?, decoder.value(mask, WORD)?];
@@ -184,9 +201,9 @@ pub(super) fn reduce<'t>(
     let scalar = modifiers.scalar()?;
     let kind = match (word.ok_or(Why::Missing("what it does, such as `.add`"))?, scalar) {
         ("add", ScalarType::U32 | ScalarType::S32) => Reduction::Add,
-        ("and", _) => Reduction::And,
-        ("or", _) => Reduction::Or,
-        ("xor", _) => Reduction::Xor,
+        ("and", ScalarType::B32) => Reduction::And,
+        ("or", ScalarType::B32) => Reduction::Or,
+        ("xor", ScalarType::B32) => Reduction::Xor,
         ("min", ScalarType::U32) => Reduction::MinimumUnsigned,
         ("max", ScalarType::U32) => Reduction::MaximumUnsigned,
         ("min", ScalarType::S32) => Reduction::MinimumSigned,

@@ -1,0 +1,52 @@
+//! What is PTX and what is not: the decoder takes what the assembler takes, and refuses what it refuses.
+//!
+//! `taken.txt` holds those of the [`candidates`] that `ptxas` assembles for an H200. `cargo xtask ptx` writes it anew, and
+//! `cargo xtask ptx --check` compares.
+
+mod candidates;
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use warploom_ptx::Program;
+
+const HEADER: &str = ".version 8.7\n.target sm_90\n.address_size 64\n";
+
+/// The assembler takes these as well, although nothing says what they would do.
+const UNDOCUMENTED: [&str; 9] = [
+    "addc.sat.s32 %r1, %r2, %r3;",
+    "subc.sat.s32 %r1, %r2, %r3;",
+    "madc.hi.sat.s32 %r1, %r2, %r3, %r4;",
+    "fma.rm.bf16 %h1, %h2, %h3, %h4;",
+    "fma.rm.relu.bf16 %h1, %h2, %h3, %h4;",
+    "fma.rm.bf16x2 %r1, %r2, %r3, %r4;",
+    "fma.rm.relu.bf16x2 %r1, %r2, %r3, %r4;",
+    "rcp.rn.ftz.f64 %q1, %q2;",
+    "rcp.rz.ftz.f64 %q1, %q2;",
+];
+
+#[test]
+fn what_the_assembler_takes_is_decoded_and_nothing_else() {
+    let taken: HashSet<&str> = include_str!("taken.txt").lines().collect();
+    let candidates = candidates::all();
+    assert!(taken.len() > 1500 && candidates.len() > 40_000, "{} of {}", taken.len(), candidates.len());
+    let mut wrong = Vec::new();
+    for candidate in &candidates {
+        let text = format!("{HEADER}.visible .entry k() {{ {}\n{candidate}\nret; }}", candidates::REGISTERS);
+        let decoded = Program::from_text(&text);
+        let expected = taken.contains(candidate.as_str()) && !UNDOCUMENTED.contains(&candidate.as_str());
+        if decoded.is_ok() != expected {
+            wrong.push(decoded.map_or_else(|error| error.to_string(), |_| format!("taken: {candidate}")));
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), candidates.len(), wrong[..wrong.len().min(40)].join("\n"));
+}
+
+/// One kernel with all of them, each on a line of its own behind the fourth, for the assembler to judge.
+#[test]
+fn candidates_are_written_where_they_are_wanted() -> std::io::Result<()> {
+    let Some(folder) = std::env::var_os("WARPLOOM_TEXTS").map(PathBuf::from) else { return Ok(()) };
+    let lines = candidates::all().join("\n");
+    let text = format!("{HEADER}.visible .entry k() {{ {}\n{lines}\nret; }}\n", candidates::REGISTERS);
+    std::fs::write(folder.join("candidates.ptx"), text)
+}

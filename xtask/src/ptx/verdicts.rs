@@ -1,0 +1,59 @@
+//! Which of many made-up instructions the assembler takes: `crates/ptx/tests/assembler/taken.txt`.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::workspace::{at, root};
+
+/// Where the test that makes them up keeps those that are taken.
+pub(super) fn path() -> Result<PathBuf, String> {
+    Ok(root()?.join("crates/ptx/tests/assembler/taken.txt"))
+}
+
+/// Has them written, and asks the assembler for all of them at once: it names the line of each that it refuses.
+pub(super) fn ask(assembler: &Path) -> Result<String, String> {
+    let folder = root()?.join("target/ptx/candidates");
+    fs::create_dir_all(&folder).map_err(at(&folder))?;
+    super::written(&folder, "warploom-ptx", "assembler", "candidates_are_written")?;
+    let path = folder.join("candidates.ptx");
+    let text = fs::read_to_string(&path).map_err(at(&path))?;
+    let mut command = Command::new(assembler);
+    command.args(["--gpu-name=sm_90", "--compile-only", "--output-file", "/dev/null"]).arg(&path);
+    let output = command.output().map_err(at(assembler))?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    let refused = refused(&said);
+    if refused.is_empty() {
+        return Err(format!("ptxas refuses none of {}, or says it in other words:\n{said}", path.display()));
+    }
+    Ok(taken(&text, &refused))
+}
+
+/// The lines behind the kernel's first that nothing is said about.
+fn taken(text: &str, refused: &HashSet<usize>) -> String {
+    let lines = text.lines().zip(1..).skip_while(|(line, _)| !line.contains(".entry")).skip(1);
+    let lines = lines.take_while(|(line, _)| !line.starts_with("ret;"));
+    lines.filter(|(_, number)| !refused.contains(number)).map(|(line, _)| format!("{line}\n")).collect()
+}
+
+/// `ptxas candidates.ptx, line 17; error   : …`
+fn refused(said: &str) -> HashSet<usize> {
+    let number = |line: &str| {
+        let (number, rest) = line.split_once(", line ")?.1.split_once(';')?;
+        rest.trim_start().starts_with("error").then(|| number.parse().ok())?
+    };
+    said.lines().filter_map(number).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_with_an_error_are_left_out() {
+        let said = "ptxas a.ptx, line 3; error   : Illegal\nptxas a.ptx, line 4; warning : Old\nptxas fatal   : Stop\n";
+        let text = ".version 8.7\n.visible .entry k() {\nadd.b8 a;\nadd.u32 a;\nret; }\n";
+        assert_eq!(taken(text, &refused(said)), "add.u32 a;\n");
+    }
+}
