@@ -5,9 +5,10 @@
 //! out then goes lane by lane, and knows which one is to blame.
 
 use super::direct::Direct;
+use super::processor::Processor;
 use super::reach::Rows;
 use super::registers::{ALL, File, LANES, Longs};
-use super::straight::{Processor, Surroundings};
+use super::straight::Surroundings;
 use super::transfer::{keep, keep_one, spread_all};
 use super::wide::{Pattern, Shape};
 use crate::program::operation::{Reach, Space};
@@ -17,7 +18,7 @@ use crate::program::slot::Slot;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Transfer<'i> {
     pub(super) mask: u32,
-    pub(super) reach: Reach,
+    pub(super) reach: &'i Reach,
     pub(super) slots: &'i [Slot; 6],
     /// The instruction.
     pub(super) pc: usize,
@@ -70,15 +71,8 @@ pub(super) fn argument(file: &mut File<'_>, mask: u32, reach: Reach, slots: &[Sl
 /// Memory to registers; `false` if it has to be done otherwise.
 #[inline(always)]
 pub(super) fn load<P: Processor>(access: Transfer<'_>, file: &mut File<'_>, around: &mut Surroundings<'_>) -> bool {
-    let Transfer { mask, reach, slots, pc } = access;
+    let Transfer { mask, reach: &reach, slots, pc } = access;
     by_shape!(reach, [N, B] => {
-        if N == 4 && B == 4 && reach.space == Space::Shared && !reach.wide && !reach.long {
-            let Some(shared) = around.shared.as_deref() else { return false };
-            if let Some(row) = P::load_words(shared, file.words(slots[4]), slots[5].value()) {
-                file.set_words(slots[0], mask, &row);
-                return true;
-            }
-        }
         let Some((addresses, shape)) = look::<P, N>(file, mask, reach, slots) else { return false };
         let first = mask.trailing_zeros() as usize & 31;
         let leader = addresses[first];
@@ -146,7 +140,7 @@ pub(super) fn load<P: Processor>(access: Transfer<'_>, file: &mut File<'_>, arou
 /// Registers to memory; `false` if it has to be done otherwise.
 #[inline(always)]
 pub(super) fn store<P: Processor>(access: Transfer<'_>, file: &mut File<'_>, around: &mut Surroundings<'_>) -> bool {
-    let Transfer { mask, reach, slots, pc } = access;
+    let Transfer { mask, reach: &reach, slots, pc } = access;
     by_shape!(reach, [N, B] => {
         let Some((addresses, shape)) = look::<P, N>(file, mask, reach, slots) else { return false };
         let first = mask.trailing_zeros() as usize & 31;

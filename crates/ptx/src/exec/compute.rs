@@ -50,13 +50,12 @@ use each;
 
 /// Computes all lanes and writes those of `mask`.
 #[inline(always)]
-pub(crate) fn compute(file: &mut File<'_>, mask: u32, what: Compute, slots: &[Slot; 6], conversions: &[Conversion]) {
+pub(crate) fn compute(file: &mut File<'_>, mask: u32, what: &Compute, slots: &[Slot; 6], conversions: &[Conversion]) {
     let [d, a, b, c, e, _] = *slots;
-    let (one, two, three) = ([d, a], [d, a, b], [d, a, b, c]);
-    match what {
-        Compute::Move => map1(file, mask, one, |a: u32| a),
-        Compute::MoveLong => map1(file, mask, one, |a: u64| a),
-        Compute::PackLong => map2(file, mask, two, |low: u32, high: u32| u64::from(high) << 32 | u64::from(low)),
+    match *what {
+        Compute::Move => map1(file, mask, one(slots), |a: u32| a),
+        Compute::MoveLong => map1(file, mask, one(slots), |a: u64| a),
+        Compute::PackLong => map2(file, mask, two(slots), |low: u32, high: u32| u64::from(high) << 32 | u64::from(low)),
         Compute::UnpackLong => {
             let from = *file.longs(b);
             let (mut low, mut high) = ([0; LANES], [0; LANES]);
@@ -66,78 +65,84 @@ pub(crate) fn compute(file: &mut File<'_>, mask: u32, what: Compute, slots: &[Sl
             file.set_words(d, mask, &low);
             file.set_words(a, mask, &high);
         }
-        Compute::PackWord => map2(file, mask, two, |low: u32, high: u32| high << 16 | (low & 0xffff)),
+        Compute::PackWord => map2(file, mask, two(slots), |low: u32, high: u32| high << 16 | (low & 0xffff)),
         Compute::UnpackWord => {
             let from = *file.words(b);
             file.set_words(d, mask, &from.map(|value| value & 0xffff));
             file.set_words(a, mask, &from.map(|value| value >> 16));
         }
-        Compute::Add(Int::U32) => map2(file, mask, two, u32::wrapping_add),
-        Compute::Add(int) => each!(int, T => map2(file, mask, two, |a: T, b: T| a.plus(b))),
-        Compute::Subtract(int) => each!(int, T => map2(file, mask, two, |a: T, b: T| a.minus(b))),
-        Compute::Multiply(int) => each!(int, T => map2(file, mask, two, |a: T, b: T| a.times(b))),
-        Compute::MultiplyHigh(int) => each!(int, T => map2(file, mask, two, |a: T, b: T| a.times_high(b))),
-        Compute::MultiplyWide(int) => each!(int, T => map2(file, mask, two, |a: T, b: T| a.times_wide(b))),
-        Compute::MultiplyAdd(int) => each!(int, T => map3(file, mask, three, |a: T, b: T, c: T| a.times(b).plus(c))),
+        Compute::Add(Int::U32) => map2(file, mask, two(slots), u32::wrapping_add),
+        Compute::Add(int) => each!(int, T => map2(file, mask, two(slots), |a: T, b: T| a.plus(b))),
+        Compute::Subtract(int) => each!(int, T => map2(file, mask, two(slots), |a: T, b: T| a.minus(b))),
+        Compute::Multiply(int) => each!(int, T => map2(file, mask, two(slots), |a: T, b: T| a.times(b))),
+        Compute::MultiplyHigh(int) => each!(int, T => map2(file, mask, two(slots), |a: T, b: T| a.times_high(b))),
+        Compute::MultiplyWide(int) => each!(int, T => map2(file, mask, two(slots), |a: T, b: T| a.times_wide(b))),
+        Compute::MultiplyAdd(int) => {
+            each!(int, T => map3(file, mask, three(slots), |a: T, b: T, c: T| a.times(b).plus(c)))
+        }
         Compute::MultiplyAddHigh(int) => {
-            each!(int, T => map3(file, mask, three, |a: T, b: T, c: T| a.times_high(b).plus(c)));
+            each!(int, T => map3(file, mask, three(slots), |a: T, b: T, c: T| a.times_high(b).plus(c)));
         }
         Compute::MultiplyAddWide(int) => each!(int, T => {
-            map3(file, mask, three, |a: T, b: T, c: <T as Integer>::Wide| a.times_wide(b).plus(c));
+            map3(file, mask, three(slots), |a: T, b: T, c: <T as Integer>::Wide| a.times_wide(b).plus(c));
         }),
-        Compute::AddSaturating => map2(file, mask, two, saturating::add),
-        Compute::SubtractSaturating => map2(file, mask, two, saturating::subtract),
-        Compute::MultiplyAddHighSaturating => map3(file, mask, three, saturating::multiply_add_high),
-        Compute::AddCarry(how) => carrying(file, mask, how, two, carry::single::add, carry::double::add),
-        Compute::SubtractCarry(how) => carrying(file, mask, how, two, carry::single::subtract, carry::double::subtract),
-        Compute::MultiplyAddCarry { high, signed, carry: how } => {
-            multiply_carrying(file, mask, high, signed, how, three)
+        Compute::AddSaturating => map2(file, mask, two(slots), saturating::add),
+        Compute::SubtractSaturating => map2(file, mask, two(slots), saturating::subtract),
+        Compute::MultiplyAddHighSaturating => map3(file, mask, three(slots), saturating::multiply_add_high),
+        Compute::AddCarry(how) => carrying(file, mask, how, two(slots), carry::single::add, carry::double::add),
+        Compute::SubtractCarry(how) => {
+            carrying(file, mask, how, two(slots), carry::single::subtract, carry::double::subtract)
         }
-        Compute::Multiply24 { high, signed: true } => map2(file, mask, two, |a, b| short::signed(high, a, b)),
-        Compute::Multiply24 { high, signed: false } => map2(file, mask, two, |a, b| short::unsigned(high, a, b)),
+        Compute::MultiplyAddCarry { high, signed, carry: how } => {
+            multiply_carrying(file, mask, high, signed, how, three(slots))
+        }
+        Compute::Multiply24 { high, signed: true } => map2(file, mask, two(slots), |a, b| short::signed(high, a, b)),
+        Compute::Multiply24 { high, signed: false } => map2(file, mask, two(slots), |a, b| short::unsigned(high, a, b)),
         Compute::MultiplyAdd24 { high, signed: true } => {
-            map3(file, mask, three, |a, b, c: i32| short::signed(high, a, b).wrapping_add(c));
+            map3(file, mask, three(slots), |a, b, c: i32| short::signed(high, a, b).wrapping_add(c));
         }
         Compute::MultiplyAdd24 { high, signed: false } => {
-            map3(file, mask, three, |a, b, c: u32| short::unsigned(high, a, b).wrapping_add(c));
+            map3(file, mask, three(slots), |a, b, c: u32| short::unsigned(high, a, b).wrapping_add(c));
         }
         Compute::MultiplyAdd24Saturating => {
-            map3(file, mask, three, |a, b, c: i32| short::signed(true, a, b).saturating_add(c));
+            map3(file, mask, three(slots), |a, b, c: i32| short::signed(true, a, b).saturating_add(c));
         }
-        Compute::Divide(int) => each!(int, T => map2(file, mask, two, |a: T, b: T| a.over(b))),
-        Compute::Remainder(int) => each!(int, T => map2(file, mask, two, |a: T, b: T| a.modulo(b))),
-        Compute::Distance(int) => each!(int, T => map3(file, mask, three, |a: T, b: T, c: T| a.distance(b).plus(c))),
-        Compute::Magnitude(int) => each!(int, T => map1(file, mask, one, |a: T| a.magnitude())),
-        Compute::Negate(int) => each!(int, T => map1(file, mask, one, |a: T| a.negated())),
-        Compute::Minimum(int) => each!(int, T => map2(file, mask, two, |a: T, b: T| a.min(b))),
-        Compute::Maximum(int) => each!(int, T => map2(file, mask, two, |a: T, b: T| a.max(b))),
+        Compute::Divide(int) => each!(int, T => map2(file, mask, two(slots), |a: T, b: T| a.over(b))),
+        Compute::Remainder(int) => each!(int, T => map2(file, mask, two(slots), |a: T, b: T| a.modulo(b))),
+        Compute::Distance(int) => {
+            each!(int, T => map3(file, mask, three(slots), |a: T, b: T, c: T| a.distance(b).plus(c)))
+        }
+        Compute::Magnitude(int) => each!(int, T => map1(file, mask, one(slots), |a: T| a.magnitude())),
+        Compute::Negate(int) => each!(int, T => map1(file, mask, one(slots), |a: T| a.negated())),
+        Compute::Minimum(int) => each!(int, T => map2(file, mask, two(slots), |a: T, b: T| a.min(b))),
+        Compute::Maximum(int) => each!(int, T => map2(file, mask, two(slots), |a: T, b: T| a.max(b))),
         Compute::PairExtreme { greater, signed } => {
-            map2(file, mask, two, |a: u32, b: u32| half::integer_pair(greater, signed, a, b));
+            map2(file, mask, two(slots), |a: u32, b: u32| half::integer_pair(greater, signed, a, b));
         }
         Compute::PairAdd => {
-            map2(file, mask, two, |a: u32, b: u32| super::arith::half::pairwise(a, b, u16::wrapping_add));
+            map2(file, mask, two(slots), |a: u32, b: u32| super::arith::half::pairwise(a, b, u16::wrapping_add));
         }
-        Compute::And => map2(file, mask, two, |a: u32, b: u32| a & b),
-        Compute::AndLong => map2(file, mask, two, |a: u64, b: u64| a & b),
-        Compute::Or => map2(file, mask, two, |a: u32, b: u32| a | b),
-        Compute::OrLong => map2(file, mask, two, |a: u64, b: u64| a | b),
-        Compute::Xor => map2(file, mask, two, |a: u32, b: u32| a ^ b),
-        Compute::XorLong => map2(file, mask, two, |a: u64, b: u64| a ^ b),
-        Compute::Not => map1(file, mask, one, |a: u32| !a),
-        Compute::NotLong => map1(file, mask, one, |a: u64| !a),
-        Compute::IsZero(int) => each!(int, T => map1(file, mask, one, |a: T| T::from(a == 0))),
-        Compute::Table(function) => map3(file, mask, three, |a, b, c| bits::table(function, a, b, c)),
-        Compute::ShiftLeft(int) => each!(int, T => map2(file, mask, two, |a: T, b: u32| a.shift_left(b))),
-        Compute::ShiftRight(int) => each!(int, T => map2(file, mask, two, |a: T, b: u32| a.shift_right(b))),
-        Compute::Funnel { left, wrap } => map3(file, mask, three, |a, b, c| bits::funnel(left, wrap, a, b, c)),
-        Compute::Permute(kind) => map3(file, mask, three, |a, b, c| bits::permute(kind, a, b, c)),
+        Compute::And => map2(file, mask, two(slots), |a: u32, b: u32| a & b),
+        Compute::AndLong => map2(file, mask, two(slots), |a: u64, b: u64| a & b),
+        Compute::Or => map2(file, mask, two(slots), |a: u32, b: u32| a | b),
+        Compute::OrLong => map2(file, mask, two(slots), |a: u64, b: u64| a | b),
+        Compute::Xor => map2(file, mask, two(slots), |a: u32, b: u32| a ^ b),
+        Compute::XorLong => map2(file, mask, two(slots), |a: u64, b: u64| a ^ b),
+        Compute::Not => map1(file, mask, one(slots), |a: u32| !a),
+        Compute::NotLong => map1(file, mask, one(slots), |a: u64| !a),
+        Compute::IsZero(int) => each!(int, T => map1(file, mask, one(slots), |a: T| T::from(a == 0))),
+        Compute::Table(function) => map3(file, mask, three(slots), |a, b, c| bits::table(function, a, b, c)),
+        Compute::ShiftLeft(int) => each!(int, T => map2(file, mask, two(slots), |a: T, b: u32| a.shift_left(b))),
+        Compute::ShiftRight(int) => each!(int, T => map2(file, mask, two(slots), |a: T, b: u32| a.shift_right(b))),
+        Compute::Funnel { left, wrap } => map3(file, mask, three(slots), |a, b, c| bits::funnel(left, wrap, a, b, c)),
+        Compute::Permute(kind) => map3(file, mask, three(slots), |a, b, c| bits::permute(kind, a, b, c)),
         Compute::Field(Int::S32 | Int::S16) => {
-            map3(file, mask, three, |a: i32, b, c| bits::signed_field(32, a.into(), b, c) as i32);
+            map3(file, mask, three(slots), |a: i32, b, c| bits::signed_field(32, a.into(), b, c) as i32);
         }
-        Compute::Field(Int::S64) => map3(file, mask, three, |a: i64, b, c| bits::signed_field(64, a, b, c)),
-        Compute::Field(Int::U64) => map3(file, mask, three, |a, b, c| bits::field(64, a, b, c)),
+        Compute::Field(Int::S64) => map3(file, mask, three(slots), |a: i64, b, c| bits::signed_field(64, a, b, c)),
+        Compute::Field(Int::U64) => map3(file, mask, three(slots), |a, b, c| bits::field(64, a, b, c)),
         Compute::Field(Int::U32 | Int::U16) => {
-            map3(file, mask, three, |a: u32, b, c| bits::field(32, a.into(), b, c) as u32);
+            map3(file, mask, three(slots), |a: u32, b, c| bits::field(32, a.into(), b, c) as u32);
         }
         Compute::Insert { long: false } => {
             let row = std::array::from_fn(|lane| {
@@ -154,58 +159,58 @@ pub(crate) fn compute(file: &mut File<'_>, mask: u32, what: Compute, slots: &[Sl
             file.set_longs(d, mask, &row);
         }
         Compute::Find { int, distance } => match int {
-            Int::U64 => map1(file, mask, one, |a| bits::find(64, a, false, distance)),
-            Int::S64 => map1(file, mask, one, |a| bits::find(64, a, true, distance)),
-            Int::S32 | Int::S16 => map1(file, mask, one, |a: u32| bits::find(32, a.into(), true, distance)),
-            Int::U32 | Int::U16 => map1(file, mask, one, |a: u32| bits::find(32, a.into(), false, distance)),
+            Int::U64 => map1(file, mask, one(slots), |a| bits::find(64, a, false, distance)),
+            Int::S64 => map1(file, mask, one(slots), |a| bits::find(64, a, true, distance)),
+            Int::S32 | Int::S16 => map1(file, mask, one(slots), |a: u32| bits::find(32, a.into(), true, distance)),
+            Int::U32 | Int::U16 => map1(file, mask, one(slots), |a: u32| bits::find(32, a.into(), false, distance)),
         },
-        Compute::Reverse { long: false } => map1(file, mask, one, u32::reverse_bits),
-        Compute::Reverse { long: true } => map1(file, mask, one, u64::reverse_bits),
-        Compute::LeadingZeros { long: false } => map1(file, mask, one, u32::leading_zeros),
-        Compute::LeadingZeros { long: true } => map1(file, mask, one, u64::leading_zeros),
-        Compute::Population { long: false } => map1(file, mask, one, u32::count_ones),
-        Compute::Population { long: true } => map1(file, mask, one, u64::count_ones),
-        Compute::Ones { wrap } => map2(file, mask, two, |a, b| bits::ones(a, b, wrap)),
-        Compute::Extend { signed, wrap } => map2(file, mask, two, |a, b| bits::extend(signed, wrap, a, b)),
-        Compute::NthSet => map3(file, mask, three, bits::nth_set),
-        Compute::DotBytes { signed: [x, y] } => map3(file, mask, three, |a, b, c| dot::bytes(a, x, b, y, c)),
+        Compute::Reverse { long: false } => map1(file, mask, one(slots), u32::reverse_bits),
+        Compute::Reverse { long: true } => map1(file, mask, one(slots), u64::reverse_bits),
+        Compute::LeadingZeros { long: false } => map1(file, mask, one(slots), u32::leading_zeros),
+        Compute::LeadingZeros { long: true } => map1(file, mask, one(slots), u64::leading_zeros),
+        Compute::Population { long: false } => map1(file, mask, one(slots), u32::count_ones),
+        Compute::Population { long: true } => map1(file, mask, one(slots), u64::count_ones),
+        Compute::Ones { wrap } => map2(file, mask, two(slots), |a, b| bits::ones(a, b, wrap)),
+        Compute::Extend { signed, wrap } => map2(file, mask, two(slots), |a, b| bits::extend(signed, wrap, a, b)),
+        Compute::NthSet => map3(file, mask, three(slots), bits::nth_set),
+        Compute::DotBytes { signed: [x, y] } => map3(file, mask, three(slots), |a, b, c| dot::bytes(a, x, b, y, c)),
         Compute::DotHalves { high, signed: [x, y] } => {
-            map3(file, mask, three, |a, b, c| dot::halves(high, a, x, b, y, c));
+            map3(file, mask, three(slots), |a, b, c| dot::halves(high, a, x, b, y, c));
         }
-        Compute::AddSingle(Mode::PLAIN) => map2(file, mask, two, |a: f32, b: f32| float::canonical(a + b)),
-        Compute::AddSingle(mode) => map2(file, mask, two, |a, b| float::add(mode, a, b)),
-        Compute::SubtractSingle(Mode::PLAIN) => map2(file, mask, two, |a: f32, b: f32| float::canonical(a - b)),
-        Compute::SubtractSingle(mode) => map2(file, mask, two, |a, b| float::subtract(mode, a, b)),
-        Compute::MultiplySingle(Mode::PLAIN) => map2(file, mask, two, |a: f32, b: f32| float::canonical(a * b)),
-        Compute::MultiplySingle(mode) => map2(file, mask, two, |a, b| float::multiply(mode, a, b)),
+        Compute::AddSingle(Mode::PLAIN) => map2(file, mask, two(slots), |a: f32, b: f32| float::canonical(a + b)),
+        Compute::AddSingle(mode) => map2(file, mask, two(slots), |a, b| float::add(mode, a, b)),
+        Compute::SubtractSingle(Mode::PLAIN) => map2(file, mask, two(slots), |a: f32, b: f32| float::canonical(a - b)),
+        Compute::SubtractSingle(mode) => map2(file, mask, two(slots), |a, b| float::subtract(mode, a, b)),
+        Compute::MultiplySingle(Mode::PLAIN) => map2(file, mask, two(slots), |a: f32, b: f32| float::canonical(a * b)),
+        Compute::MultiplySingle(mode) => map2(file, mask, two(slots), |a, b| float::multiply(mode, a, b)),
         Compute::FusedSingle(Mode::PLAIN) => {
-            map3(file, mask, three, |a: f32, b: f32, c: f32| float::canonical(a.mul_add(b, c)));
+            map3(file, mask, three(slots), |a: f32, b: f32, c: f32| float::canonical(a.mul_add(b, c)));
         }
-        Compute::FusedSingle(mode) => map3(file, mask, three, |a, b, c| float::fused(mode, a, b, c)),
-        Compute::DivideSingle(mode) => map2(file, mask, two, |a, b| float::divide(mode, a, b)),
-        Compute::ReciprocalSingle(mode) => map1(file, mask, one, |a| float::divide(mode, 1.0, a)),
-        Compute::RootSingle(mode) => map1(file, mask, one, |a| float::root(mode, a)),
-        Compute::QuotientApproximate(flush) => map2(file, mask, two, |a, b| approx::quotient(flush, a, b)),
-        Compute::QuotientFull(flush) => map2(file, mask, two, |a, b| approx::full_quotient(flush, a, b)),
-        Compute::Approximate(function, flush) => approximate(file, mask, function, flush, one),
-        Compute::ReciprocalRootDouble => map1(file, mask, one, approx::reciprocal_root_double),
-        Compute::ReciprocalHalfway => map1(file, mask, one, |a| approx::upper_half(a, |a| 1.0 / a)),
-        Compute::ReciprocalRootHalfway => map1(file, mask, one, |a| approx::upper_half(a, |a| 1.0 / a.sqrt())),
-        Compute::MagnitudeSingle(flush) => map1(file, mask, one, |a: f32| sign(flush, a, f32::abs)),
-        Compute::NegateSingle(flush) => map1(file, mask, one, |a: f32| sign(flush, a, |a| -a)),
-        Compute::ExtremeSingle(choice) => map2(file, mask, two, |a, b| extreme::single(choice, a, b)),
-        Compute::CopySign => map2(file, mask, two, |sign: f32, value: f32| value.copysign(sign)),
-        Compute::AddDouble(mode) => map2(file, mask, two, |a, b| double::add(mode, a, b)),
-        Compute::SubtractDouble(mode) => map2(file, mask, two, |a, b| double::subtract(mode, a, b)),
-        Compute::MultiplyDouble(mode) => map2(file, mask, two, |a, b| double::multiply(mode, a, b)),
-        Compute::FusedDouble(mode) => map3(file, mask, three, |a, b, c| double::fused(mode, a, b, c)),
-        Compute::DivideDouble(mode) => map2(file, mask, two, |a, b| double::divide(mode, a, b)),
-        Compute::ReciprocalDouble(mode) => map1(file, mask, one, |a| double::divide(mode, 1.0, a)),
-        Compute::RootDouble(mode) => map1(file, mask, one, |a| double::root(mode, a)),
-        Compute::MagnitudeDouble => map1(file, mask, one, |a| double::sign(a, f64::abs)),
-        Compute::NegateDouble => map1(file, mask, one, |a| double::sign(a, |a: f64| -a)),
-        Compute::ExtremeDouble(choice) => map2(file, mask, two, |a, b| extreme::double(choice, a, b)),
-        Compute::CopySignDouble => map2(file, mask, two, |sign: f64, value: f64| value.copysign(sign)),
+        Compute::FusedSingle(mode) => map3(file, mask, three(slots), |a, b, c| float::fused(mode, a, b, c)),
+        Compute::DivideSingle(mode) => map2(file, mask, two(slots), |a, b| float::divide(mode, a, b)),
+        Compute::ReciprocalSingle(mode) => map1(file, mask, one(slots), |a| float::divide(mode, 1.0, a)),
+        Compute::RootSingle(mode) => map1(file, mask, one(slots), |a| float::root(mode, a)),
+        Compute::QuotientApproximate(flush) => map2(file, mask, two(slots), |a, b| approx::quotient(flush, a, b)),
+        Compute::QuotientFull(flush) => map2(file, mask, two(slots), |a, b| approx::full_quotient(flush, a, b)),
+        Compute::Approximate(function, flush) => approximate(file, mask, function, flush, one(slots)),
+        Compute::ReciprocalRootDouble => map1(file, mask, one(slots), approx::reciprocal_root_double),
+        Compute::ReciprocalHalfway => map1(file, mask, one(slots), |a| approx::upper_half(a, |a| 1.0 / a)),
+        Compute::ReciprocalRootHalfway => map1(file, mask, one(slots), |a| approx::upper_half(a, |a| 1.0 / a.sqrt())),
+        Compute::MagnitudeSingle(flush) => map1(file, mask, one(slots), |a: f32| sign(flush, a, f32::abs)),
+        Compute::NegateSingle(flush) => map1(file, mask, one(slots), |a: f32| sign(flush, a, |a| -a)),
+        Compute::ExtremeSingle(choice) => map2(file, mask, two(slots), |a, b| extreme::single(choice, a, b)),
+        Compute::CopySign => map2(file, mask, two(slots), |sign: f32, value: f32| value.copysign(sign)),
+        Compute::AddDouble(mode) => map2(file, mask, two(slots), |a, b| double::add(mode, a, b)),
+        Compute::SubtractDouble(mode) => map2(file, mask, two(slots), |a, b| double::subtract(mode, a, b)),
+        Compute::MultiplyDouble(mode) => map2(file, mask, two(slots), |a, b| double::multiply(mode, a, b)),
+        Compute::FusedDouble(mode) => map3(file, mask, three(slots), |a, b, c| double::fused(mode, a, b, c)),
+        Compute::DivideDouble(mode) => map2(file, mask, two(slots), |a, b| double::divide(mode, a, b)),
+        Compute::ReciprocalDouble(mode) => map1(file, mask, one(slots), |a| double::divide(mode, 1.0, a)),
+        Compute::RootDouble(mode) => map1(file, mask, one(slots), |a| double::root(mode, a)),
+        Compute::MagnitudeDouble => map1(file, mask, one(slots), |a| double::sign(a, f64::abs)),
+        Compute::NegateDouble => map1(file, mask, one(slots), |a| double::sign(a, |a: f64| -a)),
+        Compute::ExtremeDouble(choice) => map2(file, mask, two(slots), |a, b| extreme::double(choice, a, b)),
+        Compute::CopySignDouble => map2(file, mask, two(slots), |sign: f64, value: f64| value.copysign(sign)),
         Compute::AddHalf(..)
         | Compute::SubtractHalf(..)
         | Compute::MultiplyHalf(..)
@@ -213,25 +218,25 @@ pub(crate) fn compute(file: &mut File<'_>, mask: u32, what: Compute, slots: &[Sl
         | Compute::MagnitudeHalf(..)
         | Compute::NegateHalf(..)
         | Compute::ExtremeHalf(..)
-        | Compute::ApproximateHalf(..) => half::compute(file, mask, what, three),
+        | Compute::ApproximateHalf(..) => half::compute(file, mask, *what, three(slots)),
         Compute::Convert { from_long, to_long } => {
-            convert(file, mask, [from_long, to_long], one, conversions[b.value() as usize]);
+            convert(file, mask, [from_long, to_long], one(slots), conversions[b.value() as usize]);
         }
         Compute::ConvertPair => {
             let conversion = conversions[c.value() as usize];
-            map2(file, mask, two, |high: u32, low: u32| {
+            map2(file, mask, two(slots), |high: u32, low: u32| {
                 let part = |value: u32| conversion.apply(value.into()) as u32;
                 part(high) << conversion.width() | part(low)
             });
         }
         Compute::ConvertEach => {
             let conversion = conversions[b.value() as usize];
-            map1(file, mask, one, |pair: u32| conversion.apply_each(pair));
+            map1(file, mask, one(slots), |pair: u32| conversion.apply_each(pair));
         }
         Compute::Pack { bits, signed } => {
-            map3(file, mask, three, |a, b, c| integer::packed(u32::from(bits), signed, a, b, c));
+            map3(file, mask, three(slots), |a, b, c| integer::packed(u32::from(bits), signed, a, b, c));
         }
-        Compute::Quick(how) => quick::convert(file, mask, how, one),
+        Compute::Quick(how) => quick::convert(file, mask, how, one(slots)),
         Compute::Compare { what, how, combine } => {
             let holds = compare::ask(file, what, how, [b, c]);
             let (holds, fails) = compare::combine(file, combine, e, holds);
@@ -266,17 +271,17 @@ pub(crate) fn compute(file: &mut File<'_>, mask: u32, what: Compute, slots: &[Sl
             file.set_longs(d, mask, &row);
         }
         Compute::SelectBySign { long: false } => {
-            map3(file, mask, three, |a: u32, b: u32, c: i32| if c >= 0 { a } else { b });
+            map3(file, mask, three(slots), |a: u32, b: u32, c: i32| if c >= 0 { a } else { b });
         }
         Compute::SelectBySign { long: true } => {
-            map3(file, mask, three, |a: u64, b: u64, c: i32| if c >= 0 { a } else { b });
+            map3(file, mask, three(slots), |a: u64, b: u64, c: i32| if c >= 0 { a } else { b });
         }
         Compute::SelectBySingle { long, flush } => {
             let by = |c: f32| (if flush { float::flushed(c) } else { c }) >= 0.0;
             if long {
-                map3(file, mask, three, |a: u64, b: u64, c| if by(c) { a } else { b });
+                map3(file, mask, three(slots), |a: u64, b: u64, c| if by(c) { a } else { b });
             } else {
-                map3(file, mask, three, |a: u32, b: u32, c| if by(c) { a } else { b });
+                map3(file, mask, three(slots), |a: u32, b: u32, c| if by(c) { a } else { b });
             }
         }
         Compute::PredicateMove => file.set_predicate(d, mask, file.predicate(a)),
@@ -290,6 +295,23 @@ pub(crate) fn compute(file: &mut File<'_>, mask: u32, what: Compute, slots: &[Sl
             file.set_predicate(d, mask, holds);
         }
     }
+}
+
+// Made where they are needed: what is passed in memory would otherwise be put there for every instruction.
+
+#[inline(always)]
+fn one(&[d, a, ..]: &[Slot; 6]) -> [Slot; 2] {
+    [d, a]
+}
+
+#[inline(always)]
+fn two(&[d, a, b, ..]: &[Slot; 6]) -> [Slot; 3] {
+    [d, a, b]
+}
+
+#[inline(always)]
+fn three(&[d, a, b, c, ..]: &[Slot; 6]) -> [Slot; 4] {
+    [d, a, b, c]
 }
 
 #[inline(always)]

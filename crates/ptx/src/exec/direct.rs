@@ -4,6 +4,7 @@
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use super::memory::Memory;
+use super::registers::{LANES, Longs, Words};
 
 /// A range of global memory and where its bytes lie in this process.
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +57,56 @@ impl Direct {
         let Some(to) = self.place(address, bytes.len() as u64, true) else { return false };
         // SAFETY: as in `read`.
         unsafe { to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+        true
+    }
+
+    /// Reads a row of elements.
+    #[inline(always)]
+    pub(crate) fn read_row<const N: usize>(&self, address: u64) -> Option<[[u8; N]; LANES]> {
+        let from = self.place(address, (LANES * N) as u64, false)?;
+        // SAFETY: as in `read`; bytes are aligned anywhere.
+        Some(unsafe { from.cast::<[[u8; N]; LANES]>().read() })
+    }
+
+    /// Reads a row of words.
+    #[inline(always)]
+    pub(crate) fn read_words(&self, address: u64) -> Option<Words> {
+        let from = self.place(address, size_of::<Words>() as u64, false)?;
+        // SAFETY: as in `read`; all bits are words.
+        let mut row = unsafe { from.cast::<Words>().read_unaligned() };
+        row.iter_mut().for_each(|word| *word = u32::from_le(*word));
+        Some(row)
+    }
+
+    /// Reads a row of longs.
+    #[inline(always)]
+    pub(crate) fn read_longs(&self, address: u64) -> Option<Longs> {
+        let from = self.place(address, size_of::<Longs>() as u64, false)?;
+        // SAFETY: as in `read`; all bits are longs.
+        let mut row = unsafe { from.cast::<Longs>().read_unaligned() };
+        row.iter_mut().for_each(|long| *long = u64::from_le(*long));
+        Some(row)
+    }
+
+    /// Writes a row of words; `false`, and nothing is written, if not all are in the range.
+    #[inline(always)]
+    pub(crate) fn write_words(&self, address: u64, row: &Words) -> bool {
+        let Some(to) = self.place(address, size_of::<Words>() as u64, true) else { return false };
+        let mut row = *row;
+        row.iter_mut().for_each(|word| *word = word.to_le());
+        // SAFETY: as in `read`.
+        unsafe { to.cast::<Words>().write_unaligned(row) };
+        true
+    }
+
+    /// Writes a row of longs; `false`, and nothing is written, if not all are in the range.
+    #[inline(always)]
+    pub(crate) fn write_longs(&self, address: u64, row: &Longs) -> bool {
+        let Some(to) = self.place(address, size_of::<Longs>() as u64, true) else { return false };
+        let mut row = *row;
+        row.iter_mut().for_each(|long| *long = long.to_le());
+        // SAFETY: as in `read`.
+        unsafe { to.cast::<Longs>().write_unaligned(row) };
         true
     }
 

@@ -36,6 +36,7 @@ mod matrix;
 mod memory;
 mod memory_barrier;
 mod print;
+mod processor;
 mod reach;
 pub(crate) mod registers;
 mod shared;
@@ -48,6 +49,7 @@ mod transfer;
 mod trap;
 mod vec_memory;
 mod warp;
+mod whole;
 mod wide;
 
 pub use access::{Access, Fault};

@@ -1,6 +1,49 @@
-//! Words out of shared memory, without a detour: what most kernels do most of the time.
+//! Words of shared memory, without a detour: what most kernels do most of the time.
 
-use super::registers::{LANES, Words};
+use super::coalesced::Transfer;
+use super::processor::Processor;
+use super::registers::{ALL, File, LANES, Words};
+use super::straight::Surroundings;
+use crate::program::operation::{Reach, Space};
+
+/// Whether an access is one of these, unless its addresses are odd.
+#[inline(always)]
+pub(super) fn is_likely(reach: &Reach) -> bool {
+    reach.space == Space::Shared && reach.bytes == 4 && reach.count == 1 && !reach.wide && !reach.long
+}
+
+/// A word for each lane; `false` if it has to be done otherwise.
+#[inline(always)]
+pub(super) fn load<P: Processor>(access: Transfer<'_>, file: &mut File<'_>, around: &mut Surroundings<'_>) -> bool {
+    let Transfer { mask, slots, .. } = access;
+    let Some(shared) = around.shared.as_deref() else { return false };
+    let row = P::load_words(shared, file.words(slots[4]), slots[5].value());
+    row.map(|row| file.set_words(slots[0], mask, &row)).is_some()
+}
+
+/// A word of each lane, where all lie side by side; `false` if it has to be done otherwise.
+#[inline(always)]
+pub(super) fn store<P: Processor>(access: Transfer<'_>, file: &mut File<'_>, around: &mut Surroundings<'_>) -> bool {
+    let Transfer { mask, slots, .. } = access;
+    let Some(shared) = around.shared.as_deref_mut() else { return false };
+    let addresses = file.words(slots[4]);
+    // Zero where all agree.
+    let mut apart = 0;
+    for lane in 0..LANES {
+        apart |= addresses[lane] ^ addresses[0].wrapping_add(4 * lane as u32);
+    }
+    let first = addresses[0].wrapping_add(slots[5].value());
+    if mask != ALL || apart != 0 || !first.is_multiple_of(4) {
+        return false;
+    }
+    let Some(bytes) = shared.get_mut(first as usize..).and_then(|bytes| bytes.first_chunk_mut::<128>()) else {
+        return false;
+    };
+    for (four, word) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(file.words(slots[0])) {
+        *four = word.to_le_bytes();
+    }
+    true
+}
 
 /// Reads a word for each lane; `None` where any lane's address is misaligned or outside, whoever it may be.
 #[inline(always)]

@@ -161,7 +161,7 @@ impl<M: Memory + Host> Executor<'_, M> {
             Operation::Compute(what) => {
                 let mut file = File { registers, constants: &self.context.program.constants };
                 let conversions = &self.context.program.code.conversions;
-                super::compute::compute(&mut file, lanes, what, slots, conversions);
+                super::compute::compute(&mut file, lanes, &what, slots, conversions);
             }
             Operation::Load(reach) => self.load(warp, at, lanes, reach, slots)?,
             Operation::Store(reach) => self.store(warp, at, lanes, reach, slots)?,

@@ -11,9 +11,11 @@ use super::coalesced::{self, Transfer};
 use super::compute::compute;
 use super::direct::Lens;
 use super::memory::Memory;
-use super::registers::{File, LANES, Longs, Words};
-use super::shared;
-use super::wide::{self, Shape};
+#[cfg(target_arch = "x86_64")]
+use super::processor::WithAvx2;
+use super::processor::{Anywhere, Processor};
+use super::registers::{File, LANES, Words};
+use super::{shared, whole};
 use crate::program::operation::{Instruction, Operation, Space, Special};
 use crate::program::slot::Slot;
 
@@ -59,77 +61,6 @@ pub(crate) fn run<'c>(
     run_anywhere(file, lanes, stretch, around)
 }
 
-/// What is compiled once for each kind of processor, and not into the loop itself.
-pub(super) trait Processor {
-    fn shape(mask: u32, addresses: &Longs, size: u64) -> Shape;
-    fn load_words(shared: &[u8], addresses: &Words, offset: u32) -> Option<Words>;
-    fn load(access: Transfer<'_>, file: &mut File<'_>, around: &mut Surroundings<'_>) -> bool;
-    fn store(access: Transfer<'_>, file: &mut File<'_>, around: &mut Surroundings<'_>) -> bool;
-}
-
-/// A processor of which nothing is known.
-struct Anywhere;
-
-impl Processor for Anywhere {
-    fn shape(mask: u32, addresses: &Longs, size: u64) -> Shape {
-        wide::shape(mask, addresses, size)
-    }
-
-    fn load_words(shared: &[u8], addresses: &Words, offset: u32) -> Option<Words> {
-        shared::load_words(shared, addresses, offset)
-    }
-
-    fn load(access: Transfer<'_>, file: &mut File<'_>, around: &mut Surroundings<'_>) -> bool {
-        coalesced::load::<Anywhere>(access, file, around)
-    }
-
-    fn store(access: Transfer<'_>, file: &mut File<'_>, around: &mut Surroundings<'_>) -> bool {
-        coalesced::store::<Anywhere>(access, file, around)
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-struct WithAvx2;
-
-#[cfg(target_arch = "x86_64")]
-impl Processor for WithAvx2 {
-    #[inline(always)]
-    fn shape(mask: u32, addresses: &Longs, size: u64) -> Shape {
-        // SAFETY: only `run_with_avx2` names this type, and what is called from there.
-        unsafe { wide::shape_with_avx2(mask, addresses, size) }
-    }
-
-    #[inline(always)]
-    fn load_words(shared: &[u8], addresses: &Words, offset: u32) -> Option<Words> {
-        // SAFETY: as in `shape`.
-        unsafe { wide::load_words_with_avx2(shared, addresses, offset) }
-    }
-
-    #[inline(always)]
-    fn load(access: Transfer<'_>, file: &mut File<'_>, around: &mut Surroundings<'_>) -> bool {
-        // SAFETY: as in `shape`.
-        unsafe { load_with_avx2(access, file, around) }
-    }
-
-    #[inline(always)]
-    fn store(access: Transfer<'_>, file: &mut File<'_>, around: &mut Surroundings<'_>) -> bool {
-        // SAFETY: as in `shape`.
-        unsafe { store_with_avx2(access, file, around) }
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-fn load_with_avx2(access: Transfer<'_>, file: &mut File<'_>, around: &mut Surroundings<'_>) -> bool {
-    coalesced::load::<WithAvx2>(access, file, around)
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-fn store_with_avx2(access: Transfer<'_>, file: &mut File<'_>, around: &mut Surroundings<'_>) -> bool {
-    coalesced::store::<WithAvx2>(access, file, around)
-}
-
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 fn run_with_avx2<'c>(
@@ -167,25 +98,25 @@ fn run_all<'c, P: Processor>(
             (pc, left) = (pc + 1, left - 1);
             continue;
         }
-        match instruction.operation {
+        match &instruction.operation {
             Operation::Compute(what) => compute(file, mask, what, slots, conversions),
             Operation::Load(reach) if reach.space == Space::Argument => {
-                if !coalesced::argument(file, mask, reach, slots, around.arguments) {
+                if !coalesced::argument(file, mask, *reach, slots, around.arguments) {
                     break;
                 }
             }
             Operation::Load(reach) => {
-                if !P::load(Transfer { mask, reach, slots, pc }, file, around) {
+                if !load::<P>(Transfer { mask, reach, slots, pc }, file, around) {
                     break;
                 }
             }
             Operation::Store(reach) => {
-                if !P::store(Transfer { mask, reach, slots, pc }, file, around) {
+                if !store::<P>(Transfer { mask, reach, slots, pc }, file, around) {
                     break;
                 }
             }
             Operation::Special(what) => {
-                if !special(file, mask, what, slots[0], around) {
+                if !special(file, mask, *what, slots[0], around) {
                     break;
                 }
             }
@@ -204,6 +135,39 @@ fn run_all<'c, P: Processor>(
         (pc, left) = (pc + 1, left - 1);
     }
     Stretch { pc, left, ..stretch }
+}
+
+/// The quickest way that does it.
+#[inline(always)]
+fn load<P: Processor>(access: Transfer<'_>, file: &mut File<'_>, around: &mut Surroundings<'_>) -> bool {
+    let reach = access.reach;
+    let is_done = if whole::is_likely(reach) {
+        match reach.bytes {
+            1 => P::load_byte(access, file, around),
+            2 => P::load_short(access, file, around),
+            4 => P::load_word(access, file, around),
+            _ => P::load_long(access, file, around),
+        }
+    } else {
+        shared::is_likely(reach) && P::load_shared(access, file, around)
+    };
+    is_done || P::load(access, file, around)
+}
+
+/// The quickest way that does it.
+#[inline(always)]
+fn store<P: Processor>(access: Transfer<'_>, file: &mut File<'_>, around: &mut Surroundings<'_>) -> bool {
+    let reach = access.reach;
+    let is_done = if whole::is_likely(reach) {
+        match reach.bytes {
+            4 => P::store_word(access, file, around),
+            8 => P::store_long(access, file, around),
+            _ => false,
+        }
+    } else {
+        shared::is_likely(reach) && P::store_shared(access, file, around)
+    };
+    is_done || P::store(access, file, around)
 }
 
 /// Special registers that depend on nothing but where a thread is.

@@ -93,6 +93,37 @@ pub(super) fn shape_with_avx2(mask: u32, addresses: &Longs, size: u64) -> Shape 
     Shape::new(mask, none(same), none(next), bits.cast_unsigned())
 }
 
+/// How the addresses of the lanes of a mask lie to each other, for accesses of `N` bytes each.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(super) fn pattern_with_avx2<const N: usize>(mask: u32, addresses: &Longs) -> Pattern {
+    use std::arch::x86_64::*;
+
+    if mask != ALL {
+        return shape_with_avx2(mask, addresses, N as u64).pattern;
+    }
+    let number = |value: u64| _mm256_set1_epi64x(value.cast_signed());
+    let leaders = number(addresses[0]);
+    let lanes = _mm256_mul_epu32(_mm256_set_epi64x(3, 2, 1, 0), number(N as u64));
+    let (mut unlike, mut apart) = (_mm256_setzero_si256(), _mm256_setzero_si256());
+    for (index, four) in addresses.as_chunks::<4>().0.iter().enumerate() {
+        // SAFETY: four longs, which need not be aligned for this.
+        let four = unsafe { _mm256_loadu_si256(four.as_ptr().cast()) };
+        let distance = _mm256_sub_epi64(four, leaders);
+        let expected = _mm256_add_epi64(lanes, number((index * 4 * N) as u64));
+        unlike = _mm256_or_si256(unlike, distance);
+        apart = _mm256_or_si256(apart, _mm256_xor_si256(distance, expected));
+    }
+    if _mm256_testz_si256(apart, apart) == 1 {
+        Pattern::Contiguous
+    } else if _mm256_testz_si256(unlike, unlike) == 1 {
+        Pattern::Uniform
+    } else {
+        Pattern::Other
+    }
+}
+
 /// Reads a word of shared memory for each lane, as [`shared::load_words`](super::shared::load_words) does.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
@@ -177,6 +208,17 @@ mod tests {
         if std::arch::is_x86_feature_detected!("avx2") {
             // SAFETY: the feature has just been found.
             assert_eq!(unsafe { shape_with_avx2(mask, addresses, size) }, found, "{mask:#x} {addresses:?}");
+            // SAFETY: as before.
+            let pattern = unsafe {
+                match size {
+                    1 => pattern_with_avx2::<1>(mask, addresses),
+                    2 => pattern_with_avx2::<2>(mask, addresses),
+                    4 => pattern_with_avx2::<4>(mask, addresses),
+                    8 => pattern_with_avx2::<8>(mask, addresses),
+                    _ => found.pattern,
+                }
+            };
+            assert_eq!(pattern, found.pattern, "{mask:#x} {addresses:?}");
         }
         found.pattern
     }
