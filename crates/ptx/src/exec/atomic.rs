@@ -1,11 +1,11 @@
-//! Atomic operations.
+//! Atomic operations, lane by lane; those that all lanes can carry out are [done at once](super::change).
 
 use super::arith::float::{self, Mode};
 use super::arith::half::{self, Brain, Edge, Half};
 use super::host::{Host, Touch};
 use super::memory::Memory;
 use super::reach::check_local;
-use super::registers::{LANES, Longs, lanes as each};
+use super::registers::{LANES, lanes as each};
 use super::step::{Current, Executor, stop};
 use super::trap::{Stop, TrapKind};
 use super::warp::Warp;
@@ -32,21 +32,6 @@ impl<M: Memory + Host> Executor<'_, M> {
         let operands = |slot| if long { *file.longs(slot) } else { file.words(slot).map(u64::from) };
         let (first, second) = (operands(b), operands(c));
         let mut row = [0; LANES];
-        if atomic.space == Space::Shared && bytes == 4 && !M::WATCHES_SHARED {
-            let done = if let (Change::Add, Atom::U32 | Atom::S32) = (atomic.change, atomic.scalar) {
-                change_words(self.shared, lanes, &addresses, &mut row, |old, lane| old.wrapping_add(first[lane] as u32))
-            } else {
-                change_words(self.shared, lanes, &addresses, &mut row, |old, lane| {
-                    changed(atomic.change, atomic.scalar, true, old.into(), first[lane], second[lane]) as u32
-                })
-            };
-            if done {
-                if d != Slot::SINK {
-                    self.file(warp, at).set_words(d, lanes, &row.map(|value| value as u32));
-                }
-                return Ok(());
-            }
-        }
         for lane in each(lanes) {
             let mut address = addresses[lane];
             if !address.is_multiple_of(bytes as u64) {
@@ -110,29 +95,6 @@ impl<M: Memory + Host> Executor<'_, M> {
         }
         Ok(())
     }
-}
-
-/// Changes words of shared memory, lane by lane; nothing happens, and `false` says so, unless all lanes can.
-#[inline(always)]
-fn change_words(
-    shared: &mut [u8],
-    lanes: u32,
-    addresses: &Longs,
-    row: &mut Longs,
-    change: impl Fn(u32, usize) -> u32,
-) -> bool {
-    let can = |address: u64| address.is_multiple_of(4) && address < shared.len() as u64 / 4 * 4;
-    if !each(lanes).all(|lane| can(addresses[lane])) {
-        return false;
-    }
-    let words = shared.as_chunks_mut::<4>().0;
-    for lane in each(lanes) {
-        let word = &mut words[addresses[lane] as usize / 4];
-        let old = u32::from_le_bytes(*word);
-        row[lane] = old.into();
-        *word = change(old, lane).to_le_bytes();
-    }
-    true
 }
 
 /// What is written, given what was there, in shared or in global memory.

@@ -191,6 +191,12 @@ impl Direct {
         }
     }
 
+    /// Whether a word could be changed.
+    #[inline(always)]
+    pub(crate) fn holds_word(&self, address: u64, bytes: usize) -> bool {
+        self.place(address, bytes as u64, true).is_some_and(|at| at.addr().is_multiple_of(bytes))
+    }
+
     /// Whether an element could be written.
     #[inline(always)]
     pub(crate) fn holds<const N: usize>(&self, address: u64, writes: bool) -> bool {

@@ -21,6 +21,7 @@ mod atomic;
 mod barrier;
 mod block;
 mod call;
+mod change;
 mod cluster;
 mod coalesced;
 mod collective;

@@ -1,6 +1,7 @@
 //! What is compiled once for each kind of processor, and not into the loop itself.
 #![expect(unsafe_code, reason = "calls what needs a processor's features, from code that runs where they were found")]
 
+use super::change::{self, Update};
 use super::coalesced::{self, Transfer};
 use super::registers::{File, Longs, Words};
 use super::shared;
@@ -24,6 +25,7 @@ macro_rules! processors {
             fn shape(mask: u32, addresses: &Longs, size: u64) -> Shape;
             fn pattern<const N: usize>(mask: u32, addresses: &Longs) -> Pattern;
             fn load_words(shared: &[u8], addresses: &Words, offset: u32) -> Option<Words>;
+            fn change(update: Update<'_>, file: &mut File<'_>, around: &mut Surroundings<'_>) -> bool;
             $($(#[$about])* fn $access(access: Transfer<'_>, file: &mut File<'_>, around: &mut Surroundings<'_>) -> bool;)*
         }
 
@@ -38,6 +40,10 @@ macro_rules! processors {
 
             fn load_words(shared: &[u8], addresses: &Words, offset: u32) -> Option<Words> {
                 shared::load_words(shared, addresses, offset)
+            }
+
+            fn change(update: Update<'_>, file: &mut File<'_>, around: &mut Surroundings<'_>) -> bool {
+                change::change(update, file, around)
             }
 
             $(fn $access(access: Transfer<'_>, file: &mut File<'_>, around: &mut Surroundings<'_>) -> bool {
@@ -65,6 +71,12 @@ macro_rules! processors {
                 unsafe { wide::load_words_with_avx2(shared, addresses, offset) }
             }
 
+            #[inline(always)]
+            fn change(update: Update<'_>, file: &mut File<'_>, around: &mut Surroundings<'_>) -> bool {
+                // SAFETY: as in `shape`.
+                unsafe { change_with_avx2(&update, file, around) }
+            }
+
             $(#[inline(always)]
             fn $access(access: Transfer<'_>, file: &mut File<'_>, around: &mut Surroundings<'_>) -> bool {
                 let Transfer { mask, reach, slots, pc } = access;
@@ -88,6 +100,13 @@ macro_rules! processors {
             $module::$function::<WithAvx2 $(, $n)?>(Transfer { mask, reach, slots, pc }, file, around)
         })*
     };
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+#[inline(never)]
+fn change_with_avx2(update: &Update<'_>, file: &mut File<'_>, around: &mut Surroundings<'_>) -> bool {
+    change::change(*update, file, around)
 }
 
 processors! {

@@ -7,6 +7,7 @@
 #![expect(unsafe_code, reason = "calls the loop that needs a processor's features, after asking for them")]
 
 use super::arith::convert::Conversion;
+use super::change::Update;
 use super::coalesced::{self, Transfer};
 use super::compute::compute;
 use super::direct::Lens;
@@ -112,6 +113,11 @@ fn run_all<'c, P: Processor>(
             }
             Operation::Store(reach) => {
                 if !store::<P>(Transfer { mask, reach, slots, pc }, file, around) {
+                    break;
+                }
+            }
+            Operation::Atomic(atomic) => {
+                if !P::change(Update { mask, atomic, slots, pc }, file, around) {
                     break;
                 }
             }
