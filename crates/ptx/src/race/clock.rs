@@ -50,7 +50,7 @@ impl Clock {
 
     /// Whether what is stamped is over.
     pub(super) fn covers(&self, stamp: &Stamp) -> bool {
-        let thread = u32::from(stamp.thread);
+        let thread = stamp.thread();
         self.all > stamp.since
             || self.of(Unit::block(stamp.block)) > stamp.since
             || self.of(Unit::thread(stamp.block, thread)) > stamp.since
@@ -126,8 +126,8 @@ pub(super) fn join(into: &mut Option<Arc<Clock>>, other: &Option<Arc<Clock>>) {
 mod tests {
     use super::*;
 
-    fn stamp(block: u32, thread: u16, since: u32) -> Stamp {
-        Stamp { block, since, pc: 0, thread, writes: false }
+    fn stamp(block: u32, thread: u32, since: u32) -> Stamp {
+        Stamp::new(block, thread / 32, 1 << (thread % 32), since, 0, false)
     }
 
     #[test]
@@ -161,7 +161,7 @@ mod tests {
             clock.join(&other);
         }
         assert!(clock.units.len() <= MOST_OF_BLOCK);
-        assert!((0..100).all(|thread| clock.covers(&stamp(5, thread, 9 + u32::from(thread)))));
+        assert!((0..100).all(|thread| clock.covers(&stamp(5, thread, 9 + thread))));
         for block in 0..2 * MOST as u32 {
             let mut other = Clock::default();
             other.raise(Unit::block(block), 200 + block);

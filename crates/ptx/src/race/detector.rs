@@ -8,9 +8,10 @@ use super::gathering::Gathering;
 use super::hazard::{Deed, Divergence, Hazard, MemorySpace};
 use super::manner::Manner;
 use super::meeting::Meetings;
-use super::shadow::{Conflict, Shadow, Visit};
+use super::shadow::{Conflict, Run, Shadow};
 use super::stamp::Stamp;
 use super::threads::Threads;
+use super::visitor::each;
 use super::watched::Watches;
 use super::written::Written;
 use crate::exec::{Access, Event, Touch};
@@ -128,35 +129,27 @@ impl Detector {
             return;
         }
         let at = self.enter(access.block);
-        let block = &mut self.blocks[at];
+        let block = &self.blocks[at];
         let (number, warp, pc) = (block.number, access.warp as usize, access.instruction);
         let lanes = if deed.writes() { access.lanes } else { access.readers };
-        for (index, lane) in lanes_of(lanes).enumerate() {
-            let start = address + index as u64 * apart;
-            let stamp = block.threads.stamp(warp, lane, pc, deed.writes());
-            let visit = Visit { stamp, deed };
-            let knows = |earlier: &Stamp| block.threads.knows(warp, lane, earlier);
-            self.global.touch(start..start + share, &visit, knows, &mut self.conflicts);
-            if !self.conflicts.is_empty() {
-                self.conflicts.retain(|conflict| !is_guess(&self.manners, &self.found.program, conflict, &visit));
-                let same = deed == Deed::Write && same(index as u64);
-                self.found.race(MemorySpace::Global, &self.conflicts, &visit, same);
-                self.conflicts.clear();
-            }
+        touch(&mut self.global, &block.threads, (warp, lanes, pc), deed, [address, share, apart], &mut self.conflicts);
+        if !self.conflicts.is_empty() {
+            let who = Stamp::new(number, access.warp, lanes, 0, pc, deed.writes());
+            self.report(MemorySpace::Global, who, deed, |index| deed == Deed::Write && same(index));
         }
         if deed.is_strong() {
             let manner = self.manner(pc);
             let block = &mut self.blocks[at];
-            for (index, lane) in lanes_of(lanes).enumerate() {
-                let at = address + index as u64 * apart;
-                meet(&mut self.meetings, &mut block.threads, &mut self.now, (number, warp, lane), at, deed, manner);
+            for (index, lane) in each(lanes).enumerate() {
+                let (at, who) = (address + index as u64 * apart, (number, warp, lane as usize));
+                meet(&mut self.meetings, &mut block.threads, &mut self.now, who, at, deed, manner);
             }
         }
     }
 
     /// Lanes touch shared memory.
-    pub(super) fn shared(&mut self, access: &Access, [start, apart]: [u32; 2], touch: Touch) {
-        let (deed, bytes, same) = match (touch, access.strong) {
+    pub(super) fn shared(&mut self, access: &Access, [start, apart]: [u32; 2], what: Touch) {
+        let (deed, bytes, same) = match (what, access.strong) {
             (Touch::Read(bytes), false) => (Deed::Read, bytes, 0),
             (Touch::Read(bytes), true) => (Deed::StrongRead, bytes, 0),
             (Touch::Write { bytes, same }, false) => (Deed::Write, bytes, same),
@@ -168,37 +161,62 @@ impl Detector {
             return;
         }
         let at = self.enter(access.block);
-        let (warp, pc) = (access.warp as usize, access.instruction);
-        let manner = self.manner(pc);
+        let (number, warp, lanes, pc) =
+            (self.blocks[at].number, access.warp as usize, access.lanes, access.instruction);
+        let who = Stamp::new(number, access.warp, lanes, 0, pc, deed.writes());
+        let place = [start.into(), bytes.into(), apart.into()];
+        if unwritten_shared {
+            self.fill(at, who, deed, place);
+        }
         let block = &mut self.blocks[at];
-        for (index, lane) in lanes_of(access.lanes).enumerate() {
-            let offset = u64::from(start) + index as u64 * u64::from(apart);
-            let range = offset..offset + u64::from(bytes);
-            let visit = Visit { stamp: block.threads.stamp(warp, lane, pc, deed.writes()), deed };
-            if unwritten_shared {
-                if deed.reads()
-                    && let Some((start, bytes)) = block.written.gap(range.clone())
-                {
-                    self.found.unwritten(visit.stamp, start, bytes);
-                }
-                if deed.writes() {
-                    block.written.add(range.clone());
-                }
+        if shared_races {
+            touch(&mut block.shadow, &block.threads, (warp, lanes, pc), deed, place, &mut self.conflicts);
+            if !self.conflicts.is_empty() {
+                self.report(MemorySpace::Shared, who, deed, |index| same >> index & 1 == 1);
             }
-            if shared_races {
-                let knows = |earlier: &Stamp| block.threads.knows(warp, lane, earlier);
-                block.shadow.touch(range, &visit, knows, &mut self.conflicts);
-                if !self.conflicts.is_empty() {
-                    self.conflicts.retain(|conflict| !is_guess(&self.manners, &self.found.program, conflict, &visit));
-                    self.found.race(MemorySpace::Shared, &self.conflicts, &visit, same >> index & 1 == 1);
-                    self.conflicts.clear();
-                }
-            }
-            if deed.is_strong() {
-                let who = (block.number, warp, lane);
+        }
+        if deed.is_strong() {
+            let manner = self.manner(pc);
+            let block = &mut self.blocks[at];
+            for (index, lane) in each(lanes).enumerate() {
+                let offset = u64::from(start) + index as u64 * u64::from(apart);
+                let who = (number, warp, lane as usize);
                 meet(&mut block.meetings, &mut block.threads, &mut self.now, who, offset, deed, manner);
             }
         }
+    }
+
+    /// Notes which bytes of shared memory are written, and who reads others.
+    fn fill(&mut self, at: usize, who: Stamp, deed: Deed, [start, share, apart]: [u64; 3]) {
+        let written = &mut self.blocks[at].written;
+        let count = u64::from(who.lanes.count_ones());
+        if deed.reads() && (apart > share || written.gap(start..start + apart * (count - 1) + share).is_some()) {
+            for (index, lane) in each(who.lanes).enumerate() {
+                let start = start + index as u64 * apart;
+                if let Some((start, bytes)) = written.gap(start..start + share) {
+                    self.found.unwritten(who.by(1 << lane), start, bytes);
+                }
+            }
+        }
+        if deed.writes() {
+            for index in 0..if apart == share { 1 } else { count } {
+                let (start, bytes) = (start + index * apart, if apart == share { share * count } else { share });
+                written.add(start..start + bytes);
+            }
+        }
+    }
+
+    /// Reports what is in conflict with lanes that touch memory; `same` says whether one's bytes hold already what it writes.
+    fn report(&mut self, space: MemorySpace, who: Stamp, deed: Deed, same: impl Fn(u64) -> bool) {
+        let Self { conflicts, manners, found, .. } = self;
+        conflicts.retain(|conflict| !is_guess(manners, &found.program, conflict, deed, who.pc()));
+        conflicts.sort_by_key(|conflict| conflict.lane);
+        for conflicts in conflicts.chunk_by(|one, other| one.lane == other.lane) {
+            let lane = 1 << conflicts[0].lane;
+            let index = (who.lanes & (lane - 1)).count_ones();
+            found.race(space, conflicts, who.by(lane), deed, same(index.into()));
+        }
+        conflicts.clear();
     }
 
     /// Lanes of a warp order themselves among others.
@@ -280,17 +298,38 @@ fn manner(manners: &[Manner], program: &Program, pc: u32) -> Manner {
 }
 
 /// Whether a plain read met a compare-and-swap: such loops start from a guess, and swaps see whether it was right.
-fn is_guess(manners: &[Manner], program: &Program, conflict: &Conflict, visit: &Visit) -> bool {
+fn is_guess(manners: &[Manner], program: &Program, conflict: &Conflict, deed: Deed, pc: u32) -> bool {
     let swaps = |pc| manner(manners, program, pc).swaps;
-    match (conflict.deed, visit.deed) {
-        (Deed::Read, Deed::Update) => swaps(visit.stamp.pc),
-        (Deed::StrongWrite, Deed::Read) => swaps(conflict.first.pc),
+    match (conflict.deed, deed) {
+        (Deed::Read, Deed::Update) => swaps(pc),
+        (Deed::StrongWrite, Deed::Read) => swaps(conflict.first.pc()),
         _ => false,
     }
 }
 
-fn lanes_of(lanes: u32) -> impl Iterator<Item = usize> {
-    (0..32).filter(move |lane| lanes >> lane & 1 == 1)
+/// Lanes of a warp touch memory: from an address on, so many bytes each, so far apart.
+fn touch(
+    shadow: &mut Shadow,
+    threads: &Threads,
+    (warp, lanes, pc): (usize, u32, u32),
+    deed: Deed,
+    [start, share, apart]: [u64; 3],
+    conflicts: &mut Vec<Conflict>,
+) {
+    let run = match apart {
+        0 => Some(Run::same(start, share, lanes)),
+        _ if apart == share => Run::apart(start, share, lanes),
+        _ => None,
+    };
+    if let (Some(run), Some(visitor)) = (run, threads.visitor(warp, lanes, pc, deed)) {
+        return shadow.touch(&run, &visitor, conflicts);
+    }
+    for (index, lane) in each(lanes).enumerate() {
+        let run = Run::same(start + index as u64 * apart, share, 1 << lane);
+        if let Some(visitor) = threads.visitor(warp, 1 << lane, pc, deed) {
+            shadow.touch(&run, &visitor, conflicts);
+        }
+    }
 }
 
 /// What a strong access learns and passes on.

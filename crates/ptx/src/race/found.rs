@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::hazard::{Actor, Deed, Divergence, Hazard, MemorySpace};
-use super::shadow::{Conflict, Visit};
+use super::shadow::Conflict;
 use super::stamp::Stamp;
 use crate::program::Program;
 
@@ -51,17 +51,23 @@ impl Found {
     }
 
     /// Threads have touched the same bytes. A write of what is there already is no race with another write.
-    pub(super) fn race(&mut self, space: MemorySpace, conflicts: &[Conflict], visit: &Visit, same: bool) {
+    pub(super) fn race(
+        &mut self,
+        space: MemorySpace,
+        conflicts: &[Conflict],
+        stamp: Stamp,
+        second_deed: Deed,
+        same: bool,
+    ) {
         let counts = |conflict: &&Conflict| !(same && conflict.deed == Deed::Write);
         let Some(mut whole) = conflicts.iter().find(counts).copied() else { return };
         for more in conflicts.iter().filter(counts) {
-            if more.start == whole.end && more.first.pc == whole.first.pc && more.deed == whole.deed {
+            if more.start == whole.end && more.first.pc() == whole.first.pc() && more.deed == whole.deed {
                 whole.end = more.end;
             }
         }
-        let Conflict { first, deed: first_deed, start, end } = whole;
-        let Visit { stamp, deed: second_deed } = *visit;
-        self.note((Sort::Race, first.pc.min(stamp.pc), first.pc.max(stamp.pc)), |found| {
+        let Conflict { first, deed: first_deed, start, end, .. } = whole;
+        self.note((Sort::Race, first.pc().min(stamp.pc()), first.pc().max(stamp.pc())), |found| {
             let (first, second) = (found.actor(first), found.actor(stamp));
             let is_update =
                 ["atom", "red", "mbarrier"].contains(&first.instruction.split('.').next().unwrap_or_default());
@@ -72,7 +78,7 @@ impl Found {
 
     /// A thread has read shared memory that nobody has written.
     pub(super) fn unwritten(&mut self, stamp: Stamp, start: u64, bytes: u64) {
-        self.note((Sort::Unwritten, stamp.pc, 0), |found| Hazard::Unwritten {
+        self.note((Sort::Unwritten, stamp.pc(), 0), |found| Hazard::Unwritten {
             reader: found.actor(stamp),
             start,
             bytes,
@@ -88,7 +94,7 @@ impl Found {
         (other, other_pc): At,
         divergence: impl FnOnce(Actor) -> Divergence,
     ) {
-        let stamp = |thread: u32, pc| Stamp { block, since: 0, pc, thread: thread as u16, writes: false };
+        let stamp = |thread: u32, pc| Stamp::new(block, thread / 32, 1 << (thread % 32), 0, pc, false);
         self.note((Sort::Barrier, pc, other_pc), |found| {
             let (waits, other) = (found.actor(stamp(thread, pc)), found.actor(stamp(other, other_pc)));
             Hazard::Barrier { barrier, waits, waiting, divergence: divergence(other), times: 0 }
@@ -118,13 +124,13 @@ impl Found {
             [number % width, number / width % height, number / width / height]
         };
         let code = &self.program.code;
-        let pc = stamp.pc as usize;
+        let pc = stamp.pc() as usize;
         Actor {
             block: place(self.grid, stamp.block),
-            thread: place(self.block, stamp.thread.into()),
+            thread: place(self.block, stamp.thread()),
             instruction: code.names[code.spelled[pc] as usize].clone(),
             place: code.places[pc],
-            source: self.program.source(stamp.pc).map(|(file, line)| (file.to_owned(), line)),
+            source: self.program.source(stamp.pc()).map(|(file, line)| (file.to_owned(), line)),
         }
     }
 }

@@ -35,11 +35,14 @@ mod detector;
 mod found;
 mod gathering;
 mod hazard;
+mod layer;
 mod manner;
 mod meeting;
+mod page;
 mod shadow;
 mod stamp;
 mod threads;
+mod visitor;
 mod watched;
 mod written;
 

@@ -1,14 +1,16 @@
-//! Who touched memory last, word by word, and byte by byte where somebody touches less than a word.
+//! Who touched memory last: row by row where a warp touches rows as a whole, word by word where not, and byte by byte where
+//! somebody touches less than a word.
 //!
-//! Of each word the last plain write is kept, the plain reads since (two of them, by different threads, where nothing orders
+//! Of each the last plain write is kept, the plain reads since (two of them, by different threads, where nothing orders
 //! them), and the last strong write, or read where there is none. What a page has not seen costs nothing:
 //!
-//! | a page of 1 KiB that is | takes |
-//! |---|---|
-//! | only written, or only touched by strong accesses | 4 KiB |
-//! | only read | 8 KiB |
-//! | read and written | 12 KiB |
-//! | touched by less than a word | four times as much |
+//! | a page of 1 KiB that is | takes, in rows | in words |
+//! |---|---|---|
+//! | only written | 0.5 KiB | 4.5 KiB |
+//! | only touched by strong accesses | | 4.5 KiB |
+//! | only read | 0.5 KiB, twice as much where several threads read the same | 4.5 KiB, the same |
+//! | read and written | 1 KiB, or 1.5 | 9 KiB, or 13.5 |
+//! | touched by less than a word, unless it is a row | | four times as much |
 //!
 //! There is a limit to all of it; beyond, the pages that were met first are forgotten.
 
@@ -16,9 +18,10 @@ use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
 use super::hazard::Deed;
-use super::stamp::Stamp;
-
-const PAGE: u64 = 1024;
+use super::layer::{PAGE, ROW};
+use super::page::Page;
+use super::stamp::{Shares, Stamp};
+use super::visitor::Visitor;
 
 /// What is remembered of memory.
 #[derive(Debug)]
@@ -27,8 +30,8 @@ pub(super) struct Shadow {
     pages: Vec<Page>,
     free: Vec<usize>,
     by_number: HashMap<u64, usize>,
-    /// The one that was touched last: its number, and where it is.
-    last: (u64, usize),
+    /// Some that were touched last: their numbers, and where they are.
+    last: [(u64, usize); LAST],
     /// In the order in which they were met.
     met: VecDeque<u64>,
     /// Stamps that there are, and that there may be.
@@ -36,18 +39,15 @@ pub(super) struct Shadow {
     limit: usize,
 }
 
-#[derive(Debug, Default)]
-struct Page {
-    /// Cells are bytes, not words.
-    fine: bool,
-    writes: Vec<Stamp>,
-    reads: Vec<[Stamp; 2]>,
-    strong: Vec<Stamp>,
-}
+/// Pages that are found without looking for them.
+const LAST: usize = 16;
 
 /// An earlier access that nothing orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Conflict {
+    /// The lane that comes later.
+    pub(super) lane: u32,
+    /// One that came first.
     pub(super) first: Stamp,
     pub(super) deed: Deed,
     /// The byte at which both meet, and the one behind.
@@ -55,103 +55,48 @@ pub(super) struct Conflict {
     pub(super) end: u64,
 }
 
-/// What is done to a stretch of bytes.
+/// Bytes that lanes touch: each its share, side by side, or all the same.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Visit {
-    pub(super) stamp: Stamp,
-    pub(super) deed: Deed,
+pub(super) struct Run {
+    start: u64,
+    end: u64,
+    lanes: u32,
+    /// Of a share, a power of two, if each lane has its own.
+    shift: Option<u32>,
 }
 
-impl Page {
-    fn cells(&self) -> usize {
-        if self.fine { PAGE as usize } else { PAGE as usize / 4 }
+impl Run {
+    /// The same bytes for all lanes.
+    pub(super) fn same(start: u64, bytes: u64, lanes: u32) -> Self {
+        Self { start, end: start + bytes, lanes, shift: None }
     }
 
-    fn size(&self) -> usize {
-        self.writes.len() + 2 * self.reads.len() + self.strong.len()
+    /// So many bytes for each lane, side by side; there is none where lanes or bytes do not lie so.
+    pub(super) fn apart(start: u64, share: u64, lanes: u32) -> Option<Self> {
+        let from_first = lanes >> (lanes.trailing_zeros() & 31);
+        let follow = from_first & from_first.wrapping_add(1);
+        let is_even = share.is_power_of_two() && share <= ROW.into() && start.is_multiple_of(share);
+        let end = start + share * u64::from(lanes.count_ones());
+        (follow == 0 && is_even).then_some(Self { start, end, lanes, shift: Some(share.trailing_zeros()) })
     }
 
-    /// Makes every word four bytes.
-    fn refine(&mut self) {
-        if self.fine {
-            return;
-        }
-        fn four<T: Copy>(cells: &mut Vec<T>) {
-            *cells = cells.iter().flat_map(|cell| [*cell; 4]).collect();
-        }
-        four(&mut self.writes);
-        four(&mut self.reads);
-        four(&mut self.strong);
-        self.fine = true;
-    }
-
-    /// Makes room for what an access leaves behind.
-    fn grow(&mut self, deed: Deed) {
-        let cells = self.cells();
-        match deed {
-            Deed::Write if self.writes.is_empty() => self.writes = vec![Stamp::NONE; cells],
-            Deed::Read if self.reads.is_empty() => self.reads = vec![[Stamp::NONE; 2]; cells],
-            Deed::StrongRead | Deed::StrongWrite | Deed::Update if self.strong.is_empty() => {
-                self.strong = vec![Stamp::NONE; cells];
+    /// The lanes that touch some bytes, of which there are no more than a word has.
+    #[inline(always)]
+    pub(super) fn lanes_at(&self, at: u64, bytes: u64) -> u32 {
+        match self.shift {
+            Some(shift) => {
+                let shares = Shares { first: self.lanes.trailing_zeros(), shift };
+                shares.of((at - self.start) as u32, (at + bytes - self.start) as u32)
             }
-            _ => {}
+            None => self.lanes,
         }
     }
 
-    /// Touches one cell; `found` gets what is not known to be over.
-    #[inline]
-    fn touch(
-        &mut self,
-        cell: usize,
-        visit: &Visit,
-        knows: &impl Fn(&Stamp) -> bool,
-        mut found: impl FnMut(Stamp, Deed),
-    ) {
-        let Visit { stamp, deed } = *visit;
-        let unknown = |earlier: &Stamp| earlier.is_some() && !knows(earlier);
-        if let Some(write) = self.writes.get(cell).filter(|write| unknown(write)) {
-            found(*write, Deed::Write);
-        }
-        if deed.writes()
-            && let Some(reads) = self.reads.get(cell)
-        {
-            reads.iter().filter(|read| unknown(read)).for_each(|read| found(*read, Deed::Read));
-        }
-        if !deed.is_strong()
-            && let Some(strong) = self.strong.get(cell)
-            && (deed.writes() || strong.writes)
-            && unknown(strong)
-        {
-            found(*strong, if strong.writes { Deed::StrongWrite } else { Deed::StrongRead });
-        }
-        match deed {
-            Deed::Read => {
-                let [first, second] = &mut self.reads[cell];
-                if !first.is_some() || first.is_by(&stamp) || knows(first) {
-                    *first = stamp;
-                    if second.is_some() && knows(second) {
-                        *second = Stamp::NONE;
-                    }
-                } else {
-                    *second = stamp;
-                }
-            }
-            Deed::Write => {
-                self.writes[cell] = stamp;
-                if let Some(reads) = self.reads.get_mut(cell) {
-                    *reads = [Stamp::NONE; 2];
-                }
-                if let Some(strong) = self.strong.get_mut(cell) {
-                    *strong = Stamp::NONE;
-                }
-            }
-            Deed::StrongRead | Deed::StrongWrite | Deed::Update => {
-                let strong = &mut self.strong[cell];
-                if stamp.writes || !strong.writes {
-                    *strong = stamp;
-                }
-            }
-        }
+    /// How a row that starts at an address is shared out; each share begins and ends in it.
+    #[inline(always)]
+    pub(super) fn shares(&self, at: u64) -> Option<Shares> {
+        let shift = self.shift?;
+        Some(Shares { first: self.lanes.trailing_zeros() + ((at - self.start) >> shift) as u32, shift })
     }
 }
 
@@ -159,35 +104,19 @@ impl Shadow {
     /// With room for so many stamps.
     pub(super) fn new(limit: usize) -> Self {
         let (pages, free, by_number) = (Vec::new(), Vec::new(), HashMap::new());
-        Self { pages, free, by_number, last: (u64::MAX, 0), met: VecDeque::new(), used: 0, limit }
+        Self { pages, free, by_number, last: [(u64::MAX, 0); LAST], met: VecDeque::new(), used: 0, limit }
     }
 
     /// Touches bytes; `found` gets what is not known to be over.
-    pub(super) fn touch(
-        &mut self,
-        bytes: Range<u64>,
-        visit: &Visit,
-        knows: impl Fn(&Stamp) -> bool,
-        found: &mut Vec<Conflict>,
-    ) {
-        let mut at = bytes.start;
-        while at < bytes.end {
+    pub(super) fn touch(&mut self, run: &Run, visitor: &Visitor<'_>, found: &mut Vec<Conflict>) {
+        let mut at = run.start;
+        while at < run.end {
             let (number, start) = (at / PAGE, at / PAGE * PAGE);
-            let end = bytes.end.min(start + PAGE);
+            let end = run.end.min(start + PAGE);
             let page = self.page(number);
             let page = &mut self.pages[page];
             let before = page.size();
-            if !(at | end).is_multiple_of(4) {
-                page.refine();
-            }
-            page.grow(visit.deed);
-            let width = if page.fine { 1 } else { 4 };
-            for cell in (at - start) / width..(end - start) / width {
-                let place = start + cell * width;
-                page.touch(cell as usize, visit, &knows, |first, deed| {
-                    found.push(Conflict { first, deed, start: place, end: place + width });
-                });
-            }
+            page.touch(start, [(at - start) as u32, (end - start) as u32], run, visitor, found);
             self.used += page.size() - before;
             if self.used > self.limit {
                 self.forget(number);
@@ -197,11 +126,13 @@ impl Shadow {
     }
 
     /// Where a page is, which is there from then on.
-    #[inline]
+    #[inline(always)]
     fn page(&mut self, number: u64) -> usize {
-        if self.last.0 == number {
-            return self.last.1;
-        }
+        let last = self.last[number as usize % LAST];
+        if last.0 == number { last.1 } else { self.find(number) }
+    }
+
+    fn find(&mut self, number: u64) -> usize {
         let place = self.by_number.get(&number).copied().unwrap_or_else(|| {
             let place = self.free.pop().unwrap_or_else(|| {
                 self.pages.push(Page::default());
@@ -211,7 +142,7 @@ impl Shadow {
             self.met.push_back(number);
             place
         });
-        self.last = (number, place);
+        self.last[number as usize % LAST] = (number, place);
         place
     }
 
@@ -220,14 +151,11 @@ impl Shadow {
         for number in bytes.start / PAGE..bytes.end.div_ceil(PAGE) {
             let Some(place) = self.by_number.get(&number) else { continue };
             let page = &mut self.pages[*place];
-            let width = if page.fine { 1 } else { 4 };
+            let before = page.size();
             let start = number * PAGE;
-            let inside = |at: u64| (at.clamp(start, start + PAGE) - start) / width;
-            for cell in inside(bytes.start) as usize..inside(bytes.end) as usize {
-                page.writes.get_mut(cell).into_iter().for_each(|stamp| *stamp = Stamp::NONE);
-                page.reads.get_mut(cell).into_iter().for_each(|stamps| *stamps = [Stamp::NONE; 2]);
-                page.strong.get_mut(cell).into_iter().for_each(|stamp| *stamp = Stamp::NONE);
-            }
+            let inside = |at: u64| (at.clamp(start, start + PAGE) - start) as u32;
+            page.renew(inside(bytes.start), inside(bytes.end));
+            self.used += page.size() - before;
         }
     }
 
@@ -246,6 +174,7 @@ impl Shadow {
             if let Some(place) = self.by_number.remove(&oldest) {
                 self.used -= std::mem::take(&mut self.pages[place]).size();
                 self.free.push(place);
+                self.last = [(u64::MAX, 0); LAST];
             }
         }
     }
@@ -253,17 +182,20 @@ impl Shadow {
 
 #[cfg(test)]
 mod tests {
+    use super::super::threads::Threads;
     use super::*;
 
-    fn visit(thread: u16, deed: Deed) -> Visit {
-        Visit { stamp: Stamp { block: 0, since: 1, pc: 0, thread, writes: deed.writes() }, deed }
+    /// Nobody knows anybody.
+    fn touch(shadow: &mut Shadow, bytes: Range<u64>, thread: u32, deed: Deed) -> Vec<(u32, Deed)> {
+        let run = Run::same(bytes.start, bytes.end - bytes.start, 1 << (thread % 32));
+        touch_run(shadow, &Threads::new(0, 1024, 0), thread / 32, run, deed)
     }
 
-    /// Nobody knows anybody.
-    fn touch(shadow: &mut Shadow, bytes: Range<u64>, thread: u16, deed: Deed) -> Vec<(u16, Deed)> {
+    fn touch_run(shadow: &mut Shadow, threads: &Threads, warp: u32, run: Run, deed: Deed) -> Vec<(u32, Deed)> {
         let mut found = Vec::new();
-        shadow.touch(bytes, &visit(thread, deed), |earlier| earlier.thread == thread, &mut found);
-        found.into_iter().map(|conflict| (conflict.first.thread, conflict.deed)).collect()
+        let visitor = threads.visitor(warp as usize, run.lanes, 0, deed).expect("they are alike");
+        shadow.touch(&run, &visitor, &mut found);
+        found.into_iter().map(|conflict| (conflict.first.thread(), conflict.deed)).collect()
     }
 
     #[test]
@@ -315,12 +247,57 @@ mod tests {
 
     #[test]
     fn what_was_met_first_is_forgotten_first() {
-        let mut shadow = Shadow::new(3 * 256);
+        let mut shadow = Shadow::new(3 * 288);
         for page in 0..8 {
             touch(&mut shadow, page * PAGE..page * PAGE + 4, 1, Deed::Write);
-            assert!(shadow.used <= 3 * 256);
+            assert!(shadow.used <= 3 * 288);
         }
         assert_eq!(touch(&mut shadow, 0..4, 2, Deed::Read), []);
         assert_eq!(touch(&mut shadow, 7 * PAGE..7 * PAGE + 4, 2, Deed::Read), [(1, Deed::Write)]);
+    }
+    #[test]
+    fn rows_that_are_touched_as_a_whole_are_told_apart_by_lane() {
+        for share in [1_u64, 2, 4, 8, 16] {
+            let (mut shadow, threads) = (Shadow::new(1 << 20), Threads::new(0, 1024, 0));
+            let whole = |start| Run::apart(start, share, u32::MAX).expect("side by side");
+            let end = 1024 + 32 * share;
+            assert_eq!(touch_run(&mut shadow, &threads, 0, whole(1024), Deed::Write), []);
+            // Each its own, a word or less of it, and one that belongs to another.
+            assert_eq!(touch_run(&mut shadow, &threads, 0, whole(1024), Deed::Read), []);
+            assert_eq!(touch(&mut shadow, end - share..end, 31, Deed::Read), []);
+            assert_eq!(touch(&mut shadow, end - 1..end, 31, Deed::Write), []);
+            assert_eq!(touch(&mut shadow, 1024..1024 + share, 1, Deed::Read)[0], (0, Deed::Write));
+            // Nor are they those of another warp, nor of lanes that are shared out otherwise.
+            let found = touch_run(&mut shadow, &threads, 1, whole(1024), Deed::Read);
+            assert!(found.contains(&(0, Deed::Write)) && found.contains(&(31, Deed::Write)), "{found:?}");
+            let shifted = Run::apart(1024 + share, share, u32::MAX).expect("side by side");
+            assert!(touch_run(&mut shadow, &threads, 0, shifted, Deed::Read).contains(&(1, Deed::Write)));
+        }
+    }
+
+    #[test]
+    fn a_row_that_fell_apart_is_one_again_when_it_is_written() {
+        let (mut shadow, threads) = (Shadow::new(1 << 20), Threads::new(0, 1024, 0));
+        let whole = Run::apart(0, 4, u32::MAX).expect("side by side");
+        touch(&mut shadow, 8..12, 2, Deed::Read);
+        assert_eq!(touch_run(&mut shadow, &threads, 0, whole, Deed::Write), []);
+        assert_eq!(touch_run(&mut shadow, &threads, 0, whole, Deed::Write), []);
+        assert_eq!(touch(&mut shadow, 8..12, 3, Deed::Read), [(2, Deed::Write)]);
+        assert_eq!(touch(&mut shadow, 60..64, 3, Deed::Read), [(15, Deed::Write)]);
+    }
+
+    #[test]
+    fn lanes_that_read_one_word_are_all_met_by_a_writer() {
+        let (mut shadow, threads) = (Shadow::new(1 << 20), Threads::new(0, 1024, 0));
+        touch_run(&mut shadow, &threads, 0, Run::same(0, 4, u32::MAX), Deed::Read);
+        touch_run(&mut shadow, &threads, 1, Run::same(0, 4, 0b11), Deed::Read);
+        assert_eq!(touch(&mut shadow, 0..4, 0, Deed::Write), [(1, Deed::Read), (32, Deed::Read)]);
+    }
+
+    #[test]
+    fn lanes_that_do_not_follow_each_other_share_no_rows() {
+        assert!(Run::apart(0, 4, 0b101).is_none() && Run::apart(0, 3, 0b11).is_none());
+        assert!(Run::apart(2, 4, 0b11).is_none() && Run::apart(0, 4, 0b110).is_some());
+        assert!(Run::apart(0, 4, u32::MAX).is_some() && Run::apart(0, 64, 1).is_none());
     }
 }

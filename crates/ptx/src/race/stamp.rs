@@ -1,31 +1,125 @@
 //! One remembered access.
 
-/// Who touched something, by which instruction, and how far that thread had got in passing on what it did.
+/// Who touched something, by which instruction, and how far they had got in passing on what they did: lanes of one warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stamp {
     /// Its number in the grid.
     pub(super) block: u32,
-    /// The number with which the thread last passed on what it had done before.
+    /// The number with which the lanes last passed on what they had done before.
     pub(super) since: u32,
-    pub(super) pc: u32,
-    /// Its number in the block.
-    pub(super) thread: u16,
-    /// Of a strong access: whether it writes.
-    pub(super) writes: bool,
+    /// A bit for each lane; of a whole row of memory, how it is shared out among them (see [`Shares`]).
+    pub(super) lanes: u32,
+    /// The instruction, the warp, and whether it writes.
+    what: u32,
 }
 
-// Four for each word of memory that a kernel both reads and writes.
+// One to four for each row of memory that a kernel touches as a whole, or for each of its words.
 const _: () = assert!(size_of::<Stamp>() == 16, "a stamp is small");
+
+/// Where the warp is; below is whether it writes, above the instruction.
+const WARP: u32 = 1;
+const INSTRUCTION: u32 = 6;
+/// Instructions that are told apart; what lies behind counts as the last.
+const LAST: u32 = (1 << (32 - INSTRUCTION)) - 2;
 
 impl Stamp {
     /// Nobody.
-    pub(super) const NONE: Stamp = Stamp { block: 0, since: 0, pc: u32::MAX, thread: 0, writes: false };
+    pub(super) const NONE: Stamp = Stamp { block: 0, since: 0, lanes: 0, what: u32::MAX };
+    /// In place of a row: its words have stamps of their own.
+    pub(super) const APART: Stamp = Stamp { what: u32::MAX - 1, ..Stamp::NONE };
 
-    pub(super) fn is_some(&self) -> bool {
-        self.pc != u32::MAX
+    pub(super) fn new(block: u32, warp: u32, lanes: u32, since: u32, pc: u32, writes: bool) -> Self {
+        let what = pc.min(LAST) << INSTRUCTION | warp << WARP | u32::from(writes);
+        Self { block, since, lanes, what }
     }
 
-    pub(super) fn is_by(&self, other: &Stamp) -> bool {
-        self.block == other.block && self.thread == other.thread
+    #[inline(always)]
+    pub(super) fn is_some(&self) -> bool {
+        self.what != u32::MAX
+    }
+
+    #[inline(always)]
+    pub(super) fn is_apart(&self) -> bool {
+        self.what == u32::MAX - 1
+    }
+
+    pub(super) fn pc(&self) -> u32 {
+        self.what >> INSTRUCTION
+    }
+
+    #[inline(always)]
+    pub(super) fn warp(&self) -> u32 {
+        self.what >> WARP & 31
+    }
+
+    pub(super) fn writes(&self) -> bool {
+        self.what & 1 == 1
+    }
+
+    /// The number in the block of the first of them.
+    pub(super) fn thread(&self) -> u32 {
+        self.warp() * 32 + self.lanes.trailing_zeros()
+    }
+
+    /// Whether it is by the same warp.
+    #[inline(always)]
+    pub(super) fn is_by_warp_of(&self, other: &Stamp) -> bool {
+        self.block == other.block && self.warp() == other.warp()
+    }
+
+    /// Whether it is by the same instruction of the same warp, which has passed on nothing in between.
+    pub(super) fn is_like(&self, other: &Stamp) -> bool {
+        self.block == other.block && self.since == other.since && self.what == other.what
+    }
+
+    pub(super) fn by(self, lanes: u32) -> Stamp {
+        Stamp { lanes, ..self }
+    }
+}
+
+/// How a row of bytes is shared out among lanes that follow each other: each has as many bytes, a power of two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Shares {
+    pub(super) first: u32,
+    /// The power.
+    pub(super) shift: u32,
+}
+
+impl Shares {
+    pub(super) fn pack(self) -> u32 {
+        self.shift << 8 | self.first
+    }
+
+    pub(super) fn unpack(bits: u32) -> Self {
+        Self { first: bits & 0xff, shift: bits >> 8 }
+    }
+
+    /// The lanes that have some of these bytes.
+    #[inline(always)]
+    pub(super) fn of(self, from: u32, to: u32) -> u32 {
+        let (first, last) = (self.first + (from >> self.shift), self.first + ((to - 1) >> self.shift));
+        (u32::MAX >> (31 - last)) & (u32::MAX << first)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stamp_says_who_and_where() {
+        let stamp = Stamp::new(7, 31, 1 << 5, 9, 1000, true);
+        assert_eq!((stamp.pc(), stamp.warp(), stamp.writes(), stamp.thread()), (1000, 31, true, 31 * 32 + 5));
+        assert!(stamp.is_some() && !stamp.is_apart());
+        let far = Stamp::new(0, 31, 1, 0, u32::MAX, true);
+        assert!(far.is_some() && !far.is_apart());
+    }
+
+    #[test]
+    fn bytes_of_a_row_belong_to_lanes() {
+        let shares = Shares { first: 8, shift: 2 };
+        assert_eq!(Shares::unpack(shares.pack()), shares);
+        assert_eq!((shares.of(0, 4), shares.of(28, 32), shares.of(4, 12)), (1 << 8, 1 << 15, 0b11 << 9));
+        assert_eq!(Shares { first: 0, shift: 0 }.of(28, 32), 0xf000_0000);
     }
 }

@@ -11,8 +11,10 @@
 use std::sync::Arc;
 
 use super::clock::{Clock, Unit, join};
+use super::hazard::Deed;
 use super::meeting::Passed;
 use super::stamp::Stamp;
+use super::visitor::{Visitor, each};
 
 /// The threads of a block.
 #[derive(Debug)]
@@ -31,6 +33,8 @@ struct Warp {
     ended: u32,
     /// Up to here all lanes know all lanes.
     since: u32,
+    /// When any of its lanes last passed on what it did, alone.
+    newest: u32,
     lanes: Option<Box<[Lane; 32]>>,
 }
 
@@ -52,10 +56,6 @@ impl Warp {
     fn lanes(&mut self) -> &mut [Lane; 32] {
         self.lanes.get_or_insert_with(|| Box::new(std::array::from_fn(|_| Lane::default())))
     }
-}
-
-fn each(lanes: u32) -> impl Iterator<Item = usize> {
-    (0..32).filter(move |lane| lanes >> lane & 1 == 1)
 }
 
 impl Threads {
@@ -84,28 +84,34 @@ impl Threads {
         self.ended() == self.count
     }
 
-    /// The stamp of what a thread does now.
-    pub(super) fn stamp(&self, warp: usize, lane: usize, pc: u32, writes: bool) -> Stamp {
+    /// Lanes of a warp that do something now, if all of them last passed on what they did at the same time.
+    pub(super) fn visitor(&self, warp: usize, lanes: u32, pc: u32, deed: Deed) -> Option<Visitor<'_>> {
         let here = &self.warps[warp];
-        let own = here.lanes.as_ref().map_or(0, |lanes| lanes[lane].since);
-        let since = self.since.max(here.since).max(own);
-        Stamp { block: self.block, since, pc, thread: (warp * 32 + lane) as u16, writes }
+        let mut since = self.since.max(here.since);
+        if let Some(all) = here.lanes.as_ref().filter(|_| here.newest > since) {
+            let own = all[lanes.trailing_zeros() as usize & 31].since.max(since);
+            if each(lanes).any(|lane| all[lane as usize].since.max(since) != own) {
+                return None;
+            }
+            since = own;
+        }
+        let stamp = Stamp::new(self.block, warp as u32, lanes, since, pc, deed.writes());
+        let is_all = here.lanes.is_none() && self.known.is_none();
+        Some(Visitor { threads: self, stamp, deed, known: [self.since, here.since], is_all })
     }
 
-    /// Whether a thread knows something to be over.
-    #[inline]
+    /// Whether a thread knows to be over what another did.
     pub(super) fn knows(&self, warp: usize, lane: usize, earlier: &Stamp) -> bool {
         let here = &self.warps[warp];
         if earlier.block == self.block {
-            if earlier.since < self.since || usize::from(earlier.thread) == warp * 32 + lane {
+            let mate = earlier.lanes.trailing_zeros() as usize;
+            if earlier.since < self.since {
                 return true;
             }
-            if usize::from(earlier.thread / 32) == warp
-                && (earlier.since < here.since
-                    || here
-                        .lanes
-                        .as_ref()
-                        .is_some_and(|lanes| lanes[lane].mates[usize::from(earlier.thread % 32)] > earlier.since))
+            if earlier.warp() as usize == warp
+                && (mate == lane
+                    || earlier.since < here.since
+                    || here.lanes.as_ref().is_some_and(|lanes| lanes[lane].mates[mate] > earlier.since))
             {
                 return true;
             }
@@ -118,6 +124,7 @@ impl Threads {
     fn pass_on(&mut self, warp: usize, lane: usize, number: u32) -> Arc<Clock> {
         let (block, since) = (self.block, self.since);
         let together = self.warps[warp].since;
+        self.warps[warp].newest = number;
         let own = &mut self.warps[warp].lanes()[lane];
         own.since = number;
         let mut known = self.known.clone();
@@ -147,7 +154,7 @@ impl Threads {
 
     /// A fence of some lanes.
     pub(super) fn fence(&mut self, warp: usize, lanes: u32, wide: bool, number: u32) {
-        for lane in each(lanes) {
+        for lane in each(lanes).map(|lane| lane as usize) {
             self.take_in(warp, lane);
             let clock = self.pass_on(warp, lane, number);
             let own = &mut self.warps[warp].lanes()[lane];
@@ -192,9 +199,10 @@ impl Threads {
                 return;
             }
         }
+        here.newest = number;
         let all = here.lanes();
         let (mut known, mut mates) = (None, [0; 32]);
-        for lane in each(lanes) {
+        for lane in each(lanes).map(|lane| lane as usize) {
             let pending = all[lane].pending.take();
             join(&mut known, &pending);
             join(&mut known, &all[lane].known);
@@ -204,7 +212,7 @@ impl Threads {
             mates[lane] = number;
         }
         for lane in each(lanes) {
-            let own = &mut all[lane];
+            let own = &mut all[lane as usize];
             (own.since, own.mates) = (number, mates);
             own.known.clone_from(&known);
         }
@@ -214,7 +222,7 @@ impl Threads {
     pub(super) fn arrive(&mut self, warp: usize, lanes: u32, number: u32) -> Option<Arc<Clock>> {
         let mut passed = None;
         for lane in each(lanes) {
-            join(&mut passed, &Some(self.pass_on(warp, lane, number)));
+            join(&mut passed, &Some(self.pass_on(warp, lane as usize, number)));
         }
         passed
     }
@@ -243,7 +251,7 @@ impl Threads {
         }
         for (warp, lanes) in waiting.iter().enumerate() {
             for lane in each(*lanes) {
-                join(&mut self.warps[warp].lanes()[lane].known, &clock);
+                join(&mut self.warps[warp].lanes()[lane as usize].known, &clock);
             }
         }
     }
@@ -258,7 +266,7 @@ mod tests {
     }
 
     fn stamp(threads: &Threads, who: usize) -> Stamp {
-        threads.stamp(who / 32, who % 32, 0, true)
+        threads.visitor(who / 32, 1 << (who % 32), 0, Deed::Write).expect("one is like itself").stamp
     }
 
     #[test]

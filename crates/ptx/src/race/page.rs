@@ -1,0 +1,233 @@
+//! A page of memory: who touched it last, and in which way.
+
+use super::hazard::Deed;
+use super::layer::{Grain, Layer, ROW};
+use super::shadow::{Conflict, Run};
+use super::stamp::{Shares, Stamp};
+use super::visitor::Visitor;
+
+#[derive(Debug, Default)]
+pub(super) struct Page {
+    grain: Grain,
+    /// Whether there are rows in which lanes share words.
+    has_parts: bool,
+    writes: Layer,
+    /// Two, by different threads, where nothing orders them.
+    reads: [Layer; 2],
+    strong: Layer,
+}
+
+impl Page {
+    pub(super) fn size(&self) -> usize {
+        self.layers().map(Layer::size).sum()
+    }
+
+    fn layers(&self) -> impl Iterator<Item = &Layer> {
+        self.reads.iter().chain([&self.writes, &self.strong])
+    }
+
+    fn layers_mut(&mut self) -> impl Iterator<Item = &mut Layer> {
+        self.reads.iter_mut().chain([&mut self.writes, &mut self.strong])
+    }
+
+    fn refine(&mut self) {
+        if self.grain == Grain::Word {
+            self.layers_mut().for_each(Layer::refine);
+            self.grain = Grain::Byte;
+        }
+    }
+
+    /// Makes the bytes from `from` to `to` of the page nobody's.
+    pub(super) fn renew(&mut self, from: u32, to: u32) {
+        let mut at = from;
+        while at < to {
+            let (row, end) = ((at / ROW) as usize, to.min((at / ROW + 1) * ROW));
+            if end - at == ROW {
+                self.layers_mut().for_each(|layer| layer.clear_row(row));
+            } else {
+                self.look_closely(row, at | end);
+                let grain = self.grain;
+                for at in (at..end).step_by(grain.bytes() as usize) {
+                    self.layers_mut().for_each(|layer| layer.clear(at, grain));
+                }
+            }
+            at = end;
+        }
+    }
+
+    /// Sees to it that what begins or ends at some bytes of a row can be told apart.
+    fn look_closely(&mut self, row: usize, bounds: u32) {
+        if self.grain == Grain::Byte || bounds.is_multiple_of(4) && !self.has_parts {
+            return;
+        }
+        let is_finer = |layer: &Layer| layer.is_finer_than_words(row);
+        if !bounds.is_multiple_of(4) || self.layers().any(is_finer) {
+            self.refine();
+        }
+    }
+
+    /// Touches the bytes from `from` to `to` of a page that starts at `start`; `found` gets what is not known to be over.
+    pub(super) fn touch(
+        &mut self,
+        start: u64,
+        [from, to]: [u32; 2],
+        run: &Run,
+        visitor: &Visitor<'_>,
+        found: &mut Vec<Conflict>,
+    ) {
+        match visitor.deed {
+            Deed::Write => self.writes.grow(),
+            Deed::Read => self.reads[0].grow(),
+            Deed::StrongRead | Deed::StrongWrite | Deed::Update => self.strong.grow(),
+        }
+        let mut at = from;
+        while at < to {
+            let (row, end) = ((at / ROW) as usize, to.min((at / ROW + 1) * ROW));
+            let whole = if end - at == ROW { run.shares(start + u64::from(at)) } else { None };
+            self.has_parts |= whole.is_some_and(|shares| shares.shift < 2);
+            let is_done = whole.is_some_and(|shares| match visitor.deed {
+                Deed::Read => self.read_row(row, shares, visitor),
+                Deed::Write => self.write_row(row, shares, visitor),
+                _ => false,
+            });
+            if !is_done {
+                self.look_closely(row, at | end);
+                let width = self.grain.bytes();
+                for cell in (at..end).step_by(width as usize) {
+                    let place = start + u64::from(cell);
+                    let lanes = run.lanes_at(place, u64::from(width));
+                    let conflicts = |first: Stamp, deed| {
+                        visitor.unknown(&first, lanes, |lane, first| {
+                            found.push(Conflict { lane, first, deed, start: place, end: place + u64::from(width) });
+                        });
+                    };
+                    self.touch_cell(cell, lanes, visitor, conflicts);
+                }
+                if let Some(shares) = whole {
+                    self.melt(row, shares, visitor);
+                }
+            }
+            at = end;
+        }
+    }
+
+    /// Reads a row as a whole, if nothing about it needs a closer look.
+    #[inline(always)]
+    fn read_row(&mut self, row: usize, shares: Shares, visitor: &Visitor<'_>) -> bool {
+        let (write, strong) = (self.writes.row(row), self.strong.row(row));
+        if write.is_some() && (write.is_apart() || !visitor.knows_row(&write, shares)) || strong.is_some() {
+            return false;
+        }
+        let [first, second] = [self.reads[0].row(row), self.reads[1].row(row)];
+        if first.is_apart() || second.is_apart() {
+            return false;
+        }
+        let stamp = visitor.stamp.by(shares.pack());
+        if !first.is_some() || visitor.knows_row(&first, shares) {
+            self.reads[0].set_row(row, stamp);
+            if second.is_some() && visitor.knows_row(&second, shares) {
+                self.reads[1].clear_row(row);
+            }
+        } else if visitor.is_all {
+            self.reads[1].grow();
+            self.reads[1].set_row(row, stamp);
+        } else {
+            return false;
+        }
+        true
+    }
+
+    /// Writes a row as a whole, if nothing about it needs a closer look.
+    #[inline(always)]
+    fn write_row(&mut self, row: usize, shares: Shares, visitor: &Visitor<'_>) -> bool {
+        let is_over = |layer: &Layer| {
+            let earlier = layer.row(row);
+            !earlier.is_some() || !earlier.is_apart() && visitor.knows_row(&earlier, shares)
+        };
+        if !self.layers().all(is_over) {
+            return false;
+        }
+        self.set_written(row, shares, visitor);
+        true
+    }
+
+    fn set_written(&mut self, row: usize, shares: Shares, visitor: &Visitor<'_>) {
+        self.reads.iter_mut().for_each(|layer| layer.clear_row(row));
+        self.strong.clear_row(row);
+        self.writes.set_row(row, visitor.stamp.by(shares.pack()));
+    }
+
+    /// Makes one of a row whose words were all touched alike.
+    fn melt(&mut self, row: usize, shares: Shares, visitor: &Visitor<'_>) {
+        match visitor.deed {
+            Deed::Write => self.set_written(row, shares, visitor),
+            Deed::Read => {
+                let (start, width) = (row as u32 * ROW, self.grain.bytes());
+                let is_alone = |at: u32| {
+                    let inside = at - start;
+                    let stamp = visitor.stamp.by(shares.of(inside, inside + width));
+                    self.reads[0].at(at, self.grain) == stamp && !self.reads[1].at(at, self.grain).is_some()
+                };
+                if (start..start + ROW).step_by(width as usize).all(is_alone) {
+                    self.reads[0].set_row(row, visitor.stamp.by(shares.pack()));
+                    self.reads[1].clear_row(row);
+                }
+            }
+            Deed::StrongRead | Deed::StrongWrite | Deed::Update => {}
+        }
+    }
+
+    /// Touches one cell; `found` gets what is not known to be over.
+    #[inline(always)]
+    fn touch_cell(&mut self, at: u32, lanes: u32, visitor: &Visitor<'_>, mut found: impl FnMut(Stamp, Deed)) {
+        let (deed, grain) = (visitor.deed, self.grain);
+        let stamp = visitor.stamp.by(lanes);
+        let is_unknown = |earlier: &Stamp| earlier.is_some() && !visitor.knows(earlier, lanes);
+        let write = self.writes.at(at, grain);
+        if is_unknown(&write) {
+            found(write, Deed::Write);
+        }
+        if deed.writes() && !self.reads[0].is_empty() {
+            let reads = [self.reads[0].at(at, grain), self.reads[1].at(at, grain)];
+            reads.iter().filter(|read| is_unknown(read)).for_each(|read| found(*read, Deed::Read));
+        }
+        if !deed.is_strong() && !self.strong.is_empty() {
+            let strong = self.strong.at(at, grain);
+            if (deed.writes() || strong.writes()) && is_unknown(&strong) {
+                found(strong, if strong.writes() { Deed::StrongWrite } else { Deed::StrongRead });
+            }
+        }
+        match deed {
+            Deed::Read => {
+                let [first, second] = &mut self.reads;
+                let (first, also) = (first.cell(at, grain), second.at(at, grain));
+                if !first.is_some()
+                    || visitor.knows(first, lanes)
+                    || first.is_by_warp_of(&stamp) && first.since == stamp.since && first.lanes & !lanes == 0
+                {
+                    *first = stamp;
+                    if also.is_some() && visitor.knows(&also, lanes) {
+                        second.clear(at, grain);
+                    }
+                } else if first.is_like(&stamp) {
+                    first.lanes |= lanes;
+                } else {
+                    let mates = if also.is_some() && also.is_like(&stamp) { also.lanes } else { 0 };
+                    second.grow();
+                    *second.cell(at, grain) = stamp.by(lanes | mates);
+                }
+            }
+            Deed::Write => {
+                *self.writes.cell(at, grain) = stamp;
+                self.reads.iter_mut().for_each(|layer| layer.clear(at, grain));
+                self.strong.clear(at, grain);
+            }
+            Deed::StrongRead | Deed::StrongWrite | Deed::Update => {
+                let strong = self.strong.cell(at, grain);
+                if stamp.writes() || !strong.is_some() || !strong.writes() {
+                    *strong = stamp;
+                }
+            }
+        }
+    }
+}
