@@ -1,6 +1,6 @@
 //! What orders threads, in small texts: each is quiet, and is not when a word of it is changed.
 
-use warploom_ptx::{Grid, Hazard, Launch, Program, Step, VecMemory, Watched, Watches};
+use warploom_ptx::{Actor, Deed, Grid, Hazard, Launch, MemorySpace, Program, Step, VecMemory, Watched, Watches};
 
 /// What is found in a kernel of one argument, an address of zeros.
 fn found(body: &str, blocks: u32, threads: u32) -> Vec<Hazard> {
@@ -78,4 +78,87 @@ fn lanes_are_ordered_by_the_mask_they_meet_with() {
 #[test]
 fn atomic_changes_race_with_plain_writes_alone() {
     quiet_until("red.global.add.u32 [%rd1], 1;", (4, 1), "red.global.add.u32 [%rd1], 1", "st.global.u32 [%rd1], %r2");
+}
+
+/// Every thread fetches a word for its neighbour.
+const FETCH: &str = "shl.b32 %r3, %r1, 2; cvt.u64.u32 %rd2, %r3; add.s64 %rd2, %rd1, %rd2;
+    mov.u32 %r4, tile; add.u32 %r4, %r4, %r3;
+    cp.async.ca.shared.global [%r4], [%rd2], 4; cp.async.commit_group; cp.async.wait_group 0; bar.sync 0;
+    xor.b32 %r5, %r4, 4; ld.shared.u32 %r6, [%r5];";
+
+#[track_caller]
+fn copying(found: &[Hazard]) -> (MemorySpace, &Actor, &Actor, Deed, u64, u64) {
+    match found {
+        [Hazard::Copying { space, copier, other, deed, bytes, times, .. }] => {
+            (*space, copier, other, *deed, *bytes, *times)
+        }
+        other => panic!("one copy, not {other:#?}"),
+    }
+}
+
+#[test]
+fn a_copy_is_under_way_until_its_thread_has_waited() {
+    assert_eq!(found(FETCH, 2, 64), []);
+    for wait in ["", "cp.async.wait_group 1;"] {
+        let found = found(&FETCH.replace("cp.async.wait_group 0;", wait), 2, 64);
+        let (space, copier, other, deed, bytes, times) = copying(&found);
+        assert_eq!((space, deed, bytes, times), (MemorySpace::Shared, Deed::Read, 4, 128), "{found:#?}");
+        assert_eq!((copier.thread, other.thread), ([1, 0, 0], [0, 0, 0]), "{found:#?}");
+        assert!(copier.instruction.starts_with("cp.async.ca") && other.instruction.starts_with("ld.shared"));
+    }
+    // A group that nobody has made is not waited for, unless all is.
+    let found_without = found(&FETCH.replace("cp.async.commit_group;", ""), 2, 64);
+    assert_eq!(copying(&found_without).3, Deed::Read);
+    let all = FETCH.replace("cp.async.commit_group; cp.async.wait_group 0;", "cp.async.wait_all;");
+    assert_eq!(found(&all, 2, 64), []);
+}
+
+#[test]
+fn others_need_a_barrier_behind_the_wait() {
+    quiet_until(FETCH, (1, 64), "cp.async.wait_group 0; bar.sync 0;", "bar.sync 0; cp.async.wait_group 0;");
+}
+
+#[test]
+fn what_is_copied_from_and_to_is_left_alone_meanwhile() {
+    for (store, space) in
+        [("st.shared.u32 [%r4], %r1;", MemorySpace::Shared), ("st.global.u32 [%rd2], %r1;", MemorySpace::Global)]
+    {
+        let early = FETCH.replace("cp.async.commit_group;", &format!("cp.async.commit_group; {store}"));
+        let found_early = found(&early, 1, 64);
+        let (found_in, copier, other, deed, bytes, times) = copying(&found_early);
+        assert_eq!((found_in, deed, bytes, times), (space, Deed::Write, 4, 64));
+        assert_eq!(copier.thread, other.thread);
+        let late = FETCH.replace("cp.async.wait_group 0;", &format!("cp.async.wait_group 0; {store}"));
+        assert_eq!(found(&late, 1, 64), []);
+    }
+}
+
+/// The first of two groups is waited for, and the second is not read yet.
+#[test]
+fn groups_come_one_after_the_other() {
+    let body = "shl.b32 %r3, %r1, 2; cvt.u64.u32 %rd2, %r3; add.s64 %rd2, %rd1, %rd2;
+        mov.u32 %r4, tile; add.u32 %r4, %r4, %r3;
+        cp.async.ca.shared.global [%r4], [%rd2], 4; cp.async.commit_group;
+        cp.async.ca.shared.global [%r4+256], [%rd2], 4; cp.async.commit_group;
+        cp.async.wait_group 1; ld.shared.u32 %r6, [%r4]; cp.async.wait_group 0; ld.shared.u32 %r6, [%r4+256];";
+    assert_eq!(found(body, 1, 32), []);
+    let wrong = found(&body.replace("ld.shared.u32 %r6, [%r4];", "ld.shared.u32 %r6, [%r4+256];"), 1, 32);
+    assert_eq!(copying(&wrong).1.thread, [0; 3]);
+}
+
+#[test]
+fn a_barrier_in_memory_orders_copies_that_arrive_there() {
+    let body = "mov.u32 %r7, tile; setp.ne.u32 %p1, %r1, 0; @%p1 bra go;
+        mbarrier.init.shared.b64 [%r7], 64;
+        go: bar.sync 0;
+        shl.b32 %r3, %r1, 2; cvt.u64.u32 %rd2, %r3; add.s64 %rd2, %rd1, %rd2; add.u32 %r4, %r7, %r3;
+        cp.async.ca.shared.global [%r4+64], [%rd2], 4;
+        cp.async.mbarrier.arrive.noinc.shared.b64 [%r7];
+        wait: mbarrier.test_wait.parity.shared.b64 %p2, [%r7], 0; @!%p2 bra wait;
+        xor.b32 %r5, %r3, 4; add.u32 %r5, %r5, %r7; ld.shared.u32 %r6, [%r5+64];";
+    quiet_until(body, (1, 64), "@!%p2 bra wait;", "");
+    let counted = body
+        .replace("cp.async.mbarrier.arrive.noinc", "cp.async.mbarrier.arrive")
+        .replace("wait: mb", "mbarrier.arrive.shared.b64 %rd3, [%r7]; wait: mb");
+    quiet_until(&counted, (1, 64), "@!%p2 bra wait;", "");
 }

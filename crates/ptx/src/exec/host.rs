@@ -82,6 +82,13 @@ pub enum Event {
         /// Its number.
         barrier: u32,
     },
+    /// The copies that they have asked for are a group of each.
+    CopiesCommitted,
+    /// They have waited for their copies.
+    CopiesAwaited {
+        /// So many of the last groups are not waited for, nor what is in no group; all is, where this says nothing.
+        but: Option<u32>,
+    },
     /// They have ended.
     Ended,
 }

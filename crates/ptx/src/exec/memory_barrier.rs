@@ -91,7 +91,13 @@ impl<M: Memory + Host> Executor<'_, M> {
             bytes.copy_from_slice(there);
             let state = State::unpack(u64::from_le_bytes(bytes));
             let count = given[lane] as u32;
-            if M::WATCHES_SHARED {
+            // Who finds a phase that is not over learns nothing.
+            let is_over = match kind {
+                MemoryBarrier::Test => state.phase != State::unpack(given[lane]).phase,
+                MemoryBarrier::TestParity => state.phase != (count & 1 == 1),
+                _ => true,
+            };
+            if M::WATCHES_SHARED && is_over {
                 let touch = match kind {
                     MemoryBarrier::Initialize => Touch::Write { bytes: 8, same: 0 },
                     MemoryBarrier::Test | MemoryBarrier::TestParity => Touch::Read(8),
@@ -111,12 +117,8 @@ impl<M: Memory + Host> Executor<'_, M> {
                 MemoryBarrier::Complete => {
                     State { bytes: state.bytes.wrapping_sub(count.cast_signed()), ..state }.turn()
                 }
-                MemoryBarrier::Test => {
-                    over |= u32::from(state.phase != State::unpack(given[lane]).phase) << lane;
-                    continue;
-                }
-                MemoryBarrier::TestParity => {
-                    over |= u32::from(state.phase != (count & 1 == 1)) << lane;
+                MemoryBarrier::Test | MemoryBarrier::TestParity => {
+                    over |= u32::from(is_over) << lane;
                     continue;
                 }
                 MemoryBarrier::Pending => continue,

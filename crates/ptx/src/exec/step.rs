@@ -210,6 +210,11 @@ impl<M: Memory + Host> Executor<'_, M> {
             Operation::Matrix(transfer) => self.transfer(warp, at, lanes, transfer, [first, second, third])?,
             Operation::MemoryBarrier(kind, wide) => self.memory_barrier(warp, at, lanes, kind, wide, slots)?,
             Operation::CopyAsync { bytes, long } => self.copy(warp, at, lanes, bytes, long, slots)?,
+            Operation::CommitCopies => self.tell(warp, at, lanes, Event::CopiesCommitted),
+            Operation::AwaitCopies { all } => {
+                let but = (!all).then(|| first.value());
+                self.tell(warp, at, lanes, Event::CopiesAwaited { but });
+            }
         }
         Ok(Next::Following)
     }

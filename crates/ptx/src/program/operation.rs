@@ -91,6 +91,10 @@ pub(crate) enum Operation {
         /// Whether the addresses are 64 bits wide: shared, then global.
         long: [bool; 2],
     },
+    /// Copies that were asked for are a group.
+    CommitCopies,
+    /// Waits for all copies, or for all groups but the last: how many those are.
+    AwaitCopies { all: bool },
 }
 
 /// Where addresses lead.

@@ -1,7 +1,9 @@
 //! The findings of one run, each pair of instructions once.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
+use super::copies::Flight;
 use super::hazard::{Actor, Deed, Divergence, Hazard, MemorySpace};
 use super::shadow::Conflict;
 use super::stamp::Stamp;
@@ -26,6 +28,7 @@ type Key = (Sort, u32, u32);
 enum Sort {
     Race,
     Unwritten,
+    Copying,
     Barrier,
 }
 
@@ -86,6 +89,19 @@ impl Found {
         });
     }
 
+    /// A thread touches bytes that a copy is under way to, or from.
+    pub(super) fn copying(&mut self, flight: &Flight, stamp: Stamp, deed: Deed, bytes: Range<u64>) {
+        self.note((Sort::Copying, flight.by.pc(), stamp.pc()), |found| Hazard::Copying {
+            space: flight.space,
+            copier: found.actor(flight.by),
+            other: found.actor(stamp),
+            deed,
+            start: bytes.start,
+            bytes: bytes.end - bytes.start,
+            times: 0,
+        });
+    }
+
     /// Threads of a block have come to a barrier, and others did something else.
     pub(super) fn diverged(
         &mut self,
@@ -114,7 +130,10 @@ impl Found {
             }
         };
         match &mut self.hazards[at] {
-            Hazard::Race { times, .. } | Hazard::Unwritten { times, .. } | Hazard::Barrier { times, .. } => *times += 1,
+            Hazard::Race { times, .. }
+            | Hazard::Unwritten { times, .. }
+            | Hazard::Copying { times, .. }
+            | Hazard::Barrier { times, .. } => *times += 1,
         }
     }
 

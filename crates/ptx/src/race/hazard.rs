@@ -38,6 +38,23 @@ pub enum Hazard {
         /// How often the instruction did so.
         times: u64,
     },
+    /// Bytes are touched that a copy beside the threads (`cp.async`) is under way to, or from.
+    Copying {
+        /// Where the bytes are: the destination is shared memory, the source is global.
+        space: MemorySpace,
+        /// Who asked for the copy, and has not waited for it.
+        copier: Actor,
+        /// Who touches them; a write, if they are the source.
+        other: Actor,
+        /// What that does.
+        deed: Deed,
+        /// The first byte that both touch: an address, or how far into the block's shared memory.
+        start: u64,
+        /// How many there are.
+        bytes: u64,
+        /// How often these two instructions met so.
+        times: u64,
+    },
     /// Not all that a barrier is for come to it, or not in the same way.
     Barrier {
         /// Its number.

@@ -11,6 +11,10 @@ pub(super) struct Manner {
     pub(super) wide: bool,
     /// It writes only if it finds what it expects: what was read to expect it may be old.
     pub(super) swaps: bool,
+    /// It asks for a copy that runs beside the thread.
+    pub(super) copies: bool,
+    /// It arrives somewhere when such copies are over.
+    pub(super) arrives_after_copies: bool,
 }
 
 impl Manner {
@@ -19,11 +23,14 @@ impl Manner {
         let has = |wanted: &str| name.split('.').any(|word| word == wanted);
         let is_barrier = has("mbarrier");
         let is_wait = has("test_wait") || has("try_wait");
+        let is_copy = name.starts_with("cp.async.");
         Self {
             releases: has("release") || has("acq_rel") || is_barrier && !is_wait && !has("relaxed"),
             acquires: has("acquire") || has("acq_rel") || is_barrier && is_wait && !has("relaxed"),
             wide: !has("cta"),
             swaps: has("cas"),
+            copies: is_copy && has("global"),
+            arrives_after_copies: is_copy && is_barrier,
         }
     }
 }
@@ -48,6 +55,15 @@ mod tests {
         assert_eq!(of("mbarrier.test_wait.shared.b64"), (false, true, true));
         assert_eq!(of("cp.async.mbarrier.arrive.noinc.shared.b64"), (true, false, true));
     }
+
+    #[test]
+    fn copies_are_told_from_what_is_done_when_they_are_over() {
+        let of = |name| (Manner::of(name).copies, Manner::of(name).arrives_after_copies);
+        assert_eq!(of("cp.async.ca.shared.global.L2::128B"), (true, false));
+        assert_eq!(of("cp.async.mbarrier.arrive.noinc.shared.b64"), (false, true));
+        assert_eq!((of("cp.async.wait_all"), of("ld.global.u32")), ((false, false), (false, false)));
+    }
+
     #[test]
     fn a_swap_is_told_from_other_changes() {
         assert!(Manner::of("atom.global.cas.b32").swaps && !Manner::of("atom.global.exch.b32").swaps);

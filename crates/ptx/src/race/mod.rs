@@ -18,6 +18,7 @@
 //! | a fence, then a strong write; a strong read of that, then a fence or barrier | the thread that wrote before the one that read |
 //! | `.release` and `.acquire` | the same, without fences |
 //! | `mbarrier` | those that arrive before those that see the phase over |
+//! | `cp.async.wait_group`, `cp.async.wait_all` | the thread's copies before what it does behind |
 //!
 //! A strong access is atomic, volatile, relaxed or stronger. Two of them are never a race; one and a plain access are. A fence
 //! for the block (`.cta`) passes nothing on to other blocks. Writes of what is there already are taken for harmless,
@@ -31,7 +32,9 @@
 //! race may be missed and none is invented.
 
 mod clock;
+mod copies;
 mod detector;
+mod events;
 mod found;
 mod gathering;
 mod hazard;
@@ -40,6 +43,7 @@ mod manner;
 mod meeting;
 mod page;
 mod shadow;
+mod shared;
 mod stamp;
 mod threads;
 mod visitor;

@@ -1,4 +1,4 @@
-//! Which bytes of a block's shared memory have been written.
+//! Bytes of a block's shared memory: which have been written, which are copied to.
 
 use std::ops::Range;
 
@@ -28,6 +28,19 @@ impl Written {
         }
     }
 
+    pub(super) fn remove(&mut self, range: Range<u64>) {
+        for (word, bits) in Self::words(&range) {
+            if let Some(word) = self.0.get_mut(word) {
+                *word &= !bits;
+            }
+        }
+    }
+
+    /// Whether any byte of a range is there.
+    pub(super) fn has(&self, range: Range<u64>) -> bool {
+        Self::words(&range).any(|(word, bits)| self.0.get(word).is_some_and(|there| there & bits != 0))
+    }
+
     /// The first stretch of a range that has not been written: where it starts, and how long it is.
     pub(super) fn gap(&self, range: Range<u64>) -> Option<(u64, u64)> {
         let missing = |(word, bits): (usize, u64)| self.0.get(word).map_or(0, |there| bits & !there);
@@ -53,5 +66,7 @@ mod tests {
         assert_eq!(written.gap(68..76), Some((70, 6)));
         written.add(64..128);
         assert_eq!((written.gap(60..128), written.gap(60..132)), (None, Some((128, 4))));
+        written.remove(62..126);
+        assert_eq!((written.gap(60..66), written.has(62..126), written.has(62..127)), (Some((62, 4)), false, true));
     }
 }

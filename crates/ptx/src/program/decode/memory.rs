@@ -297,8 +297,18 @@ pub(super) fn copy<'t>(
     if modifiers.flag("mbarrier") {
         return super::memory_barrier::arrive_after_copies(decoder, instruction, modifiers);
     }
-    if modifiers.flag("commit_group") || modifiers.flag("wait_group") || modifiers.flag("wait_all") {
-        decoder.emit(Operation::Nothing, &[]);
+    if modifiers.flag("commit_group") {
+        decoder.emit(Operation::CommitCopies, &[]);
+        return Ok(());
+    }
+    if modifiers.flag("wait_all") {
+        decoder.emit(Operation::AwaitCopies { all: true }, &[Slot::raw(0)]);
+        return Ok(());
+    }
+    if modifiers.flag("wait_group") {
+        let [groups] = decoder.operands(instruction, "1")?;
+        let groups = u32::try_from(Decoder::number(groups, 0)?).unwrap_or(u32::MAX);
+        decoder.emit(Operation::AwaitCopies { all: false }, &[Slot::raw(groups)]);
         return Ok(());
     }
     let caches = modifiers.flag("ca") || modifiers.flag("cg");

@@ -98,8 +98,8 @@ fn put<'t>(
     Ok(())
 }
 
-/// `cp.async.mbarrier.arrive`: copies are done when they are asked for, so the arrival follows at once; unless it was to be
-/// counted as expected, too, which leaves the barrier as it was.
+/// `cp.async.mbarrier.arrive`: copies are done when they are asked for, so the arrival follows at once; unless it is to be
+/// counted as expected, too, which is an arrival of nobody.
 pub(super) fn arrive_after_copies<'t>(
     decoder: &mut Decoder<'_, 't>,
     instruction: &Instruction<'t>,
@@ -110,9 +110,9 @@ pub(super) fn arrive_after_copies<'t>(
         modifiers.flag(word);
     }
     let [address] = decoder.operands(instruction, "1")?;
-    if counted {
-        return arrive(decoder, false, false, None, address, &[]);
-    }
-    decoder.emit(Operation::Nothing, &[]);
+    let count = decoder.word(u32::from(counted));
+    let place = decoder.location(address, Space::Generic, 0)?;
+    let kind = MemoryBarrier::Arrive { expects: false, drops: false };
+    decoder.emit(Operation::MemoryBarrier(kind, place.wide), &[Slot::SINK, place.slot, place.offset, count]);
     Ok(())
 }

@@ -1,0 +1,171 @@
+//! Copies that run beside the threads: from `cp.async` until the thread that asked for them has waited for them.
+//!
+//! The interpreter copies at once. Here a copy is under way until its thread waits; the destination is the thread's write of that
+//! moment, so that others need a barrier behind the wait. A copy that arrives at an `mbarrier` is over with the arrival, and known
+//! to those who see the phase end.
+
+use std::ops::Range;
+
+use super::hazard::MemorySpace;
+use super::stamp::Stamp;
+use super::visitor::each;
+use super::written::Written;
+
+/// What the threads of a block have asked for and not waited for.
+#[derive(Debug)]
+pub(super) struct Copies {
+    /// By warp.
+    warps: Vec<OfWarp>,
+    /// Which bytes of shared memory are copied to.
+    into: Written,
+    /// A range in which all lies that is copied from.
+    from: Option<Range<u64>>,
+    count: usize,
+}
+
+#[derive(Clone, Debug, Default)]
+struct OfWarp {
+    flights: Vec<Flight>,
+    /// Groups that each lane has made.
+    groups: [u32; 32],
+}
+
+/// One side of a copy that is under way.
+#[derive(Clone, Debug)]
+pub(super) struct Flight {
+    /// The destination is shared memory, the source is global.
+    pub(super) space: MemorySpace,
+    pub(super) bytes: Range<u64>,
+    /// One lane.
+    pub(super) by: Stamp,
+    /// The group of its thread that it is of, unless that is not made yet.
+    group: Option<u32>,
+}
+
+impl Copies {
+    pub(super) fn new(warps: usize, shared_bytes: u32) -> Self {
+        let warps = vec![OfWarp::default(); warps];
+        Self { warps, into: Written::new(shared_bytes), from: None, count: 0 }
+    }
+
+    #[inline(always)]
+    pub(super) fn is_idle(&self) -> bool {
+        self.count == 0
+    }
+
+    /// A lane asks for a copy; each of its two sides is told by itself.
+    pub(super) fn start(&mut self, space: MemorySpace, bytes: Range<u64>, by: Stamp) {
+        match space {
+            MemorySpace::Shared => self.into.add(bytes.clone()),
+            MemorySpace::Global => {
+                let from = self.from.get_or_insert_with(|| bytes.clone());
+                *from = from.start.min(bytes.start)..from.end.max(bytes.end);
+            }
+        }
+        self.count += 1;
+        self.warps[by.warp() as usize].flights.push(Flight { space, bytes, by, group: None });
+    }
+
+    /// What some lanes have asked for since the last time is a group of each.
+    pub(super) fn commit(&mut self, warp: usize, lanes: u32) {
+        let OfWarp { flights, groups } = &mut self.warps[warp];
+        for flight in flights.iter_mut().filter(|flight| flight.by.lanes & lanes != 0 && flight.group.is_none()) {
+            flight.group = Some(groups[flight.by.lanes.trailing_zeros() as usize & 31]);
+        }
+        each(lanes).for_each(|lane| groups[lane as usize] += 1);
+    }
+
+    /// Some lanes wait for what they asked for, but for their last groups if that is said. Returns the destinations.
+    pub(super) fn wait(&mut self, warp: usize, lanes: u32, but: Option<u32>) -> Vec<Flight> {
+        let OfWarp { flights, groups } = &mut self.warps[warp];
+        let is_over = |flight: &mut Flight| {
+            let made = groups[flight.by.lanes.trailing_zeros() as usize & 31];
+            let is_old = but.is_none_or(|but| flight.group.is_some_and(|group| group + but < made));
+            flight.by.lanes & lanes != 0 && is_old
+        };
+        let over: Vec<_> = flights.extract_if(.., is_over).collect();
+        self.land(&over);
+        over.into_iter().filter(|flight| flight.space == MemorySpace::Shared).collect()
+    }
+
+    /// Whether a copy may be under way to some bytes, or from them.
+    pub(super) fn is_near(&self, space: MemorySpace, bytes: Range<u64>) -> bool {
+        match space {
+            MemorySpace::Shared => self.into.has(bytes),
+            MemorySpace::Global => {
+                self.from.as_ref().is_some_and(|from| from.start < bytes.end && bytes.start < from.end)
+            }
+        }
+    }
+
+    /// A copy whose bytes somebody touches while it is under way, and which bytes those are; it counts as over from then on.
+    pub(super) fn meet(&mut self, space: MemorySpace, bytes: Range<u64>) -> Option<(Flight, Range<u64>)> {
+        if !self.is_near(space, bytes.clone()) {
+            return None;
+        }
+        let both = |flight: &Flight| flight.bytes.start.max(bytes.start)..flight.bytes.end.min(bytes.end);
+        let meets = |flight: &Flight| flight.space == space && !both(flight).is_empty();
+        let found = self.warps.iter_mut().find_map(|warp| {
+            let at = warp.flights.iter().position(meets)?;
+            Some(warp.flights.swap_remove(at))
+        })?;
+        self.land(std::slice::from_ref(&found));
+        let both = both(&found);
+        Some((found, both))
+    }
+
+    fn land(&mut self, over: &[Flight]) {
+        self.count -= over.len();
+        for flight in over.iter().filter(|flight| flight.space == MemorySpace::Shared) {
+            self.into.remove(flight.bytes.clone());
+        }
+        if self.count == 0 {
+            self.from = None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lane(lane: u32) -> Stamp {
+        Stamp::new(0, 0, 1 << lane, 0, 7, true)
+    }
+
+    #[test]
+    fn groups_are_waited_for_but_for_the_last() {
+        let mut copies = Copies::new(1, 256);
+        for group in 0..3 {
+            copies.start(MemorySpace::Shared, group * 16..group * 16 + 16, lane(0));
+            copies.commit(0, 1);
+        }
+        let starts = |flights: Vec<Flight>| flights.into_iter().map(|flight| flight.bytes.start).collect::<Vec<_>>();
+        assert_eq!(starts(copies.wait(0, 1, Some(2))), [0]);
+        assert!(copies.meet(MemorySpace::Shared, 0..16).is_none());
+        assert_eq!(copies.meet(MemorySpace::Shared, 12..20).map(|(_, both)| both), Some(16..20));
+        assert_eq!(starts(copies.wait(0, 1, Some(0))), [32]);
+        assert_eq!(copies.count, 0);
+    }
+
+    #[test]
+    fn a_group_that_is_not_made_is_waited_for_with_all() {
+        let mut copies = Copies::new(1, 256);
+        copies.start(MemorySpace::Shared, 0..16, lane(0));
+        copies.start(MemorySpace::Shared, 16..32, lane(1));
+        assert!(copies.wait(0, 3, Some(0)).is_empty());
+        assert_eq!(copies.wait(0, 1, None).len(), 1);
+        assert!(copies.meet(MemorySpace::Shared, 0..16).is_none());
+        assert!(copies.meet(MemorySpace::Shared, 16..17).is_some());
+    }
+
+    #[test]
+    fn sources_are_not_shared_memory() {
+        let mut copies = Copies::new(1, 256);
+        copies.start(MemorySpace::Global, 4096..4112, lane(0));
+        assert!(copies.meet(MemorySpace::Global, 4112..4116).is_none());
+        assert!(copies.meet(MemorySpace::Shared, 0..64).is_none());
+        assert!(copies.meet(MemorySpace::Global, 4100..4104).is_some());
+        assert!(copies.meet(MemorySpace::Global, 4100..4104).is_none());
+    }
+}

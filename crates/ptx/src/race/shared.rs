@@ -1,0 +1,123 @@
+//! What lanes do to the shared memory of their block.
+
+use super::detector::{Detector, meet, touch};
+use super::hazard::{Deed, MemorySpace};
+use super::stamp::Stamp;
+use super::visitor::each;
+use super::watched::Watches;
+use crate::exec::{Access, Touch};
+
+impl Detector {
+    /// Lanes touch shared memory.
+    pub(super) fn shared(&mut self, access: &Access, [start, apart]: [u32; 2], what: Touch) {
+        let (deed, bytes, same) = match (what, access.strong) {
+            (Touch::Read(bytes), false) => (Deed::Read, bytes, 0),
+            (Touch::Read(bytes), true) => (Deed::StrongRead, bytes, 0),
+            (Touch::Write { bytes, same }, false) => (Deed::Write, bytes, same),
+            (Touch::Write { bytes, same }, true) => (Deed::StrongWrite, bytes, same),
+            (Touch::Update(bytes), _) => (Deed::Update, bytes, 0),
+        };
+        let Watches { shared_races, unwritten_shared, .. } = self.watches;
+        if !shared_races && !unwritten_shared && !deed.is_strong() {
+            return;
+        }
+        let at = self.enter(access.block);
+        let (number, warp, lanes, pc) =
+            (self.blocks[at].number, access.warp as usize, access.lanes, access.instruction);
+        let who = Stamp::new(number, access.warp, lanes, 0, pc, deed.writes());
+        let place = [start.into(), bytes.into(), apart.into()];
+        if shared_races && self.meets_copy(MemorySpace::Shared, at, who, deed, place) {
+            return;
+        }
+        if unwritten_shared {
+            self.fill(at, who, deed, place);
+        }
+        let block = &mut self.blocks[at];
+        if shared_races {
+            touch(&mut block.shadow, &block.threads, (warp, lanes, pc), deed, place, &mut self.conflicts);
+            if !self.conflicts.is_empty() {
+                self.report(MemorySpace::Shared, who, deed, |index| same >> index & 1 == 1);
+            }
+            if deed == Deed::Write && self.manner(pc).copies {
+                let copies = &mut self.blocks[at].copies;
+                for (index, lane) in (0..).zip(each(lanes)) {
+                    let start = u64::from(start + index * apart);
+                    copies.start(MemorySpace::Shared, start..start + u64::from(bytes), who.by(1 << lane));
+                }
+            }
+        }
+        if deed.is_strong() {
+            let manner = self.manner(pc);
+            if manner.arrives_after_copies {
+                self.copies_are_over(at, warp, lanes, None);
+            }
+            let block = &mut self.blocks[at];
+            for (index, lane) in each(lanes).enumerate() {
+                let offset = u64::from(start) + index as u64 * u64::from(apart);
+                let who = (number, warp, lane as usize);
+                meet(&mut block.meetings, &mut block.threads, &mut self.now, who, offset, deed, manner);
+            }
+        }
+    }
+
+    /// Notes which bytes of shared memory are written, and who reads others.
+    fn fill(&mut self, at: usize, who: Stamp, deed: Deed, [start, share, apart]: [u64; 3]) {
+        let written = &mut self.blocks[at].written;
+        let count = u64::from(who.lanes.count_ones());
+        if deed.reads() && (apart > share || written.gap(start..start + apart * (count - 1) + share).is_some()) {
+            for (index, lane) in each(who.lanes).enumerate() {
+                let start = start + index as u64 * apart;
+                if let Some((start, bytes)) = written.gap(start..start + share) {
+                    self.found.unwritten(who.by(1 << lane), start, bytes);
+                }
+            }
+        }
+        if deed.writes() {
+            for index in 0..if apart == share { 1 } else { count } {
+                let (start, bytes) = (start + index * apart, if apart == share { share * count } else { share });
+                written.add(start..start + bytes);
+            }
+        }
+    }
+
+    /// Reports lanes that touch bytes which a copy is under way to, or from; whether there are such.
+    #[inline(always)]
+    pub(super) fn meets_copy(
+        &mut self,
+        space: MemorySpace,
+        at: usize,
+        who: Stamp,
+        deed: Deed,
+        [start, share, apart]: [u64; 3],
+    ) -> bool {
+        let (copies, found) = (&mut self.blocks[at].copies, &mut self.found);
+        if copies.is_idle() {
+            return false;
+        }
+        let last = start + u64::from(who.lanes.count_ones() - 1) * apart;
+        if !copies.is_near(space, start..last + share) {
+            return false;
+        }
+        let mut meets = false;
+        for (index, lane) in each(who.lanes).enumerate() {
+            let start = start + index as u64 * apart;
+            while let Some((flight, bytes)) = copies.meet(space, start..start + share) {
+                found.copying(&flight, who.by(1 << lane), deed, bytes);
+                meets = true;
+            }
+        }
+        meets
+    }
+
+    /// Lanes have waited for copies: what those wrote is theirs from now on.
+    pub(super) fn copies_are_over(&mut self, at: usize, warp: usize, lanes: u32, but: Option<u32>) {
+        let block = &mut self.blocks[at];
+        for flight in block.copies.wait(warp, lanes, but) {
+            let (who, place) = (flight.by, [flight.bytes.start, flight.bytes.end - flight.bytes.start, 0]);
+            let block = &mut self.blocks[at];
+            let copier = (warp, who.lanes, who.pc());
+            touch(&mut block.shadow, &block.threads, copier, Deed::Write, place, &mut self.conflicts);
+            self.report(MemorySpace::Shared, who, Deed::Write, |_| false);
+        }
+    }
+}
