@@ -95,6 +95,9 @@ impl CompileOptions {
             };
             field("an option", name, number.to_string().as_bytes());
         }
+        for (name, value) in &self.values {
+            field("an option", name, value.as_encoded_bytes());
+        }
         fields
     }
 
@@ -156,25 +159,41 @@ mod tests {
         let all = all.extensible().float128().fast_compile(FastCompile::Least).fast_compile(FastCompile::Medium);
         let all = all.minimal().inlining_info().brief_diagnostics().assembler("-O1").assembler("--verbose");
         let all = all.no_warnings().diagnostic(177, Severity::Error).split_compile(0).optimized_lto();
-        let all = all.numba_debug().raw("--raw");
+        let all = all.numba_debug().builtin_move_forward(false).builtin_initializer_list(false).no_message_numbers();
+        let all = all.time("t.csv").time_trace("t.json").no_compiler_cache().random_seed("seed").raw("--raw");
         assert_eq!(
             words(&all, Target::Cubin),
             "--gpu-architecture=sm_90 --no-source-include --std=c++20 --include-path=a b --pre-include=p.h \
              --define-macro=N=4 --define-macro=FLAG --undefine-macro=GONE --maxrregcount=64 --split-compile=0 \
-             --ptxas-options=-O1 --ptxas-options=--verbose --diag-error=177 --generate-line-info --device-debug --dopt=on \
+             --ptxas-options=-O1 --ptxas-options=--verbose --diag-error=177 --time=t.csv \
+             --fdevice-time-trace=t.json --frandom-seed=seed --generate-line-info --device-debug --dopt=on \
              --use_fast_math --ftz=false --prec-div=true --prec-sqrt=true --fmad=false --relocatable-device-code=true \
              --device-as-default-execution-space --restrict --device-int128 --extra-device-vectorization \
              --extensible-whole-program --device-float128 --Ofast-compile=mid --minimal --optimization-info=inline \
-             --brief-diagnostics=true --disable-warnings --numba-debug --raw"
+             --brief-diagnostics=true --disable-warnings --numba-debug --builtin-move-forward=false \
+             --builtin-initializer-list=false --no-display-error-number --no-cache --raw"
         );
         assert!(words(&all, Target::LtoIr).ends_with("-dlto --gen-opt-lto --raw"));
         assert_eq!(words(&options(), Target::Ptx), "--gpu-architecture=sm_90 --no-source-include");
     }
 
     #[test]
+    fn every_option_of_precompiled_headers_has_its_word() {
+        let all = options().precompiled_headers().create_precompiled_header("a").use_precompiled_header("b");
+        let all = all.precompiled_folder("c").precompiled_reasons(false).precompiled_messages(false);
+        assert_eq!(
+            words(&all.precompiled_templates(false), Target::Ptx),
+            "--gpu-architecture=sm_90 --no-source-include --create-pch=a --use-pch=b --pch-dir=c --pch --pch-verbose=false \
+             --pch-messages=false --instantiate-templates-in-pch=false"
+        );
+    }
+
+    #[test]
     fn what_is_said_last_holds() {
         let said = options().flush_to_zero(true).contract(true).flush_to_zero(false).line_info().line_info();
         assert!(words(&said, Target::Ptx).ends_with("include --fmad=true --ftz=false --generate-line-info"));
+        let said = options().time("a").builtin_move_forward(false).builtin_move_forward(true).time_in_log();
+        assert!(words(&said, Target::Ptx).ends_with("include --time=- --builtin-move-forward=true"));
         let said = options().diagnostic(177, Severity::Error).diagnostic(177, Severity::Suppress);
         assert!(words(&said, Target::Ptx).ends_with("include --diag-suppress=177"));
     }

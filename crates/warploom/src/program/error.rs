@@ -41,6 +41,17 @@ pub enum NvrtcError {
         have: NvrtcVersion,
     },
 
+    /// The library is too old for something that is not needed otherwise.
+    #[error("NVRTC {have} has no {function}; install {needs} or newer")]
+    Lacks {
+        /// What it lacks.
+        function: &'static str,
+        /// Which it is.
+        have: NvrtcVersion,
+        /// The oldest that has it.
+        needs: NvrtcVersion,
+    },
+
     /// The program is wrong.
     #[error("{program} does not compile:\n{}", log.trim_end())]
     Compilation {

@@ -21,8 +21,8 @@ const FILES: &[(&str, Files)] = &[
     ("--create-pch", Files::Written),
     ("-use-pch", Files::Read),
     ("--use-pch", Files::Read),
-    ("-pch-dir", Files::Written),
-    ("--pch-dir", Files::Written),
+    ("-pch-dir", Files::Read),
+    ("--pch-dir", Files::Read),
     ("-time", Files::Written),
     ("--time", Files::Written),
     ("-fdevice-time-trace", Files::Written),
@@ -45,20 +45,29 @@ impl CompileOptions {
 
     /// The first option that has to do with files; of a header that `is_given` with the program nothing needs to be read.
     fn files(&self, is_given: impl Fn(&str) -> bool) -> Option<(String, Files)> {
+        let switches = self.switches.iter().map(|switch| (*switch).to_owned());
+        let values = self.values.iter().map(|(name, value)| format!("{name}{}", value.display()));
+        let options: Vec<String> = switches.chain(values).chain(self.extra.iter().cloned()).collect();
+        let uses = || options.iter().filter_map(|option| Some((option.clone(), file_use(option)?)));
+        // What writes is worse than what reads, and so comes first.
+        if let Some(written) = uses().find(|(_, files)| *files == Files::Written) {
+            return Some(written);
+        }
         if let Some(folder) = self.includes.first() {
             return Some((format!("--include-path={}", folder.display()), Files::Read));
         }
         if let Some(header) = self.pre_includes.iter().find(|header| !is_given(header)) {
             return Some((format!("--pre-include={header}"), Files::Read));
         }
-        // What writes is worse than what reads, and so comes first.
-        let uses = || self.extra.iter().filter_map(|option| Some((option.clone(), file_use(option)?)));
-        uses().find(|(_, files)| *files == Files::Written).or_else(|| uses().next())
+        uses().next()
     }
 }
 
 fn file_use(option: &str) -> Option<Files> {
     let option = option.trim_start();
+    if matches!(option, "--time=-" | "-time=-") {
+        return None;
+    }
     let word = option.split(['=', ' ']).next().unwrap_or(option);
     let named = FILES.iter().find(|(name, _)| *name == word).map(|(_, files)| *files);
     // A folder may follow at once.
@@ -84,7 +93,19 @@ mod tests {
         for raw in ["-I", "-I/folder", "-I /folder", "--include-path=/folder", "-include=x.h", "--use-pch=x"] {
             assert_eq!(use_of(options().raw(raw)), Some(Files::Read), "{raw}");
         }
-        for raw in ["--pch", "--create-pch=x", "--time=-", "-fdevice-time-trace=x", "-time"] {
+        for typed in [options().use_precompiled_header("x"), options().precompiled_folder("x")] {
+            assert_eq!(use_of(typed), Some(Files::Read));
+        }
+        assert_eq!(use_of(options().time_in_log().random_seed("x")), None);
+        for typed in [
+            options().precompiled_headers(),
+            options().create_precompiled_header("x"),
+            options().time("x"),
+            options().time_trace("x"),
+        ] {
+            assert_eq!(use_of(typed.include("/folder").use_precompiled_header("x")), Some(Files::Written));
+        }
+        for raw in ["--pch", "--create-pch=x", "--time=x", "-fdevice-time-trace=x", "-time"] {
             assert_eq!(use_of(options().raw("-I.").raw(raw)), Some(Files::Written), "{raw}");
         }
     }

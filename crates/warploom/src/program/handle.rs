@@ -9,7 +9,7 @@ use super::raw::{nvrtcProgram, nvrtcResult};
 use super::{Nvrtc, NvrtcCode, NvrtcError, Target};
 use crate::diagnostics::{self, Subject};
 
-/// A program of NVRTC's. Only this file has its handle, which is alive as long as this is.
+/// A program of NVRTC's. Its handle is alive as long as this is.
 pub(super) struct Handle<'n> {
     nvrtc: &'n Nvrtc,
     raw: nvrtcProgram,
@@ -37,6 +37,11 @@ impl<'n> Handle<'n> {
         };
         answer("nvrtcCreateProgram", code)?;
         Ok(Handle { nvrtc, raw })
+    }
+
+    /// Its handle, which is alive as long as this is.
+    pub(super) fn raw(&self) -> (&'n Nvrtc, nvrtcProgram) {
+        (self.nvrtc, self.raw)
     }
 
     /// Asks for the name of something, before the program is compiled.

@@ -57,4 +57,14 @@ table! {
         /// The name that something got; it belongs to the program.
         nvrtcGetLoweredName(program: nvrtcProgram, expression: *const c_char, name: *mut *const c_char) -> nvrtcResult;
     }
+    newer {
+        /// The bytes for precompiled headers.
+        nvrtcGetPCHHeapSize(size: *mut usize) -> nvrtcResult;
+        /// How many bytes there are to be for precompiled headers.
+        nvrtcSetPCHHeapSize(size: usize) -> nvrtcResult;
+        /// What became of a precompiled header.
+        nvrtcGetPCHCreateStatus(program: nvrtcProgram) -> nvrtcResult;
+        /// The bytes that a precompiled header would have needed.
+        nvrtcGetPCHHeapSizeRequired(program: nvrtcProgram, size: *mut usize) -> nvrtcResult;
+    }
 }

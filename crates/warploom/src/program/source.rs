@@ -6,7 +6,9 @@ use std::fmt;
 
 use super::arguments::c_string;
 use super::handle::Handle;
-use super::{CodeKind, CompileOptions, Nvrtc, NvrtcCode, NvrtcError, ObjectCode};
+use super::options::is_precompiling;
+use super::precompiled::{self, Fate};
+use super::{CodeKind, CompileOptions, Nvrtc, NvrtcCode, NvrtcError, ObjectCode, PrecompiledHeader};
 use crate::Result;
 
 /// What a program is compiled to.
@@ -63,6 +65,10 @@ pub struct Compiled {
     pub log: String,
     /// Whether it came from a cache, or went to one.
     pub cached: Cached,
+    /// What became of a precompiled header; `None` if no option had to do with any, or if the NVRTC is too old to say. What is from
+    /// a cache was not compiled, and made none.
+    #[doc(alias = "nvrtcGetPCHCreateStatus")]
+    pub precompiled_header: Option<PrecompiledHeader>,
 }
 
 /// What a cache had to do with it.
@@ -149,12 +155,61 @@ impl Program {
         self.options.words(target)
     }
 
+    /// Looks whether it is right, without making code of it; what the compiler has to say all the same.
+    ///
+    /// ```no_run
+    /// # use warploom::program::{Architecture, CompileOptions, Nvrtc, Program};
+    /// # fn main() -> warploom::Result<()> {
+    /// let program = Program::new("k.cu", "__global__ void k() { int x; }", CompileOptions::new(Architecture::sm(90)));
+    /// let warnings = program.check_syntax(&Nvrtc::load()?)?;
+    /// assert!(warnings.contains("never referenced"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`compile`](Program::compile), but for what only comes of making code.
+    #[doc(alias = "--fdevice-syntax-only")]
+    pub fn check_syntax(&self, nvrtc: &Nvrtc) -> Result<String> {
+        let mut options = self.options_for(nvrtc, Target::Ptx)?;
+        options.push(c_string("an option", "--fdevice-syntax-only")?);
+        Ok(self.texts()?.run(self, nvrtc, &options)?.1)
+    }
+
     pub(super) fn compile_with(
         &self,
         nvrtc: &Nvrtc,
         target: Target,
         options: &[CString],
     ) -> Result<Compiled, NvrtcError> {
+        let texts = self.texts()?;
+        let is_precompiling = options.iter().any(|option| is_precompiling(option.as_bytes()));
+        let _turn = is_precompiling.then(precompiled::turn);
+        let (mut handle, mut log) = texts.run(self, nvrtc, options)?;
+        let mut fate = if is_precompiling { handle.precompiled()? } else { None };
+        if let Some(Fate::Exhausted { needed }) = fate {
+            // What was made in the memory goes before the memory does.
+            drop(handle);
+            nvrtc.resize(needed)?;
+            (handle, log) = texts.run(self, nvrtc, options)?;
+            fate = handle.precompiled()?;
+        }
+        let precompiled_header = fate.map(|fate| match fate {
+            Fate::Known(header) => header,
+            Fate::Exhausted { .. } => PrecompiledHeader::Failed,
+        });
+        let bytes = handle.output(target)?;
+        if bytes.is_empty() {
+            return Err(NvrtcError::NoOutput { program: self.name.clone(), target });
+        }
+        let lowered = texts.names.iter().map(|expression| handle.lowered(expression)).collect::<Result<Vec<_>, _>>()?;
+        let lowered = self.names.iter().cloned().zip(lowered);
+        let code = ObjectCode::new(target.kind(), &self.name, bytes).with_lowered_names(lowered);
+        Ok(Compiled { code, log, cached: Cached::No, precompiled_header })
+    }
+
+    fn texts(&self) -> Result<Texts, NvrtcError> {
         let (source, name) = (c_string("the source", &self.source)?, c_string("the program's name", &self.name)?);
         let header = |(name, text): (&String, &String)| {
             Ok((c_string("a header's name", name)?, c_string(&format!("the header {name:?}"), text)?))
@@ -162,21 +217,7 @@ impl Program {
         let headers = self.headers.iter().map(header).collect::<Result<Vec<_>, NvrtcError>>()?;
         let expression = |expression: &String| c_string("a name expression", expression);
         let names = self.names.iter().map(expression).collect::<Result<Vec<_>, _>>()?;
-
-        let handle = Handle::new(nvrtc, &source, &name, &headers)?;
-        names.iter().try_for_each(|expression| handle.add_name(expression))?;
-        let (code, log) = handle.compile(options)?;
-        if code != NvrtcCode::SUCCESS {
-            return Err(self.failure(nvrtc, code, log, options));
-        }
-        let bytes = handle.output(target)?;
-        if bytes.is_empty() {
-            return Err(NvrtcError::NoOutput { program: self.name.clone(), target });
-        }
-        let lowered = names.iter().map(|expression| handle.lowered(expression)).collect::<Result<Vec<_>, _>>()?;
-        let lowered = self.names.iter().cloned().zip(lowered);
-        let code = ObjectCode::new(target.kind(), &self.name, bytes).with_lowered_names(lowered);
-        Ok(Compiled { code, log, cached: Cached::No })
+        Ok(Texts { source, name, headers, names })
     }
 
     fn failure(&self, nvrtc: &Nvrtc, code: NvrtcCode, log: String, options: &[CString]) -> NvrtcError {
@@ -188,6 +229,31 @@ impl Program {
                 NvrtcError::OptionRefused { program, version: nvrtc.version(), options, log }
             }
             code => NvrtcError::Call { function: "nvrtcCompileProgram", code, detail: log },
+        }
+    }
+}
+
+/// A program as C has it.
+struct Texts {
+    source: CString,
+    name: CString,
+    headers: Vec<(CString, CString)>,
+    names: Vec<CString>,
+}
+
+impl Texts {
+    /// A program of NVRTC's that was compiled, and the log.
+    fn run<'n>(
+        &self,
+        program: &Program,
+        nvrtc: &'n Nvrtc,
+        options: &[CString],
+    ) -> Result<(Handle<'n>, String), NvrtcError> {
+        let handle = Handle::new(nvrtc, &self.source, &self.name, &self.headers)?;
+        self.names.iter().try_for_each(|expression| handle.add_name(expression))?;
+        match handle.compile(options)? {
+            (NvrtcCode::SUCCESS, log) => Ok((handle, log)),
+            (code, log) => Err(program.failure(nvrtc, code, log, options)),
         }
     }
 }

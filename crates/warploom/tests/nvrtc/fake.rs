@@ -19,6 +19,11 @@ pub(crate) struct State {
     pub(crate) failing: Option<(&'static str, c_int)>,
     /// Names of functions that answer with nothing: no bytes, or an empty text.
     pub(crate) empty: bool,
+    /// The bytes for precompiled headers, and those that one needs.
+    pub(crate) heap: usize,
+    pub(crate) needed: usize,
+    /// Whether there is never enough for precompiled headers.
+    pub(crate) is_stubborn: bool,
     version: (c_int, c_int),
     made: usize,
 }
@@ -56,6 +61,10 @@ pub(crate) const TABLE: NvrtcTable = NvrtcTable {
     nvrtcGetLTOIRSize,
     nvrtcGetLTOIR,
     nvrtcGetLoweredName,
+    nvrtcGetPCHHeapSize: Some(nvrtcGetPCHHeapSize),
+    nvrtcSetPCHHeapSize: Some(nvrtcSetPCHHeapSize),
+    nvrtcGetPCHCreateStatus: Some(nvrtcGetPCHCreateStatus),
+    nvrtcGetPCHHeapSizeRequired: Some(nvrtcGetPCHHeapSizeRequired),
 };
 
 /// A stand-in of this version for this thread, which forgets the one before.
@@ -252,6 +261,48 @@ unsafe extern "C" fn nvrtcGetLoweredName(
         // SAFETY: the caller's is writable. The text is on the heap, and stays there when the list grows.
         unsafe { *name = lowered.as_ptr() };
         program.lowered.push(lowered);
+        0
+    })
+}
+
+unsafe extern "C" fn nvrtcGetPCHHeapSize(size: *mut usize) -> nvrtcResult {
+    enter("nvrtcGetPCHHeapSize", |state| {
+        // SAFETY: the caller's is writable.
+        unsafe { *size = state.heap };
+        0
+    })
+}
+
+unsafe extern "C" fn nvrtcSetPCHHeapSize(size: usize) -> nvrtcResult {
+    enter("nvrtcSetPCHHeapSize", |state| {
+        state.heap = size;
+        0
+    })
+}
+
+unsafe extern "C" fn nvrtcGetPCHCreateStatus(program: nvrtcProgram) -> nvrtcResult {
+    enter("nvrtcGetPCHCreateStatus", |state| {
+        let (heap, needed) = (state.heap, state.needed);
+        let is_enough = heap >= needed && !state.is_stubborn;
+        match state.program(program).options.iter().find_map(|option| option.strip_prefix("--create-pch=")) {
+            None => 13,
+            Some("unwritable") => 15,
+            Some(_) => {
+                if is_enough {
+                    0
+                } else {
+                    14
+                }
+            }
+        }
+    })
+}
+
+unsafe extern "C" fn nvrtcGetPCHHeapSizeRequired(program: nvrtcProgram, size: *mut usize) -> nvrtcResult {
+    enter("nvrtcGetPCHHeapSizeRequired", |state| {
+        state.program(program);
+        // SAFETY: the caller's is writable.
+        unsafe { *size = state.needed };
         0
     })
 }

@@ -11,6 +11,7 @@ mod fake_nvvm;
 mod link;
 mod loading;
 mod nvvm;
+mod precompiled;
 mod real;
 mod real_nvvm;
 

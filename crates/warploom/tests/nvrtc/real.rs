@@ -3,7 +3,7 @@
 use warploom::Result;
 use warploom::program::{
     Architecture, Cached, CompileOptions, CxxStandard, FastCompile, MemoryCache, Nvrtc, NvrtcError, NvrtcVersion,
-    Program, Severity, Target,
+    PrecompiledHeader, Program, Severity, Target,
 };
 
 use crate::{options, program, refusal};
@@ -91,6 +91,8 @@ fn it_takes_every_option_that_has_a_function() -> Result<()> {
         options().optimized_lto(),
         options().device_by_default().restrict().int128().vectorize_more(),
         options().extensible().brief_diagnostics().inlining_info().assembler("-O1"),
+        options().builtin_move_forward(false).builtin_initializer_list(false).no_message_numbers().time_in_log(),
+        options().no_compiler_cache(),
         CompileOptions::new(Architecture::sm(90).specific()),
     ];
     for options in all {
@@ -103,7 +105,7 @@ fn it_takes_every_option_that_has_a_function() -> Result<()> {
         }
     }
     if nvrtc.version() >= (NvrtcVersion { major: 13, minor: 0 }) {
-        let quick = options().minimal().fast_compile(FastCompile::Most);
+        let quick = options().minimal().random_seed("seed").numba_debug().debug().fast_compile(FastCompile::Most);
         Program::new("k.cu", "__global__ void k() {}", quick).compile(&nvrtc, Target::Cubin)?;
     }
     let verbose = Program::new("k.cu", "__global__ void k() {}", options().assembler("--verbose"));
@@ -148,5 +150,80 @@ fn threads_compile_at_once_and_the_cache_gives_the_same() -> Result<()> {
     let again = given.compile_cached(&nvrtc, Target::Cubin, &cache)?;
     assert_eq!(again.cached, Cached::Hit);
     assert!(codes.iter().all(|compiled| compiled.code == again.code));
+    Ok(())
+}
+
+/// A folder of its own, which goes with it.
+struct Folder(std::path::PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("warploom-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("there is a folder for it");
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        drop(std::fs::remove_dir_all(&self.0));
+    }
+}
+
+#[test]
+#[ignore = "needs libnvrtc"]
+fn times_go_to_files_and_to_the_log() -> Result<()> {
+    let (nvrtc, folder) = (Nvrtc::load()?, Folder::new("times"));
+    let (table, trace) = (folder.0.join("times.csv"), folder.0.join("trace.json"));
+    let given = |options| Program::new("k.cu", "__global__ void k() {}", options).compile(&nvrtc, Target::Ptx);
+    given(options().time(&table))?;
+    let times = std::fs::read_to_string(&table).expect("it was written");
+    assert!(times.contains("NVVM Optimizer"), "{times}");
+    assert!(given(options().time_in_log())?.log.contains("NVVM Optimizer"));
+    if nvrtc.version() >= (NvrtcVersion { major: 13, minor: 0 }) {
+        given(options().time_trace(&trace))?;
+        let written = std::fs::read_dir(&folder.0).expect("it is there").flatten();
+        assert!(written.into_iter().any(|file| file.file_name().to_string_lossy().starts_with("trace.json")));
+    }
+    Ok(())
+}
+
+#[test]
+#[ignore = "needs libnvrtc"]
+fn syntax_is_checked_without_code() -> Result<()> {
+    let nvrtc = Nvrtc::load()?;
+    assert_eq!(program(SCALE).check_syntax(&nvrtc)?, "");
+    assert!(program("__global__ void k() { int x; }").check_syntax(&nvrtc)?.contains("never referenced"));
+    let error = refusal(program("__global__ void k() { int x = y; }").check_syntax(&nvrtc));
+    assert!(error.log().is_some_and(|log| log.contains("identifier \"y\" is undefined")), "{error}");
+    Ok(())
+}
+
+/// PRG-7: made although there is far too little memory at first, and used then.
+#[test]
+#[ignore = "needs libnvrtc"]
+fn headers_are_precompiled_in_as_much_memory_as_that_takes() -> Result<()> {
+    let (nvrtc, folder) = (Nvrtc::load()?, Folder::new("precompiled"));
+    if nvrtc.version() < (NvrtcVersion { major: 12, minor: 8 }) {
+        assert!(matches!(refusal(nvrtc.precompiled_heap()), NvrtcError::Lacks { .. }));
+        return Ok(());
+    }
+    nvrtc.set_precompiled_heap(4096)?;
+    let file = folder.0.join("k.pch");
+    let source = "#include \"h.h\"\n#pragma nv_hdrstop\n__global__ void k(int *p) { *p = f(); }";
+    let compile = |options| {
+        let header = "__device__ inline int f() { return 1; }\n";
+        Program::new("k.cu", source, options).header("h.h", header).compile(&nvrtc, Target::Ptx)
+    };
+    let made = compile(options().create_precompiled_header(&file))?;
+    assert_eq!(made.precompiled_header, Some(PrecompiledHeader::Created), "{}", made.log);
+    assert!(nvrtc.precompiled_heap()? > 4096 && file.is_file());
+    assert!(made.log.contains("creating precompiled header file"), "{}", made.log);
+    let used = compile(options().use_precompiled_header(&file))?;
+    assert_eq!(used.precompiled_header, Some(PrecompiledHeader::NotAttempted));
+    assert!(used.log.contains("using precompiled header file"), "{}", used.log);
+    assert_eq!(used.code.bytes(), made.code.bytes());
+    let quiet = options().precompiled_headers().precompiled_folder(&folder.0).precompiled_messages(false);
+    assert_eq!(compile(quiet.precompiled_reasons(false).precompiled_templates(false))?.log, "");
     Ok(())
 }

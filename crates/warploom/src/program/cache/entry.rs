@@ -53,7 +53,7 @@ pub(super) fn decode(key: &CacheKey, bytes: &[u8]) -> Option<Compiled> {
     while !rest.is_empty() {
         names.push((text(&mut rest)?, text(&mut rest)?));
     }
-    Some(Compiled { code: code.with_lowered_names(names), log, cached: Cached::Hit })
+    Some(Compiled { code: code.with_lowered_names(names), log, cached: Cached::Hit, precompiled_header: None })
 }
 
 fn part<'b>(rest: &mut &'b [u8]) -> Option<&'b [u8]> {
@@ -74,7 +74,7 @@ mod tests {
     fn compiled() -> Compiled {
         let names = [("scale<float>", "_Z5scale"), ("&g", "g")].map(|(a, b)| (a.to_owned(), b.to_owned()));
         let code = ObjectCode::new(CodeKind::Cubin, "scale.cu", [0, 1, 2, 255]).with_lowered_names(names);
-        Compiled { code, log: "a warning".to_owned(), cached: Cached::Hit }
+        Compiled { code, log: "a warning".to_owned(), cached: Cached::Hit, precompiled_header: None }
     }
 
     fn key(text: &str) -> CacheKey {
@@ -85,7 +85,7 @@ mod tests {
     fn what_is_written_is_read() {
         for &kind in KINDS {
             let code = ObjectCode::new(kind, "", []);
-            let before = Compiled { code, log: String::new(), cached: Cached::Hit };
+            let before = Compiled { code, log: String::new(), cached: Cached::Hit, precompiled_header: None };
             assert_eq!(decode(&key("a"), &encode(&key("a"), &before)), Some(before));
         }
         assert_eq!(decode(&key("a"), &encode(&key("a"), &compiled())), Some(compiled()));

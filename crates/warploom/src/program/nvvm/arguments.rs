@@ -120,6 +120,15 @@ mod tests {
         let all = all.int128().vectorize_more().float128().fast_compile(FastCompile::Least).minimal().inlining_info();
         let all = all.brief_diagnostics().assembler("-O1").no_warnings().diagnostic(177, Severity::Error);
         let all = all.split_compile(0).optimized_lto().flush_to_zero(true).raw("--two").raw("none").raw("-one");
+        let all = all
+            .builtin_move_forward(true)
+            .builtin_initializer_list(true)
+            .no_message_numbers()
+            .time("t")
+            .time_trace("u");
+        let all = all.no_compiler_cache().random_seed("s").precompiled_headers().create_precompiled_header("a");
+        let all = all.use_precompiled_header("b").precompiled_folder("c").precompiled_reasons(true);
+        let all = all.precompiled_messages(true).precompiled_templates(true);
         let expected = [
             "--std=c++20",
             "--include-path=a",
@@ -130,6 +139,12 @@ mod tests {
             "--split-compile=0",
             "--ptxas-options=-O1",
             "--diag-error=177",
+            "--time=t",
+            "--fdevice-time-trace=u",
+            "--frandom-seed=s",
+            "--create-pch=a",
+            "--use-pch=b",
+            "--pch-dir=c",
             "--gen-opt-lto",
             "--generate-line-info",
             "--use_fast_math",
@@ -145,6 +160,14 @@ mod tests {
             "--optimization-info=inline",
             "--brief-diagnostics=true",
             "--disable-warnings",
+            "--builtin-move-forward=true",
+            "--builtin-initializer-list=true",
+            "--no-display-error-number",
+            "--no-cache",
+            "--pch",
+            "--pch-verbose=true",
+            "--pch-messages=true",
+            "--instantiate-templates-in-pch=true",
             "--two",
             "none",
         ];

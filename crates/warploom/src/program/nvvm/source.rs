@@ -99,7 +99,7 @@ impl NvvmProgram {
         if code.bytes().is_empty() {
             return Err(NvvmError::NoOutput { program: self.name.clone(), target });
         }
-        Ok(Compiled { code, log, cached: Cached::No })
+        Ok(Compiled { code, log, cached: Cached::No, precompiled_header: None })
     }
 
     /// What a code says about the program.

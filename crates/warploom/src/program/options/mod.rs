@@ -1,37 +1,19 @@
 //! How a program is compiled.
 
+mod language;
+mod messages;
+mod precompiled;
+
+use std::ffi::OsString;
 use std::path::PathBuf;
 
+pub use language::CxxStandard;
+pub(super) use language::Macro;
+pub use messages::Severity;
+pub use precompiled::PrecompiledHeader;
+pub(super) use precompiled::is_precompiling;
+
 use super::Architecture;
-
-/// A version of C++.
-#[non_exhaustive]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum CxxStandard {
-    /// C++03
-    Cxx03,
-    /// C++11
-    Cxx11,
-    /// C++14
-    Cxx14,
-    /// C++17
-    Cxx17,
-    /// C++20
-    Cxx20,
-    /// C++23, with a newer NVRTC
-    Cxx23,
-}
-
-/// What becomes of one of the compiler's numbered messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Severity {
-    /// It is not given.
-    Suppress,
-    /// It is a warning.
-    Warning,
-    /// It ends the compilation.
-    Error,
-}
 
 /// How much speed of the code is given for a compilation that takes less time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -46,12 +28,6 @@ pub enum FastCompile {
 
 /// What libNVVM calls it; NVRTC has nothing of the kind.
 pub(super) const UNOPTIMIZED: &str = "-opt=0";
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Macro {
-    Defined { name: String, value: Option<String> },
-    Undefined { name: String },
-}
 
 /// How a program is compiled: for which architecture, and everything else as NVRTC has it by default.
 ///
@@ -82,6 +58,8 @@ pub struct CompileOptions {
     pub(super) severities: Vec<(Severity, u32)>,
     pub(super) is_optimized_lto: bool,
     pub(super) assembler: Vec<String>,
+    /// Options with a text or a path, by the name with its `=`.
+    pub(super) values: Vec<(&'static str, OsString)>,
     pub(super) extra: Vec<String>,
 }
 
@@ -100,49 +78,9 @@ impl CompileOptions {
             severities: Vec::new(),
             is_optimized_lto: false,
             assembler: Vec::new(),
+            values: Vec::new(),
             extra: Vec::new(),
         }
-    }
-
-    /// Which C++.
-    #[doc(alias = "--std")]
-    pub fn standard(mut self, standard: CxxStandard) -> CompileOptions {
-        self.standard = Some(standard);
-        self
-    }
-
-    /// A folder to look for headers in that are not given with the program, after those named before.
-    #[doc(alias = "--include-path")]
-    pub fn include(mut self, folder: impl Into<PathBuf>) -> CompileOptions {
-        self.includes.push(folder.into());
-        self
-    }
-
-    /// A header that is included before the source.
-    #[doc(alias = "--pre-include")]
-    pub fn pre_include(mut self, header: impl Into<String>) -> CompileOptions {
-        self.pre_includes.push(header.into());
-        self
-    }
-
-    /// A macro with this value.
-    #[doc(alias = "--define-macro")]
-    pub fn define(mut self, name: impl Into<String>, value: impl ToString) -> CompileOptions {
-        self.macros.push(Macro::Defined { name: name.into(), value: Some(value.to_string()) });
-        self
-    }
-
-    /// A macro that is there, for `#ifdef`; its value is 1.
-    pub fn define_flag(mut self, name: impl Into<String>) -> CompileOptions {
-        self.macros.push(Macro::Defined { name: name.into(), value: None });
-        self
-    }
-
-    /// Takes away a macro, one defined before or one of NVRTC's own.
-    #[doc(alias = "--undefine-macro")]
-    pub fn undefine(mut self, name: impl Into<String>) -> CompileOptions {
-        self.macros.push(Macro::Undefined { name: name.into() });
-        self
     }
 
     /// Code that tells which line an instruction comes from.
@@ -232,34 +170,10 @@ impl CompileOptions {
         self
     }
 
-    /// Functions without a word for where they run, run on the device.
-    #[doc(alias = "--device-as-default-execution-space")]
-    pub fn device_by_default(self) -> CompileOptions {
-        self.switch("--device-as-default-execution-space", "--device-as-default-execution-space")
-    }
-
-    /// Pointers that kernels take do not alias.
-    #[doc(alias = "--restrict")]
-    pub fn restrict(self) -> CompileOptions {
-        self.switch("--restrict", "--restrict")
-    }
-
-    /// `__int128` on the device.
-    #[doc(alias = "--device-int128")]
-    pub fn int128(self) -> CompileOptions {
-        self.switch("--device-int128", "--device-int128")
-    }
-
     /// More attempts to use vector instructions.
     #[doc(alias = "--extra-device-vectorization")]
     pub fn vectorize_more(self) -> CompileOptions {
         self.switch("--extra-device-vectorization", "--extra-device-vectorization")
-    }
-
-    /// `__float128` on the device; needs compute capability 10.0, and an NVRTC that knows it.
-    #[doc(alias = "--device-float128")]
-    pub fn float128(self) -> CompileOptions {
-        self.switch("--device-float128", "--device-float128")
     }
 
     /// Takes less time, for slower code; needs an NVRTC that knows it.
@@ -273,24 +187,6 @@ impl CompileOptions {
         self.switch("--Ofast-compile", switch)
     }
 
-    /// Without some of what NVRTC declares by itself, which takes less time; needs an NVRTC that knows it.
-    #[doc(alias = "--minimal")]
-    pub fn minimal(self) -> CompileOptions {
-        self.switch("--minimal", "--minimal")
-    }
-
-    /// The log says which functions were inlined.
-    #[doc(alias = "--optimization-info")]
-    pub fn inlining_info(self) -> CompileOptions {
-        self.switch("--optimization-info", "--optimization-info=inline")
-    }
-
-    /// Messages of one line, without the source that they are about.
-    #[doc(alias = "--brief-diagnostics")]
-    pub fn brief_diagnostics(self) -> CompileOptions {
-        self.switch("--brief-diagnostics", "--brief-diagnostics=true")
-    }
-
     /// An option for the assembler, which is asked for cubins: `-O1`, `--verbose`.
     #[doc(alias("--ptxas-options", "-Xptxas"))]
     pub fn assembler(mut self, option: impl Into<String>) -> CompileOptions {
@@ -298,18 +194,17 @@ impl CompileOptions {
         self
     }
 
-    /// No warnings.
-    #[doc(alias = "--disable-warnings")]
-    pub fn no_warnings(self) -> CompileOptions {
-        self.switch("--disable-warnings", "--disable-warnings")
+    /// Nothing that was compiled before is used again.
+    #[doc(alias = "--no-cache")]
+    pub fn no_compiler_cache(self) -> CompileOptions {
+        self.switch("--no-cache", "--no-cache")
     }
 
-    /// What becomes of one of the compiler's messages, by its number: 177 of `warning #177-D`.
-    #[doc(alias("--diag-suppress", "--diag-warn", "--diag-error"))]
-    pub fn diagnostic(mut self, number: u32, severity: Severity) -> CompileOptions {
-        self.severities.retain(|(_, other)| *other != number);
-        self.severities.push((severity, number));
-        self
+    /// What stands for chance in names that the compiler makes up, so that they are the same each time; needs an NVRTC that
+    /// knows it.
+    #[doc(alias = "--frandom-seed")]
+    pub fn random_seed(self, seed: impl Into<String>) -> CompileOptions {
+        self.value("--frandom-seed=", seed.into())
     }
 
     /// How many threads compile; 0 for as many as there are processors.
@@ -336,6 +231,13 @@ impl CompileOptions {
     fn switch(mut self, family: &str, switch: &'static str) -> CompileOptions {
         self.switches.retain(|other| other.split('=').next() != Some(family));
         self.switches.push(switch);
+        self
+    }
+
+    /// What was said last is what holds.
+    fn value(mut self, name: &'static str, value: impl Into<OsString>) -> CompileOptions {
+        self.values.retain(|(other, _)| *other != name);
+        self.values.push((name, value.into()));
         self
     }
 }

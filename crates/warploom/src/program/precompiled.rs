@@ -1,0 +1,93 @@
+//! The memory that NVRTC has for precompiled headers, and what became of them.
+#![expect(unsafe_code, reason = "calls NVRTC with pointers")]
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::handle::Handle;
+use super::nvrtc::answer;
+use super::{Nvrtc, NvrtcCode, NvrtcError, NvrtcVersion, PrecompiledHeader};
+use crate::Result;
+
+/// Which NVRTC has precompiled headers.
+const SINCE: NvrtcVersion = NvrtcVersion { major: 12, minor: 8 };
+
+/// NVRTC has one piece of memory for all precompiled headers, and frees it when it is to have another size. Whoever uses it, or
+/// changes its size, has this meanwhile.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// Waits until nobody else uses the memory.
+pub(super) fn turn() -> MutexGuard<'static, ()> {
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What there is to know about a precompiled header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    Known(PrecompiledHeader),
+    /// There was too little memory, and so much is needed.
+    Exhausted {
+        needed: usize,
+    },
+}
+
+impl Nvrtc {
+    /// How many bytes it has for precompiled headers.
+    ///
+    /// # Errors
+    ///
+    /// [`NvrtcError::Lacks`] below 12.8, and what NVRTC answers.
+    #[doc(alias = "nvrtcGetPCHHeapSize")]
+    pub fn precompiled_heap(&self) -> Result<usize> {
+        let function = self.table().nvrtcGetPCHHeapSize.ok_or_else(|| self.lacks("nvrtcGetPCHHeapSize"))?;
+        let mut size = 0;
+        // SAFETY: `size` is writable.
+        answer("nvrtcGetPCHHeapSize", unsafe { function(&raw mut size) })?;
+        Ok(size)
+    }
+
+    /// How many bytes it is to have for precompiled headers, for all of the process; it may take some more. There is no need to:
+    /// a program that asks for more gets more.
+    ///
+    /// # Errors
+    ///
+    /// [`NvrtcError::Lacks`] below 12.8, and what NVRTC answers.
+    #[doc(alias = "nvrtcSetPCHHeapSize")]
+    pub fn set_precompiled_heap(&self, bytes: usize) -> Result<()> {
+        let _turn = turn();
+        Ok(self.resize(bytes)?)
+    }
+
+    /// Whoever calls has the turn.
+    pub(super) fn resize(&self, bytes: usize) -> Result<(), NvrtcError> {
+        let function = self.table().nvrtcSetPCHHeapSize.ok_or_else(|| self.lacks("nvrtcSetPCHHeapSize"))?;
+        // SAFETY: it takes a number, and nobody uses the memory that it frees: whoever does has the turn.
+        answer("nvrtcSetPCHHeapSize", unsafe { function(bytes) })
+    }
+
+    fn lacks(&self, function: &'static str) -> NvrtcError {
+        NvrtcError::Lacks { function, have: self.version(), needs: SINCE }
+    }
+}
+
+impl Handle<'_> {
+    /// What became of the precompiled header that the last compilation was to make; `None` if NVRTC does not say.
+    pub(super) fn precompiled(&self) -> Result<Option<Fate>, NvrtcError> {
+        let (nvrtc, raw) = self.raw();
+        let Some(status) = nvrtc.table().nvrtcGetPCHCreateStatus else { return Ok(None) };
+        // SAFETY: the program is alive.
+        Ok(Some(match NvrtcCode(unsafe { status(raw) }) {
+            NvrtcCode::SUCCESS => Fate::Known(PrecompiledHeader::Created),
+            NvrtcCode::NO_PCH_CREATE_ATTEMPTED => Fate::Known(PrecompiledHeader::NotAttempted),
+            NvrtcCode::PCH_CREATE => Fate::Known(PrecompiledHeader::Failed),
+            NvrtcCode::PCH_CREATE_HEAP_EXHAUSTED => {
+                let name = "nvrtcGetPCHHeapSizeRequired";
+                let function = nvrtc.table().nvrtcGetPCHHeapSizeRequired.ok_or_else(|| nvrtc.lacks(name))?;
+                let mut needed = 0;
+                // SAFETY: the program is alive, and `needed` is writable.
+                answer(name, unsafe { function(raw, &raw mut needed) })?;
+                Fate::Exhausted { needed }
+            }
+            code => return Err(NvrtcError::Call { function: "nvrtcGetPCHCreateStatus", code, detail: String::new() }),
+        }))
+    }
+}

@@ -1,0 +1,111 @@
+//! Precompiled headers (PRG-7): what became of them, and what is done if there is too little memory.
+
+use warploom::Result;
+use warploom::program::{
+    CompileOptions, MemoryCache, Nvrtc, NvrtcCode, NvrtcError, NvrtcVersion, PrecompiledHeader, Program, Target,
+};
+
+use crate::{fake, options, refusal};
+
+fn program(options: CompileOptions) -> Program {
+    Program::new("test.cu", "", options)
+}
+
+#[test]
+fn what_became_of_it_comes_with_the_code() -> Result<()> {
+    let nvrtc = fake::open();
+    for (options, expected) in [
+        (options(), None),
+        (options().create_precompiled_header("file"), Some(PrecompiledHeader::Created)),
+        (options().create_precompiled_header("unwritable"), Some(PrecompiledHeader::Failed)),
+        (options().use_precompiled_header("file"), Some(PrecompiledHeader::NotAttempted)),
+        (options().precompiled_headers(), Some(PrecompiledHeader::NotAttempted)),
+        (options().raw("-create-pch=file"), Some(PrecompiledHeader::NotAttempted)),
+    ] {
+        assert_eq!(program(options).compile(&nvrtc, Target::Ptx)?.precompiled_header, expected);
+    }
+    // Who asks for none is not asked about any.
+    fake::calls();
+    program(options()).compile(&nvrtc, Target::Ptx)?;
+    assert!(!fake::calls().contains(&"nvrtcGetPCHCreateStatus"));
+    Ok(())
+}
+
+#[test]
+fn where_there_is_too_little_memory_it_gets_more_and_a_program_of_its_own() -> Result<()> {
+    let nvrtc = fake::open();
+    fake::change(|state| state.needed = 4096);
+    let given = program(options().create_precompiled_header("file"));
+    let compiled = given.compile(&nvrtc, Target::Ptx)?;
+    assert_eq!(compiled.precompiled_header, Some(PrecompiledHeader::Created));
+    assert_eq!(nvrtc.precompiled_heap()?, 4096);
+    let (once, again) = (
+        ["nvrtcCreateProgram", "nvrtcCompileProgram", "nvrtcGetProgramLogSize", "nvrtcGetProgramLog"],
+        ["nvrtcGetPCHHeapSizeRequired", "nvrtcDestroyProgram", "nvrtcSetPCHHeapSize"],
+    );
+    let status = ["nvrtcGetPCHCreateStatus"];
+    let end = ["nvrtcGetPTXSize", "nvrtcGetPTX", "nvrtcDestroyProgram", "nvrtcGetPCHHeapSize"];
+    assert_eq!(fake::calls(), [&once[..], &status, &again, &once, &status, &end].concat());
+    // The second time there is enough.
+    given.compile(&nvrtc, Target::Ptx)?;
+    assert!(!fake::calls().contains(&"nvrtcSetPCHHeapSize"));
+    assert_eq!(fake::alive(), 0);
+    Ok(())
+}
+
+#[test]
+fn whichever_call_fails_is_named_and_leaves_no_program_behind() -> Result<()> {
+    let nvrtc = fake::open();
+    let given = program(options().create_precompiled_header("file"));
+    for function in ["nvrtcGetPCHCreateStatus", "nvrtcGetPCHHeapSizeRequired", "nvrtcSetPCHHeapSize"] {
+        fake::change(|state| (state.heap, state.needed, state.failing) = (0, 1, Some((function, 11))));
+        let error = refusal(given.compile(&nvrtc, Target::Ptx));
+        assert!(matches!(error, NvrtcError::Call { function: named, .. } if named == function), "{error:?}");
+        assert_eq!((error.code(), fake::alive()), (Some(NvrtcCode::INTERNAL_ERROR), 0));
+    }
+    // More that is not enough is not asked for for ever.
+    fake::change(|state| state.failing = None);
+    fake::change(|state| state.is_stubborn = true);
+    let compiled = given.compile(&nvrtc, Target::Ptx)?;
+    assert_eq!(compiled.precompiled_header, Some(PrecompiledHeader::Failed));
+    Ok(())
+}
+
+#[test]
+fn an_nvrtc_that_has_none_says_so() -> Result<()> {
+    fake::open_version(12, 6)?;
+    let mut table = fake::TABLE;
+    table.nvrtcGetPCHHeapSize = None;
+    table.nvrtcSetPCHHeapSize = None;
+    table.nvrtcGetPCHCreateStatus = None;
+    // SAFETY: the functions belong to this thread, as before.
+    #[expect(unsafe_code, reason = "a table of functions")]
+    let nvrtc = unsafe { Nvrtc::from_table(table) }?;
+    let compiled = program(options().create_precompiled_header("file")).compile(&nvrtc, Target::Ptx)?;
+    assert_eq!(compiled.precompiled_header, None);
+    let (have, needs) = (NvrtcVersion { major: 12, minor: 6 }, NvrtcVersion { major: 12, minor: 8 });
+    let function = "nvrtcSetPCHHeapSize";
+    assert_eq!(refusal(nvrtc.set_precompiled_heap(1)), NvrtcError::Lacks { function, have, needs });
+    let error = refusal(nvrtc.precompiled_heap()).to_string();
+    assert_eq!(error, "NVRTC 12.6 has no nvrtcGetPCHHeapSize; install 12.8 or newer");
+    Ok(())
+}
+
+/// CCH-6.
+#[test]
+fn what_is_made_is_not_kept_and_what_is_used_needs_a_digest() -> Result<()> {
+    let (nvrtc, cache) = (fake::open(), MemoryCache::new(1 << 20));
+    for writes in [options().create_precompiled_header("file"), options().precompiled_headers()] {
+        let given = program(writes).files_digest("digest");
+        let error = refusal(given.compile_cached(&nvrtc, Target::Ptx, &cache));
+        assert!(
+            matches!(&error, NvrtcError::NotCacheable { reason, .. } if reason.contains("writes files")),
+            "{error}"
+        );
+    }
+    let uses = program(options().use_precompiled_header("file"));
+    let error = refusal(uses.compile_cached(&nvrtc, Target::Ptx, &cache));
+    assert!(matches!(&error, NvrtcError::NotCacheable { reason, .. } if reason.contains("files_digest")), "{error}");
+    uses.files_digest("digest").compile_cached(&nvrtc, Target::Ptx, &cache)?;
+    Ok(())
+}
