@@ -27,6 +27,15 @@ fn the_second_time_nothing_is_compiled_and_everything_is_as_the_first_time() -> 
     Ok(())
 }
 
+/// CCH-1.
+#[test]
+fn many_are_put_at_once() -> io::Result<()> {
+    let cache = MemoryCache::new(1 << 20);
+    cache.put_all(&[(key("a"), b"1"), (key("b"), b"2"), (key("a"), b"3")])?;
+    assert_eq!((cache.get(&key("a"))?, cache.get(&key("b"))?), (Some(b"3".to_vec()), Some(b"2".to_vec())));
+    Ok(())
+}
+
 #[test]
 fn whatever_the_code_depends_on_is_in_the_key() -> Result<()> {
     let nvrtc = fake::open();

@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "loads and launches what was linked")]
 
 use warploom::program::link::Backend;
-use warploom::program::{Architecture, CodeKind, LinkError, Linker, ObjectCode};
+use warploom::program::{Architecture, Cached, CodeKind, LinkError, Linker, MemoryCache, ObjectCode};
 use warploom::{Context, DevicePool, Devices as _, Driver, Error, LaunchConfig, Library, Result};
 use warploom_sim::fault::Calls;
 use warploom_sim::topology::Topology;
@@ -96,7 +96,7 @@ driver_tests! {
         let architecture = Architecture::compute(90);
         let lto = ObjectCode::new(CodeKind::LtoIr, "lto", "x");
         let zero = ObjectCode::new(CodeKind::Ptx, "\0", "x");
-        let option = |option: &str| LinkError::UnsupportedOption { option: option.to_owned() };
+        let option = |option: &str| LinkError::UnsupportedOption { names: vec![option.to_owned()] };
         for (linker, expected) in [
             (linker(&context)?, LinkError::NoInputs),
             (linker(&context)?.input(ptx("e", "")).input(ObjectCode::new(CodeKind::Cubin, "e", [])), LinkError::EmptyInput { name: "e".to_owned() }),
@@ -109,6 +109,21 @@ driver_tests! {
         ] {
             assert_eq!(refusal(linker.link_by_driver(&context)), expected);
         }
+    }
+
+    /// CCH-5, for drivers.
+    fn a_cache_has_it_the_second_time(driver) {
+        let (context, cache) = (context(driver)?, MemoryCache::new(1 << 20));
+        let all = linker(&context)?.input(kernel()).input(function());
+        let first = all.link_cached_by_driver(&context, &cache)?;
+        assert_eq!(first.cached, Cached::Stored);
+        let calls = driver.count_calls();
+        let again = all.link_cached_by_driver(&context, &cache)?;
+        assert_eq!((&again.cached, &again.code, &again.log), (&Cached::Hit, &first.code, &first.log));
+        assert_eq!(calls.total(), 0);
+        let other = all.clone().optimize(false).driver_cache_key(&context)?;
+        assert_ne!(all.driver_cache_key(&context)?, other);
+        assert!(all.optimize(false).link_cached_by_driver(&context, &cache)?.code.bytes().starts_with(b"\x7fELF"));
     }
 
     fn a_linker_is_found_whatever_is_installed(driver) {

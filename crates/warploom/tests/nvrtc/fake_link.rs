@@ -13,6 +13,8 @@ pub(crate) struct State {
     pub(crate) calls: Vec<&'static str>,
     pub(crate) failing: Option<(&'static str, c_int)>,
     pub(crate) alive: usize,
+    /// Whether it says that it is older.
+    pub(crate) is_older: bool,
     /// Options and inputs, as they were given last.
     pub(crate) given: Vec<String>,
 }
@@ -72,7 +74,7 @@ fn enter(function: &'static str, body: impl FnOnce(&mut State)) -> nvJitLinkResu
 
 unsafe extern "C" fn nvJitLinkVersion(major: *mut c_uint, minor: *mut c_uint) -> nvJitLinkResult {
     // SAFETY: the caller's are writable.
-    enter("nvJitLinkVersion", |_| unsafe { (*major, *minor) = (13, 5) })
+    enter("nvJitLinkVersion", |state| unsafe { (*major, *minor) = (13, if state.is_older { 4 } else { 5 }) })
 }
 
 /// As the real one: there is a handle even if it fails.

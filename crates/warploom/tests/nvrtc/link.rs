@@ -2,7 +2,8 @@
 
 use warploom::program::link::LinkCode;
 use warploom::program::{
-    Architecture, CodeKind, CompileOptions, LinkError, Linker, NvJitLink, Nvrtc, ObjectCode, Program, Target,
+    Architecture, Cached, CodeKind, CompileOptions, LinkError, Linker, MemoryCache, NvJitLink, Nvrtc, ObjectCode,
+    Program, Target,
 };
 use warploom::{Error, Result};
 
@@ -99,6 +100,44 @@ fn whichever_call_fails_is_named_with_the_log_and_leaves_no_link_behind() -> Res
     Ok(())
 }
 
+/// CCH-5, for nvJitLink.
+#[test]
+fn a_cache_has_it_the_second_time_and_the_key_has_everything() -> Result<()> {
+    let (library, cache) = (fake_link::open(), MemoryCache::new(1 << 20));
+    let all = || linker().input(code(CodeKind::LtoIr, "a"));
+    let first = all().link_cached(&library, Target::Cubin, &cache)?;
+    assert_eq!((&first.cached, first.log.as_str()), (&Cached::Stored, "a remark"));
+    fake_link::take();
+    let again = all().link_cached(&library, Target::Cubin, &cache)?;
+    assert_eq!((&again.cached, &again.code, again.log.as_str()), (&Cached::Hit, &first.code, "a remark"));
+    assert_eq!(fake_link::take().calls, Vec::<&str>::new());
+    assert_eq!(again.code.lowered_name("&a"), Some("_a"));
+    let mut keys = vec![all().cache_key(&library, Target::Ptx)?];
+    for other in [
+        all(),
+        all().optimize(false),
+        all().input(code(CodeKind::Ptx, "b")),
+        linker().input(code(CodeKind::Ptx, "b")).input(code(CodeKind::LtoIr, "a")),
+        linker().input(ObjectCode::new(CodeKind::LtoIr, "a", "bytes of a")),
+        linker().input(code(CodeKind::Fatbin, "a")),
+        Linker::new("other", Architecture::sm(90)).input(code(CodeKind::LtoIr, "a")),
+        Linker::new("all", Architecture::sm(80)).input(code(CodeKind::LtoIr, "a")),
+    ] {
+        keys.push(other.cache_key(&library, Target::Cubin)?);
+    }
+    fake_link::change(|state| state.is_older = true);
+    // SAFETY: the functions belong to this thread, as before.
+    #[expect(unsafe_code, reason = "a table of functions")]
+    let older = unsafe { NvJitLink::from_table(fake_link::TABLE) }?;
+    keys.push(all().cache_key(&older, Target::Cubin)?);
+    let count = keys.len();
+    keys.sort();
+    keys.dedup();
+    assert_eq!(keys.len(), count);
+    assert_eq!(refusal(linker().link_cached(&library, Target::Cubin, &cache)), LinkError::NoInputs);
+    Ok(())
+}
+
 #[test]
 fn where_there_is_none_it_says_how_to_get_it() {
     // SAFETY: there is no such library.
@@ -134,6 +173,36 @@ fn lto_ir_ptx_and_cubin_are_linked() -> Result<()> {
         let debug = all.line_info().max_registers(64).keep_kernel("k").link(&library, Target::Cubin)?;
         assert!(debug.code.bytes().starts_with(b"\x7fELF"));
     }
+    Ok(())
+}
+
+/// LNK-5: nvJitLink knows them all.
+#[test]
+#[ignore = "needs libnvrtc and libnvJitLink"]
+fn it_takes_every_option_that_has_a_function() -> Result<()> {
+    let (nvrtc, library) = (Nvrtc::load()?, NvJitLink::load()?);
+    let source =
+        "__device__ int unused[1024]; extern \"C\" __global__ void k(float *p) { *p = *p / 3.0f * p[1] + p[2]; }";
+    let lto = compiled(&nvrtc, source, options(), Target::LtoIr)?;
+    let linked = |linker: Linker| linker.input(lto.clone()).link(&library, Target::Ptx);
+    let ptx = |linker: Linker| linked(linker).map(|linked| linked.code.text().unwrap_or_default().to_owned());
+    let exact = ptx(linker())?;
+    assert!(exact.contains("div.rn.f32") && exact.contains("fma.rn.f32") && exact.contains("unused"), "{exact}");
+    let fast = ptx(linker().flush_to_zero(true).precise_division(false).precise_square_root(false).contract(false))?;
+    assert!(!fast.contains("div.rn") && !fast.contains("fma.rn") && fast.contains(".ftz"), "{fast}");
+    assert!(!ptx(linker().remove_unused_variables())?.contains("unused"));
+    for more in [
+        linker().optimize(false),
+        linker().optimize(true),
+        linker().debug().line_info(),
+        linker().assembler("-O1").assembler("--verbose").verbose(),
+        linker().split_compile(2).split_compile_extended(2).no_linker_cache(),
+        linker().keep_kernel("k").keep_variable("unused").max_registers(32),
+    ] {
+        more.input(lto.clone()).link(&library, Target::Cubin)?;
+    }
+    let timed = linker().time_in_log().verbose().input(lto).link(&library, Target::Cubin)?;
+    assert!(!timed.log.is_empty());
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 
 use super::{CacheKey, ProgramCache, entry};
 use crate::Result;
-use crate::program::{Cached, Compiled, Nvrtc, Program, Target};
+use crate::program::{Cached, Compiled, Linked, Nvrtc, ObjectCode, Program, Target};
 
 impl Program {
     /// What the cache has of it, or else compiles it and gives that to the cache.
@@ -22,27 +22,61 @@ impl Program {
     }
 }
 
-/// What the cache has by this key, or else what is compiled, which goes to the cache.
-pub(in crate::program) fn through(
+/// What a cache keeps: code, and what was said about it.
+pub(in crate::program) trait Kept {
+    fn of(code: ObjectCode, log: String, cached: Cached) -> Self;
+    fn code(&self) -> &ObjectCode;
+    fn log(&self) -> &str;
+    fn is_now(&mut self, cached: Cached);
+}
+
+macro_rules! kept {
+    ($($kept:ident { $($other:ident: $value:expr)? })*) => {$(
+        impl Kept for $kept {
+            fn of(code: ObjectCode, log: String, cached: Cached) -> $kept {
+                $kept { code, log, cached, $($other: $value)? }
+            }
+
+            fn code(&self) -> &ObjectCode {
+                &self.code
+            }
+
+            fn log(&self) -> &str {
+                &self.log
+            }
+
+            fn is_now(&mut self, cached: Cached) {
+                self.cached = cached;
+            }
+        }
+    )*};
+}
+kept! {
+    Compiled { precompiled_header: None }
+    Linked {}
+}
+
+/// What the cache has by this key, or else what is made, which goes to the cache.
+pub(in crate::program) fn through<T: Kept>(
     cache: &dyn ProgramCache,
     key: &CacheKey,
-    compile: impl FnOnce() -> Result<Compiled>,
-) -> Result<Compiled> {
+    make: impl FnOnce() -> Result<T>,
+) -> Result<T> {
     let mut trouble = None;
     match cache.get(key) {
         Ok(bytes) => {
-            if let Some(compiled) = bytes.and_then(|bytes| entry::decode(key, &bytes)) {
-                return Ok(compiled);
+            if let Some((code, log)) = bytes.and_then(|bytes| entry::decode(key, &bytes)) {
+                return Ok(T::of(code, log, Cached::Hit));
             }
         }
         Err(error) => trouble = Some(error),
     }
-    let mut compiled = compile()?;
+    let mut made = make()?;
     // Damaged bytes are replaced by these.
-    let stored = cache.put(key, &entry::encode(key, &compiled));
-    compiled.cached = match trouble.map_or(stored, Err) {
+    let stored = cache.put(key, &entry::encode(key, made.code(), made.log()));
+    made.is_now(match trouble.map_or(stored, Err) {
         Ok(()) => Cached::Stored,
         Err(error) => Cached::Failed { why: error.to_string() },
-    };
-    Ok(compiled)
+    });
+    Ok(made)
 }

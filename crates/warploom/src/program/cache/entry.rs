@@ -2,7 +2,7 @@
 
 use super::CacheKey;
 use super::sha256::Sha256;
-use crate::program::{Cached, CodeKind, Compiled, ObjectCode};
+use crate::program::{CodeKind, ObjectCode};
 
 const KINDS: &[CodeKind] =
     &[CodeKind::Ptx, CodeKind::Cubin, CodeKind::LtoIr, CodeKind::Fatbin, CodeKind::Object, CodeKind::Library];
@@ -20,8 +20,7 @@ fn number(kind: CodeKind) -> u8 {
 }
 
 /// The bytes for a cache: a digest, the key, the kind, then texts and code, each behind its length.
-pub(super) fn encode(key: &CacheKey, compiled: &Compiled) -> Vec<u8> {
-    let code = &compiled.code;
+pub(super) fn encode(key: &CacheKey, code: &ObjectCode, log: &str) -> Vec<u8> {
     let mut body = key.as_bytes().to_vec();
     body.push(number(code.kind()));
     let mut part = |bytes: &[u8]| {
@@ -29,7 +28,7 @@ pub(super) fn encode(key: &CacheKey, compiled: &Compiled) -> Vec<u8> {
         body.extend(bytes);
     };
     part(code.name().as_bytes());
-    part(compiled.log.as_bytes());
+    part(log.as_bytes());
     part(code.bytes());
     for (expression, name) in code.lowered_names() {
         part(expression.as_bytes());
@@ -39,7 +38,7 @@ pub(super) fn encode(key: &CacheKey, compiled: &Compiled) -> Vec<u8> {
 }
 
 /// What was encoded; `None` if the bytes are not that, whole and for this key.
-pub(super) fn decode(key: &CacheKey, bytes: &[u8]) -> Option<Compiled> {
+pub(super) fn decode(key: &CacheKey, bytes: &[u8]) -> Option<(ObjectCode, String)> {
     let (digest, body) = bytes.split_first_chunk::<32>()?;
     if Sha256::of(body) != *digest {
         return None;
@@ -53,7 +52,7 @@ pub(super) fn decode(key: &CacheKey, bytes: &[u8]) -> Option<Compiled> {
     while !rest.is_empty() {
         names.push((text(&mut rest)?, text(&mut rest)?));
     }
-    Some(Compiled { code: code.with_lowered_names(names), log, cached: Cached::Hit, precompiled_header: None })
+    Some((code.with_lowered_names(names), log))
 }
 
 fn part<'b>(rest: &mut &'b [u8]) -> Option<&'b [u8]> {
@@ -71,10 +70,9 @@ fn text(rest: &mut &[u8]) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn compiled() -> Compiled {
+    fn code() -> ObjectCode {
         let names = [("scale<float>", "_Z5scale"), ("&g", "g")].map(|(a, b)| (a.to_owned(), b.to_owned()));
-        let code = ObjectCode::new(CodeKind::Cubin, "scale.cu", [0, 1, 2, 255]).with_lowered_names(names);
-        Compiled { code, log: "a warning".to_owned(), cached: Cached::Hit, precompiled_header: None }
+        ObjectCode::new(CodeKind::Cubin, "scale.cu", [0, 1, 2, 255]).with_lowered_names(names)
     }
 
     fn key(text: &str) -> CacheKey {
@@ -85,15 +83,15 @@ mod tests {
     fn what_is_written_is_read() {
         for &kind in KINDS {
             let code = ObjectCode::new(kind, "", []);
-            let before = Compiled { code, log: String::new(), cached: Cached::Hit, precompiled_header: None };
-            assert_eq!(decode(&key("a"), &encode(&key("a"), &before)), Some(before));
+            assert_eq!(decode(&key("a"), &encode(&key("a"), &code, "")), Some((code, String::new())));
         }
-        assert_eq!(decode(&key("a"), &encode(&key("a"), &compiled())), Some(compiled()));
+        let entry = encode(&key("a"), &code(), "a warning");
+        assert_eq!(decode(&key("a"), &entry), Some((code(), "a warning".to_owned())));
     }
 
     #[test]
     fn a_damaged_truncated_or_foreign_entry_is_none() {
-        let whole = encode(&key("a"), &compiled());
+        let whole = encode(&key("a"), &code(), "a warning");
         assert_eq!(decode(&key("b"), &whole), None);
         for len in 0..whole.len() {
             assert_eq!(decode(&key("a"), &whole[..len]), None, "{len}");

@@ -47,6 +47,15 @@ pub trait ProgramCache: Send + Sync {
     /// If they could not be kept; what was there before may still be.
     fn put(&self, key: &CacheKey, bytes: &[u8]) -> io::Result<()>;
 
+    /// As [`put`](ProgramCache::put), for many keys, one after the other.
+    ///
+    /// # Errors
+    ///
+    /// The first that could not be kept; those before it are, those after it were not tried.
+    fn put_all(&self, entries: &[(CacheKey, &[u8])]) -> io::Result<()> {
+        entries.iter().try_for_each(|(key, bytes)| self.put(key, bytes))
+    }
+
     /// Forgets a key, if it is there.
     ///
     /// # Errors

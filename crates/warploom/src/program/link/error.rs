@@ -65,10 +65,10 @@ pub enum LinkError {
     },
 
     /// Some things only nvJitLink can be asked.
-    #[error("drivers have no option {option}; leave it out, or link by nvJitLink")]
+    #[error("drivers have no option {}; leave it out, or link by nvJitLink", names.join(", "))]
     UnsupportedOption {
-        /// What nvJitLink calls it.
-        option: String,
+        /// All options that they do not have, as nvJitLink calls them.
+        names: Vec<String>,
     },
 
     /// What is linked is for one architecture.

@@ -6,7 +6,7 @@ use super::driver::{self, DriverLink};
 use super::handle::Handle;
 use super::option::LinkOption;
 use super::{LinkError, NvJitLink};
-use crate::program::{Architecture, CodeKind, ObjectCode, Target};
+use crate::program::{Architecture, Cached, CodeKind, ObjectCode, Target};
 use crate::{Context, Result};
 
 /// Pieces of code that are to become one. It is a value: nothing is linked before [`link`](Linker::link).
@@ -30,10 +30,10 @@ use crate::{Context, Result};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[must_use]
 pub struct Linker {
-    name: String,
-    architecture: Architecture,
-    inputs: Vec<ObjectCode>,
-    options: Vec<LinkOption>,
+    pub(super) name: String,
+    pub(super) architecture: Architecture,
+    pub(super) inputs: Vec<ObjectCode>,
+    pub(super) options: Vec<LinkOption>,
 }
 
 /// What came of linking.
@@ -42,8 +42,10 @@ pub struct Linker {
 pub struct Linked {
     /// The code. It has the lowered names of all inputs.
     pub code: ObjectCode,
-    /// What the linker has to say all the same; empty if it has nothing to say.
+    /// What the linker has to say all the same; empty if it has nothing to say. A cache keeps it with the code.
     pub log: String,
+    /// Whether it came from a cache, or went to one.
+    pub cached: Cached,
 }
 
 impl Linker {
@@ -56,41 +58,6 @@ impl Linker {
     /// [`relocatable`](crate::program::CompileOptions::relocatable), or LTO-IR.
     pub fn input(mut self, code: ObjectCode) -> Linker {
         self.inputs.push(code);
-        self
-    }
-
-    /// Code that tells which line an instruction comes from.
-    pub fn line_info(self) -> Linker {
-        self.option(LinkOption::LineInfo)
-    }
-
-    /// Code for a debugger.
-    pub fn debug(self) -> Linker {
-        self.option(LinkOption::Debug)
-    }
-
-    /// The most registers that a thread of a kernel has.
-    pub fn max_registers(self, registers: u32) -> Linker {
-        self.option(LinkOption::MaxRegisters(registers))
-    }
-
-    /// What is left when all else that is not used goes: this kernel, and others so named.
-    pub fn keep_kernel(self, name: &str) -> Linker {
-        self.option(LinkOption::KeepKernel(name.to_owned()))
-    }
-
-    /// What is left when all else that is not used goes: this variable, and others so named.
-    pub fn keep_variable(self, name: &str) -> Linker {
-        self.option(LinkOption::KeepVariable(name.to_owned()))
-    }
-
-    /// An option of nvJitLink's as it is, after those before it.
-    pub fn raw(self, option: impl Into<String>) -> Linker {
-        self.option(LinkOption::Raw(option.into()))
-    }
-
-    fn option(mut self, option: LinkOption) -> Linker {
-        self.options.push(option);
         self
     }
 
@@ -136,7 +103,7 @@ impl Linker {
     /// [`LinkError::UnsupportedOption`] for what only nvJitLink can be asked.
     #[doc(alias = "cuLinkComplete")]
     pub fn link_by_driver(&self, context: &Context) -> Result<Linked> {
-        self.check()?;
+        self.check_for_driver()?;
         let pieces = driver::pieces(&self.inputs)?;
         let link = DriverLink::new(context, &self.options, self.architecture)?;
         pieces.iter().try_for_each(|piece| link.add(piece))?;
@@ -144,7 +111,7 @@ impl Linker {
         Ok(self.outcome(CodeKind::Cubin, bytes, log))
     }
 
-    fn linked(&self, library: &NvJitLink, target: Target) -> Result<Linked, LinkError> {
+    pub(super) fn linked(&self, library: &NvJitLink, target: Target) -> Result<Linked, LinkError> {
         let options = self.words(target)?;
         let names = self.inputs.iter().map(|input| c_string(input.name())).collect::<Result<Vec<_>, _>>()?;
         let handle = Handle::new(library, &options)?;
@@ -160,11 +127,18 @@ impl Linker {
     fn outcome(&self, kind: CodeKind, bytes: Vec<u8>, log: String) -> Linked {
         let lowered = self.inputs.iter().flat_map(ObjectCode::lowered_names);
         let lowered = lowered.map(|(expression, name)| (expression.to_owned(), name.to_owned()));
-        Linked { code: ObjectCode::new(kind, &self.name, bytes).with_lowered_names(lowered), log }
+        Linked { code: ObjectCode::new(kind, &self.name, bytes).with_lowered_names(lowered), log, cached: Cached::No }
+    }
+
+    /// Refuses what no driver takes.
+    pub(super) fn check_for_driver(&self) -> Result<(), LinkError> {
+        self.check()?;
+        LinkOption::jit(&self.options).map(|_| ())?;
+        driver::pieces(&self.inputs).map(drop)
     }
 
     /// Refuses what no linker takes.
-    fn check(&self) -> Result<(), LinkError> {
+    pub(super) fn check(&self) -> Result<(), LinkError> {
         if self.inputs.is_empty() {
             return Err(LinkError::NoInputs);
         }
@@ -177,7 +151,7 @@ impl Linker {
         Ok(())
     }
 
-    fn words(&self, target: Target) -> Result<Vec<CString>, LinkError> {
+    pub(super) fn words(&self, target: Target) -> Result<Vec<CString>, LinkError> {
         let is_lto = |input: &ObjectCode| input.kind() == CodeKind::LtoIr;
         self.check()?;
         if target == Target::LtoIr || (target == Target::Ptx && !self.inputs.iter().all(is_lto)) {

@@ -4,6 +4,7 @@ mod backend;
 mod driver;
 mod error;
 mod handle;
+mod key;
 mod library;
 mod linker;
 mod option;
