@@ -166,6 +166,15 @@ pub enum NvrtcError {
         count: usize,
     },
 
+    /// A source could not be put where debuggers find it.
+    #[error("the source could not be written to {}: {why}; set TMPDIR to a folder that can be, or do without", path.display())]
+    SourceFile {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        why: String,
+    },
+
     /// What comes from files, or goes there, a cache cannot know.
     #[error("{program} cannot be kept in a cache: {reason}")]
     NotCacheable {

@@ -32,6 +32,7 @@ mod options;
 mod precompiled;
 pub mod raw;
 mod source;
+mod source_file;
 mod version;
 mod warning;
 
@@ -45,6 +46,7 @@ pub use nvvm::{Libdevice, Nvvm, NvvmError, NvvmProgram};
 pub use object_code::{CodeKind, ObjectCode};
 pub use options::{CompileOptions, CxxStandard, FastCompile, PrecompiledHeader, Severity};
 pub use source::{Cached, Compiled, Program, Target};
+pub use source_file::SourceFile;
 pub use version::NvrtcVersion;
 pub use warning::Warning;
 

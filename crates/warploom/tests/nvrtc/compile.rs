@@ -82,6 +82,30 @@ fn source_name_headers_and_options_arrive() -> Result<()> {
     Ok(())
 }
 
+/// PRG-10.
+#[test]
+fn a_source_is_in_a_file_for_debuggers_until_it_is_dropped() -> Result<()> {
+    let nvrtc = fake::open();
+    fake::change(|state| state.failing = Some(("nvrtcDestroyProgram", 4)));
+    let (given, file) = Program::new("dir/k.cu", "int a;", options().debug()).header("b.h", "").with_source_file()?;
+    let path = file.path().to_owned();
+    assert_eq!(std::fs::read_to_string(&path).expect("it is there"), "int a;");
+    assert!(path.is_absolute() && path.to_string_lossy().ends_with("-k.cu"));
+    assert_eq!(given.compile(&nvrtc, Target::Ptx)?.code.name(), given.name());
+    fake::change(|state| {
+        let made = state.alive.values().next().expect("it was not destroyed");
+        assert_eq!((made.name.as_str(), made.headers.len()), (path.to_str().expect("tests are UTF-8"), 1));
+    });
+    // Two of the same are two files.
+    let (_, other) = program("int b;").with_source_file()?;
+    assert_ne!(other.path(), path);
+    let kept = other.keep();
+    drop(file);
+    assert!(!path.exists() && kept.exists());
+    std::fs::remove_file(kept).expect("it is there");
+    Ok(())
+}
+
 #[test]
 fn warnings_come_with_the_code() -> Result<()> {
     let compiled = program("#warning").compile(&fake::open(), Target::Ptx)?;

@@ -227,3 +227,21 @@ fn headers_are_precompiled_in_as_much_memory_as_that_takes() -> Result<()> {
     assert_eq!(compile(quiet.precompiled_reasons(false).precompiled_templates(false))?.log, "");
     Ok(())
 }
+
+/// PRG-10: the file's path is in the code, and what lies beside it is not included.
+#[test]
+#[ignore = "needs libnvrtc"]
+fn debuggers_are_told_the_file_of_the_source() -> Result<()> {
+    let (nvrtc, folder) = (Nvrtc::load()?, Folder::new("beside"));
+    for options in [options().line_info(), options().debug()] {
+        let (given, file) = Program::new("k.cu", SCALE, options).name_expression("scale<int>").with_source_file()?;
+        let code = given.compile(&nvrtc, Target::Ptx)?.code;
+        let path = file.path().to_str().expect("tests are UTF-8");
+        assert!(code.text().is_some_and(|ptx| ptx.contains(path)), "{:?}", code.text());
+    }
+    std::fs::write(folder.0.join("beside.h"), "").expect("there is a folder for it");
+    let name = folder.0.join("k.cu").to_str().expect("tests are UTF-8").to_owned();
+    let error = refusal(Program::new(name, "#include \"beside.h\"", options()).compile(&nvrtc, Target::Ptx));
+    assert!(error.log().is_some_and(|log| log.contains("could not open source file \"beside.h\"")), "{error}");
+    Ok(())
+}
