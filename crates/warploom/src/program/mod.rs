@@ -31,6 +31,8 @@ mod object_code;
 mod options;
 mod precompiled;
 pub mod raw;
+#[cfg(feature = "serde")]
+mod serial;
 mod source;
 mod source_file;
 mod version;

@@ -11,6 +11,7 @@ use crate::Result;
 /// What kind of code it is.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum CodeKind {
     /// PTX, a text, which the driver compiles.
     Ptx,
@@ -39,7 +40,8 @@ impl fmt::Display for CodeKind {
     }
 }
 
-/// Code, and what is known of it. A clone shares the bytes.
+/// Code, and what is known of it. A clone shares the bytes. With the feature `serde` it is written and read as whatever serde
+/// writes and reads, whole.
 ///
 /// ```
 /// use warploom::program::{CodeKind, ObjectCode};
