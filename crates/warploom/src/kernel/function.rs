@@ -15,7 +15,7 @@ use super::limits::KnownLimits;
 use super::{Library, ParameterInfo};
 use crate::device::same_driver;
 use crate::handle::Handle;
-use crate::{CachePreference, Context, Device, Result};
+use crate::{CachePreference, Context, Device, Error, Result};
 
 /// A function that can be launched, in any context of its driver.
 ///
@@ -122,7 +122,7 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// [`Error::DriverMismatch`](crate::Error::DriverMismatch) for a context of another driver, and what the driver answers.
+    /// [`Error::DriverMismatch`] for a context of another driver, and what the driver answers.
     #[doc(alias = "cuKernelGetFunction")]
     pub fn function(&self, context: &Context) -> Result<CUfunction> {
         same_driver(self.driver(), context.driver())?;
@@ -138,7 +138,7 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// [`Error::DriverMismatch`](crate::Error::DriverMismatch) for a device of another driver, and what the driver answers.
+    /// [`Error::DriverMismatch`] for a device of another driver, and what the driver answers.
     #[doc(alias = "cuKernelSetCacheConfig")]
     pub fn set_cache_preference(&self, preference: CachePreference, device: &Device) -> Result<()> {
         same_driver(self.driver(), device.driver())?;
@@ -152,6 +152,33 @@ impl Kernel {
         if let Origin::Library(library) = &self.shared.origin {
             library.note(context);
         }
+    }
+}
+
+impl Library {
+    /// The kernel in it that a handle of the driver's is, as other libraries hand them out: the same as by its name.
+    ///
+    /// ```
+    /// # use warploom::{Devices, Driver};
+    /// # const SCALE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/scale.ptx"));
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
+    /// let library = driver.device(0)?.context()?.load(SCALE)?;
+    /// let kernel = library.kernel("scale")?;
+    /// assert_eq!(library.kernel_from_raw(kernel.as_raw())?, kernel);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchKernel`] if it is a kernel of another library, or none, and what the driver answers; needs driver 12.4.
+    pub fn kernel_from_raw(&self, raw: CUkernel) -> Result<Kernel> {
+        if !self.enumerate()?.contains(&raw) {
+            let available = self.kernel_names()?.into();
+            return Err(Error::NoSuchKernel { name: format!("{raw:?}").into(), available });
+        }
+        Ok(self.known(raw, &name_of(self.driver(), raw)?))
     }
 }
 

@@ -222,14 +222,14 @@ impl Library {
         raw.into_iter().map(|raw| Ok(self.known(raw, &name_of(self.driver(), raw)?))).collect()
     }
 
-    fn kernel_names(&self) -> Result<Vec<String>> {
+    pub(super) fn kernel_names(&self) -> Result<Vec<String>> {
         let mut names: Vec<String> =
             self.enumerate()?.into_iter().map(|raw| name_of(self.driver(), raw)).collect::<Result<_>>()?;
         names.sort_unstable();
         Ok(names)
     }
 
-    fn enumerate(&self) -> Result<Vec<CUkernel>> {
+    pub(super) fn enumerate(&self) -> Result<Vec<CUkernel>> {
         let mut count = 0;
         // SAFETY: `count` is writable, and the library is loaded.
         unsafe { self.driver().cuLibraryGetKernelCount(&raw mut count, self.as_raw()) }?;
@@ -242,7 +242,7 @@ impl Library {
     }
 
     /// The value of a kernel: the same for all who ask, since what is known of it is kept there.
-    fn known(&self, raw: CUkernel, name: &str) -> Kernel {
+    pub(super) fn known(&self, raw: CUkernel, name: &str) -> Kernel {
         let mut kernels = self.shared.kernels.lock().unwrap_or_else(PoisonError::into_inner);
         kernels.retain(|kernel| kernel.strong_count() > 0);
         if let Some(known) = kernels.iter().filter_map(Weak::upgrade).find(|kernel| kernel.raw() == raw) {

@@ -1,12 +1,14 @@
 //! How kernels cannot be launched.
 #![expect(unsafe_code, reason = "launches kernels")]
 
-use warploom::{Dimensions, Error, KernelAttribute, LaunchConfig, LaunchError, Result};
+use std::collections::HashSet;
+
+use warploom::{Context, DevicePool, Devices, Dimensions, Error, KernelAttribute, LaunchConfig, LaunchError, Result};
 use warploom_sim::Mode;
-use warploom_sim::topology::Topology;
+use warploom_sim::topology::{DeviceModel, Topology};
 use warploom_testkit::{TestResult, budget, driver_tests, open};
 
-use super::{Bench, MEMORY};
+use super::{Bench, MEMORY, VECTOR, readable};
 
 #[test]
 fn a_cover_has_a_thread_for_each() {
@@ -18,6 +20,15 @@ fn a_cover_has_a_thread_for_each() {
     assert_eq!(LaunchConfig::cover(usize::MAX, 1).grid().x, u32::MAX);
     let whole = Dimensions { x: u32::MAX, y: u32::MAX, z: u32::MAX };
     assert_eq!(LaunchConfig::new(whole, whole).threads(), u64::MAX);
+}
+
+/// LCH-7.
+#[test]
+fn configs_are_values() {
+    let one = LaunchConfig::new((2, 2), 32).shared_memory(64).cooperative();
+    let all = HashSet::from([one, one.priority(-1), one.overlap_previous(), LaunchConfig::new((2, 2, 1), 32), one]);
+    assert_eq!(all.len(), 4);
+    assert!(all.contains(&LaunchConfig::new([2, 2, 1], (32, 1)).cooperative().shared_memory(64)));
 }
 
 #[test]
@@ -122,5 +133,26 @@ fn a_device_without_clusters_has_none() -> TestResult {
     let refused: Result<()> =
         budget(&driver, &[], || saxpy.check(&LaunchConfig::new(2, 32).cluster(2), &bench.context).map(drop));
     assert_eq!(refused, Err(Error::Launch(LaunchError::NoClusters { device: 0 })));
+    Ok(())
+}
+
+/// What a launch may be like is a matter of the stream's device, whichever context is current.
+#[test]
+fn the_device_of_the_stream_is_asked_and_not_the_current_one() -> TestResult {
+    let topology = Topology::builder().device(DeviceModel::H200).device(DeviceModel::A100).build()?;
+    let (_machine, driver) = open(topology, Mode::Threads)?;
+    let (hopper, ampere) = (driver.device(0)?.context()?, driver.device(1)?.context()?);
+    let saxpy = hopper.load(&readable(VECTOR))?.kernel("saxpy")?;
+    let launch = |context: &Context| -> Result<()> {
+        let (stream, config) = (context.stream()?, LaunchConfig::new(2, 32).cluster(2));
+        let mut y = DevicePool::new(context)?.zeroed::<f32>(4, &stream)?;
+        let x = DevicePool::new(context)?.zeroed::<f32>(4, &stream)?;
+        // SAFETY: four values each.
+        unsafe { saxpy.launch(&stream, &config, (1.0_f32, &x, &mut y, 4_u32)) }?;
+        stream.synchronize()
+    };
+    let refused = hopper.scope(|| launch(&ampere))?;
+    assert_eq!(refused, Err(Error::Launch(LaunchError::NoClusters { device: 1 })));
+    ampere.scope(|| launch(&hopper))??;
     Ok(())
 }

@@ -1,8 +1,10 @@
 //! What is loaded, and what is in it.
 #![expect(unsafe_code, reason = "loads binaries, and uses variables")]
 
+use std::sync::Arc;
+
 use warploom::sys::types::CUresult;
-use warploom::{Devices, Error, JitOptions, Library, Result};
+use warploom::{Devices, Error, JitOptions, Kernel, LaunchConfig, Library, Result};
 use warploom_sim::topology::Topology;
 use warploom_sim::{Machine, Mode, Resource};
 use warploom_testkit::{TestResult, budget, driver_tests, open};
@@ -19,6 +21,32 @@ driver_tests! {
         assert!(names.iter().any(|name| name == "saxpy") && names.iter().any(|name| name == "add_u8"), "{names:?}");
         assert_eq!(library.kernel("saxpy")?, saxpy);
         assert_ne!(library.kernel("add_u8")?, saxpy);
+    }
+
+    /// KER-1, KER-2: from a raw handle, by the library that it is in, or kept loaded by whoever loaded it.
+    fn a_kernel_is_the_same_by_its_raw_handle(driver) {
+        let bench = Bench::new(driver)?;
+        let saxpy = bench.kernel("saxpy")?;
+        assert_eq!(bench.library.kernel_from_raw(saxpy.as_raw())?, saxpy);
+        let other = Library::from_ptx(driver, &readable(MEMORY))?;
+        let Err(Error::NoSuchKernel { available, .. }) = other.kernel_from_raw(saxpy.as_raw()) else {
+            panic!("it is of another library")
+        };
+        assert!(available.iter().any(|name| name == "generic_pointers"));
+        assert!(matches!(bench.library.kernel_from_raw(std::ptr::null_mut()), Err(Error::NoSuchKernel { .. })));
+
+        let owner = Arc::new(bench.library.clone());
+        // SAFETY: the owner keeps its library loaded.
+        let foreign = unsafe { Kernel::from_raw(driver, saxpy.as_raw(), Arc::clone(&owner)) }?;
+        assert_eq!((&foreign, foreign.name(), foreign.library()), (&saxpy, "saxpy", None));
+        let mut y = bench.pool.upload(&[1.0_f32, 2.0], &bench.stream)?;
+        let x = bench.pool.upload(&[1.0_f32, 1.0], &bench.stream)?;
+        // SAFETY: two values each.
+        unsafe { foreign.launch(&bench.stream, &LaunchConfig::new(1, 32), (2.0_f32, &x, &mut y, 2_u32)) }?;
+        assert_eq!(y.download(&bench.stream)?, [3.0, 4.0]);
+        assert_eq!(Arc::strong_count(&owner), 2);
+        drop(foreign);
+        assert_eq!(Arc::strong_count(&owner), 1);
     }
 
     fn a_kernel_that_is_not_there_is_an_error_with_those_that_are(driver) {

@@ -31,6 +31,7 @@ fn libraries_leave_nothing_behind() -> TestResult {
         library.load_in(&context)?;
         library.kernels()?;
         let kernel = library.kernel("reverse_dynamic")?;
+        assert_eq!(library.kernel_from_raw(kernel.as_raw())?, kernel);
         kernel.parameters()?;
         kernel.attribute(KernelAttribute::Registers, context.device())?;
         kernel.set_attribute(KernelAttribute::MaxDynamicShared, 64 << 10, context.device())?;
