@@ -160,13 +160,14 @@ mod tests {
         let all = all.minimal().inlining_info().brief_diagnostics().assembler("-O1").assembler("--verbose");
         let all = all.no_warnings().diagnostic(177, Severity::Error).split_compile(0).optimized_lto();
         let all = all.numba_debug().builtin_move_forward(false).builtin_initializer_list(false).no_message_numbers();
-        let all = all.time("t.csv").time_trace("t.json").no_compiler_cache().random_seed("seed").raw("--raw");
+        let all = all.time("t.csv").time_trace("t.json").no_compiler_cache().random_seed("seed");
+        let all = all.bundled_headers("b").raw("--raw");
         assert_eq!(
             words(&all, Target::Cubin),
             "--gpu-architecture=sm_90 --no-source-include --std=c++20 --include-path=a b --pre-include=p.h \
              --define-macro=N=4 --define-macro=FLAG --undefine-macro=GONE --maxrregcount=64 --split-compile=0 \
              --ptxas-options=-O1 --ptxas-options=--verbose --diag-error=177 --time=t.csv \
-             --fdevice-time-trace=t.json --frandom-seed=seed --generate-line-info --device-debug --dopt=on \
+             --fdevice-time-trace=t.json --frandom-seed=seed --use-bundled-headers=b --generate-line-info --device-debug --dopt=on \
              --use_fast_math --ftz=false --prec-div=true --prec-sqrt=true --fmad=false --relocatable-device-code=true \
              --device-as-default-execution-space --restrict --device-int128 --extra-device-vectorization \
              --extensible-whole-program --device-float128 --Ofast-compile=mid --minimal --optimization-info=inline \

@@ -13,6 +13,8 @@ enum Files {
 const FILES: &[(&str, Files)] = &[
     ("-I", Files::Read),
     ("--include-path", Files::Read),
+    // It also writes, but nothing that a hit would miss.
+    ("--use-bundled-headers", Files::Read),
     ("-include", Files::Read),
     ("--pre-include", Files::Read),
     ("-pch", Files::Written),
@@ -93,7 +95,9 @@ mod tests {
         for raw in ["-I", "-I/folder", "-I /folder", "--include-path=/folder", "-include=x.h", "--use-pch=x"] {
             assert_eq!(use_of(options().raw(raw)), Some(Files::Read), "{raw}");
         }
-        for typed in [options().use_precompiled_header("x"), options().precompiled_folder("x")] {
+        for typed in
+            [options().use_precompiled_header("x"), options().precompiled_folder("x"), options().bundled_headers("x")]
+        {
             assert_eq!(use_of(typed), Some(Files::Read));
         }
         assert_eq!(use_of(options().time_in_log().random_seed("x")), None);

@@ -245,3 +245,21 @@ fn debuggers_are_told_the_file_of_the_source() -> Result<()> {
     assert!(error.log().is_some_and(|log| log.contains("could not open source file \"beside.h\"")), "{error}");
     Ok(())
 }
+
+#[test]
+#[ignore = "needs libnvrtc"]
+fn headers_that_nvrtc_brings_along_are_found() -> Result<()> {
+    let (nvrtc, folder) = (Nvrtc::load()?, Folder::new("bundled"));
+    let source = "#include <cuda_fp16.h>\n__global__ void k(__half *p) { *p = __float2half(1.0f); }";
+    let compile = |options| Program::new("k.cu", source, options).compile(&nvrtc, Target::Ptx);
+    let error = refusal(compile(options()));
+    assert!(error.log().is_some_and(|log| log.contains("\"cuda_fp16.h\"")), "{error}");
+    let compiled = compile(options().bundled_headers(&folder.0));
+    if nvrtc.version() < (NvrtcVersion { major: 13, minor: 4 }) && compiled.is_err() {
+        assert!(matches!(refusal(compiled), NvrtcError::OptionRefused { .. }));
+        return Ok(());
+    }
+    compiled?;
+    assert!(folder.0.join("cuda_fp16.h").is_file());
+    Ok(())
+}

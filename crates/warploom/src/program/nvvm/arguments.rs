@@ -128,7 +128,7 @@ mod tests {
             .time_trace("u");
         let all = all.no_compiler_cache().random_seed("s").precompiled_headers().create_precompiled_header("a");
         let all = all.use_precompiled_header("b").precompiled_folder("c").precompiled_reasons(true);
-        let all = all.precompiled_messages(true).precompiled_templates(true);
+        let all = all.precompiled_messages(true).precompiled_templates(true).bundled_headers("d");
         let expected = [
             "--std=c++20",
             "--include-path=a",
@@ -145,6 +145,7 @@ mod tests {
             "--create-pch=a",
             "--use-pch=b",
             "--pch-dir=c",
+            "--use-bundled-headers=d",
             "--gen-opt-lto",
             "--generate-line-info",
             "--use_fast_math",

@@ -43,6 +43,13 @@ impl CompileOptions {
         self
     }
 
+    /// CUDA's headers and CCCL's, as NVRTC brings them along, are put into this folder if they are not there yet, and looked for
+    /// there, so that no toolkit is needed; needs an NVRTC that has them.
+    #[doc(alias = "--use-bundled-headers")]
+    pub fn bundled_headers(self, folder: impl Into<PathBuf>) -> CompileOptions {
+        self.value("--use-bundled-headers=", folder.into())
+    }
+
     /// A header that is included before the source.
     #[doc(alias = "--pre-include")]
     pub fn pre_include(mut self, header: impl Into<String>) -> CompileOptions {
