@@ -42,6 +42,13 @@ pub(crate) struct Text {
 
 thread_local! {
     static STATE: RefCell<State> = RefCell::default();
+    /// What happens while a program is compiled.
+    static MEANWHILE: RefCell<Option<Box<dyn Fn()>>> = RefCell::default();
+}
+
+/// Calls this whenever this thread compiles, from now on.
+pub(crate) fn meanwhile(call: impl Fn() + 'static) {
+    MEANWHILE.set(Some(Box::new(call)));
 }
 
 pub(crate) const TABLE: NvrtcTable = NvrtcTable {
@@ -204,6 +211,7 @@ unsafe extern "C" fn nvrtcCompileProgram(
     options: *const *const c_char,
 ) -> nvrtcResult {
     enter("nvrtcCompileProgram", |state| {
+        MEANWHILE.with_borrow(|call| call.iter().for_each(|call| call()));
         let program = state.program(program);
         let count = usize::try_from(option_count).expect("a count");
         // SAFETY: there are as many as said, and they have ends.

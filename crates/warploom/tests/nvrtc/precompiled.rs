@@ -1,5 +1,9 @@
 //! Precompiled headers (PRG-7): what became of them, and what is done if there is too little memory.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
+
 use warploom::Result;
 use warploom::program::{
     CompileOptions, MemoryCache, Nvrtc, NvrtcCode, NvrtcError, NvrtcVersion, PrecompiledHeader, Program, Target,
@@ -89,6 +93,41 @@ fn an_nvrtc_that_has_none_says_so() -> Result<()> {
     let error = refusal(nvrtc.precompiled_heap()).to_string();
     assert_eq!(error, "NVRTC 12.6 has no nvrtcGetPCHHeapSize; install 12.8 or newer");
     Ok(())
+}
+
+/// Two threads that compile, each of which waits so long for the other; whether they met.
+fn meet(options: &CompileOptions, wait: Duration) -> bool {
+    let (inside, met) = (Arc::new((Mutex::new(0), Condvar::new())), Arc::new(AtomicBool::new(false)));
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let nvrtc = fake::open();
+                let (inside, met) = (Arc::clone(&inside), Arc::clone(&met));
+                fake::meanwhile(move || {
+                    let (count, changed) = &*inside;
+                    let mut now = count.lock().expect("nobody panics");
+                    *now += 1;
+                    changed.notify_all();
+                    let (mut now, waited) =
+                        changed.wait_timeout_while(now, wait, |now| *now < 2).expect("nobody panics");
+                    met.fetch_or(!waited.timed_out(), Ordering::Relaxed);
+                    // Who has met the other leaves the count for that one to see.
+                    *now -= i32::from(waited.timed_out());
+                });
+                program(options.clone()).compile(&nvrtc, Target::Ptx).map(drop)
+            });
+        }
+    });
+    met.load(Ordering::Relaxed)
+}
+
+/// NVRTC has one piece of memory for all of them.
+#[test]
+fn only_one_program_at_a_time_has_precompiled_headers_and_others_do_not_wait() {
+    for precompiling in [options().create_precompiled_header("file"), options().precompiled_headers()] {
+        assert!(!meet(&precompiling, Duration::from_millis(100)));
+    }
+    assert!(meet(&options(), Duration::from_secs(30)));
 }
 
 /// CCH-6.
