@@ -70,11 +70,11 @@ impl JitOptions {
     }
 }
 
-/// How many bytes a log has room for.
-const ROOM: usize = 16 << 10;
+/// How many bytes the log of a library has room for, which is kept for as long as that.
+pub(super) const ROOM: u32 = 16 << 10;
 
 /// A log that the driver writes, also later: a driver may compile when code is first used in a context.
-pub(super) struct Log(NonNull<[u8; ROOM]>);
+pub(super) struct Log(NonNull<[u8]>);
 
 // SAFETY: the memory is the log's own, and what reads it does so byte by byte, however it changes meanwhile.
 unsafe impl Send for Log {}
@@ -82,15 +82,15 @@ unsafe impl Send for Log {}
 unsafe impl Sync for Log {}
 
 impl Log {
-    fn new() -> Log {
-        Log(NonNull::from(Box::leak(Box::new([0; ROOM]))))
+    fn new(room: u32) -> Log {
+        Log(NonNull::from(Box::leak(vec![0; room as usize].into_boxed_slice())))
     }
 
     /// What is in it so far.
     fn text(&self) -> String {
         let start = self.0.as_ptr().cast::<u8>();
         // SAFETY: there are that many bytes, and they stay while `self` is borrowed.
-        let bytes = (0..ROOM).map(|at| unsafe { start.add(at).read_volatile() });
+        let bytes = (0..self.0.len()).map(|at| unsafe { start.add(at).read_volatile() });
         let bytes: Vec<u8> = bytes.take_while(|byte| *byte != 0).collect();
         String::from_utf8_lossy(&bytes).trim().to_owned()
     }
@@ -110,8 +110,9 @@ pub(crate) struct Logs {
 }
 
 impl Logs {
-    pub(crate) fn new() -> Logs {
-        Logs { errors: Log::new(), remarks: Log::new() }
+    /// Each with room for so many bytes; what is more the driver leaves out.
+    pub(crate) fn new(room: u32) -> Logs {
+        Logs { errors: Log::new(room), remarks: Log::new(room) }
     }
 
     /// Both, one after the other.
@@ -131,12 +132,12 @@ impl RawOptions {
     pub(crate) fn new(options: &JitOptions, logs: &Logs) -> RawOptions {
         let number = |value: u32| without_provenance_mut::<c_void>(value as usize);
         let flag = |is_set: bool| is_set.then(|| number(1));
-        let room = Some(number(ROOM as u32));
+        let room = |log: &Log| Some(without_provenance_mut(log.0.len()));
         let given = [
             (CUjit_option::CU_JIT_ERROR_LOG_BUFFER, Some(logs.errors.0.as_ptr().cast())),
-            (CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, room),
+            (CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, room(&logs.errors)),
             (CUjit_option::CU_JIT_INFO_LOG_BUFFER, Some(logs.remarks.0.as_ptr().cast())),
-            (CUjit_option::CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, room),
+            (CUjit_option::CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, room(&logs.remarks)),
             (CUjit_option::CU_JIT_LOG_VERBOSE, flag(options.is_verbose)),
             (CUjit_option::CU_JIT_MAX_REGISTERS, options.max_registers.map(number)),
             (CUjit_option::CU_JIT_OPTIMIZATION_LEVEL, options.optimization_level.map(number)),

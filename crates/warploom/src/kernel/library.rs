@@ -14,7 +14,7 @@ use warploom_driver::sys::types::{CUkernel, CUlib_st, CUlibrary, CUmodule, CUres
 
 use super::function::{Kernel, Shared as KernelShared, name_of};
 use super::image::Image;
-use super::jit::{JitOptions, Logs, RawOptions};
+use super::jit::{JitOptions, Logs, ROOM, RawOptions};
 use super::used_in::UsedIn;
 use crate::capture::{self, Calm};
 use crate::device::{initialize, same_driver};
@@ -145,7 +145,7 @@ impl Library {
     fn load(driver: &Driver, image: &Image<'_>, options: &JitOptions) -> Result<Library> {
         options.check()?;
         initialize(driver)?;
-        let logs = Logs::new();
+        let logs = Logs::new(ROOM);
         let RawOptions { mut names, mut values } = RawOptions::new(options, &logs);
         let (mut raw, count) = (null_mut(), names.len() as c_uint);
         let (names, values) = (names.as_mut_ptr(), values.as_mut_ptr());

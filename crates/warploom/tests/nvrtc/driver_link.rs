@@ -111,6 +111,14 @@ driver_tests! {
         }
     }
 
+    /// LNK-4.
+    fn a_long_log_is_whole(driver) {
+        let context = context(driver)?;
+        let many: String = (0..400).map(|index| format!(".visible .entry a_kernel_of_many_{index}() {{ ret; }}\n")).collect();
+        let log = linker(&context)?.input(ptx("many", &many)).link_by_driver(&context)?.log;
+        assert!(log.len() > 32 << 10 && log.contains("a_kernel_of_many_399"), "{} bytes", log.len());
+    }
+
     /// CCH-5, for drivers.
     fn a_cache_has_it_the_second_time(driver) {
         let (context, cache) = (context(driver)?, MemoryCache::new(1 << 20));

@@ -15,6 +15,9 @@ use crate::kernel::jit::{Logs, RawOptions};
 use crate::program::{Architecture, CodeKind, ObjectCode};
 use crate::{Context, Result};
 
+/// How many bytes a log has room for: it tells of every kernel, and goes with the link.
+const ROOM: u32 = 4 << 20;
+
 /// A link of a driver's. Only this file has its handle, which is alive as long as this is; so are the logs and the options,
 /// which the driver writes to until then.
 pub(super) struct DriverLink<'c> {
@@ -50,7 +53,7 @@ pub(super) fn pieces(inputs: &[ObjectCode]) -> Result<Pieces<'_>, LinkError> {
 impl<'c> DriverLink<'c> {
     pub(super) fn new(context: &'c Context, options: &[LinkOption], target: Architecture) -> Result<DriverLink<'c>> {
         let jit = LinkOption::jit(options)?;
-        let (driver, current, logs) = (context.driver(), context.current()?, Logs::new());
+        let (driver, current, logs) = (context.driver(), context.current()?, Logs::new(ROOM));
         let mut raw_options = RawOptions::new(&jit, &logs);
         raw_options.names.push(CUjit_option::CU_JIT_TARGET);
         raw_options.values.push(without_provenance_mut(target.driver_number() as usize));
