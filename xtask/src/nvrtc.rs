@@ -24,7 +24,17 @@ pub(crate) fn test() -> Result<String, String> {
     let status = Command::new(cargo)
         .current_dir(root()?)
         // With the features that the checks have built already.
-        .args(["test", "-p", "warploom", "--features", "nccl,nvrtc,serde", "--test", "nvrtc", "--", "--ignored"])
+        .args([
+            "test",
+            "-p",
+            "warploom",
+            "--features",
+            "half,nccl,num-complex,nvrtc,serde",
+            "--test",
+            "nvrtc",
+            "--",
+            "--ignored",
+        ])
         // What needs a GPU besides.
         .args(["--skip", "::cuda"])
         .env("WARPLOOM_NVRTC", unpacked.join(COMPILER))

@@ -11,6 +11,8 @@ use crate::{Buffer, DeviceCopy, ManagedBuffer, Slice, SliceMut};
 /// |---|---|---|
 /// | `float`, `unsigned`, a struct | `f32`, `u32`, a `#[repr(C)]` struct with [`DeviceCopy`] | such a value |
 /// | `bool` | `bool` | such a value |
+/// | `__half`, `__nv_bfloat16` | `half::f16`, `half::bf16`, with the feature `half` | such a value |
+/// | `cuFloatComplex` | `num_complex::Complex<f32>`, with the feature `num-complex` | such a value |
 /// | `const T *` | `&[T]` | `&`[`Buffer`], [`Slice`], `&`[`ManagedBuffer`] |
 /// | `T *` | `&mut [T]` | `&mut` [`Buffer`], [`SliceMut`], `&mut` [`ManagedBuffer`] |
 /// | an address of your own | `u64` | such a value, for whose memory you care |

@@ -19,6 +19,9 @@ use std::num::{Saturating, Wrapping};
 /// }
 /// ```
 ///
+/// Numbers of half precision and complex ones are such values by the features `half` and `num-complex`, for the types of the
+/// crates of these names.
+///
 /// What is not valid for all bytes cannot be read back from a device, where anything may have been written; so neither `bool`
 /// nor `char` nor an enum nor a reference is one:
 ///
@@ -80,6 +83,15 @@ macro_rules! plain {
     )*};
 }
 plain!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64);
+
+#[cfg(feature = "half")]
+plain!(half::f16 half::bf16);
+
+// SAFETY: has the bytes of its two parts, one after the other.
+#[cfg(feature = "num-complex")]
+unsafe impl<T: DeviceCopy> DeviceCopy for num_complex::Complex<T> {
+    const HAS_PADDING: bool = T::HAS_PADDING;
+}
 
 // SAFETY: has no bytes.
 unsafe impl DeviceCopy for () {}

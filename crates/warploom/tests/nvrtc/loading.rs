@@ -14,6 +14,22 @@ const SCALE: &str = include_str!("../../examples/scale.ptx");
 const TABLE: &str =
     ".version 7.0\n.target sm_70\n.address_size 64\n.visible .global .align 4 .u32 _ZN1n5tableE[2] = {3, 4};";
 
+/// Stores the bits of its arguments.
+#[cfg(all(feature = "half", feature = "num-complex"))]
+const NUMBERS: &str = ".version 7.0\n.target sm_70\n.address_size 64
+    .visible .entry numbers(.param .b16 half, .param .b16 brain, .param .align 8 .b8 complex[8], .param .u64 out)
+    {
+        .reg .b32 %r<4>;
+        .reg .b64 %rd<2>;
+        ld.param.u64 %rd0, [out];
+        cvta.to.global.u64 %rd1, %rd0;
+        ld.param.u16 %r0, [half];
+        ld.param.u16 %r1, [brain];
+        ld.param.v2.b32 {%r2, %r3}, [complex];
+        st.global.v4.b32 [%rd1], {%r0, %r1, %r2, %r3};
+        ret;
+    }";
+
 fn code(kind: CodeKind, bytes: &str) -> ObjectCode {
     let names = [("scale<float>", "scale"), ("&n::table", "_ZN1n5tableE")];
     ObjectCode::new(kind, "scale.cu", bytes).with_lowered_names(names.map(|(a, b)| (a.to_owned(), b.to_owned())))
@@ -35,6 +51,26 @@ driver_tests! {
         assert_eq!(table.download(&stream)?, [3, 4]);
         let missing = library.kernel("scale<double>").map(drop);
         assert!(matches!(missing, Err(Error::NoSuchKernel { name, .. }) if &*name == "scale<double>"));
+    }
+
+    /// LCH-6: numbers of half precision and complex ones, as other crates have them.
+    #[cfg(all(feature = "half", feature = "num-complex"))]
+    fn half_and_complex_numbers_are_values_and_arguments(driver) {
+        let context = driver.device(0)?.context()?;
+        let (stream, pool) = (context.stream()?, DevicePool::new(&context)?);
+        let (half, brain) = (half::f16::from_f32(1.5), half::bf16::from_f32(-2.0));
+        let complex = num_complex::Complex::new(0.25_f32, -8.0);
+        let kernel = code(CodeKind::Ptx, NUMBERS).load(driver)?.kernel("numbers")?;
+        let kernel = kernel.typed::<(half::f16, half::bf16, num_complex::Complex<f32>, &mut [u32])>()?;
+        let mut out = pool.zeroed::<u32>(4, &stream)?;
+        // SAFETY: it writes four values.
+        unsafe { kernel.launch(&stream, &LaunchConfig::new(1, 1), (half, brain, complex, &mut out)) }?;
+        let bits = [0x3e00, 0xc000, 0.25_f32.to_bits(), (-8.0_f32).to_bits()];
+        assert_eq!(out.download(&stream)?, bits);
+        assert_eq!(pool.upload(&[complex; 3], &stream)?.download(&stream)?, [complex; 3]);
+        let mut many = pool.zeroed::<half::bf16>(3, &stream)?;
+        many.fill(brain, &stream)?;
+        assert_eq!(many.download(&stream)?, [brain; 3]);
     }
 
     fn a_text_with_zeros_at_its_end_is_the_same_text(driver) {
