@@ -19,7 +19,7 @@
 //! here, and so as near to the hardware as that is to the true value. Products of matrices are summed with the precision
 //! that the hardware keeps, bit for bit.
 //!
-//! What is missing: textures and surfaces, `wmma`, `wgmma` and `tcgen05`, bulk copies,
+//! What is missing: textures and surfaces, `wgmma` and `tcgen05`, bulk copies,
 //! registers of 128 bits.
 //!
 //! ```

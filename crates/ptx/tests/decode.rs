@@ -40,7 +40,7 @@ fn every_kernel_of_ours_is_decoded_but_those_that_say_why_not() {
         }
     }
     missing.sort();
-    let expected = [("async90", "cp"), ("tensor", "wmma"), ("textures", "tex")];
+    let expected = [("async90", "cp"), ("textures", "tex")];
     assert_eq!(missing, expected.map(|(name, opcode)| (name.to_owned(), opcode.to_owned())));
 }
 
@@ -71,7 +71,6 @@ fn what_is_not_simulated_is_named_with_its_line_and_what_to_do() {
         ("suld.b.2d.b32.trap %r1, [%rd1, {%r2, %r3}];", "keep the data in global memory"),
         ("wgmma.fence.sync.aligned;", "compile for compute_80"),
         ("tcgen05.alloc %r1, 2;", "compile for compute_80"),
-        ("wmma.load.a.sync.aligned.row.m16n16k16.f16 {%r1}, [%rd1];", "use `mma` and `ldmatrix`"),
         (
             "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd1], 1024, [%r2];",
             "use `cp.async.ca`, or loads and stores",

@@ -207,6 +207,7 @@ impl<M: Memory + Host> Executor<'_, M> {
             Operation::OwnShared => self.own_shared(warp, at, lanes, [first, second]),
             Operation::Multiply(product) => self.multiply(warp, at, lanes, product, first),
             Operation::Transpose => self.transpose(warp, at, lanes, [first, second]),
+            Operation::Fragment(fragment) => self.fragment(warp, at, lanes, fragment, slots)?,
             Operation::Matrix(transfer) => self.transfer(warp, at, lanes, transfer, [first, second, third])?,
             Operation::MemoryBarrier(kind, wide) => self.memory_barrier(warp, at, lanes, kind, wide, slots)?,
             Operation::CopyAsync { bytes, long } => self.copy(warp, at, lanes, bytes, long, slots)?,

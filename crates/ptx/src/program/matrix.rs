@@ -1,5 +1,8 @@
 //! Products of small matrices that a whole warp holds, and the transfers that go with them.
 
+use super::operation::Space;
+use crate::exec::arith::round::Rounding;
+
 /// What the elements of a factor are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Element {
@@ -35,31 +38,93 @@ impl Element {
     pub(crate) fn is_integer(self) -> bool {
         matches!(self, Element::S8 | Element::U8 | Element::S4 | Element::U4)
     }
+
+    pub(crate) fn is_bit(self) -> bool {
+        matches!(self, Element::Differing | Element::Common)
+    }
 }
 
-/// `mma.sync.aligned.mMn8kK.row.col`: slots of `d`, `a`, `b` and `c` lie in the program's list from slot 0 on.
+/// How a product is made of tiles, which are what a machine multiplies at once: 8 or 16 rows by 8 columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tiles {
+    /// One of 8 × 8.
+    Small,
+    /// One of 16 × 8.
+    Tall,
+    /// Two of 16 × 8 side by side: 16 × 16.
+    Beside,
+    /// Two of 16 × 8, one below the other: 32 × 8.
+    Below,
+    /// The same with rows for columns, 8 × 32: the second factor is what the first one is elsewhere.
+    Turned,
+}
+
+/// What becomes of a sum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// Integers wrap around.
+    Plain,
+    /// `.satfinite`: integers are clamped.
+    Saturated,
+    /// Doubles are rounded like this, product by product.
+    Rounded(Rounding),
+}
+
+/// `mma`, `wmma.mma`: slots of `d`, `a`, `b` and `c` lie in the program's list from slot 0 on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Product {
-    /// Sixteen rows instead of eight.
-    pub(crate) tall: bool,
-    /// How many columns of `a` meet rows of `b`; the result has eight columns.
+    pub(crate) tiles: Tiles,
+    /// How many columns of `a` meet rows of `b`.
     pub(crate) k: u16,
     /// Elements of `a` and `b`.
     pub(crate) factors: [Element; 2],
     /// Whether `d` and `c` are halves in pairs instead of singles.
-    pub(crate) half: bool,
-    /// `.satfinite` of integers.
-    pub(crate) saturate: bool,
+    pub(crate) halves: [bool; 2],
+    pub(crate) ending: Ending,
 }
 
 impl Product {
-    /// Registers of the result, of the first and of the second factor in each lane.
-    pub(crate) fn registers(self) -> [usize; 3] {
-        let long = self.factors[0] == Element::F64;
-        let words = usize::from(self.k) * 8 * self.factors[0].bits() / 32 / if long { 64 } else { 32 };
-        let sums = if self.half { 1 } else { 2 };
-        if self.tall { [sums * 2, words * 2, words] } else { [sums, words, words] }
+    /// Registers of `d`, `a`, `b` and `c` in each lane, those that copies of others lie in left out.
+    pub(crate) fn registers(self) -> [usize; 4] {
+        let bits = self.factors[0].bits();
+        let right = usize::from(self.k) * 8 * bits / 32 / bits.max(32);
+        let left = 2 * right;
+        let (sums, first, second) = match self.tiles {
+            Tiles::Small => (2, right, right),
+            Tiles::Tall => (4, left, right),
+            Tiles::Beside => (8, left, 2 * right),
+            Tiles::Below => (8, 2 * left, right),
+            Tiles::Turned => (8, right, 2 * left),
+        };
+        let packed = |half: bool| if half { sums / 2 } else { sums };
+        [packed(self.halves[0]), first, second, packed(self.halves[1])]
     }
+}
+
+/// `wmma.load`, `wmma.store`: a fragment of a matrix, of which each lane holds some elements.
+///
+/// A factor has a line for each row of `a` or column of `b`; along it lie the elements that meet. Lines of a sum are
+/// rows, or columns where the product is [`Turned`](Tiles::Turned).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fragment {
+    pub(crate) lines: u8,
+    /// Elements of a line.
+    pub(crate) length: u8,
+    /// Bits of an element.
+    pub(crate) bits: u8,
+    /// A sum, or a factor.
+    pub(crate) sum: bool,
+    /// Whether tiles have 16 lines instead of 8.
+    pub(crate) tall: bool,
+    /// Whether lines lie in memory as a whole; if not, elements across them are neighbours.
+    pub(crate) along: bool,
+    /// From registers to memory.
+    pub(crate) store: bool,
+    /// Registers of each lane, copies of others among them.
+    pub(crate) registers: u8,
+    pub(crate) space: Space,
+    /// Whether the address is 64 bits wide.
+    pub(crate) wide: bool,
 }
 
 /// `ldmatrix`, `stmatrix`: 8 × 8 matrices of 16 bits.

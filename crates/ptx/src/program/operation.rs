@@ -80,6 +80,9 @@ pub(crate) enum Operation {
     Multiply(super::matrix::Product),
     /// A matrix of the warp's, rows for columns: `d`, `a`.
     Transpose,
+    /// A fragment of a matrix between memory and registers: the slots in the lists, the address, the offset, how far lines
+    /// are apart.
+    Fragment(super::matrix::Fragment),
     /// Matrices between shared memory and registers: the slots in the lists, the address, the offset.
     Matrix(super::matrix::Transfer),
     /// A barrier that lies in shared memory: `d`, the address and the offset to it, up to two more operands.

@@ -14,12 +14,15 @@ use crate::variant::{OPERANDS, RESULTS, Variant};
 /// Kernels of one module.
 const KERNELS: usize = 1000;
 
+/// Bytes from the operands' start to what a variant may write, and more than it writes.
+const SCRATCH: usize = 32768;
+
 /// What each variant gives: for each result, the values of all cases, cut to their width.
 pub(crate) fn run(driver: &Driver, variants: &[Variant]) -> TestResult<Vec<Vec<Vec<u64>>>> {
     let _primary = Primary::of(driver, 0)?;
     let most = variants.iter().map(|variant| variant.cases).max().unwrap_or_default();
     let (mut from, mut into) = (0, 0);
-    call!(driver.cuMemAlloc_v2(&mut from, most * 8 * OPERANDS.len()))?;
+    call!(driver.cuMemAlloc_v2(&mut from, SCRATCH + most * 8 * OPERANDS.len()))?;
     call!(driver.cuMemAlloc_v2(&mut into, most * 8 * RESULTS.len()))?;
     let mut results = Vec::new();
     for some in variants.chunks(KERNELS) {

@@ -10,6 +10,10 @@ pub(crate) enum Kind {
     Count,
     /// Four bytes at random.
     Bytes,
+    /// Which two of four elements there are, eight times.
+    Choices,
+    /// Which of two elements there is, eight times.
+    Choice,
     Predicate,
     F16,
     Bf16,
@@ -73,6 +77,8 @@ impl Kind {
             "b64" | "u64" | "s64" => Kind::B64,
             "count" => Kind::Count,
             "bytes" => Kind::Bytes,
+            "choices" => Kind::Choices,
+            "choice" => Kind::Choice,
             "pred" => Kind::Predicate,
             "f16" => Kind::F16,
             "bf16" => Kind::Bf16,

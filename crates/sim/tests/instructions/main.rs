@@ -139,4 +139,4 @@ macro_rules! families {
     };
 }
 
-families!(approximate atomic bits compare convert float half integer matrix warp);
+families!(approximate atomic bits compare convert float half integer matrix warp wmma);

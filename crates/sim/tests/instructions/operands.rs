@@ -17,6 +17,7 @@ pub(crate) fn operands(variant: &Variant) -> Vec<Vec<u64>> {
                 // One operand can try every edge.
                 _ if alone && case < lists[index].len() => lists[index][case],
                 Kind::Mask if case % 32 != 0 => masks[index],
+                Kind::Choices | Kind::Choice => at_random(&mut stream, *kind),
                 _ if index > 0 && stream.below(6) == 0 => related(&mut stream, *kind, &columns, case, index),
                 _ if !lists[index].is_empty() && stream.below(5) < 2 => stream.pick(&lists[index]),
                 _ => at_random(&mut stream, *kind),
@@ -177,6 +178,8 @@ fn at_random(stream: &mut Stream, kind: Kind) -> u64 {
         Kind::B16 | Kind::B32 | Kind::B64 => integer_at_random(stream, kind.bits()),
         Kind::Count => stream.below(72),
         Kind::Bytes => stream.next(),
+        Kind::Choices => (0..8).fold(0, |all, _| all << 4 | stream.pick(&[0x4, 0x8, 0x9, 0xc, 0xd, 0xe])),
+        Kind::Choice => (0..8).fold(0, |all, _| all << 4 | stream.pick(&[0x4, 0xe])),
         Kind::Predicate => stream.below(2),
         Kind::F16 => float_at_random(stream, HALF),
         Kind::Bf16 => float_at_random(stream, BRAIN),

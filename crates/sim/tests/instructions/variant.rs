@@ -66,9 +66,12 @@ pub(crate) struct Variant {
 }
 
 /// How operands are called, in order.
-pub(crate) const OPERANDS: [&str; 10] = ["a", "b", "c", "e", "f", "g", "h", "i", "j", "k"];
+pub(crate) const OPERANDS: [&str; 24] = [
+    "a", "b", "c", "e", "f", "g", "h", "i", "j", "k", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18",
+    "a19", "a20", "a21", "a22", "a23",
+];
 /// How results are called, in order.
-pub(crate) const RESULTS: [&str; 4] = ["d", "q", "r", "s"];
+pub(crate) const RESULTS: [&str; 8] = ["d", "q", "r", "s", "d4", "d5", "d6", "d7"];
 
 /// Raised when the same variant would be asked with other operands.
 const EDITION: u32 = 3;

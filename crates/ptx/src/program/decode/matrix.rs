@@ -1,11 +1,12 @@
 //! Products of matrices, and their transfers.
 
-use super::super::matrix::{Element, Product, Transfer};
+use super::super::matrix::{Element, Ending, Product, Tiles, Transfer};
 use super::super::operation::Operation;
 use super::super::slot::Slot;
 use super::arithmetic::file;
 use super::scope::File;
 use super::{Decoded, Decoder, Modifiers, Why};
+use crate::exec::arith::round::Rounding;
 use crate::syntax::{Address, Base, Instruction, Operand, ScalarType};
 
 fn element(word: &str) -> Option<Element> {
@@ -25,8 +26,18 @@ fn element(word: &str) -> Option<Element> {
     })
 }
 
+/// Takes what is counted in bits.
+pub(super) fn counted(modifiers: &mut Modifiers) -> Option<Element> {
+    let counted = modifiers.pick(|word| match word {
+        "xor" => Some(Element::Differing),
+        "and" => Some(Element::Common),
+        _ => None,
+    });
+    counted.filter(|_| modifiers.flag("popc"))
+}
+
 /// The slots of a vector's elements, which must be as many as `count`.
-fn fragment<'t>(
+pub(super) fn vector<'t>(
     decoder: &mut Decoder<'_, 't>,
     operand: &Operand<'t>,
     scalar: ScalarType,
@@ -72,61 +83,80 @@ pub(super) fn multiply<'t>(
 ) -> Decoded {
     let plain = modifiers.flag("sync") && modifiers.flag("aligned");
     let shape = modifiers.pick(|word| {
-        let (tall, k) = match word.strip_prefix("m16n8k") {
-            Some(k) => (true, k),
-            None => (false, word.strip_prefix("m8n8k")?),
+        let (tiles, k) = match word.strip_prefix("m16n8k") {
+            Some(k) => (Tiles::Tall, k),
+            None => (Tiles::Small, word.strip_prefix("m8n8k")?),
         };
-        Some((tall, k.parse::<u16>().ok()?))
+        Some((tiles, k.parse::<u16>().ok()?))
     });
     let layout = modifiers.flag("row") && modifiers.flag("col");
-    let saturate = modifiers.flag("satfinite");
-    let (Some((tall, k)), true, true) = (shape, plain, layout) else {
+    let (Some((tiles, k)), true, true) = (shape, plain, layout) else {
         return Err(Why::Other("only m16n8 and m8n8, row by column, are simulated"));
     };
+    let ending = match modifiers.rounding() {
+        Some(rounding) => Ending::Rounded(rounding),
+        None if modifiers.flag("satfinite") => Ending::Saturated,
+        None => Ending::Plain,
+    };
+    let counted = counted(modifiers);
     let into = modifiers.pick(sum).ok_or(Why::Missing("the type of the result"))?;
-    let mut a = modifiers.pick(element).ok_or(Why::Missing("the type of the first factor"))?;
-    let b = modifiers.pick(element).ok_or(Why::Missing("the type of the second factor"))?;
+    let mut first = modifiers.pick(element).ok_or(Why::Missing("the type of the first factor"))?;
+    let second = modifiers.pick(element).ok_or(Why::Missing("the type of the second factor"))?;
     if modifiers.pick(sum) != Some(into) {
         return Err(Why::Other("result and summand have to be of one type"));
     }
-    if a == Element::Differing {
-        let common = modifiers.flag("and");
-        if !(common || modifiers.flag("xor")) || !modifiers.flag("popc") {
-            return Err(Why::Missing("`.xor.popc` or `.and.popc`"));
-        }
-        a = if common { Element::Common } else { a };
+    if first == Element::Differing {
+        first = counted.ok_or(Why::Missing("`.xor.popc` or `.and.popc`"))?;
+    } else if counted.is_some() {
+        return Err(Why::Other("only bits are counted"));
     }
-    if !simulated(tall, k, into, a, b) || saturate && !a.is_integer() {
-        return Err(Why::Other("factors of these types and this shape are not simulated"));
+    let nothing = Why::Other("factors of these types and this shape are not simulated");
+    let architecture = simulated(tiles, k, into, first, second).ok_or(nothing)?;
+    let fits = match ending {
+        Ending::Plain => true,
+        Ending::Saturated => first.is_integer(),
+        Ending::Rounded(rounding) => first == Element::F64 && rounding != Rounding::NearestAway,
+    };
+    if !fits {
+        return Err(Why::Other("there is no such ending for these types"));
     }
-    let product = Product { tall, k, factors: [a, b], half: into == Sum::F16, saturate };
-    let [sums, first, second] = product.registers();
+    decoder.requires(architecture)?;
+    let product = Product { tiles, k, factors: [first, second], halves: [into == Sum::F16; 2], ending };
     let scalar = if into == Sum::F64 { ScalarType::F64 } else { ScalarType::B32 };
     let operands: [_; 4] = decoder.operands(instruction, "4")?;
     let start = decoder.code.lists.len() as u32;
-    for (index, (operand, count)) in operands.into_iter().zip([sums, first, second, sums]).enumerate() {
-        let slots = fragment(decoder, operand, scalar, count, index)?;
+    for (index, (operand, count)) in operands.into_iter().zip(product.registers()).enumerate() {
+        let slots = vector(decoder, operand, scalar, count, index)?;
         decoder.code.lists.extend(slots);
     }
     decoder.emit(Operation::Multiply(product), &[Slot::raw(start)]);
     Ok(())
 }
 
-/// Which products there are.
-fn simulated(tall: bool, k: u16, sum: Sum, a: Element, b: Element) -> bool {
-    match (sum, a, b) {
-        (Sum::F16 | Sum::F32, Element::F16, Element::F16) => tall && matches!(k, 8 | 16),
-        (Sum::F32, Element::Bf16, Element::Bf16) => tall && matches!(k, 8 | 16),
-        (Sum::F32, Element::Tf32, Element::Tf32) => tall && matches!(k, 4 | 8),
-        (Sum::F16 | Sum::F32, Element::E4m3 | Element::E5m2, Element::E4m3 | Element::E5m2) => {
-            tall && matches!(k, 16 | 32)
+/// Which products there are, and since which architecture.
+fn simulated(tiles: Tiles, k: u16, sum: Sum, a: Element, b: Element) -> Option<u32> {
+    let tall = tiles == Tiles::Tall;
+    Some(match (sum, a, b) {
+        (Sum::F16 | Sum::F32, Element::F16, Element::F16) if tall && k == 8 => 75,
+        (Sum::F16 | Sum::F32, Element::F16, Element::F16) if tall && k == 16 => 80,
+        (Sum::F32, Element::Bf16, Element::Bf16) if tall && matches!(k, 8 | 16) => 80,
+        (Sum::F32, Element::Tf32, Element::Tf32) if tall && matches!(k, 4 | 8) => 80,
+        (Sum::F16 | Sum::F32, Element::E4m3 | Element::E5m2, Element::E4m3 | Element::E5m2)
+            if tall && matches!(k, 16 | 32) =>
+        {
+            89
         }
-        (Sum::F64, Element::F64, Element::F64) => k == 4 || tall && matches!(k, 8 | 16),
-        (Sum::S32, Element::S8 | Element::U8, Element::S8 | Element::U8) => k == 16 || tall && k == 32,
-        (Sum::S32, Element::S4 | Element::U4, Element::S4 | Element::U4) => k == 32 || tall && k == 64,
-        (Sum::S32, Element::Differing | Element::Common, Element::Differing) => k == 128 || tall && k == 256,
-        _ => false,
-    }
+        (Sum::F64, Element::F64, Element::F64) if !tall && k == 4 => 80,
+        (Sum::F64, Element::F64, Element::F64) if tall && matches!(k, 4 | 8 | 16) => 90,
+        (Sum::S32, Element::S8 | Element::U8, Element::S8 | Element::U8) if !tall && k == 16 => 75,
+        (Sum::S32, Element::S8 | Element::U8, Element::S8 | Element::U8) if tall && matches!(k, 16 | 32) => 80,
+        (Sum::S32, Element::S4 | Element::U4, Element::S4 | Element::U4) if !tall && k == 32 => 75,
+        (Sum::S32, Element::S4 | Element::U4, Element::S4 | Element::U4) if tall && matches!(k, 32 | 64) => 80,
+        (Sum::S32, Element::Differing, Element::Differing) if !tall && k == 128 => 75,
+        (Sum::S32, Element::Common, Element::Differing) if !tall && k == 128 => 80,
+        (Sum::S32, Element::Differing | Element::Common, Element::Differing) if tall && matches!(k, 128 | 256) => 80,
+        _ => return None,
+    })
 }
 
 /// `movmatrix`: a matrix of the warp's, rows for columns.
@@ -176,7 +206,7 @@ pub(super) fn transfer<'t>(
     };
     let offset = i32::try_from(*offset).map_err(|_| Why::Other("the offset does not fit 32 bits"))?;
     let (found, slot) = decoder.any_register(&Operand::Name(name), 1)?;
-    let slots = fragment(decoder, registers, ScalarType::B32, usize::from(count), usize::from(store))?;
+    let slots = vector(decoder, registers, ScalarType::B32, usize::from(count), usize::from(store))?;
     let start = decoder.code.lists.len() as u32;
     decoder.code.lists.extend(slots);
     let transfer = Transfer { count, transposed, store, wide: found == File::Longs, generic };

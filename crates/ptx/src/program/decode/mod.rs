@@ -23,6 +23,7 @@ mod convert;
 mod extreme;
 mod float;
 mod flow;
+mod fragment;
 mod half;
 mod layout;
 mod matrix;
@@ -87,6 +88,8 @@ pub(super) enum Why {
     Target(String),
     #[error("the function `{0}` has no body and none is provided")]
     Body(String),
+    #[error("it needs at least `.target sm_{0}`")]
+    Architecture(u32),
     #[error("{0}")]
     Other(&'static str),
 }
@@ -208,6 +211,12 @@ impl<'m, 't> Decoder<'m, 't> {
         self.code.conversions = self.conversions;
         stack::measure(&mut self.code);
         Program { code: Arc::new(self.code), constants: Arc::new(self.constants) }
+    }
+
+    /// Refuses what the architecture that the text is for does not have.
+    fn requires(&self, architecture: u32) -> Decoded {
+        let enough = self.code.header.target.architecture >= architecture;
+        if enough { Ok(()) } else { Err(Why::Architecture(architecture)) }
     }
 
     /// Adds an instruction for the lanes of the current guard.
@@ -333,7 +342,6 @@ fn missing(opcode: &str) -> Why {
     Why::Other(match opcode {
         "tex" | "tld4" | "txq" | "istypep" => "textures are not simulated; read the data from global memory",
         "suld" | "sust" | "sured" | "suq" => "surfaces are not simulated; keep the data in global memory",
-        "wmma" => "fragments are not simulated; use `mma` and `ldmatrix`",
         "wgmma" | "tcgen05" => {
             "products of several warps are not simulated; compile for compute_80, where `mma` is used"
         }

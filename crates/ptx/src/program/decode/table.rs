@@ -1,8 +1,8 @@
 //! Which opcodes there are, and who decodes each.
 
 use super::{
-    Decoded, Decoder, Modifiers, arithmetic, atomic, bits, cluster, compare, convert, extreme, float, flow, matrix,
-    memory, memory_barrier, synchronize,
+    Decoded, Decoder, Modifiers, arithmetic, atomic, bits, cluster, compare, convert, extreme, float, flow, fragment,
+    matrix, memory, memory_barrier, synchronize,
 };
 use crate::syntax::Instruction;
 
@@ -85,4 +85,5 @@ table! {
     "mma" => matrix::multiply,
     "ldmatrix" | "stmatrix" => matrix::transfer,
     "movmatrix" => matrix::transpose,
+    "wmma" => fragment::fragment,
 }

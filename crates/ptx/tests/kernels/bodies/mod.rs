@@ -13,6 +13,7 @@ pub(crate) mod calls;
 pub(crate) mod clusters;
 pub(crate) mod convert;
 pub(crate) mod divergence;
+pub(crate) mod fragments;
 pub(crate) mod half;
 pub(crate) mod ieee;
 pub(crate) mod libm;
@@ -71,6 +72,17 @@ macro_rules! for_each_body {
                 an_interpreter_in_a_kernel_takes_every_lane_its_own_way
                 lanes_meet_again_behind_a_loop_of_different_lengths
                 pixels_that_escape_leave_their_warp_early
+            }
+            fragments {
+                fragments_multiply_halves
+                fragments_multiply_bytes
+                blocks_multiply_halves_through_shared_memory
+                warps_multiply_tall_matrices_of_bytes
+                lanes_hold_the_elements_that_hardware_gives_them
+                fragments_multiply_parts_of_bytes
+                singles_are_rounded_to_be_multiplied_by_fragments
+                doubles_are_fused_one_after_the_other_by_fragments
+                brain_floats_are_multiplied_by_wide_fragments
             }
             half {
                 halves_are_multiplied_and_added_with_one_rounding
@@ -167,10 +179,6 @@ macro_rules! for_each_body_of_hardware {
         $callback! {
             clusters {
                 bulk_copies_are_counted_by_bytes: "compute_90/async90", "bulk_copy"
-            }
-            fragments {
-                fragments_multiply_halves: "compute_75/tensor", "wmma_f16"
-                fragments_multiply_bytes: "compute_75/tensor", "wmma_s8"
             }
             textures {
                 textures_are_read_at_the_middle_of_pixels: "compute_75/textures", "texture_scale"

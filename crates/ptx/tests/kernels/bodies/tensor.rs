@@ -120,7 +120,7 @@ pub(crate) fn barriers_in_memory_let_rounds_follow_each_other(machine: &Machine)
 }
 
 pub(crate) fn matrices_are_spread_over_lanes(machine: &Machine) {
-    let run = Run::only(machine, "compute_75/tensor", "ldmatrix");
+    let run = Run::new(machine, "compute_75/tensor");
     let x = Random(10).vec(256, |bits| bits as u16);
     let (from, y) = (run.upload(&x), run.room::<u32>(256));
     run.launch("ldmatrix", 1, 32, args![from, y]);
@@ -149,7 +149,7 @@ pub(crate) fn small(bits: u64) -> i8 {
 }
 
 pub(crate) fn a_warp_multiplies_short_matrices(machine: &Machine) {
-    let run = Run::only(machine, "compute_75/tensor", "mma_m16n8k8");
+    let run = Run::new(machine, "compute_75/tensor");
     let (x, y) = (Random(11).vec(16 * 8, small), Random(12).vec(8 * 8, small));
     let sums = Random(13).vec(16 * 8, |bits| f32::from(bits as i8));
     let pair = |low: i8, high: i8| u32::from(half(high)) << 16 | u32::from(half(low));

@@ -11,11 +11,11 @@ macro_rules! texts {
 }
 texts! {
     compute_75 {
-        atomics bits bounds calls convert cooperative debug half histogram ieee jump libm32 libm64 lineinfo
-        mandelbrot matmul memory nbody reduce scan softmax stencil system tensor textures time transpose vector warp
+        atomics bits bounds calls convert cooperative debug fragments half histogram ieee jump libm32 libm64
+        lineinfo mandelbrot matmul memory nbody reduce scan softmax stencil system tensor textures time transpose vector warp
     }
     compute_80 {
-        async bfloat redux tensor80
+        async bfloat fragments80 redux tensor80
     }
     compute_90 {
         async90 atomics bfloat clusters cooperative half libm32

@@ -10,3 +10,4 @@ pub(crate) mod half;
 pub(crate) mod integer;
 pub(crate) mod matrix;
 pub(crate) mod warp;
+pub(crate) mod wmma;
