@@ -71,7 +71,7 @@ impl<M: Memory + Host> Block<M> {
             warp.frames.clear();
             let index = warp.frames.take();
             let frame = warp.frames.get(index);
-            frame.registers.reset(function.counts);
+            frame.registers.reset(function.counts, &function.cleared);
             (frame.function, frame.depth, frame.base, frame.stack) = (context.function, 0, 0, function.variables);
             (frame.caller, frame.lanes) = (None, lanes);
             let group = Group { lanes, pc: function.start, frame: index, state: State::Ready, penalty: 0 };

@@ -52,7 +52,7 @@ impl<M: Memory + Host> Executor<'_, M> {
         warp.local.reserve(base + callee.frame);
         let index = warp.frames.take();
         let frame = warp.frames.get(index);
-        frame.registers.reset(callee.counts);
+        frame.registers.reset(callee.counts, &callee.cleared);
         (frame.function, frame.depth, frame.lanes) = (function, depth, lanes);
         (frame.base, frame.stack) = (base, stack);
         frame.caller = Some(Caller { frame: at.frame, call, pc: at.pc + 1 });

@@ -183,6 +183,7 @@ mod tests {
     use super::super::registers::{ALL, Constants, Counts, Registers};
     use super::super::vec_memory::VecMemory;
     use super::*;
+    use crate::program::function::Cleared;
 
     const CHANGES: [Change; 10] = [
         Change::Add,
@@ -243,7 +244,7 @@ mod tests {
             let mut shared = Case::before();
             let base = if self.atomic.space == Space::Shared { 0 } else { memory.upload(&shared) };
             let mut registers = Registers::default();
-            registers.reset(Counts { words: 4, longs: 5, predicates: 2 });
+            registers.reset(Counts { words: 4, longs: 5, predicates: 2 }, &Cleared::default());
             let is_long = self.bytes() == 8;
             registers.longs[4].0 = self.addresses.map(|address| address.wrapping_add(base));
             for (index, operand) in self.operands.iter().enumerate() {

@@ -6,6 +6,7 @@
 //! Loops over lanes are written as such where they are hot: what is passed to `map` or `from_fn` is compiled for any
 //! processor, and would be called from code that is for a better one.
 
+use crate::program::function::Cleared;
 use crate::program::slot::Slot;
 use crate::program::window::Window;
 
@@ -57,14 +58,19 @@ pub(crate) struct Counts {
 }
 
 impl Registers {
-    /// Makes room for a function; registers start as zeros, so that a run can be repeated.
-    pub(crate) fn reset(&mut self, counts: Counts) {
+    /// Makes room for a function. Registers that may be read before they are written start as zeros, so that a run can be repeated; the
+    /// others are what they were.
+    pub(crate) fn reset(&mut self, counts: Counts, cleared: &Cleared) {
         self.words.resize(counts.words as usize, Row::default());
-        self.words.fill(Row::default());
         self.longs.resize(counts.longs as usize, Row::default());
-        self.longs.fill(Row::default());
+        self.predicates.clear();
         self.predicates.resize(counts.predicates as usize, 0);
-        self.predicates.fill(0);
+        for register in &cleared.words {
+            self.words[*register as usize] = Row::default();
+        }
+        for register in &cleared.longs {
+            self.longs[*register as usize] = Row::default();
+        }
     }
 
     /// A mask as a row.
@@ -328,7 +334,7 @@ mod tests {
     #[test]
     fn only_lanes_of_the_mask_are_written() {
         let mut registers = Registers::default();
-        registers.reset(Counts { words: 3, longs: 2, predicates: 2 });
+        registers.reset(Counts { words: 3, longs: 2, predicates: 2 }, &Cleared::default());
         let constants = Constants { words: vec![Row::of(7)], longs: vec![Row::of(9)], ranges: Vec::new() };
         let mut file = File { registers: &mut registers, constants: &constants };
         map1(&mut file, 0b101, [Slot::register(1), Slot::constant(0)], |value: u32| value + 1);
@@ -342,7 +348,7 @@ mod tests {
     #[test]
     fn answers_become_bits_in_the_order_of_lanes() {
         let mut registers = Registers::default();
-        registers.reset(Counts { words: 2, ..Counts::default() });
+        registers.reset(Counts { words: 2, ..Counts::default() }, &Cleared::default());
         registers.words[1].0 = std::array::from_fn(|lane| (lane as u32) * 7 % 5);
         let expected = (0..32).filter(|lane| lane * 7 % 5 < 2).fold(0, |mask, lane| mask | 1 << lane);
         let file = File { registers: &mut registers, constants: &Constants::default() };

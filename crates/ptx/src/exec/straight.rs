@@ -252,7 +252,7 @@ mod tests {
                 *times += 1;
                 let function = program.code.functions.iter().find(|function| function.holds(pc as u32)).unwrap();
                 let mut before = Registers::default();
-                before.reset(function.counts);
+                before.reset(function.counts, &function.cleared);
                 before.words.fill_with(|| Row([0; LANES].map(|_: u32| numbers.next() as u32)));
                 before.longs.fill_with(|| Row([0; LANES].map(|_: u64| numbers.next())));
                 before.predicates.fill_with(|| numbers.next() as u32);

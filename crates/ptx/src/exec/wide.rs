@@ -131,41 +131,49 @@ pub(super) fn pattern_with_avx2<const N: usize>(mask: u32, addresses: &Longs) ->
 pub(super) fn load_words_with_avx2(shared: &[u8], addresses: &Words, offset: u32) -> Option<Words> {
     use std::arch::x86_64::*;
 
-    let number = |value: u32| _mm256_set1_epi32(value.cast_signed());
-    let (low, high) =
-        (_mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28), _mm256_setr_epi32(32, 36, 40, 44, 48, 52, 56, 60));
+    let (low, high) = addresses.split_first_chunk::<16>()?;
+    let halves = [load_half(shared, low, offset)?, load_half(shared, high.first_chunk()?, offset)?];
     let mut row = [0; LANES];
-    for (into, from) in row.as_chunks_mut::<16>().0.iter_mut().zip(addresses.as_chunks::<16>().0) {
-        // SAFETY: eight words each, which need not be aligned for this.
-        let [a, b] = unsafe {
-            [_mm256_loadu_si256(from.as_ptr().cast()), _mm256_loadu_si256(from.as_ptr().add(8).cast())]
-                .map(|eight| _mm256_add_epi32(eight, number(offset)))
-        };
-        let is_like = |x, y| {
-            let both = _mm256_and_si256(_mm256_cmpeq_epi32(a, x), _mm256_cmpeq_epi32(b, y));
-            _mm256_movemask_epi8(both) == -1
-        };
-        let start = from[0].wrapping_add(offset) as usize;
-        let first = number(from[0].wrapping_add(offset));
-        if _mm256_testz_si256(_mm256_or_si256(a, b), number(3)) == 0 {
-            return None;
-        }
-        if is_like(first, first) {
-            let word = shared.get(start..)?.first_chunk()?;
-            *into = [u32::from_le_bytes(*word); 16];
-        } else if is_like(_mm256_add_epi32(first, low), _mm256_add_epi32(first, high)) {
-            let bytes: &[u8; 64] = shared.get(start..)?.first_chunk()?;
-            for (word, four) in into.iter_mut().zip(bytes.as_chunks::<4>().0) {
-                *word = u32::from_le_bytes(*four);
-            }
-        } else {
-            for (into, address) in into.iter_mut().zip(from) {
-                let word = shared.get(address.wrapping_add(offset) as usize..)?.first_chunk()?;
-                *into = u32::from_le_bytes(*word);
-            }
-        }
+    for (into, eight) in row.as_chunks_mut::<8>().0.iter_mut().zip(halves.as_flattened()) {
+        // SAFETY: eight words, which need not be aligned for this.
+        unsafe { _mm256_storeu_si256(into.as_mut_ptr().cast(), *eight) };
     }
     Some(row)
+}
+
+/// Words for half a warp, which stay in registers on their way.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+#[inline]
+fn load_half(shared: &[u8], addresses: &[u32; 16], offset: u32) -> Option<[std::arch::x86_64::__m256i; 2]> {
+    use std::arch::x86_64::*;
+
+    let number = |value: u32| _mm256_set1_epi32(value.cast_signed());
+    // SAFETY: those who call it below have 64 bytes there, which need not be aligned for this.
+    let load = |from: *const __m256i| unsafe { [_mm256_loadu_si256(from), _mm256_loadu_si256(from.add(1))] };
+    let leader = addresses[0];
+    let start = leader.wrapping_add(offset);
+    let [a, b] = load(addresses.as_ptr().cast()).map(|eight| _mm256_sub_epi32(eight, number(leader)));
+    let none = |x, y| {
+        let any = _mm256_or_si256(x, y);
+        _mm256_testz_si256(any, any) == 1
+    };
+    if none(a, b) {
+        let word = shared.get(start as usize..)?.first_chunk().filter(|_| start.is_multiple_of(4))?;
+        return Some([number(u32::from_le_bytes(*word)); 2]);
+    }
+    let steps = [_mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28), _mm256_setr_epi32(32, 36, 40, 44, 48, 52, 56, 60)];
+    if none(_mm256_xor_si256(a, steps[0]), _mm256_xor_si256(b, steps[1])) {
+        let bytes = shared.get(start as usize..)?.first_chunk::<64>().filter(|_| start.is_multiple_of(4))?;
+        return Some(load(bytes.as_ptr().cast()));
+    }
+    let (mut row, mut bits) = ([0; 16], 0);
+    for (into, address) in row.iter_mut().zip(addresses) {
+        let address = address.wrapping_add(offset);
+        bits |= address;
+        *into = u32::from_le_bytes(*shared.get(address as usize..)?.first_chunk()?);
+    }
+    (bits & 3 == 0).then(|| load(row.as_ptr().cast()))
 }
 
 #[cfg(test)]

@@ -13,6 +13,8 @@ pub(crate) struct Function {
     pub(crate) start: u32,
     pub(crate) end: u32,
     pub(crate) counts: Counts,
+    /// Registers that have to be cleared when it is entered.
+    pub(crate) cleared: Cleared,
     /// Bytes of the thread's memory that it needs: variables, and what it takes and gives.
     pub(crate) frame: u32,
     /// Those of them that are variables.
@@ -39,6 +41,13 @@ impl Function {
     pub(crate) fn holds(&self, pc: u32) -> bool {
         (self.start..self.end).contains(&pc)
     }
+}
+
+/// Registers that may be read before they are written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Cleared {
+    pub(crate) words: Vec<u32>,
+    pub(crate) longs: Vec<u32>,
 }
 
 /// Where something that is passed lies.

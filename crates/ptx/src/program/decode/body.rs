@@ -63,6 +63,7 @@ impl<'t> Decoder<'_, 't> {
         self.scopes.restart();
         (self.frame, self.variables) = (0, 0);
         self.fixups.clear();
+        self.mentions.restart();
         let start = self.pc();
         self.parameters(function)?;
         self.block(body)?;
@@ -75,11 +76,14 @@ impl<'t> Decoder<'_, 't> {
         if counts.words.max(counts.longs).max(counts.predicates) > MAX_REGISTERS {
             return Err(refusal(function.place, Why::Other("it names more than 1048576 registers of one width")));
         }
+        let code = &self.code.instructions[start as usize..];
+        let cleared = self.mentions.cleared(counts, code, start, &self.code.lists);
         let shared = self.layout.bytes(function.name);
         let frame = self.frame.next_multiple_of(16);
         let into = &mut self.code.functions[self.current as usize];
         (into.start, into.end, into.counts, into.frame, into.shared) = (start, end, counts, frame, shared);
         into.variables = self.variables.next_multiple_of(8);
+        into.cleared = cleared;
         into.builtin = None;
         (into.max_threads, into.required_threads) = (function.bounds.max_threads, function.bounds.required_threads);
         (into.required_cluster, into.max_cluster_blocks) =

@@ -255,7 +255,7 @@ pub(super) fn cvt<'t>(
     let (wide_source, a) = source(decoder, a, scalar)?;
     let (found, d) = match d {
         Operand::Sink => (if to_long { File::Longs } else { File::Words }, Slot::SINK),
-        _ => decoder.any_register(d, 0)?,
+        _ => decoder.any_result(d)?,
     };
     // A narrow integer may go to, or come from, a wider register.
     let wide_result = match found {

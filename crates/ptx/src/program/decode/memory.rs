@@ -142,7 +142,7 @@ pub(super) fn load<'t>(
         if matches!(element, Operand::Sink) {
             continue;
         }
-        let (found, slot) = decoder.any_register(element, 0)?;
+        let (found, slot) = decoder.any_result(element)?;
         let this = match found {
             File::Words if bytes <= 4 => false,
             File::Longs => true,

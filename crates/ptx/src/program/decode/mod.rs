@@ -13,6 +13,7 @@ use crate::exec::registers::{Constants, Row};
 use crate::syntax::{self, Module};
 
 mod arithmetic;
+mod assigned;
 mod atomic;
 mod bits;
 mod body;
@@ -32,12 +33,14 @@ mod memory_barrier;
 mod modifiers;
 mod names;
 mod operand;
+mod paths;
 mod scope;
 mod synchronize;
 mod table;
 mod types;
 mod variable;
 
+use assigned::Mentions;
 use modifiers::Modifiers;
 use names::Table;
 use scope::{File, Scopes, Symbol};
@@ -145,6 +148,7 @@ pub(super) struct Decoder<'m, 't> {
     spelled: u32,
     guard: Guard,
     fixups: Vec<Fixup<'t>>,
+    mentions: Mentions,
     /// What is called may be defined elsewhere.
     is_part: bool,
 }
@@ -203,6 +207,7 @@ impl<'m, 't> Decoder<'m, 't> {
             spelled: 0,
             guard: Guard::NONE,
             fixups: Vec::new(),
+            mentions: Mentions::default(),
             is_part: false,
         }
     }
@@ -314,7 +319,11 @@ impl<'m, 't> Decoder<'m, 't> {
         }
         let decode = table::decoder_of(instruction.opcode).ok_or_else(|| refuse(missing(instruction.opcode)))?;
         let mut modifiers = Modifiers::new(&instruction.modifiers);
-        decode(self, instruction, &mut modifiers).and_then(|()| modifiers.finish()).map_err(refuse)
+        let (first, mark) = (self.code.instructions.len(), self.mentions.mark());
+        decode(self, instruction, &mut modifiers).and_then(|()| modifiers.finish()).map_err(refuse)?;
+        let last = self.pc().wrapping_sub(1);
+        self.mentions.end(mark, &self.code.instructions[first..], last, self.guard != Guard::NONE);
+        Ok(())
     }
 
     /// The number of what an instruction is called.

@@ -9,8 +9,17 @@ use super::{Decoded, Decoder, Why};
 use crate::syntax::{Immediate, Instruction, Integer, Operand, ScalarType};
 
 impl<'t> Decoder<'_, 't> {
-    /// What a name stands for.
+    /// What a name stands for; a register is read.
     pub(super) fn symbol(&self, name: &str) -> Decoded<Symbol<'t>> {
+        let symbol = self.meant(name)?;
+        if let Symbol::Register(file, slot) = symbol {
+            self.mentions.read(file, slot, self.pc());
+        }
+        Ok(symbol)
+    }
+
+    /// What a name stands for.
+    fn meant(&self, name: &str) -> Decoded<Symbol<'t>> {
         if let Some(symbol) = self.scopes.find(name) {
             return Ok(symbol);
         }
@@ -60,12 +69,24 @@ impl<'t> Decoder<'_, 't> {
         }
     }
 
+    /// The register that an operand is written to, in whichever file it lies.
+    pub(super) fn any_result(&self, operand: &Operand<'t>) -> Decoded<(File, Slot)> {
+        let Operand::Name(name) = operand else { return self.any_register(operand, 0) };
+        match self.meant(name)? {
+            Symbol::Register(file, slot) => {
+                self.mentions.write(file, slot, self.pc());
+                Ok((file, slot))
+            }
+            other => Err(kind(name, other, "a register")),
+        }
+    }
+
     /// Where a result of a file goes.
     pub(super) fn result(&self, operand: &Operand<'t>, file: File) -> Decoded<Slot> {
         if matches!(operand, Operand::Sink) {
             return Ok(Slot::SINK);
         }
-        let (found, slot) = self.any_register(operand, 0)?;
+        let (found, slot) = self.any_result(operand)?;
         self.expect(operand, found, file)?;
         Ok(slot)
     }
