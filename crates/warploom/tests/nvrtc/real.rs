@@ -105,8 +105,12 @@ fn it_takes_every_option_that_has_a_function() -> Result<()> {
         }
     }
     if nvrtc.version() >= (NvrtcVersion { major: 13, minor: 0 }) {
-        let quick = options().minimal().random_seed("seed").numba_debug().debug().fast_compile(FastCompile::Most);
+        let quick = options().minimal().random_seed("seed").fast_compile(FastCompile::Most);
         Program::new("k.cu", "__global__ void k() {}", quick).compile(&nvrtc, Target::Cubin)?;
+    }
+    if nvrtc.version() >= (NvrtcVersion { major: 13, minor: 4 }) {
+        let numba = Program::new("k.cu", "__global__ void k() {}", options().debug().numba_debug());
+        numba.compile(&nvrtc, Target::Ptx)?;
     }
     let verbose = Program::new("k.cu", "__global__ void k() {}", options().assembler("--verbose"));
     assert!(verbose.compile(&nvrtc, Target::Cubin)?.log.contains("Compiling entry function"));

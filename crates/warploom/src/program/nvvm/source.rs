@@ -76,6 +76,8 @@ impl NvvmProgram {
 
     /// Verifies it, and compiles it to PTX or LTO-IR.
     ///
+    /// A kernel that becomes LTO-IR has to be in `@llvm.used`, or else linkers leave it out as something that nothing refers to.
+    ///
     /// # Errors
     ///
     /// [`NvvmError::Compilation`] and [`NvvmError::OptionRefused`] with the log, and what else libNVVM answers. Before libNVVM is
