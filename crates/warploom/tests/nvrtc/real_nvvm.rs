@@ -93,10 +93,11 @@ mod what_libnvvm_compiles_runs {
     fn sim() -> TestResult {
         let nvvm = Nvvm::load()?;
         let ptx = NvvmProgram::new("power", power("__nv_powf"), options()).compile(&nvvm, Target::Ptx)?.code;
-        // A driver of the same CUDA.
-        let (major, minor) = ptx.ptx_version().expect("it is PTX");
+        // A driver that is as new.
         let mut topology = Topology::preset("h200")?;
-        topology.driver_version = i32::try_from((major + 4) * 1000 + minor * 10)?;
+        if let Some((9, minor)) = ptx.ptx_version() {
+            topology.driver_version = i32::try_from(13_000 + minor * 10)?;
+        }
         let (_machine, driver) = open(topology, Mode::Threads)?;
         assert_eq!(ptx.warnings(&driver), []);
         body(&driver)
@@ -157,8 +158,12 @@ fn it_takes_every_option_that_is_passed_on() -> Result<()> {
     assert!(ptx(options().flush_to_zero(true))?.contains(".ftz"));
     let fast = ptx(options().precise_division(false).precise_square_root(false))?;
     assert!(!fast.contains("div.rn") && !fast.contains("sqrt.rn"), "{fast}");
-    for more in [options().debug(), options().debug().optimize_debug(), options().raw("-jump-table-density=50")] {
+    for more in [options().debug(), options().debug().optimize_debug()] {
         assert!(!ptx(more)?.is_empty());
+    }
+    // One that has no function here, and that 12.1 does not have.
+    if nvvm.llvm_version(Architecture::sm(90))?.is_some() {
+        assert!(!ptx(options().raw("-jump-table-density=50"))?.is_empty());
     }
     let specific = ptx(CompileOptions::new(Architecture::sm(90).specific()))?;
     assert!(specific.contains(".target sm_90a"), "{specific}");
@@ -175,8 +180,8 @@ fn what_it_refuses_is_in_the_log() -> Result<()> {
     assert!(error.log().is_some_and(|log| log.contains("use of undefined value '%sun'")), "{error}");
     let error = refused(root().replace("i32 2, i32 0", "i32 1, i32 0"), options());
     assert_eq!(error.code(), Some(NvvmCode::IR_VERSION_MISMATCH));
-    let error = refused(root(), CompileOptions::new(Architecture::sm(50)));
-    assert!(error.log().is_some_and(|log| log.contains("-arch=compute_50 is an unsupported option")), "{error}");
+    let error = refused(root(), CompileOptions::new(Architecture::sm(10)));
+    assert!(error.log().is_some_and(|log| log.contains("-arch=compute_10 is an unsupported option")), "{error}");
     let doubled = NvvmProgram::new("a", root(), options()).module("b", root());
     assert!(refusal(doubled.compile(&nvvm, Target::Ptx)).log().is_some_and(|log| log.contains("multiply defined")));
     Ok(())

@@ -31,6 +31,9 @@ pub(super) const UNOPTIMIZED: &str = "-opt=0";
 
 /// How a program is compiled: for which architecture, and everything else as NVRTC has it by default.
 ///
+/// Not every NVRTC has every option; one that is too old for an option refuses it by name
+/// ([`NvrtcError::OptionRefused`](super::NvrtcError::OptionRefused)).
+///
 /// One thing is not as NVRTC has it by default: files beside the source, or in the current folder if it has none, are not
 /// included. Give headers with the program, or name folders with [`include`](CompileOptions::include).
 ///
