@@ -6,7 +6,8 @@ use std::fmt;
 use super::raw::{ncclDataType_t, ncclRedOp_t};
 use crate::DeviceCopy;
 
-/// The types of which NCCL sends and reduces values: `i8`, `u8`, `i32`, `u32`, `i64`, `u64`, `f32` and `f64`.
+/// The types of which NCCL sends and reduces values: `i8`, `u8`, `i32`, `u32`, `i64`, `u64`, `f32` and `f64`, and with the feature
+/// `half` also `f16` and `bf16` of the crate of that name.
 ///
 /// Others can be sent as the bytes that they are ([`Slice::cast`](crate::Slice::cast)), and not reduced.
 ///
@@ -32,6 +33,8 @@ macro_rules! elements {
     )*};
 }
 elements!(i8 = 0, u8 = 1, i32 = 2, u32 = 3, i64 = 4, u64 = 5, f32 = 7, f64 = 8);
+#[cfg(feature = "half")]
+elements!(half::f16 = 6, half::bf16 = 9);
 
 /// What is made of the values of all ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

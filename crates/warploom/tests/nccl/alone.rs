@@ -62,6 +62,11 @@ driver_tests! {
         all_operations(&alone, [1_u64, 2, 3, u64::MAX])?;
         all_operations(&alone, [1.5_f32, -2.0, 3.0, 0.25])?;
         all_operations(&alone, [1.5_f64, -2.0, 3.0, 0.25])?;
+        #[cfg(feature = "half")]
+        {
+            all_operations(&alone, [1.5, -2.0, 3.0, 0.25].map(half::f16::from_f32))?;
+            all_operations(&alone, [1.5, -2.0, 3.0, 0.25].map(half::bf16::from_f32))?;
+        }
         alone.communicator.check()?;
         alone.communicator.close()?;
     }

@@ -17,12 +17,16 @@ pub(crate) fn size_of_type(of: c_int) -> usize {
     match of {
         0 | 1 => 1,
         2 | 3 | 7 => 4,
+        6 | 9 => 2,
         _ => 8,
     }
 }
 
 macro_rules! reduce {
-    ($values:expr, $type:ty, $sum:expr, $product:expr) => {{
+    ($values:expr, $type:ty, $sum:expr, $product:expr) => {
+        reduce!($values, $type, $sum, $product, |ranks| ranks as $type)
+    };
+    ($values:expr, $type:ty, $sum:expr, $product:expr, $number:expr) => {{
         let Values { staged, bytes, ranks, reduction, .. } = *$values;
         let count = bytes / size_of::<$type>();
         // SAFETY: the stand-in has staged as many values of each rank there, and nobody else uses them.
@@ -32,12 +36,13 @@ macro_rules! reduce {
             let first = values.next().unwrap_or_default();
             let sum: fn($type, $type) -> $type = $sum;
             let product: fn($type, $type) -> $type = $product;
+            let number: fn(usize) -> $type = $number;
             all[place] = match reduction {
                 0 => values.fold(first, sum),
                 1 => values.fold(first, product),
                 2 => values.fold(first, |one, other| if other > one { other } else { one }),
                 3 => values.fold(first, |one, other| if other < one { other } else { one }),
-                _ => values.fold(first, sum) / ranks as $type,
+                _ => values.fold(first, sum) / number(ranks),
             };
         }
     }};
@@ -57,6 +62,10 @@ impl Values {
             3 => reduce!(values, u32, u32::wrapping_add, u32::wrapping_mul),
             4 => reduce!(values, i64, i64::wrapping_add, i64::wrapping_mul),
             5 => reduce!(values, u64, u64::wrapping_add, u64::wrapping_mul),
+            #[cfg(feature = "half")]
+            6 => reduce!(values, half::f16, |a, b| a + b, |a, b| a * b, |ranks| half::f16::from_f32(ranks as f32)),
+            #[cfg(feature = "half")]
+            9 => reduce!(values, half::bf16, |a, b| a + b, |a, b| a * b, |ranks| half::bf16::from_f32(ranks as f32)),
             7 => reduce!(values, f32, |one, other| one + other, |one, other| one * other),
             _ => reduce!(values, f64, |one, other| one + other, |one, other| one * other),
         }
