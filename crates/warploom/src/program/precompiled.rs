@@ -1,10 +1,12 @@
 //! The memory that NVRTC has for precompiled headers, and what became of them.
 #![expect(unsafe_code, reason = "calls NVRTC with pointers")]
 
+use std::ffi::CString;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::handle::Handle;
 use super::nvrtc::answer;
+use super::options::is_precompiling;
 use super::{Nvrtc, NvrtcCode, NvrtcError, NvrtcVersion, PrecompiledHeader};
 use crate::Result;
 
@@ -16,8 +18,13 @@ const SINCE: NvrtcVersion = NvrtcVersion { major: 12, minor: 8 };
 static TURN: Mutex<()> = Mutex::new(());
 
 /// Waits until nobody else uses the memory.
-pub(super) fn turn() -> MutexGuard<'static, ()> {
+fn turn() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The turn, if any of the options has to do with precompiled headers.
+pub(super) fn turn_for(options: &[CString]) -> Option<MutexGuard<'static, ()>> {
+    options.iter().any(|option| is_precompiling(option.as_bytes())).then(turn)
 }
 
 /// What there is to know about a precompiled header.

@@ -6,7 +6,6 @@ use std::fmt;
 
 use super::arguments::c_string;
 use super::handle::Handle;
-use super::options::is_precompiling;
 use super::precompiled::{self, Fate};
 use super::{CodeKind, CompileOptions, Nvrtc, NvrtcCode, NvrtcError, ObjectCode, PrecompiledHeader};
 use crate::Result;
@@ -174,7 +173,9 @@ impl Program {
     pub fn check_syntax(&self, nvrtc: &Nvrtc) -> Result<String> {
         let mut options = self.options_for(nvrtc, Target::Ptx)?;
         options.push(c_string("an option", "--fdevice-syntax-only")?);
-        Ok(self.texts()?.run(self, nvrtc, &options)?.1)
+        let texts = self.texts()?;
+        let _turn = precompiled::turn_for(&options);
+        Ok(texts.run(self, nvrtc, &options)?.1)
     }
 
     pub(super) fn compile_with(
@@ -184,10 +185,9 @@ impl Program {
         options: &[CString],
     ) -> Result<Compiled, NvrtcError> {
         let texts = self.texts()?;
-        let is_precompiling = options.iter().any(|option| is_precompiling(option.as_bytes()));
-        let _turn = is_precompiling.then(precompiled::turn);
+        let turn = precompiled::turn_for(options);
         let (mut handle, mut log) = texts.run(self, nvrtc, options)?;
-        let mut fate = if is_precompiling { handle.precompiled()? } else { None };
+        let mut fate = if turn.is_some() { handle.precompiled()? } else { None };
         if let Some(Fate::Exhausted { needed }) = fate {
             // What was made in the memory goes before the memory does.
             drop(handle);

@@ -95,8 +95,11 @@ fn an_nvrtc_that_has_none_says_so() -> Result<()> {
     Ok(())
 }
 
+/// What is done with a program.
+type How = fn(&Program, &Nvrtc) -> Result<()>;
+
 /// Two threads that compile, each of which waits so long for the other; whether they met.
-fn meet(options: &CompileOptions, wait: Duration) -> bool {
+fn meet(options: &CompileOptions, wait: Duration, how: How) -> bool {
     let (inside, met) = (Arc::new((Mutex::new(0), Condvar::new())), Arc::new(AtomicBool::new(false)));
     std::thread::scope(|scope| {
         for _ in 0..2 {
@@ -114,7 +117,7 @@ fn meet(options: &CompileOptions, wait: Duration) -> bool {
                     // Who has met the other leaves the count for that one to see.
                     *now -= i32::from(waited.timed_out());
                 });
-                program(options.clone()).compile(&nvrtc, Target::Ptx).map(drop)
+                how(&program(options.clone()), &nvrtc)
             });
         }
     });
@@ -124,10 +127,14 @@ fn meet(options: &CompileOptions, wait: Duration) -> bool {
 /// NVRTC has one piece of memory for all of them.
 #[test]
 fn only_one_program_at_a_time_has_precompiled_headers_and_others_do_not_wait() {
-    for precompiling in [options().create_precompiled_header("file"), options().precompiled_headers()] {
-        assert!(!meet(&precompiling, Duration::from_millis(100)));
+    let compile: How = |program, nvrtc| program.compile(nvrtc, Target::Ptx).map(drop);
+    let check: How = |program, nvrtc| program.check_syntax(nvrtc).map(drop);
+    for how in [compile, check] {
+        for precompiling in [options().create_precompiled_header("file"), options().precompiled_headers()] {
+            assert!(!meet(&precompiling, Duration::from_millis(100), how));
+        }
+        assert!(meet(&options(), Duration::from_secs(30), how));
     }
-    assert!(meet(&options(), Duration::from_secs(30)));
 }
 
 /// CCH-6.
