@@ -45,5 +45,5 @@ pub use exec::{
     VecMemory,
 };
 pub use program::{Kernel, Parameter, Program, Variable, VariableSpace};
-pub use race::{Actor, Deed, Divergence, Hazard, MemorySpace, Watched, Watches};
+pub use race::{Actor, Deed, Divergence, Hazard, MemorySpace, Presence, Watched, Watches};
 pub use syntax::{AddressSize, Features, Header, Target, TextureMode, Version};

@@ -1,9 +1,18 @@
 //! What orders threads, in small texts: each is quiet, and is not when a word of it is changed.
 
-use warploom_ptx::{Actor, Deed, Grid, Hazard, Launch, MemorySpace, Program, Step, VecMemory, Watched, Watches};
+use warploom_ptx::{
+    Actor, Deed, Grid, Hazard, Launch, MemorySpace, Presence, Program, Step, VecMemory, Watched, Watches,
+};
 
 /// What is found in a kernel of one argument, an address of zeros.
 fn found(body: &str, blocks: u32, threads: u32) -> Vec<Hazard> {
+    let (found, step) = found_in(body, blocks, threads, 1, 100_000);
+    assert_eq!(step, Step::Done);
+    found
+}
+
+/// The same in clusters of so many blocks, so many instructions at a time; and how the kernel went.
+fn found_in(body: &str, blocks: u32, threads: u32, cluster: u32, fuel: u64) -> (Vec<Hazard>, Step) {
     let text = format!(
         ".version 8.7 .target sm_90 .address_size 64
          .visible .entry kernel(.param .u64 data) {{
@@ -18,11 +27,20 @@ fn found(body: &str, blocks: u32, threads: u32) -> Vec<Hazard> {
     let arguments = memory.reserve(256).to_le_bytes();
     let kernel = program.kernel("kernel").expect("it was just written");
     let (grid, block) = ([blocks, 1, 1], [threads, 1, 1]);
-    let launch = Launch { grid, block, arguments: &arguments, ..Launch::default() };
+    let cluster = (cluster > 1).then_some([cluster, 1, 1]);
+    let launch = Launch { grid, block, cluster, arguments: &arguments, ..Launch::default() };
     let watched = Watched::new(kernel, &launch, Watches::ALL, &memory);
-    let step = Grid::new(kernel, launch, &watched).expect("it can be launched").step(100_000);
-    assert_eq!(step, Step::Done);
-    watched.take()
+    let mut grid = Grid::new(kernel, launch, &watched).expect("it can be launched");
+    loop {
+        match grid.step(fuel) {
+            Step::Running => {}
+            Step::Trapped(trap) => {
+                watched.trapped(&trap);
+                return (watched.take(), Step::Trapped(trap));
+            }
+            Step::Done => return (watched.take(), Step::Done),
+        }
+    }
 }
 
 #[track_caller]
@@ -161,4 +179,68 @@ fn a_barrier_in_memory_orders_copies_that_arrive_there() {
         .replace("cp.async.mbarrier.arrive.noinc", "cp.async.mbarrier.arrive")
         .replace("wait: mb", "mbarrier.arrive.shared.b64 %rd3, [%r7]; wait: mb");
     quiet_until(&counted, (1, 64), "@!%p2 bra wait;", "");
+}
+
+const MEET: &str = "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;";
+
+/// Each thread writes a word, and reads the one that belongs to the next block of its cluster.
+fn exchange() -> String {
+    format!(
+        "mov.u32 %r3, tile; shl.b32 %r4, %r1, 2; add.u32 %r3, %r3, %r4; st.shared.u32 [%r3], %r2;
+         {MEET}
+         mov.u32 %r5, %cluster_ctarank; xor.b32 %r5, %r5, 1; mapa.shared::cluster.u32 %r6, %r3, %r5;
+         ld.shared::cluster.u32 %r7, [%r6];
+         {MEET} // the last"
+    )
+}
+
+#[test]
+fn blocks_of_a_cluster_are_ordered_by_its_barrier() {
+    for fuel in [7, 100_000] {
+        assert_eq!(found_in(&exchange(), 4, 64, 2, fuel), (vec![], Step::Done));
+        // Those who have not met may not be there, either.
+        let (hazards, _) = found_in(&exchange().replacen(MEET, "", 1), 4, 64, 2, fuel);
+        let is_race = |hazard: &Hazard| {
+            let Hazard::Race { space, first, second, bytes, .. } = hazard else { return false };
+            let MemorySpace::Cluster { block } = space else { panic!("{hazard:#?}") };
+            *bytes == 4 && first.block != second.block && (first.block == *block || second.block == *block)
+        };
+        assert!(hazards.iter().any(is_race), "{hazards:#?}");
+        let is_early = |hazard: &Hazard| matches!(hazard, Hazard::Absent { presence: Presence::NotStarted, .. });
+        assert!(hazards.iter().any(is_early), "{hazards:#?}");
+    }
+}
+
+#[test]
+fn a_block_stays_until_others_are_done_with_its_memory() {
+    let early = exchange().replace(&format!("{MEET} // the last"), "");
+    for fuel in [1, 7, 100_000] {
+        let (hazards, _) = found_in(&early, 2, 32, 2, fuel);
+        let [Hazard::Absent { visitor, block, presence, times }] = &hazards[..] else { panic!("{hazards:#?}") };
+        assert!(*presence == Presence::Ended && visitor.block != *block && *times > 0, "{hazards:#?}");
+        assert!(visitor.instruction.starts_with("ld.shared::cluster"), "{hazards:#?}");
+    }
+}
+
+#[test]
+fn what_a_cluster_does_is_not_known_to_another() {
+    let body = format!(
+        "{MEET} shr.u32 %r3, %r2, 1; st.global.u32 [%rd1], %r3;
+         {MEET}"
+    );
+    // Those of one cluster write the same, one after the other; so do those of the next, something else.
+    let (hazards, _) = found_in(&body, 4, 1, 2, 100_000);
+    assert!(matches!(&hazards[..], [Hazard::Race { space: MemorySpace::Global, .. }]), "{hazards:#?}");
+    assert_eq!(found_in(&body, 2, 1, 2, 100_000), (vec![], Step::Done));
+}
+
+#[test]
+fn memory_that_another_block_has_written_is_written() {
+    let body = format!(
+        "mov.u32 %r3, tile; mov.u32 %r5, %cluster_ctarank; xor.b32 %r5, %r5, 1; mapa.shared::cluster.u32 %r6, %r3, %r5;
+         {MEET} st.shared::cluster.u32 [%r6], %r2; {MEET} ld.shared.u32 %r7, [tile];"
+    );
+    assert_eq!(found_in(&body, 2, 1, 2, 100_000), (vec![], Step::Done));
+    let (hazards, _) = found_in(&body.replace("st.shared::cluster.u32 [%r6], %r2;", ""), 2, 1, 2, 100_000);
+    assert!(matches!(&hazards[..], [Hazard::Unwritten { .. }]), "{hazards:#?}");
 }

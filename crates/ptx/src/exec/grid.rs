@@ -168,7 +168,7 @@ impl<M> Context<M> {
 }
 
 /// Where a thread lies in a block of a shape.
-pub(super) fn place_of([width, height, _]: [u32; 3], number: u32) -> [u32; 3] {
+pub(crate) fn place_of([width, height, _]: [u32; 3], number: u32) -> [u32; 3] {
     [number % width, number / width % height, number / width / height]
 }
 

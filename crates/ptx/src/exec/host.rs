@@ -34,7 +34,8 @@ pub trait Host {
     }
 
     /// Sees what lanes do to shared memory; a write, before it is done. The first lane's bytes start at an offset, and those of
-    /// the others so far apart from each other.
+    /// the others so far apart from each other. In a cluster the upper eight bits of the offset say whose memory it is: the
+    /// block's own, or that of the block whose rank is one less.
     fn shared(&self, access: &Access, place: [u32; 2], touch: Touch) {
         let _ = (access, place, touch);
     }

@@ -57,6 +57,7 @@ pub use access::{Access, Fault};
 pub use block::Block;
 pub use crew::Crew;
 pub use direct::Direct;
+pub(crate) use grid::place_of;
 pub use grid::{Grid, Launch, LaunchError, Step};
 pub use host::{Event, Host, Touch};
 pub use memory::Memory;

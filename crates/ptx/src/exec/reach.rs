@@ -347,10 +347,7 @@ impl<M: Memory + Host> Executor<'_, M> {
 
     /// Tells those who watch what lanes do to their bytes, which are `apart` from lane to lane.
     pub(crate) fn watch_shared(&self, access: &Access, start: u64, apart: usize, touch: Touch) {
-        // Nobody watches what one block does to another's.
-        if super::cluster::is_own(start) {
-            self.context.memory.shared(access, [start as u32, apart as u32], touch);
-        }
+        self.context.memory.shared(access, [start as u32, apart as u32], touch);
     }
 }
 

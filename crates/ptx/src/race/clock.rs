@@ -57,6 +57,12 @@ impl Clock {
             || self.of(Unit::warp(stamp.block, thread / 32)) > stamp.since
     }
 
+    /// Whether anything is known of a block.
+    pub(super) fn hears_of(&self, block: u32) -> bool {
+        let at = self.units.partition_point(|(unit, _)| unit.in_block() < block);
+        self.all > 0 || self.units.get(at).is_some_and(|(unit, _)| unit.in_block() == block)
+    }
+
     /// Knows a unit up to a number, at least.
     pub(super) fn raise(&mut self, unit: Unit, number: u32) {
         if number <= self.all {

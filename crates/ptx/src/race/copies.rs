@@ -56,7 +56,7 @@ impl Copies {
     /// A lane asks for a copy; each of its two sides is told by itself.
     pub(super) fn start(&mut self, space: MemorySpace, bytes: Range<u64>, by: Stamp) {
         match space {
-            MemorySpace::Shared => self.into.add(bytes.clone()),
+            MemorySpace::Shared | MemorySpace::Cluster { .. } => self.into.add(bytes.clone()),
             MemorySpace::Global => {
                 let from = self.from.get_or_insert_with(|| bytes.clone());
                 *from = from.start.min(bytes.start)..from.end.max(bytes.end);
@@ -91,7 +91,7 @@ impl Copies {
     /// Whether a copy may be under way to some bytes, or from them.
     pub(super) fn is_near(&self, space: MemorySpace, bytes: Range<u64>) -> bool {
         match space {
-            MemorySpace::Shared => self.into.has(bytes),
+            MemorySpace::Shared | MemorySpace::Cluster { .. } => self.into.has(bytes),
             MemorySpace::Global => {
                 self.from.as_ref().is_some_and(|from| from.start < bytes.end && bytes.start < from.end)
             }

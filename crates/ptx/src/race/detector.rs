@@ -1,8 +1,6 @@
 //! Puts together who knows what, who touched what, and who has come where.
 
-use std::sync::Arc;
-
-use super::clock::Clock;
+use super::clusters::{Clusters, Visits};
 use super::copies::Copies;
 use super::found::Found;
 use super::gathering::Gathering;
@@ -15,7 +13,7 @@ use super::threads::Threads;
 use super::visitor::each;
 use super::watched::Watches;
 use super::written::Written;
-use crate::exec::Access;
+use crate::exec::{Access, place_of};
 use crate::program::Program;
 
 /// Barriers of a block, the cluster's included.
@@ -39,8 +37,7 @@ pub(super) struct Detector {
     last: usize,
     global: Shadow,
     meetings: Meetings,
-    /// What those passed on that came to the barrier of their cluster, whichever that is.
-    pub(super) clusters: Option<Arc<Clock>>,
+    pub(super) clusters: Clusters,
     pub(super) found: Found,
     /// Of the access that is looked at.
     pub(super) conflicts: Vec<Conflict>,
@@ -53,6 +50,8 @@ pub(super) struct Block {
     pub(super) shadow: Shadow,
     pub(super) meetings: Meetings,
     pub(super) written: Written,
+    /// By other blocks.
+    pub(super) visits: Visits,
     pub(super) copies: Copies,
     pub(super) barriers: [Gathering; BARRIERS],
     /// The last thread that ended, and where.
@@ -60,7 +59,13 @@ pub(super) struct Block {
 }
 
 impl Detector {
-    pub(super) fn new(watches: Watches, program: Program, shape: [[u32; 3]; 2], shared_bytes: u32) -> Self {
+    /// The shapes are of the grid, of a block, and of a cluster.
+    pub(super) fn new(
+        watches: Watches,
+        program: Program,
+        [grid, block, cluster]: [[u32; 3]; 3],
+        shared_bytes: u32,
+    ) -> Self {
         let manners = program.code.names.iter().map(|name| Manner::of(name)).collect();
         Self {
             watches,
@@ -71,8 +76,8 @@ impl Detector {
             last: 0,
             global: Shadow::new(STAMPS),
             meetings: Meetings::default(),
-            clusters: None,
-            found: Found::new(program, shape),
+            clusters: Clusters::new(cluster),
+            found: Found::new(program, [grid, block]),
             conflicts: Vec::new(),
         }
     }
@@ -106,6 +111,7 @@ impl Detector {
                 shadow: Shadow::new(usize::MAX),
                 meetings: Meetings::default(),
                 written: Written::new(self.shared_bytes),
+                visits: Visits::default(),
                 barriers: std::array::from_fn(|_| Gathering::default()),
                 ended: None,
             });
@@ -145,7 +151,7 @@ impl Detector {
             self.blocks[at].copies.start(MemorySpace::Global, address..address + share, who);
         }
         if !self.conflicts.is_empty() {
-            self.report(MemorySpace::Global, who, deed, |index| deed == Deed::Write && same(index));
+            self.report(None, who, deed, |index| deed == Deed::Write && same(index));
         }
         if deed.is_strong() {
             let manner = self.manner(pc);
@@ -157,14 +163,21 @@ impl Detector {
         }
     }
 
-    /// Reports what is in conflict with lanes that touch memory; `same` says whether one's bytes hold already what it writes.
-    pub(super) fn report(&mut self, space: MemorySpace, who: Stamp, deed: Deed, same: impl Fn(u64) -> bool) {
+    /// Reports what is in conflict with lanes that touch memory, a block's or global; `same` says whether one's bytes hold already
+    /// what it writes.
+    pub(super) fn report(&mut self, owner: Option<u32>, who: Stamp, deed: Deed, same: impl Fn(u64) -> bool) {
         let Self { conflicts, manners, found, .. } = self;
         conflicts.retain(|conflict| !is_guess(manners, &found.program, conflict, deed, who.pc()));
         conflicts.sort_by_key(|conflict| conflict.lane);
         for conflicts in conflicts.chunk_by(|one, other| one.lane == other.lane) {
             let lane = 1 << conflicts[0].lane;
             let index = (who.lanes & (lane - 1)).count_ones();
+            let is_inside = |owner| who.block == owner && conflicts.iter().all(|one| one.first.block == owner);
+            let space = match owner {
+                None => MemorySpace::Global,
+                Some(owner) if is_inside(owner) => MemorySpace::Shared,
+                Some(owner) => MemorySpace::Cluster { block: place_of(found.grid, owner) },
+            };
             found.race(space, conflicts, who.by(lane), deed, same(index.into()));
         }
         conflicts.clear();

@@ -1,9 +1,8 @@
 //! What orders threads, and barriers that not all come to.
 
-use super::clock::join;
 use super::detector::Detector;
-use super::hazard::Divergence;
-use crate::exec::{Access, Event};
+use super::hazard::{Actor, Divergence, Presence};
+use crate::exec::{Access, Event, Trap, place_of};
 
 /// The number of the cluster's barrier.
 const CLUSTER: u32 = 16;
@@ -11,6 +10,9 @@ const CLUSTER: u32 = 16;
 impl Detector {
     /// Lanes of a warp order themselves among others.
     pub(super) fn event(&mut self, access: &Access, event: Event) {
+        if matches!(event, Event::Passed { .. }) && !self.is_here(access.block) {
+            return;
+        }
         let at = self.enter(access.block);
         let wide = self.manner(access.instruction).wide;
         let block = &mut self.blocks[at];
@@ -25,30 +27,44 @@ impl Detector {
                 if !waits || barrier == CLUSTER {
                     let passed = block.threads.arrive(warp, lanes, self.now);
                     if barrier == CLUSTER {
-                        join(&mut self.clusters, &passed);
+                        self.clusters.come(access.block, &passed);
                     }
                     gathering.pass_on(&passed);
                 }
             }
-            Event::Passed { barrier } => self.passed(at, barrier),
+            Event::Passed { barrier } => self.passed(at, access.block, barrier),
             Event::CopiesCommitted => block.copies.commit(warp, lanes),
             Event::CopiesAwaited { but } => self.copies_are_over(at, warp, lanes, but),
             Event::Ended => {
                 block.ended = Some((warp as u32 * 32 + lanes.trailing_zeros(), pc));
                 if block.threads.end(warp, lanes) {
-                    self.blocks.swap_remove(at);
+                    self.left(at, access.block);
                 }
             }
         }
     }
 
-    fn passed(&mut self, at: usize, barrier: u32) {
+    /// A block has ended. What others did to its shared memory has to be over.
+    fn left(&mut self, at: usize, place: [u32; 3]) {
+        let block = self.blocks.swap_remove(at);
+        if self.watches.shared_races {
+            for visit in block.visits.each().filter(|visit| !block.threads.anyone_knows(visit)) {
+                self.found.absent(visit, block.number, Presence::Ended);
+            }
+        }
+        let first = self.clusters.first(place);
+        if self.blocks.iter().all(|other| self.clusters.first(place_of(self.found.grid, other.number)) != first) {
+            self.clusters.forget(first);
+        }
+    }
+
+    fn passed(&mut self, at: usize, place: [u32; 3], barrier: u32) {
         let block = &mut self.blocks[at];
         let number = block.number;
         let Some(gathering) = block.barriers.get_mut(barrier as usize) else { return };
         let mut gathering = std::mem::take(gathering);
         if barrier == CLUSTER {
-            gathering.pass_on(&self.clusters);
+            gathering.pass_on(&self.clusters.pass(place));
         }
         let waiting = gathering.masks(block.threads.warps());
         block.threads.pass(&waiting, gathering.is_for_all(), &gathering.passed, self.now);
@@ -63,6 +79,20 @@ impl Detector {
         }
         if let Some((threads, [first, other])) = gathering.differing() {
             self.found.diverged(of, first, other, |one| Divergence::Count { one, threads });
+        }
+    }
+
+    fn is_here(&self, block: [u32; 3]) -> bool {
+        let number = self.number(block);
+        self.blocks.iter().any(|block| block.number == number)
+    }
+
+    /// A thread cannot access shared memory of its cluster, because the block that has a rank there has ended.
+    pub(super) fn missed(&mut self, trap: &Trap, rank: u32) {
+        if self.watches.shared_races {
+            let Trap { block, thread, instruction, place, source, .. } = trap.clone();
+            let owner = self.clusters.of_rank(block, rank);
+            self.found.absent_at(Actor { block, thread, instruction, place, source }, owner);
         }
     }
 

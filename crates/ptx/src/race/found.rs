@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::copies::Flight;
-use super::hazard::{Actor, Deed, Divergence, Hazard, MemorySpace};
+use super::hazard::{Actor, Deed, Divergence, Hazard, MemorySpace, Presence};
 use super::shadow::Conflict;
 use super::stamp::Stamp;
+use crate::exec::place_of;
 use crate::program::Program;
 
 /// Findings that are told apart.
@@ -29,6 +30,7 @@ enum Sort {
     Race,
     Unwritten,
     Copying,
+    Absent(Presence),
     Barrier,
 }
 
@@ -102,6 +104,21 @@ impl Found {
         });
     }
 
+    /// A thread accesses shared memory of a block, and nothing makes sure that the block is there.
+    pub(super) fn absent(&mut self, stamp: Stamp, block: u32, presence: Presence) {
+        self.note((Sort::Absent(presence), stamp.pc(), 0), |found| Hazard::Absent {
+            visitor: found.actor(stamp),
+            block: place_of(found.grid, block),
+            presence,
+            times: 0,
+        });
+    }
+
+    /// The same for one who could not go on for it.
+    pub(super) fn absent_at(&mut self, visitor: Actor, block: [u32; 3]) {
+        self.hazards.push(Hazard::Absent { visitor, block, presence: Presence::Ended, times: 1 });
+    }
+
     /// Threads of a block have come to a barrier, and others did something else.
     pub(super) fn diverged(
         &mut self,
@@ -133,20 +150,18 @@ impl Found {
             Hazard::Race { times, .. }
             | Hazard::Unwritten { times, .. }
             | Hazard::Copying { times, .. }
+            | Hazard::Absent { times, .. }
             | Hazard::Barrier { times, .. } => *times += 1,
         }
     }
 
     /// The thread of a stamp, in words.
     fn actor(&self, stamp: Stamp) -> Actor {
-        let place = |[width, height, _]: [u32; 3], number: u32| {
-            [number % width, number / width % height, number / width / height]
-        };
         let code = &self.program.code;
         let pc = stamp.pc() as usize;
         Actor {
-            block: place(self.grid, stamp.block),
-            thread: place(self.block, stamp.thread()),
+            block: place_of(self.grid, stamp.block),
+            thread: place_of(self.block, stamp.thread()),
             instruction: code.names[code.spelled[pc] as usize].clone(),
             place: code.places[pc],
             source: self.program.source(stamp.pc()).map(|(file, line)| (file.to_owned(), line)),

@@ -55,6 +55,17 @@ pub enum Hazard {
         /// How often these two instructions met so.
         times: u64,
     },
+    /// Shared memory of another block of the cluster is accessed, and nothing makes sure that the block is there.
+    Absent {
+        /// Who accesses it.
+        visitor: Actor,
+        /// Whose it is.
+        block: [u32; 3],
+        /// When the block may not be there.
+        presence: Presence,
+        /// How often the instruction did so.
+        times: u64,
+    },
     /// Not all that a barrier is for come to it, or not in the same way.
     Barrier {
         /// Its number.
@@ -68,6 +79,16 @@ pub enum Hazard {
         /// How often.
         times: u64,
     },
+}
+
+/// When a block may not be there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Presence {
+    /// Nothing orders the access behind the block's start.
+    NotStarted,
+    /// Nothing orders the access before the block's end.
+    Ended,
 }
 
 /// What those do that do not come to a barrier as the others do.
@@ -126,6 +147,11 @@ pub enum MemorySpace {
     Global,
     /// The block's.
     Shared,
+    /// That of a block of a cluster, in which another block of it takes part.
+    Cluster {
+        /// Whose it is.
+        block: [u32; 3],
+    },
 }
 
 /// What is done to memory.

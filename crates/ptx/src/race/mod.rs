@@ -14,6 +14,7 @@
 //! |---|---|
 //! | a thread | its own accesses |
 //! | `bar.sync`, `bar.red` | all that come to it, whichever number and count it has; `bar.arrive` before those that wait |
+//! | `barrier.cluster` | all threads of the cluster |
 //! | `bar.warp.sync`, and `.sync` shuffles, votes, matches, reductions | the lanes of the mask |
 //! | a fence, then a strong write; a strong read of that, then a fence or barrier | the thread that wrote before the one that read |
 //! | `.release` and `.acquire` | the same, without fences |
@@ -32,6 +33,7 @@
 //! race may be missed and none is invented.
 
 mod clock;
+mod clusters;
 mod copies;
 mod detector;
 mod events;
@@ -50,5 +52,5 @@ mod visitor;
 mod watched;
 mod written;
 
-pub use hazard::{Actor, Deed, Divergence, Hazard, MemorySpace};
+pub use hazard::{Actor, Deed, Divergence, Hazard, MemorySpace, Presence};
 pub use watched::{Watched, Watches};

@@ -1,7 +1,7 @@
-//! What lanes do to the shared memory of their block.
+//! What lanes do to the shared memory of their block, and to that of others in their cluster.
 
 use super::detector::{Detector, meet, touch};
-use super::hazard::{Deed, MemorySpace};
+use super::hazard::{Deed, MemorySpace, Presence};
 use super::stamp::Stamp;
 use super::visitor::each;
 use super::watched::Watches;
@@ -21,22 +21,30 @@ impl Detector {
         if !shared_races && !unwritten_shared && !deed.is_strong() {
             return;
         }
+        let (owner, start) = self.clusters.owner(access.block, start);
         let at = self.enter(access.block);
+        let of = if owner == access.block { at } else { self.enter(owner) };
         let (number, warp, lanes, pc) =
             (self.blocks[at].number, access.warp as usize, access.lanes, access.instruction);
         let who = Stamp::new(number, access.warp, lanes, 0, pc, deed.writes());
         let place = [start.into(), bytes.into(), apart.into()];
-        if shared_races && self.meets_copy(MemorySpace::Shared, at, who, deed, place) {
+        if shared_races && self.meets_copy(MemorySpace::Shared, of, who, deed, place) {
             return;
         }
         if unwritten_shared {
-            self.fill(at, who, deed, place);
+            self.fill(of, who, deed, place);
         }
-        let block = &mut self.blocks[at];
         if shared_races {
-            touch(&mut block.shadow, &block.threads, (warp, lanes, pc), deed, place, &mut self.conflicts);
+            let (by, conflicts) = ((warp, lanes, pc), &mut self.conflicts);
+            if of == at {
+                let block = &mut self.blocks[at];
+                touch(&mut block.shadow, &block.threads, by, deed, place, conflicts);
+            } else if let Ok([owner, visitor]) = self.blocks.get_disjoint_mut([of, at]) {
+                touch(&mut owner.shadow, &visitor.threads, by, deed, place, conflicts);
+                self.visit(of, at, who);
+            }
             if !self.conflicts.is_empty() {
-                self.report(MemorySpace::Shared, who, deed, |index| same >> index & 1 == 1);
+                self.report(Some(self.blocks[of].number), who, deed, |index| same >> index & 1 == 1);
             }
             if deed == Deed::Write && self.manner(pc).copies {
                 let copies = &mut self.blocks[at].copies;
@@ -51,13 +59,33 @@ impl Detector {
             if manner.arrives_after_copies {
                 self.copies_are_over(at, warp, lanes, None);
             }
-            let block = &mut self.blocks[at];
             for (index, lane) in each(lanes).enumerate() {
                 let offset = u64::from(start) + index as u64 * u64::from(apart);
-                let who = (number, warp, lane as usize);
-                meet(&mut block.meetings, &mut block.threads, &mut self.now, who, offset, deed, manner);
+                let (who, now) = ((number, warp, lane as usize), &mut self.now);
+                if of == at {
+                    let block = &mut self.blocks[at];
+                    meet(&mut block.meetings, &mut block.threads, now, who, offset, deed, manner);
+                } else if let Ok([owner, visitor]) = self.blocks.get_disjoint_mut([of, at]) {
+                    meet(&mut owner.meetings, &mut visitor.threads, now, who, offset, deed, manner);
+                }
             }
         }
+    }
+
+    /// Lanes of one block access the shared memory of another, which has to be there.
+    fn visit(&mut self, of: usize, at: usize, who: Stamp) {
+        let (owner, threads) = (self.blocks[of].number, &self.blocks[at].threads);
+        let stamp = |lanes| threads.visitor(who.warp() as usize, lanes, who.pc(), Deed::Read).map(|all| all.stamp);
+        let visits: Vec<_> = match stamp(who.lanes) {
+            Some(together) => vec![together],
+            None => each(who.lanes).filter_map(|lane| stamp(1 << lane)).collect(),
+        };
+        for lane in each(who.lanes) {
+            if !threads.hears_of(who.warp() as usize, lane as usize, owner) {
+                self.found.absent(who.by(1 << lane), owner, Presence::NotStarted);
+            }
+        }
+        visits.into_iter().for_each(|visit| self.blocks[of].visits.add(visit));
     }
 
     /// Notes which bytes of shared memory are written, and who reads others.
@@ -117,7 +145,7 @@ impl Detector {
             let block = &mut self.blocks[at];
             let copier = (warp, who.lanes, who.pc());
             touch(&mut block.shadow, &block.threads, copier, Deed::Write, place, &mut self.conflicts);
-            self.report(MemorySpace::Shared, who, Deed::Write, |_| false);
+            self.report(Some(who.block), who, Deed::Write, |_| false);
         }
     }
 }

@@ -120,6 +120,18 @@ impl Threads {
         [own, self.known.as_ref()].into_iter().flatten().any(|clock| clock.covers(earlier))
     }
 
+    /// Whether a thread knows anything of another block.
+    pub(super) fn hears_of(&self, warp: usize, lane: usize, block: u32) -> bool {
+        let own = self.warps[warp].lanes.as_ref().and_then(|lanes| lanes[lane].known.as_ref());
+        own.into_iter().chain(&self.known).any(|clock| clock.hears_of(block))
+    }
+
+    /// Whether any thread knows to be over what one of another block did.
+    pub(super) fn anyone_knows(&self, earlier: &Stamp) -> bool {
+        let lanes = self.warps.iter().filter_map(|warp| warp.lanes.as_ref()).flat_map(|lanes| lanes.iter());
+        self.known.iter().chain(lanes.filter_map(|lane| lane.known.as_ref())).any(|clock| clock.covers(earlier))
+    }
+
     /// All that a thread knows, itself up to a number included, which it takes as its own.
     fn pass_on(&mut self, warp: usize, lane: usize, number: u32) -> Arc<Clock> {
         let (block, since) = (self.block, self.since);

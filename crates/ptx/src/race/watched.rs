@@ -63,10 +63,8 @@ impl<M> Watched<M> {
     pub fn new(kernel: Kernel<'_>, launch: &Launch<'_>, watches: Watches, memory: M) -> Self {
         let declared = u32::try_from(kernel.shared_bytes()).unwrap_or(u32::MAX);
         let shared = declared.saturating_add(16).saturating_add(launch.dynamic_shared);
-        let shape = [launch.grid, launch.block];
-        // What blocks of a cluster write for each other is not seen.
-        let is_alone = launch.cluster.or(kernel.required_cluster()).is_none_or(|cluster| cluster == [1; 3]);
-        let watches = Watches { unwritten_shared: watches.unwritten_shared && is_alone, ..watches };
+        let cluster = launch.cluster.or(kernel.required_cluster()).unwrap_or([1; 3]).map(|side| side.max(1));
+        let shape = [launch.grid, launch.block, cluster];
         let detector = Detector::new(watches, kernel.program().clone(), shape, shared);
         Self { memory, detector: Mutex::new(detector) }
     }
@@ -76,10 +74,13 @@ impl<M> Watched<M> {
         self.detect(Detector::take)
     }
 
-    /// Looks into why a kernel stopped: where threads wait for each other, who of them waits where.
+    /// Looks into why a kernel stopped: where threads wait for each other, who of them waits where; where one reaches for a block
+    /// of its cluster that has ended, which that is.
     pub fn trapped(&self, trap: &Trap) {
-        if matches!(trap.kind, TrapKind::Deadlock(_)) {
-            self.detect(|detector| detector.stuck(trap.block));
+        match trap.kind {
+            TrapKind::Deadlock(_) => self.detect(|detector| detector.stuck(trap.block)),
+            TrapKind::Cluster { rank, count } if rank < count => self.detect(|detector| detector.missed(trap, rank)),
+            _ => {}
         }
     }
 

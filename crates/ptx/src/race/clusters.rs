@@ -1,0 +1,131 @@
+//! Clusters: whose shared memory an address leads to, whether that block is there, and what the cluster's barrier passes on.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use super::clock::{Clock, join};
+use super::stamp::Stamp;
+use super::visitor::each;
+use crate::exec::place_of;
+
+/// Where an address of shared memory says whose it is, as [`Host::shared`](crate::Host::shared) has it.
+const RANK: u32 = 24;
+
+/// The clusters of a grid.
+#[derive(Debug)]
+pub(super) struct Clusters {
+    /// Blocks of each.
+    shape: [u32; 3],
+    /// By the place of their first block.
+    phases: HashMap<[u32; 3], Phase>,
+}
+
+/// One round of a cluster's barrier.
+#[derive(Debug, Default)]
+struct Phase {
+    /// What those passed on that have come.
+    passed: Option<Arc<Clock>>,
+    /// Whether it is over: who comes next begins another.
+    is_over: bool,
+}
+
+impl Clusters {
+    pub(super) fn new(shape: [u32; 3]) -> Self {
+        Self { shape, phases: HashMap::new() }
+    }
+
+    /// The first block of the cluster that a block is in.
+    pub(super) fn first(&self, block: [u32; 3]) -> [u32; 3] {
+        std::array::from_fn(|axis| block[axis] - block[axis] % self.shape[axis])
+    }
+
+    /// The block that has a rank in the cluster of another.
+    pub(super) fn of_rank(&self, block: [u32; 3], rank: u32) -> [u32; 3] {
+        let (first, place) = (self.first(block), place_of(self.shape, rank));
+        std::array::from_fn(|axis| first[axis] + place[axis])
+    }
+
+    /// Whose shared memory an address leads a block to, and how far into it.
+    #[inline(always)]
+    pub(super) fn owner(&self, block: [u32; 3], address: u32) -> ([u32; 3], u32) {
+        match address >> RANK {
+            0 => (block, address),
+            rank => (self.of_rank(block, rank - 1), address & ((1 << RANK) - 1)),
+        }
+    }
+
+    /// Threads of a block come to the barrier.
+    pub(super) fn come(&mut self, block: [u32; 3], passed: &Option<Arc<Clock>>) {
+        let phase = self.phases.entry(self.first(block)).or_default();
+        if phase.is_over {
+            *phase = Phase::default();
+        }
+        join(&mut phase.passed, passed);
+    }
+
+    /// The threads of a block go on, knowing what all did who came.
+    pub(super) fn pass(&mut self, block: [u32; 3]) -> Option<Arc<Clock>> {
+        let phase = self.phases.get_mut(&self.first(block))?;
+        phase.is_over = true;
+        phase.passed.clone()
+    }
+
+    /// A cluster has ended.
+    pub(super) fn forget(&mut self, first: [u32; 3]) {
+        self.phases.remove(&first);
+    }
+}
+
+/// What other blocks did to a block's shared memory, which has to stay until they are done: the last time that lanes of a warp did so
+/// by an instruction.
+#[derive(Debug, Default)]
+pub(super) struct Visits(BTreeMap<[u32; 4], Stamp>);
+
+/// Visits that are told apart.
+const KEPT: usize = 4096;
+
+impl Visits {
+    pub(super) fn add(&mut self, visit: Stamp) {
+        let key = [visit.block, visit.warp(), visit.pc(), visit.lanes];
+        if self.0.len() < KEPT || self.0.contains_key(&key) {
+            self.0.insert(key, visit);
+        }
+    }
+
+    /// One for each lane.
+    pub(super) fn each(&self) -> impl Iterator<Item = Stamp> {
+        self.0.values().flat_map(|visit| each(visit.lanes).map(|lane| visit.by(1 << lane)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::clock::Unit;
+    use super::*;
+
+    #[test]
+    fn an_address_says_whose_it_is() {
+        let clusters = Clusters::new([2, 2, 1]);
+        assert_eq!(clusters.owner([3, 2, 0], 16), ([3, 2, 0], 16));
+        assert_eq!(clusters.owner([3, 2, 0], 0x0100_0010), ([2, 2, 0], 16));
+        assert_eq!(clusters.owner([3, 2, 0], 0x0400_0010), ([3, 3, 0], 16));
+    }
+
+    #[test]
+    fn a_phase_passes_nothing_on_to_the_next_nor_to_other_clusters() {
+        let mut clusters = Clusters::new([2, 1, 1]);
+        let clock = |block| {
+            let mut clock = Clock::default();
+            clock.raise(Unit::block(block), 5);
+            Some(Arc::new(clock))
+        };
+        clusters.come([0; 3], &clock(0));
+        clusters.come([1, 0, 0], &clock(1));
+        assert_eq!(clusters.pass([2, 0, 0]), None);
+        let passed = clusters.pass([1, 0, 0]).expect("two have come");
+        assert!(passed.hears_of(0) && passed.hears_of(1) && !passed.hears_of(2));
+        assert_eq!(clusters.pass([0; 3]).as_deref(), Some(&*passed));
+        clusters.come([1, 0, 0], &clock(1));
+        assert!(!clusters.pass([0; 3]).expect("one has come").hears_of(0));
+    }
+}
