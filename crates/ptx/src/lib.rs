@@ -14,6 +14,37 @@
 //!
 //! Texts that need each other are made one by [`link::link`].
 //!
+//! A kernel that goes well may be wrong all the same. [`Watched`] goes around a memory and finds threads that touch the same bytes
+//! without an order, shared memory that nobody wrote, bytes that are used while `cp.async` copies them, blocks of a cluster that may not
+//! be there, and barriers that not all come to. Each is a [`Hazard`], with the threads and their instructions; the order is computed
+//! from what the kernel says, so that a missing barrier is found in a run that had luck:
+//!
+//! ```
+//! use warploom_ptx::{Grid, Hazard, Launch, MemorySpace, Program, Step, VecMemory, Watched, Watches};
+//!
+//! let text = ".version 8.7 .target sm_90 .address_size 64
+//!     .visible .entry swap() {
+//!         .reg .b32 %r<4>; .shared .align 4 .b8 tile[256];
+//!         mov.u32 %r0, %tid.x; shl.b32 %r1, %r0, 2;
+//!         st.shared.u32 [%r1], %r0;
+//!         bar.sync 0;
+//!         xor.b32 %r2, %r1, 4; ld.shared.u32 %r3, [%r2];
+//!         ret;
+//!     }";
+//! let hazards = |text: &str| -> Result<Vec<Hazard>, Box<dyn std::error::Error>> {
+//!     let (program, memory) = (Program::from_text(text)?, VecMemory::new(4096));
+//!     let kernel = program.kernel("swap").ok_or("there is no such kernel")?;
+//!     let launch = Launch { block: [64, 1, 1], ..Launch::default() };
+//!     let watched = Watched::new(kernel, &launch, Watches::ALL, &memory);
+//!     assert_eq!(Grid::new(kernel, launch, &watched)?.step(10_000), Step::Done);
+//!     Ok(watched.take())
+//! };
+//! assert!(hazards(text)?.is_empty());
+//! let found = hazards(&text.replace("bar.sync 0;", ""))?;
+//! assert!(matches!(&found[..], [Hazard::Race { space: MemorySpace::Shared, bytes: 4, times: 64, .. }]));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! Integers and IEEE arithmetic give what the hardware gives, to the bit, in every rounding. Functions that the hardware
 //! approximates (`sin.approx`, `ex2.approx`, `rsqrt.approx`…) are within half a unit in the last place of the true value
 //! here, and so as near to the hardware as that is to the true value. Products of matrices are summed with the precision
