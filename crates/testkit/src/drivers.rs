@@ -57,6 +57,8 @@ pub fn assert_sound(machine: &Machine) {
         FindingKind::Race { .. }
         | FindingKind::KernelRace { .. }
         | FindingKind::BarrierDivergence { .. }
+        | FindingKind::UnfinishedCopy { .. }
+        | FindingKind::AbsentBlock { .. }
         | FindingKind::UseBeforeAllocation { .. }
         | FindingKind::UninitialisedRead { .. }
         | FindingKind::UninitialisedShared { .. } => true,

@@ -5,6 +5,8 @@ use std::ops::Range;
 use serde::Serialize;
 use warploom_sys::Function;
 
+use super::absent::AbsentBlock;
+use super::copying::UnfinishedCopy;
 use super::in_kernel::{BarrierDivergence, KernelFault, KernelRace, SharedRead};
 
 /// Something wrong with a program, whether or not it went wrong in this run.
@@ -131,6 +133,20 @@ pub enum FindingKind {
         user: Operation,
         /// Who reads what.
         read: Box<SharedRead>,
+    },
+    /// A thread of a kernel touches bytes that a copy beside the threads is under way to, or from.
+    UnfinishedCopy {
+        /// The launch.
+        user: Operation,
+        /// Who copies, and who touches what.
+        copy: Box<UnfinishedCopy>,
+    },
+    /// A thread of a kernel accesses shared memory of another block of its cluster, which may not be there.
+    AbsentBlock {
+        /// The launch.
+        user: Operation,
+        /// Who accesses whose memory.
+        visit: Box<AbsentBlock>,
     },
     /// Not all threads that a barrier of a kernel is for come to it, or not in the same way.
     BarrierDivergence {

@@ -3,8 +3,10 @@
 use std::ops::Range;
 
 use serde::Serialize;
-use warploom_ptx::{Actor, Deed, Divergence, Hazard, MemorySpace};
+use warploom_ptx::{Actor, Deed, Divergence, Hazard, MemorySpace, Presence};
 
+use super::absent::{Absence, AbsentBlock};
+use super::copying::{CopySide, UnfinishedCopy};
 use super::finding::{AllocationInfo, Operation};
 
 /// A kernel that could not go on.
@@ -80,6 +82,11 @@ pub struct KernelRace {
 pub enum RacedMemory {
     /// The block's shared memory.
     Shared,
+    /// Shared memory of a block, which another block of its cluster touches, too.
+    Cluster {
+        /// Whose it is: where the block lies in the grid.
+        block: [u32; 3],
+    },
     /// Memory of the machine.
     Allocation(AllocationInfo),
     /// Memory of the machine that no call allocated, such as the heap of kernels; bytes are addresses.
@@ -116,6 +123,8 @@ pub enum MissingOrder {
     WarpBarrier,
     /// They are of one block.
     BlockBarrier,
+    /// They are of different blocks of one cluster, and meet in shared memory.
+    ClusterBarrier,
     /// They are of different blocks.
     GridOrder,
 }
@@ -188,6 +197,16 @@ impl From<Actor> for ThreadInfo {
     }
 }
 
+impl From<MemorySpace> for RacedMemory {
+    fn from(space: MemorySpace) -> Self {
+        match space {
+            MemorySpace::Shared => Self::Shared,
+            MemorySpace::Cluster { block } => Self::Cluster { block },
+            MemorySpace::Global => Self::Global,
+        }
+    }
+}
+
 impl From<Deed> for ThreadAccess {
     fn from(deed: Deed) -> Self {
         match deed {
@@ -203,6 +222,7 @@ impl From<Deed> for ThreadAccess {
 impl MissingOrder {
     /// By who the two are and what they do; `warp` tells the warp of a thread.
     fn between(
+        space: MemorySpace,
         [first, second]: [&Actor; 2],
         [first_does, second_does]: [Deed; 2],
         warp: impl Fn([u32; 3]) -> u32,
@@ -215,6 +235,7 @@ impl MissingOrder {
             () if is_one_warp && first.place == second.place => Self::OwnPlace,
             () if is_one_warp => Self::WarpBarrier,
             () if is_near => Self::BlockBarrier,
+            () if matches!(space, MemorySpace::Cluster { .. }) => Self::ClusterBarrier,
             () => Self::GridOrder,
         }
     }
@@ -225,6 +246,8 @@ impl MissingOrder {
 pub(crate) enum InKernel {
     Race(KernelRace),
     SharedRead(SharedRead),
+    Copy(UnfinishedCopy),
+    Absent(AbsentBlock),
     Barrier(BarrierDivergence),
 }
 
@@ -235,17 +258,14 @@ impl InKernel {
         let warp = |[x, y, z]: [u32; 3]| (x + width * (y + height * z)) / 32;
         Some(match hazard {
             Hazard::Race { space, first, first_deed, second, second_deed, start, bytes, times } => {
-                let missing = MissingOrder::between([&first, &second], [first_deed, second_deed], warp);
+                let missing = MissingOrder::between(space, [&first, &second], [first_deed, second_deed], warp);
                 Self::Race(KernelRace {
                     kernel,
                     first: first.into(),
                     first_access: first_deed.into(),
                     second: second.into(),
                     second_access: second_deed.into(),
-                    memory: match space {
-                        MemorySpace::Shared => RacedMemory::Shared,
-                        MemorySpace::Global => RacedMemory::Global,
-                    },
+                    memory: space.into(),
                     bytes: start..start + bytes,
                     missing,
                     times,
@@ -253,6 +273,24 @@ impl InKernel {
             }
             Hazard::Unwritten { reader, start, bytes, times } => {
                 Self::SharedRead(SharedRead { kernel, reader: reader.into(), bytes: start..start + bytes, times })
+            }
+            Hazard::Copying { space, copier, other, deed, start, bytes, times } => Self::Copy(UnfinishedCopy {
+                kernel,
+                copier: copier.into(),
+                side: if space == MemorySpace::Global { CopySide::Source } else { CopySide::Destination },
+                other: other.into(),
+                access: deed.into(),
+                memory: space.into(),
+                bytes: start..start + bytes,
+                times,
+            }),
+            Hazard::Absent { visitor, block, presence, times } => {
+                let when = match presence {
+                    Presence::NotStarted => Absence::NotStarted,
+                    Presence::Ended => Absence::Ended,
+                    _ => return None,
+                };
+                Self::Absent(AbsentBlock { kernel, visitor: visitor.into(), block, when, times })
             }
             Hazard::Barrier { barrier, waits, waiting, divergence, times } => {
                 let (one, did) = match divergence {

@@ -1,6 +1,7 @@
 //! What goes wrong inside a kernel, in words.
 
 use std::fmt::{self, Display, Formatter};
+use std::ops::Range;
 
 use super::in_kernel::{
     BarrierDivergence, Instead, KernelFault, KernelRace, MissingOrder, RacedMemory, SharedRead, ThreadAccess,
@@ -8,7 +9,7 @@ use super::in_kernel::{
 };
 
 /// Where an instruction stands.
-struct Where<'a>(&'a ThreadInfo);
+pub(super) struct Where<'a>(pub(super) &'a ThreadInfo);
 
 impl Display for Where<'_> {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
@@ -54,6 +55,9 @@ impl Display for MissingOrder {
                 "both are in one warp, whose lanes do not keep step by themselves: put __syncwarp() between the two"
             }
             MissingOrder::BlockBarrier => "put __syncthreads() between the two, which all threads of the block reach",
+            MissingOrder::ClusterBarrier => {
+                "put cluster.sync() between the two, which all threads of the cluster reach"
+            }
             MissingOrder::GridOrder => {
                 "blocks have no order: do the second in a launch of its own, or launch cooperatively and put grid.sync() \
                  between the two, or pass the data on with __threadfence() and an atomic flag, or use atomics"
@@ -62,21 +66,26 @@ impl Display for MissingOrder {
     }
 }
 
-fn times(formatter: &mut Formatter<'_>, times: u64) -> fmt::Result {
+pub(super) fn times(formatter: &mut Formatter<'_>, times: u64) -> fmt::Result {
     if times > 1 { write!(formatter, "\n  {times} times in this launch") } else { Ok(()) }
+}
+
+pub(super) fn write_bytes(formatter: &mut Formatter<'_>, memory: &RacedMemory, bytes: &Range<u64>) -> fmt::Result {
+    match memory {
+        RacedMemory::Shared => write!(formatter, "bytes {bytes:?} of the block's shared memory"),
+        RacedMemory::Cluster { block } => write!(formatter, "bytes {bytes:?} of the shared memory of block {block:?}"),
+        RacedMemory::Allocation(allocation) => write!(formatter, "bytes {bytes:?} of {allocation}"),
+        RacedMemory::Global => {
+            write!(formatter, "{} bytes of global memory at {:#x}", bytes.end - bytes.start, bytes.start)
+        }
+    }
 }
 
 impl Display for KernelRace {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         let Self { kernel, first, second, first_access, second_access, memory, bytes, missing, .. } = self;
         write!(formatter, "`{kernel}`: {second} {second_access} ")?;
-        match memory {
-            RacedMemory::Shared => write!(formatter, "bytes {bytes:?} of the block's shared memory")?,
-            RacedMemory::Allocation(allocation) => write!(formatter, "bytes {bytes:?} of {allocation}")?,
-            RacedMemory::Global => {
-                write!(formatter, "{} bytes of global memory at {:#x}", bytes.end - bytes.start, bytes.start)?;
-            }
-        }
+        write_bytes(formatter, memory, bytes)?;
         write!(
             formatter,
             ", and nothing orders that behind {first}, which {first_access} them\n  first: {}\n  second: {}\n  missing: {missing}",

@@ -215,19 +215,29 @@ impl World {
         let user = access.operation(None);
         self.findings.add(match found {
             InKernel::Race(mut race) => {
-                let found = match race.memory {
-                    RacedMemory::Global => self.memory.containing(race.bytes.start).and_then(info),
-                    _ => None,
-                };
-                if let Some(allocation) = found {
-                    race.bytes = race.bytes.start - allocation.address..race.bytes.end - allocation.address;
-                    race.memory = RacedMemory::Allocation(allocation);
-                }
+                self.name_memory(&mut race.memory, &mut race.bytes);
                 FindingKind::KernelRace { user, race: Box::new(race) }
             }
+            InKernel::Copy(mut copy) => {
+                self.name_memory(&mut copy.memory, &mut copy.bytes);
+                FindingKind::UnfinishedCopy { user, copy: Box::new(copy) }
+            }
+            InKernel::Absent(visit) => FindingKind::AbsentBlock { user, visit: Box::new(visit) },
             InKernel::SharedRead(read) => FindingKind::UninitialisedShared { user, read: Box::new(read) },
             InKernel::Barrier(barrier) => FindingKind::BarrierDivergence { user, barrier: Box::new(barrier) },
         });
+    }
+
+    /// Says which allocation global memory is of, and which of its bytes they are.
+    fn name_memory(&self, memory: &mut RacedMemory, bytes: &mut Range<u64>) {
+        let found = match memory {
+            RacedMemory::Global => self.memory.containing(bytes.start).and_then(info),
+            _ => None,
+        };
+        if let Some(allocation) = found {
+            *bytes = bytes.start - allocation.address..bytes.end - allocation.address;
+            *memory = RacedMemory::Allocation(allocation);
+        }
     }
 
     fn found_fault(&self, access: &Access, mut fault: KernelFault) {

@@ -25,7 +25,9 @@
 //! Streams that wait for a value in memory are not checked for races until the wait is over: only then is it known whose
 //! write ended it.
 
+mod absent;
 mod access;
+mod copying;
 mod discards;
 mod finding;
 mod findings;
@@ -49,6 +51,8 @@ mod touch;
 mod tracked;
 mod watch;
 
+pub use absent::{Absence, AbsentBlock};
+pub use copying::{CopySide, UnfinishedCopy};
 pub use finding::{
     AccessKind, AllocationInfo, End, Finding, FindingKind, Frame, HandleProblem, Leaked, MissingWait, ObjectKind,
     Operation, StreamInfo, StreamKind,

@@ -208,9 +208,16 @@ impl FindingKind {
                 };
                 std::iter::once(("launched", user)).chain(allocated).collect()
             }
-            FindingKind::UninitialisedShared { user, .. } | FindingKind::BarrierDivergence { user, .. } => {
-                vec![("launched", user)]
+            FindingKind::UnfinishedCopy { user, copy } => {
+                let allocated = match &copy.memory {
+                    RacedMemory::Allocation(allocation) => Some(("allocated", &allocation.made)),
+                    _ => None,
+                };
+                std::iter::once(("launched", user)).chain(allocated).collect()
             }
+            FindingKind::UninitialisedShared { user, .. }
+            | FindingKind::AbsentBlock { user, .. }
+            | FindingKind::BarrierDivergence { user, .. } => vec![("launched", user)],
             FindingKind::Leak { made, .. } => vec![("made", made)],
         }
     }
@@ -276,6 +283,8 @@ impl Display for FindingKind {
             FindingKind::UninitialisedShared { user, read } => {
                 write!(formatter, "uninitialised read in a kernel: {user} launched {read}")
             }
+            FindingKind::UnfinishedCopy { user, copy } => write!(formatter, "unfinished copy: {user} launched {copy}"),
+            FindingKind::AbsentBlock { user, visit } => write!(formatter, "absent block: {user} launched {visit}"),
             FindingKind::BarrierDivergence { user, barrier } => {
                 write!(formatter, "divergent barrier: {user} launched {barrier}")
             }

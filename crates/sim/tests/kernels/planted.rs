@@ -5,16 +5,19 @@ use std::ptr::null_mut;
 
 use warploom_sim::topology::Topology;
 use warploom_sim::{
-    Checks, FindingKind, Instead, KernelChecks, KernelFault, KernelRace, Machine, MissingOrder, Mode, Order,
-    RacedMemory,
+    Absence, Checks, CopySide, FindingKind, Instead, KernelChecks, KernelFault, KernelRace, Machine, MissingOrder,
+    Mode, Order, RacedMemory, ThreadAccess,
 };
 use warploom_testkit::driver::Driver;
 use warploom_testkit::{Primary, TestResult, call, open};
 
-use crate::support::{Module, planted, upload};
+use crate::support::{Module, planted, planted90, upload};
 
 /// Every kernel says these lines of its source.
-const SOURCE: &str = include_str!("../../../ptx/kernels/planted/planted.cu");
+const SOURCES: [(&str, &str); 2] = [
+    ("planted.cu", include_str!("../../../ptx/kernels/planted/planted.cu")),
+    ("planted90.cu", include_str!("../../../ptx/kernels/planted/planted90.cu")),
+];
 
 /// Blocks, threads, bytes of shared memory.
 type Shape = (u32, u32, u32);
@@ -41,7 +44,8 @@ fn run_on(
     let driver = &Driver::open(machine)?;
     driver.initialize()?;
     let primary = Primary::of(driver, 0)?;
-    let module = Module::load(driver, &planted())?;
+    let is_new = SOURCES[1].1.contains(kernel);
+    let module = Module::load(driver, &if is_new { planted90() } else { planted() })?;
     let function = module.function(kernel)?;
     let mut values = arguments(driver)?;
     values.push(fixed.into());
@@ -95,9 +99,11 @@ fn fault(found: &[FindingKind]) -> &KernelFault {
 /// The number of the line of a kernel that has some text.
 #[track_caller]
 fn line(kernel: &str, text: &str) -> Option<(String, u32)> {
-    let start = SOURCE.lines().position(|line| line.contains(&format!("void {kernel}("))).expect("the kernel");
-    let behind = SOURCE.lines().skip(start).position(|line| line.contains(text)).expect("the line");
-    Some(("planted.cu".to_owned(), (start + behind + 1) as u32))
+    let is_start = |line: &str| line.contains(&format!(" {kernel}("));
+    let found = SOURCES.iter().find_map(|(file, source)| Some((file, source, source.lines().position(is_start)?)));
+    let (file, source, start) = found.expect("the kernel");
+    let behind = source.lines().skip(start).position(|line| line.contains(text)).expect("the line");
+    Some(((*file).to_owned(), (start + behind + 1) as u32))
 }
 
 /// A line without the folder of its file.
@@ -309,6 +315,87 @@ fn an_address_outlives_its_block() -> TestResult {
     Ok(())
 }
 
+#[test]
+fn a_copy_is_read_before_it_has_come() -> TestResult {
+    let kernel = "planted_copy_wait";
+    let found = twins(kernel, (1, 64, 0), |driver| Ok(vec![words(driver, 64)?, words(driver, 64)?]))?;
+    let [kind @ FindingKind::UnfinishedCopy { copy, .. }] = &found[..] else { panic!("{found:#?}") };
+    assert_eq!(
+        (copy.side, copy.access, &copy.memory),
+        (CopySide::Destination, ThreadAccess::Read, &RacedMemory::Shared)
+    );
+    assert_eq!((&copy.bytes, copy.times), (&(4..8), 64), "{kind}");
+    assert_eq!((copy.copier.thread, copy.other.thread), ([1, 0, 0], [0, 0, 0]), "{kind}");
+    assert!(copy.copier.instruction.starts_with("cp.async.ca"), "{kind}");
+    assert_eq!(short(&copy.other.source), line(kernel, "y[threadIdx.x] ="), "{kind}");
+    let text = kind.to_string();
+    assert!(text.starts_with("unfinished copy: cuLaunchKernel (call "), "{text}");
+    assert!(
+        text.contains("to which a copy is under way that block [0, 0, 0], thread [1, 0, 0] has asked for"),
+        "{text}"
+    );
+    assert!(text.contains("cp.async.wait_all"), "{text}");
+    Ok(())
+}
+
+#[test]
+fn a_neighbours_copy_is_read_without_a_barrier() -> TestResult {
+    let arguments = |driver: &Driver| Ok(vec![words(driver, 64)?, words(driver, 64)?]);
+    let found = twins("planted_copy_barrier", (1, 64, 0), arguments)?;
+    let (race, text) = race(&found);
+    assert!(race.first.instruction.starts_with("cp.async") && race.memory == RacedMemory::Shared, "{text}");
+    Ok(())
+}
+
+#[test]
+fn a_source_is_overwritten_before_it_was_copied() -> TestResult {
+    let kernel = "planted_copy_source";
+    let found = twins(kernel, (1, 64, 0), |driver| Ok(vec![words(driver, 64)?, words(driver, 64)?]))?;
+    let [kind @ FindingKind::UnfinishedCopy { copy, .. }] = &found[..] else { panic!("{found:#?}") };
+    assert_eq!((copy.side, copy.access, &copy.bytes), (CopySide::Source, ThreadAccess::Write, &(0..4)), "{kind}");
+    assert!(matches!(&copy.memory, RacedMemory::Allocation(allocation) if allocation.bytes == 256), "{kind}");
+    assert_eq!(short(&copy.other.source), line(kernel, "x[threadIdx.x] = 0"), "{kind}");
+    assert!(kind.to_string().contains("from which a copy is under way that it has asked for itself"), "{kind}");
+    Ok(())
+}
+
+#[test]
+fn blocks_of_a_cluster_meet_without_its_barrier() -> TestResult {
+    let kernel = "planted_cluster_race";
+    let found = twins(kernel, (4, 64, 0), |driver| Ok(vec![words(driver, 256)?, words(driver, 256)?]))?;
+    let (race, text) = race(&found);
+    let RacedMemory::Cluster { block } = race.memory else { panic!("{text}") };
+    assert!(race.first.block != race.second.block && [race.first.block, race.second.block].contains(&block), "{text}");
+    assert_eq!(race.missing, MissingOrder::ClusterBarrier, "{text}");
+    assert!(text.contains("of the shared memory of block [") && text.contains("cluster.sync()"), "{text}");
+    let sources = [short(&race.first.source), short(&race.second.source)];
+    assert!(sources.contains(&line(kernel, "tile[threadIdx.x] = x[i]")), "{text}");
+    Ok(())
+}
+
+#[test]
+fn a_block_may_not_be_there_when_another_accesses_its_memory() -> TestResult {
+    let arguments = |driver: &Driver| Ok(vec![words(driver, 128)?, words(driver, 128)?]);
+    let planted_at = [
+        ("planted_cluster_start", Absence::NotStarted, "before the first access"),
+        ("planted_cluster_end", Absence::Ended, "behind the last access"),
+    ];
+    for (kernel, when, missing) in planted_at {
+        let found = twins(kernel, (2, 64, 0), arguments)?;
+        let [kind @ FindingKind::AbsentBlock { visit, .. }, faults @ ..] = &found[..] else { panic!("{found:#?}") };
+        assert!(visit.when == when && visit.block != visit.visitor.block, "{kind}");
+        // Whoever comes when the block has ended cannot go on.
+        match faults {
+            [] => assert!(visit.times >= 64, "{kind}"),
+            faults => assert!(fault(faults).problem.contains("has ended") && when == Absence::Ended, "{kind}"),
+        }
+        assert_eq!(short(&visit.visitor.source), line(kernel, "of_other_block("), "{kind}");
+        let text = kind.to_string();
+        assert!(text.starts_with("absent block: cuLaunchKernel (call ") && text.contains(missing), "{text}");
+    }
+    Ok(())
+}
+
 /// A kernel that waits for the host before it touches memory, on a stream of its own.
 fn late(fixed: bool, meanwhile: impl Fn(&Driver, u64, [u64; 2]) -> TestResult) -> TestResult<Vec<FindingKind>> {
     let (machine, driver) = open(Topology::preset("h200")?, Mode::Threads)?;
@@ -400,6 +487,19 @@ fn findings_of_kernels_are_data() -> TestResult {
     let found = run(Mode::Sync, "planted_unwritten_shared", (1, 64, 0), false, arguments)?;
     let read = serde_json::to_value(&found[0])?;
     assert_eq!((&read["kind"], &read["read"]["bytes"]["start"]), (&"uninitialised_shared".into(), &256.into()));
+    let arguments = |driver: &Driver| Ok(vec![words(driver, 128)?, words(driver, 128)?]);
+    let found = run(Mode::Sync, "planted_copy_wait", (1, 64, 0), false, arguments)?;
+    let copy = serde_json::to_value(&found[0])?;
+    assert_eq!((&copy["kind"], &copy["copy"]["side"]), (&"unfinished_copy".into(), &"destination".into()));
+    let found = run(Mode::Sync, "planted_cluster_end", (2, 64, 0), false, arguments)?;
+    let visit = serde_json::to_value(&found[0])?;
+    assert_eq!((&visit["kind"], &visit["visit"]["when"]), (&"absent_block".into(), &"ended".into()));
+    let found = run(Mode::Sync, "planted_cluster_race", (2, 64, 0), false, arguments)?;
+    let race = serde_json::to_value(&found[0])?;
+    assert_eq!(
+        (&race["race"]["missing"], &race["race"]["memory"]["cluster"]["block"][1]),
+        (&"cluster_barrier".into(), &0.into())
+    );
     Ok(())
 }
 

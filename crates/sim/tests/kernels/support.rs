@@ -23,6 +23,11 @@ pub(crate) fn planted() -> CString {
     text(include_str!("../../../ptx/kernels/planted/ptx/compute_75/planted.ptx"))
 }
 
+/// Those that need an H200.
+pub(crate) fn planted90() -> CString {
+    text(include_str!("../../../ptx/kernels/planted/ptx/compute_90/planted90.ptx"))
+}
+
 /// The text as an older driver reads it: what compilers say is newer than what the kernels need.
 fn text(ptx: &str) -> CString {
     let (first, rest) = ptx.split_once('\n').expect("several lines");
