@@ -206,6 +206,7 @@ impl<M: Memory + Host> Executor<'_, M> {
             Operation::SharedRank { long } => self.shared_rank(warp, at, lanes, long, [first, second]),
             Operation::OwnShared => self.own_shared(warp, at, lanes, [first, second]),
             Operation::Multiply(product) => self.multiply(warp, at, lanes, product, first),
+            Operation::MultiplyQuads(quads) => self.multiply_quads(warp, at, lanes, quads, first),
             Operation::Transpose => self.transpose(warp, at, lanes, [first, second]),
             Operation::Fragment(fragment) => self.fragment(warp, at, lanes, fragment, slots)?,
             Operation::Matrix(transfer) => self.transfer(warp, at, lanes, transfer, [first, second, third])?,

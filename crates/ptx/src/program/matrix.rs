@@ -81,6 +81,8 @@ pub(crate) struct Product {
     /// Whether `d` and `c` are halves in pairs instead of singles.
     pub(crate) halves: [bool; 2],
     pub(crate) ending: Ending,
+    /// Of `mma.sp`: which lanes of every four say where the elements of `a` belong, in a register behind `c`.
+    pub(crate) chosen_by: Option<u8>,
 }
 
 impl Product {
@@ -88,7 +90,8 @@ impl Product {
     pub(crate) fn registers(self) -> [usize; 4] {
         let bits = self.factors[0].bits();
         let right = usize::from(self.k) * 8 * bits / 32 / bits.max(32);
-        let left = 2 * right;
+        // Of a sparse factor, half of the elements are there.
+        let left = if self.chosen_by.is_some() { right } else { 2 * right };
         let (sums, first, second) = match self.tiles {
             Tiles::Small => (2, right, right),
             Tiles::Tall => (4, left, right),
@@ -98,6 +101,23 @@ impl Product {
         };
         let packed = |half: bool| if half { sums / 2 } else { sums };
         [packed(self.halves[0]), first, second, packed(self.halves[1])]
+    }
+}
+
+/// `mma.m8n8k4` of halves: four products, each of eight lanes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Quads {
+    /// Whether `a` and `b` lie row by row.
+    pub(crate) rows: [bool; 2],
+    /// Whether `d` and `c` are halves in pairs instead of singles.
+    pub(crate) halves: [bool; 2],
+}
+
+impl Quads {
+    /// Registers of `d`, `a`, `b` and `c` in each lane.
+    pub(crate) fn registers(self) -> [usize; 4] {
+        let [d, c] = self.halves.map(|half| if half { 4 } else { 8 });
+        [d, 2, 2, c]
     }
 }
 

@@ -78,6 +78,8 @@ pub(crate) enum Operation {
     Nothing,
     /// A product of matrices: where the slots lie in the program's lists.
     Multiply(super::matrix::Product),
+    /// Four products of matrices, eight lanes each: where the slots lie in the program's lists.
+    MultiplyQuads(super::matrix::Quads),
     /// A matrix of the warp's, rows for columns: `d`, `a`.
     Transpose,
     /// A fragment of a matrix between memory and registers: the slots in the lists, the address, the offset, how far lines

@@ -139,4 +139,4 @@ macro_rules! families {
     };
 }
 
-families!(approximate atomic bits compare convert float half integer matrix warp wmma);
+families!(approximate atomic bits compare convert float half integer matrix product sparse warp wmma);

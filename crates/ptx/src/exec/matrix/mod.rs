@@ -11,4 +11,6 @@
 mod fragment;
 mod places;
 mod product;
+mod quads;
+mod sparse;
 mod transfer;

@@ -5,13 +5,15 @@
 
 use super::super::arith::dot::{Factor, sum, sum_of_bytes};
 use super::super::arith::float::double;
-use super::super::arith::round::{Format, Rounding, Value};
+use super::super::arith::half::{Half, Narrow};
+use super::super::arith::round::{Format, Rounding};
 use super::super::host::Host;
 use super::super::memory::Memory;
 use super::super::registers::{LANES, Longs, Words};
 use super::super::step::{Current, Executor};
 use super::super::warp::Warp;
 use super::places;
+use super::sparse::Choices;
 use crate::program::matrix::{Element, Ending, Product, Tiles};
 use crate::program::slot::Slot;
 
@@ -56,6 +58,8 @@ struct Tile<'r, W> {
     left: &'r [[W; LANES]],
     right: &'r [[W; LANES]],
     summands: &'r [[W; LANES]],
+    /// Where the elements of a sparse factor belong.
+    choices: Option<&'r [W; LANES]>,
 }
 
 fn halves<W>(rows: &[W]) -> [&[W]; 2] {
@@ -65,16 +69,17 @@ fn halves<W>(rows: &[W]) -> [&[W]; 2] {
 
 /// The tiles of a product whose registers are these.
 fn tiles<W>(product: Product, rows: &[[W; LANES]]) -> Vec<Tile<'_, W>> {
-    let [_, first, second, _] = product.registers();
+    let [_, first, second, third] = product.registers();
     let (a, rest) = rows.split_at(first);
-    let (b, summands) = rest.split_at(second);
+    let (b, rest) = rest.split_at(second);
+    let (summands, choices) = rest.split_at(third);
     let two = |left: [_; 2], right: [_; 2]| {
         let [upper, lower] = halves(summands);
-        let tile = |index: usize, summands| Tile { left: left[index], right: right[index], summands };
+        let tile = |index: usize, summands| Tile { left: left[index], right: right[index], summands, choices: None };
         vec![tile(0, upper), tile(1, lower)]
     };
     match product.tiles {
-        Tiles::Small | Tiles::Tall => vec![Tile { left: a, right: b, summands }],
+        Tiles::Small | Tiles::Tall => vec![Tile { left: a, right: b, summands, choices: choices.first() }],
         Tiles::Beside => two([a, a], halves(b)),
         Tiles::Below => two(halves(a), [b, b]),
         Tiles::Turned => two(halves(b), [a, a]),
@@ -109,17 +114,6 @@ fn added(product: Product, sum: i64, summand: u32) -> u32 {
     }
 }
 
-/// The half that is nearest to a single.
-fn half_of(single: u64) -> u64 {
-    let (format, sign) = (Format::HALF, |negative| if negative { Format::HALF.sign() } else { 0 });
-    match Format::SINGLE.open(single) {
-        Value::Nan => format.nan,
-        Value::Infinite { negative } => format.infinity() | sign(negative),
-        Value::Zero { negative } => sign(negative),
-        Value::Finite(exact) => format.close(exact, Rounding::Nearest),
-    }
-}
-
 /// What the registers of a tile's sums become.
 fn numbers(product: Product, tile: &Tile<'_, u32>) -> Vec<Words> {
     let [mut left, mut right] = product.factors;
@@ -127,12 +121,16 @@ fn numbers(product: Product, tile: &Tile<'_, u32>) -> Vec<Words> {
         (left, right) = (right, left);
     }
     let (k, width) = (usize::from(product.k), 32 / left.bits());
-    let a = Side::new(Factor::ZERO, k, width, tile.left, |word, index| element_of(left, word, index));
+    let sparse = tile.choices.zip(product.chosen_by).map(|(words, lanes)| Choices::new(left, k, words, lanes));
+    let length = if sparse.is_some() { k / 2 } else { k };
+    let a = Side::new(Factor::ZERO, length, width, tile.left, |word, index| element_of(left, word, index));
     let b = Side::new(Factor::ZERO, k, width, tile.right, |word, index| element_of(right, word, index));
     let [halves, from_halves] = product.halves;
     let one = |lane: usize, index: usize| {
         let (row, column) = places::sum(lane, index);
-        let products = a.line(row).iter().copied().zip(b.line(column).iter().copied());
+        let (line, others) = (a.line(row), b.line(column));
+        let meets = |place: usize| sparse.as_ref().map_or(place, |choices| choices.column(row, place));
+        let products = (0..length).map(|place| (line[place], others[meets(place)]));
         let summand = if from_halves {
             tile.summands[index / 2][lane] >> (16 * (index % 2)) & 0xffff
         } else {
@@ -152,7 +150,10 @@ fn numbers(product: Product, tile: &Tile<'_, u32>) -> Vec<Words> {
             let part = sum(to, Factor::open(from, summand.into()), products.clone().take(first));
             if first < k { sum(to, Factor::open(to, part), products.skip(first)) } else { part }
         };
-        (if halves && to == Format::SINGLE { half_of(total) } else { total }) as u32
+        if halves && to == Format::SINGLE {
+            return Half::narrow(f32::from_bits(total as u32).into()).into();
+        }
+        total as u32
     };
     let register = |register: usize| -> Words {
         if halves {
@@ -201,7 +202,8 @@ fn doubles(product: Product, tile: &Tile<'_, u64>) -> Vec<Longs> {
 impl<Memo: Memory + Host> Executor<'_, Memo> {
     pub(crate) fn multiply(&self, warp: &mut Warp, at: Current, lanes: u32, product: Product, list: Slot) {
         let counts = product.registers();
-        let slots = &self.context.program.code.lists[list.value() as usize..][..counts.iter().sum()];
+        let count = counts.iter().sum::<usize>() + usize::from(product.chosen_by.is_some());
+        let slots = &self.context.program.code.lists[list.value() as usize..][..count];
         let (results, operands) = slots.split_at(counts[0]);
         let mut file = self.file(warp, at);
         if product.factors[0] == Element::F64 {

@@ -3,7 +3,7 @@
 use super::super::matrix::{Element, Ending, Fragment, Product, Tiles};
 use super::super::operation::{Operation, Space};
 use super::super::slot::Slot;
-use super::matrix::{counted, vector};
+use super::matrix::{counted, is_row, vector};
 use super::{Decoded, Decoder, Modifiers, Why};
 use crate::exec::arith::round::Rounding;
 use crate::syntax::{Instruction, Operand, ScalarType};
@@ -36,16 +36,6 @@ fn shape(word: &str) -> Option<Shape> {
         _ => return None,
     };
     Some(Shape { m, n, k, tiles })
-}
-
-/// Takes a layout: whether rows lie as a whole.
-fn is_row(modifiers: &mut Modifiers) -> Decoded<bool> {
-    let row = modifiers.pick(|word| match word {
-        "row" => Some(true),
-        "col" => Some(false),
-        _ => None,
-    });
-    row.ok_or(Why::Missing("`.row` or `.col`"))
 }
 
 /// The first words come first; the others may be in any order.
@@ -226,7 +216,8 @@ fn multiply<'t>(
         None if saturated => Ending::Saturated,
         None => Ending::Plain,
     };
-    let product = Product { tiles: shape.tiles, k: shape.k.into(), factors: [factor; 2], halves, ending };
+    let product =
+        Product { tiles: shape.tiles, k: shape.k.into(), factors: [factor; 2], halves, ending, chosen_by: None };
     let counts = product.registers();
     let given = match factor {
         Element::F16 => [counts[0], 8, 8, counts[3]],

@@ -1,6 +1,6 @@
 //! Products of matrices, and their transfers.
 
-use super::super::matrix::{Element, Ending, Product, Tiles, Transfer};
+use super::super::matrix::{Element, Ending, Product, Quads, Tiles, Transfer};
 use super::super::operation::Operation;
 use super::super::slot::Slot;
 use super::arithmetic::file;
@@ -24,6 +24,16 @@ fn element(word: &str) -> Option<Element> {
         "b1" => Element::Differing,
         _ => return None,
     })
+}
+
+/// Takes a layout: whether rows lie as a whole.
+pub(super) fn is_row(modifiers: &mut Modifiers) -> Decoded<bool> {
+    let row = modifiers.pick(|word| match word {
+        "row" => Some(true),
+        "col" => Some(false),
+        _ => None,
+    });
+    row.ok_or(Why::Missing("`.row` or `.col`"))
 }
 
 /// Takes what is counted in bits.
@@ -81,6 +91,7 @@ pub(super) fn multiply<'t>(
     instruction: &Instruction<'t>,
     modifiers: &mut Modifiers,
 ) -> Decoded {
+    let sparse = modifiers.flag("sp") || modifiers.flag("sp::ordered_metadata");
     let plain = modifiers.flag("sync") && modifiers.flag("aligned");
     let shape = modifiers.pick(|word| {
         let (tiles, k) = match word.strip_prefix("m16n8k") {
@@ -89,10 +100,10 @@ pub(super) fn multiply<'t>(
         };
         Some((tiles, k.parse::<u16>().ok()?))
     });
-    let layout = modifiers.flag("row") && modifiers.flag("col");
-    let (Some((tiles, k)), true, true) = (shape, plain, layout) else {
-        return Err(Why::Other("only m16n8 and m8n8, row by column, are simulated"));
+    let (Some((tiles, k)), true) = (shape, plain) else {
+        return Err(Why::Other("products are `.sync.aligned`, and of shape m16n8 or m8n8"));
     };
+    let rows = [is_row(modifiers)?, is_row(modifiers)?];
     let ending = match modifiers.rounding() {
         Some(rounding) => Ending::Rounded(rounding),
         None if modifiers.flag("satfinite") => Ending::Saturated,
@@ -102,16 +113,29 @@ pub(super) fn multiply<'t>(
     let into = modifiers.pick(sum).ok_or(Why::Missing("the type of the result"))?;
     let mut first = modifiers.pick(element).ok_or(Why::Missing("the type of the first factor"))?;
     let second = modifiers.pick(element).ok_or(Why::Missing("the type of the second factor"))?;
-    if modifiers.pick(sum) != Some(into) {
-        return Err(Why::Other("result and summand have to be of one type"));
-    }
+    let from = modifiers.pick(sum).ok_or(Why::Missing("the type of the summand"))?;
     if first == Element::Differing {
         first = counted.ok_or(Why::Missing("`.xor.popc` or `.and.popc`"))?;
     } else if counted.is_some() {
         return Err(Why::Other("only bits are counted"));
     }
-    let nothing = Why::Other("factors of these types and this shape are not simulated");
-    let architecture = simulated(tiles, k, into, first, second).ok_or(nothing)?;
+    let nothing = Why::Other("there is no product of these types and this shape");
+    if (tiles, k, first, second) == (Tiles::Small, 4, Element::F16, Element::F16) && ending == Ending::Plain && !sparse
+    {
+        let halves = match (into, from) {
+            (Sum::F16, Sum::F16) => [true, true],
+            (Sum::F32, Sum::F16) => [false, true],
+            (Sum::F32, Sum::F32) => [false, false],
+            _ => return Err(nothing),
+        };
+        let quads = Quads { rows, halves };
+        let start = listed(decoder, instruction.operands.as_slice(), ScalarType::B32, quads.registers())?;
+        decoder.emit(Operation::MultiplyQuads(quads), &[Slot::raw(start)]);
+        return Ok(());
+    }
+    if rows != [true, false] || from != into {
+        return Err(Why::Other("row by column, and result and summand of one type: others there are only of m8n8k4"));
+    }
     let fits = match ending {
         Ending::Plain => true,
         Ending::Saturated => first.is_integer(),
@@ -120,17 +144,66 @@ pub(super) fn multiply<'t>(
     if !fits {
         return Err(Why::Other("there is no such ending for these types"));
     }
-    decoder.requires(architecture)?;
-    let product = Product { tiles, k, factors: [first, second], halves: [into == Sum::F16; 2], ending };
+    let mut operands = instruction.operands.as_slice();
+    let mut choices = None;
+    if sparse {
+        let [values @ .., word, lanes] = operands else {
+            return Err(Why::Count { found: operands.len(), expected: "6" });
+        };
+        let (architecture, selectors) = sparse_products(tiles, k, into, first, second).ok_or(nothing)?;
+        decoder.requires(architecture)?;
+        let lanes = u8::try_from(Decoder::number(lanes, 5)?).ok().filter(|lanes| *lanes < selectors);
+        let lanes = lanes.ok_or(Why::Operand { index: 5, expected: "one of the few numbers that this shape has" })?;
+        choices = Some((decoder.value(word, ScalarType::B32)?, lanes));
+        operands = values;
+    } else {
+        decoder.requires(simulated(tiles, k, into, first, second).ok_or(nothing)?)?;
+    }
+    let chosen_by = choices.map(|(_, lanes)| lanes);
+    let halves = [into == Sum::F16; 2];
+    let product = Product { tiles, k, factors: [first, second], halves, ending, chosen_by };
     let scalar = if into == Sum::F64 { ScalarType::F64 } else { ScalarType::B32 };
-    let operands: [_; 4] = decoder.operands(instruction, "4")?;
+    let start = listed(decoder, operands, scalar, product.registers())?;
+    decoder.code.lists.extend(choices.map(|(word, _)| word));
+    decoder.emit(Operation::Multiply(product), &[Slot::raw(start)]);
+    Ok(())
+}
+
+/// Lists the registers of `d`, `a`, `b` and `c`; returns where.
+fn listed<'t>(
+    decoder: &mut Decoder<'_, 't>,
+    operands: &[Operand<'t>],
+    scalar: ScalarType,
+    counts: [usize; 4],
+) -> Decoded<u32> {
+    if operands.len() != 4 {
+        return Err(Why::Count { found: operands.len(), expected: "4" });
+    }
     let start = decoder.code.lists.len() as u32;
-    for (index, (operand, count)) in operands.into_iter().zip(product.registers()).enumerate() {
+    for (index, (operand, count)) in operands.iter().zip(counts).enumerate() {
         let slots = vector(decoder, operand, scalar, count, index)?;
         decoder.code.lists.extend(slots);
     }
-    decoder.emit(Operation::Multiply(product), &[Slot::raw(start)]);
-    Ok(())
+    Ok(start)
+}
+
+/// Which products of a sparse factor there are, since which architecture, and how many choices of lanes there are.
+fn sparse_products(tiles: Tiles, k: u16, sum: Sum, a: Element, b: Element) -> Option<(u32, u8)> {
+    if tiles != Tiles::Tall {
+        return None;
+    }
+    Some(match (sum, a, b, k) {
+        (Sum::F16 | Sum::F32, Element::F16, Element::F16, 16) | (Sum::F32, Element::Bf16, Element::Bf16, 16) => (80, 4),
+        (Sum::F16 | Sum::F32, Element::F16, Element::F16, 32) | (Sum::F32, Element::Bf16, Element::Bf16, 32) => (80, 2),
+        (Sum::F32, Element::Tf32, Element::Tf32, 8) => (80, 4),
+        (Sum::F32, Element::Tf32, Element::Tf32, 16) => (80, 2),
+        (Sum::S32, Element::S8 | Element::U8, Element::S8 | Element::U8, 32) => (80, 2),
+        (Sum::S32, Element::S8 | Element::U8, Element::S8 | Element::U8, 64) => (80, 1),
+        (Sum::S32, Element::S4 | Element::U4, Element::S4 | Element::U4, 64) => (80, 2),
+        (Sum::S32, Element::S4 | Element::U4, Element::S4 | Element::U4, 128) => (80, 1),
+        (Sum::F32, Element::E4m3 | Element::E5m2, Element::E4m3 | Element::E5m2, 64) => (89, 1),
+        _ => return None,
+    })
 }
 
 /// Which products there are, and since which architecture.

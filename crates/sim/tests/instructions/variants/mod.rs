@@ -9,5 +9,7 @@ pub(crate) mod float;
 pub(crate) mod half;
 pub(crate) mod integer;
 pub(crate) mod matrix;
+pub(crate) mod product;
+pub(crate) mod sparse;
 pub(crate) mod warp;
 pub(crate) mod wmma;
