@@ -1,5 +1,8 @@
 //! Instructions that may or may not be PTX: every opcode with types and modifiers that other opcodes have.
 
+#[path = "matrices.rs"]
+mod matrices;
+
 use std::collections::HashSet;
 
 const TYPES: [&str; 22] = [
@@ -196,5 +199,6 @@ pub(crate) fn all() -> Vec<String> {
     }
     candidates.fences();
     candidates.packed();
+    matrices::add_all(|name, operands| candidates.add(name, operands));
     candidates.all
 }

@@ -25,6 +25,17 @@ const UNDOCUMENTED: [&str; 9] = [
     "rcp.rz.ftz.f64 %q1, %q2;",
 ];
 
+/// Products that the assembler takes as well: of doubles for which there are no fragments, one that it writes nothing for, and one
+/// with lanes that do not exist.
+fn is_undocumented(candidate: &str) -> bool {
+    let doubles = [".m16n16k16.f64.f64", ".m16n16k8.f64.f64"];
+    let brain = [".m8n8k4.row.col.f32.bf16", ".m8n8k4.col.row.f32.bf16"];
+    let lanes = candidate.ends_with(", 2;") || candidate.ends_with(", 3;");
+    UNDOCUMENTED.contains(&candidate)
+        || doubles.into_iter().chain(brain).any(|part| candidate.contains(part))
+        || lanes && candidate.contains(".m16n8k32.row.col.f32.f16")
+}
+
 #[test]
 fn what_the_assembler_takes_is_decoded_and_nothing_else() {
     let taken: HashSet<&str> = include_str!("taken.txt").lines().collect();
@@ -34,7 +45,7 @@ fn what_the_assembler_takes_is_decoded_and_nothing_else() {
     for candidate in &candidates {
         let text = format!("{HEADER}.visible .entry k() {{ {}\n{candidate}\nret; }}", candidates::REGISTERS);
         let decoded = Program::from_text(&text);
-        let expected = taken.contains(candidate.as_str()) && !UNDOCUMENTED.contains(&candidate.as_str());
+        let expected = taken.contains(candidate.as_str()) && !is_undocumented(candidate);
         if decoded.is_ok() != expected {
             wrong.push(decoded.map_or_else(|error| error.to_string(), |_| format!("taken: {candidate}")));
         }
