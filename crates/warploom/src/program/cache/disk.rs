@@ -1,5 +1,6 @@
 //! A cache that stays, in a folder that several processes share.
 
+use std::ffi::OsString;
 use std::fs::{self, File, FileTimes, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
@@ -68,12 +69,7 @@ impl DiskCache {
     ///
     /// If neither is set to a folder's full path, and as [`DiskCache::open`].
     pub fn open_default(limit: u64) -> io::Result<DiskCache> {
-        let full = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        let base = full("XDG_CACHE_HOME").or_else(|| full("HOME").map(|home| home.join(".cache")));
-        let base = base.ok_or_else(|| {
-            io::Error::new(ErrorKind::NotFound, "neither XDG_CACHE_HOME nor HOME names a folder; open one by its path")
-        })?;
-        DiskCache::open(base.join("warploom/programs"), limit)
+        DiskCache::open(default_folder(|name| std::env::var_os(name))?, limit)
     }
 
     /// The folder.
@@ -191,6 +187,14 @@ impl ProgramCache for DiskCache {
     }
 }
 
+/// Where the user's programs are kept, by what the environment says.
+fn default_folder(variable: impl Fn(&str) -> Option<OsString>) -> io::Result<PathBuf> {
+    let full = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let base = full("XDG_CACHE_HOME").or_else(|| full("HOME").map(|home| home.join(".cache")));
+    let missing = "neither XDG_CACHE_HOME nor HOME names a folder; open one by its path";
+    Ok(base.ok_or_else(|| io::Error::new(ErrorKind::NotFound, missing))?.join("warploom/programs"))
+}
+
 fn is_hex(name: &str, len: usize) -> bool {
     name.len() == len && name.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
 }
@@ -223,4 +227,24 @@ fn new_file(path: &Path) -> io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.write(true).create_new(true).open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(cache: Option<&str>, home: Option<&str>) -> Result<PathBuf, ErrorKind> {
+        let found = default_folder(|name| if name == "HOME" { home } else { cache }.map(OsString::from));
+        found.map_err(|error| error.kind())
+    }
+
+    #[test]
+    fn the_users_cache_is_where_the_environment_says() {
+        let own = |path: &str| Ok(PathBuf::from(path));
+        assert_eq!(folder(Some("/cache"), Some("/home/a")), own("/cache/warploom/programs"));
+        assert_eq!(folder(None, Some("/home/a")), own("/home/a/.cache/warploom/programs"));
+        assert_eq!(folder(Some("cache"), Some("/home/a")), own("/home/a/.cache/warploom/programs"), "no full path");
+        assert_eq!(folder(None, Some("a")), Err(ErrorKind::NotFound));
+        assert_eq!(folder(None, None), Err(ErrorKind::NotFound));
+    }
 }
