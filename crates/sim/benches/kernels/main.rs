@@ -1,10 +1,12 @@
 //! How fast kernels run through the simulated driver, as a program launches them: nanoseconds per thread on one core and on
-//! all, next to a plain loop over the same data, and nanoseconds per instruction of a warp.
+//! all, next to a plain loop over the same data, and nanoseconds per instruction of a warp. And how long 10 MB of PTX take to be
+//! loaded (`loading`).
 //!
 //! `cargo bench -p warploom-sim --bench kernels [-- [--json] [PART OF A NAME…]]`
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 
 mod cases;
+mod loading;
 mod plain;
 
 use std::ffi::CString;
@@ -66,8 +68,13 @@ fn main() -> TestResult {
         }
         rows.push(row);
     }
+    let is_loading_asked = asked.is_empty() || asked.iter().any(|part| "loading".contains(part.as_str()));
+    let loading = if is_loading_asked { Some(loading::measure()?) } else { None };
+    if let (false, Some(loading)) = (is_json, &loading) {
+        println!("{loading}");
+    }
     if is_json {
-        let report = serde_json::json!({ "cores": cores, "load": load(), "kernels": rows });
+        let report = serde_json::json!({ "cores": cores, "load": load(), "kernels": rows, "loading": loading });
         println!("{}", serde_json::to_string_pretty(&report)?);
     }
     Ok(())
