@@ -16,7 +16,7 @@
 //!
 //! A kernel that goes well may be wrong all the same. [`Watched`] goes around a memory and finds threads that touch the same bytes
 //! without an order, shared memory that nobody wrote, bytes that are used while `cp.async` copies them, blocks of a cluster that may not
-//! be there, and barriers that not all come to. Each is a [`Hazard`], with the threads and their instructions; the order is computed
+//! be there, memory of the heap outside of its life and bounds, and barriers that not all come to. Each is a [`Hazard`], with the threads and their instructions; the order is computed
 //! from what the kernel says, so that a missing barrier is found in a run that had luck:
 //!
 //! ```
@@ -72,9 +72,9 @@ pub mod syntax;
 
 pub use error::{Error, Place, Problem};
 pub use exec::{
-    Access, Block, Crew, Direct, Event, Fault, Grid, Host, Launch, LaunchError, Memory, Step, Touch, Trap, TrapKind,
-    VecMemory,
+    Access, Block, Crew, Direct, Event, Fault, Freed, Grid, HeapProblem, Host, Launch, LaunchError, Memory, Step,
+    Touch, Trap, TrapKind, VecMemory,
 };
 pub use program::{Kernel, Parameter, Program, Variable, VariableSpace};
-pub use race::{Actor, Deed, Divergence, Hazard, MemorySpace, Presence, Watched, Watches};
+pub use race::{Actor, Deed, Divergence, Hazard, HeapMisuse, MemorySpace, Presence, Watched, Watches};
 pub use syntax::{AddressSize, Features, Header, Target, TextureMode, Version};

@@ -60,9 +60,9 @@ mod world;
 pub use census::{Census, Change, KindChange, Resource};
 pub use check::{
     Absence, AbsentBlock, AccessKind, AllocationInfo, Backtraces, BarrierDivergence, CheckMode, Checks, CopySide, End,
-    Finding, FindingKind, Frame, HandOver, HandleProblem, HostAccess, HostAccessError, HostOrder, Instead,
-    KernelChecks, KernelFault, KernelRace, Leaked, MissingOrder, MissingWait, ObjectKind, Operation, RacedMemory,
-    SharedRead, StreamInfo, StreamKind, ThreadAccess, ThreadInfo, UnfinishedCopy,
+    Finding, FindingKind, Frame, HandOver, HandleProblem, HeapMisuse, HeapProblem, HostAccess, HostAccessError,
+    HostOrder, Instead, KernelChecks, KernelFault, KernelRace, Leaked, MissingOrder, MissingWait, ObjectKind,
+    Operation, RacedMemory, SharedRead, StreamInfo, StreamKind, ThreadAccess, ThreadInfo, UnfinishedCopy,
 };
 pub use engine::{Mode, Order};
 pub use log::{LogEntry, LogKind};

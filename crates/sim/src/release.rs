@@ -21,7 +21,10 @@ impl World {
             (Backing::Device, Side::Device(device)) => self.devices[usize::from(device)].memory.give(base, size),
             (Backing::Variable(variable), Side::Device(device)) => match variable.managed {
                 Some(_) => self.managed_memory.give(base, size, &self.engine),
-                None => self.devices[usize::from(device)].memory.give(base, size),
+                None => {
+                    let [before, behind] = variable.margins;
+                    self.devices[usize::from(device)].memory.give(base - before, size + before + behind);
+                }
             },
             (Backing::PageLocked(_), _) => self.host_memory.give(base, size, &self.engine),
             (Backing::Managed(managed), Side::Device(device)) => {

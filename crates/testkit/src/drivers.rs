@@ -59,6 +59,7 @@ pub fn assert_sound(machine: &Machine) {
         | FindingKind::BarrierDivergence { .. }
         | FindingKind::UnfinishedCopy { .. }
         | FindingKind::AbsentBlock { .. }
+        | FindingKind::HeapMisuse { .. }
         | FindingKind::UseBeforeAllocation { .. }
         | FindingKind::UninitialisedRead { .. }
         | FindingKind::UninitialisedShared { .. } => true,

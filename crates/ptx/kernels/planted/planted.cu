@@ -193,3 +193,42 @@ extern "C" __global__ void planted_late(volatile int* latch, const int* x, int* 
     }
     y[threadIdx.x] = x[threadIdx.x] + 1;
 }
+
+// y[0] = 7, kept in memory of the heap, which is read after it was freed unless it is fixed.
+extern "C" __global__ void planted_heap_after_free(int* y, int fixed)
+{
+    volatile int* room = static_cast<volatile int*>(malloc(64));
+    room[3] = 7;
+    if (!fixed) free(const_cast<int*>(room));
+    y[0] = room[3];
+    if (fixed) free(const_cast<int*>(room));
+}
+
+// y[0] = 1, kept behind the 60 bytes that were asked for unless it is fixed.
+extern "C" __global__ void planted_heap_outside(int* y, int fixed)
+{
+    volatile char* room = static_cast<volatile char*>(malloc(60));
+    int last = fixed ? 59 : 60;
+    room[last] = 1;
+    y[0] = 1;
+    free(const_cast<char*>(room));
+}
+
+// y[0] = 1; memory of the heap is freed once, and once more unless it is fixed.
+extern "C" __global__ void planted_heap_twice(int* y, int fixed)
+{
+    volatile int* room = static_cast<volatile int*>(malloc(64));
+    room[0] = 1;
+    y[0] = room[0];
+    free(const_cast<int*>(room));
+    if (!fixed) free(const_cast<int*>(room));
+}
+
+// y[0] = 1; what is freed starts behind what was asked for unless it is fixed.
+extern "C" __global__ void planted_heap_inside(int* y, int fixed)
+{
+    volatile int* room = static_cast<volatile int*>(malloc(64));
+    room[0] = 1;
+    y[0] = room[0];
+    free(const_cast<int*>(room + (fixed ? 0 : 4)));
+}

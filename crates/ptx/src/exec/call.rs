@@ -2,7 +2,7 @@
 
 use super::frame::Caller;
 use super::group::{Group, State};
-use super::host::{Event, Host};
+use super::host::{Event, Freed, Host};
 use super::local;
 use super::memory::Memory;
 use super::registers::{LANES, Words, lanes as each};
@@ -195,6 +195,19 @@ impl<M: Memory + Host> Executor<'_, M> {
         self.put(warp, to_frame, lanes, to, &rows);
     }
 
+    /// Gives memory of the heap back; a null pointer is nothing to give.
+    fn free(&self, warp: &Warp, at: Current, lane: usize, address: u64) -> Result<(), Stop> {
+        if address == 0 {
+            return Ok(());
+        }
+        let kind = match self.context.memory.free(&self.access(warp, at, 1 << lane, false), address) {
+            Freed::Done | Freed::Stray => return Ok(()),
+            Freed::Twice => TrapKind::FreedTwice(address),
+            Freed::Unreachable(fault) => TrapKind::Global(fault.address),
+        };
+        Err(stop(warp, at, 1 << lane, kind))
+    }
+
     fn builtin(&mut self, warp: &mut Warp, at: Current, lanes: u32, builtin: Builtin, call: u32) -> Result<(), Stop> {
         let code = std::sync::Arc::clone(&self.context.program.code);
         let call = &code.calls[call as usize];
@@ -207,9 +220,12 @@ impl<M: Memory + Host> Executor<'_, M> {
         let mut results = [[0; LANES]; 2];
         for lane in each(lanes) {
             let result = match builtin {
-                Builtin::Allocate => self.context.memory.allocate(argument(0, lane)),
+                Builtin::Allocate => {
+                    let access = self.access(warp, at, 1 << lane, false);
+                    self.context.memory.allocate(&access, argument(0, lane))
+                }
                 Builtin::Free => {
-                    self.context.memory.free(argument(0, lane));
+                    self.free(warp, at, lane, argument(0, lane))?;
                     0
                 }
                 Builtin::Print => self.print(warp, at, lane, argument(0, lane), argument(1, lane))?,

@@ -1,6 +1,6 @@
 //! What surrounds a kernel beside memory: output, the heap, time, and those who watch.
 
-use super::access::Access;
+use super::access::{Access, Fault};
 
 /// What a kernel asks of the machine that runs it; every answer has a default.
 pub trait Host {
@@ -13,14 +13,15 @@ pub trait Host {
     }
 
     /// Memory of the device's heap for one thread; zero where there is none.
-    fn allocate(&self, bytes: u64) -> u64 {
-        let _ = bytes;
+    fn allocate(&self, access: &Access, bytes: u64) -> u64 {
+        let _ = (access, bytes);
         0
     }
 
-    /// Takes memory of the heap back.
-    fn free(&self, address: u64) {
-        let _ = address;
+    /// Takes memory of the heap back from one thread; the address is not zero.
+    fn free(&self, access: &Access, address: u64) -> Freed {
+        let _ = (access, address);
+        Freed::Done
     }
 
     /// What `%globaltimer` says, in nanoseconds.
@@ -44,6 +45,19 @@ pub trait Host {
     fn event(&self, access: &Access, event: Event) {
         let _ = (access, event);
     }
+}
+
+/// What becomes of memory that a thread gives back to the heap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Freed {
+    /// It is the heap's again.
+    Done,
+    /// It was already, which the kernel does not survive.
+    Twice,
+    /// It is no block of the heap, and nothing happens.
+    Stray,
+    /// It is no block of the heap, and not even memory.
+    Unreachable(Fault),
 }
 
 /// What each lane does to shared memory.
@@ -101,12 +115,12 @@ impl<T: Host> Host for &T {
         T::print(self, text);
     }
 
-    fn allocate(&self, bytes: u64) -> u64 {
-        T::allocate(self, bytes)
+    fn allocate(&self, access: &Access, bytes: u64) -> u64 {
+        T::allocate(self, access, bytes)
     }
 
-    fn free(&self, address: u64) {
-        T::free(self, address);
+    fn free(&self, access: &Access, address: u64) -> Freed {
+        T::free(self, access, address)
     }
 
     fn nanoseconds(&self) -> u64 {
@@ -133,12 +147,12 @@ impl<T: Host> Host for std::sync::Arc<T> {
         T::print(self, text);
     }
 
-    fn allocate(&self, bytes: u64) -> u64 {
-        T::allocate(self, bytes)
+    fn allocate(&self, access: &Access, bytes: u64) -> u64 {
+        T::allocate(self, access, bytes)
     }
 
-    fn free(&self, address: u64) {
-        T::free(self, address);
+    fn free(&self, access: &Access, address: u64) -> Freed {
+        T::free(self, access, address)
     }
 
     fn nanoseconds(&self) -> u64 {

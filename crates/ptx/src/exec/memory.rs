@@ -1,5 +1,7 @@
 //! The machine's memory, as kernels reach it.
 
+use std::ops::Range;
+
 use super::access::{Access, Fault};
 use super::direct::Direct;
 
@@ -32,11 +34,28 @@ pub trait Memory: Sync {
         None
     }
 
+    /// What is wrong with an access to memory of the kernels' heap, if anything is; asked by those who watch.
+    fn heap_problem(&self, address: u64, bytes: u64) -> Option<HeapProblem> {
+        let _ = (address, bytes);
+        None
+    }
+
     /// Whether bytes hold this already; asked by those who watch for races. Memory that cannot say says no.
     fn holds(&self, address: u64, bytes: &[u8]) -> bool {
         let _ = (address, bytes);
         false
     }
+}
+
+/// An access to the kernels' heap that is not to a block of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeapProblem {
+    /// The first byte that is wrong.
+    pub address: u64,
+    /// The block that it is in, or is near to.
+    pub block: Range<u64>,
+    /// Whether it is in the block, and the block was freed.
+    pub freed: bool,
 }
 
 impl<T: Memory + ?Sized> Memory for &T {
@@ -60,6 +79,10 @@ impl<T: Memory + ?Sized> Memory for &T {
 
     fn direct(&self, address: u64) -> Option<Direct> {
         T::direct(self, address)
+    }
+
+    fn heap_problem(&self, address: u64, bytes: u64) -> Option<HeapProblem> {
+        T::heap_problem(self, address, bytes)
     }
 
     fn holds(&self, address: u64, bytes: &[u8]) -> bool {
@@ -88,6 +111,10 @@ impl<T: Memory + Send + ?Sized> Memory for std::sync::Arc<T> {
 
     fn direct(&self, address: u64) -> Option<Direct> {
         T::direct(self, address)
+    }
+
+    fn heap_problem(&self, address: u64, bytes: u64) -> Option<HeapProblem> {
+        T::heap_problem(self, address, bytes)
     }
 
     fn holds(&self, address: u64, bytes: &[u8]) -> bool {

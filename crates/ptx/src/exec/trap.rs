@@ -46,6 +46,9 @@ pub enum TrapKind {
         /// How many it has.
         count: u32,
     },
+    /// Memory of the heap that is given back once more.
+    #[error("memory of the heap at {0:#x} is freed twice")]
+    FreedTwice(u64),
     /// Local memory that the thread does not have.
     #[error("local memory at {0:#x} lies outside of what the thread has")]
     Local(u64),

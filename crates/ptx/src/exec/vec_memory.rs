@@ -198,7 +198,7 @@ impl Host for VecMemory {
         }
     }
 
-    fn allocate(&self, bytes: u64) -> u64 {
+    fn allocate(&self, _access: &Access, bytes: u64) -> u64 {
         let size = bytes.next_multiple_of(256);
         let room = |used: u64| used.checked_add(size).filter(|end| *end <= self.words.len() as u64 * 8);
         let start = self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, room);

@@ -5,6 +5,7 @@ use super::copies::Copies;
 use super::found::Found;
 use super::gathering::Gathering;
 use super::hazard::{Deed, Hazard, MemorySpace};
+use super::heap::Frees;
 use super::manner::Manner;
 use super::meeting::Meetings;
 use super::shadow::{Conflict, Run, Shadow};
@@ -39,6 +40,7 @@ pub(super) struct Detector {
     meetings: Meetings,
     pub(super) clusters: Clusters,
     pub(super) found: Found,
+    pub(super) frees: Frees,
     /// Of the access that is looked at.
     pub(super) conflicts: Vec<Conflict>,
 }
@@ -78,6 +80,7 @@ impl Detector {
             meetings: Meetings::default(),
             clusters: Clusters::new(cluster),
             found: Found::new(program, [grid, block]),
+            frees: Frees::default(),
             conflicts: Vec::new(),
         }
     }
@@ -86,7 +89,7 @@ impl Detector {
         self.found.take()
     }
 
-    /// A thread has got memory of the heap, which may have been another's.
+    /// Bytes are another's from now on.
     pub(super) fn renew(&mut self, address: u64, bytes: u64) {
         self.global.renew(address..address.saturating_add(bytes));
     }

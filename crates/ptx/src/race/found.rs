@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::copies::Flight;
-use super::hazard::{Actor, Deed, Divergence, Hazard, MemorySpace, Presence};
+use super::hazard::{Actor, Deed, Divergence, Hazard, HeapMisuse, MemorySpace, Presence};
 use super::shadow::Conflict;
 use super::stamp::Stamp;
 use crate::exec::place_of;
@@ -31,6 +31,7 @@ enum Sort {
     Unwritten,
     Copying,
     Absent(Presence),
+    Heap(HeapMisuse),
     Barrier,
 }
 
@@ -114,6 +115,25 @@ impl Found {
         });
     }
 
+    /// A thread misuses memory of the heap.
+    pub(super) fn heap(
+        &mut self,
+        misuse: HeapMisuse,
+        who: Stamp,
+        bytes: Range<u64>,
+        block: Option<Range<u64>>,
+        by: Option<Stamp>,
+    ) {
+        self.note((Sort::Heap(misuse), who.pc(), 0), |found| Hazard::Heap {
+            misuse,
+            actor: found.actor(who),
+            bytes,
+            block,
+            freed_by: by.map(|by| found.actor(by)),
+            times: 0,
+        });
+    }
+
     /// The same for one who could not go on for it.
     pub(super) fn absent_at(&mut self, visitor: Actor, block: [u32; 3]) {
         self.hazards.push(Hazard::Absent { visitor, block, presence: Presence::Ended, times: 1 });
@@ -151,6 +171,7 @@ impl Found {
             | Hazard::Unwritten { times, .. }
             | Hazard::Copying { times, .. }
             | Hazard::Absent { times, .. }
+            | Hazard::Heap { times, .. }
             | Hazard::Barrier { times, .. } => *times += 1,
         }
     }

@@ -1,6 +1,7 @@
 //! What was found.
 
 use std::fmt;
+use std::ops::Range;
 
 use crate::error::Place;
 
@@ -66,6 +67,21 @@ pub enum Hazard {
         /// How often the instruction did so.
         times: u64,
     },
+    /// Memory of the kernels' heap is used outside of its life or its bounds, or freed when it cannot be.
+    Heap {
+        /// What is done to it.
+        misuse: HeapMisuse,
+        /// Who does so.
+        actor: Actor,
+        /// The bytes that are not the block's, by their addresses; none for a free, which is given where they start.
+        bytes: Range<u64>,
+        /// The block that they are in, or are near to.
+        block: Option<Range<u64>>,
+        /// Who freed that, if it was in this launch.
+        freed_by: Option<Actor>,
+        /// How often the instruction did so.
+        times: u64,
+    },
     /// Not all that a barrier is for come to it, or not in the same way.
     Barrier {
         /// Its number.
@@ -79,6 +95,20 @@ pub enum Hazard {
         /// How often.
         times: u64,
     },
+}
+
+/// What is done to memory of the kernels' heap that may not be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum HeapMisuse {
+    /// It is touched after it was freed.
+    AfterFree(Deed),
+    /// It is touched beside the block.
+    Outside(Deed),
+    /// It is freed when it was freed already.
+    FreedTwice,
+    /// What is freed is no block of the heap.
+    NotABlock,
 }
 
 /// When a block may not be there.

@@ -40,6 +40,7 @@ mod events;
 mod found;
 mod gathering;
 mod hazard;
+mod heap;
 mod layer;
 mod manner;
 mod meeting;
@@ -52,5 +53,5 @@ mod visitor;
 mod watched;
 mod written;
 
-pub use hazard::{Actor, Deed, Divergence, Hazard, MemorySpace, Presence};
+pub use hazard::{Actor, Deed, Divergence, Hazard, HeapMisuse, MemorySpace, Presence};
 pub use watched::{Watched, Watches};

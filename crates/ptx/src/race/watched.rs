@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use super::detector::Detector;
 use super::hazard::{Deed, Hazard};
-use crate::exec::{Access, Event, Fault, Host, Launch, Memory, Touch, Trap, TrapKind};
+use crate::exec::{Access, Event, Fault, Freed, HeapProblem, Host, Launch, Memory, Touch, Trap, TrapKind};
 use crate::program::Kernel;
 
 /// What is looked for.
@@ -96,12 +96,23 @@ fn shares(lanes: u32, readers: u32, length: usize) -> [u64; 2] {
     [share, if lanes == readers { share } else { 0 }]
 }
 
+impl<M: Memory> Watched<M> {
+    /// Reports an access that has been made to memory of the heap and is not to a block of it.
+    fn look_at_heap(&self, access: &Access, address: u64, [share, apart]: [u64; 2], deed: Deed) {
+        let bytes = if apart == 0 { share } else { share * u64::from(access.lanes.count_ones()) };
+        if let Some(problem) = self.memory.heap_problem(address, bytes) {
+            self.detect(|detector| detector.misused(access, [address, share, apart], deed, &problem));
+        }
+    }
+}
+
 impl<M: Memory> Memory for Watched<M> {
     fn load(&self, access: &Access, address: u64, into: &mut [u8]) -> Result<(), Fault> {
         self.memory.load(access, address, into)?;
         let deed = if access.strong { Deed::StrongRead } else { Deed::Read };
         let shares = shares(access.lanes, access.readers, into.len());
         self.detect(|detector| detector.global(access, address, shares, deed, |_| false));
+        self.look_at_heap(access, address, shares, deed);
         Ok(())
     }
 
@@ -113,7 +124,9 @@ impl<M: Memory> Memory for Watched<M> {
             self.memory.holds(address + lane * share, &from[start..start + share as usize])
         };
         self.detect(|detector| detector.global(access, address, shares, deed, same));
-        self.memory.store(access, address, from)
+        self.memory.store(access, address, from)?;
+        self.look_at_heap(access, address, shares, deed);
+        Ok(())
     }
 
     fn update(
@@ -126,7 +139,12 @@ impl<M: Memory> Memory for Watched<M> {
         let old = self.memory.update(access, address, bytes, change)?;
         let shares = [bytes as u64, 0];
         self.detect(|detector| detector.global(access, address, shares, Deed::Update, |_| false));
+        self.look_at_heap(access, address, shares, Deed::Update);
         Ok(old)
+    }
+
+    fn heap_problem(&self, address: u64, bytes: u64) -> Option<HeapProblem> {
+        self.memory.heap_problem(address, bytes)
     }
 
     fn holds(&self, address: u64, bytes: &[u8]) -> bool {
@@ -141,16 +159,18 @@ impl<M: Host> Host for Watched<M> {
         self.memory.print(text);
     }
 
-    fn allocate(&self, bytes: u64) -> u64 {
-        let address = self.memory.allocate(bytes);
+    fn allocate(&self, access: &Access, bytes: u64) -> u64 {
+        let address = self.memory.allocate(access, bytes);
         if address != 0 {
-            self.detect(|detector| detector.renew(address, bytes));
+            self.detect(|detector| detector.allocated(address, bytes));
         }
         address
     }
 
-    fn free(&self, address: u64) {
-        self.memory.free(address);
+    fn free(&self, access: &Access, address: u64) -> Freed {
+        let outcome = self.memory.free(access, address);
+        self.detect(|detector| detector.freed(access, address, outcome));
+        outcome
     }
 
     fn nanoseconds(&self) -> u64 {

@@ -7,6 +7,7 @@ use warploom_sys::Function;
 
 use super::absent::AbsentBlock;
 use super::copying::UnfinishedCopy;
+use super::heap::HeapMisuse;
 use super::in_kernel::{BarrierDivergence, KernelFault, KernelRace, SharedRead};
 
 /// Something wrong with a program, whether or not it went wrong in this run.
@@ -147,6 +148,13 @@ pub enum FindingKind {
         user: Operation,
         /// Who accesses whose memory.
         visit: Box<AbsentBlock>,
+    },
+    /// A thread of a kernel uses memory of the kernels' heap outside of its life or its bounds, or frees what it cannot.
+    HeapMisuse {
+        /// The launch.
+        user: Operation,
+        /// Who does what to which memory.
+        misuse: Box<HeapMisuse>,
     },
     /// Not all threads that a barrier of a kernel is for come to it, or not in the same way.
     BarrierDivergence {

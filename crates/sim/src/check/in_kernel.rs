@@ -8,6 +8,7 @@ use warploom_ptx::{Actor, Deed, Divergence, Hazard, MemorySpace, Presence};
 use super::absent::{Absence, AbsentBlock};
 use super::copying::{CopySide, UnfinishedCopy};
 use super::finding::{AllocationInfo, Operation};
+use super::heap::{HeapMisuse, HeapProblem};
 
 /// A kernel that could not go on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -248,6 +249,7 @@ pub(crate) enum InKernel {
     SharedRead(SharedRead),
     Copy(UnfinishedCopy),
     Absent(AbsentBlock),
+    Heap(HeapMisuse),
     Barrier(BarrierDivergence),
 }
 
@@ -291,6 +293,18 @@ impl InKernel {
                     _ => return None,
                 };
                 Self::Absent(AbsentBlock { kernel, visitor: visitor.into(), block, when, times })
+            }
+            Hazard::Heap { misuse, actor, bytes, block, freed_by, times } => {
+                let problem = match misuse {
+                    warploom_ptx::HeapMisuse::AfterFree(deed) => HeapProblem::AfterFree(deed.into()),
+                    warploom_ptx::HeapMisuse::Outside(deed) => HeapProblem::Outside(deed.into()),
+                    warploom_ptx::HeapMisuse::FreedTwice => HeapProblem::FreedTwice,
+                    warploom_ptx::HeapMisuse::NotABlock => HeapProblem::NotABlock,
+                    _ => return None,
+                };
+                let (thread, freed_by) = (actor.into(), freed_by.map(Into::into));
+                let (address, bytes) = (bytes.start, bytes.end - bytes.start);
+                Self::Heap(HeapMisuse { kernel, thread, problem, address, bytes, block, freed_by, times })
             }
             Hazard::Barrier { barrier, waits, waiting, divergence, times } => {
                 let (one, did) = match divergence {

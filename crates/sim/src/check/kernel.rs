@@ -222,6 +222,7 @@ impl World {
                 self.name_memory(&mut copy.memory, &mut copy.bytes);
                 FindingKind::UnfinishedCopy { user, copy: Box::new(copy) }
             }
+            InKernel::Heap(misuse) => FindingKind::HeapMisuse { user, misuse: Box::new(misuse) },
             InKernel::Absent(visit) => FindingKind::AbsentBlock { user, visit: Box::new(visit) },
             InKernel::SharedRead(read) => FindingKind::UninitialisedShared { user, read: Box::new(read) },
             InKernel::Barrier(barrier) => FindingKind::BarrierDivergence { user, barrier: Box::new(barrier) },

@@ -34,6 +34,7 @@ mod findings;
 mod free;
 mod graves;
 mod handles;
+mod heap;
 mod host;
 mod in_kernel;
 mod in_kernel_text;
@@ -57,6 +58,7 @@ pub use finding::{
     AccessKind, AllocationInfo, End, Finding, FindingKind, Frame, HandleProblem, Leaked, MissingWait, ObjectKind,
     Operation, StreamInfo, StreamKind,
 };
+pub use heap::{HeapMisuse, HeapProblem};
 pub use host::{HandOver, HostAccess, HostAccessError};
 pub use in_kernel::{
     BarrierDivergence, Instead, KernelFault, KernelRace, MissingOrder, RacedMemory, SharedRead, ThreadAccess,

@@ -217,6 +217,7 @@ impl FindingKind {
             }
             FindingKind::UninitialisedShared { user, .. }
             | FindingKind::AbsentBlock { user, .. }
+            | FindingKind::HeapMisuse { user, .. }
             | FindingKind::BarrierDivergence { user, .. } => vec![("launched", user)],
             FindingKind::Leak { made, .. } => vec![("made", made)],
         }
@@ -284,6 +285,7 @@ impl Display for FindingKind {
                 write!(formatter, "uninitialised read in a kernel: {user} launched {read}")
             }
             FindingKind::UnfinishedCopy { user, copy } => write!(formatter, "unfinished copy: {user} launched {copy}"),
+            FindingKind::HeapMisuse { user, misuse } => write!(formatter, "misused heap: {user} launched {misuse}"),
             FindingKind::AbsentBlock { user, visit } => write!(formatter, "absent block: {user} launched {visit}"),
             FindingKind::BarrierDivergence { user, barrier } => {
                 write!(formatter, "divergent barrier: {user} launched {barrier}")

@@ -84,6 +84,7 @@ impl World {
             self.check_free(base, None).unwrap_or_default();
             self.release_allocation(base);
         }
+        self.forget_freed_blocks(handle);
         for other in self.contexts.iter_mut() {
             other.peers.remove(&handle);
         }

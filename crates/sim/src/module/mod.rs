@@ -13,6 +13,7 @@ mod attributes;
 mod binary;
 mod clusters;
 mod functions;
+mod heap;
 mod image;
 mod kernels;
 mod launch;
@@ -70,6 +71,8 @@ pub(crate) struct Code {
     libraries: Objects<Library>,
     kernels: Objects<Kernel>,
     links: Objects<Link>,
+    /// Memory of the kernels' heap that was freed.
+    freed: heap::FreedBlocks,
 }
 
 /// Code in a context.
@@ -141,6 +144,7 @@ impl Code {
             libraries: Objects::new(machine),
             kernels: Objects::new(machine),
             links: Objects::new(machine),
+            freed: heap::FreedBlocks::default(),
         }
     }
 

@@ -21,8 +21,8 @@ use crate::world::World;
 pub(crate) struct VariableMemory {
     /// The host sees it, too.
     pub(crate) managed: Option<Managed>,
-    /// No variable at all, but what a kernel has taken with `malloc`.
-    is_heap: bool,
+    /// Bytes before and behind it that go with it: no variable at all, but what a kernel has taken with `malloc`.
+    pub(crate) margins: [u64; 2],
 }
 
 /// Bytes in which the blocks of a cooperative launch meet.
@@ -86,7 +86,7 @@ impl World {
     fn take_for(&mut self, variable: &Variable, context: Option<Handle<Context>>, device: u16) -> Option<u64> {
         match variable.size {
             0 => Some(0),
-            size => self.take_variable(context, device, size, variable.managed, false),
+            size => self.take_variable(context, device, size, variable.managed, [0; 2]),
         }
     }
 
@@ -100,22 +100,9 @@ impl World {
         }
     }
 
-    /// Memory for a kernel that asks for it while it runs, if the context's heap has as much.
-    pub(super) fn take_heap(&mut self, context: Handle<Context>, device: u16, bytes: u64) -> Option<u64> {
-        let cost = heap_cost(bytes);
-        if !self.contexts.get_mut(context)?.take_heap(cost) {
-            return None;
-        }
-        let taken = self.take_variable(Some(context), device, bytes.max(1), false, true);
-        if let (None, Some(context)) = (taken, self.contexts.get_mut(context)) {
-            context.give_heap(cost);
-        }
-        taken
-    }
-
     /// Memory in which the blocks of a cooperative launch meet.
     pub(super) fn take_workspace(&mut self, context: Handle<Context>, device: u16) -> Option<u64> {
-        let address = self.take_variable(Some(context), device, WORKSPACE as u64, false, true)?;
+        let address = self.take_variable(Some(context), device, WORKSPACE as u64, false, [0; 2])?;
         self.memory.at(address)?.place(address).put(&[0; WORKSPACE]);
         self.mark_written(address);
         Some(address)
@@ -126,31 +113,20 @@ impl World {
         self.release_allocation(address);
     }
 
-    /// Takes back what a kernel has got while it ran.
-    pub(super) fn give_heap(&mut self, context: Handle<Context>, address: u64) {
-        let found = self.memory.at(address).filter(|allocation| allocation.context == Some(context));
-        let found = found.filter(|found| matches!(&found.backing, Backing::Variable(memory) if memory.is_heap));
-        let Some(bytes) = found.map(|found| found.size) else { return };
-        self.release_allocation(address);
-        if let Some(context) = self.contexts.get_mut(context) {
-            context.give_heap(heap_cost(bytes));
-        }
-    }
-
-    fn take_variable(
+    pub(super) fn take_variable(
         &mut self,
         context: Option<Handle<Context>>,
         device: u16,
         size: u64,
         managed: bool,
-        is_heap: bool,
+        margins: [u64; 2],
     ) -> Option<u64> {
         let (base, host) = if managed {
             let base = self.managed_memory.take(size, &self.engine).ok()?;
             (base, base as usize)
         } else {
             let memory = &mut self.devices[usize::from(device)].memory;
-            let base = memory.take(size)?;
+            let base = memory.take(size.checked_add(margins[0] + margins[1])?)? + margins[0];
             (base, memory.window().host_of(base))
         };
         let id = self.memory.next_id();
@@ -162,7 +138,7 @@ impl World {
             side: Side::Device(device),
             context,
             id,
-            backing: Backing::Variable(VariableMemory { managed, is_heap }),
+            backing: Backing::Variable(VariableMemory { managed, margins }),
             sync_memops: false,
             tracked: None,
         };
@@ -176,12 +152,6 @@ impl World {
             self.release_allocation(*address);
         }
     }
-}
-
-/// What an allocation takes of a heap: that of an H200 takes so much more than it was asked for where that is large, and no
-/// less than 80 bytes.
-fn heap_cost(bytes: u64) -> u64 {
-    bytes.saturating_add((bytes / 1024).saturating_mul(225)).max(80)
 }
 
 /// The address and size of a variable that may be known by its name.

@@ -4,10 +4,12 @@
     reason = "reads and writes simulated memory that other work and the program may touch meanwhile"
 )]
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use warploom_ptx::Direct;
 
+use super::super::heap::MARGINS;
 use crate::context::Context;
 use crate::engine::Side;
 use crate::handles::Handle;
@@ -57,9 +59,21 @@ impl World {
         let reachable = self.memory.iter().filter(|allocation| is_wanted(allocation)).filter_map(|allocation| {
             let is_writable = self.kernel_access(allocation, context, device)?;
             let Allocation { base, host, id, .. } = *allocation;
-            Some(Stretch { start: base, end: allocation.end(), host, is_writable, id })
+            let [before, behind] = match &allocation.backing {
+                Backing::Variable(variable) => variable.margins,
+                _ => [0; 2],
+            };
+            let (start, host) = (base - before, host - before as usize);
+            Some(Stretch { start, end: allocation.end() + behind, host, is_writable, id })
         });
-        Stretches { sorted: reachable.collect(), version: self.memory.version() }
+        let mut sorted: Vec<_> = reachable.collect();
+        let freed = self.freed_blocks(context).map(|block| {
+            let Range { start, end } = block.room();
+            Stretch { start, end, host: block.host - MARGINS[0] as usize, is_writable: true, id: 0 }
+        });
+        sorted.extend(freed);
+        sorted.sort_by_key(|stretch| stretch.start);
+        Stretches { sorted, version: self.memory.version() }
     }
 
     /// Whether kernels may write memory; nothing, if they may not even read it.

@@ -5,8 +5,9 @@ use std::sync::{Arc, Weak};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use parking_lot::{Mutex, RwLock};
-use warploom_ptx::{Access, Direct, Fault, Host, Memory};
+use warploom_ptx::{Access, Direct, Fault, Freed, HeapProblem, Host, Memory};
 
+use super::super::heap::{MARGINS, room};
 use super::stretches::{Stretches, read, update, write};
 use crate::check::Touched;
 use crate::context::Context;
@@ -27,6 +28,8 @@ pub(super) struct View {
     launched: Stretches,
     /// What the kernel has read and written, if the machine checks or has pages that move.
     touched: Option<Mutex<Touched>>,
+    /// A range in which all of the heap lies that the kernel can know of.
+    heap: [AtomicU64; 2],
     /// How often somebody asked for the time, on a machine that knows no real one.
     moments: Option<AtomicU64>,
 }
@@ -37,6 +40,7 @@ const MOMENT_NS: u64 = 100;
 impl View {
     pub(super) fn new(core: &Arc<Core>, world: &World, context: Handle<Context>, device: u16) -> Arc<Self> {
         let is_watched = core.findings.is_on() || world.managed_memory.is_used();
+        let hull = world.heap_hull(context).map_or([u64::MAX, 0], |hull| [hull.start, hull.end]);
         Arc::new(Self {
             core: Arc::downgrade(core),
             context,
@@ -44,8 +48,21 @@ impl View {
             stretches: RwLock::default(),
             launched: world.pool_stretches(context, device),
             touched: is_watched.then(Mutex::default),
+            heap: hull.map(AtomicU64::new),
             moments: (core.mode != Mode::Threads).then(AtomicU64::default),
         })
+    }
+
+    /// The heap reaches as far as this, too.
+    fn widen_heap(&self, room: &std::ops::Range<u64>) {
+        let [low, high] = &self.heap;
+        low.fetch_min(room.start, Ordering::Relaxed);
+        high.fetch_max(room.end, Ordering::Relaxed);
+    }
+
+    /// Where to note that bytes are touched; nowhere, if they are of the heap and not of a block of it.
+    fn touched_by(&self, address: u64, bytes: usize) -> Option<&Mutex<Touched>> {
+        self.touched.as_ref().filter(|_| self.heap_problem(address, bytes as u64).is_none())
     }
 
     pub(super) fn core(&self) -> Option<Arc<Core>> {
@@ -107,7 +124,7 @@ impl View {
 impl Memory for View {
     fn load(&self, access: &Access, address: u64, into: &mut [u8]) -> Result<(), Fault> {
         self.each(address, into.len(), false, |from, range| read(from, &mut into[range]))?;
-        if let Some(touched) = &self.touched {
+        if let Some(touched) = self.touched_by(address, into.len()) {
             touched.lock().read(address..address + into.len() as u64, access.strong);
         }
         Ok(())
@@ -115,7 +132,7 @@ impl Memory for View {
 
     fn store(&self, access: &Access, address: u64, from: &[u8]) -> Result<(), Fault> {
         self.each(address, from.len(), true, |to, range| write(to, &from[range]))?;
-        if let Some(touched) = &self.touched {
+        if let Some(touched) = self.touched_by(address, from.len()) {
             touched.lock().write(address..address + from.len() as u64, access.strong);
         }
         Ok(())
@@ -132,7 +149,7 @@ impl Memory for View {
         self.each(address, bytes, true, |at, range| place = Some((at, range.len())))?;
         // A word that is all in one stretch: stretches start at multiples of more than a word.
         let (at, _) = place.filter(|(_, length)| *length == bytes).ok_or(Fault { address })?;
-        if let Some(touched) = &self.touched {
+        if let Some(touched) = self.touched_by(address, bytes) {
             let range = address..address + bytes as u64;
             let mut touched = touched.lock();
             touched.read(range.clone(), true);
@@ -150,6 +167,14 @@ impl Memory for View {
         known.or_else(|| self.launched.direct(address))
     }
 
+    fn heap_problem(&self, address: u64, bytes: u64) -> Option<HeapProblem> {
+        let [low, high] = &self.heap;
+        if address >= high.load(Ordering::Relaxed) || address + bytes <= low.load(Ordering::Relaxed) {
+            return None;
+        }
+        self.core()?.world().heap_problem(self.context, address..address + bytes)
+    }
+
     fn holds(&self, address: u64, bytes: &[u8]) -> bool {
         let mut there = vec![0; bytes.len()];
         self.each(address, bytes.len(), false, |from, range| read(from, &mut there[range])).is_ok() && there == bytes
@@ -163,14 +188,24 @@ impl Host for View {
         }
     }
 
-    fn allocate(&self, bytes: u64) -> u64 {
+    fn allocate(&self, _access: &Access, bytes: u64) -> u64 {
         let taken = self.core().and_then(|core| core.world().take_heap(self.context, self.device, bytes));
+        if let Some(address) = taken {
+            self.widen_heap(&room(&(address..address + bytes)));
+        }
         taken.unwrap_or(0)
     }
 
-    fn free(&self, address: u64) {
-        if let Some(core) = self.core() {
-            core.world().give_heap(self.context, address);
+    fn free(&self, _access: &Access, address: u64) -> Freed {
+        let Some(core) = self.core() else { return Freed::Done };
+        let outcome = core.world().give_heap(self.context, self.device, address);
+        // Hardware looks at its books before a block; where there is no memory, it cannot.
+        let books = address.saturating_sub(MARGINS[0]);
+        match outcome {
+            Freed::Stray if address >> 48 == 0 => self
+                .each(books, MARGINS[0] as usize, false, |_, _| {})
+                .map_or_else(Freed::Unreachable, |()| Freed::Stray),
+            outcome => outcome,
         }
     }
 
