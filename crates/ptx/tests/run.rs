@@ -191,3 +191,35 @@ fn barriers_do_not_wait_for_threads_that_have_ended() {
     let body = "setp.ge.u32 %p1, %r1, 32; @%p1 exit; bar.sync 0; st.global.u32 [%rd2], 1;";
     assert_eq!(run_with("", body, 64, 32, 1000).unwrap(), [1; 32]);
 }
+
+#[test]
+fn lanes_with_masks_of_their_own_meet_those_of_the_same_mask() {
+    // Even lanes and odd lanes each name themselves, at the same instructions.
+    let body = "and.b32 %r2, %r1, 1; shl.b32 %r3, 0x55555555, %r2;\n\
+        redux.sync.add.u32 %r4, %r1, %r3; st.global.u32 [%rd2], %r4;\n\
+        setp.lt.u32 %p1, %r1, 3; vote.sync.ballot.b32 %r5, %p1, %r3; st.global.u32 [%rd2+128], %r5;\n\
+        shr.u32 %r6, %r1, 2; match.any.sync.b32 %r7, %r6, %r3; st.global.u32 [%rd2+256], %r7;\n\
+        elect.sync %r8|%p2, %r3; st.global.u32 [%rd2+384], %r8;";
+    let found = run_with("", body, 32, 128, 1000).unwrap_or_else(|trap| panic!("{trap}"));
+    for lane in 0..32 {
+        let odd = lane % 2;
+        assert_eq!(found[lane], 240 + 16 * odd as u32);
+        assert_eq!(found[32 + lane], [0b101, 0b010][odd]);
+        assert_eq!(found[64 + lane], 0b101 << odd << (lane / 4 * 4));
+        assert_eq!(found[96 + lane], odd as u32);
+    }
+}
+
+#[test]
+fn a_fragment_needs_all_lanes_and_an_address_that_is_a_multiple() {
+    let load = |space: &str, address: &str| {
+        format!(
+            "wmma.load.a.sync.aligned.row.m16n16k16{space}.f16 {{%r2, %r3, %r4, %r5, %r6, %r7, %r8, %r9}}, [{address}];"
+        )
+    };
+    let some = format!("setp.lt.u32 %p1, %r1, 16; @%p1 {}", load(".global", "%rd1"));
+    assert!(matches!(trap("", &some, 32).kind, TrapKind::Deadlock(_)));
+    assert!(matches!(trap("", &load(".global", "%rd1+2"), 32).kind, TrapKind::Misaligned { alignment: 4, .. }));
+    let shared = ".shared .align 16 .b8 part[1024];";
+    assert!(matches!(trap(shared, &load(".shared", "part+4"), 32).kind, TrapKind::Misaligned { alignment: 16, .. }));
+}

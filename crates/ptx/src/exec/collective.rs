@@ -15,11 +15,31 @@ impl<M: Memory + Host> Executor<'_, M> {
         File { registers: &mut warp.frames.get(at.frame).registers, constants: &self.context.program.constants }
     }
 
-    /// The lanes that a mask operand names; without `.sync` there is none, and those that are here are meant.
+    /// All lanes that a mask operand names; without `.sync` there is none, and those that are here are meant.
     pub(crate) fn needed(&self, warp: &mut Warp, at: Current, lanes: u32, mask: Slot) -> u32 {
         let file = self.file(warp, at);
-        let named = file.words(mask)[lanes.trailing_zeros() as usize];
+        let masks = file.words(mask);
+        let named = each(lanes).fold(0, |all, lane| all | masks[lane]);
         if named == 0 { lanes } else { named }
+    }
+
+    /// Lanes that name the same mask, and those of them that it names: groups of a warp may be at one instruction together,
+    /// each with its own.
+    fn parties(
+        &self,
+        warp: &mut Warp,
+        at: Current,
+        lanes: u32,
+        mask: Slot,
+    ) -> impl Iterator<Item = (u32, u32)> + use<M> {
+        let masks = *self.file(warp, at).words(mask);
+        let mut rest = lanes;
+        std::iter::from_fn(move || {
+            let first = masks.get(rest.trailing_zeros() as usize)?;
+            let party = each(rest).filter(|lane| masks[*lane] == *first).fold(0, |all, lane| all | 1 << lane);
+            rest &= !party;
+            Some((party, if *first == 0 { party } else { party & first }))
+        })
     }
 
     /// Nobody can go on: `bar.warp.sync` may be met at different places, everything else is a mistake.
@@ -90,15 +110,17 @@ impl<M: Memory + Host> Executor<'_, M> {
         if !self.gathered(warp, at, lanes, needed) {
             return Next::Regroup;
         }
-        let mut file = self.file(warp, at);
-        let voters = lanes & needed;
-        let yes = file.predicate(a) & voters;
-        let all = |holds: bool| if holds { ALL } else { 0 };
-        match kind {
-            Vote::Ballot => file.set_words(d, lanes, &[yes; LANES]),
-            Vote::All => file.set_predicate(d, lanes, all(yes == voters)),
-            Vote::Any => file.set_predicate(d, lanes, all(yes != 0)),
-            Vote::Uniform => file.set_predicate(d, lanes, all(yes == 0 || yes == voters)),
+        let predicate = self.file(warp, at).predicate(a);
+        for (lanes, voters) in self.parties(warp, at, lanes, mask) {
+            let mut file = self.file(warp, at);
+            let yes = predicate & voters;
+            let all = |holds: bool| if holds { ALL } else { 0 };
+            match kind {
+                Vote::Ballot => file.set_words(d, lanes, &[yes; LANES]),
+                Vote::All => file.set_predicate(d, lanes, all(yes == voters)),
+                Vote::Any => file.set_predicate(d, lanes, all(yes != 0)),
+                Vote::Uniform => file.set_predicate(d, lanes, all(yes == 0 || yes == voters)),
+            }
         }
         Next::Following
     }
@@ -116,22 +138,24 @@ impl<M: Memory + Host> Executor<'_, M> {
         if !self.gathered(warp, at, lanes, needed) {
             return Next::Regroup;
         }
-        let mut file = self.file(warp, at);
+        let file = self.file(warp, at);
         let values = if long { *file.longs(a) } else { file.words(a).map(u64::from) };
-        let members = lanes & needed;
-        let alike =
-            |lane: usize| each(members).filter(|other| values[*other] == values[lane]).fold(0, |m, l| m | 1 << l);
-        let mut row = [0; LANES];
-        let mut same = 0;
-        for lane in each(members) {
-            row[lane] = alike(lane);
-            if everyone && row[lane] != members {
-                row[lane] = 0;
+        for (lanes, members) in self.parties(warp, at, lanes, mask) {
+            let alike =
+                |lane: usize| each(members).filter(|other| values[*other] == values[lane]).fold(0, |m, l| m | 1 << l);
+            let mut row = [0; LANES];
+            let mut same = 0;
+            for lane in each(members) {
+                row[lane] = alike(lane);
+                if everyone && row[lane] != members {
+                    row[lane] = 0;
+                }
+                same |= u32::from(row[lane] == members) << lane;
             }
-            same |= u32::from(row[lane] == members) << lane;
+            let mut file = self.file(warp, at);
+            file.set_words(d, lanes, &row);
+            file.set_predicate(p, lanes, same);
         }
-        file.set_words(d, lanes, &row);
-        file.set_predicate(p, lanes, same);
         Next::Following
     }
 
@@ -147,22 +171,23 @@ impl<M: Memory + Host> Executor<'_, M> {
         if !self.gathered(warp, at, lanes, needed) {
             return Next::Regroup;
         }
-        let mut file = self.file(warp, at);
-        let values = *file.words(a);
+        let values = *self.file(warp, at).words(a);
         let signed =
             |pick: fn(i32, i32) -> i32| move |a: u32, b: u32| pick(a.cast_signed(), b.cast_signed()).cast_unsigned();
-        let members = each(lanes & needed).map(|lane| values[lane]);
-        let value = match kind {
-            Reduction::Add => members.reduce(u32::wrapping_add),
-            Reduction::And => members.reduce(|a, b| a & b),
-            Reduction::Or => members.reduce(|a, b| a | b),
-            Reduction::Xor => members.reduce(|a, b| a ^ b),
-            Reduction::MinimumUnsigned => members.min(),
-            Reduction::MaximumUnsigned => members.max(),
-            Reduction::MinimumSigned => members.reduce(signed(i32::min)),
-            Reduction::MaximumSigned => members.reduce(signed(i32::max)),
-        };
-        file.set_words(d, lanes, &[value.unwrap_or(0); LANES]);
+        for (lanes, members) in self.parties(warp, at, lanes, mask) {
+            let members = each(members).map(|lane| values[lane]);
+            let value = match kind {
+                Reduction::Add => members.reduce(u32::wrapping_add),
+                Reduction::And => members.reduce(|a, b| a & b),
+                Reduction::Or => members.reduce(|a, b| a | b),
+                Reduction::Xor => members.reduce(|a, b| a ^ b),
+                Reduction::MinimumUnsigned => members.min(),
+                Reduction::MaximumUnsigned => members.max(),
+                Reduction::MinimumSigned => members.reduce(signed(i32::min)),
+                Reduction::MaximumSigned => members.reduce(signed(i32::max)),
+            };
+            self.file(warp, at).set_words(d, lanes, &[value.unwrap_or(0); LANES]);
+        }
         Next::Following
     }
 
@@ -171,10 +196,11 @@ impl<M: Memory + Host> Executor<'_, M> {
         if !self.gathered(warp, at, lanes, needed) {
             return Next::Regroup;
         }
-        let mut file = self.file(warp, at);
-        let leader = (lanes & needed).trailing_zeros();
-        file.set_words(d, lanes, &[leader; LANES]);
-        file.set_predicate(p, lanes, 1u32.checked_shl(leader).unwrap_or(0));
+        for (lanes, members) in self.parties(warp, at, lanes, mask) {
+            let (leader, mut file) = (members.trailing_zeros(), self.file(warp, at));
+            file.set_words(d, lanes, &[leader; LANES]);
+            file.set_predicate(p, lanes, 1u32.checked_shl(leader).unwrap_or(0));
+        }
         Next::Following
     }
 }
