@@ -14,12 +14,14 @@ pub(crate) mod clusters;
 pub(crate) mod convert;
 pub(crate) mod divergence;
 pub(crate) mod fragments;
+pub(crate) mod groups;
 pub(crate) mod half;
 pub(crate) mod ieee;
 pub(crate) mod libm;
 pub(crate) mod matrices;
 pub(crate) mod memory;
 pub(crate) mod reduce;
+pub(crate) mod standard;
 pub(crate) mod stencil;
 pub(crate) mod system;
 pub(crate) mod tensor;
@@ -84,6 +86,13 @@ macro_rules! for_each_body {
                 doubles_are_fused_one_after_the_other_by_fragments
                 brain_floats_are_multiplied_by_wide_fragments
             }
+            groups {
+                groups_reduce_and_scan_integers
+                groups_reduce_floats
+                threads_that_are_alike_find_each_other
+                groups_copy_beside_their_threads
+                one_thread_of_a_group_is_enough
+            }
             half {
                 halves_are_multiplied_and_added_with_one_rounding
                 pairs_of_halves_are_two_at_a_time
@@ -129,6 +138,12 @@ macro_rules! for_each_body {
                 what_is_kept_stays_in_order_within_a_warp
                 tiles_of_eight_add_up
                 all_blocks_of_a_grid_wait_for_each_other
+            }
+            standard {
+                barriers_of_the_library_let_rounds_follow_each_other
+                pipelines_of_the_library_fetch_ahead
+                semaphores_and_latches_of_the_library_order_warps
+                references_of_the_library_are_atomic_in_every_order
             }
             stencil {
                 jacobi_takes_the_mean_of_four_neighbours

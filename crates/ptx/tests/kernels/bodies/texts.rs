@@ -15,10 +15,10 @@ texts! {
         lineinfo mandelbrot matmul memory nbody reduce scan softmax stencil system tensor textures time transpose vector warp
     }
     compute_80 {
-        async bfloat fragments80 redux tensor80
+        async bfloat fragments80 groups redux standard tensor80
     }
     compute_90 {
-        async90 atomics bfloat clusters cooperative half libm32
+        async90 atomics bfloat clusters cooperative groups half libm32 standard
     }
 }
 
