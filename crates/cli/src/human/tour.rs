@@ -134,7 +134,7 @@ fn findings(findings: &Findings) -> String {
             "  a program of {calls} driver calls, run {calls} times, each time with another one failing: {errors} errors, the first \
              of them\n  {first}\n"
         ),
-        Findings::Races { findings } => {
+        Findings::Races { findings } | Findings::Barrier { findings } => {
             // Who called is left to `--json`: here it is the tour itself.
             findings.iter().map(|finding| format!("  {}\n", finding.kind.to_string().replace('\n', "\n  "))).collect()
         }

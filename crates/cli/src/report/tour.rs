@@ -160,6 +160,10 @@ pub(crate) enum Findings {
         /// What a machine that checks found in the wrong program.
         findings: Vec<Finding>,
     },
+    Barrier {
+        /// The first of what a machine that checks found in the wrong kernel.
+        findings: Vec<Finding>,
+    },
     WhatIf {
         /// How many driver calls the program makes: each failed once.
         calls: u64,

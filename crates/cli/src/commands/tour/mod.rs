@@ -2,6 +2,7 @@
 //!
 //! A step that fails is reported, and the tour goes on: the next one may well work.
 
+mod barrier;
 mod capture;
 mod copies;
 mod fault;
@@ -52,6 +53,7 @@ pub(crate) fn report(opened: &Opened) -> Tour {
     if let Some(machine) = &opened.machine {
         steps.push(step("The same program in any order", orders::visit(machine.topology())));
         steps.push(step("A forgotten wait", races::visit(machine.topology())));
+        steps.push(step("A forgotten barrier", barrier::visit(machine.topology())));
         steps.push(step("What if a call fails?", what_if::visit(machine.topology())));
     }
     let passed = steps.iter().all(Step::passed);
