@@ -3,6 +3,7 @@
 use super::group::{Group, State};
 use super::host::{Event, Host};
 use super::memory::Memory;
+use super::registers::lanes as each;
 use super::step::{Current, Executor, Next, stop};
 use super::trap::{Stop, TrapKind};
 use super::warp::Warp;
@@ -21,6 +22,8 @@ pub(crate) struct Barriers {
     all: [Arrivals; COUNT],
     /// Which lanes of each warp have arrived at the barrier of the cluster.
     pub(crate) cluster: [u32; 32],
+    /// Which barriers, by their numbers, somebody has arrived at since they were last complete; all others are as new.
+    pub(crate) awaited: u32,
     /// Whether anybody has arrived or ended since it was asked.
     pub(crate) changed: bool,
 }
@@ -45,16 +48,21 @@ impl Arrivals {
 
 impl Barriers {
     pub(crate) fn clear(&mut self) {
-        *self = Barriers::default();
+        if self.awaited != 0 {
+            *self = Barriers::default();
+        }
+        self.changed = false;
     }
 
     /// Barriers that are complete, with what was said there; they start anew.
     pub(crate) fn completed(&mut self, live: u32) -> Vec<(u32, Arrivals)> {
         let mut completed = Vec::new();
-        for (number, barrier) in self.all.iter_mut().enumerate() {
+        for number in each(self.awaited & !(1 << CLUSTER)) {
+            let barrier = &mut self.all[number];
             let expected = if barrier.expected == 0 { live } else { barrier.expected };
-            if barrier.threads > 0 && barrier.threads >= expected {
+            if barrier.threads >= expected {
                 completed.push((number as u32, std::mem::take(barrier)));
+                self.awaited &= !(1 << number);
             }
         }
         completed
@@ -84,6 +92,7 @@ impl<M: Memory + Host> Executor<'_, M> {
         match kind {
             Barrier::ClusterArrive => {
                 self.barriers.cluster[warp.index as usize] |= lanes;
+                self.barriers.awaited |= 1 << CLUSTER;
                 self.barriers.changed = true;
                 self.tell(warp, at, lanes, Event::Arrived { barrier: CLUSTER, threads: 0, waits: true });
                 return Ok(Next::Following);
@@ -117,6 +126,7 @@ impl<M: Memory + Host> Executor<'_, M> {
         barrier.expected = threads;
         barrier.yes += yes.count_ones();
         barrier.asked += lanes.count_ones();
+        self.barriers.awaited |= 1 << number;
         self.barriers.changed = true;
         self.tell(warp, at, lanes, arrival);
         if kind == Barrier::Arrive {

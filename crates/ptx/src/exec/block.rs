@@ -119,11 +119,13 @@ impl<M: Memory + Host> Block<M> {
             }
             let mut given = TURN.min(*fuel);
             let before = given;
-            let (rank, ended) = (turn / self.warps_each(), self.ended());
+            let rank = if self.barriers.len() == 1 { 0 } else { turn / self.warps_each() };
+            let (ended, live) = (self.ended(), self.warps[turn].live);
             let mut executor =
                 around(&self.context, self.index, &mut self.shared, &mut self.barriers, lens, [rank as u32, ended]);
             let outcome = executor.run(&mut self.warps[turn], &mut given);
             *fuel -= (before - given).max(1).min(*fuel);
+            self.live -= (live & !self.warps[turn].live).count_ones();
             match outcome {
                 Ok(Pause::Waiting) => waiting += 1,
                 Ok(Pause::Fuel | Pause::Done | Pause::Yield) => waiting = 0,
@@ -132,7 +134,9 @@ impl<M: Memory + Host> Block<M> {
             if self.barriers[rank].changed {
                 self.barriers[rank].changed = false;
                 waiting = 0;
-                self.pass_barriers(rank, lens);
+                if self.barriers.iter().any(|barriers| barriers.awaited != 0) {
+                    self.pass_barriers(rank, lens);
+                }
             }
         }
         Step::Done
@@ -141,17 +145,19 @@ impl<M: Memory + Host> Block<M> {
     /// Lets those go on whose barrier is complete: one of a block, or the cluster's.
     fn pass_barriers(&mut self, rank: usize, lens: &mut Lens) {
         let each = self.warps_each();
-        let live = |warps: &[Warp]| warps.iter().map(|warp| warp.live.count_ones()).sum();
-        self.live = live(&self.warps);
-        let own: u32 = live(&self.warps[rank * each..(rank + 1) * each]);
+        let own = self.warps[rank * each..(rank + 1) * each].iter().map(|warp| warp.live.count_ones()).sum();
         for (number, arrivals) in self.barriers[rank].completed(own) {
             self.pass(rank, number, arrivals, lens);
         }
+        if self.barriers.iter().all(|barriers| barriers.awaited >> CLUSTER & 1 == 0) {
+            return;
+        }
         let arrived = self.barriers.iter().flat_map(|barriers| &barriers.cluster[..each]);
-        let is_complete = self.warps.iter().zip(arrived.clone()).all(|(warp, arrived)| warp.live & !arrived == 0);
-        if is_complete && arrived.clone().any(|lanes| *lanes != 0) {
+        let is_complete = self.warps.iter().zip(arrived).all(|(warp, arrived)| warp.live & !arrived == 0);
+        if is_complete {
             for rank in 0..self.barriers.len() {
                 self.barriers[rank].cluster = [0; 32];
+                self.barriers[rank].awaited &= !(1 << CLUSTER);
                 self.pass(rank, CLUSTER, Arrivals::default(), lens);
             }
         }
@@ -198,6 +204,10 @@ impl<M: Memory + Host> Block<M> {
 
 /// Where a block of a cluster lies in the grid.
 fn index_of<M>(context: &Context<M>, first: [u32; 3], rank: u32) -> [u32; 3] {
+    // Most blocks are alone.
+    if rank == 0 {
+        return first;
+    }
     let place = place_of(context.cluster, rank);
     std::array::from_fn(|axis| first[axis] + place[axis])
 }
