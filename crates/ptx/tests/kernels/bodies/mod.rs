@@ -20,6 +20,7 @@ pub(crate) mod ieee;
 pub(crate) mod libm;
 pub(crate) mod matrices;
 pub(crate) mod memory;
+pub(crate) mod primitives;
 pub(crate) mod reduce;
 pub(crate) mod standard;
 pub(crate) mod stencil;
@@ -126,6 +127,10 @@ macro_rules! for_each_body {
                 shared_memory_of_the_launch_turns_a_row_around
                 one_pointer_leads_to_every_space
                 warps_hand_over_by_flags_and_by_named_barriers
+            }
+            primitives {
+                blocks_sort_and_sum_with_the_library
+                warps_sum_with_the_library
             }
             reduce {
                 sums_by_halving_in_shared_memory

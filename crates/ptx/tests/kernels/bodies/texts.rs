@@ -12,7 +12,7 @@ macro_rules! texts {
 texts! {
     compute_75 {
         atomics bits bounds calls convert cooperative debug fragments half histogram ieee jump libm32 libm64
-        lineinfo mandelbrot matmul memory nbody reduce scan softmax stencil system tensor textures time transpose vector warp
+        lineinfo mandelbrot matmul memory nbody primitives reduce scan softmax stencil system tensor textures time transpose vector warp
     }
     compute_80 {
         async bfloat fragments80 groups redux standard tensor80
