@@ -19,7 +19,8 @@ impl<M: Memory + Host> Executor<'_, M> {
     pub(crate) fn needed(&self, warp: &mut Warp, at: Current, lanes: u32, mask: Slot) -> u32 {
         let file = self.file(warp, at);
         let masks = file.words(mask);
-        let named = each(lanes).fold(0, |all, lane| all | masks[lane]);
+        let first = masks[lanes.trailing_zeros() as usize];
+        let named = if mask.is_constant() { first } else { each(lanes).fold(0, |all, lane| all | masks[lane]) };
         if named == 0 { lanes } else { named }
     }
 
@@ -36,7 +37,9 @@ impl<M: Memory + Host> Executor<'_, M> {
         let mut rest = lanes;
         std::iter::from_fn(move || {
             let first = masks.get(rest.trailing_zeros() as usize)?;
-            let party = each(rest).filter(|lane| masks[*lane] == *first).fold(0, |all, lane| all | 1 << lane);
+            let same = |lane: &usize| masks[*lane] == *first;
+            let party =
+                if mask.is_constant() { rest } else { each(rest).filter(same).fold(0, |all, lane| all | 1 << lane) };
             rest &= !party;
             Some((party, if *first == 0 { party } else { party & first }))
         })
