@@ -1,5 +1,6 @@
 // What the primitives of CUB make of blocks and warps.
 // architectures: 75
+// options: -diag-suppress=1444
 #include <cub/block/block_load.cuh>
 #include <cub/block/block_radix_sort.cuh>
 #include <cub/block/block_reduce.cuh>
