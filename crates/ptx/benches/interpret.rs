@@ -62,7 +62,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     measure("reduce", "reduce_shuffle", &memory, [8, 1, 1], [256, 1, 1], &bytes, plain)?;
 
     let bytes = Arguments::default().long(x).long(y).long(z).word(0.01f32.to_bits()).word(1f32.to_bits()).word(512);
-    measure("nbody", "nbody", &memory, [8, 1, 1], [64, 1, 1], &bytes, || {})?;
+    let bodies: Vec<[f32; 4]> = (0..512).map(|i| [i as f32, 0.5 * i as f32, 0.25 * i as f32, 1.5]).collect();
+    let mut velocities = vec![[0f32; 3]; bodies.len()];
+    let plain = || attract(black_box(&bodies), black_box(&mut velocities));
+    measure("nbody", "nbody", &memory, [8, 1, 1], [64, 1, 1], &bytes, plain)?;
 
     let letters = vec![7u8; n as usize];
     let mut counts = [0u32; 256];
@@ -96,6 +99,20 @@ fn escape(px: u32, py: u32) -> u32 {
         count += 1;
     }
     count
+}
+
+/// Velocities after a step of 0.01 in which bodies attract each other.
+fn attract(bodies: &[[f32; 4]], velocities: &mut [[f32; 3]]) {
+    for (here, velocity) in bodies.iter().zip(velocities) {
+        let mut pull = [0f32; 3];
+        for other in bodies {
+            let [x, y, z] = [other[0] - here[0], other[1] - here[1], other[2] - here[2]];
+            let inverse = 1.0 / (x * x + y * y + z * z + 1.0).sqrt();
+            let scale = other[3] * inverse * inverse * inverse;
+            pull = [pull[0] + x * scale, pull[1] + y * scale, pull[2] + z * scale];
+        }
+        velocity.iter_mut().zip(pull).for_each(|(velocity, pull)| *velocity += 0.01 * pull);
+    }
 }
 
 fn multiply(from: &[f32], product: &mut [f32], size: usize) {

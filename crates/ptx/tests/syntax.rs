@@ -135,7 +135,7 @@ fn an_instruction_is_its_words() {
         let guard = instruction.guard.unwrap();
         assert_eq!((guard.register, guard.negated), ("%p1", true));
         assert_eq!(instruction.opcode, "ld");
-        assert_eq!(instruction.modifiers, ["global", "L1::no_allocate", "v2", "f32"]);
+        assert_eq!(*instruction.modifiers, ["global", "L1::no_allocate", "v2", "f32"]);
         assert_eq!(instruction.text, "@!%p1 ld.global.L1::no_allocate .v2.f32 {a, _}, [b]");
         assert_eq!(instruction.place, Place { line: 4, column: 14 });
     });
@@ -256,7 +256,7 @@ fn bodies_hold_blocks_lists_and_source_lines() {
         assert_eq!((frame.space, frame.name), (Space::Local, "frame"));
         assert_eq!((branches.name, branches.labels.as_slice()), ("ts", ["$L1", "$L2"].as_slice()));
         assert_eq!(calls.functions, ["f"]);
-        assert_eq!((here.name, jump.opcode, jump.modifiers.as_slice()), ("here", "brx", ["idx"].as_slice()));
+        assert_eq!((here.name, jump.opcode, &*jump.modifiers), ("here", "brx", ["idx"].as_slice()));
         assert_eq!((prototype.results.len(), prototype.parameters.len()), (1, 2));
         assert_eq!((location.source, location.inlined_at), ([1, 23, 5], Some([1, 40, 3])));
         assert_eq!(location.function, Some(("$s", 4)));

@@ -39,7 +39,7 @@
 //! let Some(Statement::Instruction(instruction)) = store.body.as_ref().and_then(|body| body.statements.get(2)) else {
 //!     panic!("the third statement is an instruction");
 //! };
-//! assert_eq!((instruction.opcode, instruction.modifiers.as_slice()), ("st", ["global", "u32"].as_slice()));
+//! assert_eq!((instruction.opcode, &*instruction.modifiers), ("st", ["global", "u32"].as_slice()));
 //! assert!(matches!(&instruction.operands[0], Operand::Address(address) if address.offset == 4));
 //! # Ok::<(), warploom_ptx::Error>(())
 //! ```
@@ -53,6 +53,7 @@ mod operand;
 mod parse;
 mod statement;
 mod variable;
+mod words;
 
 pub(crate) use lexer::{Kind as WordKind, Lexer};
 pub(crate) use parse::{Item, ItemKind};
@@ -68,3 +69,4 @@ pub use statement::{
     Statement,
 };
 pub use variable::{Attribute, Initial, Linkage, Pointer, ScalarType, Space, Symbol, Variable};
+pub use words::Words;

@@ -1,6 +1,6 @@
 //! What a body is made of.
 
-use super::{Operand, ScalarType, Variable};
+use super::{Operand, ScalarType, Variable, Words};
 use crate::error::Place;
 
 /// `{ … }`: statements, and the names declared among them.
@@ -59,7 +59,7 @@ pub struct Instruction<'t> {
     /// Its name: `ld`.
     pub opcode: &'t str,
     /// What follows the name, in order and without the dots: `global`, `f32`. Colons stay: `shared::cluster`.
-    pub modifiers: Vec<&'t str>,
+    pub modifiers: Words<'t>,
     /// What it works on, results first.
     pub operands: Vec<Operand<'t>>,
     /// All of it as it is written, up to the semicolon.

@@ -44,7 +44,7 @@ pub(super) fn fragment<'t>(
     instruction: &Instruction<'t>,
     modifiers: &mut Modifiers,
 ) -> Decoded {
-    let role = match instruction.modifiers.as_slice() {
+    let role = match &*instruction.modifiers {
         ["load", "a", ..] => Some(Role::First),
         ["load", "b", ..] => Some(Role::Second),
         ["load", "c", ..] | ["store", "d", ..] => Some(Role::Sum),

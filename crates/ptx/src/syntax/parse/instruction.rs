@@ -3,7 +3,7 @@
 use super::Parser;
 use crate::error::Error;
 use crate::syntax::lexer::{Kind, Token};
-use crate::syntax::{Address, Base, Guard, Instruction, Operand};
+use crate::syntax::{Address, Base, Guard, Instruction, Operand, Words};
 
 /// What an operand may be, for those who wrote something else.
 const OPERAND: &str = "an operand";
@@ -43,7 +43,8 @@ impl<'t> Parser<'t> {
                 }
             }
         }
-        let modifiers = self.modifiers.drain(..).collect();
+        let modifiers = Words::from(self.modifiers.as_slice());
+        self.modifiers.clear();
         let operands = self.operands.drain(..).collect();
         let text = self.lexer.text()[start.start..end.start].trim_end();
         Ok(Instruction { place: start.place, guard, opcode: opcode.text, modifiers, operands, text })
