@@ -131,6 +131,22 @@ fn a_copy_is_under_way_until_its_thread_has_waited() {
     assert_eq!(found(&all, 2, 64), []);
 }
 
+/// As libraries do it: threads that are left over copy what the last of the others copies.
+#[test]
+fn threads_may_copy_the_same_from_the_same_place() {
+    let left_over =
+        |last: u32| FETCH.replace("shl.b32 %r3, %r1, 2;", &format!("min.u32 %r7, %r1, {last}; shl.b32 %r3, %r7, 2;"));
+    // The neighbours of those that nobody has copied are not looked at.
+    let quiet = |last: u32| left_over(last).replace("xor.b32 %r5, %r4, 4;", "mov.u32 %r5, tile;");
+    for last in [0, 20, 31, 40, 62] {
+        assert_eq!(found(&quiet(last), 2, 64), [], "from thread {last} on");
+    }
+    let others = quiet(20)
+        .replace("[%rd2], 4;", "[%rd3], 4;")
+        .replace("mov.u32 %r4", "mad.wide.u32 %rd3, %r1, 4, %rd1; mov.u32 %r4");
+    assert!(!found(&others, 2, 64).is_empty(), "from different places");
+}
+
 #[test]
 fn others_need_a_barrier_behind_the_wait() {
     quiet_until(FETCH, (1, 64), "cp.async.wait_group 0; bar.sync 0;", "bar.sync 0; cp.async.wait_group 0;");

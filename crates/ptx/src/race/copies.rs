@@ -2,7 +2,8 @@
 //!
 //! The interpreter copies at once. Here a copy is under way until its thread waits; the destination is the thread's write of that
 //! moment, so that others need a barrier behind the wait. A copy that arrives at an `mbarrier` is over with the arrival, and known
-//! to those who see the phase end.
+//! to those who see the phase end. Who asks for a copy that is under way already, of the same bytes from the same place, asks for
+//! nothing new: libraries let threads that are left over do that.
 
 use std::ops::Range;
 
@@ -10,6 +11,9 @@ use super::hazard::MemorySpace;
 use super::stamp::Stamp;
 use super::visitor::each;
 use super::written::Written;
+
+/// The lanes of a warp tell where they copy from one after the other, before they tell where to.
+const LATEST: usize = 64;
 
 /// What the threads of a block have asked for and not waited for.
 #[derive(Debug)]
@@ -38,6 +42,8 @@ pub(super) struct Flight {
     pub(super) bytes: Range<u64>,
     /// One lane.
     pub(super) by: Stamp,
+    /// Of a destination, where its bytes come from.
+    from: Option<Range<u64>>,
     /// The group of its thread that it is of, unless that is not made yet.
     group: Option<u32>,
 }
@@ -62,8 +68,27 @@ impl Copies {
                 *from = from.start.min(bytes.start)..from.end.max(bytes.end);
             }
         }
+        let from = if space == MemorySpace::Global { None } else { self.source(by) };
         self.count += 1;
-        self.warps[by.warp() as usize].flights.push(Flight { space, bytes, by, group: None });
+        self.warps[by.warp() as usize].flights.push(Flight { space, bytes, by, from, group: None });
+    }
+
+    /// Where the bytes of a lane's latest copy come from.
+    fn source(&self, by: Stamp) -> Option<Range<u64>> {
+        let flights = self.warps[by.warp() as usize].flights.iter().rev();
+        let is_it = |flight: &&Flight| {
+            flight.space == MemorySpace::Global && flight.by.lanes == by.lanes && flight.by.pc() == by.pc()
+        };
+        flights.take(LATEST).find(is_it).map(|flight| flight.bytes.clone())
+    }
+
+    /// Whether what a lane asks for is under way already: the same bytes, from the same place.
+    pub(super) fn is_under_way(&self, bytes: &Range<u64>, by: Stamp) -> bool {
+        let Some(from) = self.source(by) else { return false };
+        let is_same = |flight: &Flight| {
+            flight.space == MemorySpace::Shared && flight.bytes == *bytes && flight.from.as_ref() == Some(&from)
+        };
+        self.warps.iter().any(|warp| warp.flights.iter().any(is_same))
     }
 
     /// What some lanes have asked for since the last time is a group of each.

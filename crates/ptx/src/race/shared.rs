@@ -28,6 +28,20 @@ impl Detector {
             (self.blocks[at].number, access.warp as usize, access.lanes, access.instruction);
         let who = Stamp::new(number, access.warp, lanes, 0, pc, deed.writes());
         let place = [start.into(), bytes.into(), apart.into()];
+        let copies = deed == Deed::Write && shared_races && of == at && self.manner(pc).copies;
+        if copies && lanes.count_ones() > 1 && self.may_repeat(at, lanes, place) {
+            for (index, lane) in (0..).zip(each(lanes)) {
+                let (one, same) = (Access { lanes: 1 << lane, ..*access }, same >> index & 1);
+                self.shared(&one, [start + index * apart, 0], Touch::Write { bytes, same });
+            }
+            return;
+        }
+        if copies && lanes.count_ones() == 1 {
+            let bytes = place[0]..place[0] + place[1];
+            if self.blocks[at].copies.is_under_way(&bytes, who) {
+                return;
+            }
+        }
         if shared_races && self.meets_copy(MemorySpace::Shared, of, who, deed, place) {
             return;
         }
@@ -46,7 +60,7 @@ impl Detector {
             if !self.conflicts.is_empty() {
                 self.report(Some(self.blocks[of].number), who, deed, |index| same >> index & 1 == 1);
             }
-            if deed == Deed::Write && self.manner(pc).copies {
+            if copies {
                 let copies = &mut self.blocks[at].copies;
                 for (index, lane) in (0..).zip(each(lanes)) {
                     let start = u64::from(start + index * apart);
@@ -70,6 +84,12 @@ impl Detector {
                 }
             }
         }
+    }
+
+    /// Whether lanes may ask for the same copy, or for one that is under way.
+    fn may_repeat(&self, at: usize, lanes: u32, [start, share, apart]: [u64; 3]) -> bool {
+        let last = start + u64::from(lanes.count_ones() - 1) * apart;
+        apart == 0 || self.blocks[at].copies.is_near(MemorySpace::Shared, start..last + share)
     }
 
     /// Lanes of one block access the shared memory of another, which has to be there.
