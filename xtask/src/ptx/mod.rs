@@ -99,7 +99,7 @@ fn instructions() -> Result<Vec<PathBuf>, String> {
 /// Has a test write its texts into a folder.
 fn written(folder: &Path, package: &str, test: &str, name: &str) -> Result<(), String> {
     let status = Command::new("cargo")
-        .args(["test", "--quiet", "--package", package, "--test", test, name])
+        .args(["test", "--quiet", "--package", package, "--test", test, name, "--", "--ignored"])
         .current_dir(root()?)
         .env("WARPLOOM_TEXTS", folder)
         .status()
