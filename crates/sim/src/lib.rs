@@ -40,7 +40,6 @@ mod machine;
 mod managed;
 mod memory;
 mod module;
-mod nearest;
 mod peer;
 mod pointer;
 mod pool;
@@ -51,11 +50,11 @@ mod slots;
 mod status;
 mod stream;
 mod thread;
-mod toml_text;
-pub mod topology;
 pub mod trace;
 mod vmm;
 mod world;
+
+pub use warploom_topology as topology;
 
 pub use census::{Census, Change, KindChange, Resource};
 pub use check::{

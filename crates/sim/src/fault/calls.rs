@@ -9,7 +9,7 @@ use super::class::Class;
 use super::error::FaultError;
 use super::glob;
 use crate::call::is_lookup;
-use crate::nearest::nearest;
+use crate::topology::nearest;
 
 /// A set of functions, one bit each.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -30,7 +30,7 @@ pub(super) fn check(version: i32) -> Result<i32, TopologyError> {
 }
 
 /// The number behind `"12.2"`.
-pub(crate) fn parse(text: &str) -> Result<i32, TopologyError> {
+pub fn parse(text: &str) -> Result<i32, TopologyError> {
     let part = |digits: &str| {
         let plain = !digits.is_empty() && digits.len() <= 3 && digits.bytes().all(|byte| byte.is_ascii_digit());
         plain.then(|| digits.parse::<i32>().ok()).flatten()

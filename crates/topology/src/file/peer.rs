@@ -6,7 +6,7 @@ use super::super::builder::TopologyBuilder;
 use super::super::error::TopologyError;
 use super::super::link::{Atomics, LinkKind, PeerLink};
 use super::super::{MAX_DEVICES, check_pair};
-use crate::toml_text::{Item, Read, Section, TomlProblem};
+use crate::text::{Item, Read, Section, TomlProblem};
 
 /// The keys that describe a link, other than its kind.
 const DETAILS: [&str; 5] = ["bandwidth", "latency_ns", "atomics", "performance_rank", "array_access"];

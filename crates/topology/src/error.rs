@@ -8,7 +8,7 @@ use super::pci::PciAddress;
 use super::uuid;
 use super::version::{NEWEST_DRIVER, OLDEST_DRIVER};
 use crate::nearest::nearest;
-use crate::toml_text::{DidYouMean, Quoted, TomlError};
+use crate::text::{DidYouMean, Quoted, TomlError};
 
 /// Why a machine could not be made.
 #[non_exhaustive]

@@ -1,11 +1,11 @@
-//! Mistakes in a file and their places.
+//! Mistakes in a TOML text, with line and column.
 
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::{DidYouMean, Quoted};
-use crate::fault::FaultError;
-use crate::topology::TopologyError;
+use crate::TopologyError;
 
 /// A mistake in a TOML text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -111,10 +111,42 @@ pub enum TomlProblem {
     #[error(transparent)]
     Invalid(TopologyError),
 
-    /// A value that no fault could have.
-    #[error(transparent)]
-    Fault(FaultError),
+    /// A value that the reader of this kind of file refuses.
+    #[error("{0}")]
+    Refused(Refusal),
 }
+
+/// The reason that a file's own reader gave, as an error of its own type.
+#[derive(Debug, Clone)]
+pub struct Refusal(Arc<dyn std::error::Error + Send + Sync>);
+
+impl Refusal {
+    /// Wraps the reader's error.
+    pub fn new(error: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self(Arc::new(error))
+    }
+
+    /// The reader's error, if it is of this type.
+    #[must_use]
+    pub fn downcast_ref<E: std::error::Error + 'static>(&self) -> Option<&E> {
+        self.0.downcast_ref()
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Equal if they say the same.
+impl PartialEq for Refusal {
+    fn eq(&self, other: &Self) -> bool {
+        self.to_string() == other.to_string()
+    }
+}
+
+impl Eq for Refusal {}
 
 /// The clause that lists known keys, or nothing.
 struct Known<'a>(&'a [&'static str]);

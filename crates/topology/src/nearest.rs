@@ -4,7 +4,7 @@
 const LONGEST: usize = 80;
 
 /// The candidate that needs the fewest edits, unless that would change more than a third of the word.
-pub(crate) fn nearest(word: &str, candidates: impl IntoIterator<Item = &'static str>) -> Option<&'static str> {
+pub fn nearest(word: &str, candidates: impl IntoIterator<Item = &'static str>) -> Option<&'static str> {
     if word.len() > LONGEST {
         return None;
     }

@@ -1,7 +1,7 @@
 //! Machines written as TOML: reading with exact places for every mistake, and writing.
 //!
 //! The text is read key by key into a [`TopologyBuilder`], so that a value is refused where it stands (see
-//! [`toml_text`](crate::toml_text)). Only what concerns several devices at once is left to the builder's own checks; such a problem
+//! [`toml_text`](crate::text)). Only what concerns several devices at once is left to the builder's own checks; such a problem
 //! is reported at the table its device came from.
 
 mod device;
@@ -19,7 +19,7 @@ use toml::de::DeTable;
 use super::builder::TopologyBuilder;
 use super::error::TopologyError;
 use super::{MAX_NUMA_NODES, Topology, version};
-use crate::toml_text::{Origin, Read, Section, Source, TomlProblem};
+use crate::text::{Origin, Read, Section, Source, TomlProblem};
 
 /// The machine in a file.
 pub(super) fn read_file(path: &Path) -> Result<Topology, TopologyError> {

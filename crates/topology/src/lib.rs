@@ -1,6 +1,7 @@
-//! The machine a simulated driver presents: its devices, the links between them, the host, the driver's version.
+//! Descriptions of simulated machines: devices, the links between them, NUMA nodes and the driver's version.
 //!
-//! A [`Topology`] is plain data, fixed before the machine starts. It holds
+//! A [`Topology`] is plain data, fixed before a machine starts. This crate knows no driver behaviour; the simulator reads the
+//! description. It holds
 //!
 //! - the **driver's version**, which decides what programs may ask for: an attribute younger than the driver is unknown;
 //! - the **devices** in the order of their ordinals, each a [`DeviceSpec`] made from a [`DeviceModel`];
@@ -8,9 +9,20 @@
 //!   reaches the memory of the second; it need not be symmetric;
 //! - the number of the host's **NUMA nodes**; every device is attached to one.
 //!
-//! There are three ways to one: a preset by name ([`Topology::preset`]), a builder ([`Topology::builder`]), and a TOML file
-//! ([`Topology::from_toml`], where the format is described). All of them check the same limits. Whoever changes the fields
-//! of a finished topology can ask [`Topology::check`] again.
+//! A topology comes from a preset by name ([`Topology::preset`]), a builder ([`Topology::builder`]), or a TOML file
+//! ([`Topology::from_toml`], where the format is described). All three check the same limits. After changing the fields of
+//! a finished topology, ask [`Topology::check`] again.
+//!
+//! ```
+//! use warploom_topology::Topology;
+//!
+//! let machine = Topology::preset("dgx-h100")?;
+//! assert_eq!(machine.devices.len(), 8);
+//! assert_eq!(Topology::from_toml(&machine.to_toml())?, machine);
+//! # Ok::<(), warploom_topology::TopologyError>(())
+//! ```
+//!
+//! The reader for TOML texts that reports exact places ([`text`]) is public, because fault plans are read with it, too.
 
 mod attribute;
 mod builder;
@@ -19,10 +31,12 @@ mod error;
 mod file;
 mod link;
 mod model;
+mod nearest;
 mod pci;
 mod peers;
 mod preset;
 mod quantity;
+pub mod text;
 mod uuid;
 mod version;
 
@@ -32,13 +46,13 @@ pub use self::device::{DeviceSpec, MAX_MEMORY, MAX_NAME};
 pub use self::error::TopologyError;
 pub use self::link::{Atomics, Link, LinkKind, MAX_BANDWIDTH, PcieGeneration, PeerLink};
 pub use self::model::DeviceModel;
+pub use self::nearest::nearest;
 pub use self::pci::PciAddress;
 pub use self::peers::{DEFAULT_MAX_PEERS, PeerAttribute, PeerMatrix};
 pub(crate) use self::quantity::{parse_bandwidth, parse_size};
-pub(crate) use self::version::parse as parse_version;
-pub use self::version::{DEFAULT_DRIVER, NEWEST_DRIVER, OLDEST_DRIVER};
+pub use self::version::{DEFAULT_DRIVER, NEWEST_DRIVER, OLDEST_DRIVER, parse as parse_version};
 
-pub use crate::toml_text::{TomlError, TomlProblem};
+pub use self::text::{TomlError, TomlProblem};
 
 use std::collections::BTreeMap;
 use std::path::Path;

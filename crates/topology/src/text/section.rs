@@ -8,16 +8,18 @@ use toml::de::{DeTable, DeValue};
 
 use super::{Origin, Quoted, Read, TomlError, TomlProblem};
 use crate::nearest::nearest;
-use crate::topology::{MAX_BANDWIDTH, TopologyError, parse_bandwidth, parse_size};
+use crate::{MAX_BANDWIDTH, TopologyError, parse_bandwidth, parse_size};
 
 /// The text that is read.
-pub(crate) struct Source<'a> {
+#[derive(Debug)]
+pub struct Source<'a> {
     text: &'a str,
     file: Option<&'a Path>,
 }
 
 impl<'a> Source<'a> {
-    pub(crate) fn new(text: &'a str, file: Option<&'a Path>) -> Self {
+    /// A text, and the file it came from.
+    pub fn new(text: &'a str, file: Option<&'a Path>) -> Self {
         Self { text, file }
     }
 
@@ -31,13 +33,13 @@ impl<'a> Source<'a> {
     }
 
     /// A problem at a byte offset.
-    pub(crate) fn error(&self, offset: usize, key: &str, problem: TomlProblem) -> Box<TomlError> {
+    pub fn error(&self, offset: usize, key: &str, problem: TomlProblem) -> Box<TomlError> {
         let (line, column) = self.place(offset);
         Box::new(TomlError { file: self.file.map(Path::to_owned), line, column, key: key.to_owned(), problem })
     }
 
     /// What the parser did not understand.
-    pub(crate) fn syntax(&self, error: &toml::de::Error) -> Box<TomlError> {
+    pub fn syntax(&self, error: &toml::de::Error) -> Box<TomlError> {
         let span = error.span().unwrap_or(self.text.len()..self.text.len());
         let mut message = error.message().replace('\n', ", ");
         // The parser says what is wrong but not with which word.
@@ -49,7 +51,8 @@ impl<'a> Source<'a> {
 }
 
 /// A table.
-pub(crate) struct Section<'a> {
+#[derive(Debug)]
+pub struct Section<'a> {
     source: &'a Source<'a>,
     path: String,
     table: &'a DeTable<'a>,
@@ -57,7 +60,8 @@ pub(crate) struct Section<'a> {
 }
 
 impl<'a> Section<'a> {
-    pub(crate) fn root(source: &'a Source<'a>, table: &'a DeTable<'a>) -> Self {
+    /// The table of the whole text.
+    pub fn root(source: &'a Source<'a>, table: &'a DeTable<'a>) -> Self {
         Self { source, path: String::new(), table, start: 0 }
     }
 
@@ -66,7 +70,7 @@ impl<'a> Section<'a> {
     }
 
     /// Refuses every key that is not listed, the first in the text if there are several.
-    pub(crate) fn allow(&self, known: &'static [&'static str]) -> Read<()> {
+    pub fn allow(&self, known: &'static [&'static str]) -> Read<()> {
         let unknown = self.entries().into_iter().find(|(key, ..)| !known.contains(key));
         unknown.map_or(Ok(()), |(key, start, _)| {
             Err(self.unknown_key(key, start, nearest(key, known.iter().copied()), known))
@@ -74,7 +78,7 @@ impl<'a> Section<'a> {
     }
 
     /// A key that means nothing in this table.
-    pub(crate) fn unknown_key(
+    pub fn unknown_key(
         &self,
         key: &str,
         start: usize,
@@ -85,7 +89,7 @@ impl<'a> Section<'a> {
     }
 
     /// Every key with its offset and its value, in the order of the text.
-    pub(crate) fn entries(&self) -> Vec<(&'a str, usize, Item<'a>)> {
+    pub fn entries(&self) -> Vec<(&'a str, usize, Item<'a>)> {
         let mut entries: Vec<_> = self
             .table
             .iter()
@@ -100,17 +104,17 @@ impl<'a> Section<'a> {
     }
 
     /// The value of a key.
-    pub(crate) fn get(&self, key: &str) -> Option<Item<'a>> {
+    pub fn get(&self, key: &str) -> Option<Item<'a>> {
         self.table.get(key).map(|value| self.item(key, value))
     }
 
     /// The value of a key that must be there.
-    pub(crate) fn require(&self, key: &'static str, expected: &'static str) -> Read<Item<'a>> {
+    pub fn require(&self, key: &'static str, expected: &'static str) -> Read<Item<'a>> {
         self.get(key).ok_or_else(|| self.problem(TomlProblem::Missing { key, expected }))
     }
 
     /// The tables of an array; none if the key is absent.
-    pub(crate) fn sections(&self, key: &'static str) -> Read<Vec<Section<'a>>> {
+    pub fn sections(&self, key: &'static str) -> Read<Vec<Section<'a>>> {
         let Some(item) = self.get(key) else { return Ok(Vec::new()) };
         let elements = item.elements("an array of tables, each with its [[header]]")?;
         elements.into_iter().map(Item::section).collect()
@@ -122,18 +126,19 @@ impl<'a> Section<'a> {
     }
 
     /// The line on which this table begins.
-    pub(crate) fn line(&self) -> usize {
+    pub fn line(&self) -> usize {
         self.source.place(self.start).0
     }
 
     /// A problem with the table as a whole.
-    pub(crate) fn problem(&self, problem: TomlProblem) -> Box<TomlError> {
+    pub fn problem(&self, problem: TomlProblem) -> Box<TomlError> {
         self.source.error(self.start, &self.path, problem)
     }
 }
 
 /// A value.
-pub(crate) struct Item<'a> {
+#[derive(Debug)]
+pub struct Item<'a> {
     source: &'a Source<'a>,
     path: String,
     value: &'a DeValue<'a>,
@@ -142,27 +147,27 @@ pub(crate) struct Item<'a> {
 
 impl<'a> Item<'a> {
     /// A problem with this value.
-    pub(crate) fn problem(&self, problem: TomlProblem) -> Box<TomlError> {
+    pub fn problem(&self, problem: TomlProblem) -> Box<TomlError> {
         self.source.error(self.start, &self.path, problem)
     }
 
     /// A value that no machine could have.
-    pub(crate) fn invalid(&self, problem: TopologyError) -> Box<TomlError> {
+    pub fn invalid(&self, problem: TopologyError) -> Box<TomlError> {
         self.problem(TomlProblem::Invalid(problem))
     }
 
     /// Text in the wrong form.
-    pub(crate) fn malformed(&self, what: &'static str, text: &str, reason: &str) -> Box<TomlError> {
+    pub fn malformed(&self, what: &'static str, text: &str, reason: &str) -> Box<TomlError> {
         self.invalid(TopologyError::malformed(what, text, reason))
     }
 
     /// A name that is not in a list.
-    pub(crate) fn unknown_name(&self, what: &'static str, name: &str, known: &[&'static str]) -> Box<TomlError> {
+    pub fn unknown_name(&self, what: &'static str, name: &str, known: &[&'static str]) -> Box<TomlError> {
         self.invalid(TopologyError::unknown_name(what, name, known.to_vec()))
     }
 
     /// A value of another type than the one expected.
-    pub(crate) fn wrong_type(&self, expected: &'static str) -> Box<TomlError> {
+    pub fn wrong_type(&self, expected: &'static str) -> Box<TomlError> {
         let found = match self.value {
             DeValue::String(_) => "a string",
             DeValue::Integer(_) => "an integer",
@@ -181,27 +186,27 @@ impl<'a> Item<'a> {
     }
 
     /// The line on which this value stands.
-    pub(crate) fn line(&self) -> usize {
+    pub fn line(&self) -> usize {
         self.source.place(self.start).0
     }
 
     /// The text, if this is a string.
-    pub(crate) fn as_text(&self) -> Option<&'a str> {
+    pub fn as_text(&self) -> Option<&'a str> {
         self.value.as_str()
     }
 
     /// The truth value, if this is one.
-    pub(crate) fn as_boolean(&self) -> Option<bool> {
+    pub fn as_boolean(&self) -> Option<bool> {
         self.value.as_bool()
     }
 
     /// Whether this is a table.
-    pub(crate) fn is_table(&self) -> bool {
+    pub fn is_table(&self) -> bool {
         self.value.is_table()
     }
 
     /// A table.
-    pub(crate) fn section(self) -> Read<Section<'a>> {
+    pub fn section(self) -> Read<Section<'a>> {
         match self.value {
             DeValue::Table(table) => Ok(Section { source: self.source, path: self.path, table, start: self.start }),
             _ => Err(self.wrong_type("a table")),
@@ -209,7 +214,7 @@ impl<'a> Item<'a> {
     }
 
     /// The values of an array.
-    pub(crate) fn elements(&self, expected: &'static str) -> Read<Vec<Item<'a>>> {
+    pub fn elements(&self, expected: &'static str) -> Read<Vec<Item<'a>>> {
         let DeValue::Array(array) = self.value else { return Err(self.wrong_type(expected)) };
         let element = |(index, value): (usize, &'a Spanned<DeValue<'a>>)| {
             let path = format!("{}[{index}]", self.path);
@@ -219,22 +224,22 @@ impl<'a> Item<'a> {
     }
 
     /// A string.
-    pub(crate) fn text(&self) -> Read<&'a str> {
+    pub fn text(&self) -> Read<&'a str> {
         self.as_text().ok_or_else(|| self.wrong_type("a string"))
     }
 
     /// A string that stands for something else.
-    pub(crate) fn parsed<T>(&self, parse: impl FnOnce(&str) -> Result<T, TopologyError>) -> Read<T> {
+    pub fn parsed<T>(&self, parse: impl FnOnce(&str) -> Result<T, TopologyError>) -> Read<T> {
         parse(self.text()?).map_err(|error| self.invalid(error))
     }
 
     /// A truth value.
-    pub(crate) fn boolean(&self) -> Read<bool> {
+    pub fn boolean(&self) -> Read<bool> {
         self.as_boolean().ok_or_else(|| self.wrong_type("true or false"))
     }
 
     /// An integer between two limits.
-    pub(crate) fn number<T>(&self, what: &'static str, range: RangeInclusive<T>) -> Read<T>
+    pub fn number<T>(&self, what: &'static str, range: RangeInclusive<T>) -> Read<T>
     where
         T: Copy + PartialOrd + Into<i128> + TryFrom<i128>,
     {
@@ -247,7 +252,7 @@ impl<'a> Item<'a> {
     }
 
     /// A number of bytes, bare or with a unit, between two limits.
-    pub(crate) fn size(&self, what: &'static str, range: RangeInclusive<u64>) -> Read<u64> {
+    pub fn size(&self, what: &'static str, range: RangeInclusive<u64>) -> Read<u64> {
         match self.value {
             DeValue::String(text) => self.quantity(parse_size(text), what, range),
             DeValue::Integer(_) => self.number(what, range),
@@ -256,7 +261,7 @@ impl<'a> Item<'a> {
     }
 
     /// A number of bytes per second, bare or with a unit.
-    pub(crate) fn bandwidth(&self, what: &'static str) -> Read<u64> {
+    pub fn bandwidth(&self, what: &'static str) -> Read<u64> {
         let range = 1..=MAX_BANDWIDTH;
         match self.value {
             DeValue::String(text) => self.quantity(parse_bandwidth(text), what, range),

@@ -3,7 +3,8 @@
 use std::fmt;
 
 /// Text in quotes, cut where it would bury the message.
-pub(crate) struct Quoted<'a>(pub(crate) &'a str);
+#[derive(Debug)]
+pub struct Quoted<'a>(pub &'a str);
 
 impl fmt::Display for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -15,7 +16,8 @@ impl fmt::Display for Quoted<'_> {
 }
 
 /// The clause that offers a known name, or nothing.
-pub(crate) struct DidYouMean(pub(crate) Option<&'static str>);
+#[derive(Debug)]
+pub struct DidYouMean(pub Option<&'static str>);
 
 impl fmt::Display for DidYouMean {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -9,7 +9,7 @@ use super::super::device::{DeviceSpec, MAX_MEMORY, check_context_memory, check_n
 use super::super::error::TopologyError;
 use super::super::link::{LinkKind, PeerLink};
 use super::super::{MAX_DEVICES, uuid};
-use crate::toml_text::{Item, Origin, Read, Section, TomlProblem};
+use crate::text::{Item, Origin, Read, Section, TomlProblem};
 
 /// Adds the devices that the table describes, or changes those that it names.
 pub(super) fn read(
