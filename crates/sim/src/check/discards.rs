@@ -12,9 +12,9 @@ use super::known::Known;
 use super::ranges::Ranges;
 use super::shadow::Shadow;
 use super::watch::shadow_mut;
+use crate::api::managed::LEFT;
 use crate::engine::Place;
-use crate::managed::LEFT;
-use crate::world::World;
+use crate::machine::world::World;
 
 /// What is taken to be written as a whole.
 const PIECE: u64 = 4096;

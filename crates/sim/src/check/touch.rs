@@ -1,8 +1,8 @@
 //! Which bytes an op touches.
 
 use super::finding::AccessKind;
+use crate::api::managed::Migration;
 use crate::engine::{BlockCopy, Place, RowFill, Work};
-use crate::managed::Migration;
 
 /// Bytes that an op touches in one go.
 #[derive(Clone, Copy, Debug)]

@@ -12,12 +12,12 @@ use super::shadow::Shadow;
 use super::site;
 use super::touch::{Touch, touches};
 use super::tracked::info;
+use crate::api::managed::WATCHED;
+use crate::api::vmm::VirtualMemory;
 use crate::engine::{Engine, Place, QueueId, Side, Work};
-use crate::managed::WATCHED;
+use crate::ffi::status::Status;
+use crate::machine::world::World;
 use crate::memory::{Allocation, Backing, Registry};
-use crate::status::Status;
-use crate::vmm::VirtualMemory;
-use crate::world::World;
 
 impl World {
     /// Checks an op that is about to be enqueued; the queue's clock says what comes before it.

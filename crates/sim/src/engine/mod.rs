@@ -42,7 +42,7 @@ use step::Away;
 use store::Store;
 
 use crate::check::Timelines;
-use crate::thread;
+use crate::machine::thread;
 
 /// Ops of a machine and the queues they stand in.
 pub(crate) struct Engine {

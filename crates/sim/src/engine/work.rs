@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use warploom_sys::types::{CUhostFn, CUresult, CUstream, CUstreamCallback};
 
 use super::{Step, Task};
+use crate::api::event::Event;
+use crate::api::managed::{LEFT, Migration, WATCHED};
+use crate::api::pool::Freed;
 use crate::check::Known;
-use crate::event::Event;
-use crate::handles::Handle;
-use crate::managed::{LEFT, Migration, WATCHED};
-use crate::pool::Freed;
+use crate::machine::handles::Handle;
 
 /// Where bytes are: for the virtual clock, and for the checkers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

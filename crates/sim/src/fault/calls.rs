@@ -8,7 +8,7 @@ use warploom_sys::Function;
 use super::class::Class;
 use super::error::FaultError;
 use super::glob;
-use crate::call::is_lookup;
+use crate::machine::call::is_lookup;
 use crate::topology::nearest;
 
 /// A set of functions, one bit each.

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use smallvec::SmallVec;
 
+use crate::api::context::Context;
+use crate::api::pool::Home;
 use crate::check::{Graves, Tracked};
-use crate::context::Context;
 use crate::engine::{Place, Side};
-use crate::handles::Handle;
-use crate::pool::Home;
-use crate::status::{INVALID_VALUE, Status};
+use crate::ffi::status::{INVALID_VALUE, Status};
+use crate::machine::handles::Handle;
 
 /// A stretch of memory the driver knows.
 #[derive(Debug)]
@@ -36,17 +36,17 @@ pub(crate) enum Backing {
     /// `cuMemAlloc` and `cuMemAllocPitch`.
     Device,
     /// `cuMemHostAlloc` and `cuMemAllocHost`; the simulator owns the pages.
-    PageLocked(crate::host_memory::PageLocked),
+    PageLocked(crate::api::memory::host::PageLocked),
     /// `cuMemHostRegister`; the program owns the pages.
     Registered { flags: u32 },
     /// `cuMemAllocManaged`.
-    Managed(crate::managed::Managed),
+    Managed(crate::api::managed::Managed),
     /// `cuMemAllocAsync`.
-    Pool(crate::pool::PoolBlock),
+    Pool(crate::api::pool::PoolBlock),
     /// `cuMemMap`.
-    Mapped(crate::vmm::Mapping),
+    Mapped(crate::api::vmm::Mapping),
     /// A variable of a module.
-    Variable(crate::module::VariableMemory),
+    Variable(crate::api::module::VariableMemory),
 }
 
 impl Allocation {

@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use warploom_sys::Function;
 
-use crate::call::Call;
+use crate::api::context::Context;
+use crate::api::stream::Traits;
 use crate::check::Checks;
-use crate::context::Context;
-use crate::core::{Core, Guard, Instruments};
 use crate::engine::{Mode, OpId, Order, Place, QueueId, Side, Task, Work};
 use crate::fault::{Faults, Plan};
-use crate::handles::Handle;
-use crate::status::Status;
-use crate::stream::Traits;
-use crate::thread;
+use crate::ffi::status::Status;
+use crate::machine::call::Call;
+use crate::machine::core::{Core, Guard, Instruments};
+use crate::machine::handles::Handle;
+use crate::machine::thread;
 use crate::topology::Topology;
 
 /// Every mode, with some seeds.
@@ -87,7 +87,7 @@ impl Rig {
 
     /// The queue of the default stream with this handle.
     pub(crate) fn default_queue(&self, raw: u64) -> QueueId {
-        crate::stream::queue_of(&self.call(), &mut self.world(), raw).expect("a context is current")
+        crate::api::stream::queue_of(&self.call(), &mut self.world(), raw).expect("a context is current")
     }
 
     pub(crate) fn submit(&self, queue: QueueId, work: Work) -> Status<OpId> {
