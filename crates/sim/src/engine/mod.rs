@@ -33,7 +33,7 @@ pub(crate) use queue::{Queue, QueueId};
 pub(crate) use step::{Step, Task};
 #[cfg(test)]
 pub(crate) use work::StagedBlock;
-pub(crate) use work::{BlockCopy, Compare, Place, RowFill, Side, Work};
+pub(crate) use work::{BlockCopy, Compare, RowFill, Work};
 
 use doom::Dooms;
 use lane::Lane;

@@ -6,11 +6,11 @@ use warploom_sys::Function;
 use crate::api::context::Context;
 use crate::api::pool::Home;
 use crate::api::stream;
-use crate::engine::Side;
 use crate::machine::call::Call;
 use crate::machine::handles::Handle;
 use crate::machine::thread;
 use crate::machine::world::World;
+use crate::memory::Side;
 
 /// Something that an argument of a call names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,16 +1,16 @@
-//! What is at an address, and who may touch it.
+//! The ends of copies: the memory at an address, and the contexts that reach it.
+#![expect(unsafe_code, reason = "takes a C caller's word for host memory")]
 
 use warploom_sys::types::CUresult;
 
 use crate::api::context::Context;
 use crate::api::pool::{AccessLevel, Home};
-use crate::engine::{Place, Side};
 use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::machine::call::Call;
 use crate::machine::handles::Handle;
 use crate::machine::thread;
 use crate::machine::world::World;
-use crate::memory::{Allocation, Backing};
+use crate::memory::{Allocation, Backing, Side, SimAddress};
 
 /// What kind of memory an address turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub(crate) enum Memory {
 /// A stretch of memory that was found and may be touched.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct End {
-    pub(crate) place: Place,
+    pub(crate) place: SimAddress,
     pub(crate) memory: Memory,
     /// The context it was made in.
     pub(crate) owner: Option<Handle<Context>>,
@@ -122,7 +122,7 @@ fn located(allocation: &Allocation) -> Memory {
 /// Whether work of `context` can touch memory without help: a copy can be routed through the host, a fill cannot.
 pub(crate) fn reaches(world: &World, context: Handle<Context>, end: &End) -> bool {
     let Some(context) = world.contexts.get(context) else { return false };
-    let (Side::Device(holder), Some(owner)) = (end.place.side, end.owner) else { return true };
+    let (Side::Device(holder), Some(owner)) = (end.place.side(), end.owner) else { return true };
     holder == context.device || end.memory != Memory::Device || context.peers.contains(&owner)
 }
 
@@ -136,6 +136,7 @@ fn pageable(address: u64, len: u64, intent: Intent) -> Result<End, String> {
             "{len} bytes at {address:#x} are no memory of the program's or the driver's; the real driver would crash here"
         ));
     }
-    let place = Place { address, host: address as usize, side: Side::Host };
+    // SAFETY: mapped memory of the process, as was just found; the C caller keeps it so until the op is done.
+    let place = unsafe { SimAddress::new(address, address as usize, Side::Host) };
     Ok(End { place, memory: Memory::Pageable, owner: None, sync_memops: false })
 }

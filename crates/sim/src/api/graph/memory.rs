@@ -9,11 +9,10 @@ use std::ffi::c_void;
 
 use warploom_sys::types::{CUdevice, CUgraphMem_attribute};
 
-use crate::engine::{Place, Side};
 use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_DEVICE, INVALID_VALUE, Status};
 use crate::machine::call::Call;
-use crate::memory::Window;
+use crate::memory::{Side, SimAddress, Window};
 
 /// The addresses that graphs have of each device.
 pub(crate) struct GraphMemory {
@@ -81,11 +80,11 @@ impl GraphMemory {
     }
 
     /// A stretch that begins in an allocation, for a node to touch.
-    pub(crate) fn place(&self, address: u64) -> Option<Place> {
+    pub(crate) fn place(&self, address: u64) -> Option<SimAddress> {
         self.devices.iter().enumerate().find_map(|(device, addresses)| {
             let (base, taken) = addresses.taken.range(..=address).next_back()?;
             let window = addresses.window.as_ref().filter(|_| address - base < taken.bytes)?;
-            Some(Place { address, host: window.host_of(address), side: Side::Device(device as u16) })
+            window.sim_address(address, Side::Device(device as u16))
         })
     }
 }

@@ -7,21 +7,22 @@ use warploom_sys::types::{CUgraphNodeType, CUhostFn};
 use crate::api::event::Event;
 use crate::api::module::KernelCall;
 use crate::check::Known;
-use crate::engine::{BlockCopy, Compare, Place, RowFill, Work};
+use crate::engine::{BlockCopy, Compare, RowFill, Work};
 use crate::machine::handles::Handle;
+use crate::memory::SimAddress;
 
 /// A node's work, with all that its ops are made of, as often as it is launched.
 #[derive(Clone)]
 pub(crate) enum NodeWork {
     Kernel(Box<KernelCall>),
     Copy {
-        to: Place,
-        from: Place,
+        to: SimAddress,
+        from: SimAddress,
         bytes: u64,
     },
     CopyBlock(Box<BlockCopy>),
     Fill {
-        to: Place,
+        to: SimAddress,
         pattern: u32,
         element: u8,
         count: u64,
@@ -50,8 +51,8 @@ unsafe impl Send for NodeWork {}
 /// A word that is waited for or written.
 #[derive(Clone, Copy)]
 pub(crate) enum Value {
-    Wait { at: Place, value: u64, wide: bool, compare: Compare },
-    Write { to: Place, value: u64, wide: bool },
+    Wait { at: SimAddress, value: u64, wide: bool, compare: Compare },
+    Write { to: SimAddress, value: u64, wide: bool },
 }
 
 impl NodeWork {

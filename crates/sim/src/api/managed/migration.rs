@@ -7,8 +7,9 @@ use smallvec::SmallVec;
 
 use super::{Residence, pages::Page};
 use crate::check::Touched;
-use crate::engine::{BlockCopy, Place, Side, Work};
+use crate::engine::{BlockCopy, Work};
 use crate::machine::world::World;
+use crate::memory::{Side, SimAddress};
 use crate::topology::{Topology, number};
 
 /// What a discard leaves in the bytes: anything will do, and this is seen in a debugger.
@@ -19,7 +20,7 @@ pub(crate) const WATCHED: u64 = 256 << 20;
 /// A prefetch, a discard, or both, of a stretch of managed memory.
 #[derive(Debug)]
 pub(crate) struct Migration {
-    pub(crate) at: Place,
+    pub(crate) at: SimAddress,
     pub(crate) bytes: u64,
     /// Where the pages go; a discard alone leaves them nowhere.
     pub(crate) to: Option<Residence>,
@@ -30,12 +31,12 @@ pub(crate) struct Migration {
 }
 
 impl Migration {
-    pub(super) fn new(at: Place, bytes: u64, to: Option<Residence>, discards: bool) -> Self {
+    pub(super) fn new(at: SimAddress, bytes: u64, to: Option<Residence>, discards: bool) -> Self {
         Self { at, bytes, to, discards, moved: SmallVec::new() }
     }
 
     fn range(&self) -> Range<u64> {
-        self.at.address..self.at.address + self.bytes
+        self.at.address()..self.at.address() + self.bytes
     }
 
     /// How many bytes had to be moved in all.
@@ -156,9 +157,9 @@ impl World {
         });
     }
 
-    fn touch_managed(&mut self, at: Place, bytes: u64, who: Residence, writes: bool) {
-        let Some(found) = self.memory.containing(at.address).filter(|found| found.is_managed()) else { return };
-        let range = at.address..found.end().min(at.address + bytes);
+    fn touch_managed(&mut self, at: SimAddress, bytes: u64, who: Residence, writes: bool) {
+        let Some(found) = self.memory.containing(at.address()).filter(|found| found.is_managed()) else { return };
+        let range = at.address()..found.end().min(at.address() + bytes);
         self.pages_touched(&range, who, writes);
     }
 
@@ -213,8 +214,8 @@ mod tests {
 
     #[test]
     fn pages_follow_the_work_that_touches_them() {
-        let place = |page: u64| Place { address: BASE + page * PAGE + 5, host: 0, side: Side::Device(0) };
-        let block = |to: Place, from: Place| BlockCopy {
+        let place = |page: u64| SimAddress::nowhere(BASE + page * PAGE + 5, Side::Device(0));
+        let block = |to: SimAddress, from: SimAddress| BlockCopy {
             to,
             to_pitch: PAGE,
             to_slice: 0,
@@ -244,7 +245,7 @@ mod tests {
     }
 
     fn migration(to: Option<Residence>, discards: bool) -> Migration {
-        let at = Place { address: BASE, host: 0, side: Side::Device(0) };
+        let at = SimAddress::nowhere(BASE, Side::Device(0));
         Migration::new(at, PAGE, to, discards)
     }
 

@@ -2,11 +2,10 @@
 
 use std::ops::Range;
 
-use crate::engine::Place;
 use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::machine::call::Call;
 use crate::machine::world::World;
-use crate::memory::Allocation;
+use crate::memory::{Allocation, SimAddress};
 
 /// The managed allocation that a stretch of at least one byte starts in.
 pub(super) fn allocation<'w>(call: &Call<'_>, world: &'w World, address: u64, bytes: usize) -> Status<&'w Allocation> {
@@ -33,6 +32,6 @@ pub(super) fn managed(call: &Call<'_>, world: &World, address: u64, bytes: usize
 }
 
 /// A stretch that [`managed`] found, for an op.
-pub(super) fn place(world: &World, range: &Range<u64>) -> Status<Place> {
+pub(super) fn place(world: &World, range: &Range<u64>) -> Status<SimAddress> {
     world.memory.place(range.start, range.end - range.start)
 }

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::engine::Side;
 use crate::instance::Machine;
+use crate::memory::Side;
 
 /// Where a page of managed memory is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

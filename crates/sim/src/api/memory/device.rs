@@ -6,13 +6,12 @@ use std::ffi::c_uint;
 use warploom_sys::types::{CUdeviceptr, CUresult};
 
 use crate::api::memory::release::release_when_idle;
-use crate::engine::Side;
 use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_CONTEXT, INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
 use crate::machine::world::World;
-use crate::memory::{Allocation, Backing};
+use crate::memory::{Allocation, Backing, Side};
 
 /// Rows of pitched memory start at multiples of this.
 const PITCH: usize = 512;

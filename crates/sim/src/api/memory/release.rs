@@ -1,13 +1,12 @@
 //! What becomes of memory when it is freed, or when its context goes.
 
 use crate::api::context::Context;
-use crate::engine::Side;
 use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
 use crate::machine::handles::Handle;
 use crate::machine::world::World;
-use crate::memory::{Allocation, Backing};
+use crate::memory::{Allocation, Backing, Side};
 
 impl World {
     /// Takes an allocation out of the world and gives its memory back, at once; who must wait for work has done so.

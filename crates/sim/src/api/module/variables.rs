@@ -8,13 +8,12 @@ use warploom_sys::types::CUresult;
 use super::Library;
 use crate::api::context::Context;
 use crate::api::managed::Managed;
-use crate::engine::Side;
 use crate::ffi::status::{OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
 use crate::machine::handles::Handle;
 use crate::machine::world::World;
-use crate::memory::{Allocation, Backing};
+use crate::memory::{Allocation, Backing, Side};
 
 /// What is particular to the memory of a variable.
 #[derive(Debug)]

@@ -6,13 +6,12 @@ use warploom_sys::types::{CUpointer_attribute, CUpointer_attribute as A};
 
 use crate::api::context::Context;
 use crate::api::pool::{AccessLevel, CHUNK, Home};
-use crate::engine::Side;
 use crate::ffi::Ptr;
 use crate::ffi::status::Status;
 use crate::machine::call::Call;
 use crate::machine::thread;
 use crate::machine::world::World;
-use crate::memory::{Allocation, Backing, Block};
+use crate::memory::{Allocation, Backing, Block, Side};
 use crate::topology::number::GPU_DIRECT_RDMA_SUPPORTED;
 
 /// An attribute in its C type.

@@ -8,14 +8,14 @@ use super::release::Freed;
 use super::space::{CHUNK, GRAIN, Tag};
 use super::{Home, Pool, PoolBlock, Reuse, current, named};
 use crate::api::graph::NodeWork;
-use crate::engine::{OpId, OrderClock, QueueId, Side, Work};
+use crate::engine::{OpId, OrderClock, QueueId, Work};
 use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
 use crate::machine::handles::Handle;
 use crate::machine::world::World;
-use crate::memory::{Allocation, Backing};
+use crate::memory::{Allocation, Backing, Side};
 
 pub(crate) fn cuMemAllocAsync(
     call: &Call<'_>,

@@ -3,9 +3,9 @@
 use warploom_sys::types::{CUmemAllocationType, CUmemLocation, CUmemLocationType};
 
 use crate::api::managed::{Residence, Wish};
-use crate::engine::Side;
 use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, Status};
 use crate::machine::call::Call;
+use crate::memory::Side;
 use crate::topology::Topology;
 use crate::topology::number;
 

@@ -6,19 +6,19 @@ use std::ffi::c_uint;
 use warploom_sys::types::{CUdeviceptr, CUstream_st, CUstreamBatchMemOpParams};
 
 use crate::api::graph::NodeWork;
-use crate::engine::{Compare, Place, QueueId, Work};
+use crate::engine::{Compare, QueueId, Work};
 use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
-use crate::memory::Backing;
+use crate::memory::{Backing, SimAddress};
 use crate::topology::number;
 
 /// `CU_STREAM_WAIT_VALUE_FLUSH`.
 const FLUSH: u32 = 1 << 30;
 
 /// A word that streams can wait for: aligned, and in memory that devices reach without faulting.
-fn word(call: &Call<'_>, world: &Guard<'_>, (address, wide): (u64, bool), writes: bool) -> Status<Place> {
+fn word(call: &Call<'_>, world: &Guard<'_>, (address, wide): (u64, bool), writes: bool) -> Status<SimAddress> {
     let size = if wide { 8 } else { 4 };
     if !address.is_multiple_of(size) {
         return Err(call.refuse(INVALID_VALUE, format!("{address:#x} is not a multiple of {size}")));

@@ -8,12 +8,11 @@ use warploom_sys::types::{CUdeviceptr, CUmemAccess_flags, CUmemAccessDesc, CUmem
 
 use super::location::{self, Location};
 use super::{Mapping, VirtualMemory};
-use crate::engine::Side;
 use crate::ffi::status::{INVALID_DEVICE, INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
 use crate::machine::world::World;
-use crate::memory::{Allocation, Backing};
+use crate::memory::{Allocation, Backing, Side};
 
 /// What a location may do; more compares greater.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

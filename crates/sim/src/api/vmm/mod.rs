@@ -40,9 +40,8 @@ use store::Store;
 use warploom_sys::types::CUmemAllocationProp;
 
 use crate::check::{Shadow, Site};
-use crate::engine::Side;
 use crate::machine::handles::{Handle, Objects};
-use crate::memory::{BLOCK, Backing};
+use crate::memory::{BLOCK, Backing, Side};
 
 /// What every size and address must be a multiple of, wherever the memory is.
 const GRANULARITY: u64 = BLOCK;

@@ -8,13 +8,12 @@ use warploom_sys::types::{CUmemAllocationGranularity_flags, CUmemAllocationProp,
 use super::properties::Properties;
 use super::{GRANULARITY, VirtualMemory};
 use crate::check::{HandleProblem, Shadow};
-use crate::engine::Side;
 use crate::ffi::status::{INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
 use crate::machine::handles::{Handle, Kind, Object};
 use crate::machine::world::World;
-use crate::memory::{Allocation, Backing};
+use crate::memory::{Allocation, Backing, Side};
 
 /// Memory without an address.
 pub(crate) struct Physical {

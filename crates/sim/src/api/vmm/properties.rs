@@ -6,9 +6,9 @@ use warploom_sys::types::{
 };
 
 use super::location::{self, Location};
-use crate::engine::Side;
 use crate::ffi::status::{INVALID_DEVICE, INVALID_VALUE, NOT_PERMITTED, NOT_SUPPORTED, Status};
 use crate::machine::call::Call;
+use crate::memory::Side;
 use crate::topology::number;
 
 const DESCRIPTOR: u32 = CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR.0;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::Period;
-use crate::engine::Side;
+use crate::memory::Side;
 use crate::topology::{LinkKind, Topology};
 
 /// What host memory moves in a second, for copies that do not leave the host.

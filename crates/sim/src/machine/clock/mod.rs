@@ -15,7 +15,8 @@ use std::collections::HashMap;
 use std::time::Instant;
 
 use crate::api::managed::Residence;
-use crate::engine::{Mode, Side, Work};
+use crate::engine::{Mode, Work};
+use crate::memory::Side;
 use crate::topology::Topology;
 use lines::Lines;
 
@@ -100,11 +101,11 @@ impl Clock {
                 if self.written.len() == REMEMBERED {
                     self.written.clear();
                 }
-                self.written.insert(to.address, end);
+                self.written.insert(to.address(), end);
                 end
             }
             Work::WaitValue { at, .. } => {
-                let written = self.written.get(&at.address).copied().unwrap_or(0);
+                let written = self.written.get(&at.address()).copied().unwrap_or(0);
                 let seen = if has_parked { self.now() } else { 0 };
                 (earliest + START_NS).max(written).max(seen)
             }
@@ -119,20 +120,20 @@ impl Clock {
                     end: all.end.max(one.end),
                 });
             }
-            Work::Copy { to, from, bytes } => return self.transfer(from.side, to.side, *bytes, earliest),
+            Work::Copy { to, from, bytes } => return self.transfer(from.side(), to.side(), *bytes, earliest),
             Work::CopyBlock(block) => {
                 let bytes = block.width.saturating_mul(block.height).saturating_mul(block.depth);
-                return self.transfer(block.from.side, block.to.side, bytes, earliest);
+                return self.transfer(block.from.side(), block.to.side(), bytes, earliest);
             }
             Work::StagedBlock(staged) => {
-                return self.transfer(Side::Host, staged.block.to.side, staged.bytes.len() as u64, earliest);
+                return self.transfer(Side::Host, staged.block.to.side(), staged.bytes.len() as u64, earliest);
             }
-            Work::Staged { to, bytes } => return self.transfer(Side::Host, to.side, bytes.len() as u64, earliest),
+            Work::Staged { to, bytes } => return self.transfer(Side::Host, to.side(), bytes.len() as u64, earliest),
             Work::Fill { to, element, count, .. } => {
-                return self.fill(own, to.side, count * u64::from(*element), earliest);
+                return self.fill(own, to.side(), count * u64::from(*element), earliest);
             }
             Work::FillRows(rows) => {
-                return self.fill(own, rows.to.side, rows.columns * rows.rows * u64::from(rows.element), earliest);
+                return self.fill(own, rows.to.side(), rows.columns * rows.rows * u64::from(rows.element), earliest);
             }
         };
         Period { start: earliest, end }
@@ -156,12 +157,13 @@ impl Clock {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::{Order, Place};
+    use crate::engine::Order;
+    use crate::memory::SimAddress;
 
     const MIB: u64 = 1 << 20;
 
-    fn place(side: Side) -> Place {
-        Place { address: 0x1000, host: 0, side }
+    fn place(side: Side) -> SimAddress {
+        SimAddress::nowhere(0x1000, side)
     }
 
     fn clock(preset: &str) -> Result<(Clock, Topology), crate::topology::TopologyError> {

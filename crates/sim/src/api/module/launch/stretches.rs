@@ -12,10 +12,9 @@ use warploom_ptx::Direct;
 use super::super::heap::MARGINS;
 use crate::api::context::Context;
 use crate::api::pool::AccessLevel;
-use crate::engine::Side;
 use crate::machine::handles::Handle;
 use crate::machine::world::World;
-use crate::memory::{Allocation, Backing};
+use crate::memory::{Allocation, Backing, Side};
 
 /// Memory that a kernel may read, or write as well.
 ///
