@@ -8,9 +8,9 @@ use crate::api::pool::Home;
 use crate::api::stream;
 use crate::machine::call::Call;
 use crate::machine::handles::Handle;
-use crate::machine::thread;
 use crate::machine::world::World;
 use crate::memory::Side;
+use crate::process::thread;
 
 /// Something that an argument of a call names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

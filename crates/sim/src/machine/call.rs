@@ -11,7 +11,6 @@ use warploom_sys::types::{CUresult, CUstream_st};
 use crate::api::capture;
 use crate::api::context::Context;
 use crate::check::InCall;
-use crate::engine::{Mode, OpId, QueueId, Work};
 use crate::fault::{self, Naming};
 use crate::ffi::status::{CONTEXT_IS_DESTROYED, INVALID_CONTEXT, NOT_PERMITTED, NOT_SUPPORTED, Status};
 use crate::ffi::{Ptr, vet};
@@ -19,7 +18,9 @@ use crate::machine::core::{Core, Guard};
 use crate::machine::handles::{Handle, Object, Objects};
 use crate::machine::log::{LogEntry, LogKind};
 use crate::machine::slots;
-use crate::machine::thread;
+use crate::machine::world::Work;
+use crate::process::thread;
+use warploom_engine::{Mode, OpId, QueueId};
 
 /// A call in progress, as its body sees it.
 pub(crate) struct Call<'a> {
@@ -295,7 +296,7 @@ impl<'a> Call<'a> {
             return self.capture(world, queue, work);
         }
         self.check_legacy(world, queue)?;
-        let context = world.engine.queue(queue).context;
+        let context = world.engine.queue(queue).owner.context;
         let id = world.enqueue(queue, work)?;
         // The wait tells the executors, if it cannot do the work itself.
         if self.core.mode != Mode::Threads {

@@ -10,7 +10,7 @@ use warploom_sys::types::CUstreamCaptureMode;
 
 use crate::api::context::Context;
 use crate::machine::handles::Handle;
-use crate::machine::home::lock_briefly_held;
+use crate::process::home::lock_briefly_held;
 
 /// Names a host thread for good; the operating system reuses its numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

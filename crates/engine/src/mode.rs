@@ -1,13 +1,13 @@
-//! When enqueued work runs.
+//! Modes: when enqueued work runs, and in which order.
 
-/// Who decides when a ready op runs.
+/// When ready ops run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Mode {
-    /// Executor threads, two for each virtual device, one of them for host functions: asynchronous for real.
+    /// Executor threads, two for each unit (a virtual device), one of them for host functions: asynchronous for real.
     Threads,
-    /// No threads; ops run inside driver calls, in a reproducible order. Host functions run on whichever thread's call gets
-    /// to them, so one that waits for that thread to do something waits for ever.
+    /// No threads; ops run inside calls, in a reproducible order. A host function runs on the thread whose call reaches
+    /// it, so one that waits for that thread waits for ever.
     Deterministic(Order),
     /// Every call returns when its work is done.
     Sync,

@@ -7,24 +7,29 @@ use warploom_sys::types::{CUresult, CUstream};
 
 use super::rig::{MODES, Memory, Rig};
 use crate::api::stream::Traits;
-use crate::check::Known;
-use crate::engine::{Mode, Step, Task, Work};
 use crate::machine::log::LogKind;
+use crate::machine::work::Task;
+use crate::machine::world::Work;
+use crate::machine::world::World;
+use crate::memory::MemoryOp;
+use warploom_engine::Known;
+use warploom_engine::Mode;
+use warploom_engine::Step;
 
 const FAULT: CUresult = CUresult::CUDA_ERROR_ILLEGAL_ADDRESS;
 
 struct Fails;
 
-impl Task for Fails {
-    fn advance(&mut self, _fuel: u64) -> Step {
+impl Task<World> for Fails {
+    fn advance(&mut self, _fuel: u64) -> Step<CUresult> {
         Step::Fail(FAULT)
     }
 }
 
 struct Panics;
 
-impl Task for Panics {
-    fn advance(&mut self, _fuel: u64) -> Step {
+impl Task<World> for Panics {
+    fn advance(&mut self, _fuel: u64) -> Step<CUresult> {
         panic!("on purpose");
     }
 }
@@ -35,7 +40,7 @@ fn a_failing_task_poisons_its_context_and_no_other() {
         let rig = Rig::new(mode);
         let (queue, bystander, memory) = (rig.queue(1), rig.queue(1), Arc::new(Memory::new(2)));
         let other = rig.other_context(1);
-        let elsewhere = rig.world().engine.new_queue(other, 1, Traits::new(0, 1, 0));
+        let elsewhere = rig.world().new_queue(other, 1, Traits::new(0, 1, 0));
         rig.task(queue, Fails).expect("the failure comes later");
         // Whether this is still taken depends on how far the task has got.
         let next = rig.submit(queue, memory.write(0, 1)).err();
@@ -72,8 +77,8 @@ fn a_callback_is_told_of_a_failure_and_a_host_function_is_not_called() {
         let (queue, memory) = (rig.queue(1), Memory::new(1));
         let (mut status, mut other) = (untouched, untouched);
         // Holds the failure back until everything is enqueued.
-        let (at, compare) = (memory.place(0), crate::engine::Compare::Equal);
-        rig.submit(queue, Work::WaitValue { at, value: 1, wide: true, compare }).expect("it is taken");
+        let (at, compare) = (memory.place(0), crate::memory::Compare::Equal);
+        rig.submit(queue, MemoryOp::WaitValue { at, value: 1, wide: true, compare }.into()).expect("it is taken");
         rig.task(queue, Fails).expect("it is taken");
         let data = std::ptr::from_mut(&mut status).cast();
         let callback = Work::Callback {

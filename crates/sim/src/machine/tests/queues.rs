@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use super::rig::{Memory, Rig, asynchronous};
-use crate::engine::{Compare, Mode, Order, Work};
+use crate::machine::world::Work;
+use crate::memory::{Compare, MemoryOp};
+use warploom_engine::{Mode, Order};
 
 fn gate(memory: &Memory) -> Work {
-    Work::WaitValue { at: memory.place(0), value: 1, wide: true, compare: Compare::Equal }
+    MemoryOp::WaitValue { at: memory.place(0), value: 1, wide: true, compare: Compare::Equal }.into()
 }
 
 #[test]
@@ -45,7 +47,7 @@ fn the_legacy_stream_looks_only_at_streams_that_got_something_new() {
         rig.submit(*queue, memory.write(1, 1)).expect("it is taken");
     }
     let legacy = rig.default_queue(0);
-    let width = |id| rig.world().engine.op(id).map_or(0, |op| op.predecessors.len());
+    let width = |id| rig.world().engine.op(id).map_or(0, |op| op.predecessors());
     let first = rig.submit(legacy, memory.write(1, 2)).expect("it is taken");
     let second = rig.submit(legacy, memory.write(1, 3)).expect("it is taken");
     let after = rig.submit(queues[5], memory.write(1, 4)).expect("it is taken");
@@ -71,8 +73,8 @@ fn streams_that_are_gone_leave_nothing_with_the_legacy_stream() {
         context.blocking.retain(|queue| world.engine.is_live(*queue));
     }
     let world = rig.world();
-    assert!(world.engine.queues.len() < 10, "{} queues", world.engine.queues.len());
-    let listed: usize = world.engine.queues.iter().map(|queue| queue.recent_len()).sum();
+    assert!(world.engine.queue_count() < 10, "{} queues", world.engine.queue_count());
+    let listed: usize = world.engine.recent_count();
     assert!(listed < 100, "{listed} entries");
 }
 
@@ -82,7 +84,7 @@ fn default_streams_of_threads_that_ended_are_let_go() {
     for _ in 0..200 {
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                crate::machine::thread::with_contexts(rig.core.id, |stack| stack.push(rig.context));
+                crate::process::thread::with_contexts(rig.core.id, |stack| stack.push(rig.context));
                 rig.default_queue(2);
             });
         });

@@ -1,22 +1,25 @@
-//! What a wait needs: walking back from an op to what could run now.
+//! Search for the ops that a wait needs: back from its targets to the ops that could run now.
 //!
 //! A queue runs in order, so of each queue only the oldest unfinished op, its *head*, can matter. An op waits for its
-//! queue's head; a head waits for ops of other queues, and so for their heads, and for ops beside its own chain. The walk visits each queue once, however
-//! many ops are in it.
+//! queue's head; a head waits for ops of other queues, and so for their heads, and for ops beside its own chain. The
+//! walk visits each queue once, however many ops are in it.
 
 use smallvec::SmallVec;
 
-use super::{Engine, Op, OpId, State};
+use super::Engine;
+use crate::id::OpId;
+use crate::op::{Op, State};
+use crate::work::Work;
 
-impl Engine {
+impl<W: Work> Engine<W> {
     /// The first op that `targets` need and that could be started.
-    pub(crate) fn ready_for(&mut self, targets: &[OpId]) -> Option<OpId> {
+    pub fn ready_for(&mut self, targets: &[OpId]) -> Option<OpId> {
         let host_is_busy = self.host_is_busy();
         self.walk(targets, |_, op| op.state == State::Ready && !(host_is_busy && op.work.runs_on_host()))
     }
 
     /// The ops that `targets` need and that wait for memory to change.
-    pub(crate) fn parked_for(&mut self, targets: &[OpId]) -> SmallVec<[OpId; 4]> {
+    pub fn parked_for(&mut self, targets: &[OpId]) -> SmallVec<[OpId; 4]> {
         let mut parked = SmallVec::new();
         self.walk(targets, |id, op| {
             if op.state == State::Parked {
@@ -28,7 +31,7 @@ impl Engine {
     }
 
     /// The ops that `targets` need and that have looked at memory in vain, for reports.
-    pub(crate) fn stuck_for(&mut self, targets: &[OpId]) -> SmallVec<[OpId; 4]> {
+    pub fn stuck_for(&mut self, targets: &[OpId]) -> SmallVec<[OpId; 4]> {
         let mut stuck = SmallVec::new();
         self.walk(targets, |id, op| {
             if op.has_parked && op.state != State::Running {
@@ -40,7 +43,7 @@ impl Engine {
     }
 
     /// The newest unfinished op of every queue. Each time another queue comes first, so that each has its turn.
-    pub(crate) fn tails_in_turn(&mut self) -> Vec<OpId> {
+    pub fn tails_in_turn(&mut self) -> Vec<OpId> {
         let mut tails: Vec<OpId> = self.queues.iter().filter_map(|queue| queue.tail).collect();
         self.turns += 1;
         let first = self.turns.checked_rem(tails.len()).unwrap_or(0);
@@ -48,7 +51,7 @@ impl Engine {
         tails
     }
 
-    fn walk(&mut self, targets: &[OpId], mut wanted: impl FnMut(OpId, &Op) -> bool) -> Option<OpId> {
+    fn walk(&mut self, targets: &[OpId], mut wanted: impl FnMut(OpId, &Op<W>) -> bool) -> Option<OpId> {
         self.walks += 1;
         let mut stack: SmallVec<[OpId; 16]> = SmallVec::new();
         for target in targets {

@@ -10,15 +10,18 @@ use warploom_sys::Function;
 use crate::api::context::Context;
 use crate::api::stream::Traits;
 use crate::check::Checks;
-use crate::engine::{Mode, OpId, Order, QueueId, Task, Work};
 use crate::fault::{Faults, Plan};
 use crate::ffi::status::Status;
 use crate::machine::call::Call;
 use crate::machine::core::{Core, Guard, Instruments};
 use crate::machine::handles::Handle;
-use crate::machine::thread;
-use crate::memory::{Side, SimAddress};
+use crate::machine::work::Task;
+use crate::machine::world::Work;
+use crate::machine::world::World;
+use crate::memory::{MemoryOp, Side, SimAddress};
+use crate::process::thread;
 use crate::topology::Topology;
+use warploom_engine::{Mode, OpId, Order, QueueId};
 
 /// Every mode, with some seeds.
 pub(crate) const MODES: [Mode; 12] = [
@@ -81,7 +84,7 @@ impl Rig {
     /// A stream's queue; flags as in `cuStreamCreate`.
     pub(crate) fn queue(&self, flags: u32) -> QueueId {
         let mut world = self.world();
-        let queue = world.engine.new_queue(self.context, 0, Traits::new(0, flags, 0));
+        let queue = world.new_queue(self.context, 0, Traits::new(0, flags, 0));
         let context = world.contexts.get_mut(self.context).expect("it is there");
         if flags == 0 { &mut context.blocking } else { &mut context.independent }.push(queue);
         queue
@@ -99,7 +102,7 @@ impl Rig {
         Ok(id)
     }
 
-    pub(crate) fn task(&self, queue: QueueId, task: impl Task + 'static) -> Status<OpId> {
+    pub(crate) fn task(&self, queue: QueueId, task: impl Task<World> + 'static) -> Status<OpId> {
         self.submit(queue, Work::Task(Box::new(task)))
     }
 
@@ -151,7 +154,7 @@ impl Memory {
     }
 
     pub(crate) fn write(&self, word: usize, value: u64) -> Work {
-        Work::WriteValue { to: self.place(word), value, wide: true }
+        MemoryOp::WriteValue { to: self.place(word), value, wide: true }.into()
     }
 }
 

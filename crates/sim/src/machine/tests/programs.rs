@@ -8,8 +8,9 @@ use proptest::sample::Index;
 
 use super::rig::{MODES, Memory, Rig};
 use crate::api::event::Event;
-use crate::engine::{Compare, Mode, QueueId, Work};
 use crate::machine::handles::Handle;
+use crate::memory::{Compare, MemoryOp};
+use warploom_engine::{Mode, QueueId};
 
 const WORDS: usize = 8;
 /// A word for each gate follows the words that programs work on.
@@ -128,10 +129,10 @@ impl Runner {
         let work = match action {
             Action::Write { word, value } => self.memory.write(*word, *value),
             Action::Copy { from, to } => {
-                Work::Copy { to: self.memory.place(*to), from: self.memory.place(*from), bytes: 8 }
+                MemoryOp::Copy { to: self.memory.place(*to), from: self.memory.place(*from), bytes: 8 }.into()
             }
             Action::Fill { word, byte } => {
-                Work::Fill { to: self.memory.place(*word), pattern: u32::from(*byte), element: 1, count: 8 }
+                MemoryOp::Fill { to: self.memory.place(*word), pattern: u32::from(*byte), element: 1, count: 8 }.into()
             }
             Action::Gate => return self.gate(queue),
             Action::Query => {
@@ -152,7 +153,8 @@ impl Runner {
         }
         let word = WORDS + self.gates;
         self.gates += 1;
-        let wait = Work::WaitValue { at: self.memory.place(word), value: 1, wide: true, compare: Compare::Equal };
+        let wait =
+            MemoryOp::WaitValue { at: self.memory.place(word), value: 1, wide: true, compare: Compare::Equal }.into();
         let mut steps = [(queue, wait), (self.opener, self.memory.write(word, 1))];
         if self.rig.core.mode == Mode::Sync {
             steps.reverse();

@@ -1,21 +1,21 @@
-//! The timelines of a machine: one for each stream, and one for the host or for each of its threads.
+//! Timelines: one for each queue, and one for the host or for each of its threads.
 
 use std::collections::HashMap;
+use std::thread::ThreadId;
 
-use super::known::{Epoch, Known};
-use super::settings::HostOrder;
-use crate::machine::thread::{self, ThreadKey};
+use crate::clock::Epoch;
+use crate::known::Known;
 
 /// Numbers for timelines, and what the host knows.
 #[derive(Debug)]
-pub(crate) struct Timelines {
+pub struct Timelines {
     checking: bool,
     order: HostOrder,
     next: u32,
     /// Timelines of streams that are gone. One can be another stream's once the host knows all its steps: then whoever
     /// comes later knows them, too.
     retired: Vec<Epoch>,
-    hosts: HashMap<ThreadKey, Host>,
+    hosts: HashMap<Option<ThreadId>, Host>,
     /// What was known wherever a stream wrote a value that others may wait for.
     released: Known,
 }
@@ -32,16 +32,25 @@ struct Host {
     spare: Vec<Epoch>,
 }
 
-/// Who stands for all host threads when their order is observed.
-const EVERYBODY: ThreadKey = ThreadKey::NONE;
+/// The key of all host threads together, when their order is observed.
+const EVERYBODY: Option<ThreadId> = None;
+
+/// How the threads of a program are taken to be ordered. Calls are seen; locks, channels and joins are not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum HostOrder {
+    /// As they were seen: a call that came later counts as ordered behind those that came before it, whichever threads
+    /// made them. Every finding is real; a race of two threads that took turns by luck is missed.
+    Observed,
+    /// Threads know of each other only what is handed over explicitly (`Machine::hand_over` of the simulator). Finds
+    /// races between threads, too, in a program that announces every hand-over.
+    HandOvers,
+}
 
 impl Timelines {
-    pub(crate) fn new(checking: bool, order: HostOrder) -> Self {
+    /// No timelines yet. Without `checking` all knowledge stays empty, and costs nothing.
+    pub fn new(checking: bool, order: HostOrder) -> Self {
         Self { checking, order, next: 0, retired: Vec::new(), hosts: HashMap::new(), released: Known::default() }
-    }
-
-    pub(crate) fn off() -> Self {
-        Self::new(false, HostOrder::Observed)
     }
 
     fn fresh(&mut self) -> Epoch {
@@ -49,8 +58,8 @@ impl Timelines {
         Epoch { timeline: self.next - 1, count: 0 }
     }
 
-    /// The clock of a new timeline, if the machine checks.
-    pub(crate) fn start(&mut self) -> Known {
+    /// The clock of a new timeline, if knowledge is tracked.
+    pub fn start(&mut self) -> Known {
         if !self.checking {
             return Known::default();
         }
@@ -63,16 +72,16 @@ impl Timelines {
     }
 
     /// A timeline ends; its number will be another's.
-    pub(crate) fn end(&mut self, known: &Known) {
+    pub fn end(&mut self, known: &Known) {
         if !known.is_off() {
             self.retired.push(known.newest());
         }
     }
 
-    fn key(&self) -> ThreadKey {
+    fn key(&self) -> Option<ThreadId> {
         match self.order {
             HostOrder::Observed => EVERYBODY,
-            HostOrder::HandOvers => thread::key(),
+            HostOrder::HandOvers => Some(std::thread::current().id()),
         }
     }
 
@@ -89,12 +98,12 @@ impl Timelines {
     }
 
     /// What the calling thread knows.
-    pub(crate) fn host(&mut self) -> &Known {
+    pub fn host(&mut self) -> &Known {
         &self.host_mut().known
     }
 
     /// The calling thread takes a step of its own: what others have seen of it so far does not include that.
-    pub(crate) fn host_steps(&mut self) -> Epoch {
+    pub fn host_steps(&mut self) -> Epoch {
         let host = self.host_mut();
         host.known.advance();
         host.version += 1;
@@ -103,7 +112,7 @@ impl Timelines {
 
     /// The calling thread begins an access of its own, a step of a timeline beside its own: what it enqueues meanwhile is
     /// not behind that. Gives what is before the access, and the step.
-    pub(crate) fn host_begins(&mut self) -> (Known, Known) {
+    pub fn host_begins(&mut self) -> (Known, Known) {
         let last = self.host_mut().spare.pop();
         let mut step = Known::of(last.unwrap_or_else(|| self.fresh()));
         step.advance();
@@ -115,7 +124,7 @@ impl Timelines {
     }
 
     /// An access of the host's is over, and the calling thread knows it.
-    pub(crate) fn host_ends(&mut self, step: &Known) {
+    pub fn host_ends(&mut self, step: &Known) {
         if !step.is_off() {
             self.host_learns(step);
             self.host_mut().spare.push(step.newest());
@@ -123,7 +132,7 @@ impl Timelines {
     }
 
     /// What everyone yet to come knows to be over, if there is such a thing.
-    pub(crate) fn over(&self) -> Option<&Known> {
+    pub fn over(&self) -> Option<&Known> {
         match self.order {
             HostOrder::Observed => self.hosts.get(&EVERYBODY).map(|host| &host.known),
             HostOrder::HandOvers => None,
@@ -131,7 +140,7 @@ impl Timelines {
     }
 
     /// The newest step of the calling thread, from which something exists.
-    pub(crate) fn host_makes(&mut self) -> Epoch {
+    pub fn host_makes(&mut self) -> Epoch {
         match self.order {
             // Every later call is behind this one anyway.
             HostOrder::Observed => self.host_mut().known.newest(),
@@ -140,36 +149,36 @@ impl Timelines {
     }
 
     /// The calling thread has seen that something is over.
-    pub(crate) fn host_learns(&mut self, what: &Known) {
+    pub fn host_learns(&mut self, what: &Known) {
         if what.is_off() {
             return;
         }
-        let released = what.unsure.then(|| self.released.clone());
+        let released = what.is_unsure().then(|| self.released.clone());
         let host = self.host_mut();
         host.known.join(what);
         if let Some(released) = released {
             host.known.join(&released);
         }
         // Whatever wait for a value there was is over.
-        host.known.unsure = false;
+        host.known.trust();
         host.version += 1;
     }
 
     /// A stream is about to write a value that others may wait for.
-    pub(crate) fn release(&mut self, known: &Known) {
+    pub fn release(&mut self, known: &Known) {
         self.released.join(known);
-        self.released.unsure = false;
+        self.released.trust();
     }
 
     /// A stream's wait for a value is over: it may have been for any that was written. That is more than is certain, so
     /// a race may be missed where streams wait for values, and none is invented.
-    pub(crate) fn acquire(&self, known: &mut Known) {
+    pub fn acquire(&self, known: &mut Known) {
         known.join(&self.released);
-        known.unsure = false;
+        known.trust();
     }
 
     /// Tells a stream what the calling thread knows; `seen` is what it was told last.
-    pub(crate) fn tell(&mut self, known: &mut Known, seen: &mut u64) {
+    pub fn tell(&mut self, known: &mut Known, seen: &mut u64) {
         if !self.checking {
             return;
         }

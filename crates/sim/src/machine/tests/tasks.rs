@@ -7,8 +7,11 @@ use std::time::Duration;
 use warploom_sys::types::CUresult;
 
 use super::rig::{MODES, Memory, Rig, asynchronous};
-use crate::engine::{Mode, Step, Task};
 use crate::machine::log::LogKind;
+use crate::machine::work::Task;
+use crate::machine::world::World;
+use warploom_engine::Mode;
+use warploom_engine::Step;
 
 /// Yields some times before it is done.
 struct Slices {
@@ -16,8 +19,8 @@ struct Slices {
     run: Arc<AtomicU64>,
 }
 
-impl Task for Slices {
-    fn advance(&mut self, fuel: u64) -> Step {
+impl Task<World> for Slices {
+    fn advance(&mut self, fuel: u64) -> Step<CUresult> {
         assert!(fuel > 0);
         self.run.fetch_add(1, Ordering::SeqCst);
         self.left -= 1;
@@ -29,11 +32,11 @@ impl Task for Slices {
 struct Latch {
     memory: Arc<Memory>,
     word: usize,
-    otherwise: Step,
+    otherwise: Step<CUresult>,
 }
 
-impl Task for Latch {
-    fn advance(&mut self, _fuel: u64) -> Step {
+impl Task<World> for Latch {
+    fn advance(&mut self, _fuel: u64) -> Step<CUresult> {
         if self.memory.get(self.word) == 0 { self.otherwise } else { Step::Done }
     }
 }
