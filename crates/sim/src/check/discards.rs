@@ -12,9 +12,9 @@ use super::known::Known;
 use super::ranges::Ranges;
 use super::shadow::Shadow;
 use super::watch::shadow_mut;
-use crate::engine::Place;
-use crate::managed::LEFT;
-use crate::world::World;
+use crate::api::managed::LEFT;
+use crate::machine::world::World;
+use crate::memory::SimAddress;
 
 /// What is taken to be written as a whole.
 const PIECE: u64 = 4096;
@@ -26,7 +26,7 @@ impl Shadow {
     }
 
     /// The parts of a stretch that were discarded and that nobody has written since; `start` is where its first byte is.
-    pub(super) fn lost(&self, bytes: &Range<u64>, start: Place, host: &Known) -> Vec<Range<u64>> {
+    pub(super) fn lost(&self, bytes: &Range<u64>, start: SimAddress, host: &Known) -> Vec<Range<u64>> {
         let mut lost: Vec<Range<u64>> = Vec::new();
         let mut lose = |part: Range<u64>| match lost.last_mut() {
             Some(last) if last.end == part.start => last.end = part.end,

@@ -8,11 +8,11 @@ use super::known::Known;
 use super::site;
 use super::tracked::{Tracked, info};
 use super::watch::{missing, missing_since_birth, shadow_mut, stream_info};
-use crate::call::Call;
 use crate::engine::QueueId;
+use crate::ffi::status::Status;
+use crate::machine::call::Call;
+use crate::machine::world::World;
 use crate::memory::{Allocation, Backing};
-use crate::status::Status;
-use crate::world::World;
 
 impl World {
     /// Records a new allocation: from now on, or, if it was made in the order of a queue, for whoever comes behind that.

@@ -6,8 +6,7 @@ use super::access::Access;
 use super::finding::{AccessKind, AllocationInfo, Operation};
 use super::site::{self, Site};
 use super::tracked;
-use crate::engine::Side;
-use crate::memory::Allocation;
+use crate::memory::{Allocation, Side};
 
 /// An allocation that is gone. Words for it are found only when it is reported.
 #[derive(Debug)]

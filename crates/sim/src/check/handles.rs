@@ -1,8 +1,8 @@
 //! Handles that are not what a call needs.
 
 use super::finding::{AccessKind, FindingKind, HandleProblem, ObjectKind, Operation};
-use crate::call::Call;
-use crate::handles::{Handle, Kind, Object, Objects};
+use crate::machine::call::Call;
+use crate::machine::handles::{Handle, Kind, Object, Objects};
 
 impl From<Kind> for ObjectKind {
     fn from(kind: Kind) -> Self {

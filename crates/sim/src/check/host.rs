@@ -8,10 +8,10 @@ use super::known::Known;
 use super::site;
 use super::tracked::info;
 use super::watch::{missing, shadow_mut};
-use crate::machine::Machine;
-use crate::managed::Residence;
+use crate::api::managed::Residence;
+use crate::instance::Machine;
+use crate::machine::world::World;
 use crate::memory::Allocation;
-use crate::world::World;
 
 /// The host reads or writes page-locked or managed memory, for as long as this lives.
 ///

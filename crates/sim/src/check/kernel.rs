@@ -24,7 +24,7 @@ use super::site;
 use super::tracked::info;
 use super::watch::{Books, Watch, missing, stream_info};
 use crate::engine::{QueueId, Work};
-use crate::world::World;
+use crate::machine::world::World;
 
 /// Bytes that a kernel touched.
 #[derive(Debug, Default)]

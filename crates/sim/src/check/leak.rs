@@ -3,12 +3,12 @@
 use super::finding::{AccessKind, End, Finding, FindingKind, Leaked, ObjectKind, Operation};
 use super::site::Site;
 use super::tracked::info;
-use crate::census::Resource;
-use crate::context::Context;
-use crate::core::Core;
-use crate::handles::{Handle, Object, Objects};
-use crate::module::Module;
-use crate::world::World;
+use crate::api::context::Context;
+use crate::api::module::Module;
+use crate::machine::census::Resource;
+use crate::machine::core::Core;
+use crate::machine::handles::{Handle, Object, Objects};
+use crate::machine::world::World;
 
 fn made(site: &Site) -> Operation {
     Operation::of_call(AccessKind::Allocate, site)

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use super::finding::{AccessKind, FindingKind, Operation};
 use super::site::{self, Site};
 use super::tracked::info;
-use crate::call::Call;
+use crate::machine::call::Call;
+use crate::machine::world::World;
 use crate::memory::Allocation;
-use crate::world::World;
 
 /// An address this close to an allocation is taken for one that missed it.
 const NEAR: u64 = 4096;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::known::{Epoch, Known};
 use super::settings::HostOrder;
-use crate::thread::{self, ThreadKey};
+use crate::machine::thread::{self, ThreadKey};
 
 /// Numbers for timelines, and what the host knows.
 #[derive(Debug)]

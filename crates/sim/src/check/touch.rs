@@ -1,20 +1,21 @@
 //! Which bytes an op touches.
 
 use super::finding::AccessKind;
-use crate::engine::{BlockCopy, Place, RowFill, Work};
-use crate::managed::Migration;
+use crate::api::managed::Migration;
+use crate::engine::{BlockCopy, RowFill, Work};
+use crate::memory::SimAddress;
 
 /// Bytes that an op touches in one go.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Touch {
     /// They are read, and written elsewhere.
-    Copy { to: Place, from: Place, bytes: u64 },
+    Copy { to: SimAddress, from: SimAddress, bytes: u64 },
     /// They are written with something that is known.
-    Write { to: Place, bytes: u64 },
+    Write { to: SimAddress, bytes: u64 },
     /// Their pages are moved.
-    Move { at: Place, bytes: u64, kind: AccessKind },
+    Move { at: SimAddress, bytes: u64, kind: AccessKind },
     /// A word of them takes part in a meeting of streams.
-    Word { at: Place, bytes: u64, kind: AccessKind },
+    Word { at: SimAddress, bytes: u64, kind: AccessKind },
 }
 
 /// Calls `touch` with everything an op touches, row by row.

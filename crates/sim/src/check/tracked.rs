@@ -3,8 +3,7 @@
 use super::access::Access;
 use super::finding::AllocationInfo;
 use super::shadow::Shadow;
-use crate::engine::Side;
-use crate::memory::Allocation;
+use crate::memory::{Allocation, Side};
 
 /// How an allocation came to be, and what was done to it.
 #[derive(Debug)]

@@ -12,12 +12,12 @@ use super::shadow::Shadow;
 use super::site;
 use super::touch::{Touch, touches};
 use super::tracked::info;
-use crate::engine::{Engine, Place, QueueId, Side, Work};
-use crate::managed::WATCHED;
-use crate::memory::{Allocation, Backing, Registry};
-use crate::status::Status;
-use crate::vmm::VirtualMemory;
-use crate::world::World;
+use crate::api::managed::WATCHED;
+use crate::api::vmm::VirtualMemory;
+use crate::engine::{Engine, QueueId, Work};
+use crate::ffi::status::Status;
+use crate::machine::world::World;
+use crate::memory::{Allocation, Backing, Registry, Side, SimAddress};
 
 impl World {
     /// Checks an op that is about to be enqueued; the queue's clock says what comes before it.
@@ -146,25 +146,25 @@ impl Watch<'_> {
     fn touch(&mut self, touch: Touch) {
         match touch {
             Touch::Copy { to, from, bytes } => {
-                self.each(from.address, bytes, AccessKind::Read);
-                self.each(to.address, bytes, AccessKind::Write);
+                self.each(from.address(), bytes, AccessKind::Read);
+                self.each(to.address(), bytes, AccessKind::Write);
                 self.carry(from, to, bytes);
             }
             Touch::Write { to, bytes } => {
-                self.each(to.address, bytes, AccessKind::Write);
-                self.mark(to.address, bytes, true);
+                self.each(to.address(), bytes, AccessKind::Write);
+                self.mark(to.address(), bytes, true);
             }
             Touch::Move { at, bytes, kind } => {
-                self.each(at.address, bytes, kind);
+                self.each(at.address(), bytes, kind);
                 if kind == AccessKind::Discard {
-                    self.discard(at.address, bytes.min(WATCHED));
+                    self.discard(at.address(), bytes.min(WATCHED));
                 }
             }
             Touch::Word { at, bytes, kind } => {
-                self.each(at.address, bytes, kind);
+                self.each(at.address(), bytes, kind);
                 match kind {
-                    AccessKind::WaitValue => self.decide(at.address, bytes),
-                    _ => self.mark(at.address, bytes, true),
+                    AccessKind::WaitValue => self.decide(at.address(), bytes),
+                    _ => self.mark(at.address(), bytes, true),
                 }
             }
         }
@@ -264,19 +264,19 @@ impl Watch<'_> {
     }
 
     /// Passes on with a copy which of its bytes nobody has written, or reports them where the host can read them.
-    fn carry(&mut self, from: Place, to: Place, bytes: u64) {
-        let missing = self.unwritten(from.address, bytes);
+    fn carry(&mut self, from: SimAddress, to: SimAddress, bytes: u64) {
+        let missing = self.unwritten(from.address(), bytes);
         if missing.is_empty() {
-            return self.mark(to.address, bytes, true);
+            return self.mark(to.address(), bytes, true);
         }
-        let reaches_host = to.side == Side::Host
-            || self.memory.containing(to.address).is_none_or(|to| to.is_host_accessible() || to.is_managed());
+        let reaches_host = to.side() == Side::Host
+            || self.memory.containing(to.address()).is_none_or(|to| to.is_host_accessible() || to.is_managed());
         if reaches_host {
             self.found_unwritten(AccessKind::Read, &missing);
         }
-        self.mark(to.address, bytes, true);
+        self.mark(to.address(), bytes, true);
         for gap in missing {
-            self.mark(to.address + (gap.start - from.address), gap.end - gap.start, false);
+            self.mark(to.address() + (gap.start - from.address()), gap.end - gap.start, false);
         }
     }
 

@@ -3,7 +3,7 @@
 use warploom_sys::types::CUresult;
 
 use super::Engine;
-use crate::thread::{self, ThreadKey};
+use crate::machine::thread::{self, ThreadKey};
 
 /// The threads in such a call.
 #[derive(Default)]

@@ -33,7 +33,7 @@ pub(crate) use queue::{Queue, QueueId};
 pub(crate) use step::{Step, Task};
 #[cfg(test)]
 pub(crate) use work::StagedBlock;
-pub(crate) use work::{BlockCopy, Compare, Place, RowFill, Side, Work};
+pub(crate) use work::{BlockCopy, Compare, RowFill, Work};
 
 use doom::Dooms;
 use lane::Lane;
@@ -42,7 +42,7 @@ use step::Away;
 use store::Store;
 
 use crate::check::Timelines;
-use crate::thread;
+use crate::machine::thread;
 
 /// Ops of a machine and the queues they stand in.
 pub(crate) struct Engine {

@@ -3,10 +3,10 @@
 use smallvec::SmallVec;
 
 use super::{Engine, OpId, OrderClock};
+use crate::api::context::Context;
+use crate::api::stream::Traits;
 use crate::check::Known;
-use crate::context::Context;
-use crate::handles::Handle;
-use crate::stream::Traits;
+use crate::machine::handles::Handle;
 
 /// Names a queue; stays unique when its place is reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

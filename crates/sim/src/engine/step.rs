@@ -3,7 +3,7 @@
 use warploom_sys::types::CUresult;
 
 use crate::check::Watched;
-use crate::world::World;
+use crate::machine::world::World;
 
 /// What became of a piece of work that was run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,67 +2,24 @@
 #![expect(unsafe_code, reason = "moves bytes between addresses that were checked when the op was made")]
 
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use warploom_sys::types::{CUhostFn, CUresult, CUstream, CUstreamCallback};
 
 use super::{Step, Task};
+use crate::api::event::Event;
+use crate::api::managed::{LEFT, Migration, WATCHED};
+use crate::api::pool::Freed;
 use crate::check::Known;
-use crate::event::Event;
-use crate::handles::Handle;
-use crate::managed::{LEFT, Migration, WATCHED};
-use crate::pool::Freed;
-
-/// Where bytes are: for the virtual clock, and for the checkers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Side {
-    Host,
-    Device(u16),
-}
-
-/// A checked stretch of memory: the address a program knows, and the one the simulator reads and writes.
-///
-/// Made only from an allocation of the machine, or from a host address that a C caller vouched for. The simulator's
-/// address of device memory stays mapped for as long as the machine lives, that of page-locked and managed memory until
-/// every op is done that was enqueued when it was freed (`memory::Arena`); other host memory is the caller's to keep until
-/// the op is done, as with the real driver.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
-    pub(crate) address: u64,
-    pub(crate) host: usize,
-    pub(crate) side: Side,
-}
-
-impl Place {
-    pub(crate) fn offset(self, bytes: u64) -> Place {
-        Place { address: self.address + bytes, host: self.host + bytes as usize, side: self.side }
-    }
-
-    fn pointer(self) -> *mut u8 {
-        std::ptr::with_exposed_provenance_mut(self.host)
-    }
-
-    /// Puts bytes there, now.
-    pub(crate) fn put(self, bytes: &[u8]) {
-        put(self, bytes);
-    }
-
-    /// The bytes as they are now.
-    pub(crate) fn take(self, bytes: u64) -> Box<[u8]> {
-        let mut taken = vec![0; bytes as usize].into_boxed_slice();
-        // SAFETY: `taken` has this many bytes, and so has the stretch: it was checked for them (see `Place`).
-        unsafe { taken.as_mut_ptr().copy_from_nonoverlapping(self.pointer(), taken.len()) };
-        taken
-    }
-}
+use crate::machine::handles::Handle;
+use crate::memory::SimAddress;
 
 /// A box of rows and slices, copied between two pitched layouts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockCopy {
-    pub(crate) to: Place,
+    pub(crate) to: SimAddress,
     pub(crate) to_pitch: u64,
     pub(crate) to_slice: u64,
-    pub(crate) from: Place,
+    pub(crate) from: SimAddress,
     pub(crate) from_pitch: u64,
     pub(crate) from_slice: u64,
     pub(crate) width: u64,
@@ -89,6 +46,17 @@ impl BlockCopy {
     }
 }
 
+impl BlockCopy {
+    fn copy(&self) {
+        for slice in 0..self.depth {
+            for row in 0..self.height {
+                let to = self.to.offset(slice * self.to_slice + row * self.to_pitch);
+                to.copy_from(self.from.offset(slice * self.from_slice + row * self.from_pitch), self.width);
+            }
+        }
+    }
+}
+
 /// A block whose source was taken, row after row, when the call was made.
 #[derive(Debug)]
 pub(crate) struct StagedBlock {
@@ -96,10 +64,21 @@ pub(crate) struct StagedBlock {
     pub(crate) bytes: Box<[u8]>,
 }
 
+impl StagedBlock {
+    fn put(&self) {
+        let block = &self.block;
+        let starts = (0..block.depth)
+            .flat_map(|slice| (0..block.height).map(move |row| slice * block.to_slice + row * block.to_pitch));
+        for (start, row) in starts.zip(self.bytes.chunks_exact(block.width as usize)) {
+            block.to.offset(start).put(row);
+        }
+    }
+}
+
 /// Rows of a repeated element.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RowFill {
-    pub(crate) to: Place,
+    pub(crate) to: SimAddress,
     pub(crate) pitch: u64,
     pub(crate) pattern: u32,
     pub(crate) element: u8,
@@ -119,6 +98,22 @@ pub(crate) enum Compare {
     Nor,
 }
 
+impl Compare {
+    /// Whether a word of memory satisfies a wait for `value`.
+    fn holds(self, found: u64, value: u64, wide: bool) -> bool {
+        match (self, wide) {
+            (Compare::AtLeast, true) => found.wrapping_sub(value).cast_signed() >= 0,
+            (Compare::AtLeast, false) => (found as u32).wrapping_sub(value as u32).cast_signed() >= 0,
+            (Compare::Equal, true) => found == value,
+            (Compare::Equal, false) => found as u32 == value as u32,
+            (Compare::And, true) => found & value != 0,
+            (Compare::And, false) => found as u32 & value as u32 != 0,
+            (Compare::Nor, true) => !(found | value) != 0,
+            (Compare::Nor, false) => !(found as u32 | value as u32) != 0,
+        }
+    }
+}
+
 pub(crate) enum Work {
     /// Nothing; a point that others are ordered around.
     Join,
@@ -127,19 +122,19 @@ pub(crate) enum Work {
         serial: u64,
     },
     Copy {
-        to: Place,
-        from: Place,
+        to: SimAddress,
+        from: SimAddress,
         bytes: u64,
     },
     CopyBlock(Box<BlockCopy>),
     /// Host bytes that were taken when the call was made.
     Staged {
-        to: Place,
+        to: SimAddress,
         bytes: Box<[u8]>,
     },
     StagedBlock(Box<StagedBlock>),
     Fill {
-        to: Place,
+        to: SimAddress,
         pattern: u32,
         element: u8,
         count: u64,
@@ -147,12 +142,12 @@ pub(crate) enum Work {
     FillRows(Box<RowFill>),
     /// One aligned word, seen by wait-value ops at once.
     WriteValue {
-        to: Place,
+        to: SimAddress,
         value: u64,
         wide: bool,
     },
     WaitValue {
-        at: Place,
+        at: SimAddress,
         value: u64,
         wide: bool,
         compare: Compare,
@@ -236,19 +231,19 @@ impl Work {
     pub(crate) fn run(&mut self) -> Step {
         match self {
             Work::Join | Work::Record { .. } | Work::Release { .. } => {}
-            Work::Copy { to, from, bytes } => copy(*to, *from, *bytes),
-            Work::CopyBlock(block) => copy_block(block),
-            Work::Staged { to, bytes } => put(*to, bytes),
-            Work::StagedBlock(staged) => put_block(staged),
-            Work::Fill { to, pattern, element, count } => fill(*to, *pattern, *element, *count),
+            Work::Copy { to, from, bytes } => to.copy_from(*from, *bytes),
+            Work::CopyBlock(block) => block.copy(),
+            Work::Staged { to, bytes } => to.put(bytes),
+            Work::StagedBlock(staged) => staged.put(),
+            Work::Fill { to, pattern, element, count } => to.fill(*pattern, *element, *count),
             Work::FillRows(rows) => {
                 for row in 0..rows.rows {
-                    fill(rows.to.offset(row * rows.pitch), rows.pattern, rows.element, rows.columns);
+                    rows.to.offset(row * rows.pitch).fill(rows.pattern, rows.element, rows.columns);
                 }
             }
-            Work::WriteValue { to, value, wide } => write_value(*to, *value, *wide),
+            Work::WriteValue { to, value, wide } => to.write_value(*value, *wide),
             Work::WaitValue { at, value, wide, compare } => {
-                if !satisfied(*at, *value, *wide, *compare) {
+                if !compare.holds(at.read_value(*wide), *value, *wide) {
                     return Step::Park;
                 }
             }
@@ -267,7 +262,7 @@ impl Work {
                 }
             }
             Work::Migrate(migration) if migration.discards => {
-                fill(migration.at, LEFT.into(), 1, migration.bytes.min(WATCHED));
+                migration.at.fill(LEFT.into(), 1, migration.bytes.min(WATCHED));
             }
             Work::Migrate(_) => {}
             Work::Task(task) => return task.advance(FUEL),
@@ -281,111 +276,35 @@ impl Work {
             Work::Join => "a wait for another stream".to_owned(),
             Work::Record { event, .. } => format!("the record of event {event:?}"),
             Work::Copy { to, from, bytes } => {
-                format!("a copy of {bytes} bytes from {:#x} to {:#x}", from.address, to.address)
+                format!("a copy of {bytes} bytes from {:#x} to {:#x}", from.address(), to.address())
             }
             Work::CopyBlock(block) => format!(
                 "a copy of {}×{}×{} bytes from {:#x} to {:#x}",
-                block.width, block.height, block.depth, block.from.address, block.to.address
+                block.width,
+                block.height,
+                block.depth,
+                block.from.address(),
+                block.to.address()
             ),
-            Work::Staged { to, bytes } => format!("a copy of {} host bytes to {:#x}", bytes.len(), to.address),
+            Work::Staged { to, bytes } => format!("a copy of {} host bytes to {:#x}", bytes.len(), to.address()),
             Work::StagedBlock(staged) => {
-                format!("a copy of {} host bytes to {:#x}", staged.bytes.len(), staged.block.to.address)
+                format!("a copy of {} host bytes to {:#x}", staged.bytes.len(), staged.block.to.address())
             }
             Work::Fill { to, element, count, .. } => {
-                format!("a fill of {} bytes at {:#x}", count * u64::from(*element), to.address)
+                format!("a fill of {} bytes at {:#x}", count * u64::from(*element), to.address())
             }
-            Work::FillRows(rows) => format!("a fill of {} rows at {:#x}", rows.rows, rows.to.address),
-            Work::WriteValue { to, value, .. } => format!("a write of {value} to {:#x}", to.address),
+            Work::FillRows(rows) => format!("a fill of {} rows at {:#x}", rows.rows, rows.to.address()),
+            Work::WriteValue { to, value, .. } => format!("a write of {value} to {:#x}", to.address()),
             Work::WaitValue { at, value, compare, .. } => {
-                format!("a wait until the value at {:#x} is {compare:?} {value}", at.address)
+                format!("a wait until the value at {:#x} is {compare:?} {value}", at.address())
             }
             Work::HostFunction { .. } | Work::Callback { .. } => "a host function".to_owned(),
             Work::Migrate(migration) => {
                 let Migration { at, bytes, .. } = &**migration;
-                format!("a move of {bytes} managed bytes at {:#x}", at.address)
+                format!("a move of {bytes} managed bytes at {:#x}", at.address())
             }
             Work::Release(freed) => format!("the free of {:#x}", freed.address()),
             Work::Task(task) => task.describe(),
         }
-    }
-}
-
-fn copy(to: Place, from: Place, bytes: u64) {
-    // SAFETY: both stretches were checked for this many bytes when the op was made, and stay mapped (see `Place`). They
-    // may overlap: `copy` allows it. Another op may touch the same bytes at the same time if the program forgot to order
-    // the two; that is the simulated machine's race, on memory that no Rust reference points to.
-    unsafe { to.pointer().copy_from(from.pointer(), bytes as usize) };
-}
-
-fn copy_block(block: &BlockCopy) {
-    for slice in 0..block.depth {
-        for row in 0..block.height {
-            let to = block.to.offset(slice * block.to_slice + row * block.to_pitch);
-            let from = block.from.offset(slice * block.from_slice + row * block.from_pitch);
-            copy(to, from, block.width);
-        }
-    }
-}
-
-fn put(to: Place, bytes: &[u8]) {
-    // SAFETY: `to` was checked for this many bytes when the op was made, and stays mapped (see `Place`).
-    unsafe { to.pointer().copy_from(bytes.as_ptr(), bytes.len()) };
-}
-
-fn put_block(staged: &StagedBlock) {
-    let block = &staged.block;
-    let starts = (0..block.depth)
-        .flat_map(|slice| (0..block.height).map(move |row| slice * block.to_slice + row * block.to_pitch));
-    for (start, row) in starts.zip(staged.bytes.chunks_exact(block.width as usize)) {
-        put(block.to.offset(start), row);
-    }
-}
-
-fn fill(to: Place, pattern: u32, element: u8, count: u64) {
-    let count = count as usize;
-    match element {
-        // SAFETY: the stretch was checked for `count` bytes when the op was made; it stays mapped (see `Place`).
-        1 => unsafe { to.pointer().write_bytes(pattern as u8, count) },
-        2 => repeat(to.pointer().cast::<u16>(), pattern as u16, count),
-        _ => repeat(to.pointer().cast::<u32>(), pattern, count),
-    }
-}
-
-fn repeat<T: Copy>(to: *mut T, value: T, count: usize) {
-    for index in 0..count {
-        // SAFETY: the stretch was checked for `count` elements and their alignment when the op was made (see `Place`).
-        unsafe { to.add(index).write(value) };
-    }
-}
-
-fn write_value(to: Place, value: u64, wide: bool) {
-    // SAFETY: a checked, aligned word of memory that stays mapped (see `Place`); others reach it only as raw memory.
-    unsafe {
-        if wide {
-            AtomicU64::from_ptr(to.pointer().cast()).store(value, Ordering::Release);
-        } else {
-            AtomicU32::from_ptr(to.pointer().cast()).store(value as u32, Ordering::Release);
-        }
-    }
-}
-
-fn satisfied(at: Place, value: u64, wide: bool, compare: Compare) -> bool {
-    // SAFETY: as in `write_value`.
-    let found = unsafe {
-        if wide {
-            AtomicU64::from_ptr(at.pointer().cast()).load(Ordering::Acquire)
-        } else {
-            u64::from(AtomicU32::from_ptr(at.pointer().cast()).load(Ordering::Acquire))
-        }
-    };
-    match (compare, wide) {
-        (Compare::AtLeast, true) => found.wrapping_sub(value).cast_signed() >= 0,
-        (Compare::AtLeast, false) => (found as u32).wrapping_sub(value as u32).cast_signed() >= 0,
-        (Compare::Equal, true) => found == value,
-        (Compare::Equal, false) => found as u32 == value as u32,
-        (Compare::And, true) => found & value != 0,
-        (Compare::And, false) => found as u32 & value as u32 != 0,
-        (Compare::Nor, true) => !(found | value) != 0,
-        (Compare::Nor, false) => !(found as u32 | value as u32) != 0,
     }
 }

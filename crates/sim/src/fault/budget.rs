@@ -1,10 +1,10 @@
 //! Running out of memory early.
 
-use crate::call::Call;
-use crate::engine::Side;
-use crate::status::{OUT_OF_MEMORY, Status};
-use crate::thread::{self, ThreadKey};
-use crate::world::World;
+use crate::ffi::status::{OUT_OF_MEMORY, Status};
+use crate::machine::call::Call;
+use crate::machine::thread::{self, ThreadKey};
+use crate::machine::world::World;
+use crate::memory::Side;
 
 /// A limit on the bytes that are allocated at once: an allocation beyond it answers `CUDA_ERROR_OUT_OF_MEMORY`, and what is
 /// freed can be allocated again.

@@ -4,8 +4,8 @@ use warploom_sys::types::CUresult;
 
 use super::place::{Naming, Place};
 use super::rule::Action;
-use crate::call::Call;
 use crate::engine::Mode;
+use crate::machine::call::Call;
 
 /// What is still to be done when the body has returned. Boxed, so that a call without a plan has little to carry.
 pub(crate) struct Afterwards {

@@ -3,14 +3,14 @@
 use smallvec::SmallVec;
 use warploom_sys::Function;
 
-use crate::call::Call;
-use crate::context::Context;
-use crate::engine::Side;
-use crate::handles::Handle;
-use crate::pool::Home;
-use crate::stream;
-use crate::thread;
-use crate::world::World;
+use crate::api::context::Context;
+use crate::api::pool::Home;
+use crate::api::stream;
+use crate::machine::call::Call;
+use crate::machine::handles::Handle;
+use crate::machine::thread;
+use crate::machine::world::World;
+use crate::memory::Side;
 
 /// Something that an argument of a call names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,15 +1,16 @@
-//! What is where: every allocation by address.
+//! Allocations of a machine, by address.
+#![expect(unsafe_code, reason = "vouches for the mapped bytes of allocations")]
 
 use std::collections::BTreeMap;
 
 use smallvec::SmallVec;
 
+use crate::api::context::Context;
+use crate::api::pool::Home;
 use crate::check::{Graves, Tracked};
-use crate::context::Context;
-use crate::engine::{Place, Side};
-use crate::handles::Handle;
-use crate::pool::Home;
-use crate::status::{INVALID_VALUE, Status};
+use crate::ffi::status::{INVALID_VALUE, Status};
+use crate::machine::handles::Handle;
+use crate::memory::{Side, SimAddress};
 
 /// A stretch of memory the driver knows.
 #[derive(Debug)]
@@ -36,17 +37,17 @@ pub(crate) enum Backing {
     /// `cuMemAlloc` and `cuMemAllocPitch`.
     Device,
     /// `cuMemHostAlloc` and `cuMemAllocHost`; the simulator owns the pages.
-    PageLocked(crate::host_memory::PageLocked),
+    PageLocked(crate::api::memory::host::PageLocked),
     /// `cuMemHostRegister`; the program owns the pages.
     Registered { flags: u32 },
     /// `cuMemAllocManaged`.
-    Managed(crate::managed::Managed),
+    Managed(crate::api::managed::Managed),
     /// `cuMemAllocAsync`.
-    Pool(crate::pool::PoolBlock),
+    Pool(crate::api::pool::PoolBlock),
     /// `cuMemMap`.
-    Mapped(crate::vmm::Mapping),
+    Mapped(crate::api::vmm::Mapping),
     /// A variable of a module.
-    Variable(crate::module::VariableMemory),
+    Variable(crate::api::module::VariableMemory),
 }
 
 impl Allocation {
@@ -82,8 +83,9 @@ impl Allocation {
     }
 
     /// The part of it that starts at `address`; the caller has checked that it is inside.
-    pub(crate) fn place(&self, address: u64) -> Place {
-        Place { address, host: self.host + (address - self.base) as usize, side: self.side }
+    pub(crate) fn place(&self, address: u64) -> SimAddress {
+        // SAFETY: inside an allocation, whose bytes stay mapped as `SimAddress::new` asks.
+        unsafe { SimAddress::new(address, self.host + (address - self.base) as usize, self.side) }
     }
 }
 
@@ -195,7 +197,7 @@ impl Registry {
     }
 
     /// Memory a program named, if it is all inside one allocation, or in mappings that follow one another.
-    pub(crate) fn place(&self, address: u64, len: u64) -> Status<Place> {
+    pub(crate) fn place(&self, address: u64, len: u64) -> Status<SimAddress> {
         let first = self.containing(address).ok_or(INVALID_VALUE)?;
         if len > self.end_of_run(first, address.saturating_add(len)) - address {
             return Err(INVALID_VALUE);

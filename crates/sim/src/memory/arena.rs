@@ -112,10 +112,10 @@ impl Arena {
 mod tests {
     use super::super::span::is_mapped;
     use super::*;
-    use crate::context::Context;
+    use crate::api::context::Context;
+    use crate::api::stream::Traits;
     use crate::engine::{Mode, Order, Work};
-    use crate::handles::Handle;
-    use crate::stream::Traits;
+    use crate::machine::handles::Handle;
 
     fn engine() -> Engine {
         Engine::new(Mode::Deterministic(Order::Eager), 1)

@@ -26,6 +26,7 @@ mod arena;
 mod blocks;
 mod heap;
 mod ledger;
+mod sim_address;
 mod span;
 mod window;
 mod windows;
@@ -35,6 +36,7 @@ pub(crate) use arena::Arena;
 pub(crate) use blocks::Block;
 pub(crate) use heap::Heap;
 pub(crate) use ledger::DeviceMemory;
+pub(crate) use sim_address::{Side, SimAddress};
 pub(crate) use span::{Kind, is_mapped};
 pub(crate) use window::Window;
 

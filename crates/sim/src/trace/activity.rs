@@ -4,7 +4,8 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use crate::engine::{Side, Work};
+use crate::engine::Work;
+use crate::memory::Side;
 
 /// Where bytes are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -105,15 +106,15 @@ impl Activity {
         let copy = |from: Side, to: Side, bytes| Activity::Copy { from: from.into(), to: to.into(), bytes };
         Some(match work {
             Work::Join | Work::Release(_) => return None,
-            Work::Copy { to, from, bytes } => copy(from.side, to.side, *bytes),
-            Work::CopyBlock(block) => copy(block.from.side, block.to.side, block.bytes()),
-            Work::Staged { to, bytes } => copy(Side::Host, to.side, bytes.len() as u64),
-            Work::StagedBlock(staged) => copy(Side::Host, staged.block.to.side, staged.bytes.len() as u64),
+            Work::Copy { to, from, bytes } => copy(from.side(), to.side(), *bytes),
+            Work::CopyBlock(block) => copy(block.from.side(), block.to.side(), block.bytes()),
+            Work::Staged { to, bytes } => copy(Side::Host, to.side(), bytes.len() as u64),
+            Work::StagedBlock(staged) => copy(Side::Host, staged.block.to.side(), staged.bytes.len() as u64),
             Work::Fill { to, element, count, .. } => {
-                Activity::Fill { to: to.side.into(), bytes: count * u64::from(*element) }
+                Activity::Fill { to: to.side().into(), bytes: count * u64::from(*element) }
             }
             Work::FillRows(rows) => {
-                Activity::Fill { to: rows.to.side.into(), bytes: rows.columns * rows.rows * u64::from(rows.element) }
+                Activity::Fill { to: rows.to.side().into(), bytes: rows.columns * rows.rows * u64::from(rows.element) }
             }
             Work::Migrate(migration) => {
                 let to = migration.to.map(|to| Memory::from(to.side()));

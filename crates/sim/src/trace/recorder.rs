@@ -11,10 +11,10 @@ use super::calls::Calls;
 use super::events::Events;
 use super::moved::Ways;
 use super::{Activity, HostCall, Kept, Span, Timeline, Trace, TraceReport};
-use crate::clock::Period;
 use crate::engine::{OpId, Work};
-use crate::home::lock_briefly_held;
-use crate::thread;
+use crate::machine::clock::Period;
+use crate::machine::home::lock_briefly_held;
+use crate::machine::thread;
 
 pub(crate) struct Recorder {
     began: Instant,

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use warploom_sys::types::{CUresult, CUstream};
 
 use super::rig::{MODES, Memory, Rig};
+use crate::api::stream::Traits;
 use crate::check::Known;
 use crate::engine::{Mode, Step, Task, Work};
-use crate::log::LogKind;
-use crate::stream::Traits;
+use crate::machine::log::LogKind;
 
 const FAULT: CUresult = CUresult::CUDA_ERROR_ILLEGAL_ADDRESS;
 

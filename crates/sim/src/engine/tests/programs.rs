@@ -7,9 +7,9 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 
 use super::rig::{MODES, Memory, Rig};
+use crate::api::event::Event;
 use crate::engine::{Compare, Mode, QueueId, Work};
-use crate::event::Event;
-use crate::handles::Handle;
+use crate::machine::handles::Handle;
 
 const WORDS: usize = 8;
 /// A word for each gate follows the words that programs work on.

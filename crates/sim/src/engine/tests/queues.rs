@@ -82,7 +82,7 @@ fn default_streams_of_threads_that_ended_are_let_go() {
     for _ in 0..200 {
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                crate::thread::with_contexts(rig.core.id, |stack| stack.push(rig.context));
+                crate::machine::thread::with_contexts(rig.core.id, |stack| stack.push(rig.context));
                 rig.default_queue(2);
             });
         });

@@ -1,4 +1,5 @@
 //! A machine without a driver around it.
+#![expect(unsafe_code, reason = "ops work on words of the tests")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,16 +7,17 @@ use std::time::Duration;
 
 use warploom_sys::Function;
 
-use crate::call::Call;
+use crate::api::context::Context;
+use crate::api::stream::Traits;
 use crate::check::Checks;
-use crate::context::Context;
-use crate::core::{Core, Guard, Instruments};
-use crate::engine::{Mode, OpId, Order, Place, QueueId, Side, Task, Work};
+use crate::engine::{Mode, OpId, Order, QueueId, Task, Work};
 use crate::fault::{Faults, Plan};
-use crate::handles::Handle;
-use crate::status::Status;
-use crate::stream::Traits;
-use crate::thread;
+use crate::ffi::status::Status;
+use crate::machine::call::Call;
+use crate::machine::core::{Core, Guard, Instruments};
+use crate::machine::handles::Handle;
+use crate::machine::thread;
+use crate::memory::{Side, SimAddress};
 use crate::topology::Topology;
 
 /// Every mode, with some seeds.
@@ -87,7 +89,7 @@ impl Rig {
 
     /// The queue of the default stream with this handle.
     pub(crate) fn default_queue(&self, raw: u64) -> QueueId {
-        crate::stream::queue_of(&self.call(), &mut self.world(), raw).expect("a context is current")
+        crate::api::stream::queue_of(&self.call(), &mut self.world(), raw).expect("a context is current")
     }
 
     pub(crate) fn submit(&self, queue: QueueId, work: Work) -> Status<OpId> {
@@ -130,9 +132,10 @@ impl Memory {
         Self((0..words).map(|_| AtomicU64::new(0)).collect())
     }
 
-    pub(crate) fn place(&self, word: usize) -> Place {
+    pub(crate) fn place(&self, word: usize) -> SimAddress {
         let host = std::ptr::from_ref(&self.0[word]).expose_provenance();
-        Place { address: host as u64, host, side: Side::Device(0) }
+        // SAFETY: a word of the rig's own, which outlives the ops that tests enqueue on it.
+        unsafe { SimAddress::new(host as u64, host, Side::Device(0)) }
     }
 
     pub(crate) fn get(&self, word: usize) -> u64 {

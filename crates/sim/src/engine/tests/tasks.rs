@@ -8,7 +8,7 @@ use warploom_sys::types::CUresult;
 
 use super::rig::{MODES, Memory, Rig, asynchronous};
 use crate::engine::{Mode, Step, Task};
-use crate::log::LogKind;
+use crate::machine::log::LogKind;
 
 /// Yields some times before it is done.
 struct Slices {

@@ -1,0 +1,190 @@
+//! Many prefetches, discards, or both, in one call.
+//!
+//! Flags, stream and locations are checked before anything is enqueued; the ranges are taken one by one, and those before
+//! one that is refused are done. Ranges of a batch are ordered with the rest of the stream and not with each other. Unlike
+//! a batch of copies, these need no current context.
+#![expect(non_snake_case, reason = "the functions have C's names")]
+
+use std::ops::Range;
+
+use warploom_sys::types::{CUdeviceptr, CUmemLocation, CUstream_st};
+
+use super::wish::shares;
+use super::{Migration, Wish, range};
+use crate::api::copy::enqueue_batch;
+use crate::api::stream::LEGACY;
+use crate::engine::{QueueId, Work};
+use crate::ffi::Ptr;
+use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, Status};
+use crate::machine::call::Call;
+use crate::machine::core::Guard;
+
+/// The ranges of a batch, as C gives them.
+struct Ranges {
+    addresses: Ptr<CUdeviceptr>,
+    sizes: Ptr<usize>,
+    count: usize,
+}
+
+/// The places for them: each holds from one range on until the next place does.
+struct Places {
+    locations: Ptr<CUmemLocation>,
+    starts: Ptr<usize>,
+    count: usize,
+}
+
+impl Places {
+    /// Reads them all: from which range on which place holds.
+    fn wishes(&self, call: &Call<'_>, ranges: usize) -> Status<Vec<(usize, Wish)>> {
+        let refuse = |reason: String| call.refuse(INVALID_VALUE, reason);
+        if self.count == 0 || self.count > ranges {
+            return Err(refuse(format!("{} locations for {ranges} ranges", self.count)));
+        }
+        self.locations.given()?;
+        let mut wishes: Vec<(usize, Wish)> = Vec::new();
+        for index in 0..self.count {
+            let start = self.starts.read_at(index)?;
+            let ascends = wishes.last().map_or(start == 0, |(before, _)| start >= *before);
+            if !ascends || start >= ranges {
+                return Err(refuse(format!(
+                    "location {index} starts at range {start} of {ranges}, which is out of turn"
+                )));
+            }
+            let location = self.locations.read_at(index)?;
+            let wish = Wish::of_location(call, location, INVALID_VALUE)?.with_id(location);
+            // Of several that start at the same range, the first holds.
+            if wishes.last().is_none_or(|(before, _)| start > *before) {
+                wishes.push((start, wish));
+            }
+        }
+        Ok(wishes)
+    }
+}
+
+/// One range of a batch.
+struct Item {
+    range: Range<u64>,
+    wish: Option<Wish>,
+    work: Work,
+}
+
+impl Ranges {
+    fn item(
+        &self,
+        call: &Call<'_>,
+        world: &Guard<'_>,
+        index: usize,
+        wish: Option<Wish>,
+        discards: bool,
+    ) -> Status<Item> {
+        let (address, bytes) = (self.addresses.read_at(index)?, self.sizes.read_at(index)?);
+        let range = range::managed(call, world, address, bytes)?;
+        let at = range::place(world, &range)?;
+        let migration = Migration::new(at, bytes as u64, wish.map(|wish| wish.place), discards);
+        Ok(Item { range, wish, work: Work::Migrate(Box::new(migration)) })
+    }
+
+    fn submit(
+        &self,
+        call: &Call<'_>,
+        places: Option<&Places>,
+        discards: bool,
+        flags: u64,
+        stream: Ptr<CUstream_st>,
+    ) -> Status {
+        if flags != 0 {
+            return Err(call.refuse(INVALID_VALUE, format!("flags are {flags:#x}; there are none")));
+        }
+        let mut world = call.world();
+        let queue = queue(call, &mut world, stream)?;
+        if self.count == 0 {
+            return Err(call.refuse(INVALID_VALUE, "a batch has at least one range"));
+        }
+        self.addresses.given()?;
+        self.sizes.given()?;
+        let wishes = places.map(|places| places.wishes(call, self.count)).transpose()?.unwrap_or_default();
+        let mut items = Vec::with_capacity(self.count);
+        let mut refused = None;
+        for index in 0..self.count {
+            let following = wishes.partition_point(|(start, _)| *start <= index);
+            let wish = following.checked_sub(1).map(|at| wishes[at].1);
+            match self.item(call, &world, index, wish, discards) {
+                Ok(item) => items.push(item),
+                Err(code) => {
+                    refused = Some(code);
+                    break;
+                }
+            }
+        }
+        let mut works = Vec::with_capacity(items.len());
+        let mut wished = Vec::with_capacity(items.len());
+        for Item { range, wish, work } in items {
+            works.push(work);
+            wished.extend(wish.map(|wish| (range, wish)));
+        }
+        enqueue_batch(call, &mut world, queue, works)?;
+        for (range, wish) in wished {
+            world.managed_memory.pages.update(&range, |page, _| page.prefetched = Some(wish));
+        }
+        refused.map_or(Ok(()), Err)
+    }
+}
+
+/// The queue of a batch, on a machine that has batches of this kind.
+fn queue(call: &Call<'_>, world: &mut Guard<'_>, stream: Ptr<CUstream_st>) -> Status<QueueId> {
+    if stream.address() == LEGACY || stream.is_null() && !call.is_per_thread() {
+        return Err(call.refuse(INVALID_VALUE, "a batch cannot be put in the legacy default stream"));
+    }
+    let queue = call.queue(world, stream)?;
+    let topology = &call.core().topology;
+    match (0..topology.devices.len() as u16).find(|device| !shares(topology, *device)) {
+        Some(device) => {
+            Err(call
+                .refuse(NOT_SUPPORTED, format!("device {device} has no concurrent managed access, and all need it")))
+        }
+        None => Ok(queue),
+    }
+}
+
+#[expect(clippy::too_many_arguments, reason = "C's arguments")]
+pub(crate) fn cuMemPrefetchBatchAsync(
+    call: &Call<'_>,
+    addresses: Ptr<CUdeviceptr>,
+    sizes: Ptr<usize>,
+    count: usize,
+    locations: Ptr<CUmemLocation>,
+    starts: Ptr<usize>,
+    location_count: usize,
+    flags: u64,
+    stream: Ptr<CUstream_st>,
+) -> Status {
+    let places = Places { locations, starts, count: location_count };
+    Ranges { addresses, sizes, count }.submit(call, Some(&places), false, flags, stream)
+}
+
+pub(crate) fn cuMemDiscardBatchAsync(
+    call: &Call<'_>,
+    addresses: Ptr<CUdeviceptr>,
+    sizes: Ptr<usize>,
+    count: usize,
+    flags: u64,
+    stream: Ptr<CUstream_st>,
+) -> Status {
+    Ranges { addresses, sizes, count }.submit(call, None, true, flags, stream)
+}
+
+#[expect(clippy::too_many_arguments, reason = "C's arguments")]
+pub(crate) fn cuMemDiscardAndPrefetchBatchAsync(
+    call: &Call<'_>,
+    addresses: Ptr<CUdeviceptr>,
+    sizes: Ptr<usize>,
+    count: usize,
+    locations: Ptr<CUmemLocation>,
+    starts: Ptr<usize>,
+    location_count: usize,
+    flags: u64,
+    stream: Ptr<CUstream_st>,
+) -> Status {
+    let places = Places { locations, starts, count: location_count };
+    Ranges { addresses, sizes, count }.submit(call, Some(&places), true, flags, stream)
+}

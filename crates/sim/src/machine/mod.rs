@@ -1,0 +1,12 @@
+//! The state of a machine and how it lives: objects, locks, executors, threads.
+
+pub(crate) mod call;
+pub(crate) mod census;
+pub(crate) mod clock;
+pub(crate) mod core;
+pub(crate) mod handles;
+pub(crate) mod home;
+pub(crate) mod log;
+pub(crate) mod slots;
+pub(crate) mod thread;
+pub(crate) mod world;
