@@ -17,8 +17,8 @@ use crate::support::{Module, download, planted, planted90, upload};
 
 /// Every kernel says these lines of its source.
 const SOURCES: [(&str, &str); 2] = [
-    ("planted.cu", include_str!("../../../ptx/kernels/planted/planted.cu")),
-    ("planted90.cu", include_str!("../../../ptx/kernels/planted/planted90.cu")),
+    ("planted.cu", include_str!("../../../../ptx/kernels/planted/planted.cu")),
+    ("planted90.cu", include_str!("../../../../ptx/kernels/planted/planted90.cu")),
 ];
 
 /// Blocks, threads, bytes of shared memory.
