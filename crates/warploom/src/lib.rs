@@ -65,8 +65,6 @@ mod device;
 pub mod diagnostics;
 mod error;
 mod event;
-#[cfg(doctest)]
-mod explicit_streams;
 mod handle;
 mod kernel;
 pub mod leaks;

@@ -49,7 +49,7 @@ impl Mesh {
     ///
     /// Both ends have the same type (S3.13), and nobody else has the destination meanwhile (S3.15):
     ///
-    /// ```compile_fail,E0271
+    /// ```compile_fail,E0277
     /// # use warploom::{Buffer, Mesh, Result, Stream};
     /// # fn mixed(mesh: &Mesh, from: &Buffer<f32>, to: &mut Buffer<u32>, stream: &Stream) -> Result<()> {
     /// mesh.copy(from, to, stream)?;

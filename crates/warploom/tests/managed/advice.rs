@@ -1,14 +1,14 @@
 //! Advice: told to the driver, read back from the driver.
 #![expect(unsafe_code, reason = "wraps memory that is not managed as if it were")]
 
-use warploom::sys::types::CUresult;
+use warploom::sys::types::{CUmem_advise, CUresult};
 use warploom::{
     Buffer, DeviceMemory, Devices, Error, Function, Host, LiveSet, Location, ManagedBuffer, ManagedPool, ManagedRange,
     NumaId, Result,
 };
 use warploom_sim::Mode;
 use warploom_sim::topology::{DeviceModel, Topology};
-use warploom_testkit::{TestResult, budget, driver_tests, open};
+use warploom_testkit::{TestResult, budget, call, driver_tests, open};
 
 use super::{LARGE, code, costs, costs_asking, on_driver, setup, without_concurrent_access};
 
@@ -126,18 +126,23 @@ driver_tests! {
         );
     }
 
-    /// S1.36: what a driver cannot do with memory of a managed pool, it says; some can.
-    fn advice_about_memory_of_a_pool_is_up_to_the_driver(driver) {
+    /// S1.36: some drivers refuse advice on memory of a managed pool; their answer is passed on.
+    fn the_driver_s_answer_to_advice_on_memory_of_a_pool_is_passed_on(driver) {
         let (context, stream, _memory) = setup(driver)?;
         let buffer = ManagedPool::new(&context)?.zeroed::<u8>(LARGE, &stream)?;
-        let unsupported = Some(CUresult::CUDA_ERROR_NOT_SUPPORTED);
-        for refused in [
-            code(buffer.set_read_mostly(true)),
-            code(buffer.set_preferred_location(Host::Any)),
-            code(buffer.accessed_by().insert(Host::Any)),
-        ] {
-            assert!(refused.is_none() || refused == unsupported, "{refused:?}");
-        }
+        let host = Location::from(Host::Any).to_raw();
+        let advise = |advice| {
+            let told = context.scope(|| call!(driver.cuMemAdvise_v2(buffer.as_raw(), LARGE, advice, host)))?;
+            told.map_err(Error::from)
+        };
+        let told = advise(CUmem_advise::CU_MEM_ADVISE_SET_READ_MOSTLY);
+        assert_eq!(advise(CUmem_advise::CU_MEM_ADVISE_UNSET_READ_MOSTLY).is_ok(), told.is_ok());
+        assert_eq!(buffer.set_read_mostly(true), told);
+        assert_eq!(buffer.read_mostly()?, told.is_ok());
+        let told = advise(CUmem_advise::CU_MEM_ADVISE_SET_PREFERRED_LOCATION);
+        assert_eq!(buffer.set_preferred_location(Host::Any), told);
+        let told = advise(CUmem_advise::CU_MEM_ADVISE_SET_ACCESSED_BY);
+        assert_eq!(buffer.accessed_by().insert(Host::Any).map(drop), told);
         buffer.prefetch(driver.device(0)?, &stream)?;
         assert_eq!(buffer.last_prefetch_location()?, Some(driver.device(0)?.into()));
     }

@@ -27,6 +27,7 @@ driver_tests! {
         let buffers: Vec<ManagedBuffer<u8>> =
             (1..=5).map(|byte| memory.upload(&vec![byte; LARGE], &stream)).collect::<Result<_, _>>()?;
         let mut pages: Vec<u64> = buffers.iter().map(|buffer| buffer.as_raw() / LARGE as u64).collect();
+        pages.sort_unstable();
         pages.dedup();
         assert_eq!(pages.len(), 5, "no two on one page");
         budget(driver, &[(BATCH, 1)], || prefetch_batch(&buffers, &here, &stream))?;
