@@ -63,6 +63,7 @@
 //! # Ok::<(), warploom_ptx::Error>(())
 //! ```
 
+mod arith;
 mod error;
 mod exec;
 pub mod link;

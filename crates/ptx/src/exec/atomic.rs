@@ -1,7 +1,5 @@
 //! Atomic operations, lane by lane; those that all lanes can carry out are [done at once](super::change).
 
-use super::arith::float::{self, Mode};
-use super::arith::half::{self, Brain, Edge, Half};
 use super::host::{Host, Touch};
 use super::memory::Memory;
 use super::reach::check_local;
@@ -9,8 +7,10 @@ use super::registers::{LANES, lanes as each};
 use super::step::{Current, Executor, stop};
 use super::trap::{Stop, TrapKind};
 use super::warp::Warp;
-use crate::exec::arith::extreme::{self, Choice};
-use crate::exec::arith::round::Rounding;
+use crate::arith::extreme::{self, Choice};
+use crate::arith::float::{self, Mode};
+use crate::arith::half::{self, Brain, Edge, Half};
+use crate::arith::round::Rounding;
 use crate::program::operation::{Atom, Atomic, Change, Space};
 use crate::program::slot::Slot;
 use crate::program::window::Window;

@@ -1,13 +1,13 @@
 //! Carries out what takes registers to registers.
 
-use super::arith::approximate as approx;
-use super::arith::bits;
-use super::arith::carry;
-use super::arith::convert::Conversion;
-use super::arith::extreme;
-use super::arith::float::{self, Mode, double};
-use super::arith::integer::{self, Integer, dot, saturating, short};
 use super::registers::{File, LANES, ask1, map1, map2, map3};
+use crate::arith::approximate as approx;
+use crate::arith::bits;
+use crate::arith::carry;
+use crate::arith::convert::Conversion;
+use crate::arith::extreme;
+use crate::arith::float::{self, Mode, double};
+use crate::arith::integer::{self, Integer, dot, saturating, short};
 use crate::program::compute::{Carry, Compute, Function, Int};
 use crate::program::slot::Slot;
 
@@ -120,7 +120,7 @@ pub(crate) fn compute(file: &mut File<'_>, mask: u32, what: &Compute, slots: &[S
             map2(file, mask, two(slots), |a: u32, b: u32| half::integer_pair(greater, signed, a, b));
         }
         Compute::PairAdd => {
-            map2(file, mask, two(slots), |a: u32, b: u32| super::arith::half::pairwise(a, b, u16::wrapping_add));
+            map2(file, mask, two(slots), |a: u32, b: u32| crate::arith::half::pairwise(a, b, u16::wrapping_add));
         }
         Compute::And => map2(file, mask, two(slots), |a: u32, b: u32| a & b),
         Compute::AndLong => map2(file, mask, two(slots), |a: u64, b: u64| a & b),

@@ -16,7 +16,6 @@
 //! runs several at once.
 
 pub(crate) mod access;
-pub(crate) mod arith;
 mod atomic;
 mod barrier;
 mod block;

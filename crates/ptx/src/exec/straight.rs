@@ -6,7 +6,6 @@
 //! cannot do it leaves undone, for [`step`](super::step) to carry out or to refuse.
 #![expect(unsafe_code, reason = "calls the loop that needs a processor's features, after asking for them")]
 
-use super::arith::convert::Conversion;
 use super::change::Update;
 use super::coalesced::{self, Transfer};
 use super::compute::compute;
@@ -17,6 +16,7 @@ use super::processor::WithAvx2;
 use super::processor::{Anywhere, Processor};
 use super::registers::{File, LANES, Words};
 use super::{shared, whole};
+use crate::arith::convert::Conversion;
 use crate::program::operation::{Instruction, Operation, Space, Special};
 use crate::program::slot::Slot;
 

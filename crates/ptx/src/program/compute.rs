@@ -1,11 +1,11 @@
 //! Operations that take registers to registers, lane by lane, and know nothing else.
 
-use crate::exec::arith::bits::Permutation;
-use crate::exec::arith::compare::{Comparison, Property};
-use crate::exec::arith::extreme::Choice;
-use crate::exec::arith::float::Mode;
-use crate::exec::arith::half::Edge;
-use crate::exec::arith::round::Rounding;
+use crate::arith::bits::Permutation;
+use crate::arith::compare::{Comparison, Property};
+use crate::arith::extreme::Choice;
+use crate::arith::float::Mode;
+use crate::arith::half::Edge;
+use crate::arith::round::Rounding;
 
 /// Integer types as arithmetic sees them; bits without a sign are unsigned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

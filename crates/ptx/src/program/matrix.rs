@@ -1,7 +1,7 @@
 //! Products of small matrices that a whole warp holds, and the transfers that go with them.
 
 use super::operation::Space;
-use crate::exec::arith::round::Rounding;
+use crate::arith::round::Rounding;
 
 /// What the elements of a factor are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

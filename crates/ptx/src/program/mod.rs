@@ -10,8 +10,8 @@
 
 use std::sync::Arc;
 
+use crate::arith::convert::Conversion;
 use crate::error::{Error, Place};
-use crate::exec::arith::convert::Conversion;
 use crate::exec::registers::Constants;
 use crate::syntax::{Header, Module};
 

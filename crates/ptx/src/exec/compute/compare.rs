@@ -1,10 +1,10 @@
 //! Comparisons in registers: `setp` and `set`.
 
-use super::super::arith::compare::{Comparable, Comparison};
-use super::super::arith::float::flushed;
-use super::super::arith::half::{Brain, Half, Narrow};
 use super::super::registers::{File, LANES, Lane, ask2};
 use super::each;
+use crate::arith::compare::{Comparable, Comparison};
+use crate::arith::float::flushed;
+use crate::arith::half::{Brain, Half, Narrow};
 use crate::program::compute::{Combine, Compared, HalfType, Int, Truth};
 use crate::program::slot::Slot;
 
@@ -25,12 +25,12 @@ pub(super) fn ask(file: &File<'_>, what: Compared, how: Comparison, slots: [Slot
 
 #[inline(always)]
 fn half(flush: bool, bits: u16) -> f32 {
-    Half::widen(super::super::arith::half::flush::<Half>(flush, bits))
+    Half::widen(crate::arith::half::flush::<Half>(flush, bits))
 }
 
 #[inline(always)]
 fn narrow(file: &File<'_>, how: Comparison, slots: [Slot; 2], widen: impl Fn(u32) -> f32) -> u32 {
-    ask2(file, slots, |a: u32, b: u32| super::super::arith::compare::holds(how, widen(a), widen(b)))
+    ask2(file, slots, |a: u32, b: u32| crate::arith::compare::holds(how, widen(a), widen(b)))
 }
 
 /// The match is outside of the loop over lanes, so that each loop is one comparison of rows.

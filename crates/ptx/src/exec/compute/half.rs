@@ -1,9 +1,9 @@
 //! Sixteen-bit floating point in registers.
 
-use super::super::arith::approximate;
-use super::super::arith::extreme;
-use super::super::arith::half::{self, Brain, Half, Narrow, pairwise};
 use super::super::registers::{File, map1, map2, map3};
+use crate::arith::approximate;
+use crate::arith::extreme;
+use crate::arith::half::{self, Brain, Half, Narrow, pairwise};
 use crate::program::compute::{Compute, Function, HalfType};
 use crate::program::slot::Slot;
 

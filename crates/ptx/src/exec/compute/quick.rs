@@ -1,10 +1,10 @@
 //! Conversions that the processor does as the hardware would.
 
-use super::super::arith::convert::carried;
-use super::super::arith::float::canonical;
-use super::super::arith::half::{Brain, Half, Narrow};
-use super::super::arith::round::Format;
 use super::super::registers::{File, map1};
+use crate::arith::convert::carried;
+use crate::arith::float::canonical;
+use crate::arith::half::{Brain, Half, Narrow};
+use crate::arith::round::Format;
 use crate::program::compute::Quick;
 use crate::program::slot::Slot;
 

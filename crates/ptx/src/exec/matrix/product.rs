@@ -1,12 +1,8 @@
 //! Products, tile by tile.
 //!
-//! Floating-point elements are summed as the hardware does it: see [`dot`](super::super::arith::dot). Doubles are fused, one
+//! Floating-point elements are summed as the hardware does it: see [`dot`](crate::arith::dot). Doubles are fused, one
 //! product after the other.
 
-use super::super::arith::dot::{Factor, sum, sum_of_bytes};
-use super::super::arith::float::double;
-use super::super::arith::half::{Half, Narrow};
-use super::super::arith::round::{Format, Rounding};
 use super::super::host::Host;
 use super::super::memory::Memory;
 use super::super::registers::{LANES, Longs, Words};
@@ -14,6 +10,10 @@ use super::super::step::{Current, Executor};
 use super::super::warp::Warp;
 use super::places;
 use super::sparse::Choices;
+use crate::arith::dot::{Factor, sum, sum_of_bytes};
+use crate::arith::float::double;
+use crate::arith::half::{Half, Narrow};
+use crate::arith::round::{Format, Rounding};
 use crate::program::matrix::{Element, Ending, Product, Tiles};
 use crate::program::slot::Slot;
 

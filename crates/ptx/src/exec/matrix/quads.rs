@@ -2,13 +2,13 @@
 //!
 //! Machines since `sm_80` have no such unit: the compiler takes it apart into singles, and an H200 adds them in its order.
 
-use super::super::arith::float::{Mode, add, fused, multiply};
-use super::super::arith::half::{Half, Narrow};
 use super::super::host::Host;
 use super::super::memory::Memory;
 use super::super::registers::Words;
 use super::super::step::{Current, Executor};
 use super::super::warp::Warp;
+use crate::arith::float::{Mode, add, fused, multiply};
+use crate::arith::half::{Half, Narrow};
 use crate::program::matrix::Quads;
 use crate::program::slot::Slot;
 

@@ -6,8 +6,8 @@ use super::super::slot::Slot;
 use super::arithmetic::{file, int};
 use super::scope::File;
 use super::{Decoded, Decoder, Modifiers, Why, types};
-use crate::exec::arith::bits::Permutation;
-use crate::exec::arith::compare::Comparison;
+use crate::arith::bits::Permutation;
+use crate::arith::compare::Comparison;
 use crate::syntax::{Instruction, ScalarType};
 
 const WORD: ScalarType = ScalarType::B32;

@@ -1,7 +1,7 @@
 //! Which conversions there are: what may stand behind `cvt` depends on both types.
 
-use crate::exec::arith::convert::Number;
-use crate::exec::arith::round::{Format, Rounding};
+use crate::arith::convert::Number;
+use crate::arith::round::{Format, Rounding};
 
 /// What stands behind `cvt`.
 #[derive(Clone, Copy, Debug)]

@@ -7,9 +7,9 @@ use super::arithmetic::file;
 use super::conversion::Form;
 use super::scope::File;
 use super::{Decoded, Decoder, Modifiers, Why, types};
-use crate::exec::arith::bits::Permutation;
-use crate::exec::arith::convert::{Conversion, Number};
-use crate::exec::arith::round::{Format, Rounding};
+use crate::arith::bits::Permutation;
+use crate::arith::convert::{Conversion, Number};
+use crate::arith::round::{Format, Rounding};
 use crate::syntax::{Immediate, Instruction, Operand, ScalarType};
 
 pub(super) fn mov<'t>(

@@ -4,10 +4,10 @@ use super::super::compute::{Compute, Function};
 use super::super::operation::Operation;
 use super::scope::File;
 use super::{Decoded, Decoder, Modifiers, Why, half, types};
-use crate::exec::arith::compare::Property;
-use crate::exec::arith::extreme::Choice;
-use crate::exec::arith::float::Mode;
-use crate::exec::arith::round::Rounding;
+use crate::arith::compare::Property;
+use crate::arith::extreme::Choice;
+use crate::arith::float::Mode;
+use crate::arith::round::Rounding;
 use crate::syntax::{Instruction, ScalarType};
 
 pub(super) fn is_float(scalar: ScalarType) -> bool {

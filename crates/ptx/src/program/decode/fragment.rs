@@ -5,7 +5,7 @@ use super::super::operation::{Operation, Space};
 use super::super::slot::Slot;
 use super::matrix::{counted, is_row, vector};
 use super::{Decoded, Decoder, Modifiers, Why};
-use crate::exec::arith::round::Rounding;
+use crate::arith::round::Rounding;
 use crate::syntax::{Instruction, Operand, ScalarType};
 
 /// What a matrix is in a product.

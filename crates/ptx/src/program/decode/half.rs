@@ -2,7 +2,7 @@
 
 use super::super::compute::HalfType;
 use super::{Decoded, Modifiers, Why, types};
-use crate::exec::arith::half::Edge;
+use crate::arith::half::Edge;
 use crate::syntax::ScalarType;
 
 pub(super) fn half(scalar: ScalarType) -> Option<HalfType> {

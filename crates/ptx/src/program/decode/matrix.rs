@@ -6,7 +6,7 @@ use super::super::slot::Slot;
 use super::arithmetic::file;
 use super::scope::File;
 use super::{Decoded, Decoder, Modifiers, Why};
-use crate::exec::arith::round::Rounding;
+use crate::arith::round::Rounding;
 use crate::syntax::{Address, Base, Instruction, Operand, ScalarType};
 
 fn element(word: &str) -> Option<Element> {

@@ -7,8 +7,8 @@ use super::operation::{Instruction, Operation};
 use super::slot::{Guard, Slot};
 use super::variable::{Relocation, Target};
 use super::{Code, Program, stack};
+use crate::arith::convert::Conversion;
 use crate::error::{Error, Place, Problem};
-use crate::exec::arith::convert::Conversion;
 use crate::exec::registers::{Constants, Row};
 use crate::syntax::{self, Module};
 

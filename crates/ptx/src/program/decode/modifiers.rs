@@ -2,7 +2,7 @@
 
 use super::types::Types;
 use super::{Decoded, Why};
-use crate::exec::arith::round::Rounding;
+use crate::arith::round::Rounding;
 use crate::syntax::ScalarType;
 
 /// The modifiers of an instruction, and which of them have been understood.
