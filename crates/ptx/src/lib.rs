@@ -66,6 +66,7 @@
 mod arith;
 mod error;
 mod exec;
+mod lanes;
 pub mod link;
 mod program;
 mod race;

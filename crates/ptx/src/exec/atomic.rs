@@ -3,7 +3,6 @@
 use super::host::{Host, Touch};
 use super::memory::Memory;
 use super::reach::check_local;
-use super::registers::{LANES, lanes as each};
 use super::step::{Current, Executor, stop};
 use super::trap::{Stop, TrapKind};
 use super::warp::Warp;
@@ -11,6 +10,7 @@ use crate::arith::extreme::{self, Choice};
 use crate::arith::float::{self, Mode};
 use crate::arith::half::{self, Brain, Edge, Half};
 use crate::arith::round::Rounding;
+use crate::lanes::{LANES, lanes as each};
 use crate::program::operation::{Atom, Atomic, Change, Space};
 use crate::program::slot::Slot;
 use crate::program::window::Window;

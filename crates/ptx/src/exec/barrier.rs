@@ -3,10 +3,10 @@
 use super::group::{Group, State};
 use super::host::{Event, Host};
 use super::memory::Memory;
-use super::registers::lanes as each;
 use super::step::{Current, Executor, Next, stop};
 use super::trap::{Stop, TrapKind};
 use super::warp::Warp;
+use crate::lanes::lanes as each;
 use crate::program::operation::Barrier;
 use crate::program::slot::Slot;
 

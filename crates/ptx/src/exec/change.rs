@@ -5,8 +5,9 @@
 
 use super::atomic::changed;
 use super::direct::Direct;
-use super::registers::{File, LANES, Lane, Longs, lanes as each};
+use super::registers::{File, Lane};
 use super::straight::Surroundings;
+use crate::lanes::{LANES, Longs, lanes as each};
 use crate::program::operation::{Atom, Atomic, Change, Space};
 use crate::program::slot::Slot;
 
@@ -180,10 +181,13 @@ mod tests {
     #![expect(unsafe_code, reason = "vouches for memory that nobody else has")]
 
     use super::super::direct::Lens;
-    use super::super::registers::{ALL, Constants, Counts, Registers};
+    use super::super::registers::Registers;
     use super::super::vec_memory::VecMemory;
     use super::*;
+    use crate::lanes::ALL;
+    use crate::program::constants::Constants;
     use crate::program::function::Cleared;
+    use crate::program::function::Counts;
 
     const CHANGES: [Change; 10] = [
         Change::Add,

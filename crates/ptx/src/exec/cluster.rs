@@ -12,10 +12,10 @@
 
 use super::host::Host;
 use super::memory::Memory;
-use super::registers::{LANES, lanes as each};
 use super::step::{Current, Executor, stop};
 use super::trap::{Stop, TrapKind};
 use super::warp::Warp;
+use crate::lanes::{LANES, lanes as each};
 use crate::program::slot::Slot;
 
 /// Where an address says whose it is.

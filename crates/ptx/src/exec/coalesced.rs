@@ -7,10 +7,11 @@
 use super::direct::Direct;
 use super::processor::Processor;
 use super::reach::Rows;
-use super::registers::{ALL, File, LANES, Longs};
+use super::registers::File;
 use super::straight::Surroundings;
 use super::transfer::{keep, keep_one, spread_all};
 use super::wide::{Pattern, Shape};
+use crate::lanes::{ALL, LANES, Longs};
 use crate::program::operation::{Reach, Space};
 use crate::program::slot::Slot;
 

@@ -3,10 +3,11 @@
 use super::group::State;
 use super::host::{Event, Host};
 use super::memory::Memory;
-use super::registers::{ALL, File, LANES, lanes as each};
+use super::registers::File;
 use super::step::{Current, Executor, Next, stop};
 use super::trap::{Stop, TrapKind};
 use super::warp::Warp;
+use crate::lanes::{ALL, LANES, lanes as each};
 use crate::program::operation::{Operation, Reduction, Shuffle, Vote};
 use crate::program::slot::Slot;
 

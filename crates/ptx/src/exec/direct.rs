@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use super::memory::Memory;
-use super::registers::{LANES, Longs, Words};
+use crate::lanes::{LANES, Longs, Words};
 
 /// A range of global memory and where its bytes lie in this process.
 #[derive(Clone, Copy, Debug)]

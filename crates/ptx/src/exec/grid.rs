@@ -9,8 +9,8 @@ use super::direct::Lens;
 use super::host::Host;
 use super::local;
 use super::memory::Memory;
-use super::registers::Words;
 use super::trap::Trap;
+use crate::lanes::Words;
 use crate::program::{Kernel, Program};
 
 /// The most threads of a block.

@@ -1,6 +1,6 @@
 //! Memory of threads: a row of words for each address, so that lanes that access the same address access one row.
 
-use super::registers::{LANES, Words};
+use crate::lanes::{LANES, Words};
 
 /// The most bytes a thread can have.
 pub(crate) const LIMIT: u32 = 1 << 19;

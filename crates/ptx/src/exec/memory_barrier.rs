@@ -9,10 +9,10 @@
 
 use super::host::{Host, Touch};
 use super::memory::Memory;
-use super::registers::{LANES, lanes as each};
 use super::step::{Current, Executor, stop};
 use super::trap::{Stop, TrapKind};
 use super::warp::Warp;
+use crate::lanes::{LANES, lanes as each};
 use crate::program::operation::MemoryBarrier;
 use crate::program::slot::Slot;
 use crate::program::window::Window;

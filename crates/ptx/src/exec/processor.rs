@@ -3,11 +3,12 @@
 
 use super::change::{self, Update};
 use super::coalesced::{self, Transfer};
-use super::registers::{File, Longs, Words};
+use super::registers::File;
 use super::shared;
 use super::straight::Surroundings;
 use super::whole;
 use super::wide::{self, Pattern, Shape};
+use crate::lanes::{Longs, Words};
 use crate::program::operation::Reach;
 use crate::program::slot::Slot;
 

@@ -6,11 +6,11 @@ use super::access::Access;
 use super::host::{Host, Touch};
 use super::local;
 use super::memory::Memory;
-use super::registers::{ALL, LANES, Longs, lanes as each};
 use super::step::{Current, Executor, stop};
 use super::survey::{Pattern, Survey, survey};
 use super::trap::{Stop, TrapKind};
 use super::warp::Warp;
+use crate::lanes::{ALL, LANES, Longs, lanes as each};
 use crate::program::operation::Space;
 use crate::program::window::Window;
 
@@ -340,7 +340,7 @@ impl<M: Memory + Host> Executor<'_, M> {
         // The first lane that leaves the block's memory.
         let each = length / lanes.count_ones().max(1) as usize;
         let inside = size.saturating_sub(start) / each.max(1);
-        let lane = super::registers::lanes(lanes).nth(inside).unwrap_or(0);
+        let lane = crate::lanes::lanes(lanes).nth(inside).unwrap_or(0);
         let kind = TrapKind::Shared { address: address.saturating_add((inside * each) as u64), size: size as u64 };
         Err(stop(warp, at, 1 << lane, kind))
     }

@@ -2,8 +2,9 @@
 
 use super::coalesced::Transfer;
 use super::processor::Processor;
-use super::registers::{ALL, File, LANES, Words};
+use super::registers::File;
 use super::straight::Surroundings;
+use crate::lanes::{ALL, LANES, Words};
 use crate::program::operation::{Reach, Space};
 
 /// Whether an access is one of these, unless its addresses are odd.

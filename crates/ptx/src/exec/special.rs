@@ -2,9 +2,9 @@
 
 use super::host::Host;
 use super::memory::Memory;
-use super::registers::LANES;
 use super::step::{Current, Executor};
 use super::warp::Warp;
+use crate::lanes::LANES;
 use crate::program::operation::Special;
 use crate::program::slot::Slot;
 

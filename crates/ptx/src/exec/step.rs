@@ -234,7 +234,7 @@ impl<M: Memory + Host> Executor<'_, M> {
         let lists = &self.context.program.code.lists;
         let mut rest = at.lanes & !lanes;
         let mut parts: Vec<(u32, u32)> = Vec::new();
-        for lane in super::registers::lanes(lanes) {
+        for lane in crate::lanes::lanes(lanes) {
             if indexes[lane] >= count.value() {
                 let kind = TrapKind::BranchIndex { index: indexes[lane], count: count.value() };
                 return Err(stop(warp, at, 1 << lane, kind));

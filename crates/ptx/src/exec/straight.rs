@@ -14,9 +14,10 @@ use super::memory::Memory;
 #[cfg(target_arch = "x86_64")]
 use super::processor::WithAvx2;
 use super::processor::{Anywhere, Processor};
-use super::registers::{File, LANES, Words};
+use super::registers::File;
 use super::{shared, whole};
 use crate::arith::convert::Conversion;
+use crate::lanes::{LANES, Words};
 use crate::program::operation::{Instruction, Operation, Space, Special};
 use crate::program::slot::Slot;
 
@@ -200,7 +201,8 @@ mod tests {
 
     use super::*;
     use crate::exec::VecMemory;
-    use crate::exec::registers::{Registers, Row};
+    use crate::exec::registers::Registers;
+    use crate::lanes::Row;
     use crate::program::Program;
 
     /// Numbers of which some are special to somebody.

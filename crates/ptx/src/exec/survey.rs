@@ -1,7 +1,7 @@
 //! What the addresses of a full warp look like, found in one pass over them.
 #![expect(unsafe_code, reason = "calls the pass that needs a processor's features, after asking for them")]
 
-use super::registers::Longs;
+use crate::lanes::Longs;
 
 /// How the addresses of half a warp lie to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,10 +5,11 @@
 
 use super::coalesced::Transfer;
 use super::processor::Processor;
-use super::registers::{ALL, File, LANES, Longs};
+use super::registers::File;
 use super::straight::Surroundings;
 use super::transfer::{keep, keep_one};
 use super::wide::Pattern;
+use crate::lanes::{ALL, LANES, Longs};
 use crate::program::operation::{Reach, Space};
 
 /// Whether an access can be one of these; whether it is depends on the addresses.

@@ -2,7 +2,7 @@
 //! once for those with AVX2, as compilers would not write it.
 #![expect(unsafe_code, reason = "loads rows into wide registers of a processor that has them")]
 
-use super::registers::{ALL, LANES, Longs, Words};
+use crate::lanes::{ALL, LANES, Longs, Words};
 
 /// What is common to the addresses of some lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

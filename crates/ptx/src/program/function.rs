@@ -1,7 +1,6 @@
 //! Functions and calls, as the interpreter meets them.
 
 use super::slot::Slot;
-use crate::exec::registers::Counts;
 
 /// A function with its place in the code.
 #[derive(Clone, Debug, Default)]
@@ -41,6 +40,14 @@ impl Function {
     pub(crate) fn holds(&self, pc: u32) -> bool {
         (self.start..self.end).contains(&pc)
     }
+}
+
+/// How many registers of each file a function has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) words: u32,
+    pub(crate) longs: u32,
+    pub(crate) predicates: u32,
 }
 
 /// Registers that may be read before they are written.

@@ -12,10 +12,11 @@ use std::sync::Arc;
 
 use crate::arith::convert::Conversion;
 use crate::error::{Error, Place};
-use crate::exec::registers::Constants;
+use crate::program::constants::Constants;
 use crate::syntax::{Header, Module};
 
 pub(crate) mod compute;
+pub(crate) mod constants;
 mod decode;
 pub(crate) mod function;
 mod kernel;

@@ -1,7 +1,8 @@
 //! Variables that outlive a kernel, and the places that name their addresses.
 
 use super::window;
-use crate::exec::registers::{Constants, Row};
+use crate::lanes::Row;
+use crate::program::constants::Constants;
 
 /// A variable in the machine's memory.
 #[derive(Clone, Debug, PartialEq, Eq)]

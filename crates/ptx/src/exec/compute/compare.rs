@@ -1,10 +1,11 @@
 //! Comparisons in registers: `setp` and `set`.
 
-use super::super::registers::{File, LANES, Lane, ask2};
+use super::super::registers::{File, Lane, ask2};
 use super::each;
 use crate::arith::compare::{Comparable, Comparison};
 use crate::arith::float::flushed;
 use crate::arith::half::{Brain, Half, Narrow};
+use crate::lanes::LANES;
 use crate::program::compute::{Combine, Compared, HalfType, Int, Truth};
 use crate::program::slot::Slot;
 

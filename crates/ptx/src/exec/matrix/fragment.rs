@@ -6,11 +6,11 @@
 use super::super::host::Host;
 use super::super::memory::Memory;
 use super::super::reach::Rows;
-use super::super::registers::{ALL, LANES, Longs};
 use super::super::step::{Current, Executor, stop};
 use super::super::trap::{Stop, TrapKind};
 use super::super::warp::Warp;
 use super::places;
+use crate::lanes::{ALL, LANES, Longs};
 use crate::program::matrix::Fragment;
 use crate::program::operation::Space;
 use crate::program::slot::Slot;

@@ -5,7 +5,6 @@
 
 use super::super::host::Host;
 use super::super::memory::Memory;
-use super::super::registers::{LANES, Longs, Words};
 use super::super::step::{Current, Executor};
 use super::super::warp::Warp;
 use super::places;
@@ -14,6 +13,7 @@ use crate::arith::dot::{Factor, sum, sum_of_bytes};
 use crate::arith::float::double;
 use crate::arith::half::{Half, Narrow};
 use crate::arith::round::{Format, Rounding};
+use crate::lanes::{LANES, Longs, Words};
 use crate::program::matrix::{Element, Ending, Product, Tiles};
 use crate::program::slot::Slot;
 

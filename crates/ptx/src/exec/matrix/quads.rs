@@ -4,11 +4,11 @@
 
 use super::super::host::Host;
 use super::super::memory::Memory;
-use super::super::registers::Words;
 use super::super::step::{Current, Executor};
 use super::super::warp::Warp;
 use crate::arith::float::{Mode, add, fused, multiply};
 use crate::arith::half::{Half, Narrow};
+use crate::lanes::Words;
 use crate::program::matrix::Quads;
 use crate::program::slot::Slot;
 

@@ -3,7 +3,7 @@
 //! Of every four columns two are there, and four bits say which. Wider elements come one of two columns, with the same bits
 //! as if they were two halves each; elements of four bits come in pairs.
 
-use super::super::registers::Words;
+use crate::lanes::Words;
 use crate::program::matrix::Element;
 
 /// What the lanes say about the columns of a factor.

@@ -2,10 +2,10 @@
 
 use super::super::host::Host;
 use super::super::memory::Memory;
-use super::super::registers::{LANES, Words};
 use super::super::step::{Current, Executor, stop};
 use super::super::trap::{Stop, TrapKind};
 use super::super::warp::Warp;
+use crate::lanes::{LANES, Words};
 use crate::program::matrix::Transfer;
 use crate::program::operation::Space;
 use crate::program::slot::Slot;

@@ -12,7 +12,7 @@ use super::super::operation::{Instruction, Operation};
 use super::super::slot::Slot;
 use super::paths::Paths;
 use super::scope::File;
-use crate::exec::registers::Counts;
+use crate::program::function::Counts;
 
 /// Where a function's registers are read and written.
 #[derive(Debug, Default)]

@@ -9,7 +9,8 @@ use super::variable::{Relocation, Target};
 use super::{Code, Program, stack};
 use crate::arith::convert::Conversion;
 use crate::error::{Error, Place, Problem};
-use crate::exec::registers::{Constants, Row};
+use crate::lanes::Row;
+use crate::program::constants::Constants;
 use crate::syntax::{self, Module};
 
 mod arithmetic;

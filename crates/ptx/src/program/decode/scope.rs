@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use super::super::slot::Slot;
 use super::super::variable::Target;
 use super::names::{Numbered, Table};
-use crate::exec::registers::Counts;
+use crate::program::function::Counts;
 
 /// Which file a register lies in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
