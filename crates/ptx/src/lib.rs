@@ -64,6 +64,7 @@
 //! ```
 
 mod arith;
+mod device;
 mod error;
 mod exec;
 mod lanes;
@@ -72,11 +73,9 @@ mod program;
 mod race;
 pub mod syntax;
 
+pub use device::{Access, Direct, Event, Fault, Freed, HeapProblem, Host, Memory, Touch, Trap, TrapKind, VecMemory};
 pub use error::{Error, Place, Problem};
-pub use exec::{
-    Access, Block, Crew, Direct, Event, Fault, Freed, Grid, HeapProblem, Host, Launch, LaunchError, Memory, Step,
-    Touch, Trap, TrapKind, VecMemory,
-};
+pub use exec::{Block, Crew, Grid, Launch, LaunchError, Step};
 pub use program::{Kernel, Parameter, Program, Variable, VariableSpace};
 pub use race::{Actor, Deed, Divergence, Hazard, HeapMisuse, MemorySpace, Presence, Watched, Watches};
 pub use syntax::{AddressSize, Features, Header, Target, TextureMode, Version};

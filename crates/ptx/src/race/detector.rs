@@ -14,7 +14,8 @@ use super::threads::Threads;
 use super::visitor::each;
 use super::watched::Watches;
 use super::written::Written;
-use crate::exec::{Access, place_of};
+use crate::device::Access;
+use crate::exec::place_of;
 use crate::program::Program;
 
 /// Barriers of a block, the cluster's included.

@@ -2,7 +2,8 @@
 
 use super::detector::Detector;
 use super::hazard::{Actor, Divergence, Presence};
-use crate::exec::{Access, Event, Trap, place_of};
+use crate::device::{Access, Event, Trap};
+use crate::exec::place_of;
 
 /// The number of the cluster's barrier.
 const CLUSTER: u32 = 16;

@@ -6,7 +6,7 @@ use super::detector::Detector;
 use super::hazard::{Deed, HeapMisuse};
 use super::stamp::Stamp;
 use super::visitor::each;
-use crate::exec::{Access, Freed, HeapProblem};
+use crate::device::{Access, Freed, HeapProblem};
 
 /// Who has given blocks back in this launch, by where they start.
 #[derive(Debug, Default)]

@@ -5,7 +5,7 @@ use super::hazard::{Deed, MemorySpace, Presence};
 use super::stamp::Stamp;
 use super::visitor::each;
 use super::watched::Watches;
-use crate::exec::{Access, Touch};
+use crate::device::{Access, Touch};
 
 impl Detector {
     /// Lanes touch shared memory.

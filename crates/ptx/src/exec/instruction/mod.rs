@@ -1,0 +1,13 @@
+//! Instructions that need more than registers, one lane after the other.
+
+pub(crate) mod atomic;
+pub(crate) mod barrier;
+pub(crate) mod call;
+pub(crate) mod cluster;
+pub(crate) mod collective;
+pub(crate) mod lane_access;
+pub(crate) mod load_store;
+pub(crate) mod matrix;
+pub(crate) mod mbarrier;
+pub(crate) mod printf;
+pub(crate) mod special_register;
