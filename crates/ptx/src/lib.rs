@@ -73,9 +73,12 @@ mod program;
 mod race;
 pub mod syntax;
 
-pub use device::{Access, Direct, Event, Fault, Freed, HeapProblem, Host, Memory, Touch, Trap, TrapKind, VecMemory};
+pub use device::{
+    Access, Direct, Event, Fault, Freed, HeapProblem, Host, Launch, LaunchError, Memory, Touch, Trap, TrapKind,
+    VecMemory,
+};
 pub use error::{Error, Place, Problem};
-pub use exec::{Block, Crew, Grid, Launch, LaunchError, Step};
+pub use exec::{Block, Crew, Grid, Step};
 pub use program::{Kernel, Parameter, Program, Variable, VariableSpace};
 pub use race::{Actor, Deed, Divergence, Hazard, HeapMisuse, MemorySpace, Presence, Watched, Watches};
 pub use syntax::{AddressSize, Features, Header, Target, TextureMode, Version};

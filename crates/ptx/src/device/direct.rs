@@ -3,7 +3,6 @@
 
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
-use super::memory::Memory;
 use crate::lanes::{LANES, Longs, Words};
 
 /// A range of global memory and where its bytes lie in this process.
@@ -19,7 +18,7 @@ impl Direct {
     /// Addresses of `range`, whose bytes lie at `host`.
     ///
     /// # Safety
-    /// As long as the [`Memory`] that gives it lives, as many bytes at `host` can be read, and written if `writable`, and no
+    /// As long as the [`Memory`](crate::Memory) that gives it lives, as many bytes at `host` can be read, and written if `writable`, and no
     /// Rust reference to plain data points to any of them. Kernels that run on several threads at once do not race for them:
     /// who launches a kernel has said so.
     pub unsafe fn new(range: std::ops::Range<u64>, host: *mut u8, writable: bool) -> Direct {
@@ -27,7 +26,13 @@ impl Direct {
     }
 
     /// No memory at all.
-    const NONE: Direct = Direct { start: 0, end: 0, host: std::ptr::null_mut(), writable: false };
+    pub(crate) const NONE: Direct = Direct { start: 0, end: 0, host: std::ptr::null_mut(), writable: false };
+
+    /// Whether an address lies in the range.
+    #[inline(always)]
+    pub(crate) fn contains(&self, address: u64) -> bool {
+        self.start <= address && address < self.end
+    }
 
     /// Where bytes lie, if all of them are in the range.
     #[inline(always)]
@@ -202,37 +207,4 @@ impl Direct {
     pub(crate) fn holds<const N: usize>(&self, address: u64, writes: bool) -> bool {
         self.place(address, N as u64, writes).is_some()
     }
-}
-
-/// Ranges that were found; a power of two.
-const KEPT: usize = 16;
-
-/// The ranges that instructions last went to. What lies where is asked anew for every step of a grid.
-#[derive(Debug)]
-pub(crate) struct Lens {
-    ranges: [Direct; KEPT],
-}
-
-impl Default for Lens {
-    fn default() -> Self {
-        Lens { ranges: [Direct::NONE; KEPT] }
-    }
-}
-
-impl Lens {
-    /// The range that an instruction's address lies in, if it can be reached directly.
-    #[inline(always)]
-    pub(crate) fn range(&mut self, memory: &dyn Memory, instruction: usize, address: u64) -> Option<&Direct> {
-        let kept = &mut self.ranges[instruction % KEPT];
-        if address < kept.start || address >= kept.end {
-            *kept = find(memory, address)?;
-        }
-        Some(kept)
-    }
-}
-
-/// Not part of the loop that calls it.
-#[cold]
-fn find(memory: &dyn Memory, address: u64) -> Option<Direct> {
-    memory.direct(address).filter(|range| range.start <= address && address < range.end)
 }

@@ -2,6 +2,13 @@
 
 use super::access::{Access, Fault};
 
+/// The number of the cluster's barrier, which no instruction can name: those of the block are 0 to 15.
+pub(crate) const CLUSTER_BARRIER: u32 = 16;
+
+/// The upper eight bits of an address of shared memory: 0 for the block's own, or one more than the rank of another block of
+/// the cluster.
+pub(crate) const RANK_SHIFT: u32 = 24;
+
 /// What a kernel asks of the machine that runs it; every answer has a default.
 pub trait Host {
     /// Whether [`shared`](Self::shared) and [`event`](Self::event) want to be called; where not, nothing is spent on them.

@@ -3,6 +3,7 @@
 pub(crate) mod access;
 pub(crate) mod direct;
 pub(crate) mod host;
+pub(crate) mod launch;
 pub(crate) mod memory;
 pub(crate) mod trap;
 pub(crate) mod vec_memory;
@@ -10,6 +11,7 @@ pub(crate) mod vec_memory;
 pub use access::{Access, Fault};
 pub use direct::Direct;
 pub use host::{Event, Freed, Host, Touch};
+pub use launch::{Launch, LaunchError};
 pub use memory::{HeapProblem, Memory};
 pub use trap::{Trap, TrapKind};
 pub use vec_memory::VecMemory;

@@ -125,15 +125,3 @@ impl fmt::Display for Trap {
 }
 
 impl std::error::Error for Trap {}
-
-/// What stops a warp; boxed, because all that does not stop is carried past it.
-pub(crate) type Stop = Box<Halt>;
-
-/// What stops a warp, before it is known where that stands in the text.
-#[derive(Debug)]
-pub(crate) struct Halt {
-    pub(crate) kind: TrapKind,
-    pub(crate) lane: usize,
-    pub(crate) pc: u32,
-    pub(crate) warp: u32,
-}

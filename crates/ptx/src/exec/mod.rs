@@ -16,6 +16,7 @@
 //! runs several at once.
 
 mod compute;
+mod context;
 mod grid;
 mod instruction;
 mod interpreter;
@@ -25,5 +26,4 @@ mod warp;
 
 pub use grid::block::Block;
 pub use grid::crew::Crew;
-pub(crate) use grid::place_of;
-pub use grid::{Grid, Launch, LaunchError, Step};
+pub use grid::{Grid, Step};

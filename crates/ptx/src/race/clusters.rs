@@ -6,10 +6,8 @@ use std::sync::Arc;
 use super::clock::{Clock, join};
 use super::stamp::Stamp;
 use super::visitor::each;
-use crate::exec::place_of;
-
-/// Where an address of shared memory says whose it is, as [`Host::shared`](crate::Host::shared) has it.
-const RANK: u32 = 24;
+use crate::device::host::RANK_SHIFT;
+use crate::device::launch::place_of;
 
 /// The clusters of a grid.
 #[derive(Debug)]
@@ -48,9 +46,9 @@ impl Clusters {
     /// Whose shared memory an address leads a block to, and how far into it.
     #[inline(always)]
     pub(super) fn owner(&self, block: [u32; 3], address: u32) -> ([u32; 3], u32) {
-        match address >> RANK {
+        match address >> RANK_SHIFT {
             0 => (block, address),
-            rank => (self.of_rank(block, rank - 1), address & ((1 << RANK) - 1)),
+            rank => (self.of_rank(block, rank - 1), address & ((1 << RANK_SHIFT) - 1)),
         }
     }
 

@@ -15,7 +15,7 @@ use super::visitor::each;
 use super::watched::Watches;
 use super::written::Written;
 use crate::device::Access;
-use crate::exec::place_of;
+use crate::device::launch::place_of;
 use crate::program::Program;
 
 /// Barriers of a block, the cluster's included.

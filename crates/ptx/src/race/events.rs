@@ -2,11 +2,9 @@
 
 use super::detector::Detector;
 use super::hazard::{Actor, Divergence, Presence};
+use crate::device::host::CLUSTER_BARRIER;
+use crate::device::launch::place_of;
 use crate::device::{Access, Event, Trap};
-use crate::exec::place_of;
-
-/// The number of the cluster's barrier.
-const CLUSTER: u32 = 16;
 
 impl Detector {
     /// Lanes of a warp order themselves among others.
@@ -25,9 +23,9 @@ impl Detector {
             Event::Arrived { barrier, threads, waits } => {
                 let Some(gathering) = block.barriers.get_mut(barrier as usize) else { return };
                 gathering.come((access.warp, lanes, pc), threads, waits);
-                if !waits || barrier == CLUSTER {
+                if !waits || barrier == CLUSTER_BARRIER {
                     let passed = block.threads.arrive(warp, lanes, self.now);
-                    if barrier == CLUSTER {
+                    if barrier == CLUSTER_BARRIER {
                         self.clusters.come(access.block, &passed);
                     }
                     gathering.pass_on(&passed);
@@ -64,12 +62,14 @@ impl Detector {
         let number = block.number;
         let Some(gathering) = block.barriers.get_mut(barrier as usize) else { return };
         let mut gathering = std::mem::take(gathering);
-        if barrier == CLUSTER {
+        if barrier == CLUSTER_BARRIER {
             gathering.pass_on(&self.clusters.pass(place));
         }
         let waiting = gathering.masks(block.threads.warps());
         block.threads.pass(&waiting, gathering.is_for_all(), &gathering.passed, self.now);
-        let Some(first) = gathering.first().filter(|_| self.watches.barriers && barrier != CLUSTER) else { return };
+        let Some(first) = gathering.first().filter(|_| self.watches.barriers && barrier != CLUSTER_BARRIER) else {
+            return;
+        };
         let of = (number, barrier, gathering.threads());
         let threads = block.threads.ended();
         if let Some(last) = block.ended.filter(|_| gathering.is_for_all()) {

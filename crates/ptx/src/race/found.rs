@@ -7,7 +7,7 @@ use super::copies::Flight;
 use super::hazard::{Actor, Deed, Divergence, Hazard, HeapMisuse, MemorySpace, Presence};
 use super::shadow::Conflict;
 use super::stamp::Stamp;
-use crate::exec::place_of;
+use crate::device::launch::place_of;
 use crate::program::Program;
 
 /// Findings that are told apart.

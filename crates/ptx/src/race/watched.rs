@@ -4,8 +4,7 @@ use std::sync::Mutex;
 
 use super::detector::Detector;
 use super::hazard::{Deed, Hazard};
-use crate::device::{Access, Event, Fault, Freed, HeapProblem, Host, Memory, Touch, Trap, TrapKind};
-use crate::exec::Launch;
+use crate::device::{Access, Event, Fault, Freed, HeapProblem, Host, Launch, Memory, Touch, Trap, TrapKind};
 use crate::program::Kernel;
 
 /// What is looked for.

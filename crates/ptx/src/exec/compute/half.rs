@@ -1,9 +1,8 @@
 //! Sixteen-bit floating point in registers.
 
 use super::super::registers::{File, map1, map2, map3};
-use crate::arith::approximate;
-use crate::arith::extreme;
 use crate::arith::half::{self, Brain, Half, Narrow, pairwise};
+use crate::arith::{approximate, extreme};
 use crate::program::compute::{Compute, Function, HalfType};
 use crate::program::slot::Slot;
 

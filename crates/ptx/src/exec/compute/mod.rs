@@ -1,13 +1,10 @@
 //! Carries out what takes registers to registers.
 
 use super::registers::{File, ask1, map1, map2, map3};
-use crate::arith::approximate as approx;
-use crate::arith::bits;
-use crate::arith::carry;
 use crate::arith::convert::Conversion;
-use crate::arith::extreme;
 use crate::arith::float::{self, Mode, double};
 use crate::arith::integer::{self, Integer, dot, saturating, short};
+use crate::arith::{approximate as approx, bits, carry, extreme};
 use crate::lanes::LANES;
 use crate::program::compute::{Carry, Compute, Function, Int};
 use crate::program::slot::Slot;

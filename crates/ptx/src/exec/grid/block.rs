@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
-use super::{Context, Step, place_of};
+use super::Step;
 use crate::device::access::Access;
-use crate::device::direct::Lens;
-use crate::device::host::{Event, Host};
+use crate::device::host::{CLUSTER_BARRIER, Event, Host};
+use crate::device::launch::place_of;
 use crate::device::memory::Memory;
-use crate::device::trap::{Halt, Trap, TrapKind};
-use crate::exec::instruction::barrier::{Arrivals, Barriers, CLUSTER};
-use crate::exec::instruction::cluster::Others;
-use crate::exec::interpreter::{Executor, Pause};
+use crate::device::trap::{Trap, TrapKind};
+use crate::exec::context::Context;
+use crate::exec::interpreter::Pause;
+use crate::exec::memory::range_cache::RangeCache;
 use crate::exec::warp::Warp;
+use crate::exec::warp::barriers::{Arrivals, Barriers};
+use crate::exec::warp::executor::{Executor, Halt, Others};
 use crate::exec::warp::group::{Group, State};
 
 /// Instructions after which another warp has its turn.
@@ -98,10 +100,10 @@ impl<M: Memory + Host> Block<M> {
     /// Runs for about `fuel` instructions of warps.
     pub fn step(&mut self, fuel: u64) -> Step {
         let mut fuel = fuel;
-        self.advance(&mut fuel, &mut Lens::default())
+        self.advance(&mut fuel, &mut RangeCache::default())
     }
 
-    pub(crate) fn advance(&mut self, fuel: &mut u64, lens: &mut Lens) -> Step {
+    pub(crate) fn advance(&mut self, fuel: &mut u64, ranges: &mut RangeCache) -> Step {
         // Warps that have waited in a row: when all do, nobody is left to wake them.
         let mut waiting = 0;
         while self.live > 0 {
@@ -122,7 +124,7 @@ impl<M: Memory + Host> Block<M> {
             let rank = if self.barriers.len() == 1 { 0 } else { turn / self.warps_each() };
             let (ended, live) = (self.ended(), self.warps[turn].live);
             let mut executor =
-                around(&self.context, self.index, &mut self.shared, &mut self.barriers, lens, [rank as u32, ended]);
+                around(&self.context, self.index, &mut self.shared, &mut self.barriers, ranges, [rank as u32, ended]);
             let outcome = executor.run(&mut self.warps[turn], &mut given);
             *fuel -= (before - given).max(1).min(*fuel);
             self.live -= (live & !self.warps[turn].live).count_ones();
@@ -135,7 +137,7 @@ impl<M: Memory + Host> Block<M> {
                 self.barriers[rank].changed = false;
                 waiting = 0;
                 if self.barriers.iter().any(|barriers| barriers.awaited != 0) {
-                    self.pass_barriers(rank, lens);
+                    self.pass_barriers(rank, ranges);
                 }
             }
         }
@@ -143,13 +145,13 @@ impl<M: Memory + Host> Block<M> {
     }
 
     /// Lets those go on whose barrier is complete: one of a block, or the cluster's.
-    fn pass_barriers(&mut self, rank: usize, lens: &mut Lens) {
+    fn pass_barriers(&mut self, rank: usize, ranges: &mut RangeCache) {
         let each = self.warps_each();
         let own = self.warps[rank * each..(rank + 1) * each].iter().map(|warp| warp.live.count_ones()).sum();
         for (number, arrivals) in self.barriers[rank].completed(own) {
-            self.pass(rank, number, arrivals, lens);
+            self.pass(rank, number, arrivals, ranges);
         }
-        if self.barriers.iter().all(|barriers| barriers.awaited >> CLUSTER & 1 == 0) {
+        if self.barriers.iter().all(|barriers| barriers.awaited >> CLUSTER_BARRIER & 1 == 0) {
             return;
         }
         let arrived = self.barriers.iter().flat_map(|barriers| &barriers.cluster[..each]);
@@ -157,15 +159,16 @@ impl<M: Memory + Host> Block<M> {
         if is_complete {
             for rank in 0..self.barriers.len() {
                 self.barriers[rank].cluster = [0; 32];
-                self.barriers[rank].awaited &= !(1 << CLUSTER);
-                self.pass(rank, CLUSTER, Arrivals::default(), lens);
+                self.barriers[rank].awaited &= !(1 << CLUSTER_BARRIER);
+                self.pass(rank, CLUSTER_BARRIER, Arrivals::default(), ranges);
             }
         }
     }
 
-    fn pass(&mut self, rank: usize, number: u32, arrivals: Arrivals, lens: &mut Lens) {
+    fn pass(&mut self, rank: usize, number: u32, arrivals: Arrivals, ranges: &mut RangeCache) {
         let each = self.warps_each();
-        let executor = around(&self.context, self.index, &mut self.shared, &mut self.barriers, lens, [rank as u32, 0]);
+        let executor =
+            around(&self.context, self.index, &mut self.shared, &mut self.barriers, ranges, [rank as u32, 0]);
         for warp in &mut self.warps[rank * each..(rank + 1) * each] {
             executor.pass(warp, number, arrivals);
         }
@@ -218,7 +221,7 @@ fn around<'b, M>(
     first: [u32; 3],
     shared: &'b mut [u8],
     barriers: &'b mut [Barriers],
-    lens: &'b mut Lens,
+    ranges: &'b mut RangeCache,
     [rank, ended]: [u32; 2],
 ) -> Executor<'b, M> {
     let (count, bytes) = (barriers.len() as u32, context.shared_bytes() as usize);
@@ -226,5 +229,5 @@ fn around<'b, M>(
     let (shared, after) = rest.split_at_mut(bytes);
     let others = Others { before, after, rank, count, ended };
     let barriers = &mut barriers[rank as usize];
-    Executor { context, block: index_of(context, first, rank), shared, barriers, lens, others }
+    Executor { context, block: index_of(context, first, rank), shared, barriers, ranges, others }
 }

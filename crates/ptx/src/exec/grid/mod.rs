@@ -8,14 +8,14 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::device::direct::Lens;
 use crate::device::host::Host;
+use crate::device::launch::{Launch, LaunchError, place_of};
 use crate::device::memory::Memory;
 use crate::device::trap::Trap;
+use crate::exec::context::Context;
 use crate::exec::grid::block::Block;
-use crate::exec::warp::local;
-use crate::lanes::Words;
-use crate::program::{Kernel, Program};
+use crate::exec::memory::range_cache::RangeCache;
+use crate::program::Kernel;
 
 /// The most threads of a block.
 const MAX_THREADS: u64 = 1024;
@@ -26,90 +26,6 @@ const MAX_CLUSTER: u64 = 16;
 /// Instructions after which another block has its turn.
 const TURN: u64 = 1 << 16;
 
-/// The shape and the arguments of a run.
-#[derive(Clone, Copy, Debug)]
-pub struct Launch<'l> {
-    /// Blocks, in each dimension.
-    pub grid: [u32; 3],
-    /// Threads of a block, in each dimension.
-    pub block: [u32; 3],
-    /// Blocks of a cluster, in each dimension; where the launch says nothing of clusters, they are those that the kernel requires, or
-    /// of one block.
-    pub cluster: Option<[u32; 3]>,
-    /// Bytes of shared memory beside what the kernel itself declares.
-    pub dynamic_shared: u32,
-    /// Bytes of the stack that calls of a thread may take together; the kernel has what it
-    /// [needs](crate::Kernel::local_bytes) in any case, and nobody more than 512 KiB.
-    pub stack: u32,
-    /// Arguments, each at its [offset](crate::Parameter::offset).
-    pub arguments: &'l [u8],
-    /// Blocks that [`Grid::step`] runs at a time; those that wait for each other have to be resident together.
-    pub resident: u32,
-    /// What `%gridid` says.
-    pub id: u64,
-    /// What `%nsmid` says.
-    pub processors: u32,
-    /// What `%envreg0` to `%envreg31` say.
-    pub environment: [u32; 32],
-}
-
-impl Default for Launch<'_> {
-    /// One block of one thread, without arguments.
-    fn default() -> Self {
-        Launch {
-            grid: [1; 3],
-            block: [1; 3],
-            cluster: None,
-            dynamic_shared: 0,
-            stack: local::LIMIT,
-            arguments: &[],
-            resident: 16,
-            id: 1,
-            processors: 1,
-            environment: [0; 32],
-        }
-    }
-}
-
-/// Why a kernel cannot be launched so.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum LaunchError {
-    /// A dimension of zero, or too many of something.
-    #[error("{0:?} blocks; each dimension is at least 1, and y and z are at most 65535")]
-    Grid([u32; 3]),
-    /// A dimension of zero, or too many threads.
-    #[error("blocks of {0:?} threads; each dimension is at least 1, z at most 64, and a block has at most 1024")]
-    Block([u32; 3]),
-    /// Blocks that do not make whole clusters, or clusters of more than 16.
-    #[error("clusters of {cluster:?} blocks; they divide a grid, here {grid:?}, and have at most 16")]
-    Cluster {
-        /// Blocks of a cluster.
-        cluster: [u32; 3],
-        /// Blocks of the grid.
-        grid: [u32; 3],
-    },
-    /// Threads that the kernel says it is not for.
-    #[error("blocks of {asked:?} threads; the kernel is for {bound:?}")]
-    Bound {
-        /// What was asked for.
-        asked: [u32; 3],
-        /// What the kernel says.
-        bound: [u32; 3],
-    },
-    /// Arguments of another size.
-    #[error("{given} bytes of arguments; the kernel takes {expected}")]
-    Arguments {
-        /// What was given.
-        given: usize,
-        /// What the kernel takes.
-        expected: usize,
-    },
-    /// More shared memory than addresses reach.
-    #[error("{0} bytes of shared memory; at most 16777216 can be had")]
-    Shared(u64),
-}
-
 /// What a step has led to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
@@ -119,61 +35,6 @@ pub enum Step {
     Done,
     /// A thread cannot go on, and with it nobody.
     Trapped(Trap),
-}
-
-/// What all blocks of a grid share.
-#[derive(Debug)]
-pub(crate) struct Context<M> {
-    pub(crate) program: Program,
-    pub(crate) function: u32,
-    pub(crate) grid: [u32; 3],
-    pub(crate) block: [u32; 3],
-    /// Blocks of a cluster.
-    pub(crate) cluster: [u32; 3],
-    /// Whether the launch has said so.
-    pub(crate) explicit_cluster: bool,
-    pub(crate) dynamic_shared: u32,
-    pub(crate) arguments: Vec<u8>,
-    pub(crate) memory: M,
-    pub(crate) id: u64,
-    pub(crate) processors: u32,
-    pub(crate) environment: [u32; 32],
-    /// Bytes of the stack that a thread has.
-    pub(crate) stack: u32,
-    /// Where the threads of each warp lie in their block: a row for each axis.
-    pub(crate) places: Vec<[Words; 3]>,
-}
-
-impl<M> Context<M> {
-    /// Threads of a block.
-    pub(crate) fn threads(&self) -> u32 {
-        self.block.iter().product()
-    }
-
-    /// Blocks of a cluster.
-    pub(crate) fn ranks(&self) -> u32 {
-        self.cluster.iter().product()
-    }
-
-    /// Where a thread lies in its block.
-    pub(crate) fn thread(&self, number: u32) -> [u32; 3] {
-        place_of(self.block, number)
-    }
-
-    /// Shared memory that the kernel declares.
-    pub(crate) fn kernel_shared(&self) -> u32 {
-        self.program.code.functions[self.function as usize].shared
-    }
-
-    pub(crate) fn shared_bytes(&self) -> u32 {
-        let declared = self.kernel_shared();
-        if self.dynamic_shared == 0 { declared } else { declared.next_multiple_of(16) + self.dynamic_shared }
-    }
-}
-
-/// Where a thread lies in a block of a shape.
-pub(crate) fn place_of([width, height, _]: [u32; 3], number: u32) -> [u32; 3] {
-    [number % width, number / width % height, number / width / height]
 }
 
 /// A launched kernel.
@@ -348,7 +209,7 @@ impl<M: Memory + Host> Grid<M> {
         if let Some(trap) = &self.trapped {
             return Step::Trapped(trap.clone());
         }
-        let (mut fuel, mut lens) = (fuel, Lens::default());
+        let (mut fuel, mut ranges) = (fuel, RangeCache::default());
         loop {
             while self.resident.len() < self.limit
                 && let Some(number) = self.next()
@@ -363,7 +224,7 @@ impl<M: Memory + Host> Grid<M> {
             }
             let mut turn = TURN.min(fuel);
             let given = turn;
-            let step = block.advance(&mut turn, &mut lens);
+            let step = block.advance(&mut turn, &mut ranges);
             fuel -= given - turn;
             self.instructions += given - turn;
             match step {

@@ -11,10 +11,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::block::Block;
 use super::crew::Crew;
 use super::{Grid, Step};
-use crate::device::direct::Lens;
 use crate::device::host::Host;
 use crate::device::memory::Memory;
 use crate::device::trap::Trap;
+use crate::exec::memory::range_cache::RangeCache;
 
 /// Instructions after which another block has its turn.
 const TURN: u64 = 1024;
@@ -94,17 +94,17 @@ impl<M: Memory + Host + Send> Table<'_, M> {
 
     /// One thread's share.
     fn work(&self, fuel: u64) {
-        let (mut left, mut lens) = (fuel, Lens::default());
+        let (mut left, mut ranges) = (fuel, RangeCache::default());
         let (mut spare, mut handful) = (None, 1);
         while left > 0 && !self.stopped.load(Ordering::Relaxed) {
             match self.job(handful) {
                 Job::Nothing => break,
-                Job::Resume(block) => self.turn(block, &mut left, &mut lens, &mut spare),
+                Job::Resume(block) => self.turn(block, &mut left, &mut ranges, &mut spare),
                 Job::Start(mut numbers) => {
                     let (before, count) = (left, numbers.end - numbers.start);
                     for number in numbers.by_ref() {
                         let block = self.start(number, spare.take());
-                        self.turn(block, &mut left, &mut lens, &mut spare);
+                        self.turn(block, &mut left, &mut ranges, &mut spare);
                         if left == 0 || self.stopped.load(Ordering::Relaxed) {
                             break;
                         }
@@ -143,10 +143,16 @@ impl<M: Memory + Host + Send> Table<'_, M> {
     }
 
     /// Runs a block for a turn, and puts it where it belongs then.
-    fn turn(&self, mut block: Box<Block<M>>, left: &mut u64, lens: &mut Lens, spare: &mut Option<Box<Block<M>>>) {
+    fn turn(
+        &self,
+        mut block: Box<Block<M>>,
+        left: &mut u64,
+        ranges: &mut RangeCache,
+        spare: &mut Option<Box<Block<M>>>,
+    ) {
         let mut turn = TURN.min(*left);
         let given = turn;
-        let step = block.advance(&mut turn, lens);
+        let step = block.advance(&mut turn, ranges);
         *left -= given - turn;
         match step {
             Step::Done => *spare = Some(block),

@@ -7,9 +7,9 @@ use crate::arith::half::{self, Brain, Edge, Half};
 use crate::arith::round::Rounding;
 use crate::device::host::{Host, Touch};
 use crate::device::memory::Memory;
-use crate::device::trap::{Stop, TrapKind};
-use crate::exec::interpreter::{Current, Executor, stop};
+use crate::device::trap::TrapKind;
 use crate::exec::warp::Warp;
+use crate::exec::warp::executor::{Current, Executor, Stop, stop};
 use crate::lanes::{LANES, lanes as each};
 use crate::program::operation::{Atom, Atomic, Change, Space};
 use crate::program::slot::Slot;
@@ -73,7 +73,7 @@ impl<M: Memory + Host> Executor<'_, M> {
                 }
                 old
             } else {
-                let range = self.lens.range(&self.context.memory, at.pc as usize, address);
+                let range = self.ranges.range(&self.context.memory, at.pc as usize, address);
                 match range.and_then(|range| range.update(address, bytes, &mut change)) {
                     Some(old) => old,
                     None => {

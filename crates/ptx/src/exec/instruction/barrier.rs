@@ -1,73 +1,14 @@
 //! Barriers of a block.
 
-use crate::device::host::{Event, Host};
+use crate::device::host::{CLUSTER_BARRIER, Event, Host};
 use crate::device::memory::Memory;
-use crate::device::trap::{Stop, TrapKind};
-use crate::exec::interpreter::{Current, Executor, Next, stop};
+use crate::device::trap::TrapKind;
 use crate::exec::warp::Warp;
+use crate::exec::warp::barriers::Arrivals;
+use crate::exec::warp::executor::{Current, Executor, Next, Stop, stop};
 use crate::exec::warp::group::{Group, State};
-use crate::lanes::lanes as each;
 use crate::program::operation::Barrier;
 use crate::program::slot::Slot;
-
-/// The hardware's.
-const COUNT: usize = 16;
-
-/// The number of the cluster's own, which no instruction can name.
-pub(crate) const CLUSTER: u32 = 16;
-
-/// All barriers of a block.
-#[derive(Debug, Default)]
-pub(crate) struct Barriers {
-    all: [Arrivals; COUNT],
-    /// Which lanes of each warp have arrived at the barrier of the cluster.
-    pub(crate) cluster: [u32; 32],
-    /// Which barriers, by their numbers, somebody has arrived at since they were last complete; all others are as new.
-    pub(crate) awaited: u32,
-    /// Whether anybody has arrived or ended since it was asked.
-    pub(crate) changed: bool,
-}
-
-/// Who has arrived at a barrier.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Arrivals {
-    threads: u32,
-    /// Threads that it waits for; 0 is all that have not ended.
-    expected: u32,
-    /// Threads whose predicate holds, and threads that were asked.
-    yes: u32,
-    asked: u32,
-}
-
-impl Arrivals {
-    /// What the barrier tells those who asked: how many said yes, whether all did.
-    pub(crate) fn answer(self) -> (u32, bool) {
-        (self.yes, self.yes == self.asked)
-    }
-}
-
-impl Barriers {
-    pub(crate) fn clear(&mut self) {
-        if self.awaited != 0 {
-            *self = Barriers::default();
-        }
-        self.changed = false;
-    }
-
-    /// Barriers that are complete, with what was said there; they start anew.
-    pub(crate) fn completed(&mut self, live: u32) -> Vec<(u32, Arrivals)> {
-        let mut completed = Vec::new();
-        for number in each(self.awaited & !(1 << CLUSTER)) {
-            let barrier = &mut self.all[number];
-            let expected = if barrier.expected == 0 { live } else { barrier.expected };
-            if barrier.threads >= expected {
-                completed.push((number as u32, std::mem::take(barrier)));
-                self.awaited &= !(1 << number);
-            }
-        }
-        completed
-    }
-}
 
 /// Lets lanes stand where they are until a barrier is complete, and the others go on.
 fn wait(warp: &mut Warp, at: Current, lanes: u32, number: u32) -> Next {
@@ -92,16 +33,16 @@ impl<M: Memory + Host> Executor<'_, M> {
         match kind {
             Barrier::ClusterArrive => {
                 self.barriers.cluster[warp.index as usize] |= lanes;
-                self.barriers.awaited |= 1 << CLUSTER;
+                self.barriers.awaited |= 1 << CLUSTER_BARRIER;
                 self.barriers.changed = true;
-                self.tell(warp, at, lanes, Event::Arrived { barrier: CLUSTER, threads: 0, waits: true });
+                self.tell(warp, at, lanes, Event::Arrived { barrier: CLUSTER_BARRIER, threads: 0, waits: true });
                 return Ok(Next::Following);
             }
             // Those who have not arrived, or whose phase is over, wait for nobody.
             Barrier::ClusterWait if self.barriers.cluster[warp.index as usize] & lanes == 0 => {
                 return Ok(Next::Following);
             }
-            Barrier::ClusterWait => return Ok(wait(warp, at, lanes, CLUSTER)),
+            Barrier::ClusterWait => return Ok(wait(warp, at, lanes, CLUSTER_BARRIER)),
             _ => {}
         }
         let file = self.file(warp, at);
@@ -110,24 +51,20 @@ impl<M: Memory + Host> Executor<'_, M> {
         let threads = file.words(count)[lane];
         let yes = if matches!(kind, Barrier::Sync | Barrier::Arrive) { 0 } else { file.predicate(predicate) & lanes };
         let size = self.context.threads();
-        let Some(barrier) = self
-            .barriers
-            .all
-            .get_mut(number as usize)
-            .filter(|_| threads.is_multiple_of(32) && threads <= size.next_multiple_of(32))
-        else {
-            return Err(stop(warp, at, lanes, TrapKind::Barrier { barrier: number, threads }));
-        };
-        let arrival = Event::Arrived { barrier: number, threads, waits: kind != Barrier::Arrive };
         // A warp that is not full counts as one: the count is of whole warps.
         let absent = (32 * (warp.index + 1)).saturating_sub(size);
         let bonus = if threads != 0 && lanes == warp.live { absent } else { 0 };
-        barrier.threads += lanes.count_ones() + bonus;
-        barrier.expected = threads;
-        barrier.yes += yes.count_ones();
-        barrier.asked += lanes.count_ones();
-        self.barriers.awaited |= 1 << number;
-        self.barriers.changed = true;
+        let arrivals = Arrivals {
+            threads: lanes.count_ones() + bonus,
+            expected: threads,
+            yes: yes.count_ones(),
+            asked: lanes.count_ones(),
+        };
+        let is_count = threads.is_multiple_of(32) && threads <= size.next_multiple_of(32);
+        if !is_count || !self.barriers.arrive(number, arrivals) {
+            return Err(stop(warp, at, lanes, TrapKind::Barrier { barrier: number, threads }));
+        }
+        let arrival = Event::Arrived { barrier: number, threads, waits: kind != Barrier::Arrive };
         self.tell(warp, at, lanes, arrival);
         if kind == Barrier::Arrive {
             return Ok(Next::Following);

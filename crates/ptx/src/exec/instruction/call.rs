@@ -1,13 +1,13 @@
 //! Entering and leaving functions.
 
 use crate::device::host::{Event, Freed, Host};
+use crate::device::launch::MAX_LOCAL;
 use crate::device::memory::Memory;
-use crate::device::trap::{Stop, TrapKind};
-use crate::exec::interpreter::{Current, Executor, Next, stop};
+use crate::device::trap::TrapKind;
 use crate::exec::warp::Warp;
+use crate::exec::warp::executor::{Current, Executor, Next, Stop, stop};
 use crate::exec::warp::frame::Caller;
 use crate::exec::warp::group::{Group, State};
-use crate::exec::warp::local;
 use crate::lanes::{LANES, Words, lanes as each};
 use crate::program::function::{Builtin, Passed};
 use crate::program::slot::Slot;
@@ -46,8 +46,8 @@ impl<M: Memory + Host> Executor<'_, M> {
         let base = caller.base + size.max(LEAST_FRAME);
         let stack = caller.stack.saturating_add(callee.taken);
         let limit = self.context.stack;
-        if stack > limit || base + callee.frame > local::LIMIT {
-            return Err(stop(warp, at, lanes, TrapKind::Stack { limit: limit.min(local::LIMIT) }));
+        if stack > limit || base + callee.frame > MAX_LOCAL {
+            return Err(stop(warp, at, lanes, TrapKind::Stack { limit: limit.min(MAX_LOCAL) }));
         }
         warp.local.reserve(base + callee.frame);
         let index = warp.frames.take();

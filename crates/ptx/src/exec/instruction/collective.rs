@@ -2,20 +2,15 @@
 
 use crate::device::host::{Event, Host};
 use crate::device::memory::Memory;
-use crate::device::trap::{Stop, TrapKind};
-use crate::exec::interpreter::{Current, Executor, Next, stop};
-use crate::exec::registers::File;
+use crate::device::trap::TrapKind;
 use crate::exec::warp::Warp;
-use crate::exec::warp::group::State;
+use crate::exec::warp::executor::{Current, Executor, Next, Stop, stop};
+use crate::exec::warp::group::{Group, State};
 use crate::lanes::{ALL, LANES, lanes as each};
 use crate::program::operation::{Operation, Reduction, Shuffle, Vote};
 use crate::program::slot::Slot;
 
 impl<M: Memory + Host> Executor<'_, M> {
-    pub(crate) fn file<'f>(&'f self, warp: &'f mut Warp, at: Current) -> File<'f> {
-        File { registers: &mut warp.frames.get(at.frame).registers, constants: &self.context.program.constants }
-    }
-
     /// All lanes that a mask operand names; without `.sync` there is none, and those that are here are meant.
     pub(crate) fn needed(&self, warp: &mut Warp, at: Current, lanes: u32, mask: Slot) -> u32 {
         let file = self.file(warp, at);
@@ -23,6 +18,21 @@ impl<M: Memory + Host> Executor<'_, M> {
         let first = masks[lanes.trailing_zeros() as usize];
         let named = if mask.is_constant() { first } else { each(lanes).fold(0, |all, lane| all | masks[lane]) };
         if named == 0 { lanes } else { named }
+    }
+
+    /// Whether all lanes that an instruction needs are here; if not, those that are here wait, and the others go on.
+    pub(crate) fn gathered(&self, warp: &mut Warp, at: Current, lanes: u32, needed: u32) -> bool {
+        if needed & warp.live & !lanes == 0 {
+            self.tell(warp, at, lanes & needed, Event::Lanes);
+            return true;
+        }
+        let group = &mut warp.groups[at.index];
+        let before = Group { pc: at.pc, ..*group };
+        *group = Group { lanes, state: State::Lanes(needed), ..before };
+        if at.lanes != lanes {
+            warp.groups.push(Group { lanes: at.lanes & !lanes, pc: at.pc + 1, state: State::Ready, ..before });
+        }
+        false
     }
 
     /// Lanes that name the same mask, and those of them that it names: groups of a warp may be at one instruction together,

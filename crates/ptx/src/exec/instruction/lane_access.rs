@@ -4,12 +4,12 @@
 
 use crate::device::access::Access;
 use crate::device::host::{Host, Touch};
+use crate::device::launch::MAX_LOCAL;
 use crate::device::memory::Memory;
-use crate::device::trap::{Stop, TrapKind};
-use crate::exec::interpreter::{Current, Executor, stop};
+use crate::device::trap::TrapKind;
 use crate::exec::memory::survey::{Pattern, Survey, survey};
 use crate::exec::warp::Warp;
-use crate::exec::warp::local;
+use crate::exec::warp::executor::{Current, Executor, Stop, stop};
 use crate::lanes::{ALL, LANES, Longs, lanes as each};
 use crate::program::operation::Space;
 use crate::program::window::Window;
@@ -321,34 +321,6 @@ impl<M: Memory + Host> Executor<'_, M> {
         }
         Ok(())
     }
-
-    /// Bytes of shared memory, if the block has them.
-    pub(crate) fn shared_range(
-        &self,
-        warp: &Warp,
-        at: Current,
-        lanes: u32,
-        address: u64,
-        length: usize,
-    ) -> Result<std::ops::Range<usize>, Stop> {
-        let size = self.shared.len();
-        let start = usize::try_from(address).unwrap_or(usize::MAX);
-        let end = start.saturating_add(length);
-        if end <= size {
-            return Ok(start..end);
-        }
-        // The first lane that leaves the block's memory.
-        let each = length / lanes.count_ones().max(1) as usize;
-        let inside = size.saturating_sub(start) / each.max(1);
-        let lane = crate::lanes::lanes(lanes).nth(inside).unwrap_or(0);
-        let kind = TrapKind::Shared { address: address.saturating_add((inside * each) as u64), size: size as u64 };
-        Err(stop(warp, at, 1 << lane, kind))
-    }
-
-    /// Tells those who watch what lanes do to their bytes, which are `apart` from lane to lane.
-    pub(crate) fn watch_shared(&self, access: &Access, start: u64, apart: usize, touch: Touch) {
-        self.context.memory.shared(access, [start as u32, apart as u32], touch);
-    }
 }
 
 fn run_mask(start: usize, end: usize) -> u32 {
@@ -375,7 +347,7 @@ fn runs(lanes: u32, addresses: &Longs, size: u64) -> impl Iterator<Item = (usize
 
 pub(crate) fn check_local(warp: &Warp, at: Current, lane: usize, address: u64, length: usize) -> Result<(), Stop> {
     let end = address.saturating_add(length as u64);
-    if end <= warp.local.end() && end <= local::LIMIT.into() {
+    if end <= warp.local.end() && end <= MAX_LOCAL.into() {
         return Ok(());
     }
     Err(stop(warp, at, 1 << lane, TrapKind::Local(address)))

@@ -3,11 +3,11 @@
 use super::lane_access::{Rows, check_local};
 use crate::device::host::Host;
 use crate::device::memory::Memory;
-use crate::device::trap::{Stop, TrapKind};
-use crate::exec::interpreter::{Current, Executor, stop};
+use crate::device::trap::TrapKind;
 use crate::exec::memory::coalesced::by_shape;
 use crate::exec::registers::File;
 use crate::exec::warp::Warp;
+use crate::exec::warp::executor::{Current, Executor, Stop, stop};
 use crate::lanes::{LANES, Longs, lanes as each};
 use crate::program::operation::{Reach, Space};
 use crate::program::slot::Slot;

@@ -9,9 +9,9 @@
 
 use crate::device::host::{Host, Touch};
 use crate::device::memory::Memory;
-use crate::device::trap::{Stop, TrapKind};
-use crate::exec::interpreter::{Current, Executor, stop};
+use crate::device::trap::TrapKind;
 use crate::exec::warp::Warp;
+use crate::exec::warp::executor::{Current, Executor, Stop, stop};
 use crate::lanes::{LANES, lanes as each};
 use crate::program::operation::MemoryBarrier;
 use crate::program::slot::Slot;

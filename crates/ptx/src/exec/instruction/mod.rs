@@ -10,4 +10,5 @@ pub(crate) mod load_store;
 pub(crate) mod matrix;
 pub(crate) mod mbarrier;
 pub(crate) mod printf;
+pub(crate) mod shared_memory;
 pub(crate) mod special_register;

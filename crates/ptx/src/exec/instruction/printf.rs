@@ -2,9 +2,8 @@
 
 use crate::device::host::Host;
 use crate::device::memory::Memory;
-use crate::device::trap::Stop;
-use crate::exec::interpreter::{Current, Executor};
 use crate::exec::warp::Warp;
+use crate::exec::warp::executor::{Current, Executor, Stop};
 
 /// The longest text that is read from memory, and the widest field.
 const LONGEST: usize = 4096;

@@ -2,8 +2,8 @@
 
 use crate::device::host::Host;
 use crate::device::memory::Memory;
-use crate::exec::interpreter::{Current, Executor};
 use crate::exec::warp::Warp;
+use crate::exec::warp::executor::{Current, Executor};
 use crate::lanes::LANES;
 use crate::program::operation::Special;
 use crate::program::slot::Slot;

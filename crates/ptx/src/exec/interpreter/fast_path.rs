@@ -7,7 +7,6 @@
 #![expect(unsafe_code, reason = "calls the loop that needs a processor's features, after asking for them")]
 
 use crate::arith::convert::Conversion;
-use crate::device::direct::Lens;
 use crate::device::memory::Memory;
 use crate::exec::compute::compute;
 use crate::exec::memory::atomic::Update;
@@ -15,6 +14,7 @@ use crate::exec::memory::coalesced::{self, Transfer};
 #[cfg(target_arch = "x86_64")]
 use crate::exec::memory::processor::WithAvx2;
 use crate::exec::memory::processor::{Anywhere, Processor};
+use crate::exec::memory::range_cache::RangeCache;
 use crate::exec::memory::{shared_words, single_element};
 use crate::exec::registers::File;
 use crate::lanes::{LANES, Words};
@@ -37,7 +37,7 @@ pub(crate) struct Stretch<'c> {
 /// What straight code reaches beside its registers.
 pub(crate) struct Surroundings<'s> {
     pub(crate) memory: &'s dyn Memory,
-    pub(crate) lens: &'s mut Lens,
+    pub(crate) ranges: &'s mut RangeCache,
     /// Nothing where somebody watches every access.
     pub(crate) shared: Option<&'s mut [u8]>,
     pub(crate) arguments: &'s [u8],
@@ -264,7 +264,7 @@ mod tests {
                     let memory = VecMemory::new(8);
                     let mut around = Surroundings {
                         memory: &memory,
-                        lens: &mut Lens::default(),
+                        ranges: &mut RangeCache::default(),
                         shared: None,
                         arguments: &[],
                         places: &[[0; LANES]; 3],

@@ -2,19 +2,15 @@
 
 pub(crate) mod fast_path;
 
-use super::grid::Context;
-use super::instruction::barrier::Barriers;
-use super::instruction::cluster::Others;
 use super::interpreter::fast_path::{Stretch, Surroundings};
 use super::registers::File;
 use super::warp::Warp;
 use super::warp::frame::Frame;
 use super::warp::group::{Group, State};
-use crate::device::access::Access;
-use crate::device::direct::Lens;
 use crate::device::host::{Event, Host};
 use crate::device::memory::Memory;
-use crate::device::trap::{Halt, Stop, TrapKind};
+use crate::device::trap::TrapKind;
+use crate::exec::warp::executor::{Current, Executor, Next, Stop, stop};
 use crate::program::operation::{Instruction, Operation};
 use crate::program::slot::Slot;
 
@@ -31,39 +27,6 @@ pub(crate) enum Pause {
     /// All its threads have ended.
     Done,
     /// It would rather let others go first.
-    Yield,
-}
-
-/// What a warp meets while it runs: its block, and the grid around it.
-#[derive(Debug)]
-pub(crate) struct Executor<'b, M> {
-    pub(crate) context: &'b Context<M>,
-    pub(crate) block: [u32; 3],
-    pub(crate) shared: &'b mut [u8],
-    pub(crate) barriers: &'b mut Barriers,
-    pub(crate) lens: &'b mut Lens,
-    pub(crate) others: Others<'b>,
-}
-
-/// The group that runs.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Current {
-    pub(crate) index: usize,
-    pub(crate) lanes: u32,
-    pub(crate) pc: u32,
-    pub(crate) frame: usize,
-}
-
-/// What an instruction leaves behind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
-    /// The next one.
-    Following,
-    /// Another one.
-    Jump(u32),
-    /// The groups have changed: which goes next is to be asked again.
-    Regroup,
-    /// The same, after others have run.
     Yield,
 }
 
@@ -106,7 +69,7 @@ impl<M: Memory + Host> Executor<'_, M> {
             let mut file = File { registers: &mut frame.registers, constants: &context.program.constants };
             let mut around = Surroundings {
                 memory: &context.memory,
-                lens: self.lens,
+                ranges: self.ranges,
                 shared: (!M::WATCHES_SHARED).then_some(&mut *self.shared),
                 arguments: &context.arguments,
                 places: &context.places[warp.index as usize],
@@ -258,33 +221,6 @@ impl<M: Memory + Host> Executor<'_, M> {
         }
         Ok(Next::Regroup)
     }
-
-    /// Whether all lanes that an instruction needs are here; if not, those that are here wait, and the others go on.
-    pub(crate) fn gathered(&self, warp: &mut Warp, at: Current, lanes: u32, needed: u32) -> bool {
-        if needed & warp.live & !lanes == 0 {
-            self.tell(warp, at, lanes & needed, Event::Lanes);
-            return true;
-        }
-        let group = &mut warp.groups[at.index];
-        let before = Group { pc: at.pc, ..*group };
-        *group = Group { lanes, state: State::Lanes(needed), ..before };
-        if at.lanes != lanes {
-            warp.groups.push(Group { lanes: at.lanes & !lanes, pc: at.pc + 1, state: State::Ready, ..before });
-        }
-        false
-    }
-
-    /// Tells those who watch what some lanes do.
-    pub(crate) fn tell(&self, warp: &Warp, at: Current, lanes: u32, event: Event) {
-        if M::WATCHES_SHARED {
-            self.context.memory.event(&self.access(warp, at, lanes, false), event);
-        }
-    }
-
-    /// Who accesses memory, for some lanes.
-    pub(crate) fn access(&self, warp: &Warp, at: Current, lanes: u32, strong: bool) -> Access {
-        Access { block: self.block, warp: warp.index, lanes, readers: lanes, instruction: at.pc, strong }
-    }
 }
 
 fn branch(warp: &mut Warp, at: Current, lanes: u32, target: u32) -> Next {
@@ -296,8 +232,4 @@ fn branch(warp: &mut Warp, at: Current, lanes: u32, target: u32) -> Next {
     let taken = Group { lanes, pc: target, ..*group };
     warp.groups.push(taken);
     Next::Regroup
-}
-
-pub(crate) fn stop(warp: &Warp, at: Current, lanes: u32, kind: TrapKind) -> Stop {
-    Box::new(Halt { kind, lane: lanes.trailing_zeros() as usize, pc: at.pc, warp: warp.index })
 }

@@ -120,7 +120,7 @@ fn change_words<W: Word>(update: Update<'_>, file: &mut File<'_>, around: &mut S
         }
         Space::Global | Space::Generic if most >> 48 == 0 => {
             let leader = addresses[mask.trailing_zeros() as usize & 31];
-            let Some(range) = around.lens.range(around.memory, pc, leader) else { return false };
+            let Some(range) = around.ranges.range(around.memory, pc, leader) else { return false };
             by_change!(atomic, false, made => change_global(range, mask, &addresses, operands, &mut row, made))
         }
         _ => false,
@@ -181,8 +181,8 @@ mod tests {
     #![expect(unsafe_code, reason = "vouches for memory that nobody else has")]
 
     use super::*;
-    use crate::device::direct::Lens;
     use crate::device::vec_memory::VecMemory;
+    use crate::exec::memory::range_cache::RangeCache;
     use crate::exec::registers::Registers;
     use crate::lanes::ALL;
     use crate::program::constants::Constants;
@@ -257,7 +257,7 @@ mod tests {
             }
             let mut around = Surroundings {
                 memory: &memory,
-                lens: &mut Lens::default(),
+                ranges: &mut RangeCache::default(),
                 shared: Some(&mut shared),
                 arguments: &[],
                 places: &[[0; LANES]; 3],

@@ -103,7 +103,7 @@ pub(crate) fn load<P: Processor>(access: Transfer<'_>, file: &mut File<'_>, arou
                 }
             }
         } else {
-            let Some(range) = around.lens.range(around.memory, pc, leader) else { return false };
+            let Some(range) = around.ranges.range(around.memory, pc, leader) else { return false };
             match shape.pattern {
                 // Each element in one go, whoever else writes it.
                 Pattern::Contiguous | Pattern::Other if reach.strong => {
@@ -172,7 +172,7 @@ pub(crate) fn store<P: Processor>(access: Transfer<'_>, file: &mut File<'_>, aro
             }
             return true;
         }
-        let Some(range) = around.lens.range(around.memory, pc, leader) else { return false };
+        let Some(range) = around.ranges.range(around.memory, pc, leader) else { return false };
         spread_all::<N, B>(file, reach, slots, &mut rows);
         match shape.pattern {
             Pattern::Contiguous if reach.strong => scatter(range, mask, &addresses, &rows),

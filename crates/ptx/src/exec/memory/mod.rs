@@ -4,6 +4,7 @@ pub(crate) mod atomic;
 pub(crate) mod coalesced;
 pub(crate) mod pattern;
 pub(crate) mod processor;
+pub(crate) mod range_cache;
 pub(crate) mod shared_words;
 pub(crate) mod single_element;
 pub(crate) mod survey;

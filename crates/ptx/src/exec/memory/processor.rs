@@ -4,8 +4,7 @@
 use super::atomic::{self, Update};
 use super::coalesced::{self, Transfer};
 use super::pattern::{self, Pattern, Shape};
-use super::shared_words;
-use super::single_element;
+use super::{shared_words, single_element};
 use crate::exec::interpreter::fast_path::Surroundings;
 use crate::exec::registers::File;
 use crate::lanes::{Longs, Words};

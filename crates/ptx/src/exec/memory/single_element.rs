@@ -27,7 +27,7 @@ pub(crate) fn load<P: Processor, const N: usize>(
 ) -> bool {
     let Transfer { mask, reach: &reach, slots, pc } = access;
     let Some((pattern, leader)) = look::<P, N>(file.longs(slots[4]), access) else { return false };
-    let Some(range) = around.lens.range(around.memory, pc, leader) else { return false };
+    let Some(range) = around.ranges.range(around.memory, pc, leader) else { return false };
     if pattern == Pattern::Uniform {
         let Some(row) = range.read_one::<N>(leader) else { return false };
         keep_one::<N, N>(file, mask, reach, slots, &row);
@@ -62,7 +62,7 @@ pub(crate) fn store<P: Processor, const N: usize>(
         return false;
     }
     let Some((Pattern::Contiguous, leader)) = look::<P, N>(file.longs(slots[4]), access) else { return false };
-    let Some(range) = around.lens.range(around.memory, pc, leader) else { return false };
+    let Some(range) = around.ranges.range(around.memory, pc, leader) else { return false };
     match N {
         4 => range.write_words(leader, file.words(slots[0])),
         8 => range.write_longs(leader, file.longs(slots[0])),

@@ -2,9 +2,6 @@
 
 use crate::lanes::{LANES, Words};
 
-/// The most bytes a thread can have.
-pub(crate) const LIMIT: u32 = 1 << 19;
-
 /// Local memory of all lanes of a warp.
 #[derive(Debug, Default)]
 pub(crate) struct Local {
@@ -16,7 +13,7 @@ impl Local {
         self.rows.clear();
     }
 
-    /// Makes room for addresses below `end`, which is at most [`LIMIT`].
+    /// Makes room for addresses below `end`, which is at most [`MAX_LOCAL`](crate::device::launch::MAX_LOCAL).
     pub(crate) fn reserve(&mut self, end: u32) {
         let rows = end.div_ceil(4) as usize;
         if rows > self.rows.len() {

@@ -1,5 +1,7 @@
 //! A warp: which of its lanes go next.
 
+pub(crate) mod barriers;
+pub(crate) mod executor;
 pub(crate) mod frame;
 pub(crate) mod group;
 pub(crate) mod local;

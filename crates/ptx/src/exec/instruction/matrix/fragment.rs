@@ -6,10 +6,10 @@
 use super::layout;
 use crate::device::host::Host;
 use crate::device::memory::Memory;
-use crate::device::trap::{Stop, TrapKind};
+use crate::device::trap::TrapKind;
 use crate::exec::instruction::lane_access::Rows;
-use crate::exec::interpreter::{Current, Executor, stop};
 use crate::exec::warp::Warp;
+use crate::exec::warp::executor::{Current, Executor, Stop, stop};
 use crate::lanes::{ALL, LANES, Longs};
 use crate::program::matrix::Fragment;
 use crate::program::operation::Space;

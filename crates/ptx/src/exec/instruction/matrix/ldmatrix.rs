@@ -2,9 +2,9 @@
 
 use crate::device::host::Host;
 use crate::device::memory::Memory;
-use crate::device::trap::{Stop, TrapKind};
-use crate::exec::interpreter::{Current, Executor, stop};
+use crate::device::trap::TrapKind;
 use crate::exec::warp::Warp;
+use crate::exec::warp::executor::{Current, Executor, Stop, stop};
 use crate::lanes::{LANES, Words};
 use crate::program::matrix::Transfer;
 use crate::program::operation::Space;
