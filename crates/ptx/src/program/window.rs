@@ -23,6 +23,9 @@ pub(crate) enum Window {
 
 const SIZE: u32 = 32;
 
+/// Bits that addresses of the device have at most: a generic address with others leads into a window.
+pub(crate) const DEVICE_BITS: u32 = 48;
+
 /// The first function's address.
 pub(crate) const FUNCTIONS: u64 = 0x1_0003_0000_0000;
 

@@ -9,6 +9,7 @@ use crate::lanes::LANES;
 use crate::program::compute::{Carry, Compute, Function, Int};
 use crate::program::slot::Slot;
 
+pub(crate) mod atomic;
 mod compare;
 mod convert;
 mod half;

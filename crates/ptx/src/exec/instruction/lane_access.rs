@@ -1,4 +1,4 @@
-//! From addresses to bytes: which lanes make one access, in which space, and whether it may be.
+//! Memory accesses lane by lane: address spaces, bounds, alignment, and the lane that a trap is charged to.
 //!
 //! Lanes with neighbouring addresses are one access to memory: a warp that reads 32 words in a row reads 128 bytes once.
 
@@ -7,150 +7,133 @@ use crate::device::host::{Host, Touch};
 use crate::device::launch::MAX_LOCAL;
 use crate::device::memory::Memory;
 use crate::device::trap::TrapKind;
-use crate::exec::memory::survey::{Pattern, Survey, survey};
+use crate::exec::memory::pattern::{AccessPattern, Shape, runs};
+use crate::exec::memory::rows::Rows;
 use crate::exec::warp::Warp;
 use crate::exec::warp::executor::{Current, Executor, Stop, stop};
-use crate::lanes::{ALL, LANES, Longs, lanes as each};
+use crate::lanes::{ALL, Longs, lanes as each};
 use crate::program::operation::Space;
 use crate::program::window::Window;
 
-/// What every lane reads or writes: `N` bytes each.
-pub(crate) type Rows<const N: usize> = [[u8; N]; LANES];
+/// An access of some lanes, each to its own address.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LaneAccess<'a> {
+    pub(crate) at: Current,
+    pub(crate) lanes: u32,
+    pub(crate) space: Space,
+    pub(crate) addresses: &'a Longs,
+    /// Whether other threads may access the same bytes at the same time.
+    pub(crate) strong: bool,
+}
 
-impl<M: Memory + Host> Executor<'_, M> {
-    /// Lanes whose addresses lie in the same window, window by window.
-    fn by_window(lanes: u32, addresses: &Longs) -> impl Iterator<Item = (Space, u32)> {
-        let mut masks = [(Space::Global, 0), (Space::Shared, 0), (Space::Local, 0), (Space::Parameter, 0)];
-        if addresses.iter().all(|address| address >> 48 == 0) {
-            masks[0].1 = lanes;
-        } else {
-            for lane in each(lanes) {
-                let window = match Window::of(addresses[lane]).0 {
-                    Window::Global | Window::Constant => 0,
-                    Window::Shared => 1,
-                    Window::Local => 2,
-                    Window::Parameter => 3,
-                };
-                masks[window].1 |= 1 << lane;
-            }
-        }
-        masks.into_iter().filter(|(_, mask)| *mask != 0)
+impl LaneAccess<'_> {
+    fn pattern(&self, size: usize) -> AccessPattern {
+        AccessPattern::of(self.lanes, self.addresses, size as u64)
     }
 
-    pub(crate) fn aligned<const N: usize>(
-        &self,
-        warp: &Warp,
-        at: Current,
-        lanes: u32,
-        addresses: &Longs,
-    ) -> Result<(), Stop> {
-        let wrong = |address: u64| address & (N as u64 - 1) != 0;
-        if !addresses.iter().any(|address| wrong(*address)) {
+    /// The lowest lane.
+    fn first(&self) -> usize {
+        self.lanes.trailing_zeros() as usize & 31
+    }
+
+    /// Traps for the lowest lane whose address is misaligned, if there is one.
+    pub(crate) fn check_alignment(&self, warp: &Warp, pattern: AccessPattern, size: u64) -> Result<(), Stop> {
+        if pattern.is_aligned(size) {
             return Ok(());
         }
-        match each(lanes).find(|lane| wrong(addresses[*lane])) {
-            Some(lane) => {
-                let kind = TrapKind::Misaligned { address: addresses[lane], alignment: N as u64 };
-                Err(stop(warp, at, 1 << lane, kind))
-            }
-            None => Ok(()),
-        }
+        let is_misaligned = |lane: &usize| !self.addresses[*lane].is_multiple_of(size);
+        let lane = each(self.lanes).find(is_misaligned).unwrap_or(self.first());
+        let kind = TrapKind::Misaligned { address: self.addresses[lane], alignment: size };
+        Err(stop(warp, self.at, 1 << lane, kind))
     }
+}
 
+/// Lanes whose generic addresses lead to one space, space by space.
+fn by_space(lanes: u32, addresses: &Longs) -> impl Iterator<Item = (Space, u32)> {
+    let mut masks = [(Space::Global, 0), (Space::Shared, 0), (Space::Local, 0), (Space::Parameter, 0)];
+    for lane in each(lanes) {
+        let space = match Window::of(addresses[lane]).0 {
+            Window::Global | Window::Constant => 0,
+            Window::Shared => 1,
+            Window::Local => 2,
+            Window::Parameter => 3,
+        };
+        masks[space].1 |= 1 << lane;
+    }
+    masks.into_iter().filter(|(_, mask)| *mask != 0)
+}
+
+/// Generic addresses as addresses of the space that they lead to.
+fn inside(space: Space, addresses: &Longs) -> Longs {
+    if space == Space::Global { *addresses } else { addresses.map(|address| address & 0xffff_ffff) }
+}
+
+impl<M: Memory + Host> Executor<'_, M> {
     /// Reads for each lane; returns whether all have read the same, which is then in the first row alone.
-    #[expect(clippy::too_many_arguments, reason = "who, where and what of an access")]
     pub(crate) fn fetch<const N: usize>(
         &mut self,
         warp: &mut Warp,
-        at: Current,
-        lanes: u32,
-        space: Space,
-        addresses: &Longs,
+        access: LaneAccess<'_>,
         rows: &mut Rows<N>,
-        strong: bool,
     ) -> Result<bool, Stop> {
-        let survey = if lanes == ALL { Some(survey(addresses, N as u64)) } else { None };
-        if survey.is_none_or(|survey| survey.bits & (N as u64 - 1) != 0) {
-            self.aligned::<N>(warp, at, lanes, addresses)?;
+        let pattern = access.pattern(N);
+        access.check_alignment(warp, pattern, N as u64)?;
+        let access = match access.space {
+            Space::Generic if pattern.is_global() => LaneAccess { space: Space::Global, ..access },
+            Space::Generic => {
+                for (space, lanes) in by_space(access.lanes, access.addresses) {
+                    let addresses = &inside(space, access.addresses);
+                    let part = LaneAccess { lanes, space, addresses, ..access };
+                    self.fetch_part(warp, part, part.pattern(N), rows)?;
+                }
+                return Ok(false);
+            }
+            _ => access,
+        };
+        if pattern.shape == Shape::Uniform && access.space != Space::Local {
+            self.read_one(warp, access, &mut rows[0])?;
+            return Ok(true);
         }
-        let global = survey.is_some_and(|survey| survey.bits >> 48 == 0);
-        let space = if space == Space::Generic && global { Space::Global } else { space };
-        if space == Space::Generic {
-            for (space, lanes) in Self::by_window(lanes, addresses) {
-                let inside = if space == Space::Global { *addresses } else { addresses.map(|a| a & 0xffff_ffff) };
-                self.fetch_apart(warp, at, lanes, space, &inside, rows, strong)?;
+        if pattern.shape == Shape::Scattered && access.lanes == ALL && access.space != Space::Local {
+            for lanes in [0xffff, 0xffff_0000] {
+                let half = LaneAccess { lanes, ..access };
+                self.fetch_part(warp, half, half.pattern(N), rows)?;
             }
             return Ok(false);
         }
-        if let (Some(survey), true) = (survey, space != Space::Local) {
-            return self.fetch_all(warp, at, survey, space, addresses, rows, strong);
-        }
-        self.fetch_apart(warp, at, lanes, space, addresses, rows, strong)?;
+        self.fetch_part(warp, access, pattern, rows)?;
         Ok(false)
     }
 
-    /// Reads for a full warp.
-    #[expect(clippy::too_many_arguments, reason = "who, where and what of an access")]
-    fn fetch_all<const N: usize>(
+    /// Reads the same for all lanes.
+    fn read_one<const N: usize>(
         &mut self,
         warp: &mut Warp,
-        at: Current,
-        survey: Survey,
-        space: Space,
-        addresses: &Longs,
-        rows: &mut Rows<N>,
-        strong: bool,
-    ) -> Result<bool, Stop> {
-        match survey.whole {
-            Pattern::Uniform => {
-                self.read(warp, at, 1, ALL, space, addresses[0], &mut rows[0], strong)?;
-                return Ok(true);
-            }
-            Pattern::Contiguous => {
-                self.read(warp, at, ALL, ALL, space, addresses[0], rows.as_flattened_mut(), strong)?;
-                return Ok(false);
-            }
-            Pattern::Other => {}
-        }
-        for (half, pattern) in survey.halves.into_iter().enumerate() {
-            let start = half * 16;
-            let lanes = 0xffff << start;
-            match pattern {
-                Pattern::Uniform => {
-                    let mut row = [0; N];
-                    self.read(warp, at, 1 << start, lanes, space, addresses[start], &mut row, strong)?;
-                    rows[start..start + 16].fill(row);
-                }
-                Pattern::Contiguous => {
-                    let into = rows[start..start + 16].as_flattened_mut();
-                    self.read(warp, at, lanes, lanes, space, addresses[start], into, strong)?;
-                }
-                Pattern::Other => self.fetch_apart(warp, at, lanes, space, addresses, rows, strong)?,
-            }
-        }
-        Ok(false)
-    }
-
-    /// Reads for lanes whose addresses may be anything.
-    #[expect(clippy::too_many_arguments, reason = "who, where and what of an access")]
-    fn fetch_apart<const N: usize>(
-        &mut self,
-        warp: &mut Warp,
-        at: Current,
-        lanes: u32,
-        space: Space,
-        addresses: &Longs,
-        rows: &mut Rows<N>,
-        strong: bool,
+        access: LaneAccess<'_>,
+        row: &mut [u8; N],
     ) -> Result<(), Stop> {
-        let first = lanes.trailing_zeros() as usize;
+        let LaneAccess { at, lanes, space, addresses, strong } = access;
+        let first = access.first();
+        self.read(warp, at, 1 << first, lanes, space, addresses[first], row, strong)
+    }
+
+    /// Reads for lanes whose addresses lead to one space that is not generic.
+    fn fetch_part<const N: usize>(
+        &mut self,
+        warp: &mut Warp,
+        access: LaneAccess<'_>,
+        pattern: AccessPattern,
+        rows: &mut Rows<N>,
+    ) -> Result<(), Stop> {
+        let LaneAccess { at, lanes, space, addresses, strong } = access;
         if space == Space::Local {
-            if N.is_multiple_of(4) && uniform(lanes, addresses) {
+            let first = access.first();
+            if N.is_multiple_of(4) && pattern.shape == Shape::Uniform {
                 check_local(warp, at, first, addresses[first], N)?;
                 for (word, address) in (0..N / 4).zip((addresses[first] as u32..).step_by(4)) {
                     let from = warp.local.row(address);
-                    for (row, value) in rows.iter_mut().zip(from) {
-                        row[word * 4..word * 4 + 4].copy_from_slice(&value.to_le_bytes());
+                    for lane in each(lanes) {
+                        rows[lane][word * 4..word * 4 + 4].copy_from_slice(&from[lane].to_le_bytes());
                     }
                 }
                 return Ok(());
@@ -161,22 +144,15 @@ impl<M: Memory + Host> Executor<'_, M> {
             }
             return Ok(());
         }
-        if uniform(lanes, addresses) {
+        if pattern.shape == Shape::Uniform {
             let mut row = [0; N];
-            self.read(warp, at, 1 << first, lanes, space, addresses[first], &mut row, strong)?;
-            *rows = [row; LANES];
+            self.read_one(warp, access, &mut row)?;
+            each(lanes).for_each(|lane| rows[lane] = row);
             return Ok(());
         }
-        if space == Space::Shared && !M::WATCHES_SHARED {
+        if space == Space::Shared && !M::WATCHES_SHARED && pattern.shape == Shape::Scattered {
             for lane in each(lanes) {
-                let start = usize::try_from(addresses[lane]).unwrap_or(usize::MAX);
-                match self.shared.get(start..start.saturating_add(N)) {
-                    Some(bytes) => rows[lane].copy_from_slice(bytes),
-                    None => {
-                        let bytes = self.shared_bytes(warp, at, 1 << lane, addresses[lane], N)?;
-                        rows[lane].copy_from_slice(bytes);
-                    }
-                }
+                rows[lane].copy_from_slice(self.shared_bytes(warp, at, 1 << lane, addresses[lane], N)?);
             }
             return Ok(());
         }
@@ -226,43 +202,43 @@ impl<M: Memory + Host> Executor<'_, M> {
         Ok(())
     }
 
-    /// Writes for each lane; where two write the same, the higher lane is last.
-    #[expect(clippy::too_many_arguments, reason = "who, where and what of an access")]
+    /// Writes for each lane; where two write the same byte, the higher lane is last.
     pub(crate) fn send<const N: usize>(
         &mut self,
         warp: &mut Warp,
-        at: Current,
-        lanes: u32,
-        space: Space,
-        addresses: &Longs,
+        access: LaneAccess<'_>,
         rows: &Rows<N>,
-        strong: bool,
     ) -> Result<(), Stop> {
-        self.aligned::<N>(warp, at, lanes, addresses)?;
-        if space != Space::Generic {
-            return self.send_to(warp, at, lanes, space, addresses, rows, strong);
+        let pattern = access.pattern(N);
+        access.check_alignment(warp, pattern, N as u64)?;
+        match access.space {
+            Space::Generic if pattern.is_global() => {
+                self.send_part(warp, LaneAccess { space: Space::Global, ..access }, pattern, rows)
+            }
+            Space::Generic => {
+                for (space, lanes) in by_space(access.lanes, access.addresses) {
+                    let addresses = &inside(space, access.addresses);
+                    let part = LaneAccess { lanes, space, addresses, ..access };
+                    self.send_part(warp, part, part.pattern(N), rows)?;
+                }
+                Ok(())
+            }
+            _ => self.send_part(warp, access, pattern, rows),
         }
-        for (space, lanes) in Self::by_window(lanes, addresses) {
-            let inside = if space == Space::Global { *addresses } else { addresses.map(|a| a & 0xffff_ffff) };
-            self.send_to(warp, at, lanes, space, &inside, rows, strong)?;
-        }
-        Ok(())
     }
 
-    #[expect(clippy::too_many_arguments, reason = "who, where and what of an access")]
-    fn send_to<const N: usize>(
+    /// Writes for lanes whose addresses lead to one space that is not generic.
+    fn send_part<const N: usize>(
         &mut self,
         warp: &mut Warp,
-        at: Current,
-        lanes: u32,
-        space: Space,
-        addresses: &Longs,
+        access: LaneAccess<'_>,
+        pattern: AccessPattern,
         rows: &Rows<N>,
-        strong: bool,
     ) -> Result<(), Stop> {
+        let LaneAccess { at, lanes, space, addresses, strong } = access;
         if space == Space::Local {
-            let first = lanes.trailing_zeros() as usize;
-            if N.is_multiple_of(4) && uniform(lanes, addresses) {
+            let first = access.first();
+            if N.is_multiple_of(4) && pattern.shape == Shape::Uniform {
                 check_local(warp, at, first, addresses[first], N)?;
                 for (word, address) in (0..N / 4).zip((addresses[first] as u32..).step_by(4)) {
                     let into = warp.local.row(address);
@@ -279,16 +255,9 @@ impl<M: Memory + Host> Executor<'_, M> {
             }
             return Ok(());
         }
-        if space == Space::Shared && !M::WATCHES_SHARED && !contiguous(lanes, addresses, N as u64) {
+        if space == Space::Shared && !M::WATCHES_SHARED && pattern.shape != Shape::Contiguous {
             for lane in each(lanes) {
-                let start = usize::try_from(addresses[lane]).unwrap_or(usize::MAX);
-                match self.shared.get_mut(start..start.saturating_add(N)) {
-                    Some(bytes) => bytes.copy_from_slice(&rows[lane]),
-                    None => {
-                        let bytes = self.shared_bytes(warp, at, 1 << lane, addresses[lane], N)?;
-                        bytes.copy_from_slice(&rows[lane]);
-                    }
-                }
+                self.shared_bytes(warp, at, 1 << lane, addresses[lane], N)?.copy_from_slice(&rows[lane]);
             }
             return Ok(());
         }
@@ -327,24 +296,6 @@ fn run_mask(start: usize, end: usize) -> u32 {
     (u32::MAX >> (32 - (end - start))) << start
 }
 
-/// Stretches of lanes whose addresses follow each other.
-fn runs(lanes: u32, addresses: &Longs, size: u64) -> impl Iterator<Item = (usize, usize)> + '_ {
-    let mut next = 0;
-    std::iter::from_fn(move || {
-        let rest = lanes.checked_shr(next as u32).unwrap_or(0);
-        if rest == 0 {
-            return None;
-        }
-        let start = next + rest.trailing_zeros() as usize;
-        let mut end = start + 1;
-        while end < LANES && lanes >> end & 1 == 1 && addresses[end] == addresses[end - 1].wrapping_add(size) {
-            end += 1;
-        }
-        next = end;
-        Some((start, end))
-    })
-}
-
 pub(crate) fn check_local(warp: &Warp, at: Current, lane: usize, address: u64, length: usize) -> Result<(), Stop> {
     let end = address.saturating_add(length as u64);
     if end <= warp.local.end() && end <= MAX_LOCAL.into() {
@@ -359,19 +310,4 @@ fn global(warp: &Warp, at: Current, lanes: u32, start: u64, length: usize, fault
     let index = fault.saturating_sub(start) / share.max(1);
     let lane = each(lanes).nth(index as usize).unwrap_or(lanes.trailing_zeros() as usize);
     stop(warp, at, 1 << lane, TrapKind::Global(fault))
-}
-
-/// Whether all lanes have one address.
-fn uniform(lanes: u32, addresses: &Longs) -> bool {
-    let first = addresses[lanes.trailing_zeros() as usize & 31];
-    if lanes == ALL {
-        return addresses.iter().fold(0, |wrong, address| wrong | (address ^ first)) == 0;
-    }
-    each(lanes).all(|lane| addresses[lane] == first)
-}
-
-/// Whether all lanes of a full warp lie side by side.
-fn contiguous(lanes: u32, addresses: &Longs, size: u64) -> bool {
-    let place = |lane: usize| addresses[0].wrapping_add(lane as u64 * size);
-    lanes == ALL && (0..LANES).fold(0, |wrong, lane| wrong | (addresses[lane] ^ place(lane))) == 0
 }

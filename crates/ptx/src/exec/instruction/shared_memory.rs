@@ -10,12 +10,15 @@
 //!
 //! On hardware a block's own addresses name its rank, too; programs that compare addresses of different blocks can tell.
 
+use std::ops::Range;
+
 use crate::device::access::Access;
 use crate::device::host::{Host, RANK_SHIFT, Touch};
 use crate::device::memory::Memory;
 use crate::device::trap::TrapKind;
 use crate::exec::warp::Warp;
 use crate::exec::warp::executor::{Current, Executor, Stop, stop};
+use crate::lanes::lanes as each;
 
 const INSIDE: u64 = (1 << RANK_SHIFT) - 1;
 
@@ -25,7 +28,8 @@ pub(crate) fn is_own(address: u64) -> bool {
 }
 
 impl<M: Memory + Host> Executor<'_, M> {
-    /// Bytes of shared memory of the cluster, if there are such.
+    /// Bytes of shared memory, of the block itself or of another one of the cluster.
+    #[inline]
     pub(crate) fn shared_bytes(
         &mut self,
         warp: &Warp,
@@ -35,7 +39,7 @@ impl<M: Memory + Host> Executor<'_, M> {
         length: usize,
     ) -> Result<&mut [u8], Stop> {
         if is_own(address) {
-            let range = self.shared_range(warp, at, lanes, address, length)?;
+            let range = range_of(warp, at, lanes, address, length, self.shared.len())?;
             return Ok(&mut self.shared[range]);
         }
         let (size, others) = (self.shared.len(), &mut self.others);
@@ -44,41 +48,40 @@ impl<M: Memory + Host> Executor<'_, M> {
             let kind = TrapKind::Cluster { rank, count: others.count };
             return Err(stop(warp, at, lanes, kind));
         }
-        let inside = (address & INSIDE) as usize;
         let memory: &mut [u8] = match rank.cmp(&others.rank) {
             std::cmp::Ordering::Less => &mut others.before[rank as usize * size..],
             std::cmp::Ordering::Equal => self.shared,
             std::cmp::Ordering::Greater => &mut others.after[(rank - others.rank - 1) as usize * size..],
         };
-        let kind = TrapKind::Shared { address: address & INSIDE, size: size as u64 };
-        memory[..size].get_mut(inside..inside.saturating_add(length)).ok_or_else(|| stop(warp, at, lanes, kind))
-    }
-
-    /// Bytes of shared memory, if the block has them.
-    pub(crate) fn shared_range(
-        &self,
-        warp: &Warp,
-        at: Current,
-        lanes: u32,
-        address: u64,
-        length: usize,
-    ) -> Result<std::ops::Range<usize>, Stop> {
-        let size = self.shared.len();
-        let start = usize::try_from(address).unwrap_or(usize::MAX);
-        let end = start.saturating_add(length);
-        if end <= size {
-            return Ok(start..end);
-        }
-        // The first lane that leaves the block's memory.
-        let each = length / lanes.count_ones().max(1) as usize;
-        let inside = size.saturating_sub(start) / each.max(1);
-        let lane = crate::lanes::lanes(lanes).nth(inside).unwrap_or(0);
-        let kind = TrapKind::Shared { address: address.saturating_add((inside * each) as u64), size: size as u64 };
-        Err(stop(warp, at, 1 << lane, kind))
+        let range = range_of(warp, at, lanes, address & INSIDE, length, size)?;
+        Ok(&mut memory[range])
     }
 
     /// Tells those who watch what lanes do to their bytes, which are `apart` from lane to lane.
     pub(crate) fn watch_shared(&self, access: &Access, start: u64, apart: usize, touch: Touch) {
         self.context.memory.shared(access, [start as u32, apart as u32], touch);
     }
+}
+
+/// The range of a block's `size` bytes that lanes access, each its share of `length`; or the trap of the first lane whose
+/// share is out of bounds.
+#[inline]
+fn range_of(
+    warp: &Warp,
+    at: Current,
+    lanes: u32,
+    address: u64,
+    length: usize,
+    size: usize,
+) -> Result<Range<usize>, Stop> {
+    let start = usize::try_from(address).unwrap_or(usize::MAX);
+    let end = start.saturating_add(length);
+    if end <= size {
+        return Ok(start..end);
+    }
+    let share = length / lanes.count_ones().max(1) as usize;
+    let inside = size.saturating_sub(start) / share.max(1);
+    let lane = each(lanes).nth(inside).unwrap_or(0);
+    let kind = TrapKind::Shared { address: address.saturating_add((inside * share) as u64), size: size as u64 };
+    Err(stop(warp, at, 1 << lane, kind))
 }

@@ -7,17 +7,15 @@
 #![expect(unsafe_code, reason = "calls the loop that needs a processor's features, after asking for them")]
 
 use crate::arith::convert::Conversion;
-use crate::device::memory::Memory;
 use crate::exec::compute::compute;
-use crate::exec::memory::atomic::Update;
-use crate::exec::memory::coalesced::{self, Transfer};
+use crate::exec::memory::dispatch::Accesses;
 #[cfg(target_arch = "x86_64")]
-use crate::exec::memory::processor::WithAvx2;
-use crate::exec::memory::processor::{Anywhere, Processor};
-use crate::exec::memory::range_cache::RangeCache;
-use crate::exec::memory::{shared_words, single_element};
+use crate::exec::memory::processor::Avx2;
+use crate::exec::memory::processor::Portable;
+use crate::exec::memory::transfer::{Environment, Transfer, Update};
+use crate::exec::memory::{coalesced, shared_words, single_element};
 use crate::exec::registers::File;
-use crate::lanes::{LANES, Words};
+use crate::lanes::LANES;
 use crate::program::operation::{Instruction, Operation, Space, Special};
 use crate::program::slot::Slot;
 
@@ -34,26 +32,12 @@ pub(crate) struct Stretch<'c> {
     pub(crate) left: u64,
 }
 
-/// What straight code reaches beside its registers.
-pub(crate) struct Surroundings<'s> {
-    pub(crate) memory: &'s dyn Memory,
-    pub(crate) ranges: &'s mut RangeCache,
-    /// Nothing where somebody watches every access.
-    pub(crate) shared: Option<&'s mut [u8]>,
-    pub(crate) arguments: &'s [u8],
-    /// Where the threads of the warp lie in their block.
-    pub(crate) places: &'s [Words; 3],
-    pub(crate) block: [u32; 3],
-    pub(crate) block_size: [u32; 3],
-    pub(crate) grid: [u32; 3],
-}
-
 /// Carries out instructions until one has to be done elsewhere, and says where it stands and what is left.
 pub(crate) fn run<'c>(
     file: &mut File<'_>,
     lanes: u32,
     stretch: Stretch<'c>,
-    around: &mut Surroundings<'_>,
+    around: &mut Environment<'_>,
 ) -> Stretch<'c> {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma") {
@@ -69,26 +53,26 @@ fn run_with_avx2<'c>(
     file: &mut File<'_>,
     lanes: u32,
     stretch: Stretch<'c>,
-    around: &mut Surroundings<'_>,
+    around: &mut Environment<'_>,
 ) -> Stretch<'c> {
-    run_all::<WithAvx2>(file, lanes, stretch, around)
+    run_all::<Avx2>(file, lanes, stretch, around)
 }
 
 fn run_anywhere<'c>(
     file: &mut File<'_>,
     lanes: u32,
     stretch: Stretch<'c>,
-    around: &mut Surroundings<'_>,
+    around: &mut Environment<'_>,
 ) -> Stretch<'c> {
-    run_all::<Anywhere>(file, lanes, stretch, around)
+    run_all::<Portable>(file, lanes, stretch, around)
 }
 
 #[inline(always)]
-fn run_all<'c, P: Processor>(
+fn run_all<'c, P: Accesses>(
     file: &mut File<'_>,
     lanes: u32,
     stretch: Stretch<'c>,
-    around: &mut Surroundings<'_>,
+    around: &mut Environment<'_>,
 ) -> Stretch<'c> {
     let Stretch { code, conversions, mut pc, meeting, mut left } = stretch;
     let end = meeting.min(code.len());
@@ -146,7 +130,7 @@ fn run_all<'c, P: Processor>(
 
 /// The quickest way that does it.
 #[inline(always)]
-fn load<P: Processor>(access: Transfer<'_>, file: &mut File<'_>, around: &mut Surroundings<'_>) -> bool {
+fn load<P: Accesses>(access: Transfer<'_>, file: &mut File<'_>, around: &mut Environment<'_>) -> bool {
     let reach = access.reach;
     let is_done = if single_element::is_likely(reach) {
         match reach.bytes {
@@ -163,7 +147,7 @@ fn load<P: Processor>(access: Transfer<'_>, file: &mut File<'_>, around: &mut Su
 
 /// The quickest way that does it.
 #[inline(always)]
-fn store<P: Processor>(access: Transfer<'_>, file: &mut File<'_>, around: &mut Surroundings<'_>) -> bool {
+fn store<P: Accesses>(access: Transfer<'_>, file: &mut File<'_>, around: &mut Environment<'_>) -> bool {
     let reach = access.reach;
     let is_done = if single_element::is_likely(reach) {
         match reach.bytes {
@@ -179,7 +163,7 @@ fn store<P: Processor>(access: Transfer<'_>, file: &mut File<'_>, around: &mut S
 
 /// Special registers that depend on nothing but where a thread is.
 #[inline(always)]
-fn special(file: &mut File<'_>, mask: u32, what: Special, d: Slot, around: &Surroundings<'_>) -> bool {
+fn special(file: &mut File<'_>, mask: u32, what: Special, d: Slot, around: &Environment<'_>) -> bool {
     let value = match what {
         Special::Thread(axis) => {
             file.set_words(d, mask, &around.places[usize::from(axis)]);
@@ -201,6 +185,7 @@ mod tests {
 
     use super::*;
     use crate::device::VecMemory;
+    use crate::exec::memory::range_cache::RangeCache;
     use crate::exec::registers::Registers;
     use crate::lanes::Row;
     use crate::program::Program;
@@ -262,7 +247,7 @@ mod tests {
                 let after = |avx2: bool| {
                     let mut registers = before.clone();
                     let memory = VecMemory::new(8);
-                    let mut around = Surroundings {
+                    let mut around = Environment {
                         memory: &memory,
                         ranges: &mut RangeCache::default(),
                         shared: None,

@@ -2,7 +2,6 @@
 
 pub(crate) mod fast_path;
 
-use super::interpreter::fast_path::{Stretch, Surroundings};
 use super::registers::File;
 use super::warp::Warp;
 use super::warp::frame::Frame;
@@ -10,9 +9,11 @@ use super::warp::group::{Group, State};
 use crate::device::host::{Event, Host};
 use crate::device::memory::Memory;
 use crate::device::trap::TrapKind;
+use crate::exec::memory::transfer::Environment;
 use crate::exec::warp::executor::{Current, Executor, Next, Stop, stop};
 use crate::program::operation::{Instruction, Operation};
 use crate::program::slot::Slot;
+use fast_path::Stretch;
 
 /// Instructions after which a group lets others of its warp go first.
 const PATIENCE: u64 = 4096;
@@ -67,7 +68,7 @@ impl<M: Memory + Host> Executor<'_, M> {
         let outcome = loop {
             let frame = warp.frames.get(at.frame);
             let mut file = File { registers: &mut frame.registers, constants: &context.program.constants };
-            let mut around = Surroundings {
+            let mut around = Environment {
                 memory: &context.memory,
                 ranges: self.ranges,
                 shared: (!M::WATCHES_SHARED).then_some(&mut *self.shared),

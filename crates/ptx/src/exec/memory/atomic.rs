@@ -3,23 +3,14 @@
 //! Lanes take their turns, lowest first, as they do where each goes by itself. As everywhere in straight code, nothing is done by
 //! halves: an operation that would fail for any lane is left to [`atomic`](crate::exec::instruction::atomic), which knows whom to blame.
 
+use super::processor::Processor;
+use super::transfer::{Environment, Update};
 use crate::device::direct::Direct;
-use crate::exec::instruction::atomic::changed;
-use crate::exec::interpreter::fast_path::Surroundings;
+use crate::exec::compute::atomic::changed;
 use crate::exec::registers::{File, Lane};
 use crate::lanes::{LANES, Longs, lanes as each};
-use crate::program::operation::{Atom, Atomic, Change, Space};
+use crate::program::operation::{Atom, Change, Space};
 use crate::program::slot::Slot;
-
-/// An atomic operation that some lanes carry out.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Update<'i> {
-    pub(crate) mask: u32,
-    pub(crate) atomic: &'i Atomic,
-    pub(crate) slots: &'i [Slot; 6],
-    /// The instruction.
-    pub(crate) pc: usize,
-}
 
 /// What a lane makes of what it finds, once for each operation that kernels use much, and once for all others.
 macro_rules! by_change {
@@ -86,25 +77,20 @@ words!(u32, u64);
 
 /// Changes memory for all lanes; `false`, and nothing is changed, if it has to be done otherwise.
 #[inline(always)]
-pub(crate) fn change(update: Update<'_>, file: &mut File<'_>, around: &mut Surroundings<'_>) -> bool {
+pub(crate) fn change<P: Processor>(update: Update<'_>, file: &mut File<'_>, around: &mut Environment<'_>) -> bool {
     match update.atomic.scalar.bytes() {
-        4 => change_words::<u32>(update, file, around),
-        8 => change_words::<u64>(update, file, around),
+        4 => change_words::<P, u32>(update, file, around),
+        8 => change_words::<P, u64>(update, file, around),
         _ => false,
     }
 }
 
 #[inline(always)]
-fn change_words<W: Word>(update: Update<'_>, file: &mut File<'_>, around: &mut Surroundings<'_>) -> bool {
+fn change_words<P: Processor, W: Word>(update: Update<'_>, file: &mut File<'_>, around: &mut Environment<'_>) -> bool {
     let Update { mask, atomic, slots: &[d, address, offset, b, c, _], pc } = update;
     let addresses = file.addresses(address, atomic.wide, offset.value());
-    let (mut bits, mut most) = (0, 0);
-    for (lane, address) in addresses.iter().enumerate() {
-        let address = address & u64::from(mask >> lane & 1).wrapping_neg();
-        bits |= address;
-        most = address.max(most);
-    }
-    if bits & (W::BYTES as u64 - 1) != 0 {
+    let pattern = P::pattern(mask, &addresses, W::BYTES as u64);
+    if !pattern.is_aligned(W::BYTES as u64) {
         return false;
     }
     let operands = [W::row(file, b), W::row(file, c)];
@@ -112,13 +98,15 @@ fn change_words<W: Word>(update: Update<'_>, file: &mut File<'_>, around: &mut S
     let is_done = match atomic.space {
         Space::Shared => {
             let Some(shared) = around.shared.as_deref_mut() else { return false };
-            if most.saturating_add(W::BYTES as u64) > shared.len() as u64 {
+            let is_inside = |address: u64| address.saturating_add(W::BYTES as u64) <= shared.len() as u64;
+            // No address is above the bits of all, so that most accesses need no look at each.
+            if !is_inside(pattern.bits) && !each(mask).all(|lane| is_inside(addresses[lane])) {
                 return false;
             }
             by_change!(atomic, true, made => change_shared(shared, mask, &addresses, operands, &mut row, made));
             true
         }
-        Space::Global | Space::Generic if most >> 48 == 0 => {
+        Space::Global | Space::Generic if pattern.is_global() => {
             let leader = addresses[mask.trailing_zeros() as usize & 31];
             let Some(range) = around.ranges.range(around.memory, pc, leader) else { return false };
             by_change!(atomic, false, made => change_global(range, mask, &addresses, operands, &mut row, made))
@@ -182,12 +170,14 @@ mod tests {
 
     use super::*;
     use crate::device::vec_memory::VecMemory;
+    use crate::exec::memory::processor::Portable;
     use crate::exec::memory::range_cache::RangeCache;
     use crate::exec::registers::Registers;
     use crate::lanes::ALL;
     use crate::program::constants::Constants;
     use crate::program::function::Cleared;
     use crate::program::function::Counts;
+    use crate::program::operation::Atomic;
 
     const CHANGES: [Change; 10] = [
         Change::Add,
@@ -242,7 +232,7 @@ mod tests {
         }
 
         /// All at once.
-        fn at_once(&self) -> After {
+        fn at_once<P: Processor>(&self) -> After {
             // SAFETY: nobody else has it.
             let memory = unsafe { VecMemory::new(SIZE as usize).reached_directly() };
             let mut shared = Case::before();
@@ -255,7 +245,7 @@ mod tests {
                 registers.words[index + 2].0 = operand.map(|value| value as u32);
                 registers.longs[index + 2].0 = *operand;
             }
-            let mut around = Surroundings {
+            let mut around = Environment {
                 memory: &memory,
                 ranges: &mut RangeCache::default(),
                 shared: Some(&mut shared),
@@ -269,7 +259,7 @@ mod tests {
             let update = Update { mask: self.mask, atomic: &self.atomic, slots: &slots, pc: 0 };
             let constants = Constants::default();
             let mut file = File { registers: &mut registers, constants: &constants };
-            let is_done = change(update, &mut file, &mut around);
+            let is_done = change::<P>(update, &mut file, &mut around);
             let row = if is_long { registers.longs[1].0 } else { registers.words[1].0.map(u64::from) };
             let memory = if base == 0 { shared } else { memory.read(base, SIZE as usize) };
             if !is_done {
@@ -277,6 +267,15 @@ mod tests {
                 return None;
             }
             Some((memory, row))
+        }
+
+        /// The same, where the processor has AVX2.
+        fn at_once_with_avx2(&self) -> Option<After> {
+            #[cfg(target_arch = "x86_64")]
+            if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma") {
+                return Some(self.at_once::<crate::exec::memory::processor::Avx2>());
+            }
+            None
         }
     }
 
@@ -307,13 +306,18 @@ mod tests {
                         let operands =
                             [std::array::from_fn(&mut operand), std::array::from_fn(|lane| operand(lane + 7))];
                         let case = Case { atomic, mask, addresses, operands };
-                        let after = case.at_once();
+                        let after = case.at_once::<Portable>();
+                        assert_eq!(
+                            case.at_once_with_avx2().unwrap_or(after.clone()),
+                            after,
+                            "{atomic:?} for {mask:#x}"
+                        );
                         assert_eq!(after, case.apart(), "{atomic:?} for {mask:#x}, pattern {index}");
                         assert_eq!(after.is_none(), index > 3 && mask >> 9 & 1 == 1);
                     }
                     let odd = std::array::from_fn(|lane| addresses[lane] + u64::from(lane == 20));
                     let operands = [[1; LANES]; 2];
-                    assert_eq!(Case { atomic, mask: ALL, addresses: odd, operands }.at_once(), None);
+                    assert_eq!(Case { atomic, mask: ALL, addresses: odd, operands }.at_once::<Portable>(), None);
                 }
             }
         }

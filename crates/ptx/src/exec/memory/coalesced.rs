@@ -4,53 +4,15 @@
 //! Nothing is done by halves: an access that would fail for any lane is left alone, and `false` says so. Whoever carries it
 //! out then goes lane by lane, and knows which one is to blame.
 
-use super::pattern::{Pattern, Shape};
+use super::pattern::{AccessPattern, Shape};
 use super::processor::Processor;
+use super::rows::{Rows, broadcast, by_size_and_count, from_registers, to_registers};
+use super::transfer::{Environment, Transfer};
 use crate::device::direct::Direct;
-use crate::exec::instruction::lane_access::Rows;
-use crate::exec::instruction::load_store::{keep, keep_one, spread_all};
-use crate::exec::interpreter::fast_path::Surroundings;
 use crate::exec::registers::File;
 use crate::lanes::{ALL, LANES, Longs};
 use crate::program::operation::{Reach, Space};
 use crate::program::slot::Slot;
-
-/// An access that some lanes make.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Transfer<'i> {
-    pub(crate) mask: u32,
-    pub(crate) reach: &'i Reach,
-    pub(crate) slots: &'i [Slot; 6],
-    /// The instruction.
-    pub(crate) pc: usize,
-}
-
-/// The same for each size of an element and each count of them.
-macro_rules! by_shape {
-    ($reach:expr, [$n:ident, $b:ident] => $body:expr) => {
-        match ($reach.bytes, $reach.count) {
-            (1, 1) => by_shape!(1, 1, $n, $b, $body),
-            (1, 2) => by_shape!(2, 1, $n, $b, $body),
-            (1, _) => by_shape!(4, 1, $n, $b, $body),
-            (2, 1) => by_shape!(2, 2, $n, $b, $body),
-            (2, 2) => by_shape!(4, 2, $n, $b, $body),
-            (2, _) => by_shape!(8, 2, $n, $b, $body),
-            (4, 1) => by_shape!(4, 4, $n, $b, $body),
-            (4, 2) => by_shape!(8, 4, $n, $b, $body),
-            (4, _) => by_shape!(16, 4, $n, $b, $body),
-            (_, 1) => by_shape!(8, 8, $n, $b, $body),
-            (_, 2) => by_shape!(16, 8, $n, $b, $body),
-            (_, _) => by_shape!(32, 8, $n, $b, $body),
-        }
-    };
-    ($size:literal, $element:literal, $n:ident, $b:ident, $body:expr) => {{
-        const $n: usize = $size;
-        const $b: usize = $element;
-        $body
-    }};
-}
-
-pub(crate) use by_shape;
 
 /// An argument of the kernel, the same for all lanes; `false` if it has to be fetched otherwise.
 #[inline(always)]
@@ -71,23 +33,23 @@ pub(crate) fn argument(file: &mut File<'_>, mask: u32, reach: Reach, slots: &[Sl
 
 /// Memory to registers; `false` if it has to be done otherwise.
 #[inline(always)]
-pub(crate) fn load<P: Processor>(access: Transfer<'_>, file: &mut File<'_>, around: &mut Surroundings<'_>) -> bool {
+pub(crate) fn load<P: Processor>(access: Transfer<'_>, file: &mut File<'_>, around: &mut Environment<'_>) -> bool {
     let Transfer { mask, reach: &reach, slots, pc } = access;
-    by_shape!(reach, [N, B] => {
-        let Some((addresses, shape)) = look::<P, N>(file, mask, reach, slots) else { return false };
+    by_size_and_count!(reach, [N, B] => {
+        let Some((addresses, pattern)) = look::<P, N>(file, mask, reach, slots) else { return false };
         let first = mask.trailing_zeros() as usize & 31;
         let leader = addresses[first];
         let mut rows: Rows<N> = [[0; N]; LANES];
         if reach.space == Space::Shared {
             let Some(shared) = around.shared.as_deref() else { return false };
             let part = |address: u64| shared.get(address as usize..)?.first_chunk::<N>();
-            match shape.pattern {
-                Pattern::Uniform => {
+            match pattern.shape {
+                Shape::Uniform => {
                     let Some(row) = part(leader) else { return false };
-                    keep_one::<N, B>(file, mask, reach, slots, row);
+                    broadcast::<N, B>(file, mask, reach, slots, row);
                     return true;
                 }
-                Pattern::Contiguous if mask == ALL => {
+                Shape::Contiguous if mask == ALL => {
                     let bytes = shared.get(leader as usize..).and_then(|bytes| bytes.as_chunks().0.first_chunk());
                     let Some(bytes) = bytes else { return false };
                     rows = *bytes;
@@ -104,53 +66,53 @@ pub(crate) fn load<P: Processor>(access: Transfer<'_>, file: &mut File<'_>, arou
             }
         } else {
             let Some(range) = around.ranges.range(around.memory, pc, leader) else { return false };
-            match shape.pattern {
+            match pattern.shape {
                 // Each element in one go, whoever else writes it.
-                Pattern::Contiguous | Pattern::Other if reach.strong => {
+                Shape::Contiguous | Shape::Scattered if reach.strong => {
                     if !gather(range, mask, &addresses, &mut rows) {
                         return false;
                     }
                 }
-                Pattern::Uniform => {
+                Shape::Uniform => {
                     let Some(row) = range.read_one::<N>(leader) else { return false };
-                    keep_one::<N, B>(file, mask, reach, slots, &row);
+                    broadcast::<N, B>(file, mask, reach, slots, &row);
                     return true;
                 }
-                Pattern::Contiguous if mask == ALL => {
+                Shape::Contiguous if mask == ALL => {
                     if !range.read(leader, &mut rows) {
                         return false;
                     }
                 }
-                Pattern::Contiguous => {
+                Shape::Contiguous => {
                     if !range.read(leader, &mut rows[first..32 - mask.leading_zeros() as usize]) {
                         return false;
                     }
                 }
-                Pattern::Other => {
+                Shape::Scattered => {
                     if !gather(range, mask, &addresses, &mut rows) {
                         return false;
                     }
                 }
             }
         }
-        keep::<N, B>(file, mask, reach, slots, &rows);
+        to_registers::<N, B>(file, mask, reach, slots, &rows);
     });
     true
 }
 
 /// Registers to memory; `false` if it has to be done otherwise.
 #[inline(always)]
-pub(crate) fn store<P: Processor>(access: Transfer<'_>, file: &mut File<'_>, around: &mut Surroundings<'_>) -> bool {
+pub(crate) fn store<P: Processor>(access: Transfer<'_>, file: &mut File<'_>, around: &mut Environment<'_>) -> bool {
     let Transfer { mask, reach: &reach, slots, pc } = access;
-    by_shape!(reach, [N, B] => {
-        let Some((addresses, shape)) = look::<P, N>(file, mask, reach, slots) else { return false };
+    by_size_and_count!(reach, [N, B] => {
+        let Some((addresses, pattern)) = look::<P, N>(file, mask, reach, slots) else { return false };
         let first = mask.trailing_zeros() as usize & 31;
         let leader = addresses[first];
         let mut rows: Rows<N> = [[0; N]; LANES];
         if reach.space == Space::Shared {
             let Some(shared) = around.shared.as_deref_mut() else { return false };
-            spread_all::<N, B>(file, reach, slots, &mut rows);
-            if shape.pattern == Pattern::Contiguous && mask == ALL {
+            from_registers::<N, B>(file, reach, slots, &mut rows);
+            if pattern.shape == Shape::Contiguous && mask == ALL {
                 let bytes = shared.get_mut(leader as usize..).and_then(|bytes| bytes.as_chunks_mut().0.first_chunk_mut());
                 let Some(bytes) = bytes else { return false };
                 *bytes = rows;
@@ -173,14 +135,14 @@ pub(crate) fn store<P: Processor>(access: Transfer<'_>, file: &mut File<'_>, aro
             return true;
         }
         let Some(range) = around.ranges.range(around.memory, pc, leader) else { return false };
-        spread_all::<N, B>(file, reach, slots, &mut rows);
-        match shape.pattern {
-            Pattern::Contiguous if reach.strong => scatter(range, mask, &addresses, &rows),
-            Pattern::Contiguous if mask == ALL => range.write(leader, &rows),
-            Pattern::Contiguous => range.write(leader, &rows[first..32 - mask.leading_zeros() as usize]),
+        from_registers::<N, B>(file, reach, slots, &mut rows);
+        match pattern.shape {
+            Shape::Contiguous if reach.strong => scatter(range, mask, &addresses, &rows),
+            Shape::Contiguous if mask == ALL => range.write(leader, &rows),
+            Shape::Contiguous => range.write(leader, &rows[first..32 - mask.leading_zeros() as usize]),
             // Where two lanes write the same, the higher one is last.
-            Pattern::Uniform => range.write_one(leader, &rows[(31 - mask.leading_zeros() as usize) & 31]),
-            Pattern::Other => scatter(range, mask, &addresses, &rows),
+            Shape::Uniform => range.write_one(leader, &rows[(31 - mask.leading_zeros() as usize) & 31]),
+            Shape::Scattered => scatter(range, mask, &addresses, &rows),
         }
     })
 }
@@ -192,14 +154,14 @@ fn look<P: Processor, const N: usize>(
     mask: u32,
     reach: Reach,
     slots: &[Slot; 6],
-) -> Option<(Longs, Shape)> {
+) -> Option<(Longs, AccessPattern)> {
     if !matches!(reach.space, Space::Shared | Space::Global | Space::Generic) {
         return None;
     }
     let addresses = file.addresses(slots[4], reach.wide, slots[5].value());
-    let shape = P::shape(mask, &addresses, N as u64);
-    let is_global = reach.space != Space::Generic || shape.bits >> 48 == 0;
-    (shape.bits & (N as u64 - 1) == 0 && is_global).then_some((addresses, shape))
+    let pattern = P::pattern(mask, &addresses, N as u64);
+    let is_global = reach.space != Space::Generic || pattern.is_global();
+    (pattern.is_aligned(N as u64) && is_global).then_some((addresses, pattern))
 }
 
 /// Reads for lanes whose addresses lie in one range, in any order.

@@ -3,14 +3,14 @@
 //! This is what most loads and stores of most kernels are, so it is done without putting addresses or bytes anywhere on the way.
 //! As everywhere in straight code, nothing is done by halves: what does not fit is left to [`coalesced`](crate::exec::memory::coalesced).
 
-use super::coalesced::Transfer;
-use super::pattern::Pattern;
+use super::pattern::Shape;
 use super::processor::Processor;
-use crate::exec::instruction::load_store::{keep, keep_one};
-use crate::exec::interpreter::fast_path::Surroundings;
+use super::rows::{broadcast, to_registers};
+use super::transfer::{Environment, Transfer};
 use crate::exec::registers::File;
 use crate::lanes::{ALL, LANES, Longs};
 use crate::program::operation::{Reach, Space};
+use crate::program::window;
 
 /// Whether an access can be one of these; whether it is depends on the addresses.
 #[inline(always)]
@@ -23,14 +23,14 @@ pub(crate) fn is_likely(reach: &Reach) -> bool {
 pub(crate) fn load<P: Processor, const N: usize>(
     access: Transfer<'_>,
     file: &mut File<'_>,
-    around: &mut Surroundings<'_>,
+    around: &mut Environment<'_>,
 ) -> bool {
     let Transfer { mask, reach: &reach, slots, pc } = access;
-    let Some((pattern, leader)) = look::<P, N>(file.longs(slots[4]), access) else { return false };
+    let Some((shape, leader)) = look::<P, N>(file.longs(slots[4]), access) else { return false };
     let Some(range) = around.ranges.range(around.memory, pc, leader) else { return false };
-    if pattern == Pattern::Uniform {
+    if shape == Shape::Uniform {
         let Some(row) = range.read_one::<N>(leader) else { return false };
-        keep_one::<N, N>(file, mask, reach, slots, &row);
+        broadcast::<N, N>(file, mask, reach, slots, &row);
         return true;
     }
     if mask != ALL {
@@ -38,14 +38,14 @@ pub(crate) fn load<P: Processor, const N: usize>(
         let last = 32 - mask.leading_zeros() as usize;
         let is_read = range.read(leader, &mut rows[mask.trailing_zeros() as usize & 31..last]);
         if is_read {
-            keep::<N, N>(file, mask, reach, slots, &rows);
+            to_registers::<N, N>(file, mask, reach, slots, &rows);
         }
         return is_read;
     }
     match (N, reach.long) {
         (4, false) => range.read_words(leader).map(|row| file.set_words(slots[0], ALL, &row)),
         (8, true) => range.read_longs(leader).map(|row| file.set_longs(slots[0], ALL, &row)),
-        _ => range.read_row::<N>(leader).map(|rows| keep::<N, N>(file, ALL, reach, slots, &rows)),
+        _ => range.read_row::<N>(leader).map(|rows| to_registers::<N, N>(file, ALL, reach, slots, &rows)),
     }
     .is_some()
 }
@@ -55,13 +55,13 @@ pub(crate) fn load<P: Processor, const N: usize>(
 pub(crate) fn store<P: Processor, const N: usize>(
     access: Transfer<'_>,
     file: &mut File<'_>,
-    around: &mut Surroundings<'_>,
+    around: &mut Environment<'_>,
 ) -> bool {
     let Transfer { mask, reach: &reach, slots, pc } = access;
     if mask != ALL || reach.long != (N == 8) {
         return false;
     }
-    let Some((Pattern::Contiguous, leader)) = look::<P, N>(file.longs(slots[4]), access) else { return false };
+    let Some((Shape::Contiguous, leader)) = look::<P, N>(file.longs(slots[4]), access) else { return false };
     let Some(range) = around.ranges.range(around.memory, pc, leader) else { return false };
     match N {
         4 => range.write_words(leader, file.words(slots[0])),
@@ -72,15 +72,15 @@ pub(crate) fn store<P: Processor, const N: usize>(
 
 /// How the addresses lie, and the first of them, if it is aligned and leads to global memory as all others then do.
 #[inline(always)]
-fn look<P: Processor, const N: usize>(from: &Longs, access: Transfer<'_>) -> Option<(Pattern, u64)> {
+fn look<P: Processor, const N: usize>(from: &Longs, access: Transfer<'_>) -> Option<(Shape, u64)> {
     let Transfer { mask, reach, slots, .. } = access;
-    let pattern = P::pattern::<N>(mask, from);
-    if pattern == Pattern::Other {
+    let shape = P::shape::<N>(mask, from);
+    if shape == Shape::Scattered {
         return None;
     }
     let offset = i64::from(slots[5].value().cast_signed()).cast_unsigned();
     let leader = from[mask.trailing_zeros() as usize & 31].wrapping_add(offset);
     let last = leader.wrapping_add((LANES * N) as u64);
-    let is_global = reach.space == Space::Global || (leader | last) >> 48 == 0;
-    (leader.is_multiple_of(N as u64) && is_global).then_some((pattern, leader))
+    let is_global = reach.space == Space::Global || (leader | last) >> window::DEVICE_BITS == 0;
+    (leader.is_multiple_of(N as u64) && is_global).then_some((shape, leader))
 }

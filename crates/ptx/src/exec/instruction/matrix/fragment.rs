@@ -7,7 +7,8 @@ use super::layout;
 use crate::device::host::Host;
 use crate::device::memory::Memory;
 use crate::device::trap::TrapKind;
-use crate::exec::instruction::lane_access::Rows;
+use crate::exec::instruction::lane_access::LaneAccess;
+use crate::exec::memory::rows::Rows;
 use crate::exec::warp::Warp;
 use crate::exec::warp::executor::{Current, Executor, Stop, stop};
 use crate::lanes::{ALL, LANES, Longs};
@@ -163,14 +164,15 @@ impl<Memo: Memory + Host> Executor<'_, Memo> {
                 let apart = u64::from(strides[lane]) * u64::from(fragment.bits) * line as u64 / 8;
                 starts[lane].wrapping_add(apart).wrapping_add((piece * N) as u64)
             });
+            let access = LaneAccess { at, lanes, space: fragment.space, addresses: &addresses, strong: false };
             let part = &mut bytes[first * N..][..count * N];
             let mut rows: Rows<N> = [[0; N]; LANES];
             if fragment.store {
                 rows.as_flattened_mut()[..part.len()].copy_from_slice(part);
-                self.send(warp, at, lanes, fragment.space, &addresses, &rows, false)?;
+                self.send(warp, access, &rows)?;
                 continue;
             }
-            if self.fetch(warp, at, lanes, fragment.space, &addresses, &mut rows, false)? {
+            if self.fetch(warp, access, &mut rows)? {
                 rows = [rows[0]; LANES];
             }
             part.copy_from_slice(&rows.as_flattened()[..part.len()]);

@@ -3,6 +3,7 @@
 use crate::device::host::Host;
 use crate::device::memory::Memory;
 use crate::device::trap::TrapKind;
+use crate::exec::instruction::lane_access::LaneAccess;
 use crate::exec::warp::Warp;
 use crate::exec::warp::executor::{Current, Executor, Stop, stop};
 use crate::lanes::{LANES, Words};
@@ -44,6 +45,7 @@ impl<Memo: Memory + Host> Executor<'_, Memo> {
         let addresses = self.file(warp, at).addresses(address, transfer.wide, offset.value());
         let space = if transfer.generic { Space::Generic } else { Space::Shared };
         let rows_of = (1u64 << (8 * count)).wrapping_sub(1) as u32;
+        let access = LaneAccess { at, lanes: rows_of, space, addresses: &addresses, strong: false };
         // Where the half `index` of a lane lies in its matrix.
         let place = |lane: usize, index: usize| {
             let (row, column) = (lane / 4, lane % 4 * 2 + index);
@@ -61,10 +63,10 @@ impl<Memo: Memory + Host> Executor<'_, Memo> {
                     }
                 }
             }
-            return self.send(warp, at, rows_of, space, &addresses, &rows, false);
+            return self.send(warp, access, &rows);
         }
         let mut rows = [[0; 16]; LANES];
-        if self.fetch(warp, at, rows_of, space, &addresses, &mut rows, false)? {
+        if self.fetch(warp, access, &mut rows)? {
             rows = [rows[0]; LANES];
         }
         let mut file = self.file(warp, at);
