@@ -1,6 +1,6 @@
 //! Products of small matrices that a whole warp holds, and the transfers that go with them.
 
-use super::operation::Space;
+use super::space::Space;
 use crate::arith::round::Rounding;
 
 /// What the elements of a factor are.

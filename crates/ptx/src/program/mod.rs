@@ -23,6 +23,7 @@ mod kernel;
 pub(crate) mod matrix;
 pub(crate) mod operation;
 pub(crate) mod slot;
+pub(crate) mod space;
 mod stack;
 mod variable;
 pub(crate) mod window;

@@ -5,6 +5,7 @@
 
 use super::compute::Compute;
 use super::slot::{Guard, Slot};
+use super::space::Space;
 
 /// One decoded instruction.
 #[derive(Clone, Copy, Debug)]
@@ -20,9 +21,9 @@ pub(crate) enum Operation {
     /// Registers to registers, lane by lane.
     Compute(Compute),
     /// Memory to registers: up to four `d`, then the address and the offset to it.
-    Load(Reach),
+    Load(AccessForm),
     /// Registers to memory: up to four values, then the address and the offset to it.
-    Store(Reach),
+    Store(AccessForm),
     /// Reads, changes and writes back at once: `d`, address, offset, `b`, `c`.
     Atomic(Atomic),
     /// A special register: `d`.
@@ -102,28 +103,9 @@ pub(crate) enum Operation {
     AwaitCopies { all: bool },
 }
 
-/// Where addresses lead.
+/// The form of a load or a store: its space, and what its elements are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Space {
-    /// Wherever the address itself says.
-    Generic,
-    /// Memory of the machine, constants included.
-    Global,
-    /// Memory of the block.
-    Shared,
-    /// Memory of the thread.
-    Local,
-    /// Arguments of the kernel.
-    Parameter,
-    /// The function's own part of the thread's memory: the offset is the address.
-    Frame,
-    /// Arguments of the kernel, at the offset.
-    Argument,
-}
-
-/// How an access reaches memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Reach {
+pub(crate) struct AccessForm {
     pub(crate) space: Space,
     /// Bytes of an element: 1, 2, 4 or 8.
     pub(crate) bytes: u8,

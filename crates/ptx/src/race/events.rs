@@ -13,7 +13,7 @@ impl Detector {
             return;
         }
         let at = self.enter(access.block);
-        let wide = self.manner(access.instruction).wide;
+        let wide = self.order(access.instruction).wide;
         let block = &mut self.blocks[at];
         let (warp, lanes, pc) = (access.warp as usize, access.lanes, access.instruction);
         self.now = self.now.saturating_add(1);
@@ -21,14 +21,14 @@ impl Detector {
             Event::Fence => block.threads.fence(warp, lanes, wide, self.now),
             Event::Lanes => block.threads.meet(warp, lanes, self.now),
             Event::Arrived { barrier, threads, waits } => {
-                let Some(gathering) = block.barriers.get_mut(barrier as usize) else { return };
-                gathering.come((access.warp, lanes, pc), threads, waits);
+                let Some(arrivals) = block.barriers.get_mut(barrier as usize) else { return };
+                arrivals.come((access.warp, lanes, pc), threads, waits);
                 if !waits || barrier == CLUSTER_BARRIER {
                     let passed = block.threads.arrive(warp, lanes, self.now);
                     if barrier == CLUSTER_BARRIER {
                         self.clusters.come(access.block, &passed);
                     }
-                    gathering.pass_on(&passed);
+                    arrivals.pass_on(&passed);
                 }
             }
             Event::Passed { barrier } => self.passed(at, access.block, barrier),
@@ -60,25 +60,25 @@ impl Detector {
     fn passed(&mut self, at: usize, place: [u32; 3], barrier: u32) {
         let block = &mut self.blocks[at];
         let number = block.number;
-        let Some(gathering) = block.barriers.get_mut(barrier as usize) else { return };
-        let mut gathering = std::mem::take(gathering);
+        let Some(arrivals) = block.barriers.get_mut(barrier as usize) else { return };
+        let mut arrivals = std::mem::take(arrivals);
         if barrier == CLUSTER_BARRIER {
-            gathering.pass_on(&self.clusters.pass(place));
+            arrivals.pass_on(&self.clusters.pass(place));
         }
-        let waiting = gathering.masks(block.threads.warps());
-        block.threads.pass(&waiting, gathering.is_for_all(), &gathering.passed, self.now);
-        let Some(first) = gathering.first().filter(|_| self.watches.barriers && barrier != CLUSTER_BARRIER) else {
+        let waiting = arrivals.masks(block.threads.warps());
+        block.threads.pass(&waiting, arrivals.is_for_all(), &arrivals.passed, self.now);
+        let Some(first) = arrivals.first().filter(|_| self.watches.barriers && barrier != CLUSTER_BARRIER) else {
             return;
         };
-        let of = (number, barrier, gathering.threads());
+        let of = (number, barrier, arrivals.threads());
         let threads = block.threads.ended();
-        if let Some(last) = block.ended.filter(|_| gathering.is_for_all()) {
+        if let Some(last) = block.ended.filter(|_| arrivals.is_for_all()) {
             self.found.diverged(of, first, last, |one| Divergence::Ended { one, threads });
         }
-        if let Some([first, other]) = gathering.apart() {
+        if let Some([first, other]) = arrivals.apart() {
             self.found.diverged(of, first, other, |one| Divergence::Warp { one });
         }
-        if let Some((threads, [first, other])) = gathering.differing() {
+        if let Some((threads, [first, other])) = arrivals.differing() {
             self.found.diverged(of, first, other, |one| Divergence::Count { one, threads });
         }
     }

@@ -32,26 +32,21 @@
 //! behind one, a block is known as a whole. Where a clock would grow beyond bounds it is rounded up, so that a
 //! race may be missed and none is invented.
 
-mod clock;
-mod clusters;
-mod copies;
+mod access_record;
+mod accessor;
+mod async_copy;
+mod byte_set;
 mod detector;
 mod events;
-mod found;
-mod gathering;
+mod findings;
 mod hazard;
 mod heap;
-mod layer;
-mod manner;
-mod meeting;
-mod page;
+mod order;
 mod shadow;
-mod shared;
-mod stamp;
-mod threads;
-mod visitor;
+mod shared_memory;
 mod watched;
-mod written;
+mod watches;
 
 pub use hazard::{Actor, Deed, Divergence, Hazard, HeapMisuse, MemorySpace, Presence};
-pub use watched::{Watched, Watches};
+pub use watched::Watched;
+pub use watches::Watches;

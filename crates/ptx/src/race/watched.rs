@@ -4,26 +4,9 @@ use std::sync::Mutex;
 
 use super::detector::Detector;
 use super::hazard::{Deed, Hazard};
+use super::watches::Watches;
 use crate::device::{Access, Event, Fault, Freed, HeapProblem, Host, Launch, Memory, Touch, Trap, TrapKind};
 use crate::program::Kernel;
-
-/// What is looked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Watches {
-    /// Races in shared memory.
-    pub shared_races: bool,
-    /// Races in global memory, within a block and between blocks.
-    pub global_races: bool,
-    /// Reads of shared memory that nobody has written.
-    pub unwritten_shared: bool,
-    /// Barriers that not all come to.
-    pub barriers: bool,
-}
-
-impl Watches {
-    /// Everything.
-    pub const ALL: Watches = Watches { shared_races: true, global_races: true, unwritten_shared: true, barriers: true };
-}
 
 /// Memory and host of one launch, and someone who watches what its threads do to them.
 ///

@@ -8,8 +8,9 @@ use crate::exec::compute::atomic::changed;
 use crate::exec::warp::Warp;
 use crate::exec::warp::executor::{Current, Executor, Stop, stop};
 use crate::lanes::{LANES, lanes as each};
-use crate::program::operation::{Atomic, Space};
+use crate::program::operation::Atomic;
 use crate::program::slot::Slot;
+use crate::program::space::Space;
 use crate::program::window::Window;
 
 impl<M: Memory + Host> Executor<'_, M> {

@@ -12,7 +12,7 @@ use crate::exec::memory::rows::Rows;
 use crate::exec::warp::Warp;
 use crate::exec::warp::executor::{Current, Executor, Stop, stop};
 use crate::lanes::{ALL, Longs, lanes as each};
-use crate::program::operation::Space;
+use crate::program::space::Space;
 use crate::program::window::Window;
 
 /// An access of some lanes, each to its own address.

@@ -9,8 +9,9 @@ use crate::exec::memory::rows::{Rows, broadcast, by_size_and_count, from_registe
 use crate::exec::warp::Warp;
 use crate::exec::warp::executor::{Current, Executor, Stop, stop};
 use crate::lanes::{LANES, Longs, lanes as each};
-use crate::program::operation::{Reach, Space};
+use crate::program::operation::AccessForm;
 use crate::program::slot::Slot;
+use crate::program::space::Space;
 use crate::program::window::Window;
 
 /// The same for each size that an access can have.
@@ -51,23 +52,23 @@ impl<M: Memory + Host> Executor<'_, M> {
         warp: &mut Warp,
         at: Current,
         lanes: u32,
-        reach: Reach,
+        form: AccessForm,
         slots: &[Slot; 6],
     ) -> Result<(), Stop> {
-        by_size_and_count!(reach, [N, B] => {
+        by_size_and_count!(form, [N, B] => {
             let mut rows: Rows<N> = [[0; N]; LANES];
-            if reach.space == Space::Argument {
+            if form.space == Space::Argument {
                 let row = self.argument(warp, at, lanes, slots[5].value().into())?;
-                broadcast::<N, B>(&mut self.file(warp, at), lanes, reach, slots, &row);
+                broadcast::<N, B>(&mut self.file(warp, at), lanes, form, slots, &row);
                 return Ok(());
             }
-            let (space, addresses) = self.addresses(warp, at, reach, slots);
-            let access = LaneAccess { at, lanes, space, addresses: &addresses, strong: reach.strong };
+            let (space, addresses) = self.addresses(warp, at, form, slots);
+            let access = LaneAccess { at, lanes, space, addresses: &addresses, strong: form.strong };
             if self.fetch(warp, access, &mut rows)? {
-                broadcast::<N, B>(&mut self.file(warp, at), lanes, reach, slots, &rows[0]);
+                broadcast::<N, B>(&mut self.file(warp, at), lanes, form, slots, &rows[0]);
                 return Ok(());
             }
-            to_registers::<N, B>(&mut self.file(warp, at), lanes, reach, slots, &rows);
+            to_registers::<N, B>(&mut self.file(warp, at), lanes, form, slots, &rows);
         });
         Ok(())
     }
@@ -77,25 +78,25 @@ impl<M: Memory + Host> Executor<'_, M> {
         warp: &mut Warp,
         at: Current,
         lanes: u32,
-        reach: Reach,
+        form: AccessForm,
         slots: &[Slot; 6],
     ) -> Result<(), Stop> {
-        by_size_and_count!(reach, [N, B] => {
+        by_size_and_count!(form, [N, B] => {
             let mut rows: Rows<N> = [[0; N]; LANES];
-            from_registers::<N, B>(&self.file(warp, at), reach, slots, &mut rows);
-            let (space, addresses) = self.addresses(warp, at, reach, slots);
-            self.send(warp, LaneAccess { at, lanes, space, addresses: &addresses, strong: reach.strong }, &rows)
+            from_registers::<N, B>(&self.file(warp, at), form, slots, &mut rows);
+            let (space, addresses) = self.addresses(warp, at, form, slots);
+            self.send(warp, LaneAccess { at, lanes, space, addresses: &addresses, strong: form.strong }, &rows)
         })
     }
 
     /// Where each lane goes.
     #[inline(always)]
-    fn addresses(&self, warp: &mut Warp, at: Current, reach: Reach, slots: &[Slot; 6]) -> (Space, Longs) {
-        if reach.space == Space::Frame {
+    fn addresses(&self, warp: &mut Warp, at: Current, form: AccessForm, slots: &[Slot; 6]) -> (Space, Longs) {
+        if form.space == Space::Frame {
             let base = warp.frames.get(at.frame).base.wrapping_add(slots[5].value());
             return (Space::Local, [base.into(); LANES]);
         }
-        (reach.space, self.file(warp, at).addresses(slots[4], reach.wide, slots[5].value()))
+        (form.space, self.file(warp, at).addresses(slots[4], form.wide, slots[5].value()))
     }
 
     fn argument<const N: usize>(&self, warp: &Warp, at: Current, lanes: u32, offset: u64) -> Result<[u8; N], Stop> {

@@ -16,8 +16,9 @@ use crate::exec::memory::transfer::{Environment, Transfer, Update};
 use crate::exec::memory::{coalesced, shared_words, single_element};
 use crate::exec::registers::File;
 use crate::lanes::LANES;
-use crate::program::operation::{Instruction, Operation, Space, Special};
+use crate::program::operation::{Instruction, Operation, Special};
 use crate::program::slot::Slot;
+use crate::program::space::Space;
 
 /// Code, where one stands in it, and how far one may go.
 #[derive(Clone, Copy, Debug)]
@@ -86,18 +87,18 @@ fn run_all<'c, P: Accesses>(
         }
         match &instruction.operation {
             Operation::Compute(what) => compute(file, mask, what, slots, conversions),
-            Operation::Load(reach) if reach.space == Space::Argument => {
-                if !coalesced::argument(file, mask, *reach, slots, around.arguments) {
+            Operation::Load(form) if form.space == Space::Argument => {
+                if !coalesced::argument(file, mask, *form, slots, around.arguments) {
                     break;
                 }
             }
-            Operation::Load(reach) => {
-                if !load::<P>(Transfer { mask, reach, slots, pc }, file, around) {
+            Operation::Load(form) => {
+                if !load::<P>(Transfer { mask, form, slots, pc }, file, around) {
                     break;
                 }
             }
-            Operation::Store(reach) => {
-                if !store::<P>(Transfer { mask, reach, slots, pc }, file, around) {
+            Operation::Store(form) => {
+                if !store::<P>(Transfer { mask, form, slots, pc }, file, around) {
                     break;
                 }
             }
@@ -131,16 +132,16 @@ fn run_all<'c, P: Accesses>(
 /// The quickest way that does it.
 #[inline(always)]
 fn load<P: Accesses>(access: Transfer<'_>, file: &mut File<'_>, around: &mut Environment<'_>) -> bool {
-    let reach = access.reach;
-    let is_done = if single_element::is_likely(reach) {
-        match reach.bytes {
+    let form = access.form;
+    let is_done = if single_element::is_likely(form) {
+        match form.bytes {
             1 => P::load_byte(access, file, around),
             2 => P::load_short(access, file, around),
             4 => P::load_word(access, file, around),
             _ => P::load_long(access, file, around),
         }
     } else {
-        shared_words::is_likely(reach) && P::load_shared(access, file, around)
+        shared_words::is_likely(form) && P::load_shared(access, file, around)
     };
     is_done || P::load(access, file, around)
 }
@@ -148,15 +149,15 @@ fn load<P: Accesses>(access: Transfer<'_>, file: &mut File<'_>, around: &mut Env
 /// The quickest way that does it.
 #[inline(always)]
 fn store<P: Accesses>(access: Transfer<'_>, file: &mut File<'_>, around: &mut Environment<'_>) -> bool {
-    let reach = access.reach;
-    let is_done = if single_element::is_likely(reach) {
-        match reach.bytes {
+    let form = access.form;
+    let is_done = if single_element::is_likely(form) {
+        match form.bytes {
             4 => P::store_word(access, file, around),
             8 => P::store_long(access, file, around),
             _ => false,
         }
     } else {
-        shared_words::is_likely(reach) && P::store_shared(access, file, around)
+        shared_words::is_likely(form) && P::store_shared(access, file, around)
     };
     is_done || P::store(access, file, around)
 }

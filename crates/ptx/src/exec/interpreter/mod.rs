@@ -129,8 +129,8 @@ impl<M: Memory + Host> Executor<'_, M> {
                 let conversions = &self.context.program.code.conversions;
                 crate::exec::compute::compute(&mut file, lanes, &what, slots, conversions);
             }
-            Operation::Load(reach) => self.load(warp, at, lanes, reach, slots)?,
-            Operation::Store(reach) => self.store(warp, at, lanes, reach, slots)?,
+            Operation::Load(form) => self.load(warp, at, lanes, form, slots)?,
+            Operation::Store(form) => self.store(warp, at, lanes, form, slots)?,
             Operation::Atomic(atomic) => self.atomic(warp, at, lanes, atomic, slots)?,
             Operation::Special(special) => self.special(warp, at, lanes, special, first),
             Operation::FrameAddress => {

@@ -9,8 +9,9 @@ use crate::device::direct::Direct;
 use crate::exec::compute::atomic::changed;
 use crate::exec::registers::{File, Lane};
 use crate::lanes::{LANES, Longs, lanes as each};
-use crate::program::operation::{Atom, Change, Space};
+use crate::program::operation::{Atom, Change};
 use crate::program::slot::Slot;
+use crate::program::space::Space;
 
 /// What a lane makes of what it finds, once for each operation that kernels use much, and once for all others.
 macro_rules! by_change {

@@ -11,20 +11,21 @@ use super::transfer::{Environment, Transfer};
 use crate::device::direct::Direct;
 use crate::exec::registers::File;
 use crate::lanes::{ALL, LANES, Longs};
-use crate::program::operation::{Reach, Space};
+use crate::program::operation::AccessForm;
 use crate::program::slot::Slot;
+use crate::program::space::Space;
 
 /// An argument of the kernel, the same for all lanes; `false` if it has to be fetched otherwise.
 #[inline(always)]
-pub(crate) fn argument(file: &mut File<'_>, mask: u32, reach: Reach, slots: &[Slot; 6], arguments: &[u8]) -> bool {
+pub(crate) fn argument(file: &mut File<'_>, mask: u32, form: AccessForm, slots: &[Slot; 6], arguments: &[u8]) -> bool {
     let Some(bytes) = arguments.get(slots[5].value() as usize..) else { return false };
-    let value = match (reach.bytes, reach.count, reach.signed) {
+    let value = match (form.bytes, form.count, form.signed) {
         (4, 1, false) => bytes.first_chunk().map(|bytes| u64::from(u32::from_le_bytes(*bytes))),
         (8, 1, _) => bytes.first_chunk().map(|bytes| u64::from_le_bytes(*bytes)),
         _ => None,
     };
     match value {
-        Some(value) if reach.long => file.set_longs(slots[0], mask, &[value; LANES]),
+        Some(value) if form.long => file.set_longs(slots[0], mask, &[value; LANES]),
         Some(value) => file.set_words(slots[0], mask, &[value as u32; LANES]),
         None => return false,
     }
@@ -34,19 +35,19 @@ pub(crate) fn argument(file: &mut File<'_>, mask: u32, reach: Reach, slots: &[Sl
 /// Memory to registers; `false` if it has to be done otherwise.
 #[inline(always)]
 pub(crate) fn load<P: Processor>(access: Transfer<'_>, file: &mut File<'_>, around: &mut Environment<'_>) -> bool {
-    let Transfer { mask, reach: &reach, slots, pc } = access;
-    by_size_and_count!(reach, [N, B] => {
-        let Some((addresses, pattern)) = look::<P, N>(file, mask, reach, slots) else { return false };
+    let Transfer { mask, form: &form, slots, pc } = access;
+    by_size_and_count!(form, [N, B] => {
+        let Some((addresses, pattern)) = look::<P, N>(file, mask, form, slots) else { return false };
         let first = mask.trailing_zeros() as usize & 31;
         let leader = addresses[first];
         let mut rows: Rows<N> = [[0; N]; LANES];
-        if reach.space == Space::Shared {
+        if form.space == Space::Shared {
             let Some(shared) = around.shared.as_deref() else { return false };
             let part = |address: u64| shared.get(address as usize..)?.first_chunk::<N>();
             match pattern.shape {
                 Shape::Uniform => {
                     let Some(row) = part(leader) else { return false };
-                    broadcast::<N, B>(file, mask, reach, slots, row);
+                    broadcast::<N, B>(file, mask, form, slots, row);
                     return true;
                 }
                 Shape::Contiguous if mask == ALL => {
@@ -68,14 +69,14 @@ pub(crate) fn load<P: Processor>(access: Transfer<'_>, file: &mut File<'_>, arou
             let Some(range) = around.ranges.range(around.memory, pc, leader) else { return false };
             match pattern.shape {
                 // Each element in one go, whoever else writes it.
-                Shape::Contiguous | Shape::Scattered if reach.strong => {
+                Shape::Contiguous | Shape::Scattered if form.strong => {
                     if !gather(range, mask, &addresses, &mut rows) {
                         return false;
                     }
                 }
                 Shape::Uniform => {
                     let Some(row) = range.read_one::<N>(leader) else { return false };
-                    broadcast::<N, B>(file, mask, reach, slots, &row);
+                    broadcast::<N, B>(file, mask, form, slots, &row);
                     return true;
                 }
                 Shape::Contiguous if mask == ALL => {
@@ -95,7 +96,7 @@ pub(crate) fn load<P: Processor>(access: Transfer<'_>, file: &mut File<'_>, arou
                 }
             }
         }
-        to_registers::<N, B>(file, mask, reach, slots, &rows);
+        to_registers::<N, B>(file, mask, form, slots, &rows);
     });
     true
 }
@@ -103,15 +104,15 @@ pub(crate) fn load<P: Processor>(access: Transfer<'_>, file: &mut File<'_>, arou
 /// Registers to memory; `false` if it has to be done otherwise.
 #[inline(always)]
 pub(crate) fn store<P: Processor>(access: Transfer<'_>, file: &mut File<'_>, around: &mut Environment<'_>) -> bool {
-    let Transfer { mask, reach: &reach, slots, pc } = access;
-    by_size_and_count!(reach, [N, B] => {
-        let Some((addresses, pattern)) = look::<P, N>(file, mask, reach, slots) else { return false };
+    let Transfer { mask, form: &form, slots, pc } = access;
+    by_size_and_count!(form, [N, B] => {
+        let Some((addresses, pattern)) = look::<P, N>(file, mask, form, slots) else { return false };
         let first = mask.trailing_zeros() as usize & 31;
         let leader = addresses[first];
         let mut rows: Rows<N> = [[0; N]; LANES];
-        if reach.space == Space::Shared {
+        if form.space == Space::Shared {
             let Some(shared) = around.shared.as_deref_mut() else { return false };
-            from_registers::<N, B>(file, reach, slots, &mut rows);
+            from_registers::<N, B>(file, form, slots, &mut rows);
             if pattern.shape == Shape::Contiguous && mask == ALL {
                 let bytes = shared.get_mut(leader as usize..).and_then(|bytes| bytes.as_chunks_mut().0.first_chunk_mut());
                 let Some(bytes) = bytes else { return false };
@@ -135,9 +136,9 @@ pub(crate) fn store<P: Processor>(access: Transfer<'_>, file: &mut File<'_>, aro
             return true;
         }
         let Some(range) = around.ranges.range(around.memory, pc, leader) else { return false };
-        from_registers::<N, B>(file, reach, slots, &mut rows);
+        from_registers::<N, B>(file, form, slots, &mut rows);
         match pattern.shape {
-            Shape::Contiguous if reach.strong => scatter(range, mask, &addresses, &rows),
+            Shape::Contiguous if form.strong => scatter(range, mask, &addresses, &rows),
             Shape::Contiguous if mask == ALL => range.write(leader, &rows),
             Shape::Contiguous => range.write(leader, &rows[first..32 - mask.leading_zeros() as usize]),
             // Where two lanes write the same, the higher one is last.
@@ -152,15 +153,15 @@ pub(crate) fn store<P: Processor>(access: Transfer<'_>, file: &mut File<'_>, aro
 fn look<P: Processor, const N: usize>(
     file: &File<'_>,
     mask: u32,
-    reach: Reach,
+    form: AccessForm,
     slots: &[Slot; 6],
 ) -> Option<(Longs, AccessPattern)> {
-    if !matches!(reach.space, Space::Shared | Space::Global | Space::Generic) {
+    if !matches!(form.space, Space::Shared | Space::Global | Space::Generic) {
         return None;
     }
-    let addresses = file.addresses(slots[4], reach.wide, slots[5].value());
+    let addresses = file.addresses(slots[4], form.wide, slots[5].value());
     let pattern = P::pattern(mask, &addresses, N as u64);
-    let is_global = reach.space != Space::Generic || pattern.is_global();
+    let is_global = form.space != Space::Generic || pattern.is_global();
     (pattern.is_aligned(N as u64) && is_global).then_some((addresses, pattern))
 }
 

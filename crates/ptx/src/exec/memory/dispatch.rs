@@ -7,7 +7,7 @@ use super::processor::{Portable, Processor};
 use super::transfer::{Environment, Transfer, Update};
 use super::{atomic, coalesced, shared_words, single_element};
 use crate::exec::registers::File;
-use crate::program::operation::Reach;
+use crate::program::operation::AccessForm;
 use crate::program::slot::Slot;
 
 /// Each access is a function of its own: those that are made often have little to keep, those that are rare need much room.
@@ -38,9 +38,9 @@ macro_rules! accesses {
 
             $(#[inline(always)]
             fn $access(access: Transfer<'_>, file: &mut File<'_>, around: &mut Environment<'_>) -> bool {
-                let Transfer { mask, reach, slots, pc } = access;
+                let Transfer { mask, form, slots, pc } = access;
                 // SAFETY: this type is named only where the features were found.
-                unsafe { $with_avx2(mask, reach, slots, pc, file, around) }
+                unsafe { $with_avx2(mask, form, slots, pc, file, around) }
             })*
         }
 
@@ -49,14 +49,14 @@ macro_rules! accesses {
         #[inline(never)]
         fn $with_avx2(
             mask: u32,
-            reach: &Reach,
+            form: &AccessForm,
             slots: &[Slot; 6],
             pc: usize,
             file: &mut File<'_>,
             around: &mut Environment<'_>,
         ) -> bool {
             // Each in a register on the way here: put together before the call, they would be read again before they are written.
-            $module::$function::<Avx2 $(, $n)?>(Transfer { mask, reach, slots, pc }, file, around)
+            $module::$function::<Avx2 $(, $n)?>(Transfer { mask, form, slots, pc }, file, around)
         })*
     };
 }

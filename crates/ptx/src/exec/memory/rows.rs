@@ -2,7 +2,7 @@
 
 use crate::exec::registers::File;
 use crate::lanes::LANES;
-use crate::program::operation::Reach;
+use crate::program::operation::AccessForm;
 use crate::program::slot::Slot;
 
 /// The bytes of every lane: `N` each.
@@ -10,8 +10,8 @@ pub(crate) type Rows<const N: usize> = [[u8; N]; LANES];
 
 /// The same for each size of an element and each count of them.
 macro_rules! by_size_and_count {
-    ($reach:expr, [$n:ident, $b:ident] => $body:expr) => {
-        match ($reach.bytes, $reach.count) {
+    ($form:expr, [$n:ident, $b:ident] => $body:expr) => {
+        match ($form.bytes, $form.count) {
             (1, 1) => by_size_and_count!(1, 1, $n, $b, $body),
             (1, 2) => by_size_and_count!(2, 1, $n, $b, $body),
             (1, _) => by_size_and_count!(4, 1, $n, $b, $body),
@@ -40,13 +40,13 @@ pub(crate) use by_size_and_count;
 pub(crate) fn to_registers<const N: usize, const B: usize>(
     file: &mut File<'_>,
     lanes: u32,
-    reach: Reach,
+    form: AccessForm,
     slots: &[Slot; 6],
     rows: &Rows<N>,
 ) {
     for (element, slot) in slots.iter().enumerate().take(N / B) {
         let start = element * B;
-        match (reach.long, reach.signed) {
+        match (form.long, form.signed) {
             (false, false) => file.set_words(*slot, lanes, &each(rows, |row| value::<N, B>(row, start) as u32)),
             (true, false) => file.set_longs(*slot, lanes, &each(rows, |row| value::<N, B>(row, start))),
             (false, true) => file.set_words(*slot, lanes, &each(rows, |row| signed::<N, B>(row, start) as u32)),
@@ -60,14 +60,14 @@ pub(crate) fn to_registers<const N: usize, const B: usize>(
 pub(crate) fn broadcast<const N: usize, const B: usize>(
     file: &mut File<'_>,
     lanes: u32,
-    reach: Reach,
+    form: AccessForm,
     slots: &[Slot; 6],
     row: &[u8; N],
 ) {
     for (element, slot) in slots.iter().enumerate().take(N / B) {
         let start = element * B;
-        let value = if reach.signed { signed::<N, B>(row, start) } else { value::<N, B>(row, start) };
-        if reach.long {
+        let value = if form.signed { signed::<N, B>(row, start) } else { value::<N, B>(row, start) };
+        if form.long {
             file.set_longs(*slot, lanes, &[value; LANES]);
         } else {
             file.set_words(*slot, lanes, &[value as u32; LANES]);
@@ -79,13 +79,13 @@ pub(crate) fn broadcast<const N: usize, const B: usize>(
 #[inline(always)]
 pub(crate) fn from_registers<const N: usize, const B: usize>(
     file: &File<'_>,
-    reach: Reach,
+    form: AccessForm,
     slots: &[Slot; 6],
     rows: &mut Rows<N>,
 ) {
     for (element, slot) in slots.iter().enumerate().take(N / B) {
         let start = element * B;
-        if reach.long {
+        if form.long {
             let values = file.longs(*slot);
             put::<N, B>(rows, start, |lane| values[lane]);
         } else {

@@ -5,12 +5,13 @@ use super::processor::Processor;
 use super::transfer::{Environment, Transfer};
 use crate::exec::registers::File;
 use crate::lanes::ALL;
-use crate::program::operation::{Reach, Space};
+use crate::program::operation::AccessForm;
+use crate::program::space::Space;
 
 /// Whether an access is one of these, unless its addresses are odd.
 #[inline(always)]
-pub(crate) fn is_likely(reach: &Reach) -> bool {
-    reach.space == Space::Shared && reach.bytes == 4 && reach.count == 1 && !reach.wide && !reach.long
+pub(crate) fn is_likely(form: &AccessForm) -> bool {
+    form.space == Space::Shared && form.bytes == 4 && form.count == 1 && !form.wide && !form.long
 }
 
 /// A word for each lane; `false` if it has to be done otherwise.

@@ -9,13 +9,14 @@ use super::rows::{broadcast, to_registers};
 use super::transfer::{Environment, Transfer};
 use crate::exec::registers::File;
 use crate::lanes::{ALL, LANES, Longs};
-use crate::program::operation::{Reach, Space};
+use crate::program::operation::AccessForm;
+use crate::program::space::Space;
 use crate::program::window;
 
 /// Whether an access can be one of these; whether it is depends on the addresses.
 #[inline(always)]
-pub(crate) fn is_likely(reach: &Reach) -> bool {
-    reach.count == 1 && reach.wide && !reach.strong && matches!(reach.space, Space::Global | Space::Generic)
+pub(crate) fn is_likely(form: &AccessForm) -> bool {
+    form.count == 1 && form.wide && !form.strong && matches!(form.space, Space::Global | Space::Generic)
 }
 
 /// Global memory to a register; `false` if it has to be done otherwise.
@@ -25,12 +26,12 @@ pub(crate) fn load<P: Processor, const N: usize>(
     file: &mut File<'_>,
     around: &mut Environment<'_>,
 ) -> bool {
-    let Transfer { mask, reach: &reach, slots, pc } = access;
+    let Transfer { mask, form: &form, slots, pc } = access;
     let Some((shape, leader)) = look::<P, N>(file.longs(slots[4]), access) else { return false };
     let Some(range) = around.ranges.range(around.memory, pc, leader) else { return false };
     if shape == Shape::Uniform {
         let Some(row) = range.read_one::<N>(leader) else { return false };
-        broadcast::<N, N>(file, mask, reach, slots, &row);
+        broadcast::<N, N>(file, mask, form, slots, &row);
         return true;
     }
     if mask != ALL {
@@ -38,14 +39,14 @@ pub(crate) fn load<P: Processor, const N: usize>(
         let last = 32 - mask.leading_zeros() as usize;
         let is_read = range.read(leader, &mut rows[mask.trailing_zeros() as usize & 31..last]);
         if is_read {
-            to_registers::<N, N>(file, mask, reach, slots, &rows);
+            to_registers::<N, N>(file, mask, form, slots, &rows);
         }
         return is_read;
     }
-    match (N, reach.long) {
+    match (N, form.long) {
         (4, false) => range.read_words(leader).map(|row| file.set_words(slots[0], ALL, &row)),
         (8, true) => range.read_longs(leader).map(|row| file.set_longs(slots[0], ALL, &row)),
-        _ => range.read_row::<N>(leader).map(|rows| to_registers::<N, N>(file, ALL, reach, slots, &rows)),
+        _ => range.read_row::<N>(leader).map(|rows| to_registers::<N, N>(file, ALL, form, slots, &rows)),
     }
     .is_some()
 }
@@ -57,8 +58,8 @@ pub(crate) fn store<P: Processor, const N: usize>(
     file: &mut File<'_>,
     around: &mut Environment<'_>,
 ) -> bool {
-    let Transfer { mask, reach: &reach, slots, pc } = access;
-    if mask != ALL || reach.long != (N == 8) {
+    let Transfer { mask, form: &form, slots, pc } = access;
+    if mask != ALL || form.long != (N == 8) {
         return false;
     }
     let Some((Shape::Contiguous, leader)) = look::<P, N>(file.longs(slots[4]), access) else { return false };
@@ -73,7 +74,7 @@ pub(crate) fn store<P: Processor, const N: usize>(
 /// How the addresses lie, and the first of them, if it is aligned and leads to global memory as all others then do.
 #[inline(always)]
 fn look<P: Processor, const N: usize>(from: &Longs, access: Transfer<'_>) -> Option<(Shape, u64)> {
-    let Transfer { mask, reach, slots, .. } = access;
+    let Transfer { mask, form, slots, .. } = access;
     let shape = P::shape::<N>(mask, from);
     if shape == Shape::Scattered {
         return None;
@@ -81,6 +82,6 @@ fn look<P: Processor, const N: usize>(from: &Longs, access: Transfer<'_>) -> Opt
     let offset = i64::from(slots[5].value().cast_signed()).cast_unsigned();
     let leader = from[mask.trailing_zeros() as usize & 31].wrapping_add(offset);
     let last = leader.wrapping_add((LANES * N) as u64);
-    let is_global = reach.space == Space::Global || (leader | last) >> window::DEVICE_BITS == 0;
+    let is_global = form.space == Space::Global || (leader | last) >> window::DEVICE_BITS == 0;
     (leader.is_multiple_of(N as u64) && is_global).then_some((shape, leader))
 }

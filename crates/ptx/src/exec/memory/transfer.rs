@@ -3,14 +3,14 @@
 use super::range_cache::RangeCache;
 use crate::device::memory::Memory;
 use crate::lanes::Words;
-use crate::program::operation::{Atomic, Reach};
+use crate::program::operation::{AccessForm, Atomic};
 use crate::program::slot::Slot;
 
 /// A load or a store of some lanes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Transfer<'i> {
     pub(crate) mask: u32,
-    pub(crate) reach: &'i Reach,
+    pub(crate) form: &'i AccessForm,
     pub(crate) slots: &'i [Slot; 6],
     /// The instruction.
     pub(crate) pc: usize,

@@ -1,8 +1,9 @@
 //! `wmma`: products of fragments, and how they come from memory and go there.
 
 use super::super::matrix::{Element, Ending, Fragment, Product, Tiles};
-use super::super::operation::{Operation, Space};
+use super::super::operation::Operation;
 use super::super::slot::Slot;
+use super::super::space::Space;
 use super::matrix::{counted, is_row, vector};
 use super::{Decoded, Decoder, Modifiers, Why};
 use crate::arith::round::Rounding;

@@ -5,14 +5,23 @@
 
 use std::collections::HashSet;
 
-use super::body::{alignment_of, refusal, size_of};
 use super::names::{Quick, Table};
 use super::scope::Symbol;
-use super::{Refusal, Why};
+use super::{Refusal, Why, refusal};
 use crate::syntax::{Base, Block, Function, Kind, Module, Operand, Space, Statement, Variable};
 
 /// The most shared memory that variables may take.
 const MAX_SHARED: u64 = 1 << 24;
+
+/// The size of a variable, or nothing where the text does not say it.
+pub(super) fn size_of(variable: &Variable<'_>) -> Option<u64> {
+    let element = u64::from(variable.scalar.size()) * u64::from(variable.lanes);
+    variable.dimensions.iter().try_fold(element, |size, count| size.checked_mul((*count)?))
+}
+
+pub(super) fn alignment_of(variable: &Variable<'_>) -> u32 {
+    variable.alignment.unwrap_or_else(|| variable.scalar.size() * u32::from(variable.lanes)).max(1)
+}
 
 /// Offsets of all shared variables.
 #[derive(Debug, Default)]

@@ -1,8 +1,9 @@
 //! Loads, stores, and addresses.
 
 use super::super::compute::{Compute, Int};
-use super::super::operation::{Operation, Reach, Space};
+use super::super::operation::{AccessForm, Operation};
 use super::super::slot::Slot;
+use super::super::space::Space;
 use super::super::window::Window;
 use super::operand::kind;
 use super::scope::{File, Symbol};
@@ -155,8 +156,8 @@ pub(super) fn load<'t>(
     }
     (slots[4], slots[5]) = (place.slot, place.offset);
     let long = long.unwrap_or(bytes > 4);
-    let reach = Reach { space: place.space, bytes, signed: signed(scalar), long, count, wide: place.wide, strong };
-    decoder.emit(Operation::Load(reach), &slots);
+    let form = AccessForm { space: place.space, bytes, signed: signed(scalar), long, count, wide: place.wide, strong };
+    decoder.emit(Operation::Load(form), &slots);
     Ok(())
 }
 
@@ -211,8 +212,8 @@ pub(super) fn store<'t>(
         slots[index] = decoder.value(element, as_type)?;
     }
     (slots[4], slots[5]) = (place.slot, place.offset);
-    let reach = Reach { space: place.space, bytes, signed: false, long, count, wide: place.wide, strong };
-    decoder.emit(Operation::Store(reach), &slots);
+    let form = AccessForm { space: place.space, bytes, signed: false, long, count, wide: place.wide, strong };
+    decoder.emit(Operation::Store(form), &slots);
     Ok(())
 }
 

@@ -1,7 +1,8 @@
 //! Barriers in shared memory.
 
-use super::super::operation::{MemoryBarrier, Operation, Space};
+use super::super::operation::{MemoryBarrier, Operation};
 use super::super::slot::Slot;
+use super::super::space::Space;
 use super::scope::File;
 use super::{Decoded, Decoder, Modifiers, Why};
 use crate::syntax::{Instruction, Operand, ScalarType};

@@ -69,6 +69,11 @@ impl Refusal {
     }
 }
 
+/// The refusal of a declaration.
+fn refusal(place: Place, why: Why) -> Refusal {
+    Refusal::new(place, 1, Problem::Declaration { why: why.to_string() })
+}
+
 /// Why one instruction is refused.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Why {

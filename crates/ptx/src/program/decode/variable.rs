@@ -1,9 +1,9 @@
 //! Variables of the module, with what they hold at first.
 
 use super::super::variable::{Inside, Variable, VariableSpace};
-use super::body::{alignment_of, refusal, size_of};
+use super::layout::{alignment_of, size_of};
 use super::scope::Symbol;
-use super::{Decoder, Refusal, Why};
+use super::{Decoder, Refusal, Why, refusal};
 use crate::syntax::{self, Immediate, Initial, Linkage, ScalarType, Space};
 
 /// The most bytes of one variable.

@@ -4,6 +4,7 @@ mod attribute;
 mod body;
 mod expression;
 mod function;
+mod header;
 mod initial;
 mod instruction;
 mod location;

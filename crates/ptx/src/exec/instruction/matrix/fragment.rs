@@ -13,8 +13,8 @@ use crate::exec::warp::Warp;
 use crate::exec::warp::executor::{Current, Executor, Stop, stop};
 use crate::lanes::{ALL, LANES, Longs};
 use crate::program::matrix::Fragment;
-use crate::program::operation::Space;
 use crate::program::slot::Slot;
+use crate::program::space::Space;
 
 /// Bytes of the largest matrix.
 const BYTES: usize = 1024;

@@ -8,8 +8,8 @@ use crate::exec::warp::Warp;
 use crate::exec::warp::executor::{Current, Executor, Stop, stop};
 use crate::lanes::{LANES, Words};
 use crate::program::matrix::Transfer;
-use crate::program::operation::Space;
 use crate::program::slot::Slot;
+use crate::program::space::Space;
 
 impl<Memo: Memory + Host> Executor<'_, Memo> {
     /// `movmatrix`: lane `l` holds two halves of row `l / 4`, and gets those of column `l / 4`.

@@ -1,13 +1,13 @@
 //! A page of memory: who touched it last, and in which way.
 
-use super::hazard::Deed;
 use super::layer::{Grain, Layer, ROW};
-use super::shadow::{Conflict, Run};
-use super::stamp::{Shares, Stamp};
-use super::visitor::Visitor;
+use super::run::{Conflict, Run};
+use crate::race::access_record::{AccessRecord, Shares};
+use crate::race::accessor::Accessor;
+use crate::race::hazard::Deed;
 
 #[derive(Debug, Default)]
-pub(super) struct Page {
+pub(crate) struct Page {
     grain: Grain,
     /// Whether there are rows in which lanes share words.
     has_parts: bool,
@@ -18,7 +18,7 @@ pub(super) struct Page {
 }
 
 impl Page {
-    pub(super) fn size(&self) -> usize {
+    pub(crate) fn size(&self) -> usize {
         self.layers().map(Layer::size).sum()
     }
 
@@ -38,7 +38,7 @@ impl Page {
     }
 
     /// Makes the bytes from `from` to `to` of the page nobody's.
-    pub(super) fn renew(&mut self, from: u32, to: u32) {
+    pub(crate) fn renew(&mut self, from: u32, to: u32) {
         let mut at = from;
         while at < to {
             let (row, end) = ((at / ROW) as usize, to.min((at / ROW + 1) * ROW));
@@ -67,15 +67,15 @@ impl Page {
     }
 
     /// Touches the bytes from `from` to `to` of a page that starts at `start`; `found` gets what is not known to be over.
-    pub(super) fn touch(
+    pub(crate) fn touch(
         &mut self,
         start: u64,
         [from, to]: [u32; 2],
         run: &Run,
-        visitor: &Visitor<'_>,
+        accessor: &Accessor<'_>,
         found: &mut Vec<Conflict>,
     ) {
-        match visitor.deed {
+        match accessor.deed {
             Deed::Write => self.writes.grow(),
             Deed::Read => self.reads[0].grow(),
             Deed::StrongRead | Deed::StrongWrite | Deed::Update => self.strong.grow(),
@@ -85,9 +85,9 @@ impl Page {
             let (row, end) = ((at / ROW) as usize, to.min((at / ROW + 1) * ROW));
             let whole = if end - at == ROW { run.shares(start + u64::from(at)) } else { None };
             self.has_parts |= whole.is_some_and(|shares| shares.shift < 2);
-            let is_done = whole.is_some_and(|shares| match visitor.deed {
-                Deed::Read => self.read_row(row, shares, visitor),
-                Deed::Write => self.write_row(row, shares, visitor),
+            let is_done = whole.is_some_and(|shares| match accessor.deed {
+                Deed::Read => self.read_row(row, shares, accessor),
+                Deed::Write => self.write_row(row, shares, accessor),
                 _ => false,
             });
             if !is_done {
@@ -96,15 +96,15 @@ impl Page {
                 for cell in (at..end).step_by(width as usize) {
                     let place = start + u64::from(cell);
                     let lanes = run.lanes_at(place, u64::from(width));
-                    let conflicts = |first: Stamp, deed| {
-                        visitor.unknown(&first, lanes, |lane, first| {
+                    let conflicts = |first: AccessRecord, deed| {
+                        accessor.unknown(&first, lanes, |lane, first| {
                             found.push(Conflict { lane, first, deed, start: place, end: place + u64::from(width) });
                         });
                     };
-                    self.touch_cell(cell, lanes, visitor, conflicts);
+                    self.touch_cell(cell, lanes, accessor, conflicts);
                 }
                 if let Some(shares) = whole {
-                    self.melt(row, shares, visitor);
+                    self.melt(row, shares, accessor);
                 }
             }
             at = end;
@@ -113,24 +113,24 @@ impl Page {
 
     /// Reads a row as a whole, if nothing about it needs a closer look.
     #[inline(always)]
-    fn read_row(&mut self, row: usize, shares: Shares, visitor: &Visitor<'_>) -> bool {
+    fn read_row(&mut self, row: usize, shares: Shares, accessor: &Accessor<'_>) -> bool {
         let (write, strong) = (self.writes.row(row), self.strong.row(row));
-        if write.is_some() && (write.is_apart() || !visitor.knows_row(&write, shares)) || strong.is_some() {
+        if write.is_some() && (write.is_apart() || !accessor.knows_row(&write, shares)) || strong.is_some() {
             return false;
         }
         let [first, second] = [self.reads[0].row(row), self.reads[1].row(row)];
         if first.is_apart() || second.is_apart() {
             return false;
         }
-        let stamp = visitor.stamp.by(shares.pack());
-        if !first.is_some() || visitor.knows_row(&first, shares) {
-            self.reads[0].set_row(row, stamp);
-            if second.is_some() && visitor.knows_row(&second, shares) {
+        let record = accessor.record.by(shares.pack());
+        if !first.is_some() || accessor.knows_row(&first, shares) {
+            self.reads[0].set_row(row, record);
+            if second.is_some() && accessor.knows_row(&second, shares) {
                 self.reads[1].clear_row(row);
             }
-        } else if visitor.is_all {
+        } else if accessor.is_all {
             self.reads[1].grow();
-            self.reads[1].set_row(row, stamp);
+            self.reads[1].set_row(row, record);
         } else {
             return false;
         }
@@ -139,37 +139,37 @@ impl Page {
 
     /// Writes a row as a whole, if nothing about it needs a closer look.
     #[inline(always)]
-    fn write_row(&mut self, row: usize, shares: Shares, visitor: &Visitor<'_>) -> bool {
+    fn write_row(&mut self, row: usize, shares: Shares, accessor: &Accessor<'_>) -> bool {
         let is_over = |layer: &Layer| {
             let earlier = layer.row(row);
-            !earlier.is_some() || !earlier.is_apart() && visitor.knows_row(&earlier, shares)
+            !earlier.is_some() || !earlier.is_apart() && accessor.knows_row(&earlier, shares)
         };
         if !self.layers().all(is_over) {
             return false;
         }
-        self.set_written(row, shares, visitor);
+        self.set_written(row, shares, accessor);
         true
     }
 
-    fn set_written(&mut self, row: usize, shares: Shares, visitor: &Visitor<'_>) {
+    fn set_written(&mut self, row: usize, shares: Shares, accessor: &Accessor<'_>) {
         self.reads.iter_mut().for_each(|layer| layer.clear_row(row));
         self.strong.clear_row(row);
-        self.writes.set_row(row, visitor.stamp.by(shares.pack()));
+        self.writes.set_row(row, accessor.record.by(shares.pack()));
     }
 
     /// Makes one of a row whose words were all touched alike.
-    fn melt(&mut self, row: usize, shares: Shares, visitor: &Visitor<'_>) {
-        match visitor.deed {
-            Deed::Write => self.set_written(row, shares, visitor),
+    fn melt(&mut self, row: usize, shares: Shares, accessor: &Accessor<'_>) {
+        match accessor.deed {
+            Deed::Write => self.set_written(row, shares, accessor),
             Deed::Read => {
                 let (start, width) = (row as u32 * ROW, self.grain.bytes());
                 let is_alone = |at: u32| {
                     let inside = at - start;
-                    let stamp = visitor.stamp.by(shares.of(inside, inside + width));
-                    self.reads[0].at(at, self.grain) == stamp && !self.reads[1].at(at, self.grain).is_some()
+                    let record = accessor.record.by(shares.of(inside, inside + width));
+                    self.reads[0].at(at, self.grain) == record && !self.reads[1].at(at, self.grain).is_some()
                 };
                 if (start..start + ROW).step_by(width as usize).all(is_alone) {
-                    self.reads[0].set_row(row, visitor.stamp.by(shares.pack()));
+                    self.reads[0].set_row(row, accessor.record.by(shares.pack()));
                     self.reads[1].clear_row(row);
                 }
             }
@@ -179,10 +179,10 @@ impl Page {
 
     /// Touches one cell; `found` gets what is not known to be over.
     #[inline(always)]
-    fn touch_cell(&mut self, at: u32, lanes: u32, visitor: &Visitor<'_>, mut found: impl FnMut(Stamp, Deed)) {
-        let (deed, grain) = (visitor.deed, self.grain);
-        let stamp = visitor.stamp.by(lanes);
-        let is_unknown = |earlier: &Stamp| earlier.is_some() && !visitor.knows(earlier, lanes);
+    fn touch_cell(&mut self, at: u32, lanes: u32, accessor: &Accessor<'_>, mut found: impl FnMut(AccessRecord, Deed)) {
+        let (deed, grain) = (accessor.deed, self.grain);
+        let record = accessor.record.by(lanes);
+        let is_unknown = |earlier: &AccessRecord| earlier.is_some() && !accessor.knows(earlier, lanes);
         let write = self.writes.at(at, grain);
         if is_unknown(&write) {
             found(write, Deed::Write);
@@ -202,30 +202,30 @@ impl Page {
                 let [first, second] = &mut self.reads;
                 let (first, also) = (first.cell(at, grain), second.at(at, grain));
                 if !first.is_some()
-                    || visitor.knows(first, lanes)
-                    || first.is_by_warp_of(&stamp) && first.since == stamp.since && first.lanes & !lanes == 0
+                    || accessor.knows(first, lanes)
+                    || first.is_by_warp_of(&record) && first.since == record.since && first.lanes & !lanes == 0
                 {
-                    *first = stamp;
-                    if also.is_some() && visitor.knows(&also, lanes) {
+                    *first = record;
+                    if also.is_some() && accessor.knows(&also, lanes) {
                         second.clear(at, grain);
                     }
-                } else if first.is_like(&stamp) {
+                } else if first.is_like(&record) {
                     first.lanes |= lanes;
                 } else {
-                    let mates = if also.is_some() && also.is_like(&stamp) { also.lanes } else { 0 };
+                    let mates = if also.is_some() && also.is_like(&record) { also.lanes } else { 0 };
                     second.grow();
-                    *second.cell(at, grain) = stamp.by(lanes | mates);
+                    *second.cell(at, grain) = record.by(lanes | mates);
                 }
             }
             Deed::Write => {
-                *self.writes.cell(at, grain) = stamp;
+                *self.writes.cell(at, grain) = record;
                 self.reads.iter_mut().for_each(|layer| layer.clear(at, grain));
                 self.strong.clear(at, grain);
             }
             Deed::StrongRead | Deed::StrongWrite | Deed::Update => {
                 let strong = self.strong.cell(at, grain);
-                if stamp.writes() || !strong.is_some() || !strong.writes() {
-                    *strong = stamp;
+                if record.writes() || !strong.is_some() || !strong.writes() {
+                    *strong = record;
                 }
             }
         }

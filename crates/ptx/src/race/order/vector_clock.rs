@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::stamp::Stamp;
+use crate::race::access_record::AccessRecord;
 
 /// Numbers by unit; of a thread, the highest of all units it is in counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Clock {
+pub(crate) struct VectorClock {
     /// Of all threads.
     all: u32,
     /// By unit, in order; units of one block lie side by side.
@@ -15,21 +15,21 @@ pub(super) struct Clock {
 
 /// A thread, a warp or a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Unit(u64);
+pub(crate) struct Unit(u64);
 
 const WARP: u64 = 0x8000;
 const BLOCK: u64 = 0xffff;
 
 impl Unit {
-    pub(super) fn thread(block: u32, thread: u32) -> Self {
+    pub(crate) fn thread(block: u32, thread: u32) -> Self {
         Self(u64::from(block) << 16 | u64::from(thread))
     }
 
-    pub(super) fn warp(block: u32, warp: u32) -> Self {
+    pub(crate) fn warp(block: u32, warp: u32) -> Self {
         Self(u64::from(block) << 16 | WARP | u64::from(warp))
     }
 
-    pub(super) fn block(block: u32) -> Self {
+    pub(crate) fn block(block: u32) -> Self {
         Self(u64::from(block) << 16 | BLOCK)
     }
 
@@ -43,28 +43,28 @@ const MOST_OF_BLOCK: usize = 64;
 /// Units that are told apart.
 const MOST: usize = 2048;
 
-impl Clock {
+impl VectorClock {
     fn of(&self, unit: Unit) -> u32 {
         self.units.binary_search_by_key(&unit, |(unit, _)| *unit).map_or(0, |at| self.units[at].1)
     }
 
     /// Whether what is stamped is over.
-    pub(super) fn covers(&self, stamp: &Stamp) -> bool {
-        let thread = stamp.thread();
-        self.all > stamp.since
-            || self.of(Unit::block(stamp.block)) > stamp.since
-            || self.of(Unit::thread(stamp.block, thread)) > stamp.since
-            || self.of(Unit::warp(stamp.block, thread / 32)) > stamp.since
+    pub(crate) fn covers(&self, record: &AccessRecord) -> bool {
+        let thread = record.thread();
+        self.all > record.since
+            || self.of(Unit::block(record.block)) > record.since
+            || self.of(Unit::thread(record.block, thread)) > record.since
+            || self.of(Unit::warp(record.block, thread / 32)) > record.since
     }
 
     /// Whether anything is known of a block.
-    pub(super) fn hears_of(&self, block: u32) -> bool {
+    pub(crate) fn hears_of(&self, block: u32) -> bool {
         let at = self.units.partition_point(|(unit, _)| unit.in_block() < block);
         self.all > 0 || self.units.get(at).is_some_and(|(unit, _)| unit.in_block() == block)
     }
 
     /// Knows a unit up to a number, at least.
-    pub(super) fn raise(&mut self, unit: Unit, number: u32) {
+    pub(crate) fn raise(&mut self, unit: Unit, number: u32) {
         if number <= self.all {
             return;
         }
@@ -75,7 +75,7 @@ impl Clock {
     }
 
     /// Knows what another knows, too.
-    pub(super) fn join(&mut self, other: &Clock) {
+    pub(crate) fn join(&mut self, other: &VectorClock) {
         self.all = self.all.max(other.all);
         let mut joined = Vec::with_capacity(self.units.len() + other.units.len());
         let (mut mine, mut theirs) = (self.units.iter().peekable(), other.units.iter().peekable());
@@ -119,7 +119,7 @@ impl Clock {
 }
 
 /// Knows what another knows, too; nothing is copied where one of them knows it all.
-pub(super) fn join(into: &mut Option<Arc<Clock>>, other: &Option<Arc<Clock>>) {
+pub(crate) fn join(into: &mut Option<Arc<VectorClock>>, other: &Option<Arc<VectorClock>>) {
     match (into, other) {
         (_, None) => {}
         (Some(mine), Some(other)) if Arc::ptr_eq(mine, other) => {}
@@ -132,48 +132,48 @@ pub(super) fn join(into: &mut Option<Arc<Clock>>, other: &Option<Arc<Clock>>) {
 mod tests {
     use super::*;
 
-    fn stamp(block: u32, thread: u32, since: u32) -> Stamp {
-        Stamp::new(block, thread / 32, 1 << (thread % 32), since, 0, false)
+    fn record(block: u32, thread: u32, since: u32) -> AccessRecord {
+        AccessRecord::new(block, thread / 32, 1 << (thread % 32), since, 0, false)
     }
 
     #[test]
     fn a_thread_is_known_by_any_unit_it_is_in() {
-        let mut clock = Clock::default();
+        let mut clock = VectorClock::default();
         clock.raise(Unit::warp(2, 1), 7);
         clock.raise(Unit::thread(2, 3), 9);
-        assert!(clock.covers(&stamp(2, 40, 6)) && !clock.covers(&stamp(2, 40, 7)));
-        assert!(clock.covers(&stamp(2, 3, 8)) && !clock.covers(&stamp(2, 4, 0)));
+        assert!(clock.covers(&record(2, 40, 6)) && !clock.covers(&record(2, 40, 7)));
+        assert!(clock.covers(&record(2, 3, 8)) && !clock.covers(&record(2, 4, 0)));
         clock.raise(Unit::block(2), 11);
-        assert!(clock.covers(&stamp(2, 4, 10)) && !clock.covers(&stamp(1, 4, 0)));
+        assert!(clock.covers(&record(2, 4, 10)) && !clock.covers(&record(1, 4, 0)));
     }
 
     #[test]
     fn joined_clocks_know_what_both_know() {
-        let (mut one, mut other) = (Clock::default(), Clock::default());
+        let (mut one, mut other) = (VectorClock::default(), VectorClock::default());
         one.raise(Unit::block(1), 5);
         one.raise(Unit::block(3), 5);
         other.raise(Unit::block(3), 8);
         other.raise(Unit::block(4), 2);
         one.join(&other);
-        assert!(one.covers(&stamp(1, 0, 4)) && one.covers(&stamp(3, 0, 7)) && one.covers(&stamp(4, 0, 1)));
+        assert!(one.covers(&record(1, 0, 4)) && one.covers(&record(3, 0, 7)) && one.covers(&record(4, 0, 1)));
     }
 
     #[test]
     fn what_grows_is_rounded_up_and_never_down() {
-        let mut clock = Clock::default();
+        let mut clock = VectorClock::default();
         for thread in 0..100 {
-            let mut other = Clock::default();
+            let mut other = VectorClock::default();
             other.raise(Unit::thread(5, thread), 10 + thread);
             clock.join(&other);
         }
         assert!(clock.units.len() <= MOST_OF_BLOCK);
-        assert!((0..100).all(|thread| clock.covers(&stamp(5, thread, 9 + thread))));
+        assert!((0..100).all(|thread| clock.covers(&record(5, thread, 9 + thread))));
         for block in 0..2 * MOST as u32 {
-            let mut other = Clock::default();
+            let mut other = VectorClock::default();
             other.raise(Unit::block(block), 200 + block);
             clock.join(&other);
         }
         assert!(clock.units.len() <= MOST);
-        assert!((0..2 * MOST as u32).all(|block| clock.covers(&stamp(block, 0, 199 + block))));
+        assert!((0..2 * MOST as u32).all(|block| clock.covers(&record(block, 0, 199 + block))));
     }
 }

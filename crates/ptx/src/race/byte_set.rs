@@ -4,10 +4,10 @@ use std::ops::Range;
 
 /// A bit for each byte.
 #[derive(Debug)]
-pub(super) struct Written(Vec<u64>);
+pub(crate) struct ByteSet(Vec<u64>);
 
-impl Written {
-    pub(super) fn new(bytes: u32) -> Self {
+impl ByteSet {
+    pub(crate) fn new(bytes: u32) -> Self {
         Self(vec![0; (bytes as usize).div_ceil(64)])
     }
 
@@ -20,7 +20,7 @@ impl Written {
         })
     }
 
-    pub(super) fn add(&mut self, range: Range<u64>) {
+    pub(crate) fn add(&mut self, range: Range<u64>) {
         for (word, bits) in Self::words(&range) {
             if let Some(word) = self.0.get_mut(word) {
                 *word |= bits;
@@ -28,7 +28,7 @@ impl Written {
         }
     }
 
-    pub(super) fn remove(&mut self, range: Range<u64>) {
+    pub(crate) fn remove(&mut self, range: Range<u64>) {
         for (word, bits) in Self::words(&range) {
             if let Some(word) = self.0.get_mut(word) {
                 *word &= !bits;
@@ -37,12 +37,12 @@ impl Written {
     }
 
     /// Whether any byte of a range is there.
-    pub(super) fn has(&self, range: Range<u64>) -> bool {
+    pub(crate) fn has(&self, range: Range<u64>) -> bool {
         Self::words(&range).any(|(word, bits)| self.0.get(word).is_some_and(|there| there & bits != 0))
     }
 
     /// The first stretch of a range that has not been written: where it starts, and how long it is.
-    pub(super) fn gap(&self, range: Range<u64>) -> Option<(u64, u64)> {
+    pub(crate) fn gap(&self, range: Range<u64>) -> Option<(u64, u64)> {
         let missing = |(word, bits): (usize, u64)| self.0.get(word).map_or(0, |there| bits & !there);
         if Self::words(&range).all(|word| missing(word) == 0) {
             return None;
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn gaps_are_found_to_the_byte() {
-        let mut written = Written::new(200);
+        let mut written = ByteSet::new(200);
         assert_eq!(written.gap(0..4), Some((0, 4)));
         written.add(60..70);
         assert_eq!((written.gap(60..70), written.gap(64..68), written.gap(56..64)), (None, None, Some((56, 4))));

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use super::clock::{Clock, join};
-use super::found::At;
+use super::vector_clock::{VectorClock, join};
+use crate::race::access_record::At;
 
 /// One barrier of a block, since it was last passed.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Gathering {
+pub(crate) struct Arrivals {
     /// Those that wait, in the order of their coming.
     waiting: Vec<Arrival>,
     /// What those passed on that came and did not wait.
-    pub(super) passed: Option<Arc<Clock>>,
+    pub(crate) passed: Option<Arc<VectorClock>>,
     /// The first count that was said, and the first other one, with who said it.
     counts: Vec<(u32, Arrival)>,
 }
@@ -23,8 +23,8 @@ fn at((warp, lanes, pc): Arrival) -> At {
     (warp * 32 + lanes.trailing_zeros(), pc)
 }
 
-impl Gathering {
-    pub(super) fn come(&mut self, who: Arrival, threads: u32, waits: bool) {
+impl Arrivals {
+    pub(crate) fn come(&mut self, who: Arrival, threads: u32, waits: bool) {
         if waits {
             self.waiting.push(who);
         }
@@ -33,12 +33,12 @@ impl Gathering {
         }
     }
 
-    pub(super) fn pass_on(&mut self, clock: &Option<Arc<Clock>>) {
+    pub(crate) fn pass_on(&mut self, clock: &Option<Arc<VectorClock>>) {
         join(&mut self.passed, clock);
     }
 
     /// A mask for each warp.
-    pub(super) fn masks(&self, warps: usize) -> Vec<u32> {
+    pub(crate) fn masks(&self, warps: usize) -> Vec<u32> {
         let mut masks = vec![0; warps];
         for (warp, lanes, _) in &self.waiting {
             masks[*warp as usize] |= lanes;
@@ -47,22 +47,22 @@ impl Gathering {
     }
 
     /// Threads that wait.
-    pub(super) fn threads(&self) -> u32 {
+    pub(crate) fn threads(&self) -> u32 {
         self.waiting.iter().map(|(_, lanes, _)| lanes.count_ones()).sum()
     }
 
     /// One that waits.
-    pub(super) fn first(&self) -> Option<At> {
+    pub(crate) fn first(&self) -> Option<At> {
         self.waiting.first().copied().map(at)
     }
 
     /// Whether it waits for all threads of the block.
-    pub(super) fn is_for_all(&self) -> bool {
+    pub(crate) fn is_for_all(&self) -> bool {
         self.counts.iter().all(|(threads, _)| *threads == 0)
     }
 
     /// Two of one warp that have come by different instructions.
-    pub(super) fn apart(&self) -> Option<[At; 2]> {
+    pub(crate) fn apart(&self) -> Option<[At; 2]> {
         let mut waiting = self.waiting.iter();
         while let Some(first) = waiting.next() {
             if let Some(other) = waiting.clone().find(|other| other.0 == first.0 && other.2 != first.2) {
@@ -73,7 +73,7 @@ impl Gathering {
     }
 
     /// Two that say different counts: the other's and the first's.
-    pub(super) fn differing(&self) -> Option<([u32; 2], [At; 2])> {
+    pub(crate) fn differing(&self) -> Option<([u32; 2], [At; 2])> {
         match self.counts[..] {
             [(first, who), (other, by)] => Some(([other, first], [at(who), at(by)])),
             _ => None,

@@ -1,15 +1,16 @@
 //! What lanes do to the shared memory of their block, and to that of others in their cluster.
 
+use super::access_record::AccessRecord;
+use super::accessor::Accessor;
 use super::detector::{Detector, meet, touch};
 use super::hazard::{Deed, MemorySpace, Presence};
-use super::stamp::Stamp;
-use super::visitor::each;
-use super::watched::Watches;
+use super::watches::Watches;
 use crate::device::{Access, Touch};
+use crate::lanes::lanes as each;
 
 impl Detector {
     /// Lanes touch shared memory.
-    pub(super) fn shared(&mut self, access: &Access, [start, apart]: [u32; 2], what: Touch) {
+    pub(crate) fn shared(&mut self, access: &Access, [start, apart]: [u32; 2], what: Touch) {
         let (deed, bytes, same) = match (what, access.strong) {
             (Touch::Read(bytes), false) => (Deed::Read, bytes, 0),
             (Touch::Read(bytes), true) => (Deed::StrongRead, bytes, 0),
@@ -26,9 +27,9 @@ impl Detector {
         let of = if owner == access.block { at } else { self.enter(owner) };
         let (number, warp, lanes, pc) =
             (self.blocks[at].number, access.warp as usize, access.lanes, access.instruction);
-        let who = Stamp::new(number, access.warp, lanes, 0, pc, deed.writes());
+        let who = AccessRecord::new(number, access.warp, lanes, 0, pc, deed.writes());
         let place = [start.into(), bytes.into(), apart.into()];
-        let copies = deed == Deed::Write && shared_races && of == at && self.manner(pc).copies;
+        let copies = deed == Deed::Write && shared_races && of == at && self.order(pc).copies;
         if copies && lanes.count_ones() > 1 && self.may_repeat(at, lanes, place) {
             for (index, lane) in (0..).zip(each(lanes)) {
                 let (one, same) = (Access { lanes: 1 << lane, ..*access }, same >> index & 1);
@@ -53,8 +54,8 @@ impl Detector {
             if of == at {
                 let block = &mut self.blocks[at];
                 touch(&mut block.shadow, &block.threads, by, deed, place, conflicts);
-            } else if let Ok([owner, visitor]) = self.blocks.get_disjoint_mut([of, at]) {
-                touch(&mut owner.shadow, &visitor.threads, by, deed, place, conflicts);
+            } else if let Ok([owner, accessor]) = self.blocks.get_disjoint_mut([of, at]) {
+                touch(&mut owner.shadow, &accessor.threads, by, deed, place, conflicts);
                 self.visit(of, at, who);
             }
             if !self.conflicts.is_empty() {
@@ -69,18 +70,18 @@ impl Detector {
             }
         }
         if deed.is_strong() {
-            let manner = self.manner(pc);
-            if manner.arrives_after_copies {
+            let order = self.order(pc);
+            if order.arrives_after_copies {
                 self.copies_are_over(at, warp, lanes, None);
             }
             for (index, lane) in each(lanes).enumerate() {
                 let offset = u64::from(start) + index as u64 * u64::from(apart);
-                let (who, now) = ((number, warp, lane as usize), &mut self.now);
+                let (who, now) = ((number, warp, lane), &mut self.now);
                 if of == at {
                     let block = &mut self.blocks[at];
-                    meet(&mut block.meetings, &mut block.threads, now, who, offset, deed, manner);
-                } else if let Ok([owner, visitor]) = self.blocks.get_disjoint_mut([of, at]) {
-                    meet(&mut owner.meetings, &mut visitor.threads, now, who, offset, deed, manner);
+                    meet(&mut block.sync_variables, &mut block.threads, now, who, offset, deed, order);
+                } else if let Ok([owner, accessor]) = self.blocks.get_disjoint_mut([of, at]) {
+                    meet(&mut owner.sync_variables, &mut accessor.threads, now, who, offset, deed, order);
                 }
             }
         }
@@ -93,15 +94,16 @@ impl Detector {
     }
 
     /// Lanes of one block access the shared memory of another, which has to be there.
-    fn visit(&mut self, of: usize, at: usize, who: Stamp) {
+    fn visit(&mut self, of: usize, at: usize, who: AccessRecord) {
         let (owner, threads) = (self.blocks[of].number, &self.blocks[at].threads);
-        let stamp = |lanes| threads.visitor(who.warp() as usize, lanes, who.pc(), Deed::Read).map(|all| all.stamp);
-        let visits: Vec<_> = match stamp(who.lanes) {
+        let record =
+            |lanes| Accessor::new(threads, who.warp() as usize, lanes, who.pc(), Deed::Read).map(|all| all.record);
+        let visits: Vec<_> = match record(who.lanes) {
             Some(together) => vec![together],
-            None => each(who.lanes).filter_map(|lane| stamp(1 << lane)).collect(),
+            None => each(who.lanes).filter_map(|lane| record(1 << lane)).collect(),
         };
         for lane in each(who.lanes) {
-            if !threads.hears_of(who.warp() as usize, lane as usize, owner) {
+            if !threads.hears_of(who.warp() as usize, lane, owner) {
                 self.found.absent(who.by(1 << lane), owner, Presence::NotStarted);
             }
         }
@@ -109,7 +111,7 @@ impl Detector {
     }
 
     /// Notes which bytes of shared memory are written, and who reads others.
-    fn fill(&mut self, at: usize, who: Stamp, deed: Deed, [start, share, apart]: [u64; 3]) {
+    fn fill(&mut self, at: usize, who: AccessRecord, deed: Deed, [start, share, apart]: [u64; 3]) {
         let written = &mut self.blocks[at].written;
         let count = u64::from(who.lanes.count_ones());
         if deed.reads() && (apart > share || written.gap(start..start + apart * (count - 1) + share).is_some()) {
@@ -130,11 +132,11 @@ impl Detector {
 
     /// Reports lanes that touch bytes which a copy is under way to, or from; whether there are such.
     #[inline(always)]
-    pub(super) fn meets_copy(
+    pub(crate) fn meets_copy(
         &mut self,
         space: MemorySpace,
         at: usize,
-        who: Stamp,
+        who: AccessRecord,
         deed: Deed,
         [start, share, apart]: [u64; 3],
     ) -> bool {
@@ -149,8 +151,8 @@ impl Detector {
         let mut meets = false;
         for (index, lane) in each(who.lanes).enumerate() {
             let start = start + index as u64 * apart;
-            while let Some((flight, bytes)) = copies.meet(space, start..start + share) {
-                found.copying(&flight, who.by(1 << lane), deed, bytes);
+            while let Some((copy, bytes)) = copies.meet(space, start..start + share) {
+                found.copying(&copy, who.by(1 << lane), deed, bytes);
                 meets = true;
             }
         }
@@ -158,10 +160,10 @@ impl Detector {
     }
 
     /// Lanes have waited for copies: what those wrote is theirs from now on.
-    pub(super) fn copies_are_over(&mut self, at: usize, warp: usize, lanes: u32, but: Option<u32>) {
+    pub(crate) fn copies_are_over(&mut self, at: usize, warp: usize, lanes: u32, but: Option<u32>) {
         let block = &mut self.blocks[at];
-        for flight in block.copies.wait(warp, lanes, but) {
-            let (who, place) = (flight.by, [flight.bytes.start, flight.bytes.end - flight.bytes.start, 0]);
+        for copy in block.copies.wait(warp, lanes, but) {
+            let (who, place) = (copy.by, [copy.bytes.start, copy.bytes.end - copy.bytes.start, 0]);
             let block = &mut self.blocks[at];
             let copier = (warp, who.lanes, who.pc());
             touch(&mut block.shadow, &block.threads, copier, Deed::Write, place, &mut self.conflicts);

@@ -2,24 +2,24 @@
 
 /// What the words of an instruction say about order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Manner {
+pub(crate) struct MemoryOrder {
     /// What the thread did before is passed on with what it writes.
-    pub(super) releases: bool,
+    pub(crate) releases: bool,
     /// What is passed on with what it reads is known from then on.
-    pub(super) acquires: bool,
+    pub(crate) acquires: bool,
     /// It reaches beyond the block.
-    pub(super) wide: bool,
+    pub(crate) wide: bool,
     /// It writes only if it finds what it expects: what was read to expect it may be old.
-    pub(super) swaps: bool,
+    pub(crate) swaps: bool,
     /// It asks for a copy that runs beside the thread.
-    pub(super) copies: bool,
+    pub(crate) copies: bool,
     /// It arrives somewhere when such copies are over.
-    pub(super) arrives_after_copies: bool,
+    pub(crate) arrives_after_copies: bool,
 }
 
-impl Manner {
+impl MemoryOrder {
     /// By opcode and modifiers: `atom.acq_rel.gpu.global.add.u32`.
-    pub(super) fn of(name: &str) -> Self {
+    pub(crate) fn of(name: &str) -> Self {
         let has = |wanted: &str| name.split('.').any(|word| word == wanted);
         let is_barrier = has("mbarrier");
         let is_wait = has("test_wait") || has("try_wait");
@@ -42,7 +42,7 @@ mod tests {
     #[test]
     fn words_say_how_memory_is_ordered() {
         let of = |name| {
-            let Manner { releases, acquires, wide, .. } = Manner::of(name);
+            let MemoryOrder { releases, acquires, wide, .. } = MemoryOrder::of(name);
             (releases, acquires, wide)
         };
         assert_eq!(of("atom.global.add.u32"), (false, false, true));
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn copies_are_told_from_what_is_done_when_they_are_over() {
-        let of = |name| (Manner::of(name).copies, Manner::of(name).arrives_after_copies);
+        let of = |name| (MemoryOrder::of(name).copies, MemoryOrder::of(name).arrives_after_copies);
         assert_eq!(of("cp.async.ca.shared.global.L2::128B"), (true, false));
         assert_eq!(of("cp.async.mbarrier.arrive.noinc.shared.b64"), (false, true));
         assert_eq!((of("cp.async.wait_all"), of("ld.global.u32")), ((false, false), (false, false)));
@@ -66,6 +66,6 @@ mod tests {
 
     #[test]
     fn a_swap_is_told_from_other_changes() {
-        assert!(Manner::of("atom.global.cas.b32").swaps && !Manner::of("atom.global.exch.b32").swaps);
+        assert!(MemoryOrder::of("atom.global.cas.b32").swaps && !MemoryOrder::of("atom.global.exch.b32").swaps);
     }
 }

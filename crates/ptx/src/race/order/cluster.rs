@@ -3,15 +3,15 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::clock::{Clock, join};
-use super::stamp::Stamp;
-use super::visitor::each;
+use super::vector_clock::{VectorClock, join};
 use crate::device::host::RANK_SHIFT;
 use crate::device::launch::place_of;
+use crate::lanes::lanes as each;
+use crate::race::access_record::AccessRecord;
 
 /// The clusters of a grid.
 #[derive(Debug)]
-pub(super) struct Clusters {
+pub(crate) struct Clusters {
     /// Blocks of each.
     shape: [u32; 3],
     /// By the place of their first block.
@@ -22,30 +22,30 @@ pub(super) struct Clusters {
 #[derive(Debug, Default)]
 struct Phase {
     /// What those passed on that have come.
-    passed: Option<Arc<Clock>>,
+    passed: Option<Arc<VectorClock>>,
     /// Whether it is over: who comes next begins another.
     is_over: bool,
 }
 
 impl Clusters {
-    pub(super) fn new(shape: [u32; 3]) -> Self {
+    pub(crate) fn new(shape: [u32; 3]) -> Self {
         Self { shape, phases: HashMap::new() }
     }
 
     /// The first block of the cluster that a block is in.
-    pub(super) fn first(&self, block: [u32; 3]) -> [u32; 3] {
+    pub(crate) fn first(&self, block: [u32; 3]) -> [u32; 3] {
         std::array::from_fn(|axis| block[axis] - block[axis] % self.shape[axis])
     }
 
     /// The block that has a rank in the cluster of another.
-    pub(super) fn of_rank(&self, block: [u32; 3], rank: u32) -> [u32; 3] {
+    pub(crate) fn of_rank(&self, block: [u32; 3], rank: u32) -> [u32; 3] {
         let (first, place) = (self.first(block), place_of(self.shape, rank));
         std::array::from_fn(|axis| first[axis] + place[axis])
     }
 
     /// Whose shared memory an address leads a block to, and how far into it.
     #[inline(always)]
-    pub(super) fn owner(&self, block: [u32; 3], address: u32) -> ([u32; 3], u32) {
+    pub(crate) fn owner(&self, block: [u32; 3], address: u32) -> ([u32; 3], u32) {
         match address >> RANK_SHIFT {
             0 => (block, address),
             rank => (self.of_rank(block, rank - 1), address & ((1 << RANK_SHIFT) - 1)),
@@ -53,7 +53,7 @@ impl Clusters {
     }
 
     /// Threads of a block come to the barrier.
-    pub(super) fn come(&mut self, block: [u32; 3], passed: &Option<Arc<Clock>>) {
+    pub(crate) fn come(&mut self, block: [u32; 3], passed: &Option<Arc<VectorClock>>) {
         let phase = self.phases.entry(self.first(block)).or_default();
         if phase.is_over {
             *phase = Phase::default();
@@ -62,14 +62,14 @@ impl Clusters {
     }
 
     /// The threads of a block go on, knowing what all did who came.
-    pub(super) fn pass(&mut self, block: [u32; 3]) -> Option<Arc<Clock>> {
+    pub(crate) fn pass(&mut self, block: [u32; 3]) -> Option<Arc<VectorClock>> {
         let phase = self.phases.get_mut(&self.first(block))?;
         phase.is_over = true;
         phase.passed.clone()
     }
 
     /// A cluster has ended.
-    pub(super) fn forget(&mut self, first: [u32; 3]) {
+    pub(crate) fn forget(&mut self, first: [u32; 3]) {
         self.phases.remove(&first);
     }
 }
@@ -77,13 +77,13 @@ impl Clusters {
 /// What other blocks did to a block's shared memory, which has to stay until they are done: the last time that lanes of a warp did so
 /// by an instruction.
 #[derive(Debug, Default)]
-pub(super) struct Visits(BTreeMap<[u32; 4], Stamp>);
+pub(crate) struct Visits(BTreeMap<[u32; 4], AccessRecord>);
 
 /// Visits that are told apart.
 const KEPT: usize = 4096;
 
 impl Visits {
-    pub(super) fn add(&mut self, visit: Stamp) {
+    pub(crate) fn add(&mut self, visit: AccessRecord) {
         let key = [visit.block, visit.warp(), visit.pc(), visit.lanes];
         if self.0.len() < KEPT || self.0.contains_key(&key) {
             self.0.insert(key, visit);
@@ -91,15 +91,15 @@ impl Visits {
     }
 
     /// One for each lane.
-    pub(super) fn each(&self) -> impl Iterator<Item = Stamp> {
+    pub(crate) fn each(&self) -> impl Iterator<Item = AccessRecord> {
         self.0.values().flat_map(|visit| each(visit.lanes).map(|lane| visit.by(1 << lane)))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::clock::Unit;
     use super::*;
+    use crate::race::order::vector_clock::Unit;
 
     #[test]
     fn an_address_says_whose_it_is() {
@@ -113,7 +113,7 @@ mod tests {
     fn a_phase_passes_nothing_on_to_the_next_nor_to_other_clusters() {
         let mut clusters = Clusters::new([2, 1, 1]);
         let clock = |block| {
-            let mut clock = Clock::default();
+            let mut clock = VectorClock::default();
             clock.raise(Unit::block(block), 5);
             Some(Arc::new(clock))
         };

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::copies::Flight;
+use super::access_record::{AccessRecord, At};
+use super::async_copy::AsyncCopy;
 use super::hazard::{Actor, Deed, Divergence, Hazard, HeapMisuse, MemorySpace, Presence};
 use super::shadow::Conflict;
-use super::stamp::Stamp;
 use crate::device::launch::place_of;
 use crate::program::Program;
 
@@ -14,10 +14,10 @@ use crate::program::Program;
 const KEPT: usize = 256;
 
 #[derive(Debug)]
-pub(super) struct Found {
-    pub(super) program: Program,
-    pub(super) grid: [u32; 3],
-    pub(super) block: [u32; 3],
+pub(crate) struct Findings {
+    pub(crate) program: Program,
+    pub(crate) grid: [u32; 3],
+    pub(crate) block: [u32; 3],
     by_key: HashMap<Key, usize>,
     hazards: Vec<Hazard>,
 }
@@ -35,16 +35,13 @@ enum Sort {
     Barrier,
 }
 
-/// A thread of a block at an instruction: its number there, and the instruction's.
-pub(super) type At = (u32, u32);
-
-impl Found {
-    pub(super) fn new(program: Program, [grid, block]: [[u32; 3]; 2]) -> Self {
+impl Findings {
+    pub(crate) fn new(program: Program, [grid, block]: [[u32; 3]; 2]) -> Self {
         Self { program, grid, block, by_key: HashMap::new(), hazards: Vec::new() }
     }
 
     /// What was found; a read that races is not told again for having come before the write.
-    pub(super) fn take(&mut self) -> Vec<Hazard> {
+    pub(crate) fn take(&mut self) -> Vec<Hazard> {
         let mut hazards: Vec<_> = std::mem::take(&mut self.hazards).into_iter().map(Some).collect();
         let by_key = std::mem::take(&mut self.by_key);
         for (&(sort, pc, _), &at) in &by_key {
@@ -57,11 +54,11 @@ impl Found {
     }
 
     /// Threads have touched the same bytes. A write of what is there already is no race with another write.
-    pub(super) fn race(
+    pub(crate) fn race(
         &mut self,
         space: MemorySpace,
         conflicts: &[Conflict],
-        stamp: Stamp,
+        record: AccessRecord,
         second_deed: Deed,
         same: bool,
     ) {
@@ -73,8 +70,8 @@ impl Found {
             }
         }
         let Conflict { first, deed: first_deed, start, end, .. } = whole;
-        self.note((Sort::Race, first.pc().min(stamp.pc()), first.pc().max(stamp.pc())), |found| {
-            let (first, second) = (found.actor(first), found.actor(stamp));
+        self.note((Sort::Race, first.pc().min(record.pc()), first.pc().max(record.pc())), |found| {
+            let (first, second) = (found.actor(first), found.actor(record));
             let is_update =
                 ["atom", "red", "mbarrier"].contains(&first.instruction.split('.').next().unwrap_or_default());
             let first_deed = if is_update && first_deed == Deed::StrongWrite { Deed::Update } else { first_deed };
@@ -83,9 +80,9 @@ impl Found {
     }
 
     /// A thread has read shared memory that nobody has written.
-    pub(super) fn unwritten(&mut self, stamp: Stamp, start: u64, bytes: u64) {
-        self.note((Sort::Unwritten, stamp.pc(), 0), |found| Hazard::Unwritten {
-            reader: found.actor(stamp),
+    pub(crate) fn unwritten(&mut self, record: AccessRecord, start: u64, bytes: u64) {
+        self.note((Sort::Unwritten, record.pc(), 0), |found| Hazard::Unwritten {
+            reader: found.actor(record),
             start,
             bytes,
             times: 0,
@@ -93,11 +90,11 @@ impl Found {
     }
 
     /// A thread touches bytes that a copy is under way to, or from.
-    pub(super) fn copying(&mut self, flight: &Flight, stamp: Stamp, deed: Deed, bytes: Range<u64>) {
-        self.note((Sort::Copying, flight.by.pc(), stamp.pc()), |found| Hazard::Copying {
-            space: flight.space,
-            copier: found.actor(flight.by),
-            other: found.actor(stamp),
+    pub(crate) fn copying(&mut self, copy: &AsyncCopy, record: AccessRecord, deed: Deed, bytes: Range<u64>) {
+        self.note((Sort::Copying, copy.by.pc(), record.pc()), |found| Hazard::Copying {
+            space: copy.space,
+            copier: found.actor(copy.by),
+            other: found.actor(record),
             deed,
             start: bytes.start,
             bytes: bytes.end - bytes.start,
@@ -106,9 +103,9 @@ impl Found {
     }
 
     /// A thread accesses shared memory of a block, and nothing makes sure that the block is there.
-    pub(super) fn absent(&mut self, stamp: Stamp, block: u32, presence: Presence) {
-        self.note((Sort::Absent(presence), stamp.pc(), 0), |found| Hazard::Absent {
-            visitor: found.actor(stamp),
+    pub(crate) fn absent(&mut self, record: AccessRecord, block: u32, presence: Presence) {
+        self.note((Sort::Absent(presence), record.pc(), 0), |found| Hazard::Absent {
+            visitor: found.actor(record),
             block: place_of(found.grid, block),
             presence,
             times: 0,
@@ -116,13 +113,13 @@ impl Found {
     }
 
     /// A thread misuses memory of the heap.
-    pub(super) fn heap(
+    pub(crate) fn heap(
         &mut self,
         misuse: HeapMisuse,
-        who: Stamp,
+        who: AccessRecord,
         bytes: Range<u64>,
         block: Option<Range<u64>>,
-        by: Option<Stamp>,
+        by: Option<AccessRecord>,
     ) {
         self.note((Sort::Heap(misuse), who.pc(), 0), |found| Hazard::Heap {
             misuse,
@@ -135,21 +132,21 @@ impl Found {
     }
 
     /// The same for one who could not go on for it.
-    pub(super) fn absent_at(&mut self, visitor: Actor, block: [u32; 3]) {
+    pub(crate) fn absent_at(&mut self, visitor: Actor, block: [u32; 3]) {
         self.hazards.push(Hazard::Absent { visitor, block, presence: Presence::Ended, times: 1 });
     }
 
     /// Threads of a block have come to a barrier, and others did something else.
-    pub(super) fn diverged(
+    pub(crate) fn diverged(
         &mut self,
         (block, barrier, waiting): (u32, u32, u32),
         (thread, pc): At,
         (other, other_pc): At,
         divergence: impl FnOnce(Actor) -> Divergence,
     ) {
-        let stamp = |thread: u32, pc| Stamp::new(block, thread / 32, 1 << (thread % 32), 0, pc, false);
+        let record = |thread: u32, pc| AccessRecord::new(block, thread / 32, 1 << (thread % 32), 0, pc, false);
         self.note((Sort::Barrier, pc, other_pc), |found| {
-            let (waits, other) = (found.actor(stamp(thread, pc)), found.actor(stamp(other, other_pc)));
+            let (waits, other) = (found.actor(record(thread, pc)), found.actor(record(other, other_pc)));
             Hazard::Barrier { barrier, waits, waiting, divergence: divergence(other), times: 0 }
         });
     }
@@ -177,15 +174,15 @@ impl Found {
     }
 
     /// The thread of a stamp, in words.
-    fn actor(&self, stamp: Stamp) -> Actor {
+    fn actor(&self, record: AccessRecord) -> Actor {
         let code = &self.program.code;
-        let pc = stamp.pc() as usize;
+        let pc = record.pc() as usize;
         Actor {
-            block: place_of(self.grid, stamp.block),
-            thread: place_of(self.block, stamp.thread()),
+            block: place_of(self.grid, record.block),
+            thread: place_of(self.block, record.thread()),
             instruction: code.names[code.spelled[pc] as usize].clone(),
             place: code.places[pc],
-            source: self.program.source(stamp.pc()).map(|(file, line)| (file.to_owned(), line)),
+            source: self.program.source(record.pc()).map(|(file, line)| (file.to_owned(), line)),
         }
     }
 }

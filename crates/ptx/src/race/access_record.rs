@@ -2,19 +2,19 @@
 
 /// Who touched something, by which instruction, and how far they had got in passing on what they did: lanes of one warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stamp {
+pub(crate) struct AccessRecord {
     /// Its number in the grid.
-    pub(super) block: u32,
+    pub(crate) block: u32,
     /// The number with which the lanes last passed on what they had done before.
-    pub(super) since: u32,
+    pub(crate) since: u32,
     /// A bit for each lane; of a whole row of memory, how it is shared out among them (see [`Shares`]).
-    pub(super) lanes: u32,
+    pub(crate) lanes: u32,
     /// The instruction, the warp, and whether it writes.
     what: u32,
 }
 
 // One to four for each row of memory that a kernel touches as a whole, or for each of its words.
-const _: () = assert!(size_of::<Stamp>() == 16, "a stamp is small");
+const _: () = assert!(size_of::<AccessRecord>() == 16, "a record is small");
 
 /// Where the warp is; below is whether it writes, above the instruction.
 const WARP: u32 = 1;
@@ -22,81 +22,84 @@ const INSTRUCTION: u32 = 6;
 /// Instructions that are told apart; what lies behind counts as the last.
 const LAST: u32 = (1 << (32 - INSTRUCTION)) - 2;
 
-impl Stamp {
+impl AccessRecord {
     /// Nobody.
-    pub(super) const NONE: Stamp = Stamp { block: 0, since: 0, lanes: 0, what: u32::MAX };
+    pub(crate) const NONE: AccessRecord = AccessRecord { block: 0, since: 0, lanes: 0, what: u32::MAX };
     /// In place of a row: its words have stamps of their own.
-    pub(super) const APART: Stamp = Stamp { what: u32::MAX - 1, ..Stamp::NONE };
+    pub(crate) const APART: AccessRecord = AccessRecord { what: u32::MAX - 1, ..AccessRecord::NONE };
 
-    pub(super) fn new(block: u32, warp: u32, lanes: u32, since: u32, pc: u32, writes: bool) -> Self {
+    pub(crate) fn new(block: u32, warp: u32, lanes: u32, since: u32, pc: u32, writes: bool) -> Self {
         let what = pc.min(LAST) << INSTRUCTION | warp << WARP | u32::from(writes);
         Self { block, since, lanes, what }
     }
 
     #[inline(always)]
-    pub(super) fn is_some(&self) -> bool {
+    pub(crate) fn is_some(&self) -> bool {
         self.what != u32::MAX
     }
 
     #[inline(always)]
-    pub(super) fn is_apart(&self) -> bool {
+    pub(crate) fn is_apart(&self) -> bool {
         self.what == u32::MAX - 1
     }
 
-    pub(super) fn pc(&self) -> u32 {
+    pub(crate) fn pc(&self) -> u32 {
         self.what >> INSTRUCTION
     }
 
     #[inline(always)]
-    pub(super) fn warp(&self) -> u32 {
+    pub(crate) fn warp(&self) -> u32 {
         self.what >> WARP & 31
     }
 
-    pub(super) fn writes(&self) -> bool {
+    pub(crate) fn writes(&self) -> bool {
         self.what & 1 == 1
     }
 
     /// The number in the block of the first of them.
-    pub(super) fn thread(&self) -> u32 {
+    pub(crate) fn thread(&self) -> u32 {
         self.warp() * 32 + self.lanes.trailing_zeros()
     }
 
     /// Whether it is by the same warp.
     #[inline(always)]
-    pub(super) fn is_by_warp_of(&self, other: &Stamp) -> bool {
+    pub(crate) fn is_by_warp_of(&self, other: &AccessRecord) -> bool {
         self.block == other.block && self.warp() == other.warp()
     }
 
     /// Whether it is by the same instruction of the same warp, which has passed on nothing in between.
-    pub(super) fn is_like(&self, other: &Stamp) -> bool {
+    pub(crate) fn is_like(&self, other: &AccessRecord) -> bool {
         self.block == other.block && self.since == other.since && self.what == other.what
     }
 
-    pub(super) fn by(self, lanes: u32) -> Stamp {
-        Stamp { lanes, ..self }
+    pub(crate) fn by(self, lanes: u32) -> AccessRecord {
+        AccessRecord { lanes, ..self }
     }
 }
+
+/// A thread of a block at an instruction: its number there, and the instruction's.
+pub(crate) type At = (u32, u32);
 
 /// How a row of bytes is shared out among lanes that follow each other: each has as many bytes, a power of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Shares {
-    pub(super) first: u32,
+pub(crate) struct Shares {
+    pub(crate) first: u32,
     /// The power.
-    pub(super) shift: u32,
+    pub(crate) shift: u32,
 }
 
 impl Shares {
-    pub(super) fn pack(self) -> u32 {
+    pub(crate) fn pack(self) -> u32 {
         self.shift << 8 | self.first
     }
 
-    pub(super) fn unpack(bits: u32) -> Self {
+    pub(crate) fn unpack(bits: u32) -> Self {
         Self { first: bits & 0xff, shift: bits >> 8 }
     }
 
     /// The lanes that have some of these bytes.
     #[inline(always)]
-    pub(super) fn of(self, from: u32, to: u32) -> u32 {
+    pub(crate) fn of(self, from: u32, to: u32) -> u32 {
         let (first, last) = (self.first + (from >> self.shift), self.first + ((to - 1) >> self.shift));
         (u32::MAX >> (31 - last)) & (u32::MAX << first)
     }
@@ -108,10 +111,10 @@ mod tests {
 
     #[test]
     fn a_stamp_says_who_and_where() {
-        let stamp = Stamp::new(7, 31, 1 << 5, 9, 1000, true);
-        assert_eq!((stamp.pc(), stamp.warp(), stamp.writes(), stamp.thread()), (1000, 31, true, 31 * 32 + 5));
-        assert!(stamp.is_some() && !stamp.is_apart());
-        let far = Stamp::new(0, 31, 1, 0, u32::MAX, true);
+        let record = AccessRecord::new(7, 31, 1 << 5, 9, 1000, true);
+        assert_eq!((record.pc(), record.warp(), record.writes(), record.thread()), (1000, 31, true, 31 * 32 + 5));
+        assert!(record.is_some() && !record.is_apart());
+        let far = AccessRecord::new(0, 31, 1, 0, u32::MAX, true);
         assert!(far.is_some() && !far.is_apart());
     }
 

@@ -10,21 +10,20 @@
 
 use std::sync::Arc;
 
-use super::clock::{Clock, Unit, join};
-use super::hazard::Deed;
-use super::meeting::Passed;
-use super::stamp::Stamp;
-use super::visitor::{Visitor, each};
+use super::sync_variable::Passed;
+use super::vector_clock::{Unit, VectorClock, join};
+use crate::lanes::lanes as each;
+use crate::race::access_record::AccessRecord;
 
 /// The threads of a block.
 #[derive(Debug)]
-pub(super) struct Threads {
+pub(crate) struct Threads {
     block: u32,
     count: u32,
     /// Up to here all threads know all threads.
     since: u32,
     /// What all know of other blocks.
-    known: Option<Arc<Clock>>,
+    known: Option<Arc<VectorClock>>,
     warps: Vec<Warp>,
 }
 
@@ -43,11 +42,11 @@ struct Lane {
     /// When it last passed on what it did, alone.
     since: u32,
     /// What it knows beyond what its block and its warp know.
-    known: Option<Arc<Clock>>,
+    known: Option<Arc<VectorClock>>,
     /// Up to where it knows the lanes of its warp.
     mates: [u32; 32],
     /// What it has read and not taken in yet.
-    pending: Option<Arc<Clock>>,
+    pending: Option<Arc<VectorClock>>,
     /// What it knew at its last fence: for everyone, for the block.
     fenced: Passed,
 }
@@ -59,7 +58,7 @@ impl Warp {
 }
 
 impl Threads {
-    pub(super) fn new(block: u32, count: u32, now: u32) -> Self {
+    pub(crate) fn new(block: u32, count: u32, now: u32) -> Self {
         let warps = (0..count.div_ceil(32)).map(|_| Warp::default()).collect();
         Self { block, count, since: now, known: None, warps }
     }
@@ -69,39 +68,47 @@ impl Threads {
         u32::MAX >> (32 - (self.count - warp as u32 * 32).min(32))
     }
 
-    pub(super) fn warps(&self) -> usize {
+    pub(crate) fn warps(&self) -> usize {
         self.warps.len()
     }
 
     /// Threads that have ended.
-    pub(super) fn ended(&self) -> u32 {
+    pub(crate) fn ended(&self) -> u32 {
         self.warps.iter().map(|warp| warp.ended.count_ones()).sum()
     }
 
     /// Ends threads; whether they were the last.
-    pub(super) fn end(&mut self, warp: usize, lanes: u32) -> bool {
+    pub(crate) fn end(&mut self, warp: usize, lanes: u32) -> bool {
         self.warps[warp].ended |= lanes;
         self.ended() == self.count
     }
 
-    /// Lanes of a warp that do something now, if all of them last passed on what they did at the same time.
-    pub(super) fn visitor(&self, warp: usize, lanes: u32, pc: u32, deed: Deed) -> Option<Visitor<'_>> {
+    /// The block's number in the grid.
+    pub(crate) fn block(&self) -> u32 {
+        self.block
+    }
+
+    /// The number with which lanes of a warp last passed on what they did; none where they did so at different times.
+    pub(crate) fn since(&self, warp: usize, lanes: u32) -> Option<u32> {
         let here = &self.warps[warp];
-        let mut since = self.since.max(here.since);
-        if let Some(all) = here.lanes.as_ref().filter(|_| here.newest > since) {
-            let own = all[lanes.trailing_zeros() as usize & 31].since.max(since);
-            if each(lanes).any(|lane| all[lane as usize].since.max(since) != own) {
-                return None;
-            }
-            since = own;
-        }
-        let stamp = Stamp::new(self.block, warp as u32, lanes, since, pc, deed.writes());
-        let is_all = here.lanes.is_none() && self.known.is_none();
-        Some(Visitor { threads: self, stamp, deed, known: [self.since, here.since], is_all })
+        let since = self.since.max(here.since);
+        let Some(all) = here.lanes.as_ref().filter(|_| here.newest > since) else { return Some(since) };
+        let own = all[lanes.trailing_zeros() as usize & 31].since.max(since);
+        each(lanes).all(|lane| all[lane].since.max(since) == own).then_some(own)
+    }
+
+    /// The numbers up to which all of the block and all of a warp are known to a warp.
+    pub(crate) fn known(&self, warp: usize) -> [u32; 2] {
+        [self.since, self.warps[warp].since]
+    }
+
+    /// Whether the lanes of a warp know no more than [`known`](Self::known) says.
+    pub(crate) fn is_all_known(&self, warp: usize) -> bool {
+        self.warps[warp].lanes.is_none() && self.known.is_none()
     }
 
     /// Whether a thread knows to be over what another did.
-    pub(super) fn knows(&self, warp: usize, lane: usize, earlier: &Stamp) -> bool {
+    pub(crate) fn knows(&self, warp: usize, lane: usize, earlier: &AccessRecord) -> bool {
         let here = &self.warps[warp];
         if earlier.block == self.block {
             let mate = earlier.lanes.trailing_zeros() as usize;
@@ -121,19 +128,19 @@ impl Threads {
     }
 
     /// Whether a thread knows anything of another block.
-    pub(super) fn hears_of(&self, warp: usize, lane: usize, block: u32) -> bool {
+    pub(crate) fn hears_of(&self, warp: usize, lane: usize, block: u32) -> bool {
         let own = self.warps[warp].lanes.as_ref().and_then(|lanes| lanes[lane].known.as_ref());
         own.into_iter().chain(&self.known).any(|clock| clock.hears_of(block))
     }
 
     /// Whether any thread knows to be over what one of another block did.
-    pub(super) fn anyone_knows(&self, earlier: &Stamp) -> bool {
+    pub(crate) fn anyone_knows(&self, earlier: &AccessRecord) -> bool {
         let lanes = self.warps.iter().filter_map(|warp| warp.lanes.as_ref()).flat_map(|lanes| lanes.iter());
         self.known.iter().chain(lanes.filter_map(|lane| lane.known.as_ref())).any(|clock| clock.covers(earlier))
     }
 
     /// All that a thread knows, itself up to a number included, which it takes as its own.
-    fn pass_on(&mut self, warp: usize, lane: usize, number: u32) -> Arc<Clock> {
+    fn pass_on(&mut self, warp: usize, lane: usize, number: u32) -> Arc<VectorClock> {
         let (block, since) = (self.block, self.since);
         let together = self.warps[warp].since;
         self.warps[warp].newest = number;
@@ -165,8 +172,8 @@ impl Threads {
     }
 
     /// A fence of some lanes.
-    pub(super) fn fence(&mut self, warp: usize, lanes: u32, wide: bool, number: u32) {
-        for lane in each(lanes).map(|lane| lane as usize) {
+    pub(crate) fn fence(&mut self, warp: usize, lanes: u32, wide: bool, number: u32) {
+        for lane in each(lanes) {
             self.take_in(warp, lane);
             let clock = self.pass_on(warp, lane, number);
             let own = &mut self.warps[warp].lanes()[lane];
@@ -178,7 +185,7 @@ impl Threads {
     }
 
     /// What a thread learns from a strong read, at once or at its next fence.
-    pub(super) fn learn(&mut self, warp: usize, lane: usize, clock: &Option<Arc<Clock>>, acquires: bool) {
+    pub(crate) fn learn(&mut self, warp: usize, lane: usize, clock: &Option<Arc<VectorClock>>, acquires: bool) {
         if clock.is_none() {
             return;
         }
@@ -187,7 +194,7 @@ impl Threads {
     }
 
     /// What a thread passes on with a strong write that releases nothing itself: what it knew at its last fence.
-    pub(super) fn fenced(&self, warp: usize, lane: usize, wide: bool) -> Passed {
+    pub(crate) fn fenced(&self, warp: usize, lane: usize, wide: bool) -> Passed {
         let own = self.warps[warp].lanes.as_ref().map(|lanes| &lanes[lane].fenced);
         match own {
             Some([for_all, for_block]) => [for_all.clone().filter(|_| wide), for_block.clone()],
@@ -196,13 +203,13 @@ impl Threads {
     }
 
     /// What a thread passes on with a strong write that releases.
-    pub(super) fn release(&mut self, warp: usize, lane: usize, wide: bool, number: u32) -> Passed {
+    pub(crate) fn release(&mut self, warp: usize, lane: usize, wide: bool, number: u32) -> Passed {
         let clock = Some(self.pass_on(warp, lane, number));
         [clock.clone().filter(|_| wide), clock]
     }
 
     /// Lanes of a warp have met.
-    pub(super) fn meet(&mut self, warp: usize, lanes: u32, number: u32) {
+    pub(crate) fn meet(&mut self, warp: usize, lanes: u32, number: u32) {
         let full = self.full(warp);
         let here = &mut self.warps[warp];
         if full & !here.ended & !lanes == 0 {
@@ -214,7 +221,7 @@ impl Threads {
         here.newest = number;
         let all = here.lanes();
         let (mut known, mut mates) = (None, [0; 32]);
-        for lane in each(lanes).map(|lane| lane as usize) {
+        for lane in each(lanes) {
             let pending = all[lane].pending.take();
             join(&mut known, &pending);
             join(&mut known, &all[lane].known);
@@ -224,24 +231,24 @@ impl Threads {
             mates[lane] = number;
         }
         for lane in each(lanes) {
-            let own = &mut all[lane as usize];
+            let own = &mut all[lane];
             (own.since, own.mates) = (number, mates);
             own.known.clone_from(&known);
         }
     }
 
     /// A thread comes to a barrier and does not wait: what it passes on.
-    pub(super) fn arrive(&mut self, warp: usize, lanes: u32, number: u32) -> Option<Arc<Clock>> {
+    pub(crate) fn arrive(&mut self, warp: usize, lanes: u32, number: u32) -> Option<Arc<VectorClock>> {
         let mut passed = None;
         for lane in each(lanes) {
-            join(&mut passed, &Some(self.pass_on(warp, lane as usize, number)));
+            join(&mut passed, &Some(self.pass_on(warp, lane, number)));
         }
         passed
     }
 
     /// Threads that have waited at a barrier go on, and know what those did who came. `waiting` has a mask for each warp; who has
     /// ended has come to a barrier that is for all.
-    pub(super) fn pass(&mut self, waiting: &[u32], is_for_all: bool, passed: &Option<Arc<Clock>>, number: u32) {
+    pub(crate) fn pass(&mut self, waiting: &[u32], is_for_all: bool, passed: &Option<Arc<VectorClock>>, number: u32) {
         let ended = |warp: usize| if is_for_all { self.warps[warp].ended } else { 0 };
         let missing = |warp: usize| self.full(warp) & !ended(warp) & !waiting[warp];
         if (0..self.warps.len()).all(|warp| missing(warp) == 0) {
@@ -263,7 +270,7 @@ impl Threads {
         }
         for (warp, lanes) in waiting.iter().enumerate() {
             for lane in each(*lanes) {
-                join(&mut self.warps[warp].lanes()[lane as usize].known, &clock);
+                join(&mut self.warps[warp].lanes()[lane].known, &clock);
             }
         }
     }
@@ -273,27 +280,30 @@ impl Threads {
 mod tests {
     use super::*;
 
-    fn knows(threads: &Threads, who: usize, stamp: Stamp) -> bool {
-        threads.knows(who / 32, who % 32, &stamp)
+    fn knows(threads: &Threads, who: usize, record: AccessRecord) -> bool {
+        threads.knows(who / 32, who % 32, &record)
     }
 
-    fn stamp(threads: &Threads, who: usize) -> Stamp {
-        threads.visitor(who / 32, 1 << (who % 32), 0, Deed::Write).expect("one is like itself").stamp
+    fn record(threads: &Threads, who: usize) -> AccessRecord {
+        {
+            let since = threads.since(who / 32, 1 << (who % 32)).expect("one is like itself");
+            AccessRecord::new(threads.block(), who as u32 / 32, 1 << (who % 32), since, 0, true)
+        }
     }
 
     #[test]
     fn a_barrier_of_all_orders_all() {
         let mut threads = Threads::new(3, 48, 0);
-        let before = stamp(&threads, 1);
+        let before = record(&threads, 1);
         assert!(knows(&threads, 1, before) && !knows(&threads, 2, before) && !knows(&threads, 40, before));
         threads.pass(&[u32::MAX, 0xffff], true, &None, 1);
-        assert!(knows(&threads, 40, before) && !knows(&threads, 40, stamp(&threads, 1)));
+        assert!(knows(&threads, 40, before) && !knows(&threads, 40, record(&threads, 1)));
     }
 
     #[test]
     fn who_has_ended_is_not_missed_at_a_barrier_for_all() {
         let mut threads = Threads::new(0, 64, 0);
-        let before = stamp(&threads, 40);
+        let before = record(&threads, 40);
         assert!(!threads.end(1, u32::MAX));
         threads.pass(&[u32::MAX, 0], false, &None, 1);
         assert!(!knows(&threads, 0, before));
@@ -304,17 +314,17 @@ mod tests {
     #[test]
     fn a_barrier_of_some_orders_those() {
         let mut threads = Threads::new(0, 96, 0);
-        let (first, second, third) = (stamp(&threads, 0), stamp(&threads, 33), stamp(&threads, 70));
+        let (first, second, third) = (record(&threads, 0), record(&threads, 33), record(&threads, 70));
         threads.pass(&[u32::MAX, u32::MAX, 0], false, &None, 1);
         assert!(knows(&threads, 40, first) && knows(&threads, 1, second));
         assert!(!knows(&threads, 70, first) && !knows(&threads, 0, third));
-        assert!(!knows(&threads, 40, stamp(&threads, 0)));
+        assert!(!knows(&threads, 40, record(&threads, 0)));
     }
 
     #[test]
     fn lanes_that_meet_know_each_other_and_no_one_else() {
         let mut threads = Threads::new(0, 64, 0);
-        let (low, high) = (stamp(&threads, 0), stamp(&threads, 20));
+        let (low, high) = (record(&threads, 0), record(&threads, 20));
         threads.meet(0, 0xffff, 1);
         assert!(knows(&threads, 5, low) && !knows(&threads, 5, high) && !knows(&threads, 20, low));
         threads.meet(0, u32::MAX, 2);
@@ -324,9 +334,9 @@ mod tests {
     #[test]
     fn an_arrival_passes_on_what_came_before_it_and_not_what_comes_behind() {
         let mut threads = Threads::new(0, 64, 0);
-        let before = stamp(&threads, 0);
+        let before = record(&threads, 0);
         let passed = threads.arrive(0, u32::MAX, 1);
-        let behind = stamp(&threads, 0);
+        let behind = record(&threads, 0);
         threads.pass(&[0, u32::MAX], false, &passed, 2);
         assert!(knows(&threads, 32, before) && !knows(&threads, 32, behind));
     }
@@ -334,10 +344,10 @@ mod tests {
     #[test]
     fn a_fence_passes_on_what_a_later_write_carries() {
         let mut threads = Threads::new(0, 64, 0);
-        let before = stamp(&threads, 0);
+        let before = record(&threads, 0);
         assert_eq!(threads.fenced(0, 0, true), [None, None]);
         threads.fence(0, 1, false, 1);
-        let behind = stamp(&threads, 0);
+        let behind = record(&threads, 0);
         let [wide, narrow] = threads.fenced(0, 0, true);
         assert_eq!(wide, None);
         threads.learn(1, 0, &narrow, false);

@@ -1,4 +1,4 @@
-//! Copies that run beside the threads: from `cp.async` until the thread that asked for them has waited for them.
+//! AsyncCopies that run beside the threads: from `cp.async` until the thread that asked for them has waited for them.
 //!
 //! The interpreter copies at once. Here a copy is under way until its thread waits; the destination is the thread's write of that
 //! moment, so that others need a barrier behind the wait. A copy that arrives at an `mbarrier` is over with the arrival, and known
@@ -7,21 +7,21 @@
 
 use std::ops::Range;
 
+use super::access_record::AccessRecord;
+use super::byte_set::ByteSet;
 use super::hazard::MemorySpace;
-use super::stamp::Stamp;
-use super::visitor::each;
-use super::written::Written;
+use crate::lanes::lanes as each;
 
 /// The lanes of a warp tell where they copy from one after the other, before they tell where to.
 const LATEST: usize = 64;
 
 /// What the threads of a block have asked for and not waited for.
 #[derive(Debug)]
-pub(super) struct Copies {
+pub(crate) struct AsyncCopies {
     /// By warp.
     warps: Vec<OfWarp>,
     /// Which bytes of shared memory are copied to.
-    into: Written,
+    into: ByteSet,
     /// A range in which all lies that is copied from.
     from: Option<Range<u64>>,
     count: usize,
@@ -29,38 +29,38 @@ pub(super) struct Copies {
 
 #[derive(Clone, Debug, Default)]
 struct OfWarp {
-    flights: Vec<Flight>,
+    flights: Vec<AsyncCopy>,
     /// Groups that each lane has made.
     groups: [u32; 32],
 }
 
 /// One side of a copy that is under way.
 #[derive(Clone, Debug)]
-pub(super) struct Flight {
+pub(crate) struct AsyncCopy {
     /// The destination is shared memory, the source is global.
-    pub(super) space: MemorySpace,
-    pub(super) bytes: Range<u64>,
+    pub(crate) space: MemorySpace,
+    pub(crate) bytes: Range<u64>,
     /// One lane.
-    pub(super) by: Stamp,
+    pub(crate) by: AccessRecord,
     /// Of a destination, where its bytes come from.
     from: Option<Range<u64>>,
     /// The group of its thread that it is of, unless that is not made yet.
     group: Option<u32>,
 }
 
-impl Copies {
-    pub(super) fn new(warps: usize, shared_bytes: u32) -> Self {
+impl AsyncCopies {
+    pub(crate) fn new(warps: usize, shared_bytes: u32) -> Self {
         let warps = vec![OfWarp::default(); warps];
-        Self { warps, into: Written::new(shared_bytes), from: None, count: 0 }
+        Self { warps, into: ByteSet::new(shared_bytes), from: None, count: 0 }
     }
 
     #[inline(always)]
-    pub(super) fn is_idle(&self) -> bool {
+    pub(crate) fn is_idle(&self) -> bool {
         self.count == 0
     }
 
     /// A lane asks for a copy; each of its two sides is told by itself.
-    pub(super) fn start(&mut self, space: MemorySpace, bytes: Range<u64>, by: Stamp) {
+    pub(crate) fn start(&mut self, space: MemorySpace, bytes: Range<u64>, by: AccessRecord) {
         match space {
             MemorySpace::Shared | MemorySpace::Cluster { .. } => self.into.add(bytes.clone()),
             MemorySpace::Global => {
@@ -70,51 +70,51 @@ impl Copies {
         }
         let from = if space == MemorySpace::Global { None } else { self.source(by) };
         self.count += 1;
-        self.warps[by.warp() as usize].flights.push(Flight { space, bytes, by, from, group: None });
+        self.warps[by.warp() as usize].flights.push(AsyncCopy { space, bytes, by, from, group: None });
     }
 
     /// Where the bytes of a lane's latest copy come from.
-    fn source(&self, by: Stamp) -> Option<Range<u64>> {
+    fn source(&self, by: AccessRecord) -> Option<Range<u64>> {
         let flights = self.warps[by.warp() as usize].flights.iter().rev();
-        let is_it = |flight: &&Flight| {
-            flight.space == MemorySpace::Global && flight.by.lanes == by.lanes && flight.by.pc() == by.pc()
+        let is_it = |copy: &&AsyncCopy| {
+            copy.space == MemorySpace::Global && copy.by.lanes == by.lanes && copy.by.pc() == by.pc()
         };
-        flights.take(LATEST).find(is_it).map(|flight| flight.bytes.clone())
+        flights.take(LATEST).find(is_it).map(|copy| copy.bytes.clone())
     }
 
     /// Whether what a lane asks for is under way already: the same bytes, from the same place.
-    pub(super) fn is_under_way(&self, bytes: &Range<u64>, by: Stamp) -> bool {
+    pub(crate) fn is_under_way(&self, bytes: &Range<u64>, by: AccessRecord) -> bool {
         let Some(from) = self.source(by) else { return false };
-        let is_same = |flight: &Flight| {
-            flight.space == MemorySpace::Shared && flight.bytes == *bytes && flight.from.as_ref() == Some(&from)
+        let is_same = |copy: &AsyncCopy| {
+            copy.space == MemorySpace::Shared && copy.bytes == *bytes && copy.from.as_ref() == Some(&from)
         };
         self.warps.iter().any(|warp| warp.flights.iter().any(is_same))
     }
 
     /// What some lanes have asked for since the last time is a group of each.
-    pub(super) fn commit(&mut self, warp: usize, lanes: u32) {
+    pub(crate) fn commit(&mut self, warp: usize, lanes: u32) {
         let OfWarp { flights, groups } = &mut self.warps[warp];
-        for flight in flights.iter_mut().filter(|flight| flight.by.lanes & lanes != 0 && flight.group.is_none()) {
-            flight.group = Some(groups[flight.by.lanes.trailing_zeros() as usize & 31]);
+        for copy in flights.iter_mut().filter(|copy| copy.by.lanes & lanes != 0 && copy.group.is_none()) {
+            copy.group = Some(groups[copy.by.lanes.trailing_zeros() as usize & 31]);
         }
-        each(lanes).for_each(|lane| groups[lane as usize] += 1);
+        each(lanes).for_each(|lane| groups[lane] += 1);
     }
 
     /// Some lanes wait for what they asked for, but for their last groups if that is said. Returns the destinations.
-    pub(super) fn wait(&mut self, warp: usize, lanes: u32, but: Option<u32>) -> Vec<Flight> {
+    pub(crate) fn wait(&mut self, warp: usize, lanes: u32, but: Option<u32>) -> Vec<AsyncCopy> {
         let OfWarp { flights, groups } = &mut self.warps[warp];
-        let is_over = |flight: &mut Flight| {
-            let made = groups[flight.by.lanes.trailing_zeros() as usize & 31];
-            let is_old = but.is_none_or(|but| flight.group.is_some_and(|group| group + but < made));
-            flight.by.lanes & lanes != 0 && is_old
+        let is_over = |copy: &mut AsyncCopy| {
+            let made = groups[copy.by.lanes.trailing_zeros() as usize & 31];
+            let is_old = but.is_none_or(|but| copy.group.is_some_and(|group| group + but < made));
+            copy.by.lanes & lanes != 0 && is_old
         };
         let over: Vec<_> = flights.extract_if(.., is_over).collect();
         self.land(&over);
-        over.into_iter().filter(|flight| flight.space == MemorySpace::Shared).collect()
+        over.into_iter().filter(|copy| copy.space == MemorySpace::Shared).collect()
     }
 
     /// Whether a copy may be under way to some bytes, or from them.
-    pub(super) fn is_near(&self, space: MemorySpace, bytes: Range<u64>) -> bool {
+    pub(crate) fn is_near(&self, space: MemorySpace, bytes: Range<u64>) -> bool {
         match space {
             MemorySpace::Shared | MemorySpace::Cluster { .. } => self.into.has(bytes),
             MemorySpace::Global => {
@@ -124,12 +124,12 @@ impl Copies {
     }
 
     /// A copy whose bytes somebody touches while it is under way, and which bytes those are; it counts as over from then on.
-    pub(super) fn meet(&mut self, space: MemorySpace, bytes: Range<u64>) -> Option<(Flight, Range<u64>)> {
+    pub(crate) fn meet(&mut self, space: MemorySpace, bytes: Range<u64>) -> Option<(AsyncCopy, Range<u64>)> {
         if !self.is_near(space, bytes.clone()) {
             return None;
         }
-        let both = |flight: &Flight| flight.bytes.start.max(bytes.start)..flight.bytes.end.min(bytes.end);
-        let meets = |flight: &Flight| flight.space == space && !both(flight).is_empty();
+        let both = |copy: &AsyncCopy| copy.bytes.start.max(bytes.start)..copy.bytes.end.min(bytes.end);
+        let meets = |copy: &AsyncCopy| copy.space == space && !both(copy).is_empty();
         let found = self.warps.iter_mut().find_map(|warp| {
             let at = warp.flights.iter().position(meets)?;
             Some(warp.flights.swap_remove(at))
@@ -139,10 +139,10 @@ impl Copies {
         Some((found, both))
     }
 
-    fn land(&mut self, over: &[Flight]) {
+    fn land(&mut self, over: &[AsyncCopy]) {
         self.count -= over.len();
-        for flight in over.iter().filter(|flight| flight.space == MemorySpace::Shared) {
-            self.into.remove(flight.bytes.clone());
+        for copy in over.iter().filter(|copy| copy.space == MemorySpace::Shared) {
+            self.into.remove(copy.bytes.clone());
         }
         if self.count == 0 {
             self.from = None;
@@ -154,18 +154,18 @@ impl Copies {
 mod tests {
     use super::*;
 
-    fn lane(lane: u32) -> Stamp {
-        Stamp::new(0, 0, 1 << lane, 0, 7, true)
+    fn lane(lane: u32) -> AccessRecord {
+        AccessRecord::new(0, 0, 1 << lane, 0, 7, true)
     }
 
     #[test]
     fn groups_are_waited_for_but_for_the_last() {
-        let mut copies = Copies::new(1, 256);
+        let mut copies = AsyncCopies::new(1, 256);
         for group in 0..3 {
             copies.start(MemorySpace::Shared, group * 16..group * 16 + 16, lane(0));
             copies.commit(0, 1);
         }
-        let starts = |flights: Vec<Flight>| flights.into_iter().map(|flight| flight.bytes.start).collect::<Vec<_>>();
+        let starts = |flights: Vec<AsyncCopy>| flights.into_iter().map(|copy| copy.bytes.start).collect::<Vec<_>>();
         assert_eq!(starts(copies.wait(0, 1, Some(2))), [0]);
         assert!(copies.meet(MemorySpace::Shared, 0..16).is_none());
         assert_eq!(copies.meet(MemorySpace::Shared, 12..20).map(|(_, both)| both), Some(16..20));
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_group_that_is_not_made_is_waited_for_with_all() {
-        let mut copies = Copies::new(1, 256);
+        let mut copies = AsyncCopies::new(1, 256);
         copies.start(MemorySpace::Shared, 0..16, lane(0));
         copies.start(MemorySpace::Shared, 16..32, lane(1));
         assert!(copies.wait(0, 3, Some(0)).is_empty());
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn sources_are_not_shared_memory() {
-        let mut copies = Copies::new(1, 256);
+        let mut copies = AsyncCopies::new(1, 256);
         copies.start(MemorySpace::Global, 4096..4112, lane(0));
         assert!(copies.meet(MemorySpace::Global, 4112..4116).is_none());
         assert!(copies.meet(MemorySpace::Shared, 0..64).is_none());

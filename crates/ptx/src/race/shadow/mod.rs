@@ -14,14 +14,17 @@
 //!
 //! There is a limit to all of it; beyond, the pages that were met first are forgotten.
 
+mod layer;
+mod page;
+mod run;
+
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
-use super::hazard::Deed;
-use super::layer::{PAGE, ROW};
-use super::page::Page;
-use super::stamp::{Shares, Stamp};
-use super::visitor::Visitor;
+use crate::race::accessor::Accessor;
+use crate::race::shadow::layer::PAGE;
+use crate::race::shadow::page::Page;
+pub(crate) use run::{Conflict, Run};
 
 /// What is remembered of memory.
 #[derive(Debug)]
@@ -42,64 +45,6 @@ pub(super) struct Shadow {
 /// Pages that are found without looking for them.
 const LAST: usize = 16;
 
-/// An earlier access that nothing orders.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Conflict {
-    /// The lane that comes later.
-    pub(super) lane: u32,
-    /// One that came first.
-    pub(super) first: Stamp,
-    pub(super) deed: Deed,
-    /// The byte at which both meet, and the one behind.
-    pub(super) start: u64,
-    pub(super) end: u64,
-}
-
-/// Bytes that lanes touch: each its share, side by side, or all the same.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Run {
-    start: u64,
-    end: u64,
-    lanes: u32,
-    /// Of a share, a power of two, if each lane has its own.
-    shift: Option<u32>,
-}
-
-impl Run {
-    /// The same bytes for all lanes.
-    pub(super) fn same(start: u64, bytes: u64, lanes: u32) -> Self {
-        Self { start, end: start + bytes, lanes, shift: None }
-    }
-
-    /// So many bytes for each lane, side by side; there is none where lanes or bytes do not lie so.
-    pub(super) fn apart(start: u64, share: u64, lanes: u32) -> Option<Self> {
-        let from_first = lanes >> (lanes.trailing_zeros() & 31);
-        let follow = from_first & from_first.wrapping_add(1);
-        let is_even = share.is_power_of_two() && share <= ROW.into() && start.is_multiple_of(share);
-        let end = start + share * u64::from(lanes.count_ones());
-        (follow == 0 && is_even).then_some(Self { start, end, lanes, shift: Some(share.trailing_zeros()) })
-    }
-
-    /// The lanes that touch some bytes, of which there are no more than a word has.
-    #[inline(always)]
-    pub(super) fn lanes_at(&self, at: u64, bytes: u64) -> u32 {
-        match self.shift {
-            Some(shift) => {
-                let shares = Shares { first: self.lanes.trailing_zeros(), shift };
-                shares.of((at - self.start) as u32, (at + bytes - self.start) as u32)
-            }
-            None => self.lanes,
-        }
-    }
-
-    /// How a row that starts at an address is shared out; each share begins and ends in it.
-    #[inline(always)]
-    pub(super) fn shares(&self, at: u64) -> Option<Shares> {
-        let shift = self.shift?;
-        Some(Shares { first: self.lanes.trailing_zeros() + ((at - self.start) >> shift) as u32, shift })
-    }
-}
-
 impl Shadow {
     /// With room for so many stamps.
     pub(super) fn new(limit: usize) -> Self {
@@ -108,7 +53,7 @@ impl Shadow {
     }
 
     /// Touches bytes; `found` gets what is not known to be over.
-    pub(super) fn touch(&mut self, run: &Run, visitor: &Visitor<'_>, found: &mut Vec<Conflict>) {
+    pub(super) fn touch(&mut self, run: &Run, accessor: &Accessor<'_>, found: &mut Vec<Conflict>) {
         let mut at = run.start;
         while at < run.end {
             let (number, start) = (at / PAGE, at / PAGE * PAGE);
@@ -116,7 +61,7 @@ impl Shadow {
             let page = self.page(number);
             let page = &mut self.pages[page];
             let before = page.size();
-            page.touch(start, [(at - start) as u32, (end - start) as u32], run, visitor, found);
+            page.touch(start, [(at - start) as u32, (end - start) as u32], run, accessor, found);
             self.used += page.size() - before;
             if self.used > self.limit {
                 self.forget(number);
@@ -182,8 +127,9 @@ impl Shadow {
 
 #[cfg(test)]
 mod tests {
-    use super::super::threads::Threads;
     use super::*;
+    use crate::race::hazard::Deed;
+    use crate::race::order::threads::Threads;
 
     /// Nobody knows anybody.
     fn touch(shadow: &mut Shadow, bytes: Range<u64>, thread: u32, deed: Deed) -> Vec<(u32, Deed)> {
@@ -193,8 +139,8 @@ mod tests {
 
     fn touch_run(shadow: &mut Shadow, threads: &Threads, warp: u32, run: Run, deed: Deed) -> Vec<(u32, Deed)> {
         let mut found = Vec::new();
-        let visitor = threads.visitor(warp as usize, run.lanes, 0, deed).expect("they are alike");
-        shadow.touch(&run, &visitor, &mut found);
+        let accessor = Accessor::new(threads, warp as usize, run.lanes, 0, deed).expect("they are alike");
+        shadow.touch(&run, &accessor, &mut found);
         found.into_iter().map(|conflict| (conflict.first.thread(), conflict.deed)).collect()
     }
 

@@ -1,0 +1,71 @@
+//! Lanes of a warp that touch memory by one instruction, and what they know.
+
+use super::access_record::{AccessRecord, Shares};
+use super::hazard::Deed;
+use super::order::threads::Threads;
+use crate::lanes::lanes as each;
+
+/// Lanes that have passed on what they did at the same time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Accessor<'t> {
+    pub(crate) threads: &'t Threads,
+    /// Of all of them.
+    pub(crate) record: AccessRecord,
+    pub(crate) deed: Deed,
+    /// Up to here all of the block is known, and up to there all of the warp.
+    pub(crate) known: [u32; 2],
+    /// Whether that is all that is known.
+    pub(crate) is_all: bool,
+}
+
+impl<'t> Accessor<'t> {
+    /// Lanes of a warp; none where they have passed on what they did at different times.
+    pub(super) fn new(threads: &'t Threads, warp: usize, lanes: u32, pc: u32, deed: Deed) -> Option<Accessor<'t>> {
+        let record =
+            AccessRecord::new(threads.block(), warp as u32, lanes, threads.since(warp, lanes)?, pc, deed.writes());
+        Some(Accessor { threads, record, deed, known: threads.known(warp), is_all: threads.is_all_known(warp) })
+    }
+
+    /// Whether it can be seen at a glance that something is over for all of them, whichever lanes did it.
+    #[inline(always)]
+    fn sees(&self, earlier: &AccessRecord) -> bool {
+        let [block, warp] = self.known;
+        earlier.block == self.record.block
+            && (earlier.since < block || earlier.warp() == self.record.warp() && earlier.since < warp)
+    }
+
+    /// Whether what was done to a row as a whole is over for those who share it so; or else it has to be looked at closely.
+    #[inline(always)]
+    pub(crate) fn knows_row(&self, earlier: &AccessRecord, shares: Shares) -> bool {
+        self.sees(earlier) || earlier.is_by_warp_of(&self.record) && earlier.lanes == shares.pack()
+    }
+
+    /// Whether something is over for some of the lanes.
+    #[inline(always)]
+    pub(crate) fn knows(&self, earlier: &AccessRecord, lanes: u32) -> bool {
+        self.sees(earlier)
+            || earlier.is_by_warp_of(&self.record) && earlier.lanes == lanes && lanes.is_power_of_two()
+            || !self.is_all && self.knows_each(earlier, lanes)
+    }
+
+    #[cold]
+    fn knows_each(&self, earlier: &AccessRecord, lanes: u32) -> bool {
+        each(lanes).all(|lane| self.unknown_to(earlier, lane).is_none())
+    }
+
+    /// The first of those who did something whom a lane does not know to be done.
+    fn unknown_to(&self, earlier: &AccessRecord, lane: usize) -> Option<AccessRecord> {
+        let mut single = each(earlier.lanes).map(|earlier_lane| earlier.by(1 << earlier_lane));
+        single.find(|single| !self.threads.knows(self.record.warp() as usize, lane, single))
+    }
+
+    /// Calls `found` for each lane that does not know something to be over, with one who did it.
+    #[cold]
+    pub(crate) fn unknown(&self, earlier: &AccessRecord, lanes: u32, mut found: impl FnMut(usize, AccessRecord)) {
+        for lane in each(lanes) {
+            if let Some(single) = self.unknown_to(earlier, lane) {
+                found(lane, single);
+            }
+        }
+    }
+}
