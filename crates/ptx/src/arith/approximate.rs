@@ -1,4 +1,4 @@
-//! Functions that the hardware only approximates.
+//! Functions that the hardware approximates: `sin`, `ex2`, `rsqrt` and others.
 //!
 //! Here each is computed in double precision and rounded once, so it lies within half a unit in the last place (ULP) of
 //! the true value. How far an H200 is from that, as the simulator's test of single instructions holds it:
@@ -14,7 +14,7 @@
 //! | `rsqrt.approx.f64` | 2 ULP |
 //! | `rcp.approx.ftz.f64`, `rsqrt.approx.ftz.f64` | 1 in the last place of the upper word |
 //!
-//! What is infinite, zero or no number is exactly so on both.
+//! Infinities, zeros and NaN are the same on both.
 
 use super::float::{Mode, canonical, double, flushed, multiply};
 use super::round::Rounding;

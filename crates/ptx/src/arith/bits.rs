@@ -1,6 +1,6 @@
 //! Bits of a register: fields, counts, permutations, shifts over two registers, tables of three inputs.
 
-/// What counts of a start and a length: the lowest byte of those for 32 bits, all of those for 64.
+/// The part of a start and a length that counts: the lowest byte for 32 bits, all of it for 64.
 #[inline]
 fn counted(width: u32, count: u32) -> u32 {
     if width == 32 { count & 0xff } else { count.min(0xff) }

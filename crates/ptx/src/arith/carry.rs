@@ -1,4 +1,4 @@
-//! Sums over several registers: what `.cc` leaves behind, `addc`, `subc` and `madc` take up.
+//! Addition, subtraction and multiplication with carry: `add.cc`, `addc`, `subc`, `madc`.
 
 /// A result and the carry, or borrow, out of it.
 pub(crate) type Carried<T> = (T, bool);

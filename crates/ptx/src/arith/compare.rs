@@ -1,6 +1,6 @@
-//! Comparisons: of integers by signedness, of floating-point numbers with and without those that are none.
+//! Comparisons of integers, and of floating-point numbers with and without NaN.
 
-/// What `setp` and `set` ask.
+/// The comparisons of `setp` and `set`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Comparison {
     Equal,
@@ -44,16 +44,16 @@ impl Comparison {
         })
     }
 
-    /// Whether integers can be asked this.
+    /// True if integers can be compared so.
     pub(crate) fn suits_integers(self) -> bool {
         use Comparison::{Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual};
         matches!(self, Equal | NotEqual | Less | LessEqual | Greater | GreaterEqual)
     }
 }
 
-/// What can be compared; the ordered questions are false where an operand is no number.
+/// A type that can be compared; ordered comparisons are false where an operand is NaN.
 pub(crate) trait Comparable: PartialOrd + Copy {
-    /// Whether `self` and `other` have no order.
+    /// True if one of `self` and `other` is NaN.
     fn unordered(self, other: Self) -> bool;
 }
 
@@ -82,7 +82,7 @@ macro_rules! partly_ordered {
 ordered!(u16 i16 u32 i32 u64 i64);
 partly_ordered!(f32 f64);
 
-/// What `testp` asks.
+/// The properties that `testp` tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Property {
     Finite,

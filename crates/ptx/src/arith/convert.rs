@@ -9,7 +9,7 @@ pub(crate) enum Number {
     Integer {
         /// How many bits.
         bits: u32,
-        /// Whether the highest is a sign.
+        /// True if the highest is a sign.
         signed: bool,
     },
     /// A floating-point number.
@@ -26,7 +26,7 @@ impl Number {
     }
 }
 
-/// What `cvt` is asked for.
+/// A conversion of `cvt`: types, rounding and modifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Conversion {
     pub(crate) to: Number,
@@ -130,7 +130,7 @@ impl Conversion {
         self.finish(to, bits)
     }
 
-    /// What `.sat`, `.satfinite`, `.relu` and `.ftz` make of a result.
+    /// Applies `.sat`, `.satfinite`, `.relu` and `.ftz` to a result.
     fn finish(self, format: Format, bits: u64) -> u64 {
         let mut bits = bits;
         let magnitude = bits & (format.sign() - 1);
@@ -152,7 +152,7 @@ impl Conversion {
     }
 }
 
-/// What is no number in one format, in another: its sign and the upper bits of its fraction, made quiet.
+/// A NaN of one format in another: its sign and the upper bits of its fraction, made quiet.
 pub(crate) fn carried(from: Format, to: Format, value: u64) -> u64 {
     let fraction = value & mask(from.fraction);
     let moved = if to.fraction > from.fraction {

@@ -30,7 +30,7 @@ pub(crate) enum Factor {
 impl Factor {
     pub(crate) const ZERO: Factor = Factor::Finite { significand: 0, exponent: 0, fraction: 0 };
 
-    /// What bits of a format stand for.
+    /// The value that bits of a format stand for.
     pub(crate) fn open(format: Format, bits: u64) -> Factor {
         match format.open(bits) {
             Value::Nan => Factor::Nan,

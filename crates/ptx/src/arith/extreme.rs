@@ -1,8 +1,8 @@
-//! Minimum and maximum: of numbers where there is one, of signs that differ, of three.
+//! Minimum and maximum, with NaN, signed zeros and three operands.
 
 use super::float::canonical;
 
-/// What `min` and `max` do beyond choosing.
+/// The modifiers of `min` and `max`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Choice {
     /// `max` instead of `min`.

@@ -141,7 +141,7 @@ pub(crate) mod double {
         first.map_or(f64::from_bits(Format::DOUBLE.nan), quiet)
     }
 
-    /// What is no number, made quiet; its sign stays.
+    /// A NaN, made quiet; its sign stays.
     #[inline(always)]
     pub(crate) fn quiet(value: f64) -> f64 {
         f64::from_bits(value.to_bits() | 1 << 51)

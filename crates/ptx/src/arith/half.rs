@@ -11,7 +11,7 @@ pub(crate) trait Narrow {
     /// Its layout.
     const FORMAT: Format;
 
-    /// What would be rounded to the least normal number even if there were smaller exponents.
+    /// The least value that rounds to the least normal number even if there were smaller exponents.
     const BELOW_LEAST: f64;
 
     /// The same number in single precision; every one fits.
@@ -105,10 +105,10 @@ fn odd_sum(x: f64, y: f64) -> f64 {
     if (error > 0.0) == (sum > 0.0) { f64::from_bits(sum.to_bits() + 1) } else { f64::from_bits(sum.to_bits() - 1) }
 }
 
-/// What a copy of a tensor leaves where there is no tensor, of either sign.
+/// The out-of-bounds NaN of tensor copies, of either sign.
 const OUTSIDE: u16 = 0x7ff7;
 
-/// What an instruction does beyond rounding to nearest.
+/// The modifiers of an instruction that rounds to nearest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Edge {
     /// `.ftz`: subnormal operands and results are zeros.
@@ -130,7 +130,7 @@ impl Edge {
         let mut bits = N::narrow(value);
         if self.flush {
             bits = flushed(N::FORMAT, bits);
-            // What only the end of the exponents rounds up to the least normal number is zero, too.
+            // A value that only the end of the exponents rounds up to the least normal number is zero, too.
             let least = 1 << N::FORMAT.fraction;
             if bits & 0x7fff == least && value.abs() < N::BELOW_LEAST {
                 bits &= 0x8000;

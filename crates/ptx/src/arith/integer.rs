@@ -1,4 +1,4 @@
-//! Integers of 16, 32 and 64 bits, signed and unsigned: what wraps, what is cut off, what is clamped.
+//! Integers of 16, 32 and 64 bits, signed and unsigned: wrapping, high halves, saturation.
 
 /// An integer type of PTX, as the arithmetic sees it.
 pub(crate) trait Integer: Copy + Ord {

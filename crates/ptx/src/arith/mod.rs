@@ -1,4 +1,4 @@
-//! What instructions compute, on plain values: no registers, no lanes, no memory.
+//! Arithmetic of the instructions on plain values: no registers, no lanes, no memory.
 //!
 //! Everything but [`approximate`] gives the bits that an H200 gives: the simulator's test of single instructions compares
 //! them, variant by variant. Rounding to nearest uses the processor's own

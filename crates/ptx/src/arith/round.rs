@@ -1,4 +1,4 @@
-//! Formats of floating-point numbers, and how an exact value becomes one of them.
+//! Floating-point formats, and rounding of an exact value to one of them.
 
 /// Where an inexact result goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +16,8 @@ pub(crate) enum Rounding {
 }
 
 impl Rounding {
-    /// Whether a magnitude is to be increased, given its last kept bit and how what is cut off compares with half of it.
+    /// True if a magnitude is rounded up, given its last kept bit and how the remainder compares with half of
+    /// it.
     fn away(self, negative: bool, odd: bool, rest: Rest) -> bool {
         match self {
             Rounding::Nearest => rest == Rest::More || (rest == Rest::Half && odd),
@@ -28,7 +29,7 @@ impl Rounding {
     }
 }
 
-/// What is cut off when bits are dropped, measured in the last bit that stays.
+/// The remainder of dropped bits, measured in the last bit that stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rest {
     None,
@@ -63,7 +64,7 @@ pub(crate) struct Format {
     pub(crate) fraction: u32,
     /// Bits of the exponent.
     pub(crate) exponent: u32,
-    /// What the hardware answers where there is no number.
+    /// The hardware's NaN.
     pub(crate) nan: u64,
 }
 
@@ -146,7 +147,7 @@ impl Format {
     }
 }
 
-/// What bits of a format stand for.
+/// The value that bits of a format stand for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Value {
     Nan,

@@ -1,4 +1,4 @@
-//! Who accesses memory.
+//! The lanes behind a memory access, and the fault that it can end in.
 
 /// An access by some lanes of a warp, as memory sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub struct Access {
     pub readers: u32,
     /// The instruction, by its number in the program.
     pub instruction: u32,
-    /// Whether other threads may be expected to access the same at the same time: atomic, volatile, relaxed or stronger.
+    /// True for strong accesses: atomic, volatile, relaxed or stronger.
     pub strong: bool,
 }
 

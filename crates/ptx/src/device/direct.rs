@@ -1,4 +1,4 @@
-//! Memory that is reached without asking: a range that was found once, and is then a bounds check and a copy.
+//! Direct ranges: global memory that kernels access by pointer, with a bounds check alone.
 #![expect(unsafe_code, reason = "reads and writes memory of the machine through its address in this process")]
 
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
@@ -28,7 +28,7 @@ impl Direct {
     /// No memory at all.
     pub(crate) const NONE: Direct = Direct { start: 0, end: 0, host: std::ptr::null_mut(), writable: false };
 
-    /// Whether an address lies in the range.
+    /// True if an address lies in the range.
     #[inline(always)]
     pub(crate) fn contains(&self, address: u64) -> bool {
         self.start <= address && address < self.end
@@ -183,7 +183,7 @@ impl Direct {
                 // SAFETY: as in `read_one`.
                 let word = unsafe { <$atomic>::from_ptr(at.cast::<$word>()) };
                 let changed = |old: $word| Some(change(old.into()) as $word);
-                // What is always changed is never refused.
+                // The closure always returns a value, so that no update is refused.
                 let (Ok(old) | Err(old)) = word.fetch_update(Ordering::AcqRel, Ordering::Acquire, changed);
                 Some(old.into())
             }};
@@ -196,13 +196,13 @@ impl Direct {
         }
     }
 
-    /// Whether a word could be changed.
+    /// True if a word can be updated.
     #[inline(always)]
     pub(crate) fn holds_word(&self, address: u64, bytes: usize) -> bool {
         self.place(address, bytes as u64, true).is_some_and(|at| at.addr().is_multiple_of(bytes))
     }
 
-    /// Whether an element could be written.
+    /// True if an element can be accessed.
     #[inline(always)]
     pub(crate) fn holds<const N: usize>(&self, address: u64, writes: bool) -> bool {
         self.place(address, N as u64, writes).is_some()

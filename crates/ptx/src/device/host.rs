@@ -1,4 +1,4 @@
-//! What surrounds a kernel beside memory: output, the heap, time, and those who watch.
+//! Services of the host that runs a kernel: output, the heap, time, and callbacks for observers.
 
 use super::access::{Access, Fault};
 
@@ -9,9 +9,10 @@ pub(crate) const CLUSTER_BARRIER: u32 = 16;
 /// the cluster.
 pub(crate) const RANK_SHIFT: u32 = 24;
 
-/// What a kernel asks of the machine that runs it; every answer has a default.
+/// Services that a kernel needs of its host; each has a default.
 pub trait Host {
-    /// Whether [`shared`](Self::shared) and [`event`](Self::event) want to be called; where not, nothing is spent on them.
+    /// True if [`shared`](Self::shared) and [`event`](Self::event) are to be called; if not, they cost
+    /// nothing.
     const WATCHES_SHARED: bool = false;
 
     /// Takes what `printf` made of one thread's call.
@@ -31,12 +32,12 @@ pub trait Host {
         Freed::Done
     }
 
-    /// What `%globaltimer` says, in nanoseconds.
+    /// The value of `%globaltimer`, in nanoseconds.
     fn nanoseconds(&self) -> u64 {
         0
     }
 
-    /// What `%clock64` says, given the instructions that the warp has carried out.
+    /// The value of `%clock64`, given the instructions that the warp has carried out.
     fn clock(&self, instructions: u64) -> u64 {
         instructions
     }
@@ -54,7 +55,7 @@ pub trait Host {
     }
 }
 
-/// What becomes of memory that a thread gives back to the heap.
+/// The outcome of freeing memory of the heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Freed {
     /// It is the heap's again.
@@ -67,7 +68,7 @@ pub enum Freed {
     Unreachable(Fault),
 }
 
-/// What each lane does to shared memory.
+/// An access of each lane to shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Touch {
     /// Reads so many bytes.
@@ -83,7 +84,7 @@ pub enum Touch {
     Update(u32),
 }
 
-/// What threads do that orders what they did before with what others do behind.
+/// A synchronisation event: it orders accesses of threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A fence.
@@ -96,7 +97,7 @@ pub enum Event {
         barrier: u32,
         /// Threads that it waits for; 0 is all.
         threads: u32,
-        /// Whether they wait there, too.
+        /// True if they wait there, too.
         waits: bool,
     },
     /// Those of the block that wait at a barrier go on; which they are was said when they came.

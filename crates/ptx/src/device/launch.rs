@@ -22,11 +22,11 @@ pub struct Launch<'l> {
     pub arguments: &'l [u8],
     /// Blocks that [`Grid::step`](crate::Grid::step) runs at a time; those that wait for each other have to be resident together.
     pub resident: u32,
-    /// What `%gridid` says.
+    /// The value of `%gridid`.
     pub id: u64,
-    /// What `%nsmid` says.
+    /// The value of `%nsmid`.
     pub processors: u32,
-    /// What `%envreg0` to `%envreg31` say.
+    /// The values of `%envreg0` to `%envreg31`.
     pub environment: [u32; 32],
 }
 
@@ -69,17 +69,17 @@ pub enum LaunchError {
     /// Threads that the kernel says it is not for.
     #[error("blocks of {asked:?} threads; the kernel is for {bound:?}")]
     Bound {
-        /// What was asked for.
+        /// The block of the launch.
         asked: [u32; 3],
-        /// What the kernel says.
+        /// The bound of the kernel.
         bound: [u32; 3],
     },
     /// Arguments of another size.
     #[error("{given} bytes of arguments; the kernel takes {expected}")]
     Arguments {
-        /// What was given.
+        /// The bytes that the launch has.
         given: usize,
-        /// What the kernel takes.
+        /// The bytes that the kernel takes.
         expected: usize,
     },
     /// More shared memory than addresses reach.

@@ -1,4 +1,4 @@
-//! The machine's memory, as kernels reach it.
+//! Global memory, as kernels access it.
 
 use std::ops::Range;
 
@@ -34,13 +34,14 @@ pub trait Memory: Sync {
         None
     }
 
-    /// What is wrong with an access to memory of the kernels' heap, if anything is; asked by those who watch.
+    /// The problem with an access to memory of the kernels' heap, if there is one; called by the race
+    /// detector.
     fn heap_problem(&self, address: u64, bytes: u64) -> Option<HeapProblem> {
         let _ = (address, bytes);
         None
     }
 
-    /// Whether bytes hold this already; asked by those who watch for races. Memory that cannot say says no.
+    /// True if bytes hold this value already; called by the race detector. The default is false.
     fn holds(&self, address: u64, bytes: &[u8]) -> bool {
         let _ = (address, bytes);
         false
@@ -54,7 +55,7 @@ pub struct HeapProblem {
     pub address: u64,
     /// The block that it is in, or is near to.
     pub block: Range<u64>,
-    /// Whether it is in the block, and the block was freed.
+    /// True if it is in the block, and the block was freed.
     pub freed: bool,
 }
 

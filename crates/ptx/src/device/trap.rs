@@ -1,4 +1,4 @@
-//! How a kernel stops before its end.
+//! Traps: the ways in which a kernel fails.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use crate::error::Place;
 /// A kernel that cannot go on: what happened, where, and to whom.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trap {
-    /// What happened.
+    /// The kind of failure.
     pub kind: TrapKind,
     /// The kernel.
     pub kernel: String,
@@ -23,7 +23,7 @@ pub struct Trap {
     pub source: Option<(String, u32)>,
 }
 
-/// What stops a kernel.
+/// The kinds of failures of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TrapKind {
@@ -35,7 +35,7 @@ pub enum TrapKind {
     Shared {
         /// The first byte that is wrong.
         address: u64,
-        /// What the block has.
+        /// The bytes that the block has.
         size: u64,
     },
     /// Shared memory of a block that is not in the cluster, or not any more.
@@ -60,7 +60,7 @@ pub enum TrapKind {
     Misaligned {
         /// The address.
         address: u64,
-        /// What it should be a multiple of.
+        /// The alignment that the access needs.
         alignment: u64,
     },
     /// `trap`
@@ -69,7 +69,7 @@ pub enum TrapKind {
     /// `assert` that failed.
     #[error("{file}:{line}: {function}: assertion `{message}` failed")]
     Assert {
-        /// What was asserted.
+        /// The asserted expression.
         message: String,
         /// Where, in the source.
         file: String,
@@ -94,7 +94,7 @@ pub enum TrapKind {
     /// Calls inside of calls that need more memory than a thread has.
     #[error("the stack of a thread needs more than {limit} bytes")]
     Stack {
-        /// What a thread has.
+        /// The bytes that a thread has.
         limit: u32,
     },
     /// A call of what is no function.

@@ -1,4 +1,4 @@
-//! Memory for tests and small tools: one range of bytes.
+//! A memory for tests and small tools: one range of bytes.
 #![expect(unsafe_code, reason = "hands out its bytes to those who vouch for their kernels")]
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -99,7 +99,7 @@ impl VecMemory {
         program.placed(&addresses)
     }
 
-    /// What kernels have printed so far.
+    /// The output of kernels so far.
     pub fn printed(&self) -> String {
         self.printed.lock().map(|text| text.clone()).unwrap_or_default()
     }

@@ -4,7 +4,7 @@ use crate::device::launch::place_of;
 use crate::lanes::Words;
 use crate::program::Program;
 
-/// What all blocks of a grid share.
+/// The parts of a launch that all blocks of a grid share.
 #[derive(Debug)]
 pub(crate) struct Context<M> {
     pub(crate) program: Program,
@@ -13,7 +13,7 @@ pub(crate) struct Context<M> {
     pub(crate) block: [u32; 3],
     /// Blocks of a cluster.
     pub(crate) cluster: [u32; 3],
-    /// Whether the launch has said so.
+    /// True if the launch gave the shape of clusters.
     pub(crate) explicit_cluster: bool,
     pub(crate) dynamic_shared: u32,
     pub(crate) arguments: Vec<u8>,

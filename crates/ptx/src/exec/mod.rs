@@ -1,4 +1,4 @@
-//! Runs kernels.
+//! The interpreter of kernels: grids, blocks, warps, instructions.
 //!
 //! ```text
 //!   Grid ── Block… ─┬─ shared memory, barriers

@@ -1,4 +1,4 @@
-//! A function's registers for all lanes of a warp, and how an operation goes through them.
+//! The registers of a function for all lanes of a warp, and loops over their rows.
 //!
 //! A register is a row of 32 values, one for each lane. An operation reads whole rows, computes all lanes, and writes
 //! those that run: no lane's arithmetic can trap, so the others cost nothing but their time.

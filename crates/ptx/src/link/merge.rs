@@ -1,4 +1,4 @@
-//! What is left of a text among others.
+//! The merged text: items of each part, with their new names.
 
 use super::names::Names;
 use crate::syntax::{Features, Header, Item, ItemKind, Lexer, Module, Version, WordKind};

@@ -1,4 +1,4 @@
-//! Several texts become one, in which each finds what the others define.
+//! Linking of several PTX texts into one.
 //!
 //! ```text
 //!   Part (a text, checked alone) ─┐
@@ -52,7 +52,7 @@ impl Part {
         Ok(Part { name: name.to_owned(), text: text.to_owned(), header: module.header })
     }
 
-    /// What people call it.
+    /// The name of the part, for messages.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -61,7 +61,7 @@ impl Part {
 /// Why texts are not one: something about a name, in a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
-    /// What is wrong.
+    /// The kind of conflict.
     pub kind: ConflictKind,
     /// The name that it is about.
     pub symbol: String,
@@ -71,10 +71,10 @@ pub struct Conflict {
     pub first: String,
 }
 
-/// What can be wrong between texts.
+/// The kinds of conflicts between texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ConflictKind {
-    /// Nobody defines it.
+    /// No part defines it.
     Undefined,
     /// Two define it.
     Multiple,

@@ -1,4 +1,4 @@
-//! Who defines a name, who needs it, and whether they mean the same.
+//! Symbol resolution between the parts, and the conflicts it finds.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -15,7 +15,7 @@ struct Symbol {
     shape: Shape,
 }
 
-/// What must be the same wherever a name is said.
+/// The properties of a symbol that all parts must agree on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Shape {
     Function { is_entry: bool, results: Vec<u64>, parameters: Vec<u64> },
@@ -29,7 +29,7 @@ pub(super) struct Names<'t> {
     symbols: BTreeMap<&'t str, Vec<Symbol>>,
     /// The part whose definition holds.
     chosen: HashMap<&'t str, usize>,
-    /// What the bodies and initialisers of each part name.
+    /// The names that bodies and initialisers of each part use.
     used: Vec<HashSet<&'t str>>,
     /// Of each part: the names it keeps to itself that others have, too, and what they become.
     renamed: Vec<HashMap<&'t str, String>>,
@@ -86,7 +86,7 @@ impl Symbol {
 }
 
 impl Shape {
-    /// What is wrong if a text says `self` and the definition is `other`.
+    /// The conflict between a declaration `self` and the definition `other`.
     fn conflict(&self, other: &Shape) -> Option<ConflictKind> {
         match (self, other) {
             (Shape::Function { .. }, Shape::Function { .. }) => (self != other).then_some(ConflictKind::Prototype),
@@ -201,7 +201,7 @@ impl<'t> Names<'t> {
         conflicts
     }
 
-    /// Whether something is there for a name, as the text of a symbol sees it.
+    /// True if there is a definition for a name, as the text of a symbol sees it.
     fn is_provided(&self, name: &str, symbol: &Symbol) -> bool {
         let in_part = |one: &Symbol| one.part == symbol.part && one.is_definition;
         self.chosen.contains_key(name)
@@ -210,17 +210,17 @@ impl<'t> Names<'t> {
             || self.symbols.get(name).is_some_and(|symbols| symbols.iter().any(in_part))
     }
 
-    /// What a text's own name is called among all others.
+    /// The new name of a text's own symbol in the merged text.
     pub(super) fn renamed(&self, part: usize, name: &str) -> Option<&str> {
         self.renamed[part].get(name).map(String::as_str)
     }
 
-    /// Whether a function is part of what is linked, as this part has it.
+    /// True if a function is part of what is linked, as this part has it.
     pub(super) fn keeps_function(&self, part: usize, function: &Function<'_>) -> bool {
         match (function.linkage, &function.body) {
             (Linkage::Internal, body) => body.is_some(),
             (_, Some(_)) => self.chosen.get(function.name) == Some(&part),
-            // What the machine has is declared once.
+            // Functions that the device itself has are declared once.
             (_, None) => {
                 let first = self.symbols.get(function.name).and_then(|symbols| symbols.first());
                 let is_defined = self.chosen.contains_key(function.name);
@@ -229,7 +229,7 @@ impl<'t> Names<'t> {
         }
     }
 
-    /// Whether a variable is part of what is linked, as this part has it.
+    /// True if a variable is part of what is linked, as this part has it.
     pub(super) fn keeps_variable(&self, part: usize, variable: &Variable<'_>) -> bool {
         match variable.linkage {
             Linkage::Internal => true,
@@ -248,7 +248,7 @@ impl<'t> Names<'t> {
     }
 }
 
-/// What a text names beside declaring it.
+/// The names that a text uses.
 fn uses<'t>(part: &'t Part, module: &Module<'t>) -> HashSet<&'t str> {
     let declarations = module.functions.iter().filter(|function| function.body.is_none()).map(|function| function.name);
     let variables = module.variables.iter().map(|variable| variable.name);

@@ -1,4 +1,4 @@
-//! Operations that take registers to registers, lane by lane, and know nothing else.
+//! Operations from registers to registers, lane by lane.
 
 use crate::arith::bits::Permutation;
 use crate::arith::compare::{Comparison, Property};
@@ -33,11 +33,11 @@ pub(crate) enum HalfType {
     Bf16x2,
 }
 
-/// What can be compared.
+/// The operands of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Compared {
     Int(Int),
-    /// Whether subnormals are zeros.
+    /// True if subnormals are zeros.
     F32(bool),
     F64,
     Half(HalfType, bool),
@@ -52,7 +52,7 @@ pub(crate) enum Combine {
     Xor,
 }
 
-/// What `set` writes.
+/// The result type of `set`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Truth {
     /// All ones in 32 bits.
@@ -125,7 +125,7 @@ pub(crate) struct Carry {
     pub(crate) leave: bool,
 }
 
-/// What is computed. Unless it is said otherwise, slots are `d`, `a`, `b`, `c`.
+/// An operation. Unless it is said otherwise, slots are `d`, `a`, `b`, `c`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Compute {
     /// Words, as they are.
@@ -248,7 +248,7 @@ pub(crate) enum Compute {
     DivideSingle(Mode),
     ReciprocalSingle(Mode),
     RootSingle(Mode),
-    /// Whether subnormals are zeros.
+    /// True if subnormals are zeros.
     QuotientApproximate(bool),
     QuotientFull(bool),
     Approximate(Function, bool),
@@ -335,6 +335,6 @@ pub(crate) enum Compute {
     PredicateXor,
     /// All lanes as the raw `a`: 0 or all ones.
     PredicateConstant,
-    /// Whether the address `a` lies in a window, or in none: see `Window`.
+    /// True if the address `a` lies in a window, or in none: see `Window`.
     InWindow(super::window::Window),
 }

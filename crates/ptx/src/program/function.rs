@@ -1,4 +1,4 @@
-//! Functions and calls, as the interpreter meets them.
+//! Decoded functions and calls.
 
 use super::slot::Slot;
 
@@ -72,7 +72,7 @@ pub(crate) enum Passed {
     Predicate(Slot),
 }
 
-/// What a call passes and gets back.
+/// The arguments and results of a call.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
     /// Its number; an indirect call has none.

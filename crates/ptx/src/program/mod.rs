@@ -1,4 +1,4 @@
-//! What a text means: instructions with their operands resolved, functions, variables, and where each of them lies.
+//! Decoded programs: instructions with resolved operands, functions, variables.
 //!
 //! ```text
 //!   syntax::Module ──decode──▶ Program ──placed──▶ Program
@@ -55,7 +55,7 @@ pub(crate) struct Code {
     pub(crate) instructions: Vec<Instruction>,
     /// Where each instruction stands.
     pub(crate) places: Vec<Place>,
-    /// What each instruction is called: opcode and modifiers, by index of `names`.
+    /// The name of each instruction, opcode and modifiers, as an index of `names`.
     pub(crate) spelled: Vec<u32>,
     pub(crate) names: Vec<String>,
     /// From which instruction on the text comes from which line of the source: file, line.
@@ -97,7 +97,7 @@ impl Program {
         decode::check(module).map_err(|refusal| refusal.in_text(text))
     }
 
-    /// What the text was written for.
+    /// The header of the text: version, target, address size.
     pub fn header(&self) -> &Header {
         &self.code.header
     }

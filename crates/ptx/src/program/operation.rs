@@ -1,4 +1,4 @@
-//! The one list of what the interpreter can do.
+//! The list of all operations of the interpreter.
 //!
 //! An instruction is an operation, a guard and up to six slots. What the slots mean is said at each operation; `d` is
 //! where the result goes, and `a`, `b`, `c` are what it is made of.
@@ -15,7 +15,7 @@ pub(crate) struct Instruction {
     pub(crate) slots: [Slot; 6],
 }
 
-/// What an instruction does.
+/// The operation of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Operation {
     /// Registers to registers, lane by lane.
@@ -73,7 +73,7 @@ pub(crate) enum Operation {
     MapShared { long: bool },
     /// The rank of the block that an address of shared memory belongs to.
     SharedRank { long: bool },
-    /// Whether a generic address is one of the block's own shared memory.
+    /// True if a generic address is one of the block's own shared memory.
     OwnShared,
     /// Nothing that could be observed.
     Nothing,
@@ -94,7 +94,7 @@ pub(crate) enum Operation {
     CopyAsync {
         /// Bytes to write.
         bytes: u8,
-        /// Whether the addresses are 64 bits wide: shared, then global.
+        /// True if the addresses are 64 bits wide: shared, then global.
         long: [bool; 2],
     },
     /// Copies that were asked for are a group.
@@ -109,25 +109,25 @@ pub(crate) struct AccessForm {
     pub(crate) space: Space,
     /// Bytes of an element: 1, 2, 4 or 8.
     pub(crate) bytes: u8,
-    /// Whether elements are extended by their sign.
+    /// True if elements are extended by their sign.
     pub(crate) signed: bool,
-    /// Whether registers hold 64 bits, and longer elements are cut.
+    /// True if registers hold 64 bits, and longer elements are cut.
     pub(crate) long: bool,
     /// Elements: 1, 2 or 4.
     pub(crate) count: u8,
-    /// Whether the address is 64 bits wide.
+    /// True if the address is 64 bits wide.
     pub(crate) wide: bool,
-    /// Whether other threads may be expected to do the same at the same time: volatile, relaxed and stronger.
+    /// True if other threads may be expected to do the same at the same time: volatile, relaxed and stronger.
     pub(crate) strong: bool,
 }
 
-/// What an atomic operation does, on what, and where.
+/// The form of an atomic operation: its operation, type and space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Atomic {
     pub(crate) space: Space,
     pub(crate) change: Change,
     pub(crate) scalar: Atom,
-    /// Whether the address is 64 bits wide.
+    /// True if the address is 64 bits wide.
     pub(crate) wide: bool,
 }
 
@@ -172,7 +172,7 @@ impl Atom {
     }
 }
 
-/// What a barrier does beside waiting.
+/// The kinds of barrier instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Barrier {
     /// Waits.
@@ -191,7 +191,7 @@ pub(crate) enum Barrier {
     ClusterWait,
 }
 
-/// What is done to a barrier in memory; whether addresses are 64 bits wide is said beside it.
+/// An operation on an `mbarrier`; the width of its address is given beside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MemoryBarrier {
     /// Expects so many arrivals in each phase.
@@ -207,9 +207,9 @@ pub(crate) enum MemoryBarrier {
     Expect,
     /// Bytes have come.
     Complete,
-    /// Whether the phase of a state is over.
+    /// True if the phase of a state is over.
     Test,
-    /// Whether the phase of a parity is over.
+    /// True if the phase of a parity is over.
     TestParity,
     /// Arrivals that a state still misses.
     Pending,
@@ -224,7 +224,7 @@ pub(crate) enum Shuffle {
     Index,
 }
 
-/// What a vote asks.
+/// The kinds of votes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Vote {
     All,
@@ -289,12 +289,12 @@ pub(crate) enum Special {
     ClusterSize(u8),
     ClusterRank,
     ClusterRanks,
-    /// Whether the launch has said that there are clusters: a predicate.
+    /// True if the launch has said that there are clusters: a predicate.
     ExplicitCluster,
 }
 
 impl Special {
-    /// Whether it has 64 bits.
+    /// True if it has 64 bits.
     pub(crate) fn is_long(self) -> bool {
         matches!(self, Special::Clock64 | Special::Timer | Special::Grid)
     }

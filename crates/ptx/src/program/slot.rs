@@ -1,4 +1,4 @@
-//! Where operands lie once names are gone.
+//! Slots: operands as indexes of registers and constants.
 //!
 //! A function's registers lie in three files by width: words (8, 16 and 32 bits), longs (64 bits), predicates. A number in
 //! the text is a row of a table that all warps share, so an operand is a place to read either way.

@@ -1,4 +1,4 @@
-//! Where generic addresses lead: the windows through which memory that is no global memory is seen.
+//! Windows of the generic address space, through which shared, local and parameter memory is seen.
 //!
 //! | first address | what lies there |
 //! |---|---|

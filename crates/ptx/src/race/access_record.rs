@@ -1,6 +1,6 @@
-//! One remembered access.
+//! One recorded access: block, warp, lanes, instruction and time.
 
-/// Who touched something, by which instruction, and how far they had got in passing on what they did: lanes of one warp.
+/// An access by lanes of one warp, with its instruction and the time of the last release before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AccessRecord {
     /// Its number in the grid.
@@ -23,7 +23,7 @@ const INSTRUCTION: u32 = 6;
 const LAST: u32 = (1 << (32 - INSTRUCTION)) - 2;
 
 impl AccessRecord {
-    /// Nobody.
+    /// No access.
     pub(crate) const NONE: AccessRecord = AccessRecord { block: 0, since: 0, lanes: 0, what: u32::MAX };
     /// In place of a row: its words have stamps of their own.
     pub(crate) const APART: AccessRecord = AccessRecord { what: u32::MAX - 1, ..AccessRecord::NONE };
@@ -61,13 +61,13 @@ impl AccessRecord {
         self.warp() * 32 + self.lanes.trailing_zeros()
     }
 
-    /// Whether it is by the same warp.
+    /// True if it is by the same warp.
     #[inline(always)]
     pub(crate) fn is_by_warp_of(&self, other: &AccessRecord) -> bool {
         self.block == other.block && self.warp() == other.warp()
     }
 
-    /// Whether it is by the same instruction of the same warp, which has passed on nothing in between.
+    /// True if it is by the same instruction of the same warp, which has passed on nothing in between.
     pub(crate) fn is_like(&self, other: &AccessRecord) -> bool {
         self.block == other.block && self.since == other.since && self.what == other.what
     }

@@ -1,4 +1,4 @@
-//! Lanes of a warp that touch memory by one instruction, and what they know.
+//! Lanes of a warp that access memory by one instruction, with the accesses they are ordered after.
 
 use super::access_record::{AccessRecord, Shares};
 use super::hazard::Deed;
@@ -14,7 +14,7 @@ pub(crate) struct Accessor<'t> {
     pub(crate) deed: Deed,
     /// Up to here all of the block is known, and up to there all of the warp.
     pub(crate) known: [u32; 2],
-    /// Whether that is all that is known.
+    /// True if that is all that is known.
     pub(crate) is_all: bool,
 }
 
@@ -26,7 +26,7 @@ impl<'t> Accessor<'t> {
         Some(Accessor { threads, record, deed, known: threads.known(warp), is_all: threads.is_all_known(warp) })
     }
 
-    /// Whether it can be seen at a glance that something is over for all of them, whichever lanes did it.
+    /// True if the shared clocks of block and warp show that a recorded access happened before.
     #[inline(always)]
     fn sees(&self, earlier: &AccessRecord) -> bool {
         let [block, warp] = self.known;
@@ -34,13 +34,14 @@ impl<'t> Accessor<'t> {
             && (earlier.since < block || earlier.warp() == self.record.warp() && earlier.since < warp)
     }
 
-    /// Whether what was done to a row as a whole is over for those who share it so; or else it has to be looked at closely.
+    /// True if a recorded access to a whole row happened before, for lanes that divide the row in the same
+    /// way; if not, its words need a look of their own.
     #[inline(always)]
     pub(crate) fn knows_row(&self, earlier: &AccessRecord, shares: Shares) -> bool {
         self.sees(earlier) || earlier.is_by_warp_of(&self.record) && earlier.lanes == shares.pack()
     }
 
-    /// Whether something is over for some of the lanes.
+    /// True if a recorded access happened before what some of the lanes do now.
     #[inline(always)]
     pub(crate) fn knows(&self, earlier: &AccessRecord, lanes: u32) -> bool {
         self.sees(earlier)

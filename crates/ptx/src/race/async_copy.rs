@@ -1,4 +1,4 @@
-//! AsyncCopies that run beside the threads: from `cp.async` until the thread that asked for them has waited for them.
+//! Asynchronous copies in flight: from `cp.async` until the thread that started them has waited.
 //!
 //! The interpreter copies at once. Here a copy is under way until its thread waits; the destination is the thread's write of that
 //! moment, so that others need a barrier behind the wait. A copy that arrives at an `mbarrier` is over with the arrival, and known
@@ -15,7 +15,7 @@ use crate::lanes::lanes as each;
 /// The lanes of a warp tell where they copy from one after the other, before they tell where to.
 const LATEST: usize = 64;
 
-/// What the threads of a block have asked for and not waited for.
+/// The copies that threads of a block have started and not waited for.
 #[derive(Debug)]
 pub(crate) struct AsyncCopies {
     /// By warp.
@@ -82,7 +82,7 @@ impl AsyncCopies {
         flights.take(LATEST).find(is_it).map(|copy| copy.bytes.clone())
     }
 
-    /// Whether what a lane asks for is under way already: the same bytes, from the same place.
+    /// True if the copy that a lane starts is in flight already: the same bytes, from the same source.
     pub(crate) fn is_under_way(&self, bytes: &Range<u64>, by: AccessRecord) -> bool {
         let Some(from) = self.source(by) else { return false };
         let is_same = |copy: &AsyncCopy| {
@@ -91,7 +91,7 @@ impl AsyncCopies {
         self.warps.iter().any(|warp| warp.flights.iter().any(is_same))
     }
 
-    /// What some lanes have asked for since the last time is a group of each.
+    /// `cp.async.commit_group`: the copies of each lane since its last group are its next group.
     pub(crate) fn commit(&mut self, warp: usize, lanes: u32) {
         let OfWarp { flights, groups } = &mut self.warps[warp];
         for copy in flights.iter_mut().filter(|copy| copy.by.lanes & lanes != 0 && copy.group.is_none()) {
@@ -113,7 +113,7 @@ impl AsyncCopies {
         over.into_iter().filter(|copy| copy.space == MemorySpace::Shared).collect()
     }
 
-    /// Whether a copy may be under way to some bytes, or from them.
+    /// True if a copy to some bytes, or from them, may be in flight.
     pub(crate) fn is_near(&self, space: MemorySpace, bytes: Range<u64>) -> bool {
         match space {
             MemorySpace::Shared | MemorySpace::Cluster { .. } => self.into.has(bytes),

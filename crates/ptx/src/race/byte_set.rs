@@ -1,4 +1,4 @@
-//! Bytes of a block's shared memory: which have been written, which are copied to.
+//! Sets of bytes of a block's shared memory: those written, those that a copy writes.
 
 use std::ops::Range;
 
@@ -36,7 +36,7 @@ impl ByteSet {
         }
     }
 
-    /// Whether any byte of a range is there.
+    /// True if any byte of a range is there.
     pub(crate) fn has(&self, range: Range<u64>) -> bool {
         Self::words(&range).any(|(word, bits)| self.0.get(word).is_some_and(|there| there & bits != 0))
     }

@@ -1,4 +1,4 @@
-//! Puts together who knows what, who touched what, and who has come where.
+//! The detector: happens-before, access history and barriers of one run together.
 
 use std::collections::HashMap;
 
@@ -194,7 +194,7 @@ fn order(orders: &[MemoryOrder], program: &Program, pc: u32) -> MemoryOrder {
     orders[program.code.spelled[pc as usize] as usize]
 }
 
-/// Whether a plain read met a compare-and-swap: such loops start from a guess, and swaps see whether it was right.
+/// True if a plain read met a compare-and-swap: such loops start from a guess, which the swap checks.
 fn is_guess(orders: &[MemoryOrder], program: &Program, conflict: &Conflict, deed: Deed, pc: u32) -> bool {
     let swaps = |pc| order(orders, program, pc).swaps;
     match (conflict.deed, deed) {
@@ -229,7 +229,7 @@ pub(super) fn touch(
     }
 }
 
-/// What a strong access learns and passes on.
+/// Happens-before edges of a strong access: the reader joins the variable's clock, the writer adds its own.
 pub(super) fn meet(
     sync_variables: &mut SyncVariables,
     threads: &mut Threads,

@@ -1,4 +1,4 @@
-//! What orders threads, and barriers that not all come to.
+//! Synchronisation events, and barriers that some threads miss.
 
 use super::detector::Detector;
 use super::hazard::{Actor, Divergence, Presence};
@@ -97,7 +97,7 @@ impl Detector {
         }
     }
 
-    /// Nobody of a block can go on: says who waits where.
+    /// Reports the barriers at which the threads of a deadlocked block wait.
     pub(super) fn stuck(&mut self, block: [u32; 3]) {
         let number = self.number(block);
         let known = self.blocks.iter().find(|block| block.number == number);

@@ -22,7 +22,7 @@ pub(crate) struct Findings {
     hazards: Vec<Hazard>,
 }
 
-/// What makes two findings one: the sort, and the instructions.
+/// The identity of a finding: its sort and its instructions.
 type Key = (Sort, u32, u32);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -40,7 +40,7 @@ impl Findings {
         Self { program, grid, block, by_key: HashMap::new(), hazards: Vec::new() }
     }
 
-    /// What was found; a read that races is not told again for having come before the write.
+    /// The findings; a read that races is not reported again as a read before the write.
     pub(crate) fn take(&mut self) -> Vec<Hazard> {
         let mut hazards: Vec<_> = std::mem::take(&mut self.hazards).into_iter().map(Some).collect();
         let by_key = std::mem::take(&mut self.by_key);

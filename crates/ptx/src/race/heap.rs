@@ -1,4 +1,4 @@
-//! Memory of the kernels' heap outside of its life and its bounds.
+//! Use after free, out-of-bounds accesses and invalid frees on the kernels' heap.
 
 use super::detector::Detector;
 use super::hazard::{Deed, HeapMisuse};

@@ -1,4 +1,4 @@
-//! Finds threads of a kernel that touch the same memory without an order, and barriers that not all come to.
+//! Detection of data races between the threads of a kernel, and of barriers that some threads miss.
 //!
 //! ```text
 //!   warp ─▶ Watched (a Memory and a Host around another) ─▶ Detector ─┬─ threads   what does each thread know to be over?

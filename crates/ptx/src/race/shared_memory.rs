@@ -1,4 +1,4 @@
-//! What lanes do to the shared memory of their block, and to that of others in their cluster.
+//! Accesses to shared memory of the block, and of other blocks in its cluster.
 
 use super::access_record::AccessRecord;
 use super::accessor::Accessor;
@@ -87,7 +87,7 @@ impl Detector {
         }
     }
 
-    /// Whether lanes may ask for the same copy, or for one that is under way.
+    /// True if lanes may start the same copy, or one that is in flight.
     fn may_repeat(&self, at: usize, lanes: u32, [start, share, apart]: [u64; 3]) -> bool {
         let last = start + u64::from(lanes.count_ones() - 1) * apart;
         apart == 0 || self.blocks[at].copies.is_near(MemorySpace::Shared, start..last + share)

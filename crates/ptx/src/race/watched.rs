@@ -1,4 +1,4 @@
-//! Memory that is watched.
+//! A memory and host whose accesses are checked.
 
 use std::sync::Mutex;
 
@@ -52,7 +52,7 @@ impl<M> Watched<M> {
         Self { memory, detector: Mutex::new(detector) }
     }
 
-    /// What was found since it was last asked.
+    /// The hazards found since the last call.
     pub fn take(&self) -> Vec<Hazard> {
         self.detect(Detector::take)
     }

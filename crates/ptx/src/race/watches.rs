@@ -1,6 +1,6 @@
-//! The kinds of hazards that a run is watched for.
+//! The kinds of hazards that a run is checked for.
 
-/// What is looked for.
+/// The kinds of hazards to look for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Watches {
     /// Races in shared memory.

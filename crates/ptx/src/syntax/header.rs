@@ -1,4 +1,4 @@
-//! The first lines of a PTX text: what it was written for.
+//! The header of a PTX text: version, target, address size.
 //!
 //! ```text
 //! .version 8.7              which PTX
@@ -8,7 +8,7 @@
 
 use std::fmt;
 
-/// What a PTX text was written for.
+/// The header of a PTX text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
     /// The version of the language.
@@ -28,7 +28,7 @@ pub struct Version {
     pub minor: u16,
 }
 
-/// What `.target` names.
+/// The target of `.target`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Target {
     /// The architecture: 90 for `sm_90` and `sm_90a`.
@@ -37,9 +37,9 @@ pub struct Target {
     pub features: Features,
     /// How textures and samplers are bound, where the text says it.
     pub texture_mode: Option<TextureMode>,
-    /// Whether the text carries debug information.
+    /// True if the text carries debug information.
     pub debug: bool,
-    /// Whether double precision is to be carried out in single precision.
+    /// True if double precision is to be carried out in single precision.
     pub map_f64_to_f32: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What is written in a PTX text: a tree of borrowed words with their places, and no meaning yet.
+//! The syntax tree of a PTX text: borrowed words with their positions, and no meaning yet.
 //!
 //! ```text
 //!   Module ─┬─ Header              .version .target .address_size

@@ -1,4 +1,4 @@
-//! What instructions work on.
+//! Operands of instructions.
 
 use super::Immediate;
 
@@ -57,11 +57,11 @@ pub struct Address<'t> {
     pub base: Base<'t>,
     /// Bytes from there.
     pub offset: i64,
-    /// Whether `.unified` follows the brackets.
+    /// True if `.unified` follows the brackets.
     pub unified: bool,
 }
 
-/// What an address is counted from.
+/// The base of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Base<'t> {
     /// A register's value or a variable's start.

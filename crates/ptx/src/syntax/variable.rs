@@ -1,4 +1,4 @@
-//! Variables of every space: what `.global`, `.shared`, `.param` and the others declare.
+//! Variables of every state space: `.global`, `.shared`, `.param` and the others.
 
 use super::Immediate;
 use crate::error::Place;
@@ -8,11 +8,11 @@ use crate::error::Place;
 pub struct Variable<'t> {
     /// Where the name stands.
     pub place: Place,
-    /// Who else sees it.
+    /// Its linkage.
     pub linkage: Linkage,
     /// Where it lives.
     pub space: Space,
-    /// What `.attribute` says.
+    /// The attributes of `.attribute`.
     pub attributes: Vec<Attribute<'t>>,
     /// The alignment in bytes, a power of two, where the text says it.
     pub alignment: Option<u32>,
@@ -20,7 +20,7 @@ pub struct Variable<'t> {
     pub scalar: ScalarType,
     /// Elements of the vector that it is or consists of; 1 for what is no vector.
     pub lanes: u8,
-    /// What a parameter points to, where the text says it.
+    /// The memory that a parameter points to, where the text says it.
     pub pointer: Option<Pointer>,
     /// The name; `_` in prototypes.
     pub name: &'t str,
@@ -28,23 +28,23 @@ pub struct Variable<'t> {
     pub count: Option<u32>,
     /// The dimensions of an array, outermost first; `None` is `[]`, whose size comes from the initialiser or the launch.
     pub dimensions: Vec<Option<u64>>,
-    /// What it holds at first.
+    /// Its initialiser.
     pub initial: Option<Initial<'t>>,
 }
 
-/// Who sees a name outside of its module.
+/// The visibility of a name outside of its module.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Linkage {
-    /// Nobody.
+    /// The module alone.
     #[default]
     Internal,
-    /// `.visible`: everybody.
+    /// `.visible`: all modules.
     Visible,
-    /// `.extern`: everybody, and it is defined elsewhere.
+    /// `.extern`: defined in another module.
     Extern,
-    /// `.weak`: everybody, unless another module defines it, too.
+    /// `.weak`: all modules, unless another one defines it, too.
     Weak,
-    /// `.common`: everybody, and definitions in several modules are one.
+    /// `.common`: all modules; definitions in several modules are one.
     Common,
 }
 
@@ -163,7 +163,7 @@ pub struct Pointer {
     pub alignment: u32,
 }
 
-/// What a variable holds at first.
+/// The initialiser of a variable.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Initial<'t> {
     /// A number.

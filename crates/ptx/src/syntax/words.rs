@@ -1,4 +1,4 @@
-//! Words of an instruction, of which there are few.
+//! A short list of words, which needs no allocation for up to four.
 
 use std::fmt;
 use std::ops::Deref;

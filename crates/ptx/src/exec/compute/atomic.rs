@@ -6,7 +6,7 @@ use crate::arith::half::{self, Brain, Edge, Half};
 use crate::arith::round::Rounding;
 use crate::program::operation::{Atom, Change};
 
-/// What is written, given what was there, in shared or in global memory.
+/// The value to write, given the old one, in shared or in global memory.
 pub(crate) fn changed(change: Change, scalar: Atom, shared: bool, old: u64, b: u64, c: u64) -> u64 {
     let (old32, b32) = (old as u32, b as u32);
     match change {

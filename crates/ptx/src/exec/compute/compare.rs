@@ -56,7 +56,7 @@ fn question<T: Lane + Comparable>(file: &File<'_>, how: Comparison, slots: [Slot
     }
 }
 
-/// What goes to the first and to the second predicate.
+/// The results for the first and for the second predicate.
 #[inline(always)]
 pub(super) fn combine(file: &File<'_>, how: Combine, third: Slot, holds: u32) -> (u32, u32) {
     match how {

@@ -1,4 +1,4 @@
-//! Conversions that the processor does as the hardware would.
+//! Conversions that a cast of the processor does as the hardware would.
 
 use crate::arith::convert::carried;
 use crate::arith::float::canonical;

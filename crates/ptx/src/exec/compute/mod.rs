@@ -1,4 +1,4 @@
-//! Carries out what takes registers to registers.
+//! Operations from registers to registers.
 
 use super::registers::{File, ask1, map1, map2, map3};
 use crate::arith::convert::Conversion;

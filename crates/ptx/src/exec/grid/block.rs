@@ -1,4 +1,4 @@
-//! A block of threads: its warps, taking turns.
+//! A block of threads, whose warps take turns.
 
 use std::sync::Arc;
 
@@ -215,7 +215,7 @@ fn index_of<M>(context: &Context<M>, first: [u32; 3], rank: u32) -> [u32; 3] {
     std::array::from_fn(|axis| first[axis] + place[axis])
 }
 
-/// What a warp of one block of a cluster meets.
+/// The surroundings of a warp in one block of a cluster.
 fn around<'b, M>(
     context: &'b Context<M>,
     first: [u32; 3],

@@ -1,4 +1,4 @@
-//! Threads that help whoever has a lot to do.
+//! A pool of threads that run blocks.
 #![expect(unsafe_code, reason = "lends work to threads that are done with it before the call returns")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -48,7 +48,7 @@ unsafe impl Send for Work {}
 
 impl Desk {
     fn state(&self) -> MutexGuard<'_, State> {
-        // What is called outside of the lock may panic; nothing does so while it is held.
+        // Work runs outside of the lock and may panic; nothing panics while the lock is held.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -121,7 +121,7 @@ impl Crew {
 
 impl Drop for Crew {
     fn drop(&mut self) {
-        // Nobody is waited for: the last owner may be one of them.
+        // No thread is joined: the last owner may be one of them.
         self.desk.state().dismissed = true;
         self.desk.begun.notify_all();
     }

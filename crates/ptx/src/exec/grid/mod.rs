@@ -1,4 +1,4 @@
-//! A launched kernel: its blocks, some of which run at a time.
+//! A launched kernel, whose blocks take turns.
 
 pub(crate) mod block;
 pub(crate) mod crew;
@@ -26,7 +26,7 @@ const MAX_CLUSTER: u64 = 16;
 /// Instructions after which another block has its turn.
 const TURN: u64 = 1 << 16;
 
-/// What a step has led to.
+/// The outcome of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// There is more to do.

@@ -1,4 +1,4 @@
-//! Blocks of a grid on several threads.
+//! Blocks of a grid on several threads at once.
 //!
 //! Every thread takes blocks that have not started, several if they are short, and runs each for a turn; those that have not ended then
 //! are put where any thread finds them again. A thread that has used up its fuel stops, and so do all when a block traps.
@@ -24,7 +24,7 @@ const TURN: u64 = 1024;
 const HANDFUL: u64 = 16;
 const WORTH: u64 = 2048;
 
-/// What the threads share.
+/// The state that the threads share.
 struct Table<'g, M> {
     grid: &'g Grid<M>,
     heap: Mutex<Heap<M>>,
@@ -32,7 +32,7 @@ struct Table<'g, M> {
     crew: u64,
 }
 
-/// What lies on it.
+/// The part of it behind the lock.
 struct Heap<M> {
     /// Blocks that have started and are not being run.
     resident: VecDeque<Box<Block<M>>>,
@@ -45,7 +45,7 @@ struct Heap<M> {
     trapped: Option<(u64, Trap)>,
 }
 
-/// What a thread does next.
+/// The next work of a thread.
 enum Job<M> {
     Start(Range<u64>),
     Resume(Box<Block<M>>),

@@ -1,4 +1,5 @@
-//! Atomic operations, lane by lane; those that all lanes can carry out are [done at once](crate::exec::memory::atomic).
+//! Atomic operations, lane by lane. The [fast path](crate::exec::memory::atomic) does those that all lanes can do at
+//! once.
 
 use super::lane_access::check_local;
 use crate::device::host::{Host, Touch};

@@ -1,4 +1,4 @@
-//! Barriers of a block.
+//! Instructions on the barriers of a block and of its cluster: `bar`, `barrier.cluster`.
 
 use crate::device::host::{CLUSTER_BARRIER, Event, Host};
 use crate::device::memory::Memory;

@@ -1,4 +1,4 @@
-//! Entering and leaving functions.
+//! Calls and returns, and the functions that the device itself has.
 
 use crate::device::host::{Event, Freed, Host};
 use crate::device::launch::MAX_LOCAL;

@@ -1,4 +1,4 @@
-//! Clusters: blocks that reach each other's shared memory and wait for each other.
+//! Addresses in the shared memory of other blocks of a cluster: `mapa`, `getctarank`, `isspacep`.
 //!
 //! A cluster runs as one: its blocks' warps take turns, and their shared memory lies side by side. An address of shared
 //! memory says in its upper byte whose it is:

@@ -1,4 +1,4 @@
-//! What the lanes of a warp do together.
+//! Instructions across the lanes of a warp: shuffles, votes, matches, reductions.
 
 use crate::device::host::{Event, Host};
 use crate::device::memory::Memory;
@@ -20,7 +20,8 @@ impl<M: Memory + Host> Executor<'_, M> {
         if named == 0 { lanes } else { named }
     }
 
-    /// Whether all lanes that an instruction needs are here; if not, those that are here wait, and the others go on.
+    /// True if all lanes that an instruction needs are here; if not, those that are here wait, and the others
+    /// go on.
     pub(crate) fn gathered(&self, warp: &mut Warp, at: Current, lanes: u32, needed: u32) -> bool {
         if needed & warp.live & !lanes == 0 {
             self.tell(warp, at, lanes & needed, Event::Lanes);
@@ -56,7 +57,8 @@ impl<M: Memory + Host> Executor<'_, M> {
         })
     }
 
-    /// Nobody can go on: `bar.warp.sync` may be met at different places, everything else is a mistake.
+    /// Resolves a warp in which no group can go on: `bar.warp.sync` may be met at different instructions,
+    /// everything else is a deadlock.
     pub(crate) fn release_lanes(&self, warp: &mut Warp) -> Result<bool, Stop> {
         let code = &self.context.program.code.instructions;
         let waits = |state: State| match state {

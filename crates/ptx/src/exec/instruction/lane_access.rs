@@ -22,7 +22,7 @@ pub(crate) struct LaneAccess<'a> {
     pub(crate) lanes: u32,
     pub(crate) space: Space,
     pub(crate) addresses: &'a Longs,
-    /// Whether other threads may access the same bytes at the same time.
+    /// True if other threads may access the same bytes at the same time.
     pub(crate) strong: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Loads and stores: from registers to rows of bytes, and back.
+//! Loads, stores and `cp.async`, lane by lane.
 
 use super::lane_access::{LaneAccess, check_local};
 use crate::device::host::Host;

@@ -1,4 +1,4 @@
-//! Barriers in shared memory.
+//! `mbarrier`: barriers in shared memory.
 //!
 //! | bits | what they count |
 //! |---|---|
@@ -91,7 +91,7 @@ impl<M: Memory + Host> Executor<'_, M> {
             bytes.copy_from_slice(there);
             let state = State::unpack(u64::from_le_bytes(bytes));
             let count = given[lane] as u32;
-            // Who finds a phase that is not over learns nothing.
+            // A test that finds the phase not over orders nothing.
             let is_over = match kind {
                 MemoryBarrier::Test => state.phase != State::unpack(given[lane]).phase,
                 MemoryBarrier::TestParity => state.phase != (count & 1 == 1),

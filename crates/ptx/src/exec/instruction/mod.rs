@@ -1,4 +1,4 @@
-//! Instructions that need more than registers, one lane after the other.
+//! Instructions that the fast path does not do: lane by lane, with traps.
 
 pub(crate) mod atomic;
 pub(crate) mod barrier;

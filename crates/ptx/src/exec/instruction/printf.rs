@@ -1,4 +1,4 @@
-//! `printf`: a format in memory, and values in the thread's own.
+//! `vprintf`: a format string in memory, and its values in local memory.
 
 use crate::device::host::Host;
 use crate::device::memory::Memory;
@@ -104,7 +104,7 @@ struct Field {
 }
 
 impl Field {
-    /// What follows a `%`, and how long it is.
+    /// The field that follows a `%`, and its length.
     fn read(text: &str) -> (Field, usize) {
         let mut field = Field::default();
         let mut characters = text.char_indices().peekable();

@@ -1,4 +1,4 @@
-//! The inner loop, twice: instructions that all lanes of a group carry out together, until one needs more than that.
+//! The inner loop: instructions that all lanes of a group carry out together.
 //!
 //! The loop is compiled once for any processor and once for those with AVX2 and FMA, where a row of 32 words is four
 //! registers; which of the two runs is decided at run time. It does what most code is made of: arithmetic, arguments,

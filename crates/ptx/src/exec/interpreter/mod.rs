@@ -1,4 +1,4 @@
-//! One warp, instruction by instruction.
+//! The interpreter: one warp, instruction by instruction.
 
 pub(crate) mod fast_path;
 

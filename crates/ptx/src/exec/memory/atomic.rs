@@ -1,4 +1,4 @@
-//! Atomic operations of a whole warp: what is done, and where, is found out once for all lanes.
+//! Atomic operations of a whole warp, checked once for all lanes.
 //!
 //! Lanes take their turns, lowest first, as they do where each goes by itself. As everywhere in straight code, nothing is done by
 //! halves: an operation that would fail for any lane is left to [`atomic`](crate::exec::instruction::atomic), which knows whom to blame.
@@ -13,7 +13,7 @@ use crate::program::operation::{Atom, Change};
 use crate::program::slot::Slot;
 use crate::program::space::Space;
 
-/// What a lane makes of what it finds, once for each operation that kernels use much, and once for all others.
+/// The new value of a word, compiled once for each frequent operation and once for all others.
 macro_rules! by_change {
     ($atomic:expr, $shared:expr, $made:ident => $body:expr) => {
         match ($atomic.change, $atomic.scalar) {
@@ -130,7 +130,8 @@ fn change_shared<W: Word>(
     row: &mut [W; LANES],
     made: impl Fn(u64, u64, u64) -> u64,
 ) {
-    // What the lane before has written need not be read again: counters that many lanes add to are the common case.
+    // A word that the lane before has written is not read again: counters that many lanes add to are the
+    // common case.
     let (mut last, mut written) = (u32::MAX, W::default());
     for lane in 0..LANES {
         if mask >> lane & 1 == 0 {
@@ -196,7 +197,7 @@ mod tests {
     const LONGS: [Atom; 3] = [Atom::U64, Atom::S64, Atom::F64];
     const SIZE: u64 = 256;
 
-    /// What memory and the result are afterwards, or nothing if it was left alone.
+    /// Memory and result afterwards; none if the operation was left to the slow path.
     type After = Option<(Vec<u8>, [u64; LANES])>;
 
     struct Case {

@@ -41,13 +41,13 @@ impl AccessPattern {
         AccessPattern::portable(mask, addresses, size)
     }
 
-    /// Whether each address is a multiple of `size`, a power of two.
+    /// True if each address is a multiple of `size`, a power of two.
     #[inline(always)]
     pub(crate) fn is_aligned(self, size: u64) -> bool {
         self.bits & (size - 1) == 0
     }
 
-    /// Whether all addresses, taken as generic ones, lead to global memory.
+    /// True if all addresses, taken as generic ones, lead to global memory.
     #[inline(always)]
     pub(crate) fn is_global(self) -> bool {
         self.bits >> window::DEVICE_BITS == 0
@@ -227,7 +227,7 @@ mod tests {
         std::array::from_fn(|lane| address(lane as u64))
     }
 
-    /// What every way to find the shape finds.
+    /// The shape, which all implementations must agree on.
     fn shape(mask: u32, addresses: &Longs, size: u64) -> Shape {
         let found = AccessPattern::portable(mask, addresses, size);
         assert_eq!(AccessPattern::of(mask, addresses, size), found, "{mask:#x} {addresses:?}");

@@ -1,4 +1,4 @@
-//! Words of shared memory, without a detour: what most kernels do most of the time.
+//! Loads and stores of words in shared memory, the most frequent access there.
 
 use super::pattern::Shape;
 use super::processor::Processor;
@@ -8,7 +8,7 @@ use crate::lanes::ALL;
 use crate::program::operation::AccessForm;
 use crate::program::space::Space;
 
-/// Whether an access is one of these, unless its addresses are odd.
+/// True if an access has this form; its addresses decide if it is done here.
 #[inline(always)]
 pub(crate) fn is_likely(form: &AccessForm) -> bool {
     form.space == Space::Shared && form.bytes == 4 && form.count == 1 && !form.wide && !form.long

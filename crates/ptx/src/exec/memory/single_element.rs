@@ -1,4 +1,4 @@
-//! Accesses that take a register as it is: one element for each lane, all the same or side by side.
+//! Loads and stores of one element for each lane of global memory, uniform or contiguous.
 //!
 //! This is what most loads and stores of most kernels are, so it is done without putting addresses or bytes anywhere on the way.
 //! As everywhere in straight code, nothing is done by halves: what does not fit is left to [`coalesced`](crate::exec::memory::coalesced).
@@ -13,7 +13,7 @@ use crate::program::operation::AccessForm;
 use crate::program::space::Space;
 use crate::program::window;
 
-/// Whether an access can be one of these; whether it is depends on the addresses.
+/// True if an access has this form; its addresses decide if it is done here.
 #[inline(always)]
 pub(crate) fn is_likely(form: &AccessForm) -> bool {
     form.count == 1 && form.wide && !form.strong && matches!(form.space, Space::Global | Space::Generic)

@@ -14,11 +14,11 @@ pub(crate) struct Barriers {
     pub(crate) cluster: [u32; 32],
     /// Which barriers, by their numbers, somebody has arrived at since they were last complete; all others are as new.
     pub(crate) awaited: u32,
-    /// Whether anybody has arrived or ended since it was asked.
+    /// True if a thread has arrived or ended since the last check.
     pub(crate) changed: bool,
 }
 
-/// Who has arrived at a barrier.
+/// The threads that have arrived at a barrier.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Arrivals {
     pub(crate) threads: u32,
@@ -30,7 +30,7 @@ pub(crate) struct Arrivals {
 }
 
 impl Arrivals {
-    /// What the barrier tells those who asked: how many said yes, whether all did.
+    /// The result of `bar.red`: the number of threads whose predicate holds, and true if it holds for all.
     pub(crate) fn answer(self) -> (u32, bool) {
         (self.yes, self.yes == self.asked)
     }

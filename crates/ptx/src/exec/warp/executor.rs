@@ -10,7 +10,7 @@ use crate::exec::context::Context;
 use crate::exec::memory::range_cache::RangeCache;
 use crate::exec::registers::File;
 
-/// What a warp meets while it runs: its block, and the grid around it.
+/// The surroundings of a running warp: its block, and the grid.
 #[derive(Debug)]
 pub(crate) struct Executor<'b, M> {
     pub(crate) context: &'b Context<M>,
@@ -30,7 +30,7 @@ pub(crate) struct Current {
     pub(crate) frame: usize,
 }
 
-/// What an instruction leaves behind.
+/// The next step of a group after an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     /// The next one.
@@ -68,16 +68,16 @@ impl<M: Memory + Host> Executor<'_, M> {
         }
     }
 
-    /// Who accesses memory, for some lanes.
+    /// The access of some lanes, as memory sees it.
     pub(crate) fn access(&self, warp: &Warp, at: Current, lanes: u32, strong: bool) -> Access {
         Access { block: self.block, warp: warp.index, lanes, readers: lanes, instruction: at.pc, strong }
     }
 }
 
-/// What stops a warp; boxed, because all that does not stop is carried past it.
+/// A failed instruction; boxed, so that results without one stay small.
 pub(crate) type Stop = Box<Halt>;
 
-/// What stops a warp, before it is known where that stands in the text.
+/// A failed instruction by its number: the trap before its position in the text is looked up.
 #[derive(Debug)]
 pub(crate) struct Halt {
     pub(crate) kind: TrapKind,

@@ -1,4 +1,4 @@
-//! Functions that are running.
+//! Call frames of a warp.
 
 use crate::exec::registers::Registers;
 

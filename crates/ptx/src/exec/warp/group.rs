@@ -1,4 +1,4 @@
-//! Lanes that stand at the same instruction.
+//! Groups of lanes that are at the same instruction.
 
 /// Some lanes of a warp, at one instruction of one frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub(crate) struct Group {
     pub(crate) penalty: u32,
 }
 
-/// What a group waits for.
+/// The condition that a group waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     /// Nothing.

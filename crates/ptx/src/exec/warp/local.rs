@@ -1,4 +1,4 @@
-//! Memory of threads: a row of words for each address, so that lanes that access the same address access one row.
+//! Local memory of a warp: a row of words for each address, so that lanes at the same address access one row.
 
 use crate::lanes::{LANES, Words};
 

@@ -1,4 +1,4 @@
-//! A warp: which of its lanes go next.
+//! A warp: its divergent groups of lanes, and the order in which they run.
 
 pub(crate) mod barriers;
 pub(crate) mod executor;
@@ -50,7 +50,7 @@ impl Warp {
         Some(self.groups.len() - 1)
     }
 
-    /// Whether a group can go on.
+    /// True if a group can go on.
     fn runs(&self, group: &Group) -> bool {
         match group.state {
             State::Ready => true,

@@ -1,4 +1,4 @@
-//! Which registers a function may read before it has written them: they have to be cleared when it is entered.
+//! Registers that a function may read before it writes them, and that are cleared when it is entered.
 //!
 //! A lane reads a register where its own path has led it. If an instruction that writes the register lies on every such path, and no
 //! guard can keep the lane from carrying it out, then what the register held before cannot be seen; most registers of most
@@ -117,7 +117,7 @@ enum Manner {
     Fills,
     /// Reads what the lane itself holds.
     Alone,
-    /// Whatever else: lanes may read of each other.
+    /// All other instructions: lanes may read from each other.
     Together,
 }
 

@@ -85,7 +85,7 @@ pub(super) fn table<'t>(
             decoder.emit(what, &slots);
         }
         (Some(combine), [third]) => {
-            // Whether any bit is set, and a predicate.
+            // True if any bit is set, and a predicate.
             let [d, p] = decoder.result_and_predicate(d, File::Words)?;
             let (found, zero) = (decoder.new_word(), decoder.word(0));
             let slots = [found, decoder.value(a, scalar)?, decoder.value(b, scalar)?, decoder.value(c, scalar)?];

@@ -1,4 +1,4 @@
-//! Modules and functions: what is declared, where it lies, and the statements of each body.
+//! Functions: parameters, variables, and the statements of each body.
 
 use super::super::function::Passed;
 use super::super::operation::Operation;
@@ -110,7 +110,7 @@ impl<'t> Decoder<'_, 't> {
         Ok(())
     }
 
-    /// What a function takes or gives, as a variable or a register of its own.
+    /// A parameter or result of a function, as a variable or a register of its own.
     fn passed(&mut self, variable: &Variable<'t>) -> Result<Passed, Refusal> {
         if variable.space != Space::Register {
             let (offset, size) = self.local(variable)?;

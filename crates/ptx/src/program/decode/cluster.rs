@@ -1,4 +1,4 @@
-//! Blocks of a cluster: their addresses and their barrier.
+//! Instructions for clusters: addresses in other blocks, and the cluster's barrier.
 
 use super::super::operation::{Barrier, Operation, Special};
 use super::super::slot::Slot;

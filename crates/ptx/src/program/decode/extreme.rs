@@ -1,4 +1,4 @@
-//! The lesser and the greater of two or three.
+//! `min` and `max`, of two or three.
 
 use super::super::compute::{Compute, Int};
 use super::super::operation::Operation;

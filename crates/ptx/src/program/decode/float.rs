@@ -22,7 +22,7 @@ fn mode(modifiers: &mut Modifiers) -> Mode {
     }
 }
 
-/// What has no rounding of its own has to say one.
+/// An instruction without a default rounding has to name one.
 fn stated(modifiers: &Modifiers) -> Decoded {
     let known = |word: &str| matches!(word, "rn" | "rz" | "rm" | "rp");
     if modifiers.any(known) { Ok(()) } else { Err(Why::Missing("a rounding such as `.rn`")) }

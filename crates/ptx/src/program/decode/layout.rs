@@ -1,4 +1,4 @@
-//! Where shared variables lie.
+//! Layout of shared variables.
 //!
 //! Variables that functions name come first and lie at the same place for every kernel; behind them come those that only
 //! the kernel itself names, so that kernels do not pay for each other's. What the launch adds comes last.
@@ -80,7 +80,7 @@ impl<'t> Shared<'t> {
         Ok(())
     }
 
-    /// What a name stands for in a function.
+    /// The meaning of a name in a function.
     pub(super) fn find(&self, function: &str, name: &str) -> Option<Symbol<'t>> {
         let own = self.own.get(function).and_then(|own| own.get(name));
         own.or_else(|| self.common.get(name)).copied()
@@ -102,7 +102,7 @@ fn place<'t>(variable: &Variable<'t>, end: &mut u64) -> Result<Symbol<'t>, Refus
     Ok(Symbol::Shared(offset as u32))
 }
 
-/// What a body says about shared memory.
+/// The shared variables that a body names.
 #[derive(Default)]
 struct Seen<'m, 't> {
     variables: Vec<&'m Variable<'t>>,

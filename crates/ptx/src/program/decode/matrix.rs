@@ -1,4 +1,4 @@
-//! Products of matrices, and their transfers.
+//! `mma`, `ldmatrix`, `stmatrix`, `movmatrix`.
 
 use super::super::matrix::{Element, Ending, Product, Quads, Tiles, Transfer};
 use super::super::operation::Operation;
@@ -67,7 +67,7 @@ pub(super) fn vector<'t>(
         .collect()
 }
 
-/// What the sums are made of.
+/// The type of the sums.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sum {
     F16,

@@ -1,4 +1,4 @@
-//! Loads, stores, and addresses.
+//! Loads, stores, and their addresses.
 
 use super::super::compute::{Compute, Int};
 use super::super::operation::{AccessForm, Operation};
@@ -250,7 +250,7 @@ pub(super) fn cvta<'t>(
     }
     let [d, a] = decoder.operands(instruction, "2")?;
     let (d, a) = (decoder.result(d, File::Longs)?, decoder.value(a, scalar)?);
-    // What a function was passed lies in the thread's memory.
+    // Parameters of a function lie in local memory.
     let space = if space == Space::Parameter && !decoder.entry { Space::Local } else { space };
     let start = window(space)?.start();
     if start == 0 {

@@ -1,4 +1,4 @@
-//! Barriers in shared memory.
+//! `mbarrier`: barriers in shared memory.
 
 use super::super::operation::{MemoryBarrier, Operation};
 use super::super::slot::Slot;
@@ -7,7 +7,7 @@ use super::scope::File;
 use super::{Decoded, Decoder, Modifiers, Why};
 use crate::syntax::{Instruction, Operand, ScalarType};
 
-/// What an instruction does with its barrier, and the operands around the address.
+/// The operation on a barrier, and the operands around its address.
 pub(super) fn decode<'t>(
     decoder: &mut Decoder<'_, 't>,
     instruction: &Instruction<'t>,

@@ -1,4 +1,4 @@
-//! From words to operations: names become slots, modifiers become fields, and what is not known is refused.
+//! The decoder: names become slots, modifiers become fields, unknown instructions are refused.
 
 use std::sync::Arc;
 
@@ -155,7 +155,7 @@ pub(super) struct Decoder<'m, 't> {
     guard: Guard,
     fixups: Vec<Fixup<'t>>,
     mentions: Mentions,
-    /// What is called may be defined elsewhere.
+    /// Called functions may be defined in another text.
     is_part: bool,
 }
 

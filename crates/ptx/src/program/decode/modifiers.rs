@@ -1,4 +1,4 @@
-//! What follows an opcode: taken one by one, and what nobody took is refused.
+//! The modifiers of an instruction; one that the decoder does not take is refused.
 
 use super::types::Types;
 use super::{Decoded, Why};
@@ -78,7 +78,7 @@ impl<'i, 't> Modifiers<'i, 't> {
         })
     }
 
-    /// Whether a word is there, taken or not.
+    /// True if a word is there, taken or not.
     pub(super) fn any(&self, is: impl Fn(&str) -> bool) -> bool {
         self.words.iter().any(|word| is(word))
     }

@@ -1,4 +1,4 @@
-//! Tables of names and numbers that are asked for every word of a text.
+//! Hash tables for names and constants, fast because every word of a text is looked up.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -92,7 +92,7 @@ impl<V> Default for Numbered<V> {
 }
 
 impl<V: Copy> Numbered<V> {
-    /// What a number stands for; made when it is asked for first.
+    /// The value of a key, made when it is first looked up.
     #[inline]
     pub(super) fn get_or_insert_with(&mut self, number: u32, make: impl FnOnce() -> V) -> V {
         let index = number as usize;

@@ -1,4 +1,4 @@
-//! Operands: from names and numbers to slots.
+//! Operands: names and numbers as slots.
 
 use super::super::compute::Compute;
 use super::super::operation::{Operation, Special};
@@ -9,7 +9,7 @@ use super::{Decoded, Decoder, Why};
 use crate::syntax::{Immediate, Instruction, Integer, Operand, ScalarType};
 
 impl<'t> Decoder<'_, 't> {
-    /// What a name stands for; a register is read.
+    /// The meaning of a name; a register is read.
     pub(super) fn symbol(&self, name: &str) -> Decoded<Symbol<'t>> {
         let symbol = self.meant(name)?;
         if let Symbol::Register(file, slot) = symbol {
@@ -18,7 +18,7 @@ impl<'t> Decoder<'_, 't> {
         Ok(symbol)
     }
 
-    /// What a name stands for.
+    /// The meaning of a name.
     fn meant(&self, name: &str) -> Decoded<Symbol<'t>> {
         if let Some(symbol) = self.scopes.find(name) {
             return Ok(symbol);

@@ -1,4 +1,4 @@
-//! What threads do together: barriers, fences, and values across a warp.
+//! Barriers, fences, and instructions across a warp.
 
 use super::super::operation::{Barrier, Operation, Reduction, Shuffle, Vote};
 use super::super::slot::Slot;

@@ -1,4 +1,4 @@
-//! Variables of the module, with what they hold at first.
+//! Variables of the module and their initialisers.
 
 use super::super::variable::{Inside, Variable, VariableSpace};
 use super::layout::{alignment_of, size_of};

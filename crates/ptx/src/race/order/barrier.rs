@@ -1,4 +1,4 @@
-//! Who has come to a barrier.
+//! Arrivals at one barrier of a block.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::race::access_record::At;
 pub(crate) struct Arrivals {
     /// Those that wait, in the order of their coming.
     waiting: Vec<Arrival>,
-    /// What those passed on that came and did not wait.
+    /// The joined clocks of the threads that arrived and did not wait.
     pub(crate) passed: Option<Arc<VectorClock>>,
     /// The first count that was said, and the first other one, with who said it.
     counts: Vec<(u32, Arrival)>,
@@ -56,7 +56,7 @@ impl Arrivals {
         self.waiting.first().copied().map(at)
     }
 
-    /// Whether it waits for all threads of the block.
+    /// True if it waits for all threads of the block.
     pub(crate) fn is_for_all(&self) -> bool {
         self.counts.iter().all(|(threads, _)| *threads == 0)
     }

@@ -1,4 +1,4 @@
-//! Clusters: whose shared memory an address leads to, whether that block is there, and what the cluster's barrier passes on.
+//! Clusters: the owner of an address of shared memory, and the order that the cluster's barrier makes.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -21,9 +21,9 @@ pub(crate) struct Clusters {
 /// One round of a cluster's barrier.
 #[derive(Debug, Default)]
 struct Phase {
-    /// What those passed on that have come.
+    /// The joined clocks of the threads that have arrived.
     passed: Option<Arc<VectorClock>>,
-    /// Whether it is over: who comes next begins another.
+    /// True if it is over: the next arrival begins another.
     is_over: bool,
 }
 

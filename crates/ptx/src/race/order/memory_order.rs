@@ -1,11 +1,11 @@
-//! How an instruction orders memory, by its words.
+//! Memory order of an instruction, by its modifiers.
 
-/// What the words of an instruction say about order.
+/// The memory order of an instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct MemoryOrder {
-    /// What the thread did before is passed on with what it writes.
+    /// A release: accesses before it happen before those of a thread that reads the written value.
     pub(crate) releases: bool,
-    /// What is passed on with what it reads is known from then on.
+    /// An acquire: accesses that the read value releases happen before those behind it.
     pub(crate) acquires: bool,
     /// It reaches beyond the block.
     pub(crate) wide: bool,

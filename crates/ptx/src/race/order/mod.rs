@@ -1,4 +1,4 @@
-//! Happens-before: which accesses a thread knows to be over.
+//! Happens-before: the accesses that each thread is ordered after.
 
 pub(crate) mod barrier;
 pub(crate) mod cluster;

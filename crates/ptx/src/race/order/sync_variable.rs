@@ -1,4 +1,4 @@
-//! Words that threads meet in: what was passed on with what is in them.
+//! Synchronisation variables: words whose value passes a vector clock from writer to reader.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use super::vector_clock::{VectorClock, join};
 #[derive(Debug, Default)]
 pub(crate) struct SyncVariables(HashMap<u64, SyncVariable>);
 
-/// What a word passes on.
+/// The clocks that a word passes on.
 #[derive(Clone, Debug, Default)]
 struct SyncVariable {
     /// To everyone.
@@ -19,7 +19,7 @@ struct SyncVariable {
     block: u32,
 }
 
-/// What a thread passes on with a write: to everyone, to its block.
+/// The clocks that a write passes on: to the device, to the block.
 pub(crate) type Passed = [Option<Arc<VectorClock>>; 2];
 
 fn word(address: u64) -> u64 {
@@ -27,7 +27,7 @@ fn word(address: u64) -> u64 {
 }
 
 impl SyncVariables {
-    /// What a thread of a block learns from reading a word.
+    /// Joins the clocks that a thread of a block finds in a word.
     pub(crate) fn read(&self, address: u64, block: u32, into: &mut Option<Arc<VectorClock>>) {
         if let Some(variable) = self.0.get(&word(address)) {
             join(into, &variable.wide);

@@ -1,4 +1,4 @@
-//! What the threads of a block know to be over.
+//! Vector clocks of the threads of a block.
 //!
 //! | kept for | what | set when |
 //! |---|---|---|
@@ -22,7 +22,7 @@ pub(crate) struct Threads {
     count: u32,
     /// Up to here all threads know all threads.
     since: u32,
-    /// What all know of other blocks.
+    /// The clock of other blocks that all threads share.
     known: Option<Arc<VectorClock>>,
     warps: Vec<Warp>,
 }
@@ -41,13 +41,13 @@ struct Warp {
 struct Lane {
     /// When it last passed on what it did, alone.
     since: u32,
-    /// What it knows beyond what its block and its warp know.
+    /// Its clock beyond what its block and its warp share.
     known: Option<Arc<VectorClock>>,
     /// Up to where it knows the lanes of its warp.
     mates: [u32; 32],
-    /// What it has read and not taken in yet.
+    /// Clocks read by relaxed accesses, which the next fence joins.
     pending: Option<Arc<VectorClock>>,
-    /// What it knew at its last fence: for everyone, for the block.
+    /// Its clock at its last fence: for the device, for the block.
     fenced: Passed,
 }
 
@@ -102,12 +102,12 @@ impl Threads {
         [self.since, self.warps[warp].since]
     }
 
-    /// Whether the lanes of a warp know no more than [`known`](Self::known) says.
+    /// True if the lanes of a warp know no more than [`known`](Self::known) says.
     pub(crate) fn is_all_known(&self, warp: usize) -> bool {
         self.warps[warp].lanes.is_none() && self.known.is_none()
     }
 
-    /// Whether a thread knows to be over what another did.
+    /// True if a recorded access happened before what the thread does now.
     pub(crate) fn knows(&self, warp: usize, lane: usize, earlier: &AccessRecord) -> bool {
         let here = &self.warps[warp];
         if earlier.block == self.block {
@@ -127,13 +127,13 @@ impl Threads {
         [own, self.known.as_ref()].into_iter().flatten().any(|clock| clock.covers(earlier))
     }
 
-    /// Whether a thread knows anything of another block.
+    /// True if anything that another block did happened before what the thread does now.
     pub(crate) fn hears_of(&self, warp: usize, lane: usize, block: u32) -> bool {
         let own = self.warps[warp].lanes.as_ref().and_then(|lanes| lanes[lane].known.as_ref());
         own.into_iter().chain(&self.known).any(|clock| clock.hears_of(block))
     }
 
-    /// Whether any thread knows to be over what one of another block did.
+    /// True if a recorded access of another block happened before what any thread does now.
     pub(crate) fn anyone_knows(&self, earlier: &AccessRecord) -> bool {
         let lanes = self.warps.iter().filter_map(|warp| warp.lanes.as_ref()).flat_map(|lanes| lanes.iter());
         self.known.iter().chain(lanes.filter_map(|lane| lane.known.as_ref())).any(|clock| clock.covers(earlier))
@@ -184,7 +184,7 @@ impl Threads {
         }
     }
 
-    /// What a thread learns from a strong read, at once or at its next fence.
+    /// Joins the clock that a strong read found: at once if it acquires, else at the next fence.
     pub(crate) fn learn(&mut self, warp: usize, lane: usize, clock: &Option<Arc<VectorClock>>, acquires: bool) {
         if clock.is_none() {
             return;
@@ -193,7 +193,7 @@ impl Threads {
         join(if acquires { &mut own.known } else { &mut own.pending }, clock);
     }
 
-    /// What a thread passes on with a strong write that releases nothing itself: what it knew at its last fence.
+    /// The clock that a relaxed write passes on: that of the thread's last fence.
     pub(crate) fn fenced(&self, warp: usize, lane: usize, wide: bool) -> Passed {
         let own = self.warps[warp].lanes.as_ref().map(|lanes| &lanes[lane].fenced);
         match own {
@@ -202,7 +202,7 @@ impl Threads {
         }
     }
 
-    /// What a thread passes on with a strong write that releases.
+    /// The clock that a releasing write passes on.
     pub(crate) fn release(&mut self, warp: usize, lane: usize, wide: bool, number: u32) -> Passed {
         let clock = Some(self.pass_on(warp, lane, number));
         [clock.clone().filter(|_| wide), clock]

@@ -74,7 +74,7 @@ impl Layer {
         }
     }
 
-    /// Who touched the bytes of a cell, which starts `at` bytes into the page.
+    /// The last access to a cell, which starts `at` bytes into the page.
     #[inline(always)]
     pub(crate) fn at(&self, at: u32, grain: Grain) -> AccessRecord {
         let row = self.row((at / ROW) as usize);
@@ -87,7 +87,7 @@ impl Layer {
         row.by(Shares::unpack(row.lanes).of(at % ROW, at % ROW + grain.bytes()))
     }
 
-    /// Whether parts of words in a row belong to different lanes.
+    /// True if parts of words in a row belong to different lanes.
     pub(crate) fn is_finer_than_words(&self, row: usize) -> bool {
         let row = self.row(row);
         row.is_some() && !row.is_apart() && Shares::unpack(row.lanes).shift < 2

@@ -26,7 +26,7 @@ use crate::race::shadow::layer::PAGE;
 use crate::race::shadow::page::Page;
 pub(crate) use run::{Conflict, Run};
 
-/// What is remembered of memory.
+/// The access history of memory.
 #[derive(Debug)]
 pub(super) struct Shadow {
     /// Those that are known, and those that are free.
@@ -131,7 +131,7 @@ mod tests {
     use crate::race::hazard::Deed;
     use crate::race::order::threads::Threads;
 
-    /// Nobody knows anybody.
+    /// Accesses of threads that nothing orders.
     fn touch(shadow: &mut Shadow, bytes: Range<u64>, thread: u32, deed: Deed) -> Vec<(u32, Deed)> {
         let run = Run::same(bytes.start, bytes.end - bytes.start, 1 << (thread % 32));
         touch_run(shadow, &Threads::new(0, 1024, 0), thread / 32, run, deed)

@@ -1,4 +1,4 @@
-//! A page of memory: who touched it last, and in which way.
+//! A page of shadow memory: its last writes, reads and strong accesses.
 
 use super::layer::{Grain, Layer, ROW};
 use super::run::{Conflict, Run};
@@ -9,7 +9,7 @@ use crate::race::hazard::Deed;
 #[derive(Debug, Default)]
 pub(crate) struct Page {
     grain: Grain,
-    /// Whether there are rows in which lanes share words.
+    /// True if there are rows in which lanes share words.
     has_parts: bool,
     writes: Layer,
     /// Two, by different threads, where nothing orders them.

@@ -1,4 +1,4 @@
-//! Small things that several declarations share.
+//! Linkage, alignment and attributes, which several declarations share.
 
 use super::Parser;
 use crate::error::{Error, Problem};

@@ -67,7 +67,8 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// What follows `left`: operators that bind at least as tightly as `least`, and their right sides.
+    /// The expression behind `left`: operators that bind at least as tightly as `least`, and their right
+    /// sides.
     fn binary(&mut self, mut left: Immediate, least: u8) -> Result<Immediate, Error> {
         while let Some((token, operator, tightness)) = self.operator(least)? {
             let right = self.unary("a number")?;
@@ -123,7 +124,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// What follows an opening parenthesis: a cast, or an expression.
+    /// A cast or an expression, behind an opening parenthesis.
     fn parenthesized(&mut self) -> Result<Immediate, Error> {
         let token = self.peek()?;
         let signed = match token.text {
@@ -187,7 +188,7 @@ fn is_true(value: Immediate) -> bool {
 
 fn negative(value: Immediate) -> Immediate {
     match value {
-        // What is too large for a sign becomes what it is below zero: -9223372036854775808.
+        // A magnitude that is too large for a sign wraps: -9223372036854775808.
         Immediate::Integer(integer) => {
             let bits = integer.bits.wrapping_neg();
             Immediate::Integer(Integer { bits, signed: integer.signed || bits == 1 << 63 })

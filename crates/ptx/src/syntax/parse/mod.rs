@@ -94,7 +94,7 @@ impl<'t> Parser<'t> {
         self.expect_kind(Kind::Name, expected)
     }
 
-    /// What a string holds, escapes and all.
+    /// The contents of a string, with its escapes.
     fn expect_string(&mut self, expected: &'static str) -> Result<&'t str, Error> {
         let text = self.expect_kind(Kind::String, expected)?.text;
         Ok(&text[1..text.len() - 1])

@@ -1,4 +1,4 @@
-//! Fragments between memory and registers.
+//! `wmma.load` and `wmma.store`: fragments between memory and registers.
 //!
 //! PTX does not say which lane reads what of a matrix. Here lanes take neighbouring pieces in turn, each as large as those
 //! that an H200 reads at once, so an address is misaligned here where it is misaligned there.
@@ -72,7 +72,7 @@ fn read(bytes: &[u8; BYTES], bits: usize, place: usize) -> u64 {
     bytes[place * bits / 8..][..bits / 8].iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte))
 }
 
-/// What is to be stored has whole bytes.
+/// Elements that are stored have whole bytes.
 fn write(bytes: &mut [u8; BYTES], bits: usize, place: usize, value: u64) {
     let size = bits / 8;
     bytes[place * size..][..size].copy_from_slice(&value.to_le_bytes()[..size]);

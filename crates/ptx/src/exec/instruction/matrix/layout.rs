@@ -1,4 +1,4 @@
-//! Which element a lane holds where.
+//! The elements of a tile that each lane holds.
 
 /// Line and place in it of the first element of a factor's register, in a tile: `width` neighbours lie in a register.
 pub(crate) fn factor(tall: bool, lane: usize, register: usize, width: usize) -> (usize, usize) {

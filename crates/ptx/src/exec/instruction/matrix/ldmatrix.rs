@@ -1,4 +1,4 @@
-//! Matrices of 8 rows of 16 bytes, between shared memory and registers.
+//! `ldmatrix`, `stmatrix` and `movmatrix`: matrices of 8 rows of 16 bytes.
 
 use crate::device::host::Host;
 use crate::device::memory::Memory;

@@ -1,4 +1,4 @@
-//! Matrices that the lanes of a warp hold together.
+//! Matrix instructions: matrices that the lanes of a warp hold together.
 //!
 //! What a machine multiplies at once is a tile: 8 or 16 rows of the first factor by 8 columns of the second. Larger products
 //! are several tiles, and registers come tile by tile. In each, lane `l` belongs to line `l / 4`, a row of the first factor

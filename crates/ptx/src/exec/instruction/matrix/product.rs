@@ -1,4 +1,4 @@
-//! Products, tile by tile.
+//! `mma`: matrix products, tile by tile.
 //!
 //! Floating-point elements are summed as the hardware does it: see [`dot`](crate::arith::dot). Doubles are fused, one
 //! product after the other.
@@ -114,7 +114,7 @@ fn added(product: Product, sum: i64, summand: u32) -> u32 {
     }
 }
 
-/// What the registers of a tile's sums become.
+/// The registers of a tile's sums after rounding.
 fn numbers(product: Product, tile: &Tile<'_, u32>) -> Vec<Words> {
     let [mut left, mut right] = product.factors;
     if product.tiles == Tiles::Turned {

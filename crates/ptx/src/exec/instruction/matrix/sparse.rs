@@ -1,4 +1,4 @@
-//! Where the elements of a sparse factor belong.
+//! Metadata of sparse matrices: the column of each element.
 //!
 //! Of every four columns two are there, and four bits say which. Wider elements come one of two columns, with the same bits
 //! as if they were two halves each; elements of four bits come in pairs.
@@ -6,7 +6,7 @@
 use crate::lanes::Words;
 use crate::program::matrix::Element;
 
-/// What the lanes say about the columns of a factor.
+/// The metadata that the lanes hold about the columns of a factor.
 pub(crate) struct Choices<'w> {
     words: &'w Words,
     bits: usize,
