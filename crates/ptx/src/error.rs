@@ -72,7 +72,7 @@ impl Error {
 }
 
 impl fmt::Display for Error {
-    /// The place and the problem, then the line with a mark under what is meant.
+    /// The position and the problem, then the line with a mark under the word.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { place, problem, excerpt } = self;
         let number = place.line.to_string();
@@ -147,7 +147,7 @@ pub enum Problem {
         /// The reason.
         why: String,
     },
-    /// A declaration that is wrong, or of something that is not simulated.
+    /// A declaration that is wrong or not simulated.
     #[error("{why}")]
     Declaration {
         /// The reason.

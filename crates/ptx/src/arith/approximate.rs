@@ -1,7 +1,8 @@
 //! Functions that the hardware approximates: `sin`, `ex2`, `rsqrt` and others.
 //!
-//! Here each is computed in double precision and rounded once, so it lies within half a unit in the last place (ULP) of
-//! the true value. How far an H200 is from that, as the simulator's test of single instructions holds it:
+//! Here each is computed in double precision and rounded once, so it lies within half a unit in the last
+//! place (ULP) of the true value. How far an H200 is from that, as the simulator's test of single
+//! instructions holds it:
 //!
 //! | function | at most |
 //! |---|---|
@@ -66,8 +67,8 @@ pub(crate) fn cosine(flush: bool, value: f32) -> f32 {
     with(flush, value, |value| turn(value).cos() as f32)
 }
 
-/// An angle as the hardware sees it: a product with the single next to 1/2π, cut towards zero, counts turns. So the
-/// function of a large angle is that of another one, which this gives, between −2π and 2π.
+/// An angle as the hardware sees it: a product with the single next to 1/2π, cut towards zero, counts turns.
+/// So the function of a large angle is that of another one, which this gives, between −2π and 2π.
 fn turn(angle: f32) -> f64 {
     let turns = multiply(Mode { rounding: Rounding::Zero, ..Mode::PLAIN }, angle, f32::from_bits(0x3e22_f983));
     f64::from(turns) % 1.0 * std::f64::consts::TAU
@@ -77,7 +78,8 @@ pub(crate) fn hyperbolic_tangent(value: f32) -> f32 {
     with(false, value, |value| f64::from(value).tanh() as f32)
 }
 
-/// `a ÷ b`; a divisor above 2¹²⁶ counts as infinite, because the hardware multiplies by its reciprocal, which is flushed.
+/// `a ÷ b`; a divisor above 2¹²⁶ counts as infinite, because the hardware multiplies by its reciprocal, which
+/// is flushed.
 #[inline(always)]
 pub(crate) fn quotient(flush: bool, a: f32, b: f32) -> f32 {
     let (a, b) = if flush { (flushed(a), flushed(b)) } else { (a, b) };

@@ -14,7 +14,8 @@ pub(crate) fn field(width: u32, value: u64, start: u32, length: u32) -> u64 {
     if length > 63 { shifted } else { shifted & ((1 << length) - 1) }
 }
 
-/// `bfe.s32`, `bfe.s64`: the same, extended by the field's highest bit, or by the value's sign where the field leaves it.
+/// `bfe.s32`, `bfe.s64`: the same, extended by the field's highest bit, or by the value's sign where the
+/// field leaves it.
 #[inline]
 pub(crate) fn signed_field(width: u32, value: i64, start: u32, length: u32) -> i64 {
     let (start, length) = (counted(width, start), counted(width, length));
@@ -43,7 +44,8 @@ pub(crate) fn insert(width: u32, value: u64, base: u64, start: u32, length: u32)
     (base & !place) | (value << start & place)
 }
 
-/// `bfind`: the highest bit that is not the sign, or all ones where there is none; `distance` counts from the top.
+/// `bfind`: the highest bit that is not the sign, or all ones where there is none; `distance` counts from the
+/// top.
 #[inline]
 pub(crate) fn find(width: u32, value: u64, signed: bool, distance: bool) -> u32 {
     let negative = signed && value >> (width - 1) & 1 == 1;
@@ -55,8 +57,8 @@ pub(crate) fn find(width: u32, value: u64, signed: bool, distance: bool) -> u32 
     if distance { width - 1 - place } else { place }
 }
 
-/// `fns`: where the `count`-th set bit from `base` lies, upwards for a positive count; all ones where there is none, but
-/// zero for the count that has no opposite.
+/// `fns`: where the `count`-th set bit from `base` lies, upwards for a positive count; all ones where there
+/// is none, but zero for the count that has no opposite.
 pub(crate) fn nth_set(value: u32, base: u32, count: i32) -> u32 {
     if count == i32::MIN {
         return 0;

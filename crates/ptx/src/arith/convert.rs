@@ -76,15 +76,16 @@ impl Conversion {
         self.to.bits()
     }
 
-    /// The operand, subnormals as zeros where they are; to a narrow format they are only where nothing depends on it.
+    /// The operand, subnormals as zeros where they are; to a narrow format they are only where nothing
+    /// depends on it.
     fn entered(self, format: Format, value: u64) -> u64 {
         let narrow = matches!(self.to, Number::Float(Format::HALF | Format::BRAIN));
         let subnormal = self.flush && !narrow && format == Format::SINGLE && value & format.infinity() == 0;
         if subnormal { value & format.sign() } else { value }
     }
 
-    /// Floating point to integer: out of range is clamped. What is no number becomes zero; of a double, or to 64 bits, it
-    /// becomes the highest bit alone.
+    /// Floating point to integer: out of range is clamped. What is no number becomes zero; of a double, or to
+    /// 64 bits, it becomes the highest bit alone.
     fn truncate(self, format: Format, value: u64, bits: u32, signed: bool) -> u64 {
         let limit = |negative: bool| clamp(bits, signed, if negative { i128::MIN } else { i128::MAX });
         let result = match format.open(self.entered(format, value)) {

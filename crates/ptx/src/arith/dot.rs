@@ -1,10 +1,11 @@
 //! Sums of products as the matrix units form them.
 //!
-//! Products are exact. All of them and the summand are then cut, towards zero, to multiples of 2⁻²⁵ of the greatest power
-//! of two among them, where a product counts with the sum of its factors' exponents whether or not its significand
-//! carries beyond that. The sum of what is left is exact again; it is cut towards zero to a single, or rounded to the nearest
-//! half. So the order of the products does not matter, and a sum that is zero has no sign. An H200 does this for every
-//! shape of `f16`, `bf16` and `tf32`. Elements of eight bits are not added by it in one go: see [`sum_of_bytes`].
+//! Products are exact. All of them and the summand are then cut, towards zero, to multiples of 2⁻²⁵ of the
+//! greatest power of two among them, where a product counts with the sum of its factors' exponents whether or
+//! not its significand carries beyond that. The sum of what is left is exact again; it is cut towards zero to
+//! a single, or rounded to the nearest half. So the order of the products does not matter, and a sum that is
+//! zero has no sign. An H200 does this for every shape of `f16`, `bf16` and `tf32`. Elements of eight bits
+//! are not added by it in one go: see [`sum_of_bytes`].
 
 use super::round::{Exact, Format, Rounding, Value};
 use super::soft;
@@ -46,7 +47,7 @@ impl Factor {
         }
     }
 
-    /// The integer that it is; what is none is 0.
+    /// Its integer value; 0 if it has none.
     pub(crate) fn whole(self) -> i64 {
         match self {
             Factor::Finite { significand, .. } => significand,
@@ -108,8 +109,8 @@ pub(crate) fn sum(to: Format, summand: Factor, products: impl Iterator<Item = (F
     if bits == to.sign() { 0 } else { bits }
 }
 
-/// The same for products of eight bits: the first two of every four columns are added, then the others to that, and the
-/// summand at last, rounded to nearest.
+/// The same for products of eight bits: the first two of every four columns are added, then the others to
+/// that, and the summand at last, rounded to nearest.
 pub(crate) fn sum_of_bytes(to: Format, summand: u64, products: impl Iterator<Item = (Factor, Factor)> + Clone) -> u64 {
     let some = |which: usize| products.clone().enumerate().filter(move |(at, _)| at / 2 % 2 == which).map(|(_, p)| p);
     let first = sum(to, Factor::ZERO, some(0));

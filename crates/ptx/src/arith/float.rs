@@ -1,13 +1,13 @@
 //! Single and double precision: every rounding, flushed subnormals, saturation, and the hardware's own NaNs.
 //!
-//! A single-precision result that is no number has the bits `7fffffff`, whatever the operands were. A double keeps an
-//! operand that was no number, made quiet and with its sign: the second rather than the third rather than the first,
-//! but the first of a quotient.
+//! A single-precision result that is no number has the bits `7fffffff`, whatever the operands were. A double
+//! keeps an operand that was no number, made quiet and with its sign: the second rather than the third rather
+//! than the first, but the first of a quotient.
 
 use super::round::{Exact, Format, Rounding, Value};
 use super::soft;
 
-/// How a floating-point instruction rounds, and what it does at the edges.
+/// The rounding and the modifiers of a floating-point instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mode {
     /// The direction.
@@ -57,8 +57,8 @@ pub(crate) fn saturated(value: f32) -> f32 {
     if value > 0.0 { if value < 1.0 { value } else { 1.0 } } else { 0.0 }
 }
 
-/// Computes and rounds. Where subnormals are zeros, a result that only the end of the exponents rounds up to the least
-/// normal number is zero, too.
+/// Computes and rounds. Where subnormals are zeros, a result that only the end of the exponents rounds up to
+/// the least normal number is zero, too.
 #[inline(always)]
 fn single(mode: Mode, native: impl FnOnce() -> f32, exact: impl Fn(Format, Rounding) -> u64) -> f32 {
     let rounded = if mode.nearest() { native() } else { f32::from_bits(exact(Format::SINGLE, mode.rounding) as u32) };
@@ -131,7 +131,7 @@ pub(crate) mod double {
     use super::super::round::{Format, Rounding};
     use super::super::soft;
 
-    /// A result, or what the hardware gives instead of one that is no number: the first of `operands` that is none.
+    /// A result, or the hardware's NaN: the first of `operands` that is NaN.
     #[inline(always)]
     fn number(result: f64, operands: [f64; 3]) -> f64 {
         if !result.is_nan() {
@@ -188,7 +188,7 @@ pub(crate) mod double {
         double(rounding, [a, 0.0, 0.0], a.sqrt(), exact)
     }
 
-    /// `abs`, `neg`: what is no number is only made quiet.
+    /// `abs`, `neg`: NaN is only made quiet.
     #[inline(always)]
     pub(crate) fn sign(a: f64, change: impl FnOnce(f64) -> f64) -> f64 {
         if a.is_nan() { quiet(a) } else { change(a) }

@@ -1,7 +1,7 @@
 //! Sixteen-bit floating point, `f16` and `bf16`, alone and in pairs.
 //!
-//! Sums and products are computed in double precision, rounded to odd where they do not fit, and so rounded to the
-//! narrow format as if they had been exact.
+//! Sums and products are computed in double precision, rounded to odd where they do not fit, and so rounded
+//! to the narrow format as if they had been exact.
 
 use super::float::saturated;
 use super::round::{Format, Rounding, Value};
@@ -115,7 +115,7 @@ pub(crate) struct Edge {
     pub(crate) flush: bool,
     /// `.sat`: clamped to 0 … 1.
     pub(crate) saturate: bool,
-    /// `.relu`: negative results are zeros, and what is no number stays so.
+    /// `.relu`: negative results are zeros, and NaN stays NaN.
     pub(crate) rectify: bool,
     /// `.oob`: a factor of [`OUTSIDE`] makes the result zero.
     pub(crate) outside: bool,
@@ -179,7 +179,7 @@ pub(crate) fn fused<N: Narrow>(edge: Edge, a: u16, b: u16, c: u16) -> u16 {
     edge.result::<N>(odd_sum(edge.operand::<N>(a) * edge.operand::<N>(b), edge.operand::<N>(c)))
 }
 
-/// `abs`, `neg`: what is no number is the one that the format has.
+/// `abs`, `neg`: NaN becomes the canonical one of the format.
 #[inline]
 pub(crate) fn sign<N: Narrow>(flush_it: bool, bits: u16, change: impl FnOnce(u16) -> u16) -> u16 {
     let none = u64::from(bits & 0x7fff) > N::FORMAT.infinity();

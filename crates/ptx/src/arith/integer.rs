@@ -117,7 +117,8 @@ fn itself<T>(value: T) -> T {
     value
 }
 
-/// `cvt.pack`: `a` and `b`, clamped to `bits` bits, are the lowest of the result, `b` below `a`; `c` is moved up over them.
+/// `cvt.pack`: `a` and `b`, clamped to `bits` bits, are the lowest of the result, `b` below `a`; `c` is moved
+/// up over them.
 pub(crate) fn packed(bits: u32, signed: bool, a: i32, b: i32, c: u32) -> u32 {
     let (least, greatest) = if signed { (-1 << (bits - 1), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) };
     let part = |value: i32| value.clamp(least, greatest).cast_unsigned() & ((1 << bits) - 1);

@@ -1,8 +1,8 @@
 //! Arithmetic of the instructions on plain values: no registers, no lanes, no memory.
 //!
-//! Everything but [`approximate`] gives the bits that an H200 gives: the simulator's test of single instructions compares
-//! them, variant by variant. Rounding to nearest uses the processor's own
-//! arithmetic; every other rounding goes through [`soft`], which computes exactly with integers and rounds once.
+//! Everything but [`approximate`] gives the bits that an H200 gives: the simulator's test of single
+//! instructions compares them, variant by variant. Rounding to nearest uses the processor's own arithmetic;
+//! every other rounding goes through [`soft`], which computes exactly with integers and rounds once.
 
 pub(crate) mod approximate;
 pub(crate) mod bits;

@@ -38,7 +38,7 @@ enum Rest {
     More,
 }
 
-/// `value >> count` and what that cuts off.
+/// `value >> count` and the remainder.
 fn cut(value: u128, count: u32) -> (u128, Rest) {
     if count == 0 || value == 0 {
         return (value, Rest::None);
@@ -131,7 +131,7 @@ impl Format {
         let (kept, rest) =
             if drop <= 0 { (significand << -drop, Rest::None) } else { cut(significand, drop.cast_unsigned()) };
         let kept = kept + u128::from(rounding.away(negative, kept & 1 == 1, rest));
-        // A carry out of the fraction lands in the exponent, which is what it means.
+        // A carry out of the fraction lands in the exponent, as it should.
         let steps = u128::from((scale - self.least()).cast_unsigned()) << self.fraction;
         let magnitude = u64::try_from(steps + kept).unwrap_or(u64::MAX);
         if magnitude < self.infinity() {
@@ -176,14 +176,15 @@ impl Exact {
         }
     }
 
-    /// With `count` low bits dropped; the last bit remembers whether any of them was set.
+    /// With `count` low bits dropped; the last bit is set if any of them was.
     pub(crate) fn lower(self, count: u32) -> Exact {
         let (kept, rest) = cut(self.significand, count);
         let significand = kept | u128::from(rest != Rest::None);
         Exact { significand, exponent: self.exponent.saturating_add(count.cast_signed()), ..self }
     }
 
-    /// The integer nearest in the sense of `rounding`, as a magnitude; `u128::MAX` where it does not fit 127 bits.
+    /// The integer nearest in the sense of `rounding`, as a magnitude; `u128::MAX` where it does not fit 127
+    /// bits.
     pub(crate) fn integer(self, rounding: Rounding) -> u128 {
         if self.exponent >= 0 {
             let room = self.significand.leading_zeros().saturating_sub(1).cast_signed();

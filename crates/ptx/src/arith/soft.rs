@@ -113,8 +113,9 @@ fn sum(format: Format, rounding: Rounding, a: Value, b: Value) -> u64 {
 
 /// The sum, or nothing where the two cancel.
 ///
-/// Both significands go to the top of 127 bits; the smaller number is then shifted down. It has at most 106 bits, so bits
-/// are lost (into the last one) only where the exponents differ by more than 20, and then at most one leading bit cancels.
+/// Both significands go to the top of 127 bits; the smaller number is then shifted down. It has at most 106
+/// bits, so bits are lost (into the last one) only where the exponents differ by more than 20, and then at
+/// most one leading bit cancels.
 fn exact_sum(a: Exact, b: Exact) -> Option<Exact> {
     let (a, b) = (a.with_top_at(126), b.with_top_at(126));
     let (large, small) = if (a.exponent, a.significand) >= (b.exponent, b.significand) { (a, b) } else { (b, a) };

@@ -9,7 +9,7 @@ pub struct Access {
     pub warp: u32,
     /// The lanes, lowest first; each has its share of the bytes, in this order.
     pub lanes: u32,
-    /// All lanes that get what is read: more than `lanes` where several read the same bytes.
+    /// All lanes that get the bytes of a read: more than `lanes` where several read the same bytes.
     pub readers: u32,
     /// The instruction, by its number in the program.
     pub instruction: u32,

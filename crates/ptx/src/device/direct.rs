@@ -18,9 +18,9 @@ impl Direct {
     /// Addresses of `range`, whose bytes lie at `host`.
     ///
     /// # Safety
-    /// As long as the [`Memory`](crate::Memory) that gives it lives, as many bytes at `host` can be read, and written if `writable`, and no
-    /// Rust reference to plain data points to any of them. Kernels that run on several threads at once do not race for them:
-    /// who launches a kernel has said so.
+    /// As long as the [`Memory`](crate::Memory) that returns it lives, as many bytes at `host` can be read, and
+    /// written if `writable`, and no Rust reference to plain data points to any of them. Kernels that run on several
+    /// threads at once do not race for them, which the code that launches them guarantees.
     pub unsafe fn new(range: std::ops::Range<u64>, host: *mut u8, writable: bool) -> Direct {
         Direct { start: range.start, end: range.end, host, writable }
     }
@@ -50,7 +50,8 @@ impl Direct {
     pub(crate) fn read<const N: usize>(&self, address: u64, into: &mut [[u8; N]]) -> bool {
         let bytes = into.as_flattened_mut();
         let Some(from) = self.place(address, bytes.len() as u64, false) else { return false };
-        // SAFETY: as many bytes as were found to be in the range, and nobody races for them, as `new` says.
+        // SAFETY: as many bytes as were found to be in the range, and no access races for them, as `new`
+        // requires.
         unsafe { from.copy_to_nonoverlapping(bytes.as_mut_ptr(), bytes.len()) };
         true
     }
@@ -122,7 +123,8 @@ impl Direct {
         let mut bytes = [0; N];
         macro_rules! word {
             ($atomic:ty, $word:ty) => {{
-                // SAFETY: aligned, and in the range as the first line found; no reference to plain data points there, as `new` says.
+                // SAFETY: aligned, and in the range as the first line found; no reference to plain data
+                // points there, as `new` says.
                 let word = unsafe { <$atomic>::from_ptr(from.cast::<$word>()) }.load(Ordering::Relaxed);
                 bytes.copy_from_slice(&word.to_le_bytes());
             }};
@@ -134,7 +136,8 @@ impl Direct {
             8 if from.addr() % 8 == 0 => word!(AtomicU64, u64),
             16.. if from.addr() % 8 == 0 => {
                 for (index, chunk) in bytes.as_chunks_mut::<8>().0.iter_mut().enumerate() {
-                    // SAFETY: a word of what was found to be in the range, aligned as all of it is.
+                    // SAFETY: a word of the bytes that were found to be in the range, aligned as all of them
+                    // are.
                     let word = unsafe { AtomicU64::from_ptr(from.add(index * 8).cast()) };
                     *chunk = word.load(Ordering::Relaxed).to_le_bytes();
                 }
@@ -174,7 +177,7 @@ impl Direct {
         true
     }
 
-    /// Changes an aligned word of 2, 4 or 8 bytes at once, and returns what it was.
+    /// Updates an aligned word of 2, 4 or 8 bytes atomically, and returns its old value.
     #[inline(always)]
     pub(crate) fn update(&self, address: u64, bytes: usize, mut change: impl FnMut(u64) -> u64) -> Option<u64> {
         let at = self.place(address, bytes as u64, true).filter(|at| at.addr().is_multiple_of(bytes))?;

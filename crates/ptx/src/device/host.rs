@@ -5,8 +5,8 @@ use super::access::{Access, Fault};
 /// The number of the cluster's barrier, which no instruction can name: those of the block are 0 to 15.
 pub(crate) const CLUSTER_BARRIER: u32 = 16;
 
-/// The upper eight bits of an address of shared memory: 0 for the block's own, or one more than the rank of another block of
-/// the cluster.
+/// The upper eight bits of an address of shared memory: 0 for the block's own, or one more than the rank of
+/// another block of the cluster.
 pub(crate) const RANK_SHIFT: u32 = 24;
 
 /// Services that a kernel needs of its host; each has a default.
@@ -15,7 +15,7 @@ pub trait Host {
     /// nothing.
     const WATCHES_SHARED: bool = false;
 
-    /// Takes what `printf` made of one thread's call.
+    /// Takes the output of one thread's `printf`.
     fn print(&self, text: &str) {
         let _ = text;
     }
@@ -42,14 +42,14 @@ pub trait Host {
         instructions
     }
 
-    /// Sees what lanes do to shared memory; a write, before it is done. The first lane's bytes start at an offset, and those of
-    /// the others so far apart from each other. In a cluster the upper eight bits of the offset say whose memory it is: the
-    /// block's own, or that of the block whose rank is one less.
+    /// Sees an access of lanes to shared memory; a write, before it is done. `place` is the offset of the
+    /// first lane's bytes and the distance between those of neighbouring lanes. In a cluster the upper eight
+    /// bits of the offset name the block: 0 for the lanes' own, or one more than the rank of another one.
     fn shared(&self, access: &Access, place: [u32; 2], touch: Touch) {
         let _ = (access, place, touch);
     }
 
-    /// Sees what some lanes of a warp do that orders them among others.
+    /// Sees a synchronisation event of some lanes of a warp.
     fn event(&self, access: &Access, event: Event) {
         let _ = (access, event);
     }
@@ -77,7 +77,7 @@ pub enum Touch {
     Write {
         /// How many.
         bytes: u32,
-        /// Which lanes find there already what they write: a bit for each, in order of the lanes.
+        /// The lanes that write the value that is there already: a bit for each, in order of the lanes.
         same: u32,
     },
     /// Reads so many bytes and writes them, at once.
@@ -109,7 +109,8 @@ pub enum Event {
     CopiesCommitted,
     /// They have waited for their copies.
     CopiesAwaited {
-        /// So many of the last groups are not waited for, nor what is in no group; all is, where this says nothing.
+        /// The number of latest groups that are not waited for, nor copies without a group; `None` waits for
+        /// all.
         but: Option<u32>,
     },
     /// They have ended.

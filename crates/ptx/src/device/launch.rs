@@ -10,17 +10,18 @@ pub struct Launch<'l> {
     pub grid: [u32; 3],
     /// Threads of a block, in each dimension.
     pub block: [u32; 3],
-    /// Blocks of a cluster, in each dimension; where the launch says nothing of clusters, they are those that the kernel requires, or
-    /// of one block.
+    /// Blocks of a cluster, in each dimension; where the launch says nothing of clusters, they are those that
+    /// the kernel requires, or of one block.
     pub cluster: Option<[u32; 3]>,
-    /// Bytes of shared memory beside what the kernel itself declares.
+    /// Bytes of dynamic shared memory, beside those that the kernel declares.
     pub dynamic_shared: u32,
-    /// Bytes of the stack that calls of a thread may take together; the kernel has what it
-    /// [needs](crate::Kernel::local_bytes) in any case, and nobody more than 512 KiB.
+    /// Bytes of the stack that calls of a thread may take together: at least those that the kernel
+    /// [needs](crate::Kernel::local_bytes), at most 512 KiB.
     pub stack: u32,
     /// Arguments, each at its [offset](crate::Parameter::offset).
     pub arguments: &'l [u8],
-    /// Blocks that [`Grid::step`](crate::Grid::step) runs at a time; those that wait for each other have to be resident together.
+    /// Blocks that [`Grid::step`](crate::Grid::step) runs at a time; those that wait for each other have to
+    /// be resident together.
     pub resident: u32,
     /// The value of `%gridid`.
     pub id: u64,
@@ -52,7 +53,7 @@ impl Default for Launch<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LaunchError {
-    /// A dimension of zero, or too many of something.
+    /// A dimension of zero, or too many blocks.
     #[error("{0:?} blocks; each dimension is at least 1, and y and z are at most 65535")]
     Grid([u32; 3]),
     /// A dimension of zero, or too many threads.

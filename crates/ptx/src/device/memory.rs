@@ -5,10 +5,10 @@ use std::ops::Range;
 use super::access::{Access, Fault};
 use super::direct::Direct;
 
-/// Global memory: what generic and global addresses lead to, unless they lead into the block.
+/// Global memory: the target of global addresses, and of generic addresses outside of the block.
 ///
-/// Blocks may run on several threads at once, so an implementation is shared between them; two accesses to the same
-/// bytes at the same time are the kernel's business, and must not be the implementation's undoing.
+/// Blocks may run on several threads at once, so an implementation is shared between them; two accesses to
+/// the same bytes at the same time are the kernel's business, and must not be the implementation's undoing.
 pub trait Memory: Sync {
     /// Reads bytes: one lane's, or those of several lanes side by side.
     fn load(&self, access: &Access, address: u64, into: &mut [u8]) -> Result<(), Fault>;
@@ -16,7 +16,7 @@ pub trait Memory: Sync {
     /// Writes bytes: one lane's, or those of several lanes side by side.
     fn store(&self, access: &Access, address: u64, from: &[u8]) -> Result<(), Fault>;
 
-    /// Changes 2, 4 or 8 bytes at once and returns what they were.
+    /// Updates 2, 4 or 8 bytes atomically and returns their old value.
     ///
     /// `change` may be called several times; the address is a multiple of the size.
     fn update(
@@ -27,8 +27,9 @@ pub trait Memory: Sync {
         change: &mut dyn FnMut(u64) -> u64,
     ) -> Result<u64, Fault>;
 
-    /// The range around an address that kernels may reach without [`load`](Self::load) and [`store`](Self::store) being
-    /// called, until the step that asks for it ends; none where every access is to be seen.
+    /// The range around an address that kernels may reach without [`load`](Self::load) and
+    /// [`store`](Self::store) being called, until the step that asks for it ends; none where every access is
+    /// to be seen.
     fn direct(&self, address: u64) -> Option<Direct> {
         let _ = address;
         None

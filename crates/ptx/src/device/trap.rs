@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::error::Place;
 
-/// A kernel that cannot go on: what happened, where, and to whom.
+/// A kernel that has failed: the kind of failure, the instruction and the thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trap {
     /// The kind of failure.
@@ -55,7 +55,7 @@ pub enum TrapKind {
     /// Arguments that the kernel does not have.
     #[error("arguments at {0:#x} lie outside of what was passed")]
     Parameter(u64),
-    /// An address that is no multiple of what is accessed.
+    /// An address that is not aligned to the size of the access.
     #[error("address {address:#x} is no multiple of {alignment}")]
     Misaligned {
         /// The address.
@@ -97,10 +97,10 @@ pub enum TrapKind {
         /// The bytes that a thread has.
         limit: u32,
     },
-    /// A call of what is no function.
+    /// A call through an address that is no function.
     #[error("{0:#x} is no function")]
     Call(u64),
-    /// A function that takes or gives something else than the call says.
+    /// A function whose parameters or results differ from the call's prototype.
     #[error("the call does not fit the function")]
     Signature,
     /// `brx.idx` beyond its list.

@@ -181,7 +181,8 @@ impl Memory for VecMemory {
     fn direct(&self, _: u64) -> Option<Direct> {
         let range = Self::BASE..Self::BASE + self.words.len() as u64 * 8;
         let host = self.words.as_ptr().cast_mut().cast();
-        // SAFETY: all of the words, which may change behind shared references; `reached_directly` asks for the rest.
+        // SAFETY: all of the words, which may change behind shared references; `reached_directly` asks for
+        // the rest.
         self.is_direct.then(|| unsafe { Direct::new(range, host, true) })
     }
 

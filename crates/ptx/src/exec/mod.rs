@@ -1,19 +1,23 @@
 //! The interpreter of kernels: grids, blocks, warps, instructions.
 //!
 //! ```text
-//!   Grid ── Block… ─┬─ shared memory, barriers
-//!                   └─ Warp… ─┬─ Group…   lanes that stand at one instruction of one frame
-//!                             ├─ Frame…   a function that is running: registers, where it returns to
-//!                             └─ local memory
+//!   grid         Grid ── Block… ─┬─ shared memory, barriers
+//!   warp                         └─ Warp… ─┬─ Group…   lanes at one instruction of one frame
+//!                                          ├─ Frame…   a call: registers, return address
+//!                                          └─ local memory
+//!   interpreter  the loop over instructions: fast path first, then
+//!   instruction  one file for each kind of instruction: lane by lane, with traps
+//!   memory       accesses of a whole warp at once, by their access pattern
+//!   compute      registers to registers
 //! ```
 //!
-//! A warp advances in lockstep: an instruction is carried out for all lanes of a group at once. Where lanes part, the group
-//! is split, and the one that stands at the lowest instruction of the innermost function goes first; when it meets
-//! another, the two become one again. A group that spins while others wait is overtaken after a while, so lanes that wait
-//! for each other all get on.
+//! Each line uses those below it. A warp advances in lockstep: an instruction is carried out for all lanes of
+//! a group at once. Where lanes diverge, the group is split, and the one at the lowest instruction of the
+//! innermost function goes first; when it meets another, the two become one again. A group that spins while
+//! others wait is overtaken after a while, so that lanes that wait for each other all make progress.
 //!
-//! Everything is plain data: a block can be stopped after any instruction and go on later, on another thread too; a [`Crew`]
-//! runs several at once.
+//! Everything is plain data: a block can be stopped after any instruction and resumed on another thread; a
+//! [`Crew`] runs several at once.
 
 mod compute;
 mod context;

@@ -1,10 +1,10 @@
 //! The registers of a function for all lanes of a warp, and loops over their rows.
 //!
-//! A register is a row of 32 values, one for each lane. An operation reads whole rows, computes all lanes, and writes
-//! those that run: no lane's arithmetic can trap, so the others cost nothing but their time.
+//! A register is a row of 32 values, one for each lane. An operation reads whole rows, computes all lanes,
+//! and writes those that run: no lane's arithmetic can trap, so the others cost nothing but their time.
 //!
-//! Loops over lanes are written as such where they are hot: what is passed to `map` or `from_fn` is compiled for any
-//! processor, and would be called from code that is for a better one.
+//! Loops over lanes are written as such where they are hot: what is passed to `map` or `from_fn` is compiled
+//! for any processor, and would be called from code that is for a better one.
 
 use crate::lanes::{ALL, LANES, Longs, Row, Words};
 use crate::program::constants::Constants;
@@ -18,14 +18,15 @@ pub(crate) struct Registers {
     pub(crate) longs: Vec<Row<u64>>,
     /// A bit for each lane.
     pub(crate) predicates: Vec<u32>,
-    /// The lanes that were last written apart from others, and the same as a row: all ones where a lane is one of them. As data
-    /// and not as a comparison, or compilers write such rows with instructions that some processors are slow at.
+    /// The lanes that were last written apart from others, and the same as a row: all ones where a lane is
+    /// one of them. As data and not as a comparison, or compilers write such rows with instructions that some
+    /// processors are slow at.
     chosen: (u32, Row<u32>),
 }
 
 impl Registers {
-    /// Makes room for a function. Registers that may be read before they are written start as zeros, so that a run can be repeated; the
-    /// others are what they were.
+    /// Makes room for a function. Registers that may be read before they are written start as zeros, so that
+    /// a run can be repeated; the others are what they were.
     pub(crate) fn reset(&mut self, counts: Counts, cleared: &Cleared) {
         self.words.resize(counts.words as usize, Row::default());
         self.longs.resize(counts.longs as usize, Row::default());
@@ -144,7 +145,8 @@ pub(crate) trait Lane: Copy {
     fn from_bits(bits: Self::Bits) -> Self;
     fn into_bits(self) -> Self::Bits;
 
-    /// A lane's bit in the place where it belongs, as wide as the lane: rows of answers are then as wide as rows of values.
+    /// A lane's bit in the place where it belongs, as wide as the lane: rows of answers are then as wide as
+    /// rows of values.
     fn answer(lane: usize, holds: bool) -> Self::Bits;
     /// All answers in one.
     fn gather(answers: &[Self::Bits; LANES]) -> u32;

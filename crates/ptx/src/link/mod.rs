@@ -2,13 +2,13 @@
 //!
 //! ```text
 //!   Part (a text, checked alone) ─┐
-//!   Part ─────────────────────────┼─▶ names: who defines, who needs ─▶ one text
+//!   Part ─────────────────────────┼─▶ names: definitions and references ─▶ merge: one text
 //!   Part ─────────────────────────┘          └─▶ Conflict…
 //! ```
 //!
-//! What a text keeps to itself stays its own, under another name where two texts have the same. Of several `.weak`
-//! definitions the first holds, unless there is another one; of several `.common` ones the largest. Debug sections are left
-//! out; source lines are kept.
+//! Internal symbols stay internal, under new names where two texts have the same. Of several `.weak`
+//! definitions the first holds, unless there is a strong one; of several `.common` ones the largest. Debug
+//! sections are left out; source lines are kept.
 
 mod merge;
 mod names;
@@ -58,7 +58,7 @@ impl Part {
     }
 }
 
-/// Why texts are not one: something about a name, in a part.
+/// A conflict between parts over a symbol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
     /// The kind of conflict.

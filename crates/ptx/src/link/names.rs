@@ -31,7 +31,7 @@ pub(super) struct Names<'t> {
     chosen: HashMap<&'t str, usize>,
     /// The names that bodies and initialisers of each part use.
     used: Vec<HashSet<&'t str>>,
-    /// Of each part: the names it keeps to itself that others have, too, and what they become.
+    /// Of each part: the internal names that other parts have, too, and their new names.
     renamed: Vec<HashMap<&'t str, String>>,
 }
 
@@ -135,7 +135,7 @@ impl<'t> Names<'t> {
         }
     }
 
-    /// Finds other names for what texts keep to themselves.
+    /// Finds new names for internal symbols of the parts.
     fn rename(&mut self) {
         self.renamed = vec![HashMap::new(); self.parts.len()];
         let mut taken: HashSet<String> = self.used.iter().flatten().map(|name| (*name).to_owned()).collect();
@@ -145,7 +145,7 @@ impl<'t> Names<'t> {
             let internal = symbols.iter().filter(|symbol| symbol.linkage == Linkage::Internal);
             let mut parts: Vec<usize> = internal.map(|symbol| symbol.part).collect();
             parts.dedup();
-            // The first may keep it, if nobody means something else by it.
+            // The first may keep it, if no other part has another meaning for it.
             for part in parts.into_iter().skip(usize::from(!is_everywhere)) {
                 let mut number = part;
                 let mut other = format!("{name}${number}");
@@ -158,7 +158,7 @@ impl<'t> Names<'t> {
         }
     }
 
-    /// Everything that the texts do not agree about: what two define first, and what nobody does last.
+    /// All conflicts: multiple definitions first, undefined references last.
     pub(super) fn conflicts(&self) -> Vec<Conflict> {
         let mut conflicts = Vec::new();
         let conflict = |kind, symbol: &str, part: usize, first: usize| {
@@ -170,7 +170,8 @@ impl<'t> Names<'t> {
             let strong = |one: &&&Symbol| one.is_definition && one.linkage == Linkage::Visible;
             let mut definitions = shared.iter().filter(strong);
             if let (Some(first), Some(second)) = (definitions.next(), definitions.next()) {
-                // A variable is told from where it was first said, a function from where it was first defined.
+                // A variable is told from where it was first said, a function from where it was first
+                // defined.
                 let is_variable = matches!(first.shape, Shape::Variable { .. });
                 let first = shared.first().filter(|_| is_variable).map_or(first.part, |one| one.part);
                 conflicts.push(conflict(ConflictKind::Multiple, name, second.part, first));
@@ -215,7 +216,7 @@ impl<'t> Names<'t> {
         self.renamed[part].get(name).map(String::as_str)
     }
 
-    /// True if a function is part of what is linked, as this part has it.
+    /// True if a function goes to the merged text, as this part has it.
     pub(super) fn keeps_function(&self, part: usize, function: &Function<'_>) -> bool {
         match (function.linkage, &function.body) {
             (Linkage::Internal, body) => body.is_some(),
@@ -229,7 +230,7 @@ impl<'t> Names<'t> {
         }
     }
 
-    /// True if a variable is part of what is linked, as this part has it.
+    /// True if a variable goes to the merged text, as this part has it.
     pub(super) fn keeps_variable(&self, part: usize, variable: &Variable<'_>) -> bool {
         match variable.linkage {
             Linkage::Internal => true,

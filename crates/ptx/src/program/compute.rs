@@ -189,7 +189,7 @@ pub(crate) enum Compute {
     XorLong,
     Not,
     NotLong,
-    /// `cnot`: whether it is zero.
+    /// `cnot`: 1 for zero, else 0.
     IsZero(Int),
     /// `lop3`
     Table(u8),
@@ -257,7 +257,7 @@ pub(crate) enum Compute {
     /// `rcp.approx.ftz.f64`, `rsqrt.approx.ftz.f64`
     ReciprocalHalfway,
     ReciprocalRootHalfway,
-    /// `abs`, `neg`, and whether subnormals are zeros.
+    /// `abs`, `neg`; true if subnormals are zeros.
     MagnitudeSingle(bool),
     NegateSingle(bool),
     ExtremeSingle(Choice),
@@ -277,11 +277,11 @@ pub(crate) enum Compute {
     SubtractHalf(HalfType, Edge),
     MultiplyHalf(HalfType, Edge),
     FusedHalf(HalfType, Edge),
-    /// `abs`, `neg`, and whether subnormals are zeros.
+    /// `abs`, `neg`; true if subnormals are zeros.
     MagnitudeHalf(HalfType, bool),
     NegateHalf(HalfType, bool),
     ExtremeHalf(HalfType, Choice),
-    /// And whether subnormals are zeros.
+    /// And true if subnormals are zeros.
     ApproximateHalf(HalfType, Function, bool),
     /// A conversion of the program's list: `d`, `a`, its index.
     Convert {
@@ -292,7 +292,7 @@ pub(crate) enum Compute {
     ConvertPair,
     /// Both of a pair to a pair: `d`, `a`, the index of the conversion.
     ConvertEach,
-    /// `cvt.pack`: `a` and `b`, clamped to so many bits, below what fits of `c`.
+    /// `cvt.pack`: `a` and `b`, clamped to so many bits, below the low bits of `c`.
     Pack {
         bits: u8,
         signed: bool,

@@ -1,4 +1,5 @@
-//! Constants of a program: the numbers of its text and the addresses of its variables, as rows that all warps share.
+//! Constants of a program: the numbers of its text and the addresses of its variables, as rows that all warps
+//! share.
 
 use super::window::Window;
 use crate::lanes::Row;

@@ -14,7 +14,7 @@ pub(crate) struct Function {
     pub(crate) counts: Counts,
     /// Registers that have to be cleared when it is entered.
     pub(crate) cleared: Cleared,
-    /// Bytes of the thread's memory that it needs: variables, and what it takes and gives.
+    /// Bytes of local memory that it needs: variables, parameters and results.
     pub(crate) frame: u32,
     /// Those of them that are variables.
     pub(crate) variables: u32,
@@ -57,7 +57,7 @@ pub(crate) struct Cleared {
     pub(crate) longs: Vec<u32>,
 }
 
-/// Where something that is passed lies.
+/// The location of an argument or a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Passed {
     /// In the function's own part of the thread's memory.

@@ -53,13 +53,13 @@ impl<'p> Kernel<'p> {
         self.function().argument_bytes as usize
     }
 
-    /// Bytes of shared memory that every block needs, beside what the launch asks for.
+    /// Bytes of shared memory that every block needs, without the dynamic part of the launch.
     pub fn shared_bytes(self) -> usize {
         self.function().shared as usize
     }
 
-    /// Bytes of the stack that every thread needs for its variables and those of the functions it calls; functions that
-    /// call themselves, and calls through addresses, need more than can be known.
+    /// Bytes of the stack that every thread needs for its variables and those of the functions it calls;
+    /// functions that call themselves, and calls through addresses, need more than can be known.
     pub fn local_bytes(self) -> usize {
         self.function().needed as usize
     }

@@ -44,7 +44,7 @@ impl Element {
     }
 }
 
-/// How a product is made of tiles, which are what a machine multiplies at once: 8 or 16 rows by 8 columns.
+/// The tiles of a product; the hardware multiplies one at a time: 8 or 16 rows by 8 columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tiles {
     /// One of 8 × 8.
@@ -55,7 +55,7 @@ pub(crate) enum Tiles {
     Beside,
     /// Two of 16 × 8, one below the other: 32 × 8.
     Below,
-    /// The same with rows for columns, 8 × 32: the second factor is what the first one is elsewhere.
+    /// The same transposed, 8 × 32: the factors change their roles.
     Turned,
 }
 
@@ -123,8 +123,8 @@ impl Quads {
 
 /// `wmma.load`, `wmma.store`: a fragment of a matrix, of which each lane holds some elements.
 ///
-/// A factor has a line for each row of `a` or column of `b`; along it lie the elements that meet. Lines of a sum are
-/// rows, or columns where the product is [`Turned`](Tiles::Turned).
+/// A factor has a line for each row of `a` or column of `b`; along it lie the elements that meet. Lines of a
+/// sum are rows, or columns where the product is [`Turned`](Tiles::Turned).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fragment {
     pub(crate) lines: u8,

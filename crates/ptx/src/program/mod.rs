@@ -5,8 +5,8 @@
 //!        names                  slots, offsets       with the addresses of its variables
 //! ```
 //!
-//! Decoding refuses what the interpreter does not have, with the instruction and its line, so that a program which was
-//! decoded runs, or stops with a [`Trap`](crate::Trap); it never meets an instruction it does not know.
+//! Decoding refuses an unknown or unsupported instruction with its name and line. A decoded program therefore
+//! runs, or stops with a [`Trap`](crate::Trap).
 
 use std::sync::Arc;
 
@@ -118,7 +118,8 @@ impl Program {
         &self.code.variables
     }
 
-    /// The same program with its variables at the given addresses, one for each of [`variables`](Self::variables).
+    /// The same program with its variables at the given addresses, one for each of
+    /// [`variables`](Self::variables).
     ///
     /// Variables without an address are at zero, where every access traps.
     #[must_use]

@@ -1,7 +1,7 @@
 //! The list of all operations of the interpreter.
 //!
-//! An instruction is an operation, a guard and up to six slots. What the slots mean is said at each operation; `d` is
-//! where the result goes, and `a`, `b`, `c` are what it is made of.
+//! An instruction is an operation, a guard and up to six slots. Each operation lists its slots: `d` is the
+//! destination, and `a`, `b`, `c` are the sources.
 
 use super::compute::Compute;
 use super::slot::{Guard, Slot};
@@ -54,7 +54,7 @@ pub(crate) enum Operation {
     Vote(Vote),
     /// Which lanes run: `d`.
     ActiveMask,
-    /// Lanes with the same value: `d`, whether all have it, `a`, the mask.
+    /// Lanes with the same value: `d`, a predicate for all, `a`, the mask.
     Match {
         /// All lanes, or any.
         all: bool,
@@ -63,7 +63,7 @@ pub(crate) enum Operation {
     },
     /// One value of all lanes: `d`, `a`, the mask.
     Reduce(Reduction),
-    /// The lowest lane of a mask: `d`, whether it is this lane, the mask.
+    /// The lowest lane of a mask: `d`, a predicate for this lane, the mask.
     Elect,
     /// Lets time pass: `a` nanoseconds.
     Sleep,
@@ -83,8 +83,8 @@ pub(crate) enum Operation {
     MultiplyQuads(super::matrix::Quads),
     /// A matrix of the warp's, rows for columns: `d`, `a`.
     Transpose,
-    /// A fragment of a matrix between memory and registers: the slots in the lists, the address, the offset, how far lines
-    /// are apart.
+    /// A fragment of a matrix between memory and registers: the slots in the lists, the address, the offset,
+    /// how far lines are apart.
     Fragment(super::matrix::Fragment),
     /// Matrices between shared memory and registers: the slots in the lists, the address, the offset.
     Matrix(super::matrix::Transfer),
@@ -103,7 +103,7 @@ pub(crate) enum Operation {
     AwaitCopies { all: bool },
 }
 
-/// The form of a load or a store: its space, and what its elements are.
+/// The form of a load or a store: its space and its elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AccessForm {
     pub(crate) space: Space,
@@ -131,7 +131,7 @@ pub(crate) struct Atomic {
     pub(crate) wide: bool,
 }
 
-/// How an atomic operation changes what it finds.
+/// The operations of `atom` and `red`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
     Add,
@@ -181,9 +181,9 @@ pub(crate) enum Barrier {
     Arrive,
     /// Waits, and counts the threads whose predicate holds.
     Count,
-    /// Waits, and says whether the predicate holds for all.
+    /// Waits; true if the predicate holds for all.
     All,
-    /// Waits, and says whether it holds for any.
+    /// Waits; true if it holds for any.
     Any,
     /// Counts as arrived at the barrier of the cluster, and goes on; the number and the count are not asked.
     ClusterArrive,

@@ -5,21 +5,21 @@
 pub(crate) struct AccessRecord {
     /// Its number in the grid.
     pub(crate) block: u32,
-    /// The number with which the lanes last passed on what they had done before.
+    /// The time of the last release of the lanes.
     pub(crate) since: u32,
     /// A bit for each lane; of a whole row of memory, how it is shared out among them (see [`Shares`]).
     pub(crate) lanes: u32,
-    /// The instruction, the warp, and whether it writes.
+    /// The instruction, the warp, and a bit for writes.
     what: u32,
 }
 
 // One to four for each row of memory that a kernel touches as a whole, or for each of its words.
 const _: () = assert!(size_of::<AccessRecord>() == 16, "a record is small");
 
-/// Where the warp is; below is whether it writes, above the instruction.
+/// The shift of the warp; below it is the bit for writes, above it the instruction.
 const WARP: u32 = 1;
 const INSTRUCTION: u32 = 6;
-/// Instructions that are told apart; what lies behind counts as the last.
+/// Instructions that are told apart; those behind count as the last.
 const LAST: u32 = (1 << (32 - INSTRUCTION)) - 2;
 
 impl AccessRecord {
@@ -80,7 +80,8 @@ impl AccessRecord {
 /// A thread of a block at an instruction: its number there, and the instruction's.
 pub(crate) type At = (u32, u32);
 
-/// How a row of bytes is shared out among lanes that follow each other: each has as many bytes, a power of two.
+/// How a row of bytes is shared out among lanes that follow each other: each has as many bytes, a power of
+/// two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shares {
     pub(crate) first: u32,

@@ -5,7 +5,7 @@ use super::hazard::Deed;
 use super::order::threads::Threads;
 use crate::lanes::lanes as each;
 
-/// Lanes that have passed on what they did at the same time.
+/// Lanes with the same time of their last release.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Accessor<'t> {
     pub(crate) threads: &'t Threads,
@@ -19,7 +19,7 @@ pub(crate) struct Accessor<'t> {
 }
 
 impl<'t> Accessor<'t> {
-    /// Lanes of a warp; none where they have passed on what they did at different times.
+    /// Lanes of a warp; none if the time of their last release differs.
     pub(super) fn new(threads: &'t Threads, warp: usize, lanes: u32, pc: u32, deed: Deed) -> Option<Accessor<'t>> {
         let record =
             AccessRecord::new(threads.block(), warp as u32, lanes, threads.since(warp, lanes)?, pc, deed.writes());
@@ -41,7 +41,7 @@ impl<'t> Accessor<'t> {
         self.sees(earlier) || earlier.is_by_warp_of(&self.record) && earlier.lanes == shares.pack()
     }
 
-    /// True if a recorded access happened before what some of the lanes do now.
+    /// True if a recorded access happened before that of some of the lanes.
     #[inline(always)]
     pub(crate) fn knows(&self, earlier: &AccessRecord, lanes: u32) -> bool {
         self.sees(earlier)
@@ -54,13 +54,14 @@ impl<'t> Accessor<'t> {
         each(lanes).all(|lane| self.unknown_to(earlier, lane).is_none())
     }
 
-    /// The first of those who did something whom a lane does not know to be done.
+    /// The first lane of a recorded access that did not happen before that of a lane.
     fn unknown_to(&self, earlier: &AccessRecord, lane: usize) -> Option<AccessRecord> {
         let mut single = each(earlier.lanes).map(|earlier_lane| earlier.by(1 << earlier_lane));
         single.find(|single| !self.threads.knows(self.record.warp() as usize, lane, single))
     }
 
-    /// Calls `found` for each lane that does not know something to be over, with one who did it.
+    /// Calls `found` for each lane that a recorded access did not happen before, with one lane of that
+    /// access.
     #[cold]
     pub(crate) fn unknown(&self, earlier: &AccessRecord, lanes: u32, mut found: impl FnMut(usize, AccessRecord)) {
         for lane in each(lanes) {

@@ -1,9 +1,10 @@
 //! Asynchronous copies in flight: from `cp.async` until the thread that started them has waited.
 //!
-//! The interpreter copies at once. Here a copy is under way until its thread waits; the destination is the thread's write of that
-//! moment, so that others need a barrier behind the wait. A copy that arrives at an `mbarrier` is over with the arrival, and known
-//! to those who see the phase end. Who asks for a copy that is under way already, of the same bytes from the same place, asks for
-//! nothing new: libraries let threads that are left over do that.
+//! The interpreter copies at once. Here a copy is in flight until its thread waits; the destination counts as
+//! written by the thread at that moment, so that others need a barrier behind the wait. A copy that arrives
+//! at an `mbarrier` is over with the arrival, and ordered before threads that see the phase end. A thread
+//! that starts a copy which is in flight already, of the same bytes from the same source, starts nothing new:
+//! libraries let spare threads do that.
 
 use std::ops::Range;
 
@@ -12,7 +13,8 @@ use super::byte_set::ByteSet;
 use super::hazard::MemorySpace;
 use crate::lanes::lanes as each;
 
-/// The lanes of a warp tell where they copy from one after the other, before they tell where to.
+/// Sources that are searched: the lanes of a warp report their sources one after the other, and then the
+/// destinations.
 const LATEST: usize = 64;
 
 /// The copies that threads of a block have started and not waited for.
@@ -100,7 +102,7 @@ impl AsyncCopies {
         each(lanes).for_each(|lane| groups[lane] += 1);
     }
 
-    /// Some lanes wait for what they asked for, but for their last groups if that is said. Returns the destinations.
+    /// Some lanes wait for their copies, except for the last `but` groups. Returns the destinations.
     pub(crate) fn wait(&mut self, warp: usize, lanes: u32, but: Option<u32>) -> Vec<AsyncCopy> {
         let OfWarp { flights, groups } = &mut self.warps[warp];
         let is_over = |copy: &mut AsyncCopy| {
@@ -123,7 +125,7 @@ impl AsyncCopies {
         }
     }
 
-    /// A copy whose bytes somebody touches while it is under way, and which bytes those are; it counts as over from then on.
+    /// A copy in flight with bytes in the range, and those bytes; it counts as over from then on.
     pub(crate) fn meet(&mut self, space: MemorySpace, bytes: Range<u64>) -> Option<(AsyncCopy, Range<u64>)> {
         if !self.is_near(space, bytes.clone()) {
             return None;

@@ -129,8 +129,8 @@ impl Detector {
         order(&self.orders, &self.found.program, pc)
     }
 
-    /// Lanes touch global memory: `share` bytes each, `apart` from each other. `same` says whether a lane's bytes hold already
-    /// what it writes.
+    /// Lanes access global memory: `share` bytes each, `apart` from each other. `same` is true for a lane
+    /// that writes the value that is there already.
     pub(super) fn global(
         &mut self,
         access: &Access,
@@ -169,8 +169,8 @@ impl Detector {
         }
     }
 
-    /// Reports what is in conflict with lanes that touch memory, a block's or global; `same` says whether one's bytes hold already
-    /// what it writes.
+    /// Reports the conflicts of lanes that access memory, a block's or global; `same` is true for a lane that
+    /// writes the value that is there already.
     pub(super) fn report(&mut self, owner: Option<u32>, who: AccessRecord, deed: Deed, same: impl Fn(u64) -> bool) {
         let Self { conflicts, orders, found, .. } = self;
         conflicts.retain(|conflict| !is_guess(orders, &found.program, conflict, deed, who.pc()));

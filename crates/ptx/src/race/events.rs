@@ -43,7 +43,7 @@ impl Detector {
         }
     }
 
-    /// A block has ended. What others did to its shared memory has to be over.
+    /// A block has ended: accesses of others to its shared memory must have happened before.
     fn left(&mut self, at: usize, place: [u32; 3]) {
         let block = self.blocks.swap_remove(at);
         if self.watches.shared_races {
@@ -88,7 +88,8 @@ impl Detector {
         self.blocks.iter().any(|block| block.number == number)
     }
 
-    /// A thread cannot access shared memory of its cluster, because the block that has a rank there has ended.
+    /// A thread cannot access shared memory of its cluster, because the block that has a rank there has
+    /// ended.
     pub(super) fn missed(&mut self, trap: &Trap, rank: u32) {
         if self.watches.shared_races {
             let Trap { block, thread, instruction, place, source, .. } = trap.clone();

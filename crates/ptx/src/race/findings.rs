@@ -53,7 +53,8 @@ impl Findings {
         hazards.into_iter().flatten().collect()
     }
 
-    /// Threads have touched the same bytes. A write of what is there already is no race with another write.
+    /// Threads have accessed the same bytes. A write of the value that is there already does not race with
+    /// another write.
     pub(crate) fn race(
         &mut self,
         space: MemorySpace,
@@ -79,7 +80,7 @@ impl Findings {
         });
     }
 
-    /// A thread has read shared memory that nobody has written.
+    /// A thread has read uninitialised shared memory.
     pub(crate) fn unwritten(&mut self, record: AccessRecord, start: u64, bytes: u64) {
         self.note((Sort::Unwritten, record.pc(), 0), |found| Hazard::Unwritten {
             reader: found.actor(record),
@@ -131,12 +132,12 @@ impl Findings {
         });
     }
 
-    /// The same for one who could not go on for it.
+    /// The same for a thread that trapped.
     pub(crate) fn absent_at(&mut self, visitor: Actor, block: [u32; 3]) {
         self.hazards.push(Hazard::Absent { visitor, block, presence: Presence::Ended, times: 1 });
     }
 
-    /// Threads of a block have come to a barrier, and others did something else.
+    /// Threads of a block have come to a barrier, and others have not.
     pub(crate) fn diverged(
         &mut self,
         (block, barrier, waiting): (u32, u32, u32),

@@ -56,7 +56,8 @@ pub enum Hazard {
         /// How often these two instructions met so.
         times: u64,
     },
-    /// Shared memory of another block of the cluster is accessed, and nothing makes sure that the block is there.
+    /// Shared memory of another block of the cluster is accessed, and nothing makes sure that the block is
+    /// there.
     Absent {
         /// The thread that accesses it.
         visitor: Actor,
@@ -73,7 +74,8 @@ pub enum Hazard {
         misuse: HeapMisuse,
         /// The thread that does so.
         actor: Actor,
-        /// The bytes that are not the block's, by their addresses; none for a free, which is given where they start.
+        /// The bytes that are not the block's, by their addresses; none for a free, which is given where they
+        /// start.
         bytes: Range<u64>,
         /// The block that they are in, or are near to.
         block: Option<Range<u64>>,
@@ -86,7 +88,7 @@ pub enum Hazard {
     Barrier {
         /// Its number.
         barrier: u32,
-        /// One who came.
+        /// A thread that came.
         waits: Actor,
         /// How many came.
         waiting: u32,

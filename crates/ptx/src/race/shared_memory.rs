@@ -110,7 +110,7 @@ impl Detector {
         visits.into_iter().for_each(|visit| self.blocks[of].visits.add(visit));
     }
 
-    /// Notes which bytes of shared memory are written, and who reads others.
+    /// Records written bytes of shared memory, and reports reads of others.
     fn fill(&mut self, at: usize, who: AccessRecord, deed: Deed, [start, share, apart]: [u64; 3]) {
         let written = &mut self.blocks[at].written;
         let count = u64::from(who.lanes.count_ones());
@@ -130,7 +130,7 @@ impl Detector {
         }
     }
 
-    /// Reports lanes that touch bytes which a copy is under way to, or from; whether there are such.
+    /// Reports lanes that access the bytes of a copy in flight; true if there are such.
     #[inline(always)]
     pub(crate) fn meets_copy(
         &mut self,
@@ -159,7 +159,7 @@ impl Detector {
         meets
     }
 
-    /// Lanes have waited for copies: what those wrote is theirs from now on.
+    /// Lanes have waited for copies, whose writes count as theirs from now on.
     pub(crate) fn copies_are_over(&mut self, at: usize, warp: usize, lanes: u32, but: Option<u32>) {
         let block = &mut self.blocks[at];
         for copy in block.copies.wait(warp, lanes, but) {

@@ -8,9 +8,9 @@ use super::watches::Watches;
 use crate::device::{Access, Event, Fault, Freed, HeapProblem, Host, Launch, Memory, Touch, Trap, TrapKind};
 use crate::program::Kernel;
 
-/// Memory and host of one launch, and someone who watches what its threads do to them.
+/// A memory and host of one launch that checks the accesses of its threads.
 ///
-/// Blocks that run on several threads at once take turns at being watched.
+/// Blocks that run on several threads at once are checked one at a time.
 ///
 /// ```
 /// use warploom_ptx::{Grid, Hazard, Launch, Program, Step, VecMemory, Watched, Watches};
@@ -57,8 +57,8 @@ impl<M> Watched<M> {
         self.detect(Detector::take)
     }
 
-    /// Looks into why a kernel stopped: where threads wait for each other, who of them waits where; where one reaches for a block
-    /// of its cluster that has ended, which that is.
+    /// Reports the cause of a trap: for a deadlock, the barriers at which threads wait; for an access to a
+    /// block of the cluster that has ended, that block.
     pub fn trapped(&self, trap: &Trap) {
         match trap.kind {
             TrapKind::Deadlock(_) => self.detect(|detector| detector.stuck(trap.block)),

@@ -7,7 +7,7 @@ pub struct Watches {
     pub shared_races: bool,
     /// Races in global memory, within a block and between blocks.
     pub global_races: bool,
-    /// Reads of shared memory that nobody has written.
+    /// Reads of uninitialised shared memory.
     pub unwritten_shared: bool,
     /// Barriers that not all come to.
     pub barriers: bool,

@@ -13,7 +13,7 @@ use std::fmt;
 pub struct Header {
     /// The version of the language.
     pub version: Version,
-    /// The architecture, and what else `.target` says.
+    /// The architecture and options of `.target`.
     pub target: Target,
     /// The width of a pointer.
     pub address_size: AddressSize,

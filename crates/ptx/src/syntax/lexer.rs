@@ -41,8 +41,8 @@ pub(crate) struct Lexer<'t> {
     /// The next byte.
     at: usize,
     line: u32,
-    /// Where the line starts, moved on by what makes its characters longer than a byte, so that `at` less this is a
-    /// number of characters.
+    /// Where the line starts, moved on by what makes its characters longer than a byte, so that `at` less
+    /// this is a number of characters.
     line_start: usize,
 }
 
@@ -175,7 +175,8 @@ impl<'t> Lexer<'t> {
         end
     }
 
-    /// The end of something that starts with a digit, number or not; dots and the sign of an exponent are part of it.
+    /// The end of a word that starts with a digit, number or not; dots and the sign of an exponent are part
+    /// of it.
     fn number(&self, start: usize) -> usize {
         let mut end = self.run(start, WORD);
         let hexadecimal = matches!(self.byte(start + 1), b'x' | b'X' | b'f' | b'F' | b'd' | b'D');

@@ -4,8 +4,8 @@ use super::Immediate;
 
 /// An operand of an instruction.
 ///
-/// A name alone does not tell what it names: registers need no `%` in front, and a variable's or function's name stands
-/// for its address.
+/// A name alone does not tell what it names: registers need no `%` in front, and a variable's or function's
+/// name stands for its address.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Operand<'t> {
@@ -22,7 +22,7 @@ pub enum Operand<'t> {
     Immediate(Immediate),
     /// `!%p1`
     Not(&'t str),
-    /// `_`: a result that nobody wants.
+    /// `_`: an unused result.
     Sink,
     /// `%p1|%p2`: two results, of which `None` is `_`.
     Pair(Option<&'t str>, Option<&'t str>),
@@ -46,7 +46,7 @@ pub enum Operand<'t> {
     Vector(Vec<Operand<'t>>),
     /// `[texture, {%f1, %f2}]`: several operands in one pair of brackets.
     Bracketed(Vec<Operand<'t>>),
-    /// `(argument0, argument1)`: what a call passes or gets back.
+    /// `(argument0, argument1)`: arguments or results of a call.
     Parenthesized(Vec<Operand<'t>>),
 }
 

@@ -82,7 +82,7 @@ pub struct Registers<'t> {
     pub place: Place,
     /// The type of each, or of each element.
     pub scalar: ScalarType,
-    /// Elements of each; 1 for what is no vector.
+    /// Elements of each; 1 for scalars.
     pub lanes: u8,
     /// The names.
     pub names: Vec<RegisterName<'t>>,
@@ -93,9 +93,10 @@ pub struct Registers<'t> {
 pub struct RegisterName<'t> {
     /// Where the name stands.
     pub place: Place,
-    /// The name, or what the names start with.
+    /// The name, or the common start of the names.
     pub name: &'t str,
-    /// `%r<7>` are the seven registers `%r0` to `%r6`; `None` is the one that is called `name`. As large as the text says.
+    /// `%r<7>` are the seven registers `%r0` to `%r6`; `None` is the one that is called `name`. As large as
+    /// the text says.
     pub count: Option<u32>,
 }
 
@@ -141,9 +142,10 @@ pub struct Prototype<'t> {
 pub struct Location<'t> {
     /// Where it is said.
     pub place: Place,
-    /// The [`File`](super::File)'s number, line and column of what follows.
+    /// The [`File`](super::File)'s number, line and column of the next instruction.
     pub source: [u32; 3],
-    /// The label, and the offset from it, at which `.debug_str` holds the name of the function that was inlined.
+    /// The label, and the offset from it, at which `.debug_str` holds the name of the function that was
+    /// inlined.
     pub function: Option<(&'t str, u64)>,
     /// File, line and column of the call that it was inlined at.
     pub inlined_at: Option<[u32; 3]>,

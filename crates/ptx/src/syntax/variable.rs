@@ -18,7 +18,7 @@ pub struct Variable<'t> {
     pub alignment: Option<u32>,
     /// The type of each element.
     pub scalar: ScalarType,
-    /// Elements of the vector that it is or consists of; 1 for what is no vector.
+    /// Elements of the vector that it is or consists of; 1 for scalars.
     pub lanes: u8,
     /// The memory that a parameter points to, where the text says it.
     pub pointer: Option<Pointer>,
@@ -26,7 +26,8 @@ pub struct Variable<'t> {
     pub name: &'t str,
     /// `name<8>` stands for `name0` to `name7`.
     pub count: Option<u32>,
-    /// The dimensions of an array, outermost first; `None` is `[]`, whose size comes from the initialiser or the launch.
+    /// The dimensions of an array, outermost first; `None` is `[]`, whose size comes from the initialiser or
+    /// the launch.
     pub dimensions: Vec<Option<u64>>,
     /// Its initialiser.
     pub initial: Option<Initial<'t>>,
@@ -67,7 +68,7 @@ pub enum Space {
     Texture,
 }
 
-/// The type of a register or of what a variable consists of; `Bf16` and `Bf16x2` are types of instructions alone.
+/// The type of a register or of a variable's elements; `Bf16` and `Bf16x2` are types of instructions alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names are those of PTX")]
 pub enum ScalarType {
@@ -127,7 +128,7 @@ impl ScalarType {
         })
     }
 
-    /// The same, if it is a type that something can have.
+    /// The same, if it is a type of registers or variables.
     pub(super) fn declared(word: &str) -> Option<Self> {
         Self::named(word).filter(|scalar| !matches!(scalar, Self::Bf16 | Self::Bf16x2))
     }
@@ -159,7 +160,7 @@ pub struct Attribute<'t> {
 pub struct Pointer {
     /// The space that it points into; generic if the text does not say.
     pub space: Option<Space>,
-    /// How what it points to is aligned; 4 if the text does not say.
+    /// The alignment of its target; 4 if the text does not say.
     pub alignment: u32,
 }
 
@@ -170,7 +171,7 @@ pub enum Initial<'t> {
     Value(Immediate),
     /// An address.
     Address(Symbol<'t>),
-    /// `{…}`: an array, a vector, or rows of them; what is not said is zero.
+    /// `{…}`: an array, a vector, or rows of them; missing elements are zero.
     List(Vec<Initial<'t>>),
 }
 

@@ -8,7 +8,8 @@ const FEW: usize = 4;
 
 /// Words in order, used as a slice: `["global", "f32"]`.
 ///
-/// Texts have hundreds of thousands of instructions: a piece of memory for the words of each is a good part of reading them.
+/// Texts have hundreds of thousands of instructions: a piece of memory for the words of each is a good part
+/// of reading them.
 #[derive(Clone)]
 pub struct Words<'t> {
     few: [&'t str; FEW],

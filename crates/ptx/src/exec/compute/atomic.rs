@@ -28,7 +28,8 @@ pub(crate) fn changed(change: Change, scalar: Atom, shared: bool, old: u64, b: u
 
 const PLAIN: Edge = Edge { flush: false, saturate: false, rectify: false, outside: false };
 
-/// Global memory adds by itself: subnormal singles are zeros there, and a double that is no number stays as it is.
+/// Global memory adds by itself: subnormal singles are zeros there, and a double that is no number stays as
+/// it is.
 fn added(scalar: Atom, shared: bool, old: u64, b: u64) -> u64 {
     let (old32, b32) = (old as u32, b as u32);
     match scalar {
@@ -44,7 +45,7 @@ fn added(scalar: Atom, shared: bool, old: u64, b: u64) -> u64 {
             match (shared, x.is_nan(), y.is_nan()) {
                 (false, _, true) => b,
                 (false, true, false) => old,
-                // In shared memory it is the sum of the operand and what was there.
+                // In shared memory it is the sum of the operand and the old value.
                 _ => float::double::add(Rounding::Nearest, y, x).to_bits(),
             }
         }

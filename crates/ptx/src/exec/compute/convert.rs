@@ -44,7 +44,7 @@ pub(crate) fn convert(file: &mut File<'_>, mask: u32, how: Quick, slots: [Slot; 
         Quick::LongToDouble => map1(file, mask, slots, |a: i64| a as f64),
         Quick::UnsignedLongToSingle => map1(file, mask, slots, |a: u64| a as f32),
         Quick::UnsignedLongToDouble => map1(file, mask, slots, |a: u64| a as f64),
-        // Casts cut towards zero, clamp, and make zero of what is no number; of doubles the hardware makes the least.
+        // Casts cut towards zero, clamp, and make zero of NaN; of doubles the hardware makes the least.
         Quick::SingleToSigned => map1(file, mask, slots, |a: f32| a as i32),
         Quick::SingleToUnsigned => map1(file, mask, slots, |a: f32| a as u32),
         Quick::DoubleToSigned => map1(file, mask, slots, |a: f64| if a.is_nan() { i32::MIN } else { a as i32 }),

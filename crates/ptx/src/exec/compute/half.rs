@@ -28,7 +28,8 @@ fn half_type(what: Compute) -> HalfType {
     }
 }
 
-/// Both halves of a word; the upper one of a single half is zero on the way in and of no interest on the way out.
+/// Both halves of a word; the upper one of a single half is zero on the way in and of no interest on the way
+/// out.
 fn narrow<N: Narrow>(file: &mut File<'_>, mask: u32, what: Compute, [d, a, b, c]: [Slot; 4]) {
     let two = [d, a, b];
     match what {

@@ -296,7 +296,8 @@ pub(crate) fn compute(file: &mut File<'_>, mask: u32, what: &Compute, slots: &[S
     }
 }
 
-// Made where they are needed: what is passed in memory would otherwise be put there for every instruction.
+// Made where they are needed: operands that are passed in memory would otherwise be put there for every
+// instruction.
 
 #[inline(always)]
 fn one(&[d, a, ..]: &[Slot; 6]) -> [Slot; 2] {

@@ -49,7 +49,8 @@ impl<M: Memory + Host> Block<M> {
         self.index
     }
 
-    /// Makes it another block of the same grid, before its first instruction; memory that it has is used again.
+    /// Makes it another block of the same grid, before its first instruction; memory that it has is used
+    /// again.
     pub(crate) fn restart(&mut self, index: [u32; 3]) {
         let context = &self.context;
         let (threads, ranks) = (context.threads(), context.ranks());
@@ -104,7 +105,7 @@ impl<M: Memory + Host> Block<M> {
     }
 
     pub(crate) fn advance(&mut self, fuel: &mut u64, ranges: &mut RangeCache) -> Step {
-        // Warps that have waited in a row: when all do, nobody is left to wake them.
+        // Warps that have waited in a row: when all do, none is left to wake them.
         let mut waiting = 0;
         while self.live > 0 {
             if *fuel == 0 {

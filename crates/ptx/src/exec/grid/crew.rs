@@ -32,7 +32,7 @@ struct Desk {
 #[derive(Debug, Default)]
 struct State {
     work: Option<Work>,
-    /// Counts what was asked for, so that nobody does the same twice.
+    /// The number of the work, so that no thread does the same twice.
     number: u64,
     helping: usize,
     panicked: bool,
@@ -62,7 +62,8 @@ impl Desk {
             seen = state.number;
             state.helping += 1;
             drop(state);
-            // SAFETY: `Crew::call` lent it, and returns only after it has taken it back and `helping` is zero again.
+            // SAFETY: `Crew::call` lent it, and returns only after it has taken it back and `helping` is zero
+            // again.
             let outcome = catch_unwind(AssertUnwindSafe(|| unsafe { (*work)() }));
             state = self.state();
             state.helping -= 1;
@@ -89,16 +90,16 @@ impl Crew {
         self.size
     }
 
-    /// Calls `work` on this thread and on all others that are free, and returns when all of them have returned. A crew that
-    /// is busy does not help.
+    /// Calls `work` on this thread and on all others that are free, and returns when all of them have
+    /// returned. A crew that is busy does not help.
     pub(crate) fn call(&self, work: &(dyn Fn() + Sync)) {
         let mut state = self.desk.state();
         if state.work.is_some() || self.size == 1 {
             drop(state);
             return work();
         }
-        // SAFETY: only the lifetime changes. Nobody takes it up after it is taken back below, and nobody still works on it when
-        // this function returns, because it waits for them, whatever happens here.
+        // SAFETY: only the lifetime changes. Nobody takes it up after it is taken back below, and nobody
+        // still works on it when this function returns, because it waits for them, whatever happens here.
         let lent = unsafe { std::mem::transmute::<*const (dyn Fn() + Sync + '_), *const (dyn Fn() + Sync)>(work) };
         state.work = Some(Work(lent));
         state.number += 1;

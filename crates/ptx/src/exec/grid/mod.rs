@@ -33,7 +33,7 @@ pub enum Step {
     Running,
     /// All threads have ended.
     Done,
-    /// A thread cannot go on, and with it nobody.
+    /// A thread has failed, and the kernel with it.
     Trapped(Trap),
 }
 
@@ -83,7 +83,7 @@ pub struct Grid<M> {
 }
 
 impl<M: Memory + Host> Grid<M> {
-    /// A kernel that has not started; what does not fit the kernel is refused.
+    /// A kernel that has not started; a launch that does not fit the kernel is refused.
     pub fn new(kernel: Kernel<'_>, launch: Launch<'_>, memory: M) -> Result<Grid<M>, LaunchError> {
         let Launch { grid, block, cluster, dynamic_shared, arguments, .. } = launch;
         if grid.contains(&0) || grid[1] > 65535 || grid[2] > 65535 || grid[0] > i32::MAX as u32 {
@@ -190,7 +190,7 @@ impl<M: Memory + Host> Grid<M> {
         }
     }
 
-    /// The next block that nobody has started.
+    /// The next block that has not started.
     fn next(&mut self) -> Option<u64> {
         if let Some(numbers) = self.left.last_mut() {
             let number = numbers.next();

@@ -1,7 +1,8 @@
 //! Blocks of a grid on several threads at once.
 //!
-//! Every thread takes blocks that have not started, several if they are short, and runs each for a turn; those that have not ended then
-//! are put where any thread finds them again. A thread that has used up its fuel stops, and so do all when a block traps.
+//! Every thread takes blocks that have not started, several if they are short, and runs each for a turn;
+//! those that have not ended then are put where any thread finds them again. A thread that has used up its
+//! fuel stops, and so do all when a block traps.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -19,8 +20,9 @@ use crate::exec::memory::range_cache::RangeCache;
 /// Instructions after which another block has its turn.
 const TURN: u64 = 1024;
 
-/// The most blocks that a thread takes at once, and how many instructions they should have together: enough for the way to
-/// the table to be short beside them, and no more, because others may wait for the last of them.
+/// The most blocks that a thread takes at once, and how many instructions they should have together: enough
+/// for the way to the table to be short beside them, and no more, because others may wait for the last of
+/// them.
 const HANDFUL: u64 = 16;
 const WORTH: u64 = 2048;
 
@@ -54,10 +56,12 @@ enum Job<M> {
 }
 
 impl<M: Memory + Host + Send> Grid<M> {
-    /// Runs as [`step`](Self::step) does, with blocks on all threads of a crew; each has about `fuel` instructions.
+    /// Runs as [`step`](Self::step) does, with blocks on all threads of a crew; each has about `fuel`
+    /// instructions.
     ///
-    /// In which order blocks run is then nobody's choice, and so is the order of what they print and of atomic operations
-    /// between them. Where blocks trap, the lowest of those that did so in this step is reported.
+    /// In which order blocks run is then nobody's choice, and so is the order of what they print and of
+    /// atomic operations between them. Where blocks trap, the lowest of those that did so in this step is
+    /// reported.
     pub fn step_spread(&mut self, fuel: u64, crew: &Crew) -> Step {
         if let Some(trap) = &self.trapped {
             return Step::Trapped(trap.clone());

@@ -38,7 +38,7 @@ impl<M: Memory + Host> Executor<'_, M> {
                 self.tell(warp, at, lanes, Event::Arrived { barrier: CLUSTER_BARRIER, threads: 0, waits: true });
                 return Ok(Next::Following);
             }
-            // Those who have not arrived, or whose phase is over, wait for nobody.
+            // Threads that have not arrived, or whose phase is over, do not wait.
             Barrier::ClusterWait if self.barriers.cluster[warp.index as usize] & lanes == 0 => {
                 return Ok(Next::Following);
             }

@@ -143,7 +143,7 @@ impl<M: Memory + Host> Executor<'_, M> {
         Next::Regroup
     }
 
-    /// Words of what is passed: one row, or as many as a variable has.
+    /// The words of an argument or result: one row, or as many as a variable has.
     pub(crate) fn passed(&self, warp: &mut Warp, frame: usize, from: Passed) -> Vec<Words> {
         let base = warp.frames.get(frame).base;
         let at = Current { index: 0, lanes: 0, pc: 0, frame };
@@ -163,7 +163,7 @@ impl<M: Memory + Host> Executor<'_, M> {
         }
     }
 
-    /// Puts words where something is passed to.
+    /// Writes the words of an argument or result.
     pub(crate) fn put(&self, warp: &mut Warp, frame: usize, lanes: u32, to: Passed, rows: &[Words]) {
         let base = warp.frames.get(frame).base;
         let at = Current { index: 0, lanes, pc: 0, frame };

@@ -1,14 +1,15 @@
 //! Addresses in the shared memory of other blocks of a cluster: `mapa`, `getctarank`, `isspacep`.
 //!
-//! A cluster runs as one: its blocks' warps take turns, and their shared memory lies side by side. An address of shared
-//! memory says in its upper byte whose it is:
+//! A cluster runs as one: its blocks' warps take turns, and their shared memory lies side by side. An address
+//! of shared memory says in its upper byte whose it is:
 //!
 //! ```text
 //!   0x00_offset          the block's own
 //!   0xRR_offset, RR > 0  that of the block of rank RR - 1, as `mapa` makes it
 //! ```
 //!
-//! On hardware a block's own addresses name its rank, too; programs that compare addresses of different blocks can tell.
+//! On hardware a block's own addresses name its rank, too; programs that compare addresses of different
+//! blocks can tell.
 
 use super::shared_memory::is_own;
 use crate::device::host::{Host, RANK_SHIFT};

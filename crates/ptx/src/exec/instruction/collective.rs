@@ -36,8 +36,8 @@ impl<M: Memory + Host> Executor<'_, M> {
         false
     }
 
-    /// Lanes that name the same mask, and those of them that it names: groups of a warp may be at one instruction together,
-    /// each with its own.
+    /// Lanes that name the same mask, and those of them that it names: groups of a warp may be at one
+    /// instruction together, each with its own.
     fn parties(
         &self,
         warp: &mut Warp,

@@ -1,6 +1,7 @@
 //! Memory accesses lane by lane: address spaces, bounds, alignment, and the lane that a trap is charged to.
 //!
-//! Lanes with neighbouring addresses are one access to memory: a warp that reads 32 words in a row reads 128 bytes once.
+//! Lanes with neighbouring addresses are one access to memory: a warp that reads 32 words in a row reads 128
+//! bytes once.
 
 use crate::device::access::Access;
 use crate::device::host::{Host, Touch};
@@ -69,7 +70,7 @@ fn inside(space: Space, addresses: &Longs) -> Longs {
 }
 
 impl<M: Memory + Host> Executor<'_, M> {
-    /// Reads for each lane; returns whether all have read the same, which is then in the first row alone.
+    /// Reads for each lane; true if all have read the same bytes, which are then in the first row alone.
     pub(crate) fn fetch<const N: usize>(
         &mut self,
         warp: &mut Warp,

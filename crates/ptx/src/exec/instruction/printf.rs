@@ -198,7 +198,7 @@ impl Field {
         format!("{sign}{digits}")
     }
 
-    /// `%g`: whichever of the two forms is shorter, without zeros at the end.
+    /// `%g`: the shorter of the two forms, without zeros at the end.
     fn general(&self, magnitude: f64, precision: usize) -> String {
         let shown = scientific(magnitude, precision - 1);
         let exponent: i32 = shown.split('e').nth(1).and_then(|digits| digits.parse().ok()).unwrap_or(0);

@@ -1,14 +1,15 @@
 //! Shared memory of a block, and of the other blocks of its cluster.
 //!
-//! A cluster runs as one: its blocks' warps take turns, and their shared memory lies side by side. An address of shared
-//! memory says in its upper byte whose it is:
+//! A cluster runs as one: its blocks' warps take turns, and their shared memory lies side by side. An address
+//! of shared memory says in its upper byte whose it is:
 //!
 //! ```text
 //!   0x00_offset          the block's own
 //!   0xRR_offset, RR > 0  that of the block of rank RR - 1, as `mapa` makes it
 //! ```
 //!
-//! On hardware a block's own addresses name its rank, too; programs that compare addresses of different blocks can tell.
+//! On hardware a block's own addresses name its rank, too; programs that compare addresses of different
+//! blocks can tell.
 
 use std::ops::Range;
 
@@ -57,14 +58,14 @@ impl<M: Memory + Host> Executor<'_, M> {
         Ok(&mut memory[range])
     }
 
-    /// Tells those who watch what lanes do to their bytes, which are `apart` from lane to lane.
+    /// Tells the host of an access to shared memory; the bytes of lanes are `apart` from each other.
     pub(crate) fn watch_shared(&self, access: &Access, start: u64, apart: usize, touch: Touch) {
         self.context.memory.shared(access, [start as u32, apart as u32], touch);
     }
 }
 
-/// The range of a block's `size` bytes that lanes access, each its share of `length`; or the trap of the first lane whose
-/// share is out of bounds.
+/// The range of a block's `size` bytes that lanes access, each its share of `length`; or the trap of the
+/// first lane whose share is out of bounds.
 #[inline]
 fn range_of(
     warp: &Warp,

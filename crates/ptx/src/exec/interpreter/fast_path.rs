@@ -1,9 +1,9 @@
 //! The inner loop: instructions that all lanes of a group carry out together.
 //!
-//! The loop is compiled once for any processor and once for those with AVX2 and FMA, where a row of 32 words is four
-//! registers; which of the two runs is decided at run time. It does what most code is made of: arithmetic, arguments,
-//! accesses to memory that lies where it did last time, branches that nobody or everybody takes. It never traps: what it
-//! cannot do it leaves undone, for [`step`](crate::exec::interpreter) to carry out or to refuse.
+//! The loop is compiled once for any processor and once for those with AVX2 and FMA, where a row of 32 words
+//! is four registers; the choice is made at run time. It covers most instructions of most kernels:
+//! arithmetic, kernel arguments, accesses to direct ranges and shared memory, branches that no lane or every
+//! lane takes. It never traps: any other instruction is left to the [interpreter](super).
 #![expect(unsafe_code, reason = "calls the loop that needs a processor's features, after asking for them")]
 
 use crate::arith::convert::Conversion;
@@ -33,7 +33,7 @@ pub(crate) struct Stretch<'c> {
     pub(crate) left: u64,
 }
 
-/// Carries out instructions until one has to be done elsewhere, and says where it stands and what is left.
+/// Carries out instructions until one needs the slow path; returns the position and the fuel left.
 pub(crate) fn run<'c>(
     file: &mut File<'_>,
     lanes: u32,
@@ -120,7 +120,7 @@ fn run_all<'c, P: Accesses>(
                 continue;
             }
             Operation::Nothing => {}
-            // Those who watch want to know of it.
+            // Observers are told of fences by the slow path.
             Operation::Fence if around.shared.is_some() => {}
             _ => break,
         }
@@ -191,7 +191,7 @@ mod tests {
     use crate::lanes::Row;
     use crate::program::Program;
 
-    /// Numbers of which some are special to somebody.
+    /// Random numbers with many special values among them.
     struct Numbers(u64);
 
     impl Numbers {

@@ -21,7 +21,7 @@ const PATIENCE: u64 = 4096;
 /// Why a warp does not go on now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pause {
-    /// It has used up what it was given.
+    /// It has used up its fuel.
     Fuel,
     /// It waits for other warps.
     Waiting,
@@ -53,7 +53,7 @@ impl<M: Memory + Host> Executor<'_, M> {
         }
     }
 
-    /// Runs one group until another has to be picked; returns whether the warp should be left alone for a while.
+    /// Runs one group until another has to be picked; true if the warp yields to others.
     fn run_group(&mut self, warp: &mut Warp, index: usize, fuel: &mut u64) -> Result<bool, Stop> {
         let context = self.context;
         let code = context.program.code.instructions.as_slice();

@@ -1,7 +1,7 @@
 //! Atomic operations of a whole warp, checked once for all lanes.
 //!
-//! Lanes take their turns, lowest first, as they do where each goes by itself. As everywhere in straight code, nothing is done by
-//! halves: an operation that would fail for any lane is left to [`atomic`](crate::exec::instruction::atomic), which knows whom to blame.
+//! Lanes take their turns, lowest first, as they do in [lane-by-lane](crate::exec::instruction::atomic)
+//! operations.
 
 use super::processor::Processor;
 use super::transfer::{Environment, Update};
@@ -39,7 +39,7 @@ macro_rules! by_change {
 trait Word: Lane<Bits = Self> + Copy + Default + Into<u64> {
     const BYTES: usize;
 
-    /// Changes what is there, or is known to be there, and returns what it was and what it is.
+    /// Changes a word, whose value may be known already; returns the old and the new value.
     fn change(shared: &mut [u8], place: u32, known: Option<Self>, made: impl FnOnce(u64) -> u64) -> Option<[Self; 2]>;
     fn cut(value: u64) -> Self;
 }
@@ -235,7 +235,7 @@ mod tests {
 
         /// All at once.
         fn at_once<P: Processor>(&self) -> After {
-            // SAFETY: nobody else has it.
+            // SAFETY: no other thread has it.
             let memory = unsafe { VecMemory::new(SIZE as usize).reached_directly() };
             let mut shared = Case::before();
             let base = if self.atomic.space == Space::Shared { 0 } else { memory.upload(&shared) };

@@ -1,8 +1,4 @@
-//! Accesses of a warp that need no more than a look at their addresses: all the same, side by side, or anywhere in one
-//! range of memory.
-//!
-//! Nothing is done by halves: an access that would fail for any lane is left alone, and `false` says so. Whoever carries it
-//! out then goes lane by lane, and knows which one is to blame.
+//! Loads and stores of any size and count, in shared memory or in one range of global memory.
 
 use super::pattern::{AccessPattern, Shape};
 use super::processor::Processor;
@@ -68,7 +64,7 @@ pub(crate) fn load<P: Processor>(access: Transfer<'_>, file: &mut File<'_>, arou
         } else {
             let Some(range) = around.ranges.range(around.memory, pc, leader) else { return false };
             match pattern.shape {
-                // Each element in one go, whoever else writes it.
+                // Each element in one access, as other threads may write it.
                 Shape::Contiguous | Shape::Scattered if form.strong => {
                     if !gather(range, mask, &addresses, &mut rows) {
                         return false;

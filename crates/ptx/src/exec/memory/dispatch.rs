@@ -10,7 +10,8 @@ use crate::exec::registers::File;
 use crate::program::operation::AccessForm;
 use crate::program::slot::Slot;
 
-/// Each access is a function of its own: those that are made often have little to keep, those that are rare need much room.
+/// Each access is a function of its own: those that are made often have little to keep, those that are rare
+/// need much room.
 macro_rules! accesses {
     ($($(#[$about:meta])* $access:ident, $with_avx2:ident = $module:ident::$function:ident $(, $n:literal)?;)*) => {
         pub(crate) trait Accesses: Processor {
@@ -55,7 +56,8 @@ macro_rules! accesses {
             file: &mut File<'_>,
             around: &mut Environment<'_>,
         ) -> bool {
-            // Each in a register on the way here: put together before the call, they would be read again before they are written.
+            // Each in a register on the way here: put together before the call, they would be read again
+            // before they are written.
             $module::$function::<Avx2 $(, $n)?>(Transfer { mask, form, slots, pc }, file, around)
         })*
     };

@@ -4,7 +4,8 @@
 use super::pattern::Shape;
 use crate::lanes::{LANES, Words};
 
-/// Reads a word for each lane; `None` where the address of any lane, running or not, is misaligned or out of bounds.
+/// Reads a word for each lane; `None` where the address of any lane, running or not, is misaligned or out of
+/// bounds.
 #[inline(always)]
 pub(super) fn load_words(shared: &[u8], addresses: &Words, offset: u32) -> Option<Words> {
     let mut row = [0; LANES];

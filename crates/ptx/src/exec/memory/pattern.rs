@@ -1,12 +1,12 @@
 //! The access pattern of a warp: how the addresses of its lanes lie to each other.
 //!
-//! One analysis serves every access. It is written once for any processor and once for those with AVX2, where compilers
-//! would not find the same instructions.
+//! One analysis serves every access. It is written once for any processor and once for those with AVX2, where
+//! compilers would not find the same instructions.
 //!
 //! | shape | addresses of the lanes | the access is |
 //! |---|---|---|
 //! | uniform | all the same | one element |
-//! | contiguous | each follows the one before, and no lane between the first and the last is missing | one copy |
+//! | contiguous | each follows the one before, and no lane in between is missing | one copy |
 //! | scattered | anything else | lane by lane, or run by run |
 #![expect(unsafe_code, reason = "loads rows into wide registers of a processor that has them")]
 
@@ -201,7 +201,8 @@ impl Shape {
     }
 }
 
-/// The lanes of a mask cut into runs of contiguous addresses: the first lane of each, and the one behind its last.
+/// The lanes of a mask cut into runs of contiguous addresses: the first lane of each, and the one behind its
+/// last.
 pub(crate) fn runs(mask: u32, addresses: &Longs, size: u64) -> impl Iterator<Item = (usize, usize)> + '_ {
     let mut next = 0;
     std::iter::from_fn(move || {

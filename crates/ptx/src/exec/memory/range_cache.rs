@@ -6,7 +6,7 @@ use crate::device::memory::Memory;
 /// Ranges that were found; a power of two.
 const KEPT: usize = 16;
 
-/// The ranges that instructions last went to. What lies where is asked anew for every step of a grid.
+/// The ranges that instructions last went to. A new cache is made for every step of a grid.
 #[derive(Debug)]
 pub(crate) struct RangeCache {
     ranges: [Direct; KEPT],

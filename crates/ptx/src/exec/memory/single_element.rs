@@ -1,7 +1,7 @@
 //! Loads and stores of one element for each lane of global memory, uniform or contiguous.
 //!
-//! This is what most loads and stores of most kernels are, so it is done without putting addresses or bytes anywhere on the way.
-//! As everywhere in straight code, nothing is done by halves: what does not fit is left to [`coalesced`](crate::exec::memory::coalesced).
+//! Most loads and stores of most kernels have this form, so it is done without writing addresses or bytes to
+//! memory on the way. Every other access is left to [`coalesced`](super::coalesced).
 
 use super::pattern::Shape;
 use super::processor::Processor;
@@ -71,7 +71,8 @@ pub(crate) fn store<P: Processor, const N: usize>(
     }
 }
 
-/// How the addresses lie, and the first of them, if it is aligned and leads to global memory as all others then do.
+/// How the addresses lie, and the first of them, if it is aligned and leads to global memory as all others
+/// then do.
 #[inline(always)]
 fn look<P: Processor, const N: usize>(from: &Longs, access: Transfer<'_>) -> Option<(Shape, u64)> {
     let Transfer { mask, form, slots, .. } = access;

@@ -12,7 +12,7 @@ pub(crate) struct Barriers {
     all: [Arrivals; COUNT],
     /// Which lanes of each warp have arrived at the barrier of the cluster.
     pub(crate) cluster: [u32; 32],
-    /// Which barriers, by their numbers, somebody has arrived at since they were last complete; all others are as new.
+    /// The barriers, by number, with arrivals since they were last complete; all others are as new.
     pub(crate) awaited: u32,
     /// True if a thread has arrived or ended since the last check.
     pub(crate) changed: bool,
@@ -56,7 +56,7 @@ impl Barriers {
         true
     }
 
-    /// Barriers that are complete, with what was said there; they start anew.
+    /// Barriers that are complete, with their arrivals; they start anew.
     pub(crate) fn completed(&mut self, live: u32) -> Vec<(u32, Arrivals)> {
         let mut completed = Vec::new();
         for number in each(self.awaited & !(1 << CLUSTER_BARRIER)) {

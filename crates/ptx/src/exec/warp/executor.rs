@@ -61,7 +61,7 @@ impl<M: Memory + Host> Executor<'_, M> {
         File { registers: &mut warp.frames.get(at.frame).registers, constants: &self.context.program.constants }
     }
 
-    /// Tells those who watch what some lanes do.
+    /// Tells the host of a synchronisation event, if it observes them.
     pub(crate) fn tell(&self, warp: &Warp, at: Current, lanes: u32, event: Event) {
         if M::WATCHES_SHARED {
             self.context.memory.event(&self.access(warp, at, lanes, false), event);

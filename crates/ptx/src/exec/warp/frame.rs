@@ -15,7 +15,7 @@ pub(crate) struct Frame {
     pub(crate) stack: u32,
     /// The frame that called, the call, and where that one goes on.
     pub(crate) caller: Option<Caller>,
-    /// The lanes that are in it, or in what it called.
+    /// The lanes that are in it, or in functions it called.
     pub(crate) lanes: u32,
 }
 
@@ -40,7 +40,7 @@ impl Frames {
         self.free.extend((0..self.all.len()).rev());
     }
 
-    /// A frame to fill; its registers are whatever they were.
+    /// A frame to fill; its registers keep their old values.
     pub(crate) fn take(&mut self) -> usize {
         self.free.pop().unwrap_or_else(|| {
             self.all.push(Frame::default());

@@ -13,7 +13,8 @@ impl Local {
         self.rows.clear();
     }
 
-    /// Makes room for addresses below `end`, which is at most [`MAX_LOCAL`](crate::device::launch::MAX_LOCAL).
+    /// Makes room for addresses below `end`, which is at most
+    /// [`MAX_LOCAL`](crate::device::launch::MAX_LOCAL).
     pub(crate) fn reserve(&mut self, end: u32) {
         let rows = end.div_ceil(4) as usize;
         if rows > self.rows.len() {
@@ -21,7 +22,7 @@ impl Local {
         }
     }
 
-    /// The end of what can be accessed.
+    /// The end of the memory that can be accessed.
     pub(crate) fn end(&self) -> u64 {
         self.rows.len() as u64 * 4
     }

@@ -1,9 +1,10 @@
 //! Registers that a function may read before it writes them, and that are cleared when it is entered.
 //!
-//! A lane reads a register where its own path has led it. If an instruction that writes the register lies on every such path, and no
-//! guard can keep the lane from carrying it out, then what the register held before cannot be seen; most registers of most
-//! functions are like that. What lanes read of each other is cleared in any case: the others may have come along another
-//! path, or may not be there. Registers that the decoder makes up are cleared, too, and so are predicates, which cost nothing.
+//! A lane reads a register where its own path has led it. If an instruction that writes the register lies on
+//! every such path, and no guard can keep the lane from carrying it out, then what the register held before
+//! cannot be seen; most registers of most functions are like that. What lanes read of each other is cleared
+//! in any case: the others may have come along another path, or may not be there. Registers that the decoder
+//! makes up are cleared, too, and so are predicates, which cost nothing.
 
 use std::cell::RefCell;
 
@@ -25,7 +26,7 @@ pub(super) struct Mentions {
 struct Mention {
     is_long: bool,
     register: u32,
-    /// Nothing for what is read of other lanes.
+    /// None for values of other lanes.
     at: Option<u32>,
 }
 
@@ -113,9 +114,9 @@ impl Mentions {
 
 /// How an operation treats registers.
 enum Manner {
-    /// Writes its results for every lane that carries it out, from what the lane itself holds.
+    /// Writes its results for every lane that carries it out, from the lane's own registers.
     Fills,
-    /// Reads what the lane itself holds.
+    /// Reads the lane's own registers.
     Alone,
     /// All other instructions: lanes may read from each other.
     Together,

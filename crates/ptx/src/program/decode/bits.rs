@@ -118,7 +118,7 @@ pub(super) fn shift<'t>(
     Ok(())
 }
 
-/// Which of two words is there, as one of them has to be: whether it is the first.
+/// One of two modifiers, which has to be there; true for the first.
 fn either(modifiers: &mut Modifiers, one: &'static str, other: &'static str) -> Decoded<bool> {
     let found = modifiers.pick(|word| (word == one || word == other).then_some(word == one));
     found.ok_or(Why::Missing(one))
@@ -182,7 +182,7 @@ pub(super) fn insert<'t>(
     Ok(())
 }
 
-/// `d` has 32 bits, whatever `a` has.
+/// `d` has 32 bits, with any width of `a`.
 fn counted<'t>(
     decoder: &mut Decoder<'_, 't>,
     instruction: &Instruction<'t>,

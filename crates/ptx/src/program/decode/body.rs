@@ -139,7 +139,7 @@ impl<'t> Decoder<'_, 't> {
     /// Room in the function's part of the thread's memory.
     fn local(&mut self, variable: &Variable<'t>) -> Result<(u32, u32), Refusal> {
         let size = size_of(variable).ok_or_else(|| refusal(variable.place, Why::Other("it has no size")))?;
-        // Whole words, so that what is passed can be copied by words.
+        // Whole words, so that arguments can be copied by words.
         let offset = u64::from(self.frame).next_multiple_of(u64::from(alignment_of(variable).max(4)));
         let end = offset.saturating_add(size.next_multiple_of(4));
         if end > MAX_FRAME {

@@ -42,7 +42,7 @@ pub(super) fn rank<'t>(
     Ok(())
 }
 
-/// `barrier.cluster`: arriving is free, and waiting is for all who have not ended.
+/// `barrier.cluster`: arriving does not wait, and waiting is for all threads that have not ended.
 pub(super) fn barrier(decoder: &mut Decoder<'_, '_>, modifiers: &mut Modifiers) -> Decoded {
     let waits = modifiers.flag("wait");
     if !modifiers.flag("arrive") && !waits {

@@ -36,7 +36,7 @@ pub(super) fn mov<'t>(
         return Ok(());
     }
     let what = if scalar.size() > 4 { Compute::MoveLong } else { Compute::Move };
-    // Numbers are bits here, of whichever type.
+    // Numbers are bits here, of any type.
     let a = match a {
         Operand::Immediate(Immediate::F32(bits)) if scalar != ScalarType::F64 => decoder.word(*bits),
         _ => decoder.value(a, scalar)?,

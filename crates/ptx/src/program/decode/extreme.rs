@@ -59,7 +59,7 @@ pub(super) fn decode<'t>(
     decoder.binary(instruction, scalar, what)
 }
 
-/// `min.relu`, `max.relu`: what is below zero becomes zero.
+/// `min.relu`, `max.relu`: negative results become zero.
 fn rectified<'t>(
     decoder: &mut Decoder<'_, 't>,
     instruction: &Instruction<'t>,

@@ -32,7 +32,7 @@ fn rounding(modifiers: &mut Modifiers) -> Rounding {
     modifiers.rounding().unwrap_or(Rounding::Nearest)
 }
 
-/// How the lesser or greater is chosen; what a type does not have is left for the modifiers to refuse.
+/// The modifiers of `min` and `max`; those that a type does not have are left for the modifiers to refuse.
 pub(super) fn choice(modifiers: &mut Modifiers, greater: bool, scalar: ScalarType) -> Choice {
     if scalar == ScalarType::F64 {
         return Choice { greater, strict: false, flush: false, signs: false };

@@ -100,7 +100,7 @@ pub(super) fn call<'t>(
 }
 
 impl Decoder<'_, '_> {
-    /// Refuses a function that nobody defines or will define.
+    /// Refuses a function without a definition.
     fn callable(&self, index: u32) -> Decoded {
         let function = &self.code.functions[index as usize];
         let defined = self.is_part

@@ -17,7 +17,7 @@ enum Role {
     Sum,
 }
 
-/// Rows, columns, and what is between them.
+/// Rows, columns, and the inner dimension.
 struct Shape {
     m: u8,
     n: u8,

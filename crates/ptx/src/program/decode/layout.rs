@@ -1,7 +1,8 @@
 //! Layout of shared variables.
 //!
-//! Variables that functions name come first and lie at the same place for every kernel; behind them come those that only
-//! the kernel itself names, so that kernels do not pay for each other's. What the launch adds comes last.
+//! Variables that functions name come first and lie at the same place for every kernel; behind them come
+//! those that only the kernel itself names, so that kernels do not pay for each other's. Dynamic shared
+//! memory comes last.
 
 use std::collections::HashSet;
 

@@ -26,7 +26,7 @@ fn element(word: &str) -> Option<Element> {
     })
 }
 
-/// Takes a layout: whether rows lie as a whole.
+/// Takes a layout: true for row-major.
 pub(super) fn is_row(modifiers: &mut Modifiers) -> Decoded<bool> {
     let row = modifiers.pick(|word| match word {
         "row" => Some(true),
@@ -36,7 +36,7 @@ pub(super) fn is_row(modifiers: &mut Modifiers) -> Decoded<bool> {
     row.ok_or(Why::Missing("`.row` or `.col`"))
 }
 
-/// Takes what is counted in bits.
+/// Takes the operation on bits.
 pub(super) fn counted(modifiers: &mut Modifiers) -> Option<Element> {
     let counted = modifiers.pick(|word| match word {
         "xor" => Some(Element::Differing),
@@ -187,7 +187,8 @@ fn listed<'t>(
     Ok(start)
 }
 
-/// Which products of a sparse factor there are, since which architecture, and how many choices of lanes there are.
+/// Which products of a sparse factor there are, since which architecture, and how many choices of lanes there
+/// are.
 fn sparse_products(tiles: Tiles, k: u16, sum: Sum, a: Element, b: Element) -> Option<(u32, u8)> {
     if tiles != Tiles::Tall {
         return None;

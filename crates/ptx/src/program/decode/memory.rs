@@ -10,7 +10,8 @@ use super::scope::{File, Symbol};
 use super::{Decoded, Decoder, Modifiers, Why, types};
 use crate::syntax::{Address, Base, Instruction, Operand, ScalarType};
 
-/// Where an address operand leads: the space, the slot of the address and whether that is 64 bits wide, the offset.
+/// Where an address operand leads: the space, the slot of the address and whether that is 64 bits wide, the
+/// offset.
 pub(super) struct Place {
     pub(super) space: Space,
     pub(super) slot: Slot,
@@ -28,8 +29,8 @@ pub(super) fn space(word: &str) -> Option<Space> {
     })
 }
 
-/// Takes the words that say how strongly an access is ordered, and how long it should stay in caches; returns whether
-/// other threads may be expected to access the same at the same time.
+/// Takes the words that say how strongly an access is ordered, and how long it should stay in caches; returns
+/// whether other threads may be expected to access the same at the same time.
 pub(super) fn manner(modifiers: &mut Modifiers) -> bool {
     let mut strong = false;
     for word in ["volatile", "relaxed", "acquire", "release", "acq_rel", "sc", "mmio"] {
@@ -62,7 +63,7 @@ impl<'t> Decoder<'_, 't> {
             }
             Base::Name(name) => name,
         };
-        // Arguments of functions lie in the thread's memory, and so does what points to them.
+        // Arguments of functions lie in local memory, and so do pointers to them.
         let in_frame = space == Space::Parameter && !self.entry;
         let at = |start: u32| Slot::raw(start.wrapping_add(small.cast_unsigned()));
         Ok(match self.symbol(name)? {

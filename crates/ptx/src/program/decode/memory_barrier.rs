@@ -99,8 +99,8 @@ fn put<'t>(
     Ok(())
 }
 
-/// `cp.async.mbarrier.arrive`: copies are done when they are asked for, so the arrival follows at once; unless it is to be
-/// counted as expected, too, which is an arrival of nobody.
+/// `cp.async.mbarrier.arrive`: copies are done when they are asked for, so the arrival follows at once;
+/// unless it is to be counted as expected, too, which is an arrival of nobody.
 pub(super) fn arrive_after_copies<'t>(
     decoder: &mut Decoder<'_, 't>,
     instruction: &Instruction<'t>,

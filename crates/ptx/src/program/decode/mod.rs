@@ -224,7 +224,7 @@ impl<'m, 't> Decoder<'m, 't> {
         Program { code: Arc::new(self.code), constants: Arc::new(self.constants) }
     }
 
-    /// Refuses what the architecture that the text is for does not have.
+    /// Refuses instructions that the target architecture does not have.
     fn requires(&self, architecture: u32) -> Decoded {
         let enough = self.code.header.target.architecture >= architecture;
         if enough { Ok(()) } else { Err(Why::Architecture(architecture)) }
@@ -309,7 +309,7 @@ impl<'m, 't> Decoder<'m, 't> {
         Slot::raw(index as u32)
     }
 
-    /// One instruction; what is wrong with it is said with its name and place.
+    /// One instruction; its errors carry its name and position.
     fn instruction(&mut self, instruction: &syntax::Instruction<'t>) -> Result<(), Refusal> {
         self.place = instruction.place;
         self.spelled = self.spell(instruction);
@@ -332,7 +332,7 @@ impl<'m, 't> Decoder<'m, 't> {
         Ok(())
     }
 
-    /// The number of what an instruction is called.
+    /// The index of an instruction's name.
     fn spell(&mut self, instruction: &syntax::Instruction<'t>) -> u32 {
         // As it stands in the text, behind the guard: nothing is put together, because texts are long.
         let text = instruction.text;
@@ -352,7 +352,7 @@ impl<'m, 't> Decoder<'m, 't> {
     }
 }
 
-/// Why there is no such instruction, and what can be done about that.
+/// The reason why there is no such instruction, and the remedy.
 fn missing(opcode: &str) -> Why {
     Why::Other(match opcode {
         "tex" | "tld4" | "txq" | "istypep" => "textures are not simulated; read the data from global memory",

@@ -22,7 +22,7 @@ impl<'i, 't> Modifiers<'i, 't> {
         self.pick(|found| (found == word).then_some(())).is_some()
     }
 
-    /// Takes the first word that means something.
+    /// Takes the first modifier that has a meaning.
     pub(super) fn pick<T>(&mut self, meaning: impl Fn(&str) -> Option<T>) -> Option<T> {
         for (index, word) in self.words.iter().enumerate().take(64) {
             if self.taken >> index & 1 == 0
@@ -83,7 +83,7 @@ impl<'i, 't> Modifiers<'i, 't> {
         self.words.iter().any(|word| is(word))
     }
 
-    /// Refuses what was not taken.
+    /// Refuses modifiers that were not taken.
     pub(super) fn finish(&self) -> Decoded {
         let rest = self.words.iter().enumerate().find(|(index, _)| *index > 63 || self.taken >> index & 1 == 0);
         rest.map_or(Ok(()), |(_, word)| Err(Why::Modifier((*word).to_owned())))

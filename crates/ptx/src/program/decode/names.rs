@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::OnceLock;
 
-/// A table whose hash is quick for short names, and known to nobody outside of this process: a text cannot be written so
-/// that all its names collide.
+/// A table whose hash is quick for short names, and known to nobody outside of this process: a text cannot be
+/// written so that all its names collide.
 pub(super) type Table<K, V> = HashMap<K, V, Quick>;
 
 /// Makes hashers with a key that is chosen once.
@@ -55,7 +55,7 @@ impl Hasher for Mixer {
         self.mix(u64::from_le_bytes(last) ^ (bytes.len() as u64) << 56);
     }
 
-    /// Ends every name; their length is part of what was mixed.
+    /// Ends every name; its length is part of the hash.
     #[inline]
     fn write_u8(&mut self, byte: u8) {
         self.state = self.state.rotate_left(8) ^ u64::from(byte);
@@ -104,7 +104,7 @@ impl<V: Copy> Numbered<V> {
 
     fn insert(&mut self, number: u32, make: impl FnOnce() -> V) -> V {
         let index = number as usize;
-        // The list may be no longer than what a text has paid for by naming so many.
+        // The list may be no longer than the text has names.
         if index >= self.list.len() && index <= 4 * self.named + 64 {
             self.list.resize_with(index + 1, || None);
         }

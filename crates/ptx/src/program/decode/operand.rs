@@ -57,7 +57,7 @@ impl<'t> Decoder<'_, 't> {
         Ok((file, Slot::register(first.value() + u32::from(index))))
     }
 
-    /// The register of an operand, in whichever file it lies.
+    /// The register of an operand, of any file.
     pub(super) fn any_register(&self, operand: &Operand<'t>, index: usize) -> Decoded<(File, Slot)> {
         match operand {
             Operand::Name(name) => match self.symbol(name)? {
@@ -69,7 +69,7 @@ impl<'t> Decoder<'_, 't> {
         }
     }
 
-    /// The register that an operand is written to, in whichever file it lies.
+    /// The register that an operand is written to, of any file.
     pub(super) fn any_result(&self, operand: &Operand<'t>) -> Decoded<(File, Slot)> {
         let Operand::Name(name) = operand else { return self.any_register(operand, 0) };
         match self.meant(name)? {

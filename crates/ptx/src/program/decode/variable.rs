@@ -13,7 +13,7 @@ impl<'t> Decoder<'_, 't> {
     /// The module's own variables; those of shared memory are laid out for each kernel.
     pub(super) fn declare_variables(&mut self) -> Result<(), Refusal> {
         let module = self.module;
-        // Names first: an initialiser may name what comes later.
+        // Names first: an initialiser may name a later variable.
         let mut next = 0;
         for variable in &module.variables {
             if matches!(variable.space, Space::Global | Space::Constant) && !self.symbols.contains_key(variable.name) {
@@ -86,7 +86,7 @@ impl<'t> Decoder<'_, 't> {
         })
     }
 
-    /// Appends what an initialiser says; a list shorter than its dimension is filled up with zeros.
+    /// Appends the bytes of an initialiser; a list shorter than its dimension is filled up with zeros.
     fn fill(
         &self,
         variable: &syntax::Variable<'t>,

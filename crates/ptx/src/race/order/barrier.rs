@@ -12,7 +12,7 @@ pub(crate) struct Arrivals {
     waiting: Vec<Arrival>,
     /// The joined clocks of the threads that arrived and did not wait.
     pub(crate) passed: Option<Arc<VectorClock>>,
-    /// The first count that was said, and the first other one, with who said it.
+    /// The first count of threads, and the first other one, each with its arrival.
     counts: Vec<(u32, Arrival)>,
 }
 

@@ -61,7 +61,7 @@ impl Clusters {
         join(&mut phase.passed, passed);
     }
 
-    /// The threads of a block go on, knowing what all did who came.
+    /// The joined clocks of all that arrived, for the threads of a block that go on.
     pub(crate) fn pass(&mut self, block: [u32; 3]) -> Option<Arc<VectorClock>> {
         let phase = self.phases.get_mut(&self.first(block))?;
         phase.is_over = true;
@@ -74,8 +74,8 @@ impl Clusters {
     }
 }
 
-/// What other blocks did to a block's shared memory, which has to stay until they are done: the last time that lanes of a warp did so
-/// by an instruction.
+/// Accesses of other blocks to a block's shared memory, which has to exist until they are done: the last one
+/// for each instruction and lanes of a warp.
 #[derive(Debug, Default)]
 pub(crate) struct Visits(BTreeMap<[u32; 4], AccessRecord>);
 

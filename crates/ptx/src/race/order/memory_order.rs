@@ -9,11 +9,11 @@ pub(crate) struct MemoryOrder {
     pub(crate) acquires: bool,
     /// It reaches beyond the block.
     pub(crate) wide: bool,
-    /// It writes only if it finds what it expects: what was read to expect it may be old.
+    /// A compare-and-swap: the expected value may come from a racy read.
     pub(crate) swaps: bool,
     /// It asks for a copy that runs beside the thread.
     pub(crate) copies: bool,
-    /// It arrives somewhere when such copies are over.
+    /// It arrives at an `mbarrier` when such copies are over.
     pub(crate) arrives_after_copies: bool,
 }
 

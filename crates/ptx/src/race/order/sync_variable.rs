@@ -37,7 +37,7 @@ impl SyncVariables {
         }
     }
 
-    /// A thread writes a word; where it has read it in one go, what was passed on before is, still.
+    /// A thread writes a word; an atomic update keeps the clocks that the word had.
     pub(crate) fn write(&mut self, address: u64, block: u32, [wide, narrow]: Passed, updates: bool) {
         if wide.is_none() && narrow.is_none() {
             if !updates {

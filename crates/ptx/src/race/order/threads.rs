@@ -1,12 +1,12 @@
 //! Vector clocks of the threads of a block.
 //!
-//! | kept for | what | set when |
+//! | kept for | entries of the clock | set when |
 //! |---|---|---|
-//! | a block | a number up to which all of it is known to all of it; what is known of others | all have come to a barrier |
+//! | a block | a time for all its threads; the clock of other blocks | all have come to a barrier |
 //! | a warp | the same within the warp | all its lanes have met |
-//! | a lane | what is known beyond that, what a fence would pass on or take in | anything else happens |
+//! | a lane | the rest of its clock; the clocks that a fence releases or acquires | any other synchronisation |
 //!
-//! Most kernels need the first two rows only; lanes are made when one of them does something else.
+//! Most kernels need the first two rows only; lanes are made when one of them synchronises alone.
 
 use std::sync::Arc;
 
@@ -32,16 +32,16 @@ struct Warp {
     ended: u32,
     /// Up to here all lanes know all lanes.
     since: u32,
-    /// When any of its lanes last passed on what it did, alone.
+    /// The last release of any of its lanes alone.
     newest: u32,
     lanes: Option<Box<[Lane; 32]>>,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Lane {
-    /// When it last passed on what it did, alone.
+    /// Its last release.
     since: u32,
-    /// Its clock beyond what its block and its warp share.
+    /// Its clock beyond that of its block and its warp.
     known: Option<Arc<VectorClock>>,
     /// Up to where it knows the lanes of its warp.
     mates: [u32; 32],
@@ -77,7 +77,7 @@ impl Threads {
         self.warps.iter().map(|warp| warp.ended.count_ones()).sum()
     }
 
-    /// Ends threads; whether they were the last.
+    /// Ends threads; true if they were the last.
     pub(crate) fn end(&mut self, warp: usize, lanes: u32) -> bool {
         self.warps[warp].ended |= lanes;
         self.ended() == self.count
@@ -88,7 +88,7 @@ impl Threads {
         self.block
     }
 
-    /// The number with which lanes of a warp last passed on what they did; none where they did so at different times.
+    /// The time of the last release of lanes of a warp; none if it differs between them.
     pub(crate) fn since(&self, warp: usize, lanes: u32) -> Option<u32> {
         let here = &self.warps[warp];
         let since = self.since.max(here.since);
@@ -107,7 +107,7 @@ impl Threads {
         self.warps[warp].lanes.is_none() && self.known.is_none()
     }
 
-    /// True if a recorded access happened before what the thread does now.
+    /// True if a recorded access happened before the thread's next one.
     pub(crate) fn knows(&self, warp: usize, lane: usize, earlier: &AccessRecord) -> bool {
         let here = &self.warps[warp];
         if earlier.block == self.block {
@@ -127,13 +127,13 @@ impl Threads {
         [own, self.known.as_ref()].into_iter().flatten().any(|clock| clock.covers(earlier))
     }
 
-    /// True if anything that another block did happened before what the thread does now.
+    /// True if any access of another block happened before the thread's next one.
     pub(crate) fn hears_of(&self, warp: usize, lane: usize, block: u32) -> bool {
         let own = self.warps[warp].lanes.as_ref().and_then(|lanes| lanes[lane].known.as_ref());
         own.into_iter().chain(&self.known).any(|clock| clock.hears_of(block))
     }
 
-    /// True if a recorded access of another block happened before what any thread does now.
+    /// True if a recorded access of another block happened before the next one of any thread.
     pub(crate) fn anyone_knows(&self, earlier: &AccessRecord) -> bool {
         let lanes = self.warps.iter().filter_map(|warp| warp.lanes.as_ref()).flat_map(|lanes| lanes.iter());
         self.known.iter().chain(lanes.filter_map(|lane| lane.known.as_ref())).any(|clock| clock.covers(earlier))
@@ -162,7 +162,7 @@ impl Threads {
         Arc::new(clock)
     }
 
-    /// Takes in what was read.
+    /// Joins the clocks that relaxed reads found.
     fn take_in(&mut self, warp: usize, lane: usize) {
         if let Some(lanes) = &mut self.warps[warp].lanes {
             let own = &mut lanes[lane];
@@ -237,7 +237,7 @@ impl Threads {
         }
     }
 
-    /// A thread comes to a barrier and does not wait: what it passes on.
+    /// The clock of threads that arrive at a barrier and do not wait.
     pub(crate) fn arrive(&mut self, warp: usize, lanes: u32, number: u32) -> Option<Arc<VectorClock>> {
         let mut passed = None;
         for lane in each(lanes) {
@@ -246,8 +246,8 @@ impl Threads {
         passed
     }
 
-    /// Threads that have waited at a barrier go on, and know what those did who came. `waiting` has a mask for each warp; who has
-    /// ended has come to a barrier that is for all.
+    /// Threads that have waited at a barrier go on, ordered after all that came. `waiting` has a mask for
+    /// each warp; a thread that has ended has come to every barrier that is for all.
     pub(crate) fn pass(&mut self, waiting: &[u32], is_for_all: bool, passed: &Option<Arc<VectorClock>>, number: u32) {
         let ended = |warp: usize| if is_for_all { self.warps[warp].ended } else { 0 };
         let missing = |warp: usize| self.full(warp) & !ended(warp) & !waiting[warp];

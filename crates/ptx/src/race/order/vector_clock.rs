@@ -74,7 +74,7 @@ impl VectorClock {
         }
     }
 
-    /// Knows what another knows, too.
+    /// Joins another clock: the maximum of each entry.
     pub(crate) fn join(&mut self, other: &VectorClock) {
         self.all = self.all.max(other.all);
         let mut joined = Vec::with_capacity(self.units.len() + other.units.len());
@@ -118,7 +118,7 @@ impl VectorClock {
     }
 }
 
-/// Knows what another knows, too; nothing is copied where one of them knows it all.
+/// Joins another clock; nothing is copied where one of them is enough.
 pub(crate) fn join(into: &mut Option<Arc<VectorClock>>, other: &Option<Arc<VectorClock>>) {
     match (into, other) {
         (_, None) => {}

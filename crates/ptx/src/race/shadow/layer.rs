@@ -1,5 +1,4 @@
-//! One sort of access to a page of memory: row by row where a warp has touched a row as a whole, else word by word or byte by
-//! byte.
+//! One kind of access to a page of memory: a record for each row, word or byte.
 
 use crate::race::access_record::{AccessRecord, Shares};
 
@@ -26,7 +25,7 @@ impl Grain {
     }
 }
 
-/// Takes up no room until somebody accesses the page in its way.
+/// Takes up no room until the page is accessed in its way.
 #[derive(Debug, Default)]
 pub(crate) struct Layer {
     rows: Vec<AccessRecord>,
@@ -114,7 +113,7 @@ impl Layer {
         self.rows[row] = AccessRecord::APART;
     }
 
-    /// Makes a cell nobody's.
+    /// Clears the history of a cell.
     #[inline(always)]
     pub(crate) fn clear(&mut self, at: u32, grain: Grain) {
         if self.row((at / ROW) as usize).is_some() {

@@ -1,8 +1,9 @@
-//! Who touched memory last: row by row where a warp touches rows as a whole, word by word where not, and byte by byte where
-//! somebody touches less than a word.
+//! Shadow memory: the last accesses to each byte.
 //!
-//! Of each the last plain write is kept, the plain reads since (two of them, by different threads, where nothing orders
-//! them), and the last strong write, or read where there is none. What a page has not seen costs nothing:
+//! Accesses are recorded for rows of 32 bytes where a warp accesses whole rows, for words where not, and for
+//! bytes where an access is smaller than a word. For each the last plain write is kept, the plain reads since
+//! (two of them, by different threads, where nothing orders them), and the last strong write, or read where
+//! there is none. Kinds of accesses that a page has not seen cost nothing:
 //!
 //! | a page of 1 KiB that is | takes, in rows | in words |
 //! |---|---|---|
@@ -12,7 +13,7 @@
 //! | read and written | 1 KiB, or 1.5 | 9 KiB, or 13.5 |
 //! | touched by less than a word, unless it is a row | | four times as much |
 //!
-//! There is a limit to all of it; beyond, the pages that were met first are forgotten.
+//! The size is limited; beyond it the oldest pages are dropped.
 
 mod layer;
 mod page;
@@ -52,7 +53,7 @@ impl Shadow {
         Self { pages, free, by_number, last: [(u64::MAX, 0); LAST], met: VecDeque::new(), used: 0, limit }
     }
 
-    /// Touches bytes; `found` gets what is not known to be over.
+    /// Records an access; conflicts go to `found`.
     pub(super) fn touch(&mut self, run: &Run, accessor: &Accessor<'_>, found: &mut Vec<Conflict>) {
         let mut at = run.start;
         while at < run.end {
@@ -91,7 +92,7 @@ impl Shadow {
         place
     }
 
-    /// Forgets all that was done to bytes: they are somebody else's from now on.
+    /// Clears the history of bytes, which belong to a new allocation.
     pub(super) fn renew(&mut self, bytes: Range<u64>) {
         for number in bytes.start / PAGE..bytes.end.div_ceil(PAGE) {
             let Some(place) = self.by_number.get(&number) else { continue };
@@ -104,7 +105,7 @@ impl Shadow {
         }
     }
 
-    /// Forgets what was met first, but for a page, until there is room.
+    /// Drops the oldest pages, but for one, until there is room.
     fn forget(&mut self, but: u64) {
         while self.used > self.limit
             && let Some(oldest) = self.met.pop_front()

@@ -37,7 +37,7 @@ impl Page {
         }
     }
 
-    /// Makes the bytes from `from` to `to` of the page nobody's.
+    /// Clears the history of the bytes from `from` to `to` of the page.
     pub(crate) fn renew(&mut self, from: u32, to: u32) {
         let mut at = from;
         while at < to {
@@ -55,7 +55,7 @@ impl Page {
         }
     }
 
-    /// Sees to it that what begins or ends at some bytes of a row can be told apart.
+    /// Splits the words of the page if an access begins or ends inside of one.
     fn look_closely(&mut self, row: usize, bounds: u32) {
         if self.grain == Grain::Byte || bounds.is_multiple_of(4) && !self.has_parts {
             return;
@@ -66,7 +66,8 @@ impl Page {
         }
     }
 
-    /// Touches the bytes from `from` to `to` of a page that starts at `start`; `found` gets what is not known to be over.
+    /// Records an access to the bytes from `from` to `to` of a page that starts at `start`; conflicts go to
+    /// `found`.
     pub(crate) fn touch(
         &mut self,
         start: u64,
@@ -177,7 +178,7 @@ impl Page {
         }
     }
 
-    /// Touches one cell; `found` gets what is not known to be over.
+    /// Records an access to one cell; conflicts go to `found`.
     #[inline(always)]
     fn touch_cell(&mut self, at: u32, lanes: u32, accessor: &Accessor<'_>, mut found: impl FnMut(AccessRecord, Deed)) {
         let (deed, grain) = (accessor.deed, self.grain);

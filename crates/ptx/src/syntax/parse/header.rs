@@ -6,7 +6,17 @@ use crate::syntax::lexer::Token;
 use crate::syntax::{AddressSize, Features, Header, Target, TextureMode, Version};
 
 impl Header {
-    /// Reads the header and looks no further: what follows may be anything.
+    /// Reads the header alone: the rest of the text is not checked.
+    ///
+    /// ```
+    /// use warploom_ptx::{AddressSize, Header, Version};
+    ///
+    /// let header = Header::read(".version 8.7\n.target sm_90a\n.address_size 64\n")?;
+    /// assert!(header.version >= Version { major: 7, minor: 8 });
+    /// assert_eq!(header.target.to_string(), "sm_90a");
+    /// assert_eq!(header.address_size, AddressSize::Bits64);
+    /// # Ok::<(), warploom_ptx::Error>(())
+    /// ```
     pub fn read(text: &str) -> Result<Header, Error> {
         Self::parse(&mut Parser::new(text)?)
     }

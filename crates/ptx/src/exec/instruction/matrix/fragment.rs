@@ -1,7 +1,7 @@
 //! `wmma.load` and `wmma.store`: fragments between memory and registers.
 //!
-//! PTX does not say which lane reads what of a matrix. Here lanes take neighbouring pieces in turn, each as large as those
-//! that an H200 reads at once, so an address is misaligned here where it is misaligned there.
+//! PTX does not say which lane reads what of a matrix. Here lanes take neighbouring pieces in turn, each as
+//! large as those that an H200 reads at once, so an address is misaligned here where it is misaligned there.
 
 use super::layout;
 use crate::device::host::Host;
@@ -43,7 +43,8 @@ impl Fragment {
         }
     }
 
-    /// Where the elements of a lane's register lie in the matrix, counted in elements as if its lines were close together.
+    /// Where the elements of a lane's register lie in the matrix, counted in elements as if its lines were
+    /// close together.
     fn places(self, lane: usize, register: usize) -> impl Iterator<Item = usize> {
         let (lines, length, bits) = (usize::from(self.lines), usize::from(self.length), usize::from(self.bits));
         let width = self.register() / bits;

@@ -26,7 +26,8 @@ impl<Memo: Memory + Host> Executor<'_, Memo> {
         file.set_words(d, lanes, &row);
     }
 
-    /// `ldmatrix`, `stmatrix`: lanes 0–7 have the rows of the first matrix, 8–15 those of the second, and so on.
+    /// `ldmatrix`, `stmatrix`: lanes 0–7 have the rows of the first matrix, 8–15 those of the second, and so
+    /// on.
     pub(crate) fn transfer(
         &mut self,
         warp: &mut Warp,

@@ -1,6 +1,7 @@
-//! `mma.m8n8k4` of halves: four products of 8 × 8, the lanes `4 i` to `4 i + 3` and `16 + 4 i` to `16 + 4 i + 3` each.
+//! `mma.m8n8k4` of halves: four products of 8 × 8, by eight lanes each.
 //!
-//! Machines since `sm_80` have no such unit: the compiler takes it apart into singles, and an H200 adds them in its order.
+//! Product `i` belongs to the lanes `4 i` to `4 i + 3` and `16 + 4 i` to `16 + 4 i + 3`. Machines since `sm_80` have no
+//! such unit: the compiler takes it apart into singles, and an H200 adds them in its order.
 
 use crate::arith::float::{Mode, add, fused, multiply};
 use crate::arith::half::{Half, Narrow};
@@ -17,7 +18,8 @@ fn half(rows: &[Words], lane: usize, index: usize) -> f32 {
     Half::widen((rows[index / 2][lane] >> (16 * (index % 2))) as u16)
 }
 
-/// The four elements of a line of a factor that the product of `lane` has: each lies in one lane, or a lane has one of each.
+/// The four elements of a line of a factor that the product of `lane` has: each lies in one lane, or a lane
+/// has one of each.
 fn line(rows: &[Words], whole: bool, lane: usize, line: usize) -> [f32; 4] {
     let first = (lane & 12) + 16 * (line / 4);
     std::array::from_fn(|k| if whole { half(rows, first + line % 4, k) } else { half(rows, first + k, line % 4) })

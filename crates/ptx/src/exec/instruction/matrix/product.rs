@@ -1,7 +1,7 @@
 //! `mma`: matrix products, tile by tile.
 //!
-//! Floating-point elements are summed as the hardware does it: see [`dot`](crate::arith::dot). Doubles are fused, one
-//! product after the other.
+//! Floating-point elements are summed as the hardware does it: see [`dot`](crate::arith::dot). Doubles are
+//! fused, one product after the other.
 
 use super::layout;
 use super::sparse::Choices;
@@ -140,7 +140,7 @@ fn numbers(product: Product, tile: &Tile<'_, u32>) -> Vec<Words> {
             return added(product, products.map(|(a, b)| a.whole() * b.whole()).sum(), summand);
         }
         let from = if from_halves { Format::HALF } else { Format::SINGLE };
-        // A half is made of a single if that is what is added to.
+        // A half is widened to a single if the sum is one.
         let to = if halves && from_halves { Format::HALF } else { Format::SINGLE };
         let total = if left.bits() == 8 {
             sum_of_bytes(to, summand.into(), products)

@@ -1,7 +1,7 @@
 //! Metadata of sparse matrices: the column of each element.
 //!
-//! Of every four columns two are there, and four bits say which. Wider elements come one of two columns, with the same bits
-//! as if they were two halves each; elements of four bits come in pairs.
+//! Of every four columns two are there, and four bits say which. Wider elements come one of two columns, with
+//! the same bits as if they were two halves each; elements of four bits come in pairs.
 
 use crate::lanes::Words;
 use crate::program::matrix::Element;
