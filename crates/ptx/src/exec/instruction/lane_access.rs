@@ -12,7 +12,7 @@ use crate::exec::memory::pattern::{AccessPattern, Shape, runs};
 use crate::exec::memory::rows::Rows;
 use crate::exec::warp::Warp;
 use crate::exec::warp::executor::{Current, Executor, Stop, stop};
-use crate::lanes::{ALL, Longs, lanes as each};
+use crate::lanes::{ALL, LANES, Longs, lanes as each};
 use crate::program::space::Space;
 use crate::program::window::Window;
 
@@ -35,6 +35,14 @@ impl LaneAccess<'_> {
     /// The lowest lane.
     fn first(&self) -> usize {
         self.lanes.trailing_zeros() as usize & 31
+    }
+
+    /// The lanes cut into runs of contiguous addresses; most accesses are one.
+    fn runs(&self, pattern: AccessPattern, size: usize) -> impl Iterator<Item = (usize, usize)> {
+        let is_one = pattern.shape == Shape::Contiguous;
+        let whole = is_one.then_some((self.first(), LANES - self.lanes.leading_zeros() as usize));
+        let mask = if is_one { 0 } else { self.lanes };
+        whole.into_iter().chain(runs(mask, self.addresses, size as u64))
     }
 
     /// Traps for the lowest lane whose address is misaligned, if there is one.
@@ -157,7 +165,7 @@ impl<M: Memory + Host> Executor<'_, M> {
             }
             return Ok(());
         }
-        for (start, end) in runs(lanes, addresses, N as u64) {
+        for (start, end) in access.runs(pattern, N) {
             let mask = run_mask(start, end);
             let into = rows[start..end].as_flattened_mut();
             self.read(warp, at, mask, mask, space, addresses[start], into, strong)?;
@@ -262,7 +270,7 @@ impl<M: Memory + Host> Executor<'_, M> {
             }
             return Ok(());
         }
-        for (start, end) in runs(lanes, addresses, N as u64) {
+        for (start, end) in access.runs(pattern, N) {
             let mask = run_mask(start, end);
             let (address, from) = (addresses[start], rows[start..end].as_flattened());
             match space {
