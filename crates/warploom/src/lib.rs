@@ -63,6 +63,8 @@ mod completion;
 mod context;
 mod device;
 pub mod diagnostics;
+#[cfg(any(feature = "nccl", feature = "nvrtc"))]
+mod dynamic_library;
 mod error;
 mod event;
 #[cfg(doctest)]
@@ -80,8 +82,6 @@ mod peers;
 #[cfg(feature = "nvrtc")]
 pub mod program;
 mod queue;
-#[cfg(any(feature = "nccl", feature = "nvrtc"))]
-mod sought;
 mod stream;
 mod topology;
 

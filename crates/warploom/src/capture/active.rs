@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use warploom_driver::Driver;
 
 use super::Sequence;
-use crate::memory::{Access, Held};
+use crate::memory::{Access, AllocationRef};
 use crate::{CaptureError, Context, Event, Result, Stream};
 
 /// How many there are.
@@ -84,7 +84,7 @@ pub(crate) fn before(stream: &Stream) -> Option<Arc<Event>> {
 
 /// Keeps memory for the capture that a stream is part of; whether it is part of one.
 #[cold]
-pub(crate) fn keep(held: &Held, stream: &Stream) -> Result<bool> {
+pub(crate) fn keep(held: &AllocationRef, stream: &Stream) -> Result<bool> {
     match of(stream) {
         Some(sequence) => sequence.keep(held).map(|()| true),
         None if held.capture().is_some() => Err(CaptureError::GraphMemory.into()),
@@ -94,7 +94,7 @@ pub(crate) fn keep(held: &Held, stream: &Stream) -> Result<bool> {
 
 /// Takes note of an access of a stream that is captured; whether it is.
 #[cold]
-pub(crate) fn did(held: &Held, stream: &Stream, access: Access) -> bool {
+pub(crate) fn did(held: &AllocationRef, stream: &Stream, access: Access) -> bool {
     of(stream).inspect(|sequence| sequence.did(held, stream, access)).is_some()
 }
 

@@ -62,10 +62,10 @@
 #![expect(unsafe_code, reason = "begins and ends captures of raw streams")]
 
 mod active;
-mod calm;
 mod captured;
 mod error;
 mod mode;
+mod relaxed_mode;
 mod sequence;
 
 use active::is_on;
@@ -73,10 +73,10 @@ pub(crate) use active::{
     any, before, check_context, check_event, check_legacy, check_work, count, did, in_context, keep, keep_owner, of,
     shadowed,
 };
-pub(crate) use calm::Calm;
 pub use captured::Captured;
 pub use error::CaptureError;
 pub use mode::{Global, Mode, Relaxed, ThreadLocal};
+pub(crate) use relaxed_mode::RelaxedMode;
 pub(crate) use sequence::{CaptureId, Sequence};
 
 use std::any::Any;

@@ -16,7 +16,7 @@ use super::function::{Kernel, Shared as KernelShared, name_of};
 use super::image::Image;
 use super::jit::{JitOptions, Logs, ROOM, RawOptions};
 use super::used_in::UsedIn;
-use crate::capture::{self, Calm};
+use crate::capture::{self, RelaxedMode};
 use crate::device::{initialize, same_driver};
 use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
@@ -349,7 +349,7 @@ impl Drop for Shared {
             // To unload it waits for the contexts that it was used in, and they cannot be waited for.
             return capture.defer(Box::new(self.take()));
         }
-        let _calm = Calm::new(&self.driver);
+        let _relaxed = RelaxedMode::new(&self.driver);
         let ended = self.end();
         report(|| Subject::Library, ended);
     }

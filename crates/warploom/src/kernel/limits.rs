@@ -34,7 +34,7 @@ type List = OnceLock<Box<Limits>>;
 #[derive(Default)]
 pub(super) struct KnownLimits {
     first: List,
-    /// Held while the driver is asked, so that nobody keeps what it answered before an attribute was set.
+    /// AllocationRef while the driver is asked, so that nobody keeps what it answered before an attribute was set.
     asking: Mutex<()>,
 }
 

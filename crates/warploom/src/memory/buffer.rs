@@ -9,8 +9,8 @@ use std::ops::RangeBounds;
 use warploom_driver::sys::types::CUdeviceptr;
 
 use super::allocation::Allocation;
+use super::allocation_ref::AllocationRef;
 use super::device_copy::bytes_of;
-use super::held::Held;
 use super::slice::Span;
 use crate::{Context, DeviceCopy, Error, Queue, Result, Slice, SliceMut, Stream};
 
@@ -34,7 +34,7 @@ use crate::{Context, DeviceCopy, Error, Queue, Result, Slice, SliceMut, Stream};
 /// # }
 /// ```
 pub struct Buffer<T: DeviceCopy = u8> {
-    allocation: Held,
+    allocation: AllocationRef,
     len: usize,
     of: PhantomData<T>,
 }
@@ -43,12 +43,12 @@ impl<T: DeviceCopy> Buffer<T> {
     /// All of an allocation of `len` values.
     #[inline]
     pub(super) fn over(allocation: Allocation, len: usize) -> Buffer<T> {
-        Buffer::held(Held::new(|| allocation), len)
+        Buffer::held(AllocationRef::new(|| allocation), len)
     }
 
     /// All of an allocation of `len` values, which is held already.
     #[inline]
-    pub(super) fn held(allocation: Held, len: usize) -> Buffer<T> {
+    pub(super) fn held(allocation: AllocationRef, len: usize) -> Buffer<T> {
         Buffer { allocation, len, of: PhantomData }
     }
 
@@ -123,7 +123,7 @@ impl<T: DeviceCopy> Buffer<T> {
     }
 
     #[inline]
-    pub(crate) fn allocation(&self) -> &Held {
+    pub(crate) fn allocation(&self) -> &AllocationRef {
         &self.allocation
     }
 

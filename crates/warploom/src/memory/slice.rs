@@ -10,7 +10,7 @@ use std::ops::{Bound, RangeBounds};
 
 use warploom_driver::sys::types::CUdeviceptr;
 
-use super::held::Held;
+use super::allocation_ref::AllocationRef;
 use crate::{Buffer, Context, DeviceCopy, Error, Result};
 
 /// Values on a device, borrowed.
@@ -28,7 +28,7 @@ pub struct SliceMut<'a, T: DeviceCopy = u8> {
 /// A stretch of an allocation, in values.
 #[derive(Clone, Copy)]
 pub(super) struct Span<'a> {
-    pub(super) allocation: &'a Held,
+    pub(super) allocation: &'a AllocationRef,
     pub(super) address: CUdeviceptr,
     pub(super) len: usize,
 }

@@ -3,7 +3,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::driver_pool::DriverPool;
+use super::pool::driver_pool::DriverPool;
 use super::resource::StreamOrdered;
 
 /// Any stream-ordered resource. Pools are most of them, and what a pool does to free is known without asking.

@@ -55,7 +55,7 @@ use crate::{Context, Device, DevicePool, Error, Result, Topology};
 /// ```
 pub struct Mesh {
     topology: Topology,
-    /// Held by whoever changes access, so that changes follow each other and nobody who only looks has to wait for one.
+    /// AllocationRef by whoever changes access, so that changes follow each other and nobody who only looks has to wait for one.
     changes: Mutex<()>,
     state: RwLock<State>,
 }

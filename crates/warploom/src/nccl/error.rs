@@ -8,7 +8,7 @@ use warploom_driver::Attempt;
 use super::NcclVersion;
 use super::load::LIBRARY_VARIABLE;
 use crate::Error;
-use crate::sought::Tried;
+use crate::dynamic_library::Tried;
 
 /// Why NCCL could not be had, or did not do what it was asked for.
 #[non_exhaustive]

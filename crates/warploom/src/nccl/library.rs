@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::raw::{NCCL_UNIQUE_ID_BYTES, NcclTable, ncclComm_t, ncclResult_t, ncclUniqueId};
 use super::{Group, NcclCode, NcclError, NcclVersion, UniqueId};
-use crate::{Context, Driver, Result, sought};
+use crate::{Context, Driver, Result, dynamic_library};
 
 /// NCCL, loaded when the program runs.
 ///
@@ -63,7 +63,7 @@ impl Nccl {
     /// [`NcclError::TooOld`] for a library that does not do, and what NCCL answers.
     #[doc(alias = "libnccl")]
     pub fn load() -> Result<Nccl> {
-        Nccl::new(sought::system()?, None)
+        Nccl::new(dynamic_library::system()?, None)
     }
 
     /// NCCL in the library `path`. A bare file name is left to the dynamic loader to find.
@@ -77,7 +77,7 @@ impl Nccl {
     /// If `path` is a library, loading it does no harm, and if it has the functions of NCCL, they are those.
     pub unsafe fn load_from(path: impl AsRef<Path>) -> Result<Nccl> {
         // SAFETY: the caller vouches for the library.
-        Nccl::new(unsafe { sought::library(path.as_ref()) }?, None)
+        Nccl::new(unsafe { dynamic_library::library(path.as_ref()) }?, None)
     }
 
     /// An NCCL of the caller's own, which works with `driver`: a stand-in for tests, or a library that was linked.

@@ -8,7 +8,7 @@ use warploom_driver::Attempt;
 
 use super::NcclError;
 use super::raw::NcclTable;
-use crate::sought::Sought;
+use crate::dynamic_library::Sought;
 
 /// The environment variable that names the library [`Nccl::load`](super::Nccl::load) takes.
 pub const LIBRARY_VARIABLE: &str = "WARPLOOM_NCCL";
@@ -39,12 +39,13 @@ impl Sought for NcclTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sought;
+    use crate::dynamic_library;
 
     #[test]
     fn an_absent_library_is_an_error_that_says_how_to_get_it() {
         // SAFETY: there is no such library.
-        let error = unsafe { sought::library::<NcclTable>(Path::new("libwarploom-absent.so.2")) }.expect_err("none");
+        let error =
+            unsafe { dynamic_library::library::<NcclTable>(Path::new("libwarploom-absent.so.2")) }.expect_err("none");
         let NcclError::NotFound { tried } = &error else { panic!("{error:?}") };
         assert_eq!(tried.len(), 1);
         for word in ["libwarploom-absent.so.2", "libnccl2", "nvidia-nccl-cu13", LIBRARY_VARIABLE] {
@@ -56,8 +57,8 @@ mod tests {
     #[test]
     fn a_library_that_is_something_else_is_not_taken() {
         // SAFETY: the C library's mathematics is loaded already or does no harm.
-        let error =
-            unsafe { sought::library::<NcclTable>(Path::new("libm.so.6")) }.expect_err("mathematics is not NCCL");
+        let error = unsafe { dynamic_library::library::<NcclTable>(Path::new("libm.so.6")) }
+            .expect_err("mathematics is not NCCL");
         assert_eq!(error, NcclError::NotNccl { path: "libm.so.6".into(), missing: "ncclGetVersion" });
     }
 }

@@ -8,7 +8,7 @@ use std::ffi::{c_char, c_int, c_void};
 
 use warploom_driver::sys::types::CUstream;
 
-use crate::sought::table;
+use crate::dynamic_library::table;
 
 /// A communicator of NCCL's, which only NCCL looks into.
 #[repr(C)]

@@ -8,7 +8,7 @@ use warploom_driver::Attempt;
 use super::nvrtc::NVRTC_VARIABLE;
 use super::{Architecture, CodeKind, NvrtcCode, NvrtcVersion, Target};
 use crate::Error;
-use crate::sought::Tried;
+use crate::dynamic_library::Tried;
 
 /// Why NVRTC could not be had, or did not compile.
 #[non_exhaustive]

@@ -12,7 +12,7 @@ use warploom_driver::Attempt;
 use super::raw::{NvrtcTable, nvrtcResult};
 use super::{NvrtcCode, NvrtcError, NvrtcVersion};
 use crate::Result;
-use crate::sought::{self, Sought};
+use crate::dynamic_library::{self, Sought};
 
 /// The environment variable that names the library [`Nvrtc::load`] takes.
 pub const NVRTC_VARIABLE: &str = "WARPLOOM_NVRTC";
@@ -60,7 +60,7 @@ impl Nvrtc {
     /// [`NvrtcError::TooOld`] for a library that does not do, and what NVRTC answers.
     #[doc(alias = "libnvrtc")]
     pub fn load() -> Result<Nvrtc> {
-        Ok(Nvrtc::new(sought::system()?)?)
+        Ok(Nvrtc::new(dynamic_library::system()?)?)
     }
 
     /// NVRTC in the library `path`. A bare file name is left to the dynamic loader to find.
@@ -74,7 +74,7 @@ impl Nvrtc {
     /// If `path` is a library, loading it does no harm, and if it has the functions of NVRTC, they are those.
     pub unsafe fn load_from(path: impl AsRef<Path>) -> Result<Nvrtc> {
         // SAFETY: the caller vouches for the library.
-        Ok(Nvrtc::new(unsafe { sought::library(path.as_ref()) }?)?)
+        Ok(Nvrtc::new(unsafe { dynamic_library::library(path.as_ref()) }?)?)
     }
 
     /// An NVRTC of the caller's own: a stand-in for tests, or a library that was linked.

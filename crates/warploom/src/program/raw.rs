@@ -6,7 +6,7 @@
 
 use std::ffi::{c_char, c_int};
 
-use crate::sought::table;
+use crate::dynamic_library::table;
 
 /// A program of NVRTC's, which only NVRTC looks into.
 #[repr(C)]

@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "records and waits for raw events")]
 
 use super::Stream;
-use crate::capture::{self, Calm};
+use crate::capture::{self, RelaxedMode};
 use crate::device::same_driver;
 use crate::event::{EventOptions, Timed, Timing};
 use crate::{CaptureStatus, Error, Event, Result};
@@ -135,7 +135,7 @@ impl Stream {
         if !capture::any() {
             return self.synchronize();
         }
-        let _calm = Calm::new(self.driver());
+        let _relaxed = RelaxedMode::new(self.driver());
         match capture::before(self) {
             Some(before) => before.synchronize(),
             None => self.synchronize(),

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use warploom_driver::sys::types::CUdeviceptr;
 
 use super::{Allocation, Owner};
-use crate::capture::{self, Calm, Sequence};
+use crate::capture::{self, RelaxedMode, Sequence};
 use crate::diagnostics::{Subject, report};
-use crate::memory::graph_pool;
 use crate::memory::managed::ManagedState;
+use crate::memory::pool::graph_pool;
 use crate::memory::resource::{StreamOrdered as _, Synchronous};
 use crate::memory::source::Source;
 use crate::{Error, Result, Stream};
@@ -82,7 +82,7 @@ impl Allocation {
             return Ok(());
         }
         let frees = !matches!(self.owner, Owner::Graph { .. } | Owner::Other { keeps: None, .. });
-        let _calm = if frees { Calm::new(self.context().driver()) } else { None };
+        let _relaxed = if frees { RelaxedMode::new(self.context().driver()) } else { None };
         self.end_now()
     }
 

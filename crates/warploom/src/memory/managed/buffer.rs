@@ -30,7 +30,7 @@ pub struct ManagedBuffer<T: DeviceCopy = u8> {
 
 impl<T: DeviceCopy> ManagedBuffer<T> {
     /// A buffer that is managed, or will be found out when it is first used as one.
-    pub(super) fn over(buffer: Buffer<T>) -> ManagedBuffer<T> {
+    pub(in crate::memory) fn over(buffer: Buffer<T>) -> ManagedBuffer<T> {
         ManagedBuffer { buffer }
     }
 

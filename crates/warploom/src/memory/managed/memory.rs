@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::{ManagedBuffer, warn_of_exclusive_access};
-use crate::memory::driver_pool::can;
-use crate::memory::plain::Plain;
+use crate::memory::device_memory::Plain;
+use crate::memory::pool::driver_pool::can;
 use crate::memory::resource::{Synchronous, SynchronousResource};
 use crate::{Context, DeviceAttribute, DeviceCopy, Error, Queue, Result};
 

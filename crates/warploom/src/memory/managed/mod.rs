@@ -24,7 +24,6 @@ mod host;
 mod locations;
 mod memory;
 mod place;
-mod pool;
 mod prefetch;
 mod range;
 mod state;
@@ -35,7 +34,6 @@ pub use buffer::ManagedBuffer;
 pub use discard::{discard_batch, discard_prefetch_batch};
 pub use locations::Locations;
 pub use memory::ManagedMemory;
-pub use pool::ManagedPool;
 pub use prefetch::prefetch_batch;
 pub use range::{ManagedRange, ManagedRangeMut};
 pub(super) use state::{ManagedState, asks_managed};
@@ -46,7 +44,7 @@ use crate::Context;
 
 /// Says once in the life of the process that managed memory is not for host and devices at the same time, since nothing else
 /// would: the host that touches it while a kernel runs, any kernel, is ended by the system.
-fn warn_of_exclusive_access(context: &Context) {
+pub(super) fn warn_of_exclusive_access(context: &Context) {
     static WARNED: Once = Once::new();
     WARNED.call_once(|| {
         let device = context.device().ordinal();

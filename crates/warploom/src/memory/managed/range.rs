@@ -7,7 +7,7 @@ use warploom_driver::sys::types::CUdeviceptr;
 
 use super::ManagedBuffer;
 use crate::device::same_driver;
-use crate::memory::held::Held;
+use crate::memory::allocation_ref::AllocationRef;
 use crate::memory::slice::Span;
 use crate::{Buffer, Context, DeviceCopy, Error, Result, Slice, SliceMut, Stream};
 
@@ -32,7 +32,7 @@ use crate::{Buffer, Context, DeviceCopy, Error, Result, Slice, SliceMut, Stream}
 /// ```
 #[derive(Clone, Copy)]
 pub struct ManagedRange<'a> {
-    pub(super) allocation: &'a Held,
+    pub(super) allocation: &'a AllocationRef,
     pub(super) address: CUdeviceptr,
     pub(super) bytes: usize,
 }

@@ -92,12 +92,12 @@ impl<T: DeviceCopy> PinnedBuffer<T> {
         self.buffer
     }
 
-    pub(super) fn over(buffer: Buffer<T>) -> PinnedBuffer<T> {
+    pub(in crate::memory) fn over(buffer: Buffer<T>) -> PinnedBuffer<T> {
         PinnedBuffer { buffer }
     }
 
     /// What a copy had taken along that is known to be done, and was the only thing to use it.
-    pub(super) fn given_back(buffer: Buffer<T>) -> PinnedBuffer<T> {
+    pub(in crate::memory) fn given_back(buffer: Buffer<T>) -> PinnedBuffer<T> {
         buffer.allocation().forget_users();
         PinnedBuffer { buffer }
     }

@@ -6,7 +6,7 @@ use warploom_driver::sys::types::CUdeviceptr;
 
 use super::size;
 use crate::memory::allocation::Allocation;
-use crate::memory::held::Held;
+use crate::memory::allocation_ref::AllocationRef;
 use crate::memory::source::Source;
 use crate::{Buffer, CaptureError, Context, Device, DeviceCopy, Queue, Result, Stream, capture};
 
@@ -140,7 +140,7 @@ pub(in crate::memory) fn allocate<R: StreamOrdered + ?Sized>(
     resource: Arc<R>,
     bytes: usize,
     stream: &Stream,
-) -> Result<Held>
+) -> Result<AllocationRef>
 where
     Arc<R>: Into<Source>,
 {
@@ -149,7 +149,7 @@ where
     // Before the call: right after it, a locked instruction may have to wait for what the driver has written to the device.
     let (home, is_pinned) = (stream.clone(), resource.is_pinned());
     let address = resource.allocate_raw(bytes, stream)?;
-    Ok(Held::new(|| Allocation::ordered((address, bytes), is_pinned, resource.into(), home)))
+    Ok(AllocationRef::new(|| Allocation::ordered((address, bytes), is_pinned, resource.into(), home)))
 }
 
 impl<R: StreamOrdered> OrderedResource for Arc<R> {

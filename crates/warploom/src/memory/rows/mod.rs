@@ -15,12 +15,8 @@
 //! that is split at a column gives two whose rows take turns in memory; so none can be had as one [`SliceMut`], only row by
 //! row. The gaps belong to nobody: no call on rows reads or writes them, and they stay borrowed as long as the rows are.
 
-mod copy;
 mod fill;
-mod host;
 mod pitched;
-
-pub(super) use copy::copy_as_row;
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -28,7 +24,7 @@ use std::ops::RangeBounds;
 
 use warploom_driver::sys::types::CUdeviceptr;
 
-use super::held::Held;
+use super::allocation_ref::AllocationRef;
 use super::slice::{Span, bounds};
 use crate::{Buffer, Context, DeviceCopy, Error, Result, Slice, SliceMut};
 
@@ -49,7 +45,7 @@ use crate::{Buffer, Context, DeviceCopy, Error, Result, Slice, SliceMut};
 /// # }
 /// ```
 pub struct Rows<'a, T: DeviceCopy = u8> {
-    grid: Grid<'a>,
+    pub(super) grid: Grid<'a>,
     of: PhantomData<&'a [T]>,
 }
 
@@ -72,19 +68,19 @@ pub struct Rows<'a, T: DeviceCopy = u8> {
 /// # }
 /// ```
 pub struct RowsMut<'a, T: DeviceCopy = u8> {
-    grid: Grid<'a>,
+    pub(super) grid: Grid<'a>,
     of: PhantomData<&'a mut [T]>,
 }
 
 /// Rows of an allocation, in values. A single row, or none, has a pitch of its width: where the next one would begin means
 /// nothing then, and may be more than a number of bytes can say.
 #[derive(Clone, Copy)]
-struct Grid<'a> {
-    allocation: &'a Held,
-    address: CUdeviceptr,
-    pitch: usize,
-    width: usize,
-    height: usize,
+pub(super) struct Grid<'a> {
+    pub(super) allocation: &'a AllocationRef,
+    pub(super) address: CUdeviceptr,
+    pub(super) pitch: usize,
+    pub(super) width: usize,
+    pub(super) height: usize,
 }
 
 impl<'a> Grid<'a> {
@@ -104,7 +100,7 @@ impl<'a> Grid<'a> {
     }
 
     /// The bytes of a stretch as a single row.
-    fn of_bytes(span: Span<'a>, bytes: usize) -> Grid<'a> {
+    pub(super) fn of_bytes(span: Span<'a>, bytes: usize) -> Grid<'a> {
         Grid { allocation: span.allocation, address: span.address, pitch: bytes, width: bytes, height: 1 }
     }
 
@@ -127,7 +123,7 @@ impl<'a> Grid<'a> {
         Ok(Span { allocation: row.allocation, address: row.address, len: row.width })
     }
 
-    fn values(&self) -> usize {
+    pub(super) fn values(&self) -> usize {
         self.width * self.height
     }
 }

@@ -10,7 +10,7 @@
 
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use super::held::Held;
+use super::allocation_ref::AllocationRef;
 use crate::{CaptureError, Result, Stream};
 
 #[cfg(test)]
@@ -221,7 +221,7 @@ struct Conflict {
 ///
 /// Where there is no such work, no driver call is made.
 #[inline]
-pub(crate) fn order<const N: usize>(stream: &Stream, operands: &[(&Held, Access); N]) -> Result<()> {
+pub(crate) fn order<const N: usize>(stream: &Stream, operands: &[(&AllocationRef, Access); N]) -> Result<()> {
     if operands.iter().all(|(allocation, _)| allocation.is_at_home(stream)) {
         return Ok(());
     }
@@ -229,7 +229,7 @@ pub(crate) fn order<const N: usize>(stream: &Stream, operands: &[(&Held, Access)
 }
 
 /// Refuses an access of a stream that is captured if work outside conflicts with it, for which the capture cannot wait.
-pub(crate) fn order_captured(stream: &Stream, (allocation, access): (&Held, Access)) -> Result<()> {
+pub(crate) fn order_captured(stream: &Stream, (allocation, access): (&AllocationRef, Access)) -> Result<()> {
     if allocation.capture().is_some() || allocation.is_at_home(stream) {
         return Ok(());
     }
@@ -239,8 +239,8 @@ pub(crate) fn order_captured(stream: &Stream, (allocation, access): (&Held, Acce
     }
 }
 
-fn order_among_others<const N: usize>(stream: &Stream, operands: &[(&Held, Access); N]) -> Result<()> {
-    let conflicts = |(allocation, access): &(&Held, Access)| {
+fn order_among_others<const N: usize>(stream: &Stream, operands: &[(&AllocationRef, Access); N]) -> Result<()> {
+    let conflicts = |(allocation, access): &(&AllocationRef, Access)| {
         if allocation.is_at_home(stream) {
             return Vec::new();
         }

@@ -9,7 +9,7 @@ use warploom_driver::sys::types::{CUdeviceptr, CUmemAccess_flags, CUmemAccessDes
 
 use super::VirtualOptions;
 use super::range::{Range, properties};
-use crate::memory::driver_pool::can;
+use crate::memory::pool::driver_pool::can;
 use crate::memory::resource::{Synchronous, SynchronousResource};
 use crate::{Buffer, Context, Device, DeviceAttribute, DeviceCopy, Error, Queue, Result};
 

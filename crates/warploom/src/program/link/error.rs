@@ -7,8 +7,8 @@ use warploom_driver::Attempt;
 
 use super::NVJITLINK_VARIABLE;
 use crate::Error;
+use crate::dynamic_library::Tried;
 use crate::program::{Architecture, CodeKind};
-use crate::sought::Tried;
 
 /// Why nvJitLink could not be had, or did not link.
 #[non_exhaustive]

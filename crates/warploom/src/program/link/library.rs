@@ -11,7 +11,7 @@ use warploom_driver::Attempt;
 use super::raw::NvJitLinkTable;
 use super::{LinkCode, LinkError};
 use crate::Result;
-use crate::sought::{self, Sought};
+use crate::dynamic_library::{self, Sought};
 
 /// The environment variable that names the library [`NvJitLink::load`] takes.
 pub const NVJITLINK_VARIABLE: &str = "WARPLOOM_NVJITLINK";
@@ -39,7 +39,7 @@ impl NvJitLink {
     /// does not do, and what nvJitLink answers.
     #[doc(alias = "libnvJitLink")]
     pub fn load() -> Result<NvJitLink> {
-        Ok(NvJitLink::new(sought::system()?)?)
+        Ok(NvJitLink::new(dynamic_library::system()?)?)
     }
 
     /// nvJitLink in the library `path`. A bare file name is left to the dynamic loader to find.
@@ -53,7 +53,7 @@ impl NvJitLink {
     /// If `path` is a library, loading it does no harm, and if it has the functions of nvJitLink, they are those.
     pub unsafe fn load_from(path: impl AsRef<Path>) -> Result<NvJitLink> {
         // SAFETY: the caller vouches for the library.
-        Ok(NvJitLink::new(unsafe { sought::library(path.as_ref()) }?)?)
+        Ok(NvJitLink::new(unsafe { dynamic_library::library(path.as_ref()) }?)?)
     }
 
     /// An nvJitLink of the caller's own: a stand-in for tests, or a library that was linked.

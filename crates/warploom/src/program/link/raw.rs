@@ -6,7 +6,7 @@
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
-use crate::sought::table;
+use crate::dynamic_library::table;
 
 /// A link of nvJitLink's, which only nvJitLink looks into.
 #[repr(C)]

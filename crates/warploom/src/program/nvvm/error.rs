@@ -6,10 +6,10 @@ use warploom_driver::Attempt;
 
 use super::{LIBDEVICE_VARIABLE, NVVM_VARIABLE};
 use crate::Error;
+use crate::dynamic_library::Tried;
 use crate::program::code::codes;
 use crate::program::error::{Detail, List};
 use crate::program::{Architecture, Target};
-use crate::sought::Tried;
 
 /// Why libNVVM could not be had, or did not compile.
 #[non_exhaustive]

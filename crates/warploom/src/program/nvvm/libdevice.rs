@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::NvvmError;
-use crate::{Result, sought};
+use crate::{Result, dynamic_library};
 
 /// The environment variable that names the file [`Nvvm::libdevice`](super::Nvvm::libdevice) reads.
 pub const LIBDEVICE_VARIABLE: &str = "WARPLOOM_LIBDEVICE";
@@ -57,7 +57,7 @@ pub(super) fn find(library: Option<&Path>) -> Result<Libdevice> {
     }
     let beside = library.and_then(Path::parent).filter(|folder| !folder.as_os_str().is_empty());
     let beside = beside.into_iter().flat_map(|folder| BESIDE.iter().map(|path| folder.join(path)));
-    first(beside.chain(sought::folders(FOLDERS, WHEELS)).collect())
+    first(beside.chain(dynamic_library::folders(FOLDERS, WHEELS)).collect())
 }
 
 fn first(folders: Vec<PathBuf>) -> Result<Libdevice> {

@@ -13,8 +13,8 @@ use super::handle::Handle;
 use super::raw::{NvvmTable, nvvmResult};
 use super::{Libdevice, NvvmCode, NvvmError, libdevice};
 use crate::Result;
+use crate::dynamic_library::{self, Sought};
 use crate::program::Architecture;
-use crate::sought::{self, Sought};
 
 /// The environment variable that names the library [`Nvvm::load`] takes.
 pub const NVVM_VARIABLE: &str = "WARPLOOM_NVVM";
@@ -60,7 +60,7 @@ impl Nvvm {
     /// not do, and what libNVVM answers.
     #[doc(alias = "libnvvm")]
     pub fn load() -> Result<Nvvm> {
-        let Found { table, path } = sought::system()?;
+        let Found { table, path } = dynamic_library::system()?;
         Ok(Nvvm::new(table, Some(path))?)
     }
 
@@ -75,7 +75,7 @@ impl Nvvm {
     /// If `path` is a library, loading it does no harm, and if it has the functions of libNVVM, they are those.
     pub unsafe fn load_from(path: impl AsRef<Path>) -> Result<Nvvm> {
         // SAFETY: the caller vouches for the library.
-        let Found { table, path } = unsafe { sought::library(path.as_ref()) }?;
+        let Found { table, path } = unsafe { dynamic_library::library(path.as_ref()) }?;
         Ok(Nvvm::new(table, Some(path))?)
     }
 
@@ -245,7 +245,7 @@ mod tests {
             std::fs::create_dir_all(file.parent().unwrap()).unwrap();
             std::fs::write(&file, "").unwrap();
         }
-        let found = sought::candidates::<Found>([root.clone()].into_iter());
+        let found = dynamic_library::candidates::<Found>([root.clone()].into_iter());
         std::fs::remove_dir_all(&root).unwrap();
         assert_eq!(found[Found::NAMES.len()..], *places.iter().map(|place| root.join(place)).collect::<Vec<_>>());
     }

@@ -2,7 +2,7 @@
 
 use warploom_driver::sys::types::{CUmemPool_attribute, CUmemoryPool};
 
-use super::pool_attributes::set_attribute;
+use super::attributes::set_attribute;
 use crate::{Context, Result};
 
 /// How a new pool behaves; what is not said stays as it is here.

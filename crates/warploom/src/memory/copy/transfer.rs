@@ -1,9 +1,9 @@
 //! Copies that order themselves: what a mesh makes of two slices.
 
-use super::copy::{enqueue, same_length};
-use super::slice::Span;
-use super::uses::{Access, order, order_captured};
+use super::device::{enqueue, same_length};
 use crate::device::same_driver;
+use crate::memory::slice::Span;
+use crate::memory::uses::{Access, order, order_captured};
 use crate::{Context, Device, DeviceCopy, Error, Result, Slice, SliceMut, Stream, capture};
 
 /// Both ends of a copy.

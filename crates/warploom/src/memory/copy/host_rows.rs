@@ -3,10 +3,10 @@
 //! As with slices, no call keeps the caller's memory.
 #![expect(unsafe_code, reason = "lends host memory to the driver")]
 
-use super::copy::{End, descriptor};
-use super::{Rows, RowsMut};
-use crate::memory::copy::same_length;
-use crate::memory::host::COPY;
+use super::device::same_length;
+use super::host::COPY;
+use super::rows::{End, descriptor};
+use crate::memory::rows::{Rows, RowsMut};
 use crate::{DeviceCopy, Queue, Result};
 
 impl<T: DeviceCopy> RowsMut<'_, T> {

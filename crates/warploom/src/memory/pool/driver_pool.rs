@@ -9,23 +9,23 @@ use warploom_driver::sys::types::{
     CUmemLocationType, CUmemPoolHandle_st, CUmemPoolProps, CUmemoryPool,
 };
 
-use super::grants::Grants;
-use super::held::Held;
-use super::resource::{StreamOrdered, allocate, size};
-use crate::capture::{self, Calm};
+use super::access_cache::AccessCache;
+use crate::capture::{self, RelaxedMode};
 use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
 use crate::leaks::{Kind, Mark, mark};
+use crate::memory::allocation_ref::AllocationRef;
+use crate::memory::resource::{StreamOrdered, allocate, size};
 use crate::{Buffer, Context, Device, DeviceAttribute, DeviceCopy, Error, PeerSet, PoolOptions, Queue, Result, Stream};
 
 /// A pool, for streams of a context to use.
-pub(super) struct DriverPool {
+pub(in crate::memory) struct DriverPool {
     raw: Handle<CUmemPoolHandle_st>,
     context: Context,
     memory: PoolMemory,
     /// Whether the pool ends with this value; the driver's own do not.
     is_owned: bool,
-    grants: Grants,
+    grants: AccessCache,
     _mark: Mark,
 }
 
@@ -64,7 +64,7 @@ impl DriverPool {
         Ok(Buffer::held(DriverPool::hold(Arc::clone(this), size::<T>(len)?, queue.stream())?, len))
     }
 
-    fn hold(this: Arc<DriverPool>, bytes: usize, stream: &Stream) -> Result<Held> {
+    fn hold(this: Arc<DriverPool>, bytes: usize, stream: &Stream) -> Result<AllocationRef> {
         allocate(this, bytes, stream)
     }
 
@@ -94,7 +94,7 @@ impl DriverPool {
             context: context.clone(),
             memory,
             is_owned: true,
-            grants: Grants::default(),
+            grants: AccessCache::default(),
             _mark: mark,
         };
         options.apply(context, raw)?;
@@ -125,7 +125,7 @@ impl DriverPool {
     /// A pool that lives at least as long as this value.
     pub(super) fn borrowed(raw: CUmemoryPool, context: &Context, memory: PoolMemory) -> DriverPool {
         let (raw, context) = (Handle::new(raw), context.clone());
-        DriverPool { raw, context, memory, is_owned: false, grants: Grants::default(), _mark: Mark::default() }
+        DriverPool { raw, context, memory, is_owned: false, grants: AccessCache::default(), _mark: Mark::default() }
     }
 
     /// Lets the context's device use the memory. At first, only the host may use that of a host pool.
@@ -184,7 +184,7 @@ impl DriverPool {
 }
 
 /// Whether a device says that it can do something; what a driver is too old to know, it cannot.
-pub(super) fn can(context: &Context, attribute: DeviceAttribute) -> Result<bool> {
+pub(in crate::memory) fn can(context: &Context, attribute: DeviceAttribute) -> Result<bool> {
     match context.device().attribute(attribute) {
         Err(Error::UnknownAttribute { .. }) => Ok(false),
         value => Ok(value? != 0),
@@ -250,7 +250,7 @@ impl Drop for DriverPool {
             // Its end may have to wait for the context, which cannot be waited for.
             return capture.defer(Box::new(self.take()));
         }
-        let _calm = Calm::new(self.context.driver());
+        let _relaxed = RelaxedMode::new(self.context.driver());
         // If the grants cannot be taken back, the pool ends all the same.
         self.revoke().unwrap_or_default();
         // SAFETY: `raw` came from `cuMemPoolCreate`, and nothing else owns it. No buffer is left, since each holds its pool;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use warploom_driver::sys::types::{CUmemPool_attribute, CUmemoryPool};
 
 use super::driver_pool::DriverPool;
-use super::resource::{OrderedResource, StreamOrdered};
+use crate::memory::resource::{OrderedResource, StreamOrdered};
 use crate::{Buffer, Context, DeviceCopy, DevicePool, ManagedPool, PinnedPool, PoolStatistics, Queue, Result, Reuse};
 
 /// An attribute's value. Switches have 32 bits, which are the lower ones on every machine that the driver is for.

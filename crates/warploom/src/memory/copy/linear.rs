@@ -9,7 +9,7 @@ use std::ffi::c_void;
 use warploom_driver::sys::types::{CUdeviceptr, CUstream};
 use warploom_driver::{Driver, Result};
 
-use super::slice::Span;
+use crate::memory::slice::Span;
 
 /// Copies between two stretches of one context.
 ///

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::memory::driver_pool::{DriverPool, Found, PoolMemory, can};
+use super::driver_pool::{DriverPool, Found, PoolMemory, can};
 use crate::{Context, DeviceAttribute, Error, Host, Location, NumaId, PoolOptions, Result};
 
 /// A pool of page-locked host memory, allocated and freed in the order of a stream: without locking and unlocking pages each

@@ -4,9 +4,9 @@
 use warploom_driver::Function;
 
 use super::batch::{Checked, has_batches, together};
-use super::copy::{enqueue, reachable, same_length};
-use super::copy_options::check_stream;
-use super::uses::Access;
+use super::device::{enqueue, reachable, same_length};
+use super::options::check_stream;
+use crate::memory::uses::Access;
 use crate::{CopyOptions, DeviceCopy, Error, Queue, Result, Slice, SliceMut, Stream};
 
 impl<T: DeviceCopy> Slice<'_, T> {

@@ -17,7 +17,7 @@ use super::uses::Access;
 use crate::{Result, Stream, capture};
 
 /// One holder of an allocation; a clone is another.
-pub(crate) struct Held(NonNull<Counted>);
+pub(crate) struct AllocationRef(NonNull<Counted>);
 
 struct Counted {
     /// The holders but one.
@@ -27,9 +27,9 @@ struct Counted {
 
 // SAFETY: it gives out shared references to an `Allocation`, which may be used from any thread, and the last holder drops it,
 // on whichever thread that is; an `Allocation` may go to another thread.
-unsafe impl Send for Held where Allocation: Send + Sync {}
+unsafe impl Send for AllocationRef where Allocation: Send + Sync {}
 // SAFETY: as above.
-unsafe impl Sync for Held where Allocation: Send + Sync {}
+unsafe impl Sync for AllocationRef where Allocation: Send + Sync {}
 
 /// The most that a thread keeps for the next allocations.
 const KEPT: usize = 16;
@@ -65,14 +65,14 @@ unsafe fn keep(gone: NonNull<Counted>) {
     });
 }
 
-impl Held {
+impl AllocationRef {
     /// Holds what `make` makes, in its place: moved there right after it was written piece by piece, it would be read before the
     /// pieces have arrived.
     #[inline]
-    pub(super) fn new(make: impl FnOnce() -> Allocation) -> Held {
+    pub(super) fn new(make: impl FnOnce() -> Allocation) -> AllocationRef {
         let room = room();
         let counted = Box::write(room, Counted { others: AtomicUsize::new(0), allocation: make() });
-        Held(NonNull::from(Box::leak(counted)))
+        AllocationRef(NonNull::from(Box::leak(counted)))
     }
 
     #[inline]
@@ -144,18 +144,18 @@ impl Held {
     }
 }
 
-impl Clone for Held {
-    fn clone(&self) -> Held {
+impl Clone for AllocationRef {
+    fn clone(&self) -> AllocationRef {
         let others = self.counted().others.fetch_add(1, Ordering::Relaxed);
         // Each holder takes space, so that there cannot be as many unless they are forgotten in a loop.
         if others > usize::MAX / 2 {
             std::process::abort();
         }
-        Held(self.0)
+        AllocationRef(self.0)
     }
 }
 
-impl Deref for Held {
+impl Deref for AllocationRef {
     type Target = Allocation;
 
     #[inline]
@@ -164,7 +164,7 @@ impl Deref for Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for AllocationRef {
     fn drop(&mut self) {
         // SAFETY: the holder is gone afterwards.
         let Some(last) = (unsafe { self.leave() }) else { return };

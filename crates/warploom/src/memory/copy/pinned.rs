@@ -6,12 +6,12 @@
 
 use std::ptr::{with_exposed_provenance, with_exposed_provenance_mut};
 
-use super::PinnedBuffer;
+use super::device::same_length;
+use super::host::COPY;
+use super::linear::{from_host, to_host};
 use crate::context::Current;
 use crate::device::same_driver;
-use crate::memory::copy::same_length;
-use crate::memory::host::COPY;
-use crate::memory::linear::{from_host, to_host};
+use crate::memory::pinned::PinnedBuffer;
 use crate::memory::slice::Span;
 use crate::memory::uses::Access;
 use crate::{Buffer, DeviceCopy, Event, Queue, Result, Slice, SliceMut, Stream};

@@ -11,7 +11,7 @@ use crate::{Device, LiveSet as _, PeerSet, Result};
 
 /// The answers *yes* of one pool.
 #[derive(Default)]
-pub(super) struct Grants {
+pub(super) struct AccessCache {
     known: Mutex<Known>,
 }
 
@@ -23,7 +23,7 @@ struct Known {
     devices: u64,
 }
 
-impl Grants {
+impl AccessCache {
     /// Whether a device, which is not the pool's own, may use its memory. No driver call if that is known.
     pub(super) fn include(&self, device: &Device, (owner, peers): (&Device, PeerSet<'_>)) -> Result<bool> {
         let bit = 1_u64.checked_shl(device.ordinal()).unwrap_or(0);

@@ -8,9 +8,9 @@
 #![expect(unsafe_code, reason = "lends host memory to the driver")]
 
 use super::batch::{submit, takes_batches};
-use super::copy::same_length;
+use super::device::same_length;
 use super::linear::{from_host, to_host};
-use super::uses::Access;
+use crate::memory::uses::Access;
 use crate::{CopyOptions, DeviceCopy, Queue, Result, Slice, SliceMut, SourceOrder};
 
 /// What a graph would do again with memory that may be gone by then.

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use warploom_driver::sys::types::{CUmemLocation, CUmemLocationType, CUresult};
 
-use super::{ManagedBuffer, warn_of_exclusive_access};
+use super::driver_pool::{DriverPool, Found, PoolMemory, can};
 use crate::device::same_driver;
-use crate::memory::driver_pool::{DriverPool, Found, PoolMemory, can};
+use crate::memory::managed::{ManagedBuffer, warn_of_exclusive_access};
 use crate::{Context, DeviceAttribute, DeviceCopy, Error, Location, OrderedResource, PoolOptions, Queue, Result};
 
 /// A pool of managed memory, allocated and freed in the order of a stream. Drivers have it since 13.0;

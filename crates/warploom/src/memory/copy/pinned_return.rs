@@ -4,7 +4,8 @@ use std::fmt;
 use std::pin::Pin;
 use std::task::{Context as Task, Poll, ready};
 
-use super::{Pending, PinnedBuffer};
+use super::Pending;
+use crate::memory::pinned::PinnedBuffer;
 use crate::{Buffer, Completion, DeviceCopy, Event, Result};
 
 /// A future that is ready when a copy is done, with the page-locked memory that the copy had taken along; see

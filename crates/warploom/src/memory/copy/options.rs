@@ -4,7 +4,7 @@ use warploom_driver::sys::types::{
     CUmemLocation, CUmemLocationType, CUmemcpyAttributes, CUmemcpyFlags, CUmemcpySrcAccessOrder,
 };
 
-use super::allocation::Allocation;
+use crate::memory::allocation::Allocation;
 use crate::{CaptureStatus, Error, Host, Location, Result, Stream};
 
 /// When a copy may read its source.

@@ -5,21 +5,21 @@ use warploom_driver::Driver;
 use warploom_driver::sys::types::CUstreamCaptureMode;
 
 /// While it is there, no capture forbids this thread anything, and what it does spoils none.
-pub(crate) struct Calm {
+pub(crate) struct RelaxedMode {
     driver: Driver,
     before: CUstreamCaptureMode,
 }
 
-impl Calm {
+impl RelaxedMode {
     /// Where nothing is captured on the driver, there is nothing to be done. What a driver refuses here it will refuse again in a moment.
-    pub(crate) fn new(driver: &Driver) -> Option<Calm> {
+    pub(crate) fn new(driver: &Driver) -> Option<RelaxedMode> {
         let mut before = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
-        let is_calm = super::is_on(driver) && exchange(driver, &mut before);
-        is_calm.then(|| Calm { driver: driver.clone(), before })
+        let is_relaxed = super::is_on(driver) && exchange(driver, &mut before);
+        is_relaxed.then(|| RelaxedMode { driver: driver.clone(), before })
     }
 }
 
-impl Drop for Calm {
+impl Drop for RelaxedMode {
     fn drop(&mut self) {
         exchange(&self.driver, &mut self.before);
     }

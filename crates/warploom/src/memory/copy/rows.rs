@@ -6,8 +6,8 @@ use std::ptr::{null_mut, with_exposed_provenance_mut};
 
 use warploom_driver::sys::types::{CUDA_MEMCPY2D, CUDA_MEMCPY3D_PEER, CUdeviceptr, CUmemorytype};
 
-use super::{Grid, Rows, RowsMut};
-use crate::memory::copy::reachable;
+use super::device::reachable;
+use crate::memory::rows::{Grid, Rows, RowsMut};
 use crate::memory::slice::Span;
 use crate::memory::uses::Access;
 use crate::{DeviceCopy, Error, Queue, Result, Stream};

@@ -1,12 +1,12 @@
 //! Copies between device memory.
 #![expect(unsafe_code, reason = "copies between addresses that were checked")]
 
-use super::allocation::Allocation;
 use super::linear::within;
 use super::rows::copy_as_row;
-use super::slice::Span;
-use super::uses::Access;
 use crate::device::same_driver;
+use crate::memory::allocation::Allocation;
+use crate::memory::slice::Span;
+use crate::memory::uses::Access;
 use crate::{Context, DeviceCopy, Error, Queue, Result, Slice, SliceMut, Stream};
 
 impl<T: DeviceCopy> Slice<'_, T> {

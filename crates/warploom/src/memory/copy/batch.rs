@@ -4,10 +4,10 @@
 use warploom_driver::sys::types::{CUdeviceptr, CUmemcpyAttributes};
 use warploom_driver::{Driver, Function};
 
-use super::copy::{enqueue, same_length};
-use super::copy_options::{check_stream, runs};
-use super::slice::Span;
-use super::uses::Access;
+use super::device::{enqueue, same_length};
+use super::options::{check_stream, runs};
+use crate::memory::slice::Span;
+use crate::memory::uses::Access;
 use crate::{CopyOptions, DeviceCopy, Error, Queue, Result, Slice, SliceMut, Stream};
 
 /// Copies many slices, each to as many values elsewhere, in the order of `queue` and in no order among themselves.

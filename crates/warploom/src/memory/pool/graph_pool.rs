@@ -5,9 +5,9 @@ use std::fmt;
 
 use warploom_driver::sys::types::{CUdeviceptr, CUgraphMem_attribute};
 
-use super::allocation::Allocation;
-use super::resource::size;
 use crate::capture::{self, CaptureId};
+use crate::memory::allocation::Allocation;
+use crate::memory::resource::size;
 use crate::{Buffer, CaptureError, Context, DeviceCopy, PoolStatistics, Queue, Result, Stream};
 
 /// Memory of a device that graphs allocate for themselves, when they are launched.
@@ -129,7 +129,7 @@ impl GraphPool {
 }
 
 /// Has the capture that a stream is part of allocate.
-pub(super) fn allocate(bytes: usize, stream: &Stream) -> Result<Allocation> {
+pub(in crate::memory) fn allocate(bytes: usize, stream: &Stream) -> Result<Allocation> {
     let capture = capture::of(stream).ok_or(CaptureError::NotCaptured)?;
     let (driver, mut address) = (stream.driver(), 0);
     // SAFETY: `address` is writable, and the stream alive.
@@ -138,7 +138,7 @@ pub(super) fn allocate(bytes: usize, stream: &Stream) -> Result<Allocation> {
 }
 
 /// Has the capture that allocated the memory free it, in the order of the stream that it was allocated on.
-pub(super) fn free(address: CUdeviceptr, capture: CaptureId, stream: &Stream) -> Result<()> {
+pub(in crate::memory) fn free(address: CUdeviceptr, capture: CaptureId, stream: &Stream) -> Result<()> {
     if capture::of(stream).is_none_or(|current| current.id() != capture) {
         return Err(CaptureError::GraphMemory.into());
     }
