@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use warploom::sys::types::CUdeviceptr;
 use warploom::{
-    Buffer, Context, DeviceMemory, DevicePool, Devices, Driver, Error, Function, ManagedPool, OrderedResource,
-    PinnedMemory, PinnedPool, Result, Stream, StreamOrdered, SynchronousResource, VirtualMemory,
+    Buffer, Context, DeviceMemory, DevicePool, Devices, Driver, Error, Function, ManagedPool, MemoryError,
+    OrderedResource, PinnedMemory, PinnedPool, Result, Stream, StreamOrdered, SynchronousResource, VirtualMemory,
 };
 use warploom_testkit::{TestResult, budget, driver_tests};
 
@@ -134,7 +134,7 @@ driver_tests! {
         assert_eq!(Arc::strong_count(&owner), 2);
         budget(driver, &[], || drop((owned, borrowed)));
         assert_eq!(Arc::strong_count(&owner), 1);
-        assert_eq!(memory.close_on(&home), Err(Error::NotStreamOrdered));
+        assert_eq!(memory.close_on(&home), Err(Error::Memory(MemoryError::NotStreamOrdered)));
     }
 
     /// S4.16: what cannot be wrapped is left to the caller, who still has it.
@@ -148,8 +148,8 @@ driver_tests! {
             let empty = Buffer::<u8>::borrowed(memory.as_raw(), 0, &context);
             (empty, Buffer::<u64>::borrowed(memory.as_raw(), usize::MAX / 2, &context))
         };
-        assert_eq!(empty.map(drop), Err(Error::EmptyBuffer));
-        assert_eq!(large.map(drop), Err(Error::TooLarge { len: usize::MAX / 2, element: 8 }));
+        assert_eq!(empty.map(drop), Err(Error::Memory(MemoryError::EmptyBuffer)));
+        assert_eq!(large.map(drop), Err(Error::Memory(MemoryError::TooLarge { len: usize::MAX / 2, element: 8 })));
         assert!(calls.take().is_empty());
         memory.close()?;
     }

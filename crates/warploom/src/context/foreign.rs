@@ -13,13 +13,14 @@ use super::{Context, Origin, Shared};
 use crate::device::initialize;
 use crate::handle::Handle;
 use crate::leaks::Mark;
-use crate::{Error, Result};
+use crate::{ContextError, Result};
 
 impl Context {
-    /// A context that somebody else made, and that `owner` keeps alive. It is never destroyed by this crate; the owner is
-    /// dropped when nothing holds the context any more.
+    /// A context that somebody else made, and that `owner` keeps alive. It is never destroyed by this crate;
+    /// the owner is dropped when nothing holds the context any more.
     ///
-    /// A primary context is better had from [`Device::context`](crate::Device::context), which notices when it is reset.
+    /// A primary context is better had from [`Device::context`](crate::Device::context), which notices when
+    /// it is reset.
     ///
     /// # Safety
     ///
@@ -27,10 +28,11 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// [`Error::NullContext`] for a null handle, and what the driver answers. Then the owner has been dropped.
+    /// [`ContextError::Null`] for a null handle, and what the driver answers. Then the owner has been
+    /// dropped.
     pub unsafe fn from_raw(driver: &Driver, raw: CUcontext, owner: impl Send + Sync + 'static) -> Result<Context> {
         if raw.is_null() {
-            return Err(Error::NullContext);
+            return Err(ContextError::Null.into());
         }
         initialize(driver)?;
         // SAFETY: the caller vouches for the context.
@@ -48,8 +50,8 @@ impl Context {
     ///
     /// # Safety
     ///
-    /// `raw` is null or a context of `driver`, and stays one for as long as the value, a clone of it, or anything made from
-    /// them exists.
+    /// `raw` is null or a context of `driver`, and stays one for as long as the value, a clone of it, or
+    /// anything made from them exists.
     ///
     /// # Errors
     ///

@@ -6,14 +6,15 @@
 //! | [`Device::create_context`] | by being destroyed, which waits for its work |
 //! | [`Context::from_raw`], [`Context::borrow_raw`] | not at all; the owner is dropped, if there is one |
 //!
-//! So a context cannot be destroyed while [`Context::scope`] has it current, on this thread or another: the scope borrows it.
-//! Where foreign code has made it current by its handle, the driver takes it away from the thread that destroys it, and
-//! answers other threads that it is destroyed.
+//! So a context cannot be destroyed while [`Context::scope`] has it current, on this thread or another: the
+//! scope borrows it. Where foreign code has made it current by its handle, the driver takes it away from the
+//! thread that destroys it, and answers other threads that it is destroyed.
 #![expect(unsafe_code, reason = "ends contexts, and asks the driver about the current one")]
 
 mod cache;
 mod create;
 mod current;
+mod error;
 mod foreign;
 mod generation;
 mod limit;
@@ -32,6 +33,7 @@ use std::sync::Arc;
 pub use self::cache::CachePreference;
 pub use self::current::Contexts;
 pub(crate) use self::current::Current;
+pub use self::error::ContextError;
 pub use self::generation::ContextId;
 pub(crate) use self::generation::Lives;
 pub use self::limit::Limit;
@@ -55,8 +57,8 @@ use crate::{Device, Error, Result, Stream};
 
 /// A device in use: its primary context, which everything in the process shares, or one made for the purpose.
 ///
-/// It stays for as long as a clone, or anything made from one, exists. No call here changes the thread's current context for
-/// good. Two are equal if they are the same context of the same driver.
+/// It stays for as long as a clone, or anything made from one, exists. No call here changes the thread's
+/// current context for good. Two are equal if they are the same context of the same driver.
 ///
 /// ```
 /// use warploom::{Devices, Driver};
@@ -122,8 +124,8 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// [`CaptureError::Context`](crate::CaptureError) while one of its streams is captured, and what the driver answers, which may
-    /// be a failure of that work.
+    /// [`CaptureError::Context`](crate::CaptureError) while one of its streams is captured, and what the
+    /// driver answers, which may be a failure of that work.
     #[doc(alias = "cuCtxSynchronize")]
     pub fn synchronize(&self) -> Result<()> {
         capture::check_context(self)?;
@@ -154,14 +156,18 @@ impl Context {
     #[inline(never)]
     fn cannot_serve(&self, other: &Context) -> Error {
         match same_driver(self.driver(), other.driver()) {
-            Ok(()) => Error::ContextMismatch { stream: other.device().ordinal(), memory: self.device().ordinal() },
+            Ok(()) => Error::Context(ContextError::Mismatch {
+                stream: other.device().ordinal(),
+                memory: self.device().ordinal(),
+            }),
             Err(error) => error,
         }
     }
 
     /// Lets go of this value, and says if that fails, which a `drop` can only report.
     ///
-    /// If it is the last that holds the context, the context ends, as described for [`Context`]; otherwise this does nothing.
+    /// If it is the last that holds the context, the context ends, as described for [`Context`]; otherwise
+    /// this does nothing.
     ///
     /// # Errors
     ///
@@ -190,14 +196,16 @@ impl Shared {
         }
         let (ended, is_gone) = match std::mem::replace(&mut self.origin, Origin::Ended) {
             Origin::Primary { .. } => {
-                // SAFETY: gives back the one reference that was taken; nothing made from the context is left, since whatever
-                // is made from it holds it. That also goes for a life of the context that is over.
+                // SAFETY: gives back the one reference that was taken; nothing made from the context is left,
+                // since whatever is made from it holds it. That also goes for a life of the context that is
+                // over.
                 let released = unsafe { driver.cuDevicePrimaryCtxRelease_v2(self.device.as_raw()) };
                 let is_asked = !is_over && home.has_waiting();
                 (released, is_over || is_asked && self.device.has_active_context() == Ok(false))
             }
             Origin::Created => {
-                // SAFETY: it was made by `create_context`, and nothing else owns it; as above, nothing made from it is left.
+                // SAFETY: it was made by `create_context`, and nothing else owns it; as above, nothing made
+                // from it is left.
                 let destroyed = unsafe { driver.cuCtxDestroy_v2(self.raw.raw()) };
                 let is_gone = destroyed.is_ok();
                 (destroyed, is_gone)

@@ -58,7 +58,8 @@ impl Device {
         Ok(ContextOptions::from_raw(self.primary_state()?.0))
     }
 
-    /// Sets how its primary context is made, and changes it if it is active. It holds until the last reference is gone.
+    /// Sets how its primary context is made, and changes it if it is active. It holds until the last
+    /// reference is gone.
     ///
     /// Everyone in the process shares the primary context; this is for whoever owns the program.
     ///
@@ -80,13 +81,14 @@ impl Device {
 
     /// Destroys its primary context, with all memory, streams and events in it, whoever holds it.
     ///
-    /// Values of [`Context`] that are left refuse to be used, with [`Error::StaleContext`](crate::Error::StaleContext);
-    /// [`Device::context`] gives one of the next life.
+    /// Values of [`Context`] that are left refuse to be used, with
+    /// [`ContextError::Stale`](crate::ContextError::Stale); [`Device::context`] gives one of the next life.
     ///
     /// # Safety
     ///
-    /// Apart from contexts, nothing that was made in the primary context is used again, by this crate or any other code
-    /// in the process, and nothing uses it meanwhile. To drop a stream, an event or memory is to use it.
+    /// Apart from contexts, nothing that was made in the primary context is used again, by this crate or any
+    /// other code in the process, and nothing uses it meanwhile. To drop a stream, an event or memory is to
+    /// use it.
     ///
     /// # Errors
     ///

@@ -9,12 +9,12 @@ use warploom_driver::Driver;
 use warploom_driver::sys::types::{CUdevice, CUresult};
 
 use super::{Card, Device, PciAddress, Uuid};
-use crate::{Error, Result};
+use crate::{DeviceError, Error, Result};
 
 /// A driver's devices.
 ///
-/// Each call initializes the driver if that has not been done. How many devices there are is asked once per driver; a driver
-/// without any answers `CUDA_ERROR_NO_DEVICE`.
+/// Each call initializes the driver if that has not been done. How many devices there are is asked once per
+/// driver; a driver without any answers `CUDA_ERROR_NO_DEVICE`.
 ///
 /// ```
 /// use warploom::{Devices, Driver};
@@ -33,7 +33,7 @@ pub trait Devices {
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuchDevice`] beyond the last, and what the driver answers.
+    /// [`DeviceError::NoSuchDevice`] beyond the last, and what the driver answers.
     fn device(&self, ordinal: u32) -> Result<Device>;
 
     /// Every device, by ordinal.
@@ -47,7 +47,7 @@ pub trait Devices {
     ///
     /// # Errors
     ///
-    /// [`Error::NoDeviceAt`] if there is none, and what the driver answers.
+    /// [`DeviceError::NoDeviceAt`] if there is none, and what the driver answers.
     #[doc(alias = "cuDeviceGetByPCIBusId")]
     fn device_at(&self, address: PciAddress) -> Result<Device>;
 
@@ -55,7 +55,7 @@ pub trait Devices {
     ///
     /// # Errors
     ///
-    /// [`Error::NoDeviceWithUuid`] if there is none, and what the driver answers.
+    /// [`DeviceError::NoDeviceWithUuid`] if there is none, and what the driver answers.
     fn device_with_uuid(&self, uuid: Uuid) -> Result<Device>;
 }
 
@@ -64,7 +64,7 @@ impl Devices for Driver {
         let installed = self.extension::<Installed>();
         let cards = installed.cards(self)?;
         let found = usize::try_from(ordinal).ok().and_then(|position| cards.get(position));
-        let card = found.ok_or(Error::NoSuchDevice { ordinal, count: cards.len() as u32 })?;
+        let card = found.ok_or(DeviceError::NoSuchDevice { ordinal, count: cards.len() as u32 })?;
         Ok(Device { driver: self.clone(), card: Arc::clone(card) })
     }
 
@@ -82,7 +82,7 @@ impl Devices for Driver {
         match unsafe { self.cuDeviceGetByPCIBusId(&raw mut raw, text.as_ptr()) } {
             Ok(()) => device_of(self, raw),
             Err(error) if error.code() == Some(CUresult::CUDA_ERROR_INVALID_DEVICE) => {
-                Err(Error::NoDeviceAt { address })
+                Err(Error::Device(DeviceError::NoDeviceAt { address }))
             }
             Err(error) => Err(error.into()),
         }
@@ -94,7 +94,7 @@ impl Devices for Driver {
                 return Ok(device);
             }
         }
-        Err(Error::NoDeviceWithUuid { uuid })
+        Err(Error::Device(DeviceError::NoDeviceWithUuid { uuid }))
     }
 }
 
@@ -108,7 +108,7 @@ pub(crate) fn device_of(driver: &Driver, raw: CUdevice) -> Result<Device> {
     let installed = driver.extension::<Installed>();
     let cards = installed.cards(driver)?;
     let found = cards.iter().find(|card| card.raw == raw);
-    let card = found.ok_or(Error::NoSuchDevice { ordinal: raw.unsigned_abs(), count: cards.len() as u32 })?;
+    let card = found.ok_or(DeviceError::NoSuchDevice { ordinal: raw.unsigned_abs(), count: cards.len() as u32 })?;
     Ok(Device { driver: driver.clone(), card: Arc::clone(card) })
 }
 

@@ -1,14 +1,16 @@
 //! Events: points in a stream, and the time between them.
 //!
-//! Every event has been recorded: there is no other way to make one. Whether it has a time is part of its type, so that the
-//! time between events that have none cannot be asked for. A dropped event goes back to its context, which hands it out
-//! again; after a few, recording takes one driver call and no allocation.
+//! Every event has been recorded: there is no other way to make one. Whether it has a time is part of its
+//! type, so that the time between events that have none cannot be asked for. A dropped event goes back to its
+//! context, which hands it out again; after a few, recording takes one driver call and no allocation.
 #![expect(unsafe_code, reason = "asks the driver about raw events")]
 
 mod elapsed;
+mod error;
 mod options;
 mod pool;
 
+pub use error::EventError;
 pub use options::{EventOptions, Timed, Timing, Untimed};
 pub(crate) use pool::EventPool;
 
@@ -24,7 +26,8 @@ use crate::handle::Handle;
 use crate::leaks::{Kind, Mark, mark};
 use crate::{Context, Device, Result};
 
-/// A point in a stream, marked by [`Stream::record`](crate::Stream::record); done when everything before it is done.
+/// A point in a stream, marked by [`Stream::record`](crate::Stream::record); done when everything before it
+/// is done.
 ///
 /// ```
 /// use warploom::{Devices, Driver};
@@ -88,8 +91,8 @@ impl<T: Timing> Event<T> {
         self.flags & CUevent_flags::CU_EVENT_BLOCKING_SYNC.0 != 0
     }
 
-    /// Takes note of the capture that it has been recorded in. Whoever records it while nothing is captured need not: the capture
-    /// it was recorded in before is over.
+    /// Takes note of the capture that it has been recorded in. Whoever records it while nothing is captured
+    /// need not: the capture it was recorded in before is over.
     pub(crate) fn note_capture(&self, capture: Option<CaptureId>) {
         self.capture.store(capture.map_or(0, CaptureId::number), Ordering::Relaxed);
     }
@@ -113,8 +116,8 @@ impl<T: Timing> Event<T> {
     ///
     /// # Errors
     ///
-    /// [`CaptureError::CapturedEvent`](crate::CaptureError) if it is part of a capture, and what the driver answers, which may be
-    /// a failure of the work before it.
+    /// [`CaptureError::CapturedEvent`](crate::CaptureError) if it is part of a capture, and what the driver
+    /// answers, which may be a failure of the work before it.
     #[doc(alias = "cuEventSynchronize")]
     pub fn synchronize(&self) -> Result<()> {
         self.context.check_generation()?;
@@ -142,7 +145,8 @@ impl<T: Timing> Drop for Event<T> {
         if !self.context.is_current_generation() {
             return; // it went with the context's last life
         }
-        // Streams that wait for it are not disturbed, whatever it is used for next: a wait is for the record at the time.
+        // Streams that wait for it are not disturbed, whatever it is used for next: a wait is for the record
+        // at the time.
         self.context.reserve().events.give_back(self.context.driver(), self.flags, Handle::new(self.raw.raw()));
     }
 }

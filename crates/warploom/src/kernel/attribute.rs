@@ -87,8 +87,8 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// [`Error::DriverMismatch`](crate::Error::DriverMismatch) for a device of another driver, and what the driver answers, which has
-    /// the kernel loaded there for this.
+    /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) for a device of another driver,
+    /// and what the driver answers, which has the kernel loaded there for this.
     #[doc(alias = "cuKernelGetAttribute")]
     pub fn attribute(&self, attribute: KernelAttribute, device: &Device) -> Result<i32> {
         same_driver(self.driver(), device.driver())?;

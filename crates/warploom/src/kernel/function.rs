@@ -15,12 +15,12 @@ use super::limits::KnownLimits;
 use super::{Library, ParameterInfo};
 use crate::device::same_driver;
 use crate::handle::Handle;
-use crate::{CachePreference, Context, Device, Error, Result};
+use crate::{CachePreference, Context, Device, LibraryError, Result};
 
 /// A function that can be launched, in any context of its driver.
 ///
-/// It holds its library. A clone is another handle to the same kernel; two are equal if they are the same kernel, whoever asked for
-/// it.
+/// It holds its library. A clone is another handle to the same kernel; two are equal if they are the same
+/// kernel, whoever asked for it.
 #[derive(Clone)]
 pub struct Kernel {
     shared: Arc<Shared>,
@@ -74,7 +74,8 @@ impl Kernel {
     ///
     /// # Safety
     ///
-    /// It is a kernel of this driver, whose library stays loaded while `owner` lives and what was launched runs.
+    /// It is a kernel of this driver, whose library stays loaded while `owner` lives and what was launched
+    /// runs.
     pub unsafe fn from_raw(driver: &Driver, raw: CUkernel, owner: impl Any + Send + Sync) -> Result<Kernel> {
         let name = name_of(driver, raw)?;
         Ok(Kernel::new(raw, &name, driver, Origin::Foreign { _owner: Box::new(owner) }))
@@ -117,12 +118,13 @@ impl Kernel {
         self.as_raw().cast()
     }
 
-    /// The kernel in a context, as the driver's older functions know it, loaded there if it was not; valid while this value and
-    /// the context are held.
+    /// The kernel in a context, as the driver's older functions know it, loaded there if it was not; valid
+    /// while this value and the context are held.
     ///
     /// # Errors
     ///
-    /// [`Error::DriverMismatch`] for a context of another driver, and what the driver answers.
+    /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) for a context of another driver,
+    /// and what the driver answers.
     #[doc(alias = "cuKernelGetFunction")]
     pub fn function(&self, context: &Context) -> Result<CUfunction> {
         same_driver(self.driver(), context.driver())?;
@@ -138,7 +140,8 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// [`Error::DriverMismatch`] for a device of another driver, and what the driver answers.
+    /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) for a device of another driver,
+    /// and what the driver answers.
     #[doc(alias = "cuKernelSetCacheConfig")]
     pub fn set_cache_preference(&self, preference: CachePreference, device: &Device) -> Result<()> {
         same_driver(self.driver(), device.driver())?;
@@ -156,7 +159,8 @@ impl Kernel {
 }
 
 impl Library {
-    /// The kernel in it that a handle of the driver's is, as other libraries hand them out: the same as by its name.
+    /// The kernel in it that a handle of the driver's is, as other libraries hand them out: the same as by
+    /// its name.
     ///
     /// ```
     /// # use warploom::{Devices, Driver};
@@ -172,11 +176,12 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuchKernel`] if it is a kernel of another library, or none, and what the driver answers; needs driver 12.4.
+    /// [`LibraryError::NoSuchKernel`] if it is a kernel of another library, or none, and what the driver
+    /// answers; needs driver 12.4.
     pub fn kernel_from_raw(&self, raw: CUkernel) -> Result<Kernel> {
         if !self.enumerate()?.contains(&raw) {
             let available = self.kernel_names()?.into();
-            return Err(Error::NoSuchKernel { name: format!("{raw:?}").into(), available });
+            return Err(LibraryError::NoSuchKernel { name: format!("{raw:?}").into(), available }.into());
         }
         Ok(self.known(raw, &name_of(self.driver(), raw)?))
     }

@@ -21,13 +21,13 @@ use crate::device::{initialize, same_driver};
 use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
 use crate::leaks::{Kind, Mark, mark_on};
-use crate::{Context, Error, Result};
+use crate::{Context, Error, LibraryError, Result};
 
 /// Code that was loaded, for every context of a driver: kernels and variables.
 ///
-/// A context gets it when it first uses some of it; [`Library::load_in`] does so at once. A clone is another handle to the same
-/// library. Kernels hold it. When the last of all these goes, the contexts that it was used in are waited for, and it is unloaded.
-/// It holds these contexts.
+/// A context gets it when it first uses some of it; [`Library::load_in`] does so at once. A clone is another
+/// handle to the same library. Kernels hold it. When the last of all these goes, the contexts that it was
+/// used in are waited for, and it is unloaded. It holds these contexts.
 ///
 /// ```
 /// use warploom::{Devices, Driver};
@@ -65,7 +65,8 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// [`Error::NotLoaded`] with the log of the driver's compiler, [`Error::NulInText`], and what the driver answers.
+    /// [`LibraryError::NotLoaded`] with the log of the driver's compiler, [`LibraryError::NulInText`], and
+    /// what the driver answers.
     #[doc(alias = "cuLibraryLoadData")]
     pub fn from_ptx(driver: &Driver, ptx: &str) -> Result<Library> {
         Library::from_ptx_with(driver, ptx, JitOptions::new())
@@ -75,7 +76,7 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// As [`Library::from_ptx`], and [`Error::OptimizationLevel`].
+    /// As [`Library::from_ptx`], and [`LibraryError::OptimizationLevel`].
     pub fn from_ptx_with(driver: &Driver, ptx: &str, options: JitOptions) -> Result<Library> {
         Library::from_text(driver, ptx.as_bytes(), options)
     }
@@ -102,7 +103,7 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// [`Error::Truncated`] for a binary that is shorter than it says, and as [`Library::from_ptx`].
+    /// [`LibraryError::Truncated`] for a binary that is shorter than it says, and as [`Library::from_ptx`].
     ///
     /// # Safety
     ///
@@ -116,7 +117,7 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// As [`Library::from_bytes`], and [`Error::OptimizationLevel`].
+    /// As [`Library::from_bytes`], and [`LibraryError::OptimizationLevel`].
     ///
     /// # Safety
     ///
@@ -129,15 +130,16 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// [`Error::Unreadable`] if there is no such file, and as [`Library::from_bytes`].
+    /// [`LibraryError::Unreadable`] if there is no such file, and as [`Library::from_bytes`].
     ///
     /// # Safety
     ///
     /// As [`Library::from_bytes`].
     pub unsafe fn from_file(driver: &Driver, path: impl AsRef<Path>) -> Result<Library> {
         let path = path.as_ref();
-        let bytes = fs::read(path)
-            .map_err(|error| Error::Unreadable { path: path.to_owned(), why: error.to_string().into_boxed_str() })?;
+        let bytes = fs::read(path).map_err(|error| {
+            Error::Library(LibraryError::Unreadable { path: path.to_owned(), why: error.to_string().into_boxed_str() })
+        })?;
         // SAFETY: the caller vouches for it.
         unsafe { Library::from_bytes(driver, &bytes) }
     }
@@ -149,8 +151,9 @@ impl Library {
         let RawOptions { mut names, mut values } = RawOptions::new(options, &logs);
         let (mut raw, count) = (null_mut(), names.len() as c_uint);
         let (names, values) = (names.as_mut_ptr(), values.as_mut_ptr());
-        // SAFETY: the image is whole or terminated, or the caller vouches for it; the driver makes a copy. There are as many names
-        // as values, and what the values point at is kept until the library is unloaded.
+        // SAFETY: the image is whole or terminated, or the caller vouches for it; the driver makes a copy.
+        // There are as many names as values, and what the values point at is kept until the library is
+        // unloaded.
         let loaded = unsafe {
             driver.cuLibraryLoadData(&raw mut raw, image.as_ptr(), names, values, count, null_mut(), null_mut(), 0)
         };
@@ -166,13 +169,15 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// [`Error::NotLoaded`] with the log of the driver's compiler, [`Error::DriverMismatch`] for a context of another driver, and
-    /// what the driver answers.
+    /// [`LibraryError::NotLoaded`] with the log of the driver's compiler,
+    /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) for a context of another driver,
+    /// and what the driver answers.
     pub fn load_in(&self, context: &Context) -> Result<()> {
         self.module(context).map(drop)
     }
 
-    /// The part of a context, as the driver's older functions know it; valid while this value and the context are held.
+    /// The part of a context, as the driver's older functions know it; valid while this value and the context
+    /// are held.
     ///
     /// # Errors
     ///
@@ -189,16 +194,19 @@ impl Library {
         Ok(module)
     }
 
-    /// A kernel in it, by its name in the code. Code that was compiled with name expressions is also asked by these.
+    /// A kernel in it, by its name in the code. Code that was compiled with name expressions is also asked by
+    /// these.
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuchKernel`] with the names of those there are, and what the driver answers.
+    /// [`LibraryError::NoSuchKernel`] with the names of those there are, and what the driver answers.
     #[doc(alias = "cuLibraryGetKernel")]
     pub fn kernel(&self, name: &str) -> Result<Kernel> {
-        let missing = |library: &Library| Error::NoSuchKernel {
-            name: name.into(),
-            available: library.kernel_names().unwrap_or_default().into(),
+        let missing = |library: &Library| {
+            Error::Library(LibraryError::NoSuchKernel {
+                name: name.into(),
+                available: library.kernel_names().unwrap_or_default().into(),
+            })
         };
         let lowered = self.lowered(name);
         let Ok(terminated) = CString::new(lowered) else { return Err(missing(self)) };
@@ -259,8 +267,8 @@ impl Library {
         &self.shared.driver
     }
 
-    /// What the driver's compiler has said so far; empty if it had nothing to say or to compile. A driver may compile when a
-    /// context first uses the library, as in [`Library::load_in`].
+    /// What the driver's compiler has said so far; empty if it had nothing to say or to compile. A driver may
+    /// compile when a context first uses the library, as in [`Library::load_in`].
     #[must_use]
     pub fn log(&self) -> String {
         self.shared.logs.as_ref().map(Logs::text).unwrap_or_default()
@@ -278,8 +286,8 @@ impl Library {
         self.shared.used_in.note(context);
     }
 
-    /// Ends this handle. If it is the last, and no kernel is left, the library is unloaded, and what goes wrong is an error instead
-    /// of a warning.
+    /// Ends this handle. If it is the last, and no kernel is left, the library is unloaded, and what goes
+    /// wrong is an error instead of a warning.
     ///
     /// # Errors
     ///
@@ -307,7 +315,7 @@ impl Context {
 fn not_loaded(error: warploom_driver::Error, logs: &Logs) -> Error {
     match logs.text() {
         log if log.is_empty() => error.into(),
-        log => Error::NotLoaded { error, log: log.into() },
+        log => Error::Library(LibraryError::NotLoaded { error, log: log.into() }),
     }
 }
 
@@ -330,7 +338,8 @@ impl Shared {
         let Some(logs) = self.logs.take() else { return Ok(()) };
         let waited = self.used_in.wait();
         let ended = waited.and_then(|()| {
-            // SAFETY: it was loaded here, nothing else owns it, and none of its kernels runs or can be launched any more.
+            // SAFETY: it was loaded here, nothing else owns it, and none of its kernels runs or can be
+            // launched any more.
             Ok(unsafe { self.driver.cuLibraryUnload(self.raw.raw()) }?)
         });
         if ended.is_err() {

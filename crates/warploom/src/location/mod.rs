@@ -1,8 +1,12 @@
 //! Locations: where memory is, or should be.
 //!
-//! Advice, prefetching, copy hints and the placement of pools all speak of devices and of the host. The driver says it in
-//! two ways: drivers since 12.2 take a kind and a number, older functions take an ordinal, with -1 for the host. A NUMA node
-//! can be said only in the first.
+//! Advice, prefetching, copy hints and the placement of pools all speak of devices and of the host. The
+//! driver says it in two ways: drivers since 12.2 take a kind and a number, older functions take an ordinal,
+//! with -1 for the host. A NUMA node can be said only in the first.
+
+mod error;
+
+pub use error::LocationError;
 
 use std::fmt;
 use std::str::FromStr;
@@ -35,18 +39,18 @@ impl NumaId {
 impl TryFrom<u32> for NumaId {
     type Error = Error;
 
-    /// Refuses what the driver has no room for, with [`Error::InvalidNumaId`].
+    /// Refuses what the driver has no room for, with [`LocationError::InvalidNumaId`].
     fn try_from(id: u32) -> Result<NumaId> {
-        i32::try_from(id).map(NumaId).map_err(|_| Error::InvalidNumaId { id: id.into() })
+        i32::try_from(id).map(NumaId).map_err(|_| Error::Location(LocationError::InvalidNumaId { id: id.into() }))
     }
 }
 
 impl TryFrom<i32> for NumaId {
     type Error = Error;
 
-    /// Refuses negative numbers, with [`Error::InvalidNumaId`].
+    /// Refuses negative numbers, with [`LocationError::InvalidNumaId`].
     fn try_from(id: i32) -> Result<NumaId> {
-        if id < 0 { Err(Error::InvalidNumaId { id: id.into() }) } else { Ok(NumaId(id)) }
+        if id < 0 { Err(LocationError::InvalidNumaId { id: id.into() }.into()) } else { Ok(NumaId(id)) }
     }
 }
 
@@ -74,7 +78,8 @@ pub enum Host {
     Any,
     /// On a NUMA node.
     Numa(NumaId),
-    /// On the NUMA node of the thread that makes the driver call, which need not be the thread that made this value.
+    /// On the NUMA node of the thread that makes the driver call, which need not be the thread that made this
+    /// value.
     NumaCurrent,
 }
 
@@ -145,12 +150,12 @@ impl Location {
     ///
     /// # Errors
     ///
-    /// [`Error::NumaUnsupported`] for a NUMA node, which that form cannot name.
+    /// [`LocationError::NumaUnsupported`] for a NUMA node, which that form cannot name.
     pub fn to_legacy_raw(&self) -> Result<i32> {
         match self {
             Location::Device(device) => Ok(device.as_raw()),
             Location::Host(Host::Any) => Ok(-1),
-            Location::Host(host) => Err(Error::NumaUnsupported { host: *host }),
+            Location::Host(host) => Err(LocationError::NumaUnsupported { host: *host }.into()),
         }
     }
 }

@@ -12,13 +12,14 @@ use super::allocation::Allocation;
 use super::allocation_ref::AllocationRef;
 use super::device_copy::bytes_of;
 use super::slice::Span;
-use crate::{Context, DeviceCopy, Error, Queue, Result, Slice, SliceMut, Stream};
+use crate::{Context, DeviceCopy, MemoryError, Queue, Result, Slice, SliceMut, Stream};
 
 /// Values on a device, owned the way a boxed slice owns values on the host.
 ///
-/// It may be used on any stream of its context. Dropping it frees the memory when everything enqueued with it until then is
-/// done, on whichever streams; the host does not wait if the memory came from a pool. Between its creation and its end, the
-/// order of *contents* between streams is the caller's: record an [`Event`](crate::Event) and wait for it.
+/// It may be used on any stream of its context. Dropping it frees the memory when everything enqueued with it
+/// until then is done, on whichever streams; the host does not wait if the memory came from a pool. Between
+/// its creation and its end, the order of *contents* between streams is the caller's: record an
+/// [`Event`](crate::Event) and wait for it.
 ///
 /// ```
 /// use warploom::{DevicePool, Devices, Driver};
@@ -52,17 +53,18 @@ impl<T: DeviceCopy> Buffer<T> {
         Buffer { allocation, len, of: PhantomData }
     }
 
-    /// Memory that somebody else owns, who is kept until the buffer is gone and every stream that used it through the buffer is
-    /// done.
+    /// Memory that somebody else owns, who is kept until the buffer is gone and every stream that used it
+    /// through the buffer is done.
     ///
     /// # Errors
     ///
-    /// [`Error::EmptyBuffer`] for no bytes, [`Error::TooLarge`] for more than a size can say; then `owner` is dropped.
+    /// [`MemoryError::EmptyBuffer`] for no bytes, [`MemoryError::TooLarge`] for more than a size can say;
+    /// then `owner` is dropped.
     ///
     /// # Safety
     ///
-    /// There are `len` values at the address, on the device of `context`, for as long as `owner` lives, and nobody else
-    /// writes them while the buffer exists.
+    /// There are `len` values at the address, on the device of `context`, for as long as `owner` lives, and
+    /// nobody else writes them while the buffer exists.
     pub unsafe fn from_owner(
         address: CUdeviceptr,
         len: usize,
@@ -76,11 +78,12 @@ impl<T: DeviceCopy> Buffer<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::EmptyBuffer`] for no bytes, [`Error::TooLarge`] for more than a size can say.
+    /// [`MemoryError::EmptyBuffer`] for no bytes, [`MemoryError::TooLarge`] for more than a size can say.
     ///
     /// # Safety
     ///
-    /// As [`Buffer::from_owner`], and the caller sees to it that the memory outlives the buffer and all work enqueued with it.
+    /// As [`Buffer::from_owner`], and the caller sees to it that the memory outlives the buffer and all work
+    /// enqueued with it.
     pub unsafe fn borrowed(address: CUdeviceptr, len: usize, context: &Context) -> Result<Buffer<T>> {
         Self::foreign((address, len), context, None)
     }
@@ -90,9 +93,9 @@ impl<T: DeviceCopy> Buffer<T> {
         context: &Context,
         keeps: Option<Box<dyn Any + Send + Sync>>,
     ) -> Result<Buffer<T>> {
-        let bytes = bytes_of::<T>(len).ok_or(Error::TooLarge { len, element: size_of::<T>() })?;
+        let bytes = bytes_of::<T>(len).ok_or(MemoryError::TooLarge { len, element: size_of::<T>() })?;
         if bytes == 0 {
-            return Err(Error::EmptyBuffer);
+            return Err(MemoryError::EmptyBuffer.into());
         }
         Ok(Self::over(Allocation::foreign((address, bytes), context, keeps), len))
     }
@@ -116,7 +119,8 @@ impl<T: DeviceCopy> Buffer<T> {
         self.allocation.context()
     }
 
-    /// The address of its first value on the device; valid while this value is held, in the order of its stream.
+    /// The address of its first value on the device; valid while this value is held, in the order of its
+    /// stream.
     #[must_use]
     pub fn as_raw(&self) -> CUdeviceptr {
         self.allocation.address()
@@ -159,7 +163,7 @@ impl<T: DeviceCopy> Buffer<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfRange`] if the range is not inside.
+    /// [`MemoryError::OutOfRange`] if the range is not inside.
     pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<Slice<'_, T>> {
         self.as_slice().slice(range)
     }
@@ -168,7 +172,7 @@ impl<T: DeviceCopy> Buffer<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfRange`] if the range is not inside.
+    /// [`MemoryError::OutOfRange`] if the range is not inside.
     pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> Result<SliceMut<'_, T>> {
         self.as_slice_mut().slice_mut(range)
     }
@@ -204,12 +208,13 @@ impl<T: DeviceCopy> Buffer<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::NoResource`] for memory that did not come from one, [`Error::ContextMismatch`] if the queue belongs to another
-    /// context, and what the driver answers.
+    /// [`MemoryError::NoResource`] for memory that did not come from one,
+    /// [`ContextError::Mismatch`](crate::ContextError::Mismatch) if the queue belongs to another context, and
+    /// what the driver answers.
     pub fn duplicate(&self, queue: &impl Queue) -> Result<Buffer<T>> {
         let stream = queue.stream();
         self.context().serves(stream)?;
-        let allocation = self.allocation.another(stream).ok_or(Error::NoResource)??;
+        let allocation = self.allocation.another(stream).ok_or(MemoryError::NoResource)??;
         let mut duplicate = Buffer::over(allocation, self.len);
         self.copy_to(&mut duplicate, queue)?;
         Ok(duplicate)
@@ -242,19 +247,20 @@ impl<T: DeviceCopy> Buffer<T> {
         self.as_slice().download(queue)
     }
 
-    /// Frees the memory in the order of another stream than the one that it was allocated on; nothing waits, and nothing is
-    /// freed now. Whatever used the buffer is still waited for.
+    /// Frees the memory in the order of another stream than the one that it was allocated on; nothing waits,
+    /// and nothing is freed now. Whatever used the buffer is still waited for.
     ///
     /// # Errors
     ///
-    /// [`Error::NotStreamOrdered`] if its memory is not freed in the order of a stream, [`Error::ContextMismatch`] if the stream
-    /// belongs to another context.
+    /// [`MemoryError::NotStreamOrdered`] if its memory is not freed in the order of a stream,
+    /// [`ContextError::Mismatch`](crate::ContextError::Mismatch) if the stream belongs to another context.
     pub fn set_free_stream(&mut self, stream: &Stream) -> Result<()> {
         self.context().serves(stream)?;
-        if self.allocation.set_order(stream) { Ok(()) } else { Err(Error::NotStreamOrdered) }
+        if self.allocation.set_order(stream) { Ok(()) } else { Err(MemoryError::NotStreamOrdered.into()) }
     }
 
-    /// Lets go of the memory. If nobody else holds it, it is freed, and what goes wrong is an error instead of a warning.
+    /// Lets go of the memory. If nobody else holds it, it is freed, and what goes wrong is an error instead
+    /// of a warning.
     ///
     /// # Errors
     ///

@@ -10,8 +10,8 @@ use super::free_after::{FreeError, free_after};
 use super::resource::{Synchronous, SynchronousResource};
 use crate::{Buffer, Context, Device, DeviceCopy, Queue, Result};
 
-/// Plain device memory, allocated without a stream. Freeing a buffer of it waits for everything enqueued in its context, so it
-/// is for what lives long; see [`DevicePool`](crate::DevicePool) for the rest.
+/// Plain device memory, allocated without a stream. Freeing a buffer of it waits for everything enqueued in
+/// its context, so it is for what lives long; see [`DevicePool`](crate::DevicePool) for the rest.
 ///
 /// ```
 /// use warploom::{DeviceMemory, Devices, Driver};
@@ -78,13 +78,15 @@ impl DeviceMemory {
 
     /// Frees a buffer of it when everything enqueued on `queue` so far is done, and says what goes wrong.
     ///
-    /// Dropping a buffer waits by itself for what was enqueued with it; this also waits for what used it by its raw address.
+    /// Dropping a buffer waits by itself for what was enqueued with it; this also waits for what used it by
+    /// its raw address.
     ///
     /// # Errors
     ///
-    /// With the buffer as it was: [`Error::OtherResource`](crate::Error::OtherResource) unless it was allocated here,
-    /// [`Error::DriverMismatch`](crate::Error::DriverMismatch) if the queue belongs to another driver, and what the driver
-    /// answers to the wait, which may be a failure of that work. Without it: what the driver answers to the free.
+    /// With the buffer as it was: [`MemoryError::OtherResource`](crate::MemoryError::OtherResource) unless it
+    /// was allocated here, [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) if the queue
+    /// belongs to another driver, and what the driver answers to the wait, which may be a failure of that
+    /// work. Without it: what the driver answers to the free.
     #[doc(alias = "cuMemFree")]
     pub fn free_after<T: DeviceCopy>(&self, buffer: Buffer<T>, queue: &impl Queue) -> Result<(), FreeError<T>> {
         free_after(&self.shared, buffer, queue)
@@ -97,7 +99,8 @@ impl SynchronousResource for DeviceMemory {
     }
 }
 
-// SAFETY: the driver hands memory out once, until it is freed, and `cuMemFree` waits for the context of the memory.
+// SAFETY: the driver hands memory out once, until it is freed, and `cuMemFree` waits for the context of the
+// memory.
 unsafe impl Synchronous for Plain {
     fn context(&self) -> &Context {
         &self.context

@@ -7,6 +7,7 @@ mod buffer;
 mod copy;
 mod device_copy;
 mod device_memory;
+mod error;
 mod fill;
 mod free_after;
 mod managed;
@@ -24,12 +25,13 @@ pub use adaptor::{Counted, Counts, Limited, Logged};
 pub(crate) use allocation_ref::AllocationRef;
 pub use buffer::Buffer;
 pub(crate) use copy::Transfer;
-pub use copy::{CopyOptions, Pending, PinnedReturn, SourceOrder, copy_batch, copy_batch_with};
+pub use copy::{CopyError, CopyOptions, Pending, PinnedReturn, SourceOrder, copy_batch, copy_batch_with};
 pub use device_copy::DeviceCopy;
 pub use device_memory::DeviceMemory;
+pub use error::MemoryError;
 pub use free_after::FreeError;
 pub use managed::{
-    AccessedBy, Locations, ManagedBuffer, ManagedMemory, ManagedRange, ManagedRangeMut, discard_batch,
+    AccessedBy, Locations, ManagedBuffer, ManagedError, ManagedMemory, ManagedRange, ManagedRangeMut, discard_batch,
     discard_prefetch_batch, prefetch_batch,
 };
 pub(crate) use operand::Operand;
@@ -39,4 +41,4 @@ pub use resource::{OrderedResource, StreamOrdered, Synchronous, SynchronousResou
 pub use rows::{Rows, RowsMut};
 pub use slice::{Slice, SliceMut};
 pub(crate) use uses::Access;
-pub use virtual_memory::{Granularity, GrowError, VirtualMemory, VirtualOptions};
+pub use virtual_memory::{Granularity, GrowError, VirtualMemory, VirtualMemoryError, VirtualOptions};

@@ -10,7 +10,7 @@ use super::uses::Access;
 #[cfg(feature = "nccl")]
 use crate::SliceMut;
 use crate::device::same_driver;
-use crate::{AccessLayer, Context, DeviceCopy, Error, Result, Slice, Stream};
+use crate::{AccessLayer, Context, DeviceCopy, PeerError, Result, Slice, Stream};
 
 /// A stretch of memory, and what is done with it.
 pub struct Operand<'a> {
@@ -51,8 +51,8 @@ impl<'a> Operand<'a> {
         self.span.allocation.is_at_home(stream)
     }
 
-    /// Refuses memory of another context that the stream's device has no access to, as far as that can be known: whether one context
-    /// has peer access to another no driver says.
+    /// Refuses memory of another context that the stream's device has no access to, as far as that can be
+    /// known: whether one context has peer access to another no driver says.
     pub(crate) fn reach(&self, stream: &Stream) -> Result<()> {
         same_driver(self.context().driver(), stream.driver())?;
         self.context().check_generation()?;
@@ -61,7 +61,7 @@ impl<'a> Operand<'a> {
             self.span.allocation.is_device() && from != to && self.span.allocation.is_open_to(from)? == Some(false);
         if is_closed {
             let (from, to) = (from.ordinal(), to.ordinal());
-            return Err(Error::PeerNotEnabled { from, to, layer: AccessLayer::Pool });
+            return Err(PeerError::NotEnabled { from, to, layer: AccessLayer::Pool }.into());
         }
         Ok(())
     }

@@ -1,30 +1,7 @@
 //! Whether a device can use another's memory by itself.
 
-use std::fmt;
-
 use super::{Context, Error, Mesh, Result};
-use crate::DeviceRef;
-
-/// What opens memory to other devices; neither layer covers the other's memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum AccessLayer {
-    /// Peer access between contexts.
-    Contexts,
-    /// The peers of a pool, or the devices that virtual memory was made for.
-    Pool,
-}
-
-impl fmt::Display for AccessLayer {
-    /// What is to be done to have access.
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            AccessLayer::Contexts => "enable it with Mesh::enable, or again with Mesh::refresh",
-            AccessLayer::Pool => {
-                "open its pool with Mesh::grant_pools or DevicePool::peers; virtual memory is opened when it is made"
-            }
-        })
-    }
-}
+use crate::{AccessLayer, DeviceRef, PeerError};
 
 impl Mesh {
     /// Refuses unless `accessor` has peer access to memory of `owner`, a context of another device.
@@ -38,17 +15,18 @@ impl Mesh {
         let ordinal = |at: usize| self.topology.devices()[at].ordinal();
         let (from, to) = (ordinal(accessor), ordinal(owner));
         match self.topology.capability(accessor, owner) {
-            Ok(false) => Error::PeerUnsupported { owner: to, peers: vec![from] },
-            _ => Error::PeerNotEnabled { from, to, layer },
+            Ok(false) => Error::Peer(PeerError::Unsupported { owner: to, peers: vec![from] }),
+            _ => Error::Peer(PeerError::NotEnabled { from, to, layer }),
         }
     }
 
-    /// The position of a context that takes part. One that was reset has its place until the mesh is refreshed.
+    /// The position of a context that takes part. One that was reset has its place until the mesh is
+    /// refreshed.
     fn seat(&self, context: &Context) -> Result<usize> {
         let at = self.topology.position(&DeviceRef::from(context.device()))?;
         match &self.state().contexts[at] {
             Some(seated) if seated == context || !seated.is_current_generation() => Ok(at),
-            _ => Err(Error::ContextUnavailable { device: context.device().ordinal() }),
+            _ => Err(PeerError::ContextUnavailable { device: context.device().ordinal() }.into()),
         }
     }
 }

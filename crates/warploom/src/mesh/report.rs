@@ -14,7 +14,8 @@ pub enum PeerOutcome {
     AlreadyEnabled,
     /// There is no way.
     NotCapable,
-    /// It could not be enabled; [`Error::TooManyPeers`] if the accessor has as many peers as it can have.
+    /// It could not be enabled; [`PeerError::TooMany`](crate::PeerError::TooMany) if the accessor has as many
+    /// peers as it can have.
     Failed(Error),
     /// It was enabled and taken back, since others could not be.
     Undone,

@@ -1,18 +1,25 @@
 //! Which other devices may use a pool's memory.
 //!
-//! Memory of a [`DevicePool`](crate::DevicePool) can at first be used by the pool's own device only. The pool's [`PeerSet`] says
-//! which others may read and write it, and changes that.
+//! Memory of a [`DevicePool`](crate::DevicePool) can at first be used by the pool's own device only. The
+//! pool's [`PeerSet`] says which others may read and write it, and changes that.
 //!
-//! - **The driver is the only storage.** Several values of one pool, and code that calls the driver itself, see each other's
-//!   changes at once.
-//! - **A change is one driver call**, however many devices it concerns; it can take long, since every mapping of the pool is
-//!   updated. What would change nothing makes no such call.
-//! - **The pool's own device** always has access and is never in the set; naming it is no error and does nothing.
-//! - **Changes are immediate, not in the order of a stream.** Taking access away while another device still uses the
-//!   memory is the program's mistake, and the device's work fails: wait for it first. The end of an own pool takes back what
-//!   it had granted, and does wait.
+//! - **The driver is the only storage.** Several values of one pool, and code that calls the driver itself,
+//!   see each other's changes at once.
+//! - **A change is one driver call**, however many devices it concerns; it can take long, since every mapping
+//!   of the pool is updated. What would change nothing makes no such call.
+//! - **The pool's own device** always has access and is never in the set; naming it is no error and does
+//!   nothing.
+//! - **Changes are immediate, not in the order of a stream.** Taking access away while another device still
+//!   uses the memory is the program's mistake, and the device's work fails: wait for it first. The end of an
+//!   own pool takes back what it had granted, and does wait.
 //! - Access to a pool is not access to other memory: what is not from a pool needs the contexts' peer access.
 #![expect(unsafe_code, reason = "reads and writes a pool's access")]
+
+mod access_layer;
+mod error;
+
+pub use access_layer::AccessLayer;
+pub use error::PeerError;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -25,12 +32,13 @@ use crate::device::same_driver;
 use crate::handle::Handle;
 use crate::live_set::backing::{Backing, Named};
 use crate::live_set::lock::Lock;
-use crate::{Device, Devices as _, Error, LiveSet, Result};
+use crate::{Device, DeviceError, Devices as _, Error, LiveSet, Result};
 
 /// The devices, other than its own, that may read and write a pool's memory: a [`LiveSet`] of [`Device`]s.
 ///
-/// Devices are named by [`Device`] or by ordinal, in every operation. Making a view makes no driver call; each read asks the
-/// driver about every other device, [`LiveSet::contains`] about one; a change is one more call.
+/// Devices are named by [`Device`] or by ordinal, in every operation. Making a view makes no driver call;
+/// each read asks the driver about every other device, [`LiveSet::contains`] about one; a change is one more
+/// call.
 ///
 /// ```
 /// use warploom::{DevicePool, Devices, Driver, LiveSet};
@@ -108,12 +116,13 @@ impl<'a> PeerSet<'a> {
         PeerSet { raw, owner }
     }
 
-    /// What a device may do with the pool's memory; the pool's own may read and write it. Only who may do both is in the set.
+    /// What a device may do with the pool's memory; the pool's own may read and write it. Only who may do
+    /// both is in the set.
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuchDevice`] beyond the last, [`Error::DriverMismatch`] for a device of another driver, and what the driver
-    /// answers.
+    /// [`DeviceError::NoSuchDevice`] beyond the last, [`DeviceError::DriverMismatch`] for a device of another
+    /// driver, and what the driver answers.
     #[doc(alias = "cuMemPoolGetAccess")]
     pub fn level(&self, device: impl Into<DeviceRef>) -> Result<AccessLevel> {
         self.access(&self.find(device.into())?)
@@ -142,7 +151,8 @@ impl<'a> PeerSet<'a> {
         let mut flags = CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_NONE;
         let mut location = location(device);
         let driver = self.owner.driver();
-        // SAFETY: the pool is alive while it is borrowed, and both pointers are to variables of the call's own.
+        // SAFETY: the pool is alive while it is borrowed, and both pointers are to variables of the call's
+        // own.
         unsafe { driver.cuMemPoolGetAccess(&raw mut flags, self.raw.raw(), &raw mut location) }?;
         Ok(match flags {
             CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE => AccessLevel::ReadWrite,
@@ -160,7 +170,10 @@ impl Backing for PeerSet<'_> {
         match self.find(key) {
             Ok(device) if device == *self.owner => Ok(Named::Never),
             Ok(device) => Ok(Named::Item(device)),
-            Err(why @ (Error::NoSuchDevice { .. } | Error::DriverMismatch { .. })) => Ok(Named::Unknown(why)),
+            Err(
+                why @ (Error::Device(DeviceError::NoSuchDevice { .. })
+                | Error::Device(DeviceError::DriverMismatch { .. })),
+            ) => Ok(Named::Unknown(why)),
             Err(error) => Err(error),
         }
     }
@@ -170,14 +183,14 @@ impl Backing for PeerSet<'_> {
         let mut count = 0;
         for why in unknown {
             match why {
-                Error::NoSuchDevice { ordinal, count: there } => {
+                Error::Device(DeviceError::NoSuchDevice { ordinal, count: there }) => {
                     ordinals.insert(ordinal);
                     count = there;
                 }
                 other => return other,
             }
         }
-        Error::NoSuchDevices { ordinals: ordinals.into_iter().collect(), count }
+        Error::Device(DeviceError::NoSuchDevices { ordinals: ordinals.into_iter().collect(), count })
     }
 
     fn lock(&self) -> Lock {
@@ -205,7 +218,11 @@ impl Backing for PeerSet<'_> {
                 peers.push(peer.ordinal());
             }
         }
-        if peers.is_empty() { Ok(()) } else { Err(Error::PeerUnsupported { owner: self.owner.ordinal(), peers }) }
+        if peers.is_empty() {
+            Ok(())
+        } else {
+            Err(PeerError::Unsupported { owner: self.owner.ordinal(), peers }.into())
+        }
     }
 
     #[doc(alias = "cuMemPoolSetAccess")]

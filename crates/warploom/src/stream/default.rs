@@ -15,10 +15,11 @@ pub(super) const LEGACY: usize = 1;
 pub(super) const PER_THREAD: usize = 2;
 
 impl Context {
-    /// The legacy default stream of this context: it waits for every blocking stream of the context, and they wait for it.
+    /// The legacy default stream of this context: it waits for every blocking stream of the context, and they
+    /// wait for it.
     ///
-    /// Nothing uses it unless it is named. Its calls make the context current, and put back what was current before: up to
-    /// three driver calls more than those of a stream that was made.
+    /// Nothing uses it unless it is named. Its calls make the context current, and put back what was current
+    /// before: up to three driver calls more than those of a stream that was made.
     #[doc(alias = "CU_STREAM_LEGACY")]
     #[must_use]
     pub fn legacy_stream(&self) -> Stream {
@@ -28,18 +29,19 @@ impl Context {
     /// The default stream of this context for the calling thread, which is a blocking stream.
     ///
     /// It belongs to the thread that asked for it: on another thread its calls are
-    /// [`Error::OtherThread`](crate::Error::OtherThread), since there the driver would take another stream. The value itself
-    /// may go anywhere, as it must, since it is part of whatever is to be freed in its order; see [`Stream::for_teardown`].
+    /// [`StreamError::OtherThread`](crate::StreamError::OtherThread), since there the driver would take
+    /// another stream. The value itself may go anywhere, as it must, since it is part of whatever is to be
+    /// freed in its order; see [`Stream::for_teardown`].
     ///
     /// ```
-    /// use warploom::{Devices, Driver, Error};
+    /// use warploom::{Devices, Driver, StreamError};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
     /// let stream = driver.device(0)?.context()?.per_thread_stream();
     /// stream.synchronize()?;
     /// let elsewhere = std::thread::spawn(move || stream.synchronize()).join();
-    /// assert_eq!(elsewhere.expect("it does not panic"), Err(Error::OtherThread));
+    /// assert_eq!(elsewhere.expect("it does not panic"), Err(StreamError::OtherThread.into()));
     /// # Ok(())
     /// # }
     /// ```
@@ -67,9 +69,10 @@ impl Stream {
 
     /// The stream on which this thread may end what was ordered by this one.
     ///
-    /// That is the stream itself, unless it is the per-thread default stream of another thread, which cannot be reached from
-    /// here, and may have no thread any more. Then it is the legacy default stream of the same context, which waits for all
-    /// blocking streams, the per-thread ones included: the end still comes after everything that was enqueued before.
+    /// That is the stream itself, unless it is the per-thread default stream of another thread, which cannot
+    /// be reached from here, and may have no thread any more. Then it is the legacy default stream of the
+    /// same context, which waits for all blocking streams, the per-thread ones included: the end still comes
+    /// after everything that was enqueued before.
     #[must_use]
     pub fn for_teardown(&self) -> Cow<'_, Stream> {
         if self.is_here() { Cow::Borrowed(self) } else { Cow::Owned(self.context().legacy_stream()) }

@@ -8,7 +8,7 @@ use warploom_driver::sys::types::CUstream_flags;
 
 use super::traits::Traits;
 use super::{Origin, Stream};
-use crate::{Context, Error, Result};
+use crate::{Context, Result, StreamError};
 
 /// How urgent a stream is; the smaller number goes first. [`Context::priority_range`] says which there are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -90,7 +90,8 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// [`Error::PriorityOutOfRange`] for a priority that the context does not have, and what the driver answers.
+    /// [`StreamError::PriorityOutOfRange`] for a priority that the context does not have, and what the driver
+    /// answers.
     #[doc(alias = "cuStreamCreateWithPriority")]
     pub fn stream_with(&self, options: StreamOptions) -> Result<Stream> {
         let flags = if options.is_blocking {
@@ -102,7 +103,7 @@ impl Context {
         if let Some(Priority(priority)) = options.priority {
             let range = self.priority_range()?;
             if !range.contains(priority) {
-                return Err(Error::PriorityOutOfRange { priority, range });
+                return Err(StreamError::PriorityOutOfRange { priority, range }.into());
             }
         }
         let _current = self.current()?;

@@ -60,7 +60,8 @@ impl Link {
 }
 
 impl Topology {
-    /// What the link is like by which `accessor` reaches memory of `owner`; `None` for a device and itself, which need none.
+    /// What the link is like by which `accessor` reaches memory of `owner`; `None` for a device and itself,
+    /// which need none.
     ///
     /// Asked when it is first wanted, and remembered.
     ///
@@ -78,7 +79,8 @@ impl Topology {
     ///
     /// # Errors
     ///
-    /// [`Error::NotInTopology`](crate::Error::NotInTopology) for a device that was not asked about, and what the driver answers.
+    /// [`DeviceError::NotInTopology`](crate::DeviceError::NotInTopology) for a device that was not asked
+    /// about, and what the driver answers.
     #[doc(alias = "cuDeviceGetP2PAttribute")]
     pub fn link(&self, accessor: impl Into<DeviceRef>, owner: impl Into<DeviceRef>) -> Result<Option<Link>> {
         let (accessor, owner) = (self.position(&accessor.into())?, self.position(&owner.into())?);

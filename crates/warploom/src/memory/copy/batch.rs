@@ -8,14 +8,15 @@ use super::device::{enqueue, same_length};
 use super::options::{check_stream, runs};
 use crate::memory::slice::Span;
 use crate::memory::uses::Access;
-use crate::{CopyOptions, DeviceCopy, Error, Queue, Result, Slice, SliceMut, Stream};
+use crate::{CopyOptions, DeviceCopy, MemoryError, Queue, Result, Slice, SliceMut, Stream};
 
-/// Copies many slices, each to as many values elsewhere, in the order of `queue` and in no order among themselves.
+/// Copies many slices, each to as many values elsewhere, in the order of `queue` and in no order among
+/// themselves.
 ///
-/// That they have no order makes no difference to what they write: none of the destinations shares a value with another, or
-/// with a source, or there would be no borrowing them all. The copies on the device are one driver call; what goes from one
-/// device to another is a call for each. A driver before 12.8 has no batches, and the legacy default stream takes
-/// none; all are calls of their own there.
+/// That they have no order makes no difference to what they write: none of the destinations shares a value
+/// with another, or with a source, or there would be no borrowing them all. The copies on the device are one
+/// driver call; what goes from one device to another is a call for each. A driver before 12.8 has no batches,
+/// and the legacy default stream takes none; all are calls of their own there.
 ///
 /// ```
 /// use warploom::{DevicePool, Devices, Driver, copy_batch};
@@ -52,8 +53,9 @@ use crate::{CopyOptions, DeviceCopy, Error, Queue, Result, Slice, SliceMut, Stre
 ///
 /// # Errors
 ///
-/// [`Error::InBatch`] with what is wrong with one of the copies, as [`Slice::copy_to`] says it; then nothing is copied. And
-/// what the driver answers; then some may have been, and the destinations are to be taken for overwritten.
+/// [`MemoryError::InBatch`] with what is wrong with one of the copies, as [`Slice::copy_to`] says it; then
+/// nothing is copied. And what the driver answers; then some may have been, and the destinations are to be
+/// taken for overwritten.
 #[doc(alias = "cuMemcpyBatchAsync")]
 pub fn copy_batch<'s, 'd, T, S, D>(copies: impl IntoIterator<Item = (S, D)>, queue: &impl Queue) -> Result<()>
 where
@@ -67,9 +69,9 @@ where
 
 /// As [`copy_batch`], each copy with options of its own.
 ///
-/// Copies whose neighbours have the same options share them in the driver's call, so that giving all of them the same costs
-/// nothing. Where a driver has no batches, and between devices, each is a copy like any other, as
-/// [`Slice::copy_to_with`] says.
+/// Copies whose neighbours have the same options share them in the driver's call, so that giving all of them
+/// the same costs nothing. Where a driver has no batches, and between devices, each is a copy like any other,
+/// as [`Slice::copy_to_with`] says.
 ///
 /// ```
 /// use warploom::{CopyOptions, DeviceMemory, Devices, Driver, SourceOrder, copy_batch_with};
@@ -120,7 +122,7 @@ where
         let (source, destination) = (source.into(), destination.into());
         let copy = Checked { to: destination.span, from: source.span, bytes: source.size_in_bytes(), options };
         let checked = same_length(source.len(), destination.len()).and_then(|()| copy.check(stream));
-        checked.map_err(|error| Error::InBatch { index, error: Box::new(error) })?;
+        checked.map_err(|error| MemoryError::InBatch { index, error: Box::new(error) })?;
         match copy.bytes {
             0 => {}
             _ if copy.is_near() => near.push(copy),
@@ -168,37 +170,39 @@ pub(super) fn together(copies: &[Checked<'_, '_>], stream: &Stream) -> Result<()
     let mut from: Vec<CUdeviceptr> = copies.iter().map(|copy| copy.from.address).collect();
     let mut sizes: Vec<usize> = copies.iter().map(|copy| copy.bytes).collect();
     let (mut attributes, mut starts) = runs(copies.iter().map(|copy| copy.options));
-    // SAFETY: each two ends are that long, and there in the order of the stream; a source that is read out of order is there in
-    // any. No destination overlaps with anything: a slice that can be written shares no byte with another, and all of them are
-    // borrowed at the same time.
+    // SAFETY: each two ends are that long, and there in the order of the stream; a source that is read out of
+    // order is there in any. No destination overlaps with anything: a slice that can be written shares no
+    // byte with another, and all of them are borrowed at the same time.
     unsafe { submit((&mut to, &mut from, &mut sizes), (&mut attributes, &mut starts), stream) }
 }
 
-/// Whether the driver has a call for many copies, and it takes the stream: the legacy default stream, by either of its names,
-/// has none.
+/// Whether the driver has a call for many copies, and it takes the stream: the legacy default stream, by
+/// either of its names, has none.
 pub(super) fn takes_batches(stream: &Stream) -> bool {
     has_batches(stream.driver()) && !stream.is_legacy()
 }
 
-/// Enqueues copies on a stream that [takes them](takes_batches), as many as there are addresses and sizes, with attributes that
-/// each hold from their start on. The driver may change what it is given.
+/// Enqueues copies on a stream that [takes them](takes_batches), as many as there are addresses and sizes,
+/// with attributes that each hold from their start on. The driver may change what it is given.
 ///
 /// # Safety
 ///
-/// Each two ends are that long, and there when the copies run. A source is there when the attributes say that it is read.
+/// Each two ends are that long, and there when the copies run. A source is there when the attributes say that
+/// it is read.
 pub(super) unsafe fn submit(
     (to, from, sizes): (&mut [CUdeviceptr], &mut [CUdeviceptr], &mut [usize]),
     (attributes, starts): (&mut [CUmemcpyAttributes], &mut [usize]),
     stream: &Stream,
 ) -> Result<()> {
-    // Alone among the calls that take a stream, this one looks at the current context, and refuses where there is none.
+    // Alone among the calls that take a stream, this one looks at the current context, and refuses where
+    // there is none.
     let _current = stream.context().current()?;
     let (driver, count) = (stream.driver(), to.len().min(from.len()).min(sizes.len()));
     let (run_count, mut culprit) = (attributes.len().min(starts.len()), 0);
     let (to, from, sizes) = (to.as_mut_ptr(), from.as_mut_ptr(), sizes.as_mut_ptr());
     let (attributes, starts) = (attributes.as_mut_ptr(), starts.as_mut_ptr());
-    // SAFETY: there are as many addresses and sizes as copies, and as many attributes as starts; the driver reads them during
-    // the call. The stream is alive, and the caller vouches for the ends.
+    // SAFETY: there are as many addresses and sizes as copies, and as many attributes as starts; the driver
+    // reads them during the call. The stream is alive, and the caller vouches for the ends.
     stream.enqueue(|raw| unsafe {
         if driver.supports(Function::cuMemcpyBatchAsync_v2) {
             driver.cuMemcpyBatchAsync_v2(to, from, sizes, count, attributes, starts, run_count, raw)

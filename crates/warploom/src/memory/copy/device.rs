@@ -7,15 +7,18 @@ use crate::device::same_driver;
 use crate::memory::allocation::Allocation;
 use crate::memory::slice::Span;
 use crate::memory::uses::Access;
-use crate::{Context, DeviceCopy, Error, Queue, Result, Slice, SliceMut, Stream};
+use crate::{Context, CopyError, DeviceCopy, Queue, Result, Slice, SliceMut, Stream};
 
 impl<T: DeviceCopy> Slice<'_, T> {
-    /// Copies everything to as many values elsewhere, which may be on another device, in the order of `queue`.
+    /// Copies everything to as many values elsewhere, which may be on another device, in the order of
+    /// `queue`.
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`] if the lengths differ, [`Error::ContextMismatch`] if the queue belongs to the context of
-    /// neither, [`Error::DriverMismatch`] if they belong to different drivers, and what the driver answers.
+    /// [`CopyError::LengthMismatch`] if the lengths differ,
+    /// [`ContextError::Mismatch`](crate::ContextError::Mismatch) if the queue belongs to the context of
+    /// neither, [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) if they belong to
+    /// different drivers, and what the driver answers.
     #[doc(alias = "cuMemcpyDtoDAsync")]
     #[doc(alias = "cuMemcpyPeerAsync")]
     pub fn copy_to<'d>(self, destination: impl Into<SliceMut<'d, T>>, queue: &impl Queue) -> Result<()> {
@@ -36,7 +39,8 @@ impl<T: DeviceCopy> SliceMut<'_, T> {
     }
 }
 
-/// Refuses ends of different drivers, ends whose context is over, and a stream that works in the context of neither.
+/// Refuses ends of different drivers, ends whose context is over, and a stream that works in the context of
+/// neither.
 #[inline]
 pub(super) fn reachable(to: &Allocation, from: &Allocation, stream: &Stream) -> Result<()> {
     let (to, from) = (to.context(), from.context());
@@ -83,8 +87,8 @@ fn enqueue_one(to: Span<'_>, from: Span<'_>, bytes: usize, stream: &Stream) -> R
     let (source, destination) = (from.allocation.context(), to.allocation.context());
     let driver = source.driver();
     if source == destination {
-        // SAFETY: both are that long, and there in the order of the stream, which is alive. They do not overlap: a slice that can
-        // be written shares no byte with another.
+        // SAFETY: both are that long, and there in the order of the stream, which is alive. They do not
+        // overlap: a slice that can be written shares no byte with another.
         return stream.enqueue(|raw| unsafe { within(driver, to, from, bytes, raw) });
     }
     enqueue_between(to, from, bytes, stream)
@@ -95,19 +99,24 @@ fn enqueue_one(to: Span<'_>, from: Span<'_>, bytes: usize, stream: &Stream) -> R
 fn enqueue_between(to: Span<'_>, from: Span<'_>, bytes: usize, stream: &Stream) -> Result<()> {
     let (source, destination) = (from.allocation.context(), to.allocation.context());
     if to.allocation.is_pinned() || from.allocation.is_pinned() {
-        // The call below refuses memory of the host's pools; the one for rows can be told whose memory it is. If a pool has not been
-        // opened to the stream's device, a driver was seen to crash unless a context is current.
+        // The call below refuses memory of the host's pools; the one for rows can be told whose memory it is.
+        // If a pool has not been opened to the stream's device, a driver was seen to crash unless a context
+        // is current.
         let _current = stream.context().current()?;
         return copy_as_row(to, from, bytes, stream);
     }
     let (to_context, from_context) = (destination.as_raw(), source.as_raw());
-    // SAFETY: both are that long and do not overlap, and are there in the order of the stream, which is alive; each address belongs to
-    // the context given with it, which is alive.
+    // SAFETY: both are that long and do not overlap, and are there in the order of the stream, which is
+    // alive; each address belongs to the context given with it, which is alive.
     stream.enqueue(|raw| unsafe {
         source.driver().cuMemcpyPeerAsync(to.address, to_context, from.address, from_context, bytes, raw)
     })
 }
 
 pub(super) fn same_length(source_len: usize, destination_len: usize) -> Result<()> {
-    if source_len == destination_len { Ok(()) } else { Err(Error::LengthMismatch { source_len, destination_len }) }
+    if source_len == destination_len {
+        Ok(())
+    } else {
+        Err(CopyError::LengthMismatch { source_len, destination_len }.into())
+    }
 }

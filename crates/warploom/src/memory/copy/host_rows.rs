@@ -10,13 +10,14 @@ use crate::memory::rows::{Rows, RowsMut};
 use crate::{DeviceCopy, Queue, Result};
 
 impl<T: DeviceCopy> RowsMut<'_, T> {
-    /// Copies everything from packed rows on the host, in the order of `queue`. Returns when the values are on the device.
+    /// Copies everything from packed rows on the host, in the order of `queue`. Returns when the values are
+    /// on the device.
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) if there are not as many values,
-    /// [`Error::ContextMismatch`](crate::Error::ContextMismatch) if the queue belongs to another context, and what the driver
-    /// answers.
+    /// [`CopyError::LengthMismatch`](crate::CopyError::LengthMismatch) if there are not as many values,
+    /// [`ContextError::Mismatch`](crate::ContextError::Mismatch) if the queue belongs to another context, and
+    /// what the driver answers.
     #[doc(alias = "cuMemcpy2DAsync")]
     pub fn copy_from_host(self, values: &[T], queue: &impl Queue) -> Result<()> {
         let (stream, context, grid) = (queue.stream(), self.context(), &self.grid);
@@ -30,8 +31,8 @@ impl<T: DeviceCopy> RowsMut<'_, T> {
         let mut lent = values.to_vec();
         let copy = descriptor::<T>(End::of::<T>(grid), End::packed(lent.as_mut_ptr(), grid.width), grid);
         let _current = grid.allocation.current_for(stream)?;
-        // SAFETY: both have these rows; the device's are there in the order of the stream, the host's until `finish` knows that
-        // they are no longer needed.
+        // SAFETY: both have these rows; the device's are there in the order of the stream, the host's until
+        // `finish` knows that they are no longer needed.
         let enqueued = stream.with_raw(|raw| unsafe { context.driver().cuMemcpy2DAsync_v2(&raw const copy, raw) });
         stream.finish(lent, enqueued).map(drop)
     }
@@ -42,8 +43,8 @@ impl<T: DeviceCopy> Rows<'_, T> {
     ///
     /// # Errors
     ///
-    /// [`Error::ContextMismatch`](crate::Error::ContextMismatch) if the queue belongs to another context, and what the driver
-    /// answers.
+    /// [`ContextError::Mismatch`](crate::ContextError::Mismatch) if the queue belongs to another context, and
+    /// what the driver answers.
     #[doc(alias = "cuMemcpy2DAsync")]
     pub fn download(self, queue: &impl Queue) -> Result<Vec<T>> {
         let (stream, context, grid) = (queue.stream(), self.context(), &self.grid);
@@ -54,12 +55,13 @@ impl<T: DeviceCopy> Rows<'_, T> {
             grid.allocation.meet(stream)?;
             let copy = descriptor::<T>(End::packed(lent.as_mut_ptr(), grid.width), End::of::<T>(grid), grid);
             let _current = grid.allocation.current_for(stream)?;
-            // SAFETY: both have these rows; the device's are there in the order of the stream, and the host's are nobody else's
-            // until `finish` knows that they are no longer needed.
+            // SAFETY: both have these rows; the device's are there in the order of the stream, and the host's
+            // are nobody else's until `finish` knows that they are no longer needed.
             let enqueued = stream.with_raw(|raw| unsafe { context.driver().cuMemcpy2DAsync_v2(&raw const copy, raw) });
             lent = stream.finish(lent, enqueued)?;
         }
-        // SAFETY: there is room for as many, all their bytes have been written, and any bytes are values (`DeviceCopy`).
+        // SAFETY: there is room for as many, all their bytes have been written, and any bytes are values
+        // (`DeviceCopy`).
         unsafe { lent.set_len(grid.values()) };
         Ok(lent)
     }
@@ -68,8 +70,8 @@ impl<T: DeviceCopy> Rows<'_, T> {
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) if there is not room for as many values, and as
-    /// [`Rows::download`]; then nothing is written.
+    /// [`CopyError::LengthMismatch`](crate::CopyError::LengthMismatch) if there is not room for as many
+    /// values, and as [`Rows::download`]; then nothing is written.
     pub fn copy_to_host(self, values: &mut [T], queue: &impl Queue) -> Result<()> {
         same_length(self.grid.values(), values.len())?;
         values.copy_from_slice(&self.download(queue)?);

@@ -13,6 +13,7 @@
 
 mod batch;
 mod device;
+mod error;
 mod host;
 mod host_rows;
 mod linear;
@@ -24,6 +25,7 @@ mod transfer;
 mod with_options;
 
 pub use batch::{copy_batch, copy_batch_with};
+pub use error::CopyError;
 pub use options::{CopyOptions, SourceOrder};
 pub use pinned::Pending;
 pub use pinned_return::PinnedReturn;

@@ -5,7 +5,7 @@ use warploom_driver::sys::types::{
 };
 
 use crate::memory::allocation::Allocation;
-use crate::{CaptureStatus, Error, Host, Location, Result, Stream};
+use crate::{CaptureStatus, CopyError, Host, Location, Result, Stream};
 
 /// When a copy may read its source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -13,15 +13,16 @@ pub enum SourceOrder {
     /// In the order of the stream, as copies without options do.
     #[default]
     Stream,
-    /// Before the call returns, so that the source may be changed right after it. What the stream has before the copy must not
-    /// write the source.
+    /// Before the call returns, so that the source may be changed right after it. What the stream has before
+    /// the copy must not write the source.
     DuringCall,
-    /// At any time from the call on until the copy is done. What the stream has before the copy must not write the source.
+    /// At any time from the call on until the copy is done. What the stream has before the copy must not
+    /// write the source.
     Any,
 }
 
-/// What a copy may be told beside its ends: when its source is read, where its ends are said to be, and that it should run beside
-/// kernels. Hints change how fast a copy is, and not what it does.
+/// What a copy may be told beside its ends: when its source is read, where its ends are said to be, and that
+/// it should run beside kernels. Hints change how fast a copy is, and not what it does.
 ///
 /// ```
 /// use warploom::{CopyOptions, DeviceMemory, Devices, Driver, SourceOrder};
@@ -110,7 +111,7 @@ impl CopyOptions {
         match self.source_order {
             SourceOrder::Stream => Ok(()),
             SourceOrder::DuringCall | SourceOrder::Any if source.home().is_none() => Ok(()),
-            SourceOrder::DuringCall | SourceOrder::Any => Err(Error::SourceOrder),
+            SourceOrder::DuringCall | SourceOrder::Any => Err(CopyError::SourceOrder.into()),
         }
     }
 
@@ -132,15 +133,16 @@ impl CopyOptions {
 /// Refuses streams that take no copies with options.
 pub(super) fn check_stream(stream: &Stream) -> Result<()> {
     if stream.is_legacy() {
-        return Err(Error::LegacyStream);
+        return Err(CopyError::LegacyStream.into());
     }
     match stream.capture_status()? {
         CaptureStatus::None => Ok(()),
-        _ => Err(Error::Capturing),
+        _ => Err(CopyError::Capturing.into()),
     }
 }
 
-/// The options of a batch in the driver's form, once for each run of neighbours with the same, and where each run starts.
+/// The options of a batch in the driver's form, once for each run of neighbours with the same, and where each
+/// run starts.
 pub(super) fn runs(all: impl Iterator<Item = CopyOptions>) -> (Vec<CUmemcpyAttributes>, Vec<usize>) {
     let (mut attributes, mut starts, mut last) = (Vec::new(), Vec::new(), None);
     for (index, options) in all.enumerate() {

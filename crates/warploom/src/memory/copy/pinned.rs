@@ -1,7 +1,8 @@
 //! Copies between page-locked memory and a device, while the host goes on.
 //!
-//! The copy owns the page-locked memory: while it may run, nobody can read or write that memory, and it is freed at the earliest
-//! when the copy is done. Nothing depends on a destructor: who forgets a [`Pending`] has lost the memory, no more.
+//! The copy owns the page-locked memory: while it may run, nobody can read or write that memory, and it is
+//! freed at the earliest when the copy is done. Nothing depends on a destructor: who forgets a [`Pending`]
+//! has lost the memory, no more.
 #![expect(unsafe_code, reason = "copies between addresses that were checked")]
 
 use std::ptr::{with_exposed_provenance, with_exposed_provenance_mut};
@@ -18,9 +19,9 @@ use crate::{Buffer, DeviceCopy, Event, Queue, Result, Slice, SliceMut, Stream};
 
 /// A copy that may still be running, and the page-locked memory that it has taken along.
 ///
-/// Dropping it frees the memory, which waits for the copy and whatever else is enqueued in the context, unless the memory is
-/// a pool's; [`Pending::wait`] waits for the copy alone, and gives the memory back. So does awaiting
-/// it, while no thread waits.
+/// Dropping it frees the memory, which waits for the copy and whatever else is enqueued in the context,
+/// unless the memory is a pool's; [`Pending::wait`] waits for the copy alone, and gives the memory back. So
+/// does awaiting it, while no thread waits.
 ///
 /// ```
 /// use warploom::{DevicePool, Devices, Driver, PinnedMemory};
@@ -67,8 +68,8 @@ impl<T: DeviceCopy> Pending<PinnedBuffer<T>> {
     ///
     /// # Errors
     ///
-    /// What the driver answers, which may be a failure of the copy or of work before it. Then the memory does not come back,
-    /// since the copy may still be running; it is freed when that is over, or never.
+    /// What the driver answers, which may be a failure of the copy or of work before it. Then the memory does
+    /// not come back, since the copy may still be running; it is freed when that is over, or never.
     pub fn wait(self) -> Result<PinnedBuffer<T>> {
         let (buffer, done) = self.into_parts();
         done.synchronize()?;
@@ -86,10 +87,11 @@ impl<T: DeviceCopy> SliceMut<'_, T> {
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) if the lengths differ,
-    /// [`Error::ContextMismatch`](crate::Error::ContextMismatch) if the queue belongs to another context,
-    /// [`Error::DriverMismatch`](crate::Error::DriverMismatch) if the page-locked memory belongs to another driver, and what the
-    /// driver answers. `pinned` does not come back with an error; it is dropped, after whatever may have been enqueued.
+    /// [`CopyError::LengthMismatch`](crate::CopyError::LengthMismatch) if the lengths differ,
+    /// [`ContextError::Mismatch`](crate::ContextError::Mismatch) if the queue belongs to another context,
+    /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) if the page-locked memory belongs
+    /// to another driver, and what the driver answers. `pinned` does not come back with an error; it is
+    /// dropped, after whatever may have been enqueued.
     #[doc(alias = "cuMemcpyHtoDAsync")]
     pub fn copy_from_pinned(self, pinned: PinnedBuffer<T>, queue: &impl Queue) -> Result<Pending<PinnedBuffer<T>>> {
         same_length(pinned.len(), self.len())?;
@@ -97,8 +99,8 @@ impl<T: DeviceCopy> SliceMut<'_, T> {
         let _current = meet(self.span, &buffer, stream)?;
         let (driver, bytes) = (stream.driver(), self.size_in_bytes());
         let from = with_exposed_provenance(buffer.as_raw() as usize);
-        // SAFETY: both have that many bytes and have met the stream: each is there until the copy is done. Nobody writes the
-        // host's before the caller gets them back.
+        // SAFETY: both have that many bytes and have met the stream: each is there until the copy is done.
+        // Nobody writes the host's before the caller gets them back.
         stream.enqueue(|raw| unsafe { from_host(driver, self.span, from, bytes, raw) })?;
         self.span.allocation.did(stream, Access::Write);
         Pending::until_now(buffer, stream)
@@ -118,16 +120,16 @@ impl<T: DeviceCopy> Slice<'_, T> {
         let _current = meet(self.span, &buffer, stream)?;
         let (driver, bytes) = (stream.driver(), self.size_in_bytes());
         let to = with_exposed_provenance_mut(buffer.as_raw() as usize);
-        // SAFETY: both have that many bytes and have met the stream: each is there until the copy is done. Nobody reads or
-        // writes the host's before the caller gets them back.
+        // SAFETY: both have that many bytes and have met the stream: each is there until the copy is done.
+        // Nobody reads or writes the host's before the caller gets them back.
         stream.enqueue(|raw| unsafe { to_host(driver, to, self.span, bytes, raw) })?;
         self.span.allocation.did(stream, Access::Read);
         Pending::until_now(buffer, stream)
     }
 }
 
-/// Lets a stream use both sides of a copy. If the page-locked memory is another context's, a pool may not have been opened to the
-/// stream's device; a driver was seen to crash then unless a context is current.
+/// Lets a stream use both sides of a copy. If the page-locked memory is another context's, a pool may not
+/// have been opened to the stream's device; a driver was seen to crash then unless a context is current.
 fn meet<'s, T: DeviceCopy>(device: Span<'_>, host: &Buffer<T>, stream: &'s Stream) -> Result<Option<Current<'s>>> {
     device.allocation.context().serves(stream)?;
     stream.refuse_captured(COPY)?;

@@ -10,7 +10,7 @@ use super::device::reachable;
 use crate::memory::rows::{Grid, Rows, RowsMut};
 use crate::memory::slice::Span;
 use crate::memory::uses::Access;
-use crate::{DeviceCopy, Error, Queue, Result, Stream};
+use crate::{CopyError, DeviceCopy, Queue, Result, Stream};
 
 /// One end of a copy of rows, as the driver takes it: all in bytes.
 #[derive(Clone, Copy)]
@@ -22,7 +22,8 @@ pub(super) struct End {
 }
 
 impl End {
-    /// Rows of an allocation. Page-locked memory is named as the host's, since memory of the host's pools is refused otherwise.
+    /// Rows of an allocation. Page-locked memory is named as the host's, since memory of the host's pools is
+    /// refused otherwise.
     pub(super) fn of<T>(grid: &Grid<'_>) -> End {
         let pitch = grid.pitch * size_of::<T>();
         if grid.allocation.is_pinned() {
@@ -63,21 +64,23 @@ pub(super) fn descriptor<T>(to: End, from: End, grid: &Grid<'_>) -> CUDA_MEMCPY2
 }
 
 impl<T: DeviceCopy> Rows<'_, T> {
-    /// Copies everything to rows of the same number and width elsewhere, which may be on another device, in the order of
-    /// `queue`. The pitches may differ.
+    /// Copies everything to rows of the same number and width elsewhere, which may be on another device, in
+    /// the order of `queue`. The pitches may differ.
     ///
     /// # Errors
     ///
-    /// [`Error::ShapeMismatch`] if number or width differ, [`Error::ContextMismatch`] if the queue belongs to the context of
-    /// neither, [`Error::DriverMismatch`] if they belong to different drivers, and what the driver answers:
-    /// `CUDA_ERROR_INVALID_VALUE` for a pitch beyond the device's `MAX_PITCH`, which is 2 GiB on all there are.
+    /// [`CopyError::ShapeMismatch`] if number or width differ,
+    /// [`ContextError::Mismatch`](crate::ContextError::Mismatch) if the queue belongs to the context of
+    /// neither, [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) if they belong to
+    /// different drivers, and what the driver answers: `CUDA_ERROR_INVALID_VALUE` for a pitch beyond the
+    /// device's `MAX_PITCH`, which is 2 GiB on all there are.
     #[doc(alias = "cuMemcpy2DAsync")]
     #[doc(alias = "cuMemcpy3DPeerAsync")]
     pub fn copy_to(self, destination: RowsMut<'_, T>, queue: &impl Queue) -> Result<()> {
         let (to, from) = (destination.grid, self.grid);
         if (to.width, to.height) != (from.width, from.height) {
             let (source, destination) = ((from.width, from.height), (to.width, to.height));
-            return Err(Error::ShapeMismatch { source_shape: source, destination_shape: destination });
+            return Err(CopyError::ShapeMismatch { source_shape: source, destination_shape: destination }.into());
         }
         copy::<T>(&to, &from, queue.stream())
     }
@@ -120,8 +123,8 @@ fn enqueue<T>(to: &Grid<'_>, from: &Grid<'_>, stream: &Stream) -> Result<()> {
     let driver = source.driver();
     let copy = descriptor::<T>(End::of::<T>(to), End::of::<T>(from), from);
     if source == destination {
-        // SAFETY: both have these rows, and are there in the order of the stream, which is alive. They do not overlap: rows that
-        // can be written share no byte with others.
+        // SAFETY: both have these rows, and are there in the order of the stream, which is alive. They do not
+        // overlap: rows that can be written share no byte with others.
         return stream.enqueue(|raw| unsafe { driver.cuMemcpy2DAsync_v2(&raw const copy, raw) });
     }
     let copy = CUDA_MEMCPY3D_PEER {

@@ -4,7 +4,7 @@ use super::device::{enqueue, same_length};
 use crate::device::same_driver;
 use crate::memory::slice::Span;
 use crate::memory::uses::{Access, order, order_captured};
-use crate::{Context, Device, DeviceCopy, Error, Result, Slice, SliceMut, Stream, capture};
+use crate::{Context, CopyError, Device, DeviceCopy, Result, Slice, SliceMut, Stream, capture};
 
 /// Both ends of a copy.
 pub(crate) struct Transfer<'a> {
@@ -42,13 +42,14 @@ impl<'a> Transfer<'a> {
         self.from.allocation.is_open_to(device)
     }
 
-    /// Whether the memory that is written may be used by another device; `None` if that is a matter of contexts.
+    /// Whether the memory that is written may be used by another device; `None` if that is a matter of
+    /// contexts.
     pub(crate) fn destination_is_open_to(&self, device: &Device) -> Result<Option<bool>> {
         self.to.allocation.is_open_to(device)
     }
 
-    /// Refuses ends of different drivers, ends whose context is over, a stream that works in the context of neither, and ends
-    /// that overlap. No driver call.
+    /// Refuses ends of different drivers, ends whose context is over, a stream that works in the context of
+    /// neither, and ends that overlap. No driver call.
     #[inline]
     pub(crate) fn check(&self, stream: &Stream) -> Result<()> {
         let (from, to, on) = (self.source(), self.destination(), stream.context());
@@ -61,17 +62,18 @@ impl<'a> Transfer<'a> {
             same_driver(from.driver(), on.driver())?;
             on.check_generation()?;
             let ordinal = |context: &Context| context.device().ordinal();
-            return Err(Error::StreamMismatch { stream: ordinal(on), from: ordinal(from), to: ordinal(to) });
+            return Err(CopyError::StreamMismatch { stream: ordinal(on), from: ordinal(from), to: ordinal(to) }.into());
         }
-        // Only memory that somebody vouched for can be borrowed twice; what lies in it is compared by address.
+        // Only memory that somebody vouched for can be borrowed twice; what lies in it is compared by
+        // address.
         if self.from.address.abs_diff(self.to.address) < self.bytes as u64 {
-            return Err(Error::Overlap { from: self.from.address, to: self.to.address, bytes: self.bytes });
+            return Err(CopyError::Overlap { from: self.from.address, to: self.to.address, bytes: self.bytes }.into());
         }
         Ok(())
     }
 
-    /// Enqueues the copy after all work of other streams that it conflicts with, and has later work of this kind wait for it.
-    /// It was checked, and is not empty.
+    /// Enqueues the copy after all work of other streams that it conflicts with, and has later work of this
+    /// kind wait for it. It was checked, and is not empty.
     #[inline]
     pub(crate) fn enqueue(&self, stream: &Stream) -> Result<()> {
         let (from, to) = (self.from.allocation, self.to.allocation);
@@ -86,8 +88,8 @@ impl<'a> Transfer<'a> {
         Ok(())
     }
 
-    /// The same where something is captured. A stream that is captured waits for the others of its capture that conflict; there must
-    /// be no conflict outside.
+    /// The same where something is captured. A stream that is captured waits for the others of its capture
+    /// that conflict; there must be no conflict outside.
     #[cold]
     fn order_among_captures(&self, stream: &Stream) -> Result<()> {
         let operands = [(self.from.allocation, Access::Read), (self.to.allocation, Access::Write)];

@@ -7,19 +7,20 @@ use super::batch::{Checked, has_batches, together};
 use super::device::{enqueue, reachable, same_length};
 use super::options::check_stream;
 use crate::memory::uses::Access;
-use crate::{CopyOptions, DeviceCopy, Error, Queue, Result, Slice, SliceMut, Stream};
+use crate::{CopyError, CopyOptions, DeviceCopy, Queue, Result, Slice, SliceMut, Stream};
 
 impl<T: DeviceCopy> Slice<'_, T> {
     /// As [`Slice::copy_to`], with options.
     ///
-    /// On a driver before 12.8, and between devices, there is no call that takes them. Then it is a copy like any other, which
-    /// reads its source in stream order and so keeps every promise but one: to have read it when the call returns.
+    /// On a driver before 12.8, and between devices, there is no call that takes them. Then it is a copy like
+    /// any other, which reads its source in stream order and so keeps every promise but one: to have read it
+    /// when the call returns.
     ///
     /// # Errors
     ///
-    /// As [`Slice::copy_to`]; [`Error::LegacyStream`] and [`Error::Capturing`] for streams that take no such copies,
-    /// [`Error::SourceOrder`] if a source that was allocated in the order of a stream is to be read out of order, and
-    /// [`Error::DuringCall`] where no call reads a source before it returns.
+    /// As [`Slice::copy_to`]; [`CopyError::LegacyStream`] and [`CopyError::Capturing`] for streams that take
+    /// no such copies, [`CopyError::SourceOrder`] if a source that was allocated in the order of a stream is
+    /// to be read out of order, and [`CopyError::DuringCall`] where no call reads a source before it returns.
     #[doc(alias = "cuMemcpyWithAttributesAsync")]
     pub fn copy_to_with<'d>(
         self,
@@ -52,7 +53,7 @@ impl Checked<'_, '_> {
         let driver = stream.driver();
         let has_options = driver.supports(Function::cuMemcpyWithAttributesAsync) || has_batches(driver);
         if self.options.is_during_call() && !(has_options && self.is_near()) {
-            return Err(Error::DuringCall);
+            return Err(CopyError::DuringCall.into());
         }
         Ok(())
     }
@@ -74,8 +75,8 @@ fn one(copy: &Checked<'_, '_>, stream: &Stream) -> Result<()> {
     let (to, from, mut attributes) = (copy.to.address, copy.from.address, copy.options.to_raw());
     // A batch is refused where no context is current, and this is a batch of one.
     let _current = stream.context().current()?;
-    // SAFETY: both are that long, and there in the order of the stream, which is alive; a source that is read out of order is
-    // there in any. They do not overlap: a slice that can be written shares no byte with another. The driver reads the
-    // attributes during the call.
+    // SAFETY: both are that long, and there in the order of the stream, which is alive; a source that is read
+    // out of order is there in any. They do not overlap: a slice that can be written shares no byte with
+    // another. The driver reads the attributes during the call.
     stream.enqueue(|raw| unsafe { driver.cuMemcpyWithAttributesAsync(to, from, copy.bytes, &raw mut attributes, raw) })
 }

@@ -8,14 +8,14 @@ use warploom_driver::sys::types::{CUmem_advise as Advice, CUmem_range_attribute 
 
 use super::place::{Place, from_ordinal, from_tagged};
 use super::{AccessedBy, ManagedRange};
-use crate::{Error, Location, Result};
+use crate::{Location, ManagedError, Result};
 
 impl<'a> ManagedRange<'a> {
     /// Whether all of it is mostly read, so that everybody who reads it gets a copy.
     ///
     /// # Errors
     ///
-    /// [`Error::NotManaged`], [`Error::EmptyRange`], and what the driver answers.
+    /// [`ManagedError::NotManaged`], [`ManagedError::EmptyRange`], and what the driver answers.
     #[doc(alias = "cuMemRangeGetAttribute")]
     pub fn read_mostly(&self) -> Result<bool> {
         self.check_advisable("read_mostly")?;
@@ -28,8 +28,8 @@ impl<'a> ManagedRange<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::NotManaged`], [`Error::EmptyRange`], and what the driver answers. A device that does not share managed memory
-    /// with the host while it works may ignore it without an error.
+    /// [`ManagedError::NotManaged`], [`ManagedError::EmptyRange`], and what the driver answers. A device that
+    /// does not share managed memory with the host while it works may ignore it without an error.
     #[doc(alias = "cuMemAdvise")]
     pub fn set_read_mostly(&self, read_mostly: bool) -> Result<()> {
         self.check_advisable("read_mostly")?;
@@ -40,12 +40,14 @@ impl<'a> ManagedRange<'a> {
 
     /// Where all of it would rather be; `None` if nowhere, or if its parts differ.
     ///
-    /// A driver may know less than it was told: one was seen to accept a NUMA node, of a host that has but one, without effect.
+    /// A driver may know less than it was told: one was seen to accept a NUMA node, of a host that has but
+    /// one, without effect.
     ///
     /// # Errors
     ///
-    /// [`Error::NotManaged`], [`Error::EmptyRange`], [`Error::UnknownLocation`] for a kind of place that is younger than this
-    /// crate, and what the driver answers.
+    /// [`ManagedError::NotManaged`], [`ManagedError::EmptyRange`],
+    /// [`LocationError::UnknownKind`](crate::LocationError::UnknownKind) for a kind of place that is younger
+    /// than this crate, and what the driver answers.
     pub fn preferred_location(&self) -> Result<Option<Location>> {
         self.check_advisable("preferred_location")?;
         self.place(
@@ -61,9 +63,11 @@ impl<'a> ManagedRange<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::NotManaged`], [`Error::EmptyRange`], [`Error::DriverMismatch`] for a device of another driver,
-    /// [`Error::NumaUnsupported`] for a NUMA node on a driver before 12.2, and what the driver answers:
-    /// `CUDA_ERROR_INVALID_DEVICE` for a device that does not share managed memory with the host while it works.
+    /// [`ManagedError::NotManaged`], [`ManagedError::EmptyRange`],
+    /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) for a device of another driver,
+    /// [`LocationError::NumaUnsupported`](crate::LocationError::NumaUnsupported) for a NUMA node on a driver
+    /// before 12.2, and what the driver answers: `CUDA_ERROR_INVALID_DEVICE` for a device that does not share
+    /// managed memory with the host while it works.
     pub fn set_preferred_location(&self, place: impl Into<Option<Location>>) -> Result<()> {
         self.check_advisable("preferred_location")?;
         match place.into() {
@@ -72,8 +76,8 @@ impl<'a> ManagedRange<'a> {
         }
     }
 
-    /// Where all of it was last told to go by a prefetch, whether it has arrived or not; `None` if nowhere, or if its parts
-    /// differ.
+    /// Where all of it was last told to go by a prefetch, whether it has arrived or not; `None` if nowhere,
+    /// or if its parts differ.
     ///
     /// # Errors
     ///
@@ -98,7 +102,7 @@ impl<'a> ManagedRange<'a> {
     /// Refuses memory that is not managed, and then what is too little to be advised about.
     pub(super) fn check_advisable(&self, what: &'static str) -> Result<()> {
         self.check_managed(what, None)?;
-        if self.bytes == 0 { Err(Error::EmptyRange { what }) } else { Ok(()) }
+        if self.bytes == 0 { Err(ManagedError::EmptyRange { what }.into()) } else { Ok(()) }
     }
 
     /// A location that the driver keeps as a kind and a number, or, if it is older, as an ordinal.

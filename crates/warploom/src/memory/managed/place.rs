@@ -1,13 +1,13 @@
 //! Locations as the driver at hand takes and gives them.
 //!
-//! Drivers since 12.2 have a kind and a number, and functions and attributes for these; older ones have an ordinal, -1 for the
-//! host and -2 for nowhere. Which it is, the functions say that the driver has.
+//! Drivers since 12.2 have a kind and a number, and functions and attributes for these; older ones have an
+//! ordinal, -1 for the host and -2 for nowhere. Which it is, the functions say that the driver has.
 
 use warploom_driver::Driver;
 use warploom_driver::sys::types::{CUdevice, CUmemLocation, CUmemLocationType};
 
 use crate::device::{device_of, same_driver};
-use crate::{Error, Host, Location, NumaId, Result};
+use crate::{Host, Location, LocationError, NumaId, Result};
 
 /// A location in one of the driver's two forms.
 #[derive(Clone, Copy)]
@@ -46,7 +46,7 @@ pub(super) fn from_tagged(driver: &Driver, kind: i32, id: i32) -> Result<Option<
         Kind::CU_MEM_LOCATION_TYPE_HOST => Host::Any.into(),
         Kind::CU_MEM_LOCATION_TYPE_HOST_NUMA => Host::Numa(NumaId::try_from(id)?).into(),
         Kind::CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT => Host::NumaCurrent.into(),
-        Kind(kind) => return Err(Error::UnknownLocation { kind }),
+        Kind(kind) => return Err(LocationError::UnknownKind { kind }.into()),
     };
     Ok(Some(place))
 }
@@ -63,7 +63,7 @@ pub(super) fn from_ordinal(driver: &Driver, ordinal: i32) -> Result<Option<Locat
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Devices as _;
+    use crate::{DeviceError, Devices as _};
 
     /// S1.15: what the driver's numbers mean, those that it does not have yet included.
     #[test]
@@ -81,8 +81,8 @@ mod tests {
         ] {
             assert_eq!(from_tagged(driver, kind, id), Ok(place), "{kind}/{id}");
         }
-        assert_eq!(from_tagged(driver, 9, 0), Err(Error::UnknownLocation { kind: 9 }));
-        assert_eq!(from_tagged(driver, 1, 2), Err(Error::NoSuchDevice { ordinal: 2, count: 2 }));
+        assert_eq!(from_tagged(driver, 9, 0), Err(LocationError::UnknownKind { kind: 9 }.into()));
+        assert_eq!(from_tagged(driver, 1, 2), Err(DeviceError::NoSuchDevice { ordinal: 2, count: 2 }.into()));
         for (ordinal, place) in [(-2, None), (-1, Some(Host::Any.into())), (1, Some(second))] {
             assert_eq!(from_ordinal(driver, ordinal), Ok(place), "{ordinal}");
         }

@@ -16,7 +16,10 @@ use crate::handle::Handle;
 use crate::leaks::{Kind, Mark, mark};
 use crate::memory::allocation_ref::AllocationRef;
 use crate::memory::resource::{StreamOrdered, allocate, size};
-use crate::{Buffer, Context, Device, DeviceAttribute, DeviceCopy, Error, PeerSet, PoolOptions, Queue, Result, Stream};
+use crate::{
+    Buffer, Context, Device, DeviceAttribute, DeviceCopy, DeviceError, Error, PeerSet, PoolOptions, Queue, Result,
+    Stream,
+};
 
 /// A pool, for streams of a context to use.
 pub(in crate::memory) struct DriverPool {
@@ -168,9 +171,9 @@ impl DriverPool {
         self.raw.raw()
     }
 
-    /// Takes back all access that was granted: a pool that is made later may get the handle of this one, and was seen to get
-    /// its grants with it. They go at once, so that work on buffers that were dropped has to be over; their frees come after
-    /// that work, in streams of this context.
+    /// Takes back all access that was granted: a pool that is made later may get the handle of this one, and
+    /// was seen to get its grants with it. They go at once, so that work on buffers that were dropped has to
+    /// be over; their frees come after that work, in streams of this context.
     fn revoke(&self) -> Result<()> {
         match self.memory {
             PoolMemory::Device => self.peers().revoke(|| self.context.synchronize()),
@@ -186,13 +189,13 @@ impl DriverPool {
 /// Whether a device says that it can do something; what a driver is too old to know, it cannot.
 pub(in crate::memory) fn can(context: &Context, attribute: DeviceAttribute) -> Result<bool> {
     match context.device().attribute(attribute) {
-        Err(Error::UnknownAttribute { .. }) => Ok(false),
+        Err(Error::Device(DeviceError::UnknownAttribute { .. })) => Ok(false),
         value => Ok(value? != 0),
     }
 }
 
-// SAFETY: the driver hands memory of a pool out in stream order, once, until it is freed in stream order. Memory of a pool of
-// page-locked memory is the host's, at the same address.
+// SAFETY: the driver hands memory of a pool out in stream order, once, until it is freed in stream order.
+// Memory of a pool of page-locked memory is the host's, at the same address.
 unsafe impl StreamOrdered for DriverPool {
     fn context(&self) -> &Context {
         &self.context
@@ -210,7 +213,8 @@ unsafe impl StreamOrdered for DriverPool {
 
     #[inline]
     unsafe fn deallocate_raw(&self, address: CUdeviceptr, _bytes: usize, stream: &Stream) -> Result<()> {
-        // SAFETY: the caller gives back what `allocate_raw` gave, once, in the order of a stream that is alive.
+        // SAFETY: the caller gives back what `allocate_raw` gave, once, in the order of a stream that is
+        // alive.
         stream.enqueue(|raw| unsafe { self.context.driver().cuMemFreeAsync(address, raw) })
     }
 
@@ -253,8 +257,8 @@ impl Drop for DriverPool {
         let _relaxed = RelaxedMode::new(self.context.driver());
         // If the grants cannot be taken back, the pool ends all the same.
         self.revoke().unwrap_or_default();
-        // SAFETY: `raw` came from `cuMemPoolCreate`, and nothing else owns it. No buffer is left, since each holds its pool;
-        // frees that are still enqueued are finished by the driver.
+        // SAFETY: `raw` came from `cuMemPoolCreate`, and nothing else owns it. No buffer is left, since each
+        // holds its pool; frees that are still enqueued are finished by the driver.
         let destroyed = unsafe { self.context.driver().cuMemPoolDestroy(self.as_raw()) };
         report(|| Subject::Pool { device: self.context.device().ordinal() }, destroyed);
     }

@@ -12,8 +12,9 @@ use crate::{Buffer, CaptureError, Context, DeviceCopy, PoolStatistics, Queue, Re
 
 /// Memory of a device that graphs allocate for themselves, when they are launched.
 ///
-/// A buffer of it stands for what a graph will have: it can be allocated and used on streams of one [capture](crate::capture) alone.
-/// Dropping it leaves the memory to the graph, and [`Buffer::close`] has the graph free it at that point.
+/// A buffer of it stands for what a graph will have: it can be allocated and used on streams of one
+/// [capture](crate::capture) alone. Dropping it leaves the memory to the graph, and [`Buffer::close`] has the
+/// graph free it at that point.
 ///
 /// ```
 /// use warploom::capture::Relaxed;
@@ -55,10 +56,11 @@ impl GraphPool {
     ///
     /// # Errors
     ///
-    /// [`CaptureError::NotCaptured`] if the queue is not being captured, [`Error::EmptyBuffer`](crate::Error::EmptyBuffer) for no
-    /// bytes, [`Error::TooLarge`](crate::Error::TooLarge) for more than a size can say,
-    /// [`Error::ContextMismatch`](crate::Error::ContextMismatch) if the queue belongs to another context, and what the driver
-    /// answers.
+    /// [`CaptureError::NotCaptured`] if the queue is not being captured,
+    /// [`MemoryError::EmptyBuffer`](crate::MemoryError::EmptyBuffer) for no bytes,
+    /// [`MemoryError::TooLarge`](crate::MemoryError::TooLarge) for more than a size can say,
+    /// [`ContextError::Mismatch`](crate::ContextError::Mismatch) if the queue belongs to another context, and
+    /// what the driver answers.
     #[doc(alias = "cuMemAllocAsync")]
     pub fn allocate<T: DeviceCopy>(&self, len: usize, queue: &impl Queue) -> Result<Buffer<T>> {
         let (bytes, stream) = (size::<T>(len)?, queue.stream());
@@ -77,7 +79,8 @@ impl GraphPool {
         Ok(buffer)
     }
 
-    /// What graphs hold of the device's memory and have held, since they were launched; those of the whole process.
+    /// What graphs hold of the device's memory and have held, since they were launched; those of the whole
+    /// process.
     ///
     /// # Errors
     ///
@@ -98,7 +101,8 @@ impl GraphPool {
         })
     }
 
-    /// Has [`PoolStatistics::reserved_high`] and [`PoolStatistics::used_high`] start again from what there is now.
+    /// Has [`PoolStatistics::reserved_high`] and [`PoolStatistics::used_high`] start again from what there is
+    /// now.
     ///
     /// # Errors
     ///

@@ -7,7 +7,10 @@ use warploom_driver::sys::types::{CUmemLocation, CUmemLocationType, CUresult};
 use super::driver_pool::{DriverPool, Found, PoolMemory, can};
 use crate::device::same_driver;
 use crate::memory::managed::{ManagedBuffer, warn_of_exclusive_access};
-use crate::{Context, DeviceAttribute, DeviceCopy, Error, Location, OrderedResource, PoolOptions, Queue, Result};
+use crate::{
+    Context, DeviceAttribute, DeviceCopy, Error, Location, ManagedError, MemoryError, OrderedResource, PoolOptions,
+    Queue, Result,
+};
 
 /// A pool of managed memory, allocated and freed in the order of a stream. Drivers have it since 13.0;
 /// [`ManagedMemory`](crate::ManagedMemory) is there on older ones, too.
@@ -35,7 +38,8 @@ impl ManagedPool {
     ///
     /// # Errors
     ///
-    /// [`Error::PoolUnsupported`] if the device or the driver has no such pools, and what the driver answers.
+    /// [`MemoryError::PoolUnsupported`] if the device or the driver has no such pools, and what the driver
+    /// answers.
     #[doc(alias = "cuMemPoolCreate")]
     pub fn new(context: &Context) -> Result<ManagedPool> {
         ManagedPool::at(context, None)
@@ -45,14 +49,14 @@ impl ManagedPool {
     ///
     /// # Errors
     ///
-    /// As [`ManagedPool::new`]; [`Error::DriverMismatch`] for a device of another driver, and `CUDA_ERROR_INVALID_VALUE` for a
-    /// place that no pool can be at.
+    /// As [`ManagedPool::new`]; [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) for a
+    /// device of another driver, and `CUDA_ERROR_INVALID_VALUE` for a place that no pool can be at.
     pub fn preferring(context: &Context, place: impl Into<Location>) -> Result<ManagedPool> {
         ManagedPool::at(context, Some(place.into()))
     }
 
-    /// The pool of managed memory that is there from the start for memory that would rather be at a place, or nowhere in
-    /// particular. It is not made by this and does not end with it.
+    /// The pool of managed memory that is there from the start for memory that would rather be at a place, or
+    /// nowhere in particular. It is not made by this and does not end with it.
     ///
     /// ```
     /// use warploom::{Devices, Driver, ManagedPool, OrderedResource};
@@ -68,14 +72,16 @@ impl ManagedPool {
     ///
     /// # Errors
     ///
-    /// As [`ManagedPool::preferring`], and [`Error::NoManagedDefault`] if the driver's own pools cannot allocate managed memory.
+    /// As [`ManagedPool::preferring`], and [`ManagedError::NoDefaultPool`] if the driver's own pools cannot
+    /// allocate managed memory.
     #[doc(alias = "cuMemGetDefaultMemPool")]
     pub fn default_of(context: &Context, preferred: Option<Location>) -> Result<ManagedPool> {
         ManagedPool::found(context, preferred, Found::Default)
     }
 
-    /// The pool that managed memory is allocated from now where none is named: the default one, unless another was made current
-    /// by calling the driver, which is up to whoever did so to keep. It does not end with this value.
+    /// The pool that managed memory is allocated from now where none is named: the default one, unless
+    /// another was made current by calling the driver, which is up to whoever did so to keep. It does not end
+    /// with this value.
     ///
     /// # Errors
     ///
@@ -86,14 +92,15 @@ impl ManagedPool {
     }
 
     fn at(context: &Context, preferred: Option<Location>) -> Result<ManagedPool> {
-        let unsupported = Error::PoolUnsupported { of: "managed memory", device: context.device().ordinal() };
+        let unsupported =
+            Error::Memory(MemoryError::PoolUnsupported { of: "managed memory", device: context.device().ordinal() });
         ManagedPool::over(context, preferred, unsupported, |place| {
             DriverPool::new(context, PoolMemory::Managed, place, PoolOptions::new())
         })
     }
 
     fn found(context: &Context, preferred: Option<Location>, found: Found) -> Result<ManagedPool> {
-        let unsupported = Error::NoManagedDefault { device: context.device().ordinal() };
+        let unsupported = Error::Managed(ManagedError::NoDefaultPool { device: context.device().ordinal() });
         ManagedPool::over(context, preferred, unsupported, |place| {
             DriverPool::found(context, PoolMemory::Managed, place, found)
         })
@@ -111,7 +118,9 @@ impl ManagedPool {
         }
         // The driver got both at once.
         if context.driver().table().cuMemGetMemPool.is_none() {
-            return Err(Error::PoolUnsupported { of: "managed memory", device: context.device().ordinal() });
+            return Err(
+                MemoryError::PoolUnsupported { of: "managed memory", device: context.device().ordinal() }.into()
+            );
         }
         let is_concurrent = can(context, DeviceAttribute::ConcurrentManagedAccess)?;
         let nowhere = || CUmemLocation::new(CUmemLocationType::CU_MEM_LOCATION_TYPE_NONE, 0);

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use super::driver_pool::{DriverPool, Found, PoolMemory, can};
-use crate::{Context, DeviceAttribute, Error, Host, Location, NumaId, PoolOptions, Result};
+use crate::{Context, DeviceAttribute, Error, Host, Location, MemoryError, NumaId, PoolOptions, Result};
 
-/// A pool of page-locked host memory, allocated and freed in the order of a stream: without locking and unlocking pages each
-/// time, and without waiting. Only the end of the pool, with its last handle and buffer, waits for its context's work.
+/// A pool of page-locked host memory, allocated and freed in the order of a stream: without locking and
+/// unlocking pages each time, and without waiting. Only the end of the pool, with its last handle and buffer,
+/// waits for its context's work.
 ///
 /// ```
 /// use warploom::{Devices, Driver, OrderedResource, PinnedPool};
@@ -31,7 +32,8 @@ impl PinnedPool {
     ///
     /// # Errors
     ///
-    /// [`Error::PoolUnsupported`] if the device or the driver has no such pools, and what the driver answers.
+    /// [`MemoryError::PoolUnsupported`] if the device or the driver has no such pools, and what the driver
+    /// answers.
     pub fn new(context: &Context) -> Result<PinnedPool> {
         PinnedPool::with(context, PoolOptions::new())
     }
@@ -55,8 +57,8 @@ impl PinnedPool {
         PinnedPool::at(context, Host::Numa(node), options)
     }
 
-    /// The pool of the host, or of one of its NUMA nodes, that is there from the start; drivers have it since 13.0. It is not
-    /// made by this and does not end with it, and stays open to the context's device.
+    /// The pool of the host, or of one of its NUMA nodes, that is there from the start; drivers have it since
+    /// 13.0. It is not made by this and does not end with it, and stays open to the context's device.
     ///
     /// # Errors
     ///
@@ -66,8 +68,9 @@ impl PinnedPool {
         PinnedPool::found(context, place, Found::Default)
     }
 
-    /// The pool that is allocated from now where none is named: the default one, unless another was made current by calling the
-    /// driver, which is up to whoever did so to keep. As with [`PinnedPool::default_of`], it does not end with this value.
+    /// The pool that is allocated from now where none is named: the default one, unless another was made
+    /// current by calling the driver, which is up to whoever did so to keep. As with
+    /// [`PinnedPool::default_of`], it does not end with this value.
     ///
     /// # Errors
     ///
@@ -99,5 +102,5 @@ fn supported(context: &Context, place: Host) -> Result<()> {
     if can(context, attribute)? {
         return Ok(());
     }
-    Err(Error::PoolUnsupported { of: "page-locked memory", device: context.device().ordinal() })
+    Err(Error::Memory(MemoryError::PoolUnsupported { of: "page-locked memory", device: context.device().ordinal() }))
 }

@@ -33,12 +33,14 @@ impl Libdevice {
     ///
     /// # Errors
     ///
-    /// [`Error::Unreadable`](crate::Error::Unreadable) if there is no such file.
+    /// [`LibraryError::Unreadable`](crate::LibraryError::Unreadable) if there is no such file.
     pub fn read(path: impl AsRef<Path>) -> Result<Libdevice> {
         let path = path.as_ref();
-        let bytes = std::fs::read(path).map_err(|error| crate::Error::Unreadable {
-            path: path.to_owned(),
-            why: error.to_string().into_boxed_str(),
+        let bytes = std::fs::read(path).map_err(|error| {
+            crate::Error::Library(crate::LibraryError::Unreadable {
+                path: path.to_owned(),
+                why: error.to_string().into_boxed_str(),
+            })
         })?;
         Ok(Libdevice { bytes: bytes.into() })
     }
