@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use warploom_sys::Function;
 use warploom_sys::types::CUresult;
 
+use crate::dynamic_library::{Attempt, Attempts};
 use crate::{DriverVersion, LIBRARY_VARIABLE, explanation};
 
 /// A result whose failure is an [`Error`].
@@ -166,25 +167,13 @@ pub struct DriverNotFound {
     pub tried: Vec<Attempt>,
 }
 
-/// One library that was tried, and why it was not taken.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Attempt {
-    /// The file, or the name given to the system's loader.
-    pub path: PathBuf,
-    /// What stood in the way.
-    pub why: String,
-}
-
 impl fmt::Display for DriverNotFound {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("no CUDA driver found, tried ")?;
-        for (position, Attempt { path, why }) in self.tried.iter().enumerate() {
-            let comma = if position == 0 { "" } else { ", " };
-            write!(formatter, "{comma}{} ({why})", path.display())?;
-        }
         write!(
             formatter,
-            "; install the NVIDIA driver, name its library in {LIBRARY_VARIABLE}, or use a simulated machine"
+            "no CUDA driver found, tried {}; install the NVIDIA driver, name its library in {LIBRARY_VARIABLE}, or use a \
+             simulated machine",
+            Attempts(&self.tried)
         )
     }
 }

@@ -44,6 +44,7 @@
 
 mod call;
 mod driver;
+pub mod dynamic_library;
 mod error;
 mod explain;
 mod load;
@@ -52,7 +53,8 @@ mod resolve;
 mod version;
 
 pub use driver::{Driver, DriverId};
-pub use error::{Attempt, DriverError, DriverNotFound, Error, NotADriver, Result, ResultExt};
+pub use dynamic_library::Attempt;
+pub use error::{DriverError, DriverNotFound, Error, NotADriver, Result, ResultExt};
 pub use explain::explanation;
 pub use load::LIBRARY_VARIABLE;
 pub use observe::{CallCounter, CallRecorder};

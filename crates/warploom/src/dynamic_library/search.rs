@@ -1,40 +1,39 @@
-//! From a library on this system to its functions.
-#![expect(unsafe_code, reason = "opens shared libraries, which run code and export untyped symbols")]
+//! The folders that may have a library, and opening the first that is one.
+#![expect(unsafe_code, reason = "opens dynamic libraries, which run code and export untyped symbols")]
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use libloading::Library;
-use warploom_driver::Attempt;
+use warploom_driver::dynamic_library;
 
-use super::Sought;
+use super::{DynamicLibrary, LibraryTable, LoadError as _};
 
-/// Variables that name a folder with a toolkit, or with an environment of Python's or Conda's.
+/// Environment variables that name the root of a toolkit, or of a Python or Conda environment.
 const ROOTS: &[&str] = &["CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "CONDA_PREFIX"];
 
-/// Where a toolkit is that nobody names.
+/// The default root of a toolkit.
 const TOOLKIT: &str = "/usr/local/cuda";
 
 /// The library named in the environment, or else the first that the system has.
-pub(crate) fn system<T: Sought>() -> Result<T, T::Error> {
+pub(crate) fn system<T: LibraryTable>() -> Result<T, T::Error> {
     let candidates = candidates::<T>(roots());
-    // SAFETY: the candidates are where systems and environments keep the library, and whoever sets the variables vouches for
-    // what they name: all are trusted as a program trusts the loader to find the libraries it was linked with.
-    unsafe { search(std::env::var_os(T::VARIABLE), &candidates) }
+    let named = std::env::var_os(T::VARIABLE);
+    // SAFETY: the candidates are where systems and environments keep the library, and the environment variables
+    // are trusted as a program trusts the loader to find the libraries it was linked with.
+    dynamic_library::search(named, &candidates, |path| unsafe { library(path) })
 }
 
-/// Toolkits and environments.
+/// The roots of toolkits and environments.
 fn roots() -> impl Iterator<Item = PathBuf> {
     let named = ROOTS.iter().filter_map(std::env::var_os).filter(|root| !root.is_empty()).map(PathBuf::from);
     named.chain([PathBuf::from(TOOLKIT)])
 }
 
-/// Where it may be, best first: what the loader knows, then folders that it is not told about, as far as they are there.
-pub(crate) fn candidates<T: Sought>(roots: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
+/// The names and files to try, best first: bare names for the dynamic loader, then existing files in other folders.
+pub(crate) fn candidates<T: LibraryTable>(roots: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
     let mut candidates: Vec<PathBuf> = T::NAMES.iter().map(PathBuf::from).collect();
-    let elsewhere = T::ELSEWHERE.iter().map(PathBuf::from);
+    let others = T::OTHER_FOLDERS.iter().map(PathBuf::from);
     let below = roots.flat_map(|root| folders_of(&root, T::FOLDERS, T::WHEELS));
-    for folder in elsewhere.chain(below) {
+    for folder in others.chain(below) {
         candidates.extend(T::NAMES.iter().map(|name| folder.join(name)).filter(|file| file.is_file()));
     }
     candidates
@@ -61,58 +60,36 @@ fn folders_of(root: &Path, below: &[&str], wheels: &[&str]) -> Vec<PathBuf> {
     folders
 }
 
-/// The library `named`, if that is given and not empty, or else the first of `candidates` that is one.
-///
-/// # Safety
-///
-/// As for [`library`], of each name.
-unsafe fn search<T: Sought>(named: Option<OsString>, candidates: &[PathBuf]) -> Result<T, T::Error> {
-    if let Some(named) = named.filter(|named| !named.is_empty()) {
-        // SAFETY: the caller vouches for the library.
-        return unsafe { library(Path::new(&named)) };
-    }
-    let mut tried = Vec::new();
-    for candidate in candidates {
-        // SAFETY: the caller vouches for the library.
-        match unsafe { library::<T>(candidate) }.map_err(T::tried) {
-            Ok(table) => return Ok(table),
-            Err(Ok(absent)) => tried.extend(absent),
-            Err(Err(error)) => tried.push(Attempt { path: candidate.clone(), why: error.to_string() }),
-        }
-    }
-    Err(T::not_found(tried))
-}
-
 /// The library at `path`.
 ///
 /// # Safety
 ///
-/// If `path` is a library, loading it does no harm, and if it has the functions that are sought, they are those.
-pub(crate) unsafe fn library<T: Sought>(path: &Path) -> Result<T, T::Error> {
-    // SAFETY: the caller vouches for what loading runs.
-    let library = unsafe { Library::new(path) }.map_err(|error| {
-        let (name, message) = (path.to_string_lossy(), error.to_string());
-        let why = message.strip_prefix(&*name).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(&message).to_owned();
-        T::not_found(vec![Attempt { path: path.to_owned(), why }])
-    })?;
-    // SAFETY: the caller vouches for the signatures, and the library is never unloaded, if it is taken.
+/// If `path` is a library, loading it does no harm, and functions with names of the table have the table's types.
+pub(crate) unsafe fn library<T: LibraryTable>(path: &Path) -> Result<T, T::Error> {
+    // SAFETY: the caller vouches for the code that loading runs.
+    let library = unsafe { DynamicLibrary::open(path) }.map_err(|attempt| T::Error::not_found(vec![attempt]))?;
+    // SAFETY: the caller vouches for the signatures, and a library that is taken is never unloaded.
     let table = unsafe { T::table(&library, path) }?;
-    // It may be called until the process ends: the code must not go before.
-    std::mem::forget(library);
+    library.keep();
     Ok(table)
 }
 
 #[cfg(all(test, feature = "nvrtc"))]
 mod tests {
     use super::*;
+
+    /// As [`system`], with a named library and candidates of the test.
+    fn load(named: Option<&str>, candidates: &[PathBuf]) -> Result<NvrtcTable, NvrtcError> {
+        // SAFETY: the C library's mathematics is loaded already or does no harm; the others do not exist.
+        dynamic_library::search(named.map(Into::into), candidates, |path| unsafe { library(path) })
+    }
     use crate::program::NvrtcError;
     use crate::program::raw::NvrtcTable;
 
     #[test]
     fn a_search_in_vain_lists_what_was_tried_and_says_how_to_get_it() {
         let names = ["libwarploom-absent.so.13", "/warploom-absent/libnvrtc.so.13"].map(PathBuf::from);
-        // SAFETY: there are no such libraries.
-        let error = unsafe { search::<NvrtcTable>(None, &names) }.expect_err("there is none");
+        let error = load(None, &names).expect_err("there is none");
         let NvrtcError::NotFound { tried } = &error else { panic!("{error:?}") };
         assert_eq!(tried.iter().map(|attempt| &attempt.path).collect::<Vec<_>>(), names.each_ref());
         for word in
@@ -124,9 +101,7 @@ mod tests {
 
     #[test]
     fn a_named_library_is_the_only_one_tried() {
-        // SAFETY: there are no such libraries.
-        let error =
-            unsafe { search::<NvrtcTable>(Some("libwarploom-named.so".into()), &["libwarploom-absent.so".into()]) };
+        let error = load(Some("libwarploom-named.so"), &["libwarploom-absent.so".into()]);
         let Err(NvrtcError::NotFound { tried }) = error else { panic!("{error:?}") };
         assert_eq!(tried.len(), 1);
         assert_eq!(tried[0].path, Path::new("libwarploom-named.so"));
@@ -153,8 +128,7 @@ mod tests {
         // SAFETY: the C library's mathematics is loaded already or does no harm.
         let error = unsafe { library::<NvrtcTable>(Path::new("libm.so.6")) }.expect_err("mathematics is not NVRTC");
         assert_eq!(error, NvrtcError::NotNvrtc { path: "libm.so.6".into(), missing: "nvrtcVersion" });
-        // SAFETY: as above.
-        let error = unsafe { search::<NvrtcTable>(None, &["libm.so.6".into()]) }.expect_err("mathematics is not NVRTC");
+        let error = load(None, &["libm.so.6".into()]).expect_err("mathematics is not NVRTC");
         assert!(matches!(error, NvrtcError::NotFound { tried } if tried.len() == 1));
     }
 }

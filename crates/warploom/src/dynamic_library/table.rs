@@ -1,6 +1,6 @@
-//! Functions of a library, with their C types.
+//! Tables of a library's functions with their C types.
 
-/// Makes a table of functions: those that every library of the kind has, and those that only newer ones have.
+/// Defines a table of functions: those that every version of the library has, and optional ones of newer versions.
 macro_rules! table {
     (
         $table:ident { $($(#[$meta:meta])* $name:ident($($argument:ident: $type:ty),*) -> $result:ty;)* }
@@ -19,14 +19,12 @@ macro_rules! table {
             /// # Safety
             ///
             /// What it exports under these names has these signatures, and the library stays loaded.
-            pub(super) unsafe fn of(library: &libloading::Library) -> Result<$table, &'static str> {
+            pub(super) unsafe fn of(library: &$crate::dynamic_library::DynamicLibrary) -> Result<$table, &'static str> {
                 Ok($table {
                     // SAFETY: the caller vouches for the signatures.
-                    $($name: *unsafe { library.get(concat!(stringify!($name), "\0").as_bytes()) }
-                        .map_err(|_| stringify!($name))?,)*
+                    $($name: unsafe { library.function(stringify!($name)) }.ok_or(stringify!($name))?,)*
                     // SAFETY: as above.
-                    $($($newer: unsafe { library.get(concat!(stringify!($newer), "\0").as_bytes()) }
-                        .ok().map(|function| *function),)*)?
+                    $($($newer: unsafe { library.function(stringify!($newer)) },)*)?
                 })
             }
         }

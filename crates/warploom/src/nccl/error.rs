@@ -3,12 +3,10 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use warploom_driver::Attempt;
-
 use super::NcclVersion;
 use super::load::LIBRARY_VARIABLE;
 use crate::Error;
-use crate::dynamic_library::Tried;
+use crate::dynamic_library::{Attempt, Attempts};
 
 /// Why NCCL could not be had, or did not do what it was asked for.
 #[non_exhaustive]
@@ -18,7 +16,7 @@ pub enum NcclError {
     #[error(
         "no NCCL found, tried {}; install it (the package libnccl2, or the Python wheel nvidia-nccl-cu13), or name its library \
          in {LIBRARY_VARIABLE}",
-        Tried(tried)
+        Attempts(tried)
     )]
     NotFound {
         /// What was tried, in order.

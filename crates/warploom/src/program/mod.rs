@@ -29,6 +29,7 @@ mod nvrtc;
 pub mod nvvm;
 mod object_code;
 mod options;
+mod output;
 mod precompiled;
 pub mod raw;
 #[cfg(feature = "serde")]

@@ -6,13 +6,10 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use libloading::Library;
-use warploom_driver::Attempt;
-
 use super::raw::{NvrtcTable, nvrtcResult};
 use super::{NvrtcCode, NvrtcError, NvrtcVersion};
 use crate::Result;
-use crate::dynamic_library::{self, Sought};
+use crate::dynamic_library::{self, Attempt, DynamicLibrary, LibraryTable, LoadError};
 
 /// The environment variable that names the library [`Nvrtc::load`] takes.
 pub const NVRTC_VARIABLE: &str = "WARPLOOM_NVRTC";
@@ -120,14 +117,14 @@ impl Nvrtc {
     }
 }
 
-impl Sought for NvrtcTable {
+impl LibraryTable for NvrtcTable {
     type Error = NvrtcError;
 
     const VARIABLE: &'static str = NVRTC_VARIABLE;
     const NAMES: &'static [&'static str] = &["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"];
     const WHEELS: &'static [&'static str] = &["cu13/lib", "cuda_nvrtc/lib"];
 
-    unsafe fn table(library: &Library, path: &Path) -> Result<NvrtcTable, NvrtcError> {
+    unsafe fn table(library: &DynamicLibrary, path: &Path) -> Result<NvrtcTable, NvrtcError> {
         // SAFETY: the caller vouches for the signatures.
         unsafe { NvrtcTable::of(library) }.map_err(|missing| {
             // SAFETY: the caller vouches for the signature.
@@ -137,13 +134,15 @@ impl Sought for NvrtcTable {
             }
         })
     }
+}
 
+impl LoadError for NvrtcError {
     fn not_found(tried: Vec<Attempt>) -> NvrtcError {
         NvrtcError::NotFound { tried }
     }
 
-    fn tried(error: NvrtcError) -> Result<Vec<Attempt>, NvrtcError> {
-        if let NvrtcError::NotFound { tried } = error { Ok(tried) } else { Err(error) }
+    fn into_attempts(self) -> Result<Vec<Attempt>, NvrtcError> {
+        if let NvrtcError::NotFound { tried } = self { Ok(tried) } else { Err(self) }
     }
 }
 
@@ -152,10 +151,10 @@ impl Sought for NvrtcTable {
 /// # Safety
 ///
 /// If it has the function, it is that of NVRTC.
-unsafe fn version(library: &Library) -> Option<NvrtcVersion> {
+unsafe fn version(library: &DynamicLibrary) -> Option<NvrtcVersion> {
     type Version = unsafe extern "C" fn(*mut c_int, *mut c_int) -> nvrtcResult;
     // SAFETY: the caller vouches for the signature.
-    let function = unsafe { library.get::<Version>(b"nvrtcVersion\0") }.ok()?;
+    let function = unsafe { library.function::<Version>("nvrtcVersion") }?;
     let (mut major, mut minor) = (0, 0);
     // SAFETY: both are writable.
     let code = unsafe { function(&raw mut major, &raw mut minor) };

@@ -3,11 +3,9 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use warploom_driver::Attempt;
-
 use super::NVJITLINK_VARIABLE;
 use crate::Error;
-use crate::dynamic_library::Tried;
+use crate::dynamic_library::{Attempt, Attempts};
 use crate::program::{Architecture, CodeKind};
 
 /// Why nvJitLink could not be had, or did not link.
@@ -18,7 +16,7 @@ pub enum LinkError {
     #[error(
         "no nvJitLink found, tried {}; install it (the Python wheel nvidia-nvjitlink, by `pip install nvidia-nvjitlink` in the \
          active environment, or the package libnvjitlink), or name its library in {NVJITLINK_VARIABLE}",
-        Tried(tried)
+        Attempts(tried)
     )]
     NotFound {
         /// What was tried, in order.

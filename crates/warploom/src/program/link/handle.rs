@@ -7,6 +7,7 @@ use std::ptr::null_mut;
 use super::raw::{nvJitLinkHandle, nvJitLinkInputType, nvJitLinkResult};
 use super::{LinkCode, LinkError, NvJitLink};
 use crate::diagnostics::{self, Subject};
+use crate::program::output::{text, until_zero};
 use crate::program::{CodeKind, ObjectCode};
 
 /// As long as the start of any kind of code: the header of ELF.
@@ -61,8 +62,7 @@ impl<'n> Handle<'n> {
         // SAFETY: the link is alive, and there is room for as many bytes as it has.
         let code = unsafe { (table.nvJitLinkGetLinkedPtx)(self.raw, bytes.as_mut_ptr().cast()) };
         self.answer("nvJitLinkGetLinkedPtx", code)?;
-        let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-        bytes.truncate(end);
+        bytes.truncate(until_zero(&bytes).len());
         Ok(bytes)
     }
 
@@ -130,9 +130,4 @@ fn number(kind: CodeKind) -> nvJitLinkInputType {
         CodeKind::Object => 5,
         CodeKind::Library => 6,
     }
-}
-
-fn text(bytes: &[u8]) -> String {
-    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-    String::from_utf8_lossy(&bytes[..end]).into_owned()
 }

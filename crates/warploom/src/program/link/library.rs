@@ -5,13 +5,10 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use libloading::Library;
-use warploom_driver::Attempt;
-
 use super::raw::NvJitLinkTable;
 use super::{LinkCode, LinkError};
 use crate::Result;
-use crate::dynamic_library::{self, Sought};
+use crate::dynamic_library::{self, Attempt, DynamicLibrary, LibraryTable, LoadError};
 
 /// The environment variable that names the library [`NvJitLink::load`] takes.
 pub const NVJITLINK_VARIABLE: &str = "WARPLOOM_NVJITLINK";
@@ -91,25 +88,27 @@ impl NvJitLink {
     }
 }
 
-impl Sought for NvJitLinkTable {
+impl LibraryTable for NvJitLinkTable {
     type Error = LinkError;
 
     const VARIABLE: &'static str = NVJITLINK_VARIABLE;
     const NAMES: &'static [&'static str] = &["libnvJitLink.so.13", "libnvJitLink.so.12", "libnvJitLink.so"];
     const WHEELS: &'static [&'static str] = &["cu13/lib", "nvjitlink/lib"];
 
-    unsafe fn table(library: &Library, path: &Path) -> Result<NvJitLinkTable, LinkError> {
+    unsafe fn table(library: &DynamicLibrary, path: &Path) -> Result<NvJitLinkTable, LinkError> {
         // SAFETY: the caller vouches for the signatures.
         unsafe { NvJitLinkTable::of(library) }
             .map_err(|missing| LinkError::NotNvJitLink { path: path.to_owned(), missing })
     }
+}
 
+impl LoadError for LinkError {
     fn not_found(tried: Vec<Attempt>) -> LinkError {
         LinkError::NotFound { tried }
     }
 
-    fn tried(error: LinkError) -> Result<Vec<Attempt>, LinkError> {
-        if let LinkError::NotFound { tried } = error { Ok(tried) } else { Err(error) }
+    fn into_attempts(self) -> Result<Vec<Attempt>, LinkError> {
+        if let LinkError::NotFound { tried } = self { Ok(tried) } else { Err(self) }
     }
 }
 

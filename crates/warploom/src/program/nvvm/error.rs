@@ -2,11 +2,9 @@
 
 use std::path::PathBuf;
 
-use warploom_driver::Attempt;
-
 use super::{LIBDEVICE_VARIABLE, NVVM_VARIABLE};
 use crate::Error;
-use crate::dynamic_library::Tried;
+use crate::dynamic_library::{Attempt, Attempts};
 use crate::program::code::codes;
 use crate::program::error::{Detail, List};
 use crate::program::{Architecture, Target};
@@ -19,7 +17,7 @@ pub enum NvvmError {
     #[error(
         "no libNVVM found, tried {}; install it (the Python wheel nvidia-nvvm, by `pip install nvidia-nvvm` in the active \
          environment, or a CUDA toolkit), or name its library in {NVVM_VARIABLE}",
-        Tried(tried)
+        Attempts(tried)
     )]
     NotFound {
         /// What was tried, in order.
