@@ -21,13 +21,20 @@ pub struct Captured {
 }
 
 impl Captured {
-    pub(super) fn new(raw: CUgraph, context: Context, kept: Kept) -> Captured {
+    /// # Safety
+    ///
+    /// The graph is of the context's driver, belongs to nobody else, and `kept` has everything that it uses.
+    pub(super) unsafe fn new(raw: CUgraph, context: Context, kept: Kept) -> Captured {
         Captured { raw: Some(Handle::new(raw)), context, kept }
     }
 
-    /// Ends a graph that nobody wants.
-    pub(super) fn destroy(driver: &Driver, graph: CUgraph) -> Result<()> {
-        // SAFETY: the driver has just given it out, and nobody else has it.
+    /// Destroys a graph.
+    ///
+    /// # Safety
+    ///
+    /// The graph is of this driver, belongs to the caller, and is not used again.
+    pub(super) unsafe fn destroy(driver: &Driver, graph: CUgraph) -> Result<()> {
+        // SAFETY: the caller gives it up.
         Ok(unsafe { driver.cuGraphDestroy(graph) }?)
     }
 
@@ -84,7 +91,8 @@ impl Captured {
 
     fn end(&mut self) -> Result<()> {
         let Some(raw) = self.raw.take() else { return Ok(()) };
-        Captured::destroy(self.context.driver(), raw.raw())
+        // SAFETY: the graph belongs to this value, which gives it up.
+        unsafe { Captured::destroy(self.context.driver(), raw.raw()) }
     }
 }
 

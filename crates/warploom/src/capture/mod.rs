@@ -121,8 +121,7 @@ impl Stream {
         if let Err(error) = begun.and_then(|answer| Ok(answer?)) {
             // The call may have failed when it was done.
             let begun = matches!(self.capture_status(), Ok(CaptureStatus::Active | CaptureStatus::Invalidated));
-            let ended =
-                if begun { end(self).and_then(|graph| Captured::destroy(self.driver(), graph)) } else { Ok(()) };
+            let ended = if begun { end_unwanted(self) } else { Ok(()) };
             report(|| Subject::Capture { device: self.device().ordinal() }, ended);
             drop(sequence.finish());
             return Err(error);
@@ -165,7 +164,8 @@ impl<M: Mode> Capture<M> {
         let ended = self.finish();
         let context = self.stream.context().clone();
         let kept = self.sequence.finish();
-        Ok(Captured::new(ended?, context, kept))
+        // SAFETY: the driver has given out the graph just now, and the sequence has kept what it uses.
+        Ok(unsafe { Captured::new(ended?, context, kept) })
     }
 
     /// Ends it for the driver. A call that fails before it has done anything is made again, so that the stream is usable.
@@ -173,10 +173,7 @@ impl<M: Mode> Capture<M> {
         self.is_over = true;
         end(&self.stream).or_else(|error| match self.stream.capture_status() {
             Ok(CaptureStatus::None) | Err(_) => Err(error),
-            Ok(_) => end(&self.stream).and_then(|graph| {
-                Captured::destroy(self.stream.driver(), graph)?;
-                Err(error)
-            }),
+            Ok(_) => end_unwanted(&self.stream).and(Err(error)),
         })
     }
 }
@@ -189,13 +186,23 @@ fn end(stream: &Stream) -> Result<CUgraph> {
     Ok(graph)
 }
 
+/// Ends what the driver captures on a stream, and destroys the graph.
+fn end_unwanted(stream: &Stream) -> Result<()> {
+    let graph = end(stream)?;
+    // SAFETY: the driver has given it out just now, and nobody else has it.
+    unsafe { Captured::destroy(stream.driver(), graph) }
+}
+
 impl<M: Mode> Drop for Capture<M> {
     fn drop(&mut self) {
         if self.is_over {
             return;
         }
         let device = self.stream.device().ordinal();
-        let ended = self.finish().and_then(|graph| Captured::destroy(self.stream.driver(), graph));
+        let ended = self.finish().and_then(|graph| {
+            // SAFETY: the driver has given it out just now, and nobody else has it.
+            unsafe { Captured::destroy(self.stream.driver(), graph) }
+        });
         // That it had been spoiled is no news to who does not want the graph.
         let ended = ended.or_else(|error| match error.code() {
             Some(CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED | CUresult::CUDA_ERROR_STREAM_CAPTURE_UNJOINED) => {

@@ -37,7 +37,8 @@ impl Device {
         let mut raw = null_mut();
         // SAFETY: `raw` is writable. The oldest form is all that is needed, and every driver has it.
         unsafe { driver.cuCtxCreate_v2(&raw mut raw, options.to_raw(), self.as_raw()) }?;
-        let mut shared = Shared::owned(raw, self, Origin::Created);
+        // SAFETY: it was created just now, on this device.
+        let mut shared = unsafe { Shared::owned(raw, self, Origin::Created) };
         // The driver has made it current, on top of what was. If it cannot be taken away again, destroying it does that.
         // SAFETY: the popped context is written to a variable of ours.
         unsafe { driver.cuCtxPopCurrent_v2(&raw mut raw) }?;

@@ -179,8 +179,13 @@ impl Context {
 }
 
 impl Shared {
-    /// A context that is ended here.
-    fn owned(raw: CUcontext, device: &Device, origin: Origin) -> Shared {
+    /// A context that ends with this value.
+    ///
+    /// # Safety
+    ///
+    /// It is a context of the device. By its origin, it was created for this value, or a reference to the primary
+    /// context was taken for it.
+    unsafe fn owned(raw: CUcontext, device: &Device, origin: Origin) -> Shared {
         let mark = mark_on(device.driver(), || ((Kind::Context, raw.addr() as u64, 0), Some(device.ordinal())));
         let (raw, device, reserve) = (Handle::new(raw), device.clone(), Reserve::default());
         Shared { raw, device, origin, id: None, reserve, _mark: mark }

@@ -31,7 +31,8 @@ impl Device {
         // SAFETY: `raw` is writable.
         unsafe { self.driver().cuDevicePrimaryCtxRetain(&raw mut raw, self.as_raw()) }?;
         let origin = Origin::Primary { generation: life.generation() };
-        let mut shared = Shared::owned(raw, self, origin);
+        // SAFETY: a reference was taken just now, on this device.
+        let mut shared = unsafe { Shared::owned(raw, self, origin) };
         // SAFETY: the context is active, since a reference was just taken.
         shared.id = unsafe { id_of(self.driver(), raw) }?;
         shared.origin = Origin::Primary { generation: life.saw(shared.id, was_active) };

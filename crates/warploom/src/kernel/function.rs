@@ -48,8 +48,12 @@ impl Shared {
 }
 
 impl Kernel {
-    pub(super) fn of_library(raw: CUkernel, name: &str, library: &Library) -> Kernel {
-        Kernel::new(raw, name, library.driver(), Origin::Library(library.clone()))
+    /// # Safety
+    ///
+    /// It is a kernel of this library.
+    pub(super) unsafe fn of_library(raw: CUkernel, name: &str, library: &Library) -> Kernel {
+        // SAFETY: the value holds the library, which has the kernel while it is loaded.
+        unsafe { Kernel::new(raw, name, library.driver(), Origin::Library(library.clone())) }
     }
 
     pub(super) fn over(shared: Arc<Shared>) -> Kernel {
@@ -60,7 +64,10 @@ impl Kernel {
         Arc::downgrade(&self.shared)
     }
 
-    fn new(raw: CUkernel, name: &str, driver: &Driver, origin: Origin) -> Kernel {
+    /// # Safety
+    ///
+    /// It is a kernel of this driver, whose library stays loaded while `origin` lives.
+    unsafe fn new(raw: CUkernel, name: &str, driver: &Driver, origin: Origin) -> Kernel {
         let (parameters, limits) = (OnceLock::new(), KnownLimits::default());
         let (raw, name, driver) = (Handle::new(raw), name.into(), driver.clone());
         Kernel { shared: Arc::new(Shared { raw, name, driver, origin, parameters, limits }) }
@@ -77,8 +84,10 @@ impl Kernel {
     /// It is a kernel of this driver, whose library stays loaded while `owner` lives and what was launched
     /// runs.
     pub unsafe fn from_raw(driver: &Driver, raw: CUkernel, owner: impl Any + Send + Sync) -> Result<Kernel> {
-        let name = name_of(driver, raw)?;
-        Ok(Kernel::new(raw, &name, driver, Origin::Foreign { _owner: Box::new(owner) }))
+        // SAFETY: the caller vouches for the kernel.
+        let name = unsafe { name_of(driver, raw) }?;
+        // SAFETY: as above; the owner goes with the value.
+        Ok(unsafe { Kernel::new(raw, &name, driver, Origin::Foreign { _owner: Box::new(owner) }) })
     }
 
     pub(super) fn shared(&self) -> &Shared {
@@ -179,18 +188,23 @@ impl Library {
     /// [`LibraryError::NoSuchKernel`] if it is a kernel of another library, or none, and what the driver
     /// answers; needs driver 12.4.
     pub fn kernel_from_raw(&self, raw: CUkernel) -> Result<Kernel> {
-        if !self.enumerate()?.contains(&raw) {
+        let Some(found) = self.enumerate()?.into_iter().find(|kernel| *kernel == raw) else {
             let available = self.kernel_names()?.into();
             return Err(LibraryError::NoSuchKernel { name: format!("{raw:?}").into(), available }.into());
-        }
-        Ok(self.known(raw, &name_of(self.driver(), raw)?))
+        };
+        // SAFETY: the library has this kernel.
+        unsafe { self.known(found, None) }
     }
 }
 
 /// The name of a kernel.
-pub(super) fn name_of(driver: &Driver, raw: CUkernel) -> Result<String> {
+///
+/// # Safety
+///
+/// It is a kernel of this driver, whose library is loaded.
+pub(super) unsafe fn name_of(driver: &Driver, raw: CUkernel) -> Result<String> {
     let mut name = null();
-    // SAFETY: `name` is writable, and whoever calls has the kernel from the driver.
+    // SAFETY: `name` is writable, and the caller vouches for the kernel.
     unsafe { driver.cuKernelGetName(&raw mut name, raw) }?;
     if name.is_null() {
         return Ok(String::new());

@@ -213,7 +213,8 @@ impl Library {
         let mut raw = null_mut();
         // SAFETY: `raw` is writable, the library is loaded, and the name is terminated.
         match unsafe { self.driver().cuLibraryGetKernel(&raw mut raw, self.as_raw(), terminated.as_ptr()) } {
-            Ok(()) => Ok(self.known(raw, lowered)),
+            // SAFETY: the library has this kernel.
+            Ok(()) => unsafe { self.known(raw, Some(lowered)) },
             Err(error) if error.code() == Some(CUresult::CUDA_ERROR_NOT_FOUND) => Err(missing(self)),
             Err(error) => Err(error.into()),
         }
@@ -226,13 +227,14 @@ impl Library {
     /// What the driver answers; needs driver 12.4.
     #[doc(alias = "cuLibraryEnumerateKernels")]
     pub fn kernels(&self) -> Result<Vec<Kernel>> {
-        let raw = self.enumerate()?;
-        raw.into_iter().map(|raw| Ok(self.known(raw, &name_of(self.driver(), raw)?))).collect()
+        // SAFETY: the library has these kernels.
+        self.enumerate()?.into_iter().map(|raw| unsafe { self.known(raw, None) }).collect()
     }
 
     pub(super) fn kernel_names(&self) -> Result<Vec<String>> {
-        let mut names: Vec<String> =
-            self.enumerate()?.into_iter().map(|raw| name_of(self.driver(), raw)).collect::<Result<_>>()?;
+        // SAFETY: the library has these kernels.
+        let names = self.enumerate()?.into_iter().map(|raw| unsafe { name_of(self.driver(), raw) });
+        let mut names = names.collect::<Result<Vec<String>>>()?;
         names.sort_unstable();
         Ok(names)
     }
@@ -249,16 +251,31 @@ impl Library {
         Ok(kernels)
     }
 
-    /// The value of a kernel: the same for all who ask, since what is known of it is kept there.
-    pub(super) fn known(&self, raw: CUkernel, name: &str) -> Kernel {
+    /// The value of a kernel: the same for all callers, since limits and parameters are cached in it. Without a
+    /// name, the driver is asked for it.
+    ///
+    /// # Safety
+    ///
+    /// It is a kernel of this library.
+    pub(super) unsafe fn known(&self, raw: CUkernel, name: Option<&str>) -> Result<Kernel> {
+        let asked;
+        let name = match name {
+            Some(name) => name,
+            None => {
+                // SAFETY: the caller vouches for the kernel, and the library is loaded.
+                asked = unsafe { name_of(self.driver(), raw) }?;
+                &asked
+            }
+        };
         let mut kernels = self.shared.kernels.lock().unwrap_or_else(PoisonError::into_inner);
         kernels.retain(|kernel| kernel.strong_count() > 0);
         if let Some(known) = kernels.iter().filter_map(Weak::upgrade).find(|kernel| kernel.raw() == raw) {
-            return Kernel::over(known);
+            return Ok(Kernel::over(known));
         }
-        let made = Kernel::of_library(raw, name, self);
+        // SAFETY: the caller vouches for it.
+        let made = unsafe { Kernel::of_library(raw, name, self) };
         kernels.push(made.downgrade());
-        made
+        Ok(made)
     }
 
     /// The driver that it was loaded by.

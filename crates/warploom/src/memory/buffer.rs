@@ -41,15 +41,24 @@ pub struct Buffer<T: DeviceCopy = u8> {
 }
 
 impl<T: DeviceCopy> Buffer<T> {
-    /// All of an allocation of `len` values.
+    /// All of an allocation.
+    ///
+    /// # Safety
+    ///
+    /// It has room for `len` values.
     #[inline]
-    pub(super) fn over(allocation: Allocation, len: usize) -> Buffer<T> {
-        Buffer::held(AllocationRef::new(|| allocation), len)
+    pub(super) unsafe fn over(allocation: Allocation, len: usize) -> Buffer<T> {
+        // SAFETY: the caller's promise is the one that is asked for.
+        unsafe { Buffer::held(AllocationRef::new(|| allocation), len) }
     }
 
-    /// All of an allocation of `len` values, which is held already.
+    /// All of an allocation that is held already.
+    ///
+    /// # Safety
+    ///
+    /// It has room for `len` values.
     #[inline]
-    pub(super) fn held(allocation: AllocationRef, len: usize) -> Buffer<T> {
+    pub(super) unsafe fn held(allocation: AllocationRef, len: usize) -> Buffer<T> {
         Buffer { allocation, len, of: PhantomData }
     }
 
@@ -71,7 +80,8 @@ impl<T: DeviceCopy> Buffer<T> {
         context: &Context,
         owner: impl Any + Send + Sync,
     ) -> Result<Buffer<T>> {
-        Self::foreign((address, len), context, Some(Box::new(owner)))
+        // SAFETY: the caller vouches for the memory while the owner lives.
+        unsafe { Self::foreign((address, len), context, Some(Box::new(owner))) }
     }
 
     /// Memory that somebody else owns.
@@ -85,10 +95,14 @@ impl<T: DeviceCopy> Buffer<T> {
     /// As [`Buffer::from_owner`], and the caller sees to it that the memory outlives the buffer and all work
     /// enqueued with it.
     pub unsafe fn borrowed(address: CUdeviceptr, len: usize, context: &Context) -> Result<Buffer<T>> {
-        Self::foreign((address, len), context, None)
+        // SAFETY: the caller vouches for the memory.
+        unsafe { Self::foreign((address, len), context, None) }
     }
 
-    fn foreign(
+    /// # Safety
+    ///
+    /// As for [`Buffer::from_owner`]; without an owner, as for [`Buffer::borrowed`].
+    unsafe fn foreign(
         (address, len): (CUdeviceptr, usize),
         context: &Context,
         keeps: Option<Box<dyn Any + Send + Sync>>,
@@ -97,7 +111,8 @@ impl<T: DeviceCopy> Buffer<T> {
         if bytes == 0 {
             return Err(MemoryError::EmptyBuffer.into());
         }
-        Ok(Self::over(Allocation::foreign((address, bytes), context, keeps), len))
+        // SAFETY: the caller vouches for `len` values at the address.
+        Ok(unsafe { Self::over(Allocation::foreign((address, bytes), context, keeps), len) })
     }
 
     /// How many values it has.
@@ -137,7 +152,11 @@ impl<T: DeviceCopy> Buffer<T> {
     }
 
     /// The same allocation, which has that many values now.
-    pub(super) fn with_len(self, len: usize) -> Buffer<T> {
+    ///
+    /// # Safety
+    ///
+    /// The allocation has room for `len` values.
+    pub(super) unsafe fn with_len(self, len: usize) -> Buffer<T> {
         Buffer { len, ..self }
     }
 
@@ -215,7 +234,8 @@ impl<T: DeviceCopy> Buffer<T> {
         let stream = queue.stream();
         self.context().serves(stream)?;
         let allocation = self.allocation.another(stream).ok_or(MemoryError::NoResource)??;
-        let mut duplicate = Buffer::over(allocation, self.len);
+        // SAFETY: it has as many bytes as this one.
+        let mut duplicate = unsafe { Buffer::over(allocation, self.len) };
         self.copy_to(&mut duplicate, queue)?;
         Ok(duplicate)
     }

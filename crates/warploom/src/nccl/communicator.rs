@@ -45,7 +45,11 @@ pub struct Communicator {
 }
 
 impl Communicator {
-    pub(super) fn new(
+    /// # Safety
+    ///
+    /// It is a communicator of this NCCL for that rank, was made with the context's device, and belongs to nobody
+    /// else.
+    pub(super) unsafe fn new(
         nccl: &Nccl,
         context: &Context,
         raw: ncclComm_t,

@@ -30,7 +30,8 @@ impl Nccl {
         // SAFETY: it is null, or the communicator that is being made.
         let code = unsafe { self.outcome(raw, code) };
         self.joined("ncclCommInitRank", code, &[raw])?;
-        Ok(Communicator::new(self, context, raw, (rank, size), share))
+        // SAFETY: NCCL has made it just now, for this rank and device.
+        Ok(unsafe { Communicator::new(self, context, raw, (rank, size), share) })
     }
 
     /// Joins a communicator of `size` ranks as several of them at once, which work on devices of their own.
@@ -75,7 +76,10 @@ impl Nccl {
         }
         let made = ranks.iter().zip(raw).zip(shares);
         Ok(made
-            .map(|(((rank, context), raw), share)| Communicator::new(self, context, raw, (*rank, size), share))
+            // SAFETY: NCCL has made them just now, each for its rank and device.
+            .map(|(((rank, context), raw), share)| unsafe {
+                Communicator::new(self, context, raw, (*rank, size), share)
+            })
             .collect())
     }
 

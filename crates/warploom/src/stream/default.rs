@@ -23,7 +23,8 @@ impl Context {
     #[doc(alias = "CU_STREAM_LEGACY")]
     #[must_use]
     pub fn legacy_stream(&self) -> Stream {
-        Stream::new(without_provenance_mut(LEGACY), Origin::Legacy, self, Traits::default())
+        // SAFETY: every context has this stream, under this handle.
+        unsafe { Stream::new(without_provenance_mut(LEGACY), Origin::Legacy, self, Traits::default()) }
     }
 
     /// The default stream of this context for the calling thread, which is a blocking stream.
@@ -48,7 +49,9 @@ impl Context {
     #[doc(alias = "CU_STREAM_PER_THREAD")]
     #[must_use]
     pub fn per_thread_stream(&self) -> Stream {
-        Stream::new(without_provenance_mut(PER_THREAD), Origin::PerThread(ThreadKey::this()), self, Traits::default())
+        let (raw, origin) = (without_provenance_mut(PER_THREAD), Origin::PerThread(ThreadKey::this()));
+        // SAFETY: every context has such a stream for each thread, under this handle.
+        unsafe { Stream::new(raw, origin, self, Traits::default()) }
     }
 }
 

@@ -55,7 +55,8 @@ impl Stream {
         if home != context.as_raw() {
             return Err(StreamError::ForeignContext { device: context.device().ordinal() }.into());
         }
-        Ok(Stream::new(raw, Origin::Foreign { _owner: Box::new(owner) }, context, Traits::default()))
+        // SAFETY: the caller vouches for the stream while the owner lives, and its context was compared.
+        Ok(unsafe { Stream::new(raw, Origin::Foreign { _owner: Box::new(owner) }, context, Traits::default()) })
     }
 
     /// A stream that somebody else made and keeps alive. It is never destroyed by this crate.

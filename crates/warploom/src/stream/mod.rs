@@ -85,7 +85,10 @@ enum Origin {
 }
 
 impl Stream {
-    fn new(raw: CUstream, origin: Origin, context: &Context, traits: Traits) -> Stream {
+    /// # Safety
+    ///
+    /// It is a stream of the context, and stays so while `origin` lives; a created one belongs to nobody else.
+    unsafe fn new(raw: CUstream, origin: Origin, context: &Context, traits: Traits) -> Stream {
         let is_made = matches!(origin, Origin::Created);
         let mark = if is_made { mark(context, || (Kind::Stream, raw.addr() as u64, 0)) } else { Mark::default() };
         let (raw, context) = (Handle::new(raw), context.clone());

@@ -116,6 +116,7 @@ impl Context {
                 self.driver().cuStreamCreateWithPriority(&raw mut raw, flags, priority)
             },
         }?;
-        Ok(Stream::new(raw, Origin::Created, self, Traits::of(flags)))
+        // SAFETY: it was created just now, in this context.
+        Ok(unsafe { Stream::new(raw, Origin::Created, self, Traits::of(flags)) })
     }
 }

@@ -12,7 +12,7 @@ use crate::capture::{self, RelaxedMode, Sequence};
 use crate::diagnostics::{Subject, report};
 use crate::memory::managed::ManagedState;
 use crate::memory::pool::graph_pool;
-use crate::memory::resource::{StreamOrdered as _, Synchronous};
+use crate::memory::resource::StreamOrdered;
 use crate::memory::source::Source;
 use crate::{Error, Result, Stream};
 
@@ -20,7 +20,8 @@ impl Allocation {
     /// Frees it now, and says what went wrong. What a graph allocates is freed by a node.
     pub(in crate::memory) fn close(mut self) -> Result<()> {
         let ended = match &self.owner {
-            Owner::Graph { capture, home } => graph_pool::free(self.address, *capture, home),
+            // SAFETY: a node of that capture has allocated it for this value, which is given up.
+            Owner::Graph { capture, home } => unsafe { graph_pool::free(self.address, *capture, home) },
             _ => self.end(),
         };
         // What has ended must not end again; the parts go on their own.
@@ -57,7 +58,8 @@ impl Allocation {
                     && home.context().is_current_generation()
                     && !capture::any() =>
             {
-                free_ordered(resource, (self.address, self.bytes), home)
+                // SAFETY: as in `end_now`; no stream but `home` has used it.
+                unsafe { free_ordered(resource, (self.address, self.bytes), home) }
             }
             _ => self.end_after_others(),
         }
@@ -119,7 +121,9 @@ impl Allocation {
                     // Where no event can be had, waiting is dear and right.
                     order.follow(&other).or_else(|_| other.drain())?;
                 }
-                free_ordered(resource, memory, &order)
+                // SAFETY: the memory came from this resource with this size and is given back once, by the end of
+                // its allocation; every use of it comes before this in the order of the stream.
+                unsafe { free_ordered(resource, memory, &order) }
             }
             Owner::Synchronous { resource } => {
                 let (waits, users) = (resource.free_waits_for_context(), self.uses.end(None).0);
@@ -127,7 +131,9 @@ impl Allocation {
                     // A wait that failed may have been the only thing to fail; another one tells.
                     other.for_teardown().drain().or_else(|_| other.context().synchronize())?;
                 }
-                free_synchronous(&**resource, memory)
+                // SAFETY: the memory came from this resource with this size and is given back once, by the end of
+                // its allocation; every use of it is over, or is waited for by the call that frees it.
+                unsafe { resource.deallocate_raw(self.address, self.bytes) }
             }
             // Its graph has it.
             Owner::Graph { .. } => Ok(()),
@@ -145,24 +151,20 @@ impl Allocation {
     }
 }
 
-#[expect(unsafe_code, reason = "gives memory back to where it came from")]
+/// Gives memory back to a stream-ordered resource. A pool is called directly.
+///
+/// # Safety
+///
+/// As for [`StreamOrdered::deallocate_raw`] of the resource.
 #[inline]
-fn free_ordered(resource: &Source, (address, bytes): (CUdeviceptr, usize), order: &Stream) -> Result<()> {
-    // SAFETY: the memory came from this resource with this size and is given back once, by the end of its allocation; every
-    // use of it comes before this in the order of the stream.
+unsafe fn free_ordered(resource: &Source, (address, bytes): (CUdeviceptr, usize), order: &Stream) -> Result<()> {
+    // SAFETY: the caller's promise is the one that is asked for.
     unsafe {
         match resource {
             Source::Pool(pool) => pool.deallocate_raw(address, bytes, order),
             Source::Other(resource) => resource.deallocate_raw(address, bytes, order),
         }
     }
-}
-
-#[expect(unsafe_code, reason = "gives memory back to where it came from")]
-fn free_synchronous(resource: &dyn Synchronous, (address, bytes): (CUdeviceptr, usize)) -> Result<()> {
-    // SAFETY: the memory came from this resource with this size and is given back once, by the end of its allocation; every
-    // use of it is over, or is waited for by the call that frees it.
-    unsafe { resource.deallocate_raw(address, bytes) }
 }
 
 impl Drop for Allocation {

@@ -5,6 +5,7 @@
 //! far, the allocation included. When the allocation ends, the stream that frees it is made to wait for what the others have so
 //! far. So no stream reaches the memory before it is there or after it is gone; and memory that stays on its stream costs one
 //! comparison a use, and no event.
+#![expect(unsafe_code, reason = "owns addresses, and gives them back to where they came from")]
 
 mod end;
 
@@ -59,8 +60,14 @@ enum Owner {
 }
 
 impl Allocation {
+    /// Memory of a stream-ordered resource, which gets it back.
+    ///
+    /// # Safety
+    ///
+    /// The resource has allocated these bytes in the order of `home`, and nobody else gives them back. `is_pinned`
+    /// is what the resource says.
     #[inline(always)]
-    pub(in crate::memory) fn ordered(
+    pub(in crate::memory) unsafe fn ordered(
         (address, bytes): (CUdeviceptr, usize),
         is_pinned: bool,
         resource: Source,
@@ -80,7 +87,12 @@ impl Allocation {
         }
     }
 
-    pub(in crate::memory) fn synchronous(
+    /// Memory of a resource that allocates at once, which gets it back.
+    ///
+    /// # Safety
+    ///
+    /// The resource has allocated these bytes, and nobody else gives them back.
+    pub(in crate::memory) unsafe fn synchronous(
         (address, bytes): (CUdeviceptr, usize),
         resource: Arc<dyn Synchronous>,
     ) -> Allocation {
@@ -100,7 +112,11 @@ impl Allocation {
     }
 
     /// Memory that a node of a graph allocates.
-    pub(in crate::memory) fn of_graph(
+    ///
+    /// # Safety
+    ///
+    /// A node of this capture allocates these bytes in the order of `home`, and nobody else frees them.
+    pub(in crate::memory) unsafe fn of_graph(
         (address, bytes): (CUdeviceptr, usize),
         capture: CaptureId,
         home: Stream,
@@ -118,7 +134,13 @@ impl Allocation {
         }
     }
 
-    pub(in crate::memory) fn foreign(
+    /// Memory that other code owns.
+    ///
+    /// # Safety
+    ///
+    /// The bytes are there, in the context, for as long as `keeps` lives; without it, for as long as the value
+    /// and the work enqueued with it.
+    pub(in crate::memory) unsafe fn foreign(
         (address, bytes): (CUdeviceptr, usize),
         context: &Context,
         keeps: Option<Box<dyn Any + Send + Sync>>,
@@ -186,8 +208,12 @@ impl Allocation {
         }
     }
 
-    /// Takes note that its resource has it elsewhere now, or has made it larger. Its users stay.
-    pub(in crate::memory) fn resize(&mut self, address: CUdeviceptr, bytes: usize) {
+    /// Takes note that its resource has moved it or made it larger. Its users stay.
+    ///
+    /// # Safety
+    ///
+    /// The resource has these bytes in place of those before.
+    pub(in crate::memory) unsafe fn resize(&mut self, address: CUdeviceptr, bytes: usize) {
         (self.address, self.bytes, self.is_pieced) = (address, bytes, true);
     }
 
@@ -290,13 +316,17 @@ impl Allocation {
         match &self.owner {
             Owner::Ordered { resource, .. } => Some(
                 refuse_captured(|| resource.name(), stream).and_then(|()| resource.allocate_raw(bytes, stream)).map(
-                    |address| Allocation::ordered((address, bytes), self.is_pinned, resource.clone(), stream.clone()),
+                    // SAFETY: the resource has allocated it just now, in the order of the stream.
+                    |address| unsafe {
+                        Allocation::ordered((address, bytes), self.is_pinned, resource.clone(), stream.clone())
+                    },
                 ),
             ),
             Owner::Synchronous { resource } => Some(
                 resource
                     .allocate_raw(bytes)
-                    .map(|address| Allocation::synchronous((address, bytes), Arc::clone(resource))),
+                    // SAFETY: the resource has allocated it just now.
+                    .map(|address| unsafe { Allocation::synchronous((address, bytes), Arc::clone(resource)) }),
             ),
             Owner::Graph { .. } => Some(graph_pool::allocate(bytes, stream)),
             Owner::Other { .. } => None,

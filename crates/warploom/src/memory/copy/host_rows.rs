@@ -27,10 +27,10 @@ impl<T: DeviceCopy> RowsMut<'_, T> {
             return Ok(());
         }
         stream.refuse_captured(COPY)?;
-        grid.allocation.meet(stream)?;
+        grid.allocation().meet(stream)?;
         let mut lent = values.to_vec();
-        let copy = descriptor::<T>(End::of::<T>(grid), End::packed(lent.as_mut_ptr(), grid.width), grid);
-        let _current = grid.allocation.current_for(stream)?;
+        let copy = descriptor::<T>(End::of::<T>(grid), End::packed(lent.as_mut_ptr(), grid.width()), grid);
+        let _current = grid.allocation().current_for(stream)?;
         // SAFETY: both have these rows; the device's are there in the order of the stream, the host's until
         // `finish` knows that they are no longer needed.
         let enqueued = stream.with_raw(|raw| unsafe { context.driver().cuMemcpy2DAsync_v2(&raw const copy, raw) });
@@ -52,9 +52,9 @@ impl<T: DeviceCopy> Rows<'_, T> {
         let mut lent: Vec<T> = Vec::with_capacity(grid.values());
         if grid.values() > 0 {
             stream.refuse_captured(COPY)?;
-            grid.allocation.meet(stream)?;
-            let copy = descriptor::<T>(End::packed(lent.as_mut_ptr(), grid.width), End::of::<T>(grid), grid);
-            let _current = grid.allocation.current_for(stream)?;
+            grid.allocation().meet(stream)?;
+            let copy = descriptor::<T>(End::packed(lent.as_mut_ptr(), grid.width()), End::of::<T>(grid), grid);
+            let _current = grid.allocation().current_for(stream)?;
             // SAFETY: both have these rows; the device's are there in the order of the stream, and the host's
             // are nobody else's until `finish` knows that they are no longer needed.
             let enqueued = stream.with_raw(|raw| unsafe { context.driver().cuMemcpy2DAsync_v2(&raw const copy, raw) });

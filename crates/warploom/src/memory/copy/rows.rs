@@ -25,12 +25,12 @@ impl End {
     /// Rows of an allocation. Page-locked memory is named as the host's, since memory of the host's pools is
     /// refused otherwise.
     pub(super) fn of<T>(grid: &Grid<'_>) -> End {
-        let pitch = grid.pitch * size_of::<T>();
-        if grid.allocation.is_pinned() {
-            let host = with_exposed_provenance_mut(grid.address as usize);
+        let pitch = grid.pitch() * size_of::<T>();
+        if grid.allocation().is_pinned() {
+            let host = with_exposed_provenance_mut(grid.address() as usize);
             End { memory: CUmemorytype::CU_MEMORYTYPE_HOST, device: 0, host, pitch }
         } else {
-            End { memory: CUmemorytype::CU_MEMORYTYPE_DEVICE, device: grid.address, host: null_mut(), pitch }
+            End { memory: CUmemorytype::CU_MEMORYTYPE_DEVICE, device: grid.address(), host: null_mut(), pitch }
         }
     }
 
@@ -58,8 +58,8 @@ pub(super) fn descriptor<T>(to: End, from: End, grid: &Grid<'_>) -> CUDA_MEMCPY2
         dstDevice: to.device,
         dstArray: null_mut(),
         dstPitch: to.pitch,
-        WidthInBytes: grid.width * size_of::<T>(),
-        Height: grid.height,
+        WidthInBytes: grid.width() * size_of::<T>(),
+        Height: grid.height(),
     }
 }
 
@@ -78,8 +78,8 @@ impl<T: DeviceCopy> Rows<'_, T> {
     #[doc(alias = "cuMemcpy3DPeerAsync")]
     pub fn copy_to(self, destination: RowsMut<'_, T>, queue: &impl Queue) -> Result<()> {
         let (to, from) = (destination.grid, self.grid);
-        if (to.width, to.height) != (from.width, from.height) {
-            let (source, destination) = ((from.width, from.height), (to.width, to.height));
+        if (to.width(), to.height()) != (from.width(), from.height()) {
+            let (source, destination) = ((from.width(), from.height()), (to.width(), to.height()));
             return Err(CopyError::ShapeMismatch { source_shape: source, destination_shape: destination }.into());
         }
         copy::<T>(&to, &from, queue.stream())
@@ -98,16 +98,16 @@ impl<T: DeviceCopy> RowsMut<'_, T> {
 }
 
 fn copy<T>(to: &Grid<'_>, from: &Grid<'_>, stream: &Stream) -> Result<()> {
-    reachable(to.allocation, from.allocation, stream)?;
+    reachable(to.allocation(), from.allocation(), stream)?;
     if from.values() == 0 {
         return Ok(());
     }
-    from.allocation.meet(stream)?;
-    to.allocation.meet(stream)?;
-    let (_source, _destination) = (from.allocation.current_for(stream)?, to.allocation.current_for(stream)?);
+    from.allocation().meet(stream)?;
+    to.allocation().meet(stream)?;
+    let (_source, _destination) = (from.allocation().current_for(stream)?, to.allocation().current_for(stream)?);
     enqueue::<T>(to, from, stream)?;
-    from.allocation.did(stream, Access::Read);
-    to.allocation.did(stream, Access::Write);
+    from.allocation().did(stream, Access::Read);
+    to.allocation().did(stream, Access::Write);
     Ok(())
 }
 
@@ -119,7 +119,7 @@ pub(in crate::memory) fn copy_as_row(to: Span<'_>, from: Span<'_>, bytes: usize,
 
 /// Copies what was checked, is not empty, and has met the stream.
 fn enqueue<T>(to: &Grid<'_>, from: &Grid<'_>, stream: &Stream) -> Result<()> {
-    let (source, destination) = (from.allocation.context(), to.allocation.context());
+    let (source, destination) = (from.allocation().context(), to.allocation().context());
     let driver = source.driver();
     let copy = descriptor::<T>(End::of::<T>(to), End::of::<T>(from), from);
     if source == destination {

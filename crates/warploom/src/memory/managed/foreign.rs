@@ -66,8 +66,11 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
         let (bytes, stream, resource) = (size::<T>(len)?, queue.stream(), resource.resource());
         resource.context().serves(stream)?;
         let is_pinned = resource.is_pinned();
-        let allocation = Allocation::ordered((address, bytes), is_pinned, resource.into(), stream.clone());
-        Ok(ManagedBuffer::over(Buffer::over(allocation, len)))
+        // SAFETY: the caller vouches for the memory, which has the size of `len` values.
+        let buffer = unsafe {
+            Buffer::over(Allocation::ordered((address, bytes), is_pinned, resource.into(), stream.clone()), len)
+        };
+        Ok(ManagedBuffer::over(buffer))
     }
 
     /// Memory of a resource that frees at once, to be given back to it.
@@ -86,6 +89,8 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
         resource: &impl SynchronousResource,
     ) -> Result<ManagedBuffer<T>> {
         let (bytes, resource) = (size::<T>(len)?, resource.resource());
-        Ok(ManagedBuffer::over(Buffer::over(Allocation::synchronous((address, bytes), resource), len)))
+        // SAFETY: the caller vouches for the memory, which has the size of `len` values.
+        let buffer = unsafe { Buffer::over(Allocation::synchronous((address, bytes), resource), len) };
+        Ok(ManagedBuffer::over(buffer))
     }
 }

@@ -11,21 +11,17 @@ use crate::memory::resource::{OrderedResource, StreamOrdered};
 use crate::{Buffer, Context, DeviceCopy, DevicePool, ManagedPool, PinnedPool, PoolStatistics, Queue, Result, Reuse};
 
 /// An attribute's value. Switches have 32 bits, which are the lower ones on every machine that the driver is for.
-fn attribute(context: &Context, pool: CUmemoryPool, attribute: CUmemPool_attribute) -> Result<u64> {
+fn attribute(pool: &DriverPool, attribute: CUmemPool_attribute) -> Result<u64> {
     let mut value = 0_u64;
-    // SAFETY: the pool is alive, and no attribute used here is wider.
-    unsafe { context.driver().cuMemPoolGetAttribute(pool, attribute, (&raw mut value).cast()) }?;
+    // SAFETY: the pool is alive, and no attribute is wider.
+    unsafe { pool.context().driver().cuMemPoolGetAttribute(pool.as_raw(), attribute, (&raw mut value).cast()) }?;
     Ok(value)
 }
 
-pub(super) fn set_attribute(
-    context: &Context,
-    pool: CUmemoryPool,
-    attribute: CUmemPool_attribute,
-    mut value: u64,
-) -> Result<()> {
+pub(super) fn set_attribute(pool: &DriverPool, attribute: CUmemPool_attribute, mut value: u64) -> Result<()> {
+    let driver = pool.context().driver();
     // SAFETY: as above.
-    Ok(unsafe { context.driver().cuMemPoolSetAttribute(pool, attribute, (&raw mut value).cast()) }?)
+    Ok(unsafe { driver.cuMemPoolSetAttribute(pool.as_raw(), attribute, (&raw mut value).cast()) }?)
 }
 
 macro_rules! pool_attributes {
@@ -50,7 +46,7 @@ macro_rules! pool_attributes {
             /// What the driver answers.
             #[doc(alias = "cuMemPoolGetAttribute")]
             pub fn statistics(&self) -> Result<PoolStatistics> {
-                let bytes = |name| attribute(self.context(), self.as_raw(), name);
+                let bytes = |name| attribute(&self.shared, name);
                 Ok(PoolStatistics {
                     reserved: bytes(CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT)?,
                     reserved_high: bytes(CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH)?,
@@ -70,7 +66,7 @@ macro_rules! pool_attributes {
                     CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH,
                     CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_HIGH,
                 ] {
-                    set_attribute(self.context(), self.as_raw(), name, 0)?;
+                    set_attribute(&self.shared, name, 0)?;
                 }
                 Ok(())
             }
@@ -82,7 +78,7 @@ macro_rules! pool_attributes {
             /// What the driver answers.
             pub fn release_threshold(&self) -> Result<u64> {
                 let name = CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
-                attribute(self.context(), self.as_raw(), name)
+                attribute(&self.shared, name)
             }
 
             /// Keeps that many bytes; see [`PoolOptions::release_threshold`](crate::PoolOptions::release_threshold).
@@ -92,7 +88,7 @@ macro_rules! pool_attributes {
             /// What the driver answers.
             pub fn set_release_threshold(&self, bytes: u64) -> Result<()> {
                 let name = CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
-                set_attribute(self.context(), self.as_raw(), name, bytes)
+                set_attribute(&self.shared, name, bytes)
             }
 
             /// Which memory of other streams an allocation may get.
@@ -101,7 +97,7 @@ macro_rules! pool_attributes {
             ///
             /// What the driver answers.
             pub fn reuse(&self) -> Result<Reuse> {
-                let switch = |name| attribute(self.context(), self.as_raw(), name).map(|value| value != 0);
+                let switch = |name| attribute(&self.shared, name).map(|value| value != 0);
                 let [(follow_events, _), (opportunistic, _), (internal_dependencies, _)] = Reuse::default().switches();
                 Ok(Reuse {
                     follow_events: switch(follow_events)?,
@@ -116,7 +112,7 @@ macro_rules! pool_attributes {
             ///
             /// What the driver answers; then some of it may have been changed.
             pub fn set_reuse(&self, reuse: Reuse) -> Result<()> {
-                reuse.apply(self.reuse()?, self.context(), self.as_raw())
+                reuse.apply(self.reuse()?, &self.shared)
             }
 
             /// Gives memory that no buffer uses back to where it came from, down to `keep` bytes.

@@ -81,7 +81,8 @@ impl DevicePool {
         let mut raw = null_mut();
         // SAFETY: `raw` is writable.
         unsafe { context.driver().cuDeviceGetDefaultMemPool(&raw mut raw, context.device().as_raw()) }?;
-        Ok(DevicePool::borrowed(raw, context))
+        // SAFETY: the driver has this pool from the start, or its owner keeps it current.
+        Ok(unsafe { DevicePool::borrowed(raw, context) })
     }
 
     /// The pool that the context's device allocates from now where none is named: the default one, unless another was made
@@ -95,11 +96,16 @@ impl DevicePool {
         let mut raw = null_mut();
         // SAFETY: `raw` is writable.
         unsafe { context.driver().cuDeviceGetMemPool(&raw mut raw, context.device().as_raw()) }?;
-        Ok(DevicePool::borrowed(raw, context))
+        // SAFETY: the driver has this pool from the start, or its owner keeps it current.
+        Ok(unsafe { DevicePool::borrowed(raw, context) })
     }
 
-    fn borrowed(raw: CUmemoryPool, context: &Context) -> DevicePool {
-        DevicePool { shared: Arc::new(DriverPool::borrowed(raw, context, PoolMemory::Device)) }
+    /// # Safety
+    ///
+    /// It is a pool of memory of the context's device that lives at least as long as this value.
+    unsafe fn borrowed(raw: CUmemoryPool, context: &Context) -> DevicePool {
+        // SAFETY: the caller vouches for the pool.
+        DevicePool { shared: Arc::new(unsafe { DriverPool::borrowed(raw, context, PoolMemory::Device) }) }
     }
 
     /// Which other devices may use its memory: a live set, made without a driver call.

@@ -64,7 +64,9 @@ impl DriverPool {
     /// What [`OrderedResource::allocate`](super::OrderedResource::allocate) does, known to be done by a pool.
     #[inline]
     pub(super) fn allocate<T: DeviceCopy>(this: &Arc<DriverPool>, len: usize, queue: &impl Queue) -> Result<Buffer<T>> {
-        Ok(Buffer::held(DriverPool::hold(Arc::clone(this), size::<T>(len)?, queue.stream())?, len))
+        let allocation = DriverPool::hold(Arc::clone(this), size::<T>(len)?, queue.stream())?;
+        // SAFETY: it has as many bytes as these values.
+        Ok(unsafe { Buffer::held(allocation, len) })
     }
 
     fn hold(this: Arc<DriverPool>, bytes: usize, stream: &Stream) -> Result<AllocationRef> {
@@ -100,7 +102,7 @@ impl DriverPool {
             grants: AccessCache::default(),
             _mark: mark,
         };
-        options.apply(context, raw)?;
+        options.apply(&pool)?;
         pool.open()?;
         Ok(pool)
     }
@@ -120,13 +122,19 @@ impl DriverPool {
                 Found::Current => driver.cuMemGetMemPool(&raw mut raw, &raw mut location, kind),
             }
         }?;
-        let pool = DriverPool::borrowed(raw, context, memory);
+        // SAFETY: the driver has this pool from the start, or its owner keeps it current.
+        let pool = unsafe { DriverPool::borrowed(raw, context, memory) };
         pool.open()?;
         Ok(pool)
     }
 
-    /// A pool that lives at least as long as this value.
-    pub(super) fn borrowed(raw: CUmemoryPool, context: &Context, memory: PoolMemory) -> DriverPool {
+    /// A pool that other code owns.
+    ///
+    /// # Safety
+    ///
+    /// It is a pool of the context's device that has this kind of memory, and lives at least as long as this
+    /// value.
+    pub(super) unsafe fn borrowed(raw: CUmemoryPool, context: &Context, memory: PoolMemory) -> DriverPool {
         let (raw, context) = (Handle::new(raw), context.clone());
         DriverPool { raw, context, memory, is_owned: false, grants: AccessCache::default(), _mark: Mark::default() }
     }

@@ -65,7 +65,9 @@ impl GraphPool {
     pub fn allocate<T: DeviceCopy>(&self, len: usize, queue: &impl Queue) -> Result<Buffer<T>> {
         let (bytes, stream) = (size::<T>(len)?, queue.stream());
         self.context.serves(stream)?;
-        Ok(Buffer::over(allocate(bytes, stream)?, len))
+        let allocation = allocate(bytes, stream)?;
+        // SAFETY: it has as many bytes as these values.
+        Ok(unsafe { Buffer::over(allocation, len) })
     }
 
     /// A buffer of `len` values whose bytes are all 0.
@@ -138,15 +140,20 @@ pub(in crate::memory) fn allocate(bytes: usize, stream: &Stream) -> Result<Alloc
     let (driver, mut address) = (stream.driver(), 0);
     // SAFETY: `address` is writable, and the stream alive.
     stream.enqueue(|raw| unsafe { driver.cuMemAllocAsync(&raw mut address, bytes, raw) })?;
-    Ok(Allocation::of_graph((address, bytes), capture.id(), stream.clone()))
+    // SAFETY: a node of this capture allocates it, and nobody else has it.
+    Ok(unsafe { Allocation::of_graph((address, bytes), capture.id(), stream.clone()) })
 }
 
 /// Has the capture that allocated the memory free it, in the order of the stream that it was allocated on.
-pub(in crate::memory) fn free(address: CUdeviceptr, capture: CaptureId, stream: &Stream) -> Result<()> {
+///
+/// # Safety
+///
+/// A node of this capture has allocated the memory, no node has freed it, and it is not used again.
+pub(in crate::memory) unsafe fn free(address: CUdeviceptr, capture: CaptureId, stream: &Stream) -> Result<()> {
     if capture::of(stream).is_none_or(|current| current.id() != capture) {
         return Err(CaptureError::GraphMemory.into());
     }
-    // SAFETY: a node of this graph has allocated it, and nobody has given it back.
+    // SAFETY: the caller vouches for the memory, and the stream is part of that capture.
     stream.enqueue(|raw| unsafe { stream.driver().cuMemFreeAsync(address, raw) })
 }
 

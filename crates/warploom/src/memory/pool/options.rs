@@ -1,9 +1,10 @@
 //! How a new pool behaves.
 
-use warploom_driver::sys::types::{CUmemPool_attribute, CUmemoryPool};
+use warploom_driver::sys::types::CUmemPool_attribute;
 
 use super::attributes::set_attribute;
-use crate::{Context, Result};
+use super::driver_pool::DriverPool;
+use crate::Result;
 
 /// How a new pool behaves; what is not said stays as it is here.
 ///
@@ -53,12 +54,12 @@ impl PoolOptions {
     }
 
     /// Tells the driver what differs from what a new pool is like.
-    pub(super) fn apply(self, context: &Context, pool: CUmemoryPool) -> Result<()> {
+    pub(super) fn apply(self, pool: &DriverPool) -> Result<()> {
         if self.release_threshold != 0 {
             let threshold = CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
-            set_attribute(context, pool, threshold, self.release_threshold)?;
+            set_attribute(pool, threshold, self.release_threshold)?;
         }
-        self.reuse.apply(Reuse::default(), context, pool)
+        self.reuse.apply(Reuse::default(), pool)
     }
 }
 
@@ -98,10 +99,10 @@ impl Reuse {
     }
 
     /// Tells the driver what differs from `before`.
-    pub(super) fn apply(self, before: Reuse, context: &Context, pool: CUmemoryPool) -> Result<()> {
+    pub(super) fn apply(self, before: Reuse, pool: &DriverPool) -> Result<()> {
         for ((attribute, is_on), (_, was_on)) in self.switches().into_iter().zip(before.switches()) {
             if is_on != was_on {
-                set_attribute(context, pool, attribute, is_on.into())?;
+                set_attribute(pool, attribute, is_on.into())?;
             }
         }
         Ok(())

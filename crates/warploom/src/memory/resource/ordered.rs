@@ -112,7 +112,9 @@ pub trait OrderedResource {
     #[inline]
     fn allocate<T: DeviceCopy>(&self, len: usize, queue: &impl Queue) -> Result<Buffer<T>> {
         let bytes = size::<T>(len)?;
-        Ok(Buffer::held(allocate(self.resource(), bytes, queue.stream())?, len))
+        let allocation = allocate(self.resource(), bytes, queue.stream())?;
+        // SAFETY: it has as many bytes as these values.
+        Ok(unsafe { Buffer::held(allocation, len) })
     }
 
     /// A buffer of `len` values whose bytes are all 0.
@@ -154,7 +156,8 @@ where
     // to the device.
     let (home, is_pinned) = (stream.clone(), resource.is_pinned());
     let address = resource.allocate_raw(bytes, stream)?;
-    Ok(AllocationRef::new(|| Allocation::ordered((address, bytes), is_pinned, resource.into(), home)))
+    // SAFETY: the resource has allocated it just now, in the order of the stream.
+    Ok(AllocationRef::new(|| unsafe { Allocation::ordered((address, bytes), is_pinned, resource.into(), home) }))
 }
 
 impl<R: StreamOrdered> OrderedResource for Arc<R> {

@@ -105,7 +105,8 @@ pub trait SynchronousResource {
     fn allocate<T: DeviceCopy>(&self, len: usize) -> Result<Buffer<T>> {
         let (bytes, resource) = (size::<T>(len)?, self.resource());
         let address = resource.allocate_raw(bytes)?;
-        Ok(Buffer::over(Allocation::synchronous((address, bytes), resource), len))
+        // SAFETY: the resource has allocated as many bytes as these values just now.
+        Ok(unsafe { Buffer::over(Allocation::synchronous((address, bytes), resource), len) })
     }
 
     /// A buffer of `len` values whose bytes are all 0 in the order of `queue`.

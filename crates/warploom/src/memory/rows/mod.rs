@@ -78,11 +78,11 @@ pub struct RowsMut<'a, T: DeviceCopy = u8> {
 /// would begin means nothing then, and may be more than a number of bytes can say.
 #[derive(Clone, Copy)]
 pub(super) struct Grid<'a> {
-    pub(super) allocation: &'a AllocationRef,
-    pub(super) address: CUdeviceptr,
-    pub(super) pitch: usize,
-    pub(super) width: usize,
-    pub(super) height: usize,
+    allocation: &'a AllocationRef,
+    address: CUdeviceptr,
+    pitch: usize,
+    width: usize,
+    height: usize,
 }
 
 impl<'a> Grid<'a> {
@@ -123,6 +123,26 @@ impl<'a> Grid<'a> {
     fn row<T>(self, index: usize) -> Result<Span<'a>> {
         let row = self.part::<T>(index..index.saturating_add(1), ..)?;
         Ok(Span { allocation: row.allocation, address: row.address, len: row.width })
+    }
+
+    pub(super) fn allocation(&self) -> &'a AllocationRef {
+        self.allocation
+    }
+
+    pub(super) fn address(&self) -> CUdeviceptr {
+        self.address
+    }
+
+    pub(super) fn pitch(&self) -> usize {
+        self.pitch
+    }
+
+    pub(super) fn width(&self) -> usize {
+        self.width
+    }
+
+    pub(super) fn height(&self) -> usize {
+        self.height
     }
 
     pub(super) fn values(&self) -> usize {

@@ -56,12 +56,14 @@ impl DeviceMemory {
         };
         // SAFETY: both answers are writable, and `_current` keeps the context current.
         unsafe { driver.cuMemAllocPitch_v2(&raw mut address, &raw mut pitch, row, height, access) }?;
-        // The driver has allocated them, so they can be counted.
-        let allocation = Allocation::synchronous((address, pitch * height), self.resource());
+        // SAFETY: the driver has allocated them just now, so that they can be counted, and the resource frees memory
+        // of the driver.
+        let allocation = unsafe { Allocation::synchronous((address, pitch * height), self.resource()) };
         if !pitch.is_multiple_of(element) {
             return Err(MemoryError::Pitch { element }.into());
         }
         let pitch = pitch / element;
-        Ok((Buffer::over(allocation, pitch * height), pitch))
+        // SAFETY: the allocation has these rows.
+        Ok((unsafe { Buffer::over(allocation, pitch * height) }, pitch))
     }
 }

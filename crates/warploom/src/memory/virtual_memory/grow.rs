@@ -1,4 +1,5 @@
-//! Allocations that grow and keep what is in them.
+//! Growing a buffer of virtual memory in place.
+#![expect(unsafe_code, reason = "tells an allocation where its resource has it now")]
 
 use std::fmt;
 use std::sync::Arc;
@@ -87,7 +88,8 @@ impl VirtualMemory {
     #[doc(alias = "cuMemMap")]
     pub fn grow<T: DeviceCopy>(&self, mut buffer: Buffer<T>, len: usize) -> Result<Buffer<T>, GrowError<T>> {
         match self.shared.grow(&mut buffer, len) {
-            Ok(()) => Ok(buffer.with_len(len)),
+            // SAFETY: its allocation has as many values now.
+            Ok(()) => Ok(unsafe { buffer.with_len(len) }),
             Err(error) => Err(GrowError { buffer, error }),
         }
     }
@@ -105,7 +107,8 @@ impl Shared {
         let mut range = self.take(allocation.address()).ok_or(MemoryError::OtherResource)?;
         let grown = self.extend(&mut range, self.whole(bytes), || allocation.settle());
         if grown.is_ok() {
-            allocation.resize(range.address(), bytes);
+            // SAFETY: the range is mapped there now, and its resource keeps it under this address.
+            unsafe { allocation.resize(range.address(), bytes) };
         }
         self.keep(range);
         grown
