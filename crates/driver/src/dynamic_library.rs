@@ -40,16 +40,16 @@ impl DynamicLibrary {
     ///
     /// # Safety
     ///
-    /// `F` is a function pointer type, and what the library exports under this name has that type. The function
-    /// is called only while the library is loaded.
+    /// `F` is a function pointer type, and what the library exports under this name has that type. The
+    /// function is called only while the library is loaded.
     pub unsafe fn function<F: Copy>(&self, name: &str) -> Option<F> {
         const { assert!(size_of::<F>() == size_of::<fn()>(), "a function pointer") };
         // SAFETY: the caller vouches for the type.
         unsafe { self.library.get::<F>(name.as_bytes()) }.ok().map(|symbol| *symbol)
     }
 
-    /// Leaves the library loaded until the process ends, for libraries with threads and exit handlers of their
-    /// own.
+    /// Leaves the library loaded until the process ends, for libraries with threads and exit handlers of
+    /// their own.
     pub fn keep(self) {
         std::mem::forget(self.library);
     }

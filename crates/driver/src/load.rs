@@ -16,8 +16,9 @@ pub const LIBRARY_VARIABLE: &str = "WARPLOOM_LIBCUDA";
 #[cfg(windows)]
 const CANDIDATES: &[&str] = &["nvcuda.dll"];
 
-/// Where a driver may be, best first: what the loader knows, what WSL mounts outside the loader's sight, a development
-/// link, and folders that distributions and container runtimes do not always tell the loader about.
+/// Where a driver may be, best first: what the loader knows, what WSL mounts outside the loader's sight, a
+/// development link, and folders that distributions and container runtimes do not always tell the loader
+/// about.
 #[cfg(not(windows))]
 const CANDIDATES: &[&str] = &[
     "libcuda.so.1",
@@ -41,8 +42,8 @@ pub(crate) fn system() -> Result<Driver> {
 ///
 /// # Safety
 ///
-/// If `path` is a library, loading it does no harm, and if it has `cuGetProcAddress_v2` or `cuGetProcAddress`,
-/// these are what [`Source::new`](warploom_sys::Source::new) asks for.
+/// If `path` is a library, loading it does no harm, and if it has `cuGetProcAddress_v2` or
+/// `cuGetProcAddress`, these are what [`Source::new`](warploom_sys::Source::new) asks for.
 pub(crate) unsafe fn library(path: &Path) -> Result<Driver> {
     let not_a_driver = |why| {
         let missing = Function::cuGetProcAddress_v2;
@@ -61,7 +62,8 @@ pub(crate) unsafe fn library(path: &Path) -> Result<Driver> {
     let older = || unsafe { library.function("cuGetProcAddress") }.map(Resolver::V1);
     let resolver = newer.or_else(older).ok_or_else(|| not_a_driver(None))?;
 
-    // A driver in use runs threads and exit handlers of its own: its code must not go before the process does.
+    // A driver in use runs threads and exit handlers of its own: its code must not go before the process
+    // does.
     library.keep();
     // SAFETY: the caller vouches for the resolver, and the library is never unloaded.
     Driver::from_origin(unsafe { Origin::forever(resolver, path.to_string_lossy().into()) })
@@ -77,7 +79,7 @@ impl LoadError for Error {
     }
 }
 
-/// Whether the path has a folder; the loader searches folders of its own for a bare name.
+/// `true` if the path has a folder; the loader searches folders of its own for a bare name.
 fn has_folder(path: &Path) -> bool {
     path.components().nth(1).is_some()
 }

@@ -140,7 +140,7 @@ impl Error {
         }
     }
 
-    /// Whether there was too little memory, or too little left of a limit.
+    /// `true` if there was too little memory, or too little left of a limit.
     #[must_use]
     pub fn is_out_of_memory(&self) -> bool {
         match self.innermost() {
@@ -149,7 +149,7 @@ impl Error {
         }
     }
 
-    /// Whether the context is lost, and the process's use of CUDA with it.
+    /// `true` if the context is lost, and the process's use of CUDA with it.
     #[must_use]
     pub fn is_context_fatal(&self) -> bool {
         self.driver_error().is_some_and(warploom_driver::Error::is_context_fatal)

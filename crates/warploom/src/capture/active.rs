@@ -1,8 +1,8 @@
-//! The captures that are not over.
+//! Captures in progress, and the checks they ask of other calls.
 //!
-//! One load tells that there are none, which is all that a program without captures pays. It guards nothing: what a thread enqueues
-//! at the very moment that another begins to capture the same stream may become part of a graph that does not know it, which
-//! [`Captured::is_accounted`](super::Captured::is_accounted) tells.
+//! One load tells that there are none, which is all that a program without captures pays. It guards nothing:
+//! what a thread enqueues at the very moment that another begins to capture the same stream may become part
+//! of a graph that does not know it, which [`Captured::is_accounted`](super::Captured::is_accounted) tells.
 
 use std::any::Any;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -23,7 +23,7 @@ fn all() -> MutexGuard<'static, Vec<Arc<Sequence>>> {
     ACTIVE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether anything is being captured.
+/// `true` if anything is being captured.
 #[inline]
 pub(crate) fn any() -> bool {
     COUNT.load(Ordering::Relaxed) != 0
@@ -65,7 +65,7 @@ fn numbered(number: u64) -> Option<Arc<Sequence>> {
     find(|sequence| sequence.id().number() == number)
 }
 
-/// Whether anything is being captured on a driver.
+/// `true` if anything is being captured on a driver.
 pub(super) fn is_on(driver: &Driver) -> bool {
     find(|sequence| sequence.driver() == driver.id()).is_some()
 }
@@ -114,8 +114,8 @@ pub(crate) fn count(stream: &Stream) {
     }
 }
 
-/// What a wait of a stream for an event is to captures, by the number of the one that the event was recorded in: the capture that
-/// the stream takes part in from then on.
+/// What a wait of a stream for an event is to captures, by the number of the one that the event was recorded
+/// in: the capture that the stream takes part in from then on.
 #[cold]
 pub(crate) fn check_work(stream: &Stream, recorded: u64) -> Result<Option<Arc<Sequence>>> {
     match (of(stream), numbered(recorded)) {

@@ -1,4 +1,4 @@
-//! Capturing a stream: what is enqueued becomes a graph instead of running.
+//! Stream capture: enqueued work becomes a graph instead of running.
 //!
 //! ```text
 //!   Stream ── capture(mode) ──▶ Capture ── end() ──▶ Captured: the graph, and all that it uses
@@ -6,9 +6,10 @@
 //!                                  └── dropped: the capture is over, and there is no graph
 //! ```
 //!
-//! [`Stream::capture`] begins, and a [`Capture`] is what one can do meanwhile: enqueue work, on it or on its stream, and end it. A
-//! stream that waits for an event of the capture becomes part of it ([`Stream::wait_for`]), until the end, before which its
-//! work has to be joined by a wait the other way round.
+//! [`Stream::capture`] begins, and a [`Capture`] is what one can do meanwhile: enqueue work, on it or on its
+//! stream, and end it. A stream that waits for an event of the capture becomes part of it
+//! ([`Stream::wait_for`]), until the end, before which its work has to be joined by a wait the other way
+//! round.
 //!
 //! ```
 //! use warploom::capture::Relaxed;
@@ -32,9 +33,11 @@
 //!
 //! # What a capture keeps
 //!
-//! A graph refers to memory and to code. Whatever is captured through this crate is kept by the capture and then by the
+//! A graph refers to memory and to code. Whatever is captured through this crate is kept by the capture and
+//! then by the
 //! [`Captured`]: buffers, kernels and their libraries, and what is [given to it](Capture::keep_alive). What somebody captures by
-//! calling the driver with [`Stream::as_raw`], nobody keeps but them; [`Captured::is_accounted`] tells whether there is any of that.
+//! calling the driver with [`Stream::as_raw`], nobody keeps but them; [`Captured::is_accounted`] tells
+//! whether there is any of that.
 //!
 //! # What can be captured
 //!
@@ -46,19 +49,22 @@
 //! | closing a buffer of a [`GraphPool`](crate::GraphPool) | becomes part of the graph |
 //! | waiting for the stream, host functions, futures, copies from and to the host, between contexts, in batches or with options, prefetches, discards | [`CaptureError`], and the capture goes on |
 //!
-//! Other streams go on as before. What they must wait for of a captured stream is what it had before its capture.
+//! Other streams go on as before. What they must wait for of a captured stream is what it had before its
+//! capture.
 //!
 //! # Modes
 //!
-//! The driver forbids calls that no graph would repeat, such as allocations elsewhere, while a stream is captured: [`Relaxed`] none,
-//! [`ThreadLocal`] those of the thread that began, [`Global`] those of all threads. Such a call fails and spoils the capture. What
-//! this crate does by itself when something is dropped is never one of them.
+//! The driver forbids calls that no graph would repeat, such as allocations elsewhere, while a stream is
+//! captured: [`Relaxed`] none, [`ThreadLocal`] those of the thread that began, [`Global`] those of all
+//! threads. Such a call fails and spoils the capture. What this crate does by itself when something is
+//! dropped is never one of them.
 //!
 //! # Captures that others began
 //!
 //! A capture that was begun by calling the driver is not known here, neither on a stream of one's own
-//! ([`Stream::as_raw`]) nor on one that was [taken over](Stream::from_raw): whoever begins it sees to it that what the graph refers
-//! to stays, and uses the stream for nothing else until the end. [`Stream::capture_status`] asks the driver, and knows of all.
+//! ([`Stream::as_raw`]) nor on one that was [taken over](Stream::from_raw): whoever begins it sees to it that
+//! what the graph refers to stays, and uses the stream for nothing else until the end.
+//! [`Stream::capture_status`] asks the driver, and knows of all.
 #![expect(unsafe_code, reason = "begins and ends captures of raw streams")]
 
 mod active;
@@ -101,12 +107,13 @@ pub struct Capture<M: Mode = Relaxed> {
 }
 
 impl Stream {
-    /// Begins a capture: what is enqueued from now on becomes a graph, and does not run. See [`capture`](crate::capture).
+    /// Begins a capture: what is enqueued from now on becomes a graph, and does not run. See
+    /// [`capture`](crate::capture).
     ///
     /// # Errors
     ///
-    /// [`CaptureError::DefaultStream`] for a default stream, [`CaptureError::NotCapturable`] if the stream is part of a capture
-    /// already, and what the driver answers.
+    /// [`CaptureError::DefaultStream`] for a default stream, [`CaptureError::NotCapturable`] if the stream is
+    /// part of a capture already, and the driver's error.
     #[doc(alias = "cuStreamBeginCapture")]
     pub fn capture<M: Mode>(&self, _mode: M) -> Result<Capture<M>> {
         if self.is_default() {
@@ -142,23 +149,24 @@ impl<M: Mode> Capture<M> {
         self.sequence.keep_owner(Box::new(owner));
     }
 
-    /// Whether the capture can still become a graph, or a call has spoiled it.
+    /// `true` if the capture can still become a graph, or a call has spoiled it.
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     #[doc(alias = "cuStreamIsCapturing")]
     pub fn is_valid(&self) -> Result<bool> {
         Ok(self.stream.capture_status()? == CaptureStatus::Active)
     }
 
-    /// Ends the capture: what was captured, and all that it uses. Buffers that were dropped meanwhile are freed now.
+    /// Ends the capture: what was captured, and all that it uses. Buffers that were dropped meanwhile are
+    /// freed now.
     ///
     /// # Errors
     ///
-    /// What the driver answers: `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED` if a call has spoiled the capture,
-    /// `CUDA_ERROR_STREAM_CAPTURE_UNJOINED` if a stream takes part whose work was not joined again. The capture is over all the
-    /// same.
+    /// The driver's error: `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED` if a call has spoiled the capture,
+    /// `CUDA_ERROR_STREAM_CAPTURE_UNJOINED` if a stream takes part whose work was not joined again. The
+    /// capture is over all the same.
     #[doc(alias = "cuStreamEndCapture")]
     pub fn end(mut self) -> Result<Captured> {
         let ended = self.finish();
@@ -168,7 +176,8 @@ impl<M: Mode> Capture<M> {
         Ok(unsafe { Captured::new(ended?, context, kept) })
     }
 
-    /// Ends it for the driver. A call that fails before it has done anything is made again, so that the stream is usable.
+    /// Ends it for the driver. A call that fails before it has done anything is made again, so that the
+    /// stream is usable.
     fn finish(&mut self) -> Result<CUgraph> {
         self.is_over = true;
         end(&self.stream).or_else(|error| match self.stream.capture_status() {

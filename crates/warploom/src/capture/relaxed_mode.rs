@@ -1,4 +1,4 @@
-//! Calls that a capture forbids a thread, made all the same: by those who know that the graph has no need of them.
+//! The thread's capture mode set to relaxed, for calls that a capture would forbid.
 #![expect(unsafe_code, reason = "changes the thread's mode")]
 
 use warploom_driver::Driver;
@@ -11,7 +11,8 @@ pub(crate) struct RelaxedMode {
 }
 
 impl RelaxedMode {
-    /// Where nothing is captured on the driver, there is nothing to be done. What a driver refuses here it will refuse again in a moment.
+    /// Where nothing is captured on the driver, there is nothing to be done. What a driver refuses here it
+    /// will refuse again in a moment.
     pub(crate) fn new(driver: &Driver) -> Option<RelaxedMode> {
         let mut before = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
         let is_relaxed = super::is_on(driver) && exchange(driver, &mut before);

@@ -1,4 +1,4 @@
-//! One capture: the streams that take part, what its graph uses, and what has to wait for its end.
+//! A capture sequence: its streams, the memory its graph uses, and the work that waits for its end.
 
 use std::any::Any;
 use std::collections::BTreeMap;

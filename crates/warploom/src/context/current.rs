@@ -1,4 +1,4 @@
-//! Which context is current on a thread.
+//! The current context of a thread, and making another one current.
 #![expect(unsafe_code, reason = "changes the thread's current context, and asks for it")]
 
 use std::ptr::null_mut;
@@ -36,7 +36,7 @@ pub trait Contexts {
     /// # Errors
     ///
     /// [`ContextError::Untracked`] for one that is neither an active primary context nor was made or taken
-    /// over here: whoever made it may end it at any time. And what the driver answers.
+    /// over here: whoever made it may end it at any time. And the driver's error.
     #[doc(alias = "cuCtxGetCurrent")]
     fn current_context(&self) -> Result<Option<Context>>;
 
@@ -44,7 +44,7 @@ pub trait Contexts {
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     #[doc(alias = "cuCtxGetDevice")]
     fn current_device(&self) -> Result<Option<Device>>;
 
@@ -52,7 +52,7 @@ pub trait Contexts {
     ///
     /// # Errors
     ///
-    /// What the driver answers when it is asked for its devices.
+    /// The driver's error when it is asked for its devices.
     fn watch_generations(&self) -> Result<GenerationWatch>;
 }
 
@@ -134,8 +134,8 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// [`ContextError::Stale`], and what the driver answers when the context is made current; then `body` did
-    /// not run.
+    /// [`ContextError::Stale`], and the driver's error when the context is made current; then `body` did not
+    /// run.
     #[doc(alias = "cuCtxSetCurrent")]
     #[doc(alias = "cuCtxPushCurrent")]
     pub fn scope<R>(&self, body: impl FnOnce() -> R) -> Result<R> {

@@ -1,4 +1,4 @@
-//! Contexts that somebody else made.
+//! Contexts that other code created.
 #![expect(unsafe_code, reason = "takes over raw contexts")]
 
 use std::sync::Arc;
@@ -6,9 +6,9 @@ use std::sync::Arc;
 use warploom_driver::Driver;
 use warploom_driver::sys::types::CUcontext;
 
+use super::cached::Cached;
 use super::current::{Current, device_of_current};
 use super::generation::id_of;
-use super::reserve::Reserve;
 use super::{Context, Origin, Shared};
 use crate::device::initialize;
 use crate::handle::Handle;
@@ -28,8 +28,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// [`ContextError::Null`] for a null handle, and what the driver answers. Then the owner has been
-    /// dropped.
+    /// [`ContextError::Null`] for a null handle, and the driver's error. Then the owner has been dropped.
     pub unsafe fn from_raw(driver: &Driver, raw: CUcontext, owner: impl Send + Sync + 'static) -> Result<Context> {
         if raw.is_null() {
             return Err(ContextError::Null.into());
@@ -40,8 +39,8 @@ impl Context {
         let device = device_of_current(driver)?;
         drop(current);
         let origin = Origin::Foreign { _owner: Box::new(owner) };
-        let (raw, reserve, mark) = (Handle::new(raw), Reserve::default(), Mark::default());
-        let context = Context { shared: Arc::new(Shared { raw, device, origin, id, reserve, _mark: mark }) };
+        let (raw, cached, mark) = (Handle::new(raw), Cached::default(), Mark::default());
+        let context = Context { shared: Arc::new(Shared { raw, device, origin, id, cached, _mark: mark }) };
         context.remember();
         Ok(context)
     }

@@ -1,4 +1,4 @@
-//! Which context it is: the same handle may name another one later.
+//! Identity of contexts: generations of a primary context, and stale ones.
 //!
 //! A primary context keeps its handle through all its lives. Whoever resets it, also outside this crate, ends
 //! the life that values here belong to, and what they name is gone. Each device counts the lives of its
@@ -95,7 +95,7 @@ impl Life<'_> {
         self.lives.generation()
     }
 
-    /// Whether the driver is known to number no contexts, so that only their activity tells lives apart.
+    /// `true` if the driver is known to number no contexts, so that only their activity tells lives apart.
     pub(super) fn needs_activity(&self) -> bool {
         self.last.is_numbered == Some(false)
     }
@@ -157,8 +157,8 @@ impl Context {
         self.shared.generation()
     }
 
-    /// Whether it is from the present life of the device's primary context, as far as is known without asking
-    /// the driver.
+    /// `true` if it is from the present life of the device's primary context, as far as is known without
+    /// asking the driver.
     #[must_use]
     #[inline]
     pub fn is_current_generation(&self) -> bool {
@@ -178,7 +178,7 @@ impl Context {
     /// # Errors
     ///
     /// [`ContextError::Stale`] if it is not, from here on also from everything else that belongs to it, and
-    /// what the driver answers.
+    /// the driver's error.
     pub fn check(&self) -> Result<()> {
         let Origin::Primary { .. } = self.shared.origin else { return Ok(()) };
         let device: &Device = self.device();

@@ -1,4 +1,4 @@
-//! What a context keeps ready for kernels.
+//! Context limits: stack size, heap size, printf buffer and others.
 #![expect(unsafe_code, reason = "asks the driver about the current context")]
 
 use std::fmt;
@@ -28,9 +28,9 @@ pub enum Limit {
     PersistingL2Cache,
     /// Bytes of shared memory that a block can have; cannot be set.
     SharedMemory,
-    /// Whether the context shares the device with a graphics interface; cannot be set.
+    /// `true` if the context shares the device with a graphics interface; cannot be set.
     GraphicsSharing,
-    /// Whether such a context falls back to less shared memory.
+    /// `true` if such a context falls back to less shared memory.
     GraphicsSharedMemoryFallback,
     /// Bytes of memory of every block.
     BlockMemory,
@@ -89,7 +89,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// [`ContextError::UnsupportedLimit`] if the device has no such limit, and what the driver answers.
+    /// [`ContextError::UnsupportedLimit`] if the device has no such limit, and the driver's error.
     #[doc(alias = "cuCtxGetLimit")]
     pub fn limit(&self, limit: Limit) -> Result<usize> {
         let _current = self.current()?;
@@ -106,8 +106,8 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// [`ContextError::UnsupportedLimit`] if the device has no such limit, and what the driver answers. Then
-    /// it is as it was.
+    /// [`ContextError::UnsupportedLimit`] if the device has no such limit, and the driver's error. Then it is
+    /// as it was.
     #[doc(alias = "cuCtxSetLimit")]
     pub fn set_limit(&self, limit: Limit, value: usize) -> Result<()> {
         let _current = self.current()?;

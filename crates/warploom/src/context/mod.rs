@@ -12,6 +12,7 @@
 #![expect(unsafe_code, reason = "ends contexts, and asks the driver about the current one")]
 
 mod cache;
+mod cached;
 mod create;
 mod current;
 mod error;
@@ -22,7 +23,6 @@ mod memory;
 mod options;
 mod primary;
 mod priority;
-mod reserve;
 mod watch;
 
 use std::any::Any;
@@ -42,7 +42,7 @@ pub use self::options::{ContextOptions, Scheduling};
 pub use self::priority::PriorityRange;
 pub use self::watch::{GenerationChange, GenerationWatch};
 
-use self::reserve::Reserve;
+use self::cached::Cached;
 
 use warploom_driver::Driver;
 use warploom_driver::sys::types::{CUcontext, CUctx_st};
@@ -82,7 +82,7 @@ struct Shared {
     device: Device,
     origin: Origin,
     id: Option<ContextId>,
-    reserve: Reserve,
+    cached: Cached,
     _mark: Mark,
 }
 
@@ -124,8 +124,8 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// [`CaptureError::Context`](crate::CaptureError) while one of its streams is captured, and what the
-    /// driver answers, which may be a failure of that work.
+    /// [`CaptureError::Context`](crate::CaptureError) while one of its streams is captured, and the driver's
+    /// error, which may be a failure of that work.
     #[doc(alias = "cuCtxSynchronize")]
     pub fn synchronize(&self) -> Result<()> {
         capture::check_context(self)?;
@@ -141,8 +141,8 @@ impl Context {
     }
 
     /// What it keeps for those who work in it.
-    pub(crate) fn reserve(&self) -> &Reserve {
-        &self.shared.reserve
+    pub(crate) fn cached(&self) -> &Cached {
+        &self.shared.cached
     }
 
     /// Refuses a stream that does not work in this context.
@@ -171,7 +171,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// What the driver answers. The context is not tried again.
+    /// The driver's error. The context is not tried again.
     #[doc(alias = "cuCtxDestroy")]
     pub fn close(self) -> Result<()> {
         Arc::into_inner(self.shared).map_or(Ok(()), |mut shared| shared.end())
@@ -183,21 +183,21 @@ impl Shared {
     ///
     /// # Safety
     ///
-    /// It is a context of the device. By its origin, it was created for this value, or a reference to the primary
-    /// context was taken for it.
+    /// It is a context of the device. By its origin, it was created for this value, or a reference to the
+    /// primary context was taken for it.
     unsafe fn owned(raw: CUcontext, device: &Device, origin: Origin) -> Shared {
         let mark = mark_on(device.driver(), || ((Kind::Context, raw.addr() as u64, 0), Some(device.ordinal())));
-        let (raw, device, reserve) = (Handle::new(raw), device.clone(), Reserve::default());
-        Shared { raw, device, origin, id: None, reserve, _mark: mark }
+        let (raw, device, cached) = (Handle::new(raw), device.clone(), Cached::default());
+        Shared { raw, device, origin, id: None, cached, _mark: mark }
     }
 
     fn end(&mut self) -> Result<()> {
         let (driver, is_over) = (self.device.driver(), self.check_generation().is_err());
         let home = Home::new(driver, self.raw.raw(), self.generation());
-        let reserve = std::mem::take(&mut self.reserve);
+        let cached = std::mem::take(&mut self.cached);
         // What was made in a life that is over went with it.
         if !is_over {
-            reserve.end(driver);
+            cached.end(driver);
         }
         let (ended, is_gone) = match std::mem::replace(&mut self.origin, Origin::Ended) {
             Origin::Primary { .. } => {

@@ -1,4 +1,4 @@
-//! Primary contexts: one per device, shared by everyone in the process.
+//! Primary contexts: one per device, shared by the whole process.
 #![expect(unsafe_code, reason = "retains and resets primary contexts")]
 
 use std::ptr::null_mut;
@@ -9,7 +9,7 @@ use super::{Context, ContextOptions, Origin, Shared};
 use crate::{Device, Result};
 
 impl Context {
-    /// Whether it is the device's primary context, retained here.
+    /// `true` if it is the device's primary context, retained here.
     #[must_use]
     pub fn is_primary(&self) -> bool {
         matches!(self.shared.origin, Origin::Primary { .. })
@@ -21,7 +21,7 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// What the driver answers; making a context takes some of the device's memory.
+    /// The driver's error; making a context takes some of the device's memory.
     #[doc(alias = "cuDevicePrimaryCtxRetain")]
     pub fn context(&self) -> Result<Context> {
         // Nobody else asks until it is known which life of the context this is.
@@ -39,11 +39,11 @@ impl Device {
         Ok(Context { shared: Arc::new(shared) })
     }
 
-    /// Whether its primary context is active: whether anyone in the process holds it.
+    /// `true` if its primary context is active: whether anyone in the process holds it.
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     #[doc(alias = "cuDevicePrimaryCtxGetState")]
     pub fn has_active_context(&self) -> Result<bool> {
         Ok(self.primary_state()?.1)
@@ -53,7 +53,7 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     #[doc(alias = "cuDevicePrimaryCtxGetState")]
     pub fn primary_options(&self) -> Result<ContextOptions> {
         Ok(ContextOptions::from_raw(self.primary_state()?.0))
@@ -66,7 +66,7 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     #[doc(alias = "cuDevicePrimaryCtxSetFlags")]
     pub fn set_primary_options(&self, options: ContextOptions) -> Result<()> {
         // SAFETY: passes numbers.
@@ -93,7 +93,7 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// What the driver answers. Then the context is as it was.
+    /// The driver's error. Then the context is as it was.
     #[doc(alias = "cuDevicePrimaryCtxReset")]
     pub unsafe fn reset_context(&self) -> Result<()> {
         let mut life = self.primary_lives().lock();

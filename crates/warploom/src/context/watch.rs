@@ -1,4 +1,4 @@
-//! Being told that a primary context's life is over.
+//! Watching for resets of primary contexts.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Devices: what is installed and what it can do.
+//! Devices, their identity and their properties.
 //!
 //! What a driver has is read once, when the first device is asked for; what is true of a device for good (its
 //! name, its UUID, its [`Properties`]) is read once, when it is first asked for. Both are kept with the
@@ -6,12 +6,12 @@
 //! around.
 #![expect(unsafe_code, reason = "asks the driver about devices")]
 
-mod address;
 mod attribute;
-mod capability;
+mod compute_capability;
+mod devices;
 mod error;
 mod identity;
-mod installed;
+mod pci_address;
 mod peer;
 mod properties;
 mod uuid;
@@ -25,13 +25,13 @@ use std::sync::{Arc, OnceLock};
 use warploom_driver::Driver;
 use warploom_driver::sys::types::CUdevice;
 
-pub use self::address::PciAddress;
 pub use self::attribute::DeviceAttribute;
-pub use self::capability::ComputeCapability;
+pub use self::compute_capability::ComputeCapability;
+pub use self::devices::Devices;
+pub(crate) use self::devices::{device_of, initialize};
 pub use self::error::DeviceError;
 pub(crate) use self::error::list;
-pub use self::installed::Devices;
-pub(crate) use self::installed::{device_of, initialize};
+pub use self::pci_address::PciAddress;
 pub(crate) use self::peer::{peer_attribute, peer_capability};
 pub use self::properties::{ComputeMode, Properties};
 pub use self::uuid::Uuid;
@@ -101,7 +101,7 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     #[doc(alias = "cuDeviceTotalMem")]
     pub fn total_memory(&self) -> Result<u64> {
         remembered(&self.card.memory, || {
@@ -117,7 +117,7 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     pub fn compute_capability(&self) -> Result<ComputeCapability> {
         remembered(&self.card.capability, || {
             Ok(ComputeCapability {
@@ -134,8 +134,7 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// [`DeviceError::UnknownAttribute`] for one that is younger than the driver, and what the driver
-    /// answers.
+    /// [`DeviceError::UnknownAttribute`] for one that is younger than the driver, and the driver's error.
     #[doc(alias = "cuDeviceGetAttribute")]
     pub fn attribute(&self, attribute: DeviceAttribute) -> Result<i32> {
         self.known_attribute(attribute)?.ok_or_else(|| {
@@ -163,17 +162,17 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     pub fn properties(&self) -> Result<&Properties> {
         remembered(&self.card.properties, || Properties::read(|attribute| self.known_attribute(attribute)))
     }
 
-    /// Whether this device can be given access to the memory of `peer`. The other direction may differ; a
+    /// `true` if this device can be given access to the memory of `peer`. The other direction may differ; a
     /// device can always access its own.
     ///
     /// # Errors
     ///
-    /// [`DeviceError::DriverMismatch`] if `peer` belongs to another driver, and what the driver answers.
+    /// [`DeviceError::DriverMismatch`] if `peer` belongs to another driver, and the driver's error.
     #[doc(alias = "cuDeviceCanAccessPeer")]
     pub fn can_access(&self, peer: &Device) -> Result<bool> {
         peer_capability(self, peer)

@@ -1,7 +1,7 @@
 //! Dynamic libraries that are loaded at run time: NCCL, NVRTC, libNVVM and nvJitLink.
 //!
-//! Each library is a table of functions ([`table!`]) that says under which names and in which folders it may be
-//! ([`LibraryTable`]). The search itself is the driver's own.
+//! Each library is a table of functions ([`table!`]) that says under which names and in which folders it may
+//! be ([`LibraryTable`]). The search itself is the driver's own.
 #![expect(unsafe_code, reason = "functions of a library have types that the caller vouches for")]
 
 mod search;
@@ -41,7 +41,7 @@ pub(crate) trait LibraryTable: Sized {
     ///
     /// # Safety
     ///
-    /// If the library has functions of these names, they have the types of the table, and a library that is taken
-    /// stays loaded.
+    /// If the library has functions of these names, they have the types of the table, and a library that is
+    /// taken stays loaded.
     unsafe fn table(library: &DynamicLibrary, path: &Path) -> Result<Self, Self::Error>;
 }

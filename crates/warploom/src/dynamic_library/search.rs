@@ -17,8 +17,8 @@ const TOOLKIT: &str = "/usr/local/cuda";
 pub(crate) fn system<T: LibraryTable>() -> Result<T, T::Error> {
     let candidates = candidates::<T>(roots());
     let named = std::env::var_os(T::VARIABLE);
-    // SAFETY: the candidates are where systems and environments keep the library, and the environment variables
-    // are trusted as a program trusts the loader to find the libraries it was linked with.
+    // SAFETY: the candidates are where systems and environments keep the library, and the environment
+    // variables are trusted as a program trusts the loader to find the libraries it was linked with.
     dynamic_library::search(named, &candidates, |path| unsafe { library(path) })
 }
 
@@ -28,7 +28,8 @@ fn roots() -> impl Iterator<Item = PathBuf> {
     named.chain([PathBuf::from(TOOLKIT)])
 }
 
-/// The names and files to try, best first: bare names for the dynamic loader, then existing files in other folders.
+/// The names and files to try, best first: bare names for the dynamic loader, then existing files in other
+/// folders.
 pub(crate) fn candidates<T: LibraryTable>(roots: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
     let mut candidates: Vec<PathBuf> = T::NAMES.iter().map(PathBuf::from).collect();
     let others = T::OTHER_FOLDERS.iter().map(PathBuf::from);
@@ -64,7 +65,8 @@ fn folders_of(root: &Path, below: &[&str], wheels: &[&str]) -> Vec<PathBuf> {
 ///
 /// # Safety
 ///
-/// If `path` is a library, loading it does no harm, and functions with names of the table have the table's types.
+/// If `path` is a library, loading it does no harm, and functions with names of the table have the table's
+/// types.
 pub(crate) unsafe fn library<T: LibraryTable>(path: &Path) -> Result<T, T::Error> {
     // SAFETY: the caller vouches for the code that loading runs.
     let library = unsafe { DynamicLibrary::open(path) }.map_err(|attempt| T::Error::not_found(vec![attempt]))?;

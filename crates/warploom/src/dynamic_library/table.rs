@@ -1,6 +1,7 @@
 //! Tables of a library's functions with their C types.
 
-/// Defines a table of functions: those that every version of the library has, and optional ones of newer versions.
+/// Defines a table of functions: those that every version of the library has, and optional ones of newer
+/// versions.
 macro_rules! table {
     (
         $table:ident { $($(#[$meta:meta])* $name:ident($($argument:ident: $type:ty),*) -> $result:ty;)* }

@@ -42,7 +42,7 @@ impl Event<Timed> {
     /// [`EventError::DifferentContexts`] and
     /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) if the two have no clock in
     /// common, [`EventError::NotComplete`] unless both are done, [`EventError::Reversed`] if `start` was
-    /// reached later, and what the driver answers.
+    /// reached later, and the driver's error.
     #[doc(alias = "cuEventElapsedTime")]
     pub fn elapsed(&self, start: &Event<Timed>) -> Result<Duration> {
         let seconds = f64::from(self.elapsed_ms(start)?) / 1e3;

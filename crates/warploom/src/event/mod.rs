@@ -56,7 +56,7 @@ impl<T: Timing> Event<T> {
     /// An event that is still to be recorded, and must not be seen before it is.
     pub(crate) fn unrecorded(context: &Context, options: EventOptions<T>) -> Result<Event<T>> {
         let flags = options.flags();
-        let raw = context.reserve().events.take(context, flags)?;
+        let raw = context.cached().events.take(context, flags)?;
         let mark = mark(context, || (Kind::Event, raw.raw().addr() as u64, 0));
         Ok(Event { raw, flags, context: context.clone(), timing: PhantomData, capture: AtomicU64::new(0), _mark: mark })
     }
@@ -79,13 +79,13 @@ impl<T: Timing> Event<T> {
         self.raw.raw()
     }
 
-    /// Whether it knows the time at which it was reached.
+    /// `true` if it knows the time at which it was reached.
     #[must_use]
     pub fn is_timed(&self) -> bool {
         self.flags & CUevent_flags::CU_EVENT_DISABLE_TIMING.0 == 0
     }
 
-    /// Whether [`Event::synchronize`] lets the thread sleep.
+    /// `true` if [`Event::synchronize`] lets the thread sleep.
     #[must_use]
     pub fn is_blocking_sync(&self) -> bool {
         self.flags & CUevent_flags::CU_EVENT_BLOCKING_SYNC.0 != 0
@@ -116,8 +116,8 @@ impl<T: Timing> Event<T> {
     ///
     /// # Errors
     ///
-    /// [`CaptureError::CapturedEvent`](crate::CaptureError) if it is part of a capture, and what the driver
-    /// answers, which may be a failure of the work before it.
+    /// [`CaptureError::CapturedEvent`](crate::CaptureError) if it is part of a capture, and the driver's
+    /// error, which may be a failure of the work before it.
     #[doc(alias = "cuEventSynchronize")]
     pub fn synchronize(&self) -> Result<()> {
         self.context.check_generation()?;
@@ -126,11 +126,11 @@ impl<T: Timing> Event<T> {
         Ok(unsafe { self.driver().cuEventSynchronize(self.as_raw()) }?)
     }
 
-    /// Whether it is done.
+    /// `true` if it is done.
     ///
     /// # Errors
     ///
-    /// What the driver answers, which may be a failure of the work before it.
+    /// The driver's error, which may be a failure of the work before it.
     #[doc(alias = "cuEventQuery")]
     pub fn is_complete(&self) -> Result<bool> {
         self.context.check_generation()?;
@@ -147,7 +147,7 @@ impl<T: Timing> Drop for Event<T> {
         }
         // Streams that wait for it are not disturbed, whatever it is used for next: a wait is for the record
         // at the time.
-        self.context.reserve().events.give_back(self.context.driver(), self.flags, Handle::new(self.raw.raw()));
+        self.context.cached().events.give_back(self.context.driver(), self.flags, Handle::new(self.raw.raw()));
     }
 }
 

@@ -1,4 +1,4 @@
-//! Functions that can be launched.
+//! Kernels: functions of a library that can be launched.
 #![expect(unsafe_code, reason = "keeps a raw kernel, and asks the driver about it")]
 
 use std::any::Any;
@@ -77,7 +77,7 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// What the driver answers; needs driver 12.3.
+    /// The driver's error; needs driver 12.3.
     ///
     /// # Safety
     ///
@@ -133,7 +133,7 @@ impl Kernel {
     /// # Errors
     ///
     /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) for a context of another driver,
-    /// and what the driver answers.
+    /// and the driver's error.
     #[doc(alias = "cuKernelGetFunction")]
     pub fn function(&self, context: &Context) -> Result<CUfunction> {
         same_driver(self.driver(), context.driver())?;
@@ -150,7 +150,7 @@ impl Kernel {
     /// # Errors
     ///
     /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) for a device of another driver,
-    /// and what the driver answers.
+    /// and the driver's error.
     #[doc(alias = "cuKernelSetCacheConfig")]
     pub fn set_cache_preference(&self, preference: CachePreference, device: &Device) -> Result<()> {
         same_driver(self.driver(), device.driver())?;
@@ -185,8 +185,8 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// [`LibraryError::NoSuchKernel`] if it is a kernel of another library, or none, and what the driver
-    /// answers; needs driver 12.4.
+    /// [`LibraryError::NoSuchKernel`] if it is a kernel of another library, or none, and the driver's error;
+    /// needs driver 12.4.
     pub fn kernel_from_raw(&self, raw: CUkernel) -> Result<Kernel> {
         let Some(found) = self.enumerate()?.into_iter().find(|kernel| *kernel == raw) else {
             let available = self.kernel_names()?.into();
@@ -214,7 +214,7 @@ pub(super) unsafe fn name_of(driver: &Driver, raw: CUkernel) -> Result<String> {
 }
 
 impl PartialEq for Kernel {
-    /// Whether the two are the same kernel.
+    /// `true` if the two are the same kernel.
     fn eq(&self, other: &Self) -> bool {
         self.as_raw() == other.as_raw() && self.driver().ptr_eq(other.driver())
     }

@@ -1,4 +1,4 @@
-//! Variables of a library.
+//! Global variables of a library.
 #![expect(unsafe_code, reason = "asks the driver for the address of a variable")]
 
 use std::ffi::CString;
@@ -17,7 +17,7 @@ impl Library {
     ///
     /// [`LibraryError::NoSuchGlobal`], [`MemoryError::Cast`] if it is no whole number of such values,
     /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) for a context of another driver,
-    /// and what the driver answers.
+    /// and the driver's error.
     ///
     /// # Safety
     ///

@@ -1,4 +1,4 @@
-//! What code looks like before it is loaded.
+//! Code images before they are loaded: PTX, cubin and fatbin.
 //!
 //! A driver is given an address and no length: text ends at a 0, and a binary says itself how long it is. So
 //! a text gets its 0 here, and of a binary it is seen that it is not shorter than it says.

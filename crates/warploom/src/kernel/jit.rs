@@ -1,4 +1,4 @@
-//! How a driver compiles PTX, and what it says about that.
+//! Options and logs of the driver's PTX compiler.
 #![expect(unsafe_code, reason = "lends memory to the driver's compiler")]
 
 use std::ffi::c_void;

@@ -1,4 +1,4 @@
-//! Launches.
+//! Kernel launches.
 #![expect(unsafe_code, reason = "launches kernels, whose work nobody can check")]
 
 use std::mem::MaybeUninit;
@@ -50,7 +50,7 @@ impl Kernel {
     /// that was not opened to the device, [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch)
     /// for what belongs to another driver, and [`ContextError::Stale`](crate::ContextError::Stale). Drivers
     /// older than 12.4 do not know what a kernel takes, so that with these arguments are not looked at. And
-    /// what the driver answers; what goes wrong in the kernel is heard of later.
+    /// the driver's error; what goes wrong in the kernel is heard of later.
     ///
     /// # Safety
     ///

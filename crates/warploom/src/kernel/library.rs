@@ -1,4 +1,4 @@
-//! Code that was loaded.
+//! Libraries: loaded code and its kernels.
 #![expect(unsafe_code, reason = "owns a raw library")]
 
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use warploom_driver::sys::types::{CUkernel, CUlib_st, CUlibrary, CUmodule, CUres
 use super::function::{Kernel, Shared as KernelShared, name_of};
 use super::image::Image;
 use super::jit::{JitOptions, Logs, ROOM, RawOptions};
-use super::used_in::UsedIn;
+use super::used_contexts::UsedContexts;
 use crate::capture::{self, RelaxedMode};
 use crate::device::{initialize, same_driver};
 use crate::diagnostics::{Subject, report};
@@ -51,7 +51,7 @@ pub struct Library {
 struct Shared {
     raw: Handle<CUlib_st>,
     driver: Driver,
-    used_in: UsedIn,
+    used_contexts: UsedContexts,
     kernels: Mutex<Vec<Weak<KernelShared>>>,
     /// What things are called in the code, by what people write.
     names: Arc<BTreeMap<String, String>>,
@@ -66,7 +66,7 @@ impl Library {
     /// # Errors
     ///
     /// [`LibraryError::NotLoaded`] with the log of the driver's compiler, [`LibraryError::NulInText`], and
-    /// what the driver answers.
+    /// the driver's error.
     #[doc(alias = "cuLibraryLoadData")]
     pub fn from_ptx(driver: &Driver, ptx: &str) -> Result<Library> {
         Library::from_ptx_with(driver, ptx, JitOptions::new())
@@ -158,11 +158,11 @@ impl Library {
             driver.cuLibraryLoadData(&raw mut raw, image.as_ptr(), names, values, count, null_mut(), null_mut(), 0)
         };
         loaded.map_err(|error| not_loaded(error, &logs))?;
-        let (used_in, kernels) = (UsedIn::default(), Mutex::default());
+        let (used_contexts, kernels) = (UsedContexts::default(), Mutex::default());
         let raw = Handle::new(raw);
         let mark = mark_on(driver, || ((Kind::Library, raw.raw().addr() as u64, 0), None));
         let (driver, names, logs) = (driver.clone(), Arc::default(), Some(logs));
-        Ok(Library { shared: Arc::new(Shared { raw, driver, used_in, kernels, names, _mark: mark, logs }) })
+        Ok(Library { shared: Arc::new(Shared { raw, driver, used_contexts, kernels, names, _mark: mark, logs }) })
     }
 
     /// Loads it in a context, instead of when something in it is first used there.
@@ -171,7 +171,7 @@ impl Library {
     ///
     /// [`LibraryError::NotLoaded`] with the log of the driver's compiler,
     /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) for a context of another driver,
-    /// and what the driver answers.
+    /// and the driver's error.
     pub fn load_in(&self, context: &Context) -> Result<()> {
         self.module(context).map(drop)
     }
@@ -199,7 +199,7 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// [`LibraryError::NoSuchKernel`] with the names of those there are, and what the driver answers.
+    /// [`LibraryError::NoSuchKernel`] with the names of those there are, and the driver's error.
     #[doc(alias = "cuLibraryGetKernel")]
     pub fn kernel(&self, name: &str) -> Result<Kernel> {
         let missing = |library: &Library| {
@@ -224,7 +224,7 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// What the driver answers; needs driver 12.4.
+    /// The driver's error; needs driver 12.4.
     #[doc(alias = "cuLibraryEnumerateKernels")]
     pub fn kernels(&self) -> Result<Vec<Kernel>> {
         // SAFETY: the library has these kernels.
@@ -251,8 +251,8 @@ impl Library {
         Ok(kernels)
     }
 
-    /// The value of a kernel: the same for all callers, since limits and parameters are cached in it. Without a
-    /// name, the driver is asked for it.
+    /// The value of a kernel: the same for all callers, since limits and parameters are cached in it. Without
+    /// a name, the driver is asked for it.
     ///
     /// # Safety
     ///
@@ -300,7 +300,7 @@ impl Library {
     /// Takes note of a context before something in the library is used there.
     #[inline]
     pub(super) fn note(&self, context: &Context) {
-        self.shared.used_in.note(context);
+        self.shared.used_contexts.note(context);
     }
 
     /// Ends this handle. If it is the last, and no kernel is left, the library is unloaded, and what goes
@@ -308,7 +308,7 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// What the driver answers. A library that may still be in use stays loaded.
+    /// The driver's error. A library that may still be in use stays loaded.
     #[doc(alias = "cuLibraryUnload")]
     pub fn close(self) -> Result<()> {
         Arc::into_inner(self.shared).map_or(Ok(()), |mut last| last.end())
@@ -328,7 +328,7 @@ impl Context {
     }
 }
 
-/// What the driver answers, and what its compiler says.
+/// The driver's error, and what its compiler says.
 fn not_loaded(error: warploom_driver::Error, logs: &Logs) -> Error {
     match logs.text() {
         log if log.is_empty() => error.into(),
@@ -342,7 +342,7 @@ impl Shared {
         Shared {
             raw: Handle::new(self.raw.raw()),
             driver: self.driver.clone(),
-            used_in: std::mem::take(&mut self.used_in),
+            used_contexts: std::mem::take(&mut self.used_contexts),
             kernels: Mutex::default(),
             names: std::mem::take(&mut self.names),
             _mark: std::mem::take(&mut self._mark),
@@ -353,7 +353,7 @@ impl Shared {
     /// Unloads it; the second time, there is nothing left to unload.
     fn end(&mut self) -> Result<()> {
         let Some(logs) = self.logs.take() else { return Ok(()) };
-        let waited = self.used_in.wait();
+        let waited = self.used_contexts.wait();
         let ended = waited.and_then(|()| {
             // SAFETY: it was loaded here, nothing else owns it, and none of its kernels runs or can be
             // launched any more.
@@ -370,7 +370,7 @@ impl Shared {
 impl Drop for Shared {
     fn drop(&mut self) {
         if capture::any()
-            && let Some(capture) = self.used_in.captured()
+            && let Some(capture) = self.used_contexts.captured()
         {
             // To unload it waits for the contexts that it was used in, and they cannot be waited for.
             return capture.defer(Box::new(self.take()));
@@ -382,7 +382,7 @@ impl Drop for Shared {
 }
 
 impl PartialEq for Library {
-    /// Whether the two are the same library.
+    /// `true` if the two are the same library.
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared)
     }

@@ -1,4 +1,4 @@
-//! What a launch may be like.
+//! Limits of a launch, and configurations checked against them.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -22,7 +22,7 @@ struct Limits {
     /// What attributes of the kernel say, which can be set.
     threads: AtomicU32,
     shared: AtomicU32,
-    /// Whether these two are to be asked for anew.
+    /// `true` if these two are to be asked for anew.
     is_stale: AtomicBool,
     next: List,
 }
@@ -164,7 +164,7 @@ impl Kernel {
     ///
     /// [`Error::Launch`] if it cannot be launched like that,
     /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) for a context of another driver,
-    /// and what the driver answers.
+    /// and the driver's error.
     pub fn check(&self, config: &LaunchConfig, context: &Context) -> Result<CheckedConfig> {
         same_driver(self.driver(), context.driver())?;
         self.check_in(config, context)?;

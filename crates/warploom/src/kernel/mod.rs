@@ -1,4 +1,4 @@
-//! Code for devices: what is loaded, what is in it, and how it is launched.
+//! Device code: libraries, kernels, launch configurations and launches.
 //!
 //! | | |
 //! |---|---|
@@ -29,7 +29,7 @@ mod limits;
 mod occupancy;
 mod parameter;
 mod typed;
-mod used_in;
+mod used_contexts;
 
 pub use argument::{Argument, Fits, Parameter};
 pub use arguments::{Arguments, ArgumentsFor, Parameters};

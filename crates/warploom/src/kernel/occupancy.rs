@@ -1,4 +1,4 @@
-//! How much of a device a kernel can fill.
+//! Occupancy: the blocks of a kernel that fit a multiprocessor.
 #![expect(unsafe_code, reason = "asks the driver about a kernel, and is called back by it")]
 
 use std::cell::RefCell;
@@ -74,7 +74,7 @@ impl Occupancy<'_> {
     ///
     /// # Errors
     ///
-    /// [`LaunchError::Empty`] for no threads, and what the driver answers.
+    /// [`LaunchError::Empty`] for no threads, and the driver's error.
     #[doc(alias = "cuOccupancyMaxActiveBlocksPerMultiprocessor")]
     pub fn max_active_blocks(&self, block: impl Into<Dimensions>, shared: u32) -> Result<u32> {
         let (threads, shared) = (threads(block.into())?, shared as usize);
@@ -93,7 +93,7 @@ impl Occupancy<'_> {
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     #[doc(alias = "cuOccupancyMaxPotentialBlockSize")]
     pub fn suggest_block(&self, shared: u32, limit: u32) -> Result<BlockSuggestion> {
         self.suggest(None, shared as usize, limit)
@@ -103,7 +103,7 @@ impl Occupancy<'_> {
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     ///
     /// # Panics
     ///
@@ -140,7 +140,7 @@ impl Occupancy<'_> {
     ///
     /// # Errors
     ///
-    /// [`LaunchError::Empty`] for no threads, and what the driver answers.
+    /// [`LaunchError::Empty`] for no threads, and the driver's error.
     #[doc(alias = "cuOccupancyAvailableDynamicSMemPerBlock")]
     pub fn available_dynamic_shared(&self, blocks: u32, block: impl Into<Dimensions>) -> Result<usize> {
         let (threads, blocks) = (threads(block.into())?, c_int::try_from(blocks).unwrap_or(c_int::MAX));
@@ -156,8 +156,8 @@ impl Occupancy<'_> {
     ///
     /// # Errors
     ///
-    /// [`ContextError::Mismatch`](crate::ContextError::Mismatch) for a stream of another context, and what
-    /// the driver answers.
+    /// [`ContextError::Mismatch`](crate::ContextError::Mismatch) for a stream of another context, and the
+    /// driver's error.
     #[doc(alias = "cuOccupancyMaxPotentialClusterSize")]
     pub fn max_cluster_size(&self, config: &LaunchConfig, queue: &impl Queue) -> Result<u32> {
         self.ask_clusters(config, queue, |size, config| {
@@ -171,8 +171,8 @@ impl Occupancy<'_> {
     ///
     /// # Errors
     ///
-    /// [`ContextError::Mismatch`](crate::ContextError::Mismatch) for a stream of another context, and what
-    /// the driver answers.
+    /// [`ContextError::Mismatch`](crate::ContextError::Mismatch) for a stream of another context, and the
+    /// driver's error.
     #[doc(alias = "cuOccupancyMaxActiveClusters")]
     pub fn max_active_clusters(&self, config: &LaunchConfig, queue: &impl Queue) -> Result<u32> {
         self.ask_clusters(config, queue, |clusters, config| {

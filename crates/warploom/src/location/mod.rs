@@ -1,4 +1,4 @@
-//! Locations: where memory is, or should be.
+//! Locations of memory: a device, the host, or one of its NUMA nodes.
 //!
 //! Advice, prefetching, copy hints and the placement of pools all speak of devices and of the host. The
 //! driver says it in two ways: drivers since 12.2 take a kind and a number, older functions take an ordinal,

@@ -1,9 +1,10 @@
-//! An allocation, held by whoever needs it to stay: a buffer, and what was enqueued with it and may outlive the buffer.
+//! References to an allocation, held by buffers and by enqueued work.
 //!
-//! An `Arc` would do. But nearly all allocations have one holder all their lives, and an `Arc` takes two locked instructions to
-//! find that out; right after a call of the driver, which has just written to the device, each of these has to wait for the
-//! write. Here the *other* holders are counted, so that a load tells the last one that there are none. And the memory that this
-//! takes on the host is kept for the next allocation on the same thread.
+//! An `Arc` would do. But nearly all allocations have one holder all their lives, and an `Arc` takes two
+//! locked instructions to find that out; right after a call of the driver, which has just written to the
+//! device, each of these has to wait for the write. Here the *other* holders are counted, so that a load
+//! tells the last one that there are none. And the memory that this takes on the host is kept for the next
+//! allocation on the same thread.
 #![expect(unsafe_code, reason = "counts references")]
 
 use std::cell::RefCell;
@@ -25,8 +26,8 @@ struct Counted {
     allocation: Allocation,
 }
 
-// SAFETY: it gives out shared references to an `Allocation`, which may be used from any thread, and the last holder drops it,
-// on whichever thread that is; an `Allocation` may go to another thread.
+// SAFETY: it gives out shared references to an `Allocation`, which may be used from any thread, and the last
+// holder drops it, on whichever thread that is; an `Allocation` may go to another thread.
 unsafe impl Send for AllocationRef where Allocation: Send + Sync {}
 // SAFETY: as above.
 unsafe impl Sync for AllocationRef where Allocation: Send + Sync {}
@@ -66,8 +67,8 @@ unsafe fn keep(gone: NonNull<Counted>) {
 }
 
 impl AllocationRef {
-    /// Holds what `make` makes, in its place: moved there right after it was written piece by piece, it would be read before the
-    /// pieces have arrived.
+    /// Holds what `make` makes, in its place: moved there right after it was written piece by piece, it would
+    /// be read before the pieces have arrived.
     #[inline]
     pub(super) fn new(make: impl FnOnce() -> Allocation) -> AllocationRef {
         let room = room();
@@ -86,8 +87,8 @@ impl AllocationRef {
         self.0.addr().get()
     }
 
-    /// Lets a stream use the memory: after its allocation, and before its end. Comes before whatever is enqueued. A stream that is
-    /// captured does not use it, and its graph keeps it.
+    /// Lets a stream use the memory: after its allocation, and before its end. Comes before whatever is
+    /// enqueued. A stream that is captured does not use it, and its graph keeps it.
     #[inline]
     pub(crate) fn meet(&self, stream: &Stream) -> Result<()> {
         if self.is_captured_by(stream)? { Ok(()) } else { self.counted().allocation.meet(stream) }
@@ -101,7 +102,7 @@ impl AllocationRef {
         }
     }
 
-    /// Whether the stream is captured, whose graph keeps the memory then.
+    /// `true` if the stream is captured, whose graph keeps the memory then.
     #[inline]
     fn is_captured_by(&self, stream: &Stream) -> Result<bool> {
         if capture::any() { capture::keep(self, stream) } else { Ok(false) }
@@ -137,8 +138,9 @@ impl AllocationRef {
     #[inline]
     unsafe fn leave(&self) -> Option<NonNull<Counted>> {
         let others = &self.counted().others;
-        // Only a holder makes another one, so that who is alone stays alone. What those who left did before has to be seen here.
-        // If the last two leave at once, both see each other, and the count says who was later.
+        // Only a holder makes another one, so that who is alone stays alone. What those who left did before
+        // has to be seen here. If the last two leave at once, both see each other, and the count says who was
+        // later.
         let is_last = others.load(Ordering::Acquire) == 0 || others.fetch_sub(1, Ordering::AcqRel) == 0;
         is_last.then_some(self.0)
     }

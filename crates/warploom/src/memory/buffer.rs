@@ -115,14 +115,14 @@ impl<T: DeviceCopy> Buffer<T> {
         Ok(unsafe { Self::over(Allocation::foreign((address, bytes), context, keeps), len) })
     }
 
-    /// How many values it has.
+    /// The number of values.
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "no buffer is empty")]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// How many bytes it has.
+    /// The number of bytes.
     #[must_use]
     pub fn size_in_bytes(&self) -> usize {
         self.allocation.bytes()
@@ -229,7 +229,7 @@ impl<T: DeviceCopy> Buffer<T> {
     ///
     /// [`MemoryError::NoResource`] for memory that did not come from one,
     /// [`ContextError::Mismatch`](crate::ContextError::Mismatch) if the queue belongs to another context, and
-    /// what the driver answers.
+    /// the driver's error.
     pub fn duplicate(&self, queue: &impl Queue) -> Result<Buffer<T>> {
         let stream = queue.stream();
         self.context().serves(stream)?;
@@ -284,7 +284,7 @@ impl<T: DeviceCopy> Buffer<T> {
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     pub fn close(self) -> Result<()> {
         self.allocation.into_inner().map_or(Ok(()), Allocation::close)
     }

@@ -1,4 +1,4 @@
-//! Fills: every value the same.
+//! Fills: every value set to the same.
 #![expect(unsafe_code, reason = "writes memory that was checked, and reads the bytes of values")]
 
 use super::uses::Access;
@@ -48,7 +48,7 @@ impl<T: DeviceCopy> SliceMut<'_, T> {
     ///
     /// [`MemoryError::Fill`] for a value that cannot be repeated,
     /// [`ContextError::Mismatch`](crate::ContextError::Mismatch) if the queue belongs to another context, and
-    /// what the driver answers.
+    /// the driver's error.
     #[doc(alias = "cuMemsetD8Async")]
     #[doc(alias = "cuMemsetD16Async")]
     #[doc(alias = "cuMemsetD32Async")]
@@ -62,7 +62,7 @@ impl<T: DeviceCopy> SliceMut<'_, T> {
     /// # Errors
     ///
     /// [`ContextError::Mismatch`](crate::ContextError::Mismatch) if the queue belongs to another context, and
-    /// what the driver answers.
+    /// the driver's error.
     pub fn zero(self, queue: &impl Queue) -> Result<()> {
         self.repeat(Pattern::Bytes(0), queue)
     }

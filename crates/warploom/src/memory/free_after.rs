@@ -1,4 +1,4 @@
-//! Freeing at once, but not before a stream is done.
+//! Freeing memory after the work of a stream.
 //!
 //! [`DeviceMemory`](crate::DeviceMemory) and [`PinnedMemory`](crate::PinnedMemory) free their buffers when
 //! everything is done that was enqueued with them through this crate. What used a buffer by its raw address,

@@ -1,4 +1,4 @@
-//! Device memory.
+//! Memory: buffers, slices, resources and pools, copies and fills.
 
 mod adaptor;
 mod allocation;
@@ -17,7 +17,6 @@ mod pool;
 mod resource;
 mod rows;
 mod slice;
-mod source;
 mod uses;
 mod virtual_memory;
 

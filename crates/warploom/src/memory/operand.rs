@@ -1,4 +1,4 @@
-//! Memory that work of other parts of the crate reads or writes.
+//! Operands: memory that collectives and other modules read or write.
 
 use std::fmt;
 
@@ -45,7 +45,7 @@ impl<'a> Operand<'a> {
         self.span.address
     }
 
-    /// Whether the stream is the memory's own, and no other has met it: then the stream may use it.
+    /// `true` if the stream is the memory's own, and no other has met it: then the stream may use it.
     #[inline]
     pub(crate) fn is_at_home(&self, stream: &Stream) -> bool {
         self.span.allocation.is_at_home(stream)
@@ -72,7 +72,7 @@ impl<'a> Operand<'a> {
         self.span.allocation.meet(stream)
     }
 
-    /// Whether it is counted what streams do with it, for which [`Operand::did`] is.
+    /// `true` if it is counted what streams do with it, for which [`Operand::did`] is.
     #[inline]
     pub(crate) fn is_counted(&self) -> bool {
         self.span.allocation.uses().is_counted()

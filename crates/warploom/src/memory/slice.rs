@@ -1,4 +1,4 @@
-//! Borrowed stretches of device memory.
+//! Slices: borrowed ranges of device memory.
 //!
 //! [`Slice`] and [`SliceMut`] are to a [`Buffer`] what `&[T]` and `&mut [T]` are to a `Box<[T]>`: two mutable
 //! ones never overlap, so that what one call writes nobody else names. They say nothing about *when*: the
@@ -75,19 +75,19 @@ macro_rules! shared {
                 Self { span, of: PhantomData }
             }
 
-            /// How many values it has.
+            /// The number of values.
             #[must_use]
             pub fn len(&self) -> usize {
                 self.span.len
             }
 
-            /// Whether it has none.
+            /// `true` if it has none.
             #[must_use]
             pub fn is_empty(&self) -> bool {
                 self.span.len == 0
             }
 
-            /// How many bytes it has.
+            /// The number of bytes.
             #[must_use]
             pub fn size_in_bytes(&self) -> usize {
                 self.span.len * size_of::<T>()

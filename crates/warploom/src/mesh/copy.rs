@@ -1,4 +1,4 @@
-//! Copies between devices that order themselves.
+//! Copies between devices, ordered after earlier work on both ends.
 
 use super::{Mesh, Ticket};
 use crate::memory::Transfer;
@@ -83,8 +83,8 @@ impl Mesh {
     /// [`CopyError::Overlap`](crate::CopyError::Overlap),
     /// [`PeerError::ContextUnavailable`](crate::PeerError::ContextUnavailable) for a context that does not
     /// take part, [`PeerError::Unsupported`](crate::PeerError::Unsupported) if there is no way,
-    /// [`PeerError::NotEnabled`](crate::PeerError::NotEnabled) if it is not open. And what the driver
-    /// answers. A copy that fails has no effect on what comes later.
+    /// [`PeerError::NotEnabled`](crate::PeerError::NotEnabled) if it is not open. And the driver's error. A
+    /// copy that fails has no effect on what comes later.
     #[doc(alias = "cuMemcpyPeerAsync")]
     #[inline]
     pub fn copy<'s, 'd, 'q, T: DeviceCopy>(

@@ -1,4 +1,4 @@
-//! Peer access between contexts: on and off.
+//! Enabling and disabling peer access between contexts.
 
 use std::sync::{Mutex, RwLock};
 
@@ -55,8 +55,8 @@ impl Mesh {
     ///
     /// # Errors
     ///
-    /// What the driver answers, of the first pair that could not be disabled. The others are, and doing it
-    /// again tries again.
+    /// The driver's error, of the first pair that could not be disabled. The others are, and doing it again
+    /// tries again.
     #[doc(alias = "cuCtxDisablePeerAccess")]
     pub fn disable(&self) -> Result<()> {
         self.disable_all().into_iter().next().map_or(Ok(()), |(.., error)| Err(error))
@@ -69,8 +69,8 @@ impl Mesh {
     ///
     /// # Errors
     ///
-    /// What the driver answers about the contexts; then nothing has been enabled. What goes wrong with a pair
-    /// is in the report.
+    /// The driver's error about the contexts; then nothing has been enabled. What goes wrong with a pair is
+    /// in the report.
     pub fn refresh(&self) -> Result<EnableReport> {
         let lock = self.lock();
         let mut state = self.state().clone();
@@ -90,7 +90,7 @@ impl Mesh {
         Ok(self.complete())
     }
 
-    /// Whether the mesh has access from one device to memory of another; a device always has to its own. No
+    /// `true` if the mesh has access from one device to memory of another; a device always has to its own. No
     /// driver call.
     ///
     /// # Errors

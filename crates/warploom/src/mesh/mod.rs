@@ -1,4 +1,4 @@
-//! Contexts that use each other's memory.
+//! Meshes: contexts with peer access to each other's memory.
 //!
 //! There are layers of access, and none implies another:
 //!
@@ -20,8 +20,8 @@
 //! without that device keep theirs, and [`Mesh::refresh`] enables what is missing.
 #![expect(unsafe_code, reason = "enables and disables access between raw contexts")]
 
+mod access;
 mod copy;
-mod direct;
 mod enable;
 mod pools;
 mod report;
@@ -70,7 +70,7 @@ struct State {
     access: Vec<Access>,
 }
 
-/// Whether one context has access to another's memory.
+/// `true` if one context has access to another's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Access {
     None,
@@ -111,7 +111,7 @@ impl State {
         accessor * self.contexts.len() + owner
     }
 
-    /// Whether access is enabled, in the present lives of both contexts.
+    /// `true` if access is enabled, in the present lives of both contexts.
     fn is_enabled(&self, accessor: usize, owner: usize) -> bool {
         self.access[self.at(accessor, owner)] != Access::None && self.is_alive(accessor) && self.is_alive(owner)
     }

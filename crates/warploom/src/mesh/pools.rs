@@ -1,4 +1,4 @@
-//! Pools whose memory a mesh's devices may use.
+//! Granting a mesh's devices access to pools.
 
 use std::collections::BTreeSet;
 

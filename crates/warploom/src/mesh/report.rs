@@ -1,4 +1,4 @@
-//! What was done, pair by pair.
+//! Reports of enabled, refused and failed pairs of devices.
 
 use std::fmt;
 
@@ -22,7 +22,7 @@ pub enum PeerOutcome {
 }
 
 impl PeerOutcome {
-    /// Whether there is access.
+    /// `true` if there is access.
     #[must_use]
     pub fn is_enabled(&self) -> bool {
         matches!(self, PeerOutcome::Enabled | PeerOutcome::AlreadyEnabled)

@@ -1,4 +1,4 @@
-//! What can go wrong with NCCL.
+//! Errors of NCCL.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -96,7 +96,8 @@ pub enum NcclError {
         communicator: u32,
     },
 
-    /// NCCL enqueues from threads and in contexts of its own choice, where the handle of a default stream means another stream.
+    /// NCCL enqueues from threads and in contexts of its own choice, where the handle of a default stream
+    /// means another stream.
     #[error("NCCL takes no default stream; use one that was made")]
     DefaultStream,
 
@@ -143,7 +144,7 @@ pub enum NcclError {
         part: usize,
         /// The values of the whole.
         whole: usize,
-        /// How many ranks there are.
+        /// The number of ranks.
         size: u32,
     },
 
@@ -196,7 +197,7 @@ impl From<NcclError> for Error {
     }
 }
 
-/// What NCCL answers.
+/// NCCL's error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct NcclCode(pub i32);
 

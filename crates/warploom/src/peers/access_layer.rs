@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-/// Access to memory of another device: enabled between contexts, or granted to a pool. Neither covers the other's memory.
+/// Access to memory of another device: enabled between contexts, or granted to a pool. Neither covers the
+/// other's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AccessLayer {
     /// Peer access between contexts.

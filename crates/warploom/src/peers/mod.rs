@@ -1,4 +1,4 @@
-//! Which other devices may use a pool's memory.
+//! Peer sets: the other devices that may use a pool's memory.
 //!
 //! Memory of a [`DevicePool`](crate::DevicePool) can at first be used by the pool's own device only. The
 //! pool's [`PeerSet`] says which others may read and write it, and changes that.
@@ -101,7 +101,7 @@ pub enum DeviceRef {
 }
 
 impl DeviceRef {
-    /// Whether it is this device that is named.
+    /// `true` if it is this device that is named.
     pub(crate) fn names(&self, other: &Device) -> bool {
         match self {
             DeviceRef::Device(device) => device == other,
@@ -122,7 +122,7 @@ impl<'a> PeerSet<'a> {
     /// # Errors
     ///
     /// [`DeviceError::NoSuchDevice`] beyond the last, [`DeviceError::DriverMismatch`] for a device of another
-    /// driver, and what the driver answers.
+    /// driver, and the driver's error.
     #[doc(alias = "cuMemPoolGetAccess")]
     pub fn level(&self, device: impl Into<DeviceRef>) -> Result<AccessLevel> {
         self.access(&self.find(device.into())?)

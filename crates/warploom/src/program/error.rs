@@ -1,4 +1,4 @@
-//! What can go wrong with NVRTC.
+//! Errors of NVRTC.
 
 use std::fmt;
 use std::path::PathBuf;

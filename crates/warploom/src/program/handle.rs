@@ -1,4 +1,4 @@
-//! A program that NVRTC holds, destroyed when it is done with.
+//! A program object of NVRTC, destroyed on drop.
 #![expect(unsafe_code, reason = "calls NVRTC with pointers")]
 
 use std::ffi::{CStr, CString, c_char, c_int};
@@ -30,7 +30,8 @@ impl<'n> Handle<'n> {
         let names: Vec<_> = headers.iter().map(|(name, _)| name.as_ptr()).collect();
         let texts: Vec<_> = headers.iter().map(|(_, text)| text.as_ptr()).collect();
         let mut raw = null_mut();
-        // SAFETY: `raw` is writable, and the texts end with a zero and live until the call returns; there are `count` of each.
+        // SAFETY: `raw` is writable, and the texts end with a zero and live until the call returns; there are
+        // `count` of each.
         let code = unsafe {
             let create = nvrtc.table().nvrtcCreateProgram;
             create(&raw mut raw, source.as_ptr(), name.as_ptr(), count, texts.as_ptr(), names.as_ptr())

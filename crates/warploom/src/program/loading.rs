@@ -1,4 +1,4 @@
-//! Code that was compiled becomes a library.
+//! Loading compiled code as a library.
 #![expect(unsafe_code, reason = "loads binaries, for which the caller vouches")]
 
 use warploom_driver::Driver;

@@ -1,4 +1,4 @@
-//! NVRTC itself.
+//! The NVRTC library.
 #![expect(unsafe_code, reason = "calls NVRTC, and takes functions that the caller vouches for")]
 
 use std::ffi::c_int;
@@ -45,16 +45,16 @@ struct Shared {
 impl Nvrtc {
     /// The system's NVRTC.
     ///
-    /// Looks for `libnvrtc.so.13` and `libnvrtc.so.12` by way of the dynamic loader, then in the folders of a toolkit
-    /// (`CUDA_HOME`, `CUDA_PATH`, `/usr/local/cuda`) and in an active environment of Python or Conda (`VIRTUAL_ENV`,
-    /// `CONDA_PREFIX`), where the wheel `nvidia-cuda-nvrtc` puts it. If the environment variable `WARPLOOM_NVRTC` names a
-    /// library, that one is taken and nothing else is looked for. These variables are trusted like the loader's own. A
-    /// library once taken stays loaded until the process ends.
+    /// Looks for `libnvrtc.so.13` and `libnvrtc.so.12` by way of the dynamic loader, then in the folders of a
+    /// toolkit (`CUDA_HOME`, `CUDA_PATH`, `/usr/local/cuda`) and in an active environment of Python or Conda
+    /// (`VIRTUAL_ENV`, `CONDA_PREFIX`), where the wheel `nvidia-cuda-nvrtc` puts it. If the environment
+    /// variable `WARPLOOM_NVRTC` names a library, that one is taken and nothing else is looked for. These
+    /// variables are trusted like the loader's own. A library once taken stays loaded until the process ends.
     ///
     /// # Errors
     ///
-    /// [`NvrtcError::NotFound`] with everything that was tried and how to get it, [`NvrtcError::NotNvrtc`] and
-    /// [`NvrtcError::TooOld`] for a library that does not do, and what NVRTC answers.
+    /// [`NvrtcError::NotFound`] with everything that was tried and how to get it, [`NvrtcError::NotNvrtc`]
+    /// and [`NvrtcError::TooOld`] for a library that does not do, and NVRTC's error.
     #[doc(alias = "libnvrtc")]
     pub fn load() -> Result<Nvrtc> {
         Ok(Nvrtc::new(dynamic_library::system()?)?)

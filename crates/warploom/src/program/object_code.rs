@@ -1,4 +1,4 @@
-//! What a compiler gives.
+//! Compiled code: PTX, cubins, fatbins, LTO IR, objects and libraries.
 
 use std::collections::BTreeMap;
 use std::fmt;

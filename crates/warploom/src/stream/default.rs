@@ -1,11 +1,11 @@
-//! The default streams of a context, which exist without being made.
+//! The default streams of a context: legacy and per-thread.
 
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::ptr::without_provenance_mut;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::traits::Traits;
+use super::info::StreamInfo;
 use super::{Origin, Stream};
 use crate::Context;
 
@@ -24,7 +24,7 @@ impl Context {
     #[must_use]
     pub fn legacy_stream(&self) -> Stream {
         // SAFETY: every context has this stream, under this handle.
-        unsafe { Stream::new(without_provenance_mut(LEGACY), Origin::Legacy, self, Traits::default()) }
+        unsafe { Stream::new(without_provenance_mut(LEGACY), Origin::Legacy, self, StreamInfo::default()) }
     }
 
     /// The default stream of this context for the calling thread, which is a blocking stream.
@@ -51,17 +51,17 @@ impl Context {
     pub fn per_thread_stream(&self) -> Stream {
         let (raw, origin) = (without_provenance_mut(PER_THREAD), Origin::PerThread(ThreadKey::this()));
         // SAFETY: every context has such a stream for each thread, under this handle.
-        unsafe { Stream::new(raw, origin, self, Traits::default()) }
+        unsafe { Stream::new(raw, origin, self, StreamInfo::default()) }
     }
 }
 
 impl Stream {
-    /// Whether it is the legacy default stream, by either of its handles.
+    /// `true` if it is the legacy default stream, by either of its handles.
     pub(crate) fn is_legacy(&self) -> bool {
         self.as_raw().addr() <= LEGACY
     }
 
-    /// Whether this thread may use it.
+    /// `true` if this thread may use it.
     #[inline]
     pub(crate) fn is_here(&self) -> bool {
         match &self.shared.origin {
@@ -104,7 +104,7 @@ impl ThreadKey {
         })
     }
 
-    /// Whether it is the calling thread.
+    /// `true` if it is the calling thread.
     pub(super) fn is_this(self) -> bool {
         self == ThreadKey::this()
     }

@@ -1,4 +1,4 @@
-//! Streams that somebody else made.
+//! Streams that other code created.
 #![expect(unsafe_code, reason = "takes raw streams that the caller vouches for")]
 
 use std::ptr::null_mut;
@@ -6,7 +6,7 @@ use std::ptr::null_mut;
 use warploom_driver::sys::types::CUstream;
 
 use super::default::{LEGACY, PER_THREAD};
-use super::traits::Traits;
+use super::info::StreamInfo;
 use super::{Origin, Stream};
 use crate::{Context, Result, StreamError};
 
@@ -40,8 +40,8 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// [`StreamError::ForeignContext`] if the stream was made in another context, and what the driver
-    /// answers. Then the owner has been dropped.
+    /// [`StreamError::ForeignContext`] if the stream was made in another context, and the driver's error.
+    /// Then the owner has been dropped.
     #[doc(alias = "cuStreamGetCtx")]
     pub unsafe fn from_raw(context: &Context, raw: CUstream, owner: impl Send + Sync + 'static) -> Result<Stream> {
         match raw.addr() {
@@ -56,7 +56,7 @@ impl Stream {
             return Err(StreamError::ForeignContext { device: context.device().ordinal() }.into());
         }
         // SAFETY: the caller vouches for the stream while the owner lives, and its context was compared.
-        Ok(unsafe { Stream::new(raw, Origin::Foreign { _owner: Box::new(owner) }, context, Traits::default()) })
+        Ok(unsafe { Stream::new(raw, Origin::Foreign { _owner: Box::new(owner) }, context, StreamInfo::default()) })
     }
 
     /// A stream that somebody else made and keeps alive. It is never destroyed by this crate.

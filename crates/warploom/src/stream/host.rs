@@ -1,4 +1,4 @@
-//! Functions of the program in the order of a stream.
+//! Host functions in the order of a stream.
 #![expect(unsafe_code, reason = "has the driver call a C function")]
 
 use std::any::Any;
@@ -37,7 +37,7 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// What the driver answers. Then the function has been dropped, unless the driver called it all the same.
+    /// The driver's error. Then the function has been dropped, unless the driver called it all the same.
     #[doc(alias = "cuLaunchHostFunc")]
     pub fn host<T, F>(&self, function: F) -> Result<HostTask<T>>
     where
@@ -98,18 +98,18 @@ impl<T> HostTask<T> {
     ///
     /// # Errors
     ///
-    /// [`StreamError::HostFunctionPanicked`], and what the driver answers, which may be a failure of the work
+    /// [`StreamError::HostFunctionPanicked`], and the driver's error, which may be a failure of the work
     /// before the function.
     pub fn wait(self) -> Result<T> {
         self.done.synchronize()?;
         self.take()
     }
 
-    /// Whether the function has returned.
+    /// `true` if the function has returned.
     ///
     /// # Errors
     ///
-    /// What the driver answers, which may be a failure of the work before the function.
+    /// The driver's error, which may be a failure of the work before the function.
     pub fn is_finished(&self) -> Result<bool> {
         self.done.is_complete()
     }

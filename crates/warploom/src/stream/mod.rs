@@ -15,14 +15,14 @@ mod default;
 mod error;
 mod foreign;
 mod host;
+mod info;
 mod options;
 mod order;
-mod traits;
 
 pub use error::StreamError;
 pub use host::HostTask;
+pub use info::CaptureStatus;
 pub use options::{Priority, StreamOptions};
-pub use traits::CaptureStatus;
 
 use std::any::Any;
 use std::fmt;
@@ -33,7 +33,7 @@ use warploom_driver::sys::types::{CUstream, CUstream_st};
 use warploom_driver::{Driver, ResultExt as _};
 
 use self::default::ThreadKey;
-use self::traits::Traits;
+use self::info::StreamInfo;
 use crate::capture;
 use crate::context::Current;
 use crate::diagnostics::{Subject, report};
@@ -68,7 +68,7 @@ struct Shared {
     raw: Handle<CUstream_st>,
     origin: Origin,
     context: Context,
-    traits: Traits,
+    info: StreamInfo,
     _mark: Mark,
 }
 
@@ -87,12 +87,13 @@ enum Origin {
 impl Stream {
     /// # Safety
     ///
-    /// It is a stream of the context, and stays so while `origin` lives; a created one belongs to nobody else.
-    unsafe fn new(raw: CUstream, origin: Origin, context: &Context, traits: Traits) -> Stream {
+    /// It is a stream of the context, and stays so while `origin` lives; a created one belongs to nobody
+    /// else.
+    unsafe fn new(raw: CUstream, origin: Origin, context: &Context, info: StreamInfo) -> Stream {
         let is_made = matches!(origin, Origin::Created);
         let mark = if is_made { mark(context, || (Kind::Stream, raw.addr() as u64, 0)) } else { Mark::default() };
         let (raw, context) = (Handle::new(raw), context.clone());
-        Stream { shared: Arc::new(Shared { raw, origin, context, traits, _mark: mark }) }
+        Stream { shared: Arc::new(Shared { raw, origin, context, info, _mark: mark }) }
     }
 
     /// The context its work runs in.
@@ -128,8 +129,8 @@ impl Stream {
     /// # Errors
     ///
     /// [`StreamError::OtherThread`] for the per-thread default stream of another thread,
-    /// [`ContextError::Stale`](crate::ContextError::Stale) if the context has been reset, and what the driver
-    /// answers when the context is made current. Then nothing was called.
+    /// [`ContextError::Stale`](crate::ContextError::Stale) if the context has been reset, and the driver's
+    /// error when the context is made current. Then nothing was called.
     #[inline]
     pub fn with_raw<R>(&self, call: impl FnOnce(CUstream) -> R) -> Result<R> {
         self.context().check_generation()?;
@@ -182,7 +183,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Whether its handle means a stream of whichever context is current.
+    /// `true` if its handle means a stream of whichever context is current.
     #[inline]
     pub(crate) fn is_default(&self) -> bool {
         matches!(self.shared.origin, Origin::Legacy | Origin::PerThread(_))
@@ -213,7 +214,7 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// [`CaptureError::NotCapturable`] if the stream is captured, and what the driver answers, which may be a
+    /// [`CaptureError::NotCapturable`] if the stream is captured, and the driver's error, which may be a
     /// failure of that work.
     #[doc(alias = "cuStreamSynchronize")]
     pub fn synchronize(&self) -> Result<()> {
@@ -222,7 +223,7 @@ impl Stream {
         Ok(self.with_raw(|raw| unsafe { self.driver().cuStreamSynchronize(raw) })??)
     }
 
-    /// Whether everything enqueued so far is done.
+    /// `true` if everything enqueued so far is done.
     ///
     /// # Errors
     ///
@@ -241,7 +242,7 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// What the driver answers. The stream is gone from this program's hands all the same.
+    /// The driver's error. The stream is gone from this program's hands all the same.
     #[doc(alias = "cuStreamDestroy")]
     pub fn close(self) -> Result<()> {
         Arc::into_inner(self.shared).map_or(Ok(()), |mut last| last.end())
@@ -293,7 +294,7 @@ impl Stream {
         (self.as_raw(), thread)
     }
 
-    /// Whether two values are the same stream to the driver.
+    /// `true` if two values are the same stream to the driver.
     #[inline(never)]
     fn is_alike(&self, other: &Stream) -> bool {
         self.identity() == other.identity() && self.context() == other.context()
@@ -301,7 +302,7 @@ impl Stream {
 }
 
 impl PartialEq for Stream {
-    /// Whether the two are the same stream.
+    /// `true` if the two are the same stream.
     #[inline]
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared) || self.is_alike(other)

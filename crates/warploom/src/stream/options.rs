@@ -1,4 +1,4 @@
-//! How streams are made.
+//! Options of a new stream.
 #![expect(unsafe_code, reason = "makes raw streams")]
 
 use std::fmt;
@@ -6,7 +6,7 @@ use std::ptr::null_mut;
 
 use warploom_driver::sys::types::CUstream_flags;
 
-use super::traits::Traits;
+use super::info::StreamInfo;
 use super::{Origin, Stream};
 use crate::{Context, Result, StreamError};
 
@@ -80,7 +80,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     #[doc(alias = "cuStreamCreate")]
     pub fn stream(&self) -> Result<Stream> {
         self.stream_with(StreamOptions::new())
@@ -90,8 +90,8 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// [`StreamError::PriorityOutOfRange`] for a priority that the context does not have, and what the driver
-    /// answers.
+    /// [`StreamError::PriorityOutOfRange`] for a priority that the context does not have, and the driver's
+    /// error.
     #[doc(alias = "cuStreamCreateWithPriority")]
     pub fn stream_with(&self, options: StreamOptions) -> Result<Stream> {
         let flags = if options.is_blocking {
@@ -117,6 +117,6 @@ impl Context {
             },
         }?;
         // SAFETY: it was created just now, in this context.
-        Ok(unsafe { Stream::new(raw, Origin::Created, self, Traits::of(flags)) })
+        Ok(unsafe { Stream::new(raw, Origin::Created, self, StreamInfo::of(flags)) })
     }
 }

@@ -1,4 +1,4 @@
-//! Points in a stream, and order between streams.
+//! Order between streams: recording events and waiting for them.
 #![expect(unsafe_code, reason = "records and waits for raw events")]
 
 use super::Stream;
@@ -15,7 +15,7 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     #[doc(alias = "cuEventRecord")]
     pub fn record(&self) -> Result<Event> {
         self.record_with(EventOptions::untimed())
@@ -25,7 +25,7 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     pub fn record_timed(&self) -> Result<Event<Timed>> {
         self.record_with(EventOptions::timed())
     }
@@ -34,7 +34,7 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     pub fn record_with<T: Timing>(&self, options: EventOptions<T>) -> Result<Event<T>> {
         self.check_thread()?;
         let event = Event::unrecorded(self.context(), options)?;
@@ -48,7 +48,7 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// [`EventError::ContextMismatch`] if the event belongs to another context, and what the driver answers.
+    /// [`EventError::ContextMismatch`] if the event belongs to another context, and the driver's error.
     #[doc(alias = "cuEventRecord")]
     pub fn record_into<T: Timing>(&self, event: &Event<T>) -> Result<()> {
         if event.context() != self.context() {
@@ -75,7 +75,7 @@ impl Stream {
     ///
     /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) if the event belongs to another
     /// driver, [`CaptureError`](crate::CaptureError) if one of the two is part of a capture and the other
-    /// cannot be, and what the driver answers.
+    /// cannot be, and the driver's error.
     #[doc(alias = "cuStreamWaitEvent")]
     pub fn wait<T: Timing>(&self, event: &Event<T>) -> Result<()> {
         self.context().check_generation()?;
@@ -115,7 +115,7 @@ impl Stream {
     /// # Errors
     ///
     /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) if the other stream belongs to
-    /// another driver, and what the driver answers.
+    /// another driver, and the driver's error.
     pub fn wait_for(&self, other: &Stream) -> Result<()> {
         same_driver(self.driver(), other.driver())?;
         if self == other {

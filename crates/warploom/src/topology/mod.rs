@@ -1,4 +1,4 @@
-//! Which devices can access whose memory.
+//! Topologies: which devices have access to the memory of which others.
 //!
 //! A [`Topology`] is what the hardware can do, read once: for each ordered pair of devices, whether the first
 //! can be given access to memory of the second. It says nothing about what has been *enabled*; that is for a
@@ -65,7 +65,7 @@ pub struct Pair<'a> {
     pub accessor: &'a Device,
     /// Whose memory it is.
     pub owner: &'a Device,
-    /// Whether the accessor can be given access; an error if the driver could not say.
+    /// `true` if the accessor can be given access; an error if the driver could not say.
     pub can_access: Result<bool, &'a Error>,
     /// What the link is like, if that has been asked.
     pub link: Option<&'a Link>,
@@ -100,8 +100,8 @@ impl Topology {
         &self.shared.devices
     }
 
-    /// Whether `accessor` can be given access to memory of `owner`; a device always can to its own. No driver
-    /// call.
+    /// `true` if `accessor` can be given access to memory of `owner`; a device always can to its own. No
+    /// driver call.
     ///
     /// # Errors
     ///
@@ -135,7 +135,7 @@ impl Topology {
         &self.shared.cells[accessor * self.devices().len() + owner]
     }
 
-    /// Whether the driver said that the device at one position can access memory of the one at the other.
+    /// `true` if the driver said that the device at one position can access memory of the one at the other.
     fn reaches(&self, accessor: usize, owner: usize) -> bool {
         self.cell(accessor, owner).can_access == Ok(true)
     }

@@ -1,4 +1,4 @@
-//! A budget of bytes.
+//! `Limited`: a resource with a budget of bytes.
 
 use std::fmt;
 use std::sync::Arc;

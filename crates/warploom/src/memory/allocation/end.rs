@@ -1,7 +1,8 @@
-//! How allocations end.
+//! Freeing allocations, after every stream that used them.
 //!
-//! Most memory has met no stream but its own, and is freed by one call. What others have used is freed behind them. Where the
-//! stream that it would be freed on is captured, it ends when the capture does: a free would become part of somebody's graph.
+//! Most memory has met no stream but its own, and is freed by one call. What others have used is freed behind
+//! them. Where the stream that it would be freed on is captured, it ends when the capture does: a free would
+//! become part of somebody's graph.
 
 use std::sync::Arc;
 
@@ -12,8 +13,7 @@ use crate::capture::{self, RelaxedMode, Sequence};
 use crate::diagnostics::{Subject, report};
 use crate::memory::managed::ManagedState;
 use crate::memory::pool::graph_pool;
-use crate::memory::resource::StreamOrdered;
-use crate::memory::source::Source;
+use crate::memory::resource::{AnyOrdered, StreamOrdered};
 use crate::{Error, Result, Stream};
 
 impl Allocation {
@@ -47,8 +47,9 @@ impl Allocation {
         matches!(&self.owner, Owner::Synchronous { resource } if resource.outlives_context())
     }
 
-    /// Frees it. Most memory has met no stream but its own, and then this is the call that frees it and little else; the rest is kept
-    /// out of the way, because after a call of the driver each line of code has to be fetched anew.
+    /// Frees it. Most memory has met no stream but its own, and then this is the call that frees it and
+    /// little else; the rest is kept out of the way, because after a call of the driver each line of code has
+    /// to be fetched anew.
     #[inline]
     fn end(&mut self) -> Result<()> {
         match &self.owner {
@@ -68,15 +69,16 @@ impl Allocation {
     #[cold]
     #[inline(never)]
     fn end_after_others(&mut self) -> Result<()> {
-        // What was allocated in a life of a context that is over went with it; the memory of a pool stays with the pool, for the
-        // stream that it would be freed on is gone.
+        // What was allocated in a life of a context that is over went with it; the memory of a pool stays
+        // with the pool, for the stream that it would be freed on is gone.
         if self.context().check_generation().is_err() && !self.outlives_context() {
             return Ok(());
         }
         if capture::any() { self.end_among_captures() } else { self.end_now() }
     }
 
-    /// Ends where something is captured. If that is the stream that it would be freed on, it ends when the capture does.
+    /// Ends where something is captured. If that is the stream that it would be freed on, it ends when the
+    /// capture does.
     #[cold]
     fn end_among_captures(&mut self) -> Result<()> {
         if let Some(capture) = self.obstacle()? {
@@ -121,8 +123,8 @@ impl Allocation {
                     // Where no event can be had, waiting is dear and right.
                     order.follow(&other).or_else(|_| other.drain())?;
                 }
-                // SAFETY: the memory came from this resource with this size and is given back once, by the end of
-                // its allocation; every use of it comes before this in the order of the stream.
+                // SAFETY: the memory came from this resource with this size and is given back once, by the
+                // end of its allocation; every use of it comes before this in the order of the stream.
                 unsafe { free_ordered(resource, memory, &order) }
             }
             Owner::Synchronous { resource } => {
@@ -131,8 +133,8 @@ impl Allocation {
                     // A wait that failed may have been the only thing to fail; another one tells.
                     other.for_teardown().drain().or_else(|_| other.context().synchronize())?;
                 }
-                // SAFETY: the memory came from this resource with this size and is given back once, by the end of
-                // its allocation; every use of it is over, or is waited for by the call that frees it.
+                // SAFETY: the memory came from this resource with this size and is given back once, by the
+                // end of its allocation; every use of it is over, or is waited for by the call that frees it.
                 unsafe { resource.deallocate_raw(self.address, self.bytes) }
             }
             // Its graph has it.
@@ -157,12 +159,12 @@ impl Allocation {
 ///
 /// As for [`StreamOrdered::deallocate_raw`] of the resource.
 #[inline]
-unsafe fn free_ordered(resource: &Source, (address, bytes): (CUdeviceptr, usize), order: &Stream) -> Result<()> {
+unsafe fn free_ordered(resource: &AnyOrdered, (address, bytes): (CUdeviceptr, usize), order: &Stream) -> Result<()> {
     // SAFETY: the caller's promise is the one that is asked for.
     unsafe {
         match resource {
-            Source::Pool(pool) => pool.deallocate_raw(address, bytes, order),
-            Source::Other(resource) => resource.deallocate_raw(address, bytes, order),
+            AnyOrdered::Pool(pool) => pool.deallocate_raw(address, bytes, order),
+            AnyOrdered::Other(resource) => resource.deallocate_raw(address, bytes, order),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Many copies at once.
+//! Batches of copies in one driver call.
 #![expect(unsafe_code, reason = "copies between addresses that were checked")]
 
 use warploom_driver::sys::types::{CUdeviceptr, CUmemcpyAttributes};
@@ -54,8 +54,8 @@ use crate::{CopyOptions, DeviceCopy, MemoryError, Queue, Result, Slice, SliceMut
 /// # Errors
 ///
 /// [`MemoryError::InBatch`] with what is wrong with one of the copies, as [`Slice::copy_to`] says it; then
-/// nothing is copied. And what the driver answers; then some may have been, and the destinations are to be
-/// taken for overwritten.
+/// nothing is copied. And the driver's error; then some may have been, and the destinations are to be taken
+/// for overwritten.
 #[doc(alias = "cuMemcpyBatchAsync")]
 pub fn copy_batch<'s, 'd, T, S, D>(copies: impl IntoIterator<Item = (S, D)>, queue: &impl Queue) -> Result<()>
 where
@@ -176,7 +176,7 @@ pub(super) fn together(copies: &[Checked<'_, '_>], stream: &Stream) -> Result<()
     unsafe { submit((&mut to, &mut from, &mut sizes), (&mut attributes, &mut starts), stream) }
 }
 
-/// Whether the driver has a call for many copies, and it takes the stream: the legacy default stream, by
+/// `true` if the driver has a call for many copies, and it takes the stream: the legacy default stream, by
 /// either of its names, has none.
 pub(super) fn takes_batches(stream: &Stream) -> bool {
     has_batches(stream.driver()) && !stream.is_legacy()

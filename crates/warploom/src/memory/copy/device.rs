@@ -18,7 +18,7 @@ impl<T: DeviceCopy> Slice<'_, T> {
     /// [`CopyError::LengthMismatch`] if the lengths differ,
     /// [`ContextError::Mismatch`](crate::ContextError::Mismatch) if the queue belongs to the context of
     /// neither, [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) if they belong to
-    /// different drivers, and what the driver answers.
+    /// different drivers, and the driver's error.
     #[doc(alias = "cuMemcpyDtoDAsync")]
     #[doc(alias = "cuMemcpyPeerAsync")]
     pub fn copy_to<'d>(self, destination: impl Into<SliceMut<'d, T>>, queue: &impl Queue) -> Result<()> {

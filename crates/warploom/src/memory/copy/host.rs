@@ -30,7 +30,7 @@ impl<T: DeviceCopy> SliceMut<'_, T> {
     ///
     /// [`CopyError::LengthMismatch`](crate::CopyError::LengthMismatch) if the lengths differ,
     /// [`ContextError::Mismatch`](crate::ContextError::Mismatch) if the queue belongs to another context, and
-    /// what the driver answers.
+    /// the driver's error.
     #[doc(alias = "cuMemcpyHtoDAsync")]
     pub fn copy_from_host(self, values: &[T], queue: &impl Queue) -> Result<()> {
         let (stream, context) = (queue.stream(), self.context());
@@ -68,7 +68,7 @@ impl<T: DeviceCopy> Slice<'_, T> {
     /// # Errors
     ///
     /// [`ContextError::Mismatch`](crate::ContextError::Mismatch) if the queue belongs to another context, and
-    /// what the driver answers.
+    /// the driver's error.
     #[doc(alias = "cuMemcpyDtoHAsync")]
     pub fn download(self, queue: &impl Queue) -> Result<Vec<T>> {
         let (stream, context) = (queue.stream(), self.context());

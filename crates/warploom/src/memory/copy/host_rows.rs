@@ -1,11 +1,11 @@
-//! Copies of rows from and to the host, where they are packed: one directly behind the other.
+//! Copies of rows from and to the host, where they are packed without gaps.
 //!
 //! As with slices, no call keeps the caller's memory.
 #![expect(unsafe_code, reason = "lends host memory to the driver")]
 
 use super::device::same_length;
 use super::host::COPY;
-use super::rows::{End, descriptor};
+use super::rows::{Endpoint, descriptor};
 use crate::memory::rows::{Rows, RowsMut};
 use crate::{DeviceCopy, Queue, Result};
 
@@ -17,7 +17,7 @@ impl<T: DeviceCopy> RowsMut<'_, T> {
     ///
     /// [`CopyError::LengthMismatch`](crate::CopyError::LengthMismatch) if there are not as many values,
     /// [`ContextError::Mismatch`](crate::ContextError::Mismatch) if the queue belongs to another context, and
-    /// what the driver answers.
+    /// the driver's error.
     #[doc(alias = "cuMemcpy2DAsync")]
     pub fn copy_from_host(self, values: &[T], queue: &impl Queue) -> Result<()> {
         let (stream, context, grid) = (queue.stream(), self.context(), &self.grid);
@@ -29,7 +29,7 @@ impl<T: DeviceCopy> RowsMut<'_, T> {
         stream.refuse_captured(COPY)?;
         grid.allocation().meet(stream)?;
         let mut lent = values.to_vec();
-        let copy = descriptor::<T>(End::of::<T>(grid), End::packed(lent.as_mut_ptr(), grid.width()), grid);
+        let copy = descriptor::<T>(Endpoint::of::<T>(grid), Endpoint::packed(lent.as_mut_ptr(), grid.width()), grid);
         let _current = grid.allocation().current_for(stream)?;
         // SAFETY: both have these rows; the device's are there in the order of the stream, the host's until
         // `finish` knows that they are no longer needed.
@@ -44,7 +44,7 @@ impl<T: DeviceCopy> Rows<'_, T> {
     /// # Errors
     ///
     /// [`ContextError::Mismatch`](crate::ContextError::Mismatch) if the queue belongs to another context, and
-    /// what the driver answers.
+    /// the driver's error.
     #[doc(alias = "cuMemcpy2DAsync")]
     pub fn download(self, queue: &impl Queue) -> Result<Vec<T>> {
         let (stream, context, grid) = (queue.stream(), self.context(), &self.grid);
@@ -53,7 +53,8 @@ impl<T: DeviceCopy> Rows<'_, T> {
         if grid.values() > 0 {
             stream.refuse_captured(COPY)?;
             grid.allocation().meet(stream)?;
-            let copy = descriptor::<T>(End::packed(lent.as_mut_ptr(), grid.width()), End::of::<T>(grid), grid);
+            let copy =
+                descriptor::<T>(Endpoint::packed(lent.as_mut_ptr(), grid.width()), Endpoint::of::<T>(grid), grid);
             let _current = grid.allocation().current_for(stream)?;
             // SAFETY: both have these rows; the device's are there in the order of the stream, and the host's
             // are nobody else's until `finish` knows that they are no longer needed.

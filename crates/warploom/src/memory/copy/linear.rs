@@ -1,7 +1,8 @@
-//! The driver's call for a copy of one stretch of bytes.
+//! The driver calls for a copy of contiguous bytes.
 //!
-//! The calls that say which way a copy goes refuse memory of the host's pools where they want device memory. The one that
-//! looks by itself takes it, and all other page-locked memory, on either side; for device memory, the others say more.
+//! The calls that say which way a copy goes refuse memory of the host's pools where they want device memory.
+//! The one that looks by itself takes it, and all other page-locked memory, on either side; for device
+//! memory, the others say more.
 #![expect(unsafe_code, reason = "passes addresses on that its callers have checked")]
 
 use std::ffi::c_void;
@@ -39,8 +40,8 @@ pub(super) unsafe fn within(
 ///
 /// # Safety
 ///
-/// Both have that many bytes and do not overlap; `to` is there in the order of the stream, which is alive, and `from` until
-/// the stream is done with it.
+/// Both have that many bytes and do not overlap; `to` is there in the order of the stream, which is alive,
+/// and `from` until the stream is done with it.
 pub(super) unsafe fn from_host(
     driver: &Driver,
     to: Span<'_>,

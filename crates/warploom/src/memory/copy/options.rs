@@ -1,4 +1,4 @@
-//! What a copy may be told beside its ends.
+//! Copy options: the source's access order, and location hints.
 
 use warploom_driver::sys::types::{
     CUmemLocation, CUmemLocationType, CUmemcpyAttributes, CUmemcpyFlags, CUmemcpySrcAccessOrder,
@@ -43,31 +43,31 @@ pub enum SourceOrder {
 #[must_use]
 pub struct CopyOptions {
     source_order: SourceOrder,
-    source: Option<Place>,
-    destination: Option<Place>,
+    source: Option<Hint>,
+    destination: Option<Hint>,
     overlap: bool,
 }
 
 /// A location without what holds a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Place {
+enum Hint {
     Device(i32),
     Host(Host),
 }
 
-impl Place {
-    fn of(location: &Location) -> Place {
+impl Hint {
+    fn of(location: &Location) -> Hint {
         match location {
-            Location::Device(device) => Place::Device(device.as_raw()),
-            Location::Host(host) => Place::Host(*host),
+            Location::Device(device) => Hint::Device(device.as_raw()),
+            Location::Host(host) => Hint::Host(*host),
         }
     }
 
-    fn to_raw(place: Option<Place>) -> CUmemLocation {
+    fn to_raw(place: Option<Hint>) -> CUmemLocation {
         match place {
             None => CUmemLocation::new(CUmemLocationType::CU_MEM_LOCATION_TYPE_INVALID, 0),
-            Some(Place::Device(device)) => CUmemLocation::new(CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE, device),
-            Some(Place::Host(host)) => Location::Host(host).to_raw(),
+            Some(Hint::Device(device)) => CUmemLocation::new(CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE, device),
+            Some(Hint::Host(host)) => Location::Host(host).to_raw(),
         }
     }
 }
@@ -86,13 +86,13 @@ impl CopyOptions {
 
     /// Where the source is, for memory that moves.
     pub fn source_hint(mut self, location: impl Into<Location>) -> CopyOptions {
-        self.source = Some(Place::of(&location.into()));
+        self.source = Some(Hint::of(&location.into()));
         self
     }
 
     /// Where the destination is, for memory that moves.
     pub fn destination_hint(mut self, location: impl Into<Location>) -> CopyOptions {
-        self.destination = Some(Place::of(&location.into()));
+        self.destination = Some(Hint::of(&location.into()));
         self
     }
 
@@ -123,8 +123,8 @@ impl CopyOptions {
         };
         CUmemcpyAttributes {
             srcAccessOrder: order,
-            srcLocHint: Place::to_raw(self.source),
-            dstLocHint: Place::to_raw(self.destination),
+            srcLocHint: Hint::to_raw(self.source),
+            dstLocHint: Hint::to_raw(self.destination),
             flags: if self.overlap { CUmemcpyFlags::CU_MEMCPY_FLAG_PREFER_OVERLAP_WITH_COMPUTE.0 } else { 0 },
         }
     }

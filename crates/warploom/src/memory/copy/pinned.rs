@@ -1,4 +1,4 @@
-//! Copies between page-locked memory and a device, while the host goes on.
+//! Asynchronous copies between page-locked memory and a device.
 //!
 //! The copy owns the page-locked memory: while it may run, nobody can read or write that memory, and it is
 //! freed at the earliest when the copy is done. Nothing depends on a destructor: who forgets a [`Pending`]
@@ -47,11 +47,11 @@ pub struct Pending<B> {
 }
 
 impl<B> Pending<B> {
-    /// Whether the copy is done.
+    /// `true` if the copy is done.
     ///
     /// # Errors
     ///
-    /// What the driver answers, which may be a failure of the copy or of work before it.
+    /// The driver's error, which may be a failure of the copy or of work before it.
     pub fn is_done(&self) -> Result<bool> {
         self.done.is_complete()
     }
@@ -68,8 +68,8 @@ impl<T: DeviceCopy> Pending<PinnedBuffer<T>> {
     ///
     /// # Errors
     ///
-    /// What the driver answers, which may be a failure of the copy or of work before it. Then the memory does
-    /// not come back, since the copy may still be running; it is freed when that is over, or never.
+    /// The driver's error, which may be a failure of the copy or of work before it. Then the memory does not
+    /// come back, since the copy may still be running; it is freed when that is over, or never.
     pub fn wait(self) -> Result<PinnedBuffer<T>> {
         let (buffer, done) = self.into_parts();
         done.synchronize()?;
@@ -90,8 +90,8 @@ impl<T: DeviceCopy> SliceMut<'_, T> {
     /// [`CopyError::LengthMismatch`](crate::CopyError::LengthMismatch) if the lengths differ,
     /// [`ContextError::Mismatch`](crate::ContextError::Mismatch) if the queue belongs to another context,
     /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) if the page-locked memory belongs
-    /// to another driver, and what the driver answers. `pinned` does not come back with an error; it is
-    /// dropped, after whatever may have been enqueued.
+    /// to another driver, and the driver's error. `pinned` does not come back with an error; it is dropped,
+    /// after whatever may have been enqueued.
     #[doc(alias = "cuMemcpyHtoDAsync")]
     pub fn copy_from_pinned(self, pinned: PinnedBuffer<T>, queue: &impl Queue) -> Result<Pending<PinnedBuffer<T>>> {
         same_length(pinned.len(), self.len())?;

@@ -14,35 +14,35 @@ use crate::{CopyError, DeviceCopy, Queue, Result, Stream};
 
 /// One end of a copy of rows, as the driver takes it: all in bytes.
 #[derive(Clone, Copy)]
-pub(super) struct End {
+pub(super) struct Endpoint {
     memory: CUmemorytype,
     device: CUdeviceptr,
     host: *mut c_void,
     pitch: usize,
 }
 
-impl End {
+impl Endpoint {
     /// Rows of an allocation. Page-locked memory is named as the host's, since memory of the host's pools is
     /// refused otherwise.
-    pub(super) fn of<T>(grid: &Grid<'_>) -> End {
+    pub(super) fn of<T>(grid: &Grid<'_>) -> Endpoint {
         let pitch = grid.pitch() * size_of::<T>();
         if grid.allocation().is_pinned() {
             let host = with_exposed_provenance_mut(grid.address() as usize);
-            End { memory: CUmemorytype::CU_MEMORYTYPE_HOST, device: 0, host, pitch }
+            Endpoint { memory: CUmemorytype::CU_MEMORYTYPE_HOST, device: 0, host, pitch }
         } else {
-            End { memory: CUmemorytype::CU_MEMORYTYPE_DEVICE, device: grid.address(), host: null_mut(), pitch }
+            Endpoint { memory: CUmemorytype::CU_MEMORYTYPE_DEVICE, device: grid.address(), host: null_mut(), pitch }
         }
     }
 
     /// Rows on the host, one directly behind the other.
-    pub(super) fn packed<T>(host: *mut T, width: usize) -> End {
+    pub(super) fn packed<T>(host: *mut T, width: usize) -> Endpoint {
         let (memory, pitch) = (CUmemorytype::CU_MEMORYTYPE_HOST, width * size_of::<T>());
-        End { memory, device: 0, host: host.cast(), pitch }
+        Endpoint { memory, device: 0, host: host.cast(), pitch }
     }
 }
 
 /// As many rows as `grid` has, from one end to the other.
-pub(super) fn descriptor<T>(to: End, from: End, grid: &Grid<'_>) -> CUDA_MEMCPY2D {
+pub(super) fn descriptor<T>(to: Endpoint, from: Endpoint, grid: &Grid<'_>) -> CUDA_MEMCPY2D {
     CUDA_MEMCPY2D {
         srcXInBytes: 0,
         srcY: 0,
@@ -72,8 +72,8 @@ impl<T: DeviceCopy> Rows<'_, T> {
     /// [`CopyError::ShapeMismatch`] if number or width differ,
     /// [`ContextError::Mismatch`](crate::ContextError::Mismatch) if the queue belongs to the context of
     /// neither, [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) if they belong to
-    /// different drivers, and what the driver answers: `CUDA_ERROR_INVALID_VALUE` for a pitch beyond the
-    /// device's `MAX_PITCH`, which is 2 GiB on all there are.
+    /// different drivers, and the driver's error: `CUDA_ERROR_INVALID_VALUE` for a pitch beyond the device's
+    /// `MAX_PITCH`, which is 2 GiB on all there are.
     #[doc(alias = "cuMemcpy2DAsync")]
     #[doc(alias = "cuMemcpy3DPeerAsync")]
     pub fn copy_to(self, destination: RowsMut<'_, T>, queue: &impl Queue) -> Result<()> {
@@ -121,7 +121,7 @@ pub(in crate::memory) fn copy_as_row(to: Span<'_>, from: Span<'_>, bytes: usize,
 fn enqueue<T>(to: &Grid<'_>, from: &Grid<'_>, stream: &Stream) -> Result<()> {
     let (source, destination) = (from.allocation().context(), to.allocation().context());
     let driver = source.driver();
-    let copy = descriptor::<T>(End::of::<T>(to), End::of::<T>(from), from);
+    let copy = descriptor::<T>(Endpoint::of::<T>(to), Endpoint::of::<T>(from), from);
     if source == destination {
         // SAFETY: both have these rows, and are there in the order of the stream, which is alive. They do not
         // overlap: rows that can be written share no byte with others.

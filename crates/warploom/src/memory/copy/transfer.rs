@@ -1,4 +1,4 @@
-//! Copies that order themselves: what a mesh makes of two slices.
+//! Copies of a mesh, ordered after earlier work on both ends.
 
 use super::device::{enqueue, same_length};
 use crate::device::same_driver;
@@ -37,12 +37,13 @@ impl<'a> Transfer<'a> {
         self.to.allocation.context()
     }
 
-    /// Whether the memory that is read may be used by another device; `None` if that is a matter of contexts.
+    /// `true` if the memory that is read may be used by another device; `None` if that is a matter of
+    /// contexts.
     pub(crate) fn source_is_open_to(&self, device: &Device) -> Result<Option<bool>> {
         self.from.allocation.is_open_to(device)
     }
 
-    /// Whether the memory that is written may be used by another device; `None` if that is a matter of
+    /// `true` if the memory that is written may be used by another device; `None` if that is a matter of
     /// contexts.
     pub(crate) fn destination_is_open_to(&self, device: &Device) -> Result<Option<bool>> {
         self.to.allocation.is_open_to(device)

@@ -1,4 +1,4 @@
-//! A copy with options, by the newest call that the driver has for it.
+//! Copies with options, by the newest driver call there is.
 #![expect(unsafe_code, reason = "copies between addresses that were checked")]
 
 use warploom_driver::Function;
@@ -58,7 +58,7 @@ impl Checked<'_, '_> {
         Ok(())
     }
 
-    /// Whether both ends are in one context.
+    /// `true` if both ends are in one context.
     pub(super) fn is_near(&self) -> bool {
         self.to.allocation.context() == self.from.allocation.context()
     }

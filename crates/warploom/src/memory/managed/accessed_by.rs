@@ -1,4 +1,4 @@
-//! Who is mapped to managed memory, wherever it is.
+//! The locations that managed memory stays mapped for: "accessed by" advice.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::ptr::without_provenance_mut;
 use warploom_driver::sys::types::{CUmem_advise as Advice, CUmem_range_attribute as Attribute};
 
 use super::ManagedRange;
-use super::place::{NOWHERE, from_ordinal};
+use super::driver_location::{NOWHERE, from_ordinal};
 use crate::device::same_driver;
 use crate::live_set::backing::{Backing, Named};
 use crate::live_set::lock::Lock;

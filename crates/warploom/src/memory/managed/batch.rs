@@ -1,4 +1,4 @@
-//! Many ranges at once: what is checked, in which order, and how the driver gets it.
+//! Batches of managed ranges: their checks and their driver form.
 
 use warploom_driver::sys::types::{CUdeviceptr, CUmemLocation};
 use warploom_driver::{Driver, DriverVersion, Function};

@@ -1,4 +1,4 @@
-//! Discards: contents that nobody needs any more need not be moved.
+//! Discards: contents that are no longer needed and need not be moved.
 #![expect(unsafe_code, reason = "gives up the contents of memory that is held exclusively")]
 
 use warploom_driver::Function;
@@ -71,7 +71,7 @@ impl ManagedRangeMut<'_> {
 /// [`ManagedError::NotManaged`](crate::ManagedError::NotManaged) with the number of the range, a driver
 /// before 13.0, [`CopyError::LegacyStream`](crate::CopyError::LegacyStream) and
 /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) for the stream; then nothing is
-/// discarded. And what the driver answers; then all of them are to be taken for discarded.
+/// discarded. And the driver's error; then all of them are to be taken for discarded.
 #[doc(alias = "cuMemDiscardBatchAsync")]
 pub fn discard_batch<'a, R>(ranges: impl IntoIterator<Item = R>, queue: &impl Queue) -> Result<()>
 where

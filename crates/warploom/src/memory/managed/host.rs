@@ -1,4 +1,4 @@
-//! Managed memory in the hands of the host.
+//! Access by the host to managed memory.
 //!
 //! A `&[T]` must not change while it is there. What could change it is work on streams: what was enqueued
 //! before is waited for, and to enqueue more that writes, the buffer would have to be borrowed mutably. Work
@@ -41,7 +41,7 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
     ///
     /// [`ManagedError::NotManaged`] if the memory is not managed, [`MemoryError::Cast`] if it is not aligned
     /// for the host, [`ManagedError::HostAccessUnsupported`] if the driver has a device that cannot work
-    /// while the host does, and what the driver answers, which may be a failure of that work.
+    /// while the host does, and the driver's error, which may be a failure of that work.
     pub fn host(&self) -> Result<&[T]> {
         let start = self.ready()?;
         concurrent(self.context().driver())?;

@@ -1,4 +1,4 @@
-//! Where each range of a batch goes.
+//! Destinations of a batch: one for all ranges, or one for each.
 
 use crate::{Device, Error, Host, Location, ManagedError, Result};
 

@@ -1,4 +1,4 @@
-//! Managed memory, allocated and freed at once.
+//! `ManagedMemory`: managed memory, allocated and freed at once.
 
 use std::fmt;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ impl ManagedMemory {
     ///
     /// # Errors
     ///
-    /// [`ManagedError::Unsupported`] if the device has none, and what the driver answers.
+    /// [`ManagedError::Unsupported`] if the device has none, and the driver's error.
     #[doc(alias = "cuMemAllocManaged")]
     pub fn new(context: &Context) -> Result<ManagedMemory> {
         if !can(context, DeviceAttribute::ManagedMemory)? {

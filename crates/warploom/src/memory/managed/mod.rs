@@ -1,4 +1,4 @@
-//! Managed memory: one address for the host and every device, and pages that move to whoever touches them.
+//! Managed memory: one address for the host and every device, with pages that migrate.
 //!
 //! - **A [`ManagedBuffer`] is a buffer like any other**, from [`ManagedMemory`], from a [`ManagedPool`], or
 //!   from elsewhere. What stands here can be done to it besides: to all of it, or to a part
@@ -22,16 +22,16 @@ mod advice;
 mod batch;
 mod buffer;
 mod discard;
+mod driver_location;
 mod error;
 mod foreign;
 mod host;
 mod locations;
 mod memory;
-mod place;
 mod prefetch;
 mod range;
 mod state;
-mod whole;
+mod whole_buffer;
 
 pub use accessed_by::AccessedBy;
 pub use buffer::ManagedBuffer;

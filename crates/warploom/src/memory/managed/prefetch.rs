@@ -1,10 +1,10 @@
-//! Prefetches: memory moves before it is touched.
+//! Prefetches: moving managed memory before it is used.
 #![expect(unsafe_code, reason = "moves memory that is held")]
 
 use warploom_driver::Function;
 
 use super::batch::{Batch, Checked};
-use super::place::Place;
+use super::driver_location::DriverLocation;
 use super::{Locations, ManagedRange};
 use crate::memory::uses::Access;
 use crate::{Location, MemoryError, Queue, Result, Stream};
@@ -20,7 +20,7 @@ impl ManagedRange<'_> {
     /// [`ManagedError::NotManaged`](crate::ManagedError::NotManaged),
     /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) for a device or a stream of
     /// another driver, [`LocationError::NumaUnsupported`](crate::LocationError::NumaUnsupported) for a NUMA
-    /// node on a driver before 12.2, and what the driver answers.
+    /// node on a driver before 12.2, and the driver's error.
     #[doc(alias = "cuMemPrefetchAsync")]
     pub fn prefetch(&self, to: impl Into<Location>, queue: &impl Queue) -> Result<()> {
         let (to, stream) = (to.into(), queue.stream());
@@ -31,12 +31,12 @@ impl ManagedRange<'_> {
     }
 
     /// The form of a location that the driver's prefetches take.
-    pub(super) fn place_for_prefetch(&self, to: &Location) -> Result<Place> {
-        Place::of(self.driver(), to, self.driver().supports(Function::cuMemPrefetchAsync_v2))
+    pub(super) fn place_for_prefetch(&self, to: &Location) -> Result<DriverLocation> {
+        DriverLocation::of(self.driver(), to, self.driver().supports(Function::cuMemPrefetchAsync_v2))
     }
 
     /// One call, about memory that has been checked; none about no memory.
-    fn send(&self, place: Place, stream: &Stream) -> Result<()> {
+    fn send(&self, place: DriverLocation, stream: &Stream) -> Result<()> {
         if self.bytes == 0 {
             return Ok(());
         }
@@ -47,8 +47,8 @@ impl ManagedRange<'_> {
         // Moving changes none of it.
         stream.with_raw(|raw| unsafe {
             match place {
-                Place::Tagged(place) => driver.cuMemPrefetchAsync_v2(self.address, self.bytes, place, 0, raw),
-                Place::Ordinal(ordinal) => driver.cuMemPrefetchAsync(self.address, self.bytes, ordinal, raw),
+                DriverLocation::Tagged(place) => driver.cuMemPrefetchAsync_v2(self.address, self.bytes, place, 0, raw),
+                DriverLocation::Ordinal(ordinal) => driver.cuMemPrefetchAsync(self.address, self.bytes, ordinal, raw),
             }
         })??;
         self.allocation.did(stream, Access::Read);
@@ -83,9 +83,9 @@ impl ManagedRange<'_> {
 /// [`ManagedError::LocationCount`](crate::ManagedError::LocationCount),
 /// [`ManagedError::NotManaged`](crate::ManagedError::NotManaged) with the number of the range,
 /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) and
-/// [`LocationError::NumaUnsupported`](crate::LocationError::NumaUnsupported); then nothing is moved. And what
-/// the driver answers, in [`MemoryError::InBatch`] where the ranges are calls of their own; then those before
-/// may have been moved.
+/// [`LocationError::NumaUnsupported`](crate::LocationError::NumaUnsupported); then nothing is moved. And the
+/// driver's error, in [`MemoryError::InBatch`] where the ranges are calls of their own; then those before may
+/// have been moved.
 #[doc(alias = "cuMemPrefetchBatchAsync")]
 pub fn prefetch_batch<'a, R>(
     ranges: impl IntoIterator<Item = R>,

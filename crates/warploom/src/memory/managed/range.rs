@@ -1,4 +1,4 @@
-//! Stretches of managed memory.
+//! Ranges of managed memory.
 
 use std::fmt;
 
@@ -49,7 +49,7 @@ impl<'a> ManagedRange<'a> {
         ManagedRange { allocation, address, bytes: len * size_of::<T>() }
     }
 
-    /// How many bytes it has.
+    /// The number of bytes.
     #[must_use]
     pub fn size_in_bytes(&self) -> usize {
         self.bytes

@@ -1,4 +1,4 @@
-//! Page-locked memory in the hands of the host.
+//! `PinnedBuffer`: page-locked memory as a slice of the host.
 #![expect(unsafe_code, reason = "reads and writes memory that a resource answers for")]
 
 use std::fmt;
@@ -110,8 +110,8 @@ impl<T: DeviceCopy> Buffer<T> {
     /// # Errors
     ///
     /// [`MemoryError::NotPinned`] unless the memory is page-locked, [`MemoryError::Cast`] if it is not
-    /// aligned for the host, and what the driver answers, which may be a failure of that work; then the
-    /// buffer is dropped.
+    /// aligned for the host, and the driver's error, which may be a failure of that work; then the buffer is
+    /// dropped.
     pub fn into_pinned(self) -> Result<PinnedBuffer<T>> {
         let allocation = self.allocation();
         if !allocation.is_pinned() {

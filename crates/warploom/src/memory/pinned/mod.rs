@@ -1,4 +1,4 @@
-//! Page-locked host memory: where it comes from, what owns it, and copies that take it along.
+//! Page-locked host memory and its buffers.
 
 mod buffer;
 mod memory;

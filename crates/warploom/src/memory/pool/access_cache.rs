@@ -1,9 +1,9 @@
-//! Who was found to have access to a pool's memory, for as long as nobody changes that.
+//! A cache of the devices that have access to a pool's memory.
 //!
-//! The driver is the only storage of a pool's peers, and asking it costs a call. What decides whether a copy is direct is
-//! asked before every copy, so an answer *yes* is kept until the access of a pool of the same device is changed through the same
-//! [`Driver`](crate::Driver). Where other code takes access away, a copy that was to be direct is made by the driver in another
-//! way, and is right all the same.
+//! The driver is the only storage of a pool's peers, and asking it costs a call. What decides whether a copy
+//! is direct is asked before every copy, so an answer *yes* is kept until the access of a pool of the same
+//! device is changed through the same [`Driver`](crate::Driver). Where other code takes access away, a copy
+//! that was to be direct is made by the driver in another way, and is right all the same.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -24,7 +24,7 @@ struct Known {
 }
 
 impl AccessCache {
-    /// Whether a device, which is not the pool's own, may use its memory. No driver call if that is known.
+    /// `true` if a device, which is not the pool's own, may use its memory. No driver call if that is known.
     pub(super) fn include(&self, device: &Device, (owner, peers): (&Device, PeerSet<'_>)) -> Result<bool> {
         let bit = 1_u64.checked_shl(device.ordinal()).unwrap_or(0);
         let now = owner.pool_changes();

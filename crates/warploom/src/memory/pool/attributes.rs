@@ -1,4 +1,4 @@
-//! What all pools have, and can be asked and told.
+//! Attributes and operations that all pools share.
 #![expect(unsafe_code, reason = "asks the driver about raw pools")]
 
 use std::fmt;
@@ -10,7 +10,8 @@ use super::driver_pool::DriverPool;
 use crate::memory::resource::{OrderedResource, StreamOrdered};
 use crate::{Buffer, Context, DeviceCopy, DevicePool, ManagedPool, PinnedPool, PoolStatistics, Queue, Result, Reuse};
 
-/// An attribute's value. Switches have 32 bits, which are the lower ones on every machine that the driver is for.
+/// An attribute's value. Switches have 32 bits, which are the lower ones on every machine that the driver is
+/// for.
 fn attribute(pool: &DriverPool, attribute: CUmemPool_attribute) -> Result<u64> {
     let mut value = 0_u64;
     // SAFETY: the pool is alive, and no attribute is wider.
@@ -43,7 +44,7 @@ macro_rules! pool_attributes {
             ///
             /// # Errors
             ///
-            /// What the driver answers.
+            /// The driver's error.
             #[doc(alias = "cuMemPoolGetAttribute")]
             pub fn statistics(&self) -> Result<PoolStatistics> {
                 let bytes = |name| attribute(&self.shared, name);
@@ -55,11 +56,12 @@ macro_rules! pool_attributes {
                 })
             }
 
-            /// Has [`PoolStatistics::reserved_high`] and [`PoolStatistics::used_high`] start again from what there is now.
+            /// Has [`PoolStatistics::reserved_high`] and [`PoolStatistics::used_high`] start again from what
+            /// there is now.
             ///
             /// # Errors
             ///
-            /// What the driver answers.
+            /// The driver's error.
             #[doc(alias = "cuMemPoolSetAttribute")]
             pub fn reset_high_marks(&self) -> Result<()> {
                 for name in [
@@ -75,17 +77,18 @@ macro_rules! pool_attributes {
             ///
             /// # Errors
             ///
-            /// What the driver answers.
+            /// The driver's error.
             pub fn release_threshold(&self) -> Result<u64> {
                 let name = CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
                 attribute(&self.shared, name)
             }
 
-            /// Keeps that many bytes; see [`PoolOptions::release_threshold`](crate::PoolOptions::release_threshold).
+            /// Keeps that many bytes; see
+            /// [`PoolOptions::release_threshold`](crate::PoolOptions::release_threshold).
             ///
             /// # Errors
             ///
-            /// What the driver answers.
+            /// The driver's error.
             pub fn set_release_threshold(&self, bytes: u64) -> Result<()> {
                 let name = CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
                 set_attribute(&self.shared, name, bytes)
@@ -95,7 +98,7 @@ macro_rules! pool_attributes {
             ///
             /// # Errors
             ///
-            /// What the driver answers.
+            /// The driver's error.
             pub fn reuse(&self) -> Result<Reuse> {
                 let switch = |name| attribute(&self.shared, name).map(|value| value != 0);
                 let [(follow_events, _), (opportunistic, _), (internal_dependencies, _)] = Reuse::default().switches();
@@ -110,7 +113,7 @@ macro_rules! pool_attributes {
             ///
             /// # Errors
             ///
-            /// What the driver answers; then some of it may have been changed.
+            /// The driver's error; then some of it may have been changed.
             pub fn set_reuse(&self, reuse: Reuse) -> Result<()> {
                 reuse.apply(self.reuse()?, &self.shared)
             }
@@ -119,7 +122,7 @@ macro_rules! pool_attributes {
             ///
             /// # Errors
             ///
-            /// What the driver answers.
+            /// The driver's error.
             #[doc(alias = "cuMemPoolTrimTo")]
             pub fn trim(&self, keep: usize) -> Result<()> {
                 // SAFETY: `self` keeps the pool alive.

@@ -1,4 +1,4 @@
-//! Pools: stream-ordered allocation of device memory.
+//! `DevicePool`: stream-ordered allocation of device memory.
 #![expect(unsafe_code, reason = "asks the driver for raw pools")]
 
 use std::ptr::null_mut;
@@ -12,9 +12,10 @@ use crate::{Buffer, Context, DeviceCopy, Location, PeerSet, PoolOptions, Queue, 
 
 /// A pool of device memory, from which buffers are allocated in the order of a stream.
 ///
-/// Memory that a buffer gives back stays with the pool, for the next allocation, until [`DevicePool::trim`] or the end of the
-/// pool. A clone is another handle to the same pool. An own pool ends with its last handle and buffer; if it had been opened to
-/// other devices ([`DevicePool::peers`]), its context's work is waited for then.
+/// Memory that a buffer gives back stays with the pool, for the next allocation, until [`DevicePool::trim`]
+/// or the end of the pool. A clone is another handle to the same pool. An own pool ends with its last handle
+/// and buffer; if it had been opened to other devices ([`DevicePool::peers`]), its context's work is waited
+/// for then.
 ///
 /// ```
 /// use warploom::{DevicePool, Devices, Driver};
@@ -55,7 +56,7 @@ impl DevicePool {
     ///
     /// # Errors
     ///
-    /// What the driver answers; `CUDA_ERROR_NOT_SUPPORTED` for a device without pools.
+    /// The driver's error; `CUDA_ERROR_NOT_SUPPORTED` for a device without pools.
     pub fn new(context: &Context) -> Result<DevicePool> {
         DevicePool::with(context, PoolOptions::new())
     }
@@ -71,11 +72,12 @@ impl DevicePool {
         Ok(DevicePool { shared: Arc::new(DriverPool::new(context, PoolMemory::Device, place, options)?) })
     }
 
-    /// The pool that the context's device has from the start. It is not made by this and does not end with it.
+    /// The pool that the context's device has from the start. It is not made by this and does not end with
+    /// it.
     ///
     /// # Errors
     ///
-    /// What the driver answers; `CUDA_ERROR_NOT_SUPPORTED` for a device without pools.
+    /// The driver's error; `CUDA_ERROR_NOT_SUPPORTED` for a device without pools.
     #[doc(alias = "cuDeviceGetDefaultMemPool")]
     pub fn default_of(context: &Context) -> Result<DevicePool> {
         let mut raw = null_mut();
@@ -85,12 +87,13 @@ impl DevicePool {
         Ok(unsafe { DevicePool::borrowed(raw, context) })
     }
 
-    /// The pool that the context's device allocates from now where none is named: the default one, unless another was made
-    /// current by calling the driver, which is up to whoever did so to keep. It does not end with this value.
+    /// The pool that the context's device allocates from now where none is named: the default one, unless
+    /// another was made current by calling the driver, which is up to whoever did so to keep. It does not end
+    /// with this value.
     ///
     /// # Errors
     ///
-    /// What the driver answers; `CUDA_ERROR_NOT_SUPPORTED` for a device without pools.
+    /// The driver's error; `CUDA_ERROR_NOT_SUPPORTED` for a device without pools.
     #[doc(alias = "cuDeviceGetMemPool")]
     pub fn current(context: &Context) -> Result<DevicePool> {
         let mut raw = null_mut();

@@ -1,4 +1,4 @@
-//! Pools as the driver has them: made or found, used and ended alike, wherever their memory is.
+//! The driver's memory pools, created or found.
 #![expect(unsafe_code, reason = "owns a raw pool")]
 
 use std::ptr::null_mut;
@@ -26,7 +26,7 @@ pub(in crate::memory) struct DriverPool {
     raw: Handle<CUmemPoolHandle_st>,
     context: Context,
     memory: PoolMemory,
-    /// Whether the pool ends with this value; the driver's own do not.
+    /// `true` if the pool ends with this value; the driver's own do not.
     is_owned: bool,
     grants: AccessCache,
     _mark: Mark,
@@ -194,7 +194,7 @@ impl DriverPool {
     }
 }
 
-/// Whether a device says that it can do something; what a driver is too old to know, it cannot.
+/// `true` if a device says that it can do something; what a driver is too old to know, it cannot.
 pub(in crate::memory) fn can(context: &Context, attribute: DeviceAttribute) -> Result<bool> {
     match context.device().attribute(attribute) {
         Err(Error::Device(DeviceError::UnknownAttribute { .. })) => Ok(false),

@@ -1,4 +1,4 @@
-//! Memory that graphs allocate for themselves.
+//! `GraphPool`: memory that a graph allocates and frees itself.
 #![expect(unsafe_code, reason = "has nodes allocate and free")]
 
 use std::fmt;
@@ -60,7 +60,7 @@ impl GraphPool {
     /// [`MemoryError::EmptyBuffer`](crate::MemoryError::EmptyBuffer) for no bytes,
     /// [`MemoryError::TooLarge`](crate::MemoryError::TooLarge) for more than a size can say,
     /// [`ContextError::Mismatch`](crate::ContextError::Mismatch) if the queue belongs to another context, and
-    /// what the driver answers.
+    /// the driver's error.
     #[doc(alias = "cuMemAllocAsync")]
     pub fn allocate<T: DeviceCopy>(&self, len: usize, queue: &impl Queue) -> Result<Buffer<T>> {
         let (bytes, stream) = (size::<T>(len)?, queue.stream());
@@ -86,7 +86,7 @@ impl GraphPool {
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     #[doc(alias = "cuDeviceGetGraphMemAttribute")]
     pub fn statistics(&self) -> Result<PoolStatistics> {
         let bytes = |attribute| {
@@ -108,7 +108,7 @@ impl GraphPool {
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     #[doc(alias = "cuDeviceSetGraphMemAttribute")]
     pub fn reset_high_marks(&self) -> Result<()> {
         for mark in [
@@ -126,7 +126,7 @@ impl GraphPool {
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     #[doc(alias = "cuDeviceGraphMemTrim")]
     pub fn trim(&self) -> Result<()> {
         // SAFETY: a device of the driver.

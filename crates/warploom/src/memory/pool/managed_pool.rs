@@ -1,4 +1,4 @@
-//! Pools of managed memory.
+//! `ManagedPool`: stream-ordered allocation of managed memory.
 
 use std::sync::Arc;
 
@@ -38,8 +38,8 @@ impl ManagedPool {
     ///
     /// # Errors
     ///
-    /// [`MemoryError::PoolUnsupported`] if the device or the driver has no such pools, and what the driver
-    /// answers.
+    /// [`MemoryError::PoolUnsupported`] if the device or the driver has no such pools, and the driver's
+    /// error.
     #[doc(alias = "cuMemPoolCreate")]
     pub fn new(context: &Context) -> Result<ManagedPool> {
         ManagedPool::at(context, None)

@@ -1,4 +1,4 @@
-//! How a new pool behaves.
+//! Options of a new pool.
 
 use warploom_driver::sys::types::CUmemPool_attribute;
 
@@ -40,8 +40,8 @@ impl PoolOptions {
         self
     }
 
-    /// How many bytes the pool keeps, without use for them, when a stream is synchronized. The driver's own default, 0, has it
-    /// give everything back then, only to take it again.
+    /// How many bytes the pool keeps, without use for them, when a stream is synchronized. The driver's own
+    /// default, 0, has it give everything back then, only to take it again.
     pub fn release_threshold(mut self, bytes: u64) -> PoolOptions {
         self.release_threshold = bytes;
         self
@@ -69,7 +69,8 @@ impl Default for PoolOptions {
     }
 }
 
-/// Which memory an allocation may get that was freed on another stream. What was freed on its own is always reused.
+/// Which memory an allocation may get that was freed on another stream. What was freed on its own is always
+/// reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_structs, reason = "the driver has had these three since pools came")]
 pub struct Reuse {

@@ -1,4 +1,4 @@
-//! Pools of page-locked host memory.
+//! `PinnedPool`: stream-ordered allocation of page-locked memory.
 
 use std::sync::Arc;
 
@@ -32,8 +32,8 @@ impl PinnedPool {
     ///
     /// # Errors
     ///
-    /// [`MemoryError::PoolUnsupported`] if the device or the driver has no such pools, and what the driver
-    /// answers.
+    /// [`MemoryError::PoolUnsupported`] if the device or the driver has no such pools, and the driver's
+    /// error.
     pub fn new(context: &Context) -> Result<PinnedPool> {
         PinnedPool::with(context, PoolOptions::new())
     }

@@ -1,4 +1,4 @@
-//! Memory resources: where buffers come from.
+//! Memory resources: the allocators of buffers.
 //!
 //! | | allocated and freed | trait to implement | trait to use |
 //! |---|---|---|---|
@@ -13,9 +13,11 @@
 //! arguments.
 #![expect(unsafe_code, reason = "traits whose implementers answer for memory")]
 
+mod any_ordered;
 mod ordered;
 mod synchronous;
 
+pub(super) use any_ordered::AnyOrdered;
 pub use ordered::{OrderedResource, StreamOrdered};
 pub(super) use ordered::{allocate, refuse_captured};
 pub use synchronous::{Synchronous, SynchronousResource};

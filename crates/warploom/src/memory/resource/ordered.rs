@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use warploom_driver::sys::types::CUdeviceptr;
 
+use super::AnyOrdered;
 use super::size;
 use crate::memory::allocation::Allocation;
 use crate::memory::allocation_ref::AllocationRef;
-use crate::memory::source::Source;
 use crate::{Buffer, CaptureError, Context, Device, DeviceCopy, Queue, Result, Stream, capture};
 
 /// Memory that is allocated and freed in the order of a stream: what a resource of your own implements.
@@ -41,7 +41,7 @@ pub unsafe trait StreamOrdered: Send + Sync + 'static {
     /// of the memory is ordered before what comes next on the stream, whose context has not been reset.
     unsafe fn deallocate_raw(&self, address: CUdeviceptr, bytes: usize, stream: &Stream) -> Result<()>;
 
-    /// Whether the memory is page-locked memory of the host, which uses it at the same address while no
+    /// `true` if the memory is page-locked memory of the host, which uses it at the same address while no
     /// stream does.
     fn is_pinned(&self) -> bool {
         false
@@ -52,12 +52,12 @@ pub unsafe trait StreamOrdered: Send + Sync + 'static {
         std::any::type_name::<Self>()
     }
 
-    /// Whether the memory is managed: the host and every device use it at the same address.
+    /// `true` if the memory is managed: the host and every device use it at the same address.
     fn is_managed(&self) -> bool {
         false
     }
 
-    /// Whether a device other than the context's may use the memory by itself; `None` if whoever has peer
+    /// `true` if a device other than the context's may use the memory by itself; `None` if whoever has peer
     /// access to the context may.
     ///
     /// # Errors
@@ -108,7 +108,7 @@ pub trait OrderedResource {
     /// [`MemoryError::TooLarge`](crate::MemoryError::TooLarge) for more than a size can say,
     /// [`ContextError::Mismatch`](crate::ContextError::Mismatch) if the queue belongs to another context,
     /// [`CaptureError::OrdinaryPool`] if it is captured, where a [`GraphPool`](crate::GraphPool) allocates,
-    /// and what the driver answers: `CUDA_ERROR_OUT_OF_MEMORY` for more than there is.
+    /// and the driver's error: `CUDA_ERROR_OUT_OF_MEMORY` for more than there is.
     #[inline]
     fn allocate<T: DeviceCopy>(&self, len: usize, queue: &impl Queue) -> Result<Buffer<T>> {
         let bytes = size::<T>(len)?;
@@ -148,7 +148,7 @@ pub(in crate::memory) fn allocate<R: StreamOrdered + ?Sized>(
     stream: &Stream,
 ) -> Result<AllocationRef>
 where
-    Arc<R>: Into<Source>,
+    Arc<R>: Into<AnyOrdered>,
 {
     resource.context().serves(stream)?;
     refuse_captured(|| resource.name(), stream)?;

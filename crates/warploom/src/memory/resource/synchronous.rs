@@ -38,19 +38,19 @@ pub unsafe trait Synchronous: Send + Sync + 'static {
     /// of the memory is over, but for those that [`Synchronous::free_waits_for_context`] takes care of.
     unsafe fn deallocate_raw(&self, address: CUdeviceptr, bytes: usize) -> Result<()>;
 
-    /// Whether freeing waits for everything that was enqueued in the resource's context. If not, each stream
-    /// that used a buffer is waited for before the buffer is freed.
+    /// `true` if freeing waits for everything that was enqueued in the resource's context. If not, each
+    /// stream that used a buffer is waited for before the buffer is freed.
     fn free_waits_for_context(&self) -> bool {
         false
     }
 
-    /// Whether the memory is still there, and has to be freed, when the context that it belongs to has been
+    /// `true` if the memory is still there, and has to be freed, when the context that it belongs to has been
     /// reset.
     fn outlives_context(&self) -> bool {
         false
     }
 
-    /// Whether the memory is page-locked memory of the host, which uses it at the same address while no
+    /// `true` if the memory is page-locked memory of the host, which uses it at the same address while no
     /// stream does.
     fn is_pinned(&self) -> bool {
         false
@@ -61,12 +61,12 @@ pub unsafe trait Synchronous: Send + Sync + 'static {
         std::any::type_name::<Self>()
     }
 
-    /// Whether the memory is managed: the host and every device use it at the same address.
+    /// `true` if the memory is managed: the host and every device use it at the same address.
     fn is_managed(&self) -> bool {
         false
     }
 
-    /// Whether a device other than the context's may use the memory by itself; `None` if whoever has peer
+    /// `true` if a device other than the context's may use the memory by itself; `None` if whoever has peer
     /// access to the context may.
     ///
     /// # Errors
@@ -100,8 +100,8 @@ pub trait SynchronousResource {
     /// # Errors
     ///
     /// [`MemoryError::EmptyBuffer`](crate::MemoryError::EmptyBuffer) for no bytes,
-    /// [`MemoryError::TooLarge`](crate::MemoryError::TooLarge) for more than a size can say, and what the
-    /// driver answers: `CUDA_ERROR_OUT_OF_MEMORY` for more than there is.
+    /// [`MemoryError::TooLarge`](crate::MemoryError::TooLarge) for more than a size can say, and the driver's
+    /// error: `CUDA_ERROR_OUT_OF_MEMORY` for more than there is.
     fn allocate<T: DeviceCopy>(&self, len: usize) -> Result<Buffer<T>> {
         let (bytes, resource) = (size::<T>(len)?, self.resource());
         let address = resource.allocate_raw(bytes)?;

@@ -1,4 +1,4 @@
-//! Fills of rows: every value the same.
+//! Fills of rows: every value set to the same.
 #![expect(unsafe_code, reason = "writes memory that was checked")]
 
 use super::RowsMut;
@@ -14,7 +14,7 @@ impl<T: DeviceCopy> RowsMut<'_, T> {
     ///
     /// [`MemoryError::Fill`] for a value that cannot be repeated,
     /// [`ContextError::Mismatch`](crate::ContextError::Mismatch) if the queue belongs to another context, and
-    /// what the driver answers.
+    /// the driver's error.
     #[doc(alias = "cuMemsetD2D8Async")]
     #[doc(alias = "cuMemsetD2D16Async")]
     #[doc(alias = "cuMemsetD2D32Async")]
@@ -28,7 +28,7 @@ impl<T: DeviceCopy> RowsMut<'_, T> {
     /// # Errors
     ///
     /// [`ContextError::Mismatch`](crate::ContextError::Mismatch) if the queue belongs to another context, and
-    /// what the driver answers.
+    /// the driver's error.
     pub fn zero(self, queue: &impl Queue) -> Result<()> {
         self.repeat(Pattern::Bytes(0), queue)
     }

@@ -163,20 +163,20 @@ macro_rules! shared {
                 self.grid.width
             }
 
-            /// How many rows there are.
+            /// The number of rows.
             #[must_use]
             pub fn height(&self) -> usize {
                 self.grid.height
             }
 
-            /// How many values there are from the start of a row to the start of the next; of a single row,
-            /// its width.
+            /// The number of values from the start of a row to the start of the next; of a single row, its
+            /// width.
             #[must_use]
             pub fn pitch(&self) -> usize {
                 self.grid.pitch
             }
 
-            /// Whether there is no value in it.
+            /// `true` if there is no value in it.
             #[must_use]
             pub fn is_empty(&self) -> bool {
                 self.grid.values() == 0

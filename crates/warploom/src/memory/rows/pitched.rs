@@ -1,4 +1,4 @@
-//! Memory whose rows begin where the device likes them to.
+//! Pitched allocations: rows aligned as the device prefers.
 #![expect(unsafe_code, reason = "allocates device memory")]
 
 use std::ffi::c_uint;
@@ -28,7 +28,7 @@ impl DeviceMemory {
     /// # Errors
     ///
     /// [`MemoryError::EmptyBuffer`] for no bytes, [`MemoryError::TooLarge`] for more than a size can say,
-    /// [`MemoryError::Pitch`] for values whose size is not a power of two, and what the driver answers:
+    /// [`MemoryError::Pitch`] for values whose size is not a power of two, and the driver's error:
     /// `CUDA_ERROR_OUT_OF_MEMORY` for more than there is.
     #[doc(alias = "cuMemAllocPitch")]
     pub fn pitched<T: DeviceCopy>(&self, width: usize, height: usize) -> Result<(Buffer<T>, usize)> {
@@ -56,8 +56,8 @@ impl DeviceMemory {
         };
         // SAFETY: both answers are writable, and `_current` keeps the context current.
         unsafe { driver.cuMemAllocPitch_v2(&raw mut address, &raw mut pitch, row, height, access) }?;
-        // SAFETY: the driver has allocated them just now, so that they can be counted, and the resource frees memory
-        // of the driver.
+        // SAFETY: the driver has allocated them just now, so that they can be counted, and the resource frees
+        // memory of the driver.
         let allocation = unsafe { Allocation::synchronous((address, pitch * height), self.resource()) };
         if !pitch.is_multiple_of(element) {
             return Err(MemoryError::Pitch { element }.into());

@@ -83,8 +83,8 @@ impl VirtualMemory {
     ///
     /// With the buffer as it was: [`VirtualMemoryError::Shrinking`] for fewer values than it has,
     /// [`MemoryError::TooLarge`] for more than a size can say, [`MemoryError::OtherResource`] unless it was
-    /// allocated here and nothing else holds its memory, and what the driver answers:
-    /// `CUDA_ERROR_OUT_OF_MEMORY` for more than there is, or a failure of what used the buffer.
+    /// allocated here and nothing else holds its memory, and the driver's error: `CUDA_ERROR_OUT_OF_MEMORY`
+    /// for more than there is, or a failure of what used the buffer.
     #[doc(alias = "cuMemMap")]
     pub fn grow<T: DeviceCopy>(&self, mut buffer: Buffer<T>, len: usize) -> Result<Buffer<T>, GrowError<T>> {
         match self.shared.grow(&mut buffer, len) {

@@ -1,4 +1,4 @@
-//! Where buffers of virtual memory come from.
+//! `VirtualMemory`: buffers of mapped virtual memory.
 #![expect(unsafe_code, reason = "answers for the memory that it hands out")]
 
 use std::collections::BTreeMap;
@@ -65,7 +65,7 @@ impl VirtualMemory {
     /// [`PeerError::Unsupported`](crate::PeerError::Unsupported) for devices that cannot access its memory,
     /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) for those of another driver;
     /// [`VirtualMemoryError::Alignment`] and [`VirtualMemoryError::Misaligned`] for addresses that memory
-    /// cannot have; and what the driver answers.
+    /// cannot have; and the driver's error.
     #[doc(alias = "cuMemGetAllocationGranularity")]
     pub fn with(context: &Context, options: VirtualOptions) -> Result<VirtualMemory> {
         options.check_alignment()?;

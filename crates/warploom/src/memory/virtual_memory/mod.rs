@@ -1,4 +1,4 @@
-//! Virtual memory: addresses and the memory behind them, made apart and put together.
+//! Virtual memory: address reservations and physical memory mapped into them.
 //!
 //! ```text
 //!   addresses   ├──────── a ────────┤├─── b ───┤      reserved; `b` was to be had right behind `a`

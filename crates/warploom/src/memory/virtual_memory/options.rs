@@ -1,4 +1,4 @@
-//! What virtual memory is to be like.
+//! Options of virtual memory.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! A cache that ends with the program.
+//! A cache in memory.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;

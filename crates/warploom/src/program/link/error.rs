@@ -1,4 +1,4 @@
-//! What can go wrong with nvJitLink.
+//! Errors of linking.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -116,7 +116,7 @@ impl From<LinkError> for Error {
     }
 }
 
-/// What nvJitLink answers.
+/// nvJitLink's error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LinkCode(pub i32);
 

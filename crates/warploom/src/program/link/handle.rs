@@ -1,4 +1,4 @@
-//! A link that nvJitLink holds, destroyed when it is done with.
+//! A link object of nvJitLink, destroyed on drop.
 #![expect(unsafe_code, reason = "calls nvJitLink with pointers")]
 
 use std::ffi::{CStr, CString};
@@ -34,10 +34,12 @@ impl<'n> Handle<'n> {
 
     pub(super) fn add(&self, code: &ObjectCode, name: &CStr) -> Result<(), LinkError> {
         let add = self.library.table().nvJitLinkAddData;
-        // PTX is counted with its end. To see what it has, nvJitLink looks at the start, even of what is shorter than that.
+        // PTX is counted with its end. To see what it has, nvJitLink looks at the start, even of what is
+        // shorter than that.
         let size = code.bytes().len() + usize::from(code.kind() == CodeKind::Ptx);
         let bytes = [code.bytes(), &[0; START]].concat();
-        // SAFETY: the link is alive, and the bytes and the text until the call returns, which copies what it needs.
+        // SAFETY: the link is alive, and the bytes and the text until the call returns, which copies what it
+        // needs.
         let code = unsafe { add(self.raw, number(code.kind()), bytes.as_ptr().cast(), size, name.as_ptr()) };
         self.answer("nvJitLinkAddData", code)
     }

@@ -1,4 +1,4 @@
-//! nvJitLink itself.
+//! The nvJitLink library.
 #![expect(unsafe_code, reason = "calls nvJitLink, and takes functions that the caller vouches for")]
 
 use std::fmt;
@@ -13,7 +13,8 @@ use crate::dynamic_library::{self, Attempt, DynamicLibrary, LibraryTable, LoadEr
 /// The environment variable that names the library [`NvJitLink::load`] takes.
 pub const NVJITLINK_VARIABLE: &str = "WARPLOOM_NVJITLINK";
 
-/// nvJitLink, NVIDIA's linker for device code, 12.3 or newer, loaded when the program runs. It needs no GPU and no driver.
+/// nvJitLink, NVIDIA's linker for device code, 12.3 or newer, loaded when the program runs. It needs no GPU
+/// and no driver.
 ///
 /// A clone is another handle to the same library; threads may link at once. See [`Linker`](super::Linker).
 #[derive(Clone)]
@@ -27,13 +28,14 @@ struct Shared {
 }
 
 impl NvJitLink {
-    /// The system's nvJitLink, looked for as [`Nvrtc::load`](crate::program::Nvrtc::load) looks for NVRTC, or the one that the
-    /// environment variable `WARPLOOM_NVJITLINK` names. A library once taken stays loaded until the process ends.
+    /// The system's nvJitLink, looked for as [`Nvrtc::load`](crate::program::Nvrtc::load) looks for NVRTC, or
+    /// the one that the environment variable `WARPLOOM_NVJITLINK` names. A library once taken stays loaded
+    /// until the process ends.
     ///
     /// # Errors
     ///
-    /// [`LinkError::NotFound`] with everything that was tried and how to get it, [`LinkError::NotNvJitLink`] for a library that
-    /// does not do, and what nvJitLink answers.
+    /// [`LinkError::NotFound`] with everything that was tried and how to get it, [`LinkError::NotNvJitLink`]
+    /// for a library that does not do, and nvJitLink's error.
     #[doc(alias = "libnvJitLink")]
     pub fn load() -> Result<NvJitLink> {
         Ok(NvJitLink::new(dynamic_library::system()?)?)
@@ -47,7 +49,8 @@ impl NvJitLink {
     ///
     /// # Safety
     ///
-    /// If `path` is a library, loading it does no harm, and if it has the functions of nvJitLink, they are those.
+    /// If `path` is a library, loading it does no harm, and if it has the functions of nvJitLink, they are
+    /// those.
     pub unsafe fn load_from(path: impl AsRef<Path>) -> Result<NvJitLink> {
         // SAFETY: the caller vouches for the library.
         Ok(NvJitLink::new(unsafe { dynamic_library::library(path.as_ref()) }?)?)

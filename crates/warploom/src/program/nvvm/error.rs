@@ -1,4 +1,4 @@
-//! What can go wrong with libNVVM.
+//! Errors of libNVVM.
 
 use std::path::PathBuf;
 
@@ -170,7 +170,7 @@ impl From<NvvmError> for Error {
 }
 
 codes! {
-    /// What libNVVM answers.
+    /// libNVVM's error.
     NvvmCode, "NVVM";
     /// Too little memory.
     OUT_OF_MEMORY = 1;

@@ -1,4 +1,4 @@
-//! A program that libNVVM holds, destroyed when it is done with.
+//! A program object of libNVVM, destroyed on drop.
 #![expect(unsafe_code, reason = "calls libNVVM with pointers")]
 
 use std::ffi::{CStr, CString, c_char, c_int};
@@ -10,7 +10,8 @@ use super::{Nvvm, NvvmCode, NvvmError};
 use crate::diagnostics::{self, Subject};
 use crate::program::output;
 
-/// A program of libNVVM's. Only this file has its handle, which is alive as long as this is, and which one thread has.
+/// A program of libNVVM's. Only this file has its handle, which is alive as long as this is, and which one
+/// thread has.
 pub(super) struct Handle<'n> {
     nvvm: &'n Nvvm,
     raw: nvvmProgram,

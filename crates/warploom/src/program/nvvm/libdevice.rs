@@ -1,4 +1,4 @@
-//! NVIDIA's functions of mathematics, as IR.
+//! libdevice: NVIDIA's mathematical functions as bitcode.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

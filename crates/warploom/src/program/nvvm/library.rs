@@ -1,4 +1,4 @@
-//! libNVVM itself.
+//! The libNVVM library.
 #![expect(unsafe_code, reason = "calls libNVVM, and takes functions that the caller vouches for")]
 
 use std::ffi::CString;
@@ -56,7 +56,7 @@ impl Nvvm {
     /// # Errors
     ///
     /// [`NvvmError::NotFound`] with everything that was tried and how to get it, [`NvvmError::NotNvvm`] for a
-    /// library that does not do, and what libNVVM answers.
+    /// library that does not do, and libNVVM's error.
     #[doc(alias = "libnvvm")]
     pub fn load() -> Result<Nvvm> {
         let Found { table, path } = dynamic_library::system()?;
@@ -128,7 +128,7 @@ impl Nvvm {
     ///
     /// # Errors
     ///
-    /// [`NvvmError::UnsupportedArchitecture`], and what libNVVM answers.
+    /// [`NvvmError::UnsupportedArchitecture`], and libNVVM's error.
     #[doc(alias = "nvvmLLVMVersion")]
     pub fn llvm_version(&self, architecture: impl Into<Architecture>) -> Result<Option<u32>> {
         let architecture = architecture.into();

@@ -1,4 +1,4 @@
-//! Locations as the driver at hand takes and gives them.
+//! Locations in the two forms of the driver: kind and number, or an ordinal.
 //!
 //! Drivers since 12.2 have a kind and a number, and functions and attributes for these; older ones have an
 //! ordinal, -1 for the host and -2 for nowhere. Which it is, the functions say that the driver has.
@@ -11,7 +11,7 @@ use crate::{Host, Location, LocationError, NumaId, Result};
 
 /// A location in one of the driver's two forms.
 #[derive(Clone, Copy)]
-pub(super) enum Place {
+pub(super) enum DriverLocation {
     Tagged(CUmemLocation),
     Ordinal(CUdevice),
 }
@@ -21,19 +21,23 @@ const HOST: CUdevice = -1;
 /// Nowhere, as older drivers know it.
 pub(super) const NOWHERE: CUdevice = -2;
 
-impl Place {
+impl DriverLocation {
     /// The form that the driver takes; refuses devices of other drivers, and what the older form cannot say.
-    pub(super) fn of(driver: &Driver, location: &Location, tagged: bool) -> Result<Place> {
+    pub(super) fn of(driver: &Driver, location: &Location, tagged: bool) -> Result<DriverLocation> {
         if let Location::Device(device) = location {
             same_driver(driver, device.driver())?;
         }
-        if tagged { Ok(Place::Tagged(location.to_raw())) } else { location.to_legacy_raw().map(Place::Ordinal) }
+        if tagged {
+            Ok(DriverLocation::Tagged(location.to_raw()))
+        } else {
+            location.to_legacy_raw().map(DriverLocation::Ordinal)
+        }
     }
 
     /// For advice that has no location: the driver wants a valid one all the same.
-    pub(super) fn any(tagged: bool) -> Place {
+    pub(super) fn any(tagged: bool) -> DriverLocation {
         let host = CUmemLocation::new(CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST, 0);
-        if tagged { Place::Tagged(host) } else { Place::Ordinal(HOST) }
+        if tagged { DriverLocation::Tagged(host) } else { DriverLocation::Ordinal(HOST) }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Generations of GPUs.
+//! Compute capability: the generation of a GPU.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! The contexts that code has been used in.
+//! The contexts that a library's code has run in.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,13 +8,14 @@ use crate::{Context, Result};
 
 /// The contexts that code has been used in, which it must not be taken from while they still run it.
 #[derive(Default)]
-pub(super) struct UsedIn {
-    /// The address of one of them, since a program mostly has one. They are held, so that nothing else comes to be there.
+pub(super) struct UsedContexts {
+    /// The address of one of them, since a program mostly has one. They are held, so that nothing else comes
+    /// to be there.
     last: AtomicUsize,
     all: Mutex<Vec<Context>>,
 }
 
-impl UsedIn {
+impl UsedContexts {
     /// Takes note of a context before code runs there.
     #[inline]
     pub(super) fn note(&self, context: &Context) {

@@ -1,4 +1,4 @@
-//! What a context keeps for those who work in it.
+//! Events, relays and answers that a context caches.
 
 use std::sync::OnceLock;
 
@@ -10,7 +10,7 @@ use crate::event::EventPool;
 
 /// Things that are made or asked for once and used many times. Nothing in here holds the context.
 #[derive(Default)]
-pub(crate) struct Reserve {
+pub(crate) struct Cached {
     /// Events that nobody holds.
     pub(crate) events: EventPool,
     /// Streams that wait for events and then call back.
@@ -19,7 +19,7 @@ pub(crate) struct Reserve {
     pub(super) priorities: OnceLock<PriorityRange>,
 }
 
-impl Reserve {
+impl Cached {
     /// Destroys everything, before the context goes.
     pub(super) fn end(self, driver: &Driver) {
         self.relays.end(driver);

@@ -1,4 +1,4 @@
-//! Whether a device can use another's memory by itself.
+//! Checks that a device has direct access to memory of another.
 
 use super::{Context, Error, Mesh, Result};
 use crate::{AccessLayer, DeviceRef, PeerError};

@@ -1,4 +1,4 @@
-//! Code that is sent elsewhere, or kept by something that is no cache.
+//! Compiled code in serde's formats.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! Who may use a device.
+//! The compute mode of a device: shared, exclusive or prohibited.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Places on the PCI bus.
+//! PCI addresses.
 
 use std::fmt;
 use std::str::FromStr;
@@ -61,8 +61,8 @@ impl fmt::Display for PciAddress {
 impl FromStr for PciAddress {
     type Err = Malformed;
 
-    /// Reads `domain:bus:device.function` in hexadecimal, in upper or lower case. The function may be missing, and so may
-    /// the domain if it is 0; a function that is not 0 is no GPU.
+    /// Reads `domain:bus:device.function` in hexadecimal, in upper or lower case. The function may be
+    /// missing, and so may the domain if it is 0; a function that is not 0 is no GPU.
     fn from_str(text: &str) -> Result<PciAddress, Malformed> {
         let malformed = || Malformed::new("PCI address", text, "domain:bus:device.0 in hexadecimal, device up to 1F");
         let number = |part: &str, most: usize| {

@@ -1,4 +1,4 @@
-//! Which devices a driver has.
+//! The devices of a driver, by ordinal, PCI address and UUID.
 #![expect(unsafe_code, reason = "asks the driver for its devices")]
 
 use std::ffi::{CString, c_int};
@@ -33,21 +33,21 @@ pub trait Devices {
     ///
     /// # Errors
     ///
-    /// [`DeviceError::NoSuchDevice`] beyond the last, and what the driver answers.
+    /// [`DeviceError::NoSuchDevice`] beyond the last, and the driver's error.
     fn device(&self, ordinal: u32) -> Result<Device>;
 
     /// Every device, by ordinal.
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     fn devices(&self) -> Result<Vec<Device>>;
 
     /// The device at a place on the bus.
     ///
     /// # Errors
     ///
-    /// [`DeviceError::NoDeviceAt`] if there is none, and what the driver answers.
+    /// [`DeviceError::NoDeviceAt`] if there is none, and the driver's error.
     #[doc(alias = "cuDeviceGetByPCIBusId")]
     fn device_at(&self, address: PciAddress) -> Result<Device>;
 
@@ -55,7 +55,7 @@ pub trait Devices {
     ///
     /// # Errors
     ///
-    /// [`DeviceError::NoDeviceWithUuid`] if there is none, and what the driver answers.
+    /// [`DeviceError::NoDeviceWithUuid`] if there is none, and the driver's error.
     fn device_with_uuid(&self, uuid: Uuid) -> Result<Device>;
 }
 

@@ -1,4 +1,4 @@
-//! What a stream is: flags, priority, number; and whether it is being captured.
+//! Flags, priority, id and capture status of a stream.
 #![expect(unsafe_code, reason = "asks the driver about a stream")]
 
 use std::sync::OnceLock;
@@ -10,20 +10,20 @@ use crate::Result;
 
 /// What never changes about a stream, once it is known.
 #[derive(Default)]
-pub(super) struct Traits {
+pub(super) struct StreamInfo {
     flags: OnceLock<u32>,
     priority: OnceLock<i32>,
     id: OnceLock<u64>,
 }
 
-impl Traits {
+impl StreamInfo {
     /// Those of a stream that was made with these flags.
-    pub(super) fn of(flags: u32) -> Traits {
-        Traits { flags: flags.into(), ..Traits::default() }
+    pub(super) fn of(flags: u32) -> StreamInfo {
+        StreamInfo { flags: flags.into(), ..StreamInfo::default() }
     }
 }
 
-/// Whether what is enqueued on a stream runs, or becomes a graph.
+/// `true` if what is enqueued on a stream runs, or becomes a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CaptureStatus {
     /// It runs.
@@ -35,16 +35,16 @@ pub enum CaptureStatus {
 }
 
 impl Stream {
-    /// Whether it runs beside the legacy default stream, and not in turns with it.
+    /// `true` if it runs beside the legacy default stream, and not in turns with it.
     ///
     /// # Errors
     ///
-    /// What the driver answers. It is asked at most once, and not at all about streams that were made here.
+    /// The driver's error. It is asked at most once, and not at all about streams that were made here.
     #[doc(alias = "cuStreamGetFlags")]
     pub fn is_non_blocking(&self) -> Result<bool> {
         // SAFETY: `self` keeps the stream alive, and `flags` is writable.
         let flags =
-            self.ask(&self.shared.traits.flags, |raw, flags| unsafe { self.driver().cuStreamGetFlags(raw, flags) })?;
+            self.ask(&self.shared.info.flags, |raw, flags| unsafe { self.driver().cuStreamGetFlags(raw, flags) })?;
         Ok(flags & CUstream_flags::CU_STREAM_NON_BLOCKING.0 != 0)
     }
 
@@ -52,11 +52,11 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// What the driver answers. It is asked at most once.
+    /// The driver's error. It is asked at most once.
     #[doc(alias = "cuStreamGetPriority")]
     pub fn priority(&self) -> Result<Priority> {
         // SAFETY: `self` keeps the stream alive, and `priority` is writable.
-        let priority = self.ask(&self.shared.traits.priority, |raw, priority| unsafe {
+        let priority = self.ask(&self.shared.info.priority, |raw, priority| unsafe {
             self.driver().cuStreamGetPriority(raw, priority)
         })?;
         Ok(priority.into())
@@ -66,23 +66,23 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// [`CaptureError::NotCapturable`](crate::CaptureError) if the stream is captured and the number not known, and what the driver
-    /// answers. It is asked at most once.
+    /// [`CaptureError::NotCapturable`](crate::CaptureError) if the stream is captured and the number not
+    /// known, and the driver's error. It is asked at most once.
     #[doc(alias = "cuStreamGetId")]
     pub fn id(&self) -> Result<u64> {
-        if self.shared.traits.id.get().is_none() {
+        if self.shared.info.id.get().is_none() {
             self.refuse_captured("the question for its number")?;
         }
         // SAFETY: `self` keeps the stream alive, and `id` is writable.
-        self.ask(&self.shared.traits.id, |raw, id| unsafe { self.driver().cuStreamGetId(raw, id) })
+        self.ask(&self.shared.info.id, |raw, id| unsafe { self.driver().cuStreamGetId(raw, id) })
     }
 
-    /// Whether what is enqueued on it runs, or becomes a graph, whoever captures it.
+    /// `true` if what is enqueued on it runs, or becomes a graph, whoever captures it.
     ///
     /// # Errors
     ///
-    /// [`CaptureError::Legacy`](crate::CaptureError) for a legacy default stream while a blocking stream of its context is being
-    /// captured, and what the driver answers.
+    /// [`CaptureError::Legacy`](crate::CaptureError) for a legacy default stream while a blocking stream of
+    /// its context is being captured, and the driver's error.
     #[doc(alias = "cuStreamIsCapturing")]
     pub fn capture_status(&self) -> Result<CaptureStatus> {
         let mut status = CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
@@ -95,7 +95,7 @@ impl Stream {
         })
     }
 
-    /// What is known, or else what the driver answers, which is known from then on.
+    /// What is known, or else the driver's error, which is known from then on.
     pub(super) fn ask<T: Copy + Default>(
         &self,
         known: &OnceLock<T>,

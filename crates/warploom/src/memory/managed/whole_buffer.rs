@@ -1,4 +1,4 @@
-//! What can be done to all of a managed buffer, as to a part of it.
+//! Advice, prefetch and discard for all of a managed buffer.
 
 use super::{AccessedBy, ManagedBuffer, ManagedRange, ManagedRangeMut};
 use crate::{DeviceCopy, Location, Queue, Result};
@@ -15,7 +15,7 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
         self.into()
     }
 
-    /// Whether it is mostly read; see [`ManagedRange::read_mostly`].
+    /// `true` if it is mostly read; see [`ManagedRange::read_mostly`].
     ///
     /// # Errors
     ///
@@ -84,7 +84,8 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
         self.as_range_mut().discard(queue)
     }
 
-    /// Gives up its contents and moves it to a place, in the order of `queue`; see [`ManagedRangeMut::discard_prefetch`].
+    /// Gives up its contents and moves it to a place, in the order of `queue`; see
+    /// [`ManagedRangeMut::discard_prefetch`].
     ///
     /// # Errors
     ///
