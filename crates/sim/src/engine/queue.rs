@@ -3,10 +3,9 @@
 use smallvec::SmallVec;
 
 use super::{Engine, OpId, OrderClock};
-use crate::api::context::Context;
 use crate::api::stream::Traits;
 use crate::check::Known;
-use crate::machine::handles::Handle;
+use crate::ffi::handle::ContextHandle;
 
 /// Names a queue; stays unique when its place is reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -23,7 +22,7 @@ impl QueueId {
 
 pub(crate) struct Queue {
     generation: u32,
-    pub(crate) context: Handle<Context>,
+    pub(crate) context: ContextHandle,
     pub(crate) device: u16,
     /// What a program can ask its stream about.
     pub(crate) traits: Traits,
@@ -52,7 +51,7 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    fn new((generation, clock): (u32, OrderClock), context: Handle<Context>, device: u16, traits: Traits) -> Self {
+    fn new((generation, clock): (u32, OrderClock), context: ContextHandle, device: u16, traits: Traits) -> Self {
         Self {
             generation,
             context,
@@ -81,7 +80,7 @@ impl Queue {
 }
 
 impl Engine {
-    pub(crate) fn new_queue(&mut self, context: Handle<Context>, device: u16, traits: Traits) -> QueueId {
+    pub(crate) fn new_queue(&mut self, context: ContextHandle, device: u16, traits: Traits) -> QueueId {
         let known = self.timelines.start();
         match self.free_queues.pop() {
             Some(index) => {
@@ -156,7 +155,7 @@ impl Engine {
     }
 
     /// The newest unfinished op of every queue of a context, also of those whose streams are gone.
-    pub(crate) fn tails_of(&self, context: Handle<Context>) -> impl Iterator<Item = OpId> {
+    pub(crate) fn tails_of(&self, context: ContextHandle) -> impl Iterator<Item = OpId> {
         self.queues.iter().filter(move |queue| queue.context == context).filter_map(|queue| queue.tail)
     }
 
@@ -267,7 +266,7 @@ impl Engine {
     }
 
     /// What whoever waits for a context learns by it.
-    pub(crate) fn known_of(&self, context: Handle<Context>) -> Known {
+    pub(crate) fn known_of(&self, context: ContextHandle) -> Known {
         let mut known = Known::default();
         for queue in self.queues.iter().filter(|queue| queue.context == context) {
             known.join(&queue.clock.known);

@@ -6,11 +6,10 @@ use std::ffi::c_void;
 use warploom_sys::types::{CUhostFn, CUresult, CUstream, CUstreamCallback};
 
 use super::{Step, Task};
-use crate::api::event::Event;
 use crate::api::managed::{LEFT, Migration, WATCHED};
 use crate::api::pool::Freed;
 use crate::check::Known;
-use crate::machine::handles::Handle;
+use crate::ffi::handle::EventHandle;
 use crate::memory::SimAddress;
 
 /// A box of rows and slices, copied between two pitched layouts.
@@ -118,7 +117,7 @@ pub(crate) enum Work {
     /// Nothing; a point that others are ordered around.
     Join,
     Record {
-        event: Handle<Event>,
+        event: EventHandle,
         serial: u64,
     },
     Copy {

@@ -112,10 +112,10 @@ impl Arena {
 mod tests {
     use super::super::span::is_mapped;
     use super::*;
-    use crate::api::context::Context;
+
     use crate::api::stream::Traits;
     use crate::engine::{Mode, Order, Work};
-    use crate::machine::handles::Handle;
+    use crate::ffi::handle::ContextHandle;
 
     fn engine() -> Engine {
         Engine::new(Mode::Deterministic(Order::Eager), 1)
@@ -149,7 +149,7 @@ mod tests {
     fn a_freed_block_rests_while_an_op_may_touch_it() -> io::Result<()> {
         let mut arena = Arena::new(Kind::Virtual);
         let mut engine = engine();
-        let queue = engine.new_queue(Handle::<Context>::from_bits(0), 0, Traits::new(1, 0, 0));
+        let queue = engine.new_queue(ContextHandle::from_bits(0), 0, Traits::new(1, 0, 0));
         let address = arena.take(BLOCK, &engine)?;
         let op = engine.add(queue, &[], Work::Join, 0);
         arena.give(address, BLOCK, &engine);

@@ -5,13 +5,13 @@ use warploom_sys::types::{CUgraph_st, CUgraphEdgeData, CUgraphNode, CUresult, CU
 
 use super::dependencies::{check_plain, read_nodes};
 use super::{Branch, Sequence, SequenceId, UNSUPPORTED};
-use crate::api::graph::{Graph, Node};
+use crate::api::graph::Graph;
 use crate::engine::QueueId;
+use crate::ffi::handle::{GraphHandle, NodeHandle};
 use crate::ffi::status::{INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
-use crate::machine::handles::Handle;
 use crate::machine::thread;
 
 /// The stream that is to be captured, if it can be.
@@ -39,7 +39,7 @@ fn capturable(
 fn begin(
     world: &mut Guard<'_>,
     queue: QueueId,
-    (graph, tips): (Handle<Graph>, Vec<Handle<Node>>),
+    (graph, tips): (GraphHandle, Vec<NodeHandle>),
     mode: CUstreamCaptureMode,
 ) {
     let captures = &mut world.captures;

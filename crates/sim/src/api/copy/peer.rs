@@ -9,19 +9,18 @@ use warploom_sys::types::{CUctx_st, CUdeviceptr, CUstream_st};
 
 use super::access::{Intent, Named, find};
 use super::queued::{Form, Shape, copy};
-use crate::api::context::Context;
 use crate::engine::{QueueId, Work};
 use crate::ffi::Ptr;
+use crate::ffi::handle::{ContextHandle, Handle};
 use crate::ffi::status::{INVALID_CONTEXT, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
-use crate::machine::handles::Handle;
 use crate::machine::world::World;
 
 /// The context an end of a copy belongs to.
 #[derive(Clone, Copy)]
 pub(super) struct Party {
-    pub(super) context: Handle<Context>,
+    pub(super) context: ContextHandle,
     pub(super) device: u16,
 }
 
@@ -46,7 +45,7 @@ pub(super) fn serialized(
     enqueue: impl FnOnce(&mut Guard<'_>) -> Status,
 ) -> Status {
     let own = world.engine.queue(queue).context;
-    let mut others: SmallVec<[Handle<Context>; 2]> = SmallVec::new();
+    let mut others: SmallVec<[ContextHandle; 2]> = SmallVec::new();
     for party in parties {
         if party.context != own && !others.contains(&party.context) {
             others.push(party.context);

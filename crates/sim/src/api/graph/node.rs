@@ -4,11 +4,10 @@ use std::ffi::c_void;
 
 use warploom_sys::types::{CUgraphNodeType, CUhostFn};
 
-use crate::api::event::Event;
 use crate::api::module::KernelCall;
 use crate::check::Known;
 use crate::engine::{BlockCopy, Compare, RowFill, Work};
-use crate::machine::handles::Handle;
+use crate::ffi::handle::EventHandle;
 use crate::memory::SimAddress;
 
 /// A node's work, with all that its ops are made of, as often as it is launched.
@@ -32,8 +31,8 @@ pub(crate) enum NodeWork {
         function: CUhostFn,
         data: *mut c_void,
     },
-    RecordEvent(Handle<Event>),
-    WaitEvent(Handle<Event>),
+    RecordEvent(EventHandle),
+    WaitEvent(EventHandle),
     /// Words of memory that are waited for or written, one after the other.
     Values(Vec<Value>),
     /// Memory of the graph's own.

@@ -12,10 +12,10 @@ use crate::api::stream::Traits;
 use crate::check::Checks;
 use crate::engine::{Mode, OpId, Order, QueueId, Task, Work};
 use crate::fault::{Faults, Plan};
+use crate::ffi::handle::ContextHandle;
 use crate::ffi::status::Status;
 use crate::machine::call::Call;
 use crate::machine::core::{Core, Guard, Instruments};
-use crate::machine::handles::Handle;
 use crate::machine::thread;
 use crate::memory::{Side, SimAddress};
 use crate::topology::Topology;
@@ -43,7 +43,7 @@ pub(crate) fn asynchronous() -> impl Iterator<Item = Mode> {
 
 pub(crate) struct Rig {
     pub(crate) core: Arc<Core>,
-    pub(crate) context: Handle<Context>,
+    pub(crate) context: ContextHandle,
 }
 
 impl Rig {
@@ -66,7 +66,7 @@ impl Rig {
     }
 
     /// A context beside the rig's own.
-    pub(crate) fn other_context(&self, device: usize) -> Handle<Context> {
+    pub(crate) fn other_context(&self, device: usize) -> ContextHandle {
         new_context(&self.core, device)
     }
 
@@ -155,7 +155,7 @@ impl Memory {
     }
 }
 
-fn new_context(core: &Arc<Core>, device: usize) -> Handle<Context> {
+fn new_context(core: &Arc<Core>, device: usize) -> ContextHandle {
     let call = Call::pretend(core, Function::cuCtxCreate_v2, false);
     let mut world = core.world();
     let context = Context::new(&call, &mut world, device, 0, false).expect("the device has room for it");
