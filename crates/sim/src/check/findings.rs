@@ -7,7 +7,7 @@ use warploom_sys::types::CUresult;
 
 use super::finding::{Finding, FindingKind};
 use super::settings::{Backtraces, CheckMode, Checks, KernelChecks};
-use super::site::{self, Trace};
+use crate::memory::shadow::{Trace, current_site};
 
 /// How many findings are kept; a loop with a race in it has as many as it has turns.
 const KEPT: usize = 1000;
@@ -67,7 +67,7 @@ impl Findings {
 
     /// Keeps a finding.
     pub(super) fn add(&self, kind: FindingKind) {
-        let call = site::current().map(|site| site.call);
+        let call = current_site().map(|site| site.call);
         let mut kept = self.kept.lock();
         if kept.findings.len() < KEPT {
             kept.findings.push(Finding { kind, call });

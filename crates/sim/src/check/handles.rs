@@ -1,9 +1,10 @@
 //! Handles that are not what a call needs.
 
-use super::finding::{AccessKind, FindingKind, HandleProblem, ObjectKind, Operation};
+use super::finding::{FindingKind, HandleProblem, ObjectKind};
 use crate::ffi::handle::Kind;
 use crate::machine::call::Call;
 use crate::machine::objects::{HandleTo, Object, Objects};
+use crate::memory::shadow::{AccessKind, Operation};
 
 impl From<Kind> for ObjectKind {
     fn from(kind: Kind) -> Self {

@@ -7,8 +7,8 @@ use warploom_ptx::{Actor, Deed, Divergence, Hazard, MemorySpace, Presence};
 
 use super::absent::{Absence, AbsentBlock};
 use super::copying::{CopySide, UnfinishedCopy};
-use super::finding::{AllocationInfo, Operation};
 use super::heap::{HeapMisuse, HeapProblem};
+use crate::memory::shadow::{AllocationInfo, Operation};
 
 /// A kernel that could not go on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

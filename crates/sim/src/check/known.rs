@@ -3,8 +3,8 @@
 /// One step of a timeline: of a stream, or of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Epoch {
-    pub(super) timeline: u32,
-    pub(super) count: u64,
+    pub(crate) timeline: u32,
+    pub(crate) count: u64,
 }
 
 /// For each timeline, how many of its steps are known to be over at the point this clock describes.
@@ -17,18 +17,18 @@ pub(crate) struct Known {
     own: u32,
     /// A wait for a value in memory is among what comes before, and whose write ended it is not known yet: nothing can be
     /// said about what is unordered.
-    pub(super) unsure: bool,
+    pub(crate) unsure: bool,
 }
 
 impl Known {
     /// The clock of a timeline that goes on from `last`.
-    pub(super) fn of(last: Epoch) -> Self {
+    pub(crate) fn of(last: Epoch) -> Self {
         let mut known = Self { counts: Vec::new(), own: last.timeline, unsure: false };
         known.include(last);
         known
     }
 
-    pub(super) fn is_off(&self) -> bool {
+    pub(crate) fn is_off(&self) -> bool {
         self.counts.is_empty()
     }
 
@@ -37,12 +37,12 @@ impl Known {
     }
 
     /// The newest step of the own timeline.
-    pub(super) fn newest(&self) -> Epoch {
+    pub(crate) fn newest(&self) -> Epoch {
         Epoch { timeline: self.own, count: self.own_count().copied().unwrap_or(0) }
     }
 
     /// The step that the own timeline takes next.
-    pub(super) fn next(&self) -> Epoch {
+    pub(crate) fn next(&self) -> Epoch {
         let Epoch { timeline, count } = self.newest();
         Epoch { timeline, count: count + 1 }
     }
@@ -54,7 +54,7 @@ impl Known {
         }
     }
 
-    pub(super) fn include(&mut self, epoch: Epoch) {
+    pub(crate) fn include(&mut self, epoch: Epoch) {
         let index = epoch.timeline as usize;
         if self.counts.len() <= index {
             self.counts.resize(index + 1, 0);
@@ -86,7 +86,7 @@ impl Known {
     }
 
     /// Whether a step is known to be over.
-    pub(super) fn includes(&self, epoch: Epoch) -> bool {
+    pub(crate) fn includes(&self, epoch: Epoch) -> bool {
         self.counts.get(epoch.timeline as usize).is_some_and(|count| *count >= epoch.count)
     }
 }

@@ -26,13 +26,10 @@
 //! write ended it.
 
 mod absent;
-mod access;
 mod copying;
-mod discards;
 mod finding;
 mod findings;
 mod free;
-mod graves;
 mod handles;
 mod heap;
 mod host;
@@ -42,22 +39,15 @@ mod kernel;
 mod known;
 mod leak;
 mod outside;
-mod ranges;
 mod settings;
-mod shadow;
-mod site;
 mod text;
 mod timelines;
 mod touch;
-mod tracked;
 mod watch;
 
 pub use absent::{Absence, AbsentBlock};
 pub use copying::{CopySide, UnfinishedCopy};
-pub use finding::{
-    AccessKind, AllocationInfo, End, Finding, FindingKind, Frame, HandleProblem, Leaked, MissingWait, ObjectKind,
-    Operation, StreamInfo, StreamKind,
-};
+pub use finding::{End, Finding, FindingKind, HandleProblem, Leaked, MissingWait, ObjectKind};
 pub use heap::{HeapMisuse, HeapProblem};
 pub use host::{HandOver, HostAccess, HostAccessError};
 pub use in_kernel::{
@@ -67,11 +57,7 @@ pub use in_kernel::{
 pub use settings::{Backtraces, CheckMode, Checks, HostOrder, KernelChecks};
 
 pub(crate) use findings::Findings;
-pub(crate) use graves::Graves;
 pub(crate) use in_kernel::InKernel;
-pub(crate) use kernel::{Late, Touched, Watched};
-pub(crate) use known::Known;
-pub(crate) use shadow::Shadow;
-pub(crate) use site::{InCall, Site, current as current_site};
+pub(crate) use kernel::{Late, Watched};
+pub(crate) use known::{Epoch, Known};
 pub(crate) use timelines::Timelines;
-pub(crate) use tracked::Tracked;

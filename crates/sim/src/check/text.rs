@@ -2,11 +2,9 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use super::finding::{
-    AccessKind, AllocationInfo, End, Finding, FindingKind, Frame, HandleProblem, Leaked, MissingWait, ObjectKind,
-    Operation, StreamInfo, StreamKind,
-};
+use super::finding::{End, Finding, FindingKind, HandleProblem, Leaked, MissingWait, ObjectKind};
 use super::in_kernel::RacedMemory;
+use crate::memory::shadow::{AccessKind, AllocationInfo, Frame, Operation, StreamInfo, StreamKind};
 
 impl Display for StreamInfo {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {

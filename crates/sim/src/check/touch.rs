@@ -1,9 +1,9 @@
 //! Which bytes an op touches.
 
-use super::finding::AccessKind;
 use crate::api::managed::Migration;
 use crate::engine::{BlockCopy, RowFill, Work};
 use crate::memory::SimAddress;
+use crate::memory::shadow::AccessKind;
 
 /// Bytes that an op touches in one go.
 #[derive(Clone, Copy, Debug)]

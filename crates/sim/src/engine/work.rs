@@ -6,11 +6,12 @@ use std::ffi::c_void;
 use warploom_sys::types::{CUhostFn, CUresult, CUstream, CUstreamCallback};
 
 use super::{Step, Task};
-use crate::api::managed::{LEFT, Migration, WATCHED};
+use crate::api::managed::Migration;
 use crate::api::pool::Freed;
 use crate::check::Known;
 use crate::ffi::handle::EventHandle;
 use crate::memory::SimAddress;
+use crate::memory::shadow::{DISCARD_FILL, DISCARD_LIMIT};
 
 /// A box of rows and slices, copied between two pitched layouts.
 #[derive(Clone, Copy, Debug)]
@@ -261,7 +262,7 @@ impl Work {
                 }
             }
             Work::Migrate(migration) if migration.discards => {
-                migration.at.fill(LEFT.into(), 1, migration.bytes.min(WATCHED));
+                migration.at.fill(DISCARD_FILL.into(), 1, migration.bytes.min(DISCARD_LIMIT));
             }
             Work::Migrate(_) => {}
             Work::Task(task) => return task.advance(FUEL),

@@ -9,7 +9,6 @@ use warploom_sys::Function;
 use warploom_sys::types::{CUresult, CUstream_st};
 
 use crate::api::capture;
-use crate::check::InCall;
 use crate::engine::{Mode, OpId, QueueId, Work};
 use crate::fault::{self, Naming};
 use crate::ffi::handle::ContextHandle;
@@ -20,6 +19,7 @@ use crate::machine::log::{LogEntry, LogKind};
 use crate::machine::objects::{HandleTo, Object, Objects};
 use crate::machine::slots;
 use crate::machine::thread;
+use crate::memory::shadow::InCall;
 
 /// A call in progress, as its body sees it.
 pub(crate) struct Call<'a> {

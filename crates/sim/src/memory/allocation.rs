@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use smallvec::SmallVec;
 
 use crate::api::pool::Home;
-use crate::check::{Graves, Tracked};
 use crate::ffi::handle::ContextHandle;
 use crate::ffi::status::{INVALID_VALUE, Status};
+use crate::memory::shadow::{AllocationInfo, FreedAllocations, Tracked};
 use crate::memory::{Side, SimAddress};
 
 /// A stretch of memory the driver knows.
@@ -81,6 +81,12 @@ impl Allocation {
         }
     }
 
+    /// The allocation for a report, if it is tracked.
+    pub(crate) fn info(&self) -> Option<AllocationInfo> {
+        let tracked = self.tracked.as_ref()?;
+        Some(AllocationInfo::new((self.base, self.size), self.id, self.side, &tracked.born))
+    }
+
     /// The part of it that starts at `address`; the caller has checked that it is inside.
     pub(crate) fn place(&self, address: u64) -> SimAddress {
         // SAFETY: inside an allocation, whose bytes stay mapped as `SimAddress::new` asks.
@@ -96,13 +102,19 @@ pub(crate) struct Registry {
     next_id: u64,
     /// Goes up whenever something comes or goes.
     version: u64,
-    /// What is no longer there, while the machine checks.
-    pub(crate) graves: Graves,
+    /// Allocations that were freed, while the machine checks.
+    pub(crate) freed: FreedAllocations,
 }
 
 impl Registry {
     pub(crate) fn new() -> Self {
-        Self { by_base: BTreeMap::new(), held: SmallVec::new(), next_id: 1, version: 1, graves: Graves::default() }
+        Self {
+            by_base: BTreeMap::new(),
+            held: SmallVec::new(),
+            next_id: 1,
+            version: 1,
+            freed: FreedAllocations::default(),
+        }
     }
 
     /// A number for the next allocation.
@@ -150,8 +162,8 @@ impl Registry {
         let removed = self.by_base.remove(&base)?;
         self.version += 1;
         *self.held_at(&removed) -= removed.own_bytes();
-        if removed.tracked.is_some() {
-            self.graves.dig(&removed);
+        if let Some(tracked) = &removed.tracked {
+            self.freed.add(removed.base, removed.size, removed.id, removed.side, &tracked.born);
         }
         Some(removed)
     }

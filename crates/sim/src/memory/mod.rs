@@ -26,6 +26,7 @@ mod arena;
 mod blocks;
 mod heap;
 mod ledger;
+pub(crate) mod shadow;
 mod sim_address;
 mod span;
 mod window;

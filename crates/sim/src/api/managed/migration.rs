@@ -6,16 +6,11 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use super::{Residence, pages::Page};
-use crate::check::Touched;
 use crate::engine::{BlockCopy, Work};
 use crate::machine::world::World;
+use crate::memory::shadow::Touched;
 use crate::memory::{Side, SimAddress};
 use crate::topology::{Topology, number};
-
-/// What a discard leaves in the bytes: anything will do, and this is seen in a debugger.
-pub(crate) const LEFT: u8 = 0xdc;
-/// How much of a discarded range is overwritten, and watched by the checks: a discard is to make memory cheaper.
-pub(crate) const WATCHED: u64 = 256 << 20;
 
 /// A prefetch, a discard, or both, of a stretch of managed memory.
 #[derive(Debug)]

@@ -37,7 +37,7 @@ pub(crate) use advise::{cuMemAdvise, cuMemAdvise_v2};
 pub(crate) use allocate::{Managed, ManagedMemory, cuMemAllocManaged};
 pub(crate) use attributes::{cuMemRangeGetAttribute, cuMemRangeGetAttributes};
 pub(crate) use batch::{cuMemDiscardAndPrefetchBatchAsync, cuMemDiscardBatchAsync, cuMemPrefetchBatchAsync};
-pub(crate) use migration::{LEFT, Migration, WATCHED};
+pub(crate) use migration::Migration;
 pub(crate) use prefetch::{cuMemPrefetchAsync, cuMemPrefetchAsync_v2};
 pub use residence::Residence;
 pub(crate) use wish::Wish;

@@ -39,7 +39,6 @@ pub(crate) use values::{
 use smallvec::SmallVec;
 use warploom_sys::types::CUresult;
 
-use crate::check::StreamKind;
 use crate::engine::{OpId, QueueId};
 use crate::ffi::handle::{ContextHandle, Handle, Kind, kind};
 use crate::ffi::status::{CONTEXT_IS_DESTROYED, INVALID_CONTEXT, INVALID_HANDLE, Status};
@@ -48,6 +47,7 @@ use crate::machine::core::Guard;
 use crate::machine::objects::Object;
 use crate::machine::thread::{self, ThreadKey};
 use crate::machine::world::World;
+use crate::memory::shadow::StreamKind;
 
 /// A created stream.
 pub(crate) struct Stream {

@@ -39,9 +39,9 @@ use store::Store;
 
 use warploom_sys::types::CUmemAllocationProp;
 
-use crate::check::{Shadow, Site};
 use crate::ffi::handle::PhysicalHandle;
 use crate::machine::objects::Objects;
+use crate::memory::shadow::{Shadow, Site};
 use crate::memory::{BLOCK, Backing, Side};
 
 /// What every size and address must be a multiple of, wherever the memory is.

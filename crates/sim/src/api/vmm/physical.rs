@@ -7,13 +7,14 @@ use warploom_sys::types::{CUmemAllocationGranularity_flags, CUmemAllocationProp,
 
 use super::properties::Properties;
 use super::{GRANULARITY, VirtualMemory};
-use crate::check::{HandleProblem, Shadow};
+use crate::check::HandleProblem;
 use crate::ffi::handle::{Handle, PhysicalHandle, kind};
 use crate::ffi::status::{INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
 use crate::machine::objects::Object;
 use crate::machine::world::World;
+use crate::memory::shadow::Shadow;
 use crate::memory::{Allocation, Backing, Side};
 
 /// Memory without an address.

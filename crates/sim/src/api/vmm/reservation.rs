@@ -8,10 +8,10 @@ use std::io;
 use warploom_sys::types::CUdeviceptr;
 
 use super::GRANULARITY;
-use crate::check::{self, Site};
 use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
+use crate::memory::shadow::{Site, current_site};
 use crate::memory::{Heap, Window};
 
 /// What a window holds unless a reservation needs more.
@@ -52,7 +52,7 @@ impl Reservations {
             }
         };
         self.by_base.insert(base, size);
-        self.makers.extend(check::current_site().map(|site| (base, site)));
+        self.makers.extend(current_site().map(|site| (base, site)));
         Ok(base)
     }
 

@@ -1,4 +1,4 @@
-//! Where in a program something happened: which call, and who called.
+//! Driver calls as they are remembered for reports: number, function and backtrace.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -6,21 +6,21 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 use warploom_sys::Function;
 
-use super::finding::Frame;
+use super::operation::Frame;
 
 /// A driver call, as it is remembered for a report.
 #[derive(Clone, Debug)]
 pub(crate) struct Site {
     /// Its number among the machine's calls, from 1.
-    pub(super) call: u64,
-    pub(super) function: Function,
+    pub(crate) call: u64,
+    pub(crate) function: Function,
     /// Who called, if that was asked for.
-    pub(super) trace: Option<Arc<Trace>>,
+    pub(crate) trace: Option<Arc<Trace>>,
 }
 
 /// Return addresses, innermost first; names are looked up only when a report needs them.
 #[derive(Debug)]
-pub(super) struct Trace(SmallVec<[usize; DEPTH]>);
+pub(crate) struct Trace(SmallVec<[usize; DEPTH]>);
 
 /// How many are kept of a call that is remembered: a dozen are the simulator's, or twice that where nothing is inlined, and
 /// the rest shows the way through a program.
@@ -74,7 +74,7 @@ pub(crate) fn current() -> Option<Site> {
 
 impl Trace {
     /// The callers of a call in which something is found.
-    pub(super) fn of_finding() -> Self {
+    pub(crate) fn of_finding() -> Self {
         Self::take(FOUND_DEPTH)
     }
 
@@ -88,7 +88,7 @@ impl Trace {
     }
 
     /// The program's own frames: those of the simulator, of the driver's methods and of the runtime are left out.
-    pub(super) fn frames(&self) -> Vec<Frame> {
+    pub(crate) fn frames(&self) -> Vec<Frame> {
         let mut frames = Vec::new();
         for address in &self.0 {
             let mut symbols: SmallVec<[Frame; 2]> = SmallVec::new();

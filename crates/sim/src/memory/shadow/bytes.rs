@@ -1,4 +1,4 @@
-//! What is remembered of a piece of memory: who touched which bytes last, and which bytes were ever written.
+//! The accesses to each byte of a piece of memory that a later access can still race with, and the bytes ever written.
 //!
 //! Of every stretch of bytes the accesses are kept that no later one *covers*: an access goes when another comes that is
 //! ordered behind it and that everyone who conflicts with the first conflicts with, too. So what is kept is the last
@@ -20,16 +20,16 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use super::access::{Access, Conflict};
-use super::known::Known;
 use super::ranges::Ranges;
+use crate::check::Known;
 
 #[derive(Debug, Default)]
 pub(crate) struct Shadow {
     /// By where they start; they do not overlap.
     stretches: BTreeMap<u64, Stretch>,
-    pub(super) written: Ranges,
+    pub(crate) written: Ranges,
     /// Bytes whose contents were given up, and that no work has written since.
-    pub(super) discarded: Ranges,
+    pub(crate) discarded: Ranges,
     /// How many stretches there may be before it is time to forget some.
     most: usize,
 }
@@ -81,7 +81,7 @@ fn note(conflicts: &mut Vec<Conflict>, first: &Access, bytes: Range<u64>) {
 
 impl Shadow {
     /// Books an access; `conflicts` gets the earlier accesses that `known` does not put before it.
-    pub(super) fn touch(&mut self, bytes: Range<u64>, access: &Access, known: &Known, conflicts: &mut Vec<Conflict>) {
+    pub(crate) fn touch(&mut self, bytes: Range<u64>, access: &Access, known: &Known, conflicts: &mut Vec<Conflict>) {
         if bytes.is_empty() {
             return;
         }
@@ -112,7 +112,7 @@ impl Shadow {
     }
 
     /// The earlier accesses that an access would not be ordered behind, without booking it.
-    pub(super) fn conflicts(&self, bytes: Range<u64>, access: &Access, known: &Known, conflicts: &mut Vec<Conflict>) {
+    pub(crate) fn conflicts(&self, bytes: Range<u64>, access: &Access, known: &Known, conflicts: &mut Vec<Conflict>) {
         let before = self.stretches.range(..bytes.start).next_back().filter(|(_, stretch)| stretch.end > bytes.start);
         for (start, stretch) in before.into_iter().chain(self.stretches.range(bytes.clone())) {
             let both = (*start).max(bytes.start)..stretch.end.min(bytes.end);
@@ -126,7 +126,7 @@ impl Shadow {
     }
 
     /// What is remembered of a stretch.
-    pub(super) fn accesses(&self, bytes: &Range<u64>) -> impl Iterator<Item = &Access> {
+    pub(crate) fn accesses(&self, bytes: &Range<u64>) -> impl Iterator<Item = &Access> {
         let before = self.stretches.range(..bytes.start).next_back().filter(|(_, stretch)| stretch.end > bytes.start);
         before.into_iter().chain(self.stretches.range(bytes.clone())).flat_map(|(_, stretch)| &stretch.accesses)
     }
@@ -166,7 +166,7 @@ impl Shadow {
     }
 
     /// Forgets, if there is much to remember, what everyone yet to come knows to be over.
-    pub(super) fn forget(&mut self, over: &Known) {
+    pub(crate) fn forget(&mut self, over: &Known) {
         if self.stretches.len() <= self.most.max(FEW) {
             return;
         }
@@ -181,8 +181,8 @@ impl Shadow {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::AccessKind::{self, Read, Write};
-    use crate::check::known::Epoch;
+    use crate::check::Epoch;
+    use crate::memory::shadow::AccessKind::{self, Read, Write};
 
     /// A stream that touches memory and knows only itself, unless it is told.
     struct Toucher(Known);

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 /// Bytes by their offset; stretches that touch are one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Ranges {
+pub(crate) struct Ranges {
     sorted: SmallVec<[(u64, u64); 1]>,
 }
 
@@ -16,7 +16,7 @@ impl Ranges {
         self.sorted.partition_point(|(_, end)| *end <= start)
     }
 
-    pub(super) fn add(&mut self, range: Range<u64>) {
+    pub(crate) fn add(&mut self, range: Range<u64>) {
         if range.is_empty() {
             return;
         }
@@ -32,7 +32,7 @@ impl Ranges {
         self.sorted.drain(first + 1..behind);
     }
 
-    pub(super) fn remove(&mut self, range: Range<u64>) {
+    pub(crate) fn remove(&mut self, range: Range<u64>) {
         if range.is_empty() {
             return;
         }
@@ -51,7 +51,7 @@ impl Ranges {
     }
 
     /// Calls `there` with each stretch of a range that is in the set.
-    pub(super) fn parts(&self, range: &Range<u64>, mut there: impl FnMut(Range<u64>)) {
+    pub(crate) fn parts(&self, range: &Range<u64>, mut there: impl FnMut(Range<u64>)) {
         for (start, end) in &self.sorted[self.first_ending_after(range.start)..] {
             if *start >= range.end {
                 break;
@@ -61,7 +61,7 @@ impl Ranges {
     }
 
     /// Calls `missing` with each stretch of a range that is not in the set.
-    pub(super) fn gaps(&self, range: Range<u64>, mut missing: impl FnMut(Range<u64>)) {
+    pub(crate) fn gaps(&self, range: Range<u64>, mut missing: impl FnMut(Range<u64>)) {
         let mut at = range.start;
         for (start, end) in &self.sorted[self.first_ending_after(range.start)..] {
             if *start >= range.end {

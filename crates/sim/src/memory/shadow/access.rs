@@ -1,20 +1,21 @@
-//! One remembered access, and which pairs of accesses conflict.
+//! One remembered access, and the pairs of accesses that conflict.
 
 use std::ops::Range;
 
-use super::finding::{AccessKind, Operation, StreamInfo};
-use super::known::Epoch;
+use super::operation::{AccessKind, AllocationInfo, Operation, StreamInfo};
 use super::site::{Site, Trace};
+use crate::check::Epoch;
+use crate::memory::sim_address::Side;
 
-/// Who did what to some bytes, and when.
+/// An access to some bytes: its kind, its step of a timeline, its stream and its call.
 #[derive(Clone, Debug)]
 pub(crate) struct Access {
-    pub(super) epoch: Epoch,
-    pub(super) kind: AccessKind,
+    pub(crate) epoch: Epoch,
+    pub(crate) kind: AccessKind,
     /// None if the host did it itself.
-    pub(super) stream: Option<StreamInfo>,
+    pub(crate) stream: Option<StreamInfo>,
     /// None if it was no call.
-    pub(super) site: Option<Site>,
+    pub(crate) site: Option<Site>,
 }
 
 // One for each tracked range at least, and one for each stream that reads a range at the same time as others.
@@ -22,10 +23,10 @@ const _: () = assert!(size_of::<Access>() <= 64, "an access is small");
 
 /// An earlier access that a new one is not ordered behind.
 #[derive(Debug)]
-pub(super) struct Conflict {
-    pub(super) first: Access,
+pub(crate) struct Conflict {
+    pub(crate) first: Access,
     /// The first stretch of bytes that both touch.
-    pub(super) bytes: Range<u64>,
+    pub(crate) bytes: Range<u64>,
 }
 
 impl AccessKind {
@@ -39,7 +40,7 @@ impl AccessKind {
     }
 
     /// Whether both are the same, or parts of what one op does.
-    pub(super) fn is_like(self, other: AccessKind) -> bool {
+    pub(crate) fn is_like(self, other: AccessKind) -> bool {
         let moves = |kind| matches!(kind, AccessKind::Prefetch | AccessKind::Discard);
         self == other || moves(self) && moves(other)
     }
@@ -47,7 +48,7 @@ impl AccessKind {
     /// Whether two accesses of the same bytes need an order.
     ///
     /// Memory may be used while it is prefetched. A discard is what nothing may happen at the same time as, but for another.
-    pub(super) fn conflicts(self, other: AccessKind) -> bool {
+    pub(crate) fn conflicts(self, other: AccessKind) -> bool {
         use AccessKind::{Discard, Free, Prefetch};
         match (self, other) {
             (Discard, Discard) => return false,
@@ -60,7 +61,7 @@ impl AccessKind {
 
     /// Whether every later access that conflicts with `earlier` conflicts with this one, too, so that behind this one
     /// `earlier` need not be remembered.
-    pub(super) fn covers(self, earlier: AccessKind) -> bool {
+    pub(crate) fn covers(self, earlier: AccessKind) -> bool {
         use AccessKind::{Discard, Prefetch, WaitValue, Write};
         self == earlier
             || self == Write && earlier != Discard
@@ -69,8 +70,8 @@ impl AccessKind {
 }
 
 impl Access {
-    /// The access for a report. `fallback` is who called if that was not remembered but is known.
-    pub(super) fn operation(&self, fallback: Option<&Trace>) -> Operation {
+    /// The access for a report. `fallback` is the backtrace where none was remembered.
+    pub(crate) fn operation(&self, fallback: Option<&Trace>) -> Operation {
         let trace = self.site.as_ref().and_then(|site| site.trace.as_deref()).or(fallback);
         Operation {
             call: self.site.as_ref().map(|site| site.call),
@@ -84,7 +85,7 @@ impl Access {
 
 impl Operation {
     /// A call that is remembered for what it did to a thing, not to bytes of a stream's.
-    pub(super) fn of_call(access: AccessKind, site: &Site) -> Self {
+    pub(crate) fn of_call(access: AccessKind, site: &Site) -> Self {
         Self {
             call: Some(site.call),
             function: Some(site.function),
@@ -92,6 +93,17 @@ impl Operation {
             stream: None,
             backtrace: site.trace.as_deref().map(Trace::frames).unwrap_or_default(),
         }
+    }
+}
+
+impl AllocationInfo {
+    /// An allocation for a report.
+    pub(crate) fn new((address, bytes): (u64, u64), id: u64, side: Side, born: &Access) -> Self {
+        let device = match side {
+            Side::Device(device) => Some(device),
+            Side::Host => None,
+        };
+        Self { address, bytes, id, device, made: born.operation(None) }
     }
 }
 
