@@ -1,5 +1,7 @@
 //! Machines: what a simulated driver runs on.
 
+mod residency;
+
 use std::ffi::c_void;
 use std::num::NonZeroUsize;
 use std::ptr::NonNull;

@@ -27,7 +27,6 @@ pub mod trace;
 
 pub use warploom_topology as topology;
 
-pub use api::managed::Residence;
 pub use check::{
     Absence, AbsentBlock, Backtraces, BarrierDivergence, CheckMode, Checks, CopySide, End, Finding, FindingKind,
     HandOver, HandleProblem, HeapMisuse, HeapProblem, HostAccess, HostAccessError, HostOrder, Instead, KernelChecks,
@@ -38,4 +37,5 @@ pub use engine::{Mode, Order};
 pub use instance::{Machine, MachineBuilder, StartError};
 pub use machine::census::{Census, Change, KindChange, Resource};
 pub use machine::log::{LogEntry, LogKind};
+pub use memory::Residence;
 pub use memory::shadow::{AccessKind, AllocationInfo, Frame, Operation, StreamInfo, StreamKind};

@@ -5,10 +5,10 @@ use std::ops::Range;
 use super::finding::FindingKind;
 use super::known::Known;
 use super::watch::{missing, shadow_mut};
-use crate::api::managed::Residence;
 use crate::instance::Machine;
 use crate::machine::world::World;
 use crate::memory::Allocation;
+use crate::memory::Residence;
 use crate::memory::shadow::{Access, AccessKind, current_site};
 
 /// The host reads or writes page-locked or managed memory, for as long as this lives.

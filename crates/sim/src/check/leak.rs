@@ -85,7 +85,7 @@ impl World {
         found.extend(objects(self.code.modules(), end, |_, module| module.is_the_programs()));
         found.extend(objects(self.code.libraries(), end, |_, _| true));
         found.extend(objects(self.code.links(), end, |_, _| true));
-        found.extend(objects(self.virtual_memory.physical(), end, |_, _| true));
+        found.extend(objects(&self.physical, end, |_, _| true));
         found.extend(self.virtual_memory.reserved().map(|(address, bytes, site)| FindingKind::Leak {
             what: Leaked::Reservation { address, bytes },
             made: made(site),

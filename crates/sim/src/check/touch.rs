@@ -1,7 +1,7 @@
 //! Which bytes an op touches.
 
-use crate::api::managed::Migration;
 use crate::engine::{BlockCopy, RowFill, Work};
+use crate::memory::Migration;
 use crate::memory::SimAddress;
 use crate::memory::shadow::AccessKind;
 

@@ -8,10 +8,10 @@ use super::findings::Findings;
 use super::kernel::Late;
 use super::known::{Epoch, Known};
 use super::touch::{Touch, touches};
-use crate::api::vmm::VirtualMemory;
 use crate::engine::{Engine, QueueId, Work};
 use crate::ffi::status::Status;
 use crate::machine::world::World;
+use crate::memory::VirtualMemory;
 use crate::memory::shadow::{Access, AccessKind, Conflict, DISCARD_LIMIT, Ranges, Shadow, StreamInfo, current_site};
 use crate::memory::{Allocation, Backing, Registry, Side, SimAddress};
 

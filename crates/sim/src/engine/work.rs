@@ -6,10 +6,10 @@ use std::ffi::c_void;
 use warploom_sys::types::{CUhostFn, CUresult, CUstream, CUstreamCallback};
 
 use super::{Step, Task};
-use crate::api::managed::Migration;
 use crate::api::pool::Freed;
 use crate::check::Known;
 use crate::ffi::handle::EventHandle;
+use crate::memory::Migration;
 use crate::memory::SimAddress;
 use crate::memory::shadow::{DISCARD_FILL, DISCARD_LIMIT};
 

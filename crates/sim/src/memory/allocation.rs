@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use smallvec::SmallVec;
 
-use crate::api::pool::Home;
+use super::backing::{Backing, Home};
+use super::shadow::{AllocationInfo, FreedAllocations, Tracked};
+use super::sim_address::{Side, SimAddress};
 use crate::ffi::handle::ContextHandle;
 use crate::ffi::status::{INVALID_VALUE, Status};
-use crate::memory::shadow::{AllocationInfo, FreedAllocations, Tracked};
-use crate::memory::{Side, SimAddress};
 
 /// A stretch of memory the driver knows.
 #[derive(Debug)]
@@ -28,25 +28,6 @@ pub(crate) struct Allocation {
     pub(crate) sync_memops: bool,
     /// What is remembered of it while the machine checks.
     pub(crate) tracked: Option<Box<Tracked>>,
-}
-
-/// How an allocation came to be, and so who may free it.
-#[derive(Debug)]
-pub(crate) enum Backing {
-    /// `cuMemAlloc` and `cuMemAllocPitch`.
-    Device,
-    /// `cuMemHostAlloc` and `cuMemAllocHost`; the simulator owns the pages.
-    PageLocked(crate::api::memory::host::PageLocked),
-    /// `cuMemHostRegister`; the program owns the pages.
-    Registered { flags: u32 },
-    /// `cuMemAllocManaged`.
-    Managed(crate::api::managed::Managed),
-    /// `cuMemAllocAsync`.
-    Pool(crate::api::pool::PoolBlock),
-    /// `cuMemMap`.
-    Mapped(crate::api::vmm::Mapping),
-    /// A variable of a module.
-    Variable(crate::api::module::VariableMemory),
 }
 
 impl Allocation {

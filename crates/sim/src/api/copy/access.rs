@@ -3,12 +3,13 @@
 
 use warploom_sys::types::CUresult;
 
-use crate::api::pool::{AccessLevel, Home};
+use crate::api::pool::AccessLevel;
 use crate::ffi::handle::ContextHandle;
 use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::machine::call::Call;
 use crate::machine::thread;
 use crate::machine::world::World;
+use crate::memory::Home;
 use crate::memory::{Allocation, Backing, Side, SimAddress};
 
 /// What kind of memory an address turned out to be.

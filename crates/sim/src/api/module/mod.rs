@@ -55,7 +55,6 @@ pub(crate) use occupancy::{
     cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, cuOccupancyMaxPotentialBlockSize,
     cuOccupancyMaxPotentialBlockSizeWithFlags,
 };
-pub(crate) use variables::VariableMemory;
 
 use crate::ffi::handle::{ContextHandle, FunctionHandle, KernelHandle, LibraryHandle, ModuleHandle, kind};
 use crate::machine::objects::{Object, Objects};

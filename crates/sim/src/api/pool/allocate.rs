@@ -6,7 +6,7 @@ use warploom_sys::types::{CUdeviceptr, CUmemPoolHandle_st, CUstream_st};
 
 use super::release::Freed;
 use super::space::{CHUNK, GRAIN, Tag};
-use super::{Home, PoolBlock, Reuse, current, named};
+use super::{Reuse, current, named};
 use crate::api::graph::NodeWork;
 use crate::engine::{OpId, OrderClock, QueueId, Work};
 use crate::ffi::Ptr;
@@ -16,6 +16,7 @@ use crate::machine::call::Call;
 use crate::machine::core::Guard;
 use crate::machine::world::World;
 use crate::memory::{Allocation, Backing, Side};
+use crate::memory::{Home, PoolBlock};
 
 pub(crate) fn cuMemAllocAsync(
     call: &Call<'_>,

@@ -4,13 +4,14 @@
 use warploom_sys::types::CUmemPoolHandle_st;
 
 use super::space::CHUNK;
-use super::{Home, Pool, named};
+use super::{Pool, named};
 use crate::engine::QueueId;
 use crate::ffi::Ptr;
 use crate::ffi::handle::{ContextHandle, EventHandle, PoolHandle};
 use crate::ffi::status::Status;
 use crate::machine::call::Call;
 use crate::machine::world::World;
+use crate::memory::Home;
 use crate::memory::{Allocation, Backing};
 
 /// What a free gives back when the stream comes to it.

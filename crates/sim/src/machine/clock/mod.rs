@@ -14,8 +14,8 @@ mod lines;
 use std::collections::HashMap;
 use std::time::Instant;
 
-use crate::api::managed::Residence;
 use crate::engine::{Mode, Work};
+use crate::memory::Residence;
 use crate::memory::Side;
 use crate::topology::Topology;
 use lines::Lines;

@@ -1,45 +1,46 @@
-//! What is known of managed pages.
+//! Managed pages: advice, prefetch location and residency of each.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use super::{Residence, Wish};
+use crate::memory::requested_location::RequestedLocation;
+use crate::memory::residence::Residence;
 
-/// What advice is for, and what moves.
+/// The size of a page: the unit of advice and of migration.
 pub(crate) const PAGE: u64 = 4096;
 
 /// What was said of a page, and where it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Page {
-    pub(super) read_mostly: bool,
-    pub(super) preferred: Option<Wish>,
+    pub(crate) read_mostly: bool,
+    pub(crate) preferred: Option<RequestedLocation>,
     /// Devices, and the host as such.
-    pub(super) accessed_by: BTreeSet<Residence>,
+    pub(crate) accessed_by: BTreeSet<Residence>,
     /// Where it was last asked to be.
-    pub(super) prefetched: Option<Wish>,
+    pub(crate) prefetched: Option<RequestedLocation>,
     /// More than one place only if it is mostly read; none if nobody has touched it.
-    pub(super) resident: BTreeSet<Residence>,
+    pub(crate) resident: BTreeSet<Residence>,
 }
 
 impl Page {
     /// Whether there is a copy at a place; at the host as such, on any of its nodes.
-    pub(super) fn is_at(&self, place: Residence) -> bool {
+    pub(crate) fn is_at(&self, place: Residence) -> bool {
         self.resident.contains(&place)
             || place == Residence::Host && self.resident.iter().any(|place| matches!(place, Residence::HostNode(_)))
     }
 
     /// Where it would rather be.
-    pub(super) fn preferred(&self) -> Option<Residence> {
-        self.preferred.map(|wish| wish.place)
+    pub(crate) fn preferred(&self) -> Option<Residence> {
+        self.preferred.map(|requested| requested.place)
     }
 
     /// Has the only copy at a place.
-    pub(super) fn settle(&mut self, place: Residence) {
+    pub(crate) fn settle(&mut self, place: Residence) {
         self.resident = BTreeSet::from([place]);
     }
 
     /// Follows someone who touches it; `reaches` says whether they can leave it at a place.
-    pub(super) fn touched(&mut self, by: Residence, writes: bool, reaches: impl Fn(Residence) -> bool) {
+    pub(crate) fn touched(&mut self, by: Residence, writes: bool, reaches: impl Fn(Residence) -> bool) {
         if self.is_at(by) {
             if writes {
                 self.resident.retain(|place| place.side() == by.side());
@@ -72,17 +73,17 @@ fn pages(bytes: &Range<u64>) -> Range<u64> {
 }
 
 impl Pages {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { runs: BTreeMap::from([(0, Page::default())]) }
     }
 
     /// The page at an address.
-    pub(super) fn at(&self, address: u64) -> Option<&Page> {
+    pub(crate) fn at(&self, address: u64) -> Option<&Page> {
         self.runs.range(..=address / PAGE).next_back().map(|(_, page)| page)
     }
 
     /// Changes every page that a stretch of bytes touches.
-    pub(super) fn update(&mut self, bytes: &Range<u64>, mut change: impl FnMut(&mut Page, u64)) {
+    pub(crate) fn update(&mut self, bytes: &Range<u64>, mut change: impl FnMut(&mut Page, u64)) {
         let Range { start, end } = pages(bytes);
         if start >= end {
             return;
@@ -97,7 +98,7 @@ impl Pages {
     }
 
     /// The different pages that a stretch of bytes touches.
-    pub(super) fn over(&self, bytes: &Range<u64>) -> impl Iterator<Item = &Page> {
+    pub(crate) fn over(&self, bytes: &Range<u64>) -> impl Iterator<Item = &Page> {
         let Range { start, end } = pages(bytes);
         let first = self.runs.range(..=start).next_back();
         let rest = self.runs.range(start + 1..end.max(start + 1));
@@ -105,7 +106,7 @@ impl Pages {
     }
 
     /// What all pages of a stretch have in common, if they do.
-    pub(super) fn common<T: PartialEq>(&self, bytes: &Range<u64>, of: impl Fn(&Page) -> T) -> Option<T> {
+    pub(crate) fn common<T: PartialEq>(&self, bytes: &Range<u64>, of: impl Fn(&Page) -> T) -> Option<T> {
         let mut values = self.over(bytes).map(of);
         let first = values.next()?;
         values.all(|value| value == first).then_some(first)

@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use crate::instance::Machine;
-use crate::memory::Side;
+use super::sim_address::Side;
 
 /// Where a page of managed memory is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -24,26 +23,6 @@ impl fmt::Display for Residence {
             Residence::Host => formatter.write_str("host"),
             Residence::HostNode(node) => write!(formatter, "host node {node}"),
         }
-    }
-}
-
-impl Machine {
-    /// Where there is a copy of the managed page at an address, now: one place, several for a page that is mostly read, none
-    /// for a page that nobody has touched or that was discarded. Nothing if no managed memory is there.
-    ///
-    /// ```
-    /// # use warploom_sim::Machine;
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let machine = Machine::preset("h200")?;
-    /// assert_eq!(machine.residency(0x1000), None);
-    /// # Ok(())
-    /// # }
-    /// ```
-    #[must_use]
-    pub fn residency(&self, address: u64) -> Option<Vec<Residence>> {
-        let world = self.here()?.world();
-        world.memory.containing(address).filter(|found| found.is_managed())?;
-        Some(world.managed_memory.pages.at(address)?.resident.iter().copied().collect())
     }
 }
 

@@ -1,12 +1,12 @@
-//! Where the bytes of physical allocations are: one file without a name, in memory, with holes for what nobody wrote.
+//! The bytes of physical allocations: one unnamed, sparse file in memory.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::{FallocateFlags, MemfdFlags, fallocate, ftruncate, memfd_create};
 
-use super::GRANULARITY;
-use crate::memory::Heap;
+use crate::memory::BLOCK;
+use crate::memory::heap::Heap;
 
 /// The file's length, which costs nothing; more than all devices and the host of any machine have.
 const LEN: u64 = 1 << 46;
@@ -36,7 +36,7 @@ impl Store {
                 self.open.insert(Open { file, heap: Heap::new(0, LEN) })
             }
         };
-        open.heap.take(bytes, GRANULARITY).ok_or(io::ErrorKind::OutOfMemory.into())
+        open.heap.take(bytes, BLOCK).ok_or(io::ErrorKind::OutOfMemory.into())
     }
 
     /// Gives a stretch back, and its pages to the system.
