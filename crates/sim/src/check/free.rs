@@ -2,8 +2,8 @@
 
 use warploom_sys::Function;
 
-use super::finding::FindingKind;
 use super::known::Known;
+use super::report::FindingKind;
 use super::watch::{missing, missing_since_birth, shadow_mut, stream_info};
 use crate::engine::QueueId;
 use crate::ffi::status::Status;

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::finding::FindingKind;
 use super::known::Known;
+use super::report::FindingKind;
 use super::watch::{missing, shadow_mut};
 use crate::instance::Machine;
 use crate::machine::world::World;

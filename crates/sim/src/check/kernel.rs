@@ -14,10 +14,9 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::finding::FindingKind;
-use super::in_kernel::{InKernel, KernelFault, RacedMemory};
 use super::known::{Epoch, Known};
 use super::outside::nearest;
+use super::report::{FindingKind, KernelFault, KernelHazard, RacedMemory};
 use super::watch::{Books, Watch, missing, stream_info};
 use crate::engine::{QueueId, Work};
 use crate::machine::world::World;
@@ -122,7 +121,7 @@ impl World {
         watched: Watched,
         touched: Touched,
         fault: Option<KernelFault>,
-        inside: Vec<InKernel>,
+        inside: Vec<KernelHazard>,
     ) {
         let Watched { access, known } = watched;
         let followers = self.late.take(access.epoch);
@@ -161,21 +160,21 @@ impl World {
     }
 
     /// Reports what was found among the threads of a kernel.
-    fn found_inside(&self, access: &Access, found: InKernel) {
+    fn found_inside(&self, access: &Access, found: KernelHazard) {
         let user = access.operation(None);
         self.findings.add(match found {
-            InKernel::Race(mut race) => {
+            KernelHazard::Race(mut race) => {
                 self.name_memory(&mut race.memory, &mut race.bytes);
                 FindingKind::KernelRace { user, race: Box::new(race) }
             }
-            InKernel::Copy(mut copy) => {
+            KernelHazard::Copy(mut copy) => {
                 self.name_memory(&mut copy.memory, &mut copy.bytes);
                 FindingKind::UnfinishedCopy { user, copy: Box::new(copy) }
             }
-            InKernel::Heap(misuse) => FindingKind::HeapMisuse { user, misuse: Box::new(misuse) },
-            InKernel::Absent(visit) => FindingKind::AbsentBlock { user, visit: Box::new(visit) },
-            InKernel::SharedRead(read) => FindingKind::UninitialisedShared { user, read: Box::new(read) },
-            InKernel::Barrier(barrier) => FindingKind::BarrierDivergence { user, barrier: Box::new(barrier) },
+            KernelHazard::Heap(misuse) => FindingKind::HeapMisuse { user, misuse: Box::new(misuse) },
+            KernelHazard::Absent(visit) => FindingKind::AbsentBlock { user, visit: Box::new(visit) },
+            KernelHazard::SharedRead(read) => FindingKind::UninitialisedShared { user, read: Box::new(read) },
+            KernelHazard::Barrier(barrier) => FindingKind::BarrierDivergence { user, barrier: Box::new(barrier) },
         });
     }
 

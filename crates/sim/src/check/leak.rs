@@ -1,6 +1,6 @@
 //! What was made and never destroyed.
 
-use super::finding::{End, Finding, FindingKind, Leaked, ObjectKind};
+use super::report::{End, Finding, FindingKind, Leaked, ObjectKind};
 use crate::api::module::Module;
 use crate::ffi::handle::{ContextHandle, ModuleHandle};
 use crate::machine::census::Resource;

@@ -25,39 +25,26 @@
 //! Streams that wait for a value in memory are not checked for races until the wait is over: only then is it known whose
 //! write ended it.
 
-mod absent;
-mod copying;
-mod finding;
-mod findings;
 mod free;
 mod handles;
-mod heap;
 mod host;
-mod in_kernel;
-mod in_kernel_text;
 mod kernel;
 mod known;
 mod leak;
 mod outside;
-mod settings;
-mod text;
+mod report;
 mod timelines;
 mod touch;
 mod watch;
 
-pub use absent::{Absence, AbsentBlock};
-pub use copying::{CopySide, UnfinishedCopy};
-pub use finding::{End, Finding, FindingKind, HandleProblem, Leaked, MissingWait, ObjectKind};
-pub use heap::{HeapMisuse, HeapProblem};
 pub use host::{HandOver, HostAccess, HostAccessError};
-pub use in_kernel::{
-    BarrierDivergence, Instead, KernelFault, KernelRace, MissingOrder, RacedMemory, SharedRead, ThreadAccess,
-    ThreadInfo,
+pub use report::{
+    Absence, AbsentBlock, Backtraces, BarrierDivergence, CheckMode, Checks, CopySide, End, Finding, FindingKind,
+    HandleProblem, HeapMisuse, HeapProblem, HostOrder, Instead, KernelChecks, KernelFault, KernelRace, Leaked,
+    MissingOrder, MissingWait, ObjectKind, RacedMemory, SharedRead, ThreadAccess, ThreadInfo, UnfinishedCopy,
 };
-pub use settings::{Backtraces, CheckMode, Checks, HostOrder, KernelChecks};
 
-pub(crate) use findings::Findings;
-pub(crate) use in_kernel::InKernel;
 pub(crate) use kernel::{Late, Watched};
 pub(crate) use known::{Epoch, Known};
+pub(crate) use report::{Findings, KernelHazard};
 pub(crate) use timelines::Timelines;

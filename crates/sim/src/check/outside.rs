@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::finding::FindingKind;
+use super::report::FindingKind;
 use crate::machine::call::Call;
 use crate::machine::world::World;
 use crate::memory::Allocation;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::known::{Epoch, Known};
-use super::settings::HostOrder;
+use super::report::HostOrder;
 use crate::machine::thread::{self, ThreadKey};
 
 /// Numbers for timelines, and what the host knows.

@@ -3,10 +3,9 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use super::finding::{FindingKind, MissingWait};
-use super::findings::Findings;
 use super::kernel::Late;
 use super::known::{Epoch, Known};
+use super::report::{FindingKind, Findings, MissingWait};
 use super::touch::{Touch, touches};
 use crate::engine::{Engine, QueueId, Work};
 use crate::ffi::status::Status;

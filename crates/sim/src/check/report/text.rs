@@ -1,9 +1,9 @@
-//! Findings in words.
+//! Findings as text.
 
 use std::fmt::{self, Display, Formatter};
 
-use super::finding::{End, Finding, FindingKind, HandleProblem, Leaked, MissingWait, ObjectKind};
-use super::in_kernel::RacedMemory;
+use super::finding::{End, Finding, FindingKind, Leaked, MissingWait};
+use super::kernels::RacedMemory;
 use crate::memory::shadow::{AccessKind, AllocationInfo, Frame, Operation, StreamInfo, StreamKind};
 
 impl Display for StreamInfo {
@@ -66,46 +66,6 @@ impl Display for AllocationInfo {
             None => formatter.write_str(" on the host")?,
         }
         write!(formatter, ", allocated by {made}")
-    }
-}
-
-impl Display for ObjectKind {
-    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            ObjectKind::Context => "context",
-            ObjectKind::Stream => "stream",
-            ObjectKind::Event => "event",
-            ObjectKind::Pool => "memory pool",
-            ObjectKind::Physical => "physical allocation",
-            ObjectKind::Module => "module",
-            ObjectKind::Function => "function",
-            ObjectKind::Library => "library",
-            ObjectKind::Kernel => "kernel",
-            ObjectKind::Graph => "graph",
-            ObjectKind::Node => "graph node",
-            ObjectKind::Executable => "executable graph",
-            ObjectKind::Link => "linker",
-        })
-    }
-}
-
-impl ObjectKind {
-    fn article(self) -> &'static str {
-        if self == ObjectKind::Event { "an" } else { "a" }
-    }
-}
-
-impl Display for HandleProblem {
-    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        match self {
-            HandleProblem::Null => formatter.write_str("is null"),
-            HandleProblem::Foreign => formatter.write_str("is no handle of this driver"),
-            HandleProblem::OtherMachine => formatter.write_str("belongs to another machine"),
-            HandleProblem::OtherKind(kind) => write!(formatter, "is {} {kind}", kind.article()),
-            HandleProblem::Orphaned => formatter.write_str("went with its context, which has been destroyed"),
-            HandleProblem::Destroyed => formatter.write_str("has been destroyed"),
-            HandleProblem::Unknown => formatter.write_str("was never handed out"),
-        }
     }
 }
 

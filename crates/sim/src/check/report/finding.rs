@@ -1,14 +1,12 @@
-//! What a check found, as data.
+//! Findings of checks, as data.
 
 use std::ops::Range;
 
 use serde::Serialize;
 use warploom_sys::Function;
 
-use super::absent::AbsentBlock;
-use super::copying::UnfinishedCopy;
-use super::heap::HeapMisuse;
-use super::in_kernel::{BarrierDivergence, KernelFault, KernelRace, SharedRead};
+use super::handles::{HandleProblem, ObjectKind};
+use super::kernels::{AbsentBlock, BarrierDivergence, HeapMisuse, KernelFault, KernelRace, SharedRead, UnfinishedCopy};
 use crate::memory::shadow::{AllocationInfo, Operation, StreamInfo};
 
 /// Something wrong with a program, whether or not it went wrong in this run.
@@ -228,60 +226,6 @@ pub enum MissingWait {
     SeparateCalls,
     /// A host thread has to wait for another, and to say so.
     HostAfterHost,
-}
-
-/// What can have handles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum ObjectKind {
-    /// `CUcontext`.
-    Context,
-    /// `CUstream`.
-    Stream,
-    /// `CUevent`.
-    Event,
-    /// `CUmemoryPool`.
-    Pool,
-    /// `CUmemGenericAllocationHandle`.
-    Physical,
-    /// `CUmodule`.
-    Module,
-    /// `CUfunction`.
-    Function,
-    /// `CUlibrary`.
-    Library,
-    /// `CUkernel`.
-    Kernel,
-    /// `CUgraph`.
-    Graph,
-    /// `CUgraphNode`.
-    Node,
-    /// `CUgraphExec`.
-    Executable,
-    /// `CUlinkState`.
-    Link,
-}
-
-/// What is wrong with a handle.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum HandleProblem {
-    /// It is null.
-    Null,
-    /// It is not a handle of this driver.
-    Foreign,
-    /// It is of another machine.
-    OtherMachine,
-    /// It is of another kind.
-    OtherKind(ObjectKind),
-    /// Its context has been destroyed, and it with it.
-    Orphaned,
-    /// It has been destroyed.
-    Destroyed,
-    /// Nothing ever had it.
-    Unknown,
 }
 
 /// What was not destroyed.

@@ -1,4 +1,4 @@
-//! What a machine watches for, and what it does when it finds something.
+//! Settings of checks: what is checked, and how findings are reported.
 
 use std::sync::Arc;
 

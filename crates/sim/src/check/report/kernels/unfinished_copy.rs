@@ -1,12 +1,11 @@
-//! Copies beside the threads of a kernel whose bytes somebody touches before they are done.
+//! Accesses to bytes that an asynchronous copy (`cp.async`) is still copying.
 
 use std::fmt::{self, Display, Formatter};
 use std::ops::Range;
 
 use serde::Serialize;
 
-use super::in_kernel::{RacedMemory, ThreadAccess, ThreadInfo};
-use super::in_kernel_text::{Where, times, write_bytes};
+use super::thread::{RacedMemory, ThreadAccess, ThreadInfo, Where, times, write_bytes};
 
 /// A copy (`cp.async`) that nobody has waited for, and who touches its bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -1,4 +1,4 @@
-//! The findings of a machine, and how they get out.
+//! The findings of a machine, kept and reported.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -18,7 +18,7 @@ const FAILED: CUresult = CUresult::CUDA_ERROR_ILLEGAL_STATE;
 /// What was found, and what is to be done about it.
 #[derive(Debug)]
 pub(crate) struct Findings {
-    pub(super) checks: Checks,
+    pub(crate) checks: Checks,
     kept: Mutex<Kept>,
     /// There is something that nobody was told yet.
     news: AtomicBool,
@@ -56,17 +56,17 @@ impl Findings {
         self.checks.backtraces == Backtraces::All
     }
 
-    pub(super) fn fails_calls(&self) -> bool {
+    pub(crate) fn fails_calls(&self) -> bool {
         self.checks.mode == CheckMode::Fail
     }
 
     /// Who is calling, for a finding of this moment.
-    pub(super) fn caller(&self) -> Option<Trace> {
+    pub(crate) fn caller(&self) -> Option<Trace> {
         (self.checks.backtraces != Backtraces::Off).then(Trace::of_finding)
     }
 
     /// Keeps a finding.
-    pub(super) fn add(&self, kind: FindingKind) {
+    pub(crate) fn add(&self, kind: FindingKind) {
         let call = current_site().map(|site| site.call);
         let mut kept = self.kept.lock();
         if kept.findings.len() < KEPT {
@@ -78,7 +78,7 @@ impl Findings {
     }
 
     /// Keeps findings of a call that could still be stopped; whether it is.
-    pub(super) fn judge(&self, kinds: Vec<FindingKind>) -> Result<(), CUresult> {
+    pub(crate) fn judge(&self, kinds: Vec<FindingKind>) -> Result<(), CUresult> {
         let is_stopped = self.fails_calls() && !kinds.is_empty();
         for kind in kinds {
             self.add(kind);

@@ -1,11 +1,10 @@
-//! Blocks of a cluster whose shared memory others access while they may not be there.
+//! Accesses to shared memory of a block of the cluster that may not have started, or may have ended.
 
 use std::fmt::{self, Display, Formatter};
 
 use serde::Serialize;
 
-use super::in_kernel::ThreadInfo;
-use super::in_kernel_text::{Where, times};
+use super::thread::{ThreadInfo, Where, times};
 
 /// Shared memory of a block of a cluster that another accesses, and nothing makes sure that the block is there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

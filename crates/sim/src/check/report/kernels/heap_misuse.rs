@@ -1,12 +1,11 @@
-//! Memory of the kernels' heap that is used outside of its life or its bounds.
+//! Misuse of the kernels' heap: use after free, out of bounds, invalid frees.
 
 use std::fmt::{self, Display, Formatter};
 use std::ops::Range;
 
 use serde::Serialize;
 
-use super::in_kernel::{ThreadAccess, ThreadInfo};
-use super::in_kernel_text::{Where, times};
+use super::thread::{ThreadAccess, ThreadInfo, Where, times};
 
 /// What a thread did to memory of the heap, and to which.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
