@@ -3,12 +3,11 @@
 use smallvec::SmallVec;
 use warploom_sys::Function;
 
-use crate::api::pool::Home;
 use crate::api::stream;
 use crate::ffi::handle::{ContextHandle, Handle};
 use crate::machine::call::Call;
 use crate::machine::world::World;
-use crate::memory::Side;
+use crate::memory::{Home, Side};
 use crate::process::thread;
 
 /// Something that an argument of a call names.
@@ -95,7 +94,9 @@ impl Place {
                 }
             }
             Subject::Physical(bits) => {
-                if let Some(Side::Device(device)) = world.virtual_memory.side_of(Handle::from_bits(bits)) {
+                if let Some(Side::Device(device)) =
+                    world.physical.get(Handle::from_bits(bits)).map(|physical| physical.side)
+                {
                     self.add_device(Some(device));
                 }
             }

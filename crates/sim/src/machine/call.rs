@@ -10,7 +10,6 @@ use warploom_sys::Function;
 use warploom_sys::types::{CUresult, CUstream_st};
 
 use crate::api::capture;
-use crate::check::InCall;
 use crate::fault::{self, Naming};
 use crate::ffi::handle::ContextHandle;
 use crate::ffi::status::{CONTEXT_IS_DESTROYED, INVALID_CONTEXT, NOT_PERMITTED, NOT_SUPPORTED, Status};
@@ -20,6 +19,7 @@ use crate::machine::log::{LogEntry, LogKind};
 use crate::machine::objects::{HandleTo, Object, Objects};
 use crate::machine::slots;
 use crate::machine::world::Work;
+use crate::memory::shadow::InCall;
 use crate::process::thread;
 
 /// A call in progress, as its body sees it.
