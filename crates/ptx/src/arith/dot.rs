@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_stays_so() {
+    fn nan_stays_nan() {
         assert_eq!(of(1.0, &[(f32::INFINITY, 0.0)]).to_bits(), 0x7fff_ffff);
         assert_eq!(of(f32::NEG_INFINITY, &[(f32::INFINITY, 1.0)]).to_bits(), 0x7fff_ffff);
         assert_eq!(of(1.0, &[(f32::INFINITY, -1.0)]), f32::NEG_INFINITY);

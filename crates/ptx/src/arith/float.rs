@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn saturation_clamps_and_makes_zero_of_what_is_no_number() {
+    fn saturation_clamps_and_makes_zero_of_nan() {
         assert_eq!(add(CLAMP, 0.75, 0.75), 1.0);
         assert_eq!(add(CLAMP, -0.75, 0.5).to_bits(), 0);
         assert_eq!(multiply(CLAMP, f32::NAN, 1.0).to_bits(), 0);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::error::Place;
+use crate::error::Position;
 
 /// A kernel that has failed: the kind of failure, the instruction and the thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub struct Trap {
     /// The instruction: opcode and modifiers.
     pub instruction: String,
     /// Where that stands in the text.
-    pub place: Place,
+    pub place: Position,
     /// File and line of the source, where the text says it.
     pub source: Option<(String, u32)>,
 }
@@ -39,7 +39,7 @@ pub enum TrapKind {
         size: u64,
     },
     /// Shared memory of a block that is not in the cluster, or not any more.
-    #[error("shared memory of block {rank} of a cluster of {count}, which is not there or has ended")]
+    #[error("shared memory of block {rank} of a cluster of {count} blocks, which does not exist or has ended")]
     Cluster {
         /// Which block of the cluster.
         rank: u32,
@@ -50,10 +50,10 @@ pub enum TrapKind {
     #[error("memory of the heap at {0:#x} is freed twice")]
     FreedTwice(u64),
     /// Local memory that the thread does not have.
-    #[error("local memory at {0:#x} lies outside of what the thread has")]
+    #[error("local memory at {0:#x} is out of bounds for the thread")]
     Local(u64),
     /// Arguments that the kernel does not have.
-    #[error("arguments at {0:#x} lie outside of what was passed")]
+    #[error("kernel parameter at {0:#x} is out of bounds")]
     Parameter(u64),
     /// An address that is not aligned to the size of the access.
     #[error("address {address:#x} is no multiple of {alignment}")]
@@ -79,11 +79,11 @@ pub enum TrapKind {
         function: String,
     },
     /// A barrier that threads wait for, and that will never be complete.
-    #[error("threads wait for each other: {0}")]
+    #[error("deadlock: {0}")]
     Deadlock(&'static str),
     /// A barrier's number, or its count of threads, that there cannot be.
     #[error(
-        "barrier {barrier} with {threads} threads; there are 16, and counts are multiples of 32 up to the block's size"
+        "barrier {barrier} for {threads} threads; barriers are 0 to 15, counts are multiples of 32 up to the block's size"
     )]
     Barrier {
         /// Its number.
@@ -92,19 +92,19 @@ pub enum TrapKind {
         threads: u32,
     },
     /// Calls inside of calls that need more memory than a thread has.
-    #[error("the stack of a thread needs more than {limit} bytes")]
+    #[error("stack overflow: a thread has {limit} bytes of stack")]
     Stack {
         /// The bytes that a thread has.
         limit: u32,
     },
     /// A call through an address that is no function.
-    #[error("{0:#x} is no function")]
+    #[error("call through {0:#x}, which is not the address of a function")]
     Call(u64),
     /// A function whose parameters or results differ from the call's prototype.
-    #[error("the call does not fit the function")]
+    #[error("the called function has other parameters or results than the call")]
     Signature,
     /// `brx.idx` beyond its list.
-    #[error("branch target {index} of {count}")]
+    #[error("branch index {index} is out of bounds for a list of {count} targets")]
     BranchIndex {
         /// Which one was asked for.
         index: u32,

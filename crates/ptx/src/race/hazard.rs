@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use crate::error::Place;
+use crate::error::Position;
 
 /// A mistake in a kernel, even if this run gave the right result.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -167,7 +167,7 @@ pub struct Actor {
     /// The instruction: opcode and modifiers.
     pub instruction: String,
     /// Where that stands in the text.
-    pub place: Place,
+    pub place: Position,
     /// File and line of the source, where the text says it.
     pub source: Option<(String, u32)>,
 }

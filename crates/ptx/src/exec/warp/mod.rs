@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn who_ran_for_long_is_overtaken() {
+    fn a_group_that_ran_for_long_is_overtaken() {
         let mut warp = warp(&[group(1, 5, 0, State::Ready), group(2, 9, 0, State::Ready)]);
         let index = warp.pick().unwrap();
         warp.overtake(index);

@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_every_path_writes_is_not_cleared() {
+    fn registers_that_every_path_writes_are_not_cleared() {
         assert_eq!(cleared("mov.u32 %r1, 5; add.u32 %r2, %r1, %r1;"), 0);
         assert_eq!(cleared("mov.u32 %r1, 5; @%p1 bra OUT; add.u32 %r2, %r1, %r1; OUT: mov.u32 %r3, %r1;"), 0);
         assert_eq!(cleared("mov.u32 %r1, 5; AGAIN: add.u32 %r1, %r1, 1; @%p1 bra AGAIN; mov.u32 %r2, %r1;"), 0);
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_some_path_does_not_write_is_cleared() {
+    fn registers_that_some_path_does_not_write_are_cleared() {
         assert_eq!(cleared("add.u32 %r1, %r1, 1;"), 1);
         assert_eq!(cleared("@%p1 mov.u32 %r1, 5; mov.u32 %r2, %r1;"), 1);
         assert_eq!(cleared("@%p1 mov.u32 %r1, 5; @%p1 mov.u32 %r2, %r1;"), 2);
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lanes_read_of_each_other_is_cleared() {
+    fn registers_that_lanes_read_of_each_other_are_cleared() {
         assert_eq!(cleared("mov.u32 %r1, 5; shfl.sync.bfly.b32 %r2, %r1, 1, 31, -1; mov.u32 %r3, 1;"), 2);
         assert_eq!(cleared("mov.u32 %r1, 5; call (%r2), twice, (%r1);"), 2);
     }

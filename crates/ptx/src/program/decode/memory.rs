@@ -12,7 +12,7 @@ use crate::syntax::{Address, Base, Instruction, Operand, ScalarType};
 
 /// Where an address operand leads: the space, the slot of the address and whether that is 64 bits wide, the
 /// offset.
-pub(super) struct Place {
+pub(super) struct Position {
     pub(super) space: Space,
     pub(super) slot: Slot,
     pub(super) wide: bool,
@@ -44,7 +44,7 @@ pub(super) fn manner(modifiers: &mut Modifiers) -> bool {
 }
 
 impl<'t> Decoder<'_, 't> {
-    pub(super) fn location(&mut self, operand: &Operand<'t>, space: Space, index: usize) -> Decoded<Place> {
+    pub(super) fn location(&mut self, operand: &Operand<'t>, space: Space, index: usize) -> Decoded<Position> {
         let Operand::Address(address) = operand else {
             return Err(Why::Operand { index, expected: "an address such as `[%rd1+4]`" });
         };
@@ -55,11 +55,11 @@ impl<'t> Decoder<'_, 't> {
         let name = match base {
             Base::Zero => {
                 let slot = self.long(i64::from(small).cast_unsigned());
-                return Ok(Place { space, slot, wide: true, offset: Slot::raw(0) });
+                return Ok(Position { space, slot, wide: true, offset: Slot::raw(0) });
             }
             Base::Element(name, element) => {
                 let (found, slot) = self.any_register(&Operand::Element { name, element }, index)?;
-                return Ok(Place { space, slot, wide: found == File::Longs, offset: offset32 });
+                return Ok(Position { space, slot, wide: found == File::Longs, offset: offset32 });
             }
             Base::Name(name) => name,
         };
@@ -70,21 +70,23 @@ impl<'t> Decoder<'_, 't> {
             Symbol::Register(File::Predicates, _) => return Err(kind(name, self.symbol(name)?, "an address")),
             Symbol::Register(found, slot) => {
                 let space = if in_frame { Space::Local } else { space };
-                Place { space, slot, wide: found == File::Longs, offset: offset32 }
+                Position { space, slot, wide: found == File::Longs, offset: offset32 }
             }
-            Symbol::Frame(start, _) => Place { space: Space::Frame, slot: Slot::SINK, wide: true, offset: at(start) },
+            Symbol::Frame(start, _) => {
+                Position { space: Space::Frame, slot: Slot::SINK, wide: true, offset: at(start) }
+            }
             Symbol::Argument(start, _) => {
-                Place { space: Space::Argument, slot: Slot::SINK, wide: true, offset: at(start) }
+                Position { space: Space::Argument, slot: Slot::SINK, wide: true, offset: at(start) }
             }
             symbol @ (Symbol::Shared(_) | Symbol::DynamicShared) => {
                 let _ = symbol;
                 let slot = self.value(&Operand::Sum { name, offset }, ScalarType::U64)?;
-                Place { space: Space::Shared, slot, wide: true, offset: Slot::raw(0) }
+                Position { space: Space::Shared, slot, wide: true, offset: Slot::raw(0) }
             }
             symbol => {
                 let target = symbol.target().ok_or_else(|| kind(name, symbol, "an address"))?;
                 let slot = self.address(target, offset);
-                Place { space: Space::Global, slot, wide: true, offset: Slot::raw(0) }
+                Position { space: Space::Global, slot, wide: true, offset: Slot::raw(0) }
             }
         })
     }
