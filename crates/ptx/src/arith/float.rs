@@ -1,6 +1,6 @@
 //! Single and double precision: every rounding, flushed subnormals, saturation, and the hardware's own NaNs.
 //!
-//! A single-precision result that is no number has the bits `7fffffff`, whatever the operands were. A double
+//! A single-precision result that is NaN has the bits `7fffffff`, for all operands. A double
 //! keeps an operand that was no number, made quiet and with its sign: the second rather than the third rather
 //! than the first, but the first of a quotient.
 

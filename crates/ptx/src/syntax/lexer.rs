@@ -41,8 +41,8 @@ pub(crate) struct Lexer<'t> {
     /// The next byte.
     at: usize,
     line: u32,
-    /// Where the line starts, moved on by what makes its characters longer than a byte, so that `at` less
-    /// this is a number of characters.
+    /// The start of the line, plus the continuation bytes of its characters, so that `at` less this is a
+    /// number of characters.
     line_start: usize,
 }
 

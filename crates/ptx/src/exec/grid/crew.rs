@@ -98,8 +98,8 @@ impl Crew {
             drop(state);
             return work();
         }
-        // SAFETY: only the lifetime changes. Nobody takes it up after it is taken back below, and nobody
-        // still works on it when this function returns, because it waits for them, whatever happens here.
+        // SAFETY: only the lifetime changes. No thread takes it up after it is taken back below, and none
+        // still works on it when this function returns, because it waits for them, even if `work` panics.
         let lent = unsafe { std::mem::transmute::<*const (dyn Fn() + Sync + '_), *const (dyn Fn() + Sync)>(work) };
         state.work = Some(Work(lent));
         state.number += 1;

@@ -20,8 +20,8 @@ use crate::exec::memory::range_cache::RangeCache;
 /// Instructions after which another block has its turn.
 const TURN: u64 = 1024;
 
-/// The most blocks that a thread takes at once, and the instructions that they should have together: enough to
-/// make the queue's lock cheap, and no more, because other threads may wait for the last of them.
+/// The most blocks that a thread takes at once, and the instructions that they should have together: enough
+/// to make the queue's lock cheap, and no more, because other threads may wait for the last of them.
 const MAX_BATCH: u64 = 16;
 const BATCH_INSTRUCTIONS: u64 = 2048;
 

@@ -28,7 +28,7 @@ pub(crate) struct Warp {
 impl Warp {
     /// The group that goes next, with all that stand where it stands.
     ///
-    /// The innermost function first, because those who wait outside wait for it; then the lowest instruction,
+    /// The innermost function first, because groups outside wait for it; then the lowest instruction,
     /// because those ahead may be waiting for it to catch up.
     pub(crate) fn pick(&mut self) -> Option<usize> {
         if let [group] = self.groups.as_slice() {

@@ -10,7 +10,7 @@ use super::scope::{File, Symbol};
 use super::{Decoded, Decoder, Modifiers, Why, types};
 use crate::syntax::{Address, Base, Instruction, Operand, ScalarType};
 
-/// Where an address operand leads: the space, the slot of the address and whether that is 64 bits wide, the
+/// Where an address operand leads: the space, the slot of the address, true if that is 64 bits wide, the
 /// offset.
 pub(super) struct Position {
     pub(super) space: Space,
@@ -29,9 +29,8 @@ pub(super) fn space(word: &str) -> Option<Space> {
     })
 }
 
-/// Takes the words that say how strongly an access is ordered, and how long it should stay in caches; returns
-/// whether other threads may be expected to access the same at the same time.
-pub(super) fn manner(modifiers: &mut Modifiers) -> bool {
+/// Takes the modifiers for memory order, scope and caching; true for a strong access.
+pub(super) fn memory_order(modifiers: &mut Modifiers) -> bool {
     let mut strong = false;
     for word in ["volatile", "relaxed", "acquire", "release", "acq_rel", "sc", "mmio"] {
         strong |= modifiers.flag(word);
@@ -130,7 +129,7 @@ pub(super) fn load<'t>(
     instruction: &Instruction<'t>,
     modifiers: &mut Modifiers,
 ) -> Decoded {
-    let strong = manner(modifiers);
+    let strong = memory_order(modifiers);
     let space = modifiers.pick(space).unwrap_or(Space::Generic);
     let count = count(modifiers);
     if instruction.modifiers.contains(&"nc") && space != Space::Global {
@@ -177,7 +176,7 @@ pub(super) fn store<'t>(
     instruction: &Instruction<'t>,
     modifiers: &mut Modifiers,
 ) -> Decoded {
-    let strong = manner(modifiers);
+    let strong = memory_order(modifiers);
     let space = modifiers.pick(space).unwrap_or(Space::Generic);
     let count = count(modifiers);
     if instruction.modifiers.contains(&"const") {
@@ -225,7 +224,7 @@ pub(super) fn hint<'t>(decoder: &mut Decoder<'_, 't>, _: &Instruction<'t>, modif
     for word in ["L1", "L2", "tensormap"] {
         modifiers.flag(word);
     }
-    manner(modifiers);
+    memory_order(modifiers);
     decoder.emit(Operation::Nothing, &[]);
     Ok(())
 }
@@ -322,7 +321,7 @@ pub(super) fn copy<'t>(
                  use `cp.async.ca`, or loads and stores",
         ));
     }
-    manner(modifiers);
+    memory_order(modifiers);
     let [into, from, bytes, rest @ ..] = instruction.operands.as_slice() else {
         return Err(Why::Count { found: instruction.operands.len(), expected: "3 or 4" });
     };

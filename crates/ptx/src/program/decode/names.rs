@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::OnceLock;
 
-/// A table whose hash is quick for short names, and known to nobody outside of this process: a text cannot be
+/// A table whose hash is quick for short names, and seeded at random in each process: a text cannot be
 /// written so that all its names collide.
 pub(super) type Table<K, V> = HashMap<K, V, NameHash>;
 
