@@ -177,7 +177,7 @@ impl<M: Memory + Host> Executor<'_, M> {
     }
 
     /// Reads bytes that lie side by side.
-    #[expect(clippy::too_many_arguments, reason = "who, where and what of an access")]
+    #[expect(clippy::too_many_arguments, reason = "warp, lanes, space, address and bytes of an access")]
     pub(crate) fn read(
         &mut self,
         warp: &Warp,
