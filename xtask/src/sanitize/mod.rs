@@ -8,7 +8,7 @@
 //! ```
 //!
 //! The tools need a nightly compiler; ThreadSanitizer and Miri also need the source of the standard library, since an
-//! uninstrumented one hides its synchronisation from them. A tool that lacks something is reported as skipped with the command
+//! uninstrumented one hides its synchronisation from them. A tool that lacks a component is reported as skipped with the command
 //! that installs it. Each builds into `target/sanitize/NAME`.
 
 mod report;
