@@ -1,15 +1,17 @@
 //! The project's own chores.
 //!
 //! `cargo xtask generate` rebuilds the C bindings; `cargo xtask generate --check` fails if they are not what the
-//! generator would write. `cargo xtask ptx` compiles the kernels of `crates/ptx` anew. `cargo xtask device-pack` builds a
-//! folder of tests and benchmarks to run on a machine with a GPU. `cargo xtask libcuda DIR` puts the simulated driver where
-//! programs can be pointed at it; `cargo xtask clients` runs programs on it that were not written for it. `cargo xtask nvrtc`
-//! runs the tests that need NVIDIA's compilers and linker. `cargo xtask sanitize` runs tests under the sanitizers and Miri.
+//! generator would write. `cargo xtask ptx` compiles the kernels of `crates/ptx` anew. `cargo xtask layers` holds the
+//! arrows between crates and modules to a table. `cargo xtask device-pack` builds a folder of tests and benchmarks to
+//! run on a machine with a GPU. `cargo xtask libcuda DIR` puts the simulated driver where programs can be pointed at it;
+//! `cargo xtask clients` runs programs on it that were not written for it. `cargo xtask nvrtc` runs the tests that need
+//! NVIDIA's compilers and linker. `cargo xtask sanitize` runs tests under the sanitizers and Miri.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command for people at a terminal")]
 
 mod clients;
 mod device_pack;
 mod generate;
+mod layers;
 mod libcuda;
 mod nvrtc;
 mod ptx;
@@ -25,6 +27,9 @@ usage: cargo xtask <task>
 
   generate            rebuild crates/sys/src/generated from the CUDA headers
   generate --check    fail if those files are not what would be generated
+  layers              print the arrows between crates and layers, and fail on one that is not allowed or on a cycle of modules
+  layers --crate NAME look at one crate; with --list, print each pair of modules that use each other, with every line
+  layers --write      renew the pictures of docs/architecture.md
   ptx                 rebuild crates/ptx/kernels/ptx from the kernels beside it
   ptx --check         fail if those files are not what would be built, or if an assembler refuses one
   device-pack [DIR]   build every test that needs a GPU, and every benchmark, into DIR (device-pack) with a script that
@@ -42,6 +47,7 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         ["generate"] => generate::write(),
         ["generate", "--check"] => generate::check(),
+        ["layers", options @ ..] => layers::run(options),
         ["ptx"] => ptx::write(),
         ["ptx", "--check"] => ptx::check(),
         ["device-pack"] => device_pack::pack(None),

@@ -14,57 +14,28 @@
 //!                       slots: which machine
 //! ```
 
-mod call;
-mod capture;
-mod census;
+mod abi;
+mod api;
 mod check;
-mod clock;
-mod context;
-mod copy;
-mod core;
-mod device;
-mod device_memory;
-mod engine;
-mod event;
 pub mod fault;
 mod ffi;
-mod fill;
-mod graph;
-mod handles;
-mod home;
-mod host_memory;
-mod implemented;
-mod init;
-mod log;
+mod instance;
 mod machine;
-mod managed;
 mod memory;
-mod module;
-mod nearest;
-mod peer;
-mod pointer;
-mod pool;
-mod primary;
-mod release;
-mod shims;
-mod slots;
-mod status;
-mod stream;
-mod thread;
-mod toml_text;
-pub mod topology;
+mod process;
 pub mod trace;
-mod vmm;
-mod world;
 
-pub use census::{Census, Change, KindChange, Resource};
+pub use warploom_topology as topology;
+
 pub use check::{
-    Absence, AbsentBlock, AccessKind, AllocationInfo, Backtraces, BarrierDivergence, CheckMode, Checks, CopySide, End,
-    Finding, FindingKind, Frame, HandOver, HandleProblem, HeapMisuse, HeapProblem, HostAccess, HostAccessError,
-    HostOrder, Instead, KernelChecks, KernelFault, KernelRace, Leaked, MissingOrder, MissingWait, ObjectKind,
-    Operation, RacedMemory, SharedRead, StreamInfo, StreamKind, ThreadAccess, ThreadInfo, UnfinishedCopy,
+    Absence, AbsentBlock, Backtraces, BarrierDivergence, CheckMode, Checks, CopySide, End, Finding, FindingKind,
+    HandOver, HandleProblem, HeapMisuse, HeapProblem, HostAccess, HostAccessError, Instead, KernelChecks, KernelFault,
+    KernelRace, Leaked, MissingOrder, MissingWait, ObjectKind, RacedMemory, SharedRead, ThreadAccess, ThreadInfo,
+    UnfinishedCopy,
 };
-pub use engine::{Mode, Order};
-pub use log::{LogEntry, LogKind};
-pub use machine::{Machine, MachineBuilder, StartError};
-pub use managed::Residence;
+pub use instance::{Machine, MachineBuilder, StartError};
+pub use machine::census::{Census, Change, KindChange, Resource};
+pub use machine::log::{LogEntry, LogKind};
+pub use memory::Residence;
+pub use memory::shadow::{AccessKind, AllocationInfo, Frame, Operation, StreamInfo, StreamKind};
+pub use warploom_engine::{HostOrder, Mode, Order};

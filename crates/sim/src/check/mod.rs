@@ -11,7 +11,7 @@
 //!                                                     └──▶ shadow   who touched these bytes before?
 //! ```
 //!
-//! - A *timeline* is a stream, or the host. Each op is a step of its stream's timeline. [`known`] is a vector clock over them;
+//! - A *timeline* is a stream, or the host. Each op is a step of its stream's timeline. [`Known`](warploom_engine::Known) is a vector clock over them;
 //!   it goes wherever the engine's own clock goes (records, waits, the default stream's order), and also to and from the
 //!   host: what a thread enqueues comes behind what it has seen to be over.
 //! - [`shadow`] remembers, for each piece of memory, the accesses that a later one can still race with, and which bytes
@@ -25,53 +25,21 @@
 //! Streams that wait for a value in memory are not checked for races until the wait is over: only then is it known whose
 //! write ended it.
 
-mod absent;
-mod access;
-mod copying;
-mod discards;
-mod finding;
-mod findings;
 mod free;
-mod graves;
 mod handles;
-mod heap;
 mod host;
-mod in_kernel;
-mod in_kernel_text;
 mod kernel;
-mod known;
 mod leak;
 mod outside;
-mod ranges;
-mod settings;
-mod shadow;
-mod site;
-mod text;
-mod timelines;
-mod touch;
-mod tracked;
+mod report;
 mod watch;
 
-pub use absent::{Absence, AbsentBlock};
-pub use copying::{CopySide, UnfinishedCopy};
-pub use finding::{
-    AccessKind, AllocationInfo, End, Finding, FindingKind, Frame, HandleProblem, Leaked, MissingWait, ObjectKind,
-    Operation, StreamInfo, StreamKind,
-};
-pub use heap::{HeapMisuse, HeapProblem};
 pub use host::{HandOver, HostAccess, HostAccessError};
-pub use in_kernel::{
-    BarrierDivergence, Instead, KernelFault, KernelRace, MissingOrder, RacedMemory, SharedRead, ThreadAccess,
-    ThreadInfo,
+pub use report::{
+    Absence, AbsentBlock, Backtraces, BarrierDivergence, CheckMode, Checks, CopySide, End, Finding, FindingKind,
+    HandleProblem, HeapMisuse, HeapProblem, Instead, KernelChecks, KernelFault, KernelRace, Leaked, MissingOrder,
+    MissingWait, ObjectKind, RacedMemory, SharedRead, ThreadAccess, ThreadInfo, UnfinishedCopy,
 };
-pub use settings::{Backtraces, CheckMode, Checks, HostOrder, KernelChecks};
 
-pub(crate) use findings::Findings;
-pub(crate) use graves::Graves;
-pub(crate) use in_kernel::InKernel;
-pub(crate) use kernel::{Late, Touched, Watched};
-pub(crate) use known::Known;
-pub(crate) use shadow::Shadow;
-pub(crate) use site::{InCall, Site, current as current_site};
-pub(crate) use timelines::Timelines;
-pub(crate) use tracked::Tracked;
+pub(crate) use kernel::{Late, Watched};
+pub(crate) use report::{Findings, KernelHazard};

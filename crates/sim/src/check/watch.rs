@@ -3,21 +3,14 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use super::access::{Access, Conflict};
-use super::finding::{AccessKind, FindingKind, MissingWait, StreamInfo};
-use super::findings::Findings;
+use warploom_engine::{Epoch, Known, QueueId, Work as _};
+
 use super::kernel::Late;
-use super::known::{Epoch, Known};
-use super::shadow::Shadow;
-use super::site;
-use super::touch::{Touch, touches};
-use super::tracked::info;
-use crate::engine::{Engine, Place, QueueId, Side, Work};
-use crate::managed::WATCHED;
-use crate::memory::{Allocation, Backing, Registry};
-use crate::status::Status;
-use crate::vmm::VirtualMemory;
-use crate::world::World;
+use super::report::{FindingKind, Findings, MissingWait};
+use crate::ffi::status::Status;
+use crate::machine::world::{Engine, Work, World};
+use crate::memory::shadow::{Access, AccessKind, Conflict, DISCARD_LIMIT, Ranges, Shadow, StreamInfo, current_site};
+use crate::memory::{Allocation, Backing, MemoryOp, Registry, Side, SimAddress, Touch, VirtualMemory};
 
 impl World {
     /// Checks an op that is about to be enqueued; the queue's clock says what comes before it.
@@ -27,14 +20,14 @@ impl World {
         }
         let stream = Some(stream_info(&self.engine, queue));
         let known = std::mem::take(&mut self.engine.queue_mut(queue).clock.known);
-        let access = Access { epoch: known.next(), kind: AccessKind::Use, stream, site: site::current() };
+        let access = Access { epoch: known.next(), kind: AccessKind::Use, stream, site: current_site() };
         self.late.note(access.epoch, &known);
         let judged = self.check_touches(&known, access, work);
         self.engine.queue_mut(queue).clock.known = known;
         match work {
             _ if judged.is_err() => {}
-            Work::WriteValue { .. } => self.engine.release_value(queue),
-            Work::WaitValue { .. } => self.engine.awaits_value(queue),
+            Work::Memory(MemoryOp::WriteValue { .. }) => self.engine.release_value(queue),
+            Work::Memory(MemoryOp::WaitValue { .. }) => self.engine.awaits_value(queue),
             Work::HostFunction { .. } | Work::Callback { .. } => self.forget_discards(),
             _ => {}
         }
@@ -53,7 +46,7 @@ impl World {
         let known = self.engine.queue(queue).clock.known.clone();
         let mut found = Vec::new();
         for work in works {
-            let access = Access { epoch: known.next(), kind: AccessKind::Use, stream, site: site::current() };
+            let access = Access { epoch: known.next(), kind: AccessKind::Use, stream, site: current_site() };
             found.extend(self.watch(&known, access, work, Books::Closed));
         }
         self.findings.judge(found)
@@ -70,7 +63,7 @@ impl World {
         let mut accesses = Vec::with_capacity(works.len());
         for _ in works {
             let mut own = self.engine.timelines.start();
-            let access = Access { epoch: own.next(), kind: AccessKind::Use, stream, site: site::current() };
+            let access = Access { epoch: own.next(), kind: AccessKind::Use, stream, site: current_site() };
             self.late.note(access.epoch, &before);
             self.engine.queue_mut(queue).clock.known.include(access.epoch);
             own.advance();
@@ -107,8 +100,23 @@ impl World {
         let (found, followers) = (Vec::new(), HashSet::new());
         let mut watch =
             Watch { memory, virtual_memory, engine, known, access, findings, books, found, followers, late };
-        touches(work, |touch| watch.touch(touch));
+        work.touches(|touch| watch.touch(touch));
         watch.found
+    }
+}
+
+impl World {
+    /// Forgets all discards: a host function may write the bytes unseen.
+    pub(super) fn forget_discards(&mut self) {
+        if !self.managed_memory.is_used() {
+            return;
+        }
+        let World { memory, virtual_memory, .. } = self;
+        for allocation in memory.iter_mut().filter(|allocation| allocation.is_managed()) {
+            if let Some(shadow) = shadow_mut(allocation, virtual_memory) {
+                shadow.discarded = Ranges::default();
+            }
+        }
     }
 }
 
@@ -146,26 +154,26 @@ impl Watch<'_> {
     fn touch(&mut self, touch: Touch) {
         match touch {
             Touch::Copy { to, from, bytes } => {
-                self.each(from.address, bytes, AccessKind::Read);
-                self.each(to.address, bytes, AccessKind::Write);
+                self.each(from.address(), bytes, AccessKind::Read);
+                self.each(to.address(), bytes, AccessKind::Write);
                 self.carry(from, to, bytes);
             }
             Touch::Write { to, bytes } => {
-                self.each(to.address, bytes, AccessKind::Write);
-                self.mark(to.address, bytes, true);
+                self.each(to.address(), bytes, AccessKind::Write);
+                self.mark(to.address(), bytes, true);
             }
-            Touch::Move { at, bytes, kind } => {
-                self.each(at.address, bytes, kind);
-                if kind == AccessKind::Discard {
-                    self.discard(at.address, bytes.min(WATCHED));
-                }
+            Touch::Prefetch { at, bytes } => self.each(at.address(), bytes, AccessKind::Prefetch),
+            Touch::Discard { at, bytes } => {
+                self.each(at.address(), bytes, AccessKind::Discard);
+                self.discard(at.address(), bytes.min(DISCARD_LIMIT));
             }
-            Touch::Word { at, bytes, kind } => {
-                self.each(at.address, bytes, kind);
-                match kind {
-                    AccessKind::WaitValue => self.decide(at.address, bytes),
-                    _ => self.mark(at.address, bytes, true),
-                }
+            Touch::WaitValue { at, bytes } => {
+                self.each(at.address(), bytes, AccessKind::WaitValue);
+                self.decide(at.address(), bytes);
+            }
+            Touch::WriteValue { at, bytes } => {
+                self.each(at.address(), bytes, AccessKind::WriteValue);
+                self.mark(at.address(), bytes, true);
             }
         }
     }
@@ -199,7 +207,7 @@ impl Watch<'_> {
             let mut conflicts = Vec::new();
             let mut is_early = false;
             if let Some(tracked) = &allocation.tracked {
-                is_early = !self.known.unsure && !self.known.includes(tracked.born.epoch);
+                is_early = !self.known.is_unsure() && !self.known.includes(tracked.born.epoch);
             }
             if let Some(shadow) = shadow_mut(allocation, self.virtual_memory) {
                 match &mut self.books {
@@ -209,7 +217,7 @@ impl Watch<'_> {
                         let draft = drafts.entry(std::ptr::from_ref(shadow)).or_default();
                         draft.touch(range.clone(), &self.access, self.known, &mut conflicts);
                     }
-                    Books::Open if self.known.unsure => {}
+                    Books::Open if self.known.is_unsure() => {}
                     Books::Open => {
                         shadow.touch(range.clone(), &self.access, self.known, &mut conflicts);
                         if let Some(over) = self.engine.timelines.over() {
@@ -221,7 +229,7 @@ impl Watch<'_> {
             if is_early {
                 self.found_early(at, range);
             }
-            if !self.known.unsure {
+            if !self.known.is_unsure() {
                 for conflict in conflicts {
                     if !self.followers.contains(&conflict.first.epoch) {
                         self.found_race(at, conflict);
@@ -233,7 +241,7 @@ impl Watch<'_> {
     }
 
     fn found_race(&mut self, address: u64, Conflict { first, bytes }: Conflict) {
-        let Some(allocation) = self.memory.containing(address).and_then(info) else { return };
+        let Some(allocation) = self.memory.containing(address).and_then(Allocation::info) else { return };
         let caller = self.findings.caller();
         let second = self.access.operation(caller.as_ref());
         let is_batch = first.site.as_ref().map(|site| site.call) == second.call && second.call.is_some();
@@ -252,7 +260,7 @@ impl Watch<'_> {
 
     fn found_early(&mut self, address: u64, bytes: Range<u64>) {
         let Some(found) = self.memory.containing(address) else { return };
-        let (Some(allocation), Some(tracked)) = (info(found), &found.tracked) else { return };
+        let (Some(allocation), Some(tracked)) = (found.info(), &found.tracked) else { return };
         let missing = missing_since_birth(&tracked.born, self.access.stream);
         let user = self.access.operation(self.findings.caller().as_ref());
         let is_known = self.found.iter().any(|kind| {
@@ -264,19 +272,19 @@ impl Watch<'_> {
     }
 
     /// Passes on with a copy which of its bytes nobody has written, or reports them where the host can read them.
-    fn carry(&mut self, from: Place, to: Place, bytes: u64) {
-        let missing = self.unwritten(from.address, bytes);
+    fn carry(&mut self, from: SimAddress, to: SimAddress, bytes: u64) {
+        let missing = self.unwritten(from.address(), bytes);
         if missing.is_empty() {
-            return self.mark(to.address, bytes, true);
+            return self.mark(to.address(), bytes, true);
         }
-        let reaches_host = to.side == Side::Host
-            || self.memory.containing(to.address).is_none_or(|to| to.is_host_accessible() || to.is_managed());
+        let reaches_host = to.side() == Side::Host
+            || self.memory.containing(to.address()).is_none_or(|to| to.is_host_accessible() || to.is_managed());
         if reaches_host {
             self.found_unwritten(AccessKind::Read, &missing);
         }
-        self.mark(to.address, bytes, true);
+        self.mark(to.address(), bytes, true);
         for gap in missing {
-            self.mark(to.address + (gap.start - from.address), gap.end - gap.start, false);
+            self.mark(to.address() + (gap.start - from.address()), gap.end - gap.start, false);
         }
     }
 
@@ -289,14 +297,14 @@ impl Watch<'_> {
     }
 
     fn found_unwritten(&mut self, kind: AccessKind, missing: &[Range<u64>]) {
-        if self.known.unsure {
+        if self.known.is_unsure() {
             return;
         }
         let Some(first) = missing.first() else { return };
         let Some(found) = self.memory.containing(first.start) else { return };
         // Of managed memory nothing else is known, because the host writes it unseen.
         let is_managed = found.is_managed();
-        let Some(allocation) = info(found) else { return };
+        let Some(allocation) = found.info() else { return };
         let bytes = first.start - found.base..first.end - found.base;
         let total: u64 = missing.iter().map(|gap| gap.end - gap.start).sum();
         let rest = self.found.iter_mut().find_map(|kind| match kind {
@@ -387,7 +395,7 @@ pub(super) fn shadow_mut<'a>(
 /// A stream for a report.
 pub(super) fn stream_info(engine: &Engine, queue: QueueId) -> StreamInfo {
     let queue = engine.queue(queue);
-    StreamInfo { id: queue.traits.id, kind: queue.traits.kind, device: queue.device }
+    StreamInfo { id: queue.owner.traits.id, kind: queue.owner.traits.kind, device: queue.owner.device }
 }
 
 /// What would order a use behind the allocation. What a thread allocates is there for its streams at once; only another

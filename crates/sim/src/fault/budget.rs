@@ -1,10 +1,10 @@
 //! Running out of memory early.
 
-use crate::call::Call;
-use crate::engine::Side;
-use crate::status::{OUT_OF_MEMORY, Status};
-use crate::thread::{self, ThreadKey};
-use crate::world::World;
+use crate::ffi::status::{OUT_OF_MEMORY, Status};
+use crate::machine::call::Call;
+use crate::machine::world::World;
+use crate::memory::Side;
+use crate::process::thread::{self, ThreadKey};
 
 /// A limit on the bytes that are allocated at once: an allocation beyond it answers `CUDA_ERROR_OUT_OF_MEMORY`, and what is
 /// freed can be allocated again.
@@ -94,6 +94,7 @@ impl World {
 
     /// Bytes that are allocated, by where they are.
     fn held_bytes(&self) -> impl Iterator<Item = (Side, u64)> {
-        self.memory.held().chain(self.virtual_memory.held())
+        let physical = self.physical.iter().map(|(_, physical)| (physical.side, physical.size));
+        self.memory.held().chain(physical)
     }
 }

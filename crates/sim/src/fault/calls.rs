@@ -8,8 +8,8 @@ use warploom_sys::Function;
 use super::class::Class;
 use super::error::FaultError;
 use super::glob;
-use crate::call::is_lookup;
-use crate::nearest::nearest;
+use crate::machine::call::is_lookup;
+use crate::topology::nearest;
 
 /// A set of functions, one bit each.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use warploom_sys::Function;
 
 use super::error::FaultError;
-use crate::nearest::nearest;
+use crate::topology::nearest;
 
 macro_rules! classes {
     ($($(#[$meta:meta])* $class:ident $name:literal;)*) => {

@@ -4,8 +4,8 @@ use std::io;
 use std::path::PathBuf;
 
 use super::rule::MAX_DELAY;
-use crate::toml_text::{DidYouMean, Quoted, TomlError};
 use crate::topology::OLDEST_DRIVER;
+use crate::topology::text::{DidYouMean, Quoted, TomlError};
 
 /// Why a plan was not taken.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

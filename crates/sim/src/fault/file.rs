@@ -12,9 +12,8 @@ use super::class::Class;
 use super::error::FaultError;
 use super::plan::Plan;
 use super::rule::{Action, DEVICE_LOST, MAX_DELAY, Rule};
-use crate::nearest::nearest;
-use crate::toml_text::{Item, Read, Section, Source, TomlError, TomlProblem};
-use crate::topology::{MAX_DEVICES, parse_version};
+use crate::topology::text::{Item, Read, Refusal, Section, Source, TomlError, TomlProblem};
+use crate::topology::{MAX_DEVICES, nearest, parse_version};
 
 #[cfg(test)]
 mod tests;
@@ -155,7 +154,7 @@ fn answer(code: CUresult, when: Option<Item<'_>>) -> Read<Action> {
 }
 
 fn fault(item: &Item<'_>, error: FaultError) -> Box<TomlError> {
-    item.problem(TomlProblem::Fault(error))
+    item.problem(TomlProblem::Refused(Refusal::new(error)))
 }
 
 fn conflict(item: &Item<'_>, other: &'static str, reason: &'static str) -> Box<TomlError> {

@@ -14,9 +14,9 @@ use super::calls::FunctionSet;
 use super::place::Place;
 use super::plan::Plan;
 use super::rule::{Action, OnContext, OnThread, Rule};
-use crate::call::is_lookup;
-use crate::core::Core;
-use crate::thread::{self, ThreadKey};
+use crate::machine::call::is_lookup;
+use crate::machine::core::Core;
+use crate::process::thread::{self, ThreadKey};
 
 /// How many firings a plan remembers; later ones are only counted.
 const KEPT: usize = 1 << 16;

@@ -7,8 +7,8 @@
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::copy::{Intent, is_own};
-use crate::status::{INVALID_VALUE, Status};
+use crate::api::copy::{Intent, is_own};
+use crate::ffi::status::{INVALID_VALUE, Status};
 
 /// Machines that check pointers, or have; while there are none, nobody looks further.
 static CHECKING: AtomicUsize = AtomicUsize::new(0);

@@ -1,9 +1,11 @@
-//! A stretch of address space: untouchable where the program sees it, bytes where the simulator does.
+//! Device address ranges: inaccessible to the program, with the bytes at a constant distance for the simulator.
+#![expect(unsafe_code, reason = "vouches for the mapped bytes of its twin")]
 
 use std::io;
 use std::os::fd::BorrowedFd;
 
 use super::BLOCK;
+use super::sim_address::{Side, SimAddress};
 use super::span::{Kind, Span};
 
 /// A reservation and its readable twin at a constant distance.
@@ -40,6 +42,12 @@ impl Window {
     /// Where the simulator finds the byte at `address` of this window.
     pub(crate) fn host_of(&self, address: u64) -> usize {
         self.twin_of(address) as usize
+    }
+
+    /// The byte at `address`, for ops to touch; nothing if that is outside.
+    pub(crate) fn sim_address(&self, address: u64, side: Side) -> Option<SimAddress> {
+        // SAFETY: the twin's bytes are mapped for as long as the window lives, which is as long as the machine.
+        self.contains(address).then(|| unsafe { SimAddress::new(address, self.host_of(address), side) })
     }
 
     fn twin_of(&self, address: u64) -> u64 {

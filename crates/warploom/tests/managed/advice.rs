@@ -3,8 +3,8 @@
 
 use warploom::sys::types::{CUmem_advise, CUresult};
 use warploom::{
-    Buffer, DeviceMemory, Devices, Error, Function, Host, LiveSet, Location, ManagedBuffer, ManagedPool, ManagedRange,
-    NumaId, Result,
+    Buffer, DeviceError, DeviceMemory, Devices, Error, Function, Host, LiveSet, Location, LocationError, ManagedBuffer,
+    ManagedError, ManagedPool, ManagedRange, NumaId, Result,
 };
 use warploom_sim::Mode;
 use warploom_sim::topology::{DeviceModel, Topology};
@@ -61,9 +61,9 @@ driver_tests! {
         assert_eq!(buffer.preferred_location()?, Some(Host::Any.into()));
         let nothing = ManagedRange::from(buffer.slice(5..5)?);
         budget(driver, &[], || {
-            assert_eq!(nothing.read_mostly(), Err(Error::EmptyRange { what: "read_mostly" }));
-            assert_eq!(nothing.set_preferred_location(None), Err(Error::EmptyRange { what: "preferred_location" }));
-            assert_eq!(nothing.accessed_by().len(), Err(Error::EmptyRange { what: "accessed_by" }));
+            assert_eq!(nothing.read_mostly(), Err(Error::Managed(ManagedError::EmptyRange { what: "read_mostly" })));
+            assert_eq!(nothing.set_preferred_location(None), Err(Error::Managed(ManagedError::EmptyRange { what: "preferred_location" })));
+            assert_eq!(nothing.accessed_by().len(), Err(Error::Managed(ManagedError::EmptyRange { what: "accessed_by" })));
         });
     }
 
@@ -103,7 +103,7 @@ driver_tests! {
         let device = DeviceMemory::new(&context).allocate::<u8>(LARGE)?;
         // SAFETY: outlived by what it borrows, and nobody else writes.
         let mut lie = unsafe { ManagedBuffer::<u8>::borrowed(device.as_raw(), LARGE, &context) }?;
-        let not_managed = |what| Error::NotManaged { what, index: None };
+        let not_managed = |what| Error::Managed(ManagedError::NotManaged { what, index: None });
         let asked = [(Function::cuPointerGetAttribute, 1)];
         assert_eq!(budget(driver, &asked, || lie.read_mostly()), Err(not_managed("read_mostly")));
         let node = node(4000)?;
@@ -179,7 +179,7 @@ fn older_drivers_have_no_numa_nodes() -> TestResult {
         let (_context, stream, memory) = setup(driver)?;
         let buffer = memory.allocate::<u8>(LARGE)?;
         for host in [Host::Numa(NumaId::try_from(0_u32)?), Host::NumaCurrent] {
-            let refused = Err(Error::NumaUnsupported { host });
+            let refused = Err(Error::Location(LocationError::NumaUnsupported { host }));
             budget(driver, &[], || {
                 assert_eq!(buffer.set_preferred_location(host), refused);
                 assert_eq!(buffer.prefetch(host, &stream), refused);
@@ -236,7 +236,10 @@ fn places_of_another_driver_are_refused() -> TestResult {
             buffer.prefetch(Host::Any, &foreign),
             buffer.accessed_by().insert(&elsewhere).map(drop),
         ];
-        assert!(refused.iter().all(|result| matches!(result, Err(Error::DriverMismatch { .. }))), "{refused:?}");
+        assert!(
+            refused.iter().all(|result| matches!(result, Err(Error::Device(DeviceError::DriverMismatch { .. })))),
+            "{refused:?}"
+        );
     });
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! What the set is: live, ordered, and the driver's alone.
 
 use warploom::sys::types::CUmemAccess_flags;
-use warploom::{AccessLevel, DevicePool, Devices, Error, Function, LiveSet};
+use warploom::{AccessLevel, DeviceError, DevicePool, Devices, Error, Function, LiveSet};
 use warploom_sim::Machine;
 use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_testkit::sys::types::CUresult;
@@ -31,12 +31,12 @@ driver_tests! {
         let count = u32::try_from(driver.devices()?.len())?;
         budget(driver, &[], || -> TestResult {
             let peers = pool.peers();
-            assert_eq!(peers.insert(count), Err(Error::NoSuchDevice { ordinal: count, count }));
-            assert_eq!(peers.level(count), Err(Error::NoSuchDevice { ordinal: count, count }));
+            assert_eq!(peers.insert(count), Err(Error::Device(DeviceError::NoSuchDevice { ordinal: count, count })));
+            assert_eq!(peers.level(count), Err(Error::Device(DeviceError::NoSuchDevice { ordinal: count, count })));
             let ordinals = vec![count, count + 7, u32::MAX];
             assert_eq!(
                 peers.extend([0, u32::MAX, count + 7, count, count + 7]),
-                Err(Error::NoSuchDevices { ordinals, count })
+                Err(Error::Device(DeviceError::NoSuchDevices { ordinals, count }))
             );
             assert!(!peers.contains(count)? && !peers.remove(u32::MAX)?);
             peers.subtract([count, u32::MAX])?;
@@ -158,9 +158,9 @@ fn a_device_of_another_driver_is_refused_by_what_adds() -> TestResult {
     let foreign = other.device(1)?;
     budget(&driver, &[], || -> TestResult {
         let peers = pool.peers();
-        assert!(matches!(peers.insert(&foreign), Err(Error::DriverMismatch { .. })));
-        assert!(matches!(peers.level(&foreign), Err(Error::DriverMismatch { .. })));
-        assert!(matches!(peers.extend([&foreign]), Err(Error::DriverMismatch { .. })));
+        assert!(matches!(peers.insert(&foreign), Err(Error::Device(DeviceError::DriverMismatch { .. }))));
+        assert!(matches!(peers.level(&foreign), Err(Error::Device(DeviceError::DriverMismatch { .. }))));
+        assert!(matches!(peers.extend([&foreign]), Err(Error::Device(DeviceError::DriverMismatch { .. }))));
         assert!(!peers.contains(&foreign)? && !peers.remove(&foreign)?);
         Ok(())
     })?;

@@ -1,0 +1,78 @@
+//! How a capture begins.
+#![expect(non_snake_case, reason = "the functions have C's names")]
+
+use warploom_engine::QueueId;
+use warploom_sys::types::{CUgraph_st, CUgraphEdgeData, CUgraphNode, CUresult, CUstream_st, CUstreamCaptureMode};
+
+use super::dependencies::{check_plain, read_nodes};
+use super::{Branch, Sequence, SequenceId, UNSUPPORTED};
+use crate::api::graph::Graph;
+use crate::ffi::handle::{GraphHandle, NodeHandle};
+use crate::ffi::status::{INVALID_VALUE, OUT_OF_MEMORY, Status};
+use crate::ffi::{ConstPtr, Ptr};
+use crate::machine::call::Call;
+use crate::machine::core::Guard;
+use crate::process::thread;
+
+/// The stream that is to be captured, if it can be.
+fn capturable(
+    call: &Call<'_>,
+    world: &mut Guard<'_>,
+    stream: Ptr<CUstream_st>,
+    mode: CUstreamCaptureMode,
+) -> Status<QueueId> {
+    let queue = call.queue(world, stream)?;
+    let context = world.engine.queue(queue).owner.context;
+    world.healthy(context)?;
+    if mode.0 > CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED.0 {
+        return Err(call.refuse(INVALID_VALUE, format!("there is no mode {}", mode.0)));
+    }
+    if world.is_legacy(queue) {
+        return Err(call.refuse(UNSUPPORTED, "the legacy default stream cannot be captured"));
+    }
+    if world.captures.hold(queue) {
+        return Err(call.refuse(CUresult::CUDA_ERROR_ILLEGAL_STATE, "the stream is being captured already"));
+    }
+    Ok(queue)
+}
+
+fn begin(
+    world: &mut Guard<'_>,
+    queue: QueueId,
+    (graph, tips): (GraphHandle, Vec<NodeHandle>),
+    mode: CUstreamCaptureMode,
+) {
+    let captures = &mut world.captures;
+    captures.last += 1;
+    let id = SequenceId(captures.last);
+    let sequence = Sequence { graph, loose: Vec::new(), origin: queue, thread: thread::key(), mode, is_invalid: false };
+    captures.sequences.insert(id, sequence);
+    captures.branches.insert(queue, Branch { tips, ..Branch::new(id) });
+}
+
+pub(crate) fn cuStreamBeginCapture_v2(call: &Call<'_>, stream: Ptr<CUstream_st>, mode: CUstreamCaptureMode) -> Status {
+    let mut world = call.world();
+    let queue = capturable(call, &mut world, stream, mode)?;
+    let graph = world.graphs.graphs.insert(Graph::captured());
+    let graph = graph.ok_or_else(|| call.refuse(OUT_OF_MEMORY, "there are as many graphs as handles"))?;
+    begin(&mut world, queue, (graph, Vec::new()), mode);
+    Ok(())
+}
+
+pub(crate) fn cuStreamBeginCaptureToGraph(
+    call: &Call<'_>,
+    stream: Ptr<CUstream_st>,
+    graph: Ptr<CUgraph_st>,
+    dependencies: ConstPtr<CUgraphNode>,
+    data: ConstPtr<CUgraphEdgeData>,
+    count: usize,
+    mode: CUstreamCaptureMode,
+) -> Status {
+    let mut world = call.world();
+    let queue = capturable(call, &mut world, stream, mode)?;
+    let graph = crate::api::graph::named(call, &world, graph)?;
+    check_plain(call, data, count)?;
+    let tips = read_nodes(call, &world, graph, count, |index| dependencies.read_at(index))?;
+    begin(&mut world, queue, (graph, tips), mode);
+    Ok(())
+}

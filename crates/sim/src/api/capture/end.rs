@@ -1,0 +1,92 @@
+//! How a capture ends.
+#![expect(non_snake_case, reason = "the functions have C's names")]
+
+use warploom_engine::QueueId;
+use warploom_sys::types::{CUgraph, CUresult, CUstream_st, CUstreamCaptureMode};
+
+use super::{Captures, INVALIDATED, SequenceId};
+use crate::ffi::Ptr;
+use crate::ffi::handle::GraphHandle;
+use crate::ffi::status::Status;
+use crate::machine::call::Call;
+use crate::machine::world::World;
+use crate::process::thread;
+
+/// Why the end of a sequence gives no graph, if it gives none.
+fn obstacle(world: &World, id: SequenceId) -> Option<(CUresult, &'static str)> {
+    let sequence = world.captures.sequences.get(&id)?;
+    if sequence.mode != CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED && sequence.thread != thread::key() {
+        let reason = "another thread began the capture, which is not a relaxed one";
+        return Some((CUresult::CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, reason));
+    }
+    if sequence.is_invalid {
+        return Some((INVALIDATED, "an earlier call invalidated the capture"));
+    }
+    let reason = "a stream took part in the capture, and its work was not joined to the first stream again";
+    world.has_unjoined(id).then_some((CUresult::CUDA_ERROR_STREAM_CAPTURE_UNJOINED, reason))
+}
+
+/// Ends the capture, whatever the answer; unless it began on another stream, where it has to be ended.
+pub(crate) fn cuStreamEndCapture(call: &Call<'_>, stream: Ptr<CUstream_st>, out: Ptr<CUgraph>) -> Status {
+    out.write_if_wanted(std::ptr::null_mut())?;
+    let mut world = call.world();
+    let queue = call.queue(&mut world, stream)?;
+    let Some((id, sequence)) = world.captures.of(queue) else {
+        return Err(call.refuse(CUresult::CUDA_ERROR_ILLEGAL_STATE, "the stream is not being captured"));
+    };
+    if sequence.origin != queue {
+        world.captures.invalidate(id);
+        let code = CUresult::CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
+        return Err(call.refuse(code, "the capture began on another stream, and is invalid now"));
+    }
+    if let Some((code, reason)) = obstacle(&world, id) {
+        world.finish_capture(id, false);
+        return Err(call.refuse(code, reason));
+    }
+    // A graph that nobody asks for is nobody's.
+    match world.finish_capture(id, !out.is_null()) {
+        Some(graph) => out.write(graph.as_raw()),
+        None => Ok(()),
+    }
+}
+
+impl World {
+    /// Whether some node of a sequence's other streams does not come before what the first stream has come to.
+    fn has_unjoined(&self, id: SequenceId) -> bool {
+        let Some(sequence) = self.captures.sequences.get(&id) else { return false };
+        let branches = &self.captures.branches;
+        let joined = branches.get(&sequence.origin).map(|first| self.graphs.ancestry(&first.tips)).unwrap_or_default();
+        let others = branches.values().filter(|branch| branch.sequence == id).flat_map(|branch| &branch.tips);
+        others.chain(&sequence.loose).any(|tip| !joined.contains(tip))
+    }
+
+    /// Ends a sequence; its graph, if it is to be kept.
+    fn finish_capture(&mut self, id: SequenceId, is_kept: bool) -> Option<GraphHandle> {
+        let sequence = self.captures.sequences.remove(&id)?;
+        self.captures.branches.retain(|_, branch| branch.sequence != id);
+        if is_kept {
+            self.graphs.graphs.get_mut(sequence.graph)?.is_captured = false;
+            return Some(sequence.graph);
+        }
+        self.destroy_graph(sequence.graph);
+        None
+    }
+
+    /// Lets streams go: what began on one of them is over, and what others had come to stays as it is.
+    pub(crate) fn leave_captures(&mut self, is_going: impl Fn(&World, QueueId) -> bool) {
+        let Captures { sequences, branches, .. } = &self.captures;
+        let gone: Vec<QueueId> = branches.keys().copied().filter(|queue| is_going(self, *queue)).collect();
+        let over = sequences.iter().filter(|(_, sequence)| gone.contains(&sequence.origin));
+        for id in over.map(|(id, _)| *id).collect::<Vec<_>>() {
+            self.finish_capture(id, false);
+        }
+        for queue in gone {
+            let Captures { sequences, branches, .. } = &mut self.captures;
+            if let Some(branch) = branches.remove(&queue)
+                && let Some(sequence) = sequences.get_mut(&branch.sequence)
+            {
+                sequence.loose.extend(branch.tips);
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Events in captures: how a stream becomes part of one, and how it is joined again.
+
+use warploom_engine::QueueId;
+use warploom_sys::types::CUresult;
+
+use super::{Branch, IMPLICIT, SequenceId};
+use crate::api::graph::NodeWork;
+use crate::ffi::handle::{EventHandle, NodeHandle};
+use crate::ffi::status::{INVALID_HANDLE, INVALID_VALUE, Status};
+use crate::machine::call::Call;
+use crate::machine::core::Guard;
+
+const MERGE: CUresult = CUresult::CUDA_ERROR_STREAM_CAPTURE_MERGE;
+const ISOLATION: CUresult = CUresult::CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
+const CAPTURED_EVENT: CUresult = CUresult::CUDA_ERROR_CAPTURED_EVENT;
+
+/// The record of an event in a sequence: it stands for nodes, and no device will ever come to it.
+#[derive(Clone)]
+pub(crate) struct CapturedRecord {
+    sequence: SequenceId,
+    nodes: Vec<NodeHandle>,
+}
+
+impl Call<'_> {
+    /// Records an event in a captured stream: for what the stream has come to, or, for others than the capture, as a node.
+    pub(crate) fn record_captured(
+        &self,
+        world: &mut Guard<'_>,
+        queue: QueueId,
+        event: EventHandle,
+        is_external: bool,
+    ) -> Status {
+        if is_external {
+            return self.capture_node(world, queue, NodeWork::RecordEvent(event));
+        }
+        self.capturing(world, queue)?;
+        let Some(branch) = world.captures.branches.get(&queue) else { return Ok(()) };
+        let record = CapturedRecord { sequence: branch.sequence, nodes: branch.tips.clone() };
+        world.events.get_mut(event).ok_or(INVALID_HANDLE)?.captured = Some(record);
+        Ok(())
+    }
+
+    /// Lets a stream wait for an event where captures have a say in it: the event was recorded in one, or the stream is
+    /// captured. False if this is a wait like any other.
+    pub(crate) fn wait_captured(&self, world: &mut Guard<'_>, queue: QueueId, event: EventHandle) -> Status<bool> {
+        let Some(found) = world.events.get(event) else { return Err(INVALID_HANDLE) };
+        let (record, is_recorded) = (found.captured.clone(), found.record.is_some());
+        let own = world.captures.of(queue).map(|(id, _)| id);
+        if own.is_some() {
+            self.capturing(world, queue)?;
+        }
+        match (record, own) {
+            (None, None) => return Ok(false),
+            // Nothing to wait for, captured or not.
+            (None, Some(_)) if !is_recorded => {}
+            (None, Some(own)) => {
+                world.captures.invalidate(own);
+                let reason = "the event was recorded outside of the capture, which is invalid now";
+                return Err(self.refuse(ISOLATION, reason));
+            }
+            (Some(record), own) => {
+                if world.is_legacy(queue) {
+                    world.captures.invalidate(record.sequence);
+                    return Err(self.refuse(IMPLICIT, "the legacy default stream cannot take part in a capture"));
+                }
+                self.join_capture(world, queue, record, own)?;
+            }
+        }
+        Ok(true)
+    }
+
+    fn join_capture(
+        &self,
+        world: &mut Guard<'_>,
+        queue: QueueId,
+        record: CapturedRecord,
+        own: Option<SequenceId>,
+    ) -> Status {
+        let captures = &mut world.captures;
+        if captures.sequences.get(&record.sequence).is_none_or(|sequence| sequence.is_invalid) {
+            own.into_iter().for_each(|own| captures.invalidate(own));
+            return Err(self.refuse(INVALID_VALUE, "the event was recorded in a capture that is over or invalid"));
+        }
+        if let Some(own) = own.filter(|own| *own != record.sequence) {
+            captures.invalidate(own);
+            captures.invalidate(record.sequence);
+            return Err(self.refuse(MERGE, "the event was recorded in another capture; both are invalid now"));
+        }
+        let branch = captures.branches.entry(queue).or_insert_with(|| Branch::new(record.sequence));
+        for node in record.nodes {
+            if !branch.tips.contains(&node) {
+                branch.tips.push(node);
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses to ask for an event that was recorded in a capture; whether the capture is to be invalid for it.
+    pub(crate) fn check_event(&self, world: &mut Guard<'_>, event: EventHandle, invalidates: bool) -> Status {
+        let Some(record) = world.events.get(event).and_then(|event| event.captured.as_ref()) else { return Ok(()) };
+        let id = record.sequence;
+        let is_going_on = world.captures.sequences.get(&id).is_some_and(|sequence| !sequence.is_invalid);
+        if !is_going_on {
+            return Err(self.refuse(INVALID_VALUE, "the event was recorded in a capture that is over or invalid"));
+        }
+        if invalidates {
+            world.captures.invalidate(id);
+        }
+        Err(self.refuse(CAPTURED_EVENT, "the event was recorded in a capture, and no device will come to it"))
+    }
+}

@@ -1,0 +1,95 @@
+//! What a captured stream says about itself.
+#![expect(non_snake_case, reason = "the functions have C's names")]
+
+use warploom_engine::QueueId;
+use warploom_sys::types::{CUgraph, CUgraphEdgeData, CUgraphNode, CUstream_st, CUstreamCaptureStatus, cuuint64_t};
+
+use super::IMPLICIT;
+use crate::ffi::Ptr;
+use crate::ffi::status::{INVALID_VALUE, Status};
+use crate::machine::call::Call;
+use crate::machine::core::Guard;
+
+/// A stream that may be asked whether it is captured, and the answer.
+fn asked(call: &Call<'_>, world: &mut Guard<'_>, stream: Ptr<CUstream_st>) -> Status<(QueueId, CUstreamCaptureStatus)> {
+    let queue = call.queue(world, stream)?;
+    if !world.shadowed_by(queue).is_empty() {
+        return Err(call.refuse(IMPLICIT, "the legacy default stream waits for a stream that is being captured"));
+    }
+    let status = match world.captures.of(queue) {
+        None => CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE,
+        Some((_, sequence)) if sequence.is_invalid => CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_INVALIDATED,
+        Some(_) => CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_ACTIVE,
+    };
+    Ok((queue, status))
+}
+
+pub(crate) fn cuStreamIsCapturing(
+    call: &Call<'_>,
+    stream: Ptr<CUstream_st>,
+    status: Ptr<CUstreamCaptureStatus>,
+) -> Status {
+    status.required()?;
+    let mut world = call.world();
+    let (_, found) = asked(call, &mut world, stream)?;
+    status.write(found)
+}
+
+/// Where the parts of an answer go; all but the status may be left out.
+struct Wanted {
+    status: Ptr<CUstreamCaptureStatus>,
+    id: Ptr<cuuint64_t>,
+    graph: Ptr<CUgraph>,
+    nodes: Ptr<*const CUgraphNode>,
+    data: Ptr<*const CUgraphEdgeData>,
+    count: Ptr<usize>,
+}
+
+fn info(call: &Call<'_>, stream: Ptr<CUstream_st>, wanted: &Wanted) -> Status {
+    wanted.status.required()?;
+    if !wanted.data.is_null() && wanted.nodes.is_null() {
+        return Err(call.refuse(INVALID_VALUE, "edges are asked for, and not the nodes that they come from"));
+    }
+    let mut world = call.world();
+    let (queue, status) = asked(call, &mut world, stream)?;
+    wanted.status.write(status)?;
+    if status != CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_ACTIVE {
+        return Ok(());
+    }
+    let captures = &mut world.captures;
+    let Some((id, graph)) = captures.of(queue).map(|(id, sequence)| (id, sequence.graph)) else { return Ok(()) };
+    let Some(branch) = captures.branches.get_mut(&queue) else { return Ok(()) };
+    branch.shown = branch.tips.iter().map(|tip| tip.bits()).collect();
+    wanted.id.write_if_wanted(id.0)?;
+    wanted.graph.write_if_wanted(graph.as_raw())?;
+    branch.edges = vec![0; branch.tips.len()];
+    wanted.nodes.write_if_wanted(branch.shown.as_ptr().cast())?;
+    wanted.data.write_if_wanted(branch.edges.as_ptr().cast())?;
+    wanted.count.write_if_wanted(branch.shown.len())
+}
+
+pub(crate) fn cuStreamGetCaptureInfo_v2(
+    call: &Call<'_>,
+    stream: Ptr<CUstream_st>,
+    status: Ptr<CUstreamCaptureStatus>,
+    id: Ptr<cuuint64_t>,
+    graph: Ptr<CUgraph>,
+    nodes: Ptr<*const CUgraphNode>,
+    count: Ptr<usize>,
+) -> Status {
+    info(call, stream, &Wanted { status, id, graph, nodes, data: Ptr::null(), count })
+}
+
+#[expect(clippy::too_many_arguments, reason = "those of the C function")]
+pub(crate) fn cuStreamGetCaptureInfo_v3(
+    call: &Call<'_>,
+    stream: Ptr<CUstream_st>,
+    status: Ptr<CUstreamCaptureStatus>,
+    id: Ptr<cuuint64_t>,
+    graph: Ptr<CUgraph>,
+    nodes: Ptr<*const CUgraphNode>,
+    data: Ptr<*const CUgraphEdgeData>,
+    count: Ptr<usize>,
+) -> Status {
+    info(call, stream, &Wanted { status, id, graph, nodes, data, count })
+}

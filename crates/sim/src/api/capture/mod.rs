@@ -1,0 +1,208 @@
+//! Stream capture: what a stream is given becomes nodes of a graph instead of ops.
+//!
+//! ```text
+//!   begin ─▶ Sequence (one graph) ─┬─ Branch of the stream it began on ─┬─▶ end: the graph
+//!                                  └─ Branch of a stream that waited ───┘   every branch joined again
+//!                                     for an event recorded in the sequence
+//! ```
+//!
+//! A branch knows the nodes that its stream's next node comes after. A call that cannot be captured *invalidates* the
+//! sequence: nothing more goes into it, and its end gives no graph.
+
+mod begin;
+mod dependencies;
+mod end;
+mod events;
+mod info;
+mod safety;
+
+use std::collections::BTreeMap;
+
+pub(crate) use begin::{cuStreamBeginCapture_v2, cuStreamBeginCaptureToGraph};
+pub(crate) use dependencies::{cuStreamUpdateCaptureDependencies, cuStreamUpdateCaptureDependencies_v2};
+pub(crate) use end::cuStreamEndCapture;
+pub(crate) use events::CapturedRecord;
+pub(crate) use info::{cuStreamGetCaptureInfo_v2, cuStreamGetCaptureInfo_v3, cuStreamIsCapturing};
+pub(crate) use safety::{check_safety, cuThreadExchangeStreamCaptureMode};
+
+use warploom_engine::{QueueId, Work as _};
+use warploom_sys::types::{CUresult, CUstreamCaptureMode};
+
+use crate::api::graph::NodeWork;
+use crate::ffi::handle::{ContextHandle, GraphHandle, NodeHandle};
+use crate::ffi::status::{OUT_OF_MEMORY, Status};
+use crate::machine::call::Call;
+use crate::machine::core::Guard;
+use crate::machine::world::{Queue, Work, World};
+use crate::process::thread::ThreadKey;
+
+pub(crate) const UNSUPPORTED: CUresult = CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+const INVALIDATED: CUresult = CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+const IMPLICIT: CUresult = CUresult::CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+
+/// Names a sequence; no other of the machine ever has the number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct SequenceId(u64);
+
+/// Everything that is being captured.
+#[derive(Default)]
+pub(crate) struct Captures {
+    sequences: BTreeMap<SequenceId, Sequence>,
+    branches: BTreeMap<QueueId, Branch>,
+    last: u64,
+}
+
+/// What is captured between a begin and its end.
+struct Sequence {
+    graph: GraphHandle,
+    /// What streams that have been destroyed had come to.
+    loose: Vec<NodeHandle>,
+    /// Where it began, and has to end.
+    origin: QueueId,
+    /// Who began it.
+    thread: ThreadKey,
+    mode: CUstreamCaptureMode,
+    is_invalid: bool,
+}
+
+/// A stream's part in a sequence.
+struct Branch {
+    sequence: SequenceId,
+    /// What the stream's next node comes after.
+    tips: Vec<NodeHandle>,
+    /// The tips as they were last shown to C, which may look at them until the next call.
+    shown: Vec<u64>,
+    /// As many plain edges, as words.
+    edges: Vec<u64>,
+}
+
+impl Branch {
+    fn new(sequence: SequenceId) -> Self {
+        Self { sequence, tips: Vec::new(), shown: Vec::new(), edges: Vec::new() }
+    }
+}
+
+impl Captures {
+    /// Whether a stream's work becomes nodes.
+    pub(crate) fn hold(&self, queue: QueueId) -> bool {
+        !self.branches.is_empty() && self.branches.contains_key(&queue)
+    }
+
+    /// Whether anything is being captured.
+    pub(crate) fn are_none(&self) -> bool {
+        self.sequences.is_empty()
+    }
+
+    fn of(&self, queue: QueueId) -> Option<(SequenceId, &Sequence)> {
+        let id = self.branches.get(&queue)?.sequence;
+        Some((id, self.sequences.get(&id)?))
+    }
+
+    /// A call went wrong in a way that invalidates what is captured on its stream, if anything is.
+    pub(crate) fn spoil(&mut self, queue: QueueId) {
+        if let Some((id, _)) = self.of(queue) {
+            self.invalidate(id);
+        }
+    }
+
+    fn invalidate(&mut self, id: SequenceId) {
+        if let Some(sequence) = self.sequences.get_mut(&id) {
+            sequence.is_invalid = true;
+        }
+    }
+}
+
+impl Call<'_> {
+    /// Makes a node of work that a captured stream is given.
+    pub(crate) fn capture(&self, world: &mut Guard<'_>, queue: QueueId, work: Work) -> Status {
+        let described = work.describe();
+        match NodeWork::of(work) {
+            Some(work) => self.capture_node(world, queue, work),
+            None => Err(self.uncapturable(world, queue, &described)),
+        }
+    }
+
+    /// Adds a node behind what a captured stream has so far.
+    pub(crate) fn capture_node(&self, world: &mut Guard<'_>, queue: QueueId, work: NodeWork) -> Status {
+        self.capturing(world, queue)?;
+        world.add_node(queue, work).ok_or_else(|| self.refuse(OUT_OF_MEMORY, "there are as many nodes as handles"))
+    }
+
+    /// Refuses a stream whose capture was invalidated.
+    pub(crate) fn capturing(&self, world: &World, queue: QueueId) -> Status {
+        match world.captures.of(queue) {
+            Some((_, sequence)) if sequence.is_invalid => {
+                Err(self.refuse(INVALIDATED, "the capture was invalidated by an earlier call, and has to be ended"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Invalidates a stream's capture, for work that no graph can have.
+    pub(crate) fn uncapturable(&self, world: &mut Guard<'_>, queue: QueueId, what: &str) -> CUresult {
+        if let Err(code) = self.capturing(world, queue) {
+            return code;
+        }
+        world.captures.spoil(queue);
+        self.refuse(UNSUPPORTED, format!("{what} cannot be captured, so that the capture is invalid now"))
+    }
+}
+
+impl Call<'_> {
+    /// Refuses the legacy default stream while a stream that it would wait for is captured, which is invalid then.
+    pub(crate) fn check_legacy(&self, world: &mut Guard<'_>, queue: QueueId) -> Status {
+        let shadowed = world.shadowed_by(queue);
+        if shadowed.is_empty() {
+            return Ok(());
+        }
+        for id in shadowed {
+            world.captures.invalidate(id);
+        }
+        Err(self
+            .refuse(IMPLICIT, "the legacy default stream would wait for a stream that is captured, and now invalid"))
+    }
+
+    /// Refuses to wait for a context, or to let it wait, while one of its streams is captured, which is invalid then.
+    pub(crate) fn check_context(&self, world: &mut Guard<'_>, context: ContextHandle) -> Status {
+        let captured = world.captured_in(|queue| queue.owner.context == context);
+        if captured.is_empty() {
+            return Ok(());
+        }
+        for id in captured {
+            world.captures.invalidate(id);
+        }
+        Err(self.refuse(UNSUPPORTED, "a stream of the context is being captured, and its capture is invalid now"))
+    }
+}
+
+impl World {
+    /// The sequences that some stream takes part in.
+    fn captured_in(&self, is_meant: impl Fn(&Queue) -> bool) -> Vec<SequenceId> {
+        let branches = self.captures.branches.iter();
+        let meant = branches.filter(|(queue, _)| is_meant(self.engine.queue(**queue)));
+        meant.map(|(_, branch)| branch.sequence).collect()
+    }
+
+    /// Whether the queue is the legacy default stream of its context.
+    fn is_legacy(&self, queue: QueueId) -> bool {
+        self.contexts.get(self.engine.queue(queue).owner.context).is_some_and(|context| context.legacy == Some(queue))
+    }
+
+    /// If the queue is a legacy default stream: what is captured on streams that it waits for.
+    fn shadowed_by(&self, queue: QueueId) -> Vec<SequenceId> {
+        if self.captures.are_none() || !self.is_legacy(queue) {
+            return Vec::new();
+        }
+        let context = self.engine.queue(queue).owner.context;
+        self.captured_in(|other| other.owner.context == context && !other.owner.traits.is_non_blocking())
+    }
+
+    fn add_node(&mut self, queue: QueueId, work: NodeWork) -> Option<()> {
+        let (_, sequence) = self.captures.of(queue)?;
+        let graph = sequence.graph;
+        let branch = self.captures.branches.get_mut(&queue)?;
+        let node = self.graphs.add(graph, std::mem::take(&mut branch.tips), work)?;
+        branch.tips = vec![node];
+        Some(())
+    }
+}

@@ -1,0 +1,64 @@
+//! Making contexts.
+#![expect(non_snake_case, reason = "the functions have C's names")]
+
+use std::ffi::{c_int, c_uint};
+
+use warploom_sys::types::{CUcontext, CUctxCreateParams, CUdevice, CUexecAffinityParam, CUresult};
+
+use super::{ALL_FLAGS, Context, Flags};
+use crate::api::device::ordinal;
+use crate::ffi::Ptr;
+use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, Status};
+use crate::machine::call::Call;
+use crate::process::thread;
+
+pub(crate) fn cuCtxCreate_v2(call: &Call<'_>, out: Ptr<CUcontext>, flags: c_uint, device: CUdevice) -> Status {
+    out.required()?;
+    let device = ordinal(call, device)?;
+    Flags(flags).check(call, ALL_FLAGS)?;
+    let mut world = call.world();
+    let context = Context::new(call, &mut world, device, Flags(flags).shown(), false)?;
+    let handle = world.contexts.insert(context).ok_or(OUT_OF_MEMORY)?;
+    thread::with_contexts(call.core().id, |stack| stack.push(handle));
+    out.write(handle.as_raw())
+}
+
+pub(crate) fn cuCtxCreate_v3(
+    call: &Call<'_>,
+    out: Ptr<CUcontext>,
+    affinities: Ptr<CUexecAffinityParam>,
+    count: c_int,
+    flags: c_uint,
+    device: CUdevice,
+) -> Status {
+    no_affinity(call, affinities.is_null(), count)?;
+    cuCtxCreate_v2(call, out, flags, device)
+}
+
+pub(crate) fn cuCtxCreate_v4(
+    call: &Call<'_>,
+    out: Ptr<CUcontext>,
+    params: Ptr<CUctxCreateParams>,
+    flags: c_uint,
+    device: CUdevice,
+) -> Status {
+    if !params.is_null() {
+        let params = params.read()?;
+        no_affinity(call, params.execAffinityParams.is_null(), params.numExecAffinityParams)?;
+        if !params.cigParams.is_null() {
+            return Err(call.refuse(NOT_SUPPORTED, "no device shares itself with a graphics interface"));
+        }
+    }
+    cuCtxCreate_v2(call, out, flags, device)
+}
+
+/// Contexts get a share of the multiprocessors only from a multi-process server, which no machine has.
+fn no_affinity(call: &Call<'_>, missing: bool, count: c_int) -> Status {
+    if count <= 0 {
+        return Ok(());
+    }
+    if missing {
+        return Err(call.refuse(INVALID_VALUE, format!("{count} affinities at a null pointer")));
+    }
+    Err(call.refuse(CUresult::CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY, "the machine has no multi-process server"))
+}

@@ -1,0 +1,212 @@
+//! Contexts: a device in use, what lives in it, and what is current on a thread.
+//!
+//! A thread has a stack of contexts, the last of which is current. The stack holds handles and nothing else: a context
+//! may be destroyed while it is somewhere in a stack, and then calls answer that it is destroyed. Every context has a
+//! number that is never used again; a primary context keeps its handle when it comes back after its last release, and
+//! gets a new number.
+
+mod create;
+mod current;
+mod describe;
+mod end;
+mod limits;
+mod order;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use smallvec::SmallVec;
+use warploom_sys::types::{CUctx_flags, CUctx_st, CUfunc_cache, CUresult};
+
+pub(crate) use self::create::{cuCtxCreate_v2, cuCtxCreate_v3, cuCtxCreate_v4};
+pub(crate) use self::current::{
+    cuCtxAttach, cuCtxDetach, cuCtxGetCurrent, cuCtxPopCurrent_v2, cuCtxPushCurrent_v2, cuCtxSetCurrent,
+};
+pub(crate) use self::describe::{
+    cuCtxGetApiVersion, cuCtxGetCacheConfig, cuCtxGetDevice, cuCtxGetDevice_v2, cuCtxGetExecAffinity, cuCtxGetFlags,
+    cuCtxGetId, cuCtxGetSharedMemConfig, cuCtxGetStreamPriorityRange, cuCtxResetPersistingL2Cache, cuCtxSetCacheConfig,
+    cuCtxSetFlags, cuCtxSetSharedMemConfig,
+};
+use self::end::end;
+pub(crate) use self::end::{cuCtxDestroy_v2, drain};
+use self::limits::Limits;
+pub(crate) use self::limits::{cuCtxGetLimit, cuCtxSetLimit, stack_for};
+pub(crate) use self::order::{cuCtxRecordEvent, cuCtxSynchronize, cuCtxSynchronize_v2, cuCtxWaitEvent};
+
+use warploom_engine::{Known, Moment, OpId, QueueId};
+
+use crate::ffi::Ptr;
+use crate::ffi::handle::{ContextHandle, Handle, StreamHandle, kind};
+use crate::ffi::status::{INVALID_CONTEXT, OUT_OF_MEMORY, Status};
+use crate::machine::call::Call;
+use crate::machine::core::Guard;
+use crate::machine::objects::Object;
+use crate::machine::world::Queue;
+use crate::process::thread::ThreadKey;
+
+/// A context and what lives in it.
+pub(crate) struct Context {
+    pub(crate) device: u16,
+    /// What `cuCtxGetId` shows.
+    pub(crate) id: u64,
+    pub(crate) is_primary: bool,
+    pub(crate) flags: u32,
+    pub(crate) api_version: u32,
+    /// How often it is attached, beyond being created.
+    attached: u32,
+    limits: Limits,
+    /// Bytes of the heap that kernels have, once one of them has asked for some.
+    heap: Option<u64>,
+    cache: CUfunc_cache,
+    /// Bytes of device memory it takes for itself.
+    overhead: u64,
+    /// The code every later call gets, after a fault.
+    pub(crate) poison: Option<CUresult>,
+    /// The legacy default stream, once it was used.
+    pub(crate) legacy: Option<QueueId>,
+    /// Each thread's own default stream, once it was used.
+    pub(crate) per_thread: BTreeMap<ThreadKey, QueueId>,
+    pub(crate) streams: BTreeSet<StreamHandle>,
+    /// Queues that the legacy default stream waits for, and that wait for it.
+    pub(crate) blocking: SmallVec<[QueueId; 8]>,
+    /// Queues that have nothing to do with the default stream.
+    pub(crate) independent: SmallVec<[QueueId; 8]>,
+    /// Contexts whose memory this context may access.
+    pub(crate) peers: BTreeSet<ContextHandle>,
+    /// Where events recorded on the whole context stand, once there was one.
+    marks: Option<QueueId>,
+    /// Ops that everything enqueued from now on comes behind.
+    gates: SmallVec<[OpId; 2]>,
+    /// What is ordered before everything enqueued from now on, if there ever was a gate.
+    pub(crate) gate_clock: Option<Moment>,
+    /// What streams that are destroyed have done, for the checks: whoever waits for the context waits for that, too.
+    pub(crate) gone: Known,
+    /// As much of that as the legacy default stream comes behind.
+    pub(crate) gone_blocking: Known,
+}
+
+impl Context {
+    /// Takes bytes of the heap of kernels; `false` if it has not as many left.
+    pub(crate) fn take_heap(&mut self, bytes: u64) -> bool {
+        let taken = self.heap.unwrap_or(0).saturating_add(bytes);
+        let fits = taken <= self.limits.heap();
+        self.heap = Some(if fits { taken } else { self.heap.unwrap_or(0) });
+        fits
+    }
+
+    pub(crate) fn give_heap(&mut self, bytes: u64) {
+        self.heap = self.heap.map(|taken| taken.saturating_sub(bytes));
+    }
+}
+
+impl Object for Context {
+    type Kind = kind::Context;
+}
+
+impl Context {
+    /// Makes a context that no handle names yet, and charges the device for it.
+    pub(crate) fn new(
+        call: &Call<'_>,
+        world: &mut Guard<'_>,
+        device: usize,
+        flags: u32,
+        is_primary: bool,
+    ) -> Status<Self> {
+        // A fault is the process's, not the context's: no new context on the device works either.
+        if let Some(code) = world.devices[device].fault {
+            return Err(call.refuse(code, format!("device {device} has faulted; only a new process can use it")));
+        }
+        let device = device as u16;
+        let spec = &call.core().topology.devices[usize::from(device)];
+        let memory = &mut world.devices[usize::from(device)].memory;
+        if !memory.charge(spec.context_memory) {
+            let (bytes, free) = (spec.context_memory, memory.free_bytes());
+            return Err(
+                call.refuse(OUT_OF_MEMORY, format!("a context takes {bytes} bytes of its device; {free} are free"))
+            );
+        }
+        Ok(Self {
+            device,
+            id: world.next_context_id(),
+            is_primary,
+            flags,
+            api_version: 3020,
+            attached: 0,
+            limits: Limits::of(spec),
+            heap: None,
+            cache: CUfunc_cache::CU_FUNC_CACHE_PREFER_NONE,
+            overhead: spec.context_memory,
+            poison: None,
+            legacy: None,
+            per_thread: BTreeMap::new(),
+            streams: BTreeSet::new(),
+            blocking: SmallVec::new(),
+            independent: SmallVec::new(),
+            peers: BTreeSet::new(),
+            marks: None,
+            gates: SmallVec::new(),
+            gate_clock: None,
+            gone: Known::default(),
+            gone_blocking: Known::default(),
+        })
+    }
+
+    /// Remembers what a stream did that is about to be destroyed.
+    pub(crate) fn remember(&mut self, queue: &Queue) {
+        let known = &queue.clock.known;
+        self.gone.join(known);
+        if !queue.owner.traits.is_non_blocking() {
+            self.gone_blocking.join(known);
+        }
+    }
+
+    /// How often it is attached, beyond being created.
+    pub(crate) fn attached(&self) -> u32 {
+        self.attached
+    }
+
+    /// Every queue of its streams.
+    pub(crate) fn queues(&self) -> impl Iterator<Item = QueueId> {
+        self.legacy.into_iter().chain(self.blocking.iter().copied()).chain(self.independent.iter().copied())
+    }
+}
+
+/// How the flags of a context look from outside.
+#[derive(Clone, Copy)]
+pub(crate) struct Flags(pub(crate) u32);
+
+impl Flags {
+    pub(crate) const MAP_HOST: u32 = CUctx_flags::CU_CTX_MAP_HOST.0;
+    const COREDUMP: u32 = CUctx_flags::CU_CTX_COREDUMP_ENABLE.0;
+    const USER_COREDUMP: u32 = CUctx_flags::CU_CTX_USER_COREDUMP_ENABLE.0;
+
+    /// Refuses unknown flags, and more than one way to wait at once.
+    pub(crate) fn check(self, call: &Call<'_>, known: u32) -> Status {
+        let Flags(flags) = self;
+        if flags & !known != 0 {
+            return Err(
+                call.refuse(CUresult::CUDA_ERROR_INVALID_VALUE, format!("flags {flags:#x}: known are {known:#x}"))
+            );
+        }
+        match flags & CUctx_flags::CU_CTX_SCHED_MASK.0 {
+            0 | 1 | 2 | 4 => Ok(()),
+            waits => Err(call.refuse(CUresult::CUDA_ERROR_INVALID_VALUE, format!("{waits:#x} is no way to wait"))),
+        }
+    }
+
+    /// What a context made with the flags shows: a core dump that users may ask for is a core dump.
+    pub(crate) fn shown(self) -> u32 {
+        let dumps = if self.0 & Self::USER_COREDUMP != 0 { Self::COREDUMP } else { 0 };
+        self.0 & !Self::USER_COREDUMP | dumps
+    }
+}
+
+/// All flags there are.
+pub(crate) const ALL_FLAGS: u32 = CUctx_flags::CU_CTX_FLAGS_MASK.0;
+
+/// The context an argument names, or the current one for null. `past` is the answer for one that has been destroyed.
+fn named(call: &Call<'_>, world: &Guard<'_>, context: Ptr<CUctx_st>, past: CUresult) -> Status<ContextHandle> {
+    let handle = if context.is_null() { call.current()? } else { Handle::from_bits(context.address()) };
+    let code = if world.contexts.is_past(handle) { past } else { INVALID_CONTEXT };
+    call.object(&world.contexts, handle, code)?;
+    Ok(handle)
+}

@@ -1,0 +1,258 @@
+//! Waiting for a context, and order between whole contexts.
+//!
+//! An event recorded on a context stands behind the newest op of each of its queues. A context that waits for an event
+//! gets a *gate*: an op that everything enqueued in it later comes behind.
+#![expect(non_snake_case, reason = "the functions have C's names")]
+
+use smallvec::SmallVec;
+use warploom_engine::{OpId, QueueId};
+use warploom_sys::types::{CUctx_st, CUevent_st};
+
+use super::{Context, named};
+use crate::api::event::Event;
+use crate::api::stream::{LOWEST_PRIORITY, NON_BLOCKING, Traits};
+use crate::ffi::Ptr;
+use crate::ffi::handle::{ContextHandle, EventHandle, Handle};
+use crate::ffi::status::{CONTEXT_IS_DESTROYED, INVALID_CONTEXT, INVALID_HANDLE, Status};
+use crate::machine::call::Call;
+use crate::machine::world::{Work, World};
+
+pub(crate) fn cuCtxSynchronize(call: &Call<'_>) -> Status {
+    cuCtxSynchronize_v2(call, Ptr::null())
+}
+
+pub(crate) fn cuCtxSynchronize_v2(call: &Call<'_>, context: Ptr<CUctx_st>) -> Status {
+    let mut world = call.world();
+    let handle = named(call, &world, context, CONTEXT_IS_DESTROYED)?;
+    world.healthy(handle)?;
+    call.check_context(&mut world, handle)?;
+    call.wait_for_context(&mut world, handle)?;
+    world.saw_context(handle);
+    Ok(())
+}
+
+/// Both arguments, checked; no null context here means the current one.
+fn context_and_event(
+    call: &Call<'_>,
+    world: &World,
+    context: Ptr<CUctx_st>,
+    event: Ptr<CUevent_st>,
+) -> Status<(ContextHandle, EventHandle)> {
+    let handle = Handle::from_bits(context.address());
+    let code = if world.contexts.is_past(handle) { CONTEXT_IS_DESTROYED } else { INVALID_CONTEXT };
+    call.object(&world.contexts, handle, code)?;
+    world.healthy(handle)?;
+    let event = Handle::from_bits(event.address());
+    let code = if world.events.is_past(event) { CONTEXT_IS_DESTROYED } else { INVALID_HANDLE };
+    call.object(&world.events, event, code)?;
+    Ok((handle, event))
+}
+
+pub(crate) fn cuCtxRecordEvent(call: &Call<'_>, context: Ptr<CUctx_st>, event: Ptr<CUevent_st>) -> Status {
+    let mut world = call.world();
+    let (context, event) = context_and_event(call, &world, context, event)?;
+    call.check_context(&mut world, context)?;
+    if world.events.get(event).is_some_and(|event| event.context != context) {
+        return Err(call.refuse(INVALID_HANDLE, "the event was made in another context"));
+    }
+    let queue = world.record_on_context(context, event)?;
+    call.get_going(&mut world, queue)
+}
+
+pub(crate) fn cuCtxWaitEvent(call: &Call<'_>, context: Ptr<CUctx_st>, event: Ptr<CUevent_st>) -> Status {
+    let mut world = call.world();
+    let (context, event) = context_and_event(call, &world, context, event)?;
+    call.check_context(&mut world, context)?;
+    for queue in world.gate_behind_event(context, event)? {
+        call.get_going(&mut world, queue)?;
+    }
+    Ok(())
+}
+
+impl World {
+    /// Records an event behind everything a context was given so far; the queue in which the record stands.
+    fn record_on_context(&mut self, handle: ContextHandle, event: EventHandle) -> Status<QueueId> {
+        let pending = self.pending(handle);
+        let Some(context) = self.contexts.get_mut(handle) else { return Err(INVALID_CONTEXT) };
+        let device = context.device;
+        let marks = match context.marks {
+            Some(marks) => marks,
+            None => {
+                let traits = Traits::new(self.next_stream_id(), NON_BLOCKING, LOWEST_PRIORITY);
+                let marks = self.new_queue(handle, device, traits);
+                if let Some(context) = self.contexts.get_mut(handle) {
+                    context.marks = Some(marks);
+                }
+                marks
+            }
+        };
+        let queues: SmallVec<[QueueId; 8]> = self.contexts.get(handle).into_iter().flat_map(Context::queues).collect();
+        for queue in queues {
+            self.engine.join_queue_clock(marks, queue);
+            self.engine.delay(marks, self.engine.busy_until(queue));
+        }
+        self.enqueue_after(marks, &pending, Work::Join)?;
+        self.record_event(marks, event)?;
+        Ok(marks)
+    }
+
+    /// Makes what a context has and what it will get wait for an event's newest record; the queues that wait now.
+    fn gate_behind_event(&mut self, context: ContextHandle, event: EventHandle) -> Status<SmallVec<[QueueId; 8]>> {
+        let Some(Event { record, clock, .. }) = self.events.get(event) else { return Err(INVALID_HANDLE) };
+        let Some(record) = record else { return Ok(SmallVec::new()) };
+        let Some(waiting) = self.contexts.get_mut(context) else { return Err(INVALID_CONTEXT) };
+        waiting.gates.extend(record.op);
+        waiting.gate_clock.get_or_insert_default().join(clock);
+        let queues: SmallVec<[QueueId; 8]> = waiting.queues().collect();
+        for queue in &queues {
+            self.wait_for_event(*queue, event)?;
+        }
+        Ok(queues)
+    }
+
+    /// Puts what is about to be enqueued behind its context's gates.
+    pub(crate) fn order_behind_gates(
+        &mut self,
+        context: ContextHandle,
+        queue: QueueId,
+        before: &mut SmallVec<[OpId; 4]>,
+    ) {
+        let Some(context) = self.contexts.get_mut(context) else { return };
+        let Some(clock) = &context.gate_clock else { return };
+        self.engine.queue_mut(queue).clock.join(clock);
+        context.gates.retain(|gate| !self.engine.is_done(*gate));
+        before.extend(context.gates.iter().copied());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ptr::null_mut;
+
+    use warploom_driver::Driver;
+    use warploom_sys::types::{CUcontext, CUevent, CUstream};
+    use warploom_testkit::{TestResult, answers, call};
+
+    use super::*;
+    use crate::{Machine, Mode, Order};
+
+    /// A machine that does only what someone waits for, so that what was done tells what was ordered.
+    fn lazy() -> TestResult<(Machine, Driver)> {
+        let machine = Machine::builder().mode(Mode::Deterministic(Order::Lazy)).start()?;
+        let driver = Driver::open(&machine)?;
+        driver.initialize()?;
+        Ok((machine, driver))
+    }
+
+    /// A context with an event and with work on two streams; it is left current.
+    fn busy(machine: &Machine, driver: &Driver) -> TestResult<(CUcontext, CUevent)> {
+        let mut context = null_mut();
+        call!(driver.cuCtxCreate_v2(&mut context, 0, 0))?;
+        for flags in [0, 1] {
+            enqueue(driver, flags)?;
+        }
+        let handle = Handle::from_bits(context.addr() as u64);
+        let event = machine.core().world().events.insert(Event::new(handle, 0)).ok_or("there is room")?;
+        Ok((context, event.as_raw()))
+    }
+
+    fn enqueue(driver: &Driver, flags: u32) -> TestResult<CUstream> {
+        let (mut stream, mut memory) = (null_mut(), 0);
+        call!(driver.cuStreamCreate(&mut stream, flags))?;
+        call!(driver.cuMemAlloc_v2(&mut memory, 4096))?;
+        call!(driver.cuMemsetD8Async(memory, 1, 4096, stream))?;
+        Ok(stream)
+    }
+
+    fn pending(machine: &Machine, context: CUcontext) -> usize {
+        machine.core().world().pending(Handle::from_bits(context.addr() as u64)).len()
+    }
+
+    #[test]
+    fn an_event_on_a_context_comes_after_all_its_streams() -> TestResult {
+        let (machine, driver) = lazy()?;
+        let (context, event) = busy(&machine, &driver)?;
+        call!(driver.cuCtxRecordEvent(context, event))?;
+        assert_eq!(pending(&machine, context), 3);
+        // A context of its own that waits for the event, and for nothing else.
+        let mut waiting = null_mut();
+        call!(driver.cuCtxCreate_v2(&mut waiting, 0, 0))?;
+        call!(driver.cuCtxWaitEvent(waiting, event))?;
+        assert_eq!(pending(&machine, context), 3, "a wait blocks nobody");
+        let stream = enqueue(&driver, 1)?;
+        call!(driver.cuStreamSynchronize(stream))?;
+        assert_eq!(pending(&machine, context), 0);
+        Ok(())
+    }
+
+    #[test]
+    fn a_context_that_waits_holds_its_idle_streams_up() -> TestResult {
+        let (machine, driver) = lazy()?;
+        let mut waiting = null_mut();
+        call!(driver.cuCtxCreate_v2(&mut waiting, 0, 0))?;
+        let stream = enqueue(&driver, 0)?;
+        call!(driver.cuStreamSynchronize(stream))?;
+        let (context, event) = busy(&machine, &driver)?;
+        // An event that was never recorded is nothing to wait for.
+        call!(driver.cuCtxWaitEvent(waiting, event))?;
+        assert_eq!(pending(&machine, waiting), 0);
+        call!(driver.cuCtxRecordEvent(context, event))?;
+        call!(driver.cuCtxWaitEvent(waiting, event))?;
+        assert_eq!(pending(&machine, waiting), 1);
+        call!(driver.cuCtxSynchronize_v2(waiting))?;
+        assert_eq!((pending(&machine, waiting), pending(&machine, context)), (0, 0));
+        Ok(())
+    }
+
+    #[test]
+    fn an_event_is_recorded_on_its_own_context_only() -> TestResult {
+        let (machine, driver) = lazy()?;
+        let (context, event) = busy(&machine, &driver)?;
+        let mut other = null_mut();
+        call!(driver.cuCtxCreate_v2(&mut other, 0, 0))?;
+        answers!(driver.cuCtxRecordEvent(other, event), CUDA_ERROR_INVALID_HANDLE);
+        answers!(driver.cuCtxRecordEvent(null_mut(), event), CUDA_ERROR_INVALID_CONTEXT);
+        answers!(driver.cuCtxRecordEvent(context, null_mut()), CUDA_ERROR_INVALID_HANDLE);
+        answers!(driver.cuCtxWaitEvent(null_mut(), event), CUDA_ERROR_INVALID_CONTEXT);
+        answers!(driver.cuCtxWaitEvent(context, null_mut()), CUDA_ERROR_INVALID_HANDLE);
+        call!(driver.cuCtxDestroy_v2(context))?;
+        answers!(driver.cuCtxRecordEvent(context, event), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+        answers!(driver.cuCtxWaitEvent(other, event), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+        Ok(())
+    }
+
+    #[test]
+    fn destroying_a_context_does_its_work_first() -> TestResult {
+        let (machine, driver) = lazy()?;
+        let (context, _event) = busy(&machine, &driver)?;
+        assert_eq!(machine.unfinished_ops(), 2);
+        call!(driver.cuCtxDestroy_v2(context))?;
+        assert_eq!(machine.unfinished_ops(), 0);
+        Ok(())
+    }
+
+    #[test]
+    fn a_synchronise_includes_streams_that_were_destroyed() -> TestResult {
+        let (machine, driver) = lazy()?;
+        let mut context = null_mut();
+        call!(driver.cuCtxCreate_v2(&mut context, 0, 0))?;
+        let stream = enqueue(&driver, 1)?;
+        call!(driver.cuStreamDestroy_v2(stream))?;
+        call!(driver.cuCtxSynchronize())?;
+        assert_eq!(machine.unfinished_ops(), 0);
+        Ok(())
+    }
+
+    #[test]
+    fn new_stacks_wait_for_running_work_and_other_limits_do_not() -> TestResult {
+        use warploom_sys::types::CUlimit;
+        let (machine, driver) = lazy()?;
+        busy(&machine, &driver)?;
+        call!(driver.cuCtxSetLimit(CUlimit::CU_LIMIT_MALLOC_HEAP_SIZE, 16 << 20))?;
+        call!(driver.cuCtxSetLimit(CUlimit::CU_LIMIT_STACK_SIZE, 1024))?;
+        assert_eq!(machine.unfinished_ops(), 2);
+        call!(driver.cuCtxSetLimit(CUlimit::CU_LIMIT_STACK_SIZE, 2048))?;
+        assert_eq!(machine.unfinished_ops(), 0);
+        Ok(())
+    }
+}

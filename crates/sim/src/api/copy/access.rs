@@ -1,0 +1,141 @@
+//! The ends of copies: the memory at an address, and the contexts that reach it.
+#![expect(unsafe_code, reason = "takes a C caller's word for host memory")]
+
+use warploom_sys::types::CUresult;
+
+use crate::api::pool::AccessLevel;
+use crate::ffi::handle::ContextHandle;
+use crate::ffi::status::{INVALID_VALUE, Status};
+use crate::machine::call::Call;
+use crate::machine::world::World;
+use crate::memory::{Allocation, Backing, Home, Side, SimAddress};
+use crate::process::thread;
+
+/// What kind of memory an address turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Memory {
+    Device,
+    /// Page-locked, registered or managed: host memory that a device reads and writes by itself.
+    Shared,
+    /// The program's own memory, unknown to the driver.
+    Pageable,
+}
+
+/// A stretch of memory that was found and may be touched.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct End {
+    pub(crate) place: SimAddress,
+    pub(crate) memory: Memory,
+    /// The context it was made in.
+    pub(crate) owner: Option<ContextHandle>,
+    /// The program asked that synchronous functions wait for this memory, whatever they would do otherwise.
+    pub(crate) sync_memops: bool,
+}
+
+/// What is to be done with memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Intent {
+    Read,
+    Write,
+}
+
+/// How a call names memory, which says what kinds of it will do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Named {
+    /// By a device pointer.
+    Device,
+    /// By a device pointer of a fill, which may be in a pool of the host.
+    Filled,
+    /// By a host pointer, or by one that may be either.
+    Any,
+}
+
+/// The memory at an address, if `device` may do what it wants with all of it.
+pub(crate) fn find(
+    call: &Call<'_>,
+    world: &World,
+    device: u16,
+    (named, address): (Named, u64),
+    len: u64,
+    intent: Intent,
+) -> Status<End> {
+    let refuse = |reason: String| -> CUresult { call.refuse(INVALID_VALUE, reason) };
+    let outside = |reason: String| -> CUresult {
+        call.found_outside(world, address, len, intent == Intent::Write);
+        refuse(reason)
+    };
+    let Some(first) = world.memory.containing(address) else {
+        if let Some(place) = world.graphs.memory.place(address).filter(|_| call.feeds_graph()) {
+            return Ok(End { place, memory: Memory::Device, owner: None, sync_memops: false });
+        }
+        return match named {
+            Named::Device | Named::Filled => Err(outside(format!("{address:#x} is in no allocation of the driver's"))),
+            Named::Any => pageable(address, len, intent).map_err(outside),
+        };
+    };
+    let end = world.memory.end_of_run(first, address.saturating_add(len));
+    if len > end - address {
+        let there = end - address;
+        return Err(outside(format!("{len} bytes at {address:#x} do not fit the {there} that are left there")));
+    }
+    let memory = match &first.backing {
+        Backing::Device => Memory::Device,
+        Backing::Variable(variable) if variable.managed.is_some() => Memory::Shared,
+        Backing::Variable(_) => Memory::Device,
+        Backing::PageLocked(_) | Backing::Registered { .. } | Backing::Managed(_) => Memory::Shared,
+        Backing::Pool(block) => {
+            // To a copy, memory of the host's pools is the host's: it needs no access, and is nothing for a device pointer.
+            let is_the_hosts = matches!(block.home, Home::Host(_));
+            if is_the_hosts && named == Named::Device {
+                return Err(refuse(format!(
+                    "{address:#x} is in a pool of the host, and so not what a device pointer is for"
+                )));
+            }
+            let needs_access = !is_the_hosts || named == Named::Filled;
+            if needs_access && world.pool_access(block.pool, device) == AccessLevel::None {
+                return Err(refuse(format!("{address:#x} is in a pool that device {device} has no access to")));
+            }
+            located(first)
+        }
+        Backing::Mapped(_) => {
+            if world.mapped_access(address, len, device, intent == Intent::Write).is_err() {
+                return Err(refuse(format!("{address:#x} is in a mapping that device {device} may not {intent:?}")));
+            }
+            let has_current = || thread::with_contexts(call.core().id, |stack| !stack.is_empty());
+            if named != Named::Filled && len > first.end() - address && !has_current() {
+                return Err(refuse(format!(
+                    "{len} bytes at {address:#x} are in several mappings, which a copy takes only where a context is current"
+                )));
+            }
+            located(first)
+        }
+    };
+    Ok(End { place: first.place(address), memory, owner: first.context, sync_memops: first.sync_memops })
+}
+
+/// Memory that pools and mappings have on a device or on the host.
+fn located(allocation: &Allocation) -> Memory {
+    if allocation.side == Side::Host { Memory::Shared } else { Memory::Device }
+}
+
+/// Whether work of `context` can touch memory without help: a copy can be routed through the host, a fill cannot.
+pub(crate) fn reaches(world: &World, context: ContextHandle, end: &End) -> bool {
+    let Some(context) = world.contexts.get(context) else { return false };
+    let (Side::Device(holder), Some(owner)) = (end.place.side(), end.owner) else { return true };
+    holder == context.device || end.memory != Memory::Device || context.peers.contains(&owner)
+}
+
+/// The program's own memory, as far as one can tell.
+fn pageable(address: u64, len: u64, intent: Intent) -> Result<End, String> {
+    if address == 0 {
+        return Err("a null pointer".to_owned());
+    }
+    if !super::host::is_own(address, len, intent) {
+        return Err(format!(
+            "{len} bytes at {address:#x} are no memory of the program's or the driver's; the real driver would crash here"
+        ));
+    }
+    // SAFETY: mapped memory of the process, as was just found; the C caller keeps it so until the op is done.
+    let place = unsafe { SimAddress::new(address, address as usize, Side::Host) };
+    Ok(End { place, memory: Memory::Pageable, owner: None, sync_memops: false })
+}

@@ -1,0 +1,80 @@
+//! Attributes of copies in a batch: when the source is read, where ends are, and flags.
+
+use warploom_sys::types::{
+    CUmemLocation, CUmemLocationType, CUmemcpyAttributes, CUmemcpyFlags, CUmemcpySrcAccessOrder,
+};
+
+use super::access::{End, Memory};
+use super::queued::Shape;
+use crate::machine::world::{Work, World};
+
+/// When the source of a copy may be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    /// When the stream gets there.
+    Stream,
+    /// Before the call returns.
+    DuringCall,
+    /// At any time until the copy is done.
+    Any,
+}
+
+/// Sources up to this size are read at the call where any time will do; and larger ones not even where that was asked for, if
+/// they are the program's own memory and go to a device. An H200 was seen to read those when the stream got there, against the
+/// manual.
+const SMALL: u64 = 1 << 16;
+
+impl Order {
+    pub(super) fn new(given: CUmemcpySrcAccessOrder) -> Result<Order, String> {
+        match given {
+            CUmemcpySrcAccessOrder::CU_MEMCPY_SRC_ACCESS_ORDER_STREAM => Ok(Order::Stream),
+            CUmemcpySrcAccessOrder::CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL => Ok(Order::DuringCall),
+            CUmemcpySrcAccessOrder::CU_MEMCPY_SRC_ACCESS_ORDER_ANY => Ok(Order::Any),
+            CUmemcpySrcAccessOrder(other) => Err(format!("{other} is no order of access to a source")),
+        }
+    }
+
+    /// The op that reads its source when hardware does. Where any time will do, small host memory is read at once: a
+    /// program that needs stream order is to notice.
+    pub(super) fn work(self, to: &End, from: &End, shape: Shape) -> Work {
+        let early = match self {
+            Order::Stream => false,
+            Order::DuringCall => {
+                from.memory != Memory::Pageable || to.memory != Memory::Device || shape.bytes() <= SMALL
+            }
+            Order::Any => from.memory != Memory::Device && shape.bytes() <= SMALL,
+        };
+        if early { shape.staged(to, from) } else { shape.work(to, from) }
+    }
+}
+
+/// The order of a set of attributes, if all of it makes sense.
+pub(super) fn checked(world: &World, given: &CUmemcpyAttributes) -> Result<Order, String> {
+    flags(given.flags)?;
+    location(world, given.srcLocHint)?;
+    location(world, given.dstLocHint)?;
+    Order::new(given.srcAccessOrder)
+}
+
+pub(super) fn flags(given: u32) -> Result<(), String> {
+    let known = CUmemcpyFlags::CU_MEMCPY_FLAG_PREFER_OVERLAP_WITH_COMPUTE.0;
+    if given & !known == 0 { Ok(()) } else { Err(format!("flags are {given:#x}; only {known} is known")) }
+}
+
+/// Whether a hint names a place. What it hints at changes nothing here: every end is where it is.
+pub(super) fn location(world: &World, given: CUmemLocation) -> Result<(), String> {
+    match given.type_ {
+        CUmemLocationType::CU_MEM_LOCATION_TYPE_INVALID
+        | CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST
+        | CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST_NUMA
+        | CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT => Ok(()),
+        CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE => {
+            let id = given.id();
+            match usize::try_from(id) {
+                Ok(device) if device < world.devices.len() => Ok(()),
+                _ => Err(format!("{id} is no device; there are {}", world.devices.len())),
+            }
+        }
+        CUmemLocationType(other) => Err(format!("{other} is no kind of location")),
+    }
+}

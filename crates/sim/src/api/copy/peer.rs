@@ -1,0 +1,126 @@
+//! Copies between contexts.
+//!
+//! Each end is judged by the device of its own context, so the copy works where neither device may touch the other's
+//! memory: it goes through the host. A null context means the one the copy runs in.
+#![expect(non_snake_case, reason = "the functions have C's names")]
+
+use smallvec::SmallVec;
+use warploom_engine::QueueId;
+use warploom_sys::types::{CUctx_st, CUdeviceptr, CUstream_st};
+
+use super::access::{Intent, Named, find};
+use super::queued::{Form, Shape, copy};
+use crate::ffi::Ptr;
+use crate::ffi::handle::{ContextHandle, Handle};
+use crate::ffi::status::{INVALID_CONTEXT, Status};
+use crate::machine::call::Call;
+use crate::machine::core::Guard;
+use crate::machine::world::{Work, World};
+
+/// The context an end of a copy belongs to.
+#[derive(Clone, Copy)]
+pub(super) struct Party {
+    pub(super) context: ContextHandle,
+    pub(super) device: u16,
+}
+
+/// The context behind an argument of a copy that runs in `queue`.
+pub(super) fn party(call: &Call<'_>, world: &World, queue: QueueId, context: u64) -> Status<Party> {
+    if context == 0 {
+        let queue = world.engine.queue(queue);
+        return Ok(Party { context: queue.owner.context, device: queue.owner.device });
+    }
+    let context = Handle::from_bits(context);
+    let device = call.object(&world.contexts, context, INVALID_CONTEXT)?.device;
+    world.healthy(context)?;
+    Ok(Party { context, device })
+}
+
+/// Runs `enqueue` so that what it puts in `queue` is ordered with everything in the default streams of the parties, as the
+/// synchronous functions are.
+pub(super) fn serialized(
+    world: &mut Guard<'_>,
+    queue: QueueId,
+    parties: [Party; 2],
+    enqueue: impl FnOnce(&mut Guard<'_>) -> Status,
+) -> Status {
+    let own = world.engine.queue(queue).owner.context;
+    let mut others: SmallVec<[ContextHandle; 2]> = SmallVec::new();
+    for party in parties {
+        if party.context != own && !others.contains(&party.context) {
+            others.push(party.context);
+        }
+    }
+    for other in &others {
+        if let Some(theirs) = world.legacy_queue(*other) {
+            let before = world.enqueue(theirs, Work::Join)?;
+            world.engine.join_queue_clock(queue, theirs);
+            world.enqueue_after(queue, &[before], Work::Join)?;
+        }
+    }
+    enqueue(world)?;
+    let done = world.engine.tail(queue);
+    for other in others {
+        // The lock may have been open meanwhile, and the context gone.
+        if let Some(theirs) = world.legacy_queue(other) {
+            world.engine.join_queue_clock(theirs, queue);
+            world.enqueue_after(theirs, done.as_slice(), Work::Join)?;
+        }
+    }
+    Ok(())
+}
+
+type End = (CUdeviceptr, Ptr<CUctx_st>);
+
+fn line(
+    call: &Call<'_>,
+    world: &mut Guard<'_>,
+    queue: QueueId,
+    form: Form,
+    to: End,
+    from: End,
+    bytes: usize,
+) -> Status {
+    let bytes = bytes as u64;
+    let parties = [party(call, world, queue, to.1.address())?, party(call, world, queue, from.1.address())?];
+    if bytes == 0 {
+        return Ok(());
+    }
+    let to = find(call, world, parties[0].device, (Named::Device, to.0), bytes, Intent::Write)?;
+    let from = find(call, world, parties[1].device, (Named::Device, from.0), bytes, Intent::Read)?;
+    if world.captures.hold(queue) {
+        return Err(call.uncapturable(world, queue, "a copy between contexts"));
+    }
+    let enqueue = |world: &mut Guard<'_>| copy(call, world, queue, form, (to, from), Shape::Line(bytes));
+    match form {
+        Form::Sync => serialized(world, queue, parties, enqueue),
+        Form::Async => enqueue(world),
+    }
+}
+
+pub(crate) fn cuMemcpyPeer(
+    call: &Call<'_>,
+    to: CUdeviceptr,
+    to_context: Ptr<CUctx_st>,
+    from: CUdeviceptr,
+    from_context: Ptr<CUctx_st>,
+    bytes: usize,
+) -> Status {
+    let mut world = call.world();
+    let queue = call.default_queue(&mut world)?;
+    line(call, &mut world, queue, Form::Sync, (to, to_context), (from, from_context), bytes)
+}
+
+pub(crate) fn cuMemcpyPeerAsync(
+    call: &Call<'_>,
+    to: CUdeviceptr,
+    to_context: Ptr<CUctx_st>,
+    from: CUdeviceptr,
+    from_context: Ptr<CUctx_st>,
+    bytes: usize,
+    stream: Ptr<CUstream_st>,
+) -> Status {
+    let mut world = call.world();
+    let queue = call.queue(&mut world, stream)?;
+    line(call, &mut world, queue, Form::Async, (to, to_context), (from, from_context), bytes)
+}

@@ -1,0 +1,97 @@
+//! From two ends to an op, and to what the host waits for.
+
+use warploom_engine::QueueId;
+
+use super::access::{End, Memory};
+use crate::ffi::status::Status;
+use crate::machine::call::Call;
+use crate::machine::core::Guard;
+use crate::machine::world::Work;
+use crate::memory::{BlockCopy, MemoryOp};
+
+/// Which form of a function was called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    Sync,
+    Async,
+}
+
+/// What is copied.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Shape {
+    Line(u64),
+    Block(BlockCopy),
+}
+
+/// Up to this size an asynchronous copy takes pageable bytes at the call and returns. The largest the real driver was
+/// seen to do so with.
+const STAGED: u64 = 1 << 20;
+
+/// What the host waits for before a copy's call returns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Return {
+    AtOnce,
+    /// When the source has been read: that is now, whenever the op may run.
+    Staged,
+    Done,
+}
+
+fn when(form: Form, to: &End, from: &End, bytes: u64) -> Return {
+    let sync_memops = to.sync_memops || from.sync_memops;
+    match (form, from.memory, to.memory) {
+        (Form::Sync, Memory::Device, Memory::Device) if !sync_memops => Return::AtOnce,
+        (Form::Sync, _, _) => Return::Done,
+        (Form::Async, Memory::Pageable, Memory::Device) if bytes <= STAGED => Return::Staged,
+        (Form::Async, Memory::Device, Memory::Device | Memory::Shared) => Return::AtOnce,
+        (Form::Async, Memory::Shared, Memory::Device) => Return::AtOnce,
+        (Form::Async, _, _) => Return::Done,
+    }
+}
+
+impl Shape {
+    pub(super) fn bytes(&self) -> u64 {
+        match self {
+            Shape::Line(bytes) => *bytes,
+            Shape::Block(block) => block.bytes(),
+        }
+    }
+
+    /// The op that reads the source when it runs.
+    pub(super) fn work(self, to: &End, from: &End) -> Work {
+        match self {
+            Shape::Line(bytes) => MemoryOp::Copy { to: to.place, from: from.place, bytes }.into(),
+            Shape::Block(block) => MemoryOp::CopyBlock(Box::new(block)).into(),
+        }
+    }
+
+    /// The op that writes what the source is now.
+    pub(super) fn staged(self, to: &End, from: &End) -> Work {
+        match self {
+            Shape::Line(bytes) => Work::Staged { to: to.place, bytes: from.place.take(bytes) },
+            Shape::Block(block) => Work::StagedBlock(Box::new(block.staged())),
+        }
+    }
+}
+
+/// Enqueues a copy, and waits for as much of it as a call of that form does.
+pub(super) fn copy(
+    call: &Call<'_>,
+    world: &mut Guard<'_>,
+    queue: QueueId,
+    form: Form,
+    (to, from): (End, End),
+    shape: Shape,
+) -> Status {
+    if world.captures.hold(queue) {
+        // A node reads and writes when it is launched, whatever memory it is.
+        return match form {
+            Form::Sync => Err(call.uncapturable(world, queue, "a copy that is waited for")),
+            Form::Async => call.submit(world, queue, shape.work(&to, &from)),
+        };
+    }
+    match when(form, &to, &from, shape.bytes()) {
+        Return::AtOnce => call.submit(world, queue, shape.work(&to, &from)),
+        Return::Staged => call.submit(world, queue, shape.staged(&to, &from)),
+        Return::Done => call.submit_and_wait(world, queue, shape.work(&to, &from)),
+    }
+}

@@ -1,0 +1,116 @@
+//! Making, recording, asking and destroying events.
+#![expect(non_snake_case, reason = "the functions have C's names")]
+
+use std::ffi::c_uint;
+
+use warploom_sys::types::{CUevent, CUevent_st, CUresult, CUstream_st};
+
+use super::{Event, find};
+use crate::ffi::Ptr;
+use crate::ffi::status::{INVALID_HANDLE, INVALID_VALUE, NOT_READY, OUT_OF_MEMORY, Status};
+use crate::machine::call::Call;
+
+/// `CU_EVENT_BLOCKING_SYNC`.
+const BLOCKING_SYNC: u32 = 1;
+/// `CU_EVENT_DISABLE_TIMING`.
+pub(super) const DISABLE_TIMING: u32 = 2;
+/// `CU_EVENT_INTERPROCESS`.
+const INTERPROCESS: u32 = 4;
+
+pub(crate) fn cuEventCreate(call: &Call<'_>, out: Ptr<CUevent>, flags: c_uint) -> Status {
+    out.required()?;
+    if flags & !(BLOCKING_SYNC | DISABLE_TIMING | INTERPROCESS) != 0 {
+        return Err(call.refuse(INVALID_VALUE, format!("flags are {flags:#x}; only 1, 2 and 4 are known")));
+    }
+    if flags & INTERPROCESS != 0 && flags & DISABLE_TIMING == 0 {
+        return Err(call.refuse(INVALID_VALUE, "an event for several processes cannot have timing"));
+    }
+    let mut world = call.world();
+    let context = call.context(&world)?;
+    let event = world
+        .events
+        .insert(Event::new(context, flags))
+        .ok_or_else(|| call.refuse(OUT_OF_MEMORY, "there are as many events as handles"))?;
+    out.write(event.as_raw())
+}
+
+pub(crate) fn cuEventRecord(call: &Call<'_>, event: Ptr<CUevent_st>, stream: Ptr<CUstream_st>) -> Status {
+    record(call, event, stream, false)
+}
+
+fn record(call: &Call<'_>, event: Ptr<CUevent_st>, stream: Ptr<CUstream_st>, is_external: bool) -> Status {
+    let mut world = call.world();
+    let queue = call.queue(&mut world, stream)?;
+    let handle = find(call, &world, event.address())?;
+    let context = world.engine.queue(queue).owner.context;
+    if world.events.get(handle).is_none_or(|event| event.context != context) {
+        return Err(call.refuse(INVALID_HANDLE, "the event and the stream are of different contexts"));
+    }
+    if world.captures.hold(queue) {
+        return call.record_captured(&mut world, queue, handle, is_external);
+    }
+    if is_external {
+        let reason = "an external record is a node of a captured graph, and the stream is not captured";
+        return Err(call.refuse(CUresult::CUDA_ERROR_ILLEGAL_STATE, reason));
+    }
+    call.check_legacy(&mut world, queue)?;
+    world.record_event(queue, handle)?;
+    call.get_going(&mut world, queue)
+}
+
+/// `CU_EVENT_RECORD_EXTERNAL`: only while a stream is captured.
+const EXTERNAL: u32 = 1;
+
+pub(crate) fn cuEventRecordWithFlags(
+    call: &Call<'_>,
+    event: Ptr<CUevent_st>,
+    stream: Ptr<CUstream_st>,
+    flags: c_uint,
+) -> Status {
+    match flags {
+        0 | EXTERNAL => record(call, event, stream, flags == EXTERNAL),
+        _ => Err(call.refuse(INVALID_VALUE, format!("flags are {flags:#x}; only 0 and 1 are known"))),
+    }
+}
+
+pub(crate) fn cuEventQuery(call: &Call<'_>, event: Ptr<CUevent_st>) -> Status {
+    let mut world = call.world();
+    let handle = find(call, &world, event.address())?;
+    call.check_event(&mut world, handle, true)?;
+    call.check_unsafe(&mut world)?;
+    let Some(Event { context, record, .. }) = world.events.get(handle) else { return Err(INVALID_HANDLE) };
+    let (context, pending) = (*context, record.filter(|record| record.time.is_none()).and_then(|record| record.op));
+    let is_reached = pending.is_none_or(|op| call.core().query(&mut world, &[op]));
+    world.healthy(context)?;
+    if !is_reached {
+        return Err(NOT_READY);
+    }
+    world.host_saw_event(handle);
+    world.host_learns_event(handle);
+    Ok(())
+}
+
+pub(crate) fn cuEventSynchronize(call: &Call<'_>, event: Ptr<CUevent_st>) -> Status {
+    let mut world = call.world();
+    let handle = find(call, &world, event.address())?;
+    call.check_event(&mut world, handle, true)?;
+    call.check_unsafe(&mut world)?;
+    let Some(Event { context, record, clock, .. }) = world.events.get(handle) else { return Err(INVALID_HANDLE) };
+    let (context, op, known) = (*context, record.and_then(|record| record.op), clock.known.clone());
+    call.wait(&mut world, op.as_slice())?;
+    world.engine.timelines.host_learns(&known);
+    world.host_saw_event(handle);
+    world.saw_event(handle);
+    world.healthy(context)
+}
+
+/// Whoever waits for the event's record goes on waiting for that.
+pub(crate) fn cuEventDestroy_v2(call: &Call<'_>, event: Ptr<CUevent_st>) -> Status {
+    let mut world = call.world();
+    let handle = find(call, &world, event.address())?;
+    if let Some(event) = world.events.get(handle) {
+        world.healthy(event.context)?;
+    }
+    world.events.remove(handle);
+    Ok(())
+}

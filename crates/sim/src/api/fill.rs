@@ -1,0 +1,158 @@
+//! Fills: a repeated element, in one stretch or in rows.
+//!
+//! Both forms of a function are asynchronous for device memory; the synchronous one waits where the host could look at the
+//! memory. As with copies, nothing is looked at for a fill of nothing.
+#![expect(non_snake_case, reason = "the functions have C's names")]
+
+use warploom_engine::QueueId;
+use warploom_sys::types::{CUdeviceptr, CUstream_st};
+
+use crate::api::copy::{Form, Intent, Memory, Named, find, reaches};
+use crate::ffi::Ptr;
+use crate::ffi::status::{INVALID_VALUE, Status};
+use crate::machine::call::Call;
+use crate::machine::core::Guard;
+use crate::machine::world::Work;
+use crate::memory::{MemoryOp, RowFill};
+
+/// What is written.
+#[derive(Clone, Copy)]
+struct Pattern {
+    bits: u32,
+    /// Bytes of one element.
+    element: u8,
+}
+
+/// Where it is written: a single row has no pitch that matters.
+#[derive(Clone, Copy)]
+struct Rows {
+    start: CUdeviceptr,
+    pitch: u64,
+    columns: u64,
+    rows: u64,
+}
+
+fn d8(bits: u8) -> Pattern {
+    Pattern { bits: bits.into(), element: 1 }
+}
+
+fn d16(bits: u16) -> Pattern {
+    Pattern { bits: bits.into(), element: 2 }
+}
+
+fn d32(bits: u32) -> Pattern {
+    Pattern { bits, element: 4 }
+}
+
+fn line(start: CUdeviceptr, count: usize) -> Rows {
+    Rows { start, pitch: 0, columns: count as u64, rows: 1 }
+}
+
+fn rows(start: CUdeviceptr, pitch: usize, width: usize, height: usize) -> Rows {
+    Rows { start, pitch: pitch as u64, columns: width as u64, rows: height as u64 }
+}
+
+/// From the first byte of the fill to behind its last.
+fn span(call: &Call<'_>, to: Rows, pattern: Pattern) -> Status<u64> {
+    let refuse = |reason: String| call.refuse(INVALID_VALUE, reason);
+    let element = u64::from(pattern.element);
+    if !to.start.is_multiple_of(element) {
+        return Err(refuse(format!("{:#x} is not aligned to {element} bytes", to.start)));
+    }
+    let span = || {
+        let width = to.columns.checked_mul(element)?;
+        Some((width, to.pitch.checked_mul(to.rows - 1)?.checked_add(width)?))
+    };
+    let (width, span) = span().ok_or_else(|| refuse(format!("{}×{} elements do not fit", to.columns, to.rows)))?;
+    if to.rows > 1 && (to.pitch < width || !to.pitch.is_multiple_of(element)) {
+        return Err(refuse(format!("a pitch of {} for rows of {width} bytes, {element} at a time", to.pitch)));
+    }
+    Ok(span)
+}
+
+fn fill(call: &Call<'_>, world: &mut Guard<'_>, queue: QueueId, form: Form, to: Rows, pattern: Pattern) -> Status {
+    if to.columns == 0 || to.rows == 0 {
+        return Ok(());
+    }
+    let span = span(call, to, pattern)?;
+    let (device, context) = (world.engine.queue(queue).owner.device, world.engine.queue(queue).owner.context);
+    let end = find(call, world, device, (Named::Filled, to.start), span, Intent::Write)?;
+    if !reaches(world, context, &end) {
+        let reason = format!("{:#x} is on another device, which the stream's context has no access to", to.start);
+        return Err(call.refuse(INVALID_VALUE, reason));
+    }
+    let Pattern { bits, element } = pattern;
+    let Rows { pitch, columns, rows, .. } = to;
+    let op = if rows == 1 || pitch == columns * u64::from(element) {
+        MemoryOp::Fill { to: end.place, pattern: bits, element, count: columns * rows }
+    } else {
+        MemoryOp::FillRows(Box::new(RowFill { to: end.place, pitch, pattern: bits, element, columns, rows }))
+    };
+    let work = Work::from(op);
+    if form == Form::Sync && world.captures.hold(queue) {
+        return Err(call.uncapturable(world, queue, "a fill that is waited for"));
+    }
+    if form == Form::Sync && (end.memory != Memory::Device || end.sync_memops) {
+        call.submit_and_wait(world, queue, work)
+    } else {
+        call.submit(world, queue, work)
+    }
+}
+
+fn now(call: &Call<'_>, to: Rows, pattern: Pattern) -> Status {
+    let mut world = call.world();
+    let queue = call.default_queue(&mut world)?;
+    fill(call, &mut world, queue, Form::Sync, to, pattern)
+}
+
+fn later(call: &Call<'_>, to: Rows, pattern: Pattern, stream: Ptr<CUstream_st>) -> Status {
+    let mut world = call.world();
+    let queue = call.queue(&mut world, stream)?;
+    fill(call, &mut world, queue, Form::Async, to, pattern)
+}
+
+macro_rules! fills {
+    ($($sync:ident $asynchronous:ident $sync_rows:ident $asynchronous_rows:ident $pattern:ident($type:ty);)*) => { $(
+        pub(crate) fn $sync(call: &Call<'_>, to: CUdeviceptr, value: $type, count: usize) -> Status {
+            now(call, line(to, count), $pattern(value))
+        }
+
+        pub(crate) fn $asynchronous(
+            call: &Call<'_>,
+            to: CUdeviceptr,
+            value: $type,
+            count: usize,
+            stream: Ptr<CUstream_st>,
+        ) -> Status {
+            later(call, line(to, count), $pattern(value), stream)
+        }
+
+        pub(crate) fn $sync_rows(
+            call: &Call<'_>,
+            to: CUdeviceptr,
+            pitch: usize,
+            value: $type,
+            width: usize,
+            height: usize,
+        ) -> Status {
+            now(call, rows(to, pitch, width, height), $pattern(value))
+        }
+
+        pub(crate) fn $asynchronous_rows(
+            call: &Call<'_>,
+            to: CUdeviceptr,
+            pitch: usize,
+            value: $type,
+            width: usize,
+            height: usize,
+            stream: Ptr<CUstream_st>,
+        ) -> Status {
+            later(call, rows(to, pitch, width, height), $pattern(value), stream)
+        }
+    )* };
+}
+fills! {
+    cuMemsetD8_v2 cuMemsetD8Async cuMemsetD2D8_v2 cuMemsetD2D8Async d8(u8);
+    cuMemsetD16_v2 cuMemsetD16Async cuMemsetD2D16_v2 cuMemsetD2D16Async d16(u16);
+    cuMemsetD32_v2 cuMemsetD32Async cuMemsetD2D32_v2 cuMemsetD2D32Async d32(u32);
+}

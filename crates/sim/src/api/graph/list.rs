@@ -1,0 +1,71 @@
+//! The nodes of a graph, and what they are.
+#![expect(non_snake_case, reason = "the functions have C's names")]
+
+use warploom_sys::types::{CUgraph_st, CUgraphNode, CUgraphNode_st, CUgraphNodeType};
+
+use super::{named, named_node};
+use crate::ffi::Ptr;
+use crate::ffi::handle::{Handle, NodeHandle};
+use crate::ffi::status::{INVALID_VALUE, Status};
+use crate::machine::call::Call;
+
+/// Fills arrays of a caller who said how long they are, and says how much there was to fill them with: places behind the
+/// last get null, and what has no place is left out. Without arrays, it is only counted.
+pub(super) fn fill<T>(
+    count: Ptr<usize>,
+    items: &[T],
+    is_wanted: bool,
+    mut write: impl FnMut(usize, Option<&T>) -> Status,
+) -> Status {
+    let room = count.read()?;
+    if !is_wanted {
+        return count.write(items.len());
+    }
+    if room == 0 {
+        return Err(INVALID_VALUE);
+    }
+    for index in 0..room {
+        write(index, items.get(index))?;
+    }
+    count.write(room.min(items.len()))
+}
+
+/// A handle for C, or null where there is none left.
+pub(super) fn raw(node: Option<NodeHandle>) -> CUgraphNode {
+    node.map_or(std::ptr::null_mut(), Handle::as_raw)
+}
+
+/// Fills an array with handles.
+fn handles(array: Ptr<CUgraphNode>, count: Ptr<usize>, nodes: &[NodeHandle]) -> Status {
+    fill(count, nodes, !array.is_null(), |index, node| array.write_at(index, raw(node.copied())))
+}
+
+pub(crate) fn cuGraphGetNodes(
+    call: &Call<'_>,
+    graph: Ptr<CUgraph_st>,
+    nodes: Ptr<CUgraphNode>,
+    count: Ptr<usize>,
+) -> Status {
+    let world = call.world();
+    let graph = named(call, &world, graph)?;
+    let all: Vec<_> = world.graphs.nodes_of(graph).map(|(handle, _)| handle).collect();
+    handles(nodes, count, &all)
+}
+
+pub(crate) fn cuGraphGetRootNodes(
+    call: &Call<'_>,
+    graph: Ptr<CUgraph_st>,
+    nodes: Ptr<CUgraphNode>,
+    count: Ptr<usize>,
+) -> Status {
+    let world = call.world();
+    let graph = named(call, &world, graph)?;
+    let roots = world.graphs.nodes_of(graph).filter(|(_, node)| node.dependencies.is_empty());
+    handles(nodes, count, &roots.map(|(handle, _)| handle).collect::<Vec<_>>())
+}
+
+pub(crate) fn cuGraphNodeGetType(call: &Call<'_>, node: Ptr<CUgraphNode_st>, kind: Ptr<CUgraphNodeType>) -> Status {
+    let world = call.world();
+    let found = named_node(call, &world, node)?.work.kind();
+    kind.write(found)
+}

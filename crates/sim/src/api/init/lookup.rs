@@ -1,0 +1,108 @@
+//! Finding a function by its name and the version of CUDA a program was written for.
+//!
+//! A name stands for all ABIs that ever had it; the version chooses the newest that is not newer. The variants for
+//! per-thread default streams have versions of their own. A version below zero means the newest there is, one beyond
+//! the driver's is refused. A name with a suffix such as `_v2` is no name.
+#![expect(non_snake_case, reason = "the functions have C's names")]
+
+use std::collections::HashMap;
+use std::ffi::{c_char, c_int, c_void};
+use std::sync::LazyLock;
+
+use warploom_sys::Function;
+use warploom_sys::types::{CUdriverProcAddressQueryResult, CUresult};
+
+use crate::abi::shims;
+use crate::ffi::status::{INVALID_VALUE, Status};
+use crate::ffi::{ConstPtr, Ptr};
+use crate::machine::call::Call;
+
+/// How a look-up ended.
+enum Found {
+    Function(*mut c_void),
+    /// The name is known, and younger than the version.
+    TooYoung,
+    Nothing,
+}
+
+/// Says why nothing was found by an error, and leaves the pointer alone then.
+pub(crate) fn cuGetProcAddress(
+    call: &Call<'_>,
+    symbol: ConstPtr<c_char>,
+    function: Ptr<*mut c_void>,
+    version: c_int,
+    flags: u64,
+) -> Status {
+    match find(call, symbol, function, version, flags)? {
+        Found::Function(address) => function.write(address),
+        Found::TooYoung | Found::Nothing => Err(CUresult::CUDA_ERROR_NOT_FOUND),
+    }
+}
+
+/// Succeeds also when nothing was found; the pointer is null then, and the status says why.
+pub(crate) fn cuGetProcAddress_v2(
+    call: &Call<'_>,
+    symbol: ConstPtr<c_char>,
+    function: Ptr<*mut c_void>,
+    version: c_int,
+    flags: u64,
+    status: Ptr<CUdriverProcAddressQueryResult>,
+) -> Status {
+    use CUdriverProcAddressQueryResult as Result;
+    let (address, why) = match find(call, symbol, function, version, flags)? {
+        Found::Function(address) => (address, Result::CU_GET_PROC_ADDRESS_SUCCESS),
+        Found::TooYoung => (std::ptr::null_mut(), Result::CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT),
+        Found::Nothing => (std::ptr::null_mut(), Result::CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND),
+    };
+    status.write_if_wanted(why)?;
+    function.write(address)
+}
+
+/// Every ABI of a name. Opening a driver asks for each function once.
+static BY_NAME: LazyLock<HashMap<&str, Vec<Function>>> = LazyLock::new(|| {
+    let mut by_name: HashMap<&str, Vec<Function>> = HashMap::new();
+    for function in Function::ALL {
+        by_name.entry(function.base_name()).or_default().push(*function);
+    }
+    by_name
+});
+
+const PER_THREAD_STREAM: u64 = 2;
+const KNOWN_FLAGS: u64 = 3;
+
+fn find(
+    call: &Call<'_>,
+    symbol: ConstPtr<c_char>,
+    function: Ptr<*mut c_void>,
+    version: c_int,
+    flags: u64,
+) -> Status<Found> {
+    let name = symbol.text()?;
+    function.required()?;
+    if flags & !KNOWN_FLAGS != 0 {
+        return Err(call.refuse(INVALID_VALUE, format!("flags are {flags:#x}; only 1 and 2 are known")));
+    }
+    let driver = call.core().topology.driver_version;
+    if version > driver {
+        return Err(call.refuse(INVALID_VALUE, format!("version {version} is beyond the driver's {driver}")));
+    }
+    let version = if version < 0 { driver } else { version };
+    let abis = BY_NAME.get(name).map(Vec::as_slice).unwrap_or_default();
+    let named = || abis.iter().copied().filter(|known| known.version() <= driver);
+    if named().next().is_none() {
+        return Ok(Found::Nothing);
+    }
+    let per_thread = flags & PER_THREAD_STREAM != 0 && named().any(|known| known.per_thread().is_some());
+    let since = |known: Function| match known.per_thread() {
+        Some((version, _)) if per_thread => Some(version),
+        None if per_thread => None,
+        _ => Some(known.version()),
+    };
+    let best = named().filter_map(|known| Some((since(known)?, known))).filter(|(since, _)| *since <= version).max();
+    Ok(match best {
+        // Only now: the next best would be another ABI than the one that was asked for.
+        Some((_, best)) if call.core().faults.hidden.contains(best) => Found::Nothing,
+        Some((_, best)) => Found::Function(shims::address(call.core().slot, best, per_thread)),
+        None => Found::TooYoung,
+    })
+}

@@ -1,0 +1,37 @@
+//! What memory a call about managed memory names.
+
+use std::ops::Range;
+
+use crate::ffi::status::{INVALID_VALUE, Status};
+use crate::machine::call::Call;
+use crate::machine::world::World;
+use crate::memory::{Allocation, SimAddress};
+
+/// The managed allocation that a stretch of at least one byte starts in.
+pub(super) fn allocation<'w>(call: &Call<'_>, world: &'w World, address: u64, bytes: usize) -> Status<&'w Allocation> {
+    let refuse = |reason: String| call.refuse(INVALID_VALUE, reason);
+    if bytes == 0 {
+        return Err(refuse("a range has at least one byte".to_owned()));
+    }
+    match world.memory.containing(address) {
+        Some(found) if found.is_managed() => Ok(found),
+        Some(_) => Err(refuse(format!("the memory at {address:#x} is not managed"))),
+        None => Err(refuse(format!("{address:#x} is in no managed allocation"))),
+    }
+}
+
+/// A stretch of one managed allocation.
+pub(super) fn managed(call: &Call<'_>, world: &World, address: u64, bytes: usize) -> Status<Range<u64>> {
+    let there = allocation(call, world, address, bytes)?.end() - address;
+    let bytes = bytes as u64;
+    if bytes > there {
+        let reason = format!("{bytes} bytes at {address:#x}; the allocation has {there} left there");
+        return Err(call.refuse(INVALID_VALUE, reason));
+    }
+    Ok(address..address + bytes)
+}
+
+/// A stretch that [`managed`] found, for an op.
+pub(super) fn place(world: &World, range: &Range<u64>) -> Status<SimAddress> {
+    world.memory.place(range.start, range.end - range.start)
+}

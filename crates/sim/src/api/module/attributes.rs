@@ -1,0 +1,167 @@
+//! What a kernel is like on a device, and what can be set about it.
+
+use warploom_sys::types::CUfunction_attribute;
+
+use super::binary::Facts;
+use super::launch::check_policy;
+use crate::ffi::status::{INVALID_VALUE, Status};
+use crate::machine::call::Call;
+use crate::topology::number;
+
+/// What a program has set about a kernel on a device.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Settings {
+    dynamic_shared: Option<u32>,
+    carveout: Option<i32>,
+    cluster: [Option<i32>; 3],
+    non_portable_cluster: Option<i32>,
+    cluster_policy: Option<i32>,
+}
+
+impl Settings {
+    /// These settings, and where they say nothing, others.
+    pub(super) fn or(self, other: Settings) -> Settings {
+        let [width, height, depth] = self.cluster;
+        Settings {
+            dynamic_shared: self.dynamic_shared.or(other.dynamic_shared),
+            carveout: self.carveout.or(other.carveout),
+            cluster: [width.or(other.cluster[0]), height.or(other.cluster[1]), depth.or(other.cluster[2])],
+            non_portable_cluster: self.non_portable_cluster.or(other.non_portable_cluster),
+            cluster_policy: self.cluster_policy.or(other.cluster_policy),
+        }
+    }
+
+    /// How much of the memory of a multiprocessor should be shared memory, in percent, if that was set.
+    pub(super) fn carveout(&self) -> Option<u32> {
+        self.carveout.and_then(|percent| u32::try_from(percent).ok())
+    }
+
+    /// Whether clusters may be larger than every device has them.
+    pub(super) fn allows_non_portable(&self) -> bool {
+        self.non_portable_cluster.is_some_and(|allowed| allowed != 0)
+    }
+
+    /// The blocks of a cluster, if they were set.
+    pub(super) fn cluster(&self) -> Option<[u32; 3]> {
+        let set = self.cluster.map(|size| size.unwrap_or(0));
+        set.iter().any(|size| *size > 0).then(|| set.map(|size| size.max(1).unsigned_abs()))
+    }
+}
+
+/// The limits of a device that launches are held to.
+#[derive(Clone, Copy)]
+pub(super) struct Limits<'c> {
+    call: &'c Call<'c>,
+    device: usize,
+}
+
+impl<'c> Limits<'c> {
+    pub(super) fn new(call: &'c Call<'c>, device: u16) -> Self {
+        Self { call, device: device.into() }
+    }
+
+    pub(super) fn of(&self, attribute: i32) -> u32 {
+        self.call.core().topology.attribute(self.device, attribute).map_or(0, i32::unsigned_abs)
+    }
+
+    /// The most threads of a block of a kernel.
+    pub(super) fn threads(&self, facts: &Facts<'_>) -> u32 {
+        let device = self.of(number::MAX_THREADS_PER_BLOCK);
+        facts.most_threads().map_or(device, |bound| bound.min(device.into()) as u32)
+    }
+
+    /// Bytes of shared memory that a launch can ask for without being allowed more.
+    fn usual_dynamic_shared(&self, facts: &Facts<'_>) -> u32 {
+        self.of(number::MAX_SHARED_MEMORY_PER_BLOCK).saturating_sub(facts.shared())
+    }
+
+    /// Bytes of shared memory that a launch can be allowed to ask for.
+    pub(super) fn most_dynamic_shared(&self, facts: &Facts<'_>) -> u32 {
+        self.of(number::MAX_SHARED_MEMORY_PER_BLOCK_OPTIN).saturating_sub(facts.shared())
+    }
+
+    /// Bytes of shared memory that a launch can ask for.
+    pub(super) fn dynamic_shared(&self, facts: &Facts<'_>, settings: &Settings) -> u32 {
+        settings.dynamic_shared.unwrap_or_else(|| self.usual_dynamic_shared(facts))
+    }
+
+    /// Bytes of shared memory that some launch of the kernel could have: what it may ask for, and never less than any
+    /// kernel may, even if it was set to less.
+    pub(super) fn any_dynamic_shared(&self, facts: &Facts<'_>, settings: &Settings) -> u32 {
+        self.dynamic_shared(facts, settings).max(self.usual_dynamic_shared(facts))
+    }
+
+    /// What an attribute of a kernel is.
+    pub(super) fn get(&self, facts: &Facts<'_>, settings: &Settings, attribute: CUfunction_attribute) -> Status<i32> {
+        type A = CUfunction_attribute;
+        let number = |value: u32| i32::try_from(value).unwrap_or(i32::MAX);
+        Ok(match attribute {
+            A::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK => number(self.threads(facts)),
+            A::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES => number(facts.shared()),
+            A::CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES => i32::try_from(facts.constants()).unwrap_or(i32::MAX),
+            A::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES => number(facts.local()),
+            A::CU_FUNC_ATTRIBUTE_NUM_REGS => number(facts.registers()),
+            A::CU_FUNC_ATTRIBUTE_PTX_VERSION => number(facts.written_for()),
+            A::CU_FUNC_ATTRIBUTE_BINARY_VERSION => number(facts.loaded_for()),
+            A::CU_FUNC_ATTRIBUTE_CACHE_MODE_CA => 0,
+            A::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES => number(self.dynamic_shared(facts, settings)),
+            A::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT => settings.carveout.unwrap_or(-1),
+            A::CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET => facts.kernel.required_cluster().is_some().into(),
+            A::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH
+            | A::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT
+            | A::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH => {
+                let axis = (attribute.0 - A::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH.0) as usize;
+                let required = facts.kernel.required_cluster().map(|sizes| number(sizes[axis]));
+                required.or(settings.cluster[axis]).unwrap_or(0)
+            }
+            A::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED => settings.allows_non_portable().into(),
+            A::CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE => settings.cluster_policy.unwrap_or(0),
+            other => {
+                let reason = format!("kernels have no attribute {}", other.0);
+                return Err(self.call.refuse(INVALID_VALUE, reason));
+            }
+        })
+    }
+
+    /// Sets an attribute of a kernel, if it can be set to that.
+    pub(super) fn set(
+        &self,
+        facts: &Facts<'_>,
+        settings: &mut Settings,
+        attribute: CUfunction_attribute,
+        value: i32,
+    ) -> Status {
+        type A = CUfunction_attribute;
+        let refuse = |reason: String| Err(self.call.refuse(INVALID_VALUE, reason));
+        match attribute {
+            A::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES => {
+                let most = self.most_dynamic_shared(facts);
+                match u32::try_from(value) {
+                    Ok(bytes) if bytes <= most => settings.dynamic_shared = Some(bytes),
+                    _ => return refuse(format!("{value} bytes of dynamic shared memory; at most {most} can be had")),
+                }
+            }
+            A::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT => match value {
+                -1..=100 => settings.carveout = Some(value),
+                _ => return refuse(format!("a carveout of {value}; it is a percentage, or -1")),
+            },
+            A::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH
+            | A::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT
+            | A::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH => {
+                let axis = (attribute.0 - A::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH.0) as usize;
+                let required = facts.kernel.required_cluster().map(|sizes| i64::from(sizes[axis]));
+                if value < 0 || required.is_some_and(|required| required != i64::from(value)) {
+                    return refuse(format!("a cluster of {value} blocks; the kernel takes {required:?}"));
+                }
+                settings.cluster[axis] = Some(value);
+            }
+            A::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED => settings.non_portable_cluster = Some(value),
+            A::CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE => {
+                check_policy(self.call, value as u32)?;
+                settings.cluster_policy = Some(value);
+            }
+            other => return refuse(format!("attribute {} of kernels cannot be set", other.0)),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,158 @@
+//! Functions: kernels of a module.
+#![expect(non_snake_case, reason = "the functions have C's names")]
+
+use std::ffi::{c_char, c_int};
+use std::sync::Arc;
+
+use warploom_sys::types::{CUfunc_cache, CUfunc_st, CUfunction_attribute, CUfunctionLoadingState, CUmodule};
+
+use super::attributes::{Limits, Settings};
+use super::binary::Binary;
+use super::kernels;
+use crate::ffi::Ptr;
+use crate::ffi::handle::{ContextHandle, FunctionHandle, Handle, Kind, ModuleHandle};
+use crate::ffi::status::{INVALID_HANDLE, INVALID_VALUE, Status};
+use crate::machine::call::Call;
+use crate::machine::core::Guard;
+
+/// A function, with all that calls about it need.
+pub(super) struct Found {
+    pub(super) handle: FunctionHandle,
+    pub(super) module: ModuleHandle,
+    pub(super) context: ContextHandle,
+    pub(super) device: u16,
+    pub(super) binary: Arc<Binary>,
+    pub(super) index: usize,
+    /// The function's own settings, and those of the library's kernel that it is, for what it does not say itself.
+    pub(super) settings: Settings,
+}
+
+/// The function that a handle names; one of a library's kernels will do, too, and means the one of the current context.
+pub(super) fn found(call: &Call<'_>, world: &mut Guard<'_>, function: Ptr<CUfunc_st>) -> Status<Found> {
+    let kernel = Handle::from_bits(function.address());
+    if kernel.names_some(Kind::Kernel) {
+        let context = call.context(world)?;
+        let function = kernels::function_in(call, world, kernel, context)?;
+        return described(call, world, function);
+    }
+    described(call, world, Handle::from_bits(function.address()))
+}
+
+/// What there is to know about a function.
+pub(super) fn described(call: &Call<'_>, world: &Guard<'_>, handle: FunctionHandle) -> Status<Found> {
+    let function = call.object(&world.code.functions, handle, INVALID_HANDLE)?;
+    let module = call.object(&world.code.modules, function.module, INVALID_HANDLE)?;
+    world.healthy(module.context)?;
+    let of_kernel = kernels::settings_of(world, module, function.index);
+    Ok(Found {
+        handle,
+        module: function.module,
+        context: module.context,
+        device: module.device,
+        binary: Arc::clone(&module.binary),
+        index: function.index,
+        settings: function.settings.or(of_kernel),
+    })
+}
+
+pub(crate) fn cuFuncGetAttribute(
+    call: &Call<'_>,
+    value: Ptr<c_int>,
+    attribute: CUfunction_attribute,
+    function: Ptr<CUfunc_st>,
+) -> Status {
+    value.required()?;
+    let found = found(call, &mut call.world(), function)?;
+    let facts = found.binary.facts(found.index).ok_or(INVALID_HANDLE)?;
+    value.write(Limits::new(call, found.device).get(&facts, &found.settings, attribute)?)
+}
+
+pub(crate) fn cuFuncSetAttribute(
+    call: &Call<'_>,
+    function: Ptr<CUfunc_st>,
+    attribute: CUfunction_attribute,
+    value: c_int,
+) -> Status {
+    let mut world = call.world();
+    let found = found(call, &mut world, function)?;
+    let facts = found.binary.facts(found.index).ok_or(INVALID_HANDLE)?;
+    let function = world.code.functions.get_mut(found.handle).ok_or(INVALID_HANDLE)?;
+    Limits::new(call, found.device).set(&facts, &mut function.settings, attribute, value)
+}
+
+/// A wish that a simulated device has no use for.
+pub(crate) fn cuFuncSetCacheConfig(call: &Call<'_>, function: Ptr<CUfunc_st>, wish: CUfunc_cache) -> Status {
+    found(call, &mut call.world(), function)?;
+    check_cache(call, wish)
+}
+
+pub(super) fn check_cache(call: &Call<'_>, wish: CUfunc_cache) -> Status {
+    if wish.0 > CUfunc_cache::CU_FUNC_CACHE_PREFER_EQUAL.0 {
+        return Err(call.refuse(INVALID_VALUE, format!("{} is no preference of caches", wish.0)));
+    }
+    Ok(())
+}
+
+pub(crate) fn cuFuncGetName(call: &Call<'_>, name: Ptr<*const c_char>, function: Ptr<CUfunc_st>) -> Status {
+    name.required()?;
+    let found = found(call, &mut call.world(), function)?;
+    name.write(found.binary.name(found.index).ok_or(INVALID_HANDLE)?.as_ptr())
+}
+
+/// Where a parameter of a kernel is, if there is such a parameter.
+pub(super) fn parameter(
+    call: &Call<'_>,
+    (binary, kernel): (&Binary, usize),
+    index: usize,
+    (offset, size): (Ptr<usize>, Ptr<usize>),
+) -> Status {
+    offset.required()?;
+    size.optional()?;
+    let parameters = binary.facts(kernel).ok_or(INVALID_HANDLE)?.parameters();
+    let parameter = parameters.get(index).ok_or_else(|| {
+        call.refuse(INVALID_VALUE, format!("the kernel has {} parameters, and so no number {index}", parameters.len()))
+    })?;
+    offset.write(parameter.offset as usize)?;
+    size.write_if_wanted(parameter.size as usize)
+}
+
+pub(crate) fn cuFuncGetParamInfo(
+    call: &Call<'_>,
+    function: Ptr<CUfunc_st>,
+    index: usize,
+    offset: Ptr<usize>,
+    size: Ptr<usize>,
+) -> Status {
+    let found = found(call, &mut call.world(), function)?;
+    parameter(call, (&found.binary, found.index), index, (offset, size))
+}
+
+pub(crate) fn cuFuncGetParamCount(call: &Call<'_>, function: Ptr<CUfunc_st>, count: Ptr<usize>) -> Status {
+    count.required()?;
+    let found = found(call, &mut call.world(), function)?;
+    count.write(found.binary.facts(found.index).ok_or(INVALID_HANDLE)?.parameters().len())
+}
+
+pub(crate) fn cuFuncIsLoaded(call: &Call<'_>, state: Ptr<CUfunctionLoadingState>, function: Ptr<CUfunc_st>) -> Status {
+    state.required()?;
+    let mut world = call.world();
+    let found = found(call, &mut world, function)?;
+    let is_loaded = world.code.functions.get(found.handle).is_some_and(|function| function.is_loaded);
+    state.write(match is_loaded {
+        true => CUfunctionLoadingState::CU_FUNCTION_LOADING_STATE_LOADED,
+        false => CUfunctionLoadingState::CU_FUNCTION_LOADING_STATE_UNLOADED,
+    })
+}
+
+pub(crate) fn cuFuncLoad(call: &Call<'_>, function: Ptr<CUfunc_st>) -> Status {
+    let mut world = call.world();
+    let found = found(call, &mut world, function)?;
+    world.code.functions.get_mut(found.handle).ok_or(INVALID_HANDLE)?.is_loaded = true;
+    Ok(())
+}
+
+pub(crate) fn cuFuncGetModule(call: &Call<'_>, module: Ptr<CUmodule>, function: Ptr<CUfunc_st>) -> Status {
+    module.required()?;
+    let found = found(call, &mut call.world(), function)?;
+    module.write(found.module.as_raw())
+}

@@ -1,0 +1,144 @@
+//! The heap of kernels: what `malloc` gives them, and what they may not do with it.
+//!
+//! On hardware the heap is one piece of memory. A kernel that leaves its block, or uses it after `free`, finds what is there and goes
+//! on. So it does here: every block has a margin before and behind it, and what is freed stays for a while; those who watch say that it
+//! is wrong. A block that is freed twice stops the kernel, as it does on an H200.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use warploom_ptx::{Freed, HeapProblem};
+
+use crate::ffi::handle::ContextHandle;
+use crate::machine::world::World;
+use crate::memory::{Allocation, Backing};
+
+/// Bytes around a block that can be reached: where hardware keeps its books, and what it rounds up by.
+pub(super) const MARGINS: [u64; 2] = [16, 64];
+
+/// How much of what was freed stays: blocks, and bytes.
+const KEPT: (usize, u64) = (1024, 1 << 20);
+
+/// What was freed last.
+#[derive(Debug, Default)]
+pub(crate) struct FreedBlocks {
+    blocks: VecDeque<FreedBlock>,
+    bytes: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FreedBlock {
+    context: ContextHandle,
+    device: u16,
+    base: u64,
+    size: u64,
+    pub(super) host: usize,
+}
+
+impl FreedBlock {
+    fn bytes(&self) -> Range<u64> {
+        self.base..self.base + self.size
+    }
+
+    pub(super) fn room(&self) -> Range<u64> {
+        room(&self.bytes())
+    }
+}
+
+/// A block with its margins.
+pub(super) fn room(block: &Range<u64>) -> Range<u64> {
+    block.start - MARGINS[0]..block.end + MARGINS[1]
+}
+
+/// What an allocation takes of a heap: that of an H200 takes so much more than it was asked for where that is large, and no
+/// less than 80 bytes.
+fn cost(bytes: u64) -> u64 {
+    bytes.saturating_add((bytes / 1024).saturating_mul(225)).max(80)
+}
+
+impl World {
+    /// Memory for a kernel that asks for it while it runs, if the context's heap has as much.
+    pub(super) fn take_heap(&mut self, context: ContextHandle, device: u16, bytes: u64) -> Option<u64> {
+        let cost = cost(bytes);
+        if !self.contexts.get_mut(context)?.take_heap(cost) {
+            return None;
+        }
+        let taken = self.take_variable(Some(context), device, bytes.max(1), false, MARGINS);
+        if let (None, Some(context)) = (taken, self.contexts.get_mut(context)) {
+            context.give_heap(cost);
+        }
+        taken
+    }
+
+    /// Takes back what a kernel has got while it ran. What is no block is not looked at further.
+    pub(super) fn give_heap(&mut self, context: ContextHandle, device: u16, address: u64) -> Freed {
+        let found = self.memory.at(address).filter(|allocation| is_block(allocation, context));
+        let Some((size, host)) = found.map(|found| (found.size, found.host)) else {
+            let is_freed = |block: &FreedBlock| block.context == context && block.base == address;
+            return if self.code.freed.blocks.iter().any(is_freed) { Freed::Twice } else { Freed::Stray };
+        };
+        // The memory stays, and only its name goes.
+        self.memory.remove(address);
+        if let Some(context) = self.contexts.get_mut(context) {
+            context.give_heap(cost(size));
+        }
+        self.code.freed.blocks.push_back(FreedBlock { context, device, base: address, size, host });
+        self.code.freed.bytes += size;
+        while self.code.freed.blocks.len() > KEPT.0 || self.code.freed.bytes > KEPT.1 {
+            let Some(oldest) = self.code.freed.blocks.pop_front() else { break };
+            self.let_go(oldest);
+        }
+        Freed::Done
+    }
+
+    fn let_go(&mut self, block: FreedBlock) {
+        let room = block.room();
+        self.code.freed.bytes -= block.size;
+        self.devices[usize::from(block.device)].memory.give(room.start, room.end - room.start);
+    }
+
+    /// Lets go of what was freed in a context that ends.
+    pub(crate) fn forget_freed_blocks(&mut self, context: ContextHandle) {
+        let (gone, kept) = std::mem::take(&mut self.code.freed.blocks).into_iter().partition(|b| b.context == context);
+        self.code.freed.blocks = kept;
+        let gone: VecDeque<_> = gone;
+        gone.into_iter().for_each(|block| self.let_go(block));
+    }
+
+    /// What was freed of a context's heap and can be reached still.
+    pub(super) fn freed_blocks(&self, context: ContextHandle) -> impl Iterator<Item = &FreedBlock> {
+        self.code.freed.blocks.iter().filter(move |block| block.context == context)
+    }
+
+    /// A range in which all of a context's heap lies.
+    pub(super) fn heap_hull(&self, context: ContextHandle) -> Option<Range<u64>> {
+        let blocks = self.memory.iter().filter(|allocation| is_block(allocation, context));
+        let rooms = blocks.map(|block| room(&(block.base..block.end())));
+        let freed = self.freed_blocks(context).map(FreedBlock::room);
+        rooms.chain(freed).reduce(|one, other| one.start.min(other.start)..one.end.max(other.end))
+    }
+
+    /// What is wrong with an access to a context's heap.
+    pub(super) fn heap_problem(&self, context: ContextHandle, bytes: Range<u64>) -> Option<HeapProblem> {
+        let at = bytes.start;
+        let live = |allocation: &&Allocation| is_block(allocation, context);
+        let before = self.memory.before(at).filter(live).map(|block| block.base..block.end());
+        if let Some(block) = before.clone().filter(|block| at < block.end) {
+            let is_outside = bytes.end > block.end;
+            return is_outside.then_some(HeapProblem { address: block.end, block, freed: false });
+        }
+        if let Some(freed) = self.freed_blocks(context).map(FreedBlock::bytes).find(|freed| freed.contains(&at)) {
+            return Some(HeapProblem { address: at, block: freed, freed: true });
+        }
+        let behind = self.memory.before(at + MARGINS[0]).filter(live).map(|block| block.base..block.end());
+        let freed = self.freed_blocks(context).map(FreedBlock::bytes);
+        let mut near = before.into_iter().chain(behind).chain(freed).filter(|block| room(block).contains(&at));
+        near.next().map(|block| HeapProblem { address: at, block, freed: false })
+    }
+}
+
+/// Whether an allocation is a block of a context's heap.
+fn is_block(allocation: &Allocation, context: ContextHandle) -> bool {
+    allocation.context == Some(context)
+        && matches!(&allocation.backing, Backing::Variable(memory) if memory.margins == MARGINS)
+}

@@ -1,0 +1,202 @@
+//! Launches: what is checked before a kernel becomes an op, and how it runs.
+//!
+//! ```text
+//!   call ─▶ shape, arguments (refused here) ─▶ Task (an op) ─▶ Grid of warps ─▶ View: the memory that the context reaches
+//!                                                │                                   │
+//!                                                └── a trap: report, sticky code     └── what was touched, for the checks
+//!
+//!   a machine that checks puts `Watched` between the two, which finds races among the threads; others pay nothing for it
+//! ```
+#![expect(non_snake_case, reason = "the functions have C's names")]
+#![expect(clippy::too_many_arguments, reason = "as many as the C functions have")]
+
+mod arguments;
+mod fault;
+mod running;
+mod shape;
+mod stretches;
+mod task;
+mod view;
+
+use std::ffi::{c_uint, c_void};
+use std::sync::Arc;
+
+use arguments::Arguments;
+use running::Running;
+use warploom_engine::QueueId;
+use warploom_ptx::{Launch, Program};
+use warploom_sys::types::{CUfunc_st, CUlaunchConfig, CUstream_st};
+
+use super::attributes::Limits;
+use super::clusters;
+use super::functions::described;
+use super::kernels::function_in;
+use crate::api::context::stack_for;
+use crate::api::graph::NodeWork;
+use crate::ffi::handle::{ContextHandle, FunctionHandle, Handle, Kind};
+use crate::ffi::status::{INVALID_HANDLE, INVALID_VALUE, OUT_OF_MEMORY, Status};
+use crate::ffi::{ConstPtr, Ptr};
+use crate::machine::call::Call;
+use crate::machine::core::Guard;
+use crate::machine::world::Work;
+use crate::topology::number;
+pub(super) use shape::{Shape, check_policy};
+use task::KernelTask;
+use view::View;
+
+/// Blocks that take turns; more would only need more memory.
+const RESIDENT: u64 = 16;
+
+pub(crate) fn cuLaunchKernel(
+    call: &Call<'_>,
+    function: Ptr<CUfunc_st>,
+    grid_x: c_uint,
+    grid_y: c_uint,
+    grid_z: c_uint,
+    block_x: c_uint,
+    block_y: c_uint,
+    block_z: c_uint,
+    shared: c_uint,
+    stream: Ptr<CUstream_st>,
+    arguments: Ptr<*mut c_void>,
+    extra: Ptr<*mut c_void>,
+) -> Status {
+    let shape = Shape::new([grid_x, grid_y, grid_z], [block_x, block_y, block_z], shared);
+    launch(call, function, shape, stream, Arguments::new(arguments, extra))
+}
+
+pub(crate) fn cuLaunchCooperativeKernel(
+    call: &Call<'_>,
+    function: Ptr<CUfunc_st>,
+    grid_x: c_uint,
+    grid_y: c_uint,
+    grid_z: c_uint,
+    block_x: c_uint,
+    block_y: c_uint,
+    block_z: c_uint,
+    shared: c_uint,
+    stream: Ptr<CUstream_st>,
+    arguments: Ptr<*mut c_void>,
+) -> Status {
+    let mut shape = Shape::new([grid_x, grid_y, grid_z], [block_x, block_y, block_z], shared);
+    shape.cooperative = true;
+    launch(call, function, shape, stream, Arguments::new(arguments, Ptr::null()))
+}
+
+pub(crate) fn cuLaunchKernelEx(
+    call: &Call<'_>,
+    config: ConstPtr<CUlaunchConfig>,
+    function: Ptr<CUfunc_st>,
+    arguments: Ptr<*mut c_void>,
+    extra: Ptr<*mut c_void>,
+) -> Status {
+    let config = config.read()?;
+    let shape = Shape::of(call, &config)?;
+    launch(call, function, shape, Ptr::of_field(config.hStream), Arguments::new(arguments, extra))
+}
+
+/// A launch that has been checked, with all that its op is made of.
+#[derive(Clone)]
+pub(crate) struct KernelCall {
+    function: FunctionHandle,
+    context: ContextHandle,
+    device: u16,
+    program: Program,
+    /// Which of the program's kernels.
+    index: usize,
+    shape: Shape,
+    arguments: Arc<[u8]>,
+}
+
+fn launch(
+    call: &Call<'_>,
+    function: Ptr<CUfunc_st>,
+    shape: Shape,
+    stream: Ptr<CUstream_st>,
+    arguments: Arguments,
+) -> Status {
+    let mut world = call.world();
+    let queue = call.queue(&mut world, stream)?;
+    let kernel = KernelCall::new(call, &mut world, queue, function, shape, arguments);
+    let kernel = kernel.inspect_err(|_| world.captures.spoil(queue))?;
+    if world.captures.hold(queue) {
+        return call.capture_node(&mut world, queue, NodeWork::Kernel(Box::new(kernel)));
+    }
+    kernel.start(call, &mut world, queue)
+}
+
+impl KernelCall {
+    fn new(
+        call: &Call<'_>,
+        world: &mut Guard<'_>,
+        queue: QueueId,
+        function: Ptr<CUfunc_st>,
+        shape: Shape,
+        arguments: Arguments,
+    ) -> Status<Self> {
+        let (context, device) = (world.engine.queue(queue).owner.context, world.engine.queue(queue).owner.device);
+        world.healthy(context)?;
+        let kernel = Handle::from_bits(function.address());
+        let handle = match kernel.names_some(Kind::Kernel) {
+            true => function_in(call, world, kernel, context)?,
+            false => Handle::from_bits(function.address()),
+        };
+        let found = described(call, world, handle)?;
+        if found.context != context {
+            return Err(call.refuse(INVALID_HANDLE, "the function and the stream are of different contexts"));
+        }
+        let facts = found.binary.facts(found.index).ok_or(INVALID_HANDLE)?;
+        let limits = Limits::new(call, device);
+        shape.check(call, &limits, &facts, &found.settings)?;
+        let shape = clusters::of_launch(call, &limits, &facts, &found.settings, shape)?;
+        clusters::check_most(call, &shape)?;
+        let arguments = arguments.pack(call, &facts)?.into();
+        let program = world.code.modules.get(found.module).ok_or(INVALID_HANDLE)?.program.clone();
+        Ok(Self { function: handle, context, device, program, index: found.index, shape, arguments })
+    }
+
+    /// Enqueues it.
+    pub(crate) fn start(&self, call: &Call<'_>, world: &mut Guard<'_>, queue: QueueId) -> Status {
+        let Self { context, device, shape, .. } = *self;
+        let kernel = self.program.kernels().nth(self.index).ok_or(INVALID_HANDLE)?;
+        let stack = stack_for(call, world, context, kernel.local_bytes() as u32)?;
+        let resident = if shape.cooperative { shape.blocks() } else { RESIDENT };
+        let workspace = match shape.cooperative {
+            true => Some(world.take_workspace(context, device).ok_or(OUT_OF_MEMORY)?),
+            false => None,
+        };
+        let launch = Launch {
+            grid: shape.grid,
+            block: shape.block,
+            cluster: shape.cluster,
+            dynamic_shared: shape.shared,
+            stack,
+            arguments: &self.arguments,
+            resident: u32::try_from(resident).unwrap_or(u32::MAX),
+            processors: Limits::new(call, device).of(number::MULTIPROCESSOR_COUNT),
+            environment: environment(workspace.unwrap_or(0)),
+            ..Launch::default()
+        };
+        let (name, view) = (kernel.name().to_owned(), View::new(call.core(), world, context, device));
+        let checks = call.core().findings.kernel_checks();
+        let submitted = Running::new(kernel, launch, &view, checks)
+            .map_err(|error| call.refuse(INVALID_VALUE, format!("a launch of `{name}`: {error}")))
+            .map(|grid| KernelTask::new(call, name, grid, view, workspace))
+            .and_then(|task| call.submit(world, queue, Work::Task(Box::new(task))));
+        if let Err(code) = submitted {
+            workspace.into_iter().for_each(|workspace| world.give_workspace(workspace));
+            return Err(code);
+        }
+        if let Some(function) = world.code.functions.get_mut(self.function) {
+            function.is_loaded = true;
+        }
+        Ok(())
+    }
+}
+
+/// The special registers of a launch: by two of them the blocks of a cooperative one find the memory they meet in.
+fn environment(workspace: u64) -> [u32; 32] {
+    let mut environment = [0; 32];
+    (environment[1], environment[2]) = ((workspace >> 32) as u32, workspace as u32);
+    environment
+}

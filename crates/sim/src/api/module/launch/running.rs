@@ -1,0 +1,80 @@
+//! A grid that runs, under watch where the machine checks.
+
+use std::sync::Arc;
+
+use warploom_ptx::{Crew, Grid, Kernel, Launch, LaunchError, Step, Trap, Watched, Watches};
+
+use super::view::View;
+use crate::check::{KernelChecks, KernelHazard};
+
+/// What runs a kernel: the two are compiled apart, so that whoever does not check pays nothing for those who do.
+pub(super) enum Running {
+    Plain(Box<Grid<Arc<View>>>),
+    Watched(Box<UnderWatch>),
+}
+
+pub(super) struct UnderWatch {
+    grid: Grid<Arc<Watched<Arc<View>>>>,
+    watched: Arc<Watched<Arc<View>>>,
+    block: [u32; 3],
+}
+
+impl Running {
+    pub(super) fn new(
+        kernel: Kernel<'_>,
+        launch: Launch<'_>,
+        view: &Arc<View>,
+        checks: KernelChecks,
+    ) -> Result<Self, LaunchError> {
+        if checks == KernelChecks::NONE {
+            return Ok(Running::Plain(Box::new(Grid::new(kernel, launch, Arc::clone(view))?)));
+        }
+        let KernelChecks { shared_races, global_races, uninitialised_shared: unwritten_shared, barriers } = checks;
+        let watches = Watches { shared_races, global_races, unwritten_shared, barriers };
+        let watched = Arc::new(Watched::new(kernel, &launch, watches, Arc::clone(view)));
+        let grid = Grid::new(kernel, launch, Arc::clone(&watched))?;
+        Ok(Running::Watched(Box::new(UnderWatch { grid, watched, block: launch.block })))
+    }
+
+    /// Runs for about `fuel` instructions of warps.
+    pub(super) fn step(&mut self, fuel: u64) -> Step {
+        match self {
+            Running::Plain(grid) => grid.step(fuel),
+            Running::Watched(running) => running.grid.step(fuel),
+        }
+    }
+
+    /// How many blocks there are.
+    pub(super) fn blocks(&self) -> u64 {
+        match self {
+            Running::Plain(grid) => grid.blocks(),
+            Running::Watched(running) => running.grid.blocks(),
+        }
+    }
+
+    /// Runs for about `fuel` instructions of warps on each thread of a crew; under watch, on this one alone.
+    pub(super) fn step_spread(&mut self, fuel: u64, crew: &Crew) -> Step {
+        match self {
+            Running::Plain(grid) => grid.step_spread(fuel, crew),
+            Running::Watched(running) => running.grid.step(fuel),
+        }
+    }
+
+    /// It has stopped before its end.
+    pub(super) fn trapped(&self, trap: &Trap) {
+        if let Running::Watched(running) = self {
+            running.watched.trapped(trap);
+        }
+    }
+
+    /// What was found among its threads.
+    pub(super) fn found(&self, kernel: &str) -> Vec<KernelHazard> {
+        match self {
+            Running::Plain(_) => Vec::new(),
+            Running::Watched(running) => {
+                let hazards = running.watched.take().into_iter();
+                hazards.filter_map(|hazard| KernelHazard::new(hazard, kernel, running.block)).collect()
+            }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! A kernel as an op.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use warploom_engine::Step;
+use warploom_ptx::{Crew, Step as GridStep, Trap};
+use warploom_sys::Function;
+use warploom_sys::types::CUresult;
+
+use super::fault;
+use super::running::Running;
+use super::view::View;
+use crate::check::Watched;
+use crate::machine::call::Call;
+use crate::machine::log::{LogEntry, LogKind};
+use crate::machine::work::Task;
+use crate::machine::world::World;
+
+pub(super) struct KernelTask {
+    name: String,
+    grid: Running,
+    view: Arc<View>,
+    /// The call that launched it.
+    launch: Function,
+    /// How long it may run.
+    watchdog: Option<Duration>,
+    started: Option<Instant>,
+    trap: Option<Trap>,
+    /// Where it stands among everything else, if the machine checks.
+    watched: Option<Watched>,
+    /// Memory in which its blocks meet.
+    workspace: Option<u64>,
+    /// Threads for its blocks, if it has several and they may run in any order.
+    crew: Option<Arc<Crew>>,
+}
+
+impl KernelTask {
+    pub(super) fn new(call: &Call<'_>, name: String, grid: Running, view: Arc<View>, workspace: Option<u64>) -> Self {
+        let (launch, watchdog) = (call.function(), call.core().watchdog);
+        let crew = (grid.blocks() > 1 && view.is_free()).then(|| call.core().crew()).flatten();
+        Self { name, grid, view, launch, watchdog, started: None, trap: None, watched: None, workspace, crew }
+    }
+
+    /// Ends it with a code, for a reason.
+    fn fail(&self, code: CUresult, reason: String) -> Step<CUresult> {
+        if let Some(core) = self.view.core() {
+            core.log.add(LogEntry { function: self.launch, code, reason, kind: LogKind::Fault });
+        }
+        Step::Fail(code)
+    }
+}
+
+/// Instructions of warps before others have a turn: a kernel may be waiting for them.
+const SLICE: u64 = 4096;
+
+/// The same for each thread where several run blocks: to wake them has to be worth it.
+const SPREAD_SLICE: u64 = 4 * SLICE;
+
+impl Task<World> for KernelTask {
+    fn advance(&mut self, fuel: u64) -> Step<CUresult> {
+        let is_first = self.started.is_none();
+        self.view.look(is_first);
+        let started = *self.started.get_or_insert_with(Instant::now);
+        // What is done after one slice needs no helpers.
+        let step = match &self.crew {
+            Some(crew) if !is_first => self.grid.step_spread(fuel.min(SPREAD_SLICE), crew),
+            _ => self.grid.step(fuel.min(SLICE)),
+        };
+        match step {
+            GridStep::Done => Step::Done,
+            GridStep::Trapped(trap) => {
+                let (code, reason) = (fault::code(&trap.kind), trap.to_string());
+                if let Some(core) = self.view.core() {
+                    fault::message(&trap).iter().for_each(|message| core.print(message));
+                }
+                self.grid.trapped(&trap);
+                self.trap = Some(trap);
+                self.fail(code, reason)
+            }
+            GridStep::Running => match self.watchdog {
+                Some(limit) if started.elapsed() > limit => {
+                    let reason = format!("{} has run for more than {limit:?}, and was ended", self.name);
+                    self.fail(CUresult::CUDA_ERROR_LAUNCH_TIMEOUT, reason)
+                }
+                _ => Step::Yield,
+            },
+        }
+    }
+
+    fn describe(&self) -> String {
+        format!("the kernel `{}`", self.name)
+    }
+
+    fn watch(&mut self, watched: Watched) {
+        self.watched = Some(watched);
+    }
+
+    fn ended(&mut self, world: &mut World) {
+        let mut touched = self.view.take_touched();
+        if let Some(watched) = &self.watched {
+            world.check_frees(watched, &mut touched);
+        }
+        self.view.forget_freed(world, &mut touched);
+        world.move_touched_pages(&touched, self.view.device());
+        if let Some(watched) = self.watched.take() {
+            let trap = self.trap.take().map(fault::describe);
+            let inside = self.grid.found(&self.name);
+            world.check_ended(watched, touched, trap, inside);
+        }
+        if let Some(workspace) = self.workspace.take() {
+            world.give_workspace(workspace);
+        }
+    }
+}

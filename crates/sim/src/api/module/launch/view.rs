@@ -1,0 +1,217 @@
+//! What a running kernel sees of its machine.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use parking_lot::{Mutex, RwLock};
+use warploom_engine::Mode;
+use warploom_ptx::{Access, Direct, Fault, Freed, HeapProblem, Host, Memory};
+
+use super::super::heap::{MARGINS, room};
+use super::stretches::{Stretches, read, update, write};
+use crate::ffi::handle::ContextHandle;
+use crate::machine::core::Core;
+use crate::machine::world::World;
+use crate::memory::shadow::Touched;
+
+/// Global memory and the rest of the machine, for the kernels of one launch.
+pub(super) struct View {
+    /// An op is part of its machine, and must not keep it alive.
+    core: Weak<Core>,
+    context: ContextHandle,
+    device: u16,
+    stretches: RwLock<Stretches>,
+    /// Memory of pools as it was at the launch. What is freed later is freed after the kernel if the program is right; if it is
+    /// not, the checks say so.
+    launched: Stretches,
+    /// What the kernel has read and written, if the machine checks or has pages that move.
+    touched: Option<Mutex<Touched>>,
+    /// A range in which all of the heap lies that the kernel can know of.
+    heap: [AtomicU64; 2],
+    /// How often somebody asked for the time, on a machine that knows no real one.
+    moments: Option<AtomicU64>,
+}
+
+/// What passes, in nanoseconds, from one question for the time to the next.
+const MOMENT_NS: u64 = 100;
+
+impl View {
+    pub(super) fn new(core: &Arc<Core>, world: &World, context: ContextHandle, device: u16) -> Arc<Self> {
+        let is_watched = core.findings.is_on() || world.managed_memory.is_used();
+        let hull = world.heap_hull(context).map_or([u64::MAX, 0], |hull| [hull.start, hull.end]);
+        Arc::new(Self {
+            core: Arc::downgrade(core),
+            context,
+            device,
+            stretches: RwLock::default(),
+            launched: world.pool_stretches(context, device),
+            touched: is_watched.then(Mutex::default),
+            heap: hull.map(AtomicU64::new),
+            moments: (core.mode != Mode::Threads).then(AtomicU64::default),
+        })
+    }
+
+    /// The heap reaches as far as this, too.
+    fn widen_heap(&self, room: &std::ops::Range<u64>) {
+        let [low, high] = &self.heap;
+        low.fetch_min(room.start, Ordering::Relaxed);
+        high.fetch_max(room.end, Ordering::Relaxed);
+    }
+
+    /// Where to note that bytes are touched; nowhere, if they are of the heap and not of a block of it.
+    fn touched_by(&self, address: u64, bytes: usize) -> Option<&Mutex<Touched>> {
+        self.touched.as_ref().filter(|_| self.heap_problem(address, bytes as u64).is_none())
+    }
+
+    pub(super) fn core(&self) -> Option<Arc<Core>> {
+        self.core.upgrade()
+    }
+
+    /// Whether blocks may run on several threads: nobody watches what they touch, and nobody wants them in the same order every
+    /// time.
+    pub(super) fn is_free(&self) -> bool {
+        self.touched.is_none() && self.moments.is_none()
+    }
+
+    pub(super) fn device(&self) -> u16 {
+        self.device
+    }
+
+    /// Looks what memory there is, unless nothing can have changed.
+    pub(super) fn look(&self, again: bool) {
+        let Some(core) = self.core() else { return };
+        let world = core.world();
+        let is_known = self.stretches.read().is_of(world.memory.version());
+        if again || !is_known {
+            let stretches = world.stretches(self.context, self.device);
+            *self.stretches.write() = stretches;
+        }
+    }
+
+    /// Takes out what the kernel has touched.
+    pub(super) fn take_touched(&self) -> Touched {
+        self.touched.as_ref().map(|touched| std::mem::take(&mut *touched.lock())).unwrap_or_default()
+    }
+
+    /// Leaves out memory that has been freed since the launch and may be somebody else's by now.
+    pub(super) fn forget_freed(&self, world: &World, touched: &mut Touched) {
+        self.launched.freed(world).for_each(|range| touched.forget(&range));
+    }
+
+    /// Does something to a range, after another look if there seems to be nothing.
+    fn each(
+        &self,
+        address: u64,
+        bytes: usize,
+        writes: bool,
+        mut part: impl FnMut(*mut u8, std::ops::Range<usize>),
+    ) -> Result<(), Fault> {
+        let known = self.stretches.read().each(address, bytes, writes, &mut part);
+        if known.is_ok() {
+            return Ok(());
+        }
+        if self.launched.each(address, bytes, writes, &mut part).is_ok() {
+            return Ok(());
+        }
+        self.look(true);
+        let known = self.stretches.read().each(address, bytes, writes, &mut part);
+        known.map_err(|address| Fault { address })
+    }
+}
+
+impl Memory for View {
+    fn load(&self, access: &Access, address: u64, into: &mut [u8]) -> Result<(), Fault> {
+        self.each(address, into.len(), false, |from, range| read(from, &mut into[range]))?;
+        if let Some(touched) = self.touched_by(address, into.len()) {
+            touched.lock().read(address..address + into.len() as u64, access.strong);
+        }
+        Ok(())
+    }
+
+    fn store(&self, access: &Access, address: u64, from: &[u8]) -> Result<(), Fault> {
+        self.each(address, from.len(), true, |to, range| write(to, &from[range]))?;
+        if let Some(touched) = self.touched_by(address, from.len()) {
+            touched.lock().write(address..address + from.len() as u64, access.strong);
+        }
+        Ok(())
+    }
+
+    fn update(
+        &self,
+        _access: &Access,
+        address: u64,
+        bytes: usize,
+        change: &mut dyn FnMut(u64) -> u64,
+    ) -> Result<u64, Fault> {
+        let mut place = None;
+        self.each(address, bytes, true, |at, range| place = Some((at, range.len())))?;
+        // A word that is all in one stretch: stretches start at multiples of more than a word.
+        let (at, _) = place.filter(|(_, length)| *length == bytes).ok_or(Fault { address })?;
+        if let Some(touched) = self.touched_by(address, bytes) {
+            let range = address..address + bytes as u64;
+            let mut touched = touched.lock();
+            touched.read(range.clone(), true);
+            touched.write(range, true);
+        }
+        Ok(update(at, bytes, change))
+    }
+
+    /// Whatever there is, unless somebody wants to know of every access.
+    fn direct(&self, address: u64) -> Option<Direct> {
+        if self.touched.is_some() {
+            return None;
+        }
+        let known = self.stretches.read().direct(address);
+        known.or_else(|| self.launched.direct(address))
+    }
+
+    fn heap_problem(&self, address: u64, bytes: u64) -> Option<HeapProblem> {
+        let [low, high] = &self.heap;
+        if address >= high.load(Ordering::Relaxed) || address + bytes <= low.load(Ordering::Relaxed) {
+            return None;
+        }
+        self.core()?.world().heap_problem(self.context, address..address + bytes)
+    }
+
+    fn holds(&self, address: u64, bytes: &[u8]) -> bool {
+        let mut there = vec![0; bytes.len()];
+        self.each(address, bytes.len(), false, |from, range| read(from, &mut there[range])).is_ok() && there == bytes
+    }
+}
+
+impl Host for View {
+    fn print(&self, text: &str) {
+        if let Some(core) = self.core() {
+            core.print(text);
+        }
+    }
+
+    fn allocate(&self, _access: &Access, bytes: u64) -> u64 {
+        let taken = self.core().and_then(|core| core.world().take_heap(self.context, self.device, bytes));
+        if let Some(address) = taken {
+            self.widen_heap(&room(&(address..address + bytes)));
+        }
+        taken.unwrap_or(0)
+    }
+
+    fn free(&self, _access: &Access, address: u64) -> Freed {
+        let Some(core) = self.core() else { return Freed::Done };
+        let outcome = core.world().give_heap(self.context, self.device, address);
+        // Hardware looks at its books before a block; where there is no memory, it cannot.
+        let books = address.saturating_sub(MARGINS[0]);
+        match outcome {
+            Freed::Stray if address >> 48 == 0 => self
+                .each(books, MARGINS[0] as usize, false, |_, _| {})
+                .map_or_else(Freed::Unreachable, |()| Freed::Stray),
+            outcome => outcome,
+        }
+    }
+
+    fn nanoseconds(&self) -> u64 {
+        match &self.moments {
+            Some(moments) => moments.fetch_add(1, Ordering::Relaxed) * MOMENT_NS,
+            None => SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64),
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! Libraries.
+#![expect(non_snake_case, reason = "the functions have C's names")]
+#![expect(clippy::too_many_arguments, reason = "as many as the C functions have")]
+
+use std::collections::BTreeMap;
+use std::ffi::{c_char, c_uint, c_void};
+use std::sync::Arc;
+
+use warploom_sys::types::{CUdeviceptr, CUjit_option, CUkernel, CUlib_st, CUlibrary, CUlibraryOption, CUmodule};
+
+use super::binary::Binary;
+use super::image::{Image, Refusal};
+use super::load::{binary_of, module_of, read_file, target};
+use super::options::Options;
+use super::{Kernel, Library, NOT_FOUND, variables};
+use crate::ffi::handle::{Handle, KernelHandle, LibraryHandle, ModuleHandle};
+use crate::ffi::status::{INVALID_HANDLE, INVALID_VALUE, OUT_OF_MEMORY, Status};
+use crate::ffi::{ConstPtr, Ptr};
+use crate::machine::call::Call;
+use crate::machine::core::Guard;
+
+/// `CU_LIBRARY_NUM_OPTIONS`.
+const OPTIONS: u32 = 2;
+
+fn check_options(call: &Call<'_>, names: Ptr<CUlibraryOption>, count: c_uint) -> Status {
+    for index in 0..count as usize {
+        let name = names.read_at(index)?;
+        if name.0 >= OPTIONS {
+            return Err(call.refuse(INVALID_VALUE, format!("there is no option {} of libraries", name.0)));
+        }
+    }
+    Ok(())
+}
+
+/// Needs no context. What there is for the current device, or for the first, has to be right; the rest of it is looked at
+/// when a device needs it.
+fn load(
+    call: &Call<'_>,
+    out: Ptr<CUlibrary>,
+    options: Options,
+    image: impl FnOnce() -> Result<Image, Refusal>,
+) -> Status {
+    out.required()?;
+    let mut world = call.world();
+    let current = call.current().ok().and_then(|context| world.contexts.get(context));
+    let target = target(call, current.map_or(0, |context| context.device.into()));
+    let loaded = image().and_then(|image| Binary::load(&image, target).map(|binary| (image, binary)));
+    let (image, binary) = options.tell(call, loaded)?;
+    let binaries = BTreeMap::from([(target.architecture, Arc::new(binary))]);
+    let library =
+        Library { image, binaries, modules: BTreeMap::new(), kernels: BTreeMap::new(), managed: BTreeMap::new() };
+    out.write(world.code.libraries.insert(library).ok_or(OUT_OF_MEMORY)?.as_raw())
+}
+
+pub(crate) fn cuLibraryLoadData(
+    call: &Call<'_>,
+    out: Ptr<CUlibrary>,
+    image: ConstPtr<c_void>,
+    options: Ptr<CUjit_option>,
+    values: Ptr<*mut c_void>,
+    count: c_uint,
+    library_options: Ptr<CUlibraryOption>,
+    _library_values: Ptr<*mut c_void>,
+    library_count: c_uint,
+) -> Status {
+    if image.is_null() {
+        return Err(call.refuse(INVALID_VALUE, "there is no image at null"));
+    }
+    check_options(call, library_options, library_count)?;
+    let options = Options::new(call, options, values, count)?;
+    load(call, out, options, || Image::at(image))
+}
+
+pub(crate) fn cuLibraryLoadFromFile(
+    call: &Call<'_>,
+    out: Ptr<CUlibrary>,
+    path: ConstPtr<c_char>,
+    options: Ptr<CUjit_option>,
+    values: Ptr<*mut c_void>,
+    count: c_uint,
+    library_options: Ptr<CUlibraryOption>,
+    _library_values: Ptr<*mut c_void>,
+    library_count: c_uint,
+) -> Status {
+    let path = path.text()?;
+    check_options(call, library_options, library_count)?;
+    let options = Options::new(call, options, values, count)?;
+    load(call, out, options, || read_file(path))
+}
+
+fn named(library: Ptr<CUlib_st>) -> LibraryHandle {
+    Handle::from_bits(library.address())
+}
+
+pub(crate) fn cuLibraryUnload(call: &Call<'_>, library: Ptr<CUlib_st>) -> Status {
+    let mut world = call.world();
+    let handle = named(library);
+    let found = call.object(&world.code.libraries, handle, INVALID_HANDLE)?;
+    let modules: Vec<ModuleHandle> = found.modules.values().copied().collect();
+    for module in modules {
+        variables::unload(call, &mut world, module)?;
+    }
+    if let Some(library) = world.code.libraries.remove(handle) {
+        variables::release(&mut world, &library.managed.values().copied().collect::<Vec<_>>());
+        for kernel in library.kernels.into_values() {
+            world.code.kernels.remove(kernel);
+        }
+    }
+    Ok(())
+}
+
+/// The names of a library's kernels, as they are for the current device or for the first.
+fn names(call: &Call<'_>, world: &mut Guard<'_>, library: LibraryHandle) -> Status<Vec<String>> {
+    let current = call.current().ok().and_then(|context| world.contexts.get(context));
+    let device = current.map_or(0, |context| context.device);
+    let binary = binary_of(call, world, library, device)?;
+    Ok(binary.program.kernels().map(|kernel| kernel.name().to_owned()).collect())
+}
+
+/// The handle of a kernel, which it gets when it is first asked for.
+fn kernel(world: &mut Guard<'_>, library: LibraryHandle, name: &str) -> Status<KernelHandle> {
+    let found = world.code.libraries.get(library).ok_or(INVALID_HANDLE)?;
+    if let Some(kernel) = found.kernels.get(name) {
+        return Ok(*kernel);
+    }
+    let kernel = Kernel { library, name: name.to_owned(), settings: BTreeMap::new() };
+    let kernel = world.code.kernels.insert(kernel).ok_or(OUT_OF_MEMORY)?;
+    if let Some(library) = world.code.libraries.get_mut(library) {
+        library.kernels.insert(name.to_owned(), kernel);
+    }
+    Ok(kernel)
+}
+
+pub(crate) fn cuLibraryGetKernel(
+    call: &Call<'_>,
+    out: Ptr<CUkernel>,
+    library: Ptr<CUlib_st>,
+    name: ConstPtr<c_char>,
+) -> Status {
+    out.required()?;
+    let name = name.text()?;
+    let mut world = call.world();
+    if !names(call, &mut world, named(library))?.iter().any(|known| known == name) {
+        return Err(call.refuse(NOT_FOUND, format!("the library has no kernel `{name}`")));
+    }
+    out.write(kernel(&mut world, named(library), name)?.as_raw())
+}
+
+pub(crate) fn cuLibraryGetKernelCount(call: &Call<'_>, count: Ptr<c_uint>, library: Ptr<CUlib_st>) -> Status {
+    count.required()?;
+    count.write(names(call, &mut call.world(), named(library))?.len() as c_uint)
+}
+
+pub(crate) fn cuLibraryEnumerateKernels(
+    call: &Call<'_>,
+    out: Ptr<CUkernel>,
+    count: c_uint,
+    library: Ptr<CUlib_st>,
+) -> Status {
+    out.required()?;
+    let mut world = call.world();
+    let names = names(call, &mut world, named(library))?;
+    for (index, name) in names.iter().take(count as usize).enumerate() {
+        out.write_at(index, kernel(&mut world, named(library), name)?.as_raw())?;
+    }
+    Ok(())
+}
+
+/// The library's part in the current context.
+fn here(call: &Call<'_>, world: &mut Guard<'_>, library: Ptr<CUlib_st>) -> Status<ModuleHandle> {
+    call.object(&world.code.libraries, named(library), INVALID_HANDLE)?;
+    let context = call.context(world)?;
+    module_of(call, world, named(library), context)
+}
+
+pub(crate) fn cuLibraryGetModule(call: &Call<'_>, out: Ptr<CUmodule>, library: Ptr<CUlib_st>) -> Status {
+    out.required()?;
+    let module = here(call, &mut call.world(), library)?;
+    out.write(module.as_raw())
+}
+
+fn variable(
+    call: &Call<'_>,
+    (address, bytes): (Ptr<CUdeviceptr>, Ptr<usize>),
+    library: Ptr<CUlib_st>,
+    name: ConstPtr<c_char>,
+) -> Status {
+    let name = name.text()?;
+    let mut world = call.world();
+    let module = here(call, &mut world, library)?;
+    let found = call.object(&world.code.modules, module, INVALID_HANDLE)?;
+    let (start, size) = variables::find(&found.program, &found.variables, name)
+        .ok_or_else(|| call.refuse(NOT_FOUND, format!("the library has no variable `{name}`")))?;
+    address.write_if_wanted(start)?;
+    bytes.write_if_wanted(size)
+}
+
+pub(crate) fn cuLibraryGetGlobal(
+    call: &Call<'_>,
+    address: Ptr<CUdeviceptr>,
+    bytes: Ptr<usize>,
+    library: Ptr<CUlib_st>,
+    name: ConstPtr<c_char>,
+) -> Status {
+    variable(call, (address, bytes), library, name)
+}
+
+/// Needs no context: a managed variable of a library is in none.
+pub(crate) fn cuLibraryGetManaged(
+    call: &Call<'_>,
+    address: Ptr<CUdeviceptr>,
+    bytes: Ptr<usize>,
+    library: Ptr<CUlib_st>,
+    name: ConstPtr<c_char>,
+) -> Status {
+    let (name, mut world, handle) = (name.text()?, call.world(), named(library));
+    let current = call.current().ok().and_then(|context| world.contexts.get(context));
+    let device = current.map_or(0, |context| context.device);
+    let binary = binary_of(call, &mut world, handle, device)?;
+    let placed = world.place_managed(call, handle, device, &binary.program)?;
+    let start = placed.get(name).copied();
+    let start = start.ok_or_else(|| call.refuse(NOT_FOUND, format!("the library has no managed variable `{name}`")))?;
+    let size = binary.program.variables().iter().find(|variable| variable.name == name).map_or(0, |found| found.size);
+    address.write_if_wanted(start)?;
+    bytes.write_if_wanted(size as usize)
+}

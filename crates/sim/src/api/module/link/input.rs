@@ -1,0 +1,52 @@
+//! What can be linked: PTX, and PTX in containers.
+
+use warploom_ptx::link::Part;
+use warploom_sys::types::{CUjitInputType, CUresult};
+
+use crate::api::module::image::{Image, Refusal, Target, archive, elf};
+
+/// The least architecture that anything is compiled for.
+const OLDEST: u32 = 50;
+
+/// The pieces that bytes of a kind are.
+pub(super) fn pieces(kind: CUjitInputType, name: &str, bytes: &[u8], target: Target) -> Result<Vec<Part>, Refusal> {
+    type K = CUjitInputType;
+    if target.architecture < OLDEST {
+        return Err(Refusal::image(format!("nothing is compiled for sm_{}", target.architecture)));
+    }
+    match kind {
+        K::CU_JIT_INPUT_PTX => Ok(vec![part(&Image::of_text(bytes)?, name, target)?]),
+        K::CU_JIT_INPUT_CUBIN => {
+            if !elf::is_relocatable(bytes)? {
+                let reason = format!("{name} is no code to be linked; compile it with -rdc=true, or to PTX");
+                return Err(Refusal::new(CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU, reason));
+            }
+            Ok(vec![part(&Image::from_bytes(bytes)?, name, target)?])
+        }
+        K::CU_JIT_INPUT_FATBINARY => Ok(vec![part(&Image::of_fatbin(bytes)?, name, target)?]),
+        K::CU_JIT_INPUT_OBJECT => object(name, bytes, target),
+        K::CU_JIT_INPUT_LIBRARY => {
+            let members = archive::members(bytes)
+                .into_iter()
+                .filter(|member| elf::is_elf(member))
+                .map(|member| object(name, member, target));
+            Ok(members.collect::<Result<Vec<_>, _>>()?.concat())
+        }
+        other => {
+            let reason = format!("the driver has no compiler for code of kind {}", other.0);
+            Err(Refusal::new(CUresult::CUDA_ERROR_JIT_COMPILER_NOT_FOUND, reason))
+        }
+    }
+}
+
+/// What a host compiler has put into an object; one without device code adds nothing.
+fn object(name: &str, bytes: &[u8], target: Target) -> Result<Vec<Part>, Refusal> {
+    if !elf::is_elf(bytes) {
+        return Err(Refusal::new(CUresult::CUDA_ERROR_UNKNOWN, format!("{name} is no object of a host compiler")));
+    }
+    elf::fatbins(bytes).into_iter().map(|fatbin| part(&Image::of_fatbin(fatbin)?, name, target)).collect()
+}
+
+fn part(image: &Image, name: &str, target: Target) -> Result<Part, Refusal> {
+    Part::new(name, image.text_for(target)?).map_err(|error| Refusal::mistake(&error))
+}

@@ -1,0 +1,125 @@
+//! From an image to a module in a context.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use warploom_sys::types::CUresult;
+
+use super::binary::Binary;
+use super::image::{Image, Refusal, Target};
+use super::{Function, Module, NOT_FOUND};
+use crate::ffi::handle::{ContextHandle, FunctionHandle, LibraryHandle, ModuleHandle};
+use crate::ffi::status::{INVALID_CONTEXT, INVALID_HANDLE, OUT_OF_MEMORY, Status};
+use crate::machine::call::Call;
+use crate::machine::core::Guard;
+use crate::topology::number;
+
+/// A device as code sees it.
+pub(super) fn target(call: &Call<'_>, device: usize) -> Target {
+    let topology = &call.core().topology;
+    let of = |number| topology.attribute(device, number).map_or(0, i32::unsigned_abs);
+    let architecture = of(number::COMPUTE_CAPABILITY_MAJOR) * 10 + of(number::COMPUTE_CAPABILITY_MINOR);
+    Target { architecture, driver: topology.driver_version }
+}
+
+/// Reads a file as an image.
+pub(super) fn read_file(path: &str) -> Result<Image, Refusal> {
+    let bytes = std::fs::read(path).map_err(|error| {
+        Refusal::new(CUresult::CUDA_ERROR_FILE_NOT_FOUND, format!("{path} cannot be read: {error}"))
+    })?;
+    Image::from_bytes(&bytes)
+}
+
+/// Makes a module of a context, with its variables.
+pub(super) fn instantiate(
+    call: &Call<'_>,
+    world: &mut Guard<'_>,
+    context: ContextHandle,
+    binary: Arc<Binary>,
+    library: Option<LibraryHandle>,
+) -> Status<ModuleHandle> {
+    let device = world.contexts.get(context).ok_or(INVALID_CONTEXT)?.device;
+    let placed = match library {
+        Some(library) => world.place_managed(call, library, device, &binary.program)?,
+        None => BTreeMap::new(),
+    };
+    let variables = world.place_variables(call, context, device, &binary.program, &placed)?;
+    let program = binary.program.placed(&variables);
+    let functions = BTreeMap::new();
+    let module = Module { context, device, binary, program, variables: variables.clone(), functions, library };
+    match world.code.modules.insert(module) {
+        Some(handle) => Ok(handle),
+        None => {
+            let own = variables.into_iter().filter(|address| !placed.values().any(|placed| placed == address));
+            world.release_variables(&own.collect::<Vec<_>>());
+            Err(OUT_OF_MEMORY)
+        }
+    }
+}
+
+/// The part of a library that a context has, which is made when it is first needed.
+pub(super) fn module_of(
+    call: &Call<'_>,
+    world: &mut Guard<'_>,
+    library: LibraryHandle,
+    context: ContextHandle,
+) -> Status<ModuleHandle> {
+    let found = call.object(&world.code.libraries, library, INVALID_HANDLE)?;
+    if let Some(module) = found.modules.get(&context) {
+        return Ok(*module);
+    }
+    let device = world.contexts.get(context).ok_or(INVALID_CONTEXT)?.device;
+    let binary = binary_of(call, world, library, device)?;
+    let module = instantiate(call, world, context, binary, Some(library))?;
+    if let Some(library) = world.code.libraries.get_mut(library) {
+        library.modules.insert(context, module);
+    }
+    Ok(module)
+}
+
+/// What a library has for a device, which is decoded when it is first needed.
+pub(super) fn binary_of(
+    call: &Call<'_>,
+    world: &mut Guard<'_>,
+    library: LibraryHandle,
+    device: u16,
+) -> Status<Arc<Binary>> {
+    let target = target(call, device.into());
+    let found = call.object(&world.code.libraries, library, INVALID_HANDLE)?;
+    if let Some(binary) = found.binaries.get(&target.architecture) {
+        return Ok(Arc::clone(binary));
+    }
+    let loaded = Binary::load(&found.image, target);
+    let binary = Arc::new(loaded.map_err(|refusal| call.refuse(refusal.code, refusal.reason))?);
+    if let Some(library) = world.code.libraries.get_mut(library) {
+        library.binaries.insert(target.architecture, Arc::clone(&binary));
+    }
+    Ok(binary)
+}
+
+/// The function of a module's kernel, which gets its handle when it is first asked for.
+pub(super) fn function_of(
+    call: &Call<'_>,
+    world: &mut Guard<'_>,
+    module: ModuleHandle,
+    name: &str,
+) -> Status<FunctionHandle> {
+    let found = call.object(&world.code.modules, module, INVALID_HANDLE)?;
+    let index = found.binary.find(name);
+    let index = index.ok_or_else(|| call.refuse(NOT_FOUND, format!("the module has no kernel `{name}`")))?;
+    function_at(world, module, index)
+}
+
+/// As [`function_of`], by the kernel's place in the program.
+pub(super) fn function_at(world: &mut Guard<'_>, module: ModuleHandle, index: usize) -> Status<FunctionHandle> {
+    let found = world.code.modules.get(module).ok_or(INVALID_HANDLE)?;
+    if let Some(function) = found.functions.get(&index) {
+        return Ok(*function);
+    }
+    let function = Function { module, index, settings: Default::default(), is_loaded: false };
+    let handle = world.code.functions.insert(function).ok_or(OUT_OF_MEMORY)?;
+    if let Some(module) = world.code.modules.get_mut(module) {
+        module.functions.insert(index, handle);
+    }
+    Ok(handle)
+}

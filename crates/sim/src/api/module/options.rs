@@ -1,0 +1,93 @@
+//! What a caller wants of the compiler, and where its log goes.
+
+use std::ffi::{c_char, c_uint, c_void};
+
+use warploom_sys::types::CUjit_option;
+
+use super::image::Refusal;
+use crate::ffi::status::{INVALID_VALUE, Status};
+use crate::ffi::{Kept, Ptr};
+use crate::machine::call::Call;
+
+/// The options of a load, as C passes them: names, and a value for each.
+#[derive(Clone, Copy)]
+pub(super) struct Options {
+    names: Ptr<CUjit_option>,
+    values: Ptr<*mut c_void>,
+    count: usize,
+}
+
+/// A buffer for a log: the option that has it, and the one that has its size.
+pub(super) type LogBuffer = (CUjit_option, CUjit_option);
+
+pub(super) const ERRORS: LogBuffer =
+    (CUjit_option::CU_JIT_ERROR_LOG_BUFFER, CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
+pub(super) const INFORMATION: LogBuffer =
+    (CUjit_option::CU_JIT_INFO_LOG_BUFFER, CUjit_option::CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES);
+
+impl Options {
+    pub(super) const NONE: Options = Options { names: Ptr::null(), values: Ptr::null(), count: 0 };
+
+    /// Takes the options, if all of them exist. Most change code that is made for a device, and so nothing here.
+    pub(super) fn new(
+        call: &Call<'_>,
+        names: Ptr<CUjit_option>,
+        values: Ptr<*mut c_void>,
+        count: c_uint,
+    ) -> Status<Options> {
+        let options = Options { names, values, count: count as usize };
+        for index in 0..options.count {
+            let name = names.read_at(index)?;
+            values.read_at(index)?;
+            if name.0 >= CUjit_option::CU_JIT_NUM_OPTIONS.0 {
+                return Err(call.refuse(INVALID_VALUE, format!("there is no option {} of the compiler", name.0)));
+            }
+        }
+        Ok(options)
+    }
+
+    fn position(&self, wanted: CUjit_option) -> Option<usize> {
+        (0..self.count).find(|index| self.names.read_at(*index) == Ok(wanted))
+    }
+
+    /// The value of an option, if it is there.
+    pub(super) fn value(&self, wanted: CUjit_option) -> Status<Option<usize>> {
+        let value = self.position(wanted).map(|index| self.values.read_at(index)).transpose()?;
+        Ok(value.map(|value| value.expose_provenance()))
+    }
+
+    /// Where the value of an option is, if it is there.
+    pub(super) fn slot(&self, wanted: CUjit_option) -> Option<Kept> {
+        self.position(wanted).map(|index| self.values.kept_at(index))
+    }
+
+    /// Whether one of the options is about a log.
+    pub(super) fn has_log(&self) -> bool {
+        let options = [ERRORS, INFORMATION].into_iter().flat_map(|(buffer, size)| [buffer, size]);
+        options.into_iter().any(|option| self.position(option).is_some())
+    }
+
+    /// Writes what there is to say into a log, and how long that is behind its size.
+    fn write(&self, (buffer, size): LogBuffer, text: &str) -> Status {
+        let (Some(buffer), Some(size)) = (self.position(buffer), self.position(size)) else { return Ok(()) };
+        let capacity = self.values.pointer_at(size)?.address() as usize;
+        let buffer: Ptr<c_char> = self.values.pointer_at(buffer)?.typed();
+        let mut written = 0;
+        if capacity > 0 && !buffer.is_null() {
+            buffer.write_text(text, capacity)?;
+            written = text.len().min(capacity);
+        }
+        self.values.write_at(size, std::ptr::without_provenance_mut(written))
+    }
+
+    /// Tells what came of a load, in the caller's logs and the machine's.
+    pub(super) fn tell<T>(&self, call: &Call<'_>, outcome: Result<T, Refusal>) -> Status<T> {
+        let log = outcome.as_ref().err().map_or("", |refusal| &refusal.log);
+        self.write(ERRORS, log)?;
+        self.write(INFORMATION, "")?;
+        if let Some(time) = self.position(CUjit_option::CU_JIT_WALL_TIME) {
+            self.values.write_at(time, std::ptr::null_mut())?;
+        }
+        outcome.map_err(|refusal| call.refuse(refusal.code, refusal.reason))
+    }
+}

@@ -1,0 +1,136 @@
+//! Which pool a device, or another place, allocates from when none is named.
+#![expect(non_snake_case, reason = "the functions have C's names")]
+
+use std::collections::btree_map::Entry;
+
+use warploom_sys::types::{
+    CUdevice, CUmemAllocationType, CUmemLocation, CUmemLocationType, CUmemPoolHandle_st, CUmemoryPool,
+};
+
+use super::{Pool, home, named};
+use crate::api::device::ordinal;
+use crate::ffi::Ptr;
+use crate::ffi::handle::PoolHandle;
+use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, Status};
+use crate::machine::call::Call;
+use crate::machine::core::Guard;
+use crate::memory::Home;
+
+/// The pools of a home.
+pub(crate) struct Current {
+    default: PoolHandle,
+    /// The one set instead.
+    pub(super) chosen: Option<PoolHandle>,
+}
+
+/// The pools of a home, the first of which is made when it is first asked for.
+fn pools_of<'a>(call: &Call<'_>, world: &'a mut Guard<'_>, home: Home) -> Status<&'a mut Current> {
+    let world = &mut **world;
+    match world.current_pools.entry(home) {
+        Entry::Occupied(known) => Ok(known.into_mut()),
+        Entry::Vacant(unknown) => {
+            home.check_support(call)?;
+            let default =
+                Pool::default_of(call, home).and_then(|pool| world.pools.insert(pool)).ok_or(OUT_OF_MEMORY)?;
+            Ok(unknown.insert(Current { default, chosen: None }))
+        }
+    }
+}
+
+/// The pool a home has from the start.
+fn default_of(call: &Call<'_>, world: &mut Guard<'_>, home: Home) -> Status<PoolHandle> {
+    Ok(pools_of(call, world, home)?.default)
+}
+
+/// The pool that allocations at a home come from.
+pub(super) fn of_home(call: &Call<'_>, world: &mut Guard<'_>, home: Home) -> Status<PoolHandle> {
+    let pools = pools_of(call, world, home)?;
+    Ok(pools.chosen.unwrap_or(pools.default))
+}
+
+fn choose(call: &Call<'_>, world: &mut Guard<'_>, home: Home, raw: Ptr<CUmemPoolHandle_st>) -> Status {
+    let pool = named(call, world, raw)?;
+    let its = world.pools.get(pool).map(|pool| pool.home);
+    if its != Some(home) {
+        return Err(call.refuse(INVALID_VALUE, format!("the pool's memory is {its:?}, not {home:?}")));
+    }
+    let pools = pools_of(call, world, home)?;
+    pools.chosen = (pool != pools.default).then_some(pool);
+    Ok(())
+}
+
+/// The home of a device's own memory. Of these functions only one calls a missing device what it is.
+fn device_home(call: &Call<'_>, device: CUdevice) -> Status<Home> {
+    let found = home::device(&call.core().topology, device);
+    found.map(Home::Device).ok_or_else(|| call.refuse(INVALID_VALUE, format!("device {device} does not exist")))
+}
+
+pub(crate) fn cuDeviceGetDefaultMemPool(call: &Call<'_>, out: Ptr<CUmemoryPool>, device: CUdevice) -> Status {
+    out.required()?;
+    ordinal(call, device)?;
+    let home = device_home(call, device)?;
+    let pool = default_of(call, &mut call.world(), home)?;
+    out.write(pool.as_raw())
+}
+
+pub(crate) fn cuDeviceGetMemPool(call: &Call<'_>, out: Ptr<CUmemoryPool>, device: CUdevice) -> Status {
+    out.required()?;
+    let home = device_home(call, device)?;
+    let pool = of_home(call, &mut call.world(), home)?;
+    out.write(pool.as_raw())
+}
+
+pub(crate) fn cuDeviceSetMemPool(call: &Call<'_>, device: CUdevice, pool: Ptr<CUmemPoolHandle_st>) -> Status {
+    let home = device_home(call, device)?;
+    choose(call, &mut call.world(), home, pool)
+}
+
+/// The home a caller's location names; places that can have no pool at all are not supported, rather than wrong.
+fn location_home(call: &Call<'_>, location: Ptr<CUmemLocation>, kind: CUmemAllocationType) -> Status<Home> {
+    let location = location.read()?;
+    let known = matches!(
+        location.type_,
+        CUmemLocationType::CU_MEM_LOCATION_TYPE_NONE
+            | CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE
+            | CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST
+            | CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST_NUMA
+    );
+    if !known {
+        return Err(call.refuse(NOT_SUPPORTED, format!("location type {} has no pools", location.type_.0)));
+    }
+    Home::named(call, &location, kind)
+}
+
+pub(crate) fn cuMemGetDefaultMemPool(
+    call: &Call<'_>,
+    out: Ptr<CUmemoryPool>,
+    location: Ptr<CUmemLocation>,
+    kind: CUmemAllocationType,
+) -> Status {
+    out.required()?;
+    let home = location_home(call, location, kind)?;
+    let pool = default_of(call, &mut call.world(), home)?;
+    out.write(pool.as_raw())
+}
+
+pub(crate) fn cuMemGetMemPool(
+    call: &Call<'_>,
+    out: Ptr<CUmemoryPool>,
+    location: Ptr<CUmemLocation>,
+    kind: CUmemAllocationType,
+) -> Status {
+    out.required()?;
+    let home = location_home(call, location, kind)?;
+    let pool = of_home(call, &mut call.world(), home)?;
+    out.write(pool.as_raw())
+}
+
+pub(crate) fn cuMemSetMemPool(
+    call: &Call<'_>,
+    location: Ptr<CUmemLocation>,
+    kind: CUmemAllocationType,
+    pool: Ptr<CUmemPoolHandle_st>,
+) -> Status {
+    let home = location_home(call, location, kind)?;
+    choose(call, &mut call.world(), home, pool)
+}

@@ -1,0 +1,157 @@
+//! Primary contexts: one per device, shared by everyone who retains it.
+//!
+//! The first retain activates it and the last release destroys it, with everything in it. Its handle stays the same
+//! through all its lives, so a thread that had it current has it current again after the next retain.
+#![expect(non_snake_case, reason = "the functions have C's names")]
+
+use std::ffi::{c_int, c_uint};
+
+use warploom_sys::types::{CUcontext, CUdevice};
+
+use crate::api::context::{ALL_FLAGS, Context, Flags, drain};
+use crate::api::device::ordinal;
+use crate::ffi::Ptr;
+use crate::ffi::handle::ContextHandle;
+use crate::ffi::status::{INVALID_CONTEXT, OUT_OF_MEMORY, Status};
+use crate::machine::call::Call;
+use crate::machine::core::Guard;
+
+/// The primary context of a device, if it is active.
+fn active(world: &Guard<'_>, device: usize) -> Option<ContextHandle> {
+    world.devices[device].primary.filter(|primary| world.contexts.get(*primary).is_some())
+}
+
+/// Flags as the context itself shows them: a primary context always maps host memory.
+fn shown(flags: u32) -> u32 {
+    Flags(flags).shown() | Flags::MAP_HOST
+}
+
+pub(crate) fn cuDevicePrimaryCtxRetain(call: &Call<'_>, context: Ptr<CUcontext>, device: CUdevice) -> Status {
+    context.required()?;
+    let device = ordinal(call, device)?;
+    let mut world = call.world();
+    let handle = match active(&world, device) {
+        Some(handle) => {
+            world.healthy(handle)?;
+            handle
+        }
+        None => activate(call, &mut world, device)?,
+    };
+    world.devices[device].retained += 1;
+    context.write(handle.as_raw())
+}
+
+fn activate(call: &Call<'_>, world: &mut Guard<'_>, device: usize) -> Status<ContextHandle> {
+    let flags = shown(world.devices[device].primary_flags);
+    let context = Context::new(call, world, device, flags, true)?;
+    match world.devices[device].primary {
+        Some(handle) => {
+            world.contexts.resume(handle, context);
+            Ok(handle)
+        }
+        None => {
+            let handle = world.contexts.insert(context).ok_or(OUT_OF_MEMORY)?;
+            world.devices[device].primary = Some(handle);
+            Ok(handle)
+        }
+    }
+}
+
+pub(crate) fn cuDevicePrimaryCtxRelease_v2(call: &Call<'_>, device: CUdevice) -> Status {
+    let device = ordinal(call, device)?;
+    let mut world = call.world();
+    if world.devices[device].retained == 0 {
+        return Err(call.refuse(INVALID_CONTEXT, "the primary context is not retained"));
+    }
+    world.devices[device].retained -= 1;
+    if world.devices[device].retained > 0 {
+        return Ok(());
+    }
+    let Some(handle) = active(&world, device) else { return Ok(()) };
+    let drained = drain(call, &mut world, handle);
+    // While this thread waited, another may have reset the context, or retained it again.
+    if active(&world, device).is_none() {
+        return Ok(());
+    }
+    if let Err(code) = drained {
+        world.devices[device].retained += 1;
+        return Err(code);
+    }
+    if world.devices[device].retained == 0 {
+        deactivate(&mut world, device, handle);
+    }
+    Ok(())
+}
+
+pub(crate) fn cuDevicePrimaryCtxReset_v2(call: &Call<'_>, device: CUdevice) -> Status {
+    let device = ordinal(call, device)?;
+    let mut world = call.world();
+    if let Some(handle) = active(&world, device) {
+        drain(call, &mut world, handle)?;
+        // Who retained it still has to release it.
+        deactivate(&mut world, device, handle);
+    }
+    Ok(())
+}
+
+fn deactivate(world: &mut Guard<'_>, device: usize, handle: ContextHandle) {
+    world.destroy_context(handle);
+    world.devices[device].primary_flags = 0;
+}
+
+pub(crate) fn cuDevicePrimaryCtxSetFlags_v2(call: &Call<'_>, device: CUdevice, flags: c_uint) -> Status {
+    let device = ordinal(call, device)?;
+    Flags(flags).check(call, ALL_FLAGS & !Flags::MAP_HOST)?;
+    let mut world = call.world();
+    world.devices[device].primary_flags = flags;
+    if let Some(handle) = active(&world, device)
+        && let Some(context) = world.contexts.get_mut(handle)
+    {
+        context.flags = shown(flags);
+    }
+    Ok(())
+}
+
+pub(crate) fn cuDevicePrimaryCtxGetState(
+    call: &Call<'_>,
+    device: CUdevice,
+    flags: Ptr<c_uint>,
+    is_active: Ptr<c_int>,
+) -> Status {
+    let device = ordinal(call, device)?;
+    flags.required()?;
+    is_active.required()?;
+    let world = call.world();
+    flags.write(world.devices[device].primary_flags)?;
+    is_active.write(c_int::from(active(&world, device).is_some()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ptr::null_mut;
+
+    use warploom_driver::Driver;
+    use warploom_sys::types::CUresult;
+    use warploom_testkit::{TestResult, answers, call};
+
+    use crate::ffi::handle::Handle;
+    use crate::{Machine, Mode};
+
+    #[test]
+    fn a_reset_after_a_fault_does_not_bring_the_device_back() -> TestResult {
+        let machine = Machine::builder().mode(Mode::Sync).start()?;
+        let driver = Driver::open(&machine)?;
+        driver.initialize()?;
+        let (mut context, mut flags, mut active) = (null_mut(), 0, 0);
+        call!(driver.cuDevicePrimaryCtxRetain(&mut context, 0))?;
+        call!(driver.cuCtxSetCurrent(context))?;
+        let handle = Handle::from_bits(context.addr() as u64);
+        machine.core().world().poison(handle, CUresult::CUDA_ERROR_ILLEGAL_ADDRESS);
+        answers!(driver.cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
+        answers!(driver.cuDevicePrimaryCtxReset_v2(0), CUDA_SUCCESS);
+        call!(driver.cuDevicePrimaryCtxGetState(0, &mut flags, &mut active))?;
+        assert_eq!(active, 0);
+        answers!(driver.cuDevicePrimaryCtxRetain(&mut context, 0), CUDA_ERROR_ILLEGAL_ADDRESS);
+        Ok(())
+    }
+}

@@ -1,0 +1,117 @@
+//! Attributes of a stream: read, written, copied.
+#![expect(non_snake_case, reason = "the functions have C's names")]
+
+use warploom_engine::QueueId;
+use warploom_sys::types::{CUlaunchAttributeID, CUlaunchAttributeValue, CUstream_st};
+
+use super::traits::{AccessWindow, clamp};
+use crate::ffi::status::{INVALID_VALUE, Status};
+use crate::ffi::{ConstPtr, Ptr};
+use crate::machine::call::Call;
+use crate::machine::core::Guard;
+use crate::topology::number;
+
+type Id = CUlaunchAttributeID;
+type Value = CUlaunchAttributeValue;
+
+fn unknown(call: &Call<'_>, attribute: Id) -> Status {
+    Err(call.refuse(INVALID_VALUE, format!("attribute {} is not one of a stream", attribute.0)))
+}
+
+/// Writes as much of the value as the attribute has, and leaves the rest of the caller's union alone.
+pub(crate) fn cuStreamGetAttribute(
+    call: &Call<'_>,
+    stream: Ptr<CUstream_st>,
+    attribute: Id,
+    value: Ptr<Value>,
+) -> Status {
+    value.required()?;
+    let mut world = call.world();
+    let queue = call.queue(&mut world, stream)?;
+    let attributes = world.engine.queue(queue).owner.traits.attributes;
+    match attribute {
+        Id::CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW => value.part().write(attributes.window.words()),
+        Id::CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY => value.part().write(attributes.synchronization),
+        Id::CU_LAUNCH_ATTRIBUTE_PRIORITY => value.part().write(attributes.priority),
+        Id::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP => value.part().write(attributes.domains),
+        Id::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN => value.part().write(attributes.domain),
+        _ => unknown(call, attribute),
+    }
+}
+
+pub(crate) fn cuStreamSetAttribute(
+    call: &Call<'_>,
+    stream: Ptr<CUstream_st>,
+    attribute: Id,
+    value: ConstPtr<Value>,
+) -> Status {
+    let mut world = call.world();
+    let queue = call.queue(&mut world, stream)?;
+    let mut attributes = world.engine.queue(queue).owner.traits.attributes;
+    match attribute {
+        Id::CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW => {
+            attributes.window = checked_window(call, &world, queue, AccessWindow::from_words(value.part().read()?))?;
+        }
+        Id::CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY => {
+            attributes.synchronization = value.part().read()?;
+            if !(1..=4).contains(&attributes.synchronization) {
+                let reason = format!("the policy is {}, expected 1 to 4", attributes.synchronization);
+                return Err(call.refuse(INVALID_VALUE, reason));
+            }
+        }
+        Id::CU_LAUNCH_ATTRIBUTE_PRIORITY => attributes.priority = clamp(value.part().read()?),
+        Id::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP => {
+            attributes.domains = value.part().read()?;
+            let count = device_attribute(call, &world, queue, number::MEM_SYNC_DOMAIN_COUNT);
+            if attributes.domains.iter().any(|domain| i32::from(*domain) >= count) {
+                let reason = format!("the domains are {:?}, and the device has {count}", attributes.domains);
+                return Err(call.refuse(INVALID_VALUE, reason));
+            }
+        }
+        Id::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN => {
+            attributes.domain = value.part().read()?;
+            if attributes.domain > 1 {
+                return Err(call.refuse(INVALID_VALUE, format!("the domain is {}, expected 0 or 1", attributes.domain)));
+            }
+        }
+        _ => return unknown(call, attribute),
+    }
+    world.engine.queue_mut(queue).owner.traits.attributes = attributes;
+    Ok(())
+}
+
+fn device_attribute(call: &Call<'_>, world: &Guard<'_>, queue: QueueId, number: i32) -> i32 {
+    let device = usize::from(world.engine.queue(queue).owner.device);
+    call.core().topology.devices.get(device).and_then(|device| device.attributes.get(number)).unwrap_or(0)
+}
+
+/// `CU_ACCESS_PROPERTY_PERSISTING`.
+const PERSISTING: u32 = 2;
+
+/// The driver looks at the ratio, the size and what misses are; the address and what hits are can be anything.
+fn checked_window(call: &Call<'_>, world: &Guard<'_>, queue: QueueId, window: AccessWindow) -> Status<AccessWindow> {
+    if !(0.0..=1.0).contains(&window.hit_ratio) {
+        return Err(call.refuse(INVALID_VALUE, format!("the hit ratio is {}, expected 0 to 1", window.hit_ratio)));
+    }
+    if window.miss == PERSISTING {
+        return Err(call.refuse(INVALID_VALUE, "what misses cannot be persisting"));
+    }
+    let most = device_attribute(call, world, queue, number::MAX_ACCESS_POLICY_WINDOW_SIZE);
+    if window.bytes > u64::try_from(most).unwrap_or(0) {
+        return Err(call.refuse(INVALID_VALUE, format!("the window has {} bytes, at most {most} work", window.bytes)));
+    }
+    Ok(window)
+}
+
+pub(crate) fn cuStreamCopyAttributes(call: &Call<'_>, to: Ptr<CUstream_st>, from: Ptr<CUstream_st>) -> Status {
+    let mut world = call.world();
+    let to = call.queue(&mut world, to)?;
+    let from = call.queue(&mut world, from)?;
+    let source = world.engine.queue(from);
+    if world.engine.queue(to).owner.context != source.owner.context {
+        return Err(call.refuse(INVALID_VALUE, "the streams are of different contexts"));
+    }
+    let attributes = source.owner.traits.attributes;
+    world.engine.queue_mut(to).owner.traits.attributes = attributes;
+    Ok(())
+}

@@ -1,0 +1,87 @@
+//! Whether a stream is idle, waiting until it is, and making it wait for an event.
+#![expect(non_snake_case, reason = "the functions have C's names")]
+
+use std::ffi::c_uint;
+
+use warploom_engine::QueueId;
+use warploom_sys::types::{CUevent_st, CUresult, CUstream_st};
+
+use crate::api::capture::UNSUPPORTED;
+use crate::api::event;
+use crate::api::graph::NodeWork;
+use crate::ffi::Ptr;
+use crate::ffi::status::{INVALID_VALUE, NOT_READY, Status};
+use crate::machine::call::Call;
+use crate::machine::core::Guard;
+
+pub(crate) fn cuStreamQuery(call: &Call<'_>, stream: Ptr<CUstream_st>) -> Status {
+    let mut world = call.world();
+    let queue = call.queue(&mut world, stream)?;
+    check_wait(call, &mut world, queue)?;
+    let context = world.engine.queue(queue).owner.context;
+    let outstanding = world.outstanding(queue);
+    let is_idle = call.core().query(&mut world, &outstanding);
+    world.healthy(context)?;
+    if !is_idle {
+        return Err(NOT_READY);
+    }
+    let known = world.known_when_idle(queue);
+    world.engine.timelines.host_learns(&known);
+    world.host_saw_idle(queue);
+    Ok(())
+}
+
+pub(crate) fn cuStreamSynchronize(call: &Call<'_>, stream: Ptr<CUstream_st>) -> Status {
+    let mut world = call.world();
+    let queue = call.queue(&mut world, stream)?;
+    check_wait(call, &mut world, queue)?;
+    let context = world.engine.queue(queue).owner.context;
+    let (outstanding, known) = (world.outstanding(queue), world.known_when_idle(queue));
+    call.wait(&mut world, &outstanding)?;
+    world.engine.timelines.host_learns(&known);
+    world.host_saw_idle(queue);
+    world.saw_queue(queue);
+    world.healthy(context)
+}
+
+/// Refuses to wait for a stream that is captured, or for any where captures forbid that.
+fn check_wait(call: &Call<'_>, world: &mut Guard<'_>, queue: QueueId) -> Status {
+    if world.captures.hold(queue) {
+        world.captures.spoil(queue);
+        return Err(call.refuse(UNSUPPORTED, "the stream is being captured, and its capture is invalid now"));
+    }
+    call.check_legacy(world, queue)?;
+    call.check_unsafe(world)
+}
+
+/// `CU_EVENT_WAIT_EXTERNAL`: only while a stream is captured.
+const EXTERNAL: u32 = 1;
+
+pub(crate) fn cuStreamWaitEvent(
+    call: &Call<'_>,
+    stream: Ptr<CUstream_st>,
+    event: Ptr<CUevent_st>,
+    flags: c_uint,
+) -> Status {
+    if flags > EXTERNAL {
+        return Err(call.refuse(INVALID_VALUE, format!("flags are {flags:#x}; only 0 and 1 are known")));
+    }
+    let mut world = call.world();
+    let queue = call.queue(&mut world, stream)?;
+    let event = event::find(call, &world, event.address())?;
+    if flags == EXTERNAL {
+        if world.captures.hold(queue) {
+            return call.capture_node(&mut world, queue, NodeWork::WaitEvent(event));
+        }
+        let reason = "an external wait is a node of a captured graph, and the stream is not captured";
+        return Err(call.refuse(CUresult::CUDA_ERROR_ILLEGAL_STATE, reason));
+    }
+    call.check_legacy(&mut world, queue)?;
+    if call.wait_captured(&mut world, queue, event)? {
+        return Ok(());
+    }
+    if world.wait_for_event(queue, event)? {
+        call.get_going(&mut world, queue)?;
+    }
+    Ok(())
+}

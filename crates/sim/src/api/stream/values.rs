@@ -1,0 +1,199 @@
+//! Words of memory that a stream waits for and writes.
+#![expect(non_snake_case, reason = "the functions have C's names")]
+
+use std::ffi::c_uint;
+
+use warploom_engine::QueueId;
+use warploom_sys::types::{CUdeviceptr, CUstream_st, CUstreamBatchMemOpParams};
+
+use crate::api::graph::NodeWork;
+use crate::ffi::Ptr;
+use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, Status};
+use crate::machine::call::Call;
+use crate::machine::core::Guard;
+use crate::machine::world::Work;
+use crate::memory::{Backing, Compare, MemoryOp, SimAddress};
+use crate::topology::number;
+
+/// `CU_STREAM_WAIT_VALUE_FLUSH`.
+const FLUSH: u32 = 1 << 30;
+
+/// A word that streams can wait for: aligned, and in memory that devices reach without faulting.
+fn word(call: &Call<'_>, world: &Guard<'_>, (address, wide): (u64, bool), writes: bool) -> Status<SimAddress> {
+    let size = if wide { 8 } else { 4 };
+    if !address.is_multiple_of(size) {
+        return Err(call.refuse(INVALID_VALUE, format!("{address:#x} is not a multiple of {size}")));
+    }
+    let place = world.memory.place(address, size).map_err(|code| {
+        call.found_outside(world, address, size, writes);
+        call.refuse(code, format!("{address:#x} is not in device memory or in page-locked host memory"))
+    })?;
+    match world.memory.containing(address).map(|allocation| &allocation.backing) {
+        Some(Backing::Managed(_)) => {
+            Err(call.refuse(INVALID_VALUE, format!("{address:#x} is managed memory, which may be on the move")))
+        }
+        _ => Ok(place),
+    }
+}
+
+fn device_can(call: &Call<'_>, world: &Guard<'_>, queue: QueueId, number: i32) -> bool {
+    let device = usize::from(world.engine.queue(queue).owner.device);
+    let attributes = call.core().topology.devices.get(device).map(|device| &device.attributes);
+    attributes.and_then(|attributes| attributes.get(number)).is_some_and(|value| value != 0)
+}
+
+fn flush(call: &Call<'_>, world: &Guard<'_>, queue: QueueId) -> Status {
+    if !device_can(call, world, queue, number::CAN_FLUSH_REMOTE_WRITES) {
+        return Err(call.refuse(NOT_SUPPORTED, "the device cannot flush remote writes"));
+    }
+    Ok(())
+}
+
+fn waiting(
+    call: &Call<'_>,
+    world: &Guard<'_>,
+    queue: QueueId,
+    (address, wide): (u64, bool),
+    value: u64,
+    flags: u32,
+) -> Status<Work> {
+    let at = word(call, world, (address, wide), false)?;
+    let compare = match flags & !FLUSH {
+        0 => Compare::AtLeast,
+        1 => Compare::Equal,
+        2 => Compare::And,
+        3 if device_can(call, world, queue, number::CAN_USE_STREAM_WAIT_VALUE_NOR) => Compare::Nor,
+        3 => return Err(call.refuse(NOT_SUPPORTED, "the device cannot wait for a bit that is not set")),
+        _ => return Err(call.refuse(INVALID_VALUE, format!("flags are {flags:#x}; there is no such comparison"))),
+    };
+    if flags & FLUSH != 0 {
+        flush(call, world, queue)?;
+    }
+    Ok(MemoryOp::WaitValue { at, value, wide, compare }.into())
+}
+
+fn writing(call: &Call<'_>, world: &Guard<'_>, (address, wide): (u64, bool), value: u64, flags: u32) -> Status<Work> {
+    if flags != 0 {
+        return Err(call.refuse(INVALID_VALUE, format!("flags are {flags:#x} and must be 0")));
+    }
+    let to = word(call, world, (address, wide), true)?;
+    Ok(MemoryOp::WriteValue { to, value, wide }.into())
+}
+
+fn wait(call: &Call<'_>, stream: Ptr<CUstream_st>, at: (u64, bool), value: u64, flags: u32) -> Status {
+    let mut world = call.world();
+    let queue = call.queue(&mut world, stream)?;
+    let work = waiting(call, &world, queue, at, value, flags)?;
+    call.submit(&mut world, queue, work)?;
+    Ok(())
+}
+
+fn write(call: &Call<'_>, stream: Ptr<CUstream_st>, at: (u64, bool), value: u64, flags: u32) -> Status {
+    let mut world = call.world();
+    let queue = call.queue(&mut world, stream)?;
+    let work = writing(call, &world, at, value, flags)?;
+    call.submit(&mut world, queue, work)?;
+    Ok(())
+}
+
+/// The first ABI of these functions has to be switched on when the kernel module is loaded, and is not by default.
+fn first_abi(call: &Call<'_>) -> Status {
+    Err(call.refuse(NOT_SUPPORTED, "the first ABI of memory operations is switched off; use the second"))
+}
+
+macro_rules! values {
+    ($($name:ident $old:ident $body:ident $value:ty, $wide:literal;)*) => {$(
+        pub(crate) fn $name(
+            call: &Call<'_>,
+            stream: Ptr<CUstream_st>,
+            address: CUdeviceptr,
+            value: $value,
+            flags: c_uint,
+        ) -> Status {
+            $body(call, stream, (address, $wide), value.into(), flags)
+        }
+
+        pub(crate) fn $old(call: &Call<'_>, _: Ptr<CUstream_st>, _: CUdeviceptr, _: $value, _: c_uint) -> Status {
+            first_abi(call)
+        }
+    )*};
+}
+values! {
+    cuStreamWaitValue32_v2 cuStreamWaitValue32 wait u32, false;
+    cuStreamWaitValue64_v2 cuStreamWaitValue64 wait u64, true;
+    cuStreamWriteValue32_v2 cuStreamWriteValue32 write u32, false;
+    cuStreamWriteValue64_v2 cuStreamWriteValue64 write u64, true;
+}
+
+/// A batch has fewer operations than this.
+const MOST: u32 = 256;
+/// The first driver whose batches can have reductions.
+const REDUCTIONS_SINCE: i32 = 13_010;
+
+/// All of the operations, or none; in the order of the array, and with nothing else between them in the stream.
+pub(crate) fn cuStreamBatchMemOp_v2(
+    call: &Call<'_>,
+    stream: Ptr<CUstream_st>,
+    count: c_uint,
+    operations: Ptr<CUstreamBatchMemOpParams>,
+    flags: c_uint,
+) -> Status {
+    if flags != 0 {
+        return Err(call.refuse(INVALID_VALUE, format!("flags are {flags:#x} and must be 0")));
+    }
+    if count >= MOST {
+        return Err(
+            call.refuse(INVALID_VALUE, format!("{count} operations are too many; a batch has fewer than {MOST}"))
+        );
+    }
+    let mut world = call.world();
+    let queue = call.queue(&mut world, stream)?;
+    let mut batch = Vec::with_capacity(count as usize);
+    for index in 0..count as usize {
+        batch.extend(operation(call, &world, queue, operations.part().read_at(index)?)?);
+    }
+    if !batch.is_empty() && world.captures.hold(queue) {
+        let node = NodeWork::of_values(batch).ok_or(NOT_SUPPORTED)?;
+        return call.capture_node(&mut world, queue, node);
+    }
+    if !batch.is_empty() {
+        call.check_legacy(&mut world, queue)?;
+        world.check_ahead(queue, &batch)?;
+        for work in batch {
+            world.enqueue(queue, work)?;
+        }
+        call.get_going(&mut world, queue)?;
+    }
+    Ok(())
+}
+
+/// One element of a batch, which is a union of structs that begin with the number of the operation.
+fn operation(call: &Call<'_>, world: &Guard<'_>, queue: QueueId, words: [u64; 6]) -> Status<Option<Work>> {
+    let [head, address, value, flags, ..] = words;
+    let (number, short_flags, flags) = (head as u32, (head >> 32) as u32, flags as u32);
+    let narrow = u64::from(value as u32);
+    match number {
+        1 => waiting(call, world, queue, (address, false), narrow, flags).map(Some),
+        4 => waiting(call, world, queue, (address, true), value, flags).map(Some),
+        2 => writing(call, world, (address, false), narrow, flags).map(Some),
+        5 => writing(call, world, (address, true), value, flags).map(Some),
+        3 => flush(call, world, queue).map(|()| None),
+        // Ops of one stream see each other's writes; there is nothing for a barrier to do.
+        6 if short_flags <= 1 => Ok(None),
+        6 => Err(call.refuse(INVALID_VALUE, format!("there is no barrier of type {short_flags}"))),
+        8 if call.core().topology.driver_version >= REDUCTIONS_SINCE => {
+            Err(call.refuse(NOT_SUPPORTED, "reductions in a batch are not simulated"))
+        }
+        _ => Err(call.refuse(INVALID_VALUE, format!("{number} is not an operation"))),
+    }
+}
+
+pub(crate) fn cuStreamBatchMemOp(
+    call: &Call<'_>,
+    _: Ptr<CUstream_st>,
+    _: c_uint,
+    _: Ptr<CUstreamBatchMemOpParams>,
+    _: c_uint,
+) -> Status {
+    first_abi(call)
+}

@@ -1,0 +1,142 @@
+//! Physical allocations: memory without an address.
+#![expect(non_snake_case, reason = "the functions have C's names")]
+
+use std::ffi::{c_ulonglong, c_void};
+
+use warploom_sys::types::{CUmemAllocationGranularity_flags, CUmemAllocationProp, CUmemGenericAllocationHandle};
+
+use super::{GRANULARITY, properties};
+use crate::check::HandleProblem;
+use crate::ffi::handle::{Handle, PhysicalHandle};
+use crate::ffi::status::{INVALID_VALUE, OUT_OF_MEMORY, Status};
+use crate::ffi::{ConstPtr, Ptr};
+use crate::machine::call::Call;
+use crate::machine::physical::{Physical, Properties};
+use crate::machine::world::World;
+use crate::memory::{Allocation, Backing, Side};
+
+impl World {
+    /// Charges memory; fails with the free bytes if there are too few.
+    fn charge_physical(&mut self, side: Side, size: u64) -> Result<(), u64> {
+        match side {
+            Side::Device(device) => {
+                let fits = |world: &mut World| world.devices[usize::from(device)].memory.charge(size);
+                if fits(self) || self.reclaim_pool_memory(device) && fits(self) {
+                    return Ok(());
+                }
+                Err(self.devices[usize::from(device)].memory.free_bytes())
+            }
+            Side::Host => self.virtual_memory.charge_host(size),
+        }
+    }
+}
+
+/// The least and the best granularity are the same, for memory anywhere: the properties are not even looked at.
+pub(crate) fn cuMemGetAllocationGranularity(
+    call: &Call<'_>,
+    granularity: Ptr<usize>,
+    properties: ConstPtr<CUmemAllocationProp>,
+    option: CUmemAllocationGranularity_flags,
+) -> Status {
+    granularity.required()?;
+    properties.read()?;
+    match option {
+        CUmemAllocationGranularity_flags::CU_MEM_ALLOC_GRANULARITY_MINIMUM
+        | CUmemAllocationGranularity_flags::CU_MEM_ALLOC_GRANULARITY_RECOMMENDED => {
+            granularity.write(GRANULARITY as usize)
+        }
+        other => Err(call.refuse(INVALID_VALUE, format!("option {} is neither minimum nor recommended", other.0))),
+    }
+}
+
+pub(crate) fn cuMemCreate(
+    call: &Call<'_>,
+    out: Ptr<CUmemGenericAllocationHandle>,
+    size: usize,
+    properties: ConstPtr<CUmemAllocationProp>,
+    flags: c_ulonglong,
+) -> Status {
+    out.required()?;
+    let properties = properties.read()?;
+    if flags != 0 {
+        return Err(call.refuse(INVALID_VALUE, format!("flags are {flags:#x} and must be 0")));
+    }
+    let size = size as u64;
+    if size == 0 || !size.is_multiple_of(GRANULARITY) {
+        return Err(
+            call.refuse(INVALID_VALUE, format!("{size} bytes are no multiple of the granularity {GRANULARITY}"))
+        );
+    }
+    let (side, properties) = properties::check(call, properties)?;
+    let mut guard = call.world();
+    let world = &mut *guard;
+    world.afford(call, side, size)?;
+    world
+        .charge_physical(side, size)
+        .map_err(|free| call.refuse(OUT_OF_MEMORY, format!("{size} bytes do not fit the {free} that are free")))?;
+    let made = add(world, size, side, properties).map_err(|reason| {
+        world.refund_physical(side, size);
+        call.refuse(OUT_OF_MEMORY, reason)
+    })?;
+    out.write(made.bits())
+}
+
+fn add(world: &mut World, size: u64, side: Side, properties: Properties) -> Result<PhysicalHandle, String> {
+    let offset = world.virtual_memory.create(size).map_err(|error| format!("no memory for {size} bytes: {error}"))?;
+    world.physical.insert(Physical { size, offset, side, properties, references: 1 }).ok_or_else(|| {
+        world.virtual_memory.destroy(offset);
+        "there are as many allocations as handles can name".to_owned()
+    })
+}
+
+/// A physical allocation by the handle a C caller passed.
+pub(super) fn find<'w>(call: &Call<'_>, world: &'w World, raw: u64) -> Status<(PhysicalHandle, &'w Physical)> {
+    let handle = Handle::from_bits(raw);
+    Ok((handle, call.object(&world.physical, handle, INVALID_VALUE)?))
+}
+
+pub(crate) fn cuMemRelease(call: &Call<'_>, handle: CUmemGenericAllocationHandle) -> Status {
+    let mut world = call.world();
+    let (handle, physical) = find(call, &world, handle)?;
+    if physical.references == 0 {
+        call.report_misuse(&world.physical, handle, HandleProblem::Destroyed);
+        let reason = format!("{handle:?} has been released as often as it was given out; only mappings keep it");
+        return Err(call.refuse(INVALID_VALUE, reason));
+    }
+    if let Some(physical) = world.physical.get_mut(handle) {
+        physical.references -= 1;
+        if physical.references == 0 {
+            world.physical.note_destroyer(handle);
+        }
+    }
+    world.collect_physical(handle);
+    Ok(())
+}
+
+pub(crate) fn cuMemRetainAllocationHandle(
+    call: &Call<'_>,
+    out: Ptr<CUmemGenericAllocationHandle>,
+    address: Ptr<c_void>,
+) -> Status {
+    out.required()?;
+    let mut world = call.world();
+    let Some(Allocation { backing: Backing::Mapped(mapping), .. }) = world.memory.containing(address.address()) else {
+        return Err(call.refuse(INVALID_VALUE, format!("nothing is mapped at {:#x}", address.address())));
+    };
+    let handle = mapping.physical();
+    if let Some(physical) = world.physical.get_mut(handle) {
+        physical.references += 1;
+    }
+    out.write(handle.bits())
+}
+
+pub(crate) fn cuMemGetAllocationPropertiesFromHandle(
+    call: &Call<'_>,
+    out: Ptr<CUmemAllocationProp>,
+    handle: CUmemGenericAllocationHandle,
+) -> Status {
+    out.required()?;
+    let world = call.world();
+    let (_, physical) = find(call, &world, handle)?;
+    out.write(physical.properties.show())
+}

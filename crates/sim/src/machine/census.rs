@@ -1,0 +1,233 @@
+//! What there is on a machine that somebody will have to give back.
+
+use std::fmt;
+
+use crate::ffi::handle::ContextHandle;
+use crate::machine::world::World;
+use crate::memory::Backing;
+
+macro_rules! resources {
+    ($($(#[$meta:meta])* $resource:ident $one:literal $many:literal;)*) => {
+        /// Something that a program makes with one call and gives back with another.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[non_exhaustive]
+        pub enum Resource {
+            $($(#[$meta])* $resource,)*
+        }
+
+        impl Resource {
+            /// Every kind there is.
+            pub const ALL: &[Resource] = &[$(Resource::$resource),*];
+
+            fn noun(self, count: u64) -> &'static str {
+                match self { $(Resource::$resource => if count == 1 { $one } else { $many },)* }
+            }
+        }
+    };
+}
+resources! {
+    /// `cuCtxCreate`, `cuCtxDestroy`; attachments of `cuCtxAttach` count, too.
+    Context "context" "contexts";
+    /// `cuDevicePrimaryCtxRetain`, `cuDevicePrimaryCtxRelease`.
+    PrimaryRetain "retained primary context" "retained primary contexts";
+    /// `cuStreamCreate`, `cuStreamDestroy`.
+    Stream "stream" "streams";
+    /// `cuEventCreate`, `cuEventDestroy`.
+    Event "event" "events";
+    /// `cuMemPoolCreate`, `cuMemPoolDestroy`.
+    Pool "memory pool" "memory pools";
+    /// `cuMemAlloc`, `cuMemFree`.
+    DeviceMemory "device allocation" "device allocations";
+    /// `cuMemHostAlloc`, `cuMemFreeHost`.
+    HostMemory "page-locked allocation" "page-locked allocations";
+    /// `cuMemHostRegister`, `cuMemHostUnregister`.
+    Registration "registration of host memory" "registrations of host memory";
+    /// `cuMemAllocManaged`, `cuMemFree`.
+    ManagedMemory "managed allocation" "managed allocations";
+    /// `cuMemAllocAsync`, `cuMemFreeAsync`.
+    PoolMemory "pool allocation" "pool allocations";
+    /// `cuMemCreate`, `cuMemRelease`.
+    Physical "physical allocation" "physical allocations";
+    /// `cuMemAddressReserve`, `cuMemAddressFree`.
+    Reservation "address reservation" "address reservations";
+    /// `cuMemMap`, `cuMemUnmap`.
+    Mapping "mapping" "mappings";
+    /// `cuModuleLoad`, `cuModuleUnload`.
+    Module "module" "modules";
+    /// `cuLibraryLoadData`, `cuLibraryUnload`.
+    Library "library" "libraries";
+    /// `cuGraphCreate` and `cuStreamEndCapture`, `cuGraphDestroy`.
+    Graph "graph" "graphs";
+    /// `cuGraphInstantiate`, `cuGraphExecDestroy`.
+    Executable "executable graph" "executable graphs";
+    /// `cuLinkCreate`, `cuLinkDestroy`.
+    Linker "linker" "linkers";
+    /// `cuCtxEnablePeerAccess`, `cuCtxDisablePeerAccess`.
+    PeerAccess "peer access" "peer accesses";
+}
+
+const KINDS: usize = Resource::ALL.len();
+
+/// How many there are of each kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts([u64; KINDS]);
+
+impl Counts {
+    pub(crate) fn add(&mut self, resource: Resource, count: u64) {
+        self.0[resource as usize] += count;
+    }
+}
+
+impl Resource {
+    /// What an allocation is given back as; a variable goes with its module.
+    pub(crate) fn of(backing: &Backing) -> Option<Resource> {
+        Some(match backing {
+            Backing::Device => Resource::DeviceMemory,
+            Backing::PageLocked(_) => Resource::HostMemory,
+            Backing::Registered { .. } => Resource::Registration,
+            Backing::Managed(_) => Resource::ManagedMemory,
+            Backing::Pool(_) => Resource::PoolMemory,
+            Backing::Mapped(_) => Resource::Mapping,
+            Backing::Variable(_) => return None,
+        })
+    }
+}
+
+/// What a program has made and not given back, and what is current on the thread that asked.
+///
+/// Two of them tell what happened in between: `after.since(&before)` prints `2 streams, 1 event`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Census {
+    live: Counts,
+    abandoned: Counts,
+    current: Vec<u64>,
+}
+
+impl Census {
+    /// How many there are of a kind.
+    #[must_use]
+    pub fn live(&self, resource: Resource) -> u64 {
+        self.live.0[resource as usize]
+    }
+
+    /// How many of a kind have gone with their context so far, without being given back.
+    #[must_use]
+    pub fn abandoned(&self, resource: Resource) -> u64 {
+        self.abandoned.0[resource as usize]
+    }
+
+    /// The handles of the contexts on the thread's stack, the current one last.
+    #[must_use]
+    pub fn current(&self) -> &[u64] {
+        &self.current
+    }
+
+    /// What is there now and was not before, by kind, and what is no longer.
+    #[must_use]
+    pub fn since(&self, before: &Census) -> Change {
+        let change = |now: u64, then: u64| now.cast_signed() - then.cast_signed();
+        let kinds = Resource::ALL.iter().map(|kind| KindChange {
+            resource: *kind,
+            live: change(self.live(*kind), before.live(*kind)),
+            abandoned: change(self.abandoned(*kind), before.abandoned(*kind)),
+        });
+        let kinds = kinds.filter(|kind| kind.live != 0 || kind.abandoned != 0).collect();
+        Change { kinds, current_changed: self.current != before.current }
+    }
+}
+
+impl fmt::Display for Census {
+    /// `2 streams, 1 event`, or `nothing`
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let present = Resource::ALL.iter().filter(|kind| self.live(**kind) > 0);
+        let named = present.map(|kind| format!("{} {}", self.live(*kind), kind.noun(self.live(*kind))));
+        list(formatter, named)
+    }
+}
+
+fn list(formatter: &mut fmt::Formatter<'_>, parts: impl Iterator<Item = String>) -> fmt::Result {
+    let parts: Vec<String> = parts.collect();
+    formatter.write_str(if parts.is_empty() { "nothing" } else { "" })?;
+    formatter.write_str(&parts.join(", "))
+}
+
+/// The difference between two [`Census`]es.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Change {
+    /// The kinds of which there are more or fewer.
+    pub kinds: Vec<KindChange>,
+    /// Whether the thread's contexts are others, or in another order.
+    pub current_changed: bool,
+}
+
+/// How many more there are of a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KindChange {
+    /// The kind.
+    pub resource: Resource,
+    /// More of it that are there; fewer, if negative.
+    pub live: i64,
+    /// More of it that have gone with their context without being given back.
+    pub abandoned: i64,
+}
+
+impl Change {
+    /// Whether everything is as it was.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.kinds.is_empty() && !self.current_changed
+    }
+}
+
+impl fmt::Display for Change {
+    /// `2 streams, 1 event gone with its context, other current contexts`, or `nothing`
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts = Vec::new();
+        for KindChange { resource, live, abandoned } in &self.kinds {
+            let noun = |count: i64| resource.noun(count.unsigned_abs());
+            match live {
+                0 => {}
+                ..0 => parts.push(format!("{} {} fewer", live.unsigned_abs(), noun(*live))),
+                1.. => parts.push(format!("{live} {}", noun(*live))),
+            }
+            if *abandoned != 0 {
+                let whose = if *abandoned == 1 { "its" } else { "their" };
+                parts.push(format!("{abandoned} {} gone with {whose} context", noun(*abandoned)));
+            }
+        }
+        if self.current_changed {
+            parts.push("other current contexts".to_owned());
+        }
+        list(formatter, parts.into_iter())
+    }
+}
+
+impl World {
+    /// Counts what has not been given back; `current` are the contexts of the thread that asks.
+    pub(crate) fn census(&self, current: &[ContextHandle]) -> Census {
+        let mut live = Counts::default();
+        for (_, context) in self.contexts.iter() {
+            live.add(Resource::Context, u64::from(!context.is_primary) + u64::from(context.attached()));
+            live.add(Resource::PeerAccess, context.peers.len() as u64);
+        }
+        for device in &self.devices {
+            live.add(Resource::PrimaryRetain, device.retained.into());
+        }
+        live.add(Resource::Stream, self.streams.iter().count() as u64);
+        live.add(Resource::Event, self.events.iter().count() as u64);
+        live.add(Resource::Pool, self.pools.iter().filter(|(_, pool)| pool.is_the_programs()).count() as u64);
+        for allocation in self.memory.iter() {
+            Resource::of(&allocation.backing).into_iter().for_each(|resource| live.add(resource, 1));
+        }
+        let (modules, libraries, linkers) = self.code.outstanding();
+        live.add(Resource::Module, modules);
+        live.add(Resource::Library, libraries);
+        let (graphs, executables) = self.graphs.outstanding();
+        live.add(Resource::Graph, graphs);
+        live.add(Resource::Executable, executables);
+        live.add(Resource::Linker, linkers);
+        live.add(Resource::Physical, self.physical.iter().map(|(_, physical)| physical.references).sum());
+        live.add(Resource::Reservation, self.virtual_memory.reservation_count() as u64);
+        Census { live, abandoned: self.abandoned, current: current.iter().map(|context| context.bits()).collect() }
+    }
+}

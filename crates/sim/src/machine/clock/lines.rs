@@ -1,0 +1,155 @@
+//! The connections of a machine, each busy until some time in each direction.
+
+use std::collections::HashMap;
+
+use warploom_engine::Period;
+
+use crate::memory::Side;
+use crate::topology::{LinkKind, Topology};
+
+/// What host memory moves in a second, for copies that do not leave the host.
+const HOST_BYTES_PER_SECOND: u64 = 20_000_000_000;
+
+/// One direction of something that moves bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Line {
+    /// From the host to a device.
+    Down(u16),
+    /// From a device to the host.
+    Up(u16),
+    /// From a device to the switch.
+    Out(u16),
+    /// From the switch to a device.
+    In(u16),
+    /// From a device to another over wires of their own.
+    Pair(u16, u16),
+    /// Between a device's processors and its memory.
+    Memory(u16),
+}
+
+/// What a transfer goes over.
+struct Path {
+    lines: [Option<Line>; 2],
+    latency_ns: u64,
+    bytes_per_second: u64,
+}
+
+#[derive(Clone, Copy)]
+struct HostLink {
+    latency_ns: u64,
+    bytes_per_second: u64,
+    memory_bytes_per_second: u64,
+}
+
+pub(super) struct Lines {
+    devices: Vec<HostLink>,
+    peers: HashMap<(u16, u16), Peer>,
+    busy_until: HashMap<Line, u64>,
+}
+
+#[derive(Clone, Copy)]
+struct Peer {
+    kind: LinkKind,
+    latency_ns: u64,
+    bytes_per_second: u64,
+}
+
+impl Lines {
+    pub(super) fn new(topology: &Topology) -> Self {
+        let devices = topology
+            .devices
+            .iter()
+            .map(|device| HostLink {
+                latency_ns: device.host_link.latency_ns,
+                bytes_per_second: device.host_link.bandwidth,
+                memory_bytes_per_second: device.memory_bandwidth,
+            })
+            .collect();
+        let peers = topology
+            .peers
+            .iter()
+            .map(|(accessor, owner, link)| {
+                let peer = Peer { kind: link.kind, latency_ns: link.latency_ns, bytes_per_second: link.bandwidth };
+                ((accessor as u16, owner as u16), peer)
+            })
+            .collect();
+        Self { devices, peers, busy_until: HashMap::new() }
+    }
+
+    /// Moves bytes: from when the way is free until the last one arrives.
+    pub(super) fn transfer(&mut self, from: Side, to: Side, bytes: u64, earliest: u64) -> Period {
+        let path = self.path(from, to);
+        // What stays in one memory is read and written there.
+        let bytes = if from == to { bytes.saturating_mul(2) } else { bytes };
+        self.book(&path, bytes, earliest)
+    }
+
+    /// Writes bytes of a device's own memory.
+    pub(super) fn fill(&mut self, own: Side, bytes: u64, earliest: u64) -> Period {
+        let path = self.path(own, own);
+        self.book(&path, bytes, earliest)
+    }
+
+    fn book(&mut self, path: &Path, bytes: u64, earliest: u64) -> Period {
+        let lines = || path.lines.into_iter().flatten();
+        let free = lines().filter_map(|line| self.busy_until.get(&line).copied()).max().unwrap_or(0);
+        let start = earliest.max(free);
+        let moving = u128::from(bytes) * 1_000_000_000 / u128::from(path.bytes_per_second.max(1));
+        let moved = start.saturating_add(u64::try_from(moving).unwrap_or(u64::MAX));
+        for line in lines() {
+            self.busy_until.insert(line, moved);
+        }
+        Period { start, end: moved.saturating_add(path.latency_ns) }
+    }
+
+    fn path(&self, from: Side, to: Side) -> Path {
+        match (from, to) {
+            (Side::Host, Side::Host) => {
+                Path { lines: [None, None], latency_ns: 0, bytes_per_second: HOST_BYTES_PER_SECOND }
+            }
+            (Side::Host, Side::Device(device)) => self.host_path(device, Line::Down(device)),
+            (Side::Device(device), Side::Host) => self.host_path(device, Line::Up(device)),
+            (Side::Device(from), Side::Device(to)) if from == to => Path {
+                lines: [Some(Line::Memory(from)), None],
+                latency_ns: 0,
+                bytes_per_second: self.device(from).memory_bytes_per_second,
+            },
+            (Side::Device(from), Side::Device(to)) => self.peer_path(from, to),
+        }
+    }
+
+    fn device(&self, device: u16) -> HostLink {
+        let nothing = HostLink { latency_ns: 0, bytes_per_second: 1, memory_bytes_per_second: 1 };
+        self.devices.get(usize::from(device)).copied().unwrap_or(nothing)
+    }
+
+    fn host_path(&self, device: u16, line: Line) -> Path {
+        let link = self.device(device);
+        Path { lines: [Some(line), None], latency_ns: link.latency_ns, bytes_per_second: link.bytes_per_second }
+    }
+
+    /// Over the peers' link, whichever side can reach the other; through the host where neither can.
+    fn peer_path(&self, from: u16, to: u16) -> Path {
+        let through_host = [Some(Line::Up(from)), Some(Line::Down(to))];
+        let link = self.peers.get(&(from, to)).or_else(|| self.peers.get(&(to, from)));
+        match link {
+            Some(peer) => Path {
+                lines: match peer.kind {
+                    LinkKind::Nvlink => [Some(Line::Pair(from, to)), None],
+                    LinkKind::NvSwitch => [Some(Line::Out(from)), Some(Line::In(to))],
+                    LinkKind::Pcie | LinkKind::C2c => through_host,
+                },
+                latency_ns: peer.latency_ns,
+                bytes_per_second: peer.bytes_per_second,
+            },
+            None => {
+                let (up, down) = (self.device(from), self.device(to));
+                Path {
+                    lines: through_host,
+                    latency_ns: up.latency_ns + down.latency_ns,
+                    bytes_per_second: up.bytes_per_second.min(down.bytes_per_second),
+                }
+            }
+        }
+    }
+}

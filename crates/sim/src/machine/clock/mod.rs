@@ -1,0 +1,240 @@
+//! Virtual time: how long work would take on the modelled machine.
+//!
+//! Host time moves a little with every call, and jumps when a host thread has waited for something that ended later. An
+//! op starts when its predecessors, its queue and the links it needs are free, and takes a start-up, the link's latency,
+//! and its bytes at the link's bandwidth. Two transfers over one link in one direction follow each other. Plausible and
+//! reproducible, not predictive.
+//!
+//! On a machine with threads of its own, host time is also never behind the real clock: a program that sleeps between
+//! two records sees it, and so does one that keeps a stream waiting. The other modes know no real time, and so give the
+//! same times on every run.
+
+mod lines;
+
+use std::collections::HashMap;
+use std::time::Instant;
+
+use lines::Lines;
+use warploom_engine::{Mode, Period};
+
+use crate::machine::work::Work;
+use crate::memory::{MemoryOp, Residence, Side};
+use crate::topology::Topology;
+
+/// What one driver call costs the host.
+const HOST_CALL_NS: u64 = 500;
+/// What starting any op costs a device.
+const START_NS: u64 = 1_000;
+/// What a record costs, and how finely it can tell the time.
+pub(crate) const TICK_NS: u64 = 500;
+/// Words whose last write is remembered.
+const REMEMBERED: usize = 4096;
+
+pub(crate) struct Clock {
+    now: u64,
+    /// When the machine began, if it keeps up with the real clock.
+    real: Option<Instant>,
+    lines: Lines,
+    /// When each word was last written by an op that a wait could be waiting for.
+    written: HashMap<u64, u64>,
+}
+
+impl Clock {
+    pub(crate) fn new(topology: &Topology, mode: Mode) -> Self {
+        Self {
+            now: 1_000,
+            real: (mode == Mode::Threads).then(Instant::now),
+            lines: Lines::new(topology),
+            written: HashMap::new(),
+        }
+    }
+
+    /// A host thread made a call; the time it is now.
+    pub(crate) fn host_call(&mut self) -> u64 {
+        self.now += HOST_CALL_NS;
+        self.now()
+    }
+
+    /// A host thread was busy with something else for a while.
+    pub(crate) fn host_spends(&mut self, nanoseconds: u64) {
+        self.now = self.now().saturating_add(nanoseconds);
+    }
+
+    /// The host's time.
+    pub(crate) fn now(&mut self) -> u64 {
+        if let Some(real) = self.real {
+            self.now = self.now.max(u64::try_from(real.elapsed().as_nanos()).unwrap_or(u64::MAX));
+        }
+        self.now
+    }
+
+    /// A host thread saw something that ended at `time`.
+    pub(crate) fn host_saw(&mut self, time: u64) {
+        self.now = self.now.max(time);
+    }
+
+    /// When a record that is reached at `time` is done.
+    pub(crate) fn record(time: u64) -> u64 {
+        (time / TICK_NS + 1) * TICK_NS
+    }
+
+    /// Runs work of a device that could start at `earliest`; when it does and when it ends. `has_parked` if it had to wait
+    /// for memory to change.
+    pub(crate) fn run<S>(&mut self, work: &Work<S>, device: u16, earliest: u64, has_parked: bool) -> Period {
+        let own = Side::Device(device);
+        let end = match work {
+            Work::Join | Work::Release(_) => earliest,
+            Work::Record { .. } => Self::record(earliest),
+            Work::Task(_) | Work::Away => earliest + START_NS,
+            Work::HostFunction { .. } | Work::Callback { .. } => {
+                let returned = if self.real.is_some() { self.now() } else { 0 };
+                returned.max(earliest + START_NS)
+            }
+            Work::Memory(MemoryOp::WriteValue { to, .. }) => {
+                let end = earliest + START_NS;
+                if self.written.len() == REMEMBERED {
+                    self.written.clear();
+                }
+                self.written.insert(to.address(), end);
+                end
+            }
+            Work::Memory(MemoryOp::WaitValue { at, .. }) => {
+                let written = self.written.get(&at.address()).copied().unwrap_or(0);
+                let seen = if has_parked { self.now() } else { 0 };
+                (earliest + START_NS).max(written).max(seen)
+            }
+            Work::Migrate(migration) => {
+                let Some(to) = migration.to.map(Residence::side).filter(|_| !migration.moved.is_empty()) else {
+                    return Period { start: earliest, end: earliest + START_NS };
+                };
+                let moves = migration.moved.iter();
+                let periods = moves.map(|(from, bytes)| self.transfer(*from, to, *bytes, earliest));
+                return periods.fold(Period { start: u64::MAX, end: 0 }, |all, one| Period {
+                    start: all.start.min(one.start),
+                    end: all.end.max(one.end),
+                });
+            }
+            Work::Memory(MemoryOp::Copy { to, from, bytes }) => {
+                return self.transfer(from.side(), to.side(), *bytes, earliest);
+            }
+            Work::Memory(MemoryOp::CopyBlock(block)) => {
+                return self.transfer(block.from.side(), block.to.side(), block.bytes(), earliest);
+            }
+            Work::StagedBlock(staged) => {
+                return self.transfer(Side::Host, staged.block.to.side(), staged.bytes.len() as u64, earliest);
+            }
+            Work::Staged { to, bytes } => return self.transfer(Side::Host, to.side(), bytes.len() as u64, earliest),
+            Work::Memory(MemoryOp::Fill { to, element, count, .. }) => {
+                return self.fill(own, to.side(), count * u64::from(*element), earliest);
+            }
+            Work::Memory(MemoryOp::FillRows(rows)) => {
+                return self.fill(own, rows.to.side(), rows.bytes(), earliest);
+            }
+        };
+        Period { start: earliest, end }
+    }
+
+    /// The start-up ends just when the way is free.
+    fn transfer(&mut self, from: Side, to: Side, bytes: u64, earliest: u64) -> Period {
+        let Period { start, end } = self.lines.transfer(from, to, bytes, earliest + START_NS);
+        Period { start: start - START_NS, end }
+    }
+
+    fn fill(&mut self, own: Side, to: Side, bytes: u64, earliest: u64) -> Period {
+        if own != to {
+            return self.transfer(own, to, bytes, earliest);
+        }
+        let Period { start, end } = self.lines.fill(own, bytes, earliest + START_NS);
+        Period { start: start - START_NS, end }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use warploom_engine::Order;
+
+    use super::*;
+    use crate::memory::SimAddress;
+
+    const MIB: u64 = 1 << 20;
+
+    fn work(op: MemoryOp) -> Work<()> {
+        op.into()
+    }
+
+    fn place(side: Side) -> SimAddress {
+        SimAddress::nowhere(0x1000, side)
+    }
+
+    fn clock(preset: &str) -> Result<(Clock, Topology), crate::topology::TopologyError> {
+        let topology = Topology::preset(preset)?;
+        Ok((Clock::new(&topology, Mode::Deterministic(Order::Eager)), topology))
+    }
+
+    fn copy(clock: &mut Clock, from: Side, to: Side, bytes: u64, earliest: u64) -> u64 {
+        clock.run(&work(MemoryOp::Copy { to: place(to), from: place(from), bytes }), 0, earliest, false).end
+    }
+
+    #[test]
+    fn a_copy_takes_latency_and_bytes_over_bandwidth() -> Result<(), crate::topology::TopologyError> {
+        let (mut clock, topology) = clock("h200")?;
+        let link = topology.devices[0].host_link;
+        let end = copy(&mut clock, Side::Host, Side::Device(0), 512 * MIB, 10_000);
+        let moving = u128::from(512 * MIB) * 1_000_000_000 / u128::from(link.bandwidth);
+        assert_eq!(u128::from(end), u128::from(10_000 + START_NS + link.latency_ns) + moving);
+        Ok(())
+    }
+
+    #[test]
+    fn copies_over_one_link_follow_each_other_and_the_other_direction_is_free()
+    -> Result<(), crate::topology::TopologyError> {
+        let (mut clock, _) = clock("h200")?;
+        let alone = copy(&mut clock, Side::Host, Side::Device(0), 64 * MIB, 0);
+        let back = copy(&mut clock, Side::Device(0), Side::Host, 64 * MIB, 0);
+        let second = copy(&mut clock, Side::Host, Side::Device(0), 64 * MIB, 0);
+        assert_eq!(alone, back);
+        assert!(second > alone + alone / 2, "{second} after {alone}");
+        Ok(())
+    }
+
+    #[test]
+    fn ports_of_a_switch_are_shared_by_everything_that_leaves_a_device() -> Result<(), crate::topology::TopologyError> {
+        let (mut clock, _) = clock("dgx-h100")?;
+        let first = copy(&mut clock, Side::Device(0), Side::Device(1), 512 * MIB, 0);
+        let elsewhere = copy(&mut clock, Side::Device(2), Side::Device(3), 512 * MIB, 0);
+        let same_port = copy(&mut clock, Side::Device(0), Side::Device(3), 512 * MIB, 0);
+        assert_eq!(first, elsewhere);
+        assert!(same_port > first);
+        Ok(())
+    }
+
+    #[test]
+    fn a_copy_inside_a_device_is_faster_than_one_between_devices_and_that_than_one_to_the_host()
+    -> Result<(), crate::topology::TopologyError> {
+        let (mut clock, _) = clock("dgx-h100")?;
+        let inside = copy(&mut clock, Side::Device(4), Side::Device(4), 512 * MIB, 0);
+        let between = copy(&mut clock, Side::Device(5), Side::Device(6), 512 * MIB, 0);
+        let host = copy(&mut clock, Side::Host, Side::Device(7), 512 * MIB, 0);
+        assert!(inside < between && between < host, "{inside} {between} {host}");
+        Ok(())
+    }
+
+    #[test]
+    fn a_wait_does_not_end_before_the_write_that_ends_it() -> Result<(), crate::topology::TopologyError> {
+        let (mut clock, _) = clock("h200")?;
+        let word = place(Side::Device(0));
+        let written = clock.run(&work(MemoryOp::WriteValue { to: word, value: 1, wide: false }), 0, 9_000_000, false);
+        let compare = crate::memory::Compare::Equal;
+        let waited =
+            clock.run(&work(MemoryOp::WaitValue { at: word, value: 1, wide: false, compare }), 0, 1_000, false);
+        assert_eq!(waited.end, written.end);
+        Ok(())
+    }
+
+    #[test]
+    fn records_in_a_row_are_a_tick_apart() {
+        let first = Clock::record(12_345);
+        assert_eq!(first % TICK_NS, 0);
+        assert_eq!(Clock::record(first), first + TICK_NS);
+    }
+}

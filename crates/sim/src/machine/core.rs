@@ -1,0 +1,187 @@
+//! A machine's shared part: its world, and the ways to run it and to wait for it to change.
+
+use std::io::Write;
+use std::num::NonZeroUsize;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread::available_parallelism;
+use std::time::Duration;
+
+use warploom_engine::{Engine, Mode, OpId, Runner, Step, Timelines, WaitError, Work as _};
+use warploom_ptx::Crew;
+use warploom_sys::Function;
+use warploom_sys::types::CUresult;
+
+use crate::check::{Checks, Findings};
+use crate::fault::Faults;
+use crate::ffi::status::Status;
+use crate::machine::log::{Log, LogEntry, LogKind};
+use crate::machine::world::{Work, World};
+use crate::process::home::Home;
+use crate::process::thread;
+use crate::topology::Topology;
+use crate::trace::{Recorder, Trace};
+
+pub(crate) struct Core {
+    pub(crate) id: u64,
+    pub(crate) slot: usize,
+    pub(crate) topology: Topology,
+    pub(crate) mode: Mode,
+    pub(crate) log: Arc<Log>,
+    pub(crate) findings: Arc<Findings>,
+    calls: AtomicU64,
+    pub(crate) trace: Option<Arc<Recorder>>,
+    pub(crate) home: Home,
+    pub(crate) faults: Faults,
+    pub(crate) initialized: AtomicBool,
+    /// How long a kernel may run.
+    pub(crate) watchdog: Option<Duration>,
+    output: Option<Output>,
+    /// Threads that run blocks of kernels: how many, and those that were needed.
+    workers: usize,
+    crew: OnceLock<Arc<Crew>>,
+    runner: Arc<Runner<World>>,
+}
+
+/// What a machine does besides being one.
+pub(crate) struct Instruments {
+    pub(crate) checks: Checks,
+    pub(crate) trace: Option<Trace>,
+    pub(crate) faults: Faults,
+    pub(crate) watchdog: Option<Duration>,
+    pub(crate) output: Option<Output>,
+    pub(crate) workers: Option<NonZeroUsize>,
+}
+
+/// Where the output of kernels goes.
+pub(crate) type Output = Arc<dyn Fn(&str) + Send + Sync>;
+
+pub(crate) type Guard<'a> = warploom_engine::Guard<'a, World>;
+
+impl Core {
+    pub(crate) fn new(
+        id: u64,
+        slot: usize,
+        topology: Topology,
+        mode: Mode,
+        patience: Duration,
+        instruments: Instruments,
+    ) -> std::io::Result<Self> {
+        let checks = instruments.checks;
+        let timelines = Timelines::new(checks.is_on(), checks.host_order);
+        let engine = Engine::new(mode, topology.devices.len(), timelines);
+        let findings = Arc::new(Findings::new(checks));
+        let trace = instruments.trace.map(|trace| Arc::new(Recorder::new(trace, topology.devices.len())));
+        let world = World::new(id, &topology, mode, engine, Arc::clone(&findings), trace.clone())?;
+        let log = Arc::new(Log::default());
+        let performers_log = Arc::clone(&log);
+        let perform = Box::new(move |work: &mut Work| perform(id, &performers_log, work));
+        let runner = Arc::new(Runner::new(mode, patience, world, perform));
+        Ok(Self {
+            id,
+            slot,
+            topology,
+            mode,
+            log,
+            findings,
+            calls: AtomicU64::new(0),
+            trace,
+            home: Home::new()?,
+            faults: instruments.faults,
+            initialized: AtomicBool::new(false),
+            watchdog: instruments.watchdog,
+            output: instruments.output,
+            workers: instruments.workers.or_else(|| available_parallelism().ok()).map_or(1, NonZeroUsize::get),
+            crew: OnceLock::new(),
+            runner,
+        })
+    }
+
+    /// Passes on what a kernel prints.
+    pub(crate) fn print(&self, text: &str) {
+        match &self.output {
+            Some(output) => output(text),
+            // As the real driver does it; whoever closed the stream does not want to know.
+            None => std::io::stdout().write_all(text.as_bytes()).unwrap_or_default(),
+        }
+    }
+
+    /// Threads for the blocks of a kernel, if there are to be several.
+    pub(crate) fn crew(&self) -> Option<Arc<Crew>> {
+        (self.workers > 1).then(|| Arc::clone(self.crew.get_or_init(|| Arc::new(Crew::new(self.workers)))))
+    }
+
+    /// A number for a call: its place among the machine's calls, from 1.
+    pub(crate) fn next_call(&self) -> u64 {
+        self.calls.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// How many calls have a number.
+    pub(crate) fn calls(&self) -> u64 {
+        self.calls.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn world(&self) -> Guard<'_> {
+        self.home.live_in();
+        self.runner.lock()
+    }
+
+    /// Starts the executors of a machine that has them; called once, by `cuInit`.
+    pub(crate) fn start(&self) -> std::io::Result<()> {
+        self.runner.start(&format!("warploom-{}", self.id))
+    }
+
+    /// Ends the executors. Enqueued work is dropped; running work ends first, unless it is a host function that does not
+    /// return: its thread is left behind, and keeps what it uses.
+    pub(crate) fn stop(&self) {
+        self.runner.stop();
+    }
+
+    /// Gives the machine the chance to run work it was just given, or was asked about.
+    pub(crate) fn pump(&self, world: &mut Guard<'_>) {
+        self.runner.pump(world);
+    }
+
+    /// Whether ops are done. A machine without threads of its own uses the question to get on with them.
+    pub(crate) fn query(&self, world: &mut Guard<'_>, targets: &[OpId]) -> bool {
+        self.runner.query(world, targets)
+    }
+
+    /// Waits until ops are done; reports a wait that nothing can end.
+    pub(crate) fn wait(&self, function: Function, world: &mut Guard<'_>, targets: &[OpId]) -> Status {
+        let in_host_function = thread::is_in_host_function(self.id);
+        self.runner.wait(world, targets, in_host_function).map_err(|error| match error {
+            WaitError::Stopped => CUresult::CUDA_ERROR_DEINITIALIZED,
+            WaitError::Deadlock(stuck) => self.deadlock(function, &stuck, in_host_function),
+        })
+    }
+
+    fn deadlock(&self, function: Function, stuck: &[String], in_host_function: bool) -> CUresult {
+        let what = match stuck {
+            [] if in_host_function => "the host function that is waiting".to_owned(),
+            [] => "work that no one runs".to_owned(),
+            some => some.join(", and "),
+        };
+        let reason = format!(
+            "waits for {what}, which nothing has satisfied for {:?}; the real driver would hang here",
+            self.runner.patience()
+        );
+        let code = CUresult::CUDA_ERROR_TIMEOUT;
+        self.log.add(LogEntry { function, code, reason, kind: LogKind::Deadlock });
+        code
+    }
+}
+
+/// Runs work of a machine; a panic becomes a failure with a line in the log.
+fn perform(machine: u64, log: &Log, work: &mut Work) -> Step<CUresult> {
+    let is_host = work.runs_on_host();
+    let mut attempt = || catch_unwind(AssertUnwindSafe(|| work.run()));
+    let outcome = if is_host { thread::in_host_function(machine, attempt) } else { attempt() };
+    outcome.unwrap_or_else(|_| {
+        let code = CUresult::CUDA_ERROR_UNKNOWN;
+        let reason = "the simulator panicked while it ran work: a bug in warploom".to_owned();
+        log.add(LogEntry { function: Function::cuStreamSynchronize, code, reason, kind: LogKind::Internal });
+        Step::Fail(code)
+    })
+}

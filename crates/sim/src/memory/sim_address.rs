@@ -1,0 +1,122 @@
+//! Addresses of simulated memory, and the accesses that ops make there.
+#![expect(unsafe_code, reason = "moves bytes between addresses that were checked when they were made")]
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// The memory that holds some bytes: for the virtual clock, and for the checks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Side {
+    Host,
+    Device(u16),
+}
+
+/// The start of a checked range of memory: the address that a program knows, and the one that the simulator reads and
+/// writes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SimAddress {
+    address: u64,
+    host: usize,
+    side: Side,
+}
+
+impl SimAddress {
+    /// Bytes that a program calls `address` and that the simulator finds at `host`.
+    ///
+    /// # Safety
+    ///
+    /// `host` is the start of mapped memory, of as many bytes as the caller goes on to touch through this value. Memory of an
+    /// allocation qualifies: device memory stays mapped for as long as the machine lives, page-locked and managed memory
+    /// until every op is done that was enqueued when it was freed (`memory::Arena`). So does a host address for which a C
+    /// caller vouches until the op is done, as with the real driver. No Rust reference points to the bytes.
+    pub(crate) unsafe fn new(address: u64, host: usize, side: Side) -> Self {
+        Self { address, host, side }
+    }
+
+    /// An address without bytes, for tests of bookkeeping that touches none.
+    #[cfg(test)]
+    pub(crate) fn nowhere(address: u64, side: Side) -> Self {
+        Self { address, host: 0, side }
+    }
+
+    /// The address that the program knows.
+    pub(crate) fn address(self) -> u64 {
+        self.address
+    }
+
+    /// The memory that holds the bytes.
+    pub(crate) fn side(self) -> Side {
+        self.side
+    }
+
+    /// The address `bytes` further on, in the same range.
+    pub(crate) fn offset(self, bytes: u64) -> Self {
+        Self { address: self.address + bytes, host: self.host + bytes as usize, side: self.side }
+    }
+
+    fn pointer(self) -> *mut u8 {
+        std::ptr::with_exposed_provenance_mut(self.host)
+    }
+
+    /// Writes bytes there, now.
+    pub(crate) fn put(self, bytes: &[u8]) {
+        // SAFETY: the range was checked for this many bytes, and stays mapped (see `SimAddress::new`).
+        unsafe { self.pointer().copy_from(bytes.as_ptr(), bytes.len()) };
+    }
+
+    /// The bytes as they are now.
+    pub(crate) fn take(self, bytes: u64) -> Box<[u8]> {
+        let mut taken = vec![0; bytes as usize].into_boxed_slice();
+        // SAFETY: `taken` has this many bytes, and so has the range (see `SimAddress::new`).
+        unsafe { taken.as_mut_ptr().copy_from_nonoverlapping(self.pointer(), taken.len()) };
+        taken
+    }
+
+    /// Copies bytes from another range, which may overlap this one.
+    pub(crate) fn copy_from(self, from: SimAddress, bytes: u64) {
+        // SAFETY: both ranges were checked for this many bytes, and stay mapped (see `SimAddress::new`). They may
+        // overlap: `copy` allows it.
+        unsafe { self.pointer().copy_from(from.pointer(), bytes as usize) };
+    }
+
+    /// Writes an element of 1, 2 or 4 bytes `count` times.
+    pub(crate) fn fill(self, pattern: u32, element: u8, count: u64) {
+        let count = count as usize;
+        match element {
+            // SAFETY: the range was checked for `count` bytes; it stays mapped (see `SimAddress::new`).
+            1 => unsafe { self.pointer().write_bytes(pattern as u8, count) },
+            2 => repeat(self.pointer().cast::<u16>(), pattern as u16, count),
+            _ => repeat(self.pointer().cast::<u32>(), pattern, count),
+        }
+    }
+
+    /// Writes an aligned word, seen by waits for values at once.
+    pub(crate) fn write_value(self, value: u64, wide: bool) {
+        // SAFETY: a checked, aligned word that stays mapped (see `SimAddress::new`).
+        unsafe {
+            if wide {
+                AtomicU64::from_ptr(self.pointer().cast()).store(value, Ordering::Release);
+            } else {
+                AtomicU32::from_ptr(self.pointer().cast()).store(value as u32, Ordering::Release);
+            }
+        }
+    }
+
+    /// Reads an aligned word.
+    pub(crate) fn read_value(self, wide: bool) -> u64 {
+        // SAFETY: as in `write_value`.
+        unsafe {
+            if wide {
+                AtomicU64::from_ptr(self.pointer().cast()).load(Ordering::Acquire)
+            } else {
+                u64::from(AtomicU32::from_ptr(self.pointer().cast()).load(Ordering::Acquire))
+            }
+        }
+    }
+}
+
+fn repeat<T: Copy>(to: *mut T, value: T, count: usize) {
+    for index in 0..count {
+        // SAFETY: the range was checked for `count` elements and their alignment (see `SimAddress::new`).
+        unsafe { to.add(index).write(value) };
+    }
+}
