@@ -22,10 +22,10 @@ use self::toolchain::Toolchain;
 use crate::workspace::root;
 
 /// Packages whose tests run under AddressSanitizer and ThreadSanitizer.
-const PACKAGES: &[&str] = &["warploom-sim"];
+const PACKAGES: &[&str] = &["warploom-engine", "warploom-sim"];
 
 /// Packages whose unit tests call no C code and map no memory, so that Miri can interpret them.
-const INTERPRETED: &[&str] = &["warploom-sys", "warploom-driver", "warploom"];
+const INTERPRETED: &[&str] = &["warploom-sys", "warploom-driver", "warploom-engine", "warploom"];
 
 /// Tests that cannot hold under a tool, and are skipped: they reserve more address space than it leaves.
 const UNFIT: &[&str] = &["memory_that_cannot_be_had_is_refused"];
