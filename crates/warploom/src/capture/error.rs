@@ -1,13 +1,13 @@
 //! Errors of stream capture.
 
-/// What a capture does not allow. The driver has not been asked, and the capture goes on as before.
+/// A call that a capture does not allow. The driver was not called, and the capture goes on.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum CaptureError {
     /// No graph can have it, or its memory would not be kept.
     #[error("{what} is not possible on a stream that is being captured; end the capture, or use another stream")]
     NotCapturable {
-        /// What was to be done.
+        /// The operation.
         what: &'static str,
     },
 
@@ -21,7 +21,7 @@ pub enum CaptureError {
          whose memory is the graph's own"
     )]
     OrdinaryPool {
-        /// What people call the resource.
+        /// The resource's name.
         resource: &'static str,
     },
 
@@ -37,7 +37,7 @@ pub enum CaptureError {
     )]
     GraphMemory,
 
-    /// What the capture would have to wait for is not part of it.
+    /// The event to wait for is not part of the capture.
     #[error(
         "the event was recorded outside of the capture, which can wait for nothing outside; wait for it before the capture \
          begins"
@@ -58,7 +58,7 @@ pub enum CaptureError {
          capture begins"
     )]
     Conflict {
-        /// Where that work runs.
+        /// The device of that work.
         device: u32,
     },
 
@@ -68,7 +68,7 @@ pub enum CaptureError {
     )]
     Legacy,
 
-    /// Whoever waits for a context waits for its streams.
+    /// The context cannot be waited for while one of its streams is captured.
     #[error("a stream of device {device}'s context is being captured, so that the context cannot be waited for")]
     Context {
         /// The context's device.

@@ -23,7 +23,7 @@ const KEPT: usize = 16;
 /// A call that the driver is to make.
 #[derive(Debug)]
 pub struct Call {
-    /// Whom to wake; nobody once the call has been made.
+    /// The waker; `None` once the call has been made.
     waker: Mutex<Option<Waker>>,
 }
 

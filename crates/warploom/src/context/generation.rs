@@ -1,11 +1,11 @@
 //! Identity of contexts: generations of a primary context, and stale ones.
 //!
-//! A primary context keeps its handle through all its lives. Whoever resets it, also outside this crate, ends
-//! the life that values here belong to, and what they name is gone. Each device counts the lives of its
+//! A primary context keeps its handle through all its generations. A reset, by any code, ends the generation
+//! that values here belong to, and the objects they name are gone. Each device counts the generations of its
 //! primary context: a new one has begun if the context was reset here, was found inactive, or has another
-//! [`ContextId`] than before. A value knows which life it is from and is refused in any other, without a
-//! driver call. What others did is found out by [`Context::check`] and [`Device::context`], which ask the
-//! driver; one that numbers no contexts only shows a reset as long as nobody has retained the context again.
+//! [`ContextId`] than before. A value knows its generation and is refused in any other, without a driver
+//! call. Resets by other code are found by [`Context::check`] and [`Device::context`], which ask the driver;
+//! one that numbers no contexts only shows a reset until the context is retained again.
 #![expect(unsafe_code, reason = "asks the driver which context a handle names")]
 
 use std::fmt;
@@ -52,7 +52,7 @@ pub(super) unsafe fn id_of(driver: &Driver, raw: CUcontext) -> Result<Option<Con
     }
 }
 
-/// How many lives a device's primary context has had.
+/// The number of generations of a device's primary context.
 #[derive(Debug, Default)]
 pub(crate) struct Lives {
     generation: AtomicU64,
@@ -60,7 +60,7 @@ pub(crate) struct Lives {
     watchers: Mutex<Vec<Watcher>>,
 }
 
-/// What was last seen of the context.
+/// The last observed state of the context.
 #[derive(Debug, Default)]
 struct Last {
     id: Option<ContextId>,
@@ -78,7 +78,7 @@ impl Lives {
         self.generation.load(Ordering::Acquire)
     }
 
-    /// Has somebody told about every life that ends from now on.
+    /// Adds a watcher for the ends of generations.
     pub(super) fn add_watcher(&self, watcher: Watcher) {
         self.watchers.lock().unwrap_or_else(PoisonError::into_inner).push(watcher);
     }
@@ -151,7 +151,8 @@ impl Context {
         self.shared.id
     }
 
-    /// Which life of the device's primary context it is from; 0 for any other context, which has only one.
+    /// The generation of the device's primary context that it is from; 0 for other contexts, which have only
+    /// one.
     #[must_use]
     pub fn generation(&self) -> u64 {
         self.shared.generation()
@@ -171,7 +172,7 @@ impl Context {
         self.shared.check_generation()
     }
 
-    /// Asks the driver whether the context is still the one it was: others in the process may have reset it.
+    /// Asks the driver for the context's identity: other code in the process may have reset it.
     ///
     /// At most two driver calls for a primary context; none for others, which only their owner can end.
     ///

@@ -86,13 +86,13 @@ struct Shared {
     _mark: Mark,
 }
 
-/// Where a context is from, and so how it ends.
+/// The origin of a context, which decides how it ends.
 enum Origin {
     /// The device's primary context, of which one reference is held, in the given life of it.
     Primary { generation: u64 },
     /// Made here.
     Created,
-    /// Somebody else's, who is held.
+    /// Created by other code, whose owner is held.
     Foreign { _owner: Box<dyn Any + Send + Sync> },
     /// It has been ended, well or not; only `close` gets here.
     Ended,
@@ -113,7 +113,7 @@ impl Context {
         &self.shared.device
     }
 
-    /// The driver's own handle; valid while this value is held.
+    /// The raw handle; valid while this value is held.
     #[must_use]
     #[inline]
     pub fn as_raw(&self) -> CUcontext {
@@ -140,7 +140,7 @@ impl Context {
         Arc::as_ptr(&self.shared).addr()
     }
 
-    /// What it keeps for those who work in it.
+    /// Its cached events, relays and answers.
     pub(crate) fn cached(&self) -> &Cached {
         &self.shared.cached
     }

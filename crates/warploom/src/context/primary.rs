@@ -39,7 +39,7 @@ impl Device {
         Ok(Context { shared: Arc::new(shared) })
     }
 
-    /// `true` if its primary context is active: whether anyone in the process holds it.
+    /// `true` if its primary context is active: held by any code in the process.
     ///
     /// # Errors
     ///
@@ -49,7 +49,7 @@ impl Device {
         Ok(self.primary_state()?.1)
     }
 
-    /// How its primary context is made, or was made if it is active.
+    /// The options of its primary context.
     ///
     /// # Errors
     ///
@@ -62,7 +62,7 @@ impl Device {
     /// Sets how its primary context is made, and changes it if it is active. It holds until the last
     /// reference is gone.
     ///
-    /// Everyone in the process shares the primary context; this is for whoever owns the program.
+    /// All code in the process shares the primary context; this is for the program, not for libraries.
     ///
     /// # Errors
     ///
@@ -80,7 +80,7 @@ impl Device {
         Ok((flags, is_active != 0))
     }
 
-    /// Destroys its primary context, with all memory, streams and events in it, whoever holds it.
+    /// Destroys its primary context, with all memory, streams and events in it, even if other code holds it.
     ///
     /// Values of [`Context`] that are left refuse to be used, with
     /// [`ContextError::Stale`](crate::ContextError::Stale); [`Device::context`] gives one of the next life.

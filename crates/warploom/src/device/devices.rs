@@ -112,7 +112,7 @@ pub(crate) fn device_of(driver: &Driver, raw: CUdevice) -> Result<Device> {
     Ok(Device { driver: driver.clone(), card: Arc::clone(card) })
 }
 
-/// What is kept once per driver.
+/// The list of devices, kept once per driver.
 #[derive(Default)]
 struct Installed {
     cards: OnceLock<Vec<Arc<Card>>>,

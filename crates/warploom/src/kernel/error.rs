@@ -9,19 +9,19 @@ use crate::PriorityRange;
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum LaunchError {
-    /// There is at least one of everything.
+    /// A dimension is 0.
     #[error("a {what} of {dimensions} is empty; it has at least 1 in each direction")]
     Empty {
         /// `grid`, `block` or `cluster`.
         what: &'static str,
-        /// What was asked for.
+        /// The requested value.
         dimensions: Dimensions,
     },
 
     /// A block is longer in a direction than the device can have it.
     #[error("a block of {block} is too long in some direction; the device has at most {limit}")]
     BlockTooLarge {
-        /// What was asked for.
+        /// The requested value.
         block: Dimensions,
         /// The most in each direction.
         limit: Dimensions,
@@ -30,16 +30,16 @@ pub enum LaunchError {
     /// A block has more threads than the kernel can have in one.
     #[error("a block of {block} has {} threads; this kernel has at most {limit} there", block.total())]
     TooManyThreads {
-        /// What was asked for.
+        /// The requested value.
         block: Dimensions,
-        /// The most threads, for what the kernel needs of the device.
+        /// The most threads, given the kernel's registers and shared memory.
         limit: u32,
     },
 
     /// A grid is longer in a direction than the device can have it.
     #[error("a grid of {grid} is too long in some direction; the device has at most {limit}; let each thread do more")]
     GridTooLarge {
-        /// What was asked for.
+        /// The requested value.
         grid: Dimensions,
         /// The most in each direction.
         limit: Dimensions,
@@ -51,7 +51,7 @@ pub enum LaunchError {
          has, `KernelAttribute::MaxDynamicShared` can be set"
     )]
     SharedMemory {
-        /// What was asked for.
+        /// The requested value.
         bytes: u32,
         /// The most.
         limit: u32,
@@ -83,7 +83,7 @@ pub enum LaunchError {
     /// The blocks of a cooperative launch wait for each other, and so have to fit the device all at once.
     #[error("{blocks} blocks cannot wait for each other; {limit} of them fit the device at once")]
     TooManyCooperativeBlocks {
-        /// What was asked for.
+        /// The requested value.
         blocks: u64,
         /// The most.
         limit: u64,
@@ -92,9 +92,9 @@ pub enum LaunchError {
     /// A launch has one of the priorities that streams have.
     #[error("a launch cannot have priority {priority}; there are {range}")]
     PriorityOutOfRange {
-        /// What was asked for.
+        /// The requested value.
         priority: i32,
-        /// What there is.
+        /// The range that exists.
         range: PriorityRange,
     },
 
@@ -105,20 +105,20 @@ pub enum LaunchError {
     /// A kernel has as many arguments as it takes.
     #[error("{given} arguments for a kernel that takes {takes}")]
     ArgumentCount {
-        /// How many were given.
+        /// The number given.
         given: usize,
-        /// How many the kernel takes.
+        /// The number of parameters.
         takes: usize,
     },
 
     /// An argument is as large as the kernel takes it.
     #[error("argument {index} has {given} bytes, and the kernel takes {takes} there")]
     ArgumentSize {
-        /// Which one, from 0 on.
+        /// Its index, from 0 on.
         index: usize,
-        /// How large it is.
+        /// Its size.
         given: usize,
-        /// How large the kernel takes it.
+        /// The size of the parameter.
         takes: usize,
     },
 }

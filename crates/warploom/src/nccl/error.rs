@@ -8,7 +8,7 @@ use super::load::LIBRARY_VARIABLE;
 use crate::Error;
 use crate::dynamic_library::{Attempt, Attempts};
 
-/// Why NCCL could not be had, or did not do what it was asked for.
+/// An error of loading or calling NCCL.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NcclError {
@@ -19,7 +19,7 @@ pub enum NcclError {
         Attempts(tried)
     )]
     NotFound {
-        /// What was tried, in order.
+        /// The attempts, in order.
         tried: Vec<Attempt>,
     },
 
@@ -35,7 +35,7 @@ pub enum NcclError {
     /// The library is too old.
     #[error("NCCL {have} is too old; install {} or newer", NcclVersion::OLDEST)]
     TooOld {
-        /// Which it is.
+        /// Its version.
         have: NcclVersion,
     },
 
@@ -44,22 +44,22 @@ pub enum NcclError {
     Call {
         /// The function that was called.
         function: &'static str,
-        /// What it answered.
+        /// The status.
         code: NcclCode,
         /// NCCL's own words, which may be about an earlier failure.
         detail: String,
     },
 
-    /// Something went wrong after the call that asked for it had returned.
+    /// An operation failed after its call had returned.
     #[error("the communicator has failed: {code}: {detail}; abort it, and make a new one with the ranks that are left")]
     Failed {
-        /// What went wrong.
+        /// The error.
         code: NcclCode,
         /// NCCL's own words.
         detail: String,
     },
 
-    /// A call failed before, and it is not known what the other ranks made of that.
+    /// An earlier call failed, and the other ranks may not agree with this one any more.
     #[error("a call with this communicator has failed before; abort it, and make a new one")]
     Broken,
 
@@ -83,7 +83,7 @@ pub enum NcclError {
         device: u32,
     },
 
-    /// Something belongs to another context than the communicator.
+    /// A stream or memory belongs to another context than the communicator.
     #[error(
         "the {what} belongs to device {device}, the communicator to device {communicator}; both must have one context"
     )]
@@ -113,7 +113,7 @@ pub enum NcclError {
     LengthMismatch {
         /// The values to send.
         send: usize,
-        /// The room for what is received.
+        /// The room for received values.
         receive: usize,
     },
 
@@ -122,7 +122,7 @@ pub enum NcclError {
     NoSuchRank {
         /// The rank.
         rank: u32,
-        /// How many there are.
+        /// The number of them.
         size: u32,
     },
 
@@ -166,22 +166,22 @@ pub enum NcclError {
     Mismatch {
         /// The rank that differs.
         rank: u32,
-        /// What it was to do.
+        /// Its operation.
         given: String,
-        /// What the other did.
+        /// The operation of the other rank.
         expected: String,
     },
 
     /// An id has a fixed number of bytes.
     #[error("{len} bytes are no unique id; it has {}", super::raw::NCCL_UNIQUE_ID_BYTES)]
     UniqueIdLength {
-        /// How many there were.
+        /// The number of bytes given.
         len: usize,
     },
 }
 
 impl NcclError {
-    /// What NCCL answered, if it was asked at all.
+    /// NCCL's status, if it was called.
     #[must_use]
     pub fn code(&self) -> Option<NcclCode> {
         match self {

@@ -111,7 +111,7 @@ impl Nccl {
         let _refused = unsafe { (self.table().ncclCommInitRank)(null_mut(), 1, id.to_raw(), 0) };
     }
 
-    /// Lets go of communicators that did not come to be. What failed at once is null; what failed later is
+    /// Frees communicators whose creation failed. One that failed at once is null; one that failed later is
     /// not, and is aborted.
     fn give_up(&self, raw: &[ncclComm_t]) {
         for raw in raw.iter().filter(|raw| !raw.is_null()) {
@@ -122,7 +122,7 @@ impl Nccl {
     }
 }
 
-/// What a call answered, if it neither succeeded nor goes on.
+/// The status of a call, if it neither succeeded nor is in progress.
 pub(super) fn accepted(code: ncclResult_t) -> Option<ncclResult_t> {
     (!matches!(NcclCode(code), NcclCode::SUCCESS | NcclCode::IN_PROGRESS)).then_some(code)
 }

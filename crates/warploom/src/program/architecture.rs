@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::{ComputeCapability, Malformed};
 
-/// What a program is compiled for: `compute_90`, any GPU from a generation on, or `sm_90`, the GPUs of one.
+/// An architecture: `compute_90`, any GPU from a generation on, or `sm_90`, the GPUs of one.
 ///
 /// ```
 /// use warploom::ComputeCapability;
@@ -65,7 +65,7 @@ impl Architecture {
         Architecture { real: false, ..self }.to_string()
     }
 
-    /// What drivers call it as a target of their compiler.
+    /// The driver's number for it as a target of its compiler.
     pub(super) const fn driver_number(self) -> u32 {
         let base = match self.features {
             Features::Portable => 0,

@@ -8,7 +8,7 @@ use super::{Architecture, CodeKind, NvrtcCode, NvrtcVersion, Target};
 use crate::Error;
 use crate::dynamic_library::{Attempt, Attempts};
 
-/// Why NVRTC could not be had, or did not compile.
+/// An error of loading or calling NVRTC.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NvrtcError {
@@ -19,7 +19,7 @@ pub enum NvrtcError {
         Attempts(tried)
     )]
     NotFound {
-        /// What was tried, in order.
+        /// The attempts, in order.
         tried: Vec<Attempt>,
     },
 
@@ -35,16 +35,16 @@ pub enum NvrtcError {
     /// The library is too old.
     #[error("NVRTC {have} is too old; install {} or newer", NvrtcVersion::OLDEST)]
     TooOld {
-        /// Which it is.
+        /// Its version.
         have: NvrtcVersion,
     },
 
-    /// The library is too old for something that is not needed otherwise.
+    /// The library is too old for an optional function.
     #[error("NVRTC {have} has no {function}; install {needs} or newer")]
     Lacks {
-        /// What it lacks.
+        /// The missing function.
         function: &'static str,
-        /// Which it is.
+        /// Its version.
         have: NvrtcVersion,
         /// The oldest that has it.
         needs: NvrtcVersion,
@@ -55,7 +55,7 @@ pub enum NvrtcError {
     Compilation {
         /// The program's name.
         program: String,
-        /// What NVRTC has to say about it.
+        /// NVRTC's log.
         log: String,
     },
 
@@ -64,11 +64,11 @@ pub enum NvrtcError {
     OptionRefused {
         /// The program's name.
         program: String,
-        /// Which NVRTC it is.
+        /// NVRTC's version.
         version: NvrtcVersion,
         /// All options, in order.
         options: Vec<String>,
-        /// What NVRTC has to say about it.
+        /// NVRTC's log.
         log: String,
     },
 
@@ -77,18 +77,18 @@ pub enum NvrtcError {
     Call {
         /// The function that was called.
         function: &'static str,
-        /// What it answered.
+        /// The status.
         code: NvrtcCode,
-        /// The log, if a program was being compiled, or what it was about.
+        /// The log, if a program was being compiled, or the call's argument.
         detail: String,
     },
 
     /// It compiles for other architectures.
     #[error("NVRTC {version} does not compile for {architecture}; it does for {}", List(supported))]
     UnsupportedArchitecture {
-        /// What was asked for.
+        /// The requested value.
         architecture: Architecture,
-        /// Which NVRTC it is.
+        /// NVRTC's version.
         version: NvrtcVersion,
         /// Those that it has, as in `sm_90`.
         supported: Vec<u32>,
@@ -97,7 +97,7 @@ pub enum NvrtcError {
     /// A cubin is for one architecture.
     #[error("there is no cubin for {architecture}, which is virtual; compile for sm_{}, or to PTX", architecture.number())]
     VirtualArchitecture {
-        /// What was asked for.
+        /// The requested value.
         architecture: Architecture,
     },
 
@@ -106,7 +106,7 @@ pub enum NvrtcError {
     NoOutput {
         /// The program's name.
         program: String,
-        /// What was asked for.
+        /// The requested value.
         target: Target,
     },
 
@@ -119,9 +119,9 @@ pub enum NvrtcError {
         }
     )]
     NotLoadable {
-        /// What people call it.
+        /// Its name.
         name: String,
-        /// What it is.
+        /// Its kind.
         kind: CodeKind,
     },
 
@@ -135,9 +135,9 @@ pub enum NvrtcError {
     /// C has no zero in its texts.
     #[error("{what} has a zero at byte {position}; C's texts end there")]
     Zero {
-        /// Which text it is.
+        /// The name of the text.
         what: String,
-        /// Where the zero is.
+        /// The position of the zero.
         position: usize,
     },
 
@@ -151,16 +151,16 @@ pub enum NvrtcError {
     /// A thread has at most this many registers.
     #[error("a kernel cannot be held to {registers} registers; a thread has from 1 to 255")]
     Registers {
-        /// How many were asked for.
+        /// The number asked for.
         registers: u32,
     },
 
     /// C counts with 31 bits.
     #[error("{count} {what} are more than NVRTC can be given; give at most {}", i32::MAX)]
     TooMany {
-        /// What there are too many of.
+        /// The name of the items.
         what: &'static str,
-        /// How many.
+        /// The number.
         count: usize,
     },
 
@@ -169,22 +169,22 @@ pub enum NvrtcError {
     SourceFile {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         why: String,
     },
 
-    /// What comes from files, or goes there, a cache cannot know.
+    /// A cache does not see files that the compiler reads or writes.
     #[error("{program} cannot be kept in a cache: {reason}")]
     NotCacheable {
         /// The program's name.
         program: String,
-        /// Why, and what to do.
+        /// The reason, and the remedy.
         reason: String,
     },
 }
 
 impl NvrtcError {
-    /// What the compiler has to say about the program or the options, if it was run.
+    /// The compiler's log about the program or the options, if it ran.
     #[must_use]
     pub fn log(&self) -> Option<&str> {
         match self {
@@ -193,7 +193,7 @@ impl NvrtcError {
         }
     }
 
-    /// What NVRTC answered, if it was asked at all.
+    /// NVRTC's status, if it was called.
     #[must_use]
     pub fn code(&self) -> Option<NvrtcCode> {
         match self {
@@ -211,7 +211,7 @@ impl From<NvrtcError> for Error {
     }
 }
 
-/// What there is to say besides, after a colon, if there is anything.
+/// Prints `: detail`, or nothing for an empty detail.
 pub(super) struct Detail<'a>(pub(super) &'a str);
 
 impl fmt::Display for Detail<'_> {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::{NvrtcError, Program};
 use crate::Result;
 
-/// A file that has the source of a program, until this is dropped. Who debugs keeps it for as long.
+/// A file with the source of a program, removed when this is dropped. Keep it while debugging.
 #[derive(Debug)]
 #[must_use = "the file goes when this does"]
 pub struct SourceFile {
@@ -70,7 +70,7 @@ impl SourceFile {
         }
     }
 
-    /// Where it is.
+    /// Its path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path

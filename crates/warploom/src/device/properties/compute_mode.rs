@@ -4,13 +4,13 @@ use std::fmt;
 
 use warploom_driver::sys::types::CUcomputemode;
 
-/// Who may make contexts on a device.
+/// The compute mode: the processes that may make contexts on a device.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ComputeMode {
     /// Every process.
     Default,
-    /// Nobody.
+    /// No process.
     Prohibited,
     /// One process at a time.
     ExclusiveProcess,

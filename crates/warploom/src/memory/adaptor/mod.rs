@@ -3,11 +3,11 @@
 //! | | |
 //! |---|---|
 //! | [`Limited`] | hands out no more than so many bytes |
-//! | [`Counted`] | knows what was handed out |
+//! | [`Counted`] | counts allocations |
 //! | [`Logged`] | tells `tracing` of every call |
 //!
 //! They stand on any resource, one's own and each other included, and are resources themselves. Each is made
-//! with `ordered` or with `synchronous`, by the kind of what it stands on.
+//! with `ordered` or with `synchronous`, by the kind of the resource below.
 #![expect(unsafe_code, reason = "hands on memory that other resources answer for")]
 
 mod counted;

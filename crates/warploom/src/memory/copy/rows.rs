@@ -117,7 +117,7 @@ pub(in crate::memory) fn copy_as_row(to: Span<'_>, from: Span<'_>, bytes: usize,
     enqueue::<u8>(&to, &from, stream)
 }
 
-/// Copies what was checked, is not empty, and has met the stream.
+/// Enqueues a checked copy that is not empty, of memory that the stream may use.
 fn enqueue<T>(to: &Grid<'_>, from: &Grid<'_>, stream: &Stream) -> Result<()> {
     let (source, destination) = (from.allocation().context(), to.allocation().context());
     let driver = source.driver();

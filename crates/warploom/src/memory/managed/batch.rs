@@ -23,8 +23,8 @@ pub(super) struct Batch {
 }
 
 impl<'r, 'a> Checked<'r, 'a> {
-    /// Everything that can be known before the driver is asked to do something, in the order in which it is
-    /// reported; whether the ranges have numbers for whoever gave them is `numbered`.
+    /// All checks before the driver is called, in the order of their errors; with `numbered`, errors have the
+    /// index of the range.
     pub(super) fn new(
         what: &'static str,
         ranges: &'r [ManagedRange<'a>],
@@ -46,7 +46,7 @@ impl<'r, 'a> Checked<'r, 'a> {
         self.driver
     }
 
-    /// Refuses what the driver is too old for, and the stream that takes no batches.
+    /// Refuses drivers without the call, and the legacy stream, which takes no batches.
     pub(super) fn check_batches(&self, function: Function, stream: &Stream) -> Result<()> {
         if !self.driver.supports(function) {
             let (needs, have) = (DriverVersion::from_raw(function.version()), self.driver.version());
@@ -113,7 +113,7 @@ mod tests {
         assert_eq!(runs(&[0], 2, Host::Any.into()), Ok((vec![0], vec![HOST])));
     }
 
-    /// S1.30, S1.33: neighbours that go to the same place are one run, also across what is left out.
+    /// S1.30, S1.33: neighbours that go to the same place are one run, also across omitted ranges.
     #[test]
     fn equal_neighbours_are_one_run() {
         let (host, caller) = (Host::Any, Host::NumaCurrent);

@@ -11,7 +11,7 @@ use crate::{Location, Queue, Result, Stream};
 const WHAT: &str = "discard";
 
 impl ManagedRangeMut<'_> {
-    /// Gives up its contents, in the order of `queue`: what is read before it is written again may be
+    /// Gives up its contents, in the order of `queue`: values read before they are written again may be
     /// anything. It needs a driver since 13.0.
     ///
     /// As with a write, work on other streams has to be ordered before or after it, or that work's contents
@@ -49,12 +49,12 @@ impl ManagedRangeMut<'_> {
 /// let (stream, memory) = (context.stream()?, ManagedMemory::new(&context)?);
 /// let (mut first, mut second) = (memory.zeroed::<u8>(1 << 20, &stream)?, memory.zeroed::<u8>(1 << 20, &stream)?);
 /// discard_batch([&mut first, &mut second], &stream)?;
-/// first.fill(1, &stream)?; // what it was before need not be moved for that
+/// first.fill(1, &stream)?; // its old contents need not be moved
 /// # Ok(())
 /// # }
 /// ```
 ///
-/// Nobody reads what is being discarded:
+/// A range cannot be read while it is discarded:
 ///
 /// ```compile_fail,E0502
 /// # use warploom::{ManagedBuffer, Queue, Result, discard_batch};

@@ -97,7 +97,7 @@ impl<T: DeviceCopy> PinnedBuffer<T> {
         PinnedBuffer { buffer }
     }
 
-    /// What a copy had taken along that is known to be done, and was the only thing to use it.
+    /// The memory of a copy that is done, and was its only user.
     pub(in crate::memory) fn given_back(buffer: Buffer<T>) -> PinnedBuffer<T> {
         buffer.allocation().forget_users();
         PinnedBuffer { buffer }

@@ -48,7 +48,7 @@ struct Shared {
     flags: u32,
 }
 
-/// What kind of page-locked memory [`PinnedMemory`] gives.
+/// Options of [`PinnedMemory`].
 ///
 /// ```
 /// use warploom::{Devices, Driver, PinnedMemory, PinnedOptions};
@@ -135,9 +135,9 @@ impl PinnedMemory {
         PinnedBuffer::copied(values, self)
     }
 
-    /// Frees a buffer of it when everything enqueued on `queue` so far is done, and says what goes wrong.
+    /// Frees a buffer of it when everything enqueued on `queue` so far is done, and returns the error.
     ///
-    /// Dropping a buffer waits by itself for what was enqueued with it; this also waits for what used it by
+    /// Dropping a buffer waits for work that was enqueued with it; this also waits for work that used it by
     /// its raw address.
     ///
     /// # Errors

@@ -80,7 +80,7 @@ impl ManagedPool {
     }
 
     /// The pool that managed memory is allocated from now where none is named: the default one, unless
-    /// another was made current by calling the driver, which is up to whoever did so to keep. It does not end
+    /// another was made current by calling the driver; then its owner must keep it alive. It does not end
     /// with this value.
     ///
     /// # Errors
@@ -106,7 +106,7 @@ impl ManagedPool {
         })
     }
 
-    /// A pool that `get` makes or finds; `unsupported` is what it means that the driver cannot.
+    /// A pool that `get` makes or finds; `unsupported` is the error if the driver cannot.
     fn over(
         context: &Context,
         preferred: Option<Location>,
@@ -135,13 +135,13 @@ impl ManagedPool {
         Ok(ManagedPool { shared: Arc::new(pool), preferred })
     }
 
-    /// Where its memory would rather be.
+    /// The preferred location of its memory.
     #[must_use]
     pub fn preferred_location(&self) -> Option<&Location> {
         self.preferred.as_ref()
     }
 
-    /// A buffer of `len` values, whatever they are at first; see [`OrderedResource::allocate`].
+    /// A buffer of `len` uninitialised values; see [`OrderedResource::allocate`].
     ///
     /// # Errors
     ///

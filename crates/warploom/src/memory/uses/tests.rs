@@ -17,7 +17,7 @@ fn buffer(context: &Context, home: &Stream) -> Buffer {
     DevicePool::new(context).and_then(|pool| pool.zeroed(64, home)).expect("a buffer")
 }
 
-/// How many streams `stream` is made to wait for by getting ready for an access, which it then makes.
+/// The number of streams that `stream` waits for before an access, which it then makes.
 fn waits<const N: usize>(stream: &Stream, operands: &[(&Buffer, Access); N]) -> u64 {
     let counter = stream.driver().count_calls();
     let held = operands.map(|(buffer, access)| (buffer.allocation(), access));

@@ -8,7 +8,7 @@ use crate::Error;
 use crate::dynamic_library::{Attempt, Attempts};
 use crate::program::{Architecture, CodeKind};
 
-/// Why nvJitLink could not be had, or did not link.
+/// An error of loading nvJitLink or of linking.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LinkError {
@@ -19,7 +19,7 @@ pub enum LinkError {
         Attempts(tried)
     )]
     NotFound {
-        /// What was tried, in order.
+        /// The attempts, in order.
         tried: Vec<Attempt>,
     },
 
@@ -37,28 +37,28 @@ pub enum LinkError {
     Call {
         /// The function that was called.
         function: &'static str,
-        /// What it answered.
+        /// The status.
         code: LinkCode,
-        /// What nvJitLink has to say about it.
+        /// nvJitLink's log.
         log: String,
     },
 
     /// A driver was asked and refused.
     #[error("{error}{}{}", if log.is_empty() { "" } else { ": " }, log.trim_end())]
     Driver {
-        /// The call, and what it answered.
+        /// The call and its status.
         #[source]
         error: warploom_driver::Error,
-        /// What the driver's linker has to say about it.
+        /// The log of the driver's linker.
         log: String,
     },
 
     /// Some kinds of code only nvJitLink links.
     #[error("{name} is {kind}, which drivers do not link; link it by nvJitLink, or compile it to PTX or a cubin")]
     NotForDrivers {
-        /// What people call it.
+        /// Its name.
         name: String,
-        /// What it is.
+        /// Its kind.
         kind: CodeKind,
     },
 
@@ -69,10 +69,10 @@ pub enum LinkError {
         names: Vec<String>,
     },
 
-    /// What is linked is for one architecture.
+    /// Linked code is for one architecture.
     #[error("nothing is linked for {architecture}, which is virtual; link for sm_{}", architecture.number())]
     VirtualArchitecture {
-        /// What was asked for.
+        /// The requested value.
         architecture: Architecture,
     },
 
@@ -83,14 +83,14 @@ pub enum LinkError {
     /// Nothing is linked of nothing.
     #[error("{name} has no bytes; leave it out")]
     EmptyInput {
-        /// What people call it.
+        /// Its name.
         name: String,
     },
 
     /// Only some kinds of code come of linking.
     #[error("linking does not give {kind}{}", if *kind == CodeKind::Ptx { " unless all inputs are LTO-IR" } else { "; ask for a cubin" })]
     NotAnOutput {
-        /// What was asked for.
+        /// The requested value.
         kind: CodeKind,
     },
 
@@ -103,7 +103,7 @@ pub enum LinkError {
 }
 
 impl LinkError {
-    /// What nvJitLink answered, if it was asked at all.
+    /// nvJitLink's status, if it was called.
     #[must_use]
     pub fn code(&self) -> Option<LinkCode> {
         if let LinkError::Call { code, .. } = self { Some(*code) } else { None }
@@ -148,7 +148,7 @@ impl LinkCode {
     pub const SUCCESS: LinkCode = LinkCode(0);
     /// An option was wrong.
     pub const UNRECOGNIZED_OPTION: LinkCode = LinkCode(1);
-    /// A mistake of nvJitLink's, or something that is not defined anywhere.
+    /// An internal error of nvJitLink, or an undefined symbol.
     pub const INTERNAL: LinkCode = LinkCode(6);
     /// The code is not of the kind that was said.
     pub const INCORRECT_INPUT_TYPE: LinkCode = LinkCode(12);

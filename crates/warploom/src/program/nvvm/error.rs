@@ -9,7 +9,7 @@ use crate::program::code::codes;
 use crate::program::error::{Detail, List};
 use crate::program::{Architecture, Target};
 
-/// Why libNVVM could not be had, or did not compile.
+/// An error of loading or calling libNVVM.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NvvmError {
@@ -20,7 +20,7 @@ pub enum NvvmError {
         Attempts(tried)
     )]
     NotFound {
-        /// What was tried, in order.
+        /// The attempts, in order.
         tried: Vec<Attempt>,
     },
 
@@ -40,7 +40,7 @@ pub enum NvvmError {
         List(folders.iter().map(|folder| folder.display()))
     )]
     NoLibdevice {
-        /// Where it was looked for, in order.
+        /// The folders searched, in order.
         folders: Vec<PathBuf>,
     },
 
@@ -49,9 +49,9 @@ pub enum NvvmError {
     Compilation {
         /// The program's name.
         program: String,
-        /// What libNVVM answered: whether it found that while verifying or while compiling.
+        /// libNVVM's status, which tells verification from compilation.
         code: NvvmCode,
-        /// What libNVVM has to say about it.
+        /// libNVVM's log.
         log: String,
     },
 
@@ -62,7 +62,7 @@ pub enum NvvmError {
         program: String,
         /// All options, in order.
         options: Vec<String>,
-        /// What libNVVM has to say about it.
+        /// libNVVM's log.
         log: String,
     },
 
@@ -76,16 +76,16 @@ pub enum NvvmError {
     /// Only some kinds of code come of it.
     #[error("libNVVM does not compile to {target}; it does to {}; a Linker makes a cubin of that", List(supported.iter()))]
     UnsupportedTarget {
-        /// What was asked for.
+        /// The requested value.
         target: Target,
-        /// What can be asked for.
+        /// The supported values.
         supported: &'static [Target],
     },
 
     /// It compiles for other architectures.
     #[error("libNVVM does not compile for {architecture}; the header nvvm.h lists those that it does")]
     UnsupportedArchitecture {
-        /// What was asked for.
+        /// The requested value.
         architecture: Architecture,
     },
 
@@ -96,7 +96,7 @@ pub enum NvvmError {
         name: String,
     },
 
-    /// Only of bitcode it can be seen what is needed.
+    /// Only bitcode says which IR version it needs.
     #[error("the module {name:?} is a text, of which no parts can be taken; add it as a module, or as bitcode")]
     LazyText {
         /// The module's name.
@@ -108,9 +108,9 @@ pub enum NvvmError {
     Call {
         /// The function that was called.
         function: &'static str,
-        /// What it answered.
+        /// The status.
         code: NvvmCode,
-        /// The log, or what it was about.
+        /// The log, or the call's argument.
         detail: String,
     },
 
@@ -119,31 +119,31 @@ pub enum NvvmError {
     NoOutput {
         /// The program's name.
         program: String,
-        /// What was asked for.
+        /// The requested value.
         target: Target,
     },
 
     /// C has no zero in its texts.
     #[error("{what} has a zero at byte {position}; C's texts end there")]
     Zero {
-        /// Which text it is.
+        /// The name of the text.
         what: String,
-        /// Where the zero is.
+        /// The position of the zero.
         position: usize,
     },
 
-    /// What goes to files a cache cannot know.
+    /// A cache does not see files that the compiler writes.
     #[error("{program} cannot be kept in a cache: {reason}")]
     NotCacheable {
         /// The program's name.
         program: String,
-        /// Why, and what to do.
+        /// The reason, and the remedy.
         reason: String,
     },
 }
 
 impl NvvmError {
-    /// What the compiler has to say about the program or the options, if it was run.
+    /// The compiler's log about the program or the options, if it ran.
     #[must_use]
     pub fn log(&self) -> Option<&str> {
         match self {
@@ -152,7 +152,7 @@ impl NvvmError {
         }
     }
 
-    /// What libNVVM answered, if it was asked at all.
+    /// libNVVM's status, if it was called.
     #[must_use]
     pub fn code(&self) -> Option<NvvmCode> {
         match self {
