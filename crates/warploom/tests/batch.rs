@@ -1,4 +1,4 @@
-//! Many copies at once, on drivers that have a call for it and on those that do not.
+//! Batches of copies, with and without the driver's batch call.
 
 use warploom::sys::types::{CUmemLocation, CUmemLocationType, CUmemcpyAttributes, CUmemcpySrcAccessOrder};
 use warploom::{
@@ -71,7 +71,8 @@ driver_tests! {
         let other = stream.context().stream()?;
         let mut results = Vec::new();
         for round in 0..6_u8 {
-            // The memory of one round is what the next one gets: freed too early, it would be filled too early.
+            // The memory of one round is what the next one gets: freed too early, it would be filled too
+            // early.
             let mut source = pool.allocate::<u8>(1 << 20, &stream)?;
             source.fill(round, &stream)?;
             let (mut one, mut two) = (pool.allocate::<u8>(1 << 19, &other)?, pool.allocate::<u8>(1 << 19, &other)?);
@@ -222,8 +223,8 @@ fn memory_of_a_context_that_was_reset_is_refused_as_either_end() -> TestResult {
     })
 }
 
-/// That the machine would have found copies of a batch that touch each other, had the borrow rules let one be written: the same
-/// addresses, given to the driver by hand.
+/// That the machine would have found copies of a batch that touch each other, had the borrow rules let one be
+/// written: the same addresses, given to the driver by hand.
 #[test]
 fn the_checks_see_copies_of_a_batch_that_touch_each_other() -> TestResult {
     let (machine, driver) = open(Topology::preset("h200")?, Mode::Deterministic(Order::Eager))?;

@@ -1,4 +1,4 @@
-//! Devices: what is installed and what it can do.
+//! Devices: identity, attributes and properties.
 
 use std::collections::{BTreeSet, HashSet};
 

@@ -1,4 +1,4 @@
-//! What reaches the hook when something cannot be ended. The hook is the process's, so this is one test.
+//! The diagnostics hook. It is process-wide, so this is one test.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! Events: recorded, waited for, asked; the time between them; and that they are used again.
+//! Events: recording, waiting, querying, elapsed time, and reuse.
 
 use warploom::sys::types::CUresult;
 use warploom::{DeviceError, DevicePool, Devices, Error, Event, EventError, EventOptions, Function, Timed};

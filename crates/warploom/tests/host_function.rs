@@ -1,4 +1,4 @@
-//! Host functions: run once and in order; their panics; what becomes of those that never run.
+//! Host functions: order, panics, and functions that never run.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};

@@ -1,4 +1,4 @@
-//! What is alive is listed, and nothing else.
+//! Leak reports list live objects, and nothing else.
 #![expect(
     unsafe_code,
     reason = "takes over a stream, a context and memory that others made, and a resource of one's own"
@@ -137,7 +137,8 @@ driver_tests! {
         second.assert_none();
     }
 
-    /// What others made is theirs: a foreign handle is not listed, and neither is a default stream or a device's own pool.
+    /// What others made is theirs: a foreign handle is not listed, and neither is a default stream or a
+    /// device's own pool.
     fn what_others_made_is_not_listed(driver) {
         let context = driver.device(0)?.context()?;
         let (theirs, pool) = (context.stream()?, DevicePool::new(&context)?);

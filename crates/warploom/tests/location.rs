@@ -1,4 +1,4 @@
-//! Locations: values that mean one place each, and both of the driver's forms of them.
+//! Locations, and both of the driver's forms of them.
 
 use std::collections::{BTreeSet, HashSet};
 

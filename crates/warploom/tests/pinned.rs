@@ -33,7 +33,8 @@ driver_tests! {
         assert_eq!(received[999], 999);
     }
 
-    /// S4.5: page-locked memory is allocated without a stream, whatever is current, and leaves that as it was.
+    /// S4.5: page-locked memory is allocated without a stream, whatever is current, and leaves that as it
+    /// was.
     fn allocating_and_freeing_make_one_call_beside_those_for_the_context(driver) {
         let (memory, _pool, _stream) = setup(driver)?;
         let around = [(Function::cuCtxGetCurrent, 1), (Function::cuCtxSetCurrent, 2)];
@@ -141,7 +142,8 @@ fn a_copy_is_enqueued_on_streams_of_the_device_memory_with_pages_of_the_same_dri
     let mut device = pool.zeroed::<u8>(8, &stream)?;
     let refused = device.as_slice_mut().copy_from_pinned(memory.buffer(8)?, &far_stream).map(drop);
     assert_eq!(refused, Err(Error::Context(ContextError::Mismatch { stream: 1, memory: 0 })));
-    // Freeing pages of one context waits for that context alone; their users elsewhere are waited for by name.
+    // Freeing pages of one context waits for that context alone; their users elsewhere are waited for by
+    // name.
     let pending = device.as_slice_mut().copy_from_pinned(far_memory.buffer_of(b"far away")?, &stream)?;
     let calls = driver.record_calls();
     drop(pending);

@@ -1,4 +1,4 @@
-//! Pools: reuse, statistics, and running out.
+//! Pools: reuse, statistics, and out of memory.
 
 use warploom::{DevicePool, Devices, Function};
 use warploom_testkit::{budget, driver_tests};

@@ -1,4 +1,4 @@
-//! Typed buffers and their parts.
+//! Typed buffers and their slices.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -213,7 +213,8 @@ driver_tests! {
         assert!(refused.iter().all(|result| *result == Err(Error::Stream(StreamError::OtherThread))), "{refused:?}");
     }
 
-    /// S4.17: what ends on another thread ends on the legacy default stream of the same context, after everything.
+    /// S4.17: what ends on another thread ends on the legacy default stream of the same context, after
+    /// everything.
     fn teardown_on_another_thread_is_on_the_legacy_stream(driver) {
         let context = driver.device(0)?.context()?;
         let (here, made, legacy) = (context.per_thread_stream(), context.stream()?, context.legacy_stream());

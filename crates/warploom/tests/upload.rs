@@ -1,4 +1,4 @@
-//! Uploads: what the host has to wait for, and what it does not.
+//! Uploads: the waits of the host.
 
 mod gate;
 
@@ -31,7 +31,8 @@ driver_tests! {
         }
     }
 
-    /// An H200 reads more than 64 KiB, and what goes to managed memory, when the stream gets there, whatever it promised.
+    /// An H200 reads more than 64 KiB, and what goes to managed memory, when the stream gets there, whatever
+    /// it promised.
     fn what_a_driver_may_read_late_is_waited_for(driver) {
         let (pool, stream) = setup(driver)?;
         let context = stream.context();

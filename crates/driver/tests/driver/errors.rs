@@ -1,4 +1,4 @@
-//! What errors say.
+//! Texts of errors.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Which functions a source is asked for, and at which version.
+//! Resolution: the functions a source is asked for, each at its version.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -12,7 +12,7 @@ use crate::dynamic_library::{Attempt, Attempts};
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NvrtcError {
-    /// There is no NVRTC.
+    /// No NVRTC library was found.
     #[error(
         "no NVRTC found, tried {}; install it (the Python wheel nvidia-cuda-nvrtc, by `pip install nvidia-cuda-nvrtc` in the \
          active environment, or the package cuda-nvrtc), or name its library in {NVRTC_VARIABLE}",
@@ -23,7 +23,7 @@ pub enum NvrtcError {
         tried: Vec<Attempt>,
     },
 
-    /// There is a library, but it is not NVRTC.
+    /// The library lacks functions of NVRTC.
     #[error("{} is not NVRTC {} or newer: it has no {missing}", path.display(), NvrtcVersion::OLDEST)]
     NotNvrtc {
         /// The library.
@@ -50,7 +50,7 @@ pub enum NvrtcError {
         needs: NvrtcVersion,
     },
 
-    /// The program is wrong.
+    /// The program does not compile.
     #[error("{program} does not compile:\n{}", log.trim_end())]
     Compilation {
         /// The program's name.
@@ -59,7 +59,7 @@ pub enum NvrtcError {
         log: String,
     },
 
-    /// NVRTC does not take an option.
+    /// NVRTC refused an option.
     #[error("NVRTC {version} refused an option for {program}: {}; the options were {}", log.trim_end(), options.join(" "))]
     OptionRefused {
         /// The program's name.
@@ -72,7 +72,7 @@ pub enum NvrtcError {
         log: String,
     },
 
-    /// NVRTC was asked and refused, or failed.
+    /// A call of NVRTC failed.
     #[error("{function} failed: {code}{}", Detail(detail))]
     Call {
         /// The function that was called.
@@ -83,7 +83,7 @@ pub enum NvrtcError {
         detail: String,
     },
 
-    /// It compiles for other architectures.
+    /// NVRTC does not compile for the architecture.
     #[error("NVRTC {version} does not compile for {architecture}; it does for {}", List(supported))]
     UnsupportedArchitecture {
         /// The requested value.
@@ -94,15 +94,15 @@ pub enum NvrtcError {
         supported: Vec<u32>,
     },
 
-    /// A cubin is for one architecture.
+    /// A cubin was asked for a virtual architecture.
     #[error("there is no cubin for {architecture}, which is virtual; compile for sm_{}, or to PTX", architecture.number())]
     VirtualArchitecture {
         /// The requested value.
         architecture: Architecture,
     },
 
-    /// The compiler was content and gave nothing.
-    #[error("{program} compiled, but not to {target}; look for an option that asks for something else")]
+    /// The compiler succeeded without an output.
+    #[error("{program} compiled, but not to {target}; look for an option that changes the output")]
     NoOutput {
         /// The program's name.
         program: String,
@@ -110,7 +110,7 @@ pub enum NvrtcError {
         target: Target,
     },
 
-    /// Code that the driver does not take like that.
+    /// The driver does not load this kind of code.
     #[error(
         "{name} is {kind}; {}",
         match kind {
@@ -125,15 +125,15 @@ pub enum NvrtcError {
         kind: CodeKind,
     },
 
-    /// Some things only libNVVM can be asked.
+    /// Options that only libNVVM has.
     #[error("NVRTC has no option {}; leave it out", names.join(", "))]
     UnsupportedOption {
         /// All options that it does not have, as libNVVM calls them.
         names: Vec<String>,
     },
 
-    /// C has no zero in its texts.
-    #[error("{what} has a zero at byte {position}; C's texts end there")]
+    /// A text has a zero byte.
+    #[error("{what} has a zero at byte {position}; C strings end there")]
     Zero {
         /// The name of the text.
         what: String,
@@ -141,21 +141,21 @@ pub enum NvrtcError {
         position: usize,
     },
 
-    /// A macro has a name like a variable.
-    #[error("{name:?} is no name of a macro; use letters, digits and _, and no digit first")]
+    /// The name of a macro is invalid.
+    #[error("{name:?} is not a macro name; use letters, digits and _, and no digit first")]
     MacroName {
         /// The name.
         name: String,
     },
 
-    /// A thread has at most this many registers.
+    /// The register limit is out of range.
     #[error("a kernel cannot be held to {registers} registers; a thread has from 1 to 255")]
     Registers {
         /// The number asked for.
         registers: u32,
     },
 
-    /// C counts with 31 bits.
+    /// There are more items than 31 bits can count.
     #[error("{count} {what} are more than NVRTC can be given; give at most {}", i32::MAX)]
     TooMany {
         /// The name of the items.
@@ -164,7 +164,7 @@ pub enum NvrtcError {
         count: usize,
     },
 
-    /// A source could not be put where debuggers find it.
+    /// The source file for debuggers could not be written.
     #[error("the source could not be written to {}: {why}; set TMPDIR to a folder that can be, or do without", path.display())]
     SourceFile {
         /// The file.
@@ -174,7 +174,7 @@ pub enum NvrtcError {
     },
 
     /// A cache does not see files that the compiler reads or writes.
-    #[error("{program} cannot be kept in a cache: {reason}")]
+    #[error("{program} cannot be cached: {reason}")]
     NotCacheable {
         /// The program's name.
         program: String,

@@ -1,4 +1,4 @@
-//! How captures begin and end, and what their graphs keep.
+//! Beginning and ending captures, and the memory their graphs keep.
 
 use std::sync::Arc;
 
@@ -119,7 +119,8 @@ driver_tests! {
         drop(buffer);
     }
 
-    /// One call to begin and one to mark what came before, one to end; a captured operation is one call, as any other.
+    /// One call to begin and one to mark what came before, one to end; a captured operation is one call, as
+    /// any other.
     fn calls_of_a_capture(driver) {
         let stage = Stage::new(driver)?;
         let mut buffer = stage.pool.zeroed::<u8>(64, &stage.stream)?;

@@ -8,8 +8,8 @@ use warploom::sys::types::CUdeviceptr;
 use warploom::{Context, Result, Stream};
 use warploom_testkit::call;
 
-/// A word that a stream waits for. It is page-locked memory that the host writes: on a GPU, a stream that would write it
-/// might have to queue behind the very stream that waits.
+/// A word that a stream waits for. It is page-locked memory that the host writes: on a GPU, a stream that
+/// would write it might have to queue behind the very stream that waits.
 pub(crate) struct Gate {
     context: Context,
     word: *mut c_void,
@@ -43,7 +43,8 @@ impl Drop for Gate {
     fn drop(&mut self) {
         self.open();
         let driver = self.context.driver();
-        // What was held up may still be on its way past the word. A context that is lost has nothing on its way.
+        // What was held up may still be on its way past the word. A context that is lost has nothing on its
+        // way.
         self.context.synchronize().or_else(|_| self.context.synchronize()).unwrap_or_default();
         call!(driver.cuMemFreeHost(self.word)).unwrap_or_default();
     }

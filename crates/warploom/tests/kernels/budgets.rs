@@ -1,4 +1,4 @@
-//! What launches cost.
+//! Driver calls of launches.
 #![expect(unsafe_code, reason = "launches kernels")]
 
 use warploom::driver::Function;

@@ -1,4 +1,4 @@
-//! How kernels cannot be launched.
+//! Launch configurations that are refused.
 #![expect(unsafe_code, reason = "launches kernels")]
 
 use std::collections::HashSet;

@@ -1,4 +1,4 @@
-//! Kernels that run.
+//! Launches of kernels.
 #![expect(unsafe_code, reason = "launches kernels")]
 
 use warploom::sys::types::CUresult;

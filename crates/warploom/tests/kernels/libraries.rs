@@ -1,4 +1,4 @@
-//! What is loaded, and what is in it.
+//! Libraries: loading, kernels and variables.
 #![expect(unsafe_code, reason = "loads binaries, and uses variables")]
 
 use std::sync::Arc;

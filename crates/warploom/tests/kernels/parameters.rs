@@ -1,4 +1,4 @@
-//! What a kernel takes and needs.
+//! Kernel parameters and attributes.
 
 use warploom::driver::Function;
 use warploom::sys::types::CUresult;

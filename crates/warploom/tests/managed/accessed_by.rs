@@ -1,4 +1,4 @@
-//! Who is mapped to managed memory: a live set of devices and the host.
+//! Locations that managed memory stays mapped for: a live set of devices and the host.
 
 use std::collections::BTreeSet;
 
@@ -79,7 +79,8 @@ driver_tests! {
         costs_asking(&context, 0, &[], || set.extend(std::iter::empty::<Location>()))?;
     }
 
-    /// S1.21: a NUMA node can never be a member: an error to add, and no news otherwise; no driver call for either.
+    /// S1.21: a NUMA node can never be a member: an error to add, and no news otherwise; no driver call for
+    /// either.
     fn numa_nodes_are_never_members(driver) {
         let (_context, _stream, memory) = setup(driver)?;
         let buffer = memory.allocate::<u8>(LARGE)?;

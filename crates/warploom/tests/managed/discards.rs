@@ -1,4 +1,4 @@
-//! Contents that nobody needs any more.
+//! Discards of contents.
 
 use warploom::{
     CopyError, Devices, Error, Function, Host, Location, ManagedBuffer, ManagedPool, discard_batch,

@@ -83,7 +83,8 @@ driver_tests! {
     }
 }
 
-/// Where a device cannot work while the host uses managed memory, only a promise helps; and any such device counts.
+/// Where a device cannot work while the host uses managed memory, only a promise helps; and any such device
+/// counts.
 #[test]
 #[expect(unsafe_code, reason = "promises that no device works")]
 fn without_concurrent_access_the_host_is_refused() -> TestResult {
@@ -131,8 +132,8 @@ fn a_stream_whose_context_was_reset_is_not_waited_for() -> TestResult {
     Ok(())
 }
 
-/// The machine is told what the host does. It finds nothing where the buffer is borrowed, and finds the same access without
-/// the borrow.
+/// The machine is told what the host does. It finds nothing where the buffer is borrowed, and finds the same
+/// access without the borrow.
 #[test]
 fn the_machine_agrees_that_a_borrow_is_in_order() -> TestResult {
     for mode in [Mode::Threads, Mode::Deterministic(Order::Lazy)] {

@@ -1,4 +1,4 @@
-//! Several pieces of advice of which one fails: what was done before is taken back.
+//! Rollback when one of several pieces of advice fails.
 
 use std::collections::BTreeSet;
 

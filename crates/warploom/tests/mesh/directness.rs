@@ -1,4 +1,4 @@
-//! Whether a copy may be made: which access it needs (S3.12, S3.23).
+//! Access that a direct copy needs (S3.12, S3.23).
 
 use warploom::{
     AccessLayer, AccessLevel, ContextOptions, CopyPolicy, Counted, DeviceMemory, DevicePool, Devices, Error, Function,
@@ -11,7 +11,8 @@ use super::{Site, links, warm};
 const CONTEXTS: AccessLayer = AccessLayer::Contexts;
 const POOL: AccessLayer = AccessLayer::Pool;
 
-/// S3.23: the direction that is tested is the one that is used: who has the stream needs access to the other end.
+/// S3.23: the direction that is tested is the one that is used: who has the stream needs access to the other
+/// end.
 #[test]
 fn the_device_of_the_stream_needs_access_to_the_other_end() -> TestResult {
     // Device 0 can access memory of device 1, and not the other way.

@@ -1,4 +1,4 @@
-//! Enabling and disabling, and what is said about it.
+//! Enabling and disabling access, and the reports.
 
 use warploom::sys::types::CUresult;
 use warploom::{ContextOptions, DeviceError, Devices, Driver, Error, Function, Mesh, PeerError, PeerOutcome, Topology};
@@ -25,7 +25,8 @@ driver_tests! {
     }
 }
 
-/// S3.7, S3.9: one call for each capable direction, none for the others, and every ordered pair in the report.
+/// S3.7, S3.9: one call for each capable direction, none for the others, and every ordered pair in the
+/// report.
 #[test]
 fn exactly_the_capable_directions_are_enabled_each_with_one_call() -> TestResult {
     let wires = [(1, 0), (0, 2), (2, 3), (3, 2), (3, 1)];

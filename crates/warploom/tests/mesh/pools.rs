@@ -1,4 +1,4 @@
-//! Pools, which peer access between contexts does not open (S3.12, M.2).
+//! Access to pools, which peer access between contexts does not give (S3.12, M.2).
 
 use warploom::sys::types::CUresult;
 use warploom::{DeviceError, DevicePool, Error, Function, LiveSet, Mesh, PeerOutcome, Topology};
@@ -43,7 +43,8 @@ fn one_call_opens_both_layers_and_says_what_it_did() -> TestResult {
     Ok(())
 }
 
-/// S3.12: as many peers as there are, one call that changes access for each pool, and none if nothing changes.
+/// S3.12: as many peers as there are, one call that changes access for each pool, and none if nothing
+/// changes.
 #[test]
 fn each_pool_is_opened_with_one_change() -> TestResult {
     let site = Site::preset("dgx-h100")?;

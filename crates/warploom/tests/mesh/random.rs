@@ -1,7 +1,8 @@
-//! Random copies between eight devices on many streams: every byte is what a plain model says, and no two copies race.
+//! Random copies between eight devices on many streams: every byte is what a plain model says, and no two
+//! copies race.
 //!
-//! Copies say nothing about their order but the order of the calls. Buffers are dropped while they are in use, and come from
-//! pools and from elsewhere.
+//! Copies say nothing about their order but the order of the calls. Buffers are dropped while they are in
+//! use, and come from pools and from elsewhere.
 
 use warploom::{Buffer, Context, DeviceMemory, DevicePool, Mesh, Stream};
 use warploom_sim::topology::Topology as Wiring;

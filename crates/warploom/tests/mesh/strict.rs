@@ -1,4 +1,4 @@
-//! All or nothing (S3.9).
+//! Enabling all pairs or none (S3.9).
 
 use warploom::sys::types::CUresult;
 use warploom::{Error, Function, Mesh, PeerError, PeerOutcome};

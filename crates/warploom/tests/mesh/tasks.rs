@@ -1,4 +1,4 @@
-//! Copies in tasks: awaited on any executor, and given up (S3.21).
+//! Copies in tasks: awaited on any executor, and cancelled (S3.21).
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -119,7 +119,8 @@ fn a_task_that_is_given_up_leaves_its_memory_to_the_copy() -> TestResult {
     assert!(!task.is_finished());
     task.abort();
     assert!(runtime.block_on(task).is_err_and(|error| error.is_cancelled()));
-    // Source, destination, future and ticket are gone; the copy is still to come. What is allocated now may not be theirs.
+    // Source, destination, future and ticket are gone; the copy is still to come. What is allocated now may
+    // not be theirs.
     let mut other = pools[0].allocate::<u8>(1 << 16, &streams[0])?;
     other.fill(1, &streams[0])?;
     used.copy(&other, &mut kept, &streams[1])?;

@@ -1,4 +1,4 @@
-//! When a copy is done (S3.21).
+//! Tickets: completion of copies (S3.21).
 
 use warploom::{ContextError, DeviceMemory, Error, Function};
 use warploom_testkit::{TestResult, budget};

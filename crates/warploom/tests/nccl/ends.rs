@@ -1,4 +1,4 @@
-//! How communicators end.
+//! Closing, dropping and aborting communicators.
 
 use std::sync::{Arc, Mutex};
 

@@ -1,4 +1,4 @@
-//! Several ranks: what each of them gets.
+//! Results of collective operations over several ranks.
 
 use std::thread;
 

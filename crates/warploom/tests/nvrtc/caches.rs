@@ -1,4 +1,4 @@
-//! Programs that are compiled once.
+//! Caches of compiled programs.
 
 use std::io;
 use std::sync::{Mutex, MutexGuard};
@@ -85,7 +85,7 @@ fn what_reads_files_needs_a_digest_and_what_writes_them_is_never_kept() -> Resul
     assert!(matches!(error, NvrtcError::NotCacheable { .. }));
     assert_eq!(
         error.to_string(),
-        "a.cu cannot be kept in a cache: --include-path=/folder reads files, which may change; give a files_digest, or \
+        "a.cu cannot be cached: --include-path=/folder reads files, which may change; give a files_digest, or \
          headers with the program"
     );
     given.files_digest("1").compile_cached(&nvrtc, Target::Ptx, &cache)?;

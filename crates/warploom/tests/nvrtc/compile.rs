@@ -1,4 +1,4 @@
-//! What a compilation gives, and what NVRTC is asked for it.
+//! Compilations: results, and the calls of NVRTC.
 
 use warploom::Result;
 use warploom::program::{

@@ -1,4 +1,4 @@
-//! Programs that are compiled once for all processes.
+//! Disk caches, shared by processes.
 
 use std::fs::{self, File};
 use std::io;
@@ -102,7 +102,8 @@ fn the_disk_is_limited_and_what_was_not_used_for_longest_goes_first() -> io::Res
     cache.put(&key("d"), &[2; 10])?;
     let there = ["a", "b", "c", "d"].map(|name| cache.get(&key(name)).unwrap().is_some());
     assert_eq!((there, cache.len()?), ([true, false, true, true], 3));
-    // As large as the cache: there is room for nothing else. Larger: it goes, and what was there before with it.
+    // As large as the cache: there is room for nothing else. Larger: it goes, and what was there before with
+    // it.
     cache.put(&key("e"), &[3; 30])?;
     assert_eq!((cache.get(&key("e"))?, cache.len()?), (Some(vec![3; 30]), 1));
     cache.put(&key("e"), &[4; 31])?;

@@ -1,4 +1,4 @@
-//! The linker that every driver has: LNK-1 to LNK-7 of its backend.
+//! Linking by the driver: LNK-1 to LNK-7 of its backend.
 #![expect(unsafe_code, reason = "loads and launches what was linked")]
 
 use warploom::program::link::Backend;

@@ -1,4 +1,4 @@
-//! What goes wrong is told, before NVRTC is asked where that can be, and no program is left behind.
+//! Errors of NVRTC, and checks before it is called.
 
 use std::sync::{Arc, Mutex};
 

@@ -1,4 +1,4 @@
-//! Code that was compiled becomes a library.
+//! Loading compiled code as a library.
 #![expect(unsafe_code, reason = "loads binaries, and launches a kernel")]
 
 use warploom::program::{Architecture, CodeKind, CompileOptions, Nvrtc, NvrtcError, ObjectCode, Program, Target};

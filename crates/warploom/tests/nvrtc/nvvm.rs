@@ -1,4 +1,4 @@
-//! Programs in NVVM IR (PRG-4, PRG-6): what libNVVM is asked, what comes of it, and what is refused before.
+//! Programs in NVVM IR (PRG-4, PRG-6): calls of libNVVM, results and refusals.
 
 use warploom::Result;
 use warploom::program::nvvm::NvvmCode;

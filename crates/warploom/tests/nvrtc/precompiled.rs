@@ -1,4 +1,4 @@
-//! Precompiled headers (PRG-7): what became of them, and what is done if there is too little memory.
+//! Precompiled headers (PRG-7): their outcome, and too little memory for them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};

@@ -1,4 +1,4 @@
-//! With libNVVM itself. `cargo xtask nvrtc` fetches it and runs these.
+//! Tests with the real libNVVM. `cargo xtask nvrtc` fetches it and runs these.
 #![expect(unsafe_code, reason = "launches kernels")]
 
 use warploom::program::nvvm::NvvmCode;
@@ -19,7 +19,8 @@ const HEAD: &str = "target triple = \"nvptx64-nvidia-cuda\"\n\
     v16:16:16-v32:32:32-v64:64:64-v128:128:128-n16:32:64\"\n\
     !nvvmir.version = !{!0}\n!0 = !{i32 2, i32 0}\n";
 
-/// Raises each value to a power, by a function that `callee` is. Linkers leave out a kernel of LTO-IR that nobody says is used.
+/// Raises each value to a power, by a function that `callee` is. Linkers leave out a kernel of LTO-IR that
+/// nobody says is used.
 fn power(callee: &str) -> String {
     format!(
         "{HEAD}
@@ -67,8 +68,8 @@ fn squares(driver: &Driver, code: &ObjectCode) -> TestResult {
     Ok(())
 }
 
-/// From IR to numbers: with libdevice to PTX, and to LTO-IR, which is linked to a cubin. A driver that is older than libNVVM
-/// runs the latter alone.
+/// From IR to numbers: with libdevice to PTX, and to LTO-IR, which is linked to a cubin. A driver that is
+/// older than libNVVM runs the latter alone.
 fn body(driver: &Driver) -> TestResult {
     let nvvm = Nvvm::load()?;
     let given = NvvmProgram::new("power", power("__nv_powf"), options()).libdevice(&nvvm.libdevice()?);

@@ -1,4 +1,4 @@
-//! What stands between a resource and whoever allocates from it.
+//! Adaptors on top of resources.
 
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,5 +1,5 @@
-//! What every resource keeps. One joins with a line in `contract!` below: its name, its kind, how it is made, and the driver calls
-//! that allocate and free.
+//! The contract of every resource. One joins with a line in `contract!` below: its name, its kind, its
+//! constructor, and the driver calls that allocate and free.
 
 use std::collections::BTreeMap;
 use std::ptr::null_mut;

@@ -1,4 +1,4 @@
-//! Pools, wherever their memory is.
+//! Pools of device, page-locked and managed memory.
 
 use warploom::{
     DevicePool, Devices, Error, Function, Host, Location, ManagedError, ManagedMemory, ManagedPool, MemoryError,

@@ -1,4 +1,4 @@
-//! The matrix of who can access whose memory.
+//! The matrix of peer capabilities.
 
 use warploom::sys::types::CUresult;
 use warploom::{DeviceError, Devices, Error, Function, Topology};
@@ -32,7 +32,8 @@ driver_tests! {
     }
 }
 
-/// S3.1, M.1: every ordered pair is asked about once, no device about itself, and the answers are in the direction asked.
+/// S3.1, M.1: every ordered pair is asked about once, no device about itself, and the answers are in the
+/// direction asked.
 #[test]
 fn every_ordered_pair_is_asked_about_once() -> TestResult {
     for preset in PRESETS {
