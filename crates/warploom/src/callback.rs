@@ -17,8 +17,8 @@ use warploom_driver::sys::types::{CUcontext, CUresult, CUstream};
 
 use crate::Context;
 
-/// The context in which functions wait to be called: its driver, its handle and its life, as numbers, since
-/// they must not keep any of them.
+/// The context in which functions wait to be called: its driver, its handle and its generation, as numbers,
+/// since they must not keep any of them.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Home(usize, usize, u64);
 

@@ -160,7 +160,7 @@ pub fn reset_hook() {
 
 fn replace(hook: Option<Hook>) {
     let before = std::mem::replace(&mut *HOOK.write().unwrap_or_else(PoisonError::into_inner), hook);
-    // What the hook owns may report in its turn, so that it goes when the lock is free.
+    // The old hook may report when it is dropped, so it is dropped after the lock.
     drop(before);
 }
 
@@ -173,7 +173,7 @@ pub(crate) fn report(subject: impl FnOnce() -> Subject, result: Result<(), impl 
     let Some(Ok(())) = told else {
         let Report { subject, error } = &report;
         tracing::warn!(target: "warploom", %error, "while {} {subject}", subject.doing());
-        // What was thrown may throw again when it is dropped.
+        // The payload may panic again when it is dropped.
         std::mem::forget(told);
         return;
     };

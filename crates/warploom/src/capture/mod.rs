@@ -195,7 +195,7 @@ fn end(stream: &Stream) -> Result<CUgraph> {
 /// Ends the driver's capture of a stream, and destroys the graph.
 fn end_unwanted(stream: &Stream) -> Result<()> {
     let graph = end(stream)?;
-    // SAFETY: the driver has given it out just now, and nobody else has it.
+    // SAFETY: the driver has given it out just now, and it has no other owner.
     unsafe { Captured::destroy(stream.driver(), graph) }
 }
 
@@ -206,10 +206,10 @@ impl<M: Mode> Drop for Capture<M> {
         }
         let device = self.stream.device().ordinal();
         let ended = self.finish().and_then(|graph| {
-            // SAFETY: the driver has given it out just now, and nobody else has it.
+            // SAFETY: the driver has given it out just now, and it has no other owner.
             unsafe { Captured::destroy(self.stream.driver(), graph) }
         });
-        // That it had been spoiled is no news to who does not want the graph.
+        // An invalidated capture is no error if the graph is not wanted.
         let ended = ended.or_else(|error| match error.code() {
             Some(CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED | CUresult::CUDA_ERROR_STREAM_CAPTURE_UNJOINED) => {
                 Ok(())

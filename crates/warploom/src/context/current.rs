@@ -67,7 +67,7 @@ impl Contexts for Driver {
             return Ok(Some(known));
         }
         let device = device_of_current(self)?;
-        // An inactive one would be brought to life by asking for it.
+        // An inactive one would be activated by asking for it.
         let primary = if device.has_active_context()? { Some(device.context()?) } else { None };
         match primary.filter(|primary| primary.as_raw() == raw) {
             Some(primary) => Ok(Some(primary)),

@@ -35,7 +35,7 @@ pub use self::current::Contexts;
 pub(crate) use self::current::Current;
 pub use self::error::ContextError;
 pub use self::generation::ContextId;
-pub(crate) use self::generation::Lives;
+pub(crate) use self::generation::Generations;
 pub use self::limit::Limit;
 pub use self::memory::MemoryInfo;
 pub use self::options::{ContextOptions, Scheduling};
@@ -88,7 +88,7 @@ struct Shared {
 
 /// The origin of a context, which decides how it ends.
 enum Origin {
-    /// The device's primary context, of which one reference is held, in the given life of it.
+    /// The device's primary context, of which one reference is held, in the given generation of it.
     Primary { generation: u64 },
     /// Made here.
     Created,
@@ -195,15 +195,15 @@ impl Shared {
         let (driver, is_over) = (self.device.driver(), self.check_generation().is_err());
         let home = Home::new(driver, self.raw.raw(), self.generation());
         let cached = std::mem::take(&mut self.cached);
-        // What was made in a life that is over went with it.
+        // Objects of a past generation went with it.
         if !is_over {
             cached.end(driver);
         }
         let (ended, is_gone) = match std::mem::replace(&mut self.origin, Origin::Ended) {
             Origin::Primary { .. } => {
                 // SAFETY: gives back the one reference that was taken; nothing made from the context is left,
-                // since whatever is made from it holds it. That also goes for a life of the context that is
-                // over.
+                // since everything made from it holds it. That also goes for a generation of the context that
+                // is over.
                 let released = unsafe { driver.cuDevicePrimaryCtxRelease_v2(self.device.as_raw()) };
                 let is_asked = !is_over && home.has_waiting();
                 (released, is_over || is_asked && self.device.has_active_context() == Ok(false))

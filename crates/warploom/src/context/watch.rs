@@ -17,7 +17,7 @@ const KEPT: usize = 64;
 pub struct GenerationChange {
     /// The device.
     pub device: u32,
-    /// The life that its primary context is in from now on, or will be in when it is next asked for.
+    /// The generation that its primary context is in from now on, or will be in when it is next asked for.
     pub generation: u64,
 }
 
@@ -56,7 +56,7 @@ impl GenerationWatch {
         let is_lost = Arc::new(AtomicBool::new(false));
         for device in devices {
             let (changes, is_lost) = (sender.clone(), Arc::clone(&is_lost));
-            device.primary_lives().add_watcher(Watcher { device: device.ordinal(), changes, is_lost });
+            device.primary_generations().add_watcher(Watcher { device: device.ordinal(), changes, is_lost });
         }
         GenerationWatch { changes, is_lost }
     }

@@ -50,7 +50,7 @@ impl Device {
         .copied()
     }
 
-    /// Its place on the bus.
+    /// Its PCI address.
     ///
     /// # Errors
     ///

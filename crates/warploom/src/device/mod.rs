@@ -37,7 +37,7 @@ pub use self::properties::{ComputeMode, Properties};
 pub use self::uuid::Uuid;
 
 use self::identity::Identity;
-use crate::context::Lives;
+use crate::context::Generations;
 use crate::{Error, Result};
 
 /// A GPU that a driver knows.
@@ -74,7 +74,7 @@ struct Card {
     memory: OnceLock<u64>,
     capability: OnceLock<ComputeCapability>,
     properties: OnceLock<Properties>,
-    primary: Lives,
+    primary: Generations,
     pool_changes: AtomicU64,
 }
 
@@ -192,7 +192,7 @@ impl Device {
 
     /// The generations of its primary context.
     #[inline]
-    pub(crate) fn primary_lives(&self) -> &Lives {
+    pub(crate) fn primary_generations(&self) -> &Generations {
         &self.card.primary
     }
 }

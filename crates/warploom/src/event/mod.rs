@@ -143,7 +143,7 @@ impl<T: Timing> Event<T> {
 impl<T: Timing> Drop for Event<T> {
     fn drop(&mut self) {
         if !self.context.is_current_generation() {
-            return; // it went with the context's last life
+            return; // it went with the context's last generation
         }
         // Streams that wait for it are not disturbed, whatever it is used for next: a wait is for the record
         // at the time.

@@ -63,7 +63,7 @@ fn kind(flags: u32) -> usize {
 }
 
 fn destroy(driver: &Driver, event: &Handle<CUevent_st>) {
-    // SAFETY: it came from `cuEventCreate` in a context that is still alive, and nobody holds it. A stream
+    // SAFETY: it came from `cuEventCreate` in a context that is still alive, and is idle. A stream
     // that still waits for it is not disturbed.
     report(|| Subject::Event, unsafe { driver.cuEventDestroy_v2(event.raw()) });
 }

@@ -98,7 +98,7 @@ impl Log {
 
 impl Drop for Log {
     fn drop(&mut self) {
-        // SAFETY: it came from a box, and nobody else frees it.
+        // SAFETY: it came from a box, and nothing else frees it.
         drop(unsafe { Box::from_raw(self.0.as_ptr()) });
     }
 }

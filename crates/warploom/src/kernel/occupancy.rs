@@ -232,7 +232,7 @@ fn asking<R>(bytes: &mut Bytes<'_>, call: impl FnOnce() -> R) -> R {
 
 unsafe extern "C" fn answer(threads: c_int) -> usize {
     match ASKED.with_borrow(|all| all.last().copied()) {
-        // SAFETY: it is in the list, so that it is alive; and nobody else uses it, since who put it there
+        // SAFETY: it is in the list, so that it is alive; and nothing else uses it, since who put it there
         // waits for the call that calls this.
         Some(asked) => (unsafe { &mut *asked })(threads.max(0).unsigned_abs()),
         None => 0,

@@ -119,8 +119,8 @@ impl FromStr for Host {
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
-/// let places = [Location::from(driver.device(0)?), Host::Any.into()];
-/// assert_eq!(places.map(|place| place.to_string()), ["device 0", "host"]);
+/// let locations = [Location::from(driver.device(0)?), Host::Any.into()];
+/// assert_eq!(locations.map(|location| location.to_string()), ["device 0", "host"]);
 /// # Ok(())
 /// # }
 /// ```

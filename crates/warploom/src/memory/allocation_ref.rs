@@ -114,7 +114,7 @@ impl AllocationRef {
         if self.counted().others.load(Ordering::Acquire) > 0 {
             return None;
         }
-        // SAFETY: it came from a box, and nobody else has it or a reference into it.
+        // SAFETY: it came from a box, and it has no other owner or a reference into it.
         Some(unsafe { &mut self.0.as_mut().allocation })
     }
 

@@ -102,11 +102,11 @@ unsafe impl<T: Copy + Send + Sync + 'static> DeviceCopy for PhantomData<T> {}
 unsafe impl<T: DeviceCopy, const N: usize> DeviceCopy for [T; N] {
     const HAS_PADDING: bool = T::HAS_PADDING;
 }
-// SAFETY: has the bytes of what it wraps.
+// SAFETY: has the bytes of the wrapped value.
 unsafe impl<T: DeviceCopy> DeviceCopy for Wrapping<T> {
     const HAS_PADDING: bool = T::HAS_PADDING;
 }
-// SAFETY: has the bytes of what it wraps.
+// SAFETY: has the bytes of the wrapped value.
 unsafe impl<T: DeviceCopy> DeviceCopy for Saturating<T> {
     const HAS_PADDING: bool = T::HAS_PADDING;
 }

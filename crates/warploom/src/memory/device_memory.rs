@@ -121,7 +121,7 @@ unsafe impl Synchronous for Plain {
     }
 
     unsafe fn deallocate_raw(&self, address: CUdeviceptr, _bytes: usize) -> Result<()> {
-        // SAFETY: the caller gives back what `allocate_raw` gave, once.
+        // SAFETY: the caller gives back an address of `allocate_raw`, once.
         Ok(unsafe { self.context.driver().cuMemFree_v2(address) }?)
     }
 

@@ -24,7 +24,7 @@ pub struct SliceMut<'a, T: DeviceCopy = u8> {
     of: PhantomData<&'a mut [T]>,
 }
 
-/// A stretch of an allocation, in values.
+/// A range of an allocation, in values.
 #[derive(Clone, Copy)]
 pub(super) struct Span<'a> {
     pub(super) allocation: &'a AllocationRef,

@@ -110,7 +110,7 @@ impl State {
         accessor * self.contexts.len() + owner
     }
 
-    /// `true` if access is enabled, in the present lives of both contexts.
+    /// `true` if access is enabled, in the present generations of both contexts.
     fn is_enabled(&self, accessor: usize, owner: usize) -> bool {
         self.access[self.at(accessor, owner)] != Access::None && self.is_alive(accessor) && self.is_alive(owner)
     }

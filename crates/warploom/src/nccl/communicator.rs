@@ -188,7 +188,7 @@ impl Communicator {
     /// Gives it back to NCCL; the second time, there is nothing left to give back.
     fn end(&mut self, is_aborted: bool) -> Result<()> {
         let raw = std::mem::replace(&mut self.raw, Handle::new(null_mut())).raw();
-        // What was made in a life of the context that is over went with it, and what NCCL has of it cannot be
+        // Objects of a past generation of the context are gone, and NCCL's communicator among them cannot be
         // given back.
         if raw.is_null() || !self.context.is_current_generation() {
             return Ok(());
@@ -201,7 +201,7 @@ impl Communicator {
         } else {
             ("ncclCommDestroy", table.ncclCommDestroy)
         };
-        // SAFETY: NCCL has made it, nobody else has it, and it is given back once.
+        // SAFETY: NCCL has made it, it has no other owner, and it is given back once.
         let code = unsafe { end(raw) };
         let ended = match NcclCode(code) {
             NcclCode::IN_PROGRESS => Ok(()), // it goes on by itself
@@ -227,7 +227,7 @@ impl Drop for Communicator {
         }
         let done = self.is_done();
         let ended = self.end(done.is_err() || std::thread::panicking());
-        // Who was told of a failure need not be told again.
+        // The failure was returned before.
         let done = if self.is_broken.get() { Ok(()) } else { done };
         report(|| Subject::Communicator { device: self.device().ordinal() }, done.and(ended));
     }

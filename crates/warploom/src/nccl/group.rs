@@ -99,10 +99,10 @@ impl<'a> Group<'a> {
     }
 
     fn enqueue(&self, operations: &[Operation<'a>]) -> Result<()> {
-        // SAFETY: the group is ended below, whatever comes in between.
+        // SAFETY: the group is ended below on every path.
         self.nccl.answer("ncclGroupStart", unsafe { (self.nccl.table().ncclGroupStart)() })?;
         let called = operations.iter().try_for_each(Operation::call_in_group);
-        // SAFETY: ends what was begun above.
+        // SAFETY: ends the group that was begun above.
         let mut ended = unsafe { (self.nccl.table().ncclGroupEnd)() };
         if accepted(ended).is_none() {
             // Where NCCL was told not to block, each communicator has an end of its own.

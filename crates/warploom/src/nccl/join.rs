@@ -63,7 +63,7 @@ impl Nccl {
             let code = unsafe { (self.table().ncclCommInitRank)(raw, size, id.to_raw(), rank) };
             accepted(code).map_or(Ok(()), |code| self.answer("ncclCommInitRank", code))
         });
-        // SAFETY: ends what was begun above.
+        // SAFETY: ends the group that was begun above.
         let mut ended = unsafe { (self.table().ncclGroupEnd)() };
         for raw in &raw {
             // SAFETY: it is null, or a communicator that is being made.
@@ -115,7 +115,7 @@ impl Nccl {
     /// not, and is aborted.
     fn give_up(&self, raw: &[ncclComm_t]) {
         for raw in raw.iter().filter(|raw| !raw.is_null()) {
-            // SAFETY: NCCL has made it, and nobody else has it. That it fails changes nothing about the
+            // SAFETY: NCCL has made it, and it has no other owner. That it fails changes nothing about the
             // failure that is told.
             let _code = unsafe { (self.table().ncclCommAbort)(*raw) };
         }

@@ -149,7 +149,7 @@ pub(super) fn issue<'o, 'a>(
         communicator.remember(stream);
     }
     let called = call(operations).inspect_err(|_| break_down());
-    // Where a call fails, it is not known what was enqueued.
+    // After a failed call, some operations may have been enqueued.
     for Operation { stream, memory, .. } in operations {
         memory.operands.iter().flatten().for_each(|operand| operand.did(stream));
     }

@@ -53,7 +53,7 @@ impl CompileOptions {
         let values = self.values.iter().map(|(name, value)| format!("{name}{}", value.display()));
         let options: Vec<String> = switches.chain(values).chain(self.extra.iter().cloned()).collect();
         let uses = || options.iter().filter_map(|option| Some((option.clone(), file_use(option)?)));
-        // What writes is worse than what reads, and so comes first.
+        // Writing is the stronger reason, and so comes first.
         if let Some(written) = uses().find(|(_, files)| *files == Files::Written) {
             return Some(written);
         }

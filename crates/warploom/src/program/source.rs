@@ -192,7 +192,7 @@ impl Program {
         let (mut handle, mut log) = texts.run(self, nvrtc, options)?;
         let mut fate = if turn.is_some() { handle.precompiled()? } else { None };
         if let Some(Fate::Exhausted { needed }) = fate {
-            // What was made in the memory goes before the memory does.
+            // Headers in the memory are freed before the memory.
             drop(handle);
             nvrtc.resize(needed)?;
             (handle, log) = texts.run(self, nvrtc, options)?;

@@ -63,7 +63,7 @@ impl SourceFile {
                     opened.write_all(source.as_bytes()).map_err(|error| refused(&file.path, error))?;
                     return Ok(file);
                 }
-                // A process of the same number left it behind, or somebody is in the way.
+                // Left behind by a process of the same number, or made by another user.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(refused(&path, error)),
             }

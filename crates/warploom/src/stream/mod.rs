@@ -272,7 +272,7 @@ impl Shared {
         }
         self.origin = Origin::Foreign { _owner: Box::new(()) };
         if !self.context.is_current_generation() {
-            return Ok(()); // it went with the context's last life
+            return Ok(()); // it went with the context's last generation
         }
         // SAFETY: `raw` came from the driver in `context`, which is still alive, and nothing else owns it.
         // Work that is still enqueued is finished by the driver.

@@ -99,7 +99,7 @@ impl Stream {
     fn wait_among_captures<T: Timing>(&self, event: &Event<T>) -> Result<()> {
         let Some(joined) = capture::check_work(self, event.capture())? else { return self.wait_now(event) };
         let before = self.record()?;
-        // Before the wait, so that nobody finds the stream captured and does not know of it.
+        // Before the wait, so that no thread finds the stream captured without its capture.
         joined.join(self, before);
         self.wait_now(event).inspect_err(|_| {
             // The call may have failed when it was done.

@@ -25,7 +25,7 @@ use crate::{Context, Device, Result, Stream};
 
 macro_rules! adaptors {
     ($($name:ident)*) => {$(
-        // SAFETY: hands out what the resource below does, and gives it back as it came.
+        // SAFETY: passes on memory of the resource below, and gives it back unchanged.
         unsafe impl StreamOrdered for $name<dyn StreamOrdered> {
             fn context(&self) -> &Context {
                 self.below.context()
@@ -57,7 +57,7 @@ macro_rules! adaptors {
             }
         }
 
-        // SAFETY: hands out what the resource below does, and gives it back as it came.
+        // SAFETY: passes on memory of the resource below, and gives it back unchanged.
         unsafe impl Synchronous for $name<dyn Synchronous> {
             fn context(&self) -> &Context {
                 self.below.context()

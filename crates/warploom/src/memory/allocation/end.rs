@@ -33,7 +33,7 @@ impl Allocation {
     #[cold]
     #[inline(never)]
     fn end_later_or_report(&mut self, error: Error) {
-        // Somebody may have begun to capture the stream at that moment.
+        // Another thread may have begun to capture the stream at that moment.
         if capture::any()
             && let Ok(Some(capture)) = self.obstacle()
         {
@@ -69,7 +69,7 @@ impl Allocation {
     #[cold]
     #[inline(never)]
     fn end_after_others(&mut self) -> Result<()> {
-        // What was allocated in a life of a context that is over went with it; the memory of a pool stays
+        // Memory of a past generation of a context went with it; the memory of a pool stays
         // with the pool, for the stream that it would be freed on is gone.
         if self.context().check_generation().is_err() && !self.outlives_context() {
             return Ok(());

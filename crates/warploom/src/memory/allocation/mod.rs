@@ -299,7 +299,7 @@ impl Allocation {
     pub(in crate::memory) fn meet(&self, stream: &Stream) -> Result<()> {
         match &self.owner {
             Owner::Ordered { home, .. } if home == stream => Ok(()),
-            // Who is part of the capture has been let in before.
+            // A stream of the capture has been let in before.
             Owner::Graph { .. } => Err(CaptureError::GraphMemory.into()),
             _ => self.uses.meet(stream, self.home()),
         }

@@ -12,7 +12,7 @@ use warploom_driver::{Driver, Result};
 
 use crate::memory::slice::Span;
 
-/// Copies between two stretches of one context.
+/// Copies between two ranges of one context.
 ///
 /// # Safety
 ///

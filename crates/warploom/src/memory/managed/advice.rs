@@ -46,8 +46,8 @@ impl<'a> ManagedRange<'a> {
     /// # Errors
     ///
     /// [`ManagedError::NotManaged`], [`ManagedError::EmptyRange`],
-    /// [`LocationError::UnknownKind`](crate::LocationError::UnknownKind) for a kind of place that is younger
-    /// than this crate, and the driver's error.
+    /// [`LocationError::UnknownKind`](crate::LocationError::UnknownKind) for a kind of location that is
+    /// younger than this crate, and the driver's error.
     pub fn preferred_location(&self) -> Result<Option<Location>> {
         self.check_advisable("preferred_location")?;
         self.place(

@@ -6,14 +6,14 @@ use warploom_driver::{Driver, DriverVersion, Function};
 use super::{Locations, ManagedRange};
 use crate::{CopyError, Location, ManagedError, Result, Stream};
 
-/// Ranges that are managed, and places that the driver can be told.
+/// Ranges that are managed, and locations that the driver can be told.
 pub(super) struct Checked<'r, 'a> {
     ranges: &'r [ManagedRange<'a>],
     to: Option<&'r Locations>,
     driver: &'a Driver,
 }
 
-/// Ranges as the driver takes them: those that are not empty, and a place for each run that has the same.
+/// Ranges as the driver takes them: those that are not empty, and a location for each run that has the same.
 pub(super) struct Batch {
     pub(super) addresses: Vec<CUdeviceptr>,
     pub(super) sizes: Vec<usize>,
@@ -84,8 +84,8 @@ mod tests {
     use super::*;
     use crate::{Devices as _, Host, ManagedBuffer, ManagedMemory};
 
-    /// The first range of each run, and the kind of its place, for that many buffers of 4096 bytes of which
-    /// some are empty.
+    /// The first range of each run, and the kind of its location, for that many buffers of 4096 bytes of
+    /// which some are empty.
     fn runs(empty: &[usize], count: usize, to: Locations) -> Result<(Vec<usize>, Vec<u32>)> {
         let machine = warploom_sim::Machine::preset("h200").expect("it exists");
         let context = Driver::open(&machine)?.device(0)?.context()?;
@@ -113,7 +113,7 @@ mod tests {
         assert_eq!(runs(&[0], 2, Host::Any.into()), Ok((vec![0], vec![HOST])));
     }
 
-    /// S1.30, S1.33: neighbours that go to the same place are one run, also across omitted ranges.
+    /// S1.30, S1.33: neighbours that go to the same location are one run, also across omitted ranges.
     #[test]
     fn equal_neighbours_are_one_run() {
         let (host, caller) = (Host::Any, Host::NumaCurrent);

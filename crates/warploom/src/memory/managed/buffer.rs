@@ -5,7 +5,8 @@ use std::ops::{Deref, RangeBounds};
 
 use crate::{Buffer, DeviceCopy, Error, ManagedError, Queue, Result, Slice, SliceMut, Stream};
 
-/// Values in managed memory, owned: a [`Buffer`] that the host can use, too, and whose place can be advised.
+/// Values in managed memory, owned: a [`Buffer`] that the host can use, too, and whose location can be
+/// advised.
 ///
 /// It comes from [`ManagedMemory`](crate::ManagedMemory) or from a [`ManagedPool`](crate::ManagedPool); a
 /// [`Buffer`] of managed memory, from any resource, becomes one with `try_from`. Every call that reads a

@@ -25,8 +25,8 @@ impl ManagedRangeMut<'_> {
         discard(&[self.range], None, queue.stream(), false)
     }
 
-    /// Gives up its contents and moves it to a place, in the order of `queue`; nothing is copied. It needs a
-    /// driver since 13.0.
+    /// Gives up its contents and moves it to a location, in the order of `queue`; nothing is copied. It needs
+    /// a driver since 13.0.
     ///
     /// # Errors
     ///
@@ -80,13 +80,13 @@ where
     discard(&collect(ranges), None, queue.stream(), true)
 }
 
-/// Gives up the contents of many ranges and moves them, all to one place or each to its own, in the order of
-/// `queue`, with one driver call; see [`ManagedRangeMut::discard_prefetch`].
+/// Gives up the contents of many ranges and moves them, all to one location or each to its own, in the order
+/// of `queue`, with one driver call; see [`ManagedRangeMut::discard_prefetch`].
 ///
 /// # Errors
 ///
-/// As [`discard_batch`], and as [`prefetch_batch`](crate::prefetch_batch) says of places, which are looked at
-/// after the ranges.
+/// As [`discard_batch`], and as [`prefetch_batch`](crate::prefetch_batch) says of locations, which are looked
+/// at after the ranges.
 #[doc(alias = "cuMemDiscardAndPrefetchBatchAsync")]
 pub fn discard_prefetch_batch<'a, R>(
     ranges: impl IntoIterator<Item = R>,

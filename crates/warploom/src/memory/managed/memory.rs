@@ -31,8 +31,8 @@ pub struct ManagedMemory {
 
 impl ManagedMemory {
     /// Managed memory that belongs to a context, and that every device may use. If the device does not share
-    /// it with the host while it works, a `tracing` event of level `WARN` says so, once in the life of the
-    /// process; so it is with pools.
+    /// it with the host while it works, a `tracing` event of level `WARN` says so, once in the lifetime of
+    /// the process; so it is with pools.
     ///
     /// # Errors
     ///

@@ -46,7 +46,7 @@ use std::sync::Once;
 
 use crate::Context;
 
-/// Says once in the life of the process that managed memory is not for host and devices at the same time,
+/// Warns once per process that managed memory is not for host and devices at the same time,
 /// since nothing else would: the host that touches it while a kernel runs, any kernel, is ended by the
 /// system.
 pub(super) fn warn_of_exclusive_access(context: &Context) {

@@ -66,7 +66,7 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
         self.as_range().accessed_by()
     }
 
-    /// Moves it to a place, in the order of `queue`; see [`ManagedRange::prefetch`].
+    /// Moves it to a location, in the order of `queue`; see [`ManagedRange::prefetch`].
     ///
     /// # Errors
     ///
@@ -84,7 +84,7 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
         self.as_range_mut().discard(queue)
     }
 
-    /// Gives up its contents and moves it to a place, in the order of `queue`; see
+    /// Gives up its contents and moves it to a location, in the order of `queue`; see
     /// [`ManagedRangeMut::discard_prefetch`].
     ///
     /// # Errors

@@ -175,7 +175,7 @@ unsafe impl Synchronous for Shared {
 
     unsafe fn deallocate_raw(&self, address: CUdeviceptr, _bytes: usize) -> Result<()> {
         let memory = with_exposed_provenance_mut(address as usize);
-        // SAFETY: the caller gives back what `allocate_raw` gave, once.
+        // SAFETY: the caller gives back an address of `allocate_raw`, once.
         Ok(unsafe { self.context.driver().cuMemFreeHost(memory) }?)
     }
 

@@ -221,7 +221,7 @@ unsafe impl StreamOrdered for DriverPool {
 
     #[inline]
     unsafe fn deallocate_raw(&self, address: CUdeviceptr, _bytes: usize, stream: &Stream) -> Result<()> {
-        // SAFETY: the caller gives back what `allocate_raw` gave, once, in the order of a stream that is
+        // SAFETY: the caller gives back an address of `allocate_raw`, once, in the order of a stream that is
         // alive.
         stream.enqueue(|raw| unsafe { self.context.driver().cuMemFreeAsync(address, raw) })
     }

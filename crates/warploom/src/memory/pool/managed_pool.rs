@@ -34,7 +34,7 @@ pub struct ManagedPool {
 }
 
 impl ManagedPool {
-    /// A new pool, whose memory prefers no place, for streams of the context to use.
+    /// A new pool, without a preferred location, for streams of the context to use.
     ///
     /// # Errors
     ///
@@ -45,17 +45,17 @@ impl ManagedPool {
         ManagedPool::at(context, None)
     }
 
-    /// A new pool, whose memory would rather be at a place.
+    /// A new pool with a preferred location.
     ///
     /// # Errors
     ///
     /// As [`ManagedPool::new`]; [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) for a
-    /// device of another driver, and `CUDA_ERROR_INVALID_VALUE` for a place that no pool can be at.
+    /// device of another driver, and `CUDA_ERROR_INVALID_VALUE` for a location that no pool can be at.
     pub fn preferring(context: &Context, place: impl Into<Location>) -> Result<ManagedPool> {
         ManagedPool::at(context, Some(place.into()))
     }
 
-    /// The pool of managed memory that is there from the start for memory that would rather be at a place, or
+    /// The pool of managed memory that is there from the start for memory with a preferred location, or
     /// nowhere in particular. It is not made by this and does not end with it.
     ///
     /// ```

@@ -101,7 +101,7 @@ impl<'a> Grid<'a> {
         Ok(Grid { allocation: span.allocation, address: span.address, pitch, width, height })
     }
 
-    /// The bytes of a stretch as a single row.
+    /// The bytes of a range as a single row.
     pub(super) fn of_bytes(span: Span<'a>, bytes: usize) -> Grid<'a> {
         Grid { allocation: span.allocation, address: span.address, pitch: bytes, width: bytes, height: 1 }
     }
