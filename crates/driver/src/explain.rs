@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_forked_child_is_told_names_the_fork() {
+    fn the_error_of_a_forked_child_names_the_fork() {
         assert!(explanation(CUresult::CUDA_ERROR_NOT_INITIALIZED).is_some_and(|text| text.contains("forked")));
     }
 

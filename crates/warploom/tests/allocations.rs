@@ -225,7 +225,7 @@ fn recording_waiting_and_asking_take_nothing() -> TestResult {
 }
 
 #[test]
-fn uploads_take_nothing_and_downloads_what_they_return() -> TestResult {
+fn uploads_allocate_nothing_and_downloads_only_their_result() -> TestResult {
     let (_context, stream, pool) = setup()?;
     let mut buffer = pool.zeroed::<u8>(64, &stream)?;
     assert_eq!(taken(|| buffer.copy_from_host(&[1; 64], &stream))?, 0, "to the device");

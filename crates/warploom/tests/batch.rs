@@ -66,7 +66,7 @@ driver_tests! {
         assert_eq!((first.download(&stream)?, second.download(&stream)?), (vec![1; 70_000], vec![1; 70_000]));
     }
 
-    fn a_batch_reads_what_its_stream_waited_for_and_is_waited_for_by_the_end_of_its_memory(driver) {
+    fn a_batch_is_ordered_after_earlier_waits_and_before_the_free_of_its_memory(driver) {
         let (pool, stream) = setup(driver)?;
         let other = stream.context().stream()?;
         let mut results = Vec::new();
@@ -86,7 +86,7 @@ driver_tests! {
         }
     }
 
-    fn what_is_wrong_is_said_before_the_driver_is_asked(driver) {
+    fn invalid_batches_are_refused_before_the_driver_is_called(driver) {
         let (pool, stream) = setup(driver)?;
         let other = stream.context().stream()?;
         let from = pool.upload(&[1_u16, 2, 3], &stream)?;
@@ -151,7 +151,7 @@ fn drivers_with_and_without_batches_copy_the_same() -> TestResult {
 }
 
 #[test]
-fn what_goes_to_another_device_is_copied_beside_the_batch() -> TestResult {
+fn copies_to_another_device_are_separate_from_the_batch() -> TestResult {
     for (version, preset) in [("12.2", "hgx-a100-4"), ("12.8", "pcie-t4"), ("13.0", "hgx-a100-4")] {
         in_every_mode(&with_driver(preset, version)?, 2, |_, driver| {
             let (here, there) = (driver.device(0)?.context()?, driver.device(1)?.context()?);

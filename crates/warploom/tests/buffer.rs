@@ -183,7 +183,7 @@ fn a_stream_of_another_device_is_refused() -> TestResult {
 }
 
 #[test]
-fn what_belongs_to_another_driver_is_refused() -> TestResult {
+fn memory_of_another_driver_is_refused() -> TestResult {
     let (_one, one) = open(Topology::preset("h200")?, Mode::Threads)?;
     let (_other, other) = open(Topology::preset("h200")?, Mode::Threads)?;
     let (pool, stream) = setup(&one)?;

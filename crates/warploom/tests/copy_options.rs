@@ -95,7 +95,7 @@ driver_tests! {
         assert_eq!(to.download(&stream)?, from.download(&stream)?);
     }
 
-    fn what_cannot_be_copied_like_that_is_refused_before_the_driver_is_asked(driver) {
+    fn invalid_options_are_refused_before_the_driver_is_called(driver) {
         let (memory, stream) = setup(driver)?;
         let pool = DevicePool::new(memory.context())?;
         let (ordered, plain) = (pool.zeroed::<u8>(4, &stream)?, memory.allocate::<u8>(4)?);

@@ -65,7 +65,7 @@ driver_tests! {
         stream.synchronize()?;
     }
 
-    fn a_thread_gets_back_what_another_ones_own_stream_has_used(driver) {
+    fn memory_used_on_another_threads_stream_is_given_back(driver) {
         let (memory, pool, stream) = setup(driver)?;
         let device = pool.upload(&[5_u8; 64], &stream)?;
         stream.synchronize()?;
@@ -106,7 +106,7 @@ driver_tests! {
         }
     }
 
-    fn what_is_wrong_is_said_before_the_driver_is_asked(driver) {
+    fn invalid_copies_are_refused_before_the_driver_is_called(driver) {
         let (memory, pool, stream) = setup(driver)?;
         let mut device = pool.zeroed::<u64>(4, &stream)?;
         let plain = DeviceMemory::new(memory.context());

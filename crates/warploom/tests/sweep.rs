@@ -30,7 +30,7 @@ fn everywhere(preset: &str, more: &[&str], scenario: fn(&Driver) -> Result<()>) 
 }
 
 #[test]
-fn devices_report_what_they_cannot_be_asked() -> TestResult {
+fn devices_report_failed_queries() -> TestResult {
     everywhere("pcie-pair", &[], |driver| {
         for device in driver.devices()? {
             device.name()?;
@@ -46,7 +46,7 @@ fn devices_report_what_they_cannot_be_asked() -> TestResult {
 }
 
 #[test]
-fn properties_report_what_they_cannot_be_asked() -> TestResult {
+fn properties_report_failed_queries() -> TestResult {
     // Not with calls that fail after their effect: attributes that the driver does not know fail by
     // themselves.
     Sweep::new(Topology::preset("h200")?).run(|_, driver| driver.device(0)?.properties().map(drop));
@@ -113,7 +113,7 @@ fn contexts_and_streams_leave_nothing_behind() -> TestResult {
 }
 
 #[test]
-fn streams_that_nobody_made_leave_nothing_behind() -> TestResult {
+fn default_and_foreign_streams_leave_nothing_behind() -> TestResult {
     everywhere("h200", &[], |driver| {
         let context = driver.device(0)?.context()?;
         let made = context.stream()?;

@@ -33,7 +33,7 @@ driver_tests! {
 
     /// An H200 reads more than 64 KiB, and what goes to managed memory, when the stream gets there, whatever
     /// it promised.
-    fn what_a_driver_may_read_late_is_waited_for(driver) {
+    fn uploads_that_a_driver_may_read_late_are_waited_for(driver) {
         let (pool, stream) = setup(driver)?;
         let context = stream.context();
         let mut large = pool.zeroed::<u8>(SMALL + 1, &stream)?;

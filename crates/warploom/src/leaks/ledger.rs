@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_driver_that_nobody_tracks_keeps_no_list() {
+    fn an_untracked_driver_keeps_no_list() {
         let (tracked, untracked) = (open(), open());
         let leaks = Leaks::track(&tracked);
         let contexts = [&tracked, &untracked].map(|driver| driver.device(0).and_then(|device| device.context()));

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_id_is_refused() {
+    fn malformed_ids_are_refused() {
         let short = UniqueId::try_from(&[1_u8; 127][..]);
         assert_eq!(short, Err(NcclError::UniqueIdLength { len: 127 }.into()));
         for text in ["", "00", &"g".repeat(256), &"+1".repeat(128), &"é".repeat(128)] {

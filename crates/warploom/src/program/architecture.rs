@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_architecture_is_named() {
+    fn malformed_architectures_are_named_in_the_error() {
         for text in
             ["", "sm", "sm_", "sm_9", "sm_a", "sm_90b", "sm_99999", "sm_9\u{e9}", "lto_90", "sm_+9", "SM_90", "sm_90 "]
         {

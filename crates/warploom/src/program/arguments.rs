@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_last_holds() {
+    fn the_last_setting_holds() {
         let said = options().flush_to_zero(true).contract(true).flush_to_zero(false).line_info().line_info();
         assert!(words(&said, Target::Ptx).ends_with("include --fmad=true --ftz=false --generate-line-info"));
         let said = options().time("a").builtin_move_forward(false).builtin_move_forward(true).time_in_log();

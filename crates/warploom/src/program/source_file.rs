@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_letter_or_digit_is_no_part_of_the_path() {
+    fn paths_have_letters_and_digits_only() {
         let file = SourceFile::write(&std::env::temp_dir(), "../a b/k<float>.cu", "text").unwrap();
         assert_eq!(file.path().parent(), Some(&*std::env::temp_dir()));
         assert!(file.path().to_str().unwrap().ends_with("-k_float_.cu"), "{file:?}");

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_ptx_has_no_version() {
+    fn code_other_than_ptx_has_no_version() {
         for text in ["", ".version", ".version 9", ".version 9.x", "version 9.0", ".version -1.0"] {
             assert_eq!(ObjectCode::new(CodeKind::Ptx, "", text).ptx_version(), None, "{text}");
         }

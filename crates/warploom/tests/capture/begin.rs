@@ -95,7 +95,7 @@ driver_tests! {
     }
 
     /// S2.34: an owner of one's own, without a node.
-    fn a_graph_keeps_what_it_is_given(driver) {
+    fn a_graph_keeps_values_given_to_it(driver) {
         let stage = Stage::new(driver)?;
         let (early, late) = (Arc::new(()), Arc::new(()));
         let capture = stage.stream.capture(Relaxed)?;
@@ -107,7 +107,7 @@ driver_tests! {
         assert_eq!((Arc::strong_count(&early), Arc::strong_count(&late)), (1, 1));
     }
 
-    fn what_others_capture_by_calling_the_driver_is_not_accounted(driver) {
+    fn nodes_captured_by_calling_the_driver_are_not_accounted(driver) {
         let stage = Stage::new(driver)?;
         let buffer = stage.pool.zeroed::<u8>(64, &stage.stream)?;
         let capture = stage.stream.capture(Relaxed)?;

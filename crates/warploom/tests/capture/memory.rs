@@ -33,7 +33,7 @@ driver_tests! {
 
     /// S4.18: the same for a capture that is dropped, and for a buffer whose free was ordered onto the
     /// captured stream.
-    fn a_capture_that_is_dropped_frees_what_waited_for_it(driver) {
+    fn a_dropped_capture_frees_deferred_memory(driver) {
         let stage = Stage::new(driver)?;
         let mut buffer = stage.pool.zeroed::<u8>(64, &stage.other)?;
         buffer.set_free_stream(&stage.stream)?;
@@ -63,7 +63,7 @@ driver_tests! {
     }
 
     /// S4.18: a free on another stream still comes after what the captured stream had before.
-    fn a_free_elsewhere_waits_for_what_the_captured_stream_had(driver) {
+    fn a_free_elsewhere_waits_for_work_before_the_capture(driver) {
         let stage = Stage::new(driver)?;
         let mut buffer = stage.pool.zeroed::<u8>(1 << 20, &stage.other)?;
         buffer.fill(1, &stage.stream)?;
@@ -168,7 +168,7 @@ driver_tests! {
         assert_eq!(copy.close(), refused);
     }
 
-    fn what_graphs_hold_can_be_asked_and_given_back(driver) {
+    fn memory_of_graphs_is_counted_and_trimmed(driver) {
         let stage = Stage::new(driver)?;
         let pool = GraphPool::new(&stage.context);
         pool.trim()?;

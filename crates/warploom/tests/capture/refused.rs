@@ -21,7 +21,7 @@ fn is_refused<T>(result: Result<T>) -> bool {
 driver_tests! {
     /// Nothing of this reaches the driver, which would spoil the capture or have the graph refer to memory
     /// that goes.
-    fn what_no_graph_can_have_is_refused_before_the_driver_is_asked(driver) {
+    fn operations_without_a_node_are_refused_before_the_driver_is_called(driver) {
         let stage = Stage::new(driver)?;
         let (mut one, mut two) = (stage.pool.zeroed::<u8>(64, &stage.stream)?, stage.pool.zeroed(64, &stage.stream)?);
         let mut three = stage.pool.zeroed::<u8>(64, &stage.stream)?;
@@ -51,7 +51,7 @@ driver_tests! {
     }
 
     /// A future of a captured stream would have another stream of the library's wait for it, and take part.
-    fn nobody_awaits_a_captured_stream(driver) {
+    fn a_captured_stream_cannot_be_awaited(driver) {
         let stage = Stage::new(driver)?;
         let capture = stage.stream.capture(Relaxed)?;
         let mut completion = std::pin::pin!(stage.stream.completion());

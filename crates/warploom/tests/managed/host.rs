@@ -39,7 +39,7 @@ driver_tests! {
     }
 
     /// Streams read while the host does, and both see the same.
-    fn streams_may_read_what_the_host_reads(driver) {
+    fn streams_may_read_while_the_host_reads(driver) {
         let (_context, stream, memory) = setup(driver)?;
         let buffer = memory.upload(&[3_u8; 1000], &stream)?;
         let host = buffer.host()?;
@@ -48,7 +48,7 @@ driver_tests! {
     }
 
     /// What was enqueued while the host read still keeps the memory there.
-    fn what_is_enqueued_while_the_host_reads_comes_before_the_end(driver) {
+    fn reads_enqueued_while_the_host_reads_come_before_the_free(driver) {
         let (context, stream, memory) = setup(driver)?;
         let other = context.stream()?;
         let buffer = ManagedPool::new(&context)?.upload(&[3_u8; 1 << 20], &stream)?;
@@ -72,7 +72,7 @@ driver_tests! {
         budget(driver, &once, || pooled.host().map(drop))?;
     }
 
-    fn what_is_not_aligned_is_refused(driver) {
+    fn misaligned_memory_is_refused(driver) {
         let (context, stream, memory) = setup(driver)?;
         let bytes = memory.zeroed::<u8>(64, &stream)?;
         let address = bytes.as_raw() + 1;

@@ -95,7 +95,7 @@ driver_tests! {
 
 /// S3.13: between every two devices, in every direction, whoever makes the copy; as values and as bytes.
 #[test]
-fn values_arrive_between_all_devices_whoever_copies() -> TestResult {
+fn values_arrive_between_all_devices_in_both_directions() -> TestResult {
     in_every_mode(&Wiring::preset("hgx-a100-4")?, 1, |_, driver| {
         let contexts = contexts(driver)?;
         let streams = contexts.iter().map(warploom::Context::stream).collect::<Result<Vec<_>, _>>()?;

@@ -134,7 +134,7 @@ fn a_pool_that_may_only_be_read_is_not_open() -> TestResult {
 
 /// S3.12: virtual memory follows the devices it was opened to, and adaptors what they stand on.
 #[test]
-fn virtual_memory_and_adaptors_follow_what_is_below() -> TestResult {
+fn virtual_memory_and_adaptors_follow_the_resource_below() -> TestResult {
     let site = Site::preset("pcie-pair")?;
     let (mesh, streams) = (site.mesh()?, site.streams()?);
     let mut target = DeviceMemory::new(&site.contexts[1]).upload(b"away", &streams[1])?;

@@ -66,7 +66,7 @@ fn a_machine_without_links_makes_no_call() -> TestResult {
 
 /// S3.8, S3.11: what others have enabled counts as success, and is left to them.
 #[test]
-fn what_was_enabled_before_is_reported_and_not_undone() -> TestResult {
+fn access_enabled_before_is_reported_and_kept() -> TestResult {
     let site = Site::preset("pcie-pair")?;
     let (driver, [one, other]) = (&site.driver, [&site.contexts[0], &site.contexts[1]]);
     one.scope(|| call!(driver.cuCtxEnablePeerAccess(other.as_raw(), 0)))??;
@@ -83,7 +83,7 @@ fn what_was_enabled_before_is_reported_and_not_undone() -> TestResult {
 
 /// S3.11: disabling is idempotent, also where somebody else was faster.
 #[test]
-fn disabling_undoes_what_was_enabled_and_tolerates_that_it_is_gone() -> TestResult {
+fn disabling_undoes_the_meshs_own_access_and_tolerates_that_it_is_gone() -> TestResult {
     let site = Site::preset("hgx-a100-4")?;
     let mesh = site.mesh()?;
     assert_eq!(site.enabled()?.len(), 12);

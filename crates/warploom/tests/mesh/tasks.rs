@@ -131,7 +131,7 @@ fn a_task_that_is_given_up_leaves_its_memory_to_the_copy() -> TestResult {
 
 /// S3.21: what goes wrong is the future's result; a failed record included.
 #[test]
-fn a_failure_is_what_the_future_is_ready_with() -> TestResult {
+fn a_failure_is_the_result_of_the_future() -> TestResult {
     let site = Site::preset("pcie-pair")?;
     let (mesh, streams) = (site.mesh()?, site.streams()?);
     let source = DeviceMemory::new(&site.contexts[0]).upload(b"here", &streams[0])?;

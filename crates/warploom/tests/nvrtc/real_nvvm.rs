@@ -126,7 +126,7 @@ fn it_says_which_it_is() -> Result<()> {
 
 #[test]
 #[ignore = "needs libnvvm"]
-fn modules_call_each_other_in_whatever_order() -> Result<()> {
+fn modules_call_each_other_in_any_order() -> Result<()> {
     let nvvm = Nvvm::load()?;
     let times = format!("{HEAD}\ndefine float @times(float %a, float %b) {{ %c = fmul float %a, %b\n ret float %c }}");
     let given = NvvmProgram::new("power", power("times"), options());
@@ -173,7 +173,7 @@ fn it_takes_every_option_that_is_passed_on() -> Result<()> {
 
 #[test]
 #[ignore = "needs libnvvm"]
-fn what_it_refuses_is_in_the_log() -> Result<()> {
+fn refusals_are_in_the_log() -> Result<()> {
     let nvvm = Nvvm::load()?;
     let refused = |ir: String, options| refusal(NvvmProgram::new("k", ir, options).compile(&nvvm, Target::Ptx));
     let error = refused(root().replace("%sum, %b", "%sun, %b"), options());

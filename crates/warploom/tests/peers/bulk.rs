@@ -117,7 +117,7 @@ fn empty_inputs_and_empty_sets_cost_little() -> TestResult {
 
 /// S0.18: what differs is found by asking the driver; what does not differ is not written.
 #[test]
-fn assigning_what_is_there_writes_nothing() -> TestResult {
+fn assigning_the_current_members_writes_nothing() -> TestResult {
     let (_machine, driver, pool) = pool_on("hgx-a100-4")?;
     let peers = pool.peers();
     peers.assign([2, 3])?;

@@ -124,7 +124,7 @@ driver_tests! {
         assert_eq!(buffer.slice(..3)?.download(&stream)?, [1, 2, 3]);
     }
 
-    fn what_cannot_be_asked_for_is_refused_before_the_driver_is_asked(driver) {
+    fn invalid_options_are_refused_before_the_driver_is_called(driver) {
         let (memory, _stream) = setup(driver)?;
         let context = memory.context();
         let buffer = memory.allocate::<u16>(10)?;
@@ -293,7 +293,7 @@ const PARTING: &[&str] = &["cuStreamSynchronize", "cuMemAddressReserve"];
 
 /// MR-17: transactional.
 #[test]
-fn growing_leaves_nothing_behind_whatever_fails() -> TestResult {
+fn growing_leaves_nothing_behind_after_any_failure() -> TestResult {
     everywhere(PARTING, |driver| {
         let context = driver.device(0)?.context()?;
         let stream = context.stream()?;

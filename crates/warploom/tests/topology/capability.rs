@@ -22,7 +22,7 @@ driver_tests! {
     }
 
     /// S3.1: on every driver, the matrix has what the devices say.
-    fn the_matrix_is_what_the_devices_say(driver) {
+    fn the_matrix_agrees_with_the_devices(driver) {
         let devices = driver.devices()?;
         let topology = Topology::probe(&devices)?;
         for pair in topology.pairs() {

@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mode_nobody_knows_keeps_its_number() {
+    fn an_unknown_mode_keeps_its_number() {
         let modes = [0, 1, 2, 3, -1].map(ComputeMode::from_raw);
         let expected = [
             ComputeMode::Default,

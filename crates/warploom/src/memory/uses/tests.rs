@@ -69,7 +69,7 @@ fn a_write_waits_for_reads() {
 }
 
 #[test]
-fn who_waits_for_a_stream_has_waited_for_what_that_one_waited_for() {
+fn waiting_for_a_stream_covers_the_waits_of_that_stream() {
     let context = context();
     let [home, one, two] = [(); 3].map(|()| context.stream().expect("a stream"));
     let buffer = buffer(&context, &home);
@@ -110,7 +110,7 @@ fn ordinary_work_counts() {
 }
 
 #[test]
-fn whoever_holds_an_allocation_last_frees_it() {
+fn the_last_reference_to_an_allocation_frees_it() {
     let context = context();
     let home = context.stream().expect("a stream");
     let pool = DevicePool::new(&context).expect("a pool");

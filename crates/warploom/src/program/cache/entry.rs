@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn an_entry_is_read_back() {
         for &kind in KINDS {
             let code = ObjectCode::new(kind, "", []);
             assert_eq!(decode(&key("a"), &encode(&key("a"), &code, "")), Some((code, String::new())));

@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_last_holds() {
+    fn the_last_setting_holds() {
         let said = linker()
             .flush_to_zero(true)
             .optimize(false)
