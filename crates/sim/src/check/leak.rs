@@ -1,9 +1,9 @@
 //! What was made and never destroyed.
 
 use super::report::{End, Finding, FindingKind, Leaked, ObjectKind};
-use crate::api::module::Module;
 use crate::ffi::handle::{ContextHandle, ModuleHandle};
 use crate::machine::census::Resource;
+use crate::machine::code::Module;
 use crate::machine::core::Core;
 use crate::machine::objects::{HandleTo, Object, Objects};
 use crate::machine::world::World;

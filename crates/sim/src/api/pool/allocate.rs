@@ -5,15 +5,14 @@ use smallvec::SmallVec;
 use warploom_engine::{Moment, OpId, QueueId};
 use warploom_sys::types::{CUdeviceptr, CUmemPoolHandle_st, CUstream_st};
 
-use super::release::Freed;
-use super::space::{CHUNK, GRAIN, Tag};
-use super::{Reuse, current, named};
-use crate::api::graph::NodeWork;
+use super::{current, named};
 use crate::ffi::Ptr;
 use crate::ffi::handle::PoolHandle;
 use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
+use crate::machine::graph::NodeWork;
+use crate::machine::pool::{CHUNK, Freed, GRAIN, Reuse, Tag};
 use crate::machine::world::{Work, World};
 use crate::memory::{Allocation, Backing, Home, PoolBlock, Side};
 
