@@ -13,16 +13,16 @@ use warploom_sys::{Function, Source};
 
 use crate::abi::shims;
 use crate::check::{Checks, Finding};
-use crate::engine::Mode;
 use crate::fault::{FaultError, FaultScope, Faults, Fired, Plan};
 use crate::ffi::vet;
 use crate::machine::census::Census;
 use crate::machine::core::{Core, Instruments, Output};
 use crate::machine::log::LogEntry;
 use crate::machine::slots;
-use crate::machine::thread;
+use crate::process::thread;
 use crate::topology::{Topology, TopologyError};
 use crate::trace::{Recorder, Timeline, Trace, TraceReport};
+use warploom_engine::Mode;
 
 /// A simulated machine: any number of GPUs behind a CUDA driver of its own.
 ///

@@ -17,25 +17,25 @@
 mod abi;
 mod api;
 mod check;
-mod engine;
 pub mod fault;
 mod ffi;
 mod instance;
 mod machine;
 mod memory;
+mod process;
 pub mod trace;
 
 pub use warploom_topology as topology;
 
 pub use check::{
     Absence, AbsentBlock, Backtraces, BarrierDivergence, CheckMode, Checks, CopySide, End, Finding, FindingKind,
-    HandOver, HandleProblem, HeapMisuse, HeapProblem, HostAccess, HostAccessError, HostOrder, Instead, KernelChecks,
-    KernelFault, KernelRace, Leaked, MissingOrder, MissingWait, ObjectKind, RacedMemory, SharedRead, ThreadAccess,
-    ThreadInfo, UnfinishedCopy,
+    HandOver, HandleProblem, HeapMisuse, HeapProblem, HostAccess, HostAccessError, Instead, KernelChecks, KernelFault,
+    KernelRace, Leaked, MissingOrder, MissingWait, ObjectKind, RacedMemory, SharedRead, ThreadAccess, ThreadInfo,
+    UnfinishedCopy,
 };
-pub use engine::{Mode, Order};
 pub use instance::{Machine, MachineBuilder, StartError};
 pub use machine::census::{Census, Change, KindChange, Resource};
 pub use machine::log::{LogEntry, LogKind};
 pub use memory::Residence;
 pub use memory::shadow::{AccessKind, AllocationInfo, Frame, Operation, StreamInfo, StreamKind};
+pub use warploom_engine::{HostOrder, Mode, Order};

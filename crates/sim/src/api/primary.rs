@@ -134,9 +134,8 @@ mod tests {
     use warploom_sys::types::CUresult;
     use warploom_testkit::{TestResult, answers, call};
 
-    use crate::Machine;
-    use crate::Mode;
     use crate::ffi::handle::Handle;
+    use crate::{Machine, Mode};
 
     #[test]
     fn a_reset_after_a_fault_does_not_bring_the_device_back() -> TestResult {

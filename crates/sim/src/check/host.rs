@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use super::known::Known;
 use super::report::FindingKind;
 use super::watch::{missing, shadow_mut};
 use crate::instance::Machine;
@@ -10,6 +9,7 @@ use crate::machine::world::World;
 use crate::memory::Allocation;
 use crate::memory::Residence;
 use crate::memory::shadow::{Access, AccessKind, current_site};
+use warploom_engine::Known;
 
 /// The host reads or writes page-locked or managed memory, for as long as this lives.
 ///

@@ -14,14 +14,14 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::known::{Epoch, Known};
 use super::outside::nearest;
 use super::report::{FindingKind, KernelFault, KernelHazard, RacedMemory};
 use super::watch::{Books, Watch, missing, stream_info};
-use crate::engine::{QueueId, Work};
+use crate::machine::world::Work;
 use crate::machine::world::World;
 use crate::memory::Allocation;
 use crate::memory::shadow::{Access, AccessKind, AllocationInfo, Operation, StreamInfo, Touched, current_site};
+use warploom_engine::{Epoch, Known, QueueId};
 
 /// A kernel's place among everything else.
 #[derive(Debug)]
@@ -86,7 +86,7 @@ impl Late {
         free: impl Fn() -> Option<(AllocationInfo, Operation, Option<StreamInfo>)>,
     ) {
         for kernel in &mut self.0 {
-            let is_ordered = known.unsure || known.includes(kernel.epoch);
+            let is_ordered = known.is_unsure() || known.includes(kernel.epoch);
             let unordered = if is_ordered { None } else { free() };
             kernel.frees.push(LateFree { addresses: addresses.clone(), unordered });
         }

@@ -11,7 +11,7 @@
 //!                                                     └──▶ shadow   who touched these bytes before?
 //! ```
 //!
-//! - A *timeline* is a stream, or the host. Each op is a step of its stream's timeline. [`known`] is a vector clock over them;
+//! - A *timeline* is a stream, or the host. Each op is a step of its stream's timeline. [`Known`](warploom_engine::Known) is a vector clock over them;
 //!   it goes wherever the engine's own clock goes (records, waits, the default stream's order), and also to and from the
 //!   host: what a thread enqueues comes behind what it has seen to be over.
 //! - [`shadow`] remembers, for each piece of memory, the accesses that a later one can still race with, and which bytes
@@ -29,22 +29,17 @@ mod free;
 mod handles;
 mod host;
 mod kernel;
-mod known;
 mod leak;
 mod outside;
 mod report;
-mod timelines;
-mod touch;
 mod watch;
 
 pub use host::{HandOver, HostAccess, HostAccessError};
 pub use report::{
     Absence, AbsentBlock, Backtraces, BarrierDivergence, CheckMode, Checks, CopySide, End, Finding, FindingKind,
-    HandleProblem, HeapMisuse, HeapProblem, HostOrder, Instead, KernelChecks, KernelFault, KernelRace, Leaked,
-    MissingOrder, MissingWait, ObjectKind, RacedMemory, SharedRead, ThreadAccess, ThreadInfo, UnfinishedCopy,
+    HandleProblem, HeapMisuse, HeapProblem, Instead, KernelChecks, KernelFault, KernelRace, Leaked, MissingOrder,
+    MissingWait, ObjectKind, RacedMemory, SharedRead, ThreadAccess, ThreadInfo, UnfinishedCopy,
 };
 
 pub(crate) use kernel::{Late, Watched};
-pub(crate) use known::{Epoch, Known};
 pub(crate) use report::{Findings, KernelHazard};
-pub(crate) use timelines::Timelines;

@@ -2,9 +2,9 @@
 
 use crate::ffi::status::{OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
-use crate::machine::thread::{self, ThreadKey};
 use crate::machine::world::World;
 use crate::memory::Side;
+use crate::process::thread::{self, ThreadKey};
 
 /// A limit on the bytes that are allocated at once: an allocation beyond it answers `CUDA_ERROR_OUT_OF_MEMORY`, and what is
 /// freed can be allocated again.

@@ -4,8 +4,8 @@ use warploom_sys::types::CUresult;
 
 use super::place::{Naming, Place};
 use super::rule::Action;
-use crate::engine::Mode;
 use crate::machine::call::Call;
+use warploom_engine::Mode;
 
 /// What is still to be done when the body has returned. Boxed, so that a call without a plan has little to carry.
 pub(crate) struct Afterwards {
@@ -34,7 +34,7 @@ pub(crate) fn before(call: &Call<'_>, naming: Naming<'_>) -> Result<Option<Box<A
                 afterwards.answer.get_or_insert((code, rule));
             }
             Action::FailWork { code } => {
-                call.world().engine.doom(code);
+                call.world().planned_failures.begin(code);
                 afterwards.work_fails = true;
                 call.injected(code, rule);
             }
@@ -58,7 +58,7 @@ pub(crate) fn before(call: &Call<'_>, naming: Naming<'_>) -> Result<Option<Box<A
     let answer = refused.or_else(|| lost.map(|(device, code)| (code, format!("device {device} has been lost"))));
     if let Some((code, rule)) = answer {
         if afterwards.work_fails {
-            call.world().engine.pardon();
+            call.world().planned_failures.end();
         }
         return Err(call.injected(code, rule));
     }
@@ -71,7 +71,7 @@ impl Afterwards {
     #[cold]
     #[inline(never)]
     pub(crate) fn finish(self, call: &Call<'_>, answered: CUresult) -> CUresult {
-        if self.work_fails && call.world().engine.pardon() == 0 {
+        if self.work_fails && call.world().planned_failures.end() == 0 {
             call.injected(CUresult::CUDA_SUCCESS, "it enqueued nothing that could fail");
         }
         match self.answer {

@@ -6,10 +6,10 @@ use warploom_sys::Function;
 use crate::api::stream;
 use crate::ffi::handle::{ContextHandle, Handle};
 use crate::machine::call::Call;
-use crate::machine::thread;
 use crate::machine::world::World;
 use crate::memory::Home;
 use crate::memory::Side;
+use crate::process::thread;
 
 /// Something that an argument of a call names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use warploom_sys::types::{CUcontext, CUresult};
 
 use super::calls::Calls;
 use super::error::FaultError;
-use crate::machine::thread::{self, ThreadKey};
+use crate::process::thread::{self, ThreadKey};
 
 /// The longest delay of a call.
 pub const MAX_DELAY: Duration = Duration::from_secs(3600);

@@ -16,7 +16,7 @@ use super::plan::Plan;
 use super::rule::{Action, OnContext, OnThread, Rule};
 use crate::machine::call::is_lookup;
 use crate::machine::core::Core;
-use crate::machine::thread::{self, ThreadKey};
+use crate::process::thread::{self, ThreadKey};
 
 /// How many firings a plan remembers; later ones are only counted.
 const KEPT: usize = 1 << 16;

@@ -5,11 +5,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use warploom_engine::{Mode, OpId, QueueId};
 use warploom_sys::Function;
 use warploom_sys::types::{CUresult, CUstream_st};
 
 use crate::api::capture;
-use crate::engine::{Mode, OpId, QueueId, Work};
 use crate::fault::{self, Naming};
 use crate::ffi::handle::ContextHandle;
 use crate::ffi::status::{CONTEXT_IS_DESTROYED, INVALID_CONTEXT, NOT_PERMITTED, NOT_SUPPORTED, Status};
@@ -18,8 +18,9 @@ use crate::machine::core::{Core, Guard};
 use crate::machine::log::{LogEntry, LogKind};
 use crate::machine::objects::{HandleTo, Object, Objects};
 use crate::machine::slots;
-use crate::machine::thread;
+use crate::machine::world::Work;
 use crate::memory::shadow::InCall;
+use crate::process::thread;
 
 /// A call in progress, as its body sees it.
 pub(crate) struct Call<'a> {
@@ -295,7 +296,7 @@ impl<'a> Call<'a> {
             return self.capture(world, queue, work);
         }
         self.check_legacy(world, queue)?;
-        let context = world.engine.queue(queue).context;
+        let context = world.engine.queue(queue).owner.context;
         let id = world.enqueue(queue, work)?;
         // The wait tells the executors, if it cannot do the work itself.
         if self.core.mode != Mode::Threads {

@@ -1,6 +1,8 @@
 //! The operations that memory has to outlive: those of the engine.
 
-use crate::engine::{Engine, OpId};
+use warploom_engine::OpId;
+
+use crate::machine::world::Engine;
 use crate::memory::InFlight;
 
 impl InFlight for Engine {

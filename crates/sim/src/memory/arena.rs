@@ -6,11 +6,12 @@
 
 use std::io;
 
+use warploom_engine::OpId;
+
 use super::BLOCK;
 use super::blocks::{Block, Blocks};
 use super::in_flight::InFlight;
 use super::span::{Kind, Span};
-use crate::engine::OpId;
 
 pub(crate) struct Arena<Op = OpId> {
     kind: Kind,
@@ -111,6 +112,7 @@ impl<Op: Copy> Arena<Op> {
 
 #[cfg(test)]
 mod tests {
+
     use super::super::span::is_mapped;
     use super::*;
 

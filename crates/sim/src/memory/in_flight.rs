@@ -1,6 +1,6 @@
 //! Operations in flight, as far as memory has to know them: freed pages stay mapped until these are done.
 
-use crate::engine::OpId;
+use warploom_engine::OpId;
 
 /// The operations that may still touch memory.
 pub(crate) trait InFlight<Op = OpId> {

@@ -29,6 +29,7 @@ mod heap;
 mod host;
 mod in_flight;
 mod ledger;
+mod operation;
 mod requested_location;
 mod residence;
 mod residency;
@@ -46,6 +47,7 @@ pub(crate) use heap::Heap;
 pub(crate) use host::HostMemory;
 pub(crate) use in_flight::InFlight;
 pub(crate) use ledger::DeviceMemory;
+pub(crate) use operation::{BlockCopy, Compare, MemoryOp, RowFill, StagedBlock, Touch};
 pub(crate) use requested_location::{CPU, NOWHERE, RequestedLocation};
 pub use residence::Residence;
 #[cfg(test)]

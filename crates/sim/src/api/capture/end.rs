@@ -1,16 +1,16 @@
 //! How a capture ends.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
+use warploom_engine::QueueId;
 use warploom_sys::types::{CUgraph, CUresult, CUstream_st, CUstreamCaptureMode};
 
 use super::{Captures, INVALIDATED, SequenceId};
-use crate::engine::QueueId;
 use crate::ffi::Ptr;
 use crate::ffi::handle::GraphHandle;
 use crate::ffi::status::Status;
 use crate::machine::call::Call;
-use crate::machine::thread;
 use crate::machine::world::World;
+use crate::process::thread;
 
 /// Why the end of a sequence gives no graph, if it gives none.
 fn obstacle(world: &World, id: SequenceId) -> Option<(CUresult, &'static str)> {

@@ -1,10 +1,10 @@
 //! Events in captures: how a stream becomes part of one, and how it is joined again.
 
+use warploom_engine::QueueId;
 use warploom_sys::types::CUresult;
 
 use super::{Branch, IMPLICIT, SequenceId};
 use crate::api::graph::NodeWork;
-use crate::engine::QueueId;
 use crate::ffi::handle::{EventHandle, NodeHandle};
 use crate::ffi::status::{INVALID_HANDLE, INVALID_VALUE, Status};
 use crate::machine::call::Call;

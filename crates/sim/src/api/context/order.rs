@@ -5,17 +5,17 @@
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use smallvec::SmallVec;
+use warploom_engine::{OpId, QueueId};
 use warploom_sys::types::{CUctx_st, CUevent_st};
 
 use super::{Context, named};
 use crate::api::event::Event;
 use crate::api::stream::{LOWEST_PRIORITY, NON_BLOCKING, Traits};
-use crate::engine::{OpId, QueueId, Work};
 use crate::ffi::Ptr;
 use crate::ffi::handle::{ContextHandle, EventHandle, Handle};
 use crate::ffi::status::{CONTEXT_IS_DESTROYED, INVALID_CONTEXT, INVALID_HANDLE, Status};
 use crate::machine::call::Call;
-use crate::machine::world::World;
+use crate::machine::world::{Work, World};
 
 pub(crate) fn cuCtxSynchronize(call: &Call<'_>) -> Status {
     cuCtxSynchronize_v2(call, Ptr::null())
@@ -79,7 +79,7 @@ impl World {
             Some(marks) => marks,
             None => {
                 let traits = Traits::new(self.next_stream_id(), NON_BLOCKING, LOWEST_PRIORITY);
-                let marks = self.engine.new_queue(handle, device, traits);
+                let marks = self.new_queue(handle, device, traits);
                 if let Some(context) = self.contexts.get_mut(handle) {
                     context.marks = Some(marks);
                 }
@@ -134,9 +134,7 @@ mod tests {
     use warploom_testkit::{TestResult, answers, call};
 
     use super::*;
-    use crate::Machine;
-    use crate::Mode;
-    use crate::Order;
+    use crate::{Machine, Mode, Order};
 
     /// A machine that does only what someone waits for, so that what was done tells what was ordered.
     fn lazy() -> TestResult<(Machine, Driver)> {

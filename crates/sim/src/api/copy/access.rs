@@ -7,10 +7,10 @@ use crate::api::pool::AccessLevel;
 use crate::ffi::handle::ContextHandle;
 use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::machine::call::Call;
-use crate::machine::thread;
 use crate::machine::world::World;
 use crate::memory::Home;
 use crate::memory::{Allocation, Backing, Side, SimAddress};
+use crate::process::thread;
 
 /// What kind of memory an address turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

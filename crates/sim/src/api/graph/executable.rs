@@ -3,10 +3,10 @@
 
 use std::ffi::c_ulonglong;
 
+use warploom_engine::QueueId;
 use warploom_sys::types::{CUgraph_st, CUgraphExec, CUgraphExec_st, CUresult, CUstream_st};
 
 use super::{NodeWork, named};
-use crate::engine::QueueId;
 use crate::ffi::Ptr;
 use crate::ffi::handle::{ExecutableHandle, Handle, kind};
 use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, Status};

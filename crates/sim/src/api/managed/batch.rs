@@ -13,12 +13,13 @@ use super::requested_location::shares;
 use super::{range, requested_location};
 use crate::api::copy::enqueue_batch;
 use crate::api::stream::LEGACY;
-use crate::engine::{QueueId, Work};
 use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
+use crate::machine::world::Work;
 use crate::memory::{Migration, RequestedLocation};
+use warploom_engine::QueueId;
 
 /// The ranges of a batch, as C gives them.
 struct Ranges {

@@ -56,12 +56,13 @@ pub(crate) use occupancy::{
     cuOccupancyMaxPotentialBlockSizeWithFlags,
 };
 
-use crate::ffi::handle::{ContextHandle, FunctionHandle, KernelHandle, LibraryHandle, ModuleHandle, kind};
-use crate::machine::objects::{Object, Objects};
-use crate::machine::world::World;
 use attributes::Settings;
 use binary::Binary;
 use image::Image;
+
+use crate::ffi::handle::{ContextHandle, FunctionHandle, KernelHandle, LibraryHandle, ModuleHandle, kind};
+use crate::machine::objects::{Object, Objects};
+use crate::machine::world::World;
 
 /// Everything that is loaded on a machine.
 pub(crate) struct Code {

@@ -48,7 +48,9 @@ pub(crate) use share::{
 pub(crate) use space::CHUNK;
 pub(crate) use windows::Windows;
 
+use space::Space;
 use warploom_sys::types::CUmemPoolHandle_st;
+use windows::Addresses;
 
 use crate::check::HandleProblem;
 use crate::ffi::Ptr;
@@ -58,8 +60,6 @@ use crate::machine::call::Call;
 use crate::machine::core::Guard;
 use crate::machine::objects::Object;
 use crate::memory::Home;
-use space::Space;
-use windows::Addresses;
 
 /// A pool and what it has handed out.
 pub(crate) struct Pool {

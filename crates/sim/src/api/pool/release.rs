@@ -1,11 +1,11 @@
 //! Memory on its way back: from a free to its pool, and from a pool to its device.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
+use warploom_engine::QueueId;
 use warploom_sys::types::CUmemPoolHandle_st;
 
 use super::space::CHUNK;
 use super::{Pool, named};
-use crate::engine::QueueId;
 use crate::ffi::Ptr;
 use crate::ffi::handle::{ContextHandle, EventHandle, PoolHandle};
 use crate::ffi::status::Status;
@@ -88,7 +88,7 @@ impl World {
         self.catch_up(queue);
         let clock = &self.engine.queue(queue).clock;
         for pool in self.pools.iter_mut() {
-            pool.space.observe(|freeing, _, stamp| clock.includes(freeing.index(), stamp));
+            pool.space.observe(|freeing, _, stamp| clock.includes(freeing, stamp));
         }
         self.apply_thresholds();
     }
@@ -97,7 +97,7 @@ impl World {
     pub(crate) fn saw_event(&mut self, event: EventHandle) {
         let Some(event) = self.events.get(event) else { return };
         for pool in self.pools.iter_mut() {
-            pool.space.observe(|freeing, _, stamp| event.clock.includes(freeing.index(), stamp));
+            pool.space.observe(|freeing, _, stamp| event.clock.includes(freeing, stamp));
         }
         self.apply_thresholds();
     }

@@ -13,8 +13,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use smallvec::SmallVec;
+use warploom_engine::{OpId, QueueId};
 
-use crate::engine::{OpId, QueueId};
 use crate::ffi::handle::ContextHandle;
 
 /// Memory comes and goes in pieces of this size.

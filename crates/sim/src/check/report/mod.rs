@@ -15,4 +15,4 @@ pub use kernels::{
     Absence, AbsentBlock, BarrierDivergence, CopySide, HeapMisuse, HeapProblem, Instead, KernelFault, KernelRace,
     MissingOrder, RacedMemory, SharedRead, ThreadAccess, ThreadInfo, UnfinishedCopy,
 };
-pub use settings::{Backtraces, CheckMode, Checks, HostOrder, KernelChecks};
+pub use settings::{Backtraces, CheckMode, Checks, KernelChecks};

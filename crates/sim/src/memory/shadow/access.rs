@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
+use warploom_engine::Epoch;
+
 use super::operation::{AccessKind, AllocationInfo, Operation, StreamInfo};
 use super::site::{Site, Trace};
-use crate::check::Epoch;
 use crate::memory::sim_address::Side;
 
 /// An access to some bytes: its kind, its step of a timeline, its stream and its call.

@@ -21,7 +21,7 @@ use smallvec::SmallVec;
 
 use super::access::{Access, Conflict};
 use super::ranges::Ranges;
-use crate::check::Known;
+use warploom_engine::Known;
 
 #[derive(Debug, Default)]
 pub(crate) struct Shadow {
@@ -181,7 +181,8 @@ impl Shadow {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::Epoch;
+    use warploom_engine::Epoch;
+
     use crate::memory::shadow::AccessKind::{self, Read, Write};
 
     /// A stream that touches memory and knows only itself, unless it is told.

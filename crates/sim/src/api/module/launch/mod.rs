@@ -21,6 +21,9 @@ mod view;
 use std::ffi::{c_uint, c_void};
 use std::sync::Arc;
 
+use arguments::Arguments;
+use running::Running;
+use warploom_engine::QueueId;
 use warploom_ptx::{Launch, Program};
 use warploom_sys::types::{CUfunc_st, CUlaunchConfig, CUstream_st};
 
@@ -30,15 +33,13 @@ use super::functions::described;
 use super::kernels::function_in;
 use crate::api::context::stack_for;
 use crate::api::graph::NodeWork;
-use crate::engine::{QueueId, Work};
 use crate::ffi::handle::{ContextHandle, FunctionHandle, Handle, Kind};
 use crate::ffi::status::{INVALID_HANDLE, INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
+use crate::machine::world::Work;
 use crate::topology::number;
-use arguments::Arguments;
-use running::Running;
 pub(super) use shape::{Shape, check_policy};
 use task::KernelTask;
 use view::View;
@@ -133,7 +134,7 @@ impl KernelCall {
         shape: Shape,
         arguments: Arguments,
     ) -> Status<Self> {
-        let (context, device) = (world.engine.queue(queue).context, world.engine.queue(queue).device);
+        let (context, device) = (world.engine.queue(queue).owner.context, world.engine.queue(queue).owner.device);
         world.healthy(context)?;
         let kernel = Handle::from_bits(function.address());
         let handle = match kernel.names_some(Kind::Kernel) {

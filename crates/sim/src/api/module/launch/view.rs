@@ -5,11 +5,11 @@ use std::sync::{Arc, Weak};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use parking_lot::{Mutex, RwLock};
+use warploom_engine::Mode;
 use warploom_ptx::{Access, Direct, Fault, Freed, HeapProblem, Host, Memory};
 
 use super::super::heap::{MARGINS, room};
 use super::stretches::{Stretches, read, update, write};
-use crate::engine::Mode;
 use crate::ffi::handle::ContextHandle;
 use crate::machine::core::Core;
 use crate::machine::world::World;

@@ -17,6 +17,7 @@ mod log;
 
 use std::ffi::{c_char, c_uint, c_void};
 
+use log::Logs;
 use warploom_ptx::Program;
 use warploom_ptx::link::{Conflict, ConflictKind, Part, link};
 use warploom_sys::types::{CUjit_option, CUjitInputType, CUlinkState, CUlinkState_st, CUresult};
@@ -29,7 +30,6 @@ use crate::ffi::status::{INVALID_CONTEXT, INVALID_HANDLE, INVALID_VALUE, OUT_OF_
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
 use crate::machine::objects::Object;
-use log::Logs;
 
 const INVALID_SOURCE: CUresult = CUresult::CUDA_ERROR_INVALID_SOURCE;
 

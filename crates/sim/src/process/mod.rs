@@ -1,0 +1,4 @@
+//! The process and its threads: detection of `fork`, and per-thread state of the driver.
+
+pub(crate) mod home;
+pub(crate) mod thread;
