@@ -1,5 +1,6 @@
 //! The two ends of an allocation's life.
 
+use warploom_engine::{Known, QueueId};
 use warploom_sys::Function;
 
 use super::report::FindingKind;
@@ -9,8 +10,6 @@ use crate::machine::call::Call;
 use crate::machine::world::World;
 use crate::memory::shadow::{Access, AccessKind, Conflict, Tracked, current_site};
 use crate::memory::{Allocation, Backing};
-use warploom_engine::Known;
-use warploom_engine::QueueId;
 
 impl World {
     /// Records a new allocation: from now on, or, if it was made in the order of a queue, for whoever comes behind that.

@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
+use warploom_engine::Known;
+
 use super::report::FindingKind;
 use super::watch::{missing, shadow_mut};
 use crate::instance::Machine;
 use crate::machine::world::World;
-use crate::memory::Allocation;
-use crate::memory::Residence;
 use crate::memory::shadow::{Access, AccessKind, current_site};
-use warploom_engine::Known;
+use crate::memory::{Allocation, Residence};
 
 /// The host reads or writes page-locked or managed memory, for as long as this lives.
 ///

@@ -14,14 +14,15 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
+use warploom_engine::{Epoch, Known};
+
 use super::outside::nearest;
 use super::report::{FindingKind, KernelFault, KernelHazard, RacedMemory};
 use super::watch::{Books, Watch, missing, stream_info};
-use crate::machine::world::Work;
-use crate::machine::world::World;
+use crate::machine::world::{Work, World};
 use crate::memory::Allocation;
 use crate::memory::shadow::{Access, AccessKind, AllocationInfo, Operation, StreamInfo, Touched, current_site};
-use warploom_engine::{Epoch, Known, QueueId};
+use warploom_engine::QueueId;
 
 /// A kernel's place among everything else.
 #[derive(Debug)]

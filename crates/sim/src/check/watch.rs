@@ -3,14 +3,14 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
+use warploom_engine::{Epoch, Known, QueueId, Work as _};
+
 use super::kernel::Late;
 use super::report::{FindingKind, Findings, MissingWait};
 use crate::ffi::status::Status;
 use crate::machine::world::{Engine, Work, World};
-use crate::memory::VirtualMemory;
 use crate::memory::shadow::{Access, AccessKind, Conflict, DISCARD_LIMIT, Ranges, Shadow, StreamInfo, current_site};
-use crate::memory::{Allocation, Backing, MemoryOp, Registry, Side, SimAddress, Touch};
-use warploom_engine::{Epoch, Known, QueueId, Work as _};
+use crate::memory::{Allocation, Backing, MemoryOp, Registry, Side, SimAddress, Touch, VirtualMemory};
 
 impl World {
     /// Checks an op that is about to be enqueued; the queue's clock says what comes before it.

@@ -7,8 +7,7 @@ use crate::api::stream;
 use crate::ffi::handle::{ContextHandle, Handle};
 use crate::machine::call::Call;
 use crate::machine::world::World;
-use crate::memory::Home;
-use crate::memory::Side;
+use crate::memory::{Home, Side};
 use crate::process::thread;
 
 /// Something that an argument of a call names.

@@ -60,13 +60,16 @@ impl World {
 mod tests {
     use std::sync::Arc;
 
-    use warploom_engine::{HostOrder, Mode, Order, Timelines};
+    use warploom_engine::{Mode, Order};
 
-    use super::*;
     use crate::check::{Checks, Findings};
     use crate::machine::world::Engine;
-    use crate::memory::{Allocation, Backing, BlockCopy, Managed, MemoryOp, PAGE, RowFill, Side, StagedBlock};
+    use crate::memory::{Allocation, Backing, Managed, PAGE, RowFill, Side, StagedBlock};
     use crate::topology::Topology;
+    use warploom_engine::{HostOrder, Timelines};
+
+    use super::*;
+    use crate::memory::{BlockCopy, MemoryOp};
 
     const BASE: u64 = 1 << 40;
 

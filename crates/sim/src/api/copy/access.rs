@@ -8,8 +8,7 @@ use crate::ffi::handle::ContextHandle;
 use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::machine::call::Call;
 use crate::machine::world::World;
-use crate::memory::Home;
-use crate::memory::{Allocation, Backing, Side, SimAddress};
+use crate::memory::{Allocation, Backing, Home, Side, SimAddress};
 use crate::process::thread;
 
 /// What kind of memory an address turned out to be.

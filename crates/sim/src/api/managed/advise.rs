@@ -10,8 +10,7 @@ use super::requested_location::{check_kind, check_shares, shares};
 use super::{range, requested_location};
 use crate::ffi::status::{INVALID_CONTEXT, INVALID_DEVICE, INVALID_VALUE, NOT_SUPPORTED, Status};
 use crate::machine::call::Call;
-use crate::memory::Backing;
-use crate::memory::{Page, RequestedLocation, Residence};
+use crate::memory::{Backing, Page, RequestedLocation, Residence};
 
 /// Advice that makes sense.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

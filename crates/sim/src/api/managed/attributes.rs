@@ -8,7 +8,6 @@ use std::ops::Range;
 use warploom_sys::types::{CUdeviceptr, CUmem_range_attribute, CUmem_range_attribute as A};
 
 use super::range;
-
 use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::machine::call::Call;

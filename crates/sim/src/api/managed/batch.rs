@@ -7,6 +7,7 @@
 
 use std::ops::Range;
 
+use warploom_engine::QueueId;
 use warploom_sys::types::{CUdeviceptr, CUmemLocation, CUstream_st};
 
 use super::requested_location::shares;
@@ -19,7 +20,6 @@ use crate::machine::call::Call;
 use crate::machine::core::Guard;
 use crate::machine::world::Work;
 use crate::memory::{Migration, RequestedLocation};
-use warploom_engine::QueueId;
 
 /// The ranges of a batch, as C gives them.
 struct Ranges {

@@ -15,8 +15,7 @@ use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
 use crate::machine::world::{Work, World};
-use crate::memory::{Allocation, Backing, Side};
-use crate::memory::{Home, PoolBlock};
+use crate::memory::{Allocation, Backing, Home, PoolBlock, Side};
 
 pub(crate) fn cuMemAllocAsync(
     call: &Call<'_>,

@@ -5,8 +5,7 @@ use warploom_sys::types::{CUmemAllocationType, CUmemLocation, CUmemLocationType}
 use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, Status};
 use crate::machine::call::Call;
 use crate::memory::{Home, Preferred};
-use crate::topology::Topology;
-use crate::topology::number;
+use crate::topology::{Topology, number};
 
 impl Home {
     /// The home that a location and an allocation type name.

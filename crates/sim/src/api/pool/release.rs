@@ -11,8 +11,7 @@ use crate::ffi::handle::{ContextHandle, EventHandle, PoolHandle};
 use crate::ffi::status::Status;
 use crate::machine::call::Call;
 use crate::machine::world::World;
-use crate::memory::Home;
-use crate::memory::{Allocation, Backing};
+use crate::memory::{Allocation, Backing, Home};
 
 /// What a free gives back when the stream comes to it.
 #[derive(Debug)]

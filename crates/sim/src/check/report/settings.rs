@@ -1,6 +1,7 @@
 //! Settings of checks: what is checked, and how findings are reported.
 
 use std::sync::Arc;
+
 use warploom_engine::HostOrder;
 
 use super::finding::Finding;

@@ -110,8 +110,9 @@ impl AllocationInfo {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use AccessKind::{Discard, Free, Prefetch, Read, WaitValue, Write, WriteValue};
+
+    use super::*;
 
     #[test]
     fn what_is_forgotten_is_never_missed() {

@@ -18,10 +18,10 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use smallvec::SmallVec;
+use warploom_engine::Known;
 
 use super::access::{Access, Conflict};
 use super::ranges::Ranges;
-use warploom_engine::Known;
 
 #[derive(Debug, Default)]
 pub(crate) struct Shadow {
@@ -180,9 +180,9 @@ impl Shadow {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use warploom_engine::Epoch;
 
+    use super::*;
     use crate::memory::shadow::AccessKind::{self, Read, Write};
 
     /// A stream that touches memory and knows only itself, unless it is told.

@@ -7,6 +7,8 @@
 
 use std::ops::Range;
 
+use warploom_engine::Known;
+
 use super::bytes::Shadow;
 use super::operation::AccessKind;
 use crate::memory::sim_address::SimAddress;
