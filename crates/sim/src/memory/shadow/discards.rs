@@ -12,7 +12,6 @@ use warploom_engine::Known;
 use super::bytes::Shadow;
 use super::operation::AccessKind;
 use crate::memory::sim_address::SimAddress;
-use warploom_engine::Known;
 
 /// The byte that a discard leaves in memory: any value will do, and this one is seen in a debugger.
 pub(crate) const DISCARD_FILL: u8 = 0xdc;
