@@ -25,21 +25,20 @@
 //! Streams that wait for a value in memory are not checked for races until the wait is over: only then is it known whose
 //! write ended it.
 
-mod free;
-mod handles;
-mod host;
-mod kernel;
-mod leak;
-mod outside;
+mod checker;
+mod kernels;
+mod memory;
+mod pending_kernels;
 mod report;
-mod watch;
+mod streams;
 
-pub use host::{HandOver, HostAccess, HostAccessError};
 pub use report::{
     Absence, AbsentBlock, Backtraces, BarrierDivergence, CheckMode, Checks, CopySide, End, Finding, FindingKind,
     HandleProblem, HeapMisuse, HeapProblem, Instead, KernelChecks, KernelFault, KernelRace, Leaked, MissingOrder,
     MissingWait, ObjectKind, RacedMemory, SharedRead, ThreadAccess, ThreadInfo, UnfinishedCopy,
 };
 
-pub(crate) use kernel::{Late, Watched};
+pub(crate) use checker::{Checker, Parts};
+pub(crate) use kernels::Watched;
+pub(crate) use memory::{memory_leak, object_leak, reservation_leak};
 pub(crate) use report::{Findings, KernelHazard};

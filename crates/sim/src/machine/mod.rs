@@ -2,9 +2,11 @@
 
 pub(crate) mod call;
 pub(crate) mod census;
+mod checks;
 pub(crate) mod clock;
 pub(crate) mod core;
 mod in_flight;
+mod leaks;
 pub(crate) mod log;
 mod managed_pages;
 pub(crate) mod objects;

@@ -75,6 +75,9 @@ impl Allocation {
     }
 }
 
+/// An address this close to an allocation is taken for one that missed it.
+const NEAR: u64 = 4096;
+
 /// All allocations of a machine.
 pub(crate) struct Registry {
     by_base: BTreeMap<u64, Allocation>,
@@ -155,8 +158,29 @@ impl Registry {
     }
 
     /// The first allocation that starts behind an address.
-    pub(crate) fn after(&self, address: u64) -> Option<&Allocation> {
+    fn after(&self, address: u64) -> Option<&Allocation> {
         self.by_base.range(address..).find(|(base, _)| **base > address).map(|(_, allocation)| allocation)
+    }
+
+    /// The allocation that an address is in or near, and the distance to it.
+    pub(crate) fn nearest(&self, address: u64) -> Option<(u64, &Allocation)> {
+        let distance = |found: &Allocation| match address {
+            _ if address < found.base => found.base - address,
+            _ if address >= found.end() => address - found.end() + 1,
+            _ => 0,
+        };
+        let sides = [self.before(address), self.after(address)];
+        let near = sides.into_iter().flatten().map(|found| (distance(found), found));
+        near.filter(|(distance, _)| *distance <= NEAR).min_by_key(|(distance, _)| *distance)
+    }
+
+    /// Marks all of a new allocation as written, where it is tracked.
+    pub(crate) fn mark_written(&mut self, base: u64) {
+        let Some(allocation) = self.at_mut(base) else { return };
+        let size = allocation.size;
+        if let Some(tracked) = &mut allocation.tracked {
+            tracked.shadow.written.add(0..size);
+        }
     }
 
     /// The allocation an address is in.

@@ -1,13 +1,15 @@
 //! The findings of a machine, kept and reported.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use warploom_sys::types::CUresult;
 
 use super::finding::{Finding, FindingKind};
+use super::handles::{HandleProblem, ObjectKind};
 use super::settings::{Backtraces, CheckMode, Checks, KernelChecks};
-use crate::memory::shadow::{Trace, current_site};
+use crate::memory::shadow::{AccessKind, Operation, Site, Trace, current_site};
 
 /// How many findings are kept; a loop with a race in it has as many as it has turns.
 const KEPT: usize = 1000;
@@ -63,6 +65,32 @@ impl Findings {
     /// Who is calling, for a finding of this moment.
     pub(crate) fn caller(&self) -> Option<Trace> {
         (self.checks.backtraces != Backtraces::Off).then(Trace::of_finding)
+    }
+
+    /// The call that this thread is in, as part of a finding.
+    pub(crate) fn operation(&self, kind: AccessKind) -> Operation {
+        match current_site() {
+            Some(site) => {
+                let trace = site.trace.clone().or_else(|| self.caller().map(Arc::new));
+                Operation::of_call(kind, &Site { trace, ..site })
+            }
+            None => Operation { call: None, function: None, access: kind, stream: None, backtrace: Vec::new() },
+        }
+    }
+
+    /// Keeps a report of a handle that a call cannot use; `destroyer` is the call that destroyed its object.
+    pub(crate) fn add_handle_misuse(
+        &self,
+        handle: u64,
+        wanted: ObjectKind,
+        problem: HandleProblem,
+        destroyer: Option<&Site>,
+    ) {
+        if self.is_on() {
+            let destroyed = destroyer.map(|site| Operation::of_call(AccessKind::Use, site));
+            let user = self.operation(AccessKind::Use);
+            self.add(FindingKind::HandleMisuse { user, handle, wanted, problem, destroyed });
+        }
     }
 
     /// Keeps a finding.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use warploom_engine::Epoch;
 
 use super::operation::{AccessKind, AllocationInfo, Operation, StreamInfo};
-use super::site::{Site, Trace};
+use super::site::{self, Site, Trace};
 use crate::memory::sim_address::Side;
 
 /// An access to some bytes: its kind, its step of a timeline, its stream and its call.
@@ -71,6 +71,11 @@ impl AccessKind {
 }
 
 impl Access {
+    /// An access of the call that this thread is in.
+    pub(crate) fn new(epoch: Epoch, kind: AccessKind, stream: Option<StreamInfo>) -> Self {
+        Self { epoch, kind, stream, site: site::current() }
+    }
+
     /// The access for a report. `fallback` is the backtrace where none was remembered.
     pub(crate) fn operation(&self, fallback: Option<&Trace>) -> Operation {
         let trace = self.site.as_ref().and_then(|site| site.trace.as_deref()).or(fallback);
