@@ -14,7 +14,7 @@ use crate::memory::{Allocation, Residence};
 #[must_use = "the access ends when this is dropped"]
 pub struct HostAccess<'a> {
     machine: &'a Machine,
-    /// What is over when the access is: the one step of a timeline of its own.
+    /// The step of a timeline of its own that is over when the access is.
     step: Known,
 }
 
@@ -34,7 +34,7 @@ pub enum HostAccessError {
     },
 }
 
-/// What one thread knows, on its way to another; see [`Machine::hand_over`].
+/// The knowledge of one thread, on its way to another; see [`Machine::hand_over`].
 #[derive(Clone, Debug)]
 pub struct HandOver {
     known: Known,
@@ -73,7 +73,7 @@ impl Machine {
         Ok(HostAccess { machine: self, step })
     }
 
-    /// Says that what this thread has seen so far is about to be known to another, by a channel, a lock or a join that the
+    /// Hands the knowledge of this thread over to another, which learns it by a channel, a lock or a join that the
     /// machine cannot see. Matters where threads are ordered by [`HostOrder::HandOvers`](crate::HostOrder::HandOvers).
     #[must_use]
     pub fn hand_over(&self) -> HandOver {
@@ -84,7 +84,7 @@ impl Machine {
         HandOver { known }
     }
 
-    /// Says that this thread now knows what the other did.
+    /// Takes the knowledge of another thread over.
     pub fn take_over(&self, from: &HandOver) {
         if let Some(core) = self.here() {
             core.world().engine.timelines.host_learns(&from.known);

@@ -26,7 +26,7 @@ pub(crate) struct Allocation {
     pub(crate) backing: Backing,
     /// Set by `CU_POINTER_ATTRIBUTE_SYNC_MEMOPS`.
     pub(crate) sync_memops: bool,
-    /// What is remembered of it while the machine checks.
+    /// Its history, while the machine checks.
     pub(crate) tracked: Option<Box<Tracked>>,
 }
 
@@ -35,7 +35,7 @@ impl Allocation {
         self.base + self.size
     }
 
-    /// Bytes it took from somewhere: registered memory is the program's, and what is mapped has been counted before.
+    /// Bytes that it holds itself: registered memory is the program's, and mapped memory is counted with its physical allocation.
     fn own_bytes(&self) -> u64 {
         match self.backing {
             Backing::Device
@@ -84,7 +84,7 @@ pub(crate) struct Registry {
     /// Bytes by where they are.
     held: SmallVec<[(Side, u64); 4]>,
     next_id: u64,
-    /// Goes up whenever something comes or goes.
+    /// Goes up with every allocation and free.
     version: u64,
     /// Allocations that were freed, while the machine checks.
     pub(crate) freed: FreedAllocations,
@@ -107,7 +107,7 @@ impl Registry {
         self.next_id - 1
     }
 
-    /// Another number than before if something came or went.
+    /// A number that changes with every allocation and free.
     pub(crate) fn version(&self) -> u64 {
         self.version
     }

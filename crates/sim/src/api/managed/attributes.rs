@@ -1,4 +1,4 @@
-//! What is known of a stretch of managed memory, as the driver tells it.
+//! Attributes of ranges of managed memory.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::collections::BTreeSet;
@@ -76,7 +76,7 @@ impl Question {
     }
 }
 
-/// Who accesses all of a stretch.
+/// The devices that access all of a range.
 fn accessed_by(pages: &Pages, range: &Range<u64>) -> BTreeSet<Residence> {
     let mut every = pages.over(range).map(|page| &page.accessed_by);
     let first = every.next().cloned().unwrap_or_default();

@@ -1,15 +1,14 @@
 //! Checks of kernels when they have ended: only then is it known which bytes they touched.
 //!
-//! Every other op says what it touches when it is enqueued, and is compared with what was enqueued before. A kernel is
-//! compared when it has ended, with what was enqueued before it and with what came since; of the latter, all that knew the
-//! kernel when it was enqueued is ordered behind it. While a kernel that comes before an op has not run, bytes that the
-//! op reads cannot be called unwritten.
+//! Every other op is compared when it is enqueued, with the accesses that were enqueued before. A kernel is compared when
+//! it has ended, with the accesses enqueued before it and since. Of the latter, those that knew the kernel when they were
+//! enqueued are ordered behind it. While a kernel that comes before an op has not run, bytes that the op reads cannot be
+//! called unwritten.
 //!
-//! Memory that is freed before the kernel has ended is compared then, too: unless something puts the free behind the kernel,
+//! Memory that is freed before the kernel has ended is compared then, too: unless the free is ordered behind the kernel,
 //! touching it is a use after free.
 //!
-//! Accesses that are made to meet others (atomic, volatile) do not race with each other. Threads that hand memory on by
-//! such means order what they do in ways that are not seen here.
+//! Atomic and volatile accesses do not race with each other. The order that threads make with them is not seen here.
 
 use std::ops::Range;
 
@@ -45,7 +44,7 @@ impl Checker {
         }
     }
 
-    /// Checks a kernel that has ended, by what it has touched.
+    /// Checks a kernel that has ended, by the bytes that it has touched.
     pub(crate) fn check_ended(
         &mut self,
         parts: &mut Parts<'_>,
@@ -73,7 +72,7 @@ impl Checker {
         found.into_iter().for_each(|kind| self.findings.add(kind));
     }
 
-    /// Reports that a kernel touched memory whose free nothing puts behind it.
+    /// Reports that a kernel touched memory whose free is not ordered behind it.
     fn found_freed(&self, access: &Access, touched: &Touched, free: &PendingFree) {
         let Some(UnorderedFree { allocation, free: operation, stream }) = &free.unordered else { return };
         let Some((bytes, kind)) = touched.first_in(&free.addresses) else { return };

@@ -14,15 +14,15 @@ use crate::memory::shadow::{AccessKind, Operation, Site, Trace, current_site};
 /// How many findings are kept; a loop with a race in it has as many as it has turns.
 const KEPT: usize = 1000;
 
-/// What a call answers that is failed for a finding.
+/// The status of a call that fails because of a finding.
 const FAILED: CUresult = CUresult::CUDA_ERROR_ILLEGAL_STATE;
 
-/// What was found, and what is to be done about it.
+/// The findings of a machine, and the settings of its checks.
 #[derive(Debug)]
 pub(crate) struct Findings {
     pub(crate) checks: Checks,
     kept: Mutex<Kept>,
-    /// There is something that nobody was told yet.
+    /// There are findings that were not reported yet.
     news: AtomicBool,
 }
 
@@ -48,12 +48,12 @@ impl Findings {
         self.checks.pointers
     }
 
-    /// What is looked for among the threads of kernels.
+    /// The checks among the threads of kernels.
     pub(crate) fn kernel_checks(&self) -> KernelChecks {
         if self.is_on() { self.checks.kernels } else { KernelChecks::NONE }
     }
 
-    /// Whether calls remember who called.
+    /// Whether calls remember their backtrace.
     pub(crate) fn remembers_callers(&self) -> bool {
         self.checks.backtraces == Backtraces::All
     }
@@ -62,7 +62,7 @@ impl Findings {
         self.checks.mode == CheckMode::Fail
     }
 
-    /// Who is calling, for a finding of this moment.
+    /// The backtrace of this call, for a finding.
     pub(crate) fn caller(&self) -> Option<Trace> {
         (self.checks.backtraces != Backtraces::Off).then(Trace::of_finding)
     }
@@ -124,12 +124,12 @@ impl Findings {
         std::mem::take(&mut kept.findings)
     }
 
-    /// How many there were beyond those that are kept.
+    /// The number of findings beyond those that are kept.
     pub(crate) fn dropped(&self) -> u64 {
         self.kept.lock().dropped
     }
 
-    /// Tells what has not been told; called where no lock of the machine is held.
+    /// Reports the findings that were not reported yet; called where no lock of the machine is held.
     pub(crate) fn tell(&self) {
         if !self.news.swap(false, Ordering::Acquire) {
             return;

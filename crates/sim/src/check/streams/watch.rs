@@ -12,7 +12,7 @@ use crate::check::report::{FindingKind, Findings, MissingWait};
 use crate::memory::shadow::{Access, AccessKind, Conflict, DISCARD_LIMIT, Shadow};
 use crate::memory::{Allocation, Side, SimAddress, Touch};
 
-/// What is recorded of accesses that have been compared with those in shadow memory.
+/// Recording of accesses, once they have been compared with those in shadow memory.
 pub(in crate::check) enum Recording<'a> {
     /// They are remembered.
     On,

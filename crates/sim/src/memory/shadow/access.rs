@@ -40,7 +40,7 @@ impl AccessKind {
         matches!(self, AccessKind::WaitValue | AccessKind::WriteValue)
     }
 
-    /// Whether both are the same, or parts of what one op does.
+    /// Whether both are the same, or parts of one op.
     pub(crate) fn is_like(self, other: AccessKind) -> bool {
         let moves = |kind| matches!(kind, AccessKind::Prefetch | AccessKind::Discard);
         self == other || moves(self) && moves(other)
@@ -48,7 +48,7 @@ impl AccessKind {
 
     /// Whether two accesses of the same bytes need an order.
     ///
-    /// Memory may be used while it is prefetched. A discard is what nothing may happen at the same time as, but for another.
+    /// Memory may be used while it is prefetched. A discard conflicts with all other accesses but another discard.
     pub(crate) fn conflicts(self, other: AccessKind) -> bool {
         use AccessKind::{Discard, Free, Prefetch};
         match (self, other) {
@@ -90,7 +90,7 @@ impl Access {
 }
 
 impl Operation {
-    /// A call that is remembered for what it did to a thing, not to bytes of a stream's.
+    /// A call that is remembered for an object or an allocation as a whole.
     pub(crate) fn of_call(access: AccessKind, site: &Site) -> Self {
         Self {
             call: Some(site.call),
