@@ -1,6 +1,9 @@
 //! Machines: what a simulated driver runs on.
 
+mod host_access;
 mod residency;
+
+pub use host_access::{HandOver, HostAccess, HostAccessError};
 
 use std::ffi::c_void;
 use std::num::NonZeroUsize;

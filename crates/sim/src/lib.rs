@@ -29,11 +29,10 @@ pub use warploom_topology as topology;
 
 pub use check::{
     Absence, AbsentBlock, Backtraces, BarrierDivergence, CheckMode, Checks, CopySide, End, Finding, FindingKind,
-    HandOver, HandleProblem, HeapMisuse, HeapProblem, HostAccess, HostAccessError, Instead, KernelChecks, KernelFault,
-    KernelRace, Leaked, MissingOrder, MissingWait, ObjectKind, RacedMemory, SharedRead, ThreadAccess, ThreadInfo,
-    UnfinishedCopy,
+    HandleProblem, HeapMisuse, HeapProblem, Instead, KernelChecks, KernelFault, KernelRace, Leaked, MissingOrder,
+    MissingWait, ObjectKind, RacedMemory, SharedRead, ThreadAccess, ThreadInfo, UnfinishedCopy,
 };
-pub use instance::{Machine, MachineBuilder, StartError};
+pub use instance::{HandOver, HostAccess, HostAccessError, Machine, MachineBuilder, StartError};
 pub use machine::census::{Census, Change, KindChange, Resource};
 pub use machine::log::{LogEntry, LogKind};
 pub use memory::Residence;

@@ -5,7 +5,7 @@ use crate::memory::Residence;
 
 impl Machine {
     /// Where there is a copy of the managed page at an address, now: one place, several for a page that is mostly read, none
-    /// for a page that nobody has touched or that was discarded. Nothing if no managed memory is there.
+    /// for a page that was never touched or was discarded. `None` if no managed memory is there.
     ///
     /// ```
     /// # use warploom_sim::Machine;

@@ -3,6 +3,7 @@
 pub(crate) mod call;
 pub(crate) mod capture;
 pub(crate) mod census;
+mod checks;
 pub(crate) mod clock;
 pub(crate) mod code;
 pub(crate) mod context;
@@ -12,6 +13,7 @@ pub(crate) mod event;
 pub(crate) mod graph;
 mod in_flight;
 pub(crate) mod launch;
+mod leaks;
 pub(crate) mod limits;
 pub(crate) mod log;
 mod managed_pages;

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use warploom_engine::{Known, Mode, OpId, QueueId, settle};
 use warploom_sys::types::CUresult;
 
-use crate::check::{Findings, Late};
+use crate::check::{Checker, Findings};
 use crate::fault::Allowance;
 use crate::ffi::handle::ContextHandle;
 use crate::ffi::status::Status;
@@ -60,9 +60,7 @@ pub(crate) struct World {
     /// Ops note which call they are of.
     numbers_calls: bool,
     pub(crate) clock: Clock,
-    pub(crate) findings: Arc<Findings>,
-    /// Kernels that have yet to be checked.
-    pub(crate) late: Late,
+    pub(crate) checker: Checker,
     pub(crate) trace: Option<Arc<Recorder>>,
     /// Budgets of fault plans.
     pub(crate) allowances: Vec<Allowance>,
@@ -102,8 +100,7 @@ impl World {
             planned_failures: PlannedFailures::default(),
             numbers_calls: trace.is_some(),
             clock: Clock::new(topology, mode),
-            findings,
-            late: Late::default(),
+            checker: Checker::new(findings),
             trace,
             allowances: Vec::new(),
             abandoned: Counts::default(),

@@ -68,7 +68,7 @@ fn allocate(
         .take_from_pool(pool, queue, size)
         .ok_or_else(|| call.refuse(OUT_OF_MEMORY, format!("{size} bytes: {}", world.why_full(pool))))?;
     // To the checks an allocation is an op like any other: the default stream waits for it, and it for the default stream.
-    if !waits.is_empty() || world.planned_failures.is_planned() || world.findings.is_on() {
+    if !waits.is_empty() || world.planned_failures.is_planned() || world.checker.is_on() {
         call.submit_after(&mut world, queue, &waits, Work::Join)?;
     }
     out.write(address)

@@ -1,14 +1,9 @@
-//! What the host does without a call.
-
-use std::ops::Range;
+//! Accesses of the host to memory that streams touch, too, and hand-overs between host threads.
 
 use warploom_engine::Known;
 
-use super::report::FindingKind;
-use super::watch::{missing, shadow_mut};
-use crate::instance::Machine;
-use crate::machine::world::World;
-use crate::memory::shadow::{Access, AccessKind, current_site};
+use super::Machine;
+use crate::memory::shadow::AccessKind;
 use crate::memory::{Allocation, Residence};
 
 /// The host reads or writes page-locked or managed memory, for as long as this lives.
@@ -19,7 +14,7 @@ use crate::memory::{Allocation, Residence};
 #[must_use = "the access ends when this is dropped"]
 pub struct HostAccess<'a> {
     machine: &'a Machine,
-    /// What is over when the access is: the one step of a timeline of its own.
+    /// The step of a timeline of its own that is over when the access is.
     step: Known,
 }
 
@@ -39,7 +34,7 @@ pub enum HostAccessError {
     },
 }
 
-/// What one thread knows, on its way to another; see [`Machine::hand_over`].
+/// The knowledge of one thread, on its way to another; see [`Machine::hand_over`].
 #[derive(Clone, Debug)]
 pub struct HandOver {
     known: Known,
@@ -71,13 +66,14 @@ impl Machine {
             if found.is_some_and(Allocation::is_managed) {
                 world.pages_touched(&range, Residence::Host, writes);
             }
-            world.host_touches(&range, kind)
+            let (checker, mut parts) = world.checked_parts();
+            checker.check_host_access(&mut parts, &range, kind)
         };
         core.findings.tell();
         Ok(HostAccess { machine: self, step })
     }
 
-    /// Says that what this thread has seen so far is about to be known to another, by a channel, a lock or a join that the
+    /// Hands the knowledge of this thread over to another, which learns it by a channel, a lock or a join that the
     /// machine cannot see. Matters where threads are ordered by [`HostOrder::HandOvers`](crate::HostOrder::HandOvers).
     #[must_use]
     pub fn hand_over(&self) -> HandOver {
@@ -88,7 +84,7 @@ impl Machine {
         HandOver { known }
     }
 
-    /// Says that this thread now knows what the other did.
+    /// Takes the knowledge of another thread over.
     pub fn take_over(&self, from: &HandOver) {
         if let Some(core) = self.here() {
             core.world().engine.timelines.host_learns(&from.known);
@@ -101,41 +97,5 @@ impl Drop for HostAccess<'_> {
         if let Some(core) = self.machine.here() {
             core.world().engine.timelines.host_ends(&self.step);
         }
-    }
-}
-
-impl World {
-    /// Books an access of the host's to one allocation, which goes on until the step that it gives is over.
-    fn host_touches(&mut self, bytes: &Range<u64>, kind: AccessKind) -> Known {
-        let World { memory, virtual_memory, engine, findings, .. } = self;
-        let Some(allocation) = memory.containing_mut(bytes.start).filter(|_| findings.is_on()) else {
-            return Known::default();
-        };
-        let range = bytes.start - allocation.base..bytes.end - allocation.base;
-        let (known, step) = engine.timelines.host_begins();
-        let access = Access { epoch: step.newest(), kind, stream: None, site: current_site() };
-        let (mut conflicts, mut lost) = (Vec::new(), Vec::new());
-        let place = allocation.place(bytes.start);
-        if let Some(shadow) = shadow_mut(allocation, virtual_memory) {
-            shadow.touch(range.clone(), &access, &known, &mut conflicts);
-            if kind == AccessKind::Write {
-                shadow.discarded.remove(range);
-            } else if conflicts.is_empty() {
-                lost = shadow.lost(&range, place, &known);
-            }
-        }
-        let Some(allocation) = allocation.info() else { return step };
-        if let Some(first) = lost.first().cloned() {
-            let (user, allocation) = (access.operation(findings.caller().as_ref()), allocation.clone());
-            let total = lost.iter().map(|part| part.end - part.start).sum();
-            findings.add(FindingKind::UninitialisedRead { user, allocation, bytes: first, total, discarded: true });
-        }
-        for conflict in conflicts {
-            let second = access.operation(findings.caller().as_ref());
-            let missing = missing(conflict.first.stream, None);
-            let (first, allocation) = (conflict.first.operation(None), allocation.clone());
-            findings.add(FindingKind::Race { first, second, allocation, bytes: conflict.bytes, missing });
-        }
-        step
     }
 }
