@@ -23,6 +23,7 @@ mod ffi;
 mod instance;
 mod machine;
 mod memory;
+mod rules;
 pub mod trace;
 
 pub use warploom_topology as topology;

@@ -1,4 +1,5 @@
-//! The C boundary: entry points, their dispatch, and the rules that all functions share.
+//! The C boundary: entry points, and the rules that all calls follow.
 
+pub(crate) mod entry;
 pub(crate) mod implemented;
 pub(crate) mod shims;

@@ -7,11 +7,11 @@ use std::ffi::c_void;
 use warploom_sys::types::CUresult;
 use warploom_sys::{Function, GetProcAddress, for_each_function};
 
-use crate::abi::implemented;
+use crate::abi::{entry, implemented};
 use crate::fault::Subject;
 use crate::ffi::Cross;
 use crate::ffi::status::Status;
-use crate::machine::call::{self, Call};
+use crate::machine::call::Call;
 use crate::machine::slots::SLOTS;
 
 macro_rules! shims {
@@ -40,7 +40,7 @@ macro_rules! shims {
                         let named = [$(Subject::of(stringify!($type), <$type as Cross>::bits(&$argument))),*];
                         <[Option<Subject>]>::iter(&named).copied().flatten().for_each(name);
                     };
-                    call::enter(slot, per_thread, Function::$slot, &naming, |call| {
+                    entry::enter(slot, per_thread, Function::$slot, &naming, |call| {
                         implemented::$slot(call $(, $argument)*)
                     })
                 }
@@ -48,7 +48,7 @@ macro_rules! shims {
         }
 
         /// The exported shape: the slot and the variant are part of the function.
-        mod entry {
+        mod exported {
             use super::*;
             $(
                 pub(super) unsafe extern "C" fn $slot<const SLOT: usize, const PER_THREAD: bool>(
@@ -66,12 +66,12 @@ macro_rules! shims {
                     // The constant comes first, so that variants nobody can ask for are not compiled.
                     Function::$slot => if const { $per_thread != 0 } {
                         if per_thread {
-                            entry::$slot::<SLOT, true> as *mut c_void
+                            exported::$slot::<SLOT, true> as *mut c_void
                         } else {
-                            entry::$slot::<SLOT, false> as *mut c_void
+                            exported::$slot::<SLOT, false> as *mut c_void
                         }
                     } else {
-                        entry::$slot::<SLOT, false> as *mut c_void
+                        exported::$slot::<SLOT, false> as *mut c_void
                     },
                 )*
             }
@@ -81,7 +81,7 @@ macro_rules! shims {
 for_each_function!(shims);
 
 fn resolver_in<const SLOT: usize>() -> GetProcAddress {
-    entry::cuGetProcAddress_v2::<SLOT, false>
+    exported::cuGetProcAddress_v2::<SLOT, false>
 }
 
 /// How a slot's functions are found.

@@ -8,10 +8,10 @@ use warploom_sys::types::CUresult;
 
 use super::budget::Budget;
 use super::calls::Calls;
-use super::class::Class;
 use super::error::FaultError;
 use super::plan::Plan;
 use super::rule::{Action, DEVICE_LOST, MAX_DELAY, Rule};
+use crate::rules::Class;
 use crate::topology::text::{Item, Read, Refusal, Section, Source, TomlError, TomlProblem};
 use crate::topology::{MAX_DEVICES, nearest, parse_version};
 

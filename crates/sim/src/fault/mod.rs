@@ -52,11 +52,11 @@ mod state;
 
 pub use self::budget::Budget;
 pub use self::calls::Calls;
-pub use self::class::Class;
 pub use self::error::FaultError;
 pub use self::plan::Plan;
 pub use self::rule::{Action, DEVICE_LOST, MAX_DELAY, Rule};
 pub use self::state::{FaultScope, Fired};
+pub use crate::rules::Class;
 
 pub(crate) use self::budget::Allowance;
 pub(crate) use self::hook::before;

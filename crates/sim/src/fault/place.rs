@@ -1,7 +1,6 @@
 //! Where a call is: the devices and contexts it is about.
 
 use smallvec::SmallVec;
-use warploom_sys::Function;
 
 use crate::api::context::Context;
 use crate::api::pool::Home;
@@ -11,6 +10,7 @@ use crate::machine::handles::Handle;
 use crate::machine::thread;
 use crate::machine::world::World;
 use crate::memory::Side;
+use crate::rules;
 
 /// Something that an argument of a call names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +60,7 @@ impl Place {
     pub(super) fn of(call: &Call<'_>, naming: Naming<'_>) -> Self {
         let world = call.world();
         let current = thread::with_contexts(call.core().id, |stack| stack.last().copied());
-        let current = current.filter(|_| !is_about_no_device(call.function()));
+        let current = current.filter(|_| rules::of(call.function()).on_current_context);
         let mut place = Self::default();
         let mut named = false;
         naming(&mut |subject| {
@@ -125,16 +125,10 @@ impl Place {
     }
 }
 
-/// Whether a function is about the process or the thread, and so not about the current context unless it names it.
-fn is_about_no_device(function: Function) -> bool {
-    use Function::*;
-    let of_the_thread =
-        matches!(function, cuCtxGetCurrent | cuCtxSetCurrent | cuCtxPushCurrent_v2 | cuCtxPopCurrent_v2);
-    of_the_thread || matches!(function.family(), "init" | "device")
-}
-
 #[cfg(test)]
 mod tests {
+    use warploom_sys::Function;
+
     use super::*;
 
     macro_rules! subjects {

@@ -14,9 +14,9 @@ use super::calls::FunctionSet;
 use super::place::Place;
 use super::plan::Plan;
 use super::rule::{Action, OnContext, OnThread, Rule};
-use crate::machine::call::is_lookup;
 use crate::machine::core::Core;
 use crate::machine::thread::{self, ThreadKey};
+use crate::rules;
 
 /// How many firings a plan remembers; later ones are only counted.
 const KEPT: usize = 1 << 16;
@@ -144,7 +144,7 @@ impl Faults {
 
 impl InForce {
     fn judge(&mut self, function: Function, this: ThreadKey, place: Option<&Place>, due: &mut Vec<Due>) {
-        self.calls += u64::from(!is_lookup(function));
+        self.calls += u64::from(!rules::of(function).finds_functions);
         let mut acting = Vec::new();
         for (index, (rule, counts)) in self.rules.iter_mut().enumerate() {
             if !meets(rule, function, this, place) {

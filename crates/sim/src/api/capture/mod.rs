@@ -23,7 +23,7 @@ pub(crate) use dependencies::{cuStreamUpdateCaptureDependencies, cuStreamUpdateC
 pub(crate) use end::cuStreamEndCapture;
 pub(crate) use events::CapturedRecord;
 pub(crate) use info::{cuStreamGetCaptureInfo_v2, cuStreamGetCaptureInfo_v3, cuStreamIsCapturing};
-pub(crate) use safety::{check_safety, cuThreadExchangeStreamCaptureMode};
+pub(crate) use safety::cuThreadExchangeStreamCaptureMode;
 
 use warploom_sys::types::{CUresult, CUstreamCaptureMode};
 

@@ -71,7 +71,7 @@ impl Rig {
     }
 
     pub(crate) fn call(&self) -> Call<'_> {
-        Call::pretend(&self.core, Function::cuStreamSynchronize, false)
+        Call::new(&self.core, Function::cuStreamSynchronize, false)
     }
 
     pub(crate) fn world(&self) -> Guard<'_> {
@@ -156,7 +156,7 @@ impl Memory {
 }
 
 fn new_context(core: &Arc<Core>, device: usize) -> Handle<Context> {
-    let call = Call::pretend(core, Function::cuCtxCreate_v2, false);
+    let call = Call::new(core, Function::cuCtxCreate_v2, false);
     let mut world = core.world();
     let context = Context::new(&call, &mut world, device, 0, false).expect("the device has room for it");
     world.contexts.insert(context).expect("there is room")
