@@ -19,6 +19,7 @@ use crate::machine::core::{Core, Instruments, Output};
 use crate::machine::log::LogEntry;
 use crate::machine::slots;
 use crate::machine::thread;
+use crate::process::thread::{ThreadKey, key};
 use crate::topology::{Topology, TopologyError};
 use crate::trace::{Recorder, Timeline, Trace, TraceReport};
 
@@ -241,15 +242,15 @@ impl Machine {
     ///
     /// As [`Machine::inject`].
     pub fn inject_on_this_thread(&self, plan: Plan) -> Result<FaultScope, FaultError> {
-        self.put_into_force(&plan, Some(thread::key()))
+        self.put_into_force(&plan, Some(key()))
     }
 
-    fn put_into_force(&self, plan: &Plan, thread: Option<thread::ThreadKey>) -> Result<FaultScope, FaultError> {
+    fn put_into_force(&self, plan: &Plan, thread: Option<ThreadKey>) -> Result<FaultScope, FaultError> {
         if plan.has_static_parts() {
             return Err(FaultError::TooLate);
         }
         plan.check(self.topology().devices.len())?;
-        Ok(FaultScope::begin(&self.running.core, plan, thread))
+        Ok(FaultScope::begin(&self.running.core.faults, plan, thread))
     }
 
     /// What the plan that the machine was started with has done so far; see [`FaultScope::fired`].
@@ -273,7 +274,7 @@ impl Machine {
     pub fn function(&self, function: Function, per_thread: bool) -> Option<NonNull<c_void>> {
         let variant = function.per_thread().filter(|_| per_thread);
         let since = variant.map_or(function.version(), |(since, _)| since);
-        let is_there = since <= self.topology().driver_version && !self.running.core.faults.hidden.contains(function);
+        let is_there = since <= self.topology().driver_version && !self.running.core.faults.hides(function);
         NonNull::new(shims::address(self.running.slot, function, variant.is_some())).filter(|_| is_there)
     }
 
@@ -388,7 +389,7 @@ impl MachineBuilder {
                     vet::enable();
                 }
                 let core = Arc::new(core);
-                let faults = (!plan.is_quiet()).then(|| FaultScope::begin(&core, &plan, None));
+                let faults = (!plan.is_quiet()).then(|| FaultScope::begin(&core.faults, &plan, None));
                 slots::fill(slot, Arc::clone(&core));
                 Ok(Machine { running: Arc::new(Running { slot, core, faults }) })
             }

@@ -23,6 +23,7 @@ mod ffi;
 mod instance;
 mod machine;
 mod memory;
+mod process;
 mod rules;
 pub mod trace;
 

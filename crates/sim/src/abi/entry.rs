@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering;
 use warploom_sys::Function;
 use warploom_sys::types::CUresult;
 
+use super::faults::{self, Arguments};
 use crate::check::InCall;
-use crate::fault::{self, Naming};
 use crate::ffi::status::Status;
 use crate::ffi::vet;
 use crate::machine::call::Call;
@@ -17,11 +17,11 @@ use crate::rules;
 
 /// Runs the body of an entry point: finds the machine, applies the function's rules and fault plans, records the call, and
 /// catches panics.
-pub(crate) fn enter(
+pub(super) fn enter(
     slot: usize,
     per_thread: bool,
     function: Function,
-    naming: Naming<'_>,
+    arguments: Arguments<'_>,
     body: impl FnOnce(&Call<'_>) -> Status,
 ) -> CUresult {
     let core = slots::machine(slot);
@@ -33,17 +33,17 @@ pub(crate) fn enter(
     let is_numbered = (core.trace.is_some() || core.findings.is_on()) && !rules::of(function).finds_functions;
     let number = if is_numbered { core.next_call() } else { 0 };
     let call = Call::new(core, function, per_thread);
-    let Some(trace) = &core.trace else { return answer(&call, number, naming, body) };
+    let Some(trace) = &core.trace else { return answer(&call, number, arguments, body) };
     let called = trace.called(function, number);
-    let code = answer(&call, number, naming, body);
+    let code = answer(&call, number, arguments, body);
     called.returns(code);
     code
 }
 
 /// The answer to a call, with the faults that plans ask for.
 #[inline]
-fn answer(call: &Call<'_>, number: u64, naming: Naming<'_>, body: impl FnOnce(&Call<'_>) -> Status) -> CUresult {
-    let afterwards = match call.core().faults.is_active().then(|| fault::before(call, naming)) {
+fn answer(call: &Call<'_>, number: u64, arguments: Arguments<'_>, body: impl FnOnce(&Call<'_>) -> Status) -> CUresult {
+    let afterwards = match call.core().faults.is_active().then(|| faults::before(call, arguments)) {
         Some(Err(code)) => return code,
         Some(Ok(afterwards)) => afterwards,
         None => None,

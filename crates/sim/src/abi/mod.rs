@@ -1,5 +1,6 @@
 //! The C boundary: entry points, and the rules that all calls follow.
 
-pub(crate) mod entry;
+mod entry;
+mod faults;
 pub(crate) mod implemented;
 pub(crate) mod shims;

@@ -44,10 +44,9 @@ mod class;
 mod error;
 mod file;
 mod glob;
-mod hook;
-mod place;
 mod plan;
 mod rule;
+mod scope;
 mod state;
 
 pub use self::budget::Budget;
@@ -58,7 +57,5 @@ pub use self::rule::{Action, DEVICE_LOST, MAX_DELAY, Rule};
 pub use self::state::{FaultScope, Fired};
 pub use crate::rules::Class;
 
-pub(crate) use self::budget::Allowance;
-pub(crate) use self::hook::before;
-pub(crate) use self::place::{Naming, Subject};
+pub(crate) use self::scope::CallScope;
 pub(crate) use self::state::Faults;

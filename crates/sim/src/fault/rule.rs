@@ -7,7 +7,7 @@ use warploom_sys::types::{CUcontext, CUresult};
 
 use super::calls::Calls;
 use super::error::FaultError;
-use crate::machine::thread::{self, ThreadKey};
+use crate::process::thread::{self, ThreadKey};
 
 /// The longest delay of a call.
 pub const MAX_DELAY: Duration = Duration::from_secs(3600);
@@ -218,7 +218,7 @@ impl Rule {
     }
 
     /// Whether it needs to know where a call is.
-    pub(super) fn has_place(&self) -> bool {
+    pub(super) fn has_scope(&self) -> bool {
         self.device.is_some() || self.context.is_some() || matches!(self.action, Action::Poison { .. })
     }
 

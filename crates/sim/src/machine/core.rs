@@ -17,10 +17,10 @@ use crate::check::{Checks, Findings, Timelines};
 use crate::engine::{Engine, Mode, OpId, Order, State, Step, Work};
 use crate::fault::Faults;
 use crate::ffi::status::Status;
-use crate::machine::home::Home;
 use crate::machine::log::{Log, LogEntry, LogKind};
 use crate::machine::thread;
 use crate::machine::world::World;
+use crate::process::fork::Home;
 use crate::topology::Topology;
 use crate::trace::{Recorder, Trace};
 
@@ -34,7 +34,7 @@ pub(crate) struct Core {
     calls: AtomicU64,
     pub(crate) trace: Option<Arc<Recorder>>,
     pub(crate) home: Home,
-    pub(crate) faults: Faults,
+    pub(crate) faults: Arc<Faults>,
     pub(crate) initialized: AtomicBool,
     patience: Duration,
     /// How long a kernel may run.
@@ -100,7 +100,7 @@ impl Core {
             calls: AtomicU64::new(0),
             trace,
             home: Home::new()?,
-            faults: instruments.faults,
+            faults: Arc::new(instruments.faults),
             initialized: AtomicBool::new(false),
             patience,
             watchdog: instruments.watchdog,

@@ -1,11 +1,11 @@
 //! The state of a machine and how it lives: objects, locks, executors, threads.
 
+pub(crate) mod budget;
 pub(crate) mod call;
 pub(crate) mod census;
 pub(crate) mod clock;
 pub(crate) mod core;
 pub(crate) mod handles;
-pub(crate) mod home;
 pub(crate) mod log;
 pub(crate) mod slots;
 pub(crate) mod thread;

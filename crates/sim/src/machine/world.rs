@@ -19,7 +19,6 @@ use crate::api::stream::Stream;
 use crate::api::vmm::VirtualMemory;
 use crate::check::{Findings, Known, Late};
 use crate::engine::{Engine, Mode, OpId, QueueId, Step, Work};
-use crate::fault::Allowance;
 use crate::ffi::status::Status;
 use crate::machine::census::Counts;
 use crate::machine::clock::Clock;
@@ -51,8 +50,6 @@ pub(crate) struct World {
     /// Kernels that have yet to be checked.
     pub(crate) late: Late,
     pub(crate) trace: Option<Arc<Recorder>>,
-    /// Budgets of fault plans.
-    pub(crate) allowances: Vec<Allowance>,
     /// What has gone with its context.
     pub(crate) abandoned: Counts,
     next_context_id: u64,
@@ -90,7 +87,6 @@ impl World {
             findings,
             late: Late::default(),
             trace,
-            allowances: Vec::new(),
             abandoned: Counts::default(),
             next_context_id: 1,
             next_stream_id: 1,

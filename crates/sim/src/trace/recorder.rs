@@ -13,8 +13,8 @@ use super::moved::Ways;
 use super::{Activity, HostCall, Kept, Span, Timeline, Trace, TraceReport};
 use crate::engine::{OpId, Work};
 use crate::machine::clock::Period;
-use crate::machine::home::lock_briefly_held;
-use crate::machine::thread;
+use crate::process::fork::lock_briefly_held;
+use crate::process::thread;
 
 pub(crate) struct Recorder {
     began: Instant,

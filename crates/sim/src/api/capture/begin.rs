@@ -12,7 +12,7 @@ use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
 use crate::machine::handles::Handle;
-use crate::machine::thread;
+use crate::process::thread;
 
 /// The stream that is to be captured, if it can be.
 fn capturable(

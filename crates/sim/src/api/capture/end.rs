@@ -10,8 +10,8 @@ use crate::ffi::Ptr;
 use crate::ffi::status::Status;
 use crate::machine::call::Call;
 use crate::machine::handles::Handle;
-use crate::machine::thread;
 use crate::machine::world::World;
+use crate::process::thread;
 
 /// Why the end of a sequence gives no graph, if it gives none.
 fn obstacle(world: &World, id: SequenceId) -> Option<(CUresult, &'static str)> {

@@ -34,8 +34,8 @@ use crate::ffi::status::{OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
 use crate::machine::handles::Handle;
-use crate::machine::thread::ThreadKey;
 use crate::machine::world::World;
+use crate::process::thread::ThreadKey;
 
 pub(crate) const UNSUPPORTED: CUresult = CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 const INVALIDATED: CUresult = CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;

@@ -40,7 +40,7 @@ use crate::ffi::status::{INVALID_CONTEXT, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
 use crate::machine::handles::{Handle, Kind, Object};
-use crate::machine::thread::ThreadKey;
+use crate::process::thread::ThreadKey;
 
 /// A context and what lives in it.
 pub(crate) struct Context {

@@ -101,7 +101,7 @@ fn find(
     let best = named().filter_map(|known| Some((since(known)?, known))).filter(|(since, _)| *since <= version).max();
     Ok(match best {
         // Only now: the next best would be another ABI than the one that was asked for.
-        Some((_, best)) if call.core().faults.hidden.contains(best) => Found::Nothing,
+        Some((_, best)) if call.core().faults.hides(best) => Found::Nothing,
         Some((_, best)) => Found::Function(shims::address(call.core().slot, best, per_thread)),
         None => Found::TooYoung,
     })

@@ -47,8 +47,8 @@ use crate::ffi::status::{CONTEXT_IS_DESTROYED, INVALID_CONTEXT, INVALID_HANDLE, 
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
 use crate::machine::handles::{Handle, Kind, Object};
-use crate::machine::thread::{self, ThreadKey};
 use crate::machine::world::World;
+use crate::process::thread::{self, ThreadKey};
 
 /// A created stream.
 pub(crate) struct Stream {

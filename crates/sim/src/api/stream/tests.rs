@@ -6,6 +6,7 @@ use super::*;
 use crate::api::event::Event;
 use crate::engine::tests::rig::{Memory, Rig};
 use crate::engine::{Mode, Order};
+use crate::machine::thread::with_contexts;
 
 const MODE: Mode = Mode::Deterministic(Order::Eager);
 
@@ -27,7 +28,7 @@ fn each_context_has_default_streams_of_its_own() {
     let rig = Rig::new(MODE);
     let first = [LEGACY, PER_THREAD].map(|raw| rig.default_queue(raw));
     let other = rig.other_context(1);
-    thread::with_contexts(rig.core.id, |stack| stack.push(other));
+    with_contexts(rig.core.id, |stack| stack.push(other));
     let second = [LEGACY, PER_THREAD].map(|raw| rig.default_queue(raw));
     assert!(first.iter().all(|queue| !second.contains(queue)));
     assert!(second.iter().all(|queue| rig.world().engine.queue(*queue).device == 1));

@@ -1,8 +1,8 @@
-//! Whether this is still the process that a machine lives in.
+//! Detection of `fork`: the process that a machine lives in, and locks that a child may find locked.
 //!
-//! A child of `fork` has a copy of everything but the threads: nobody runs the machine's work there, and whatever lock
-//! another thread held stays locked for ever. The real driver is of no use in such a child, and says so; a machine does,
-//! too, before it takes a lock. The kernel leaves a mark: a page that a child finds empty.
+//! A child of `fork` has a copy of everything but the threads: no executor runs the machine's work there, and a lock that
+//! another thread held stays locked for ever. The real driver refuses every call in such a child, and so does a machine,
+//! before it takes a lock. The kernel leaves a mark: a page that a child finds empty.
 #![expect(unsafe_code, reason = "maps a page, and reads and writes a word of it")]
 
 use std::io;
@@ -48,8 +48,8 @@ impl Home {
         self.word().store(1, Ordering::Relaxed);
     }
 
-    /// Whether the machine can be used in this process. In a child of the process it was used in it cannot; one that
-    /// nobody has used yet is the child's own from now on.
+    /// Whether the machine can be used in this process. In a child of the process it was used in it cannot; a machine
+    /// that has not been used yet is the child's own from now on.
     pub(crate) fn is_here(&self) -> bool {
         if self.word().load(Ordering::Relaxed) != 0 {
             return true;
@@ -76,18 +76,18 @@ impl Home {
 
 impl Drop for Home {
     fn drop(&mut self) {
-        // SAFETY: the page that `new` mapped, which nobody else knows of. If it stays mapped, nothing is wrong.
+        // SAFETY: the page that `new` mapped, which nothing else knows of. If it stays mapped, nothing is wrong.
         unsafe { munmap(self.word.as_ptr().cast(), rustix::param::page_size()) }.unwrap_or_default();
     }
 }
 
-/// How long nobody holds such a lock as [`lock_briefly_held`] is for.
+/// Longer than any thread holds a lock that [`lock_briefly_held`] is for.
 const BRIEFLY: Duration = Duration::from_secs(1);
 
-/// Takes a lock that everybody holds for a moment only. If it is not to be had, this is a child of `fork`, and whoever held
-/// it has not come along.
+/// Takes a lock that every thread holds for a moment only. `None` in a child of `fork` whose lock was held by a thread of
+/// its parent.
 ///
-/// For locks that a child may have to take: those of the process, and those of a machine that nobody has initialised.
+/// For locks that a child may have to take: those of the process, and those of a machine that is not initialised.
 pub(crate) fn lock_briefly_held<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     static LOCKED_IN: AtomicU32 = AtomicU32::new(0);
     if LOCKED_IN.load(Ordering::Relaxed) == 0 {
