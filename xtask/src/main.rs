@@ -1,17 +1,21 @@
 //! The project's own chores.
 //!
 //! `cargo xtask generate` rebuilds the C bindings; `cargo xtask generate --check` fails if they are not what the
-//! generator would write. `cargo xtask ptx` compiles the kernels of `crates/ptx` anew. `cargo xtask device-pack` builds a folder of tests and benchmarks to run on a machine with a
-//! GPU. `cargo xtask libcuda DIR` puts the simulated driver where programs can be pointed at it; `cargo xtask clients`
-//! runs programs on it that were not written for it. `cargo xtask nvrtc` runs the tests that need NVIDIA's compilers and linker.
+//! generator would write. `cargo xtask ptx` compiles the kernels of `crates/ptx` anew. `cargo xtask layers` holds the
+//! arrows between crates and modules to a table. `cargo xtask device-pack` builds a folder of tests and benchmarks to
+//! run on a machine with a GPU. `cargo xtask libcuda DIR` puts the simulated driver where programs can be pointed at it;
+//! `cargo xtask clients` runs programs on it that were not written for it. `cargo xtask nvrtc` runs the tests that need
+//! NVIDIA's compilers and linker. `cargo xtask sanitize` runs tests under the sanitizers and Miri.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command for people at a terminal")]
 
 mod clients;
 mod device_pack;
 mod generate;
+mod layers;
 mod libcuda;
 mod nvrtc;
 mod ptx;
+mod sanitize;
 mod wheels;
 mod workspace;
 
@@ -23,6 +27,9 @@ usage: cargo xtask <task>
 
   generate            rebuild crates/sys/src/generated from the CUDA headers
   generate --check    fail if those files are not what would be generated
+  layers              print the arrows between crates and layers, and fail on one that is not allowed or on a cycle of modules
+  layers --crate NAME look at one crate; with --list, print each pair of modules that use each other, with every line
+  layers --write      renew the pictures of docs/architecture.md
   ptx                 rebuild crates/ptx/kernels/ptx from the kernels beside it
   ptx --check         fail if those files are not what would be built, or if an assembler refuses one
   device-pack [DIR]   build every test that needs a GPU, and every benchmark, into DIR (device-pack) with a script that
@@ -30,6 +37,8 @@ usage: cargo xtask <task>
   libcuda DIR         build the simulated driver as a shared library, and put it into DIR as libcuda.so.1 and libcuda.so
   clients [NAME…]     run programs in C, in Rust with cudarc and in Python on that library; all, or those named
   nvrtc               fetch NVRTC, libNVVM and nvJitLink, and run the tests that need them
+  sanitize [TOOL…]    run tests under AddressSanitizer, ThreadSanitizer and Miri (address, thread, miri), where a nightly
+                      toolchain has them; [--toolchain NAME] before, [-- ARGUMENTS…] for cargo test behind
 ";
 
 fn main() -> ExitCode {
@@ -38,6 +47,7 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         ["generate"] => generate::write(),
         ["generate", "--check"] => generate::check(),
+        ["layers", options @ ..] => layers::run(options),
         ["ptx"] => ptx::write(),
         ["ptx", "--check"] => ptx::check(),
         ["device-pack"] => device_pack::pack(None),
@@ -45,6 +55,7 @@ fn main() -> ExitCode {
         ["libcuda", folder] if !folder.starts_with('-') => libcuda::install(Path::new(folder)),
         ["clients", names @ ..] if !names.iter().any(|name| name.starts_with('-')) => clients::run(names),
         ["nvrtc"] => nvrtc::test(),
+        ["sanitize", arguments @ ..] => sanitize::run(arguments),
         ["help" | "-h" | "--help"] => {
             print!("{USAGE}");
             return ExitCode::SUCCESS;

@@ -11,17 +11,16 @@ use warploom_sys::{Function, Source};
 
 use crate::abi::shims;
 use crate::check::{Checks, Finding};
-use crate::engine::Mode;
 use crate::fault::{FaultError, FaultScope, Faults, Fired, Plan};
 use crate::ffi::vet;
 use crate::machine::census::Census;
 use crate::machine::core::{Core, Instruments, Output};
 use crate::machine::log::LogEntry;
 use crate::machine::slots;
-use crate::machine::thread;
-use crate::process::thread::{ThreadKey, key};
+use crate::process::thread;
 use crate::topology::{Topology, TopologyError};
 use crate::trace::{Recorder, Timeline, Trace, TraceReport};
+use warploom_engine::Mode;
 
 /// A simulated machine: any number of GPUs behind a CUDA driver of its own.
 ///
@@ -242,10 +241,10 @@ impl Machine {
     ///
     /// As [`Machine::inject`].
     pub fn inject_on_this_thread(&self, plan: Plan) -> Result<FaultScope, FaultError> {
-        self.put_into_force(&plan, Some(key()))
+        self.put_into_force(&plan, Some(thread::key()))
     }
 
-    fn put_into_force(&self, plan: &Plan, thread: Option<ThreadKey>) -> Result<FaultScope, FaultError> {
+    fn put_into_force(&self, plan: &Plan, thread: Option<thread::ThreadKey>) -> Result<FaultScope, FaultError> {
         if plan.has_static_parts() {
             return Err(FaultError::TooLate);
         }

@@ -17,7 +17,6 @@
 mod abi;
 mod api;
 mod check;
-mod engine;
 pub mod fault;
 mod ffi;
 mod instance;
@@ -33,10 +32,10 @@ pub use api::managed::Residence;
 pub use check::{
     Absence, AbsentBlock, AccessKind, AllocationInfo, Backtraces, BarrierDivergence, CheckMode, Checks, CopySide, End,
     Finding, FindingKind, Frame, HandOver, HandleProblem, HeapMisuse, HeapProblem, HostAccess, HostAccessError,
-    HostOrder, Instead, KernelChecks, KernelFault, KernelRace, Leaked, MissingOrder, MissingWait, ObjectKind,
-    Operation, RacedMemory, SharedRead, StreamInfo, StreamKind, ThreadAccess, ThreadInfo, UnfinishedCopy,
+    Instead, KernelChecks, KernelFault, KernelRace, Leaked, MissingOrder, MissingWait, ObjectKind, Operation,
+    RacedMemory, SharedRead, StreamInfo, StreamKind, ThreadAccess, ThreadInfo, UnfinishedCopy,
 };
-pub use engine::{Mode, Order};
 pub use instance::{Machine, MachineBuilder, StartError};
 pub use machine::census::{Census, Change, KindChange, Resource};
 pub use machine::log::{LogEntry, LogKind};
+pub use warploom_engine::{HostOrder, Mode, Order};

@@ -12,7 +12,7 @@ use crate::ffi::status::Status;
 use crate::ffi::vet;
 use crate::machine::call::Call;
 use crate::machine::slots;
-use crate::machine::thread;
+use crate::process::thread;
 use crate::rules;
 
 /// Runs the body of an entry point: finds the machine, applies the function's rules and fault plans, records the call, and

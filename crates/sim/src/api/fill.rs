@@ -7,11 +7,13 @@
 use warploom_sys::types::{CUdeviceptr, CUstream_st};
 
 use crate::api::copy::{Form, Intent, Memory, Named, find, reaches};
-use crate::engine::{QueueId, RowFill, Work};
 use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
+use crate::machine::world::Work;
+use crate::memory::{MemoryOp, RowFill};
+use warploom_engine::QueueId;
 
 /// What is written.
 #[derive(Clone, Copy)]
@@ -73,7 +75,7 @@ fn fill(call: &Call<'_>, world: &mut Guard<'_>, queue: QueueId, form: Form, to: 
         return Ok(());
     }
     let span = span(call, to, pattern)?;
-    let (device, context) = (world.engine.queue(queue).device, world.engine.queue(queue).context);
+    let (device, context) = (world.engine.queue(queue).owner.device, world.engine.queue(queue).owner.context);
     let end = find(call, world, device, (Named::Filled, to.start), span, Intent::Write)?;
     if !reaches(world, context, &end) {
         let reason = format!("{:#x} is on another device, which the stream's context has no access to", to.start);
@@ -81,11 +83,12 @@ fn fill(call: &Call<'_>, world: &mut Guard<'_>, queue: QueueId, form: Form, to: 
     }
     let Pattern { bits, element } = pattern;
     let Rows { pitch, columns, rows, .. } = to;
-    let work = if rows == 1 || pitch == columns * u64::from(element) {
-        Work::Fill { to: end.place, pattern: bits, element, count: columns * rows }
+    let op = if rows == 1 || pitch == columns * u64::from(element) {
+        MemoryOp::Fill { to: end.place, pattern: bits, element, count: columns * rows }
     } else {
-        Work::FillRows(Box::new(RowFill { to: end.place, pitch, pattern: bits, element, columns, rows }))
+        MemoryOp::FillRows(Box::new(RowFill { to: end.place, pitch, pattern: bits, element, columns, rows }))
     };
+    let work = Work::from(op);
     if form == Form::Sync && world.captures.hold(queue) {
         return Err(call.uncapturable(world, queue, "a fill that is waited for"));
     }

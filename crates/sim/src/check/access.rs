@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::finding::{AccessKind, Operation, StreamInfo};
-use super::known::Epoch;
 use super::site::{Site, Trace};
+use warploom_engine::Epoch;
 
 /// Who did what to some bytes, and when.
 #[derive(Clone, Debug)]

@@ -8,13 +8,13 @@
 use std::ops::Range;
 
 use super::AccessKind;
-use super::known::Known;
 use super::ranges::Ranges;
 use super::shadow::Shadow;
 use super::watch::shadow_mut;
 use crate::api::managed::LEFT;
 use crate::machine::world::World;
 use crate::memory::SimAddress;
+use warploom_engine::Known;
 
 /// What is taken to be written as a whole.
 const PIECE: u64 = 4096;

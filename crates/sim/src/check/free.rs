@@ -4,15 +4,15 @@ use warploom_sys::Function;
 
 use super::access::{Access, Conflict};
 use super::finding::{AccessKind, FindingKind};
-use super::known::Known;
 use super::site;
 use super::tracked::{Tracked, info};
 use super::watch::{missing, missing_since_birth, shadow_mut, stream_info};
-use crate::engine::QueueId;
 use crate::ffi::status::Status;
 use crate::machine::call::Call;
 use crate::machine::world::World;
 use crate::memory::{Allocation, Backing};
+use warploom_engine::Known;
+use warploom_engine::QueueId;
 
 impl World {
     /// Records a new allocation: from now on, or, if it was made in the order of a queue, for whoever comes behind that.
@@ -41,7 +41,7 @@ impl World {
             Some(queue) => self.known_before_next(queue),
             None => self.engine.timelines.host().clone(),
         };
-        if !known.unsure {
+        if !known.is_unsure() {
             self.judge_free(base, queue, &known)?;
         }
         self.note_free(base, queue, &known);

@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use super::access::Access;
 use super::finding::{AccessKind, FindingKind};
-use super::known::Known;
 use super::site;
 use super::tracked::info;
 use super::watch::{missing, shadow_mut};
@@ -12,6 +11,7 @@ use crate::api::managed::Residence;
 use crate::instance::Machine;
 use crate::machine::world::World;
 use crate::memory::Allocation;
+use warploom_engine::Known;
 
 /// The host reads or writes page-locked or managed memory, for as long as this lives.
 ///

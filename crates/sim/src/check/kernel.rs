@@ -17,14 +17,15 @@ use std::ops::Range;
 use super::access::Access;
 use super::finding::{AccessKind, AllocationInfo, FindingKind, Operation, StreamInfo};
 use super::in_kernel::{InKernel, KernelFault, RacedMemory};
-use super::known::{Epoch, Known};
 use super::outside::nearest;
 use super::ranges::Ranges;
 use super::site;
 use super::tracked::info;
 use super::watch::{Books, Watch, missing, stream_info};
-use crate::engine::{QueueId, Work};
+use crate::machine::world::Work;
 use crate::machine::world::World;
+use warploom_engine::QueueId;
+use warploom_engine::{Epoch, Known};
 
 /// Bytes that a kernel touched.
 #[derive(Debug, Default)]
@@ -137,7 +138,7 @@ impl Late {
         free: impl Fn() -> Option<(AllocationInfo, Operation, Option<StreamInfo>)>,
     ) {
         for kernel in &mut self.0 {
-            let is_ordered = known.unsure || known.includes(kernel.epoch);
+            let is_ordered = known.is_unsure() || known.includes(kernel.epoch);
             let unordered = if is_ordered { None } else { free() };
             kernel.frees.push(LateFree { addresses: addresses.clone(), unordered });
         }

@@ -11,7 +11,7 @@
 //!                                                     └──▶ shadow   who touched these bytes before?
 //! ```
 //!
-//! - A *timeline* is a stream, or the host. Each op is a step of its stream's timeline. [`known`] is a vector clock over them;
+//! - A *timeline* is a stream, or the host. Each op is a step of its stream's timeline. [`Known`](warploom_engine::Known) is a vector clock over them;
 //!   it goes wherever the engine's own clock goes (records, waits, the default stream's order), and also to and from the
 //!   host: what a thread enqueues comes behind what it has seen to be over.
 //! - [`shadow`] remembers, for each piece of memory, the accesses that a later one can still race with, and which bytes
@@ -39,7 +39,6 @@ mod host;
 mod in_kernel;
 mod in_kernel_text;
 mod kernel;
-mod known;
 mod leak;
 mod outside;
 mod ranges;
@@ -47,8 +46,6 @@ mod settings;
 mod shadow;
 mod site;
 mod text;
-mod timelines;
-mod touch;
 mod tracked;
 mod watch;
 
@@ -64,14 +61,12 @@ pub use in_kernel::{
     BarrierDivergence, Instead, KernelFault, KernelRace, MissingOrder, RacedMemory, SharedRead, ThreadAccess,
     ThreadInfo,
 };
-pub use settings::{Backtraces, CheckMode, Checks, HostOrder, KernelChecks};
+pub use settings::{Backtraces, CheckMode, Checks, KernelChecks};
 
 pub(crate) use findings::Findings;
 pub(crate) use graves::Graves;
 pub(crate) use in_kernel::InKernel;
 pub(crate) use kernel::{Late, Touched, Watched};
-pub(crate) use known::Known;
 pub(crate) use shadow::Shadow;
 pub(crate) use site::{InCall, Site, current as current_site};
-pub(crate) use timelines::Timelines;
 pub(crate) use tracked::Tracked;

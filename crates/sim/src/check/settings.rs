@@ -1,6 +1,7 @@
 //! What a machine watches for, and what it does when it finds something.
 
 use std::sync::Arc;
+use warploom_engine::HostOrder;
 
 use super::finding::Finding;
 
@@ -55,19 +56,6 @@ pub enum Backtraces {
     /// Those of every call that takes part: each call that enqueues, allocates or frees remembers its callers, which takes
     /// a few microseconds.
     All,
-}
-
-/// How the threads of a program are taken to be ordered. The driver sees their calls; it does not see their locks,
-/// channels and joins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum HostOrder {
-    /// As they were seen: a call that came later counts as ordered behind those that came before it, whichever threads
-    /// made them. What is found is always real; a race of two threads that took turns by luck is not found.
-    Observed,
-    /// Threads know nothing of each other but what [`Machine::hand_over`](crate::Machine::hand_over) tells. Finds races
-    /// between threads, too, in a program that announces every handing over.
-    HandOvers,
 }
 
 /// What is looked for among the threads of a kernel.

@@ -20,8 +20,8 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use super::access::{Access, Conflict};
-use super::known::Known;
 use super::ranges::Ranges;
+use warploom_engine::Known;
 
 #[derive(Debug, Default)]
 pub(crate) struct Shadow {
@@ -182,7 +182,7 @@ impl Shadow {
 mod tests {
     use super::*;
     use crate::check::AccessKind::{self, Read, Write};
-    use crate::check::known::Epoch;
+    use warploom_engine::Epoch;
 
     /// A stream that touches memory and knows only itself, unless it is told.
     struct Toucher(Known);

@@ -7,17 +7,17 @@ use super::access::{Access, Conflict};
 use super::finding::{AccessKind, FindingKind, MissingWait, StreamInfo};
 use super::findings::Findings;
 use super::kernel::Late;
-use super::known::{Epoch, Known};
 use super::shadow::Shadow;
 use super::site;
-use super::touch::{Touch, touches};
 use super::tracked::info;
 use crate::api::managed::WATCHED;
 use crate::api::vmm::VirtualMemory;
-use crate::engine::{Engine, QueueId, Work};
 use crate::ffi::status::Status;
 use crate::machine::world::World;
-use crate::memory::{Allocation, Backing, Registry, Side, SimAddress};
+use crate::machine::world::{Engine, Work};
+use crate::memory::{Allocation, Backing, MemoryOp, Registry, Side, SimAddress, Touch};
+use warploom_engine::QueueId;
+use warploom_engine::{Epoch, Known, Work as _};
 
 impl World {
     /// Checks an op that is about to be enqueued; the queue's clock says what comes before it.
@@ -33,8 +33,8 @@ impl World {
         self.engine.queue_mut(queue).clock.known = known;
         match work {
             _ if judged.is_err() => {}
-            Work::WriteValue { .. } => self.engine.release_value(queue),
-            Work::WaitValue { .. } => self.engine.awaits_value(queue),
+            Work::Memory(MemoryOp::WriteValue { .. }) => self.engine.release_value(queue),
+            Work::Memory(MemoryOp::WaitValue { .. }) => self.engine.awaits_value(queue),
             Work::HostFunction { .. } | Work::Callback { .. } => self.forget_discards(),
             _ => {}
         }
@@ -107,7 +107,7 @@ impl World {
         let (found, followers) = (Vec::new(), HashSet::new());
         let mut watch =
             Watch { memory, virtual_memory, engine, known, access, findings, books, found, followers, late };
-        touches(work, |touch| watch.touch(touch));
+        work.touches(|touch| watch.touch(touch));
         watch.found
     }
 }
@@ -154,18 +154,18 @@ impl Watch<'_> {
                 self.each(to.address(), bytes, AccessKind::Write);
                 self.mark(to.address(), bytes, true);
             }
-            Touch::Move { at, bytes, kind } => {
-                self.each(at.address(), bytes, kind);
-                if kind == AccessKind::Discard {
-                    self.discard(at.address(), bytes.min(WATCHED));
-                }
+            Touch::Prefetch { at, bytes } => self.each(at.address(), bytes, AccessKind::Prefetch),
+            Touch::Discard { at, bytes } => {
+                self.each(at.address(), bytes, AccessKind::Discard);
+                self.discard(at.address(), bytes.min(WATCHED));
             }
-            Touch::Word { at, bytes, kind } => {
-                self.each(at.address(), bytes, kind);
-                match kind {
-                    AccessKind::WaitValue => self.decide(at.address(), bytes),
-                    _ => self.mark(at.address(), bytes, true),
-                }
+            Touch::WaitValue { at, bytes } => {
+                self.each(at.address(), bytes, AccessKind::WaitValue);
+                self.decide(at.address(), bytes);
+            }
+            Touch::WriteValue { at, bytes } => {
+                self.each(at.address(), bytes, AccessKind::WriteValue);
+                self.mark(at.address(), bytes, true);
             }
         }
     }
@@ -199,7 +199,7 @@ impl Watch<'_> {
             let mut conflicts = Vec::new();
             let mut is_early = false;
             if let Some(tracked) = &allocation.tracked {
-                is_early = !self.known.unsure && !self.known.includes(tracked.born.epoch);
+                is_early = !self.known.is_unsure() && !self.known.includes(tracked.born.epoch);
             }
             if let Some(shadow) = shadow_mut(allocation, self.virtual_memory) {
                 match &mut self.books {
@@ -209,7 +209,7 @@ impl Watch<'_> {
                         let draft = drafts.entry(std::ptr::from_ref(shadow)).or_default();
                         draft.touch(range.clone(), &self.access, self.known, &mut conflicts);
                     }
-                    Books::Open if self.known.unsure => {}
+                    Books::Open if self.known.is_unsure() => {}
                     Books::Open => {
                         shadow.touch(range.clone(), &self.access, self.known, &mut conflicts);
                         if let Some(over) = self.engine.timelines.over() {
@@ -221,7 +221,7 @@ impl Watch<'_> {
             if is_early {
                 self.found_early(at, range);
             }
-            if !self.known.unsure {
+            if !self.known.is_unsure() {
                 for conflict in conflicts {
                     if !self.followers.contains(&conflict.first.epoch) {
                         self.found_race(at, conflict);
@@ -289,7 +289,7 @@ impl Watch<'_> {
     }
 
     fn found_unwritten(&mut self, kind: AccessKind, missing: &[Range<u64>]) {
-        if self.known.unsure {
+        if self.known.is_unsure() {
             return;
         }
         let Some(first) = missing.first() else { return };
@@ -387,7 +387,7 @@ pub(super) fn shadow_mut<'a>(
 /// A stream for a report.
 pub(super) fn stream_info(engine: &Engine, queue: QueueId) -> StreamInfo {
     let queue = engine.queue(queue);
-    StreamInfo { id: queue.traits.id, kind: queue.traits.kind, device: queue.device }
+    StreamInfo { id: queue.owner.traits.id, kind: queue.owner.traits.kind, device: queue.owner.device }
 }
 
 /// What would order a use behind the allocation. What a thread allocates is there for its streams at once; only another

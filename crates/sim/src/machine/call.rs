@@ -7,12 +7,12 @@ use warploom_sys::Function;
 use warploom_sys::types::CUresult;
 
 use crate::api::context::Context;
-use crate::engine::{Mode, OpId, QueueId};
 use crate::ffi::status::{CONTEXT_IS_DESTROYED, INVALID_CONTEXT, NOT_PERMITTED, NOT_SUPPORTED, Status};
 use crate::machine::core::{Core, Guard};
 use crate::machine::handles::{Handle, Object, Objects};
 use crate::machine::log::{LogEntry, LogKind};
-use crate::machine::thread;
+use crate::process::thread;
+use warploom_engine::{Mode, OpId, QueueId};
 
 /// A call in progress, as its body sees it.
 pub(crate) struct Call<'a> {

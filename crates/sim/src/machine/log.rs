@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 use warploom_sys::Function;
 use warploom_sys::types::CUresult;
 
-use crate::process::fork::lock_briefly_held;
+use crate::process::home::lock_briefly_held;
 
 /// How many of the newest entries are kept.
 const KEPT: usize = 4096;

@@ -7,6 +7,9 @@ pub(crate) mod clock;
 pub(crate) mod core;
 pub(crate) mod handles;
 pub(crate) mod log;
+pub(crate) mod planned_failures;
 pub(crate) mod slots;
-pub(crate) mod thread;
+#[cfg(test)]
+pub(crate) mod tests;
+pub(crate) mod work;
 pub(crate) mod world;

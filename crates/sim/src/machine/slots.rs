@@ -10,7 +10,7 @@ use arc_swap::{ArcSwapOption, Guard};
 use parking_lot::{Condvar, Mutex};
 
 use crate::machine::core::Core;
-use crate::process::fork::lock_briefly_held;
+use crate::process::home::lock_briefly_held;
 
 /// How many machines can exist at once in a process.
 pub(crate) const SLOTS: usize = 16;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
+use warploom_engine::{Known, Mode, OpId, QueueId, settle};
 use warploom_sys::types::CUresult;
 
 use crate::api::capture::Captures;
@@ -15,17 +16,26 @@ use crate::api::managed::ManagedMemory;
 use crate::api::memory::host::HostMemory;
 use crate::api::module::Code;
 use crate::api::pool::{self, Pool};
-use crate::api::stream::Stream;
+use crate::api::stream::{Stream, Traits};
 use crate::api::vmm::VirtualMemory;
-use crate::check::{Findings, Known, Late};
-use crate::engine::{Engine, Mode, OpId, QueueId, Step, Work};
+use crate::check::{Findings, Late};
 use crate::ffi::status::Status;
 use crate::machine::census::Counts;
 use crate::machine::clock::Clock;
 use crate::machine::handles::{Handle, Objects};
-use crate::memory::Registry;
+use crate::machine::planned_failures::PlannedFailures;
+use crate::machine::work::{self, Note, Owner};
+use crate::memory::{MemoryOp, Registry};
+use crate::process::thread;
 use crate::topology::Topology;
 use crate::trace::{Ended, Recorder};
+
+/// Work of ops of a machine.
+pub(crate) type Work = work::Work<World>;
+/// The engine of a machine.
+pub(crate) type Engine = warploom_engine::Engine<Work>;
+/// A queue of a machine.
+pub(crate) type Queue = warploom_engine::Queue<Owner>;
 
 /// The state of a machine.
 pub(crate) struct World {
@@ -45,6 +55,9 @@ pub(crate) struct World {
     pub(crate) graphs: Graphs,
     pub(crate) captures: Captures,
     pub(crate) engine: Engine,
+    pub(crate) planned_failures: PlannedFailures,
+    /// Ops note which call they are of.
+    numbers_calls: bool,
     pub(crate) clock: Clock,
     pub(crate) findings: Arc<Findings>,
     /// Kernels that have yet to be checked.
@@ -61,11 +74,10 @@ impl World {
         id: u64,
         topology: &Topology,
         mode: Mode,
-        mut engine: Engine,
+        engine: Engine,
         findings: Arc<Findings>,
         trace: Option<Arc<Recorder>>,
     ) -> std::io::Result<Self> {
-        engine.numbers_calls = trace.is_some();
         let devices = topology.devices.iter().map(Device::new).collect::<Result<_, _>>()?;
         Ok(Self {
             devices,
@@ -83,6 +95,8 @@ impl World {
             graphs: Graphs::new(id, topology.devices.len()),
             captures: Captures::default(),
             engine,
+            planned_failures: PlannedFailures::default(),
+            numbers_calls: trace.is_some(),
             clock: Clock::new(topology, mode),
             findings,
             late: Late::default(),
@@ -119,13 +133,13 @@ impl World {
     /// Enqueues work behind its queue and behind other ops.
     pub(crate) fn enqueue_after(&mut self, queue: QueueId, others: &[OpId], work: Work) -> Status<OpId> {
         let id = self.add_after(queue, others, work)?;
-        self.settle();
+        settle(self);
         Ok(id)
     }
 
     /// Enqueues work that cannot end before [`World::settle`], so that its op can be noted somewhere first.
     pub(crate) fn add_after(&mut self, queue: QueueId, others: &[OpId], mut work: Work) -> Status<OpId> {
-        let context = self.engine.queue(queue).context;
+        let context = self.engine.queue(queue).owner.context;
         self.healthy(context)?;
         let mut before = self.what_comes_before(context, queue);
         before.extend_from_slice(others);
@@ -133,14 +147,31 @@ impl World {
         if let Err(code) = self.check_work(queue, &work) {
             // What was found out about the order has to be in the queue, if not by this op, then by another.
             if !before.is_empty() {
-                self.engine.add(queue, &before, Work::Join, now);
-                self.settle();
+                self.add(queue, &before, Work::Join, now);
+                settle(self);
             }
             return Err(code);
         }
         work.remember(&self.engine.queue(queue).clock.known);
         self.watch_kernel(queue, &mut work);
-        Ok(self.engine.add(queue, &before, work, now))
+        Ok(self.add(queue, &before, work, now))
+    }
+
+    /// Enqueues work that has been checked, not before virtual time `now`.
+    pub(crate) fn add(&mut self, queue: QueueId, before: &[OpId], work: Work, now: u64) -> OpId {
+        let note = self.note();
+        self.engine.add(queue, before, work, note, now)
+    }
+
+    /// Notes for an op that the calling thread enqueues.
+    fn note(&mut self) -> Note {
+        let call = if self.numbers_calls { thread::current_call() } else { 0 };
+        Note { call, fails: self.planned_failures.take() }
+    }
+
+    /// A new queue for a stream.
+    pub(crate) fn new_queue(&mut self, context: Handle<Context>, device: u16, traits: Traits) -> QueueId {
+        self.engine.new_queue(device, Owner::new(context, device, traits))
     }
 
     /// Enqueues several pieces of work that are ordered with everything else in their queue, and not with each other;
@@ -150,8 +181,13 @@ impl World {
         let now = self.clock.host_call();
         let works: SmallVec<[Work; 4]> = works.collect();
         self.check_batch(queue, &works)?;
-        let all: SmallVec<[OpId; 4]> =
-            works.into_iter().map(|work| self.engine.add_beside(queue, start, work, now)).collect();
+        let all: SmallVec<[OpId; 4]> = works
+            .into_iter()
+            .map(|work| {
+                let note = self.note();
+                self.engine.add_beside(queue, start, work, note, now)
+            })
+            .collect();
         self.enqueue_after(queue, &all, Work::Join)
     }
 
@@ -170,12 +206,12 @@ impl World {
         let mut before = SmallVec::new();
         if let Some(legacy) = self.contexts.get(context).and_then(|context| context.legacy) {
             if queue == legacy {
-                self.engine.follow_blocking(legacy, &mut before);
+                self.engine.follow_spokes(legacy, &mut before);
                 if let Some(context) = self.contexts.get(context) {
                     self.engine.queue_mut(legacy).clock.known.join(&context.gone_blocking);
                 }
-            } else if !self.engine.queue(queue).traits.is_non_blocking() {
-                self.engine.follow_legacy(queue, legacy, &mut before);
+            } else if !self.engine.queue(queue).owner.traits.is_non_blocking() {
+                self.engine.follow_hub(queue, legacy, &mut before);
             }
         }
         before
@@ -183,73 +219,17 @@ impl World {
 
     /// Brings a queue's clock up to date for whoever asks what is before its next op without enqueuing one.
     pub(crate) fn catch_up(&mut self, queue: QueueId) {
-        let context = self.contexts.get(self.engine.queue(queue).context);
-        if let Some(legacy) = context.and_then(|context| context.legacy) {
+        let context = self.contexts.get(self.engine.queue(queue).owner.context);
+        let is_blocking = !self.engine.queue(queue).owner.traits.is_non_blocking();
+        if let Some(legacy) = context.and_then(|context| context.legacy).filter(|hub| is_blocking || *hub == queue) {
             self.engine.catch_up(queue, legacy);
-        }
-    }
-
-    /// Ends ready ops that only do bookkeeping, and what they make ready in turn.
-    pub(crate) fn settle(&mut self) {
-        while let Some((id, work)) = self.engine.next_instant() {
-            self.ended(id, work, Step::Done);
         }
     }
 
     /// The code that stops an op from running, its context's or its own, if there is one.
     pub(crate) fn poison_of(&self, id: OpId) -> Option<CUresult> {
         let op = self.engine.op(id)?;
-        self.healthy(self.engine.queue(op.queue).context).err().or(op.fails)
-    }
-
-    /// Books what became of an op that was started.
-    pub(crate) fn stepped(&mut self, id: OpId, work: Work, step: Step) {
-        match step {
-            Step::Yield => self.engine.yielded(id, work),
-            Step::Park => self.engine.park(id, work),
-            Step::Done | Step::Fail(_) => {
-                self.ended(id, work, step);
-                self.settle();
-            }
-        }
-    }
-
-    fn ended(&mut self, id: OpId, mut work: Work, step: Step) {
-        let Some(op) = self.engine.op(id) else { return };
-        let queue_id = op.queue;
-        let queue = self.engine.queue(queue_id);
-        let (context, device, earliest, has_parked) = (queue.context, queue.device, op.earliest, op.has_parked);
-        let fails = op.fails;
-        // What is left to do in a poisoned context is passed over.
-        let ran = self.healthy(context).is_ok();
-        let failed = if let Step::Fail(code) = step { Some(code) } else { fails };
-        if let Some(code) = failed {
-            self.poison(context, code);
-        }
-        if let Work::Task(task) = &mut work {
-            task.ended(self);
-        }
-        if ran {
-            self.move_managed_pages(&mut work, device);
-        }
-        let period = self.clock.run(&work, device, earliest, has_parked);
-        let end = period.end;
-        if let (Some(trace), Some(op)) = (&self.trace, self.engine.op(id)) {
-            let queue = self.engine.queue(queue_id);
-            let (stream, stream_idle) = (queue.traits.id, queue.busy_until);
-            trace.ended(&Ended { id, work: &work, device, stream, call: op.call, ran, stream_idle, period });
-        }
-        match &work {
-            Work::Record { event, serial } => {
-                if let Some(event) = self.events.get_mut(*event) {
-                    event.recorded(*serial, end);
-                }
-            }
-            Work::Release(freed) => self.release(queue_id, freed),
-            Work::WaitValue { .. } => self.engine.saw_value(queue_id),
-            _ => {}
-        }
-        self.engine.finish(id, &work, end);
+        self.healthy(self.engine.queue(op.queue).owner.context).err().or(op.note.fails)
     }
 
     /// Makes every later call on a context fail with a code, as a faulting kernel does.
@@ -262,12 +242,12 @@ impl World {
 
     /// The newest unfinished op of each queue of a context, those of destroyed streams too: what there is to wait for.
     pub(crate) fn pending(&self, context: Handle<Context>) -> SmallVec<[OpId; 4]> {
-        self.engine.tails_of(context).collect()
+        self.engine.tails_of(|owner| owner.context == context).collect()
     }
 
     /// What a thread learns by waiting for a context.
     pub(crate) fn known_of(&self, context: Handle<Context>) -> Known {
-        let mut known = self.engine.known_of(context);
+        let mut known = self.engine.known_of(|owner| owner.context == context);
         if let Some(context) = self.contexts.get(context) {
             known.join(&context.gone);
         }
@@ -277,7 +257,7 @@ impl World {
     /// What a thread learns by waiting until a queue is idle.
     pub(crate) fn known_when_idle(&self, queue: QueueId) -> Known {
         let mut known = self.engine.known_when_idle(queue);
-        if let Some(context) = self.contexts.get(self.engine.queue(queue).context)
+        if let Some(context) = self.contexts.get(self.engine.queue(queue).owner.context)
             && context.legacy == Some(queue)
         {
             known.join(&context.gone_blocking);
@@ -289,8 +269,8 @@ impl World {
     pub(crate) fn known_before_next(&mut self, queue: QueueId) -> Known {
         self.engine.tell_queue(queue);
         let mut known = self.known_when_idle(queue);
-        let is_blocking = !self.engine.queue(queue).traits.is_non_blocking();
-        if let Some(context) = self.contexts.get(self.engine.queue(queue).context) {
+        let is_blocking = !self.engine.queue(queue).owner.traits.is_non_blocking();
+        if let Some(context) = self.contexts.get(self.engine.queue(queue).owner.context) {
             if let Some(legacy) = context.legacy.filter(|_| is_blocking) {
                 known.join(&self.engine.queue(legacy).clock.known);
             }
@@ -306,5 +286,69 @@ impl World {
         let Some(context) = self.contexts.get(context) else { return };
         let time = context.queues().map(|queue| self.engine.busy_until(queue)).max().unwrap_or(0);
         self.clock.host_saw(time);
+    }
+}
+
+impl warploom_engine::State for World {
+    type Work = Work;
+
+    fn engine(&mut self) -> &mut Engine {
+        &mut self.engine
+    }
+
+    fn starts(&mut self, id: OpId, work: &mut Work) -> bool {
+        // The program's own code may tell other threads that it runs, in ways that the simulator does not see.
+        if let Some(known) = work.known() {
+            self.engine.timelines.host_learns(known);
+        }
+        match (self.poison_of(id), work) {
+            (None, _) => true,
+            // A callback, unlike a host function, is called to be told of the failure.
+            (Some(code), Work::Callback { status, .. }) => {
+                *status = code;
+                true
+            }
+            (Some(_), _) => false,
+        }
+    }
+
+    fn ended(&mut self, id: OpId, mut work: Work, failure: Option<CUresult>) {
+        let Some(op) = self.engine.op(id) else { return };
+        let queue_id = op.queue;
+        let queue = self.engine.queue(queue_id);
+        let (context, device, earliest, has_parked) =
+            (queue.owner.context, queue.owner.device, op.earliest, op.has_parked);
+        let note = op.note;
+        // What is left to do in a poisoned context is passed over.
+        let ran = self.healthy(context).is_ok();
+        if let Some(code) = failure.or(note.fails) {
+            self.poison(context, code);
+        }
+        if let Work::Task(task) = &mut work {
+            task.ended(self);
+        }
+        if ran {
+            self.move_managed_pages(&mut work, device);
+        }
+        let period = self.clock.run(&work, device, earliest, has_parked);
+        let end = period.end;
+        if let Some(trace) = &self.trace {
+            let queue = self.engine.queue(queue_id);
+            let (stream, stream_idle) = (queue.owner.traits.id, queue.busy_until);
+            let (activity, copies) = (work.activity(), work.migrated());
+            let (call, copies) = (note.call, copies.as_slice());
+            trace.ended(&Ended { id, activity, copies, device, stream, call, ran, stream_idle, period });
+        }
+        match &work {
+            Work::Record { event, serial } => {
+                if let Some(event) = self.events.get_mut(*event) {
+                    event.recorded(*serial, end);
+                }
+            }
+            Work::Release(freed) => self.release(queue_id, freed),
+            Work::Memory(MemoryOp::WaitValue { .. }) => self.engine.saw_value(queue_id),
+            _ => {}
+        }
+        self.engine.finish(id, &work, end);
     }
 }

@@ -9,7 +9,7 @@ use std::io;
 use super::BLOCK;
 use super::blocks::{Block, Blocks};
 use super::span::{Kind, Span};
-use crate::engine::{Engine, OpId};
+use warploom_engine::{Engine, OpId, Work};
 
 pub(crate) struct Arena {
     kind: Kind,
@@ -27,7 +27,7 @@ impl Arena {
     }
 
     /// Takes memory for one allocation, readable and writable.
-    pub(crate) fn take(&mut self, bytes: u64, engine: &Engine) -> io::Result<u64> {
+    pub(crate) fn take(&mut self, bytes: u64, engine: &Engine<impl Work>) -> io::Result<u64> {
         self.close_rested(engine);
         if Blocks::is_large(bytes) {
             return Ok(self.open_block(bytes)?.base);
@@ -65,7 +65,7 @@ impl Arena {
     }
 
     /// Gives back what `take` gave for the same size. Ops that are enqueued now may still touch it.
-    pub(crate) fn give(&mut self, address: u64, bytes: u64, engine: &Engine) {
+    pub(crate) fn give(&mut self, address: u64, bytes: u64, engine: &Engine<impl Work>) {
         self.close_rested(engine);
         let unused = if Blocks::is_large(bytes) {
             self.blocks.containing(address)
@@ -82,7 +82,7 @@ impl Arena {
         }
     }
 
-    fn close_rested(&mut self, engine: &Engine) {
+    fn close_rested(&mut self, engine: &Engine<impl Work>) {
         let mut at = 0;
         while at < self.resting.len() {
             if self.resting[at].1.iter().all(|op| engine.is_done(*op)) {
@@ -114,11 +114,12 @@ mod tests {
     use super::*;
     use crate::api::context::Context;
     use crate::api::stream::Traits;
-    use crate::engine::{Mode, Order, Work};
     use crate::machine::handles::Handle;
+    use crate::machine::work::{Note, Owner, Work};
+    use warploom_engine::{HostOrder, Mode, Order, Timelines};
 
-    fn engine() -> Engine {
-        Engine::new(Mode::Deterministic(Order::Eager), 1)
+    fn engine() -> crate::machine::world::Engine {
+        Engine::new(Mode::Deterministic(Order::Eager), 1, Timelines::new(false, HostOrder::Observed))
     }
 
     #[test]
@@ -149,9 +150,10 @@ mod tests {
     fn a_freed_block_rests_while_an_op_may_touch_it() -> io::Result<()> {
         let mut arena = Arena::new(Kind::Virtual);
         let mut engine = engine();
-        let queue = engine.new_queue(Handle::<Context>::from_bits(0), 0, Traits::new(1, 0, 0));
+        let queue = engine
+            .new_queue(0, Owner { context: Handle::<Context>::from_bits(0), device: 0, traits: Traits::new(1, 0, 0) });
         let address = arena.take(BLOCK, &engine)?;
-        let op = engine.add(queue, &[], Work::Join, 0);
+        let op = engine.add(queue, &[], Work::Join, Note::default(), 0);
         arena.give(address, BLOCK, &engine);
         let second = arena.take(BLOCK, &engine)?;
         assert_ne!(second, address, "the block is still resting");

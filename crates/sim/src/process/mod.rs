@@ -1,4 +1,4 @@
-//! The process that the simulator runs in: its threads, and `fork`.
+//! The process and its threads: detection of `fork`, and per-thread state of the driver.
 
-pub(crate) mod fork;
+pub(crate) mod home;
 pub(crate) mod thread;

@@ -4,7 +4,6 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use crate::engine::Work;
 use crate::memory::Side;
 
 /// Where bytes are.
@@ -101,36 +100,6 @@ pub enum Activity {
 }
 
 impl Activity {
-    /// What work does, unless it only keeps order or gives memory back.
-    pub(crate) fn of(work: &Work) -> Option<Activity> {
-        let copy = |from: Side, to: Side, bytes| Activity::Copy { from: from.into(), to: to.into(), bytes };
-        Some(match work {
-            Work::Join | Work::Release(_) => return None,
-            Work::Copy { to, from, bytes } => copy(from.side(), to.side(), *bytes),
-            Work::CopyBlock(block) => copy(block.from.side(), block.to.side(), block.bytes()),
-            Work::Staged { to, bytes } => copy(Side::Host, to.side(), bytes.len() as u64),
-            Work::StagedBlock(staged) => copy(Side::Host, staged.block.to.side(), staged.bytes.len() as u64),
-            Work::Fill { to, element, count, .. } => {
-                Activity::Fill { to: to.side().into(), bytes: count * u64::from(*element) }
-            }
-            Work::FillRows(rows) => {
-                Activity::Fill { to: rows.to.side().into(), bytes: rows.columns * rows.rows * u64::from(rows.element) }
-            }
-            Work::Migrate(migration) => {
-                let to = migration.to.map(|to| Memory::from(to.side()));
-                match to {
-                    Some(to) if !migration.discards => Activity::Prefetch { to, bytes: migration.moved_bytes() },
-                    to => Activity::Discard { bytes: migration.bytes, to },
-                }
-            }
-            Work::WriteValue { .. } => Activity::WriteValue,
-            Work::WaitValue { .. } => Activity::WaitValue,
-            Work::HostFunction { .. } | Work::Callback { .. } => Activity::HostFunction,
-            Work::Record { event, serial } => Activity::Record { event: event.bits(), serial: *serial },
-            Work::Task(_) => Activity::Task,
-        })
-    }
-
     /// Bytes copied, filled, prefetched or discarded.
     #[must_use]
     pub fn bytes(&self) -> u64 {

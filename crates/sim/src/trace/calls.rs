@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 use warploom_sys::Function;
 use warploom_sys::types::CUresult;
 
-use crate::process::fork::lock_briefly_held;
+use crate::process::home::lock_briefly_held;
 
 /// How often a function was called.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

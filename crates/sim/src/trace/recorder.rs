@@ -11,10 +11,9 @@ use super::calls::Calls;
 use super::events::Events;
 use super::moved::Ways;
 use super::{Activity, HostCall, Kept, Span, Timeline, Trace, TraceReport};
-use crate::engine::{OpId, Work};
-use crate::machine::clock::Period;
-use crate::process::fork::lock_briefly_held;
+use crate::process::home::lock_briefly_held;
 use crate::process::thread;
+use warploom_engine::{OpId, Period};
 
 pub(crate) struct Recorder {
     began: Instant,
@@ -46,7 +45,9 @@ pub(crate) struct Called<'a> {
 /// An op that is done.
 pub(crate) struct Ended<'a> {
     pub(crate) id: OpId,
-    pub(crate) work: &'a Work,
+    pub(crate) activity: Option<Activity>,
+    /// Copies that it entailed.
+    pub(crate) copies: &'a [Activity],
     pub(crate) device: u16,
     pub(crate) stream: u64,
     pub(crate) call: u64,
@@ -86,7 +87,7 @@ impl Recorder {
     /// Notes that an op is done.
     pub(crate) fn ended(&self, ended: &Ended<'_>) {
         let mut period = ended.period;
-        let activity = match Activity::of(ended.work) {
+        let activity = match ended.activity {
             Some(activity) => activity,
             None => {
                 let Some(wait) = self.waits.lock().remove(&ended.id) else { return };
@@ -98,12 +99,7 @@ impl Recorder {
             return;
         }
         self.ways.add(&activity);
-        if let Work::Migrate(migration) = ended.work {
-            let to = migration.to.map(|to| to.side().into());
-            for ((from, bytes), to) in migration.moved.iter().zip(to.into_iter().cycle()) {
-                self.ways.add(&Activity::Copy { from: (*from).into(), to, bytes: *bytes });
-            }
-        }
+        ended.copies.iter().for_each(|copy| self.ways.add(copy));
         self.add_span((ended.device, ended.stream, ended.call), period, activity);
     }
 

@@ -3,10 +3,10 @@
 use warploom_sys::types::CUresult;
 
 use super::scope::{self, Arguments};
-use crate::engine::Mode;
 use crate::fault::{Action, CallScope};
 use crate::machine::call::Call;
 use crate::machine::handles::Handle;
+use warploom_engine::Mode;
 
 /// Actions that are due when the body has returned. Boxed, so that a call without a plan has little to carry.
 pub(crate) struct Afterwards {
@@ -35,7 +35,7 @@ pub(crate) fn before(call: &Call<'_>, arguments: Arguments<'_>) -> Result<Option
                 afterwards.answer.get_or_insert((code, rule));
             }
             Action::FailWork { code } => {
-                call.world().engine.doom(code);
+                call.world().planned_failures.begin(code);
                 afterwards.work_fails = true;
                 call.injected(code, rule);
             }
@@ -59,7 +59,7 @@ pub(crate) fn before(call: &Call<'_>, arguments: Arguments<'_>) -> Result<Option
     let answer = refused.or_else(|| lost.map(|(device, code)| (code, format!("device {device} has been lost"))));
     if let Some((code, rule)) = answer {
         if afterwards.work_fails {
-            call.world().engine.pardon();
+            call.world().planned_failures.end();
         }
         return Err(call.injected(code, rule));
     }
@@ -72,7 +72,7 @@ impl Afterwards {
     #[cold]
     #[inline(never)]
     pub(crate) fn finish(self, call: &Call<'_>, answered: CUresult) -> CUresult {
-        if self.work_fails && call.world().engine.pardon() == 0 {
+        if self.work_fails && call.world().planned_failures.end() == 0 {
             call.injected(CUresult::CUDA_SUCCESS, "it enqueued nothing that could fail");
         }
         match self.answer {

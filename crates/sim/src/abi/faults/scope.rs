@@ -7,9 +7,9 @@ use crate::api::stream;
 use crate::fault::CallScope;
 use crate::machine::call::Call;
 use crate::machine::handles::Handle;
-use crate::machine::thread;
 use crate::machine::world::World;
 use crate::memory::Side;
+use crate::process::thread;
 use crate::rules;
 
 /// Gives the values of a call's arguments, in their order: addresses and bits of handles, 0 for others. A function, so that

@@ -6,13 +6,13 @@ use warploom_sys::types::{CUgraph_st, CUgraphEdgeData, CUgraphNode, CUresult, CU
 use super::dependencies::{check_plain, read_nodes};
 use super::{Branch, Sequence, SequenceId, UNSUPPORTED};
 use crate::api::graph::{Graph, Node};
-use crate::engine::QueueId;
 use crate::ffi::status::{INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
 use crate::machine::handles::Handle;
 use crate::process::thread;
+use warploom_engine::QueueId;
 
 /// The stream that is to be captured, if it can be.
 fn capturable(
@@ -22,7 +22,7 @@ fn capturable(
     mode: CUstreamCaptureMode,
 ) -> Status<QueueId> {
     let queue = call.queue(world, stream)?;
-    let context = world.engine.queue(queue).context;
+    let context = world.engine.queue(queue).owner.context;
     world.healthy(context)?;
     if mode.0 > CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED.0 {
         return Err(call.refuse(INVALID_VALUE, format!("there is no mode {}", mode.0)));

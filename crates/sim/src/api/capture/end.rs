@@ -5,13 +5,13 @@ use warploom_sys::types::{CUgraph, CUresult, CUstream_st, CUstreamCaptureMode};
 
 use super::{Captures, INVALIDATED, SequenceId};
 use crate::api::graph::Graph;
-use crate::engine::QueueId;
 use crate::ffi::Ptr;
 use crate::ffi::status::Status;
 use crate::machine::call::Call;
 use crate::machine::handles::Handle;
 use crate::machine::world::World;
 use crate::process::thread;
+use warploom_engine::QueueId;
 
 /// Why the end of a sequence gives no graph, if it gives none.
 fn obstacle(world: &World, id: SequenceId) -> Option<(CUresult, &'static str)> {

@@ -5,11 +5,11 @@ use warploom_sys::types::CUresult;
 use super::{Branch, IMPLICIT, SequenceId};
 use crate::api::event::Event;
 use crate::api::graph::{Node, NodeWork};
-use crate::engine::QueueId;
 use crate::ffi::status::{INVALID_HANDLE, INVALID_VALUE, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
 use crate::machine::handles::Handle;
+use warploom_engine::QueueId;
 
 const MERGE: CUresult = CUresult::CUDA_ERROR_STREAM_CAPTURE_MERGE;
 const ISOLATION: CUresult = CUresult::CUDA_ERROR_STREAM_CAPTURE_ISOLATION;

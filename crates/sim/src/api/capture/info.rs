@@ -4,11 +4,11 @@
 use warploom_sys::types::{CUgraph, CUgraphEdgeData, CUgraphNode, CUstream_st, CUstreamCaptureStatus, cuuint64_t};
 
 use super::IMPLICIT;
-use crate::engine::QueueId;
 use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
+use warploom_engine::QueueId;
 
 /// A stream that may be asked whether it is captured, and the answer.
 fn asked(call: &Call<'_>, world: &mut Guard<'_>, stream: Ptr<CUstream_st>) -> Status<(QueueId, CUstreamCaptureStatus)> {

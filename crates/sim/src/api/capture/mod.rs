@@ -29,13 +29,14 @@ use warploom_sys::types::{CUresult, CUstreamCaptureMode};
 
 use crate::api::context::Context;
 use crate::api::graph::{Graph, Node, NodeWork};
-use crate::engine::{Queue, QueueId, Work};
 use crate::ffi::status::{OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
 use crate::machine::handles::Handle;
 use crate::machine::world::World;
+use crate::machine::world::{Queue, Work};
 use crate::process::thread::ThreadKey;
+use warploom_engine::{QueueId, Work as _};
 
 pub(crate) const UNSUPPORTED: CUresult = CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 const INVALIDATED: CUresult = CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
@@ -165,7 +166,7 @@ impl Call<'_> {
 
     /// Refuses to wait for a context, or to let it wait, while one of its streams is captured, which is invalid then.
     pub(crate) fn check_context(&self, world: &mut Guard<'_>, context: Handle<Context>) -> Status {
-        let captured = world.captured_in(|queue| queue.context == context);
+        let captured = world.captured_in(|queue| queue.owner.context == context);
         if captured.is_empty() {
             return Ok(());
         }
@@ -186,7 +187,7 @@ impl World {
 
     /// Whether the queue is the legacy default stream of its context.
     fn is_legacy(&self, queue: QueueId) -> bool {
-        self.contexts.get(self.engine.queue(queue).context).is_some_and(|context| context.legacy == Some(queue))
+        self.contexts.get(self.engine.queue(queue).owner.context).is_some_and(|context| context.legacy == Some(queue))
     }
 
     /// If the queue is a legacy default stream: what is captured on streams that it waits for.
@@ -194,8 +195,8 @@ impl World {
         if self.captures.are_none() || !self.is_legacy(queue) {
             return Vec::new();
         }
-        let context = self.engine.queue(queue).context;
-        self.captured_in(|other| other.context == context && !other.traits.is_non_blocking())
+        let context = self.engine.queue(queue).owner.context;
+        self.captured_in(|other| other.owner.context == context && !other.owner.traits.is_non_blocking())
     }
 
     fn add_node(&mut self, queue: QueueId, work: NodeWork) -> Option<()> {

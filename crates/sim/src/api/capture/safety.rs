@@ -17,8 +17,7 @@ use crate::ffi::Ptr;
 use crate::ffi::status::Status;
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
-use crate::machine::thread;
-use crate::process::thread::key;
+use crate::process::thread;
 
 const GLOBAL: CUstreamCaptureMode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL;
 const RELAXED: CUstreamCaptureMode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
@@ -29,7 +28,7 @@ impl Call<'_> {
         if world.captures.are_none() {
             return Ok(());
         }
-        let (mode, this) = (thread::capture_mode(self.core().id), key());
+        let (mode, this) = (thread::capture_mode(self.core().id), thread::key());
         let forbids = |sequence: &Sequence| match mode {
             RELAXED => false,
             GLOBAL if sequence.thread != this => sequence.mode == GLOBAL,

@@ -10,7 +10,7 @@ use crate::api::device::ordinal;
 use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
-use crate::machine::thread;
+use crate::process::thread;
 
 pub(crate) fn cuCtxCreate_v2(call: &Call<'_>, out: Ptr<CUcontext>, flags: c_uint, device: CUdevice) -> Status {
     out.required()?;

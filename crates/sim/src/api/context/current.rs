@@ -10,7 +10,7 @@ use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_CONTEXT, INVALID_VALUE, Status};
 use crate::machine::call::Call;
 use crate::machine::handles::Handle;
-use crate::machine::thread;
+use crate::process::thread;
 
 /// A context that may be made current: the driver takes one that has been destroyed, and fails later.
 fn admissible(call: &Call<'_>, context: Ptr<CUctx_st>) -> Status<Handle<Context>> {

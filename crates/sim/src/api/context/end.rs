@@ -58,7 +58,7 @@ impl World {
     /// Destroys an idle context and all that lives in it. The handle of a primary context is kept for its next life.
     pub(crate) fn destroy_context(&mut self, handle: Handle<Context>) {
         self.find_leaks_of(handle);
-        self.leave_captures(|world, queue| world.engine.queue(queue).context == handle);
+        self.leave_captures(|world, queue| world.engine.queue(queue).owner.context == handle);
         let is_primary = self.contexts.get(handle).is_some_and(|context| context.is_primary);
         let gone = if is_primary { self.contexts.suspend(handle) } else { self.contexts.remove(handle) };
         let Some(context) = gone else { return };

@@ -33,14 +33,15 @@ pub(crate) use self::limits::{cuCtxGetLimit, cuCtxSetLimit, stack_for};
 pub(crate) use self::order::{cuCtxRecordEvent, cuCtxSynchronize, cuCtxSynchronize_v2, cuCtxWaitEvent};
 
 use crate::api::stream::Stream;
-use crate::check::Known;
-use crate::engine::{OpId, OrderClock, Queue, QueueId};
 use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_CONTEXT, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
 use crate::machine::handles::{Handle, Kind, Object};
+use crate::machine::world::Queue;
 use crate::process::thread::ThreadKey;
+use warploom_engine::Known;
+use warploom_engine::{Moment, OpId, QueueId};
 
 /// A context and what lives in it.
 pub(crate) struct Context {
@@ -76,7 +77,7 @@ pub(crate) struct Context {
     /// Ops that everything enqueued from now on comes behind.
     gates: SmallVec<[OpId; 2]>,
     /// What is ordered before everything enqueued from now on, if there ever was a gate.
-    pub(crate) gate_clock: Option<OrderClock>,
+    pub(crate) gate_clock: Option<Moment>,
     /// What streams that are destroyed have done, for the checks: whoever waits for the context waits for that, too.
     pub(crate) gone: Known,
     /// As much of that as the legacy default stream comes behind.
@@ -153,7 +154,7 @@ impl Context {
     pub(crate) fn remember(&mut self, queue: &Queue) {
         let known = &queue.clock.known;
         self.gone.join(known);
-        if !queue.traits.is_non_blocking() {
+        if !queue.owner.traits.is_non_blocking() {
             self.gone_blocking.join(known);
         }
     }

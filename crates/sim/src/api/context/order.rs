@@ -10,12 +10,13 @@ use warploom_sys::types::{CUctx_st, CUevent_st};
 use super::{Context, named};
 use crate::api::event::Event;
 use crate::api::stream::{LOWEST_PRIORITY, NON_BLOCKING, Traits};
-use crate::engine::{OpId, QueueId, Work};
 use crate::ffi::Ptr;
 use crate::ffi::status::{CONTEXT_IS_DESTROYED, INVALID_CONTEXT, INVALID_HANDLE, Status};
 use crate::machine::call::Call;
 use crate::machine::handles::Handle;
+use crate::machine::world::Work;
 use crate::machine::world::World;
+use warploom_engine::{OpId, QueueId};
 
 pub(crate) fn cuCtxSynchronize(call: &Call<'_>) -> Status {
     cuCtxSynchronize_v2(call, Ptr::null())
@@ -79,7 +80,7 @@ impl World {
             Some(marks) => marks,
             None => {
                 let traits = Traits::new(self.next_stream_id(), NON_BLOCKING, LOWEST_PRIORITY);
-                let marks = self.engine.new_queue(handle, device, traits);
+                let marks = self.new_queue(handle, device, traits);
                 if let Some(context) = self.contexts.get_mut(handle) {
                     context.marks = Some(marks);
                 }

@@ -8,9 +8,9 @@ use crate::api::pool::{AccessLevel, Home};
 use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::machine::call::Call;
 use crate::machine::handles::Handle;
-use crate::machine::thread;
 use crate::machine::world::World;
 use crate::memory::{Allocation, Backing, Side, SimAddress};
+use crate::process::thread;
 
 /// What kind of memory an address turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

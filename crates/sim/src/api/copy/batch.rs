@@ -12,12 +12,13 @@ use super::hint::{self, Order};
 use super::queued::Shape;
 use crate::api::capture::UNSUPPORTED;
 use crate::api::stream::LEGACY;
-use crate::engine::{QueueId, Work};
 use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
-use crate::machine::thread;
+use crate::machine::world::Work;
+use crate::process::thread;
+use warploom_engine::QueueId;
 
 /// Where the index of a copy that is refused goes, in the versions that have it.
 #[derive(Clone, Copy)]
@@ -82,7 +83,7 @@ fn line(
     if bytes == 0 {
         return Err(call.refuse(INVALID_VALUE, "a copy in a batch has at least one byte"));
     }
-    let device = world.engine.queue(queue).device;
+    let device = world.engine.queue(queue).owner.device;
     let bytes = bytes as u64;
     let to = find(call, world, device, (Named::Any, to), bytes, Intent::Write)?;
     let from = find(call, world, device, (Named::Any, from), bytes, Intent::Read)?;

@@ -16,11 +16,12 @@ use warploom_sys::types::{CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUDA_MEMCPY3D_PEER, CUar
 use super::access::{End, Intent, Named, find};
 use super::peer::{party, serialized};
 use super::queued::{Form, Shape, copy};
-use crate::engine::{BlockCopy, QueueId};
 use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, Status};
 use crate::ffi::{ConstPtr, Plain, Ptr};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
+use crate::memory::BlockCopy;
+use warploom_engine::QueueId;
 
 /// How many bytes, rows and slices are copied.
 #[derive(Clone, Copy, Debug)]

@@ -13,11 +13,12 @@ use super::batch::{Culprit, enqueue, queue};
 use super::block::{Extent, Layout, shape};
 use super::hint::{self, Order};
 use super::operand::Operand;
-use crate::engine::{QueueId, Work};
 use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
+use crate::machine::world::Work;
+use warploom_engine::QueueId;
 
 /// A copy whose operands make sense.
 struct Checked {
@@ -66,7 +67,7 @@ fn checked(call: &Call<'_>, world: &Guard<'_>, given: &CUDA_MEMCPY3D_BATCH_OP) -
 
 impl Checked {
     fn work(&self, call: &Call<'_>, world: &Guard<'_>, queue: QueueId) -> Status<Work> {
-        let device = world.engine.queue(queue).device;
+        let device = world.engine.queue(queue).owner.device;
         let to = find(call, world, device, self.to.start, self.to.span, Intent::Write)?;
         let from = find(call, world, device, self.from.start, self.from.span, Intent::Read)?;
         let shape = shape(self.extent, (&to, &self.to), (&from, &self.from));

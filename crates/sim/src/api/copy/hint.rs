@@ -6,7 +6,7 @@ use warploom_sys::types::{
 
 use super::access::{End, Memory};
 use super::queued::Shape;
-use crate::engine::Work;
+use crate::machine::world::Work;
 use crate::machine::world::World;
 
 /// When the source of a copy may be read.

@@ -7,11 +7,11 @@ use warploom_sys::types::{CUdeviceptr, CUstream_st};
 
 use super::access::{Intent, Named, find};
 use super::queued::{Form, Shape, copy};
-use crate::engine::QueueId;
 use crate::ffi::status::Status;
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
+use warploom_engine::QueueId;
 
 type End = (Named, u64);
 
@@ -28,7 +28,7 @@ fn line(
     if bytes == 0 {
         return Ok(());
     }
-    let device = world.engine.queue(queue).device;
+    let device = world.engine.queue(queue).owner.device;
     let to = find(call, world, device, to, bytes, Intent::Write)?;
     let from = find(call, world, device, from, bytes, Intent::Read)?;
     copy(call, world, queue, form, (to, from), Shape::Line(bytes))

@@ -10,13 +10,14 @@ use warploom_sys::types::{CUctx_st, CUdeviceptr, CUstream_st};
 use super::access::{Intent, Named, find};
 use super::queued::{Form, Shape, copy};
 use crate::api::context::Context;
-use crate::engine::{QueueId, Work};
 use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_CONTEXT, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
 use crate::machine::handles::Handle;
+use crate::machine::world::Work;
 use crate::machine::world::World;
+use warploom_engine::QueueId;
 
 /// The context an end of a copy belongs to.
 #[derive(Clone, Copy)]
@@ -29,7 +30,7 @@ pub(super) struct Party {
 pub(super) fn party(call: &Call<'_>, world: &World, queue: QueueId, context: u64) -> Status<Party> {
     if context == 0 {
         let queue = world.engine.queue(queue);
-        return Ok(Party { context: queue.context, device: queue.device });
+        return Ok(Party { context: queue.owner.context, device: queue.owner.device });
     }
     let context = Handle::from_bits(context);
     let device = call.object(&world.contexts, context, INVALID_CONTEXT)?.device;
@@ -45,7 +46,7 @@ pub(super) fn serialized(
     parties: [Party; 2],
     enqueue: impl FnOnce(&mut Guard<'_>) -> Status,
 ) -> Status {
-    let own = world.engine.queue(queue).context;
+    let own = world.engine.queue(queue).owner.context;
     let mut others: SmallVec<[Handle<Context>; 2]> = SmallVec::new();
     for party in parties {
         if party.context != own && !others.contains(&party.context) {

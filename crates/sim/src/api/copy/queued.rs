@@ -1,10 +1,12 @@
 //! From two ends to an op, and to what the host waits for.
 
 use super::access::{End, Memory};
-use crate::engine::{BlockCopy, QueueId, Work};
 use crate::ffi::status::Status;
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
+use crate::machine::world::Work;
+use crate::memory::{BlockCopy, MemoryOp};
+use warploom_engine::QueueId;
 
 /// Which form of a function was called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,8 +58,8 @@ impl Shape {
     /// The op that reads the source when it runs.
     pub(super) fn work(self, to: &End, from: &End) -> Work {
         match self {
-            Shape::Line(bytes) => Work::Copy { to: to.place, from: from.place, bytes },
-            Shape::Block(block) => Work::CopyBlock(Box::new(block)),
+            Shape::Line(bytes) => MemoryOp::Copy { to: to.place, from: from.place, bytes }.into(),
+            Shape::Block(block) => MemoryOp::CopyBlock(Box::new(block)).into(),
         }
     }
 

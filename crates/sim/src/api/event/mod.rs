@@ -17,13 +17,14 @@ use warploom_sys::types::CUresult;
 use crate::api::capture::CapturedRecord;
 use crate::api::context::Context;
 use crate::check::HandleProblem;
-use crate::engine::{OpId, OrderClock, QueueId, Work};
 use crate::ffi::status::{INVALID_HANDLE, Status};
 use crate::machine::call::Call;
-use crate::machine::clock::{Clock, Period};
+use crate::machine::clock::Clock;
 use crate::machine::handles::{Handle, Kind, Object};
+use crate::machine::world::Work;
 use crate::machine::world::World;
 use crate::trace::Activity;
+use warploom_engine::{Moment, OpId, Period, QueueId, settle};
 
 pub(crate) struct Event {
     pub(crate) context: Handle<Context>,
@@ -33,7 +34,7 @@ pub(crate) struct Event {
     /// The newest record, if it was made in a stream that was captured.
     pub(crate) captured: Option<CapturedRecord>,
     /// What is ordered before the newest record.
-    pub(crate) clock: OrderClock,
+    pub(crate) clock: Moment,
     serial: u64,
 }
 
@@ -53,7 +54,7 @@ impl Object for Event {
 
 impl Event {
     pub(crate) fn new(context: Handle<Context>, flags: u32) -> Self {
-        Self { context, flags, record: None, captured: None, clock: OrderClock::default(), serial: 0 }
+        Self { context, flags, record: None, captured: None, clock: Moment::default(), serial: 0 }
     }
 
     /// A number for the next record, by which its op will be recognised.
@@ -94,7 +95,7 @@ pub(crate) fn find(call: &Call<'_>, world: &World, bits: u64) -> Status<Handle<E
 impl World {
     /// Records an event behind everything a queue has.
     pub(crate) fn record_event(&mut self, queue: QueueId, handle: Handle<Event>) -> Status {
-        let context = self.engine.queue(queue).context;
+        let context = self.engine.queue(queue).owner.context;
         self.healthy(context)?;
         let before = self.what_comes_before(context, queue);
         let now = self.clock.host_call();
@@ -102,23 +103,24 @@ impl World {
         let serial = event.next_serial();
         event.captured = None;
         let is_idle = self.engine.tail(queue).is_none() && before.iter().all(|op| self.engine.is_done(*op));
-        let record = if is_idle && self.engine.finishes_instants_at_once() && !self.engine.is_doomed() {
+        let record = if is_idle && self.engine.finishes_instants_at_once() && !self.planned_failures.is_planned() {
             let start = self.engine.busy_until(queue).max(now);
             let time = Clock::record(start);
             self.engine.pass(queue, time);
             if let Some(trace) = &self.trace {
                 let queue = self.engine.queue(queue);
                 let activity = Activity::Record { event: handle.bits(), serial };
-                trace.passed(queue.device, queue.traits.id, Period { start, end: time }, activity);
+                trace.passed(queue.owner.device, queue.owner.traits.id, Period { start, end: time }, activity);
             }
             Record { op: None, serial, time: Some(time) }
         } else {
-            let op = self.engine.add(queue, &before, Work::Record { event: handle, serial }, now);
+            let op = self.add(queue, &before, Work::Record { event: handle, serial }, now);
             Record { op: Some(op), serial, time: None }
         };
+        let Some(event) = self.events.get_mut(handle) else { return Err(INVALID_HANDLE) };
         event.record = Some(record);
         event.clock.copy_from(&self.engine.queue(queue).clock);
-        self.settle();
+        settle(self);
         Ok(())
     }
 
@@ -127,7 +129,7 @@ impl World {
     /// In the legacy default stream a wait is work like any other: it comes after everything in the blocking streams, and
     /// they after it. In another stream it holds up what comes next there, and is not held up by the legacy stream itself.
     pub(crate) fn wait_for_event(&mut self, queue: QueueId, handle: Handle<Event>) -> Status<bool> {
-        let context = self.engine.queue(queue).context;
+        let context = self.engine.queue(queue).owner.context;
         self.healthy(context)?;
         let Some(event) = self.events.get(handle) else { return Err(INVALID_HANDLE) };
         let Some(record) = event.record else { return Ok(false) };
@@ -139,14 +141,14 @@ impl World {
         if let (Some(trace), Some(reached)) = (&self.trace, record.time) {
             let start = self.engine.busy_until(queue).max(self.clock.now());
             let queue = self.engine.queue(queue);
-            trace.passed(queue.device, queue.traits.id, Period { start, end: reached }, activity);
+            trace.passed(queue.owner.device, queue.owner.traits.id, Period { start, end: reached }, activity);
         }
         self.engine.delay(queue, record.time.unwrap_or(0));
         let legacy = self.contexts.get(context).and_then(|context| context.legacy);
-        if legacy == Some(queue) || other.is_none() && self.engine.is_doomed() {
+        if legacy == Some(queue) || other.is_none() && self.planned_failures.is_planned() {
             let join = self.add_after(queue, other.as_slice(), Work::Join)?;
             self.note_wait(join, other, activity);
-            self.settle();
+            settle(self);
             return Ok(true);
         }
         let now = self.clock.host_call();
@@ -154,10 +156,10 @@ impl World {
             let mut before = SmallVec::new();
             self.order_behind_gates(context, queue, &mut before);
             before.push(op);
-            let join = self.engine.add(queue, &before, Work::Join, now);
+            let join = self.add(queue, &before, Work::Join, now);
             self.note_wait(join, other, activity);
         }
-        if let Some(legacy) = legacy.filter(|_| !self.engine.queue(queue).traits.is_non_blocking()) {
+        if let Some(legacy) = legacy.filter(|_| !self.engine.queue(queue).owner.traits.is_non_blocking()) {
             self.engine.note_recent(legacy, queue);
         }
         Ok(other.is_some())

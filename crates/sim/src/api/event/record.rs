@@ -42,7 +42,7 @@ fn record(call: &Call<'_>, event: Ptr<CUevent_st>, stream: Ptr<CUstream_st>, is_
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
     let handle = find(call, &world, event.address())?;
-    let context = world.engine.queue(queue).context;
+    let context = world.engine.queue(queue).owner.context;
     if world.events.get(handle).is_none_or(|event| event.context != context) {
         return Err(call.refuse(INVALID_HANDLE, "the event and the stream are of different contexts"));
     }

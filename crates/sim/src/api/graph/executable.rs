@@ -6,12 +6,12 @@ use std::ffi::c_ulonglong;
 use warploom_sys::types::{CUgraph_st, CUgraphExec, CUgraphExec_st, CUresult, CUstream_st};
 
 use super::{NodeWork, named};
-use crate::engine::QueueId;
 use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
 use crate::machine::handles::{Handle, Kind, Object};
+use warploom_engine::QueueId;
 
 /// The nodes of a graph as they were when it was instantiated, in an order that keeps its edges.
 pub(crate) struct Executable {

@@ -7,10 +7,10 @@ use warploom_sys::types::CUdeviceptr;
 
 use super::migration::Reach;
 use super::pages::{PAGE, Page, Pages};
-use crate::engine::Engine;
 use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_CONTEXT, INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
+use crate::machine::world::Engine;
 use crate::memory::{Allocation, Arena, Backing, Block, Kind, Registry, Side};
 use crate::topology::Topology;
 use crate::topology::number::{CONCURRENT_MANAGED_ACCESS, MANAGED_MEMORY};

@@ -13,11 +13,12 @@ use super::wish::shares;
 use super::{Migration, Wish, range};
 use crate::api::copy::enqueue_batch;
 use crate::api::stream::LEGACY;
-use crate::engine::{QueueId, Work};
 use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
+use crate::machine::world::Work;
+use warploom_engine::QueueId;
 
 /// The ranges of a batch, as C gives them.
 struct Ranges {

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use smallvec::SmallVec;
+use warploom_engine::Work as _;
 
 use super::{Residence, pages::Page};
 use crate::check::Touched;
-use crate::engine::{BlockCopy, Work};
-use crate::machine::world::World;
-use crate::memory::{Side, SimAddress};
+use crate::machine::world::{Work, World};
+use crate::memory::{Side, SimAddress, Touch};
 use crate::topology::{Topology, number};
 
 /// What a discard leaves in the bytes: anything will do, and this is seen in a debugger.
@@ -96,11 +96,6 @@ impl Reach {
     }
 }
 
-/// From the first byte of a block to the last.
-fn extent(block: &BlockCopy, pitch: u64, slice: u64) -> u64 {
-    block.depth.saturating_sub(1) * slice + block.height.saturating_sub(1) * pitch + block.width
-}
-
 impl World {
     /// Notes what work of a device that is done has done to where managed pages are.
     pub(crate) fn move_managed_pages(&mut self, work: &mut Work, device: u16) {
@@ -108,39 +103,18 @@ impl World {
             return;
         }
         let who = Residence::Device(device);
-        match work {
-            Work::Migrate(migration) => {
-                self.managed_memory.pages.update(&migration.range(), |page, bytes| migration.take(page, bytes));
-            }
-            Work::Copy { to, from, bytes } => {
-                self.touch_managed(*from, *bytes, who, false);
-                self.touch_managed(*to, *bytes, who, true);
-            }
-            Work::Staged { to, bytes } => self.touch_managed(*to, bytes.len() as u64, who, true),
-            Work::Fill { to, element, count, .. } => {
-                self.touch_managed(*to, *count * u64::from(*element), who, true);
-            }
-            Work::CopyBlock(block) => {
-                self.touch_managed(block.from, extent(block, block.from_pitch, block.from_slice), who, false);
-                self.touch_managed(block.to, extent(block, block.to_pitch, block.to_slice), who, true);
-            }
-            Work::StagedBlock(staged) => {
-                let block = &staged.block;
-                self.touch_managed(block.to, extent(block, block.to_pitch, block.to_slice), who, true);
-            }
-            Work::FillRows(rows) => {
-                let bytes = rows.rows.saturating_sub(1) * rows.pitch + rows.columns * u64::from(rows.element);
-                self.touch_managed(rows.to, bytes, who, true);
-            }
-            Work::Join
-            | Work::Record { .. }
-            | Work::WriteValue { .. }
-            | Work::WaitValue { .. }
-            | Work::HostFunction { .. }
-            | Work::Callback { .. }
-            | Work::Release(_)
-            | Work::Task(_) => {}
+        if let Work::Migrate(migration) = work {
+            self.managed_memory.pages.update(&migration.range(), |page, bytes| migration.take(page, bytes));
+            return;
         }
+        work.touches(|touch| match touch {
+            Touch::Copy { to, from, bytes } => {
+                self.touch_managed(from, bytes, who, false);
+                self.touch_managed(to, bytes, who, true);
+            }
+            Touch::Write { to, bytes } => self.touch_managed(to, bytes, who, true),
+            Touch::Prefetch { .. } | Touch::Discard { .. } | Touch::WriteValue { .. } | Touch::WaitValue { .. } => {}
+        });
     }
 
     /// Notes what a kernel of a device that is done has done to where managed pages are.
@@ -179,8 +153,10 @@ mod tests {
     use crate::api::managed::pages::PAGE;
     use crate::api::managed::{Managed, Wish};
     use crate::check::{Checks, Findings};
-    use crate::engine::{Engine, Mode, Order, RowFill, StagedBlock};
+    use crate::machine::world::Engine;
     use crate::memory::{Allocation, Backing};
+    use crate::memory::{BlockCopy, MemoryOp, RowFill, StagedBlock};
+    use warploom_engine::{HostOrder, Mode, Order, Timelines};
 
     const BASE: u64 = 1 << 40;
 
@@ -188,7 +164,15 @@ mod tests {
         let topology = Topology::preset("h200").expect("a preset");
         let mode = Mode::Deterministic(Order::Eager);
         let findings = Arc::new(Findings::new(Checks::off()));
-        let mut world = World::new(1, &topology, mode, Engine::new(mode, 1), findings, None).expect("there is room");
+        let mut world = World::new(
+            1,
+            &topology,
+            mode,
+            Engine::new(mode, 1, Timelines::new(false, HostOrder::Observed)),
+            findings,
+            None,
+        )
+        .expect("there is room");
         let allocation = Allocation {
             base: BASE,
             size: 100 * PAGE,
@@ -229,12 +213,12 @@ mod tests {
         let rows = RowFill { to: place(40), pitch: PAGE, pattern: 0, element: 4, columns: 2, rows: 2 };
         let staged = StagedBlock { block: block(place(50), place(80)), bytes: Box::default() };
         let cases = [
-            (Work::Copy { to: place(3), from: place(90), bytes: PAGE }, vec![3, 4, 90, 91]),
+            (MemoryOp::Copy { to: place(3), from: place(90), bytes: PAGE }.into(), vec![3, 4, 90, 91]),
             (Work::Staged { to: place(10), bytes: Box::new([0; 16]) }, vec![10]),
-            (Work::Fill { to: place(20), pattern: 0, element: 2, count: 8 }, vec![20]),
-            (Work::CopyBlock(Box::new(block(place(30), place(60)))), vec![30, 31, 32, 60, 61, 62, 63, 64]),
+            (MemoryOp::Fill { to: place(20), pattern: 0, element: 2, count: 8 }.into(), vec![20]),
+            (MemoryOp::CopyBlock(Box::new(block(place(30), place(60)))).into(), vec![30, 31, 32, 60, 61, 62, 63, 64]),
             (Work::StagedBlock(Box::new(staged)), vec![50, 51, 52]),
-            (Work::FillRows(Box::new(rows)), vec![40, 41]),
+            (MemoryOp::FillRows(Box::new(rows)).into(), vec![40, 41]),
             (Work::Join, vec![]),
         ];
         for (mut work, expected) in cases {

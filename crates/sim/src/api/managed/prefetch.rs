@@ -7,10 +7,10 @@ use warploom_sys::types::{CUdevice, CUdeviceptr, CUmemLocation, CUstream_st};
 
 use super::wish::check_shares;
 use super::{Migration, Residence, Wish, range};
-use crate::engine::Work;
 use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_DEVICE, INVALID_VALUE, Status};
 use crate::machine::call::Call;
+use crate::machine::world::Work;
 
 fn prefetch(
     call: &Call<'_>,
@@ -24,7 +24,7 @@ fn prefetch(
     let to = to()?;
     let range = range::managed(call, &world, address, bytes)?;
     check_shares(call, to.place)?;
-    check_shares(call, Residence::Device(world.engine.queue(queue).device))?;
+    check_shares(call, Residence::Device(world.engine.queue(queue).owner.device))?;
     let at = range::place(&world, &range)?;
     let migration = Migration::new(at, bytes as u64, Some(to.place), false);
     call.submit(&mut world, queue, Work::Migrate(Box::new(migration)))?;

@@ -9,9 +9,9 @@ use crate::api::pool::{AccessLevel, CHUNK, Home};
 use crate::ffi::Ptr;
 use crate::ffi::status::Status;
 use crate::machine::call::Call;
-use crate::machine::thread;
 use crate::machine::world::World;
 use crate::memory::{Allocation, Backing, Block, Side};
+use crate::process::thread;
 use crate::topology::number::GPU_DIRECT_RDMA_SUPPORTED;
 
 /// An attribute in its C type.

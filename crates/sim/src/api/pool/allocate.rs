@@ -8,14 +8,15 @@ use super::release::Freed;
 use super::space::{CHUNK, GRAIN, Tag};
 use super::{Home, Pool, PoolBlock, Reuse, current, named};
 use crate::api::graph::NodeWork;
-use crate::engine::{OpId, OrderClock, QueueId, Work};
 use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
 use crate::machine::handles::Handle;
+use crate::machine::world::Work;
 use crate::machine::world::World;
 use crate::memory::{Allocation, Backing, Side};
+use warploom_engine::{Moment, OpId, QueueId};
 
 pub(crate) fn cuMemAllocAsync(
     call: &Call<'_>,
@@ -27,7 +28,7 @@ pub(crate) fn cuMemAllocAsync(
     out.write(0)?;
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
-    let device = world.engine.queue(queue).device;
+    let device = world.engine.queue(queue).owner.device;
     let pool = current::of_home(call, &mut world, Home::Device(device))?;
     allocate(call, world, out, bytes, pool, queue)
 }
@@ -54,7 +55,7 @@ fn allocate(
     pool: Handle<Pool>,
     queue: QueueId,
 ) -> Status {
-    world.healthy(world.engine.queue(queue).context)?;
+    world.healthy(world.engine.queue(queue).owner.context)?;
     if world.captures.hold(queue) {
         return allocate_in_graph(call, world, out, bytes, pool, queue);
     }
@@ -69,7 +70,7 @@ fn allocate(
         .take_from_pool(pool, queue, size)
         .ok_or_else(|| call.refuse(OUT_OF_MEMORY, format!("{size} bytes: {}", world.why_full(pool))))?;
     // To the checks an allocation is an op like any other: the default stream waits for it, and it for the default stream.
-    if !waits.is_empty() || world.engine.is_doomed() || world.findings.is_on() {
+    if !waits.is_empty() || world.planned_failures.is_planned() || world.findings.is_on() {
         call.submit_after(&mut world, queue, &waits, Work::Join)?;
     }
     out.write(address)
@@ -91,7 +92,7 @@ fn allocate_in_graph(
     if world.pools.get(pool).is_some_and(|pool| !matches!(pool.home, Home::Device(_))) {
         return Err(call.refuse(NOT_SUPPORTED, "a graph allocates memory of a device, and of nothing else"));
     }
-    let device = world.engine.queue(queue).device;
+    let device = world.engine.queue(queue).owner.device;
     let most = call.core().topology.devices[usize::from(device)].total_memory;
     let address = world.graphs.memory.take(device, bytes as u64, most);
     let address =
@@ -111,10 +112,10 @@ fn free_in_graph(call: &Call<'_>, mut world: Guard<'_>, address: u64, queue: Que
 
 impl Reuse {
     /// Whether an allocation on `queue`, ordered behind what is in `clock`, may take what a free left behind.
-    fn allows(self, tag: &Tag, queue: QueueId, clock: &OrderClock) -> bool {
+    fn allows(self, tag: &Tag, queue: QueueId, clock: &Moment) -> bool {
         tag.queue == queue
             || self.opportunistic && tag.done
-            || self.follow_events && clock.includes(tag.queue.index(), tag.stamp)
+            || self.follow_events && clock.includes(tag.queue, tag.stamp)
     }
 }
 
@@ -140,10 +141,10 @@ impl World {
         let mut waits = SmallVec::new();
         for tag in tags.iter().filter(|tag| tag.queue != queue) {
             if let Some(op) = tag.pending
-                && !clock.includes(tag.queue.index(), tag.stamp)
+                && !clock.includes(tag.queue, tag.stamp)
             {
                 waits.push(op);
-                clock.include(tag.queue.index(), tag.stamp);
+                clock.include(tag.queue, tag.stamp);
             }
         }
         let addresses = pool.addresses.as_ref()?;
@@ -231,7 +232,7 @@ impl World {
 pub(crate) fn cuMemFreeAsync(call: &Call<'_>, address: CUdeviceptr, stream: Ptr<CUstream_st>) -> Status {
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
-    let context = world.engine.queue(queue).context;
+    let context = world.engine.queue(queue).owner.context;
     world.healthy(context)?;
     let is_captured = world.captures.hold(queue);
     if !is_captured {

@@ -7,13 +7,13 @@ use super::space::CHUNK;
 use super::{Home, Pool, named};
 use crate::api::context::Context;
 use crate::api::event::Event;
-use crate::engine::QueueId;
 use crate::ffi::Ptr;
 use crate::ffi::status::Status;
 use crate::machine::call::Call;
 use crate::machine::handles::Handle;
 use crate::machine::world::World;
 use crate::memory::{Allocation, Backing};
+use warploom_engine::QueueId;
 
 /// What a free gives back when the stream comes to it.
 #[derive(Debug)]
@@ -89,7 +89,7 @@ impl World {
         self.catch_up(queue);
         let clock = &self.engine.queue(queue).clock;
         for pool in self.pools.iter_mut() {
-            pool.space.observe(|freeing, _, stamp| clock.includes(freeing.index(), stamp));
+            pool.space.observe(|freeing, _, stamp| clock.includes(freeing, stamp));
         }
         self.apply_thresholds();
     }
@@ -98,7 +98,7 @@ impl World {
     pub(crate) fn saw_event(&mut self, event: Handle<Event>) {
         let Some(event) = self.events.get(event) else { return };
         for pool in self.pools.iter_mut() {
-            pool.space.observe(|freeing, _, stamp| event.clock.includes(freeing.index(), stamp));
+            pool.space.observe(|freeing, _, stamp| event.clock.includes(freeing, stamp));
         }
         self.apply_thresholds();
     }

@@ -15,8 +15,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use smallvec::SmallVec;
 
 use crate::api::context::Context;
-use crate::engine::{OpId, QueueId};
 use crate::machine::handles::Handle;
+use warploom_engine::{OpId, QueueId};
 
 /// Memory comes and goes in pieces of this size.
 pub(crate) const CHUNK: u64 = 32 << 20;

@@ -6,10 +6,10 @@ use std::ffi::c_uint;
 use warploom_sys::types::{CUdeviceptr, CUstream_st};
 
 use super::LEGACY;
-use crate::engine::Work;
 use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::machine::call::Call;
+use crate::machine::world::Work;
 use crate::memory::Backing;
 
 /// `CU_MEM_ATTACH_GLOBAL`.

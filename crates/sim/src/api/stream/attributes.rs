@@ -4,12 +4,12 @@
 use warploom_sys::types::{CUlaunchAttributeID, CUlaunchAttributeValue, CUstream_st};
 
 use super::traits::{AccessWindow, clamp};
-use crate::engine::QueueId;
 use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
 use crate::topology::number;
+use warploom_engine::QueueId;
 
 type Id = CUlaunchAttributeID;
 type Value = CUlaunchAttributeValue;
@@ -28,7 +28,7 @@ pub(crate) fn cuStreamGetAttribute(
     value.required()?;
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
-    let attributes = world.engine.queue(queue).traits.attributes;
+    let attributes = world.engine.queue(queue).owner.traits.attributes;
     match attribute {
         Id::CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW => value.part().write(attributes.window.words()),
         Id::CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY => value.part().write(attributes.synchronization),
@@ -47,7 +47,7 @@ pub(crate) fn cuStreamSetAttribute(
 ) -> Status {
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
-    let mut attributes = world.engine.queue(queue).traits.attributes;
+    let mut attributes = world.engine.queue(queue).owner.traits.attributes;
     match attribute {
         Id::CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW => {
             attributes.window = checked_window(call, &world, queue, AccessWindow::from_words(value.part().read()?))?;
@@ -76,12 +76,12 @@ pub(crate) fn cuStreamSetAttribute(
         }
         _ => return unknown(call, attribute),
     }
-    world.engine.queue_mut(queue).traits.attributes = attributes;
+    world.engine.queue_mut(queue).owner.traits.attributes = attributes;
     Ok(())
 }
 
 fn device_attribute(call: &Call<'_>, world: &Guard<'_>, queue: QueueId, number: i32) -> i32 {
-    let device = usize::from(world.engine.queue(queue).device);
+    let device = usize::from(world.engine.queue(queue).owner.device);
     call.core().topology.devices.get(device).and_then(|device| device.attributes.get(number)).unwrap_or(0)
 }
 
@@ -108,10 +108,10 @@ pub(crate) fn cuStreamCopyAttributes(call: &Call<'_>, to: Ptr<CUstream_st>, from
     let to = call.queue(&mut world, to)?;
     let from = call.queue(&mut world, from)?;
     let source = world.engine.queue(from);
-    if world.engine.queue(to).context != source.context {
+    if world.engine.queue(to).owner.context != source.owner.context {
         return Err(call.refuse(INVALID_VALUE, "the streams are of different contexts"));
     }
-    let attributes = source.traits.attributes;
-    world.engine.queue_mut(to).traits.attributes = attributes;
+    let attributes = source.owner.traits.attributes;
+    world.engine.queue_mut(to).owner.traits.attributes = attributes;
     Ok(())
 }

@@ -11,6 +11,7 @@ use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_CONTEXT, INVALID_HANDLE, INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::handles::Handle;
+use crate::machine::work::Owner;
 
 pub(crate) fn cuStreamCreate(call: &Call<'_>, out: Ptr<CUstream>, flags: c_uint) -> Status {
     create(call, out, flags, LOWEST_PRIORITY)
@@ -36,7 +37,7 @@ fn create(call: &Call<'_>, out: Ptr<CUstream>, flags: u32, priority: i32) -> Sta
     let traits = Traits::new(world.next_stream_id(), flags, priority);
     let is_non_blocking = traits.is_non_blocking();
     let Some(context) = world.contexts.get_mut(handle) else { return Err(INVALID_CONTEXT) };
-    let queue = world.engine.new_queue(handle, context.device, traits);
+    let queue = world.engine.new_queue(context.device, Owner::new(handle, context.device, traits));
     let Some(stream) = world.streams.insert(Stream { queue, context: handle }) else {
         world.engine.retire_queue(queue);
         return Err(call.refuse(OUT_OF_MEMORY, "there are as many streams as handles"));

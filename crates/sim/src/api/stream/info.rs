@@ -5,10 +5,10 @@ use std::ffi::{c_int, c_uint, c_ulonglong};
 
 use warploom_sys::types::{CUcontext, CUdevice, CUgreenCtx, CUstream_st};
 
-use crate::engine::Queue;
 use crate::ffi::status::Status;
 use crate::ffi::{Plain, Ptr};
 use crate::machine::call::Call;
+use crate::machine::world::Queue;
 
 /// Writes something about a stream.
 fn tell<T: Plain>(call: &Call<'_>, stream: Ptr<CUstream_st>, out: Ptr<T>, what: impl Fn(&Queue) -> T) -> Status {
@@ -19,11 +19,11 @@ fn tell<T: Plain>(call: &Call<'_>, stream: Ptr<CUstream_st>, out: Ptr<T>, what: 
 }
 
 pub(crate) fn cuStreamGetFlags(call: &Call<'_>, stream: Ptr<CUstream_st>, flags: Ptr<c_uint>) -> Status {
-    tell(call, stream, flags, |queue| queue.traits.flags)
+    tell(call, stream, flags, |queue| queue.owner.traits.flags)
 }
 
 pub(crate) fn cuStreamGetPriority(call: &Call<'_>, stream: Ptr<CUstream_st>, priority: Ptr<c_int>) -> Status {
-    tell(call, stream, priority, |queue| queue.traits.attributes.priority)
+    tell(call, stream, priority, |queue| queue.owner.traits.attributes.priority)
 }
 
 /// The driver does not tell the number of a stream that is captured, and takes the question amiss.
@@ -34,11 +34,11 @@ pub(crate) fn cuStreamGetId(call: &Call<'_>, stream: Ptr<CUstream_st>, id: Ptr<c
         return Err(call.uncapturable(&mut world, queue, "the question for a stream's number"));
     }
     drop(world);
-    tell(call, stream, id, |queue| queue.traits.id)
+    tell(call, stream, id, |queue| queue.owner.traits.id)
 }
 
 pub(crate) fn cuStreamGetCtx(call: &Call<'_>, stream: Ptr<CUstream_st>, context: Ptr<CUcontext>) -> Status {
-    tell(call, stream, context, |queue| queue.context.as_raw())
+    tell(call, stream, context, |queue| queue.owner.context.as_raw())
 }
 
 /// The second ABI tells a green context from an ordinary one; the simulator has none of the former.
@@ -48,10 +48,10 @@ pub(crate) fn cuStreamGetCtx_v2(
     context: Ptr<CUcontext>,
     green: Ptr<CUgreenCtx>,
 ) -> Status {
-    tell(call, stream, context, |queue| queue.context.as_raw())?;
+    tell(call, stream, context, |queue| queue.owner.context.as_raw())?;
     green.write_if_wanted(std::ptr::null_mut())
 }
 
 pub(crate) fn cuStreamGetDevice(call: &Call<'_>, stream: Ptr<CUstream_st>, device: Ptr<CUdevice>) -> Status {
-    tell(call, stream, device, |queue| CUdevice::from(queue.device))
+    tell(call, stream, device, |queue| CUdevice::from(queue.owner.device))
 }

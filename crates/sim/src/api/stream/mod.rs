@@ -42,13 +42,13 @@ use warploom_sys::types::CUresult;
 
 use crate::api::context::Context;
 use crate::check::StreamKind;
-use crate::engine::{OpId, QueueId};
 use crate::ffi::status::{CONTEXT_IS_DESTROYED, INVALID_CONTEXT, INVALID_HANDLE, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
 use crate::machine::handles::{Handle, Kind, Object};
 use crate::machine::world::World;
 use crate::process::thread::{self, ThreadKey};
+use warploom_engine::{OpId, QueueId};
 
 /// A created stream.
 pub(crate) struct Stream {
@@ -102,7 +102,7 @@ fn per_thread_queue(call: &Call<'_>, world: &mut Guard<'_>) -> Status<QueueId> {
         world.forget_ended_threads(handle);
     }
     let traits = Traits::of_default(world.next_stream_id(), StreamKind::PerThreadDefault);
-    let queue = world.engine.new_queue(handle, device, traits);
+    let queue = world.new_queue(handle, device, traits);
     if let Some(context) = world.contexts.get_mut(handle) {
         context.per_thread.insert(key, queue);
         context.blocking.push(queue);
@@ -119,7 +119,7 @@ impl World {
         }
         let (device, blocking) = (context.device, context.blocking.clone());
         let traits = Traits::of_default(self.next_stream_id(), StreamKind::LegacyDefault);
-        let queue = self.engine.new_queue(handle, device, traits);
+        let queue = self.new_queue(handle, device, traits);
         // What the blocking streams did before there was a legacy stream is before its first op, too.
         for other in blocking {
             self.engine.note_recent(queue, other);

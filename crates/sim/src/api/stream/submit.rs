@@ -3,11 +3,12 @@
 use warploom_sys::types::CUstream_st;
 
 use super::queue_of;
-use crate::engine::{Mode, OpId, QueueId, Work};
 use crate::ffi::Ptr;
 use crate::ffi::status::Status;
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
+use crate::machine::world::Work;
+use warploom_engine::{Mode, OpId, QueueId};
 
 impl Call<'_> {
     /// The queue of a stream argument; null, legacy and per-thread handles mean a default stream of the current context.
@@ -55,7 +56,7 @@ impl Call<'_> {
             return self.capture(world, queue, work);
         }
         self.check_legacy(world, queue)?;
-        let context = world.engine.queue(queue).context;
+        let context = world.engine.queue(queue).owner.context;
         let id = world.enqueue(queue, work)?;
         // The wait tells the executors, if it cannot do the work itself.
         if self.core().mode != Mode::Threads {

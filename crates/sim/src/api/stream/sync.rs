@@ -8,17 +8,17 @@ use warploom_sys::types::{CUevent_st, CUresult, CUstream_st};
 use crate::api::capture::UNSUPPORTED;
 use crate::api::event;
 use crate::api::graph::NodeWork;
-use crate::engine::QueueId;
 use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_VALUE, NOT_READY, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
+use warploom_engine::QueueId;
 
 pub(crate) fn cuStreamQuery(call: &Call<'_>, stream: Ptr<CUstream_st>) -> Status {
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
     check_wait(call, &mut world, queue)?;
-    let context = world.engine.queue(queue).context;
+    let context = world.engine.queue(queue).owner.context;
     let outstanding = world.outstanding(queue);
     let is_idle = call.core().query(&mut world, &outstanding);
     world.healthy(context)?;
@@ -35,7 +35,7 @@ pub(crate) fn cuStreamSynchronize(call: &Call<'_>, stream: Ptr<CUstream_st>) -> 
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
     check_wait(call, &mut world, queue)?;
-    let context = world.engine.queue(queue).context;
+    let context = world.engine.queue(queue).owner.context;
     let (outstanding, known) = (world.outstanding(queue), world.known_when_idle(queue));
     call.wait(&mut world, &outstanding)?;
     world.engine.timelines.host_learns(&known);

@@ -4,9 +4,8 @@ use warploom_sys::Function;
 
 use super::*;
 use crate::api::event::Event;
-use crate::engine::tests::rig::{Memory, Rig};
-use crate::engine::{Mode, Order};
-use crate::machine::thread::with_contexts;
+use crate::machine::tests::rig::{Memory, Rig};
+use warploom_engine::{Mode, Order};
 
 const MODE: Mode = Mode::Deterministic(Order::Eager);
 
@@ -28,10 +27,10 @@ fn each_context_has_default_streams_of_its_own() {
     let rig = Rig::new(MODE);
     let first = [LEGACY, PER_THREAD].map(|raw| rig.default_queue(raw));
     let other = rig.other_context(1);
-    with_contexts(rig.core.id, |stack| stack.push(other));
+    thread::with_contexts(rig.core.id, |stack| stack.push(other));
     let second = [LEGACY, PER_THREAD].map(|raw| rig.default_queue(raw));
     assert!(first.iter().all(|queue| !second.contains(queue)));
-    assert!(second.iter().all(|queue| rig.world().engine.queue(*queue).device == 1));
+    assert!(second.iter().all(|queue| rig.world().engine.queue(*queue).owner.device == 1));
 }
 
 #[test]
@@ -45,7 +44,7 @@ fn what_the_legacy_stream_has_waited_for_is_before_its_followers_too() {
     rig.world().record_event(apart, event).expect("the context is well");
     rig.submit(follower, memory.write(0, 2)).expect("it is taken");
     rig.world().wait_for_event(legacy, event).expect("the context is well");
-    let is_before = || rig.world().engine.queue(follower).clock.includes(apart.index(), stamp);
+    let is_before = || rig.world().engine.queue(follower).clock.includes(apart, stamp);
     assert!(!is_before());
     rig.submit(follower, memory.write(0, 3)).expect("it is taken");
     assert!(is_before());

@@ -6,13 +6,14 @@ use std::ffi::c_uint;
 use warploom_sys::types::{CUdeviceptr, CUstream_st, CUstreamBatchMemOpParams};
 
 use crate::api::graph::NodeWork;
-use crate::engine::{Compare, QueueId, Work};
 use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
-use crate::memory::{Backing, SimAddress};
+use crate::machine::world::Work;
+use crate::memory::{Backing, Compare, MemoryOp, SimAddress};
 use crate::topology::number;
+use warploom_engine::QueueId;
 
 /// `CU_STREAM_WAIT_VALUE_FLUSH`.
 const FLUSH: u32 = 1 << 30;
@@ -36,7 +37,7 @@ fn word(call: &Call<'_>, world: &Guard<'_>, (address, wide): (u64, bool), writes
 }
 
 fn device_can(call: &Call<'_>, world: &Guard<'_>, queue: QueueId, number: i32) -> bool {
-    let device = usize::from(world.engine.queue(queue).device);
+    let device = usize::from(world.engine.queue(queue).owner.device);
     let attributes = call.core().topology.devices.get(device).map(|device| &device.attributes);
     attributes.and_then(|attributes| attributes.get(number)).is_some_and(|value| value != 0)
 }
@@ -68,7 +69,7 @@ fn waiting(
     if flags & FLUSH != 0 {
         flush(call, world, queue)?;
     }
-    Ok(Work::WaitValue { at, value, wide, compare })
+    Ok(MemoryOp::WaitValue { at, value, wide, compare }.into())
 }
 
 fn writing(call: &Call<'_>, world: &Guard<'_>, (address, wide): (u64, bool), value: u64, flags: u32) -> Status<Work> {
@@ -76,7 +77,7 @@ fn writing(call: &Call<'_>, world: &Guard<'_>, (address, wide): (u64, bool), val
         return Err(call.refuse(INVALID_VALUE, format!("flags are {flags:#x} and must be 0")));
     }
     let to = word(call, world, (address, wide), true)?;
-    Ok(Work::WriteValue { to, value, wide })
+    Ok(MemoryOp::WriteValue { to, value, wide }.into())
 }
 
 fn wait(call: &Call<'_>, stream: Ptr<CUstream_st>, at: (u64, bool), value: u64, flags: u32) -> Status {

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::Period;
+use warploom_engine::Period;
+
 use crate::memory::Side;
 use crate::topology::{LinkKind, Topology};
 

@@ -15,10 +15,11 @@ use std::collections::HashMap;
 use std::time::Instant;
 
 use crate::api::managed::Residence;
-use crate::engine::{Mode, Work};
-use crate::memory::Side;
+use crate::machine::work::Work;
+use crate::memory::{MemoryOp, Side};
 use crate::topology::Topology;
 use lines::Lines;
+use warploom_engine::{Mode, Period};
 
 /// What one driver call costs the host.
 const HOST_CALL_NS: u64 = 500;
@@ -36,13 +37,6 @@ pub(crate) struct Clock {
     lines: Lines,
     /// When each word was last written by an op that a wait could be waiting for.
     written: HashMap<u64, u64>,
-}
-
-/// From when until when, in virtual time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Period {
-    pub(crate) start: u64,
-    pub(crate) end: u64,
 }
 
 impl Clock {
@@ -86,17 +80,17 @@ impl Clock {
 
     /// Runs work of a device that could start at `earliest`; when it does and when it ends. `has_parked` if it had to wait
     /// for memory to change.
-    pub(crate) fn run(&mut self, work: &Work, device: u16, earliest: u64, has_parked: bool) -> Period {
+    pub(crate) fn run<S>(&mut self, work: &Work<S>, device: u16, earliest: u64, has_parked: bool) -> Period {
         let own = Side::Device(device);
         let end = match work {
-            Work::Join | Work::Release { .. } => earliest,
+            Work::Join | Work::Release(_) => earliest,
             Work::Record { .. } => Self::record(earliest),
-            Work::Task(_) => earliest + START_NS,
+            Work::Task(_) | Work::Away => earliest + START_NS,
             Work::HostFunction { .. } | Work::Callback { .. } => {
                 let returned = if self.real.is_some() { self.now() } else { 0 };
                 returned.max(earliest + START_NS)
             }
-            Work::WriteValue { to, .. } => {
+            Work::Memory(MemoryOp::WriteValue { to, .. }) => {
                 let end = earliest + START_NS;
                 if self.written.len() == REMEMBERED {
                     self.written.clear();
@@ -104,7 +98,7 @@ impl Clock {
                 self.written.insert(to.address(), end);
                 end
             }
-            Work::WaitValue { at, .. } => {
+            Work::Memory(MemoryOp::WaitValue { at, .. }) => {
                 let written = self.written.get(&at.address()).copied().unwrap_or(0);
                 let seen = if has_parked { self.now() } else { 0 };
                 (earliest + START_NS).max(written).max(seen)
@@ -120,20 +114,21 @@ impl Clock {
                     end: all.end.max(one.end),
                 });
             }
-            Work::Copy { to, from, bytes } => return self.transfer(from.side(), to.side(), *bytes, earliest),
-            Work::CopyBlock(block) => {
-                let bytes = block.width.saturating_mul(block.height).saturating_mul(block.depth);
-                return self.transfer(block.from.side(), block.to.side(), bytes, earliest);
+            Work::Memory(MemoryOp::Copy { to, from, bytes }) => {
+                return self.transfer(from.side(), to.side(), *bytes, earliest);
+            }
+            Work::Memory(MemoryOp::CopyBlock(block)) => {
+                return self.transfer(block.from.side(), block.to.side(), block.bytes(), earliest);
             }
             Work::StagedBlock(staged) => {
                 return self.transfer(Side::Host, staged.block.to.side(), staged.bytes.len() as u64, earliest);
             }
             Work::Staged { to, bytes } => return self.transfer(Side::Host, to.side(), bytes.len() as u64, earliest),
-            Work::Fill { to, element, count, .. } => {
+            Work::Memory(MemoryOp::Fill { to, element, count, .. }) => {
                 return self.fill(own, to.side(), count * u64::from(*element), earliest);
             }
-            Work::FillRows(rows) => {
-                return self.fill(own, rows.to.side(), rows.columns * rows.rows * u64::from(rows.element), earliest);
+            Work::Memory(MemoryOp::FillRows(rows)) => {
+                return self.fill(own, rows.to.side(), rows.bytes(), earliest);
             }
         };
         Period { start: earliest, end }
@@ -157,10 +152,14 @@ impl Clock {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Order;
     use crate::memory::SimAddress;
+    use warploom_engine::Order;
 
     const MIB: u64 = 1 << 20;
+
+    fn work(op: MemoryOp) -> Work<()> {
+        op.into()
+    }
 
     fn place(side: Side) -> SimAddress {
         SimAddress::nowhere(0x1000, side)
@@ -172,7 +171,7 @@ mod tests {
     }
 
     fn copy(clock: &mut Clock, from: Side, to: Side, bytes: u64, earliest: u64) -> u64 {
-        clock.run(&Work::Copy { to: place(to), from: place(from), bytes }, 0, earliest, false).end
+        clock.run(&work(MemoryOp::Copy { to: place(to), from: place(from), bytes }), 0, earliest, false).end
     }
 
     #[test]
@@ -223,9 +222,10 @@ mod tests {
     fn a_wait_does_not_end_before_the_write_that_ends_it() -> Result<(), crate::topology::TopologyError> {
         let (mut clock, _) = clock("h200")?;
         let word = place(Side::Device(0));
-        let written = clock.run(&Work::WriteValue { to: word, value: 1, wide: false }, 0, 9_000_000, false);
-        let compare = crate::engine::Compare::Equal;
-        let waited = clock.run(&Work::WaitValue { at: word, value: 1, wide: false, compare }, 0, 1_000, false);
+        let written = clock.run(&work(MemoryOp::WriteValue { to: word, value: 1, wide: false }), 0, 9_000_000, false);
+        let compare = crate::memory::Compare::Equal;
+        let waited =
+            clock.run(&work(MemoryOp::WaitValue { at: word, value: 1, wide: false, compare }), 0, 1_000, false);
         assert_eq!(waited.end, written.end);
         Ok(())
     }

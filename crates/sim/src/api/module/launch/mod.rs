@@ -31,18 +31,19 @@ use super::functions::described;
 use super::kernels::function_in;
 use crate::api::context::{Context, stack_for};
 use crate::api::graph::NodeWork;
-use crate::engine::{QueueId, Work};
 use crate::ffi::status::{INVALID_HANDLE, INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
 use crate::machine::handles::{Handle, Kind};
+use crate::machine::world::Work;
 use crate::topology::number;
 use arguments::Arguments;
 use running::Running;
 pub(super) use shape::{Shape, check_policy};
 use task::KernelTask;
 use view::View;
+use warploom_engine::QueueId;
 
 /// Blocks that take turns; more would only need more memory.
 const RESIDENT: u64 = 16;
@@ -134,7 +135,7 @@ impl KernelCall {
         shape: Shape,
         arguments: Arguments,
     ) -> Status<Self> {
-        let (context, device) = (world.engine.queue(queue).context, world.engine.queue(queue).device);
+        let (context, device) = (world.engine.queue(queue).owner.context, world.engine.queue(queue).owner.device);
         world.healthy(context)?;
         let kernel = Handle::from_bits(function.address());
         let handle = match kernel.names_some(Kind::Kernel) {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use warploom_engine::Step;
 use warploom_ptx::{Crew, Step as GridStep, Trap};
 use warploom_sys::Function;
 use warploom_sys::types::CUresult;
@@ -11,9 +12,9 @@ use super::fault;
 use super::running::Running;
 use super::view::View;
 use crate::check::Watched;
-use crate::engine::{Step, Task};
 use crate::machine::call::Call;
 use crate::machine::log::{LogEntry, LogKind};
+use crate::machine::work::Task;
 use crate::machine::world::World;
 
 pub(super) struct KernelTask {
@@ -42,7 +43,7 @@ impl KernelTask {
     }
 
     /// Ends it with a code, for a reason.
-    fn fail(&self, code: CUresult, reason: String) -> Step {
+    fn fail(&self, code: CUresult, reason: String) -> Step<CUresult> {
         if let Some(core) = self.view.core() {
             core.log.add(LogEntry { function: self.launch, code, reason, kind: LogKind::Fault });
         }
@@ -56,8 +57,8 @@ const SLICE: u64 = 4096;
 /// The same for each thread where several run blocks: to wake them has to be worth it.
 const SPREAD_SLICE: u64 = 4 * SLICE;
 
-impl Task for KernelTask {
-    fn advance(&mut self, fuel: u64) -> Step {
+impl Task<World> for KernelTask {
+    fn advance(&mut self, fuel: u64) -> Step<CUresult> {
         let is_first = self.started.is_none();
         self.view.look(is_first);
         let started = *self.started.get_or_insert_with(Instant::now);

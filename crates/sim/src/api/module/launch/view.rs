@@ -11,10 +11,10 @@ use super::super::heap::{MARGINS, room};
 use super::stretches::{Stretches, read, update, write};
 use crate::api::context::Context;
 use crate::check::Touched;
-use crate::engine::Mode;
 use crate::machine::core::Core;
 use crate::machine::handles::Handle;
 use crate::machine::world::World;
+use warploom_engine::Mode;
 
 /// Global memory and the rest of the machine, for the kernels of one launch.
 pub(super) struct View {

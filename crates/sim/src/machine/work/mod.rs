@@ -1,0 +1,229 @@
+//! Work of ops: what streams are given to do.
+//!
+//! `S` is the state of the machine, which only a [`Task`] sees when it has ended; nothing here depends on it.
+#![expect(unsafe_code, reason = "calls the program's host functions, which travel between threads")]
+
+mod activity;
+mod task;
+
+use std::ffi::c_void;
+
+use warploom_engine::{Known, Step};
+use warploom_sys::types::{CUhostFn, CUresult, CUstream, CUstreamCallback};
+
+pub(crate) use task::Task;
+
+use crate::api::context::Context;
+use crate::api::event::Event;
+use crate::api::managed::{LEFT, Migration, WATCHED};
+use crate::api::pool::Freed;
+use crate::api::stream::Traits;
+use crate::machine::handles::Handle;
+use crate::memory::{MemoryOp, SimAddress, StagedBlock, Touch};
+
+/// The stream that a queue belongs to.
+#[derive(Debug)]
+pub(crate) struct Owner {
+    pub(crate) context: Handle<Context>,
+    pub(crate) device: u16,
+    /// What a program can ask its stream about.
+    pub(crate) traits: Traits,
+}
+
+impl Owner {
+    pub(crate) fn new(context: Handle<Context>, device: u16, traits: Traits) -> Self {
+        Self { context, device, traits }
+    }
+}
+
+/// Notes beside an op.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Note {
+    /// The number of the call that enqueued it, on a machine that numbers them.
+    pub(crate) call: u64,
+    /// The code it fails with instead of running, where a fault plan asks for that.
+    pub(crate) fails: Option<CUresult>,
+}
+
+pub(crate) enum Work<S> {
+    /// Nothing; a point that others are ordered around.
+    Join,
+    Record {
+        event: Handle<Event>,
+        serial: u64,
+    },
+    Memory(MemoryOp),
+    /// Host bytes that were taken when the call was made.
+    Staged {
+        to: SimAddress,
+        bytes: Box<[u8]>,
+    },
+    StagedBlock(Box<StagedBlock>),
+    HostFunction {
+        function: CUhostFn,
+        data: *mut c_void,
+        /// What is over when it runs, for the checks.
+        known: Known,
+    },
+    Callback {
+        function: CUstreamCallback,
+        stream: CUstream,
+        status: CUresult,
+        data: *mut c_void,
+        known: Known,
+    },
+    /// Managed pages move, or lose their contents.
+    Migrate(Box<Migration>),
+    /// Gives freed memory back to where it came from.
+    Release(Freed),
+    /// Work that runs in slices: a kernel.
+    Task(Box<dyn Task<S>>),
+    /// A task while it runs.
+    Away,
+}
+
+// SAFETY: the raw pointers are a host function's data, which the C caller hands over to the driver to pass to the
+// function on whichever thread runs it, and a stream handle, which is a number.
+unsafe impl<S> Send for Work<S> {}
+
+// A program may have a million of them waiting.
+const _: () = assert!(size_of::<warploom_engine::Op<Work<()>>>() <= 160, "an op is small");
+
+impl<S> From<MemoryOp> for Work<S> {
+    fn from(op: MemoryOp) -> Self {
+        Work::Memory(op)
+    }
+}
+
+/// Steps a task gets before others have a turn.
+const FUEL: u64 = 100_000;
+
+impl<S> Work<S> {
+    /// What the program's own code knows to be over when it runs.
+    pub(crate) fn known(&self) -> Option<&Known> {
+        match self {
+            Work::HostFunction { known, .. } | Work::Callback { known, .. } => Some(known),
+            _ => None,
+        }
+    }
+
+    /// Notes what the program's own code will know to be over: all that comes before it in its queue.
+    pub(crate) fn remember(&mut self, before: &Known) {
+        if let Work::HostFunction { known, .. } | Work::Callback { known, .. } = self {
+            known.copy_from(before);
+        }
+    }
+}
+
+impl<S: 'static> warploom_engine::Work for Work<S> {
+    type Owner = Owner;
+    type Note = Note;
+    type Failure = CUresult;
+    type Touch = Touch;
+
+    fn run(&mut self) -> Step<CUresult> {
+        match self {
+            Work::Join | Work::Record { .. } | Work::Release(_) | Work::Away => {}
+            Work::Memory(op) => {
+                if !op.run() {
+                    return Step::Park;
+                }
+            }
+            Work::Staged { to, bytes } => to.put(bytes),
+            Work::StagedBlock(staged) => staged.put(),
+            Work::HostFunction { function, data, .. } => {
+                let (function, data) = (*function, *data);
+                if let Some(function) = function {
+                    // SAFETY: a function and its data that a C caller passed to be called once, now.
+                    unsafe { function(data) };
+                }
+            }
+            Work::Callback { function, stream, status, data, .. } => {
+                let (function, stream, status, data) = (*function, *stream, *status, *data);
+                if let Some(function) = function {
+                    // SAFETY: as above.
+                    unsafe { function(stream, status, data) };
+                }
+            }
+            Work::Migrate(migration) if migration.discards => {
+                migration.at.fill(LEFT.into(), 1, migration.bytes.min(WATCHED));
+            }
+            Work::Migrate(_) => {}
+            Work::Task(task) => return task.advance(FUEL),
+        }
+        Step::Done
+    }
+
+    fn touches(&self, mut touch: impl FnMut(Touch)) {
+        match self {
+            Work::Join
+            | Work::Record { .. }
+            | Work::Release(_)
+            | Work::HostFunction { .. }
+            | Work::Callback { .. }
+            | Work::Task(_)
+            | Work::Away => {}
+            Work::Memory(op) => op.touches(touch),
+            Work::Staged { to, bytes } => touch(Touch::Write { to: *to, bytes: bytes.len() as u64 }),
+            Work::StagedBlock(staged) => staged.touches(touch),
+            Work::Migrate(migration) => {
+                let Migration { at, bytes, to, discards, .. } = **migration;
+                if discards {
+                    touch(Touch::Discard { at, bytes });
+                }
+                if to.is_some() {
+                    touch(Touch::Prefetch { at, bytes });
+                }
+            }
+        }
+    }
+
+    fn is_instant(&self) -> bool {
+        matches!(self, Work::Join | Work::Record { .. } | Work::Release(_))
+    }
+
+    fn runs_on_host(&self) -> bool {
+        matches!(self, Work::HostFunction { .. } | Work::Callback { .. })
+    }
+
+    fn polls(&self) -> bool {
+        matches!(self, Work::Memory(MemoryOp::WaitValue { .. }))
+    }
+
+    fn is_short(&self) -> bool {
+        match self {
+            Work::Memory(op) => op.moves_bytes(),
+            Work::Staged { .. } | Work::StagedBlock(_) => true,
+            _ => false,
+        }
+    }
+
+    fn take(&mut self) -> Self {
+        match self {
+            // Other threads ask what it waits for while someone looks.
+            Work::Memory(op @ MemoryOp::WaitValue { .. }) => Work::Memory(op.clone()),
+            Work::Task(_) => std::mem::replace(self, Work::Away),
+            _ => std::mem::replace(self, Work::Join),
+        }
+    }
+
+    fn describe(&self) -> String {
+        match self {
+            Work::Join => "a wait for another stream".to_owned(),
+            Work::Record { event, .. } => format!("the record of event {event:?}"),
+            Work::Memory(op) => op.describe(),
+            Work::Staged { to, bytes } => format!("a copy of {} host bytes to {:#x}", bytes.len(), to.address()),
+            Work::StagedBlock(staged) => {
+                format!("a copy of {} host bytes to {:#x}", staged.bytes.len(), staged.block.to.address())
+            }
+            Work::HostFunction { .. } | Work::Callback { .. } => "a host function".to_owned(),
+            Work::Migrate(migration) => {
+                let Migration { at, bytes, .. } = &**migration;
+                format!("a move of {bytes} managed bytes at {:#x}", at.address())
+            }
+            Work::Release(freed) => format!("the free of {:#x}", freed.address()),
+            Work::Task(task) => task.describe(),
+            Work::Away => "a kernel".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! Tasks: work that runs in slices.
+
+use warploom_engine::Step;
+use warploom_sys::types::CUresult;
+
+use crate::check::Watched;
+
+/// Work whose state is plain data, run in slices: a kernel. `S` is the state of the machine.
+pub(crate) trait Task<S>: Send {
+    /// Goes on for about `fuel` steps.
+    fn advance(&mut self, fuel: u64) -> Step<CUresult>;
+
+    /// The task in words, for reports.
+    fn describe(&self) -> String {
+        "a kernel".to_owned()
+    }
+
+    /// Takes its place among all other ops, on a machine that checks.
+    fn watch(&mut self, watched: Watched) {
+        drop(watched);
+    }
+
+    /// It has ended, or never ran because its context had failed.
+    fn ended(&mut self, state: &mut S) {
+        let _ = state;
+    }
+}

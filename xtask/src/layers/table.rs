@@ -1,0 +1,97 @@
+//! The allowed arrows: between crates, and between the layers of a crate.
+
+/// A crate or a layer, and everything that it may use.
+#[derive(Debug)]
+pub(crate) struct Row {
+    pub(crate) name: &'static str,
+    pub(crate) may_use: &'static [&'static str],
+    /// Its job, which is the reason for its arrows.
+    pub(crate) job: &'static str,
+}
+
+/// The top-level modules of a crate, from the top down. Every module above must have a row.
+#[derive(Debug)]
+pub(crate) struct Layers {
+    /// The crate's folder.
+    pub(crate) of: &'static str,
+    pub(crate) rows: &'static [Row],
+}
+
+const fn row(name: &'static str, may_use: &'static [&'static str], job: &'static str) -> Row {
+    Row { name, may_use, job }
+}
+
+/// Crates by folder, and their dependencies among each other. Dependencies of tests are free.
+pub(crate) const CRATES: &[Row] = &[
+    row("cli", &["warploom", "sim"], "the `warploom` command"),
+    row("testkit", &["driver", "sim", "sys"], "one test body, every driver; never published"),
+    row("libcuda", &["sim", "sys"], "the simulator as a shared library"),
+    row("warploom", &["derive", "driver"], "the safe core; never names the simulator"),
+    row("derive", &[], "derive macros of the core"),
+    row("driver", &["sys"], "finds a driver, turns status into `Result`"),
+    row("sim", &["engine", "ptx", "sys", "topology"], "the simulated driver"),
+    row("engine", &[], "ordered work; no CUDA"),
+    row("ptx", &[], "parses, checks and runs PTX; nothing of CUDA's API"),
+    row("topology", &[], "machine descriptions; no driver behaviour"),
+    row("sys", &[], "C types and the list of functions; no behaviour"),
+    row("xtask", &[], "chores"),
+];
+
+/// Crates whose folders are layers.
+pub(crate) const LAYERS: &[Layers] = &[
+    Layers {
+        of: "sim",
+        rows: &[
+            row(
+                "instance",
+                &["abi", "machine", "check", "fault", "trace", "ffi", "engine", "topology", "sys"],
+                "a machine as its owner sees it: puts the layers together",
+            ),
+            row(
+                "abi",
+                &["api", "machine", "check", "memory", "fault", "trace", "ffi", "engine", "topology", "sys"],
+                "the C boundary: shims, pointer checks, rules per function; the calls are counted, traced and made to fail here",
+            ),
+            row(
+                "api",
+                &["machine", "check", "memory", "ffi", "engine", "ptx", "topology", "sys"],
+                "one folder per family of driver functions: its state and its entry points",
+            ),
+            row(
+                "machine",
+                &["check", "memory", "fault", "trace", "ffi", "engine", "ptx", "topology", "sys"],
+                "the state of a machine, its lifecycle and executors; observers hook in at the engine here",
+            ),
+            row(
+                "check",
+                &["memory", "engine", "ptx", "topology", "sys"],
+                "checks of streams, kernels and memory, and their reports",
+            ),
+            row("memory", &["ffi", "topology", "sys"], "address space, allocations, residency: bytes, no streams"),
+            row("fault", &["ffi", "engine", "topology", "sys"], "planned failures"),
+            row("trace", &["ffi", "engine", "topology", "sys"], "recorded calls and work"),
+            row("ffi", &["sys"], "checked pointers and status codes of C"),
+        ],
+    },
+    Layers {
+        of: "ptx",
+        rows: &[
+            row("exec", &["device", "program", "arith", "lanes", "error"], "runs a decoded kernel on a device"),
+            row("race", &["device", "program", "lanes", "error"], "data races inside a kernel, seen by the device"),
+            row(
+                "device",
+                &["program", "lanes", "error"],
+                "the interface between a kernel and its device: memory, launch, traps",
+            ),
+            row("link", &["program", "syntax", "error"], "several modules as one, which must be a program"),
+            row("program", &["syntax", "arith", "lanes", "error"], "a checked module, decoded for running"),
+            row("arith", &["error"], "PTX arithmetic on bits"),
+            row("lanes", &[], "the lanes of a warp and their masks"),
+            row("syntax", &["error"], "PTX text as a tree"),
+            row("error", &[], "errors with their place in the text"),
+        ],
+    },
+];
+
+/// Crates whose modules must not form a cycle in any folder.
+pub(crate) const WITHOUT_CYCLES: &[&str] = &["sim", "ptx", "engine", "topology"];
