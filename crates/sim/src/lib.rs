@@ -31,11 +31,11 @@ pub use warploom_topology as topology;
 pub use api::managed::Residence;
 pub use check::{
     Absence, AbsentBlock, AccessKind, AllocationInfo, Backtraces, BarrierDivergence, CheckMode, Checks, CopySide, End,
-    Finding, FindingKind, Frame, HandOver, HandleProblem, HeapMisuse, HeapProblem, HostAccess, HostAccessError,
-    Instead, KernelChecks, KernelFault, KernelRace, Leaked, MissingOrder, MissingWait, ObjectKind, Operation,
-    RacedMemory, SharedRead, StreamInfo, StreamKind, ThreadAccess, ThreadInfo, UnfinishedCopy,
+    Finding, FindingKind, Frame, HandleProblem, HeapMisuse, HeapProblem, Instead, KernelChecks, KernelFault,
+    KernelRace, Leaked, MissingOrder, MissingWait, ObjectKind, Operation, RacedMemory, SharedRead, StreamInfo,
+    StreamKind, ThreadAccess, ThreadInfo, UnfinishedCopy,
 };
-pub use instance::{Machine, MachineBuilder, StartError};
+pub use instance::{HandOver, HostAccess, HostAccessError, Machine, MachineBuilder, StartError};
 pub use machine::census::{Census, Change, KindChange, Resource};
 pub use machine::log::{LogEntry, LogKind};
 pub use warploom_engine::{HostOrder, Mode, Order};

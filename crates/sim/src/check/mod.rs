@@ -56,7 +56,6 @@ pub use finding::{
     Operation, StreamInfo, StreamKind,
 };
 pub use heap::{HeapMisuse, HeapProblem};
-pub use host::{HandOver, HostAccess, HostAccessError};
 pub use in_kernel::{
     BarrierDivergence, Instead, KernelFault, KernelRace, MissingOrder, RacedMemory, SharedRead, ThreadAccess,
     ThreadInfo,

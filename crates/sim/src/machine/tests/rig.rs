@@ -59,8 +59,15 @@ impl Rig {
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         let topology = Topology::preset("pcie-pair").expect("the preset exists");
         let faults = Faults::new(&Plan::new());
-        let instruments =
-            Instruments { checks: Checks::off(), trace: None, faults, watchdog: None, output: None, workers: None };
+        let instruments = Instruments {
+            checks: Checks::off(),
+            trace: None,
+            faults,
+            watchdog: None,
+            output: None,
+            workers: None,
+            function_address: |_, _, _| std::ptr::null_mut(),
+        };
         let core = Arc::new(Core::new(id, 0, topology, mode, patience, instruments).expect("there is address space"));
         core.start().expect("there are threads");
         let context = new_context(&core, 0);
