@@ -1,8 +1,9 @@
 //! Handles that are not what a call needs.
 
 use super::finding::{AccessKind, FindingKind, HandleProblem, ObjectKind, Operation};
+use crate::ffi::handle::Kind;
 use crate::machine::call::Call;
-use crate::machine::handles::{Handle, Kind, Object, Objects};
+use crate::machine::objects::{HandleTo, Object, Objects};
 
 impl From<Kind> for ObjectKind {
     fn from(kind: Kind) -> Self {
@@ -26,14 +27,14 @@ impl From<Kind> for ObjectKind {
 
 impl Call<'_> {
     /// Reports a handle that names no object of the kind that this call needs, and says in words what it is instead.
-    pub(crate) fn found_misuse<T: Object>(&self, objects: &Objects<T>, handle: Handle<T>) -> String {
+    pub(crate) fn found_misuse<T: Object>(&self, objects: &Objects<T>, handle: HandleTo<T>) -> String {
         let problem = objects.problem(handle);
         self.report_misuse(objects, handle, problem);
         objects.explain(handle)
     }
 
     /// Reports a handle that a call cannot use, for a given reason.
-    pub(crate) fn report_misuse<T: Object>(&self, objects: &Objects<T>, handle: Handle<T>, problem: HandleProblem) {
+    pub(crate) fn report_misuse<T: Object>(&self, objects: &Objects<T>, handle: HandleTo<T>, problem: HandleProblem) {
         if !self.core().findings.is_on() {
             return;
         }

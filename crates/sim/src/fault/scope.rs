@@ -2,6 +2,8 @@
 
 use smallvec::SmallVec;
 
+use crate::ffi::handle::ContextHandle;
+
 /// The devices and contexts that a call acts on.
 #[derive(Default)]
 pub(crate) struct CallScope {
@@ -12,8 +14,7 @@ pub(crate) struct CallScope {
 /// A context that a call acts on.
 #[derive(Clone, Copy)]
 struct ScopeContext {
-    /// The bits of its handle.
-    handle: u64,
+    handle: ContextHandle,
     /// The number that `cuCtxGetId` shows.
     id: u64,
 }
@@ -26,7 +27,7 @@ impl CallScope {
     }
 
     /// Adds a context and its device.
-    pub(crate) fn add_context(&mut self, handle: u64, id: u64, device: u16) {
+    pub(crate) fn add_context(&mut self, handle: ContextHandle, id: u64, device: u16) {
         if !self.contexts.iter().any(|known| known.handle == handle) {
             self.contexts.push(ScopeContext { handle, id });
             self.add_device(device);
@@ -38,13 +39,13 @@ impl CallScope {
         &self.devices
     }
 
-    /// The bits of the contexts' handles.
-    pub(crate) fn contexts(&self) -> impl ExactSizeIterator<Item = u64> {
+    pub(crate) fn contexts(&self) -> impl ExactSizeIterator<Item = ContextHandle> {
         self.contexts.iter().map(|context| context.handle)
     }
 
-    pub(super) fn has_context(&self, handle: u64) -> bool {
-        self.contexts.iter().any(|context| context.handle == handle)
+    /// Whether it has the context whose handle has these bits.
+    pub(super) fn has_context(&self, bits: u64) -> bool {
+        self.contexts.iter().any(|context| context.handle.bits() == bits)
     }
 
     pub(super) fn has_context_id(&self, id: u64) -> bool {

@@ -5,8 +5,8 @@ pub(crate) mod call;
 pub(crate) mod census;
 pub(crate) mod clock;
 pub(crate) mod core;
-pub(crate) mod handles;
 pub(crate) mod log;
+pub(crate) mod objects;
 pub(crate) mod planned_failures;
 pub(crate) mod slots;
 #[cfg(test)]

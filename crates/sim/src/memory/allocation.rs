@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 
 use smallvec::SmallVec;
 
-use crate::api::context::Context;
 use crate::api::pool::Home;
 use crate::check::{Graves, Tracked};
+use crate::ffi::handle::ContextHandle;
 use crate::ffi::status::{INVALID_VALUE, Status};
-use crate::machine::handles::Handle;
 use crate::memory::{Side, SimAddress};
 
 /// A stretch of memory the driver knows.
@@ -21,7 +20,7 @@ pub(crate) struct Allocation {
     pub(crate) host: usize,
     pub(crate) side: Side,
     /// The context it was made in; pool memory and virtual mappings belong to none.
-    pub(crate) context: Option<Handle<Context>>,
+    pub(crate) context: Option<ContextHandle>,
     /// The number `CU_POINTER_ATTRIBUTE_BUFFER_ID` shows; never reused.
     pub(crate) id: u64,
     pub(crate) backing: Backing,

@@ -6,10 +6,11 @@
 
 use std::io;
 
+use warploom_engine::{Engine, OpId, Work};
+
 use super::BLOCK;
 use super::blocks::{Block, Blocks};
 use super::span::{Kind, Span};
-use warploom_engine::{Engine, OpId, Work};
 
 pub(crate) struct Arena {
     kind: Kind,
@@ -110,13 +111,13 @@ impl Arena {
 
 #[cfg(test)]
 mod tests {
+    use warploom_engine::{HostOrder, Mode, Order, Timelines};
+
     use super::super::span::is_mapped;
     use super::*;
-    use crate::api::context::Context;
     use crate::api::stream::Traits;
-    use crate::machine::handles::Handle;
+    use crate::ffi::handle::ContextHandle;
     use crate::machine::work::{Note, Owner, Work};
-    use warploom_engine::{HostOrder, Mode, Order, Timelines};
 
     fn engine() -> crate::machine::world::Engine {
         Engine::new(Mode::Deterministic(Order::Eager), 1, Timelines::new(false, HostOrder::Observed))
@@ -151,7 +152,7 @@ mod tests {
         let mut arena = Arena::new(Kind::Virtual);
         let mut engine = engine();
         let queue = engine
-            .new_queue(0, Owner { context: Handle::<Context>::from_bits(0), device: 0, traits: Traits::new(1, 0, 0) });
+            .new_queue(0, Owner { context: ContextHandle::from_bits(0), device: 0, traits: Traits::new(1, 0, 0) });
         let address = arena.take(BLOCK, &engine)?;
         let op = engine.add(queue, &[], Work::Join, Note::default(), 0);
         arena.give(address, BLOCK, &engine);

@@ -5,7 +5,6 @@ use warploom_sys::types::CUresult;
 use super::scope::{self, Arguments};
 use crate::fault::{Action, CallScope};
 use crate::machine::call::Call;
-use crate::machine::handles::Handle;
 use warploom_engine::Mode;
 
 /// Actions that are due when the body has returned. Boxed, so that a call without a plan has little to carry.
@@ -90,7 +89,7 @@ fn poison(call: &Call<'_>, scope: Option<&CallScope>, code: CUresult, rule: Stri
     call.injected(code, rule);
     let mut world = call.world();
     for context in scope.contexts() {
-        world.poison(Handle::from_bits(context), code);
+        world.poison(context, code);
     }
 }
 

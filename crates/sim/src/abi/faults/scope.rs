@@ -1,12 +1,11 @@
 //! The scope of a call: devices and contexts, looked up from its arguments and from the current context.
 
 use super::subject::{Subject, subjects};
-use crate::api::context::Context;
 use crate::api::pool::Home;
 use crate::api::stream;
 use crate::fault::CallScope;
+use crate::ffi::handle::{ContextHandle, Handle};
 use crate::machine::call::Call;
-use crate::machine::handles::Handle;
 use crate::machine::world::World;
 use crate::memory::Side;
 use crate::process::thread;
@@ -37,7 +36,7 @@ pub(super) fn of(call: &Call<'_>, arguments: Arguments<'_>) -> CallScope {
     scope
 }
 
-fn add(scope: &mut CallScope, world: &World, subject: Subject, bits: u64, current: Option<Handle<Context>>) {
+fn add(scope: &mut CallScope, world: &World, subject: Subject, bits: u64, current: Option<ContextHandle>) {
     match (subject, bits) {
         (Subject::Device, ordinal) => {
             if let Ok(device) = u16::try_from(ordinal)
@@ -77,10 +76,10 @@ fn add(scope: &mut CallScope, world: &World, subject: Subject, bits: u64, curren
     }
 }
 
-fn add_context(scope: &mut CallScope, world: &World, handle: Option<Handle<Context>>) {
+fn add_context(scope: &mut CallScope, world: &World, handle: Option<ContextHandle>) {
     if let Some(handle) = handle
         && let Some(context) = world.contexts.get(handle)
     {
-        scope.add_context(handle.bits(), context.id, context.device);
+        scope.add_context(handle, context.id, context.device);
     }
 }

@@ -6,22 +6,22 @@ use std::ffi::c_ulonglong;
 use warploom_sys::types::{CUdeviceptr, CUmemGenericAllocationHandle};
 
 use super::access::Access;
-use super::{GRANULARITY, Physical, VirtualMemory, physical};
+use super::{GRANULARITY, VirtualMemory, physical};
+use crate::ffi::handle::PhysicalHandle;
 use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
-use crate::machine::handles::Handle;
 use crate::machine::world::World;
 use crate::memory::{Allocation, Backing};
 
 /// A physical allocation at an address, and who may touch it there.
 #[derive(Debug)]
 pub(crate) struct Mapping {
-    physical: Handle<Physical>,
+    physical: PhysicalHandle,
     pub(super) access: Access,
 }
 
 impl Mapping {
-    pub(super) fn physical(&self) -> Handle<Physical> {
+    pub(super) fn physical(&self) -> PhysicalHandle {
         self.physical
     }
 }

@@ -36,11 +36,11 @@ pub(crate) use reservation::{cuMemAddressFree, cuMemAddressReserve};
 
 use reservation::Reservations;
 use store::Store;
-
 use warploom_sys::types::CUmemAllocationProp;
 
 use crate::check::{Shadow, Site};
-use crate::machine::handles::{Handle, Objects};
+use crate::ffi::handle::PhysicalHandle;
+use crate::machine::objects::Objects;
 use crate::memory::{BLOCK, Backing, Side};
 
 /// What every size and address must be a multiple of, wherever the memory is.
@@ -94,7 +94,7 @@ impl VirtualMemory {
     }
 
     /// Where a physical allocation is.
-    pub(crate) fn side_of(&self, physical: Handle<Physical>) -> Option<Side> {
+    pub(crate) fn side_of(&self, physical: PhysicalHandle) -> Option<Side> {
         self.physical.get(physical).map(|physical| physical.side)
     }
 

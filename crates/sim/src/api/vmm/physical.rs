@@ -8,10 +8,11 @@ use warploom_sys::types::{CUmemAllocationGranularity_flags, CUmemAllocationProp,
 use super::properties::Properties;
 use super::{GRANULARITY, VirtualMemory};
 use crate::check::{HandleProblem, Shadow};
+use crate::ffi::handle::{Handle, PhysicalHandle, kind};
 use crate::ffi::status::{INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
-use crate::machine::handles::{Handle, Kind, Object};
+use crate::machine::objects::Object;
 use crate::machine::world::World;
 use crate::memory::{Allocation, Backing, Side};
 
@@ -43,12 +44,12 @@ impl Physical {
 }
 
 impl Object for Physical {
-    const KIND: Kind = Kind::Physical;
+    type Kind = kind::Physical;
 }
 
 impl World {
     /// Ends an allocation that nobody refers to and that is mapped nowhere.
-    pub(super) fn collect_physical(&mut self, handle: Handle<Physical>) {
+    pub(super) fn collect_physical(&mut self, handle: PhysicalHandle) {
         let VirtualMemory { physical, store, .. } = &mut self.virtual_memory;
         if physical.get(handle).is_none_or(|physical| physical.references > 0 || physical.mappings > 0) {
             return;
@@ -130,7 +131,7 @@ pub(crate) fn cuMemCreate(
     out.write(made.bits())
 }
 
-fn add(memory: &mut VirtualMemory, size: u64, side: Side, properties: Properties) -> Result<Handle<Physical>, String> {
+fn add(memory: &mut VirtualMemory, size: u64, side: Side, properties: Properties) -> Result<PhysicalHandle, String> {
     let offset = memory.store.take(size).map_err(|error| format!("no memory for {size} bytes: {error}"))?;
     let physical = Physical { size, offset, side, properties, references: 1, mappings: 0, shadow: Shadow::default() };
     memory.physical.insert(physical).ok_or_else(|| {
@@ -140,7 +141,7 @@ fn add(memory: &mut VirtualMemory, size: u64, side: Side, properties: Properties
 }
 
 /// A physical allocation by the handle a C caller passed.
-pub(super) fn find<'w>(call: &Call<'_>, world: &'w World, raw: u64) -> Status<(Handle<Physical>, &'w Physical)> {
+pub(super) fn find<'w>(call: &Call<'_>, world: &'w World, raw: u64) -> Status<(PhysicalHandle, &'w Physical)> {
     let handle = Handle::from_bits(raw);
     Ok((handle, call.object(&world.virtual_memory.physical, handle, INVALID_VALUE)?))
 }
