@@ -8,8 +8,8 @@ use warploom_sys::types::CUresult;
 
 use super::faults::{self, Arguments};
 use crate::check::InCall;
+use crate::ffi::pointer_check;
 use crate::ffi::status::Status;
-use crate::ffi::vet;
 use crate::machine::call::Call;
 use crate::machine::slots;
 use crate::process::thread;
@@ -76,7 +76,7 @@ fn perform(call: &Call<'_>, number: u64, body: impl FnOnce(&Call<'_>) -> Status)
     };
     let attempt = || catch_unwind(AssertUnwindSafe(|| body(call)));
     let outcome = if core.findings.checks_pointers() {
-        let (outcome, reason) = vet::checking(attempt);
+        let (outcome, reason) = pointer_check::checking(attempt);
         if let (Ok(Err(code)), Some(reason)) = (&outcome, reason) {
             call.refuse(*code, reason);
         }

@@ -2,5 +2,6 @@
 
 mod entry;
 mod faults;
-pub(crate) mod implemented;
+mod implemented;
 pub(crate) mod shims;
+mod unsupported;

@@ -9,25 +9,11 @@ use warploom_sys::{Function, GetProcAddress, for_each_function};
 
 use super::{entry, implemented};
 use crate::ffi::Cross;
-use crate::ffi::status::Status;
-use crate::machine::call::Call;
 use crate::machine::slots::SLOTS;
 
 macro_rules! shims {
     ($($family:ident $slot:ident $name:literal $version:literal $per_thread:literal $suffix:literal
         ($($argument:ident: $type:ty),*);)*) => {
-        /// A body for each function, which answers that it is not simulated; `implemented` shadows those that are.
-        #[expect(dead_code, reason = "`implemented` shadows most of these")]
-        pub(crate) mod unsupported {
-            use super::*;
-            $(
-                pub(crate) fn $slot(call: &Call<'_>, $($argument: <$type as Cross>::View),*) -> Status {
-                    $(let _ = $argument;)*
-                    call.unsupported()
-                }
-            )*
-        }
-
         /// From C arguments to a body, for any slot.
         mod dispatch {
             use super::*;

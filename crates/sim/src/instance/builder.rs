@@ -12,7 +12,7 @@ use super::start_error::StartError;
 use crate::abi::shims;
 use crate::check::Checks;
 use crate::fault::{FaultScope, Faults, Plan};
-use crate::ffi::vet;
+use crate::ffi::pointer_check;
 use crate::machine::core::{Core, Instruments, Output};
 use crate::machine::slots;
 use crate::topology::Topology;
@@ -177,7 +177,7 @@ impl MachineBuilder {
         match Core::new(id, slot, topology, self.mode, self.patience, instruments) {
             Ok(core) => {
                 if core.findings.checks_pointers() {
-                    vet::enable();
+                    pointer_check::enable();
                 }
                 let core = Arc::new(core);
                 let faults = (!plan.is_quiet()).then(|| FaultScope::begin(&core.faults, &plan, None));

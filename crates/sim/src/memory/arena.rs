@@ -113,10 +113,10 @@ impl Arena {
 mod tests {
     use warploom_engine::{HostOrder, Mode, Order, Timelines};
 
-    use super::super::span::is_mapped;
     use super::*;
     use crate::api::stream::Traits;
     use crate::ffi::handle::ContextHandle;
+    use crate::ffi::host_memory::is_mapped;
     use crate::machine::work::{Note, Owner, Work};
 
     fn engine() -> crate::machine::world::Engine {

@@ -39,7 +39,7 @@ pub(crate) use heap::Heap;
 pub(crate) use ledger::DeviceMemory;
 pub(crate) use operation::{BlockCopy, Compare, MemoryOp, RowFill, StagedBlock, Touch};
 pub(crate) use sim_address::{Side, SimAddress};
-pub(crate) use span::{Kind, is_mapped};
+pub(crate) use span::Kind;
 pub(crate) use window::Window;
 
 /// The driver hands device memory out in blocks of this size; smaller allocations share one.

@@ -29,11 +29,11 @@ struct Log {
 
 impl Log {
     fn new(call: &Call<'_>, options: &Options, (buffer, size): LogBuffer) -> Status<Option<Log>> {
-        let Some(buffer) = options.value(buffer)? else { return Ok(None) };
+        let Some(buffer) = options.pointer(buffer)? else { return Ok(None) };
         let (Some(capacity), Some(size)) = (options.value(size)?, options.slot(size)) else {
             return Err(call.refuse(INVALID_VALUE, "a buffer for a log, and not how large it is"));
         };
-        Ok(Some(Log { buffer: Kept::of_address(buffer), capacity, size, text: String::new() }))
+        Ok(Some(Log { buffer, capacity, size, text: String::new() }))
     }
 
     fn add(&mut self, text: &str) -> Status {
