@@ -64,7 +64,7 @@ pub(crate) const LAYERS: &[Layers] = &[
             ),
             row(
                 "check",
-                &["memory", "engine", "ptx", "topology", "sys"],
+                &["memory", "ffi", "engine", "ptx", "topology", "sys"],
                 "checks of streams, kernels and memory, and their reports",
             ),
             row("memory", &["ffi", "topology", "sys"], "address space, allocations, residency: bytes, no streams"),

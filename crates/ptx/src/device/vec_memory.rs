@@ -1,5 +1,5 @@
 //! A memory for tests and small tools: one range of bytes.
-#![expect(unsafe_code, reason = "hands out its bytes to those who vouch for their kernels")]
+#![expect(unsafe_code, reason = "hands out its bytes to callers that assert that their kernels do not race")]
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

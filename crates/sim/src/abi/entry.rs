@@ -7,11 +7,11 @@ use warploom_sys::Function;
 use warploom_sys::types::CUresult;
 
 use super::faults::{self, Arguments};
-use crate::check::InCall;
 use crate::ffi::pointer_check;
 use crate::ffi::status::Status;
 use crate::machine::call::Call;
 use crate::machine::slots;
+use crate::memory::shadow::InCall;
 use crate::process::thread;
 use crate::rules;
 

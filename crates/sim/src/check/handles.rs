@@ -1,29 +1,9 @@
 //! Handles that are not what a call needs.
 
-use super::finding::{AccessKind, FindingKind, HandleProblem, ObjectKind, Operation};
-use crate::ffi::handle::Kind;
+use super::report::{FindingKind, HandleProblem};
 use crate::machine::call::Call;
 use crate::machine::objects::{HandleTo, Object, Objects};
-
-impl From<Kind> for ObjectKind {
-    fn from(kind: Kind) -> Self {
-        match kind {
-            Kind::Context => ObjectKind::Context,
-            Kind::Stream => ObjectKind::Stream,
-            Kind::Event => ObjectKind::Event,
-            Kind::Pool => ObjectKind::Pool,
-            Kind::Physical => ObjectKind::Physical,
-            Kind::Module => ObjectKind::Module,
-            Kind::Function => ObjectKind::Function,
-            Kind::Library => ObjectKind::Library,
-            Kind::Kernel => ObjectKind::Kernel,
-            Kind::Graph => ObjectKind::Graph,
-            Kind::Node => ObjectKind::Node,
-            Kind::Executable => ObjectKind::Executable,
-            Kind::Link => ObjectKind::Link,
-        }
-    }
-}
+use crate::memory::shadow::{AccessKind, Operation};
 
 impl Call<'_> {
     /// Reports a handle that names no object of the kind that this call needs, and says in words what it is instead.

@@ -2,13 +2,12 @@
 
 use std::ops::Range;
 
-use super::access::Access;
-use super::finding::{AccessKind, FindingKind};
-use super::site;
-use super::tracked::info;
+use warploom_engine::Known;
+
+use super::report::FindingKind;
 use super::watch::{missing, shadow_mut};
 use crate::machine::world::World;
-use warploom_engine::Known;
+use crate::memory::shadow::{Access, AccessKind, current_site};
 
 impl World {
     /// Books an access of the host's to one allocation, which goes on until the step that it gives is over.
@@ -19,7 +18,7 @@ impl World {
         };
         let range = bytes.start - allocation.base..bytes.end - allocation.base;
         let (known, step) = engine.timelines.host_begins();
-        let access = Access { epoch: step.newest(), kind, stream: None, site: site::current() };
+        let access = Access { epoch: step.newest(), kind, stream: None, site: current_site() };
         let (mut conflicts, mut lost) = (Vec::new(), Vec::new());
         let place = allocation.place(bytes.start);
         if let Some(shadow) = shadow_mut(allocation, virtual_memory) {
@@ -30,7 +29,7 @@ impl World {
                 lost = shadow.lost(&range, place, &known);
             }
         }
-        let Some(allocation) = info(allocation) else { return step };
+        let Some(allocation) = allocation.info() else { return step };
         if let Some(first) = lost.first().cloned() {
             let (user, allocation) = (access.operation(findings.caller().as_ref()), allocation.clone());
             let total = lost.iter().map(|part| part.end - part.start).sum();

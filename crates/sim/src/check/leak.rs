@@ -1,14 +1,14 @@
 //! What was made and never destroyed.
 
-use super::finding::{AccessKind, End, Finding, FindingKind, Leaked, ObjectKind, Operation};
-use super::site::Site;
-use super::tracked::info;
+use super::report::{End, Finding, FindingKind, Leaked, ObjectKind};
 use crate::api::module::Module;
 use crate::ffi::handle::{ContextHandle, ModuleHandle};
 use crate::machine::census::Resource;
 use crate::machine::core::Core;
 use crate::machine::objects::{HandleTo, Object, Objects};
 use crate::machine::world::World;
+use crate::memory::Allocation;
+use crate::memory::shadow::{AccessKind, Operation, Site};
 
 fn made(site: &Site) -> Operation {
     Operation::of_call(AccessKind::Allocate, site)
@@ -47,7 +47,7 @@ impl World {
     fn memory_leaks(&self, end: End, is_leaked: impl Fn(Option<ContextHandle>) -> bool) -> Vec<FindingKind> {
         // A variable goes with its module.
         let given_back = self.memory.iter().filter(|allocation| Resource::of(&allocation.backing).is_some());
-        let leaked = given_back.filter(|allocation| is_leaked(allocation.context)).filter_map(info);
+        let leaked = given_back.filter(|allocation| is_leaked(allocation.context)).filter_map(Allocation::info);
         leaked
             .map(|allocation| FindingKind::Leak {
                 made: allocation.made.clone(),
@@ -85,7 +85,7 @@ impl World {
         found.extend(objects(self.code.modules(), end, |_, module| module.is_the_programs()));
         found.extend(objects(self.code.libraries(), end, |_, _| true));
         found.extend(objects(self.code.links(), end, |_, _| true));
-        found.extend(objects(self.virtual_memory.physical(), end, |_, _| true));
+        found.extend(objects(&self.physical, end, |_, _| true));
         found.extend(self.virtual_memory.reserved().map(|(address, bytes, site)| FindingKind::Leak {
             what: Leaked::Reservation { address, bytes },
             made: made(site),

@@ -3,9 +3,8 @@
 use warploom_engine::Known;
 
 use super::machine::Machine;
-use crate::api::managed::Residence;
-use crate::check::AccessKind;
-use crate::memory::Allocation;
+use crate::memory::shadow::AccessKind;
+use crate::memory::{Allocation, Residence};
 
 /// The host reads or writes page-locked or managed memory, for as long as this lives.
 ///

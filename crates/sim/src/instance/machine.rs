@@ -55,7 +55,7 @@ impl Machine {
     }
 
     /// The machine, unless this is a child of the process that used it.
-    pub(crate) fn here(&self) -> Option<&Core> {
+    pub(super) fn here(&self) -> Option<&Core> {
         Some(&*self.running.core).filter(|core| core.home.is_here())
     }
 

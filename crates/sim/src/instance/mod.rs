@@ -6,6 +6,7 @@ mod faults;
 mod host_access;
 mod machine;
 mod reports;
+mod residency;
 mod start_error;
 
 pub use self::builder::MachineBuilder;

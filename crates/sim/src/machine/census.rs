@@ -226,9 +226,8 @@ impl World {
         live.add(Resource::Graph, graphs);
         live.add(Resource::Executable, executables);
         live.add(Resource::Linker, linkers);
-        let (physical, reservations) = self.virtual_memory.outstanding();
-        live.add(Resource::Physical, physical);
-        live.add(Resource::Reservation, reservations);
+        live.add(Resource::Physical, self.physical.iter().map(|(_, physical)| physical.references).sum());
+        live.add(Resource::Reservation, self.virtual_memory.reservation_count() as u64);
         Census { live, abandoned: self.abandoned, current: current.iter().map(|context| context.bits()).collect() }
     }
 }

@@ -8,8 +8,9 @@ use std::collections::VecDeque;
 
 use warploom_sys::types::CUresult;
 
-use crate::check::{self, HandleProblem, ObjectKind, Site};
+use crate::check::{HandleProblem, ObjectKind};
 use crate::ffi::handle::{Handle, INDICES, Kind, LAST_GENERATION, Marker, machine_bits};
+use crate::memory::shadow::{Site, current_site};
 
 /// An object that handles name.
 pub(crate) trait Object {
@@ -69,7 +70,7 @@ impl<T: Object> Objects<T> {
         };
         let entry = &mut self.entries[index as usize];
         entry.object = Some(object);
-        entry.maker = check::current_site();
+        entry.maker = current_site();
         Some(Handle::new(self.machine, entry.generation, index))
     }
 
@@ -106,7 +107,7 @@ impl<T: Object> Objects<T> {
 
     /// Remembers, if the machine checks, that this call destroys an object; it may live on for what depends on it.
     pub(crate) fn note_destroyer(&mut self, handle: HandleTo<T>) {
-        let Some(site) = check::current_site().filter(|_| self.destroyer(handle).is_none()) else { return };
+        let Some(site) = current_site().filter(|_| self.destroyer(handle).is_none()) else { return };
         if self.destroyers.len() == MOST_DESTROYERS {
             self.destroyers.pop_front();
         }
@@ -126,7 +127,7 @@ impl<T: Object> Objects<T> {
             && entry.generation == handle.generation()
         {
             entry.object = Some(object);
-            entry.maker = check::current_site();
+            entry.maker = current_site();
         }
     }
 

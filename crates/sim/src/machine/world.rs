@@ -12,21 +12,19 @@ use crate::api::context::Context;
 use crate::api::device::Device;
 use crate::api::event::Event;
 use crate::api::graph::Graphs;
-use crate::api::managed::ManagedMemory;
-use crate::api::memory::host::HostMemory;
 use crate::api::module::Code;
 use crate::api::pool::{self, Pool};
 use crate::api::stream::{Stream, Traits};
-use crate::api::vmm::VirtualMemory;
 use crate::check::{Findings, Late};
 use crate::ffi::handle::ContextHandle;
 use crate::ffi::status::Status;
 use crate::machine::census::Counts;
 use crate::machine::clock::Clock;
 use crate::machine::objects::Objects;
+use crate::machine::physical::Physical;
 use crate::machine::planned_failures::PlannedFailures;
 use crate::machine::work::{self, Note, Owner};
-use crate::memory::{MemoryOp, Registry};
+use crate::memory::{Home, HostMemory, ManagedMemory, MemoryOp, Registry, VirtualMemory};
 use crate::process::thread;
 use crate::topology::Topology;
 use crate::trace::{Ended, Recorder};
@@ -46,9 +44,10 @@ pub(crate) struct World {
     pub(crate) events: Objects<Event>,
     pub(crate) pools: Objects<Pool>,
     /// Default and current pools, once they were asked for.
-    pub(crate) current_pools: BTreeMap<pool::Home, pool::Current>,
+    pub(crate) current_pools: BTreeMap<Home, pool::Current>,
     pub(crate) pool_windows: pool::Windows,
     pub(crate) memory: Registry,
+    pub(crate) physical: Objects<Physical>,
     pub(crate) virtual_memory: VirtualMemory,
     pub(crate) host_memory: HostMemory,
     pub(crate) managed_memory: ManagedMemory,
@@ -89,7 +88,8 @@ impl World {
             current_pools: BTreeMap::new(),
             pool_windows: pool::Windows::default(),
             memory: Registry::new(),
-            virtual_memory: VirtualMemory::new(id),
+            physical: Objects::new(id),
+            virtual_memory: VirtualMemory::default(),
             host_memory: HostMemory::new(),
             managed_memory: ManagedMemory::new(topology),
             code: Code::new(id),

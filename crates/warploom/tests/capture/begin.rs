@@ -6,7 +6,8 @@ use warploom::capture::{Global, Relaxed, ThreadLocal};
 use warploom::{CaptureError, CaptureStatus, Function, OrderedResource, Queue};
 use warploom_testkit::{budget, driver_tests};
 
-use crate::support::{Spy, Stage};
+use crate::spy::Spy;
+use crate::support::Stage;
 
 driver_tests! {
     /// S2.39, S2.43: what is enqueued becomes a graph, which is owned from the end on, and nothing runs.

@@ -5,5 +5,7 @@ mod forks;
 mod kernels;
 mod memory;
 mod refused;
+#[path = "../spy/mod.rs"]
+mod spy;
 mod support;
 mod sweep;

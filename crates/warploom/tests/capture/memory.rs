@@ -7,7 +7,8 @@ use warploom::{
 };
 use warploom_testkit::{budget, driver_tests};
 
-use crate::support::{Spy, Stage};
+use crate::spy::Spy;
+use crate::support::Stage;
 
 driver_tests! {
     /// S4.18: dropping a buffer whose stream is captured adds no node and spoils nothing; it is freed when the capture ends, on

@@ -6,7 +6,7 @@
 use warploom::{Buffer, Context, DeviceMemory, DevicePool, Mesh, Stream};
 use warploom_sim::topology::Topology as Wiring;
 use warploom_sim::{Mode, Order};
-use warploom_testkit::TestResult;
+use warploom_testkit::{Random, TestResult};
 
 use super::Site;
 
@@ -14,19 +14,6 @@ const DEVICES: usize = 8;
 const STREAMS: usize = 32;
 const BUFFERS: usize = 24;
 const LEN: usize = 512;
-
-/// SplitMix64: its whole state is the seed.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((mixed ^ (mixed >> 31)) % bound as u64) as usize
-    }
-}
 
 /// A buffer, and what is in it once everything is done.
 struct Cell {
@@ -50,7 +37,7 @@ impl<'a> Workload<'a> {
         let (mesh, pools) = site.open_pools()?;
         let streams = (0..STREAMS).map(|at| site.contexts[at % DEVICES].stream()).collect::<Result<Vec<_>, _>>()?;
         let mut workload =
-            Workload { mesh, contexts: &site.contexts, pools, streams, cells: Vec::new(), random: Random(seed) };
+            Workload { mesh, contexts: &site.contexts, pools, streams, cells: Vec::new(), random: Random::new(seed) };
         for _ in 0..BUFFERS {
             let cell = workload.new_cell()?;
             workload.cells.push(cell);

@@ -168,7 +168,7 @@ fn change_global<W: Word>(
 
 #[cfg(test)]
 mod tests {
-    #![expect(unsafe_code, reason = "vouches for memory that nobody else has")]
+    #![expect(unsafe_code, reason = "asserts that no other thread has the memory")]
 
     use super::*;
     use crate::device::vec_memory::VecMemory;

@@ -1,11 +1,11 @@
 //! Actions of fault plans before and after the body of a call.
 
+use warploom_engine::Mode;
 use warploom_sys::types::CUresult;
 
 use super::scope::{self, Arguments};
 use crate::fault::{Action, CallScope};
 use crate::machine::call::Call;
-use warploom_engine::Mode;
 
 /// Actions that are due when the body has returned. Boxed, so that a call without a plan has little to carry.
 pub(crate) struct Afterwards {

@@ -1,13 +1,12 @@
 //! The scope of a call: devices and contexts, looked up from its arguments and from the current context.
 
 use super::subject::{Subject, subjects};
-use crate::api::pool::Home;
 use crate::api::stream;
 use crate::fault::CallScope;
 use crate::ffi::handle::{ContextHandle, Handle};
 use crate::machine::call::Call;
 use crate::machine::world::World;
-use crate::memory::Side;
+use crate::memory::{Home, Side};
 use crate::process::thread;
 use crate::rules;
 
@@ -61,7 +60,9 @@ fn add(scope: &mut CallScope, world: &World, subject: Subject, bits: u64, curren
             }
         }
         (Subject::Physical, bits) => {
-            if let Some(Side::Device(device)) = world.virtual_memory.side_of(Handle::from_bits(bits)) {
+            if let Some(Side::Device(device)) =
+                world.physical.get(Handle::from_bits(bits)).map(|physical| physical.side)
+            {
                 scope.add_device(device);
             }
         }

@@ -3,13 +3,13 @@
 
 use warploom_sys::types::CUresult;
 
-use crate::api::pool::{AccessLevel, Home};
+use crate::api::pool::AccessLevel;
 use crate::ffi::handle::ContextHandle;
 use crate::ffi::host_memory::{Intent, is_own};
 use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::machine::call::Call;
 use crate::machine::world::World;
-use crate::memory::{Allocation, Backing, Side, SimAddress};
+use crate::memory::{Allocation, Backing, Home, Side, SimAddress};
 use crate::process::thread;
 
 /// What kind of memory an address turned out to be.

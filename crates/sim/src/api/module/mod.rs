@@ -55,7 +55,6 @@ pub(crate) use occupancy::{
     cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, cuOccupancyMaxPotentialBlockSize,
     cuOccupancyMaxPotentialBlockSizeWithFlags,
 };
-pub(crate) use variables::VariableMemory;
 
 use attributes::Settings;
 use binary::Binary;

@@ -5,22 +5,12 @@ use std::collections::BTreeMap;
 use warploom_ptx::{Program, Variable};
 use warploom_sys::types::CUresult;
 
-use crate::api::managed::Managed;
 use crate::ffi::handle::{ContextHandle, LibraryHandle, ModuleHandle};
 use crate::ffi::status::{OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
 use crate::machine::world::World;
-use crate::memory::{Allocation, Backing, Side};
-
-/// What is particular to the memory of a variable.
-#[derive(Debug)]
-pub(crate) struct VariableMemory {
-    /// The host sees it, too.
-    pub(crate) managed: Option<Managed>,
-    /// Bytes before and behind it that go with it: no variable at all, but what a kernel has taken with `malloc`.
-    pub(crate) margins: [u64; 2],
-}
+use crate::memory::{Allocation, Backing, Managed, Side, VariableMemory};
 
 /// Bytes in which the blocks of a cooperative launch meet.
 const WORKSPACE: usize = 64;

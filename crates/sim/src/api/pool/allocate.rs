@@ -7,7 +7,7 @@ use warploom_sys::types::{CUdeviceptr, CUmemPoolHandle_st, CUstream_st};
 
 use super::release::Freed;
 use super::space::{CHUNK, GRAIN, Tag};
-use super::{Home, PoolBlock, Reuse, current, named};
+use super::{Reuse, current, named};
 use crate::api::graph::NodeWork;
 use crate::ffi::Ptr;
 use crate::ffi::handle::PoolHandle;
@@ -15,7 +15,7 @@ use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
 use crate::machine::world::{Work, World};
-use crate::memory::{Allocation, Backing, Side};
+use crate::memory::{Allocation, Backing, Home, PoolBlock, Side};
 
 pub(crate) fn cuMemAllocAsync(
     call: &Call<'_>,

@@ -7,13 +7,14 @@ use warploom_sys::types::{
     CUdevice, CUmemAllocationType, CUmemLocation, CUmemLocationType, CUmemPoolHandle_st, CUmemoryPool,
 };
 
-use super::{Home, Pool, home, named};
+use super::{Pool, home, named};
 use crate::api::device::ordinal;
 use crate::ffi::Ptr;
 use crate::ffi::handle::PoolHandle;
 use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
+use crate::memory::Home;
 
 /// The pools of a home.
 pub(crate) struct Current {

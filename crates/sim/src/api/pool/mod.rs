@@ -40,7 +40,6 @@ pub(crate) use current::{
     Current, cuDeviceGetDefaultMemPool, cuDeviceGetMemPool, cuDeviceSetMemPool, cuMemGetDefaultMemPool,
     cuMemGetMemPool, cuMemSetMemPool,
 };
-pub(crate) use home::Home;
 pub(crate) use release::{Freed, cuMemPoolTrimTo};
 pub(crate) use share::{
     cuMemPoolExportPointer, cuMemPoolExportToShareableHandle, cuMemPoolImportFromShareableHandle,
@@ -60,6 +59,7 @@ use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
 use crate::machine::objects::Object;
+use crate::memory::Home;
 
 /// A pool and what it has handed out.
 pub(crate) struct Pool {
@@ -95,16 +95,6 @@ struct Reuse {
 
 impl Object for Pool {
     type Kind = kind::Pool;
-}
-
-/// What is particular to memory from a pool.
-#[derive(Debug)]
-pub(crate) struct PoolBlock {
-    pub(crate) pool: PoolHandle,
-    /// The pool's home, for those who ask what kind of memory this is.
-    pub(crate) home: Home,
-    /// Its place in the pool.
-    offset: u64,
 }
 
 impl Pool {

@@ -5,13 +5,13 @@ use warploom_engine::QueueId;
 use warploom_sys::types::CUmemPoolHandle_st;
 
 use super::space::CHUNK;
-use super::{Home, Pool, named};
+use super::{Pool, named};
 use crate::ffi::Ptr;
 use crate::ffi::handle::{ContextHandle, EventHandle, PoolHandle};
 use crate::ffi::status::Status;
 use crate::machine::call::Call;
 use crate::machine::world::World;
-use crate::memory::{Allocation, Backing};
+use crate::memory::{Allocation, Backing, Home};
 
 /// What a free gives back when the stream comes to it.
 #[derive(Debug)]

@@ -41,13 +41,13 @@ use smallvec::SmallVec;
 use warploom_engine::{OpId, QueueId};
 use warploom_sys::types::CUresult;
 
-use crate::check::StreamKind;
 use crate::ffi::handle::{ContextHandle, Handle, Kind, kind};
 use crate::ffi::status::{CONTEXT_IS_DESTROYED, INVALID_CONTEXT, INVALID_HANDLE, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
 use crate::machine::objects::Object;
 use crate::machine::world::World;
+use crate::memory::shadow::StreamKind;
 use crate::process::thread::{self, ThreadKey};
 
 /// A created stream.

@@ -13,11 +13,11 @@ use warploom_sys::types::{CUhostFn, CUresult, CUstream, CUstreamCallback};
 
 pub(crate) use task::Task;
 
-use crate::api::managed::{LEFT, Migration, WATCHED};
 use crate::api::pool::Freed;
 use crate::api::stream::Traits;
 use crate::ffi::handle::{ContextHandle, EventHandle};
-use crate::memory::{MemoryOp, SimAddress, StagedBlock, Touch};
+use crate::memory::shadow::{DISCARD_FILL, DISCARD_LIMIT};
+use crate::memory::{MemoryOp, Migration, SimAddress, StagedBlock, Touch};
 
 /// The stream that a queue belongs to.
 #[derive(Debug)]
@@ -144,7 +144,7 @@ impl<S: 'static> warploom_engine::Work for Work<S> {
                 }
             }
             Work::Migrate(migration) if migration.discards => {
-                migration.at.fill(LEFT.into(), 1, migration.bytes.min(WATCHED));
+                migration.at.fill(DISCARD_FILL.into(), 1, migration.bytes.min(DISCARD_LIMIT));
             }
             Work::Migrate(_) => {}
             Work::Task(task) => return task.advance(FUEL),

@@ -10,10 +10,10 @@ use warploom_ptx::{Access, Direct, Fault, Freed, HeapProblem, Host, Memory};
 
 use super::super::heap::{MARGINS, room};
 use super::stretches::{Stretches, read, update, write};
-use crate::check::Touched;
 use crate::ffi::handle::ContextHandle;
 use crate::machine::core::Core;
 use crate::machine::world::World;
+use crate::memory::shadow::Touched;
 
 /// Global memory and the rest of the machine, for the kernels of one launch.
 pub(super) struct View {
