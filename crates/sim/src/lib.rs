@@ -23,6 +23,7 @@ mod instance;
 mod machine;
 mod memory;
 mod process;
+mod rules;
 pub mod trace;
 
 pub use warploom_topology as topology;

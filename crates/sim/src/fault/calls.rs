@@ -1,14 +1,13 @@
-//! Which functions a rule is about.
+//! The functions that a rule selects.
 
 use std::fmt;
 use std::str::FromStr;
 
 use warploom_sys::Function;
 
-use super::class::Class;
 use super::error::FaultError;
 use super::glob;
-use crate::machine::call::is_lookup;
+use crate::rules::{self, Class};
 use crate::topology::nearest;
 
 /// A set of functions, one bit each.
@@ -65,7 +64,7 @@ impl Calls {
     /// first, so they are met only by rules that name them.
     #[must_use]
     pub fn all() -> Calls {
-        Calls { text: "every call".to_owned(), set: FunctionSet::of(|function| !is_lookup(function)) }
+        Calls { text: "every call".to_owned(), set: FunctionSet::of(|function| !rules::of(function).finds_functions) }
     }
 
     /// The functions of a name. A name without a version suffix is all its ABIs, and one with a suffix is that ABI: so

@@ -1,4 +1,4 @@
-//! Faults on demand: calls that fail, work that fails later, memory that runs out, devices that go away.
+//! Fault plans: calls that fail, work that fails later, memory that runs out, devices that are lost.
 //!
 //! A [`Plan`] has [`Rule`]s. Each selects calls (a function, a glob, a [`Class`], every call; on a thread, a device or a
 //! context; the third match, every tenth) and says what happens to them:
@@ -44,21 +44,18 @@ mod class;
 mod error;
 mod file;
 mod glob;
-mod hook;
-mod place;
 mod plan;
 mod rule;
+mod scope;
 mod state;
 
 pub use self::budget::Budget;
 pub use self::calls::Calls;
-pub use self::class::Class;
-pub use self::error::FaultError;
+pub use self::error::{FaultError, MAX_DELAY};
 pub use self::plan::Plan;
-pub use self::rule::{Action, DEVICE_LOST, MAX_DELAY, Rule};
+pub use self::rule::{Action, DEVICE_LOST, Rule};
 pub use self::state::{FaultScope, Fired};
+pub use crate::rules::Class;
 
-pub(crate) use self::budget::Allowance;
-pub(crate) use self::hook::before;
-pub(crate) use self::place::{Naming, Subject};
+pub(crate) use self::scope::CallScope;
 pub(crate) use self::state::Faults;

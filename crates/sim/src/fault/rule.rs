@@ -1,4 +1,4 @@
-//! One thing that goes wrong: at which calls, and what.
+//! Rules of a plan: the calls that a rule selects, and its action.
 
 use std::fmt;
 use std::time::Duration;
@@ -6,20 +6,17 @@ use std::time::Duration;
 use warploom_sys::types::{CUcontext, CUresult};
 
 use super::calls::Calls;
-use super::error::FaultError;
+use super::error::{FaultError, MAX_DELAY};
 use crate::process::thread::{self, ThreadKey};
 
-/// The longest delay of a call.
-pub const MAX_DELAY: Duration = Duration::from_secs(3600);
-
-/// What a lost device answers unless its rule says otherwise.
+/// The answer of a lost device unless its rule has another.
 ///
 /// Of what `cuda.h` describes it is the one that fits: the device cannot be had at present. The codes of faults
 /// (`ECC_UNCORRECTABLE`, `LAUNCH_FAILED`, …) say that the whole process is in an inconsistent state, but here the other
 /// devices go on; `NO_DEVICE` says that there is none at all, and `UNKNOWN` says nothing.
 pub const DEVICE_LOST: CUresult = CUresult::CUDA_ERROR_DEVICE_UNAVAILABLE;
 
-/// What a rule does to the calls it meets.
+/// The action of a rule on the calls that it selects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Action {
@@ -217,8 +214,8 @@ impl Rule {
         is_its_turn && self.times.is_none_or(|most| before < most)
     }
 
-    /// Whether it needs to know where a call is.
-    pub(super) fn has_place(&self) -> bool {
+    /// Whether it needs the scope of a call.
+    pub(super) fn has_scope(&self) -> bool {
         self.device.is_some() || self.context.is_some() || matches!(self.action, Action::Poison { .. })
     }
 

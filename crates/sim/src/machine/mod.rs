@@ -1,5 +1,6 @@
 //! The state of a machine and how it lives: objects, locks, executors, threads.
 
+pub(crate) mod budget;
 pub(crate) mod call;
 pub(crate) mod capture;
 pub(crate) mod census;

@@ -8,7 +8,6 @@ use warploom_engine::{Known, Mode, OpId, QueueId, settle};
 use warploom_sys::types::CUresult;
 
 use crate::check::{Checker, Findings};
-use crate::fault::Allowance;
 use crate::ffi::handle::ContextHandle;
 use crate::ffi::status::Status;
 use crate::machine::capture::Captures;
@@ -62,8 +61,6 @@ pub(crate) struct World {
     pub(crate) clock: Clock,
     pub(crate) checker: Checker,
     pub(crate) trace: Option<Arc<Recorder>>,
-    /// Budgets of fault plans.
-    pub(crate) allowances: Vec<Allowance>,
     /// What has gone with its context.
     pub(crate) abandoned: Counts,
     next_context_id: u64,
@@ -102,7 +99,6 @@ impl World {
             clock: Clock::new(topology, mode),
             checker: Checker::new(findings),
             trace,
-            allowances: Vec::new(),
             abandoned: Counts::default(),
             next_context_id: 1,
             next_stream_id: 1,

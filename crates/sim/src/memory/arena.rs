@@ -113,8 +113,8 @@ impl<Op: Copy> Arena<Op> {
 #[cfg(test)]
 mod tests {
 
-    use super::super::span::is_mapped;
     use super::*;
+    use crate::ffi::host_memory::is_mapped;
 
     /// Operations in flight, by number.
     struct Unfinished(Vec<u32>);

@@ -55,7 +55,6 @@ pub use residence::Residence;
 pub(crate) use residency::PAGE;
 pub(crate) use residency::{ManagedMemory, Migration, Page, Pages};
 pub(crate) use sim_address::{Side, SimAddress};
-pub(crate) use span::is_mapped;
 pub(crate) use vmm::VirtualMemory;
 pub(crate) use window::Window;
 

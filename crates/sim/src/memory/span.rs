@@ -149,19 +149,10 @@ impl Drop for Span {
     }
 }
 
-/// Whether all of a range of the process's memory is mapped.
-pub(crate) fn is_mapped(address: u64, len: u64) -> bool {
-    let page = rustix::param::page_size() as u64;
-    let start = address / page * page;
-    let Some(end) = address.checked_add(len).and_then(|end| end.checked_next_multiple_of(page)) else { return false };
-    // SAFETY: asks the kernel to start writing changed pages of files back, which it does anyway; for memory that is not
-    // a file, and for holes, it only says whether there is something.
-    unsafe { mm::msync(pointer(start), (end - start) as usize, mm::MsyncFlags::ASYNC) }.is_ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ffi::host_memory::is_mapped;
 
     const PAGE: u64 = 4096;
 

@@ -96,3 +96,16 @@ impl Window {
         self.seen.lock(address, len)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ffi::host_memory::{Intent, KNOWS, is_own};
+
+    #[test]
+    fn reserved_address_space_is_not_the_programs() {
+        let window = Window::new(4 << 20).expect("there is address space");
+        assert!(!is_own(window.base() + 4096, 64, Intent::Read) || !*KNOWS);
+        assert!(is_own(window.host_of(window.base()) as u64, 64, Intent::Write));
+    }
+}

@@ -20,7 +20,7 @@ pub(crate) use begin::{cuStreamBeginCapture_v2, cuStreamBeginCaptureToGraph};
 pub(crate) use dependencies::{cuStreamUpdateCaptureDependencies, cuStreamUpdateCaptureDependencies_v2};
 pub(crate) use end::cuStreamEndCapture;
 pub(crate) use info::{cuStreamGetCaptureInfo_v2, cuStreamGetCaptureInfo_v3, cuStreamIsCapturing};
-pub(crate) use safety::{check_safety, cuThreadExchangeStreamCaptureMode};
+pub(crate) use safety::cuThreadExchangeStreamCaptureMode;
 
 use warploom_engine::{QueueId, Work as _};
 use warploom_sys::types::CUresult;

@@ -56,6 +56,11 @@ impl Options {
         Ok(value.map(|value| value.expose_provenance()))
     }
 
+    /// The value of an option that is a pointer, if it is there; C keeps it good for as long as the linker.
+    pub(super) fn pointer(&self, wanted: CUjit_option) -> Status<Option<Kept>> {
+        self.position(wanted).map(|index| self.values.kept_pointer_at(index)).transpose()
+    }
+
     /// Where the value of an option is, if it is there.
     pub(super) fn slot(&self, wanted: CUjit_option) -> Option<Kept> {
         self.position(wanted).map(|index| self.values.kept_at(index))

@@ -15,6 +15,7 @@ mod attributes;
 mod create;
 mod host;
 mod info;
+mod submit;
 mod sync;
 #[cfg(test)]
 mod tests;

@@ -12,7 +12,7 @@ const MODE: Mode = Mode::Deterministic(Order::Eager);
 #[test]
 fn the_null_stream_is_the_variants_default_stream() {
     let rig = Rig::new(MODE);
-    let variant = Call::pretend(&rig.core, Function::cuStreamQuery, true);
+    let variant = Call::new(&rig.core, Function::cuStreamQuery, true);
     let find = |call: &Call<'_>, raw| queue_of(call, &mut rig.world(), raw).expect("a context is current");
     let (legacy, own) = (rig.default_queue(LEGACY), rig.default_queue(PER_THREAD));
     assert_ne!(legacy, own);

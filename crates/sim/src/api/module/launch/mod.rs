@@ -90,9 +90,9 @@ pub(crate) fn cuLaunchKernelEx(
     arguments: Ptr<*mut c_void>,
     extra: Ptr<*mut c_void>,
 ) -> Status {
-    let config = config.read()?;
-    let shape = Shape::of(call, &config)?;
-    launch(call, function, shape, Ptr::of_field(config.hStream), Arguments::new(arguments, extra))
+    let (config, attributes) = config.read_with_attributes()?;
+    let shape = Shape::of(call, &config, attributes)?;
+    launch(call, function, shape, Ptr::of_handle(config.hStream), Arguments::new(arguments, extra))
 }
 
 fn launch(

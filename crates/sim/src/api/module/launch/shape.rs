@@ -1,7 +1,9 @@
 //! How many blocks of how many threads, and whether a device can run them.
 #![expect(unsafe_code, reason = "reads members of a C union that its attribute's name tells apart")]
 
-use warploom_sys::types::{CUclusterSchedulingPolicy, CUlaunchAttributeID, CUlaunchConfig, CUresult};
+use warploom_sys::types::{
+    CUclusterSchedulingPolicy, CUlaunchAttribute, CUlaunchAttributeID, CUlaunchConfig, CUresult,
+};
 
 use crate::api::module::attributes::Limits;
 use crate::ffi::Ptr;
@@ -30,13 +32,17 @@ impl Shape {
 
     /// What a configuration says, with the attributes that matter here. Those that only say how hardware may go about it
     /// are taken and have no effect.
-    pub(in crate::api::module) fn of(call: &Call<'_>, config: &CUlaunchConfig) -> Status<Self> {
+    pub(in crate::api::module) fn of(
+        call: &Call<'_>,
+        config: &CUlaunchConfig,
+        attributes: Ptr<CUlaunchAttribute>,
+    ) -> Status<Self> {
         type A = CUlaunchAttributeID;
         let grid = [config.gridDimX, config.gridDimY, config.gridDimZ];
         let block = [config.blockDimX, config.blockDimY, config.blockDimZ];
         let mut shape = Self::new(grid, block, config.sharedMemBytes);
         for index in 0..config.numAttrs as usize {
-            let attribute = Ptr::of_field(config.attrs).read_at(index)?;
+            let attribute = attributes.read_at(index)?;
             match attribute.id {
                 A::CU_LAUNCH_ATTRIBUTE_COOPERATIVE => {
                     // SAFETY: an integer, whatever was written there.

@@ -1,16 +1,20 @@
-//! Whether an address is memory of the program's own.
+//! Host memory that the program can read or write, as the operating system's kernel reports it.
 //!
-//! The real driver follows a wild host pointer and takes the process down. The kernel knows better, and can be asked; it
-//! also knows the address space that machines hold and nobody may touch, freed or not, of this machine or another.
+//! The real driver follows a wild host pointer and takes the process down. The simulator asks the kernel first, which also
+//! refuses the address space that machines reserve.
 #![expect(unsafe_code, reason = "asks the kernel about stretches of address space")]
 
 use std::ffi::c_void;
 use std::sync::LazyLock;
 
-use rustix::mm::{Advice, madvise};
+use rustix::mm::{Advice, MsyncFlags, madvise, msync};
 
-use super::access::Intent;
-use crate::memory::is_mapped;
+/// An access to memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Intent {
+    Read,
+    Write,
+}
 
 static PAGE: LazyLock<u64> = LazyLock::new(|| rustix::param::page_size() as u64);
 
@@ -28,13 +32,14 @@ fn is_open(page: u64, intent: Intent) -> bool {
     unsafe { madvise(pointer(page), *PAGE as usize, advice) }.is_ok()
 }
 
-/// Whether the kernel can tell, which old ones cannot.
-static KNOWS: LazyLock<bool> = LazyLock::new(|| {
+/// Whether the kernel can tell, which kernels before 5.14 cannot.
+pub(crate) static KNOWS: LazyLock<bool> = LazyLock::new(|| {
     let own = 0_u8;
     is_open((&raw const own).addr() as u64 & !(*PAGE - 1), Intent::Read)
 });
 
-/// Whether the program could read or write a stretch itself: its first and last page can be, and there is no hole between.
+/// Whether the program could read or write a range itself: its first and last page, and no page between them is unmapped.
+/// The range is not empty.
 pub(crate) fn is_own(address: u64, len: u64, intent: Intent) -> bool {
     let Some(last) = address.checked_add(len - 1).map(|last| last & !(*PAGE - 1)) else { return false };
     let first = address & !(*PAGE - 1);
@@ -44,6 +49,16 @@ pub(crate) fn is_own(address: u64, len: u64, intent: Intent) -> bool {
     is_open(first, intent)
         && (last == first || is_open(last, intent))
         && (last - first <= *PAGE || is_mapped(first, last - first))
+}
+
+/// Whether all pages of a range are mapped in this process.
+pub(crate) fn is_mapped(address: u64, len: u64) -> bool {
+    let page = *PAGE;
+    let start = address / page * page;
+    let Some(end) = address.checked_add(len).and_then(|end| end.checked_next_multiple_of(page)) else { return false };
+    // SAFETY: asks the kernel to start writing changed pages of files back, which it does anyway; for memory that is not
+    // a file, and for holes, it only says whether there is something.
+    unsafe { msync(pointer(start), (end - start) as usize, MsyncFlags::ASYNC) }.is_ok()
 }
 
 #[cfg(test)]
@@ -69,12 +84,5 @@ mod tests {
         let address = CONSTANT.as_ptr().addr() as u64;
         assert!(is_own(address, 8, Intent::Read));
         assert!(!is_own(address, 8, Intent::Write) || !*KNOWS);
-    }
-
-    #[test]
-    fn reserved_address_space_is_nobodys() {
-        let window = crate::memory::Window::new(4 << 20).expect("there is address space");
-        assert!(!is_own(window.base() + 4096, 64, Intent::Read) || !*KNOWS);
-        assert_eq!(*KNOWS, is_open(window.host_of(window.base()) as u64, Intent::Write));
     }
 }

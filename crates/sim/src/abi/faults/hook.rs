@@ -1,13 +1,13 @@
-//! What plans do to a call, around its body.
+//! Actions of fault plans before and after the body of a call.
 
 use warploom_engine::Mode;
 use warploom_sys::types::CUresult;
 
-use super::place::{Naming, Place};
-use super::rule::Action;
+use super::scope::{self, Arguments};
+use crate::fault::{Action, CallScope};
 use crate::machine::call::Call;
 
-/// What is still to be done when the body has returned. Boxed, so that a call without a plan has little to carry.
+/// Actions that are due when the body has returned. Boxed, so that a call without a plan has little to carry.
 pub(crate) struct Afterwards {
     /// Replaces a success.
     answer: Option<(CUresult, String)>,
@@ -18,12 +18,12 @@ pub(crate) struct Afterwards {
 /// Lets plans act before a call: `Err` is its answer, and the body does not run.
 #[cold]
 #[inline(never)]
-pub(crate) fn before(call: &Call<'_>, naming: Naming<'_>) -> Result<Option<Box<Afterwards>>, CUresult> {
+pub(crate) fn before(call: &Call<'_>, arguments: Arguments<'_>) -> Result<Option<Box<Afterwards>>, CUresult> {
     let faults = &call.core().faults;
-    let place = faults.wants_place(call.function()).then(|| Place::of(call, naming));
+    let scope = faults.needs_scope(call.function()).then(|| scope::of(call, arguments));
     let mut refused = None;
     let mut afterwards = Afterwards { answer: None, work_fails: false };
-    for due in faults.judge(call.function(), place.as_ref()) {
+    for due in faults.judge(call.function(), scope.as_ref()) {
         let (rule, action) = (due.rule, due.action);
         match action {
             Action::Note => {}
@@ -38,7 +38,7 @@ pub(crate) fn before(call: &Call<'_>, naming: Naming<'_>) -> Result<Option<Box<A
                 afterwards.work_fails = true;
                 call.injected(code, rule);
             }
-            Action::Poison { code } => poison(call, place.as_ref(), code, rule),
+            Action::Poison { code } => poison(call, scope.as_ref(), code, rule),
             Action::Delay(time) => {
                 call.injected(CUresult::CUDA_SUCCESS, rule);
                 if call.core().mode == Mode::Threads {
@@ -53,8 +53,8 @@ pub(crate) fn before(call: &Call<'_>, naming: Naming<'_>) -> Result<Option<Box<A
         }
     }
     // A device may have been lost just now.
-    let place = place.or_else(|| faults.wants_place(call.function()).then(|| Place::of(call, naming)));
-    let lost = place.and_then(|place| faults.lost(&place));
+    let scope = scope.or_else(|| faults.needs_scope(call.function()).then(|| scope::of(call, arguments)));
+    let lost = scope.and_then(|scope| faults.lost(&scope));
     let answer = refused.or_else(|| lost.map(|(device, code)| (code, format!("device {device} has been lost"))));
     if let Some((code, rule)) = answer {
         if afterwards.work_fails {
@@ -81,20 +81,19 @@ impl Afterwards {
     }
 }
 
-fn poison(call: &Call<'_>, place: Option<&Place>, code: CUresult, rule: String) {
-    let contexts = place.map(|place| place.contexts.as_slice()).unwrap_or_default();
-    if contexts.is_empty() {
+fn poison(call: &Call<'_>, scope: Option<&CallScope>, code: CUresult, rule: String) {
+    let Some(scope) = scope.filter(|scope| scope.contexts().len() > 0) else {
         call.injected(CUresult::CUDA_SUCCESS, format!("{rule}; but the call is about no context"));
         return;
-    }
+    };
     call.injected(code, rule);
     let mut world = call.world();
-    for context in contexts {
-        world.poison(*context, code);
+    for context in scope.contexts() {
+        world.poison(context, code);
     }
 }
 
-/// Takes a device away: its contexts, and whatever they still have to do, are at an end.
+/// Takes a device away: its contexts are poisoned, so that their unfinished work ends.
 fn lose(call: &Call<'_>, device: u32, code: CUresult) {
     let Ok(device) = u16::try_from(device) else { return };
     if !call.core().faults.lose(device, code) {
