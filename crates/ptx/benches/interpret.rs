@@ -1,4 +1,5 @@
-//! How fast kernels run: nanoseconds per instruction of a warp and per thread, next to a plain loop over the same data.
+//! How fast kernels run: nanoseconds per instruction of a warp and per thread, next to a plain loop over the
+//! same data.
 #![expect(unsafe_code, reason = "vouches for kernels that do not race")]
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 

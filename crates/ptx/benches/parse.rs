@@ -54,8 +54,8 @@ fn text(is_wanted: impl Fn(&str) -> bool) -> Result<String, Box<dyn Error>> {
     Ok(text)
 }
 
-/// The fastest round, or what a round takes of a processor, if that is less: rounds are long enough for others to come
-/// between.
+/// The fastest round, or what a round takes of a processor, if that is less: rounds are long enough for
+/// others to come between.
 fn fastest(mut work: impl FnMut()) -> Duration {
     let (mut best, before) = (Duration::MAX, processor_time());
     for _ in 0..ROUNDS {
@@ -70,7 +70,8 @@ fn fastest(mut work: impl FnMut()) -> Duration {
 /// How long this thread has had a processor, where the system tells: in hundredths of a second.
 fn processor_time() -> Option<Duration> {
     let text = fs::read_to_string("/proc/thread-self/stat").ok()?;
-    // The name, which is in parentheses, may hold anything; user and system time are the 12th and 13th behind it.
+    // The name, which is in parentheses, may hold anything; user and system time are the 12th and 13th behind
+    // it.
     let mut times = text.rsplit_once(')')?.1.split_whitespace().skip(11).map(str::parse::<u64>);
     let ticks = times.next()?.ok()? + times.next()?.ok()?;
     Some(Duration::from_millis(ticks * 10))

@@ -1,4 +1,4 @@
-//! What is wrong with a text, and where.
+//! Errors in a PTX text, with their position.
 
 use std::fmt;
 
@@ -34,7 +34,7 @@ impl fmt::Display for Place {
 pub struct Error {
     /// Where the guilty word starts.
     pub place: Place,
-    /// What is wrong with it.
+    /// The problem with it.
     pub problem: Problem,
     excerpt: Excerpt,
 }
@@ -62,7 +62,7 @@ impl Error {
         let left_out = before.chars().count().saturating_sub(SHOWN_BEFORE);
         let shown = before.chars().skip(left_out).chain(rest.chars().take(SHOWN_FROM));
         let excerpt = Excerpt {
-            // Whatever a terminal would not show as one column would move the mark away from its word.
+            // Control characters take no column in a terminal, and would move the mark away from its word.
             line: shown.map(|character| if character.is_control() { ' ' } else { character }).collect(),
             before: before.chars().count() - left_out,
             meant: meant.chars().take(SHOWN_FROM).count().max(1),
@@ -72,7 +72,7 @@ impl Error {
 }
 
 impl fmt::Display for Error {
-    /// The place and the problem, then the line with a mark under what is meant.
+    /// The position and the problem, then the line with a mark under the word.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { place, problem, excerpt } = self;
         let number = place.line.to_string();
@@ -84,16 +84,16 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// What can be wrong with a PTX text.
+/// The kinds of errors in a PTX text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
-    /// Something else had to stand here.
+    /// Another word is expected here.
     #[error("expected {expected}, found {found}")]
     Unexpected {
-        /// What belongs here.
+        /// The words that are expected.
         expected: &'static str,
-        /// What stands here instead.
+        /// The word that is here.
         found: String,
     },
     /// A comment that never ends.
@@ -108,9 +108,9 @@ pub enum Problem {
     /// A second architecture, or a second texture mode.
     #[error("`{second}` contradicts `{first}`")]
     Contradiction {
-        /// What was said first.
+        /// The first word.
         first: String,
-        /// What was said here.
+        /// The word that contradicts it.
         second: String,
     },
     /// `.target` without an architecture.
@@ -127,7 +127,7 @@ pub enum Problem {
     Range {
         /// The number.
         value: String,
-        /// What fits.
+        /// The range that is expected.
         expected: &'static str,
     },
     /// An expression of constants without a value.
@@ -144,13 +144,13 @@ pub enum Problem {
     Instruction {
         /// Opcode and modifiers.
         instruction: String,
-        /// What is the matter with it.
+        /// The reason.
         why: String,
     },
-    /// A declaration that is wrong, or of something that is not simulated.
+    /// A declaration that is wrong or not simulated.
     #[error("{why}")]
     Declaration {
-        /// What is the matter with it.
+        /// The reason.
         why: String,
     },
     /// A text that is longer than any module.

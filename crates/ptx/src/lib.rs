@@ -1,23 +1,65 @@
-//! Parses, checks and runs PTX; knows nothing of CUDA's API.
-//!
-//! PTX comes from NVRTC, from nvcc and from people, as text:
+//! Parses, checks and runs PTX, the assembly language of NVIDIA GPUs, without a GPU. It knows nothing of the
+//! CUDA API.
 //!
 //! ```text
-//!   text ──▶ syntax (what is written, and where) ──▶ program (what it means) ──▶ exec (warps, memory, traps)
+//!   text ──▶ syntax::Module ──▶ Program ──────────▶ Grid ────────────────▶ Step::Done
+//!            words with         decoded kernels,    blocks, warps, lanes   or a Trap with thread,
+//!            their position     variables           over a Memory          instruction, source line
+//!                 ▲                                    │ each access
+//!                 └── link::link                       ▼
+//!                     several texts as one          Watched ──▶ Hazard…  data races, missed barriers
 //! ```
 //!
-//! [`syntax::Module`] holds a whole text, and [`Header::read`] says what one was written for, which decides whether a
-//! device can take it at all. A [`Program`] is a text that can be run: what it uses and this crate does not have is refused
-//! with its line. A [`Grid`] runs one of its [`Kernel`]s over a [`Memory`], a few instructions at a time or to its end; a
-//! kernel that cannot go on is a [`Trap`] that names thread, instruction and source line. A mistake is an [`Error`] with the
-//! line and column it stands at, what was found there and what belongs there; no text, however broken, is a panic.
+//! A kernel that adds two arrays, on two blocks of 32 threads:
 //!
-//! Texts that need each other are made one by [`link::link`].
+//! ```
+//! use warploom_ptx::{Grid, Launch, Program, Step, VecMemory};
 //!
-//! A kernel that goes well may be wrong all the same. [`Watched`] goes around a memory and finds threads that touch the same bytes
-//! without an order, shared memory that nobody wrote, bytes that are used while `cp.async` copies them, blocks of a cluster that may not
-//! be there, memory of the heap outside of its life and bounds, and barriers that not all come to. Each is a [`Hazard`], with the threads and their instructions; the order is computed
-//! from what the kernel says, so that a missing barrier is found in a run that had luck:
+//! let program = Program::from_text(
+//!     ".version 8.7 .target sm_90 .address_size 64
+//!      .visible .entry add(.param .u64 x, .param .u64 y) {
+//!          .reg .b32 %r<7>; .reg .b64 %rd<6>;
+//!          ld.param.u64 %rd1, [x];
+//!          ld.param.u64 %rd2, [y];
+//!          mov.u32 %r1, %ctaid.x;  mov.u32 %r2, %ntid.x;  mov.u32 %r3, %tid.x;
+//!          mad.lo.u32 %r4, %r1, %r2, %r3;
+//!          mul.wide.u32 %rd3, %r4, 4;
+//!          add.s64 %rd4, %rd1, %rd3;
+//!          add.s64 %rd5, %rd2, %rd3;
+//!          ld.global.u32 %r5, [%rd4];
+//!          ld.global.u32 %r6, [%rd5];
+//!          add.u32 %r5, %r5, %r6;
+//!          st.global.u32 [%rd5], %r5;
+//!          ret;
+//!      }",
+//! )?;
+//! let memory = VecMemory::new(4096);
+//! let (x, y) = (memory.upload(&[3, 0, 0, 0].repeat(64)), memory.upload(&[4, 0, 0, 0].repeat(64)));
+//! let arguments = [x.to_le_bytes(), y.to_le_bytes()].concat();
+//!
+//! let kernel = program.kernel("add").ok_or("no kernel of that name")?;
+//! let launch = Launch { grid: [2, 1, 1], block: [32, 1, 1], arguments: &arguments, ..Launch::default() };
+//! assert_eq!(Grid::new(kernel, launch, &memory)?.step(10_000), Step::Done);
+//! assert_eq!(memory.read(y, 256), [7, 0, 0, 0].repeat(64));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Stages
+//!
+//! - [`syntax`] reads a text into a tree. [`Header::read`] reads version, target and address size alone.
+//! - [`Program`] is a text whose names are resolved and whose instructions are decoded. An instruction that this
+//!   crate does not have is an [`Error`] with its line and column; no text causes a panic.
+//! - [`link`](mod@link) merges texts that refer to each other.
+//! - [`Grid`] runs a [`Kernel`] over a [`Memory`] and a [`Host`], a few instructions at a time or to its end, on one
+//!   thread or on a [`Crew`] of them.
+//! - [`Watched`] wraps a memory and finds data races, reads of uninitialised shared memory, bytes accessed while
+//!   `cp.async` copies them, blocks of a cluster that may not exist, use after free and out-of-bounds accesses on
+//!   the heap, and barriers that some threads miss.
+//!
+//! # Race detection
+//!
+//! Each [`Hazard`] names the threads and their instructions. Happens-before is computed from the
+//! instructions, so that a missing barrier is found even in a run that gave the right result:
 //!
 //! ```
 //! use warploom_ptx::{Grid, Hazard, Launch, MemorySpace, Program, Step, VecMemory, Watched, Watches};
@@ -33,7 +75,7 @@
 //!     }";
 //! let hazards = |text: &str| -> Result<Vec<Hazard>, Box<dyn std::error::Error>> {
 //!     let (program, memory) = (Program::from_text(text)?, VecMemory::new(4096));
-//!     let kernel = program.kernel("swap").ok_or("there is no such kernel")?;
+//!     let kernel = program.kernel("swap").ok_or("no kernel of that name")?;
 //!     let launch = Launch { block: [64, 1, 1], ..Launch::default() };
 //!     let watched = Watched::new(kernel, &launch, Watches::ALL, &memory);
 //!     assert_eq!(Grid::new(kernel, launch, &watched)?.step(10_000), Step::Done);
@@ -45,36 +87,31 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Integers and IEEE arithmetic give what the hardware gives, to the bit, in every rounding. Functions that the hardware
-//! approximates (`sin.approx`, `ex2.approx`, `rsqrt.approx`…) are within half a unit in the last place of the true value
-//! here, and so as near to the hardware as that is to the true value. Products of matrices are summed with the precision
-//! that the hardware keeps, bit for bit.
+//! # Precision
 //!
-//! What is missing: textures and surfaces, `wgmma` and `tcgen05`, bulk copies,
-//! registers of 128 bits.
+//! Integer and IEEE arithmetic have the bits of the hardware, in every rounding. Functions that the hardware
+//! approximates (`sin.approx`, `ex2.approx`, `rsqrt.approx`…) are within half a unit in the last place of the
+//! true value, and so at least as near to it as the hardware is. Matrix products are summed with the
+//! precision of the hardware, bit for bit.
 //!
-//! ```
-//! use warploom_ptx::{AddressSize, Header, Version};
-//!
-//! let header = Header::read(".version 8.7\n.target sm_90a\n.address_size 64\n")?;
-//! assert!(header.version >= Version { major: 7, minor: 8 });
-//! assert_eq!(header.target.to_string(), "sm_90a");
-//! assert_eq!(header.address_size, AddressSize::Bits64);
-//! # Ok::<(), warploom_ptx::Error>(())
-//! ```
+//! Not simulated: textures and surfaces, `wgmma` and `tcgen05`, bulk copies, registers of 128 bits.
 
+mod arith;
+mod device;
 mod error;
 mod exec;
+mod lanes;
 pub mod link;
 mod program;
 mod race;
 pub mod syntax;
 
-pub use error::{Error, Place, Problem};
-pub use exec::{
-    Access, Block, Crew, Direct, Event, Fault, Freed, Grid, HeapProblem, Host, Launch, LaunchError, Memory, Step,
-    Touch, Trap, TrapKind, VecMemory,
+pub use device::{
+    Access, Direct, Event, Fault, Freed, HeapProblem, Host, Launch, LaunchError, Memory, Touch, Trap, TrapKind,
+    VecMemory,
 };
+pub use error::{Error, Place, Problem};
+pub use exec::{Block, Crew, Grid, Step};
 pub use program::{Kernel, Parameter, Program, Variable, VariableSpace};
 pub use race::{Actor, Deed, Divergence, Hazard, HeapMisuse, MemorySpace, Presence, Watched, Watches};
 pub use syntax::{AddressSize, Features, Header, Target, TextureMode, Version};

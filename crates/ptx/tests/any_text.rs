@@ -123,7 +123,8 @@ fn mutated_texts_are_read_or_refused() {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let (mut read_well, mut refused) = (0, 0);
     for text in &fixtures {
-        // A whole text takes its time, so most mutations see only the beginning and one function's worth of it.
+        // A whole text takes its time, so most mutations see only the beginning and one function's worth of
+        // it.
         let short: String = text.chars().take(3000).collect();
         for round in 0..60 {
             let other = &fixtures[random.below(fixtures.len())];

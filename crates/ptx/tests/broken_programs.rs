@@ -1,4 +1,5 @@
-//! Texts that were right once: whatever is exchanged in them, decoding and running them is no panic and has an end.
+//! Texts that were right once: whatever is exchanged in them, decoding and running them is no panic and has
+//! an end.
 
 use std::fs;
 use std::path::Path;

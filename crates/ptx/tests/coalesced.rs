@@ -1,5 +1,5 @@
-//! Accesses of a warp that are carried out at once do what those do that are carried out lane by lane: the same bytes, the
-//! same registers, and the same trap with the same lane to blame.
+//! Accesses of a warp that are carried out at once do what those do that are carried out lane by lane: the
+//! same bytes, the same registers, and the same trap with the same lane to blame.
 #![expect(unsafe_code, reason = "hands out memory of its own")]
 
 use std::fmt::Write;
@@ -76,7 +76,8 @@ const KINDS: [(&str, u64, u64, &str); 9] = [
     ("b64", 8, 2, "l"),
 ];
 
-/// A kernel that reads or writes once, at `base + lane * stride`, for lanes of the mask; what was read goes to `out`.
+/// A kernel that reads or writes once, at `base + lane * stride`, for lanes of the mask; what was read goes
+/// to `out`.
 fn text(space: &str, (scalar, _, count, class): (&str, u64, u64, &str), writes: bool) -> String {
     let names: Vec<String> = (0..count).map(|element| format!("%{class}{element}")).collect();
     let (vector, list) = match count {

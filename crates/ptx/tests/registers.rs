@@ -1,5 +1,5 @@
-//! A register that a thread has not written is zero, whoever had its place before: blocks that take over the memory of others see what
-//! those see that start in memory of their own.
+//! A register that a thread has not written is zero, whoever had its place before: blocks that take over the
+//! memory of others see what those see that start in memory of their own.
 
 use std::fmt::Write;
 
@@ -188,7 +188,8 @@ fn a_function_does_not_see_what_the_one_before_it_left_behind() {
     assert_eq!(memory.read(out, 128), expected);
 }
 
-/// The first block fills a register in all lanes; in the second, half of them have gone elsewhere when the others ask for it.
+/// The first block fills a register in all lanes; in the second, half of them have gone elsewhere when the
+/// others ask for it.
 #[test]
 fn lanes_do_not_get_from_others_what_those_never_wrote() {
     let text = ".version 8.7 .target sm_90 .address_size 64

@@ -1,41 +1,15 @@
-//! A function's registers for all lanes of a warp, and how an operation goes through them.
+//! The registers of a function for all lanes of a warp, and loops over their rows.
 //!
-//! A register is a row of 32 values, one for each lane. An operation reads whole rows, computes all lanes, and writes
-//! those that run: no lane's arithmetic can trap, so the others cost nothing but their time.
+//! A register is a row of 32 values, one for each lane. An operation reads whole rows, computes all lanes,
+//! and writes those that run: no lane's arithmetic can trap, so the others cost nothing but their time.
 //!
-//! Loops over lanes are written as such where they are hot: what is passed to `map` or `from_fn` is compiled for any
-//! processor, and would be called from code that is for a better one.
+//! Loops over lanes are written as such where they are hot: what is passed to `map` or `from_fn` is compiled
+//! for any processor, and would be called from code that is for a better one.
 
-use crate::program::function::Cleared;
+use crate::lanes::{ALL, LANES, Longs, Row, Words};
+use crate::program::constants::Constants;
+use crate::program::function::{Cleared, Counts};
 use crate::program::slot::Slot;
-use crate::program::window::Window;
-
-/// Lanes of a warp.
-pub(crate) const LANES: usize = 32;
-
-/// A mask of all lanes.
-pub(crate) const ALL: u32 = u32::MAX;
-
-pub(crate) type Words = [u32; LANES];
-pub(crate) type Longs = [u64; LANES];
-
-/// A row that starts where a line of the processor's cache does, so that no part of it lies in two.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(align(64))]
-pub(crate) struct Row<T>(pub(crate) [T; LANES]);
-
-impl<T: Copy> Row<T> {
-    /// The same for all lanes.
-    pub(crate) fn of(value: T) -> Self {
-        Row([value; LANES])
-    }
-}
-
-impl<T: Copy + Default> Default for Row<T> {
-    fn default() -> Self {
-        Row::of(T::default())
-    }
-}
 
 /// The three files of registers.
 #[derive(Clone, Debug, Default)]
@@ -44,22 +18,15 @@ pub(crate) struct Registers {
     pub(crate) longs: Vec<Row<u64>>,
     /// A bit for each lane.
     pub(crate) predicates: Vec<u32>,
-    /// The lanes that were last written apart from others, and the same as a row: all ones where a lane is one of them. As data
-    /// and not as a comparison, or compilers write such rows with instructions that some processors are slow at.
+    /// The lanes that were last written apart from others, and the same as a row: all ones where a lane is
+    /// one of them. As data and not as a comparison, or compilers write such rows with instructions that some
+    /// processors are slow at.
     chosen: (u32, Row<u32>),
 }
 
-/// How many registers of each file a function has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Counts {
-    pub(crate) words: u32,
-    pub(crate) longs: u32,
-    pub(crate) predicates: u32,
-}
-
 impl Registers {
-    /// Makes room for a function. Registers that may be read before they are written start as zeros, so that a run can be repeated; the
-    /// others are what they were.
+    /// Makes room for a function. Registers that may be read before they are written start as zeros, so that
+    /// a run can be repeated; the others are what they were.
     pub(crate) fn reset(&mut self, counts: Counts, cleared: &Cleared) {
         self.words.resize(counts.words as usize, Row::default());
         self.longs.resize(counts.longs as usize, Row::default());
@@ -84,26 +51,6 @@ impl Registers {
             }
         }
         row.0
-    }
-}
-
-/// Numbers of the text, as rows.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Constants {
-    pub(crate) words: Vec<Row<u32>>,
-    pub(crate) longs: Vec<Row<u64>>,
-    /// Where variables of the constant space lie: first address, and the one behind the last.
-    pub(crate) ranges: Vec<(u64, u64)>,
-}
-
-impl Constants {
-    /// The window that an address is seen through.
-    pub(crate) fn window(&self, address: u64) -> Window {
-        let constant = || self.ranges.iter().any(|(start, end)| (*start..*end).contains(&address));
-        match Window::of(address).0 {
-            Window::Global if constant() => Window::Constant,
-            window => window,
-        }
     }
 }
 
@@ -189,16 +136,6 @@ impl File<'_> {
     }
 }
 
-/// The lanes of a mask, lowest first.
-pub(crate) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
-    let mut rest = mask;
-    std::iter::from_fn(move || {
-        let lane = rest.trailing_zeros();
-        rest &= rest.wrapping_sub(1);
-        (lane < 32).then_some(lane as usize)
-    })
-}
-
 /// A type that a register of one of the files can hold.
 pub(crate) trait Lane: Copy {
     type Bits: Copy + Default;
@@ -208,7 +145,8 @@ pub(crate) trait Lane: Copy {
     fn from_bits(bits: Self::Bits) -> Self;
     fn into_bits(self) -> Self::Bits;
 
-    /// A lane's bit in the place where it belongs, as wide as the lane: rows of answers are then as wide as rows of values.
+    /// A lane's bit in the place where it belongs, as wide as the lane: rows of answers are then as wide as
+    /// rows of values.
     fn answer(lane: usize, holds: bool) -> Self::Bits;
     /// All answers in one.
     fn gather(answers: &[Self::Bits; LANES]) -> u32;
@@ -353,6 +291,5 @@ mod tests {
         let expected = (0..32).filter(|lane| lane * 7 % 5 < 2).fold(0, |mask, lane| mask | 1 << lane);
         let file = File { registers: &mut registers, constants: &Constants::default() };
         assert_eq!(ask1(&file, Slot::register(1), |value: u32| value < 2), expected);
-        assert_eq!(lanes(0b1000_0101).collect::<Vec<_>>(), [0, 2, 7]);
     }
 }

@@ -1,4 +1,4 @@
-//! What is left of a text among others.
+//! The merged text: items of each part, with their new names.
 
 use super::names::Names;
 use crate::syntax::{Features, Header, Item, ItemKind, Lexer, Module, Version, WordKind};
@@ -30,7 +30,7 @@ pub(super) fn header<'h>(headers: impl Iterator<Item = &'h Header>, architecture
     format!(".version {major}.{minor}\n.target sm_{architecture}{suffix}\n.address_size 64\n")
 }
 
-/// Appends what a text adds; how many numbers of source files it takes.
+/// Appends the items of a text; returns how many numbers of source files it takes.
 pub(super) fn append(merged: &mut String, source: &Source<'_, '_>) -> u32 {
     let Source { names, index, module, text, .. } = source;
     for item in source.items {
@@ -62,7 +62,7 @@ pub(super) fn append(merged: &mut String, source: &Source<'_, '_>) -> u32 {
     module.files.iter().map(|file| file.number.saturating_add(1)).max().unwrap_or(0)
 }
 
-/// `.global .u32 a, b[2] = {1, 2};` as what all have in common, and each.
+/// `.global .u32 a, b[2] = {1, 2};` as the common part, and each variable.
 fn declarators<'t>(whole: &'t str, first: &str) -> (&'t str, Vec<&'t str>) {
     let mut lexer = Lexer::new(whole);
     let (mut start, mut from, mut depth) = (None, 0, 0_usize);

@@ -1,14 +1,14 @@
-//! Several texts become one, in which each finds what the others define.
+//! Linking of several PTX texts into one.
 //!
 //! ```text
 //!   Part (a text, checked alone) ─┐
-//!   Part ─────────────────────────┼─▶ names: who defines, who needs ─▶ one text
+//!   Part ─────────────────────────┼─▶ names: definitions and references ─▶ merge: one text
 //!   Part ─────────────────────────┘          └─▶ Conflict…
 //! ```
 //!
-//! What a text keeps to itself stays its own, under another name where two texts have the same. Of several `.weak`
-//! definitions the first holds, unless there is another one; of several `.common` ones the largest. Debug sections are left
-//! out; source lines are kept.
+//! Internal symbols stay internal, under new names where two texts have the same. Of several `.weak`
+//! definitions the first holds, unless there is a strong one; of several `.common` ones the largest. Debug
+//! sections are left out; source lines are kept.
 
 mod merge;
 mod names;
@@ -52,16 +52,16 @@ impl Part {
         Ok(Part { name: name.to_owned(), text: text.to_owned(), header: module.header })
     }
 
-    /// What people call it.
+    /// The name of the part, for messages.
     pub fn name(&self) -> &str {
         &self.name
     }
 }
 
-/// Why texts are not one: something about a name, in a part.
+/// A conflict between parts over a symbol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
-    /// What is wrong.
+    /// The kind of conflict.
     pub kind: ConflictKind,
     /// The name that it is about.
     pub symbol: String,
@@ -71,10 +71,10 @@ pub struct Conflict {
     pub first: String,
 }
 
-/// What can be wrong between texts.
+/// The kinds of conflicts between texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ConflictKind {
-    /// Nobody defines it.
+    /// No part defines it.
     Undefined,
     /// Two define it.
     Multiple,

@@ -1,4 +1,4 @@
-//! Who defines a name, who needs it, and whether they mean the same.
+//! Symbol resolution between the parts, and the conflicts it finds.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -15,7 +15,7 @@ struct Symbol {
     shape: Shape,
 }
 
-/// What must be the same wherever a name is said.
+/// The properties of a symbol that all parts must agree on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Shape {
     Function { is_entry: bool, results: Vec<u64>, parameters: Vec<u64> },
@@ -29,9 +29,9 @@ pub(super) struct Names<'t> {
     symbols: BTreeMap<&'t str, Vec<Symbol>>,
     /// The part whose definition holds.
     chosen: HashMap<&'t str, usize>,
-    /// What the bodies and initialisers of each part name.
+    /// The names that bodies and initialisers of each part use.
     used: Vec<HashSet<&'t str>>,
-    /// Of each part: the names it keeps to itself that others have, too, and what they become.
+    /// Of each part: the internal names that other parts have, too, and their new names.
     renamed: Vec<HashMap<&'t str, String>>,
 }
 
@@ -86,7 +86,7 @@ impl Symbol {
 }
 
 impl Shape {
-    /// What is wrong if a text says `self` and the definition is `other`.
+    /// The conflict between a declaration `self` and the definition `other`.
     fn conflict(&self, other: &Shape) -> Option<ConflictKind> {
         match (self, other) {
             (Shape::Function { .. }, Shape::Function { .. }) => (self != other).then_some(ConflictKind::Prototype),
@@ -135,7 +135,7 @@ impl<'t> Names<'t> {
         }
     }
 
-    /// Finds other names for what texts keep to themselves.
+    /// Finds new names for internal symbols of the parts.
     fn rename(&mut self) {
         self.renamed = vec![HashMap::new(); self.parts.len()];
         let mut taken: HashSet<String> = self.used.iter().flatten().map(|name| (*name).to_owned()).collect();
@@ -145,7 +145,7 @@ impl<'t> Names<'t> {
             let internal = symbols.iter().filter(|symbol| symbol.linkage == Linkage::Internal);
             let mut parts: Vec<usize> = internal.map(|symbol| symbol.part).collect();
             parts.dedup();
-            // The first may keep it, if nobody means something else by it.
+            // The first may keep it, if no other part has another meaning for it.
             for part in parts.into_iter().skip(usize::from(!is_everywhere)) {
                 let mut number = part;
                 let mut other = format!("{name}${number}");
@@ -158,7 +158,7 @@ impl<'t> Names<'t> {
         }
     }
 
-    /// Everything that the texts do not agree about: what two define first, and what nobody does last.
+    /// All conflicts: multiple definitions first, undefined references last.
     pub(super) fn conflicts(&self) -> Vec<Conflict> {
         let mut conflicts = Vec::new();
         let conflict = |kind, symbol: &str, part: usize, first: usize| {
@@ -170,7 +170,8 @@ impl<'t> Names<'t> {
             let strong = |one: &&&Symbol| one.is_definition && one.linkage == Linkage::Visible;
             let mut definitions = shared.iter().filter(strong);
             if let (Some(first), Some(second)) = (definitions.next(), definitions.next()) {
-                // A variable is told from where it was first said, a function from where it was first defined.
+                // A variable is told from where it was first said, a function from where it was first
+                // defined.
                 let is_variable = matches!(first.shape, Shape::Variable { .. });
                 let first = shared.first().filter(|_| is_variable).map_or(first.part, |one| one.part);
                 conflicts.push(conflict(ConflictKind::Multiple, name, second.part, first));
@@ -201,7 +202,7 @@ impl<'t> Names<'t> {
         conflicts
     }
 
-    /// Whether something is there for a name, as the text of a symbol sees it.
+    /// True if there is a definition for a name, as the text of a symbol sees it.
     fn is_provided(&self, name: &str, symbol: &Symbol) -> bool {
         let in_part = |one: &Symbol| one.part == symbol.part && one.is_definition;
         self.chosen.contains_key(name)
@@ -210,17 +211,17 @@ impl<'t> Names<'t> {
             || self.symbols.get(name).is_some_and(|symbols| symbols.iter().any(in_part))
     }
 
-    /// What a text's own name is called among all others.
+    /// The new name of a text's own symbol in the merged text.
     pub(super) fn renamed(&self, part: usize, name: &str) -> Option<&str> {
         self.renamed[part].get(name).map(String::as_str)
     }
 
-    /// Whether a function is part of what is linked, as this part has it.
+    /// True if a function goes to the merged text, as this part has it.
     pub(super) fn keeps_function(&self, part: usize, function: &Function<'_>) -> bool {
         match (function.linkage, &function.body) {
             (Linkage::Internal, body) => body.is_some(),
             (_, Some(_)) => self.chosen.get(function.name) == Some(&part),
-            // What the machine has is declared once.
+            // Functions that the device itself has are declared once.
             (_, None) => {
                 let first = self.symbols.get(function.name).and_then(|symbols| symbols.first());
                 let is_defined = self.chosen.contains_key(function.name);
@@ -229,7 +230,7 @@ impl<'t> Names<'t> {
         }
     }
 
-    /// Whether a variable is part of what is linked, as this part has it.
+    /// True if a variable goes to the merged text, as this part has it.
     pub(super) fn keeps_variable(&self, part: usize, variable: &Variable<'_>) -> bool {
         match variable.linkage {
             Linkage::Internal => true,
@@ -248,7 +249,7 @@ impl<'t> Names<'t> {
     }
 }
 
-/// What a text names beside declaring it.
+/// The names that a text uses.
 fn uses<'t>(part: &'t Part, module: &Module<'t>) -> HashSet<&'t str> {
     let declarations = module.functions.iter().filter(|function| function.body.is_none()).map(|function| function.name);
     let variables = module.variables.iter().map(|variable| variable.name);

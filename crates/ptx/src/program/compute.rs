@@ -1,11 +1,11 @@
-//! Operations that take registers to registers, lane by lane, and know nothing else.
+//! Operations from registers to registers, lane by lane.
 
-use crate::exec::arith::bits::Permutation;
-use crate::exec::arith::compare::{Comparison, Property};
-use crate::exec::arith::extreme::Choice;
-use crate::exec::arith::float::Mode;
-use crate::exec::arith::half::Edge;
-use crate::exec::arith::round::Rounding;
+use crate::arith::bits::Permutation;
+use crate::arith::compare::{Comparison, Property};
+use crate::arith::extreme::Choice;
+use crate::arith::float::Mode;
+use crate::arith::half::Edge;
+use crate::arith::round::Rounding;
 
 /// Integer types as arithmetic sees them; bits without a sign are unsigned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,11 +33,11 @@ pub(crate) enum HalfType {
     Bf16x2,
 }
 
-/// What can be compared.
+/// The operands of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Compared {
     Int(Int),
-    /// Whether subnormals are zeros.
+    /// True if subnormals are zeros.
     F32(bool),
     F64,
     Half(HalfType, bool),
@@ -52,7 +52,7 @@ pub(crate) enum Combine {
     Xor,
 }
 
-/// What `set` writes.
+/// The result type of `set`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Truth {
     /// All ones in 32 bits.
@@ -125,7 +125,7 @@ pub(crate) struct Carry {
     pub(crate) leave: bool,
 }
 
-/// What is computed. Unless it is said otherwise, slots are `d`, `a`, `b`, `c`.
+/// An operation. Unless it is said otherwise, slots are `d`, `a`, `b`, `c`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Compute {
     /// Words, as they are.
@@ -189,7 +189,7 @@ pub(crate) enum Compute {
     XorLong,
     Not,
     NotLong,
-    /// `cnot`: whether it is zero.
+    /// `cnot`: 1 for zero, else 0.
     IsZero(Int),
     /// `lop3`
     Table(u8),
@@ -248,7 +248,7 @@ pub(crate) enum Compute {
     DivideSingle(Mode),
     ReciprocalSingle(Mode),
     RootSingle(Mode),
-    /// Whether subnormals are zeros.
+    /// True if subnormals are zeros.
     QuotientApproximate(bool),
     QuotientFull(bool),
     Approximate(Function, bool),
@@ -257,7 +257,7 @@ pub(crate) enum Compute {
     /// `rcp.approx.ftz.f64`, `rsqrt.approx.ftz.f64`
     ReciprocalHalfway,
     ReciprocalRootHalfway,
-    /// `abs`, `neg`, and whether subnormals are zeros.
+    /// `abs`, `neg`; true if subnormals are zeros.
     MagnitudeSingle(bool),
     NegateSingle(bool),
     ExtremeSingle(Choice),
@@ -277,11 +277,11 @@ pub(crate) enum Compute {
     SubtractHalf(HalfType, Edge),
     MultiplyHalf(HalfType, Edge),
     FusedHalf(HalfType, Edge),
-    /// `abs`, `neg`, and whether subnormals are zeros.
+    /// `abs`, `neg`; true if subnormals are zeros.
     MagnitudeHalf(HalfType, bool),
     NegateHalf(HalfType, bool),
     ExtremeHalf(HalfType, Choice),
-    /// And whether subnormals are zeros.
+    /// And true if subnormals are zeros.
     ApproximateHalf(HalfType, Function, bool),
     /// A conversion of the program's list: `d`, `a`, its index.
     Convert {
@@ -292,7 +292,7 @@ pub(crate) enum Compute {
     ConvertPair,
     /// Both of a pair to a pair: `d`, `a`, the index of the conversion.
     ConvertEach,
-    /// `cvt.pack`: `a` and `b`, clamped to so many bits, below what fits of `c`.
+    /// `cvt.pack`: `a` and `b`, clamped to so many bits, below the low bits of `c`.
     Pack {
         bits: u8,
         signed: bool,
@@ -335,6 +335,6 @@ pub(crate) enum Compute {
     PredicateXor,
     /// All lanes as the raw `a`: 0 or all ones.
     PredicateConstant,
-    /// Whether the address `a` lies in a window, or in none: see `Window`.
+    /// True if the address `a` lies in a window, or in none: see `Window`.
     InWindow(super::window::Window),
 }

@@ -1,7 +1,6 @@
-//! Functions and calls, as the interpreter meets them.
+//! Decoded functions and calls.
 
 use super::slot::Slot;
-use crate::exec::registers::Counts;
 
 /// A function with its place in the code.
 #[derive(Clone, Debug, Default)]
@@ -15,7 +14,7 @@ pub(crate) struct Function {
     pub(crate) counts: Counts,
     /// Registers that have to be cleared when it is entered.
     pub(crate) cleared: Cleared,
-    /// Bytes of the thread's memory that it needs: variables, and what it takes and gives.
+    /// Bytes of local memory that it needs: variables, parameters and results.
     pub(crate) frame: u32,
     /// Those of them that are variables.
     pub(crate) variables: u32,
@@ -43,6 +42,14 @@ impl Function {
     }
 }
 
+/// How many registers of each file a function has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) words: u32,
+    pub(crate) longs: u32,
+    pub(crate) predicates: u32,
+}
+
 /// Registers that may be read before they are written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Cleared {
@@ -50,7 +57,7 @@ pub(crate) struct Cleared {
     pub(crate) longs: Vec<u32>,
 }
 
-/// Where something that is passed lies.
+/// The location of an argument or a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Passed {
     /// In the function's own part of the thread's memory.
@@ -65,7 +72,7 @@ pub(crate) enum Passed {
     Predicate(Slot),
 }
 
-/// What a call passes and gets back.
+/// The arguments and results of a call.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
     /// Its number; an indirect call has none.

@@ -1,4 +1,4 @@
-//! Kernels: what a launch must know about one.
+//! Kernels and their parameters, as a launch needs them.
 
 use super::Program;
 use super::function::Function;
@@ -17,7 +17,7 @@ pub struct Parameter {
     pub offset: u32,
     /// Its size in bytes.
     pub size: u32,
-    /// What its offset is a multiple of.
+    /// Its alignment in bytes.
     pub alignment: u32,
 }
 
@@ -42,7 +42,7 @@ impl<'p> Kernel<'p> {
         &self.function().name
     }
 
-    /// What it takes, in order.
+    /// Its parameters, in order.
     pub fn parameters(self) -> Vec<Parameter> {
         let arguments = self.function().arguments.iter();
         arguments.map(|&(offset, size, alignment)| Parameter { offset, size, alignment }).collect()
@@ -53,13 +53,13 @@ impl<'p> Kernel<'p> {
         self.function().argument_bytes as usize
     }
 
-    /// Bytes of shared memory that every block needs, beside what the launch asks for.
+    /// Bytes of shared memory that every block needs, without the dynamic part of the launch.
     pub fn shared_bytes(self) -> usize {
         self.function().shared as usize
     }
 
-    /// Bytes of the stack that every thread needs for its variables and those of the functions it calls; functions that
-    /// call themselves, and calls through addresses, need more than can be known.
+    /// Bytes of the stack that every thread needs for its variables and those of the functions it calls;
+    /// functions that call themselves, and calls through addresses, need more than can be known.
     pub fn local_bytes(self) -> usize {
         self.function().needed as usize
     }

@@ -1,9 +1,9 @@
-//! Products of small matrices that a whole warp holds, and the transfers that go with them.
+//! Forms of the matrix instructions.
 
-use super::operation::Space;
-use crate::exec::arith::round::Rounding;
+use super::space::Space;
+use crate::arith::round::Rounding;
 
-/// What the elements of a factor are.
+/// The element type of a factor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Element {
     F16,
@@ -44,7 +44,7 @@ impl Element {
     }
 }
 
-/// How a product is made of tiles, which are what a machine multiplies at once: 8 or 16 rows by 8 columns.
+/// The tiles of a product; the hardware multiplies one at a time: 8 or 16 rows by 8 columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tiles {
     /// One of 8 × 8.
@@ -55,11 +55,11 @@ pub(crate) enum Tiles {
     Beside,
     /// Two of 16 × 8, one below the other: 32 × 8.
     Below,
-    /// The same with rows for columns, 8 × 32: the second factor is what the first one is elsewhere.
+    /// The same transposed, 8 × 32: the factors change their roles.
     Turned,
 }
 
-/// What becomes of a sum.
+/// The conversion of a sum to its register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
     /// Integers wrap around.
@@ -78,7 +78,7 @@ pub(crate) struct Product {
     pub(crate) k: u16,
     /// Elements of `a` and `b`.
     pub(crate) factors: [Element; 2],
-    /// Whether `d` and `c` are halves in pairs instead of singles.
+    /// True if `d` and `c` are halves in pairs instead of singles.
     pub(crate) halves: [bool; 2],
     pub(crate) ending: Ending,
     /// Of `mma.sp`: which lanes of every four say where the elements of `a` belong, in a register behind `c`.
@@ -107,9 +107,9 @@ impl Product {
 /// `mma.m8n8k4` of halves: four products, each of eight lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Quads {
-    /// Whether `a` and `b` lie row by row.
+    /// True if `a` and `b` lie row by row.
     pub(crate) rows: [bool; 2],
-    /// Whether `d` and `c` are halves in pairs instead of singles.
+    /// True if `d` and `c` are halves in pairs instead of singles.
     pub(crate) halves: [bool; 2],
 }
 
@@ -123,8 +123,8 @@ impl Quads {
 
 /// `wmma.load`, `wmma.store`: a fragment of a matrix, of which each lane holds some elements.
 ///
-/// A factor has a line for each row of `a` or column of `b`; along it lie the elements that meet. Lines of a sum are
-/// rows, or columns where the product is [`Turned`](Tiles::Turned).
+/// A factor has a line for each row of `a` or column of `b`; along it lie the elements that meet. Lines of a
+/// sum are rows, or columns where the product is [`Turned`](Tiles::Turned).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fragment {
     pub(crate) lines: u8,
@@ -134,16 +134,16 @@ pub(crate) struct Fragment {
     pub(crate) bits: u8,
     /// A sum, or a factor.
     pub(crate) sum: bool,
-    /// Whether tiles have 16 lines instead of 8.
+    /// True if tiles have 16 lines instead of 8.
     pub(crate) tall: bool,
-    /// Whether lines lie in memory as a whole; if not, elements across them are neighbours.
+    /// True if lines lie in memory as a whole; if not, elements across them are neighbours.
     pub(crate) along: bool,
     /// From registers to memory.
     pub(crate) store: bool,
     /// Registers of each lane, copies of others among them.
     pub(crate) registers: u8,
     pub(crate) space: Space,
-    /// Whether the address is 64 bits wide.
+    /// True if the address is 64 bits wide.
     pub(crate) wide: bool,
 }
 
@@ -154,8 +154,8 @@ pub(crate) struct Transfer {
     pub(crate) transposed: bool,
     /// From registers to memory.
     pub(crate) store: bool,
-    /// Whether the address is 64 bits wide.
+    /// True if the address is 64 bits wide.
     pub(crate) wide: bool,
-    /// Whether the address is a generic one.
+    /// True if the address is a generic one.
     pub(crate) generic: bool,
 }

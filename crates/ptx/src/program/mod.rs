@@ -1,27 +1,29 @@
-//! What a text means: instructions with their operands resolved, functions, variables, and where each of them lies.
+//! Decoded programs: instructions with resolved operands, functions, variables.
 //!
 //! ```text
 //!   syntax::Module ──decode──▶ Program ──placed──▶ Program
 //!        names                  slots, offsets       with the addresses of its variables
 //! ```
 //!
-//! Decoding refuses what the interpreter does not have, with the instruction and its line, so that a program which was
-//! decoded runs, or stops with a [`Trap`](crate::Trap); it never meets an instruction it does not know.
+//! Decoding refuses an unknown or unsupported instruction with its name and line. A decoded program therefore
+//! runs, or stops with a [`Trap`](crate::Trap).
 
 use std::sync::Arc;
 
+use crate::arith::convert::Conversion;
 use crate::error::{Error, Place};
-use crate::exec::arith::convert::Conversion;
-use crate::exec::registers::Constants;
+use crate::program::constants::Constants;
 use crate::syntax::{Header, Module};
 
 pub(crate) mod compute;
+pub(crate) mod constants;
 mod decode;
 pub(crate) mod function;
 mod kernel;
 pub(crate) mod matrix;
 pub(crate) mod operation;
 pub(crate) mod slot;
+pub(crate) mod space;
 mod stack;
 mod variable;
 pub(crate) mod window;
@@ -53,7 +55,7 @@ pub(crate) struct Code {
     pub(crate) instructions: Vec<Instruction>,
     /// Where each instruction stands.
     pub(crate) places: Vec<Place>,
-    /// What each instruction is called: opcode and modifiers, by index of `names`.
+    /// The name of each instruction, opcode and modifiers, as an index of `names`.
     pub(crate) spelled: Vec<u32>,
     pub(crate) names: Vec<String>,
     /// From which instruction on the text comes from which line of the source: file, line.
@@ -95,7 +97,7 @@ impl Program {
         decode::check(module).map_err(|refusal| refusal.in_text(text))
     }
 
-    /// What the text was written for.
+    /// The header of the text: version, target, address size.
     pub fn header(&self) -> &Header {
         &self.code.header
     }
@@ -116,7 +118,8 @@ impl Program {
         &self.code.variables
     }
 
-    /// The same program with its variables at the given addresses, one for each of [`variables`](Self::variables).
+    /// The same program with its variables at the given addresses, one for each of
+    /// [`variables`](Self::variables).
     ///
     /// Variables without an address are at zero, where every access traps.
     #[must_use]

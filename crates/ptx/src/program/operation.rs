@@ -1,10 +1,11 @@
-//! The one list of what the interpreter can do.
+//! The list of all operations of the interpreter.
 //!
-//! An instruction is an operation, a guard and up to six slots. What the slots mean is said at each operation; `d` is
-//! where the result goes, and `a`, `b`, `c` are what it is made of.
+//! An instruction is an operation, a guard and up to six slots. Each operation lists its slots: `d` is the
+//! destination, and `a`, `b`, `c` are the sources.
 
 use super::compute::Compute;
 use super::slot::{Guard, Slot};
+use super::space::Space;
 
 /// One decoded instruction.
 #[derive(Clone, Copy, Debug)]
@@ -14,15 +15,15 @@ pub(crate) struct Instruction {
     pub(crate) slots: [Slot; 6],
 }
 
-/// What an instruction does.
+/// The operation of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Operation {
     /// Registers to registers, lane by lane.
     Compute(Compute),
     /// Memory to registers: up to four `d`, then the address and the offset to it.
-    Load(Reach),
+    Load(AccessForm),
     /// Registers to memory: up to four values, then the address and the offset to it.
-    Store(Reach),
+    Store(AccessForm),
     /// Reads, changes and writes back at once: `d`, address, offset, `b`, `c`.
     Atomic(Atomic),
     /// A special register: `d`.
@@ -53,7 +54,7 @@ pub(crate) enum Operation {
     Vote(Vote),
     /// Which lanes run: `d`.
     ActiveMask,
-    /// Lanes with the same value: `d`, whether all have it, `a`, the mask.
+    /// Lanes with the same value: `d`, a predicate for all, `a`, the mask.
     Match {
         /// All lanes, or any.
         all: bool,
@@ -62,7 +63,7 @@ pub(crate) enum Operation {
     },
     /// One value of all lanes: `d`, `a`, the mask.
     Reduce(Reduction),
-    /// The lowest lane of a mask: `d`, whether it is this lane, the mask.
+    /// The lowest lane of a mask: `d`, a predicate for this lane, the mask.
     Elect,
     /// Lets time pass: `a` nanoseconds.
     Sleep,
@@ -72,7 +73,7 @@ pub(crate) enum Operation {
     MapShared { long: bool },
     /// The rank of the block that an address of shared memory belongs to.
     SharedRank { long: bool },
-    /// Whether a generic address is one of the block's own shared memory.
+    /// True if a generic address is one of the block's own shared memory.
     OwnShared,
     /// Nothing that could be observed.
     Nothing,
@@ -82,8 +83,8 @@ pub(crate) enum Operation {
     MultiplyQuads(super::matrix::Quads),
     /// A matrix of the warp's, rows for columns: `d`, `a`.
     Transpose,
-    /// A fragment of a matrix between memory and registers: the slots in the lists, the address, the offset, how far lines
-    /// are apart.
+    /// A fragment of a matrix between memory and registers: the slots in the lists, the address, the offset,
+    /// how far lines are apart.
     Fragment(super::matrix::Fragment),
     /// Matrices between shared memory and registers: the slots in the lists, the address, the offset.
     Matrix(super::matrix::Transfer),
@@ -93,7 +94,7 @@ pub(crate) enum Operation {
     CopyAsync {
         /// Bytes to write.
         bytes: u8,
-        /// Whether the addresses are 64 bits wide: shared, then global.
+        /// True if the addresses are 64 bits wide: shared, then global.
         long: [bool; 2],
     },
     /// Copies that were asked for are a group.
@@ -102,54 +103,35 @@ pub(crate) enum Operation {
     AwaitCopies { all: bool },
 }
 
-/// Where addresses lead.
+/// The form of a load or a store: its space and its elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Space {
-    /// Wherever the address itself says.
-    Generic,
-    /// Memory of the machine, constants included.
-    Global,
-    /// Memory of the block.
-    Shared,
-    /// Memory of the thread.
-    Local,
-    /// Arguments of the kernel.
-    Parameter,
-    /// The function's own part of the thread's memory: the offset is the address.
-    Frame,
-    /// Arguments of the kernel, at the offset.
-    Argument,
-}
-
-/// How an access reaches memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Reach {
+pub(crate) struct AccessForm {
     pub(crate) space: Space,
     /// Bytes of an element: 1, 2, 4 or 8.
     pub(crate) bytes: u8,
-    /// Whether elements are extended by their sign.
+    /// True if elements are extended by their sign.
     pub(crate) signed: bool,
-    /// Whether registers hold 64 bits, and longer elements are cut.
+    /// True if registers hold 64 bits, and longer elements are cut.
     pub(crate) long: bool,
     /// Elements: 1, 2 or 4.
     pub(crate) count: u8,
-    /// Whether the address is 64 bits wide.
+    /// True if the address is 64 bits wide.
     pub(crate) wide: bool,
-    /// Whether other threads may be expected to do the same at the same time: volatile, relaxed and stronger.
+    /// True if other threads may be expected to do the same at the same time: volatile, relaxed and stronger.
     pub(crate) strong: bool,
 }
 
-/// What an atomic operation does, on what, and where.
+/// The form of an atomic operation: its operation, type and space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Atomic {
     pub(crate) space: Space,
     pub(crate) change: Change,
     pub(crate) scalar: Atom,
-    /// Whether the address is 64 bits wide.
+    /// True if the address is 64 bits wide.
     pub(crate) wide: bool,
 }
 
-/// How an atomic operation changes what it finds.
+/// The operations of `atom` and `red`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
     Add,
@@ -190,7 +172,7 @@ impl Atom {
     }
 }
 
-/// What a barrier does beside waiting.
+/// The kinds of barrier instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Barrier {
     /// Waits.
@@ -199,9 +181,9 @@ pub(crate) enum Barrier {
     Arrive,
     /// Waits, and counts the threads whose predicate holds.
     Count,
-    /// Waits, and says whether the predicate holds for all.
+    /// Waits; true if the predicate holds for all.
     All,
-    /// Waits, and says whether it holds for any.
+    /// Waits; true if it holds for any.
     Any,
     /// Counts as arrived at the barrier of the cluster, and goes on; the number and the count are not asked.
     ClusterArrive,
@@ -209,7 +191,7 @@ pub(crate) enum Barrier {
     ClusterWait,
 }
 
-/// What is done to a barrier in memory; whether addresses are 64 bits wide is said beside it.
+/// An operation on an `mbarrier`; the width of its address is given beside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MemoryBarrier {
     /// Expects so many arrivals in each phase.
@@ -225,9 +207,9 @@ pub(crate) enum MemoryBarrier {
     Expect,
     /// Bytes have come.
     Complete,
-    /// Whether the phase of a state is over.
+    /// True if the phase of a state is over.
     Test,
-    /// Whether the phase of a parity is over.
+    /// True if the phase of a parity is over.
     TestParity,
     /// Arrivals that a state still misses.
     Pending,
@@ -242,7 +224,7 @@ pub(crate) enum Shuffle {
     Index,
 }
 
-/// What a vote asks.
+/// The kinds of votes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Vote {
     All,
@@ -307,12 +289,12 @@ pub(crate) enum Special {
     ClusterSize(u8),
     ClusterRank,
     ClusterRanks,
-    /// Whether the launch has said that there are clusters: a predicate.
+    /// True if the launch has said that there are clusters: a predicate.
     ExplicitCluster,
 }
 
 impl Special {
-    /// Whether it has 64 bits.
+    /// True if it has 64 bits.
     pub(crate) fn is_long(self) -> bool {
         matches!(self, Special::Clock64 | Special::Timer | Special::Grid)
     }

@@ -1,7 +1,8 @@
-//! Where operands lie once names are gone.
+//! Slots: operands as indexes of registers and constants.
 //!
-//! A function's registers lie in three files by width: words (8, 16 and 32 bits), longs (64 bits), predicates. A number in
-//! the text is a row of a table that all warps share, so an operand is a place to read either way.
+//! A function's registers lie in three files by width: words (8, 16 and 32 bits), longs (64 bits),
+//! predicates. A number in the text is a row of a table that all warps share, so an operand is a place to
+//! read either way.
 
 /// A register, or a constant, of the file that the instruction implies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,7 +12,7 @@ pub(crate) struct Slot(u32);
 const CONSTANT: u32 = 1 << 31;
 
 impl Slot {
-    /// The first register of every file takes what nobody wants, and is never read.
+    /// The first register of every file takes unused results, and is never read.
     pub(crate) const SINK: Slot = Slot(0);
     /// The predicate behind the sink holds the carry of `.cc`.
     pub(crate) const CARRY: Slot = Slot(1);

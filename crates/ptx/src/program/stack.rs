@@ -1,18 +1,21 @@
-//! What functions take of a thread's stack.
+//! Stack sizes of functions.
 //!
-//! A compiler decides how much that is. The least it can be is known from the text: the variables that functions
-//! declare, and, for functions that may be entered again before they are left, room for the way back.
+//! A compiler decides how much that is. The least it can be is known from the text: the variables that
+//! functions declare, and, for functions that may be entered again before they are left, room for the way
+//! back.
 
 use super::Code;
 use super::operation::Operation;
 
-/// What hardware was seen to take for a call of a function that calls itself and has no variables.
+/// Bytes that hardware takes for a call of a recursive function without variables, as measured.
 const LEAST: u32 = 16;
 
-/// Finds out for every function what a call of it takes, and for every kernel what it needs whatever its arguments are.
+/// Computes the stack of a call for every function, and for every kernel the stack it needs with any
+/// arguments.
 pub(super) fn measure(code: &mut Code) {
     let graph = Graph::of(code);
-    // Functions whose callees are all known to end: first those that call nobody, then those that call only them.
+    // Functions whose callees are all known to end: first those without calls, then those that call only
+    // them.
     let mut pending: Vec<usize> = graph.callees.iter().map(Vec::len).collect();
     let mut ready: Vec<usize> = (0..pending.len()).filter(|index| pending[*index] == 0).collect();
     let mut deepest = vec![None; pending.len()];
@@ -34,7 +37,7 @@ pub(super) fn measure(code: &mut Code) {
     }
 }
 
-/// Who calls whom; a call through an address has no function, and is never known to end.
+/// The call graph; a call through an address has no callee, and no known end.
 struct Graph {
     callees: Vec<Vec<Callee>>,
     callers: Vec<Vec<usize>>,

@@ -1,24 +1,25 @@
-//! Variables that outlive a kernel, and the places that name their addresses.
+//! Global and constant variables, and relocations to their addresses.
 
 use super::window;
-use crate::exec::registers::{Constants, Row};
+use crate::lanes::Row;
+use crate::program::constants::Constants;
 
 /// A variable in the machine's memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
     /// Its name.
     pub name: String,
-    /// Whether kernels may write it.
+    /// True if kernels may write it.
     pub space: VariableSpace,
     /// Its size in bytes.
     pub size: u64,
-    /// What its address must be a multiple of.
+    /// Its alignment in bytes.
     pub alignment: u32,
-    /// Whether another text defines it.
+    /// True if another text defines it.
     pub external: bool,
-    /// Whether other texts, and the host, may know it by name.
+    /// True if other texts, and the host, may know it by name.
     pub visible: bool,
-    /// Whether the host sees it, too: `.attribute(.managed)`.
+    /// True if the host sees it, too: `.attribute(.managed)`.
     pub managed: bool,
     pub(crate) initial: Vec<u8>,
     pub(crate) addresses: Vec<Inside>,
@@ -33,7 +34,7 @@ pub enum VariableSpace {
     Constant,
 }
 
-/// What an address leads to.
+/// The target of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Target {
     Variable(u32),
@@ -77,7 +78,8 @@ impl Relocation {
 }
 
 impl Variable {
-    /// What it holds at first, given the addresses of all variables of the program; zeros follow it up to its size.
+    /// Its initial contents, given the addresses of all variables of the program; zeros follow up to its
+    /// size.
     pub fn contents(&self, addresses: &[u64]) -> Vec<u8> {
         let mut bytes = self.initial.clone();
         for inside in &self.addresses {

@@ -1,4 +1,4 @@
-//! Where generic addresses lead: the windows through which memory that is no global memory is seen.
+//! Windows of the generic address space, through which shared, local and parameter memory is seen.
 //!
 //! | first address | what lies there |
 //! |---|---|
@@ -22,6 +22,9 @@ pub(crate) enum Window {
 }
 
 const SIZE: u32 = 32;
+
+/// Bits that addresses of the device have at most: a generic address with others leads into a window.
+pub(crate) const DEVICE_BITS: u32 = 48;
 
 /// The first function's address.
 pub(crate) const FUNCTIONS: u64 = 0x1_0003_0000_0000;

@@ -1,27 +1,30 @@
-//! Puts together who knows what, who touched what, and who has come where.
+//! The detector: happens-before, access history and barriers of one run together.
 
-use super::clusters::{Clusters, Visits};
-use super::copies::Copies;
-use super::found::Found;
-use super::gathering::Gathering;
+use std::collections::HashMap;
+
+use super::accessor::Accessor;
 use super::hazard::{Deed, Hazard, MemorySpace};
-use super::heap::Frees;
-use super::manner::Manner;
-use super::meeting::Meetings;
 use super::shadow::{Conflict, Run, Shadow};
-use super::stamp::Stamp;
-use super::threads::Threads;
-use super::visitor::each;
-use super::watched::Watches;
-use super::written::Written;
-use crate::exec::{Access, place_of};
+use super::watches::Watches;
+use crate::device::Access;
+use crate::device::launch::place_of;
+use crate::lanes::lanes as each;
 use crate::program::Program;
+use crate::race::access_record::AccessRecord;
+use crate::race::async_copy::AsyncCopies;
+use crate::race::byte_set::ByteSet;
+use crate::race::findings::Findings;
+use crate::race::order::barrier::Arrivals;
+use crate::race::order::cluster::{Clusters, Visits};
+use crate::race::order::memory_order::MemoryOrder;
+use crate::race::order::sync_variable::SyncVariables;
+use crate::race::order::threads::Threads;
 
 /// Barriers of a block, the cluster's included.
 const BARRIERS: usize = 17;
 
 /// Stamps of global memory that are kept: 256 MiB of them.
-const STAMPS: usize = (256 << 20) / size_of::<Stamp>();
+const STAMPS: usize = (256 << 20) / size_of::<AccessRecord>();
 
 /// One run of a kernel under watch.
 #[derive(Debug)]
@@ -29,7 +32,7 @@ pub(super) struct Detector {
     pub(super) watches: Watches,
     shared_bytes: u32,
     /// By the number of an instruction's name.
-    manners: Vec<Manner>,
+    orders: Vec<MemoryOrder>,
     /// The last number that was given out.
     pub(super) now: u32,
     /// Those that run.
@@ -37,10 +40,10 @@ pub(super) struct Detector {
     /// The one that was met last.
     last: usize,
     global: Shadow,
-    meetings: Meetings,
+    sync_variables: SyncVariables,
     pub(super) clusters: Clusters,
-    pub(super) found: Found,
-    pub(super) frees: Frees,
+    pub(super) found: Findings,
+    pub(super) frees: HashMap<u64, AccessRecord>,
     /// Of the access that is looked at.
     pub(super) conflicts: Vec<Conflict>,
 }
@@ -50,12 +53,12 @@ pub(super) struct Block {
     pub(super) number: u32,
     pub(super) threads: Threads,
     pub(super) shadow: Shadow,
-    pub(super) meetings: Meetings,
-    pub(super) written: Written,
+    pub(super) sync_variables: SyncVariables,
+    pub(super) written: ByteSet,
     /// By other blocks.
     pub(super) visits: Visits,
-    pub(super) copies: Copies,
-    pub(super) barriers: [Gathering; BARRIERS],
+    pub(super) copies: AsyncCopies,
+    pub(super) barriers: [Arrivals; BARRIERS],
     /// The last thread that ended, and where.
     pub(super) ended: Option<(u32, u32)>,
 }
@@ -68,19 +71,19 @@ impl Detector {
         [grid, block, cluster]: [[u32; 3]; 3],
         shared_bytes: u32,
     ) -> Self {
-        let manners = program.code.names.iter().map(|name| Manner::of(name)).collect();
+        let orders = program.code.names.iter().map(|name| MemoryOrder::of(name)).collect();
         Self {
             watches,
             shared_bytes,
-            manners,
+            orders,
             now: 0,
             blocks: Vec::new(),
             last: 0,
             global: Shadow::new(STAMPS),
-            meetings: Meetings::default(),
+            sync_variables: SyncVariables::default(),
             clusters: Clusters::new(cluster),
-            found: Found::new(program, [grid, block]),
-            frees: Frees::default(),
+            found: Findings::new(program, [grid, block]),
+            frees: HashMap::new(),
             conflicts: Vec::new(),
         }
     }
@@ -109,25 +112,25 @@ impl Detector {
             let threads = Threads::new(number, self.found.block.iter().product(), self.now);
             self.blocks.push(Block {
                 number,
-                copies: Copies::new(threads.warps(), self.shared_bytes),
+                copies: AsyncCopies::new(threads.warps(), self.shared_bytes),
                 threads,
                 shadow: Shadow::new(usize::MAX),
-                meetings: Meetings::default(),
-                written: Written::new(self.shared_bytes),
+                sync_variables: SyncVariables::default(),
+                written: ByteSet::new(self.shared_bytes),
                 visits: Visits::default(),
-                barriers: std::array::from_fn(|_| Gathering::default()),
+                barriers: std::array::from_fn(|_| Arrivals::default()),
                 ended: None,
             });
         }
         self.last
     }
 
-    pub(super) fn manner(&self, pc: u32) -> Manner {
-        manner(&self.manners, &self.found.program, pc)
+    pub(super) fn order(&self, pc: u32) -> MemoryOrder {
+        order(&self.orders, &self.found.program, pc)
     }
 
-    /// Lanes touch global memory: `share` bytes each, `apart` from each other. `same` says whether a lane's bytes hold already
-    /// what it writes.
+    /// Lanes access global memory: `share` bytes each, `apart` from each other. `same` is true for a lane
+    /// that writes the value that is there already.
     pub(super) fn global(
         &mut self,
         access: &Access,
@@ -143,34 +146,34 @@ impl Detector {
         let block = &self.blocks[at];
         let (number, warp, pc) = (block.number, access.warp as usize, access.instruction);
         let lanes = if deed.writes() { access.lanes } else { access.readers };
-        let who = Stamp::new(number, access.warp, lanes, 0, pc, deed.writes());
+        let who = AccessRecord::new(number, access.warp, lanes, 0, pc, deed.writes());
         let place = [address, share, apart];
         if deed.writes() && self.meets_copy(MemorySpace::Global, at, who, deed, place) {
             return;
         }
         let block = &self.blocks[at];
         touch(&mut self.global, &block.threads, (warp, lanes, pc), deed, place, &mut self.conflicts);
-        if deed == Deed::Read && self.manner(pc).copies {
+        if deed == Deed::Read && self.order(pc).copies {
             self.blocks[at].copies.start(MemorySpace::Global, address..address + share, who);
         }
         if !self.conflicts.is_empty() {
             self.report(None, who, deed, |index| deed == Deed::Write && same(index));
         }
         if deed.is_strong() {
-            let manner = self.manner(pc);
+            let order = self.order(pc);
             let block = &mut self.blocks[at];
             for (index, lane) in each(lanes).enumerate() {
-                let (at, who) = (address + index as u64 * apart, (number, warp, lane as usize));
-                meet(&mut self.meetings, &mut block.threads, &mut self.now, who, at, deed, manner);
+                let (at, who) = (address + index as u64 * apart, (number, warp, lane));
+                meet(&mut self.sync_variables, &mut block.threads, &mut self.now, who, at, deed, order);
             }
         }
     }
 
-    /// Reports what is in conflict with lanes that touch memory, a block's or global; `same` says whether one's bytes hold already
-    /// what it writes.
-    pub(super) fn report(&mut self, owner: Option<u32>, who: Stamp, deed: Deed, same: impl Fn(u64) -> bool) {
-        let Self { conflicts, manners, found, .. } = self;
-        conflicts.retain(|conflict| !is_guess(manners, &found.program, conflict, deed, who.pc()));
+    /// Reports the conflicts of lanes that access memory, a block's or global; `same` is true for a lane that
+    /// writes the value that is there already.
+    pub(super) fn report(&mut self, owner: Option<u32>, who: AccessRecord, deed: Deed, same: impl Fn(u64) -> bool) {
+        let Self { conflicts, orders, found, .. } = self;
+        conflicts.retain(|conflict| !is_guess(orders, &found.program, conflict, deed, who.pc()));
         conflicts.sort_by_key(|conflict| conflict.lane);
         for conflicts in conflicts.chunk_by(|one, other| one.lane == other.lane) {
             let lane = 1 << conflicts[0].lane;
@@ -187,13 +190,13 @@ impl Detector {
     }
 }
 
-fn manner(manners: &[Manner], program: &Program, pc: u32) -> Manner {
-    manners[program.code.spelled[pc as usize] as usize]
+fn order(orders: &[MemoryOrder], program: &Program, pc: u32) -> MemoryOrder {
+    orders[program.code.spelled[pc as usize] as usize]
 }
 
-/// Whether a plain read met a compare-and-swap: such loops start from a guess, and swaps see whether it was right.
-fn is_guess(manners: &[Manner], program: &Program, conflict: &Conflict, deed: Deed, pc: u32) -> bool {
-    let swaps = |pc| manner(manners, program, pc).swaps;
+/// True if a plain read met a compare-and-swap: such loops start from a guess, which the swap checks.
+fn is_guess(orders: &[MemoryOrder], program: &Program, conflict: &Conflict, deed: Deed, pc: u32) -> bool {
+    let swaps = |pc| order(orders, program, pc).swaps;
     match (conflict.deed, deed) {
         (Deed::Read, Deed::Update) => swaps(pc),
         (Deed::StrongWrite, Deed::Read) => swaps(conflict.first.pc()),
@@ -215,39 +218,39 @@ pub(super) fn touch(
         _ if apart == share => Run::apart(start, share, lanes),
         _ => None,
     };
-    if let (Some(run), Some(visitor)) = (run, threads.visitor(warp, lanes, pc, deed)) {
-        return shadow.touch(&run, &visitor, conflicts);
+    if let (Some(run), Some(accessor)) = (run, Accessor::new(threads, warp, lanes, pc, deed)) {
+        return shadow.touch(&run, &accessor, conflicts);
     }
     for (index, lane) in each(lanes).enumerate() {
         let run = Run::same(start + index as u64 * apart, share, 1 << lane);
-        if let Some(visitor) = threads.visitor(warp, 1 << lane, pc, deed) {
-            shadow.touch(&run, &visitor, conflicts);
+        if let Some(accessor) = Accessor::new(threads, warp, 1 << lane, pc, deed) {
+            shadow.touch(&run, &accessor, conflicts);
         }
     }
 }
 
-/// What a strong access learns and passes on.
+/// Happens-before edges of a strong access: the reader joins the variable's clock, the writer adds its own.
 pub(super) fn meet(
-    meetings: &mut Meetings,
+    sync_variables: &mut SyncVariables,
     threads: &mut Threads,
     now: &mut u32,
     (block, warp, lane): (u32, usize, usize),
     address: u64,
     deed: Deed,
-    manner: Manner,
+    order: MemoryOrder,
 ) {
     if deed.reads() {
         let mut learnt = None;
-        meetings.read(address, block, &mut learnt);
-        threads.learn(warp, lane, &learnt, manner.acquires);
+        sync_variables.read(address, block, &mut learnt);
+        threads.learn(warp, lane, &learnt, order.acquires);
     }
     if deed.writes() {
-        let passed = if manner.releases {
+        let passed = if order.releases {
             *now = now.saturating_add(1);
-            threads.release(warp, lane, manner.wide, *now)
+            threads.release(warp, lane, order.wide, *now)
         } else {
-            threads.fenced(warp, lane, manner.wide)
+            threads.fenced(warp, lane, order.wide)
         };
-        meetings.write(address, block, passed, deed == Deed::Update);
+        sync_variables.write(address, block, passed, deed == Deed::Update);
     }
 }

@@ -1,11 +1,10 @@
-//! What orders threads, and barriers that not all come to.
+//! Synchronisation events, and barriers that some threads miss.
 
 use super::detector::Detector;
 use super::hazard::{Actor, Divergence, Presence};
-use crate::exec::{Access, Event, Trap, place_of};
-
-/// The number of the cluster's barrier.
-const CLUSTER: u32 = 16;
+use crate::device::host::CLUSTER_BARRIER;
+use crate::device::launch::place_of;
+use crate::device::{Access, Event, Trap};
 
 impl Detector {
     /// Lanes of a warp order themselves among others.
@@ -14,7 +13,7 @@ impl Detector {
             return;
         }
         let at = self.enter(access.block);
-        let wide = self.manner(access.instruction).wide;
+        let wide = self.order(access.instruction).wide;
         let block = &mut self.blocks[at];
         let (warp, lanes, pc) = (access.warp as usize, access.lanes, access.instruction);
         self.now = self.now.saturating_add(1);
@@ -22,14 +21,14 @@ impl Detector {
             Event::Fence => block.threads.fence(warp, lanes, wide, self.now),
             Event::Lanes => block.threads.meet(warp, lanes, self.now),
             Event::Arrived { barrier, threads, waits } => {
-                let Some(gathering) = block.barriers.get_mut(barrier as usize) else { return };
-                gathering.come((access.warp, lanes, pc), threads, waits);
-                if !waits || barrier == CLUSTER {
+                let Some(arrivals) = block.barriers.get_mut(barrier as usize) else { return };
+                arrivals.come((access.warp, lanes, pc), threads, waits);
+                if !waits || barrier == CLUSTER_BARRIER {
                     let passed = block.threads.arrive(warp, lanes, self.now);
-                    if barrier == CLUSTER {
+                    if barrier == CLUSTER_BARRIER {
                         self.clusters.come(access.block, &passed);
                     }
-                    gathering.pass_on(&passed);
+                    arrivals.pass_on(&passed);
                 }
             }
             Event::Passed { barrier } => self.passed(at, access.block, barrier),
@@ -44,7 +43,7 @@ impl Detector {
         }
     }
 
-    /// A block has ended. What others did to its shared memory has to be over.
+    /// A block has ended: accesses of others to its shared memory must have happened before.
     fn left(&mut self, at: usize, place: [u32; 3]) {
         let block = self.blocks.swap_remove(at);
         if self.watches.shared_races {
@@ -61,23 +60,25 @@ impl Detector {
     fn passed(&mut self, at: usize, place: [u32; 3], barrier: u32) {
         let block = &mut self.blocks[at];
         let number = block.number;
-        let Some(gathering) = block.barriers.get_mut(barrier as usize) else { return };
-        let mut gathering = std::mem::take(gathering);
-        if barrier == CLUSTER {
-            gathering.pass_on(&self.clusters.pass(place));
+        let Some(arrivals) = block.barriers.get_mut(barrier as usize) else { return };
+        let mut arrivals = std::mem::take(arrivals);
+        if barrier == CLUSTER_BARRIER {
+            arrivals.pass_on(&self.clusters.pass(place));
         }
-        let waiting = gathering.masks(block.threads.warps());
-        block.threads.pass(&waiting, gathering.is_for_all(), &gathering.passed, self.now);
-        let Some(first) = gathering.first().filter(|_| self.watches.barriers && barrier != CLUSTER) else { return };
-        let of = (number, barrier, gathering.threads());
+        let waiting = arrivals.masks(block.threads.warps());
+        block.threads.pass(&waiting, arrivals.is_for_all(), &arrivals.passed, self.now);
+        let Some(first) = arrivals.first().filter(|_| self.watches.barriers && barrier != CLUSTER_BARRIER) else {
+            return;
+        };
+        let of = (number, barrier, arrivals.threads());
         let threads = block.threads.ended();
-        if let Some(last) = block.ended.filter(|_| gathering.is_for_all()) {
+        if let Some(last) = block.ended.filter(|_| arrivals.is_for_all()) {
             self.found.diverged(of, first, last, |one| Divergence::Ended { one, threads });
         }
-        if let Some([first, other]) = gathering.apart() {
+        if let Some([first, other]) = arrivals.apart() {
             self.found.diverged(of, first, other, |one| Divergence::Warp { one });
         }
-        if let Some((threads, [first, other])) = gathering.differing() {
+        if let Some((threads, [first, other])) = arrivals.differing() {
             self.found.diverged(of, first, other, |one| Divergence::Count { one, threads });
         }
     }
@@ -87,7 +88,8 @@ impl Detector {
         self.blocks.iter().any(|block| block.number == number)
     }
 
-    /// A thread cannot access shared memory of its cluster, because the block that has a rank there has ended.
+    /// A thread cannot access shared memory of its cluster, because the block that has a rank there has
+    /// ended.
     pub(super) fn missed(&mut self, trap: &Trap, rank: u32) {
         if self.watches.shared_races {
             let Trap { block, thread, instruction, place, source, .. } = trap.clone();
@@ -96,7 +98,7 @@ impl Detector {
         }
     }
 
-    /// Nobody of a block can go on: says who waits where.
+    /// Reports the barriers at which the threads of a deadlocked block wait.
     pub(super) fn stuck(&mut self, block: [u32; 3]) {
         let number = self.number(block);
         let known = self.blocks.iter().find(|block| block.number == number);

@@ -1,11 +1,11 @@
-//! What was found.
+//! Hazards: data races and other mistakes that the detector reports.
 
 use std::fmt;
 use std::ops::Range;
 
 use crate::error::Place;
 
-/// Something wrong with a kernel, whether or not it went wrong in this run.
+/// A mistake in a kernel, even if this run gave the right result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Hazard {
@@ -13,13 +13,13 @@ pub enum Hazard {
     Race {
         /// Where the bytes are.
         space: MemorySpace,
-        /// Who came first in this run.
+        /// The thread that came first in this run.
         first: Actor,
-        /// What that did.
+        /// Its access.
         first_deed: Deed,
-        /// Who came later.
+        /// The thread that came later.
         second: Actor,
-        /// What that did.
+        /// Its access.
         second_deed: Deed,
         /// The first byte that both touch: an address, or how far into the block's shared memory.
         start: u64,
@@ -30,7 +30,7 @@ pub enum Hazard {
     },
     /// Shared memory is read that no thread of the block has written.
     Unwritten {
-        /// Who reads.
+        /// The thread that reads.
         reader: Actor,
         /// How far into the block's shared memory.
         start: u64,
@@ -43,11 +43,11 @@ pub enum Hazard {
     Copying {
         /// Where the bytes are: the destination is shared memory, the source is global.
         space: MemorySpace,
-        /// Who asked for the copy, and has not waited for it.
+        /// The thread that started the copy and has not waited for it.
         copier: Actor,
-        /// Who touches them; a write, if they are the source.
+        /// The thread that accesses them; it writes, if they are the source.
         other: Actor,
-        /// What that does.
+        /// Its access.
         deed: Deed,
         /// The first byte that both touch: an address, or how far into the block's shared memory.
         start: u64,
@@ -56,9 +56,10 @@ pub enum Hazard {
         /// How often these two instructions met so.
         times: u64,
     },
-    /// Shared memory of another block of the cluster is accessed, and nothing makes sure that the block is there.
+    /// Shared memory of another block of the cluster is accessed, and nothing makes sure that the block is
+    /// there.
     Absent {
-        /// Who accesses it.
+        /// The thread that accesses it.
         visitor: Actor,
         /// Whose it is.
         block: [u32; 3],
@@ -69,15 +70,16 @@ pub enum Hazard {
     },
     /// Memory of the kernels' heap is used outside of its life or its bounds, or freed when it cannot be.
     Heap {
-        /// What is done to it.
+        /// The kind of misuse.
         misuse: HeapMisuse,
-        /// Who does so.
+        /// The thread that does so.
         actor: Actor,
-        /// The bytes that are not the block's, by their addresses; none for a free, which is given where they start.
+        /// The bytes that are not the block's, by their addresses; none for a free, which is given where they
+        /// start.
         bytes: Range<u64>,
         /// The block that they are in, or are near to.
         block: Option<Range<u64>>,
-        /// Who freed that, if it was in this launch.
+        /// The thread that freed the block, if it was in this launch.
         freed_by: Option<Actor>,
         /// How often the instruction did so.
         times: u64,
@@ -86,18 +88,18 @@ pub enum Hazard {
     Barrier {
         /// Its number.
         barrier: u32,
-        /// One who came.
+        /// A thread that came.
         waits: Actor,
         /// How many came.
         waiting: u32,
-        /// What the others did.
+        /// The behaviour of the other threads.
         divergence: Divergence,
         /// How often.
         times: u64,
     },
 }
 
-/// What is done to memory of the kernels' heap that may not be done.
+/// A misuse of memory on the kernels' heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum HeapMisuse {
@@ -107,7 +109,7 @@ pub enum HeapMisuse {
     Outside(Deed),
     /// It is freed when it was freed already.
     FreedTwice,
-    /// What is freed is no block of the heap.
+    /// An address is freed that is no block of the heap.
     NotABlock,
 }
 
@@ -121,7 +123,7 @@ pub enum Presence {
     Ended,
 }
 
-/// What those do that do not come to a barrier as the others do.
+/// The behaviour of threads that do not come to a barrier as the others do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Divergence {
@@ -150,7 +152,7 @@ pub enum Divergence {
     Count {
         /// One of them.
         one: Actor,
-        /// What it says, and what the first said; 0 is all.
+        /// The count it gives, and the count that the first gave; 0 is all.
         threads: [u32; 2],
     },
 }
@@ -184,7 +186,7 @@ pub enum MemorySpace {
     },
 }
 
-/// What is done to memory.
+/// A kind of memory access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Deed {
     /// Reads.

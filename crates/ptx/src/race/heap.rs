@@ -1,37 +1,31 @@
-//! Memory of the kernels' heap outside of its life and its bounds.
-
-use std::collections::HashMap;
+//! Use after free, out-of-bounds accesses and invalid frees on the kernels' heap.
 
 use super::detector::Detector;
 use super::hazard::{Deed, HeapMisuse};
-use super::stamp::Stamp;
-use super::visitor::each;
-use crate::exec::{Access, Freed, HeapProblem};
-
-/// Who has given blocks back in this launch, by where they start.
-#[derive(Debug, Default)]
-pub(super) struct Frees(HashMap<u64, Stamp>);
+use crate::device::{Access, Freed, HeapProblem};
+use crate::lanes::lanes as each;
+use crate::race::access_record::AccessRecord;
 
 impl Detector {
     /// A thread has got memory of the heap, which may have been another's.
     pub(super) fn allocated(&mut self, address: u64, bytes: u64) {
-        self.frees.0.remove(&address);
+        self.frees.remove(&address);
         self.renew(address, bytes);
     }
 
     /// A thread gives memory back to the heap.
     pub(super) fn freed(&mut self, access: &Access, address: u64, outcome: Freed) {
-        let who = Stamp::new(self.number(access.block), access.warp, access.lanes, 0, access.instruction, true);
+        let who = AccessRecord::new(self.number(access.block), access.warp, access.lanes, 0, access.instruction, true);
         let misuse = match outcome {
             Freed::Done => {
-                self.frees.0.insert(address, who);
+                self.frees.insert(address, who);
                 return;
             }
             Freed::Twice => HeapMisuse::FreedTwice,
             Freed::Stray | Freed::Unreachable(_) => HeapMisuse::NotABlock,
         };
         if self.watches.global_races {
-            let by = self.frees.0.get(&address).copied();
+            let by = self.frees.get(&address).copied();
             self.found.heap(misuse, who, address..address, None, by);
         }
     }
@@ -50,9 +44,10 @@ impl Detector {
         let lanes = if deed.writes() { access.lanes } else { access.readers };
         let index = (problem.address - start).checked_div(apart).unwrap_or(0);
         let lane = each(lanes).nth(index as usize).unwrap_or(0);
-        let who = Stamp::new(self.number(access.block), access.warp, 1 << lane, 0, access.instruction, deed.writes());
+        let who =
+            AccessRecord::new(self.number(access.block), access.warp, 1 << lane, 0, access.instruction, deed.writes());
         let misuse = if problem.freed { HeapMisuse::AfterFree(deed) } else { HeapMisuse::Outside(deed) };
-        let by = self.frees.0.get(&problem.block.start).copied().filter(|_| problem.freed);
+        let by = self.frees.get(&problem.block.start).copied().filter(|_| problem.freed);
         let end = start + index * apart + share;
         self.found.heap(misuse, who, problem.address..end, Some(problem.block.clone()), by);
     }

@@ -1,57 +1,53 @@
-//! Finds threads of a kernel that touch the same memory without an order, and barriers that not all come to.
+//! Detection of data races between the threads of a kernel, and of barriers that some threads miss.
 //!
 //! ```text
-//!   warp ─▶ Watched (a Memory and a Host around another) ─▶ Detector ─┬─ threads   what does each thread know to be over?
-//!                                                                      ├─ meetings  what do words pass on that threads meet in?
-//!                                                                      ├─ shadow    who touched these bytes last?
-//!                                                                      └─ gathering who has come to which barrier?
+//!   warp ─▶ Watched (a Memory and a Host) ─▶ Detector ─┬─ order::threads        vector clock of each thread
+//!                                                      ├─ order::sync_variable  clocks that words pass on
+//!                                                      ├─ order::barrier        arrivals at each barrier
+//!                                                      ├─ shadow                last accesses to each byte
+//!                                                      └─ findings              hazards, each once
 //! ```
 //!
-//! The order is computed, not observed: a missing barrier is found although the run happened to go well. What one thread
-//! did is *before* what another does if there is a chain of these:
+//! The order is computed, not observed: a missing barrier is found even if the run gave the right result. An
+//! access *happens before* another if there is a chain of these:
 //!
-//! | what | orders |
+//! | operation | orders |
 //! |---|---|
 //! | a thread | its own accesses |
-//! | `bar.sync`, `bar.red` | all that come to it, whichever number and count it has; `bar.arrive` before those that wait |
+//! | `bar.sync`, `bar.red` | all threads that come to it; `bar.arrive` before those that wait |
 //! | `barrier.cluster` | all threads of the cluster |
 //! | `bar.warp.sync`, and `.sync` shuffles, votes, matches, reductions | the lanes of the mask |
-//! | a fence, then a strong write; a strong read of that, then a fence or barrier | the thread that wrote before the one that read |
+//! | fence, strong write; strong read of that, fence or barrier | the writer before the reader |
 //! | `.release` and `.acquire` | the same, without fences |
-//! | `mbarrier` | those that arrive before those that see the phase over |
-//! | `cp.async.wait_group`, `cp.async.wait_all` | the thread's copies before what it does behind |
+//! | `mbarrier` | threads that arrive before those that see the phase over |
+//! | `cp.async.wait_group`, `cp.async.wait_all` | the thread's copies before its accesses behind the wait |
 //!
-//! A strong access is atomic, volatile, relaxed or stronger. Two of them are never a race; one and a plain access are. A fence
-//! for the block (`.cta`) passes nothing on to other blocks. Writes of what is there already are taken for harmless,
-//! because threads often say the same to everyone; reads of them are not. So is a plain read that meets a compare-and-swap, which
-//! sees for itself whether what was read still holds. A thread that has ended counts as having come to
-//! the barriers behind that are for all of the block.
+//! A strong access is atomic, volatile, relaxed or stronger. Two of them are never a race; one and a plain
+//! access are. A fence for the block (`.cta`) orders nothing for other blocks. A write of the value that is
+//! there already counts as harmless next to another write, because threads often write the same flag; next to
+//! a read it is a race. A plain read next to a compare-and-swap is none, because the swap checks the value. A
+//! thread that has ended counts as having come to all later barriers of the whole block.
 //!
-//! Times are numbers of a common counter. A thread takes a new one when it passes on what it did; an access is stamped with
-//! the last one. Whoever knows a thread up to a number knows all that is stamped with a lower one. Barriers make this cheap:
-//! behind one, a block is known as a whole. Where a clock would grow beyond bounds it is rounded up, so that a
-//! race may be missed and none is invented.
+//! Times are numbers of a common counter. A thread takes a new one at each release; an access is recorded
+//! with the last one. A clock that has a thread's number covers all its accesses with a lower one. Barriers
+//! make this cheap: behind one, a whole block has one entry. A clock that would grow beyond bounds is rounded
+//! up, so that a race may be missed and none is invented.
 
-mod clock;
-mod clusters;
-mod copies;
+mod access_record;
+mod accessor;
+mod async_copy;
+mod byte_set;
 mod detector;
 mod events;
-mod found;
-mod gathering;
+mod findings;
 mod hazard;
 mod heap;
-mod layer;
-mod manner;
-mod meeting;
-mod page;
+mod order;
 mod shadow;
-mod shared;
-mod stamp;
-mod threads;
-mod visitor;
+mod shared_memory;
 mod watched;
-mod written;
+mod watches;
 
 pub use hazard::{Actor, Deed, Divergence, Hazard, HeapMisuse, MemorySpace, Presence};
-pub use watched::{Watched, Watches};
+pub use watched::Watched;
+pub use watches::Watches;

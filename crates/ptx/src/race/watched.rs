@@ -1,33 +1,16 @@
-//! Memory that is watched.
+//! A memory and host whose accesses are checked.
 
 use std::sync::Mutex;
 
 use super::detector::Detector;
 use super::hazard::{Deed, Hazard};
-use crate::exec::{Access, Event, Fault, Freed, HeapProblem, Host, Launch, Memory, Touch, Trap, TrapKind};
+use super::watches::Watches;
+use crate::device::{Access, Event, Fault, Freed, HeapProblem, Host, Launch, Memory, Touch, Trap, TrapKind};
 use crate::program::Kernel;
 
-/// What is looked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Watches {
-    /// Races in shared memory.
-    pub shared_races: bool,
-    /// Races in global memory, within a block and between blocks.
-    pub global_races: bool,
-    /// Reads of shared memory that nobody has written.
-    pub unwritten_shared: bool,
-    /// Barriers that not all come to.
-    pub barriers: bool,
-}
-
-impl Watches {
-    /// Everything.
-    pub const ALL: Watches = Watches { shared_races: true, global_races: true, unwritten_shared: true, barriers: true };
-}
-
-/// Memory and host of one launch, and someone who watches what its threads do to them.
+/// A memory and host of one launch that checks the accesses of its threads.
 ///
-/// Blocks that run on several threads at once take turns at being watched.
+/// Blocks that run on several threads at once are checked one at a time.
 ///
 /// ```
 /// use warploom_ptx::{Grid, Hazard, Launch, Program, Step, VecMemory, Watched, Watches};
@@ -69,13 +52,13 @@ impl<M> Watched<M> {
         Self { memory, detector: Mutex::new(detector) }
     }
 
-    /// What was found since it was last asked.
+    /// The hazards found since the last call.
     pub fn take(&self) -> Vec<Hazard> {
         self.detect(Detector::take)
     }
 
-    /// Looks into why a kernel stopped: where threads wait for each other, who of them waits where; where one reaches for a block
-    /// of its cluster that has ended, which that is.
+    /// Reports the cause of a trap: for a deadlock, the barriers at which threads wait; for an access to a
+    /// block of the cluster that has ended, that block.
     pub fn trapped(&self, trap: &Trap) {
         match trap.kind {
             TrapKind::Deadlock(_) => self.detect(|detector| detector.stuck(trap.block)),

@@ -1,4 +1,4 @@
-//! Numbers, read to their bits.
+//! Literals, read to their bits.
 
 /// A number in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub enum Immediate {
 pub struct Integer {
     /// The value, in two's complement if it is signed.
     pub bits: u64,
-    /// Whether the top bit is a sign.
+    /// True if the top bit is a sign.
     pub signed: bool,
 }
 
@@ -26,7 +26,7 @@ impl Integer {
         Self { bits: value.cast_unsigned(), signed: true }
     }
 
-    /// Whether it is below zero.
+    /// True if it is below zero.
     pub fn is_negative(self) -> bool {
         self.signed && self.bits.cast_signed() < 0
     }

@@ -10,23 +10,23 @@ pub struct Function<'t> {
     pub place: Place,
     /// Kernel or function.
     pub kind: Kind,
-    /// Who else sees the name.
+    /// Its linkage.
     pub linkage: Linkage,
     /// The name.
     pub name: &'t str,
-    /// What it returns; a kernel returns nothing.
+    /// Its results; a kernel has none.
     pub results: Vec<Variable<'t>>,
-    /// What it takes.
+    /// Its parameters.
     pub parameters: Vec<Variable<'t>>,
-    /// What `.attribute` says.
+    /// The attributes of `.attribute`.
     pub attributes: Vec<Attribute<'t>>,
-    /// What it promises about launches and registers.
+    /// Its bounds on launches and registers.
     pub bounds: Bounds<'t>,
-    /// What it does; a declaration has none.
+    /// Its body; a declaration has none.
     pub body: Option<Block<'t>>,
 }
 
-/// Who can call a function.
+/// The kinds of functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// `.entry`: the host, as a kernel.
@@ -35,7 +35,7 @@ pub enum Kind {
     Function,
 }
 
-/// What stands between a function's parameters and its body.
+/// The directives between a function's parameters and its body.
 ///
 /// Dimensions that the text leaves out are 1.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -62,6 +62,6 @@ pub struct Bounds<'t> {
     pub never_returns: bool,
     /// `.abi_preserve` and `.abi_preserve_control`: registers and predicates that it keeps.
     pub preserved: [Option<u32>; 2],
-    /// What `.pragma` says in front of the body.
+    /// The strings of `.pragma` in front of the body.
     pub pragmas: Vec<&'t str>,
 }

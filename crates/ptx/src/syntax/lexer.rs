@@ -1,4 +1,4 @@
-//! A text as words with their places.
+//! The lexer: a text as words with their positions.
 
 use crate::error::{Error, Place, Problem};
 
@@ -18,7 +18,7 @@ pub(crate) enum Kind {
     Name,
     /// `.global`, `.shared::cluster`; a lone dot, too.
     Directive,
-    /// What starts with a digit.
+    /// A word that starts with a digit.
     Number,
     /// `"…"`, with its quotes.
     String,
@@ -41,12 +41,12 @@ pub(crate) struct Lexer<'t> {
     /// The next byte.
     at: usize,
     line: u32,
-    /// Where the line starts, moved on by what makes its characters longer than a byte, so that `at` less this is a
-    /// number of characters.
+    /// Where the line starts, moved on by what makes its characters longer than a byte, so that `at` less
+    /// this is a number of characters.
     line_start: usize,
 }
 
-/// What a byte can be part of.
+/// The classes of bytes, by the words they can be part of.
 const SPACE: u8 = 1;
 const WORD: u8 = 2;
 const CLASS: [u8; 256] = classes();
@@ -114,7 +114,7 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// Whether only space stands before the next byte in its line.
+    /// True if only space is before the next byte in its line.
     fn starts_line(&self) -> bool {
         let before = self.text[..self.at].trim_end_matches([' ', '\t']);
         before.is_empty() || before.ends_with('\n')
@@ -175,7 +175,8 @@ impl<'t> Lexer<'t> {
         end
     }
 
-    /// The end of something that starts with a digit, number or not; dots and the sign of an exponent are part of it.
+    /// The end of a word that starts with a digit, number or not; dots and the sign of an exponent are part
+    /// of it.
     fn number(&self, start: usize) -> usize {
         let mut end = self.run(start, WORD);
         let hexadecimal = matches!(self.byte(start + 1), b'x' | b'X' | b'f' | b'F' | b'd' | b'D');

@@ -1,4 +1,4 @@
-//! What is written in a PTX text: a tree of borrowed words with their places, and no meaning yet.
+//! The syntax tree of a PTX text: borrowed words with their positions, and no meaning yet.
 //!
 //! ```text
 //!   Module ─┬─ Header              .version .target .address_size
@@ -14,13 +14,13 @@
 //!           └─ File…, Section…, Alias…
 //! ```
 //!
-//! The parser knows the grammar and no instruction: an [`Instruction`] is an opcode, its modifiers in the order they are
-//! written, and [`Operand`]s. Whether `foo` exists, is a register, or may stand there is not asked. What can be known from
-//! the text alone is done here: numbers are read to their bits, expressions of constants are evaluated.
+//! The parser knows the grammar and no instruction: an [`Instruction`] is an opcode, its modifiers in the
+//! order they are written, and [`Operand`]s. Names are not resolved. Literals are read to their bits, and
+//! constant expressions are evaluated.
 //!
-//! Reading takes one pass, and memory in proportion to the text: about ten bytes for each of a compiler's, about a hundred at the
-//! worst. What is nested is limited to [`MAX_DEPTH`], a text to [`MAX_LENGTH`]. Numbers of registers and sizes of arrays are
-//! as large as the text says.
+//! Reading takes one pass, and memory in proportion to the text: about ten bytes for each of a compiler's,
+//! about a hundred at the worst. Nesting is limited to [`MAX_DEPTH`], a text to [`MAX_LENGTH`]. Numbers of
+//! registers and sizes of arrays are as large as the text says.
 //!
 //! ```
 //! use warploom_ptx::syntax::{Module, Operand, Statement};

@@ -1,4 +1,4 @@
-//! A whole text.
+//! Modules: a whole text.
 
 use super::{Function, Header, Variable};
 use crate::error::Place;
@@ -6,7 +6,7 @@ use crate::error::Place;
 /// A PTX text, taken apart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Module<'t> {
-    /// What it was written for.
+    /// The header.
     pub header: Header,
     /// The variables outside of functions, in the order of the text.
     pub variables: Vec<Variable<'t>>,
@@ -18,7 +18,7 @@ pub struct Module<'t> {
     pub files: Vec<File<'t>>,
     /// Debug information.
     pub sections: Vec<Section<'t>>,
-    /// What `.pragma` says outside of functions.
+    /// The strings of `.pragma` outside of functions.
     pub pragmas: Vec<&'t str>,
 }
 
@@ -49,6 +49,6 @@ pub struct Section<'t> {
     pub place: Place,
     /// Its name, with the dot in front.
     pub name: &'t str,
-    /// What stands between its braces: labels, and numbers by type.
+    /// The contents between its braces: labels, and numbers by type.
     pub text: &'t str,
 }

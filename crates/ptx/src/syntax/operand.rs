@@ -1,11 +1,11 @@
-//! What instructions work on.
+//! Operands of instructions.
 
 use super::Immediate;
 
 /// An operand of an instruction.
 ///
-/// A name alone does not tell what it names: registers need no `%` in front, and a variable's or function's name stands
-/// for its address.
+/// A name alone does not tell what it names: registers need no `%` in front, and a variable's or function's
+/// name stands for its address.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Operand<'t> {
@@ -22,7 +22,7 @@ pub enum Operand<'t> {
     Immediate(Immediate),
     /// `!%p1`
     Not(&'t str),
-    /// `_`: a result that nobody wants.
+    /// `_`: an unused result.
     Sink,
     /// `%p1|%p2`: two results, of which `None` is `_`.
     Pair(Option<&'t str>, Option<&'t str>),
@@ -46,7 +46,7 @@ pub enum Operand<'t> {
     Vector(Vec<Operand<'t>>),
     /// `[texture, {%f1, %f2}]`: several operands in one pair of brackets.
     Bracketed(Vec<Operand<'t>>),
-    /// `(argument0, argument1)`: what a call passes or gets back.
+    /// `(argument0, argument1)`: arguments or results of a call.
     Parenthesized(Vec<Operand<'t>>),
 }
 
@@ -57,11 +57,11 @@ pub struct Address<'t> {
     pub base: Base<'t>,
     /// Bytes from there.
     pub offset: i64,
-    /// Whether `.unified` follows the brackets.
+    /// True if `.unified` follows the brackets.
     pub unified: bool,
 }
 
-/// What an address is counted from.
+/// The base of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Base<'t> {
     /// A register's value or a variable's start.

@@ -1,4 +1,4 @@
-//! What a body is made of.
+//! Statements of a body.
 
 use super::{Operand, ScalarType, Variable, Words};
 use crate::error::Place;
@@ -10,7 +10,7 @@ pub struct Block<'t> {
     pub place: Place,
     /// Where it closes.
     pub end: Place,
-    /// What stands inside, in order.
+    /// Its statements, in order.
     pub statements: Vec<Statement<'t>>,
 }
 
@@ -58,9 +58,9 @@ pub struct Instruction<'t> {
     pub guard: Option<Guard<'t>>,
     /// Its name: `ld`.
     pub opcode: &'t str,
-    /// What follows the name, in order and without the dots: `global`, `f32`. Colons stay: `shared::cluster`.
+    /// Its modifiers, in order and without the dots: `global`, `f32`. Colons stay: `shared::cluster`.
     pub modifiers: Words<'t>,
-    /// What it works on, results first.
+    /// Its operands, results first.
     pub operands: Vec<Operand<'t>>,
     /// All of it as it is written, up to the semicolon.
     pub text: &'t str,
@@ -71,7 +71,7 @@ pub struct Instruction<'t> {
 pub struct Guard<'t> {
     /// The predicate.
     pub register: &'t str,
-    /// Whether it must be false.
+    /// True if it must be false.
     pub negated: bool,
 }
 
@@ -82,7 +82,7 @@ pub struct Registers<'t> {
     pub place: Place,
     /// The type of each, or of each element.
     pub scalar: ScalarType,
-    /// Elements of each; 1 for what is no vector.
+    /// Elements of each; 1 for scalars.
     pub lanes: u8,
     /// The names.
     pub names: Vec<RegisterName<'t>>,
@@ -93,9 +93,10 @@ pub struct Registers<'t> {
 pub struct RegisterName<'t> {
     /// Where the name stands.
     pub place: Place,
-    /// The name, or what the names start with.
+    /// The name, or the common start of the names.
     pub name: &'t str,
-    /// `%r<7>` are the seven registers `%r0` to `%r6`; `None` is the one that is called `name`. As large as the text says.
+    /// `%r<7>` are the seven registers `%r0` to `%r6`; `None` is the one that is called `name`. As large as
+    /// the text says.
     pub count: Option<u32>,
 }
 
@@ -121,16 +122,16 @@ pub struct CallTargets<'t> {
     pub functions: Vec<&'t str>,
 }
 
-/// What an indirect call passes and gets back.
+/// The prototype of an indirect call: its parameters and results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prototype<'t> {
     /// Where it starts.
     pub place: Place,
     /// The name of the prototype.
     pub name: &'t str,
-    /// What comes back; the names are mostly `_`.
+    /// The results; the names are mostly `_`.
     pub results: Vec<Variable<'t>>,
-    /// What is passed; the names are mostly `_`.
+    /// The parameters; the names are mostly `_`.
     pub parameters: Vec<Variable<'t>>,
     /// `.noreturn`: the call never comes back.
     pub never_returns: bool,
@@ -141,9 +142,10 @@ pub struct Prototype<'t> {
 pub struct Location<'t> {
     /// Where it is said.
     pub place: Place,
-    /// The [`File`](super::File)'s number, line and column of what follows.
+    /// The [`File`](super::File)'s number, line and column of the next instruction.
     pub source: [u32; 3],
-    /// The label, and the offset from it, at which `.debug_str` holds the name of the function that was inlined.
+    /// The label, and the offset from it, at which `.debug_str` holds the name of the function that was
+    /// inlined.
     pub function: Option<(&'t str, u64)>,
     /// File, line and column of the call that it was inlined at.
     pub inlined_at: Option<[u32; 3]>,

@@ -1,4 +1,4 @@
-//! Variables of every space: what `.global`, `.shared`, `.param` and the others declare.
+//! Variables of every state space: `.global`, `.shared`, `.param` and the others.
 
 use super::Immediate;
 use crate::error::Place;
@@ -8,43 +8,44 @@ use crate::error::Place;
 pub struct Variable<'t> {
     /// Where the name stands.
     pub place: Place,
-    /// Who else sees it.
+    /// Its linkage.
     pub linkage: Linkage,
     /// Where it lives.
     pub space: Space,
-    /// What `.attribute` says.
+    /// The attributes of `.attribute`.
     pub attributes: Vec<Attribute<'t>>,
     /// The alignment in bytes, a power of two, where the text says it.
     pub alignment: Option<u32>,
     /// The type of each element.
     pub scalar: ScalarType,
-    /// Elements of the vector that it is or consists of; 1 for what is no vector.
+    /// Elements of the vector that it is or consists of; 1 for scalars.
     pub lanes: u8,
-    /// What a parameter points to, where the text says it.
+    /// The memory that a parameter points to, where the text says it.
     pub pointer: Option<Pointer>,
     /// The name; `_` in prototypes.
     pub name: &'t str,
     /// `name<8>` stands for `name0` to `name7`.
     pub count: Option<u32>,
-    /// The dimensions of an array, outermost first; `None` is `[]`, whose size comes from the initialiser or the launch.
+    /// The dimensions of an array, outermost first; `None` is `[]`, whose size comes from the initialiser or
+    /// the launch.
     pub dimensions: Vec<Option<u64>>,
-    /// What it holds at first.
+    /// Its initialiser.
     pub initial: Option<Initial<'t>>,
 }
 
-/// Who sees a name outside of its module.
+/// The visibility of a name outside of its module.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Linkage {
-    /// Nobody.
+    /// The module alone.
     #[default]
     Internal,
-    /// `.visible`: everybody.
+    /// `.visible`: all modules.
     Visible,
-    /// `.extern`: everybody, and it is defined elsewhere.
+    /// `.extern`: defined in another module.
     Extern,
-    /// `.weak`: everybody, unless another module defines it, too.
+    /// `.weak`: all modules, unless another one defines it, too.
     Weak,
-    /// `.common`: everybody, and definitions in several modules are one.
+    /// `.common`: all modules; definitions in several modules are one.
     Common,
 }
 
@@ -67,7 +68,7 @@ pub enum Space {
     Texture,
 }
 
-/// The type of a register or of what a variable consists of; `Bf16` and `Bf16x2` are types of instructions alone.
+/// The type of a register or of a variable's elements; `Bf16` and `Bf16x2` are types of instructions alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names are those of PTX")]
 pub enum ScalarType {
@@ -127,7 +128,7 @@ impl ScalarType {
         })
     }
 
-    /// The same, if it is a type that something can have.
+    /// The same, if it is a type of registers or variables.
     pub(super) fn declared(word: &str) -> Option<Self> {
         Self::named(word).filter(|scalar| !matches!(scalar, Self::Bf16 | Self::Bf16x2))
     }
@@ -159,18 +160,18 @@ pub struct Attribute<'t> {
 pub struct Pointer {
     /// The space that it points into; generic if the text does not say.
     pub space: Option<Space>,
-    /// How what it points to is aligned; 4 if the text does not say.
+    /// The alignment of its target; 4 if the text does not say.
     pub alignment: u32,
 }
 
-/// What a variable holds at first.
+/// The initialiser of a variable.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Initial<'t> {
     /// A number.
     Value(Immediate),
     /// An address.
     Address(Symbol<'t>),
-    /// `{…}`: an array, a vector, or rows of them; what is not said is zero.
+    /// `{…}`: an array, a vector, or rows of them; missing elements are zero.
     List(Vec<Initial<'t>>),
 }
 

@@ -1,4 +1,4 @@
-//! Words of an instruction, of which there are few.
+//! A short list of words, which needs no allocation for up to four.
 
 use std::fmt;
 use std::ops::Deref;
@@ -8,7 +8,8 @@ const FEW: usize = 4;
 
 /// Words in order, used as a slice: `["global", "f32"]`.
 ///
-/// Texts have hundreds of thousands of instructions: a piece of memory for the words of each is a good part of reading them.
+/// Texts have hundreds of thousands of instructions: a piece of memory for the words of each is a good part
+/// of reading them.
 #[derive(Clone)]
 pub struct Words<'t> {
     few: [&'t str; FEW],

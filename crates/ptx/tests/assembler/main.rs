@@ -1,7 +1,7 @@
 //! What is PTX and what is not: the decoder takes what the assembler takes, and refuses what it refuses.
 //!
-//! `taken.txt` holds those of the [`candidates`] that `ptxas` assembles for an H200. `cargo xtask ptx` writes it anew, and
-//! `cargo xtask ptx --check` compares.
+//! `taken.txt` holds those of the [`candidates`] that `ptxas` assembles for an H200. `cargo xtask ptx` writes
+//! it anew, and `cargo xtask ptx --check` compares.
 
 mod candidates;
 
@@ -25,8 +25,8 @@ const UNDOCUMENTED: [&str; 9] = [
     "rcp.rz.ftz.f64 %q1, %q2;",
 ];
 
-/// Products that the assembler takes as well: of doubles for which there are no fragments, one that it writes nothing for, and one
-/// with lanes that do not exist.
+/// Products that the assembler takes as well: of doubles for which there are no fragments, one that it writes
+/// nothing for, and one with lanes that do not exist.
 fn is_undocumented(candidate: &str) -> bool {
     let doubles = [".m16n16k16.f64.f64", ".m16n16k8.f64.f64"];
     let brain = [".m8n8k4.row.col.f32.bf16", ".m8n8k4.col.row.f32.bf16"];

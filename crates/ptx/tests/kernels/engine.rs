@@ -1,4 +1,5 @@
-//! What only the engine alone can be asked: where a kernel stops, step by step, and what a text says of itself.
+//! What only the engine alone can be asked: where a kernel stops, step by step, and what a text says of
+//! itself.
 
 use crate::bodies::inputs::Random;
 use crate::machine::{Machine, Run, args};

@@ -1,10 +1,11 @@
 //! Comparisons in registers: `setp` and `set`.
 
-use super::super::arith::compare::{Comparable, Comparison};
-use super::super::arith::float::flushed;
-use super::super::arith::half::{Brain, Half, Narrow};
-use super::super::registers::{File, LANES, Lane, ask2};
+use super::super::registers::{File, Lane, ask2};
 use super::each;
+use crate::arith::compare::{Comparable, Comparison};
+use crate::arith::float::flushed;
+use crate::arith::half::{Brain, Half, Narrow};
+use crate::lanes::LANES;
 use crate::program::compute::{Combine, Compared, HalfType, Int, Truth};
 use crate::program::slot::Slot;
 
@@ -25,12 +26,12 @@ pub(super) fn ask(file: &File<'_>, what: Compared, how: Comparison, slots: [Slot
 
 #[inline(always)]
 fn half(flush: bool, bits: u16) -> f32 {
-    Half::widen(super::super::arith::half::flush::<Half>(flush, bits))
+    Half::widen(crate::arith::half::flush::<Half>(flush, bits))
 }
 
 #[inline(always)]
 fn narrow(file: &File<'_>, how: Comparison, slots: [Slot; 2], widen: impl Fn(u32) -> f32) -> u32 {
-    ask2(file, slots, |a: u32, b: u32| super::super::arith::compare::holds(how, widen(a), widen(b)))
+    ask2(file, slots, |a: u32, b: u32| crate::arith::compare::holds(how, widen(a), widen(b)))
 }
 
 /// The match is outside of the loop over lanes, so that each loop is one comparison of rows.
@@ -55,7 +56,7 @@ fn question<T: Lane + Comparable>(file: &File<'_>, how: Comparison, slots: [Slot
     }
 }
 
-/// What goes to the first and to the second predicate.
+/// The results for the first and for the second predicate.
 #[inline(always)]
 pub(super) fn combine(file: &File<'_>, how: Combine, third: Slot, holds: u32) -> (u32, u32) {
     match how {

@@ -1,9 +1,8 @@
 //! Sixteen-bit floating point in registers.
 
-use super::super::arith::approximate;
-use super::super::arith::extreme;
-use super::super::arith::half::{self, Brain, Half, Narrow, pairwise};
 use super::super::registers::{File, map1, map2, map3};
+use crate::arith::half::{self, Brain, Half, Narrow, pairwise};
+use crate::arith::{approximate, extreme};
 use crate::program::compute::{Compute, Function, HalfType};
 use crate::program::slot::Slot;
 
@@ -29,7 +28,8 @@ fn half_type(what: Compute) -> HalfType {
     }
 }
 
-/// Both halves of a word; the upper one of a single half is zero on the way in and of no interest on the way out.
+/// Both halves of a word; the upper one of a single half is zero on the way in and of no interest on the way
+/// out.
 fn narrow<N: Narrow>(file: &mut File<'_>, mask: u32, what: Compute, [d, a, b, c]: [Slot; 4]) {
     let two = [d, a, b];
     match what {

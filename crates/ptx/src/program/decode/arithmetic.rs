@@ -106,7 +106,7 @@ fn carried(scalar: ScalarType) -> Decoded {
     if types::WIDE.hold(scalar) { Ok(()) } else { Err(Why::Other("`.cc` is for 32 and 64 bits only")) }
 }
 
-/// The same result by the same instruction, whatever the sign.
+/// The same result by the same instruction, for either sign.
 fn unsigned(int: Int) -> Int {
     match int {
         Int::S16 => Int::U16,

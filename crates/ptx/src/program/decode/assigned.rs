@@ -1,9 +1,10 @@
-//! Which registers a function may read before it has written them: they have to be cleared when it is entered.
+//! Registers that a function may read before it writes them, and that are cleared when it is entered.
 //!
-//! A lane reads a register where its own path has led it. If an instruction that writes the register lies on every such path, and no
-//! guard can keep the lane from carrying it out, then what the register held before cannot be seen; most registers of most
-//! functions are like that. What lanes read of each other is cleared in any case: the others may have come along another
-//! path, or may not be there. Registers that the decoder makes up are cleared, too, and so are predicates, which cost nothing.
+//! A lane reads a register where its own path has led it. If an instruction that writes the register lies on
+//! every such path, and no guard can keep the lane from carrying it out, then what the register held before
+//! cannot be seen; most registers of most functions are like that. What lanes read of each other is cleared
+//! in any case: the others may have come along another path, or may not be there. Registers that the decoder
+//! makes up are cleared, too, and so are predicates, which cost nothing.
 
 use std::cell::RefCell;
 
@@ -12,7 +13,7 @@ use super::super::operation::{Instruction, Operation};
 use super::super::slot::Slot;
 use super::paths::Paths;
 use super::scope::File;
-use crate::exec::registers::Counts;
+use crate::program::function::Counts;
 
 /// Where a function's registers are read and written.
 #[derive(Debug, Default)]
@@ -25,7 +26,7 @@ pub(super) struct Mentions {
 struct Mention {
     is_long: bool,
     register: u32,
-    /// Nothing for what is read of other lanes.
+    /// None for values of other lanes.
     at: Option<u32>,
 }
 
@@ -113,11 +114,11 @@ impl Mentions {
 
 /// How an operation treats registers.
 enum Manner {
-    /// Writes its results for every lane that carries it out, from what the lane itself holds.
+    /// Writes its results for every lane that carries it out, from the lane's own registers.
     Fills,
-    /// Reads what the lane itself holds.
+    /// Reads the lane's own registers.
     Alone,
-    /// Whatever else: lanes may read of each other.
+    /// All other instructions: lanes may read from each other.
     Together,
 }
 

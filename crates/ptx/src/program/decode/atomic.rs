@@ -1,7 +1,8 @@
 //! Atomic operations, of one value and of several.
 
-use super::super::operation::{Atom, Atomic, Change, Operation, Space};
+use super::super::operation::{Atom, Atomic, Change, Operation};
 use super::super::slot::Slot;
+use super::super::space::Space;
 use super::arithmetic::file;
 use super::memory::{manner, space};
 use super::{Decoded, Decoder, Modifiers, Why};

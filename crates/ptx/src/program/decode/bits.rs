@@ -6,8 +6,8 @@ use super::super::slot::Slot;
 use super::arithmetic::{file, int};
 use super::scope::File;
 use super::{Decoded, Decoder, Modifiers, Why, types};
-use crate::exec::arith::bits::Permutation;
-use crate::exec::arith::compare::Comparison;
+use crate::arith::bits::Permutation;
+use crate::arith::compare::Comparison;
 use crate::syntax::{Instruction, ScalarType};
 
 const WORD: ScalarType = ScalarType::B32;
@@ -85,7 +85,7 @@ pub(super) fn table<'t>(
             decoder.emit(what, &slots);
         }
         (Some(combine), [third]) => {
-            // Whether any bit is set, and a predicate.
+            // True if any bit is set, and a predicate.
             let [d, p] = decoder.result_and_predicate(d, File::Words)?;
             let (found, zero) = (decoder.new_word(), decoder.word(0));
             let slots = [found, decoder.value(a, scalar)?, decoder.value(b, scalar)?, decoder.value(c, scalar)?];
@@ -118,7 +118,7 @@ pub(super) fn shift<'t>(
     Ok(())
 }
 
-/// Which of two words is there, as one of them has to be: whether it is the first.
+/// One of two modifiers, which has to be there; true for the first.
 fn either(modifiers: &mut Modifiers, one: &'static str, other: &'static str) -> Decoded<bool> {
     let found = modifiers.pick(|word| (word == one || word == other).then_some(word == one));
     found.ok_or(Why::Missing(one))
@@ -182,7 +182,7 @@ pub(super) fn insert<'t>(
     Ok(())
 }
 
-/// `d` has 32 bits, whatever `a` has.
+/// `d` has 32 bits, with any width of `a`.
 fn counted<'t>(
     decoder: &mut Decoder<'_, 't>,
     instruction: &Instruction<'t>,

@@ -1,10 +1,11 @@
-//! Modules and functions: what is declared, where it lies, and the statements of each body.
+//! Functions: parameters, variables, and the statements of each body.
 
 use super::super::function::Passed;
 use super::super::operation::Operation;
 use super::super::slot::Slot;
+use super::layout::{self, alignment_of, size_of};
 use super::scope::{File, Symbol};
-use super::{Decoder, Fixup, Into, Refusal, Why, declared};
+use super::{Decoder, Fixup, Into, Refusal, Why, declared, refusal};
 use crate::error::{Place, Problem};
 use crate::syntax::{Block, Function, Registers, ScalarType, Space, Statement, Variable};
 
@@ -13,16 +14,6 @@ const MAX_FRAME: u64 = 1 << 19;
 
 /// The most registers of a function; a row of one is 128 or 256 bytes.
 const MAX_REGISTERS: u32 = 1 << 20;
-
-/// The size of a variable, or nothing where the text does not say it.
-pub(super) fn size_of(variable: &Variable<'_>) -> Option<u64> {
-    let element = u64::from(variable.scalar.size()) * u64::from(variable.lanes);
-    variable.dimensions.iter().try_fold(element, |size, count| size.checked_mul((*count)?))
-}
-
-pub(super) fn alignment_of(variable: &Variable<'_>) -> u32 {
-    variable.alignment.unwrap_or_else(|| variable.scalar.size() * u32::from(variable.lanes)).max(1)
-}
 
 pub(super) fn file_of(scalar: ScalarType) -> Option<File> {
     match scalar {
@@ -51,7 +42,7 @@ impl<'t> Decoder<'_, 't> {
             }
         }
         self.declare_variables()?;
-        self.layout = super::layout::Shared::of(self.module)?;
+        self.layout = layout::Shared::of(self.module)?;
         Ok(())
     }
 
@@ -119,7 +110,7 @@ impl<'t> Decoder<'_, 't> {
         Ok(())
     }
 
-    /// What a function takes or gives, as a variable or a register of its own.
+    /// A parameter or result of a function, as a variable or a register of its own.
     fn passed(&mut self, variable: &Variable<'t>) -> Result<Passed, Refusal> {
         if variable.space != Space::Register {
             let (offset, size) = self.local(variable)?;
@@ -148,7 +139,7 @@ impl<'t> Decoder<'_, 't> {
     /// Room in the function's part of the thread's memory.
     fn local(&mut self, variable: &Variable<'t>) -> Result<(u32, u32), Refusal> {
         let size = size_of(variable).ok_or_else(|| refusal(variable.place, Why::Other("it has no size")))?;
-        // Whole words, so that what is passed can be copied by words.
+        // Whole words, so that arguments can be copied by words.
         let offset = u64::from(self.frame).next_multiple_of(u64::from(alignment_of(variable).max(4)));
         let end = offset.saturating_add(size.next_multiple_of(4));
         if end > MAX_FRAME {
@@ -273,8 +264,4 @@ impl<'t> Decoder<'_, 't> {
         }
         Ok(())
     }
-}
-
-pub(super) fn refusal(place: Place, why: Why) -> Refusal {
-    Refusal::new(place, 1, Problem::Declaration { why: why.to_string() })
 }

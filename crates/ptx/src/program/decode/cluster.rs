@@ -1,4 +1,4 @@
-//! Blocks of a cluster: their addresses and their barrier.
+//! Instructions for clusters: addresses in other blocks, and the cluster's barrier.
 
 use super::super::operation::{Barrier, Operation, Special};
 use super::super::slot::Slot;
@@ -42,7 +42,7 @@ pub(super) fn rank<'t>(
     Ok(())
 }
 
-/// `barrier.cluster`: arriving is free, and waiting is for all who have not ended.
+/// `barrier.cluster`: arriving does not wait, and waiting is for all threads that have not ended.
 pub(super) fn barrier(decoder: &mut Decoder<'_, '_>, modifiers: &mut Modifiers) -> Decoded {
     let waits = modifiers.flag("wait");
     if !modifiers.flag("arrive") && !waits {

@@ -6,7 +6,7 @@ use super::super::slot::Slot;
 use super::arithmetic::{file, int};
 use super::scope::File;
 use super::{Decoded, Decoder, Modifiers, Why, half, types};
-use crate::exec::arith::compare::Comparison;
+use crate::arith::compare::Comparison;
 use crate::syntax::{Instruction, Operand, ScalarType};
 
 fn combine(word: &str) -> Option<Combine> {

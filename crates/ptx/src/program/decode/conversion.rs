@@ -1,9 +1,9 @@
-//! Which conversions there are: what may stand behind `cvt` depends on both types.
+//! The forms of `cvt` that exist, which depend on both types.
 
-use crate::exec::arith::convert::Number;
-use crate::exec::arith::round::{Format, Rounding};
+use crate::arith::convert::Number;
+use crate::arith::round::{Format, Rounding};
 
-/// What stands behind `cvt`.
+/// The modifiers of `cvt`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Form {
     pub(super) to: Number,
@@ -93,7 +93,7 @@ fn is_directed(rounding: Rounding) -> bool {
     rounding != Rounding::NearestAway
 }
 
-/// Whether every integer of one type is one of the other.
+/// True if every integer of one type is one of the other.
 fn fits(from: Number, to: Number) -> bool {
     let (Number::Integer { bits, signed }, Number::Integer { bits: room, signed: to_signed }) = (from, to) else {
         return false;

@@ -1,4 +1,4 @@
-//! Moves and conversions.
+//! `mov`, `cvt`, `cvta` and other conversions.
 
 use super::super::compute::{Compute, Int, Quick};
 use super::super::operation::Operation;
@@ -7,9 +7,9 @@ use super::arithmetic::file;
 use super::conversion::Form;
 use super::scope::File;
 use super::{Decoded, Decoder, Modifiers, Why, types};
-use crate::exec::arith::bits::Permutation;
-use crate::exec::arith::convert::{Conversion, Number};
-use crate::exec::arith::round::{Format, Rounding};
+use crate::arith::bits::Permutation;
+use crate::arith::convert::{Conversion, Number};
+use crate::arith::round::{Format, Rounding};
 use crate::syntax::{Immediate, Instruction, Operand, ScalarType};
 
 pub(super) fn mov<'t>(
@@ -36,7 +36,7 @@ pub(super) fn mov<'t>(
         return Ok(());
     }
     let what = if scalar.size() > 4 { Compute::MoveLong } else { Compute::Move };
-    // Numbers are bits here, of whichever type.
+    // Numbers are bits here, of any type.
     let a = match a {
         Operand::Immediate(Immediate::F32(bits)) if scalar != ScalarType::F64 => decoder.word(*bits),
         _ => decoder.value(a, scalar)?,
@@ -285,7 +285,7 @@ pub(super) fn cvt<'t>(
     Ok(())
 }
 
-/// What is converted, in whichever file it lies.
+/// The source of a conversion, in the register file that it lies in.
 fn source<'t>(decoder: &mut Decoder<'_, 't>, operand: &Operand<'t>, scalar: ScalarType) -> Decoded<(bool, Slot)> {
     if let Ok((file @ (File::Words | File::Longs), slot)) = decoder.any_register(operand, 1) {
         return Ok((file == File::Longs, slot));
@@ -304,7 +304,7 @@ fn quick(conversion: Conversion) -> Option<Quick> {
     Some(match (from, to) {
         (Integer { bits: from @ ..=32, signed: from_signed }, Integer { bits: to @ ..=32, signed: to_signed }) => {
             let (bits, signed) = if to <= from { (to, to_signed) } else { (from, from_signed) };
-            // What is extended by its sign is cut to the type again by whoever reads it.
+            // A sign-extended value is cut to its type again when it is read.
             Quick::Extend { bits: bits as u8, signed }
         }
         (Integer { bits: from @ ..=32, signed }, Integer { bits: 64, .. }) => {

@@ -1,4 +1,4 @@
-//! The lesser and the greater of two or three.
+//! `min` and `max`, of two or three.
 
 use super::super::compute::{Compute, Int};
 use super::super::operation::Operation;
@@ -59,7 +59,7 @@ pub(super) fn decode<'t>(
     decoder.binary(instruction, scalar, what)
 }
 
-/// `min.relu`, `max.relu`: what is below zero becomes zero.
+/// `min.relu`, `max.relu`: negative results become zero.
 fn rectified<'t>(
     decoder: &mut Decoder<'_, 't>,
     instruction: &Instruction<'t>,

@@ -4,10 +4,10 @@ use super::super::compute::{Compute, Function};
 use super::super::operation::Operation;
 use super::scope::File;
 use super::{Decoded, Decoder, Modifiers, Why, half, types};
-use crate::exec::arith::compare::Property;
-use crate::exec::arith::extreme::Choice;
-use crate::exec::arith::float::Mode;
-use crate::exec::arith::round::Rounding;
+use crate::arith::compare::Property;
+use crate::arith::extreme::Choice;
+use crate::arith::float::Mode;
+use crate::arith::round::Rounding;
 use crate::syntax::{Instruction, ScalarType};
 
 pub(super) fn is_float(scalar: ScalarType) -> bool {
@@ -22,7 +22,7 @@ fn mode(modifiers: &mut Modifiers) -> Mode {
     }
 }
 
-/// What has no rounding of its own has to say one.
+/// An instruction without a default rounding has to name one.
 fn stated(modifiers: &Modifiers) -> Decoded {
     let known = |word: &str| matches!(word, "rn" | "rz" | "rm" | "rp");
     if modifiers.any(known) { Ok(()) } else { Err(Why::Missing("a rounding such as `.rn`")) }
@@ -32,7 +32,7 @@ fn rounding(modifiers: &mut Modifiers) -> Rounding {
     modifiers.rounding().unwrap_or(Rounding::Nearest)
 }
 
-/// How the lesser or greater is chosen; what a type does not have is left for the modifiers to refuse.
+/// The modifiers of `min` and `max`; those that a type does not have are left for the modifiers to refuse.
 pub(super) fn choice(modifiers: &mut Modifiers, greater: bool, scalar: ScalarType) -> Choice {
     if scalar == ScalarType::F64 {
         return Choice { greater, strict: false, flush: false, signs: false };

@@ -1,4 +1,4 @@
-//! Where a thread goes on.
+//! Control flow: branches, calls, returns.
 
 use super::super::function::{Call, Passed};
 use super::super::operation::Operation;
@@ -100,7 +100,7 @@ pub(super) fn call<'t>(
 }
 
 impl Decoder<'_, '_> {
-    /// Refuses a function that nobody defines or will define.
+    /// Refuses a function without a definition.
     fn callable(&self, index: u32) -> Decoded {
         let function = &self.code.functions[index as usize];
         let defined = self.is_part
@@ -142,7 +142,7 @@ pub(super) fn sleep<'t>(
     Ok(())
 }
 
-/// What has no effect that a thread could see.
+/// Instructions without an effect that a thread could see.
 pub(super) fn nothing<'t>(decoder: &mut Decoder<'_, 't>, _: &Instruction<'t>, modifiers: &mut Modifiers) -> Decoded {
     while modifiers.pick(|_| Some(())).is_some() {}
     decoder.emit(Operation::Nothing, &[]);

@@ -1,14 +1,15 @@
-//! `wmma`: products of fragments, and how they come from memory and go there.
+//! `wmma`: products of fragments, loads and stores.
 
 use super::super::matrix::{Element, Ending, Fragment, Product, Tiles};
-use super::super::operation::{Operation, Space};
+use super::super::operation::Operation;
 use super::super::slot::Slot;
+use super::super::space::Space;
 use super::matrix::{counted, is_row, vector};
 use super::{Decoded, Decoder, Modifiers, Why};
-use crate::exec::arith::round::Rounding;
+use crate::arith::round::Rounding;
 use crate::syntax::{Instruction, Operand, ScalarType};
 
-/// What a matrix is in a product.
+/// The role of a matrix in a product.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
     First,
@@ -16,7 +17,7 @@ enum Role {
     Sum,
 }
 
-/// Rows, columns, and what is between them.
+/// Rows, columns, and the inner dimension.
 struct Shape {
     m: u8,
     n: u8,
@@ -68,7 +69,7 @@ pub(super) fn fragment<'t>(
     }
 }
 
-/// What elements are called.
+/// The names of element types.
 const NAMES: [&str; 11] = ["f16", "f32", "bf16", "tf32", "f64", "s32", "s8", "u8", "s4", "u4", "b1"];
 
 /// Bits of an element, and which architecture has such a fragment.

@@ -2,7 +2,7 @@
 
 use super::super::compute::HalfType;
 use super::{Decoded, Modifiers, Why, types};
-use crate::exec::arith::half::Edge;
+use crate::arith::half::Edge;
 use crate::syntax::ScalarType;
 
 pub(super) fn half(scalar: ScalarType) -> Option<HalfType> {
@@ -15,12 +15,14 @@ pub(super) fn half(scalar: ScalarType) -> Option<HalfType> {
     })
 }
 
-/// Whether subnormal numbers count as zero, which bf16 does not have; said of it, it is left for the modifiers to refuse.
+/// True if subnormal numbers count as zero. Bf16 has no such modifier, which is left for the modifiers to
+/// refuse.
 pub(super) fn flush(modifiers: &mut Modifiers, scalar: ScalarType) -> bool {
     !types::BRAINS.hold(scalar) && modifiers.flag("ftz")
 }
 
-/// What stands around the rounding, which can only be to nearest; another one is left for the modifiers to refuse.
+/// The modifiers around the rounding, which can only be to nearest; another one is left for the modifiers to
+/// refuse.
 pub(super) fn edge(modifiers: &mut Modifiers, half: HalfType, fused: bool) -> Decoded<Edge> {
     let near = modifiers.pick(|word| (word == "rn").then_some(())).is_some();
     let edge = Edge {

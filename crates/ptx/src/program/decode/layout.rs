@@ -1,18 +1,28 @@
-//! Where shared variables lie.
+//! Layout of shared variables.
 //!
-//! Variables that functions name come first and lie at the same place for every kernel; behind them come those that only
-//! the kernel itself names, so that kernels do not pay for each other's. What the launch adds comes last.
+//! Variables that functions name come first and lie at the same place for every kernel; behind them come
+//! those that only the kernel itself names, so that kernels do not pay for each other's. Dynamic shared
+//! memory comes last.
 
 use std::collections::HashSet;
 
-use super::body::{alignment_of, refusal, size_of};
 use super::names::{Quick, Table};
 use super::scope::Symbol;
-use super::{Refusal, Why};
+use super::{Refusal, Why, refusal};
 use crate::syntax::{Base, Block, Function, Kind, Module, Operand, Space, Statement, Variable};
 
 /// The most shared memory that variables may take.
 const MAX_SHARED: u64 = 1 << 24;
+
+/// The size of a variable, or nothing where the text does not say it.
+pub(super) fn size_of(variable: &Variable<'_>) -> Option<u64> {
+    let element = u64::from(variable.scalar.size()) * u64::from(variable.lanes);
+    variable.dimensions.iter().try_fold(element, |size, count| size.checked_mul((*count)?))
+}
+
+pub(super) fn alignment_of(variable: &Variable<'_>) -> u32 {
+    variable.alignment.unwrap_or_else(|| variable.scalar.size() * u32::from(variable.lanes)).max(1)
+}
 
 /// Offsets of all shared variables.
 #[derive(Debug, Default)]
@@ -71,7 +81,7 @@ impl<'t> Shared<'t> {
         Ok(())
     }
 
-    /// What a name stands for in a function.
+    /// The meaning of a name in a function.
     pub(super) fn find(&self, function: &str, name: &str) -> Option<Symbol<'t>> {
         let own = self.own.get(function).and_then(|own| own.get(name));
         own.or_else(|| self.common.get(name)).copied()
@@ -93,7 +103,7 @@ fn place<'t>(variable: &Variable<'t>, end: &mut u64) -> Result<Symbol<'t>, Refus
     Ok(Symbol::Shared(offset as u32))
 }
 
-/// What a body says about shared memory.
+/// The shared variables that a body names.
 #[derive(Default)]
 struct Seen<'m, 't> {
     variables: Vec<&'m Variable<'t>>,

@@ -1,4 +1,4 @@
-//! Products of matrices, and their transfers.
+//! `mma`, `ldmatrix`, `stmatrix`, `movmatrix`.
 
 use super::super::matrix::{Element, Ending, Product, Quads, Tiles, Transfer};
 use super::super::operation::Operation;
@@ -6,7 +6,7 @@ use super::super::slot::Slot;
 use super::arithmetic::file;
 use super::scope::File;
 use super::{Decoded, Decoder, Modifiers, Why};
-use crate::exec::arith::round::Rounding;
+use crate::arith::round::Rounding;
 use crate::syntax::{Address, Base, Instruction, Operand, ScalarType};
 
 fn element(word: &str) -> Option<Element> {
@@ -26,7 +26,7 @@ fn element(word: &str) -> Option<Element> {
     })
 }
 
-/// Takes a layout: whether rows lie as a whole.
+/// Takes a layout: true for row-major.
 pub(super) fn is_row(modifiers: &mut Modifiers) -> Decoded<bool> {
     let row = modifiers.pick(|word| match word {
         "row" => Some(true),
@@ -36,7 +36,7 @@ pub(super) fn is_row(modifiers: &mut Modifiers) -> Decoded<bool> {
     row.ok_or(Why::Missing("`.row` or `.col`"))
 }
 
-/// Takes what is counted in bits.
+/// Takes the operation on bits.
 pub(super) fn counted(modifiers: &mut Modifiers) -> Option<Element> {
     let counted = modifiers.pick(|word| match word {
         "xor" => Some(Element::Differing),
@@ -67,7 +67,7 @@ pub(super) fn vector<'t>(
         .collect()
 }
 
-/// What the sums are made of.
+/// The type of the sums.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sum {
     F16,
@@ -187,7 +187,8 @@ fn listed<'t>(
     Ok(start)
 }
 
-/// Which products of a sparse factor there are, since which architecture, and how many choices of lanes there are.
+/// Which products of a sparse factor there are, since which architecture, and how many choices of lanes there
+/// are.
 fn sparse_products(tiles: Tiles, k: u16, sum: Sum, a: Element, b: Element) -> Option<(u32, u8)> {
     if tiles != Tiles::Tall {
         return None;

@@ -1,15 +1,17 @@
-//! Loads, stores, and addresses.
+//! Loads, stores, and their addresses.
 
 use super::super::compute::{Compute, Int};
-use super::super::operation::{Operation, Reach, Space};
+use super::super::operation::{AccessForm, Operation};
 use super::super::slot::Slot;
+use super::super::space::Space;
 use super::super::window::Window;
 use super::operand::kind;
 use super::scope::{File, Symbol};
 use super::{Decoded, Decoder, Modifiers, Why, types};
 use crate::syntax::{Address, Base, Instruction, Operand, ScalarType};
 
-/// Where an address operand leads: the space, the slot of the address and whether that is 64 bits wide, the offset.
+/// Where an address operand leads: the space, the slot of the address and whether that is 64 bits wide, the
+/// offset.
 pub(super) struct Place {
     pub(super) space: Space,
     pub(super) slot: Slot,
@@ -27,8 +29,8 @@ pub(super) fn space(word: &str) -> Option<Space> {
     })
 }
 
-/// Takes the words that say how strongly an access is ordered, and how long it should stay in caches; returns whether
-/// other threads may be expected to access the same at the same time.
+/// Takes the words that say how strongly an access is ordered, and how long it should stay in caches; returns
+/// whether other threads may be expected to access the same at the same time.
 pub(super) fn manner(modifiers: &mut Modifiers) -> bool {
     let mut strong = false;
     for word in ["volatile", "relaxed", "acquire", "release", "acq_rel", "sc", "mmio"] {
@@ -61,7 +63,7 @@ impl<'t> Decoder<'_, 't> {
             }
             Base::Name(name) => name,
         };
-        // Arguments of functions lie in the thread's memory, and so does what points to them.
+        // Arguments of functions lie in local memory, and so do pointers to them.
         let in_frame = space == Space::Parameter && !self.entry;
         let at = |start: u32| Slot::raw(start.wrapping_add(small.cast_unsigned()));
         Ok(match self.symbol(name)? {
@@ -155,8 +157,8 @@ pub(super) fn load<'t>(
     }
     (slots[4], slots[5]) = (place.slot, place.offset);
     let long = long.unwrap_or(bytes > 4);
-    let reach = Reach { space: place.space, bytes, signed: signed(scalar), long, count, wide: place.wide, strong };
-    decoder.emit(Operation::Load(reach), &slots);
+    let form = AccessForm { space: place.space, bytes, signed: signed(scalar), long, count, wide: place.wide, strong };
+    decoder.emit(Operation::Load(form), &slots);
     Ok(())
 }
 
@@ -211,8 +213,8 @@ pub(super) fn store<'t>(
         slots[index] = decoder.value(element, as_type)?;
     }
     (slots[4], slots[5]) = (place.slot, place.offset);
-    let reach = Reach { space: place.space, bytes, signed: false, long, count, wide: place.wide, strong };
-    decoder.emit(Operation::Store(reach), &slots);
+    let form = AccessForm { space: place.space, bytes, signed: false, long, count, wide: place.wide, strong };
+    decoder.emit(Operation::Store(form), &slots);
     Ok(())
 }
 
@@ -249,7 +251,7 @@ pub(super) fn cvta<'t>(
     }
     let [d, a] = decoder.operands(instruction, "2")?;
     let (d, a) = (decoder.result(d, File::Longs)?, decoder.value(a, scalar)?);
-    // What a function was passed lies in the thread's memory.
+    // Parameters of a function lie in local memory.
     let space = if space == Space::Parameter && !decoder.entry { Space::Local } else { space };
     let start = window(space)?.start();
     if start == 0 {

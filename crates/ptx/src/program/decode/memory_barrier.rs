@@ -1,12 +1,13 @@
-//! Barriers in shared memory.
+//! `mbarrier`: barriers in shared memory.
 
-use super::super::operation::{MemoryBarrier, Operation, Space};
+use super::super::operation::{MemoryBarrier, Operation};
 use super::super::slot::Slot;
+use super::super::space::Space;
 use super::scope::File;
 use super::{Decoded, Decoder, Modifiers, Why};
 use crate::syntax::{Instruction, Operand, ScalarType};
 
-/// What an instruction does with its barrier, and the operands around the address.
+/// The operation on a barrier, and the operands around its address.
 pub(super) fn decode<'t>(
     decoder: &mut Decoder<'_, 't>,
     instruction: &Instruction<'t>,
@@ -98,8 +99,8 @@ fn put<'t>(
     Ok(())
 }
 
-/// `cp.async.mbarrier.arrive`: copies are done when they are asked for, so the arrival follows at once; unless it is to be
-/// counted as expected, too, which is an arrival of nobody.
+/// `cp.async.mbarrier.arrive`: copies are done when they are asked for, so the arrival follows at once;
+/// unless it is to be counted as expected, too, which is an arrival of nobody.
 pub(super) fn arrive_after_copies<'t>(
     decoder: &mut Decoder<'_, 't>,
     instruction: &Instruction<'t>,

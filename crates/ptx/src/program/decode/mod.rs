@@ -1,4 +1,4 @@
-//! From words to operations: names become slots, modifiers become fields, and what is not known is refused.
+//! The decoder: names become slots, modifiers become fields, unknown instructions are refused.
 
 use std::sync::Arc;
 
@@ -7,9 +7,10 @@ use super::operation::{Instruction, Operation};
 use super::slot::{Guard, Slot};
 use super::variable::{Relocation, Target};
 use super::{Code, Program, stack};
+use crate::arith::convert::Conversion;
 use crate::error::{Error, Place, Problem};
-use crate::exec::arith::convert::Conversion;
-use crate::exec::registers::{Constants, Row};
+use crate::lanes::Row;
+use crate::program::constants::Constants;
 use crate::syntax::{self, Module};
 
 mod arithmetic;
@@ -66,6 +67,11 @@ impl Refusal {
         let start = line + text[line..].chars().take(column).map(char::len_utf8).sum::<usize>();
         Error::new(text, start, self.length, self.place, self.problem)
     }
+}
+
+/// The refusal of a declaration.
+fn refusal(place: Place, why: Why) -> Refusal {
+    Refusal::new(place, 1, Problem::Declaration { why: why.to_string() })
 }
 
 /// Why one instruction is refused.
@@ -149,7 +155,7 @@ pub(super) struct Decoder<'m, 't> {
     guard: Guard,
     fixups: Vec<Fixup<'t>>,
     mentions: Mentions,
-    /// What is called may be defined elsewhere.
+    /// Called functions may be defined in another text.
     is_part: bool,
 }
 
@@ -218,7 +224,7 @@ impl<'m, 't> Decoder<'m, 't> {
         Program { code: Arc::new(self.code), constants: Arc::new(self.constants) }
     }
 
-    /// Refuses what the architecture that the text is for does not have.
+    /// Refuses instructions that the target architecture does not have.
     fn requires(&self, architecture: u32) -> Decoded {
         let enough = self.code.header.target.architecture >= architecture;
         if enough { Ok(()) } else { Err(Why::Architecture(architecture)) }
@@ -303,7 +309,7 @@ impl<'m, 't> Decoder<'m, 't> {
         Slot::raw(index as u32)
     }
 
-    /// One instruction; what is wrong with it is said with its name and place.
+    /// One instruction; its errors carry its name and position.
     fn instruction(&mut self, instruction: &syntax::Instruction<'t>) -> Result<(), Refusal> {
         self.place = instruction.place;
         self.spelled = self.spell(instruction);
@@ -326,7 +332,7 @@ impl<'m, 't> Decoder<'m, 't> {
         Ok(())
     }
 
-    /// The number of what an instruction is called.
+    /// The index of an instruction's name.
     fn spell(&mut self, instruction: &syntax::Instruction<'t>) -> u32 {
         // As it stands in the text, behind the guard: nothing is put together, because texts are long.
         let text = instruction.text;
@@ -346,7 +352,7 @@ impl<'m, 't> Decoder<'m, 't> {
     }
 }
 
-/// Why there is no such instruction, and what can be done about that.
+/// The reason why there is no such instruction, and the remedy.
 fn missing(opcode: &str) -> Why {
     Why::Other(match opcode {
         "tex" | "tld4" | "txq" | "istypep" => "textures are not simulated; read the data from global memory",

@@ -1,8 +1,8 @@
-//! What follows an opcode: taken one by one, and what nobody took is refused.
+//! The modifiers of an instruction; one that the decoder does not take is refused.
 
 use super::types::Types;
 use super::{Decoded, Why};
-use crate::exec::arith::round::Rounding;
+use crate::arith::round::Rounding;
 use crate::syntax::ScalarType;
 
 /// The modifiers of an instruction, and which of them have been understood.
@@ -22,7 +22,7 @@ impl<'i, 't> Modifiers<'i, 't> {
         self.pick(|found| (found == word).then_some(())).is_some()
     }
 
-    /// Takes the first word that means something.
+    /// Takes the first modifier that has a meaning.
     pub(super) fn pick<T>(&mut self, meaning: impl Fn(&str) -> Option<T>) -> Option<T> {
         for (index, word) in self.words.iter().enumerate().take(64) {
             if self.taken >> index & 1 == 0
@@ -78,12 +78,12 @@ impl<'i, 't> Modifiers<'i, 't> {
         })
     }
 
-    /// Whether a word is there, taken or not.
+    /// True if a word is there, taken or not.
     pub(super) fn any(&self, is: impl Fn(&str) -> bool) -> bool {
         self.words.iter().any(|word| is(word))
     }
 
-    /// Refuses what was not taken.
+    /// Refuses modifiers that were not taken.
     pub(super) fn finish(&self) -> Decoded {
         let rest = self.words.iter().enumerate().find(|(index, _)| *index > 63 || self.taken >> index & 1 == 0);
         rest.map_or(Ok(()), |(_, word)| Err(Why::Modifier((*word).to_owned())))

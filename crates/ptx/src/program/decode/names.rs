@@ -1,11 +1,11 @@
-//! Tables of names and numbers that are asked for every word of a text.
+//! Hash tables for names and constants, fast because every word of a text is looked up.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::OnceLock;
 
-/// A table whose hash is quick for short names, and known to nobody outside of this process: a text cannot be written so
-/// that all its names collide.
+/// A table whose hash is quick for short names, and known to nobody outside of this process: a text cannot be
+/// written so that all its names collide.
 pub(super) type Table<K, V> = HashMap<K, V, Quick>;
 
 /// Makes hashers with a key that is chosen once.
@@ -55,7 +55,7 @@ impl Hasher for Mixer {
         self.mix(u64::from_le_bytes(last) ^ (bytes.len() as u64) << 56);
     }
 
-    /// Ends every name; their length is part of what was mixed.
+    /// Ends every name; its length is part of the hash.
     #[inline]
     fn write_u8(&mut self, byte: u8) {
         self.state = self.state.rotate_left(8) ^ u64::from(byte);
@@ -92,7 +92,7 @@ impl<V> Default for Numbered<V> {
 }
 
 impl<V: Copy> Numbered<V> {
-    /// What a number stands for; made when it is asked for first.
+    /// The value of a key, made when it is first looked up.
     #[inline]
     pub(super) fn get_or_insert_with(&mut self, number: u32, make: impl FnOnce() -> V) -> V {
         let index = number as usize;
@@ -104,7 +104,7 @@ impl<V: Copy> Numbered<V> {
 
     fn insert(&mut self, number: u32, make: impl FnOnce() -> V) -> V {
         let index = number as usize;
-        // The list may be no longer than what a text has paid for by naming so many.
+        // The list may be no longer than the text has names.
         if index >= self.list.len() && index <= 4 * self.named + 64 {
             self.list.resize_with(index + 1, || None);
         }

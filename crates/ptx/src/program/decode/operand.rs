@@ -1,4 +1,4 @@
-//! Operands: from names and numbers to slots.
+//! Operands: names and numbers as slots.
 
 use super::super::compute::Compute;
 use super::super::operation::{Operation, Special};
@@ -9,7 +9,7 @@ use super::{Decoded, Decoder, Why};
 use crate::syntax::{Immediate, Instruction, Integer, Operand, ScalarType};
 
 impl<'t> Decoder<'_, 't> {
-    /// What a name stands for; a register is read.
+    /// The meaning of a name; a register is read.
     pub(super) fn symbol(&self, name: &str) -> Decoded<Symbol<'t>> {
         let symbol = self.meant(name)?;
         if let Symbol::Register(file, slot) = symbol {
@@ -18,7 +18,7 @@ impl<'t> Decoder<'_, 't> {
         Ok(symbol)
     }
 
-    /// What a name stands for.
+    /// The meaning of a name.
     fn meant(&self, name: &str) -> Decoded<Symbol<'t>> {
         if let Some(symbol) = self.scopes.find(name) {
             return Ok(symbol);
@@ -57,7 +57,7 @@ impl<'t> Decoder<'_, 't> {
         Ok((file, Slot::register(first.value() + u32::from(index))))
     }
 
-    /// The register of an operand, in whichever file it lies.
+    /// The register of an operand, of any file.
     pub(super) fn any_register(&self, operand: &Operand<'t>, index: usize) -> Decoded<(File, Slot)> {
         match operand {
             Operand::Name(name) => match self.symbol(name)? {
@@ -69,7 +69,7 @@ impl<'t> Decoder<'_, 't> {
         }
     }
 
-    /// The register that an operand is written to, in whichever file it lies.
+    /// The register that an operand is written to, of any file.
     pub(super) fn any_result(&self, operand: &Operand<'t>) -> Decoded<(File, Slot)> {
         let Operand::Name(name) = operand else { return self.any_register(operand, 0) };
         match self.meant(name)? {

@@ -1,20 +1,23 @@
-//! Which instructions lie on every path to another.
+//! Dominators: instructions that lie on every path to another.
 
 use super::super::operation::{Instruction, Operation};
 use super::super::slot::{Guard, Slot};
 
-/// Steps for each stretch of code after which the question is given up: texts may be written so that it takes long.
+/// Steps for each stretch of code after which the question is given up: texts may be written so that it takes
+/// long.
 const PATIENCE: usize = 256;
 
-/// Nobody, or not yet.
+/// None, or not yet.
 const NONE: u32 = u32::MAX;
 
-/// The code of a function as stretches that are entered at their start alone, and those that every path goes through.
+/// The code of a function as stretches that are entered at their start alone, and those that every path goes
+/// through.
 #[derive(Debug)]
 pub(super) struct Paths {
     /// The stretch of each instruction.
     stretches: Vec<u32>,
-    /// Of each stretch, its number and the one behind the last that it lies before on every path; none where no path leads.
+    /// Of each stretch, its number and the one behind the last that it lies before on every path; none where
+    /// no path leads.
     spans: Vec<Option<(u32, u32)>>,
 }
 
@@ -58,7 +61,8 @@ impl Paths {
         Some(Paths { stretches, spans })
     }
 
-    /// Whether every path to `after`, up to it, goes through `before`. Both are counted from the function's start.
+    /// True if every path to `after`, up to it, goes through `before`. Both are counted from the function's
+    /// start.
     pub(super) fn leads_through(&self, before: u32, after: u32) -> bool {
         let stretch = |at: u32| self.stretches.get(at as usize).copied().unwrap_or(NONE);
         let (first, second) = (stretch(before), stretch(after));
@@ -75,7 +79,7 @@ impl Paths {
     }
 }
 
-/// Whether a thread may go on elsewhere than at the next instruction.
+/// True if a thread may go on elsewhere than at the next instruction.
 fn leaves(instruction: &Instruction) -> bool {
     use Operation::{Branch, BranchIndexed, Exit, Return, Trap};
     matches!(instruction.operation, Branch | BranchIndexed | Return | Exit | Trap)

@@ -1,11 +1,11 @@
-//! Names inside of a function: registers, variables and labels of nested blocks.
+//! Scopes of a function: registers, variables and labels of nested blocks.
 
 use std::cell::{Cell, RefCell};
 
 use super::super::slot::Slot;
 use super::super::variable::Target;
 use super::names::{Numbered, Table};
-use crate::exec::registers::Counts;
+use crate::program::function::Counts;
 
 /// Which file a register lies in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub(super) enum File {
     Predicates,
 }
 
-/// What a name stands for.
+/// The meaning of a name.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Symbol<'t> {
     Register(File, Slot),
@@ -38,7 +38,7 @@ pub(super) enum Symbol<'t> {
 }
 
 impl Symbol<'_> {
-    /// What it is, for errors.
+    /// Its kind, for error texts.
     pub(super) fn kind(self) -> &'static str {
         match self {
             Symbol::Register(File::Words, _) => "a register of at most 32 bits",
@@ -53,7 +53,7 @@ impl Symbol<'_> {
         }
     }
 
-    /// What its address is counted from, where the machine decides that.
+    /// The base of its address, where the device decides that.
     pub(super) fn target(self) -> Option<Target> {
         match self {
             Symbol::Variable(index) => Some(Target::Variable(index)),
@@ -158,7 +158,7 @@ impl<'t> Scopes<'t> {
         })
     }
 
-    /// What a name stands for, innermost first.
+    /// The meaning of a name, innermost scope first.
     pub(super) fn find(&self, name: &str) -> Option<Symbol<'t>> {
         let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count();
         let (prefix, number) = name.split_at(name.len() - digits);

@@ -1,4 +1,4 @@
-//! What threads do together: barriers, fences, and values across a warp.
+//! Barriers, fences, and instructions across a warp.
 
 use super::super::operation::{Barrier, Operation, Reduction, Shuffle, Vote};
 use super::super::slot::Slot;
@@ -72,7 +72,7 @@ fn count_of<'t>(decoder: &mut Decoder<'_, 't>, count: Option<&Operand<'t>>) -> D
     }
 }
 
-/// Fences of every kind hold everybody's accesses in order here; what they say has to be what there is.
+/// Every fence orders all accesses here; its modifiers are checked only.
 pub(super) fn fence<'t>(
     decoder: &mut Decoder<'_, 't>,
     instruction: &Instruction<'t>,

@@ -1,4 +1,4 @@
-//! Which opcodes there are, and who decodes each.
+//! The table of opcodes with their decoders.
 
 use super::{
     Decoded, Decoder, Modifiers, arithmetic, atomic, bits, cluster, compare, convert, extreme, float, flow, fragment,
@@ -12,7 +12,7 @@ pub(super) type Decode =
 
 macro_rules! table {
     ($($($opcode:literal)|+ => $decode:path,)*) => {
-        /// Who decodes an opcode; `None` where it is not simulated.
+        /// The decoder of an opcode; `None` where it is not simulated.
         pub(super) fn decoder_of(opcode: &str) -> Option<Decode> {
             Some(match opcode {
                 $($($opcode)|+ => $decode as Decode,)*

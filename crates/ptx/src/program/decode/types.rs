@@ -1,4 +1,4 @@
-//! Which types an instruction is for: what the assembler takes, and no other.
+//! Sets of types that an instruction accepts, as the assembler has them.
 
 use crate::syntax::ScalarType::{self, *};
 
@@ -39,7 +39,7 @@ pub(super) const FLOATS: Types = Types::of(&[F32, F64]);
 pub(super) const BRAINS: Types = Types::of(&[Bf16, Bf16x2]);
 pub(super) const HALVES: Types = BRAINS.and(Types::of(&[F16, F16x2]));
 pub(super) const NUMBERS: Types = INTEGERS.and(FLOATS).and(HALVES);
-/// What registers are moved and chosen as.
+/// The types of `mov` and `selp`.
 pub(super) const MOVED: Types = INTEGERS.and(BITS).and(FLOATS);
-/// What memory is read and written as.
+/// The types of loads and stores.
 pub(super) const STORED: Types = MOVED.and(Types::of(&[B8, U8, S8, B128]));

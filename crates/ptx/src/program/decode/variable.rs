@@ -1,9 +1,9 @@
-//! Variables of the module, with what they hold at first.
+//! Variables of the module and their initialisers.
 
 use super::super::variable::{Inside, Variable, VariableSpace};
-use super::body::{alignment_of, refusal, size_of};
+use super::layout::{alignment_of, size_of};
 use super::scope::Symbol;
-use super::{Decoder, Refusal, Why};
+use super::{Decoder, Refusal, Why, refusal};
 use crate::syntax::{self, Immediate, Initial, Linkage, ScalarType, Space};
 
 /// The most bytes of one variable.
@@ -13,7 +13,7 @@ impl<'t> Decoder<'_, 't> {
     /// The module's own variables; those of shared memory are laid out for each kernel.
     pub(super) fn declare_variables(&mut self) -> Result<(), Refusal> {
         let module = self.module;
-        // Names first: an initialiser may name what comes later.
+        // Names first: an initialiser may name a later variable.
         let mut next = 0;
         for variable in &module.variables {
             if matches!(variable.space, Space::Global | Space::Constant) && !self.symbols.contains_key(variable.name) {
@@ -86,7 +86,7 @@ impl<'t> Decoder<'_, 't> {
         })
     }
 
-    /// Appends what an initialiser says; a list shorter than its dimension is filled up with zeros.
+    /// Appends the bytes of an initialiser; a list shorter than its dimension is filled up with zeros.
     fn fill(
         &self,
         variable: &syntax::Variable<'t>,

@@ -1,11 +1,11 @@
-//! Small things that several declarations share.
+//! Linkage, alignment and attributes, which several declarations share.
 
 use super::Parser;
 use crate::error::{Error, Problem};
 use crate::syntax::lexer::Kind;
 use crate::syntax::{Attribute, Immediate};
 
-/// The most attributes that something has: PTX knows no more.
+/// The most attributes of a declaration: PTX has no more.
 const MAX_ATTRIBUTES: usize = 2;
 
 impl<'t> Parser<'t> {

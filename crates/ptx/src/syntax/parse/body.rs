@@ -54,7 +54,7 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// What the label `name` stands in front of, if that is a list or a prototype; else the label.
+    /// The list or prototype behind the label `name`, or else the label.
     fn labelled(&mut self, name: Token<'t>) -> Result<Statement<'t>, Error> {
         let (place, name) = (name.place, name.text);
         Ok(match self.peek()?.text {

@@ -1,7 +1,7 @@
 //! Expressions of constants, evaluated as they are read.
 //!
-//! Integers have 64 bits and wrap; an operation is unsigned if one of its sides is. Floats know signs, the four
-//! basic operations and comparison.
+//! Integers have 64 bits and wrap; an operation is unsigned if one of its sides is. Floats know signs, the
+//! four basic operations and comparison.
 
 use super::Parser;
 use crate::error::{Error, Problem};
@@ -34,7 +34,7 @@ const OPERATORS: [(&str, u8); 18] = [
 ];
 
 impl<'t> Parser<'t> {
-    /// The value of an expression; `expected` says what belongs here to those who wrote something else.
+    /// The value of an expression; `expected` describes it in error texts.
     pub(super) fn expression(&mut self, expected: &'static str) -> Result<Immediate, Error> {
         let first = self.unary(expected)?;
         // Most expressions are a number, and tables are long.
@@ -58,7 +58,7 @@ impl<'t> Parser<'t> {
         if self.take("+")? { self.signed("an offset") } else { Ok(0) }
     }
 
-    /// An integer as an offset or address: the low 64 bits are what counts.
+    /// An integer as an offset or address: the low 64 bits count.
     pub(super) fn signed(&mut self, expected: &'static str) -> Result<i64, Error> {
         let token = self.peek()?;
         match self.expression(expected)? {
@@ -67,7 +67,8 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// What follows `left`: operators that bind at least as tightly as `least`, and their right sides.
+    /// The expression behind `left`: operators that bind at least as tightly as `least`, and their right
+    /// sides.
     fn binary(&mut self, mut left: Immediate, least: u8) -> Result<Immediate, Error> {
         while let Some((token, operator, tightness)) = self.operator(least)? {
             let right = self.unary("a number")?;
@@ -123,7 +124,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// What follows an opening parenthesis: a cast, or an expression.
+    /// A cast or an expression, behind an opening parenthesis.
     fn parenthesized(&mut self) -> Result<Immediate, Error> {
         let token = self.peek()?;
         let signed = match token.text {
@@ -187,7 +188,7 @@ fn is_true(value: Immediate) -> bool {
 
 fn negative(value: Immediate) -> Immediate {
     match value {
-        // What is too large for a sign becomes what it is below zero: -9223372036854775808.
+        // A magnitude that is too large for a sign wraps: -9223372036854775808.
         Immediate::Integer(integer) => {
             let bits = integer.bits.wrapping_neg();
             Immediate::Integer(Integer { bits, signed: integer.signed || bits == 1 << 63 })
@@ -203,7 +204,7 @@ fn integers(operator: &str, left: Integer, right: Integer) -> Immediate {
     let (a, b) = (left.bits, right.bits);
     let (sa, sb) = (a.cast_signed(), b.cast_signed());
     let order = if signed { sa.cmp(&sb) } else { a.cmp(&b) };
-    // The hardware's shifts: whatever is shifted out is gone.
+    // The hardware's shifts: bits that are shifted out are gone.
     let distance = u32::try_from(b).unwrap_or(u32::MAX);
     let bits = match operator {
         "||" => return truth(a != 0 || b != 0),

@@ -6,7 +6,7 @@ use crate::syntax::lexer::Kind as Word;
 use crate::syntax::{Bounds, Function, Kind, Linkage};
 
 impl<'t> Parser<'t> {
-    /// What follows the linkage, which stands at `place`.
+    /// The function behind its linkage, which is at `place`.
     pub(super) fn function(&mut self, place: Place, linkage: Linkage) -> Result<Function<'t>, Error> {
         let kind = if self.next()?.text == ".entry" { Kind::Entry } else { Kind::Function };
         let mut attributes = Vec::new();

@@ -1,4 +1,4 @@
-//! What variables hold at first.
+//! Initialisers of variables.
 
 use super::Parser;
 use crate::error::{Error, Problem};

@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::syntax::lexer::{Kind, Token};
 use crate::syntax::{Address, Base, Guard, Instruction, Operand, Words};
 
-/// What an operand may be, for those who wrote something else.
+/// The operands that are possible, for error texts.
 const OPERAND: &str = "an operand";
 
 impl<'t> Parser<'t> {
@@ -18,7 +18,7 @@ impl<'t> Parser<'t> {
         self.instruction(start, Some(Guard { register, negated }), opcode)
     }
 
-    /// What follows an opcode, of an instruction that begins with `start`.
+    /// The rest of an instruction behind its opcode; the instruction begins with `start`.
     pub(super) fn instruction(
         &mut self,
         start: Token<'t>,
@@ -89,7 +89,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// What a name that is already taken begins.
+    /// The operand that begins with a name, which has been read.
     fn named(&mut self, name: &'t str) -> Result<Operand<'t>, Error> {
         let follower = self.peek()?;
         if follower.kind == Kind::Directive {
@@ -155,7 +155,7 @@ impl<'t> Parser<'t> {
         Ok(Operand::Bracketed(parts))
     }
 
-    /// What stands between brackets: a name with an offset, or a number.
+    /// The address between brackets: a name with an offset, or a number.
     fn sum(&mut self) -> Result<(Base<'t>, i64), Error> {
         let token = self.peek()?;
         if token.kind != Kind::Name || token.text == "WARP_SZ" {

@@ -1,4 +1,4 @@
-//! `.loc`: which source line an instruction comes from.
+//! `.loc`: the source line of the instructions behind it.
 
 use super::Parser;
 use crate::error::Error;

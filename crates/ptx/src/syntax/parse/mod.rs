@@ -4,6 +4,7 @@ mod attribute;
 mod body;
 mod expression;
 mod function;
+mod header;
 mod initial;
 mod instruction;
 mod location;
@@ -78,7 +79,7 @@ impl<'t> Parser<'t> {
         self.expect_described(text, text)
     }
 
-    /// The same, with more to say about what belongs there.
+    /// The same, with a description of the expected word.
     fn expect_described(&mut self, text: &'static str, expected: &'static str) -> Result<Token<'t>, Error> {
         let token = self.next()?;
         if token.text == text { Ok(token) } else { Err(self.unexpected(token, expected)) }
@@ -93,7 +94,7 @@ impl<'t> Parser<'t> {
         self.expect_kind(Kind::Name, expected)
     }
 
-    /// What a string holds, escapes and all.
+    /// The contents of a string, with its escapes.
     fn expect_string(&mut self, expected: &'static str) -> Result<&'t str, Error> {
         let text = self.expect_kind(Kind::String, expected)?.text;
         Ok(&text[1..text.len() - 1])
@@ -119,7 +120,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Reads something that may hold more of its kind.
+    /// Reads an item that may hold others of its kind, up to [`MAX_DEPTH`].
     fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, Error>) -> Result<T, Error> {
         if self.depth == MAX_DEPTH {
             let token = self.peek()?;
@@ -135,7 +136,7 @@ impl<'t> Parser<'t> {
         self.lexer.error(token, problem)
     }
 
-    /// The mistake of standing where something else belongs.
+    /// The error for an unexpected word.
     pub(super) fn unexpected(&self, token: Token<'_>, expected: &'static str) -> Error {
         let found = match token.kind {
             Kind::End => "the end of the text".to_owned(),

@@ -1,4 +1,4 @@
-//! What stands outside of functions.
+//! Modules: everything outside of functions.
 
 use std::ops::Range;
 
@@ -57,14 +57,14 @@ impl<'t> Module<'t> {
     }
 }
 
-/// Something outside of functions: which bytes of the text, up to what comes next.
+/// An item outside of functions, with its bytes of the text, up to the next item.
 #[derive(Clone, Debug)]
 pub(crate) struct Item {
     pub(crate) range: Range<usize>,
     pub(crate) kind: ItemKind,
 }
 
-/// What it is, by its place in the lists of the module.
+/// The kind of an item, with its index in the lists of the module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ItemKind {
     Function(usize),

@@ -4,7 +4,7 @@ use super::Parser;
 use crate::error::{Error, Place};
 use crate::syntax::{Attribute, Linkage, Pointer, RegisterName, Registers, ScalarType, Space, Variable};
 
-/// What stands in front of the names.
+/// The part of a declaration in front of the names.
 struct Specifiers<'t> {
     place: Place,
     space: Space,

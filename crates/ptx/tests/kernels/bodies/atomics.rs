@@ -24,7 +24,8 @@ pub(crate) fn words_are_changed_by_every_operation(machine: &Machine) {
             [found[8], found[9], found[10]],
             [fold(u32::MAX, |a, b| a & b), fold(0, |a, b| a | b), fold(0, |a, b| a ^ b)]
         );
-        // What each addition found is a sum of others: together with its own they make a chain from zero to the end.
+        // What each addition found is a sum of others: together with its own they make a chain from zero to
+        // the end.
         let mut links: Vec<(u32, u32)> =
             run.read::<u32>(old, N).into_iter().zip(&x).map(|(old, x)| (old, old.wrapping_add(*x))).collect();
         let mut at = 0;

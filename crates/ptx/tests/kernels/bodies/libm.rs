@@ -70,7 +70,8 @@ pub(crate) fn fast_functions_of_singles_are_near(machine: &Machine) {
                 [v.exp(), 10f64.powf(v), v.ln(), v.log2(), v.log10(), v.sin(), v.cos(), v.tan(), 3.0 / v, 1.0 / v];
             for (row, expected) in expected.into_iter().enumerate() {
                 let found = f64::from(found[row * N + i]);
-                // Sines and cosines are absolutely near, so that a tangent is the less so the smaller its cosine is.
+                // Sines and cosines are absolutely near, so that a tangent is the less so the smaller its
+                // cosine is.
                 let tolerance = if row == 7 { 1e-6 / v.cos().abs() } else { 0.0 };
                 assert!(
                     near(found, expected, tolerance.max(2e-6)) || (found - expected).abs() < 1e-6,

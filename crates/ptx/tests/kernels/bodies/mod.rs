@@ -1,7 +1,8 @@
 //! What kernels compute, against plain Rust that computes the same.
 //!
-//! The bodies know nothing of where they run: that is `crate::machine`, of which there are two. Here it is the interpreter alone;
-//! `crates/warploom/tests/fixtures` compiles the same files and runs them through the core, on the simulator and on a GPU.
+//! The bodies know nothing of where they run: that is `crate::machine`, of which there are two. Here it is
+//! the interpreter alone; `crates/warploom/tests/fixtures` compiles the same files and runs them through the
+//! core, on the simulator and on a GPU.
 
 pub(crate) mod inputs;
 pub(crate) mod shape;
@@ -192,8 +193,9 @@ macro_rules! for_each_body {
 }
 pub(crate) use for_each_body;
 
-/// Calls a macro with every body of kernels that only hardware runs, by module, with the text and the kernel that are refused
-/// elsewhere. These bodies are where hardware is, in `crates/warploom/tests/fixtures/hardware`.
+/// Calls a macro with every body of kernels that only hardware runs, by module, with the text and the kernel
+/// that are refused elsewhere. These bodies are where hardware is, in
+/// `crates/warploom/tests/fixtures/hardware`.
 macro_rules! for_each_body_of_hardware {
     ($callback:ident) => {
         $callback! {

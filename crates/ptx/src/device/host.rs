@@ -1,0 +1,182 @@
+//! Services of the host that runs a kernel: output, the heap, time, and callbacks for observers.
+
+use super::access::{Access, Fault};
+
+/// The number of the cluster's barrier, which no instruction can name: those of the block are 0 to 15.
+pub(crate) const CLUSTER_BARRIER: u32 = 16;
+
+/// The upper eight bits of an address of shared memory: 0 for the block's own, or one more than the rank of
+/// another block of the cluster.
+pub(crate) const RANK_SHIFT: u32 = 24;
+
+/// Services that a kernel needs of its host; each has a default.
+pub trait Host {
+    /// True if [`shared`](Self::shared) and [`event`](Self::event) are to be called; if not, they cost
+    /// nothing.
+    const WATCHES_SHARED: bool = false;
+
+    /// Takes the output of one thread's `printf`.
+    fn print(&self, text: &str) {
+        let _ = text;
+    }
+
+    /// Memory of the device's heap for one thread; zero where there is none.
+    fn allocate(&self, access: &Access, bytes: u64) -> u64 {
+        let _ = (access, bytes);
+        0
+    }
+
+    /// Takes memory of the heap back from one thread; the address is not zero.
+    fn free(&self, access: &Access, address: u64) -> Freed {
+        let _ = (access, address);
+        Freed::Done
+    }
+
+    /// The value of `%globaltimer`, in nanoseconds.
+    fn nanoseconds(&self) -> u64 {
+        0
+    }
+
+    /// The value of `%clock64`, given the instructions that the warp has carried out.
+    fn clock(&self, instructions: u64) -> u64 {
+        instructions
+    }
+
+    /// Sees an access of lanes to shared memory; a write, before it is done. `place` is the offset of the
+    /// first lane's bytes and the distance between those of neighbouring lanes. In a cluster the upper eight
+    /// bits of the offset name the block: 0 for the lanes' own, or one more than the rank of another one.
+    fn shared(&self, access: &Access, place: [u32; 2], touch: Touch) {
+        let _ = (access, place, touch);
+    }
+
+    /// Sees a synchronisation event of some lanes of a warp.
+    fn event(&self, access: &Access, event: Event) {
+        let _ = (access, event);
+    }
+}
+
+/// The outcome of freeing memory of the heap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Freed {
+    /// It is the heap's again.
+    Done,
+    /// It was already, which the kernel does not survive.
+    Twice,
+    /// It is no block of the heap, and nothing happens.
+    Stray,
+    /// It is no block of the heap, and not even memory.
+    Unreachable(Fault),
+}
+
+/// An access of each lane to shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Touch {
+    /// Reads so many bytes.
+    Read(u32),
+    /// Writes bytes.
+    Write {
+        /// How many.
+        bytes: u32,
+        /// The lanes that write the value that is there already: a bit for each, in order of the lanes.
+        same: u32,
+    },
+    /// Reads so many bytes and writes them, at once.
+    Update(u32),
+}
+
+/// A synchronisation event: it orders accesses of threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A fence.
+    Fence,
+    /// The lanes have waited for each other.
+    Lanes,
+    /// They have come to a barrier of their block.
+    Arrived {
+        /// Its number.
+        barrier: u32,
+        /// Threads that it waits for; 0 is all.
+        threads: u32,
+        /// True if they wait there, too.
+        waits: bool,
+    },
+    /// Those of the block that wait at a barrier go on; which they are was said when they came.
+    Passed {
+        /// Its number.
+        barrier: u32,
+    },
+    /// The copies that they have asked for are a group of each.
+    CopiesCommitted,
+    /// They have waited for their copies.
+    CopiesAwaited {
+        /// The number of latest groups that are not waited for, nor copies without a group; `None` waits for
+        /// all.
+        but: Option<u32>,
+    },
+    /// They have ended.
+    Ended,
+}
+
+impl<T: Host> Host for &T {
+    const WATCHES_SHARED: bool = T::WATCHES_SHARED;
+
+    fn print(&self, text: &str) {
+        T::print(self, text);
+    }
+
+    fn allocate(&self, access: &Access, bytes: u64) -> u64 {
+        T::allocate(self, access, bytes)
+    }
+
+    fn free(&self, access: &Access, address: u64) -> Freed {
+        T::free(self, access, address)
+    }
+
+    fn nanoseconds(&self) -> u64 {
+        T::nanoseconds(self)
+    }
+
+    fn clock(&self, instructions: u64) -> u64 {
+        T::clock(self, instructions)
+    }
+
+    fn shared(&self, access: &Access, place: [u32; 2], touch: Touch) {
+        T::shared(self, access, place, touch);
+    }
+
+    fn event(&self, access: &Access, event: Event) {
+        T::event(self, access, event);
+    }
+}
+
+impl<T: Host> Host for std::sync::Arc<T> {
+    const WATCHES_SHARED: bool = T::WATCHES_SHARED;
+
+    fn print(&self, text: &str) {
+        T::print(self, text);
+    }
+
+    fn allocate(&self, access: &Access, bytes: u64) -> u64 {
+        T::allocate(self, access, bytes)
+    }
+
+    fn free(&self, access: &Access, address: u64) -> Freed {
+        T::free(self, access, address)
+    }
+
+    fn nanoseconds(&self) -> u64 {
+        T::nanoseconds(self)
+    }
+
+    fn clock(&self, instructions: u64) -> u64 {
+        T::clock(self, instructions)
+    }
+
+    fn shared(&self, access: &Access, place: [u32; 2], touch: Touch) {
+        T::shared(self, access, place, touch);
+    }
+
+    fn event(&self, access: &Access, event: Event) {
+        T::event(self, access, event);
+    }
+}

@@ -1,0 +1,74 @@
+//! Conversions that a cast of the processor does as the hardware would.
+
+use crate::arith::convert::carried;
+use crate::arith::float::canonical;
+use crate::arith::half::{Brain, Half, Narrow};
+use crate::arith::round::Format;
+use crate::exec::registers::{File, map1};
+use crate::program::compute::Quick;
+use crate::program::slot::Slot;
+
+/// One of the quick conversions.
+#[inline(always)]
+pub(crate) fn convert(file: &mut File<'_>, mask: u32, how: Quick, slots: [Slot; 2]) {
+    match how {
+        Quick::Extend { bits, signed } => {
+            let unused = 32 - u32::from(bits);
+            if signed {
+                map1(file, mask, slots, |a: i32| a << unused >> unused);
+            } else {
+                map1(file, mask, slots, |a: u32| a << unused >> unused);
+            }
+        }
+        Quick::ExtendLong { bits, signed } => {
+            let unused = 64 - u32::from(bits);
+            if signed {
+                map1(file, mask, slots, |a: u32| i64::from(a) << unused >> unused);
+            } else {
+                map1(file, mask, slots, |a: u32| u64::from(a) << unused >> unused);
+            }
+        }
+        Quick::Cut { bits, signed } => {
+            let unused = 32 - u32::from(bits);
+            if signed {
+                map1(file, mask, slots, |a: u64| (a as i32) << unused >> unused);
+            } else {
+                map1(file, mask, slots, |a: u64| (a as u32) << unused >> unused);
+            }
+        }
+        Quick::SignedToSingle => map1(file, mask, slots, |a: i32| a as f32),
+        Quick::UnsignedToSingle => map1(file, mask, slots, |a: u32| a as f32),
+        Quick::SignedToDouble => map1(file, mask, slots, |a: i32| f64::from(a)),
+        Quick::UnsignedToDouble => map1(file, mask, slots, |a: u32| f64::from(a)),
+        Quick::LongToSingle => map1(file, mask, slots, |a: i64| a as f32),
+        Quick::LongToDouble => map1(file, mask, slots, |a: i64| a as f64),
+        Quick::UnsignedLongToSingle => map1(file, mask, slots, |a: u64| a as f32),
+        Quick::UnsignedLongToDouble => map1(file, mask, slots, |a: u64| a as f64),
+        // Casts cut towards zero, clamp, and make zero of NaN; of doubles the hardware makes the least.
+        Quick::SingleToSigned => map1(file, mask, slots, |a: f32| a as i32),
+        Quick::SingleToUnsigned => map1(file, mask, slots, |a: f32| a as u32),
+        Quick::DoubleToSigned => map1(file, mask, slots, |a: f64| if a.is_nan() { i32::MIN } else { a as i32 }),
+        Quick::SingleToDouble => map1(file, mask, slots, widen),
+        Quick::DoubleToSingle => map1(file, mask, slots, cut),
+        Quick::HalfToSingle => map1(file, mask, slots, |a: u16| canonical(Half::widen(a))),
+        Quick::SingleToHalf => map1(file, mask, slots, |a: f32| Half::narrow(a.into())),
+        Quick::BrainToSingle => map1(file, mask, slots, Brain::widen),
+        Quick::SingleToBrain => map1(file, mask, slots, |a: f32| Brain::narrow(a.into())),
+    }
+}
+
+#[inline(always)]
+fn widen(value: f32) -> f64 {
+    if value.is_nan() {
+        return f64::from_bits(carried(Format::SINGLE, Format::DOUBLE, value.to_bits().into()));
+    }
+    value.into()
+}
+
+#[inline(always)]
+fn cut(value: f64) -> f32 {
+    if value.is_nan() {
+        return f32::from_bits(carried(Format::DOUBLE, Format::SINGLE, value.to_bits()) as u32);
+    }
+    value as f32
+}

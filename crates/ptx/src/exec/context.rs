@@ -1,0 +1,55 @@
+//! The launched kernel, as all of its blocks share it.
+
+use crate::device::launch::place_of;
+use crate::lanes::Words;
+use crate::program::Program;
+
+/// The parts of a launch that all blocks of a grid share.
+#[derive(Debug)]
+pub(crate) struct Context<M> {
+    pub(crate) program: Program,
+    pub(crate) function: u32,
+    pub(crate) grid: [u32; 3],
+    pub(crate) block: [u32; 3],
+    /// Blocks of a cluster.
+    pub(crate) cluster: [u32; 3],
+    /// True if the launch gave the shape of clusters.
+    pub(crate) explicit_cluster: bool,
+    pub(crate) dynamic_shared: u32,
+    pub(crate) arguments: Vec<u8>,
+    pub(crate) memory: M,
+    pub(crate) id: u64,
+    pub(crate) processors: u32,
+    pub(crate) environment: [u32; 32],
+    /// Bytes of the stack that a thread has.
+    pub(crate) stack: u32,
+    /// Where the threads of each warp lie in their block: a row for each axis.
+    pub(crate) places: Vec<[Words; 3]>,
+}
+
+impl<M> Context<M> {
+    /// Threads of a block.
+    pub(crate) fn threads(&self) -> u32 {
+        self.block.iter().product()
+    }
+
+    /// Blocks of a cluster.
+    pub(crate) fn ranks(&self) -> u32 {
+        self.cluster.iter().product()
+    }
+
+    /// Where a thread lies in its block.
+    pub(crate) fn thread(&self, number: u32) -> [u32; 3] {
+        place_of(self.block, number)
+    }
+
+    /// Shared memory that the kernel declares.
+    pub(crate) fn kernel_shared(&self) -> u32 {
+        self.program.code.functions[self.function as usize].shared
+    }
+
+    pub(crate) fn shared_bytes(&self) -> u32 {
+        let declared = self.kernel_shared();
+        if self.dynamic_shared == 0 { declared } else { declared.next_multiple_of(16) + self.dynamic_shared }
+    }
+}

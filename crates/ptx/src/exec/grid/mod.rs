@@ -1,0 +1,240 @@
+//! A launched kernel, whose blocks take turns.
+
+pub(crate) mod block;
+pub(crate) mod crew;
+mod parallel;
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::device::host::Host;
+use crate::device::launch::{Launch, LaunchError, place_of};
+use crate::device::memory::Memory;
+use crate::device::trap::Trap;
+use crate::exec::context::Context;
+use crate::exec::grid::block::Block;
+use crate::exec::memory::range_cache::RangeCache;
+use crate::program::Kernel;
+
+/// The most threads of a block.
+const MAX_THREADS: u64 = 1024;
+
+/// The most blocks of a cluster.
+const MAX_CLUSTER: u64 = 16;
+
+/// Instructions after which another block has its turn.
+const TURN: u64 = 1 << 16;
+
+/// The outcome of a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// There is more to do.
+    Running,
+    /// All threads have ended.
+    Done,
+    /// A thread has failed, and the kernel with it.
+    Trapped(Trap),
+}
+
+/// A launched kernel.
+///
+/// ```
+/// use warploom_ptx::{Grid, Launch, Program, Step, VecMemory};
+///
+/// let program = Program::from_text(
+///     ".version 8.7 .target sm_90 .address_size 64
+///      .visible .entry fill(.param .u64 out, .param .u32 value) {
+///          .reg .b32 %r<3>; .reg .b64 %rd<4>;
+///          ld.param.u64 %rd1, [out];
+///          ld.param.u32 %r1, [value];
+///          mov.u32 %r2, %tid.x;
+///          mul.wide.u32 %rd2, %r2, 4;
+///          add.s64 %rd3, %rd1, %rd2;
+///          st.global.u32 [%rd3], %r1;
+///          ret;
+///      }",
+/// )?;
+/// let memory = VecMemory::new(4096);
+/// let out = memory.reserve(128);
+/// let mut arguments = out.to_le_bytes().to_vec();
+/// arguments.extend(7u32.to_le_bytes());
+/// let kernel = program.kernel("fill").expect("it was just written");
+/// let launch = Launch { block: [32, 1, 1], arguments: &arguments, ..Launch::default() };
+/// let mut grid = Grid::new(kernel, launch, &memory)?;
+/// assert_eq!(grid.step(1000), Step::Done);
+/// assert_eq!(memory.read(out, 128), [7, 0, 0, 0].repeat(32));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Grid<M> {
+    context: Arc<Context<M>>,
+    /// Blocks that have started and not ended, in the order of their turns.
+    pub(super) resident: VecDeque<Box<Block<M>>>,
+    /// Blocks that have ended, whose memory the next ones take.
+    pub(super) spare: VecDeque<Box<Block<M>>>,
+    /// Blocks that a thread took and did not start; see `spread`.
+    pub(super) left: Vec<Range<u64>>,
+    pub(super) next: u64,
+    pub(super) limit: usize,
+    pub(super) trapped: Option<Trap>,
+    /// Instructions of warps so far.
+    pub(super) instructions: u64,
+}
+
+impl<M: Memory + Host> Grid<M> {
+    /// A kernel that has not started; a launch that does not fit the kernel is refused.
+    pub fn new(kernel: Kernel<'_>, launch: Launch<'_>, memory: M) -> Result<Grid<M>, LaunchError> {
+        let Launch { grid, block, cluster, dynamic_shared, arguments, .. } = launch;
+        if grid.contains(&0) || grid[1] > 65535 || grid[2] > 65535 || grid[0] > i32::MAX as u32 {
+            return Err(LaunchError::Grid(grid));
+        }
+        let threads = block.iter().fold(1u64, |all, size| all.saturating_mul((*size).into()));
+        if threads == 0 || threads > MAX_THREADS || block[2] > 64 {
+            return Err(LaunchError::Block(block));
+        }
+        let cluster = cluster.or(kernel.required_cluster());
+        let explicit_cluster = cluster.is_some();
+        let cluster = cluster.unwrap_or([1; 3]);
+        let divides = |(size, blocks): (&u32, &u32)| *size > 0 && blocks.is_multiple_of(*size);
+        let ranks = cluster.iter().fold(1u64, |all, size| all.saturating_mul((*size).into()));
+        if !cluster.iter().zip(&grid).all(divides) || ranks > MAX_CLUSTER {
+            return Err(LaunchError::Cluster { cluster, grid });
+        }
+        if let Some(bound) = kernel.required_threads().filter(|bound| *bound != block) {
+            return Err(LaunchError::Bound { asked: block, bound });
+        }
+        let most = |bound: &[u32; 3]| bound.iter().map(|size| u64::from(*size)).product::<u64>();
+        if let Some(bound) = kernel.max_threads().filter(|bound| threads > most(bound)) {
+            return Err(LaunchError::Bound { asked: block, bound });
+        }
+        if arguments.len() != kernel.parameter_bytes() {
+            return Err(LaunchError::Arguments { given: arguments.len(), expected: kernel.parameter_bytes() });
+        }
+        let shared = kernel.shared_bytes() as u64 + u64::from(dynamic_shared);
+        if shared > 1 << 24 {
+            return Err(LaunchError::Shared(shared));
+        }
+        let threads = threads as u32;
+        let row = |warp: u32, axis: usize| std::array::from_fn(|lane| place_of(block, warp * 32 + lane as u32)[axis]);
+        let places = (0..threads.div_ceil(32)).map(|warp| std::array::from_fn(|axis| row(warp, axis))).collect();
+        let context = Context {
+            program: kernel.program().clone(),
+            function: kernel.index(),
+            grid,
+            block,
+            cluster,
+            explicit_cluster,
+            dynamic_shared,
+            arguments: arguments.to_vec(),
+            memory,
+            id: launch.id,
+            processors: launch.processors,
+            environment: launch.environment,
+            stack: launch.stack.max(kernel.local_bytes() as u32),
+            places,
+        };
+        let limit = launch.resident.max(1) as usize;
+        let (resident, spare) = (VecDeque::new(), VecDeque::new());
+        let left = Vec::new();
+        Ok(Grid { context: Arc::new(context), resident, spare, left, next: 0, limit, trapped: None, instructions: 0 })
+    }
+
+    /// How many blocks there are; a cluster, whose blocks run together, counts as one.
+    pub fn blocks(&self) -> u64 {
+        self.clusters().iter().product()
+    }
+
+    /// Clusters, in each dimension.
+    fn clusters(&self) -> [u64; 3] {
+        let Context { grid, cluster, .. } = &*self.context;
+        std::array::from_fn(|axis| u64::from(grid[axis] / cluster[axis]))
+    }
+
+    /// Instructions of warps that [`step`](Self::step) has carried out.
+    pub fn instructions(&self) -> u64 {
+        self.instructions
+    }
+
+    /// One block by its number, to be run apart from [`step`](Self::step).
+    ///
+    /// # Panics
+    /// When there are not so many.
+    pub fn block(&self, number: u64) -> Block<M> {
+        assert!(number < self.blocks(), "block {number} of {}", self.blocks());
+        Block::new(Arc::clone(&self.context), self.place(number))
+    }
+
+    fn place(&self, number: u64) -> [u32; 3] {
+        let [width, height, _] = self.clusters();
+        let place = [number % width, number / width % height, number / width / height];
+        // Each is below a dimension, which has 32 bits.
+        std::array::from_fn(|axis| place[axis] as u32 * self.context.cluster[axis])
+    }
+
+    /// A block's number, by where it lies.
+    pub(super) fn number(&self, place: [u32; 3]) -> u64 {
+        let [width, height, _] = self.clusters();
+        let [x, y, z] = [0, 1, 2].map(|axis| u64::from(place[axis] / self.context.cluster[axis]));
+        (z * height + y) * width + x
+    }
+
+    /// A block before its first instruction, in the memory of one that has ended if there is any.
+    pub(super) fn start(&self, number: u64, spare: Option<Box<Block<M>>>) -> Box<Block<M>> {
+        match spare {
+            Some(mut block) => {
+                block.restart(self.place(number));
+                block
+            }
+            None => Box::new(Block::new(Arc::clone(&self.context), self.place(number))),
+        }
+    }
+
+    /// The next block that has not started.
+    fn next(&mut self) -> Option<u64> {
+        if let Some(numbers) = self.left.last_mut() {
+            let number = numbers.next();
+            if numbers.is_empty() {
+                self.left.pop();
+            }
+            return number;
+        }
+        let number = (self.next < self.blocks()).then_some(self.next)?;
+        self.next += 1;
+        Some(number)
+    }
+
+    /// Runs for about `fuel` instructions of warps; resident blocks take turns.
+    pub fn step(&mut self, fuel: u64) -> Step {
+        if let Some(trap) = &self.trapped {
+            return Step::Trapped(trap.clone());
+        }
+        let (mut fuel, mut ranges) = (fuel, RangeCache::default());
+        loop {
+            while self.resident.len() < self.limit
+                && let Some(number) = self.next()
+            {
+                let spare = self.spare.pop_back();
+                self.resident.push_back(self.start(number, spare));
+            }
+            let Some(mut block) = self.resident.pop_front() else { return Step::Done };
+            if fuel == 0 {
+                self.resident.push_front(block);
+                return Step::Running;
+            }
+            let mut turn = TURN.min(fuel);
+            let given = turn;
+            let step = block.advance(&mut turn, &mut ranges);
+            fuel -= given - turn;
+            self.instructions += given - turn;
+            match step {
+                Step::Running => self.resident.push_back(block),
+                Step::Done => self.spare.push_back(block),
+                Step::Trapped(trap) => {
+                    self.trapped = Some(trap.clone());
+                    return Step::Trapped(trap);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Blocks of a grid on several threads at once.
+//!
+//! Every thread takes blocks that have not started, several if they are short, and runs each for a turn;
+//! those that have not ended then are put where any thread finds them again. A thread that has used up its
+//! fuel stops, and so do all when a block traps.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::block::Block;
+use super::crew::Crew;
+use super::{Grid, Step};
+use crate::device::host::Host;
+use crate::device::memory::Memory;
+use crate::device::trap::Trap;
+use crate::exec::memory::range_cache::RangeCache;
+
+/// Instructions after which another block has its turn.
+const TURN: u64 = 1024;
+
+/// The most blocks that a thread takes at once, and how many instructions they should have together: enough
+/// for the way to the table to be short beside them, and no more, because others may wait for the last of
+/// them.
+const HANDFUL: u64 = 16;
+const WORTH: u64 = 2048;
+
+/// The state that the threads share.
+struct Table<'g, M> {
+    grid: &'g Grid<M>,
+    heap: Mutex<Heap<M>>,
+    stopped: AtomicBool,
+    crew: u64,
+}
+
+/// The part of it behind the lock.
+struct Heap<M> {
+    /// Blocks that have started and are not being run.
+    resident: VecDeque<Box<Block<M>>>,
+    spare: VecDeque<Box<Block<M>>>,
+    /// Blocks that were taken and not started.
+    left: Vec<Range<u64>>,
+    next: u64,
+    instructions: u64,
+    /// The lowest block that trapped.
+    trapped: Option<(u64, Trap)>,
+}
+
+/// The next work of a thread.
+enum Job<M> {
+    Start(Range<u64>),
+    Resume(Box<Block<M>>),
+    /// Others have all there is.
+    Nothing,
+}
+
+impl<M: Memory + Host + Send> Grid<M> {
+    /// Runs as [`step`](Self::step) does, with blocks on all threads of a crew; each has about `fuel`
+    /// instructions.
+    ///
+    /// In which order blocks run is then nobody's choice, and so is the order of what they print and of
+    /// atomic operations between them. Where blocks trap, the lowest of those that did so in this step is
+    /// reported.
+    pub fn step_spread(&mut self, fuel: u64, crew: &Crew) -> Step {
+        if let Some(trap) = &self.trapped {
+            return Step::Trapped(trap.clone());
+        }
+        let heap = Heap {
+            resident: std::mem::take(&mut self.resident),
+            spare: std::mem::take(&mut self.spare),
+            left: std::mem::take(&mut self.left),
+            next: self.next,
+            instructions: 0,
+            trapped: None,
+        };
+        let table =
+            Table { grid: self, heap: Mutex::new(heap), stopped: AtomicBool::new(false), crew: crew.size() as u64 };
+        crew.call(&|| table.work(fuel));
+        let heap = table.heap.into_inner().unwrap_or_else(PoisonError::into_inner);
+        (self.resident, self.spare, self.left, self.next) = (heap.resident, heap.spare, heap.left, heap.next);
+        self.instructions += heap.instructions;
+        if let Some((_, trap)) = heap.trapped {
+            self.trapped = Some(trap.clone());
+            return Step::Trapped(trap);
+        }
+        if self.resident.is_empty() && self.left.is_empty() && self.next == self.blocks() {
+            return Step::Done;
+        }
+        Step::Running
+    }
+}
+
+impl<M: Memory + Host + Send> Table<'_, M> {
+    fn heap(&self) -> MutexGuard<'_, Heap<M>> {
+        self.heap.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// One thread's share.
+    fn work(&self, fuel: u64) {
+        let (mut left, mut ranges) = (fuel, RangeCache::default());
+        let (mut spare, mut handful) = (None, 1);
+        while left > 0 && !self.stopped.load(Ordering::Relaxed) {
+            match self.job(handful) {
+                Job::Nothing => break,
+                Job::Resume(block) => self.turn(block, &mut left, &mut ranges, &mut spare),
+                Job::Start(mut numbers) => {
+                    let (before, count) = (left, numbers.end - numbers.start);
+                    for number in numbers.by_ref() {
+                        let block = self.start(number, spare.take());
+                        self.turn(block, &mut left, &mut ranges, &mut spare);
+                        if left == 0 || self.stopped.load(Ordering::Relaxed) {
+                            break;
+                        }
+                    }
+                    handful = (WORTH * count / (before - left).max(1)).clamp(1, HANDFUL);
+                    if !numbers.is_empty() {
+                        self.heap().left.push(numbers);
+                    }
+                }
+            }
+        }
+        let mut heap = self.heap();
+        heap.instructions += fuel - left;
+        heap.spare.extend(spare);
+    }
+
+    fn job(&self, handful: u64) -> Job<M> {
+        let mut heap = self.heap();
+        let blocks = self.grid.blocks();
+        // Blocks that were taken come before those that were not: others may wait for them.
+        if let Some(numbers) = heap.left.pop() {
+            return Job::Start(numbers);
+        }
+        if heap.resident.len() < self.grid.limit && heap.next < blocks {
+            let share = (blocks - heap.next) / (4 * self.crew);
+            let numbers = heap.next..heap.next + share.clamp(1, handful);
+            heap.next = numbers.end;
+            return Job::Start(numbers);
+        }
+        heap.resident.pop_front().map_or(Job::Nothing, Job::Resume)
+    }
+
+    fn start(&self, number: u64, spare: Option<Box<Block<M>>>) -> Box<Block<M>> {
+        let spare = spare.or_else(|| self.heap().spare.pop_back());
+        self.grid.start(number, spare)
+    }
+
+    /// Runs a block for a turn, and puts it where it belongs then.
+    fn turn(
+        &self,
+        mut block: Box<Block<M>>,
+        left: &mut u64,
+        ranges: &mut RangeCache,
+        spare: &mut Option<Box<Block<M>>>,
+    ) {
+        let mut turn = TURN.min(*left);
+        let given = turn;
+        let step = block.advance(&mut turn, ranges);
+        *left -= given - turn;
+        match step {
+            Step::Done => *spare = Some(block),
+            Step::Running => self.heap().resident.push_back(block),
+            Step::Trapped(trap) => {
+                self.stopped.store(true, Ordering::Relaxed);
+                let (number, mut heap) = (self.grid.number(block.index()), self.heap());
+                if heap.trapped.as_ref().is_none_or(|(lowest, _)| number < *lowest) {
+                    heap.trapped = Some((number, trap));
+                }
+            }
+        }
+    }
+}

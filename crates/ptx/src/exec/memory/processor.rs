@@ -1,0 +1,70 @@
+//! Primitives of the fast path that differ between processors.
+#![expect(unsafe_code, reason = "calls functions that need AVX2, from code that runs where it was found")]
+
+use super::gather;
+use super::pattern::{AccessPattern, Shape};
+use crate::lanes::{Longs, Words};
+
+/// Any processor.
+pub(crate) struct Portable;
+
+/// A processor with AVX2 and FMA. Only code that runs where both were found names this type.
+#[cfg(target_arch = "x86_64")]
+pub(crate) struct Avx2;
+
+/// A kind of processor.
+pub(crate) trait Processor: Sized {
+    /// The access pattern of the lanes of a mask.
+    fn pattern(mask: u32, addresses: &Longs, size: u64) -> AccessPattern;
+    /// The shape of the pattern alone.
+    fn shape<const N: usize>(mask: u32, addresses: &Longs) -> Shape;
+    /// The shape of half a warp that accesses words of shared memory.
+    fn half_shape(addresses: &[u32; 16]) -> Shape;
+    /// A word of shared memory for each lane.
+    fn load_words(shared: &[u8], addresses: &Words, offset: u32) -> Option<Words>;
+}
+
+impl Processor for Portable {
+    fn pattern(mask: u32, addresses: &Longs, size: u64) -> AccessPattern {
+        AccessPattern::portable(mask, addresses, size)
+    }
+
+    fn shape<const N: usize>(mask: u32, addresses: &Longs) -> Shape {
+        AccessPattern::portable(mask, addresses, N as u64).shape
+    }
+
+    fn half_shape(addresses: &[u32; 16]) -> Shape {
+        Shape::of_half(addresses)
+    }
+
+    fn load_words(shared: &[u8], addresses: &Words, offset: u32) -> Option<Words> {
+        gather::load_words(shared, addresses, offset)
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Processor for Avx2 {
+    #[inline(always)]
+    fn pattern(mask: u32, addresses: &Longs, size: u64) -> AccessPattern {
+        // SAFETY: this type is named only where the features were found.
+        unsafe { AccessPattern::with_avx2(mask, addresses, size) }
+    }
+
+    #[inline(always)]
+    fn shape<const N: usize>(mask: u32, addresses: &Longs) -> Shape {
+        // SAFETY: as in `pattern`.
+        unsafe { Shape::with_avx2::<N>(mask, addresses) }
+    }
+
+    #[inline(always)]
+    fn half_shape(addresses: &[u32; 16]) -> Shape {
+        // SAFETY: as in `pattern`.
+        unsafe { Shape::of_half_with_avx2(addresses) }
+    }
+
+    #[inline(always)]
+    fn load_words(shared: &[u8], addresses: &Words, offset: u32) -> Option<Words> {
+        // SAFETY: as in `pattern`.
+        unsafe { gather::load_words_with_avx2(shared, addresses, offset) }
+    }
+}
