@@ -5,7 +5,7 @@
 //! arrows between crates and modules to a table. `cargo xtask device-pack` builds a folder of tests and benchmarks to
 //! run on a machine with a GPU. `cargo xtask libcuda DIR` puts the simulated driver where programs can be pointed at it;
 //! `cargo xtask clients` runs programs on it that were not written for it. `cargo xtask nvrtc` runs the tests that need
-//! NVIDIA's compilers and linker.
+//! NVIDIA's compilers and linker. `cargo xtask sanitize` runs tests under the sanitizers and Miri.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command for people at a terminal")]
 
 mod clients;
@@ -15,6 +15,7 @@ mod layers;
 mod libcuda;
 mod nvrtc;
 mod ptx;
+mod sanitize;
 mod wheels;
 mod workspace;
 
@@ -36,6 +37,8 @@ usage: cargo xtask <task>
   libcuda DIR         build the simulated driver as a shared library, and put it into DIR as libcuda.so.1 and libcuda.so
   clients [NAME…]     run programs in C, in Rust with cudarc and in Python on that library; all, or those named
   nvrtc               fetch NVRTC, libNVVM and nvJitLink, and run the tests that need them
+  sanitize [TOOL…]    run tests under AddressSanitizer, ThreadSanitizer and Miri (address, thread, miri), where a nightly
+                      toolchain has them; [--toolchain NAME] before, [-- ARGUMENTS…] for cargo test behind
 ";
 
 fn main() -> ExitCode {
@@ -52,6 +55,7 @@ fn main() -> ExitCode {
         ["libcuda", folder] if !folder.starts_with('-') => libcuda::install(Path::new(folder)),
         ["clients", names @ ..] if !names.iter().any(|name| name.starts_with('-')) => clients::run(names),
         ["nvrtc"] => nvrtc::test(),
+        ["sanitize", arguments @ ..] => sanitize::run(arguments),
         ["help" | "-h" | "--help"] => {
             print!("{USAGE}");
             return ExitCode::SUCCESS;

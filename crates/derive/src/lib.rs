@@ -5,7 +5,8 @@ use quote::{quote, quote_spanned};
 use syn::spanned::Spanned as _;
 use syn::{Data, DeriveInput, Error, Fields, parse_macro_input, parse_quote};
 
-/// Implements `DeviceCopy` for a struct with a layout that is the same everywhere, all of whose fields are `DeviceCopy`.
+/// Implements `DeviceCopy` for a struct with a layout that is the same everywhere, all of whose fields are
+/// `DeviceCopy`.
 #[proc_macro_derive(DeviceCopy)]
 pub fn derive_device_copy(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
@@ -39,7 +40,8 @@ fn device_copy(input: &DeriveInput) -> Result<TokenStream, Error> {
     let kinds: Vec<_> = fields.iter().map(|field| &field.ty).collect();
     let (implementation, types, clause) = generics.split_for_impl();
     Ok(quote! {
-        // SAFETY: the layout is C's or that of the one field, and any bytes are values of every field, which is checked below.
+        // SAFETY: the layout is C's or that of the one field, and any bytes are values of every field, which
+        // is checked below.
         unsafe impl #implementation ::warploom::DeviceCopy for #name #types #clause {
             const HAS_PADDING: bool = ::core::mem::size_of::<Self>() != 0 #(+ ::core::mem::size_of::<#kinds>())*
                 #(|| <#kinds as ::warploom::DeviceCopy>::HAS_PADDING)*;

@@ -1,4 +1,4 @@
-//! What a call through a `Driver` costs over one through the bare table.
+//! Benchmark of a call through a `Driver`, next to one through the bare table.
 //!
 //! The driver is a fake whose function does next to nothing, so the difference is all ours. Run it with
 //! `cargo bench -p warploom-driver`.
@@ -52,7 +52,8 @@ fn measure(mut call: impl FnMut()) -> f64 {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // SAFETY: `resolve` hands out one function, which has the C signature of its name and lives as long as the program.
+    // SAFETY: `resolve` hands out one function, which has the C signature of its name and lives as long as
+    // the program.
     let driver = Driver::open(unsafe { Source::new(resolve, Arc::new(()), "fake") })?;
     let mut out = 0;
     let bare = driver.table().cuDriverGetVersion.ok_or("the fake driver has this function")?;

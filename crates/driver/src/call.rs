@@ -11,7 +11,8 @@ fn check(function: Function, code: CUresult) -> Result<()> {
     if code == CUresult::CUDA_SUCCESS { Ok(()) } else { Err(failed(function, code)) }
 }
 
-/// Out of the way of a call that succeeds: right after one, little of the caller's code is in the processor's caches.
+/// Out of the way of a call that succeeds: right after one, little of the caller's code is in the processor's
+/// caches.
 #[cold]
 #[inline(never)]
 fn failed(function: Function, code: CUresult) -> Error {
@@ -41,19 +42,22 @@ macro_rules! calls {
                         return Err(self.unsupported(Function::$slot));
                     };
                     let code = if inner.observers.any() {
-                        // The closure takes copies, so that the arguments may stay in registers on the other path.
+                        // The closure takes copies, so that the arguments may stay in registers on the other
+                        // path.
                         //
-                        // SAFETY: the caller keeps what `cuda.h` requires; `self` keeps the function callable.
+                        // SAFETY: the caller keeps what `cuda.h` requires; `self` keeps the function
+                        // callable.
                         inner.observe(Function::$slot, &mut move || unsafe { entry($($argument),*) })
                     } else {
-                        // SAFETY: the caller keeps what `cuda.h` requires; `self` keeps the function callable.
+                        // SAFETY: the caller keeps what `cuda.h` requires; `self` keeps the function
+                        // callable.
                         unsafe { entry($($argument),*) }
                     };
                     check(Function::$slot, code)
                 }
             )*
 
-            /// Whether the driver has the function.
+            /// `true` if the driver has the function.
             #[must_use]
             pub fn supports(&self, function: Function) -> bool {
                 match function {

@@ -1,4 +1,4 @@
-//! A driver: its functions, and what keeps them callable.
+//! The `Driver`: a table of functions, and the library or machine that keeps them callable.
 #![expect(unsafe_code, reason = "loads a library the caller vouches for, and calls cuInit")]
 
 use std::any::Any;
@@ -15,8 +15,8 @@ use crate::{DriverVersion, Error, Result, load};
 
 /// A CUDA driver, real or simulated.
 ///
-/// A clone is another handle to the same driver and costs a reference count. The functions stay callable while any
-/// handle exists.
+/// A clone is another handle to the same driver and costs a reference count. The functions stay callable
+/// while any handle exists.
 #[derive(Clone)]
 pub struct Driver {
     inner: Arc<Inner>,
@@ -48,18 +48,19 @@ impl DriverId {
 impl Driver {
     /// The system's driver.
     ///
-    /// Looks where the platform keeps it: on Linux for `libcuda.so.1` by way of the dynamic loader, then for the library
-    /// that WSL mounts, then in folders that distributions and containers use; on Windows for `nvcuda.dll`. If the
-    /// environment variable `WARPLOOM_LIBCUDA` names a library, that one is taken and nothing else is looked for; it is
-    /// trusted like the loader's own variables.
+    /// Looks where the platform keeps it: on Linux for `libcuda.so.1` by way of the dynamic loader, then for
+    /// the library that WSL mounts, then in folders that distributions and containers use; on Windows for
+    /// `nvcuda.dll`. If the environment variable `WARPLOOM_LIBCUDA` names a library, that one is taken and
+    /// nothing else is looked for; it is trusted like the loader's own variables.
     ///
-    /// The driver is not initialized by this; see [`Driver::initialize`]. A library once taken stays loaded until the
-    /// process ends, since a driver has threads of its own. A failure is not remembered: the next call looks again.
+    /// The driver is not initialized by this; see [`Driver::initialize`]. A library once taken stays loaded
+    /// until the process ends, since a driver has threads of its own. A failure is not remembered: the next
+    /// call looks again.
     ///
     /// # Errors
     ///
-    /// [`Error::DriverNotFound`] with everything that was tried. For a library named in the environment, the errors of
-    /// [`Driver::load_from`].
+    /// [`Error::DriverNotFound`] with everything that was tried. For a library named in the environment, the
+    /// errors of [`Driver::load_from`].
     pub fn load() -> Result<Driver> {
         load::system()
     }
@@ -70,14 +71,14 @@ impl Driver {
     ///
     /// # Safety
     ///
-    /// A library runs code when it is loaded, and its functions are believed to be what their names say. If `path` is a
-    /// library, loading it must do no harm, and if it has a `cuGetProcAddress_v2` or `cuGetProcAddress`, it must be a
-    /// CUDA driver: what [`Source::new`] asks for.
+    /// A library runs code when it is loaded, and its functions are believed to be what their names say. If
+    /// `path` is a library, loading it must do no harm, and if it has a `cuGetProcAddress_v2` or
+    /// `cuGetProcAddress`, it must be a CUDA driver: what [`Source::new`] asks for.
     ///
     /// # Errors
     ///
-    /// [`Error::DriverNotFound`] if there is no such library, [`Error::NotADriver`] if the file is no library or lacks
-    /// the functions every driver has, and [`Error::Driver`] if it cannot tell its version.
+    /// [`Error::DriverNotFound`] if there is no such library, [`Error::NotADriver`] if the file is no library
+    /// or lacks the functions every driver has, and [`Error::Driver`] if it cannot tell its version.
     pub unsafe fn load_from(path: impl AsRef<Path>) -> Result<Driver> {
         // SAFETY: the caller vouches for the library.
         unsafe { load::library(path.as_ref()) }
@@ -112,8 +113,8 @@ impl Driver {
 
     /// Makes the driver ready for use; repeating it does nothing.
     ///
-    /// One call of `cuInit`. Without it most functions answer `CUDA_ERROR_NOT_INITIALIZED`. A process that has
-    /// initialized a real driver must not use it in a child made by `fork`.
+    /// One call of `cuInit`. Without it most functions answer `CUDA_ERROR_NOT_INITIALIZED`. A process that
+    /// has initialized a real driver must not use it in a child made by `fork`.
     ///
     /// # Errors
     ///
@@ -136,8 +137,8 @@ impl Driver {
         &self.inner.description
     }
 
-    /// Whether it came from a library of this system ([`Driver::load`], [`Driver::load_from`]), which other libraries in the
-    /// process use, too; not so a simulated machine, which only its own [`Driver`] reaches.
+    /// `true` if it came from a library of this system ([`Driver::load`], [`Driver::load_from`]), which other
+    /// libraries in the process use, too; not so a simulated machine, which only its own [`Driver`] reaches.
     #[must_use]
     pub fn is_library(&self) -> bool {
         self.inner.is_library
@@ -150,7 +151,7 @@ impl Driver {
         &self.inner.table
     }
 
-    /// Whether the two are handles to the same driver.
+    /// `true` if the two are handles to the same driver.
     #[must_use]
     #[inline]
     pub fn ptr_eq(&self, other: &Driver) -> bool {
@@ -163,10 +164,11 @@ impl Driver {
         self.inner.id
     }
 
-    /// What a layer above keeps once per driver, by its type: made on first use, shared by all handles, gone with the last.
+    /// What a layer above keeps once per driver, by its type: made on first use, shared by all handles, gone
+    /// with the last.
     ///
-    /// For facts that hold as long as the driver does, such as what devices it has. A value that holds the driver itself
-    /// keeps both from ever going.
+    /// For facts that hold as long as the driver does, such as what devices it has. A value that holds the
+    /// driver itself keeps both from ever going.
     ///
     /// ```
     /// # use std::sync::OnceLock;

@@ -1,4 +1,4 @@
-//! Which call failed and with what, or why there is no driver.
+//! Errors: a failed driver call, a missing function, or no driver.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use warploom_sys::Function;
 use warploom_sys::types::CUresult;
 
+use crate::dynamic_library::{Attempt, Attempts};
 use crate::{DriverVersion, LIBRARY_VARIABLE, explanation};
 
 /// A result whose failure is an [`Error`].
@@ -92,10 +93,12 @@ impl DriverError {
         explanation(self.code)
     }
 
-    /// Whether the context is lost, and the process's use of CUDA with it: a fault of a kernel or of the hardware.
+    /// `true` if the context is lost, and the process's use of CUDA with it: a fault of a kernel or of the
+    /// hardware.
     ///
     /// Every later call answers with the same code, whatever it asks for; only a new process starts afresh.
-    /// `CUDA_ERROR_EXTERNAL_DEVICE` is not counted, since it may also be the passing refusal of a single call.
+    /// `CUDA_ERROR_EXTERNAL_DEVICE` is not counted, since it may also be the passing refusal of a single
+    /// call.
     #[doc(alias = "sticky")]
     #[must_use]
     pub const fn is_context_fatal(&self) -> bool {
@@ -118,13 +121,13 @@ impl DriverError {
         )
     }
 
-    /// Whether there was too little memory.
+    /// `true` if there was too little memory.
     #[must_use]
     pub const fn is_out_of_memory(&self) -> bool {
         matches!(self.code, CUresult::CUDA_ERROR_OUT_OF_MEMORY)
     }
 
-    /// Whether the code only says that work asked about is not done yet; see [`ResultExt::ready`].
+    /// `true` if the code only says that work asked about is not done yet; see [`ResultExt::ready`].
     #[must_use]
     pub const fn is_not_ready(&self) -> bool {
         matches!(self.code, CUresult::CUDA_ERROR_NOT_READY)
@@ -166,25 +169,13 @@ pub struct DriverNotFound {
     pub tried: Vec<Attempt>,
 }
 
-/// One library that was tried, and why it was not taken.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Attempt {
-    /// The file, or the name given to the system's loader.
-    pub path: PathBuf,
-    /// What stood in the way.
-    pub why: String,
-}
-
 impl fmt::Display for DriverNotFound {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("no CUDA driver found, tried ")?;
-        for (position, Attempt { path, why }) in self.tried.iter().enumerate() {
-            let comma = if position == 0 { "" } else { ", " };
-            write!(formatter, "{comma}{} ({why})", path.display())?;
-        }
         write!(
             formatter,
-            "; install the NVIDIA driver, name its library in {LIBRARY_VARIABLE}, or use a simulated machine"
+            "no CUDA driver found, tried {}; install the NVIDIA driver, name its library in {LIBRARY_VARIABLE}, or use a \
+             simulated machine",
+            Attempts(&self.tried)
         )
     }
 }
@@ -213,10 +204,10 @@ impl std::error::Error for NotADriver {}
 
 /// What can be asked of a call's result.
 pub trait ResultExt {
-    /// Whether the work that a query asked about is done.
+    /// `true` if the work that a query asked about is done.
     ///
-    /// `cuEventQuery` and `cuStreamQuery` report unfinished work as the failure `CUDA_ERROR_NOT_READY`; this makes it
-    /// `Ok(false)` and leaves real failures alone.
+    /// `cuEventQuery` and `cuStreamQuery` report unfinished work as the failure `CUDA_ERROR_NOT_READY`; this
+    /// makes it `Ok(false)` and leaves real failures alone.
     ///
     /// # Errors
     ///

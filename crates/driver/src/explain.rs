@@ -1,10 +1,11 @@
-//! What each status code means, in our own words.
+//! Explanations of the status codes, in our own words.
 
 use warploom_sys::types::CUresult;
 
 macro_rules! explanations {
     ($($code:ident: $text:literal;)*) => {
-        /// What a code means and, where there is something to do, what to do; `None` for a code unknown to `cuda.h`.
+        /// What a code means and, where there is something to do, what to do; `None` for a code unknown to
+        /// `cuda.h`.
         #[must_use]
         pub const fn explanation(code: CUresult) -> Option<&'static str> {
             match code {

@@ -1,8 +1,8 @@
 //! Watching a driver's calls: counts, records, and `tracing` events.
 //!
-//! Counters and recorders watch one driver on the thread that made them. They are kept in a list of that thread; the
-//! driver itself only knows how many there are on all threads, and whether it is traced, so that a call nobody watches
-//! is decided by one load.
+//! Counters and recorders watch one driver on the thread that made them. They are kept in a list of that
+//! thread; the driver itself only knows how many there are on all threads, and whether it is traced, so that
+//! a call nobody watches is decided by one load.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -19,8 +19,8 @@ use crate::driver::Inner;
 
 /// Who watches a driver: bit 0 is set while it is traced, the bits above count watches on all threads.
 ///
-/// A relaxed load is enough. A watch concerns the thread that made it, and a thread sees its own changes; when another
-/// thread notices that tracing was switched is nobody's promise.
+/// A relaxed load is enough. A watch concerns the thread that made it, and a thread sees its own changes;
+/// when another thread notices that tracing was switched is nobody's promise.
 #[derive(Debug, Default)]
 pub(crate) struct Observers(AtomicU32);
 
@@ -44,7 +44,8 @@ impl Inner {
     #[inline(never)]
     pub(crate) fn observe(&self, function: Function, call: &mut dyn FnMut() -> CUresult) -> CUresult {
         let started = self.observers.traced().then(Instant::now);
-        // Not under a borrow of the list: a callback that runs inside the call may call the driver in its turn.
+        // Not under a borrow of the list: a callback that runs inside the call may call the driver in its
+        // turn.
         let status = call();
         if let Some(started) = started {
             emit(function, status, u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX));
@@ -133,7 +134,7 @@ impl CallCounter {
         self.0.sink.0[function.index()].get()
     }
 
-    /// How many calls there were.
+    /// The number of calls.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.0.sink.0.iter().map(Cell::get).sum()
@@ -185,8 +186,9 @@ impl fmt::Debug for CallRecorder {
 impl Driver {
     /// Counts the calls of this driver on this thread until the counter is dropped.
     ///
-    /// Calls of other drivers and on other threads are not counted. Counters may overlap; each counts for itself. Only
-    /// calls that reach the driver count: a function it lacks, or one called through [`Driver::table`], does not.
+    /// Calls of other drivers and on other threads are not counted. Counters may overlap; each counts for
+    /// itself. Only calls that reach the driver count: a function it lacks, or one called through
+    /// [`Driver::table`], does not.
     ///
     /// ```no_run
     /// # fn main() -> warploom_driver::Result<()> {
@@ -227,8 +229,9 @@ impl Driver {
 
     /// Reports every call of this driver, on all threads, as a [`tracing`] event, or stops doing so.
     ///
-    /// Off at first. Events have the target `warploom::driver` and the fields `function`, `status` and `duration_ns`.
-    /// Failures are at level `DEBUG`; success, and work that is not ready yet, are at level `TRACE`.
+    /// Off at first. Events have the target `warploom::driver` and the fields `function`, `status` and
+    /// `duration_ns`. Failures are at level `DEBUG`; success, and work that is not ready yet, are at level
+    /// `TRACE`.
     pub fn set_tracing(&self, on: bool) {
         let observers = &self.inner().observers.0;
         if on {
@@ -238,7 +241,7 @@ impl Driver {
         }
     }
 
-    /// Whether calls are reported as [`tracing`] events.
+    /// `true` if calls are reported as [`tracing`] events.
     #[must_use]
     pub fn is_traced(&self) -> bool {
         self.inner().observers.traced()

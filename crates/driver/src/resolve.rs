@@ -1,8 +1,8 @@
-//! From a resolver to a full table.
+//! Resolving the functions of a driver into a table.
 //!
-//! CUDA changes what a name means: `cuCtxCreate` takes three arguments in 3.2, five in 11.4 and four in 12.5. A resolver
-//! asked at version v answers with the newest form that is not newer than v. So each slot is asked for at the version
-//! that introduced its form, and only if the driver is as new as that.
+//! CUDA changes what a name means: `cuCtxCreate` takes three arguments in 3.2, five in 11.4 and four in 12.5.
+//! A resolver asked at version v answers with the newest form that is not newer than v. So each slot is asked
+//! for at the version that introduced its form, and only if the driver is as new as that.
 #![expect(unsafe_code, reason = "asks a resolver, and gives the pointers it hands out their C types")]
 
 use std::any::Any;
@@ -35,7 +35,7 @@ pub(crate) struct Origin {
     resolver: Resolver,
     pub(crate) keep_alive: Arc<dyn Any + Send + Sync>,
     pub(crate) description: Arc<str>,
-    /// Whether it is a library that the loader of this process knows.
+    /// `true` if it is a library that the loader of this process knows.
     pub(crate) is_library: bool,
 }
 
@@ -63,7 +63,8 @@ impl Origin {
             let path = PathBuf::from(&*self.description);
             return Err(Error::NotADriver(Box::new(NotADriver { path, missing: function, why: None })));
         };
-        // SAFETY: by the promise in `Origin`, this is the function that was asked for, and this is its C signature.
+        // SAFETY: by the promise in `Origin`, this is the function that was asked for, and this is its C
+        // signature.
         let entry = unsafe { transmute::<NonNull<c_void>, unsafe extern "C" fn(*mut c_int) -> CUresult>(entry) };
         let mut version = 0;
         // SAFETY: `version` is writable, and `self` keeps the function callable.
@@ -79,10 +80,12 @@ impl Origin {
         let mut pointer = null_mut();
         let mut found = CUdriverProcAddressQueryResult::CU_GET_PROC_ADDRESS_SUCCESS;
         let version = function.version();
-        // Stream 0 is the legacy default stream; the per-thread one has a handle of its own, `CU_STREAM_PER_THREAD`.
+        // Stream 0 is the legacy default stream; the per-thread one has a handle of its own,
+        // `CU_STREAM_PER_THREAD`.
         let flags = cuuint64_t::from(CUdriverProcAddress_flags::CU_GET_PROC_ADDRESS_LEGACY_STREAM.0);
         let status = match self.resolver {
-            // SAFETY: `name` is terminated, both outputs are writable, and `self` keeps the resolver callable.
+            // SAFETY: `name` is terminated, both outputs are writable, and `self` keeps the resolver
+            // callable.
             Resolver::V2(ask) => unsafe { ask(name.as_ptr(), &raw mut pointer, version, flags, &raw mut found) },
             // SAFETY: as above, with one output less.
             Resolver::V1(ask) => unsafe { ask(name.as_ptr(), &raw mut pointer, version, flags) },
@@ -110,8 +113,8 @@ macro_rules! resolve {
                 };
                 DriverTable {
                     $($slot: find(Function::$slot, const { terminated(concat!($name, "\0")) }).map(|entry| {
-                        // SAFETY: by the promise in `Origin`, this is the function that was asked for, in the ABI of
-                        // the version that was asked for; the list gives the C signature of that pair.
+                        // SAFETY: by the promise in `Origin`, this is the function that was asked for, in the
+                        // ABI of the version that was asked for; the list gives the C signature of that pair.
                         unsafe { transmute::<NonNull<c_void>, unsafe extern "C" fn($($type),*) -> CUresult>(entry) }
                     }),)*
                 }

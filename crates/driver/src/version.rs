@@ -1,4 +1,4 @@
-//! Driver versions: 12.2 is 12020 in C.
+//! Driver versions, such as 12.2, which is 12020 in C.
 
 use std::fmt;
 

@@ -57,3 +57,29 @@ macro_rules! driver_tests {
         }
     };
 }
+
+/// Whether a type has a trait: `implements!(Stream: Send + Sync)` is `true` or `false`.
+///
+/// The constant of the type itself, which is there if the bound holds, hides that of the trait.
+///
+/// ```
+/// # use std::rc::Rc;
+/// # use warploom_testkit::implements;
+/// assert!(implements!(u32: Send) && !implements!(Rc<u32>: Send));
+/// ```
+#[macro_export]
+macro_rules! implements {
+    ($type:ty: $($bound:tt)+) => {{
+        struct Probe<T>(::core::marker::PhantomData<T>);
+        trait Otherwise {
+            const HOLDS: bool = false;
+        }
+        impl<T> Otherwise for Probe<T> {}
+        #[expect(unused, reason = "one of the two constants is hidden")]
+        impl<T: $($bound)+> Probe<T> {
+            const HOLDS: bool = true;
+            const HIDDEN: bool = <Self as Otherwise>::HOLDS;
+        }
+        <Probe<$type>>::HOLDS
+    }};
+}

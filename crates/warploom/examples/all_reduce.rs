@@ -1,4 +1,4 @@
-//! Many processes, one device each, on one node or many: all of them add up what they have.
+//! An all-reduce over many processes with one device each, on one node or many.
 //!
 //! Start it once for each rank, with the same three variables everywhere but `RANK`; without any, it is the only rank.
 //!

@@ -1,8 +1,9 @@
-//! Functions of the program that the driver calls.
+//! Callbacks: functions of the program that the driver calls.
 //!
-//! The driver takes a C function and a pointer for it. It is given a number instead, under which the function is kept here
-//! until it is called or taken back. So a call that comes although its launch was refused, or after its context was given
-//! up, finds nothing, and whatever was not called is dropped; a pointer would dangle, or leak.
+//! The driver takes a C function and a pointer for it. It is given a number instead, under which the function
+//! is kept here until it is called or taken back. So a call that comes although its launch was refused, or
+//! after its context was given up, finds nothing, and whatever was not called is dropped; a pointer would
+//! dangle, or leak.
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -16,8 +17,8 @@ use warploom_driver::sys::types::{CUcontext, CUresult, CUstream};
 
 use crate::Context;
 
-/// The context in which functions wait to be called: its driver, its handle and its life, as numbers, since they must not
-/// keep any of them.
+/// The context in which functions wait to be called: its driver, its handle and its life, as numbers, since
+/// they must not keep any of them.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Home(usize, usize, u64);
 
@@ -26,7 +27,7 @@ impl Home {
         Home(std::ptr::from_ref(driver.table()).addr(), context.addr(), generation)
     }
 
-    /// Whether a function waits in this context.
+    /// `true` if a function waits in this context.
     pub(crate) fn has_waiting(self) -> bool {
         waiting().values().any(|waiting| waiting.home == self)
     }
@@ -88,8 +89,8 @@ pub(crate) extern "C" fn stream_callback(_stream: CUstream, _status: CUresult, d
 fn call(data: *mut c_void) {
     let Some(Waiting { function, .. }) = waiting().remove(&data.addr()) else { return };
     if let Err(payload) = catch_unwind(AssertUnwindSafe(function)) {
-        // Functions here catch what the program's own code throws. What is left was thrown by a `drop` in them, and its
-        // payload might do the same; nothing may unwind into the driver.
+        // Functions here catch what the program's own code throws. What is left was thrown by a `drop` in
+        // them, and its payload might do the same; nothing may unwind into the driver.
         std::mem::forget(payload);
     }
 }

@@ -1,7 +1,8 @@
-//! What goes wrong where nobody can be told: in a `drop`, which has no result, or on a thread of the driver.
+//! Diagnostics: errors without a caller, in a `drop` or on a thread of the driver.
 //!
-//! Without a hook it is a [`tracing`](https://docs.rs/tracing) event of level `WARN` with the target `warploom`. What can be
-//! ended by a call that returns what went wrong, such as [`Buffer::close`](crate::Buffer::close), has nothing to report.
+//! Without a hook it is a [`tracing`](https://docs.rs/tracing) event of level `WARN` with the target
+//! `warploom`. What can be ended by a call that returns what went wrong, such as
+//! [`Buffer::close`](crate::Buffer::close), has nothing to report.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -51,7 +52,7 @@ pub enum Subject {
     Memory {
         /// Where it starts.
         address: u64,
-        /// How many bytes it has.
+        /// The number of bytes.
         bytes: usize,
         /// Whose context it belongs to.
         device: u32,
@@ -143,10 +144,11 @@ type Hook = Arc<dyn Fn(&Report) + Send + Sync>;
 
 static HOOK: RwLock<Option<Hook>> = RwLock::new(None);
 
-/// Has every report of the process given to `hook` from now on, instead of to the hook before it or to `tracing`.
+/// Has every report of the process given to `hook` from now on, instead of to the hook before it or to
+/// `tracing`.
 ///
-/// It is called on the thread that drops, which may be any, or on the driver's, where the driver must not be called (for a
-/// [`Subject::HostFunction`]). If it panics, the report goes to `tracing`.
+/// It is called on the thread that drops, which may be any, or on the driver's, where the driver must not be
+/// called (for a [`Subject::HostFunction`]). If it panics, the report goes to `tracing`.
 pub fn set_hook(hook: impl Fn(&Report) + Send + Sync + 'static) {
     replace(Some(Arc::new(hook)));
 }

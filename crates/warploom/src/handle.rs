@@ -1,4 +1,4 @@
-//! Raw handles, as this crate keeps them.
+//! Raw driver handles that may cross threads.
 #![expect(unsafe_code, reason = "lets C handles cross threads")]
 
 /// A handle the driver gave out: a name for something of its own that this side never dereferences.
@@ -17,8 +17,8 @@ impl<T> Handle<T> {
     }
 }
 
-// SAFETY: the pointer is only ever handed back to the driver, whose functions take contexts, streams, events, pools and code
-// from any thread, also at the same time.
+// SAFETY: the pointer is only ever handed back to the driver, whose functions take contexts, streams, events,
+// pools and code from any thread, also at the same time.
 unsafe impl<T> Send for Handle<T> {}
 // SAFETY: as above; a shared handle gives out nothing but the same pointer.
 unsafe impl<T> Sync for Handle<T> {}

@@ -1,7 +1,7 @@
 //! A safe, explicit, object-level library over the CUDA driver.
 //!
-//! Everything starts from a [`Driver`]: the system's ([`Driver::load`]) or a simulated machine ([`Driver::open`]); nothing
-//! here can tell them apart.
+//! Everything starts from a [`Driver`]: the system's ([`Driver::load`]) or a simulated machine
+//! ([`Driver::open`]); nothing here can tell them apart.
 //!
 //! ```
 //! use warploom::{DevicePool, Devices, Driver};
@@ -22,25 +22,28 @@
 //!
 //! # What holds throughout
 //!
-//! - **A value owns its raw handle and holds what the handle depends on.** A [`Stream`] holds its [`Context`], a
-//!   [`Buffer`] its [`DevicePool`] and every stream that used it. Whatever you hold is valid, in whatever order you drop it.
-//! - **Work is enqueued on a stream you name.** No call has a default stream, and none looks at the thread's current
-//!   context; where the driver needs one to be current, the call sees to it and puts back what was there. Whoever wants a
-//!   default stream names it: [`Context::legacy_stream`], [`Context::per_thread_stream`].
-//! - **Waiting is a choice**: a thread ([`Stream::synchronize`]), another stream ([`Stream::wait_for`]), a task
-//!   ([`Stream::completion`]), or a function that is called in turn ([`Stream::host`]).
-//! - **No call keeps the caller's host memory.** Copies from and to the host go through memory of their own and wait, or take
-//!   a [`PinnedBuffer`] along and do not.
+//! - **A value owns its raw handle and holds what the handle depends on.** A [`Stream`] holds its
+//!   [`Context`], a [`Buffer`] its [`DevicePool`] and every stream that used it. Whatever you hold is valid,
+//!   in whatever order you drop it.
+//! - **Work is enqueued on a stream you name.** No call has a default stream, and none looks at the thread's
+//!   current context; where the driver needs one to be current, the call sees to it and puts back what was
+//!   there. Whoever wants a default stream names it: [`Context::legacy_stream`],
+//!   [`Context::per_thread_stream`].
+//! - **Waiting is a choice**: a thread ([`Stream::synchronize`]), another stream ([`Stream::wait_for`]), a
+//!   task ([`Stream::completion`]), or a function that is called in turn ([`Stream::host`]).
+//! - **No call keeps the caller's host memory.** Copies from and to the host go through memory of their own
+//!   and wait, or take a [`PinnedBuffer`] along and do not.
 //! - **Device memory is freed after its last use**, on whichever streams that was; see [`Buffer`].
-//! - **A failure is a value** that names the call, the code and its meaning; see [`Error`]. A failure in a `drop` is
-//!   reported to a hook, or to `tracing`; see [`diagnostics`].
+//! - **A failure is a value** that names the call, the code and its meaning; see [`Error`]. A failure in a
+//!   `drop` is reported to a hook, or to `tracing`; see [`diagnostics`].
 //! - **A captured stream's graph keeps what it uses**, and no drop spoils a capture; see [`capture`].
 //! - **What is kept can be seen**: [`leaks`] lists what is alive, by kind, device and bytes.
 //!
 //! # Memory for several devices
 //!
-//! [`DevicePool::peers`] is the set of devices that may use a pool's memory. It lives in the driver, which is asked by every
-//! read and told by every change, however large, with one call; see [`LiveSet`] and [`PeerSet`].
+//! [`DevicePool::peers`] is the set of devices that may use a pool's memory. It lives in the driver, which is
+//! asked by every read and told by every change, however large, with one call; see [`LiveSet`] and
+//! [`PeerSet`].
 //!
 //! ```
 //! use warploom::{DevicePool, Devices, Driver, LiveSet};
@@ -54,8 +57,8 @@
 //! # }
 //! ```
 //!
-//! A [`Topology`] has what devices can do with each other's memory, a [`Mesh`] opens it, and [`Mesh::copy`] copies between devices in
-//! order with everything else that uses either end, without a wait of the host.
+//! A [`Topology`] has what devices can do with each other's memory, a [`Mesh`] opens it, and [`Mesh::copy`]
+//! copies between devices in order with everything else that uses either end, without a wait of the host.
 
 mod callback;
 pub mod capture;
@@ -63,10 +66,10 @@ mod completion;
 mod context;
 mod device;
 pub mod diagnostics;
+#[cfg(any(feature = "nccl", feature = "nvrtc"))]
+mod dynamic_library;
 mod error;
 mod event;
-#[cfg(doctest)]
-mod explicit_streams;
 mod handle;
 mod kernel;
 pub mod leaks;
@@ -80,39 +83,39 @@ mod peers;
 #[cfg(feature = "nvrtc")]
 pub mod program;
 mod queue;
-#[cfg(any(feature = "nccl", feature = "nvrtc"))]
-mod sought;
 mod stream;
 mod topology;
 
 pub use capture::CaptureError;
 pub use completion::{Completion, HostReturn, Point};
 pub use context::{
-    CachePreference, Context, ContextId, ContextOptions, Contexts, GenerationChange, GenerationWatch, Limit,
-    MemoryInfo, PriorityRange, Scheduling,
+    CachePreference, Context, ContextError, ContextId, ContextOptions, Contexts, GenerationChange, GenerationWatch,
+    Limit, MemoryInfo, PriorityRange, Scheduling,
 };
-pub use device::{ComputeCapability, ComputeMode, Device, DeviceAttribute, Devices, PciAddress, Properties, Uuid};
+pub use device::{
+    ComputeCapability, ComputeMode, Device, DeviceAttribute, DeviceError, Devices, PciAddress, Properties, Uuid,
+};
 pub use error::{Error, Malformed, Result};
-pub use event::{Event, EventOptions, Timed, Timing, Untimed};
+pub use event::{Event, EventError, EventOptions, Timed, Timing, Untimed};
 pub use kernel::{
     Argument, Arguments, ArgumentsFor, BlockSuggestion, CheckedConfig, Dimensions, Fits, JitOptions, Kernel,
-    KernelAttribute, KernelAttributes, LaunchConfig, LaunchError, Library, Occupancy, Parameter, ParameterInfo,
-    Parameters, Shape, TypedKernel,
+    KernelAttribute, KernelAttributes, LaunchConfig, LaunchError, Library, LibraryError, Occupancy, Parameter,
+    ParameterInfo, Parameters, Shape, TypedKernel,
 };
 pub use live_set::LiveSet;
-pub use location::{Host, Location, NumaId};
+pub use location::{Host, Location, LocationError, NumaId};
 pub use memory::{
-    AccessedBy, Buffer, CopyOptions, Counted, Counts, DeviceCopy, DeviceMemory, DevicePool, FreeError, Granularity,
-    GraphPool, GrowError, Limited, Locations, Logged, ManagedBuffer, ManagedMemory, ManagedPool, ManagedRange,
-    ManagedRangeMut, OrderedResource, Pending, PinnedBuffer, PinnedMemory, PinnedOptions, PinnedPool, PinnedReturn,
-    PoolOptions, PoolStatistics, Reuse, Rows, RowsMut, Slice, SliceMut, SourceOrder, StreamOrdered, Synchronous,
-    SynchronousResource, VirtualMemory, VirtualOptions, copy_batch, copy_batch_with, discard_batch,
-    discard_prefetch_batch, prefetch_batch,
+    AccessedBy, Buffer, CopyError, CopyOptions, Counted, Counts, DeviceCopy, DeviceMemory, DevicePool, FreeError,
+    Granularity, GraphPool, GrowError, Limited, Locations, Logged, ManagedBuffer, ManagedError, ManagedMemory,
+    ManagedPool, ManagedRange, ManagedRangeMut, MemoryError, OrderedResource, Pending, PinnedBuffer, PinnedMemory,
+    PinnedOptions, PinnedPool, PinnedReturn, PoolOptions, PoolStatistics, Reuse, Rows, RowsMut, Slice, SliceMut,
+    SourceOrder, StreamOrdered, Synchronous, SynchronousResource, VirtualMemory, VirtualMemoryError, VirtualOptions,
+    copy_batch, copy_batch_with, discard_batch, discard_prefetch_batch, prefetch_batch,
 };
-pub use mesh::{AccessLayer, CopyPolicy, EnableReport, Mesh, MeshReport, PairReport, PeerOutcome, PoolReport, Ticket};
-pub use peers::{AccessLevel, DeviceRef, PeerSet};
+pub use mesh::{CopyPolicy, EnableReport, Mesh, MeshReport, PairReport, PeerOutcome, PoolReport, Ticket};
+pub use peers::{AccessLayer, AccessLevel, DeviceRef, PeerError, PeerSet};
 pub use queue::Queue;
-pub use stream::{CaptureStatus, HostTask, Priority, Stream, StreamOptions};
+pub use stream::{CaptureStatus, HostTask, Priority, Stream, StreamError, StreamOptions};
 pub use topology::{Link, Pair, PeerAtomics, Topology};
 pub use warploom_derive::DeviceCopy;
 pub use warploom_driver::{CallCounter, CallRecorder, Driver, DriverError, DriverId, DriverVersion, Function};

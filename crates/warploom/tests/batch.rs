@@ -2,7 +2,8 @@
 
 use warploom::sys::types::{CUmemLocation, CUmemLocationType, CUmemcpyAttributes, CUmemcpySrcAccessOrder};
 use warploom::{
-    DeviceMemory, DevicePool, Devices, Driver, Error, Function, Result, Slice, SliceMut, Stream, copy_batch,
+    ContextError, CopyError, DeviceError, DeviceMemory, DevicePool, Devices, Driver, Error, Function, MemoryError,
+    Result, Slice, SliceMut, Stream, copy_batch,
 };
 use warploom_sim::fault::Calls;
 use warploom_sim::topology::Topology;
@@ -91,8 +92,8 @@ driver_tests! {
         let (mut right, mut wrong) = (pool.upload(&[0_u16; 3], &stream)?, pool.upload(&[0_u16; 2], &stream)?);
         // A stream that has not met the memory: it must not meet it now, either.
         let refused = budget(driver, &[], || copy_batch([(&from, &mut right), (&from, &mut wrong)], &other));
-        let error = Box::new(Error::LengthMismatch { source_len: 3, destination_len: 2 });
-        assert_eq!(refused, Err(Error::InBatch { index: 1, error }));
+        let error = Box::new(Error::Copy(CopyError::LengthMismatch { source_len: 3, destination_len: 2 }));
+        assert_eq!(refused, Err(Error::Memory(MemoryError::InBatch { index: 1, error })));
         assert_eq!(
             refused.expect_err("the lengths differ").to_string(),
             "item 1 of the batch: 3 values cannot be copied to 2; the lengths must be equal"
@@ -184,11 +185,14 @@ fn a_batch_refuses_streams_of_other_devices_and_memory_of_other_drivers() -> Tes
     let from = pool.zeroed::<u8>(4, &stream)?;
     let (mut one, mut two) = (pool.zeroed::<u8>(4, &stream)?, other_pool.zeroed::<u8>(4, &other_stream)?);
     budget(&driver, &[], || {
-        let error = Box::new(Error::ContextMismatch { stream: 2, memory: 0 });
-        assert_eq!(copy_batch([(&from, &mut one)], &foreign), Err(Error::InBatch { index: 0, error }));
+        let error = Box::new(Error::Context(ContextError::Mismatch { stream: 2, memory: 0 }));
+        assert_eq!(
+            copy_batch([(&from, &mut one)], &foreign),
+            Err(Error::Memory(MemoryError::InBatch { index: 0, error }))
+        );
         let refused = copy_batch([(&from, &mut one), (&from, &mut two)], &stream);
-        let Err(Error::InBatch { index: 1, error }) = refused else { panic!("{refused:?}") };
-        assert!(matches!(*error, Error::DriverMismatch { .. }), "{error}");
+        let Err(Error::Memory(MemoryError::InBatch { index: 1, error })) = refused else { panic!("{refused:?}") };
+        assert!(matches!(*error, Error::Device(DeviceError::DriverMismatch { .. })), "{error}");
     });
     Ok(())
 }
@@ -204,13 +208,16 @@ fn memory_of_a_context_that_was_reset_is_refused_as_either_end() -> TestResult {
     #[expect(unsafe_code, reason = "resets a context with memory in it that is not used any more")]
     // SAFETY: what is tested is that it is not.
     unsafe { device.reset_context() }?;
-    let stale = Error::StaleContext { device: 1, expected: 0, found: 1 };
+    let stale = Error::Context(ContextError::Stale { device: 1, expected: 0, found: 1 });
     budget(&driver, &[], || -> TestResult {
         assert_eq!(near.copy_to(&mut far, &stream), Err(stale.clone()));
         assert_eq!(far.copy_to(&mut near, &stream), Err(stale.clone()));
         assert_eq!(far.rows(2, 2, 2)?.copy_to(near.rows_mut(2, 2, 2)?, &stream), Err(stale.clone()));
         let error = Box::new(stale.clone());
-        assert_eq!(copy_batch([(&near, &mut far)], &stream), Err(Error::InBatch { index: 0, error }));
+        assert_eq!(
+            copy_batch([(&near, &mut far)], &stream),
+            Err(Error::Memory(MemoryError::InBatch { index: 0, error }))
+        );
         Ok(())
     })
 }

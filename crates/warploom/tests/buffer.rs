@@ -3,7 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use warploom::{Buffer, DevicePool, Devices, Driver, Error, Function, Stream, sys::types::CUresult};
+use warploom::{
+    Buffer, ContextError, CopyError, DeviceError, DevicePool, Devices, Driver, Error, Function, MemoryError, Stream,
+    sys::types::CUresult,
+};
 use warploom_sim::{Machine, Mode, topology::Topology};
 use warploom_testkit::{TestResult, budget, call, driver_tests, in_every_mode, open};
 
@@ -65,7 +68,7 @@ driver_tests! {
         let mut buffer = pool.zeroed::<u8>(4, &stream)?;
         let mut other = pool.zeroed::<u8>(5, &stream)?;
         assert_eq!(buffer.len(), 4);
-        let refused = |source_len, destination_len| Err(Error::LengthMismatch { source_len, destination_len });
+        let refused = |source_len, destination_len| Err(Error::Copy(CopyError::LengthMismatch { source_len, destination_len }));
         budget(driver, &[], || {
             assert_eq!(buffer.copy_from_host(&[0; 3], &stream), refused(3, 4));
             assert_eq!(buffer.copy_from_host(&[], &stream), refused(0, 4));
@@ -77,7 +80,7 @@ driver_tests! {
         let (pool, stream) = setup(driver)?;
         let calls = driver.count_calls();
         for refused in [pool.allocate::<u8>(0, &stream), pool.zeroed::<u8>(0, &stream), pool.upload(&[], &stream)] {
-            assert_eq!(refused.map(|_| ()), Err(Error::EmptyBuffer));
+            assert_eq!(refused.map(|_| ()), Err(Error::Memory(MemoryError::EmptyBuffer)));
         }
         assert_eq!(calls.total(), 0);
     }
@@ -168,7 +171,7 @@ fn a_stream_of_another_device_is_refused() -> TestResult {
     let mut buffer = pool.zeroed::<u8>(8, &own)?;
     let mut far = DevicePool::new(&contexts[1])?.zeroed(8, &contexts[1].stream()?)?;
     budget(&driver, &[], || {
-        let refused = Err(Error::ContextMismatch { stream: 2, memory: 0 });
+        let refused = Err(Error::Context(ContextError::Mismatch { stream: 2, memory: 0 }));
         assert_eq!(pool.allocate::<u8>(8, &foreign).map(|_| ()), refused);
         assert_eq!(buffer.fill(1, &foreign), refused);
         assert_eq!(buffer.copy_from_host(&[0; 8], &foreign), refused);
@@ -192,7 +195,7 @@ fn what_belongs_to_another_driver_is_refused() -> TestResult {
         buffer.copy_to(&mut foreign, &stream),
     ];
     for refused in refused {
-        assert!(matches!(refused, Err(Error::DriverMismatch { .. })), "{refused:?}");
+        assert!(matches!(refused, Err(Error::Device(DeviceError::DriverMismatch { .. }))), "{refused:?}");
     }
     Ok(())
 }

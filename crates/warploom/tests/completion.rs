@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use gate::Gate;
 use warploom::sys::types::CUresult;
-use warploom::{DevicePool, Devices, Error, Function, PinnedMemory};
+use warploom::{DevicePool, Devices, Error, Function, PinnedMemory, StreamError};
 use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::{Mode, topology::Topology};
 use warploom_testkit::{TestResult, budget, driver_tests, open};
@@ -252,7 +252,7 @@ driver_tests! {
         assert_eq!(poll(&mut returned, &waker), Poll::Pending);
         go.send(5)?;
         assert_eq!(block_on(&mut returned)?, Ok(5));
-        assert_eq!(poll(&mut returned, &waker), Poll::Ready(Err(Error::HostFunctionNotRun)), "it has been taken");
+        assert_eq!(poll(&mut returned, &waker), Poll::Ready(Err(Error::Stream(StreamError::HostFunctionNotRun))), "it has been taken");
     }
 
     threads fn no_more_than_a_few_relays_are_kept(driver) {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use warploom::sys::types::{CUcontext, CUresult};
 use warploom::{
-    CachePreference, Context, ContextOptions, Contexts, DevicePool, Devices, Driver, Error, Function, Limit, Scheduling,
+    CachePreference, Context, ContextError, ContextOptions, Contexts, DevicePool, Devices, Driver, Error, Function,
+    Limit, Scheduling,
 };
 use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::{Machine, Mode, topology::Topology};
@@ -119,7 +120,7 @@ driver_tests! {
     fn a_foreign_context_is_used_only_when_vouched_for(driver) {
         let mut raw = null_mut();
         call!(driver.cuCtxCreate_v2(&mut raw, 0, 0))?;
-        assert_eq!(driver.current_context(), Err(Error::UntrackedContext { device: 0 }));
+        assert_eq!(driver.current_context(), Err(Error::Context(ContextError::Untracked { device: 0 })));
         assert_eq!(driver.current_device()?, Some(driver.device(0)?));
         let owner = Arc::new(());
         #[expect(unsafe_code, reason = "vouches for a context that is destroyed below, after its last use")]
@@ -138,7 +139,7 @@ driver_tests! {
         #[expect(unsafe_code, reason = "null is refused")]
         // SAFETY: null is allowed.
         let null = unsafe { Context::borrow_raw(driver, null_mut()) };
-        assert_eq!(null, Err(Error::NullContext));
+        assert_eq!(null, Err(Error::Context(ContextError::Null)));
     }
 
     fn a_created_context_is_another_one_and_is_not_current(driver) {
@@ -200,7 +201,7 @@ driver_tests! {
 
     fn a_limit_the_device_does_not_have_is_named(driver) {
         let context = driver.device(0)?.context()?;
-        let unsupported = Error::UnsupportedLimit { limit: Limit::LaunchSyncDepth, device: 0 };
+        let unsupported = Error::Context(ContextError::UnsupportedLimit { limit: Limit::LaunchSyncDepth, device: 0 });
         assert_eq!(context.limit(Limit::LaunchSyncDepth), Err(unsupported.clone()));
         assert_eq!(context.set_limit(Limit::LaunchSyncDepth, 4), Err(unsupported));
         assert_eq!(
@@ -234,7 +235,7 @@ driver_tests! {
         call!(driver.cuDevicePrimaryCtxReset_v2(0))?;
         assert!(context.is_current_generation(), "nobody has looked yet");
         let expected = context.generation();
-        let stale = Err(Error::StaleContext { device: 0, expected, found: expected + 1 });
+        let stale = Err(Error::Context(ContextError::Stale { device: 0, expected, found: expected + 1 }));
         assert_eq!(context.check(), stale);
         assert!(!context.is_current_generation());
         budget(driver, &[], || {
@@ -262,7 +263,7 @@ driver_tests! {
         let mut raw = null_mut();
         call!(driver.cuDevicePrimaryCtxRetain(&mut raw, 0))?;
         assert_eq!(raw, context.as_raw());
-        assert!(matches!(context.check(), Err(Error::StaleContext { .. })));
+        assert!(matches!(context.check(), Err(Error::Context(ContextError::Stale { .. }))));
         assert_eq!(device.context()?.generation(), context.generation() + 1);
         drop(context);
         call!(driver.cuDevicePrimaryCtxRelease_v2(0))?;
@@ -329,7 +330,7 @@ driver_tests! {
         let fresh = next.stream()?;
         budget(driver, &[], || {
             let refused = pool.allocate::<u8>(64, &stream).map(drop);
-            assert!(matches!(refused, Err(Error::StaleContext { .. })), "{refused:?}");
+            assert!(matches!(refused, Err(Error::Context(ContextError::Stale { .. }))), "{refused:?}");
             let refused = pool.allocate::<u8>(64, &fresh).map(drop);
             assert!(refused.is_err(), "{refused:?}");
         });
@@ -432,7 +433,7 @@ fn a_driver_without_context_numbers_still_tells_lives_apart() -> TestResult {
     assert_eq!((context.id(), device.context()?.generation()), (None, context.generation()));
     context.check()?;
     call!(driver.cuDevicePrimaryCtxReset_v2(0))?;
-    assert!(matches!(context.check(), Err(Error::StaleContext { .. })));
+    assert!(matches!(context.check(), Err(Error::Context(ContextError::Stale { .. }))));
     let next = device.context()?;
     assert!(next.is_current_generation());
     call!(driver.cuDevicePrimaryCtxReset_v2(0))?;
@@ -452,8 +453,8 @@ fn a_reset_concerns_one_device() -> TestResult {
     let message = first.check().unwrap_err().to_string();
     assert_eq!(
         message,
-        "device 0 was reset: this belongs to life 0 of its primary context, which is now in life 1; ask the device for its \
-         context again"
+        "device 0 was reset: this belongs to generation 0 of its primary context, which is now in generation 1; ask the device \
+         for its context again"
     );
     Ok(())
 }

@@ -2,8 +2,8 @@
 
 use warploom::sys::types::CUresult;
 use warploom::{
-    CopyOptions, DeviceMemory, DevicePool, Devices, Driver, Error, Function, Host, PinnedMemory, Result, SourceOrder,
-    Stream, copy_batch_with,
+    CopyError, CopyOptions, DeviceMemory, DevicePool, Devices, Driver, Error, Function, Host, MemoryError,
+    PinnedMemory, Result, SourceOrder, Stream, copy_batch_with,
 };
 use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::topology::Topology;
@@ -104,18 +104,18 @@ driver_tests! {
         budget(driver, &[], || {
             for options in [during, any] {
                 let refused = ordered.as_slice().copy_to_with(&mut to, options, &stream);
-                assert_eq!(refused, Err(Error::SourceOrder));
+                assert_eq!(refused, Err(Error::Copy(CopyError::SourceOrder)));
                 let batch = [(&plain, &mut short, in_order), (&ordered, &mut to, options)];
-                let error = Box::new(Error::LengthMismatch { source_len: 4, destination_len: 3 });
-                assert_eq!(copy_batch_with(batch, &stream), Err(Error::InBatch { index: 0, error }));
-                let error = Box::new(Error::SourceOrder);
+                let error = Box::new(Error::Copy(CopyError::LengthMismatch { source_len: 4, destination_len: 3 }));
+                assert_eq!(copy_batch_with(batch, &stream), Err(Error::Memory(MemoryError::InBatch { index: 0, error })));
+                let error = Box::new(Error::Copy(CopyError::SourceOrder));
                 let refused = copy_batch_with([(&ordered, &mut to, options)], &stream);
-                assert_eq!(refused, Err(Error::InBatch { index: 0, error }));
+                assert_eq!(refused, Err(Error::Memory(MemoryError::InBatch { index: 0, error })));
             }
             let refused = plain.as_slice().copy_to_with(&mut short, any, &stream);
-            assert_eq!(refused, Err(Error::LengthMismatch { source_len: 4, destination_len: 3 }));
-            assert_eq!(plain.as_slice().copy_to_with(&mut to, in_order, &legacy), Err(Error::LegacyStream));
-            assert_eq!(copy_batch_with([(&plain, &mut to, in_order)], &legacy), Err(Error::LegacyStream));
+            assert_eq!(refused, Err(Error::Copy(CopyError::LengthMismatch { source_len: 4, destination_len: 3 })));
+            assert_eq!(plain.as_slice().copy_to_with(&mut to, in_order, &legacy), Err(Error::Copy(CopyError::LegacyStream)));
+            assert_eq!(copy_batch_with([(&plain, &mut to, in_order)], &legacy), Err(Error::Copy(CopyError::LegacyStream)));
         });
     }
 }
@@ -150,8 +150,14 @@ fn each_driver_copies_with_the_newest_call_it_has() -> TestResult {
         let refused = from.as_slice().copy_to_with(&mut to, during, &stream);
         let batch = copy_batch_with([(&from, &mut to, any), (&from, &mut other, during)], &stream);
         if call == Function::cuMemcpyDtoDAsync_v2 {
-            assert_eq!(refused, Err(Error::DuringCall));
-            assert_eq!(batch, Err(Error::InBatch { index: 1, error: Box::new(Error::DuringCall) }));
+            assert_eq!(refused, Err(Error::Copy(CopyError::DuringCall)));
+            assert_eq!(
+                batch,
+                Err(Error::Memory(MemoryError::InBatch {
+                    index: 1,
+                    error: Box::new(Error::Copy(CopyError::DuringCall))
+                }))
+            );
         } else {
             assert_eq!((refused, batch), (Ok(()), Ok(())));
         }
@@ -171,7 +177,7 @@ fn copies_between_devices_are_in_stream_order_or_refused() -> TestResult {
     let peer = [(Function::cuStreamIsCapturing, 1), (Function::cuMemcpyPeerAsync, 1)];
     budget(&driver, &peer, || from.as_slice().copy_to_with(&mut to, any, &stream))?;
     stream.synchronize()?;
-    assert_eq!(from.as_slice().copy_to_with(&mut to, during, &stream), Err(Error::DuringCall));
+    assert_eq!(from.as_slice().copy_to_with(&mut to, during, &stream), Err(Error::Copy(CopyError::DuringCall)));
     assert_eq!(to.download(&there.context().stream()?)?, b"far");
     Ok(())
 }

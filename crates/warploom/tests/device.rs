@@ -4,8 +4,8 @@ use std::collections::{BTreeSet, HashSet};
 
 use warploom::sys::types::CUresult;
 use warploom::{
-    ComputeCapability, ComputeMode, Device, DeviceAttribute, Devices, Driver, DriverVersion, Error, Function,
-    PciAddress, Uuid,
+    ComputeCapability, ComputeMode, Device, DeviceAttribute, DeviceError, Devices, Driver, DriverVersion, Error,
+    Function, PciAddress, Uuid,
 };
 use warploom_sim::{Machine, Mode, topology::Topology};
 use warploom_testkit::{TestResult, budget, driver_tests, open};
@@ -26,9 +26,9 @@ driver_tests! {
             assert_eq!(driver.device_with_uuid(device.uuid()?)?, device);
         }
         let address = PciAddress::new(0xfffe, 0xfe, 31).ok_or("31 is a slot")?;
-        assert_eq!(driver.device_at(address), Err(Error::NoDeviceAt { address }));
+        assert_eq!(driver.device_at(address), Err(Error::Device(DeviceError::NoDeviceAt { address })));
         let uuid = Uuid::from_bytes([0xab; 16]);
-        assert_eq!(driver.device_with_uuid(uuid), Err(Error::NoDeviceWithUuid { uuid }));
+        assert_eq!(driver.device_with_uuid(uuid), Err(Error::Device(DeviceError::NoDeviceWithUuid { uuid })));
     }
 
     fn the_place_on_the_bus_is_what_the_attributes_say(driver) {
@@ -45,7 +45,7 @@ driver_tests! {
         let (youngest, driver) = (DeviceAttribute::GpuDirectRdmaWithLocalizedMemorySupported, driver.version());
         if driver <= DriverVersion::new(13, 0) {
             let answer = device.attribute(youngest);
-            assert_eq!(answer, Err(Error::UnknownAttribute { attribute: youngest, driver }));
+            assert_eq!(answer, Err(Error::Device(DeviceError::UnknownAttribute { attribute: youngest, driver })));
             assert_eq!(device.properties()?.get(youngest), None);
         }
     }
@@ -56,7 +56,7 @@ driver_tests! {
         let mut known = 0;
         for attribute in DeviceAttribute::ALL {
             let asked = match device.attribute(*attribute) {
-                Err(Error::UnknownAttribute { .. }) => None,
+                Err(Error::Device(DeviceError::UnknownAttribute { .. })) => None,
                 answer => Some(answer?),
             };
             known += usize::from(asked.is_some());
@@ -102,7 +102,7 @@ driver_tests! {
 
     fn a_device_beyond_the_last_is_refused_by_count(driver) {
         let count = driver.devices()?.len().try_into()?;
-        assert_eq!(driver.device(count), Err(Error::NoSuchDevice { ordinal: count, count }));
+        assert_eq!(driver.device(count), Err(Error::Device(DeviceError::NoSuchDevice { ordinal: count, count })));
         assert!(driver.device(u32::MAX).is_err());
     }
 
@@ -168,7 +168,7 @@ fn devices_of_different_drivers_never_meet() -> TestResult {
     let (one, other) = (device(&one)?, device(&other)?);
     assert_ne!(one, other);
     assert!(one < other, "the first driver comes first");
-    assert!(matches!(one.can_access(&other), Err(Error::DriverMismatch { .. })));
+    assert!(matches!(one.can_access(&other), Err(Error::Device(DeviceError::DriverMismatch { .. }))));
     Ok(())
 }
 
@@ -177,7 +177,10 @@ fn asking_for_a_device_initializes_the_driver() -> TestResult {
     let driver = Driver::open(&Machine::preset("h200")?)?;
     assert_eq!(driver.devices()?.len(), 1);
     let driver = Driver::open(&Machine::preset("h200")?)?;
-    assert_eq!(driver.device_at("0:0:0".parse()?), Err(Error::NoDeviceAt { address: "00:00".parse()? }));
+    assert_eq!(
+        driver.device_at("0:0:0".parse()?),
+        Err(Error::Device(DeviceError::NoDeviceAt { address: "00:00".parse()? }))
+    );
     Ok(())
 }
 
@@ -210,7 +213,7 @@ fn an_older_driver_knows_fewer_attributes() -> TestResult {
     let (old, new) = (old.device(0)?, new.device(0)?);
     let answer = old.attribute(DeviceAttribute::HostNumaId);
     let (attribute, driver) = (DeviceAttribute::HostNumaId, DriverVersion::new(12, 0));
-    assert_eq!(answer, Err(Error::UnknownAttribute { attribute, driver }));
+    assert_eq!(answer, Err(Error::Device(DeviceError::UnknownAttribute { attribute, driver })));
     let message = answer.unwrap_err().to_string();
     assert_eq!(message, "driver 12.0 does not know CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID, which came with a newer one");
     assert_eq!((old.properties()?.host_numa(), old.properties()?.has_host_memory_pools()), (None, false));

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use warploom::diagnostics::{self, Report, Subject};
 use warploom::sys::types::CUdeviceptr;
-use warploom::{Context, DevicePool, Devices, Error, OrderedResource, Result, Stream, StreamOrdered};
+use warploom::{Context, DevicePool, Devices, Error, MemoryError, OrderedResource, Result, Stream, StreamOrdered};
 use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::topology::Topology;
 use warploom_sim::{Machine, Mode};
@@ -74,8 +74,11 @@ fn a_failing_deallocate_reaches_the_hook(machine: &Machine, context: &Context) -
     drop(kept);
     let expected = Report::clone(&reports()[0]);
     assert_eq!(expected.subject, Subject::Memory { address, bytes: 4, device: 0 });
-    assert_eq!(expected.error, Error::NotStreamOrdered);
-    let text = format!("while dropping 4 bytes of memory at {address:#x} of device 0: {}", Error::NotStreamOrdered);
+    assert_eq!(expected.error, Error::Memory(MemoryError::NotStreamOrdered));
+    let text = format!(
+        "while dropping 4 bytes of memory at {address:#x} of device 0: {}",
+        Error::Memory(MemoryError::NotStreamOrdered)
+    );
     assert_eq!(expected.to_string(), text);
 
     diagnostics::set_hook(|_| panic!("the hook's own fault"));
@@ -110,7 +113,7 @@ unsafe impl StreamOrdered for Stubborn {
 
     unsafe fn deallocate_raw(&self, address: CUdeviceptr, bytes: usize, stream: &Stream) -> Result<()> {
         if !self.gives_up.load(Ordering::Relaxed) {
-            return Err(Error::NotStreamOrdered);
+            return Err(Error::Memory(MemoryError::NotStreamOrdered));
         }
         // SAFETY: handed on as it came.
         unsafe { self.inner.deallocate_raw(address, bytes, stream) }

@@ -1,6 +1,8 @@
 //! Duplicates of buffers.
 
-use warploom::{Buffer, DeviceMemory, DevicePool, Devices, Driver, Error, Function, Result, Stream};
+use warploom::{
+    Buffer, ContextError, DeviceMemory, DevicePool, Devices, Driver, Error, Function, MemoryError, Result, Stream,
+};
 use warploom_sim::fault::Calls;
 use warploom_sim::topology::Topology;
 use warploom_sim::{Machine, Mode, Order};
@@ -49,7 +51,7 @@ driver_tests! {
         // SAFETY: the owner has that many bytes, and does nothing with them.
         let borrowed = unsafe { Buffer::<u8>::from_owner(address, len, stream.context(), owner) }?;
         let refused = budget(driver, &[], || borrowed.duplicate(&stream).map(drop));
-        assert_eq!(refused, Err(Error::NoResource));
+        assert_eq!(refused, Err(Error::Memory(MemoryError::NoResource)));
     }
 }
 
@@ -60,7 +62,7 @@ fn a_stream_of_another_device_makes_no_duplicate() -> TestResult {
     let foreign = driver.device(1)?.context()?.stream()?;
     let buffer = pool.zeroed::<u8>(4, &stream)?;
     let refused = budget(&driver, &[], || buffer.duplicate(&foreign).map(drop));
-    assert_eq!(refused, Err(Error::ContextMismatch { stream: 1, memory: 0 }));
+    assert_eq!(refused, Err(Error::Context(ContextError::Mismatch { stream: 1, memory: 0 })));
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! Events: recorded, waited for, asked; the time between them; and that they are used again.
 
 use warploom::sys::types::CUresult;
-use warploom::{DevicePool, Devices, Error, Event, EventOptions, Function, Timed};
+use warploom::{DeviceError, DevicePool, Devices, Error, Event, EventError, EventOptions, Function, Timed};
 use warploom_sim::{Mode, Order, topology::Topology};
 use warploom_testkit::{TestResult, budget, driver_tests, open};
 
@@ -48,7 +48,7 @@ driver_tests! {
         assert_eq!(start.elapsed_ms(&start)?, 0.0);
         let elapsed = end.elapsed(&start)?;
         assert!((elapsed.as_secs_f64() * 1e3 - f64::from(milliseconds)).abs() < 1e-6, "{elapsed:?}");
-        assert_eq!(start.elapsed(&end), Err(Error::EventsReversed { by: elapsed }));
+        assert_eq!(start.elapsed(&end), Err(Error::Event(EventError::Reversed { by: elapsed })));
     }
 
     fn an_event_that_is_moved_is_where_it_was_for_those_who_wait(driver) {
@@ -98,7 +98,7 @@ fn time_that_is_not_over_is_not_known() -> TestResult {
     let mut buffer = DevicePool::new(&context)?.allocate(1 << 20, &stream)?;
     buffer.fill(1, &stream)?;
     let end = stream.record_timed()?;
-    assert_eq!(end.elapsed(&start), Err(Error::EventNotComplete));
+    assert_eq!(end.elapsed(&start), Err(Error::Event(EventError::NotComplete)));
     assert_eq!(end.elapsed_ms(&start).unwrap_err().code(), Some(CUresult::CUDA_ERROR_NOT_READY));
     stream.synchronize()?;
     assert!(end.elapsed_ms(&start)? > 0.0);
@@ -111,8 +111,8 @@ fn events_of_two_contexts_have_no_time_between_them_and_no_stream_in_common() ->
     let (here, there) = (driver.device(0)?.context()?.stream()?, driver.device(1)?.context()?.stream()?);
     let (start, end) = (here.record_timed()?, there.record_timed()?);
     budget(&driver, &[], || {
-        assert_eq!(end.elapsed(&start), Err(Error::EventsOfTwoContexts { start: 0, end: 1 }));
-        assert_eq!(here.record_into(&end), Err(Error::EventContextMismatch { event: 1, stream: 0 }));
+        assert_eq!(end.elapsed(&start), Err(Error::Event(EventError::DifferentContexts { start: 0, end: 1 })));
+        assert_eq!(here.record_into(&end), Err(Error::Event(EventError::ContextMismatch { event: 1, stream: 0 })));
     });
     Ok(())
 }
@@ -124,6 +124,6 @@ fn events_of_another_driver_are_refused_before_the_driver_sees_them() -> TestRes
     let mine = one.device(0)?.context()?.stream()?.record_timed()?;
     let theirs = other.device(0)?.context()?.stream()?.record_timed()?;
     let refused = budget(&one, &[], || mine.elapsed(&theirs));
-    assert!(matches!(refused, Err(Error::DriverMismatch { .. })), "{refused:?}");
+    assert!(matches!(refused, Err(Error::Device(DeviceError::DriverMismatch { .. }))), "{refused:?}");
     Ok(())
 }

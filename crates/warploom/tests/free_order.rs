@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use warploom::sys::types::CUdeviceptr;
 use warploom::{
-    Buffer, Context, DeviceMemory, DevicePool, Devices, Driver, Error, Function, ManagedPool, OrderedResource,
-    PinnedMemory, PinnedPool, Result, Stream, StreamOrdered, SynchronousResource, VirtualMemory,
+    Buffer, Context, DeviceMemory, DevicePool, Devices, Driver, Error, Function, ManagedPool, MemoryError,
+    OrderedResource, PinnedMemory, PinnedPool, Result, Stream, StreamOrdered, SynchronousResource, VirtualMemory,
 };
 use warploom_testkit::{TestResult, budget, driver_tests};
 
@@ -134,23 +134,27 @@ driver_tests! {
         assert_eq!(Arc::strong_count(&owner), 2);
         budget(driver, &[], || drop((owned, borrowed)));
         assert_eq!(Arc::strong_count(&owner), 1);
-        assert_eq!(memory.close_on(&home), Err(Error::NotStreamOrdered));
+        assert_eq!(memory.close_on(&home), Err(Error::Memory(MemoryError::NotStreamOrdered)));
     }
 
-    /// S4.16: what cannot be wrapped is left to the caller, who still has it.
+    /// S4.16: memory that cannot be wrapped stays its owner's, with its values, and the refused buffer holds no part of it.
     fn memory_that_cannot_be_wrapped_is_not_freed(driver) {
-        let (context, ..) = setup(driver)?;
-        let memory = DeviceMemory::new(&context).allocate::<u8>(64)?;
+        let (context, home, _) = setup(driver)?;
+        let memory = Arc::new(DeviceMemory::new(&context).upload(&[7_u8; 64], &home)?);
         let calls = driver.record_calls();
         #[expect(unsafe_code, reason = "wraps memory that somebody else owns")]
         // SAFETY: refused, so that nothing is used.
-        let (empty, large) = unsafe {
-            let empty = Buffer::<u8>::borrowed(memory.as_raw(), 0, &context);
-            (empty, Buffer::<u64>::borrowed(memory.as_raw(), usize::MAX / 2, &context))
+        let (empty, large, borrowed) = unsafe {
+            let empty = Buffer::<u8>::from_owner(memory.as_raw(), 0, &context, Arc::clone(&memory));
+            let large = Buffer::<u64>::from_owner(memory.as_raw(), usize::MAX / 2, &context, Arc::clone(&memory));
+            (empty, large, Buffer::<u8>::borrowed(memory.as_raw(), 0, &context))
         };
-        assert_eq!(empty.map(drop), Err(Error::EmptyBuffer));
-        assert_eq!(large.map(drop), Err(Error::TooLarge { len: usize::MAX / 2, element: 8 }));
-        assert!(calls.take().is_empty());
+        assert_eq!(empty.map(drop), Err(Error::Memory(MemoryError::EmptyBuffer)));
+        assert_eq!(large.map(drop), Err(Error::Memory(MemoryError::TooLarge { len: usize::MAX / 2, element: 8 })));
+        assert_eq!(borrowed.map(drop), Err(Error::Memory(MemoryError::EmptyBuffer)));
+        assert!(calls.take().is_empty(), "nothing is freed or waited for");
+        let memory = Arc::into_inner(memory).expect("the refused buffers let go of it");
+        assert_eq!(memory.download(&home)?, [7; 64]);
         memory.close()?;
     }
 }

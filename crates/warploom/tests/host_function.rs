@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 
 use warploom::sys::types::CUresult;
-use warploom::{ContextOptions, DevicePool, Devices, Error, Function, HostTask};
+use warploom::{ContextOptions, DevicePool, Devices, Error, Function, HostTask, StreamError};
 use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::{Mode, Order, topology::Topology};
 use warploom_testkit::{TestResult, budget, call, driver_tests, modes, open};
@@ -65,10 +65,10 @@ driver_tests! {
         let after = stream.host(|| "still going")?;
         assert_eq!(after.wait()?, "still going");
         let message = |task: HostTask<()>| match task.wait() {
-            Err(Error::HostFunctionPanicked { message }) => message,
+            Err(Error::Stream(StreamError::HostFunctionPanicked { message })) => message.into_string(),
             other => format!("{other:?}"),
         };
-        assert_eq!([text, formatted, other].map(message), ["oh no", "2", "something that is no text"]);
+        assert_eq!([text, formatted, other].map(message), ["oh no", "2", "a payload that is not text"]);
         stream.synchronize()?;
     }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use warploom::sys::types::CUmemLocationType;
-use warploom::{Devices, Error, Host, Location, NumaId};
+use warploom::{Devices, Error, Host, Location, LocationError, NumaId};
 use warploom_sim::{Mode, topology::Topology};
 use warploom_testkit::{TestResult, budget, driver_tests, open};
 
@@ -17,11 +17,14 @@ fn the_forms_of_the_host_are_different_values() {
     let hosts = [Host::Any, node(0), node(1), Host::NumaCurrent];
     assert_eq!(HashSet::from(hosts).len(), 4);
     assert_eq!(BTreeSet::from(hosts).into_iter().collect::<Vec<_>>(), hosts);
-    assert_eq!(NumaId::try_from(u32::MAX), Err(Error::InvalidNumaId { id: i64::from(u32::MAX) }));
-    assert_eq!(NumaId::try_from(-1_i32), Err(Error::InvalidNumaId { id: -1 }));
+    assert_eq!(
+        NumaId::try_from(u32::MAX),
+        Err(Error::Location(LocationError::InvalidNumaId { id: i64::from(u32::MAX) }))
+    );
+    assert_eq!(NumaId::try_from(-1_i32), Err(Error::Location(LocationError::InvalidNumaId { id: -1 })));
     assert_eq!(NumaId::try_from(i32::MAX).map(NumaId::get), Ok(2_147_483_647));
     let message = NumaId::try_from(-1_i32).unwrap_err().to_string();
-    assert_eq!(message, "-1 is no NUMA node; they are counted from 0 to 2147483647");
+    assert_eq!(message, "-1 is not a NUMA node; they are counted from 0 to 2147483647");
 }
 
 /// S1.3: texts that tell the forms apart and are read back.
@@ -48,13 +51,13 @@ driver_tests! {
                 node(3).into(),
                 CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST_NUMA,
                 3,
-                Err(Error::NumaUnsupported { host: node(3) }),
+                Err(Error::Location(LocationError::NumaUnsupported { host: node(3) })),
             ),
             (
                 Host::NumaCurrent.into(),
                 CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT,
                 0,
-                Err(Error::NumaUnsupported { host: Host::NumaCurrent }),
+                Err(Error::Location(LocationError::NumaUnsupported { host: Host::NumaCurrent })),
             ),
         ];
         budget(driver, &[], || {

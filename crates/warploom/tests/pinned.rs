@@ -1,8 +1,8 @@
 //! Page-locked memory: the host's while no stream uses it, and a copy's while one does.
 
 use warploom::{
-    DeviceMemory, DevicePool, Devices, Driver, Error, Function, PinnedBuffer, PinnedMemory, PinnedOptions, Stream,
-    SynchronousResource,
+    ContextError, CopyError, DeviceError, DeviceMemory, DevicePool, Devices, Driver, Error, Function, MemoryError,
+    PinnedBuffer, PinnedMemory, PinnedOptions, Stream, SynchronousResource,
 };
 use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::topology::Topology;
@@ -110,15 +110,15 @@ driver_tests! {
         let mut device = pool.zeroed::<u64>(4, &stream)?;
         let plain = DeviceMemory::new(memory.context());
         budget(driver, &[], || {
-            assert_eq!(memory.buffer::<u64>(0).map(drop), Err(Error::EmptyBuffer));
-            let too_large = Error::TooLarge { len: usize::MAX / 8, element: 8 };
+            assert_eq!(memory.buffer::<u64>(0).map(drop), Err(Error::Memory(MemoryError::EmptyBuffer)));
+            let too_large = Error::Memory(MemoryError::TooLarge { len: usize::MAX / 8, element: 8 });
             assert_eq!(memory.buffer::<u64>(usize::MAX / 8).map(drop), Err(too_large));
-            assert_eq!(memory.buffer_of::<u64>(&[]).map(drop), Err(Error::EmptyBuffer));
-            assert_eq!(PinnedBuffer::<u64>::zeroed(4, &plain).map(drop), Err(Error::NotPinned));
+            assert_eq!(memory.buffer_of::<u64>(&[]).map(drop), Err(Error::Memory(MemoryError::EmptyBuffer)));
+            assert_eq!(PinnedBuffer::<u64>::zeroed(4, &plain).map(drop), Err(Error::Memory(MemoryError::NotPinned)));
         });
-        assert_eq!(pool.allocate::<u8>(4, &stream)?.into_pinned().map(drop), Err(Error::NotPinned));
+        assert_eq!(pool.allocate::<u8>(4, &stream)?.into_pinned().map(drop), Err(Error::Memory(MemoryError::NotPinned)));
         let short = memory.buffer(3)?;
-        let refused = Error::LengthMismatch { source_len: 3, destination_len: 4 };
+        let refused = Error::Copy(CopyError::LengthMismatch { source_len: 3, destination_len: 4 });
         budget(driver, &[(Function::cuMemFreeHost, 1)], || {
             assert_eq!(device.as_slice_mut().copy_from_pinned(short, &stream).map(drop), Err(refused));
         });
@@ -140,7 +140,7 @@ fn a_copy_is_enqueued_on_streams_of_the_device_memory_with_pages_of_the_same_dri
     let (far_memory, far_stream) = (PinnedMemory::new(&there), there.stream()?);
     let mut device = pool.zeroed::<u8>(8, &stream)?;
     let refused = device.as_slice_mut().copy_from_pinned(memory.buffer(8)?, &far_stream).map(drop);
-    assert_eq!(refused, Err(Error::ContextMismatch { stream: 1, memory: 0 }));
+    assert_eq!(refused, Err(Error::Context(ContextError::Mismatch { stream: 1, memory: 0 })));
     // Freeing pages of one context waits for that context alone; their users elsewhere are waited for by name.
     let pending = device.as_slice_mut().copy_from_pinned(far_memory.buffer_of(b"far away")?, &stream)?;
     let calls = driver.record_calls();
@@ -154,7 +154,7 @@ fn a_copy_is_enqueued_on_streams_of_the_device_memory_with_pages_of_the_same_dri
     let (_other, other) = open(Topology::preset("h200")?, Mode::Threads)?;
     let (foreign, ..) = setup(&other)?;
     let refused = device.as_slice().copy_to_pinned(foreign.buffer(8)?, &stream).map(drop);
-    assert!(matches!(refused, Err(Error::DriverMismatch { .. })), "{refused:?}");
+    assert!(matches!(refused, Err(Error::Device(DeviceError::DriverMismatch { .. }))), "{refused:?}");
     Ok(())
 }
 

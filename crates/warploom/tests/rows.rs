@@ -1,6 +1,9 @@
 //! Rows: copies and fills in two dimensions.
 
-use warploom::{Context, DeviceMemory, DevicePool, Devices, Driver, Error, Function, Result, RowsMut, Stream};
+use warploom::{
+    Context, ContextError, CopyError, DeviceError, DeviceMemory, DevicePool, Devices, Driver, Error, Function,
+    MemoryError, Result, RowsMut, Stream,
+};
 use warploom_sim::fault::Calls;
 use warploom_sim::topology::Topology;
 use warploom_sim::{Machine, Mode, Order};
@@ -120,29 +123,29 @@ driver_tests! {
         let (pool, stream) = setup(driver)?;
         let (mut buffer, mut other) = (pool.zeroed::<u64>(20, &stream)?, pool.zeroed::<u64>(20, &stream)?);
         budget(driver, &[], || -> TestResult {
-            assert_eq!(buffer.rows(4, 5, 1).map(drop), Err(Error::RowTooWide { width: 5, pitch: 4 }));
-            let outside = |pitch, width, height| Err(Error::RowsOutOfRange { pitch, width, height, len: 20 });
+            assert_eq!(buffer.rows(4, 5, 1).map(drop), Err(Error::Memory(MemoryError::RowTooWide { width: 5, pitch: 4 })));
+            let outside = |pitch, width, height| Err(Error::Memory(MemoryError::RowsOutOfRange { pitch, width, height, len: 20 }));
             assert_eq!(buffer.rows(5, 5, 5).map(drop), outside(5, 5, 5));
             assert_eq!(buffer.rows(19, 2, 2).map(drop), outside(19, 2, 2));
             assert_eq!(buffer.rows_mut(usize::MAX, 1, 3).map(drop), outside(usize::MAX, 1, 3));
             assert_eq!(buffer.rows(5, 1, usize::MAX).map(drop), outside(5, 1, usize::MAX));
             let rows = buffer.rows(5, 4, 3)?;
-            assert_eq!(rows.part(4.., ..).map(drop), Err(Error::OutOfRange { start: 4, end: 3, len: 3 }));
-            assert_eq!(rows.part(.., ..5).map(drop), Err(Error::OutOfRange { start: 0, end: 5, len: 4 }));
-            assert_eq!(rows.row(3).map(drop), Err(Error::OutOfRange { start: 3, end: 4, len: 3 }));
+            assert_eq!(rows.part(4.., ..).map(drop), Err(Error::Memory(MemoryError::OutOfRange { start: 4, end: 3, len: 3 })));
+            assert_eq!(rows.part(.., ..5).map(drop), Err(Error::Memory(MemoryError::OutOfRange { start: 0, end: 5, len: 4 })));
+            assert_eq!(rows.row(3).map(drop), Err(Error::Memory(MemoryError::OutOfRange { start: 3, end: 4, len: 3 })));
             assert!(rows.row(usize::MAX).is_err());
-            let shapes = Error::ShapeMismatch { source_shape: (4, 3), destination_shape: (3, 4) };
+            let shapes = Error::Copy(CopyError::ShapeMismatch { source_shape: (4, 3), destination_shape: (3, 4) });
             assert_eq!(rows.copy_to(other.rows_mut(5, 3, 4)?, &stream), Err(shapes));
-            let lengths = Error::LengthMismatch { source_len: 12, destination_len: 11 };
+            let lengths = Error::Copy(CopyError::LengthMismatch { source_len: 12, destination_len: 11 });
             assert_eq!(rows.copy_to_host(&mut [0; 11], &stream), Err(lengths));
             assert!(buffer.rows_mut(5, 4, 3)?.copy_from_host(&[0; 13], &stream).is_err());
-            assert_eq!(buffer.rows_mut(5, 4, 3)?.fill(1, &stream), Err(Error::Fill { size: 8 }));
+            assert_eq!(buffer.rows_mut(5, 4, 3)?.fill(1, &stream), Err(Error::Memory(MemoryError::Fill { size: 8 })));
             let memory = DeviceMemory::new(stream.context());
-            assert_eq!(memory.pitched::<u8>(0, 4).map(drop), Err(Error::EmptyBuffer));
-            assert_eq!(memory.pitched::<[u8; 3]>(4, 4).map(drop), Err(Error::Pitch { element: 3 }));
+            assert_eq!(memory.pitched::<u8>(0, 4).map(drop), Err(Error::Memory(MemoryError::EmptyBuffer)));
+            assert_eq!(memory.pitched::<[u8; 3]>(4, 4).map(drop), Err(Error::Memory(MemoryError::Pitch { element: 3 })));
             let (len, element) = (usize::MAX, 4);
-            assert_eq!(memory.pitched::<u32>(len, 2).map(drop), Err(Error::TooLarge { len, element }));
-            assert_eq!(memory.pitched::<u32>(len / 2, 1).map(drop), Err(Error::TooLarge { len: len / 2, element }));
+            assert_eq!(memory.pitched::<u32>(len, 2).map(drop), Err(Error::Memory(MemoryError::TooLarge { len, element })));
+            assert_eq!(memory.pitched::<u32>(len / 2, 1).map(drop), Err(Error::Memory(MemoryError::TooLarge { len: len / 2, element })));
             Ok(())
         })?;
         assert_eq!(buffer.rows(20, 20, 1)?.pitch(), 20);
@@ -239,13 +242,13 @@ fn streams_of_other_devices_and_memory_of_other_drivers_are_refused() -> TestRes
     let elsewhere = pool.zeroed::<u8>(8, &stream)?;
     let own = contexts[0].stream()?;
     budget(&driver, &[], || -> TestResult {
-        let refused = Err(Error::ContextMismatch { stream: 2, memory: 0 });
+        let refused = Err(Error::Context(ContextError::Mismatch { stream: 2, memory: 0 }));
         assert_eq!(near.rows_mut(4, 2, 2)?.fill(1, &foreign), refused);
         assert_eq!(near.rows_mut(4, 2, 2)?.copy_from_host(&[0; 4], &foreign), refused);
         assert_eq!(near.rows(4, 2, 2)?.download(&foreign).map(drop), refused);
         assert_eq!(near.rows(4, 2, 2)?.copy_to(far.rows_mut(4, 2, 2)?, &foreign), refused);
         let refused = elsewhere.rows(4, 2, 2)?.copy_to(near.rows_mut(4, 2, 2)?, &own);
-        assert!(matches!(refused, Err(Error::DriverMismatch { .. })), "{refused:?}");
+        assert!(matches!(refused, Err(Error::Device(DeviceError::DriverMismatch { .. }))), "{refused:?}");
         Ok(())
     })
 }

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use warploom::sys::types::CUdeviceptr;
 use warploom::{
-    Context, DeviceCopy, DeviceMemory, DevicePool, Devices, Driver, Error, Function, OrderedResource, Result, Stream,
-    StreamOrdered,
+    Context, ContextError, DeviceCopy, DeviceMemory, DevicePool, Devices, Driver, Error, Function, MemoryError,
+    OrderedResource, Result, Stream, StreamOrdered,
 };
 use warploom_sim::{Mode, topology::Topology};
 use warploom_testkit::{TestResult, budget, driver_tests, open};
@@ -64,7 +64,7 @@ driver_tests! {
         let buffer = pool.upload(&[1_u8, 2, 3, 4, 5], &stream)?;
         let pieces: Result<Vec<_>> = buffer.as_slice().chunks(2)?.map(|piece| piece.download(&stream)).collect();
         assert_eq!(pieces?, [vec![1, 2], vec![3, 4], vec![5]]);
-        assert_eq!(buffer.as_slice().chunks(0).map(drop), Err(Error::EmptyChunks));
+        assert_eq!(buffer.as_slice().chunks(0).map(drop), Err(Error::Memory(MemoryError::EmptyChunks)));
     }
 
     fn bytes_can_be_taken_for_other_values(driver) {
@@ -72,24 +72,24 @@ driver_tests! {
         let buffer = pool.upload(&[0x0403_0201_u32, 0x0807_0605], &stream)?;
         assert_eq!(buffer.as_slice().cast::<u8>()?.download(&stream)?, [1, 2, 3, 4, 5, 6, 7, 8]);
         let odd = buffer.as_slice().cast::<u8>()?.slice(1..5)?;
-        assert!(matches!(odd.cast::<u32>(), Err(Error::Cast { bytes: 4, size: 4, align: 4, .. })));
-        assert!(matches!(buffer.as_slice().cast::<[u8; 3]>(), Err(Error::Cast { bytes: 8, size: 3, .. })));
+        assert!(matches!(odd.cast::<u32>(), Err(Error::Memory(MemoryError::Cast { bytes: 4, size: 4, align: 4, .. }))));
+        assert!(matches!(buffer.as_slice().cast::<[u8; 3]>(), Err(Error::Memory(MemoryError::Cast { bytes: 8, size: 3, .. }))));
     }
 
     fn what_is_wrong_is_said_before_the_driver_is_asked(driver) {
         let (pool, stream) = setup(driver)?;
         let mut buffer = pool.zeroed::<u64>(4, &stream)?;
         budget(driver, &[], || {
-            let out_of_range = |start, end| Err(Error::OutOfRange { start, end, len: 4 });
+            let out_of_range = |start, end| Err(Error::Memory(MemoryError::OutOfRange { start, end, len: 4 }));
             assert_eq!(buffer.slice(3..5).map(drop), out_of_range(3, 5));
             #[expect(clippy::reversed_empty_ranges, reason = "that is what is refused")]
             let reversed = buffer.slice(3..2).map(drop);
             assert_eq!(reversed, out_of_range(3, 2));
             assert_eq!(buffer.slice_mut(..=usize::MAX).map(drop), out_of_range(0, usize::MAX));
-            assert_eq!(buffer.fill(1, &stream), Err(Error::Fill { size: 8 }));
-            let too_large = Error::TooLarge { len: usize::MAX / 8, element: 8 };
+            assert_eq!(buffer.fill(1, &stream), Err(Error::Memory(MemoryError::Fill { size: 8 })));
+            let too_large = Error::Memory(MemoryError::TooLarge { len: usize::MAX / 8, element: 8 });
             assert_eq!(pool.allocate::<u64>(usize::MAX / 8, &stream).map(drop), Err(too_large));
-            assert_eq!(pool.allocate::<()>(5, &stream).map(drop), Err(Error::EmptyBuffer));
+            assert_eq!(pool.allocate::<()>(5, &stream).map(drop), Err(Error::Memory(MemoryError::EmptyBuffer)));
         });
         buffer.fill(0x0101_0101_0101_0101, &stream)?;
         assert_eq!(buffer.download(&stream)?, [0x0101_0101_0101_0101; 4]);
@@ -108,7 +108,7 @@ driver_tests! {
         let (pool, stream) = setup(driver)?;
         let mut padded = pool.zeroed::<Wraps<Padded>>(2, &stream)?;
         let refused = budget(driver, &[], || padded.fill(Wraps([Padded(1, 2)]), &stream));
-        assert_eq!(refused, Err(Error::Fill { size: 4 }));
+        assert_eq!(refused, Err(Error::Memory(MemoryError::Fill { size: 4 })));
         padded.zero(&stream)?;
         let mut full = pool.zeroed::<Wraps<Full>>(2, &stream)?;
         full.fill(Wraps([Full(0x0101, [2, 3])]), &stream)?;
@@ -150,7 +150,7 @@ driver_tests! {
         pool.zeroed::<u8>(64, &stream)?.close_on(&other)?;
         pool.zeroed::<u8>(64, &stream)?.close()?;
         let plain = DeviceMemory::new(stream.context()).allocate::<u8>(64)?;
-        assert_eq!(plain.close_on(&other), Err(Error::NotStreamOrdered));
+        assert_eq!(plain.close_on(&other), Err(Error::Memory(MemoryError::NotStreamOrdered)));
     }
 
     fn plain_memory_needs_no_stream_and_leaves_the_current_context_alone(driver) {
@@ -187,7 +187,7 @@ fn memory_of_a_context_that_was_reset_is_refused_and_let_go_without_a_driver_cal
     // SAFETY: nothing of the device is used afterwards but to see that it is refused.
     unsafe { driver.device(0)?.reset_context() }?;
     budget(&driver, &[], || {
-        assert!(matches!(old.copy_to(&mut copy, &stream), Err(Error::StaleContext { device: 0, .. })));
+        assert!(matches!(old.copy_to(&mut copy, &stream), Err(Error::Context(ContextError::Stale { device: 0, .. }))));
         drop(old);
     });
     copy.fill(1, &stream)?;

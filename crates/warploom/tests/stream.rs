@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use warploom::sys::types::{CUcontext, CUresult, CUstream};
 use warploom::{
-    CaptureStatus, Context, DevicePool, Devices, Driver, Error, Function, Priority, PriorityRange, Result, Stream,
-    StreamOptions,
+    CaptureStatus, Context, ContextError, DeviceError, DevicePool, Devices, Driver, Error, Function, Priority,
+    PriorityRange, Result, Stream, StreamError, StreamOptions,
 };
 use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::{Mode, Order, topology::Topology};
@@ -83,7 +83,7 @@ driver_tests! {
         for priority in [least + 1, greatest - 1, i32::MAX, i32::MIN] {
             let options = StreamOptions::new().priority(priority);
             let refused = budget(driver, &[], || context.stream_with(options)).expect_err("it is out of range");
-            assert_eq!(refused, Error::PriorityOutOfRange { priority, range });
+            assert_eq!(refused, Error::Stream(StreamError::PriorityOutOfRange { priority, range }));
             assert!(refused.to_string().contains(&priority.to_string()), "{refused}");
         }
     }
@@ -210,7 +210,7 @@ driver_tests! {
             };
             scope.spawn(ask).join().expect("the thread does not panic")
         });
-        assert!(refused.iter().all(|result| *result == Err(Error::OtherThread)), "{refused:?}");
+        assert!(refused.iter().all(|result| *result == Err(Error::Stream(StreamError::OtherThread))), "{refused:?}");
     }
 
     /// S4.17: what ends on another thread ends on the legacy default stream of the same context, after everything.
@@ -306,7 +306,10 @@ fn a_stream_of_another_context_cannot_be_taken_over() -> TestResult {
     let (_machine, driver) = open(Topology::preset("pcie-pair")?, Mode::Threads)?;
     let (here, there) = (driver.device(0)?.context()?, driver.device(1)?.context()?);
     let stream = there.stream()?;
-    assert_eq!(foreign(&here, stream.as_raw(), ()).unwrap_err(), Error::ForeignContext { device: 0 });
+    assert_eq!(
+        foreign(&here, stream.as_raw(), ()).unwrap_err(),
+        Error::Stream(StreamError::ForeignContext { device: 0 })
+    );
     Ok(())
 }
 
@@ -318,7 +321,10 @@ fn what_belongs_to_another_driver_is_refused_before_the_driver_sees_it() -> Test
     let stranger = other.device(0)?.context()?.stream()?;
     let point = stranger.record()?;
     let refused = budget(&one, &[], || [stream.wait(&point), stream.wait_for(&stranger), stream.record_into(&point)]);
-    assert!(refused.iter().all(|result| matches!(result, Err(Error::DriverMismatch { .. }))), "{refused:?}");
+    assert!(
+        refused.iter().all(|result| matches!(result, Err(Error::Device(DeviceError::DriverMismatch { .. })))),
+        "{refused:?}"
+    );
     Ok(())
 }
 
@@ -350,7 +356,10 @@ fn streams_and_events_of_an_old_life_are_refused_and_dropped_without_a_call() ->
             context.stream().map(drop),
         ]
     });
-    assert!(refused.iter().all(|result| matches!(result, Err(Error::StaleContext { .. }))), "{refused:?}");
+    assert!(
+        refused.iter().all(|result| matches!(result, Err(Error::Context(ContextError::Stale { .. })))),
+        "{refused:?}"
+    );
     budget(&driver, &[(Function::cuDevicePrimaryCtxRelease_v2, 1)], || drop((event, timed, stream, legacy, context)));
     fresh.synchronize()?;
     Ok(())

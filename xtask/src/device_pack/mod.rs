@@ -2,14 +2,15 @@
 //!
 //! ```text
 //! device-pack/run.sh             runs everything below and prints a table
-//! device-pack/programs.tar.gz    tests/sim-streams        a test program, stripped
+//! device-pack/programs.tar.xz    tests/sim-streams        a test program, stripped
 //!                                tests/sim-streams.list   the names of its tests for a GPU
 //!                                benches/driver-calls     a benchmark, stripped
 //! ```
 //!
-//! The programs go into an archive because each of them contains the simulator: dozens of times three megabytes, which
-//! compress well.
+//! The programs go into one archive because each of them contains the simulator: dozens of times three megabytes, which
+//! compress to a fifteenth together.
 
+mod archive;
 mod programs;
 #[cfg(test)]
 mod tests;
@@ -17,8 +18,8 @@ mod tests;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
+use self::archive::archive;
 use self::programs::{Program, Role};
 use crate::workspace::{at, root};
 
@@ -27,7 +28,6 @@ const FOLDER: &str = "device-pack";
 
 const SCRIPT: &str = include_str!("run.sh");
 const SCRIPT_NAME: &str = "run.sh";
-const ARCHIVE: &str = "programs.tar.gz";
 
 const MIB: f64 = 1_048_576.0;
 
@@ -61,10 +61,12 @@ pub(crate) fn pack(folder: Option<&str>) -> Result<String, String> {
     let script = folder.join(SCRIPT_NAME);
     write(&script, SCRIPT)?;
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).map_err(at(&script))?;
-    let size = archive(folder)? as f64 / MIB;
+    let (unpacked, packed) = archive(folder)?;
+    let (unpacked, packed) = (unpacked as f64 / MIB, packed as f64 / MIB);
     let folder = folder.display();
     Ok(format!(
-        "device-pack: {tests} tests in {programs} programs and {benches} benchmarks, {size:.1} MiB, in {folder}\n\
+        "device-pack: {tests} tests in {programs} programs and {benches} benchmarks, {unpacked:.0} MiB \
+         packed into {packed:.1} MiB, in {folder}\n\
          copy the folder to a machine with a GPU and start {folder}/{SCRIPT_NAME}"
     ))
 }
@@ -90,24 +92,6 @@ fn put(program: &Program, folder: &Path) -> Result<(), String> {
     }
     fs::copy(&program.path, &target).map_err(at(&program.path))?;
     Ok(())
-}
-
-/// Puts the programs into the archive, and only there; its size in bytes.
-fn archive(folder: &Path) -> Result<u64, String> {
-    let parts: Vec<&str> = ["tests", "benches"].into_iter().filter(|part| folder.join(part).is_dir()).collect();
-    if parts.is_empty() {
-        return Err("there is neither a test for a GPU nor a benchmark".to_owned());
-    }
-    let status = Command::new("tar").args(["-czf", ARCHIVE]).args(&parts).current_dir(folder).status();
-    if !status.map_err(|error| format!("tar could not be started: {error}"))?.success() {
-        return Err(format!("tar could not write {}", folder.join(ARCHIVE).display()));
-    }
-    for part in parts {
-        let part = folder.join(part);
-        fs::remove_dir_all(&part).map_err(at(&part))?;
-    }
-    let archive = folder.join(ARCHIVE);
-    Ok(fs::metadata(&archive).map_err(at(&archive))?.len())
 }
 
 fn write(path: &Path, text: &str) -> Result<(), String> {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs every test for a GPU that comes with this script, then every benchmark, and prints a table.
-# Needs bash, coreutils, tar, gzip and a CUDA driver. The exit code is 1 if anything failed.
+# Needs bash, coreutils, sed, grep, tar, xz or else python3, and a CUDA driver. The exit code is 1 if anything failed.
 #
 #   TEST_SECONDS    the time a test program may take (120)
 #   BENCH_SECONDS   the time a benchmark may take (300)
@@ -14,11 +14,25 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 out=${OUT:-$scratch/out}
 mkdir -p "$out"
+
+# The archive's content. Python has the same decoder, for machines without the program.
+decompressed() {
+    if command -v xz >/dev/null; then
+        xz --decompress --stdout "$1"
+    elif command -v python3 >/dev/null; then
+        python3 -c 'import lzma, shutil, sys
+with lzma.open(sys.argv[1]) as archive: shutil.copyfileobj(archive, sys.stdout.buffer, 1 << 20)' "$1"
+    else
+        echo "$1 cannot be unpacked: there is neither xz nor python3" >&2
+        return 1
+    fi
+}
+
 programs=$here
-if [[ -e $here/programs.tar.gz ]]; then
+if [[ -e $here/programs.tar.xz ]]; then
     programs=$scratch/programs
     mkdir "$programs"
-    tar -xzf "$here/programs.tar.gz" -C "$programs" || exit 1
+    decompressed "$here/programs.tar.xz" | tar --extract --file=- --directory="$programs" || exit 1
 fi
 
 now() { local us=${EPOCHREALTIME/[.,]/}; echo "$us"; }

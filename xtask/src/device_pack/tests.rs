@@ -1,13 +1,15 @@
 //! The script is run on programs that behave as test programs do, well or badly.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::archive::{ARCHIVE, archive};
 use super::programs::{Program, Role, program};
-use super::{ARCHIVE, SCRIPT, archive, clear};
+use super::{SCRIPT, clear};
 use crate::workspace::artifact;
 
 /// A folder of its own for each test, gone afterwards; one at a time.
@@ -40,15 +42,44 @@ impl Folder {
 
     /// Runs the script; whether it succeeded, and its report with every run of spaces made one.
     fn run(&self) -> (bool, Vec<String>) {
-        self.script("run.sh", SCRIPT);
-        let output =
-            Command::new(self.0.join("run.sh")).env("OUT", self.0.join("out")).env("TEST_SECONDS", "5").output();
-        let output = output.unwrap();
+        let output = self.start(&std::env::var_os("PATH").unwrap());
         let report = String::from_utf8(output.stdout).unwrap();
         assert_eq!(report, fs::read_to_string(self.0.join("out/report.txt")).unwrap());
         let squeeze = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
         (output.status.success(), report.lines().map(squeeze).collect())
     }
+
+    /// Runs the script with programs from `path` alone.
+    fn start(&self, path: &OsStr) -> Output {
+        self.script("run.sh", SCRIPT);
+        let mut command = Command::new("/bin/bash");
+        command.arg(self.0.join("run.sh")).env("PATH", path).env("OUT", self.0.join("out")).env("TEST_SECONDS", "5");
+        command.output().unwrap()
+    }
+
+    /// A folder with the programs that the script needs on any machine, and one more that runs `unpacker`.
+    fn bare_machine(&self, unpacker: Option<(&str, &Path)>) -> PathBuf {
+        let needed =
+            ["bash", "basename", "cat", "dirname", "grep", "mkdir", "mktemp", "rm", "sed", "sort", "tail", "tar"];
+        for name in needed.into_iter().chain(["tee", "timeout"]) {
+            self.link(name, &which(name));
+        }
+        if let Some((name, program)) = unpacker {
+            self.link(name, program);
+        }
+        self.0.join("bin")
+    }
+
+    fn link(&self, name: &str, program: &Path) {
+        self.script(&format!("bin/{name}"), &format!("#!/bin/bash\nexec {} \"$@\"\n", program.display()));
+    }
+}
+
+/// The program of that name that a shell would start.
+fn which(name: &str) -> PathBuf {
+    let path = std::env::var_os("PATH").unwrap();
+    let found = std::env::split_paths(&path).map(|folder| folder.join(name)).find(|program| program.is_file());
+    found.unwrap_or_else(|| panic!("{name} is not installed"))
 }
 
 impl Drop for Folder {
@@ -95,11 +126,52 @@ fn what_passes_is_counted() {
 fn programs_in_the_archive_are_found() {
     let folder = Folder::new("archive");
     folder.test_program("sim-good", &["first::cuda", "second::cuda"], ALL_WELL);
-    let size = archive(&folder.0).unwrap();
-    assert_eq!(size, fs::metadata(folder.0.join(ARCHIVE)).unwrap().len());
+    let unpacked = (ALL_WELL.len() + "first::cuda\nsecond::cuda\n".len()) as u64;
+    assert_eq!(archive(&folder.0).unwrap(), (unpacked, fs::metadata(folder.0.join(ARCHIVE)).unwrap().len()));
     assert!(!folder.0.join("tests").exists());
     let (success, report) = folder.run();
     assert!(success && has(&report, "sim-good 2 0 "), "{report:?}");
+}
+
+/// Programs that are all but equal cost little more than one, however far apart they are.
+#[test]
+fn the_dictionary_reaches_over_all_programs() {
+    let folder = Folder::new("dictionary");
+    let mut state = 1_u64;
+    let noise = std::iter::repeat_with(|| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 56) as u8
+    });
+    let noise: Vec<u8> = noise.take(9 << 20).collect();
+    for name in ["sim-one", "sim-two"] {
+        folder.test_program(name, &["first::cuda"], "");
+        fs::write(folder.0.join("tests").join(name), &noise).unwrap();
+    }
+    let (unpacked, packed) = archive(&folder.0).unwrap();
+    assert!(unpacked > 18 << 20 && packed < 10 << 20, "{unpacked} bytes became {packed}");
+}
+
+#[test]
+fn a_machine_without_xz_unpacks_with_python() {
+    let folder = Folder::new("python");
+    folder.test_program("sim-good", &["first::cuda", "second::cuda"], ALL_WELL);
+    archive(&folder.0).unwrap();
+    // The interpreter itself: what is called python3 may be a script that looks for one.
+    let asked = Command::new(which("python3")).args(["-c", "import sys; print(sys.executable, end='')"]).output();
+    let python = PathBuf::from(String::from_utf8(asked.unwrap().stdout).unwrap());
+    let output = folder.start(folder.bare_machine(Some(("python3", &python))).as_os_str());
+    let report = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success() && report.contains("sim-good"), "{report}");
+}
+
+#[test]
+fn a_machine_that_cannot_unpack_is_told_so() {
+    let folder = Folder::new("neither");
+    folder.test_program("sim-good", &["first::cuda", "second::cuda"], ALL_WELL);
+    archive(&folder.0).unwrap();
+    let output = folder.start(folder.bare_machine(None).as_os_str());
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success() && message.contains("neither xz nor python3"), "{message}");
 }
 
 #[test]

@@ -80,7 +80,8 @@ unsafe extern "C" fn resolve(
 
 /// A source of the functions above, kept alive by `keep_alive`.
 pub(crate) fn source(keep_alive: Arc<()>) -> Source {
-    // SAFETY: `resolve` hands out functions of this program, with the C signatures of the name and version asked for.
+    // SAFETY: `resolve` hands out functions of this program, with the C signatures of the name and version
+    // asked for.
     unsafe { Source::new(resolve, keep_alive, "fake") }
 }
 

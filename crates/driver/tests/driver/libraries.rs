@@ -31,7 +31,8 @@ fn library(name: &str, options: &[&str]) -> Result<PathBuf, Box<dyn StdError>> {
 }
 
 fn load_from(path: &Path) -> Result<Driver, Error> {
-    // SAFETY: these tests load the fixture, which is a driver, the C library's mathematics, or nothing at all.
+    // SAFETY: these tests load the fixture, which is a driver, the C library's mathematics, or nothing at
+    // all.
     unsafe { Driver::load_from(path) }
 }
 

@@ -57,7 +57,7 @@ fn with_memory(
 }
 
 driver_tests! {
-    /// S1.11: only memory of `cuMemAllocManaged` says of itself that it is managed.
+    /// S1.11: memory of a managed pool answers `IS_MANAGED` as memory of `cuMemAllocManaged` does.
     fn memory_of_a_managed_pool_says_that_it_is_managed(driver) {
         let _primary = Primary::of(driver, 0)?;
         let memory = Memory::new(driver, MIB)?;

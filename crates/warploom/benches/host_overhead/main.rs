@@ -1,4 +1,4 @@
-//! What an operation costs the host: through the bare table of the driver, and with warploom.
+//! Host-side cost of each operation: through the driver's bare table, and with warploom.
 //!
 //! On the system's driver, or on a simulated machine where there is none: `cargo bench -p warploom --bench host_overhead`.
 //! Next to cudarc, in one run: `clients/bench-cudarc`.

@@ -1,4 +1,4 @@
-//! How much of a machine's links copies reach, on its own clock.
+//! Bandwidth of copies between devices, as a share of each link, on the machine's own clock.
 
 use warploom::{Buffer, DeviceMemory, Devices, Driver, Function, Mesh, Result, Stream, Topology};
 use warploom_sim::topology::Topology as Wiring;

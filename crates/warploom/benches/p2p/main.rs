@@ -1,4 +1,4 @@
-//! What copies of a mesh cost and how fast they are.
+//! Cost and speed of copies by a mesh.
 //!
 //! `cargo bench -p warploom --bench p2p`. On simulated machines: how much of the modelled links copies reach, in virtual time, and
 //! how many driver calls they are. On the system's driver, or a simulated machine where there is none: what a copy on one

@@ -1,8 +1,8 @@
-//! The captures that are not over.
+//! Captures in progress, and the checks they ask of other calls.
 //!
-//! One load tells that there are none, which is all that a program without captures pays. It guards nothing: what a thread enqueues
-//! at the very moment that another begins to capture the same stream may become part of a graph that does not know it, which
-//! [`Captured::is_accounted`](super::Captured::is_accounted) tells.
+//! One load tells that there are none, which is all that a program without captures pays. It guards nothing:
+//! what a thread enqueues at the very moment that another begins to capture the same stream may become part
+//! of a graph that does not know it, which [`Captured::is_accounted`](super::Captured::is_accounted) tells.
 
 use std::any::Any;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use warploom_driver::Driver;
 
 use super::Sequence;
-use crate::memory::{Access, Held};
+use crate::memory::{Access, AllocationRef};
 use crate::{CaptureError, Context, Event, Result, Stream};
 
 /// How many there are.
@@ -23,7 +23,7 @@ fn all() -> MutexGuard<'static, Vec<Arc<Sequence>>> {
     ACTIVE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether anything is being captured.
+/// `true` if anything is being captured.
 #[inline]
 pub(crate) fn any() -> bool {
     COUNT.load(Ordering::Relaxed) != 0
@@ -65,7 +65,7 @@ fn numbered(number: u64) -> Option<Arc<Sequence>> {
     find(|sequence| sequence.id().number() == number)
 }
 
-/// Whether anything is being captured on a driver.
+/// `true` if anything is being captured on a driver.
 pub(super) fn is_on(driver: &Driver) -> bool {
     find(|sequence| sequence.driver() == driver.id()).is_some()
 }
@@ -84,7 +84,7 @@ pub(crate) fn before(stream: &Stream) -> Option<Arc<Event>> {
 
 /// Keeps memory for the capture that a stream is part of; whether it is part of one.
 #[cold]
-pub(crate) fn keep(held: &Held, stream: &Stream) -> Result<bool> {
+pub(crate) fn keep(held: &AllocationRef, stream: &Stream) -> Result<bool> {
     match of(stream) {
         Some(sequence) => sequence.keep(held).map(|()| true),
         None if held.capture().is_some() => Err(CaptureError::GraphMemory.into()),
@@ -94,7 +94,7 @@ pub(crate) fn keep(held: &Held, stream: &Stream) -> Result<bool> {
 
 /// Takes note of an access of a stream that is captured; whether it is.
 #[cold]
-pub(crate) fn did(held: &Held, stream: &Stream, access: Access) -> bool {
+pub(crate) fn did(held: &AllocationRef, stream: &Stream, access: Access) -> bool {
     of(stream).inspect(|sequence| sequence.did(held, stream, access)).is_some()
 }
 
@@ -114,8 +114,8 @@ pub(crate) fn count(stream: &Stream) {
     }
 }
 
-/// What a wait of a stream for an event is to captures, by the number of the one that the event was recorded in: the capture that
-/// the stream takes part in from then on.
+/// What a wait of a stream for an event is to captures, by the number of the one that the event was recorded
+/// in: the capture that the stream takes part in from then on.
 #[cold]
 pub(crate) fn check_work(stream: &Stream, recorded: u64) -> Result<Option<Arc<Sequence>>> {
     match (of(stream), numbered(recorded)) {

@@ -1,4 +1,4 @@
-//! Graphs that were captured.
+//! Captured graphs, which keep the memory and code they refer to.
 #![expect(unsafe_code, reason = "owns a raw graph")]
 
 use std::any::Any;
@@ -13,7 +13,8 @@ use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
 use crate::{Context, Result};
 
-/// A graph that was captured, and everything that it uses: the memory and the code are there for as long as this value.
+/// A graph that was captured, and everything that it uses: the memory and the code are there for as long as
+/// this value.
 pub struct Captured {
     raw: Option<Handle<CUgraph_st>>,
     context: Context,
@@ -21,18 +22,26 @@ pub struct Captured {
 }
 
 impl Captured {
-    pub(super) fn new(raw: CUgraph, context: Context, kept: Kept) -> Captured {
+    /// # Safety
+    ///
+    /// The graph is of the context's driver, belongs to nobody else, and `kept` has everything that it uses.
+    pub(super) unsafe fn new(raw: CUgraph, context: Context, kept: Kept) -> Captured {
         Captured { raw: Some(Handle::new(raw)), context, kept }
     }
 
-    /// Ends a graph that nobody wants.
-    pub(super) fn destroy(driver: &Driver, graph: CUgraph) -> Result<()> {
-        // SAFETY: the driver has just given it out, and nobody else has it.
+    /// Destroys a graph.
+    ///
+    /// # Safety
+    ///
+    /// The graph is of this driver, belongs to the caller, and is not used again.
+    pub(super) unsafe fn destroy(driver: &Driver, graph: CUgraph) -> Result<()> {
+        // SAFETY: the caller gives it up.
         Ok(unsafe { driver.cuGraphDestroy(graph) }?)
     }
 
-    /// The driver's own handle; valid while this value is held. What is launched from it must be over before this value goes, which
-    /// keeps the memory that the graph uses, and comes after whatever fills that memory only if the stream of the launch waits for it.
+    /// The driver's own handle; valid while this value is held. What is launched from it must be over before
+    /// this value goes, which keeps the memory that the graph uses, and comes after whatever fills that
+    /// memory only if the stream of the launch waits for it.
     #[must_use]
     pub fn as_raw(&self) -> CUgraph {
         self.raw.as_ref().map_or(null_mut(), Handle::raw)
@@ -44,11 +53,11 @@ impl Captured {
         &self.context
     }
 
-    /// How many nodes it has.
+    /// The number of nodes.
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     #[doc(alias = "cuGraphGetNodes")]
     pub fn node_count(&self) -> Result<usize> {
         let mut count = 0;
@@ -57,12 +66,13 @@ impl Captured {
         Ok(count)
     }
 
-    /// Whether every node came through this crate, so that all memory that the graph uses is kept by this value. Others may
-    /// have captured something by calling the driver, or have enqueued it at the very moment that the capture began.
+    /// `true` if every node came through this crate, so that all memory that the graph uses is kept by this
+    /// value. Others may have captured something by calling the driver, or have enqueued it at the very
+    /// moment that the capture began.
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     pub fn is_accounted(&self) -> Result<bool> {
         Ok(self.node_count()? == self.kept.nodes)
     }
@@ -76,7 +86,7 @@ impl Captured {
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     #[doc(alias = "cuGraphDestroy")]
     pub fn close(mut self) -> Result<()> {
         self.end()
@@ -84,7 +94,8 @@ impl Captured {
 
     fn end(&mut self) -> Result<()> {
         let Some(raw) = self.raw.take() else { return Ok(()) };
-        Captured::destroy(self.context.driver(), raw.raw())
+        // SAFETY: the graph belongs to this value, which gives it up.
+        unsafe { Captured::destroy(self.context.driver(), raw.raw()) }
     }
 }
 

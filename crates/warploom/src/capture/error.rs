@@ -1,4 +1,4 @@
-//! What a capture does not allow.
+//! Errors of stream capture.
 
 /// What a capture does not allow. The driver has not been asked, and the capture goes on as before.
 #[non_exhaustive]

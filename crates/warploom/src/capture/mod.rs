@@ -1,4 +1,4 @@
-//! Capturing a stream: what is enqueued becomes a graph instead of running.
+//! Stream capture: enqueued work becomes a graph instead of running.
 //!
 //! ```text
 //!   Stream ── capture(mode) ──▶ Capture ── end() ──▶ Captured: the graph, and all that it uses
@@ -6,9 +6,10 @@
 //!                                  └── dropped: the capture is over, and there is no graph
 //! ```
 //!
-//! [`Stream::capture`] begins, and a [`Capture`] is what one can do meanwhile: enqueue work, on it or on its stream, and end it. A
-//! stream that waits for an event of the capture becomes part of it ([`Stream::wait_for`]), until the end, before which its
-//! work has to be joined by a wait the other way round.
+//! [`Stream::capture`] begins, and a [`Capture`] is what one can do meanwhile: enqueue work, on it or on its
+//! stream, and end it. A stream that waits for an event of the capture becomes part of it
+//! ([`Stream::wait_for`]), until the end, before which its work has to be joined by a wait the other way
+//! round.
 //!
 //! ```
 //! use warploom::capture::Relaxed;
@@ -32,9 +33,11 @@
 //!
 //! # What a capture keeps
 //!
-//! A graph refers to memory and to code. Whatever is captured through this crate is kept by the capture and then by the
+//! A graph refers to memory and to code. Whatever is captured through this crate is kept by the capture and
+//! then by the
 //! [`Captured`]: buffers, kernels and their libraries, and what is [given to it](Capture::keep_alive). What somebody captures by
-//! calling the driver with [`Stream::as_raw`], nobody keeps but them; [`Captured::is_accounted`] tells whether there is any of that.
+//! calling the driver with [`Stream::as_raw`], nobody keeps but them; [`Captured::is_accounted`] tells
+//! whether there is any of that.
 //!
 //! # What can be captured
 //!
@@ -46,26 +49,29 @@
 //! | closing a buffer of a [`GraphPool`](crate::GraphPool) | becomes part of the graph |
 //! | waiting for the stream, host functions, futures, copies from and to the host, between contexts, in batches or with options, prefetches, discards | [`CaptureError`], and the capture goes on |
 //!
-//! Other streams go on as before. What they must wait for of a captured stream is what it had before its capture.
+//! Other streams go on as before. What they must wait for of a captured stream is what it had before its
+//! capture.
 //!
 //! # Modes
 //!
-//! The driver forbids calls that no graph would repeat, such as allocations elsewhere, while a stream is captured: [`Relaxed`] none,
-//! [`ThreadLocal`] those of the thread that began, [`Global`] those of all threads. Such a call fails and spoils the capture. What
-//! this crate does by itself when something is dropped is never one of them.
+//! The driver forbids calls that no graph would repeat, such as allocations elsewhere, while a stream is
+//! captured: [`Relaxed`] none, [`ThreadLocal`] those of the thread that began, [`Global`] those of all
+//! threads. Such a call fails and spoils the capture. What this crate does by itself when something is
+//! dropped is never one of them.
 //!
 //! # Captures that others began
 //!
 //! A capture that was begun by calling the driver is not known here, neither on a stream of one's own
-//! ([`Stream::as_raw`]) nor on one that was [taken over](Stream::from_raw): whoever begins it sees to it that what the graph refers
-//! to stays, and uses the stream for nothing else until the end. [`Stream::capture_status`] asks the driver, and knows of all.
+//! ([`Stream::as_raw`]) nor on one that was [taken over](Stream::from_raw): whoever begins it sees to it that
+//! what the graph refers to stays, and uses the stream for nothing else until the end.
+//! [`Stream::capture_status`] asks the driver, and knows of all.
 #![expect(unsafe_code, reason = "begins and ends captures of raw streams")]
 
 mod active;
-mod calm;
 mod captured;
 mod error;
 mod mode;
+mod relaxed_mode;
 mod sequence;
 
 use active::is_on;
@@ -73,10 +79,10 @@ pub(crate) use active::{
     any, before, check_context, check_event, check_legacy, check_work, count, did, in_context, keep, keep_owner, of,
     shadowed,
 };
-pub(crate) use calm::Calm;
 pub use captured::Captured;
 pub use error::CaptureError;
 pub use mode::{Global, Mode, Relaxed, ThreadLocal};
+pub(crate) use relaxed_mode::RelaxedMode;
 pub(crate) use sequence::{CaptureId, Sequence};
 
 use std::any::Any;
@@ -101,12 +107,13 @@ pub struct Capture<M: Mode = Relaxed> {
 }
 
 impl Stream {
-    /// Begins a capture: what is enqueued from now on becomes a graph, and does not run. See [`capture`](crate::capture).
+    /// Begins a capture: what is enqueued from now on becomes a graph, and does not run. See
+    /// [`capture`](crate::capture).
     ///
     /// # Errors
     ///
-    /// [`CaptureError::DefaultStream`] for a default stream, [`CaptureError::NotCapturable`] if the stream is part of a capture
-    /// already, and what the driver answers.
+    /// [`CaptureError::DefaultStream`] for a default stream, [`CaptureError::NotCapturable`] if the stream is
+    /// part of a capture already, and the driver's error.
     #[doc(alias = "cuStreamBeginCapture")]
     pub fn capture<M: Mode>(&self, _mode: M) -> Result<Capture<M>> {
         if self.is_default() {
@@ -121,8 +128,7 @@ impl Stream {
         if let Err(error) = begun.and_then(|answer| Ok(answer?)) {
             // The call may have failed when it was done.
             let begun = matches!(self.capture_status(), Ok(CaptureStatus::Active | CaptureStatus::Invalidated));
-            let ended =
-                if begun { end(self).and_then(|graph| Captured::destroy(self.driver(), graph)) } else { Ok(()) };
+            let ended = if begun { end_unwanted(self) } else { Ok(()) };
             report(|| Subject::Capture { device: self.device().ordinal() }, ended);
             drop(sequence.finish());
             return Err(error);
@@ -143,40 +149,40 @@ impl<M: Mode> Capture<M> {
         self.sequence.keep_owner(Box::new(owner));
     }
 
-    /// Whether the capture can still become a graph, or a call has spoiled it.
+    /// `true` if the capture can still become a graph, or a call has spoiled it.
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     #[doc(alias = "cuStreamIsCapturing")]
     pub fn is_valid(&self) -> Result<bool> {
         Ok(self.stream.capture_status()? == CaptureStatus::Active)
     }
 
-    /// Ends the capture: what was captured, and all that it uses. Buffers that were dropped meanwhile are freed now.
+    /// Ends the capture: what was captured, and all that it uses. Buffers that were dropped meanwhile are
+    /// freed now.
     ///
     /// # Errors
     ///
-    /// What the driver answers: `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED` if a call has spoiled the capture,
-    /// `CUDA_ERROR_STREAM_CAPTURE_UNJOINED` if a stream takes part whose work was not joined again. The capture is over all the
-    /// same.
+    /// The driver's error: `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED` if a call has spoiled the capture,
+    /// `CUDA_ERROR_STREAM_CAPTURE_UNJOINED` if a stream takes part whose work was not joined again. The
+    /// capture is over all the same.
     #[doc(alias = "cuStreamEndCapture")]
     pub fn end(mut self) -> Result<Captured> {
         let ended = self.finish();
         let context = self.stream.context().clone();
         let kept = self.sequence.finish();
-        Ok(Captured::new(ended?, context, kept))
+        // SAFETY: the driver has given out the graph just now, and the sequence has kept what it uses.
+        Ok(unsafe { Captured::new(ended?, context, kept) })
     }
 
-    /// Ends it for the driver. A call that fails before it has done anything is made again, so that the stream is usable.
+    /// Ends it for the driver. A call that fails before it has done anything is made again, so that the
+    /// stream is usable.
     fn finish(&mut self) -> Result<CUgraph> {
         self.is_over = true;
         end(&self.stream).or_else(|error| match self.stream.capture_status() {
             Ok(CaptureStatus::None) | Err(_) => Err(error),
-            Ok(_) => end(&self.stream).and_then(|graph| {
-                Captured::destroy(self.stream.driver(), graph)?;
-                Err(error)
-            }),
+            Ok(_) => end_unwanted(&self.stream).and(Err(error)),
         })
     }
 }
@@ -189,13 +195,23 @@ fn end(stream: &Stream) -> Result<CUgraph> {
     Ok(graph)
 }
 
+/// Ends what the driver captures on a stream, and destroys the graph.
+fn end_unwanted(stream: &Stream) -> Result<()> {
+    let graph = end(stream)?;
+    // SAFETY: the driver has given it out just now, and nobody else has it.
+    unsafe { Captured::destroy(stream.driver(), graph) }
+}
+
 impl<M: Mode> Drop for Capture<M> {
     fn drop(&mut self) {
         if self.is_over {
             return;
         }
         let device = self.stream.device().ordinal();
-        let ended = self.finish().and_then(|graph| Captured::destroy(self.stream.driver(), graph));
+        let ended = self.finish().and_then(|graph| {
+            // SAFETY: the driver has given it out just now, and nobody else has it.
+            unsafe { Captured::destroy(self.stream.driver(), graph) }
+        });
         // That it had been spoiled is no news to who does not want the graph.
         let ended = ended.or_else(|error| match error.code() {
             Some(CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED | CUresult::CUDA_ERROR_STREAM_CAPTURE_UNJOINED) => {

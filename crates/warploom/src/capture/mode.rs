@@ -1,10 +1,11 @@
-//! Whom a capture forbids calls that no graph would repeat.
+//! Capture modes: global, thread-local and relaxed.
 
 use std::marker::PhantomData;
 
 use warploom_driver::sys::types::CUstreamCaptureMode;
 
-/// Whom a capture forbids calls that no graph would repeat: one of [`Relaxed`], [`ThreadLocal`] and [`Global`].
+/// Whom a capture forbids calls that no graph would repeat: one of [`Relaxed`], [`ThreadLocal`] and
+/// [`Global`].
 #[doc(alias = "CUstreamCaptureMode")]
 pub trait Mode: sealed::Mode {}
 

@@ -1,4 +1,4 @@
-//! One capture: the streams that take part, what its graph uses, and what has to wait for its end.
+//! A capture sequence: its streams, the memory its graph uses, and the work that waits for its end.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::active;
-use crate::memory::{Access, Held};
+use crate::memory::{Access, AllocationRef};
 use crate::{CaptureError, Context, DriverId, Event, Result, Stream};
 
 /// Tells captures apart; no other of the process ever has the number.
@@ -47,7 +47,7 @@ struct Member {
 /// What a graph uses.
 #[derive(Default)]
 pub(crate) struct Kept {
-    memory: BTreeMap<usize, Held>,
+    memory: BTreeMap<usize, AllocationRef>,
     pub(super) owners: Vec<Box<dyn Any + Send + Sync>>,
     /// How many nodes came through this crate.
     pub(super) nodes: usize,
@@ -129,7 +129,7 @@ impl Sequence {
     }
 
     /// Keeps memory that a node uses; that of a graph only if it was allocated in this capture.
-    pub(crate) fn keep(&self, held: &Held) -> Result<()> {
+    pub(crate) fn keep(&self, held: &AllocationRef) -> Result<()> {
         match held.capture() {
             Some(capture) if capture == self.id => {} // the graph's own
             Some(_) => return Err(CaptureError::GraphMemory.into()),
@@ -141,7 +141,7 @@ impl Sequence {
     }
 
     /// A stream that takes part has captured an access.
-    pub(super) fn did(&self, held: &Held, stream: &Stream, access: Access) {
+    pub(super) fn did(&self, held: &AllocationRef, stream: &Stream, access: Access) {
         let mut parts = self.lock();
         let uses = parts.uses.entry(held.identity()).or_default();
         if uses.iter().all(|used| *used != (stream.clone(), access)) {
@@ -150,7 +150,7 @@ impl Sequence {
     }
 
     /// The other streams that have captured an access which conflicts with this one.
-    pub(crate) fn conflicts(&self, held: &Held, stream: &Stream, access: Access) -> Vec<Stream> {
+    pub(crate) fn conflicts(&self, held: &AllocationRef, stream: &Stream, access: Access) -> Vec<Stream> {
         let parts = self.lock();
         let uses = parts.uses.get(&held.identity()).into_iter().flatten();
         let conflicting =

@@ -1,9 +1,9 @@
-//! Completion as a future, for any executor.
+//! Completion of work as a future, for any executor.
 //!
-//! A future asks its event first. If that is not done, a stream of its own, a *relay*, is made to wait for the event and
-//! then to call back, and the call wakes the task. The program's own streams are not held up by that, no thread waits, and
-//! nothing asks again and again. The driver makes the call also when work has failed, so that no task sleeps forever; the
-//! task then asks the event, and gets the failure.
+//! A future asks its event first. If that is not done, a stream of its own, a *relay*, is made to wait for
+//! the event and then to call back, and the call wakes the task. The program's own streams are not held up by
+//! that, no thread waits, and nothing asks again and again. The driver makes the call also when work has
+//! failed, so that no task sleeps forever; the task then asks the event, and gets the failure.
 //!
 //! ```text
 //!   stream  ──▶ work ──▶ event ──▶ more work
@@ -26,9 +26,9 @@ use crate::{HostTask, Result, Stream};
 
 /// A future that is ready when an event is done, with what the driver then says of the work before it.
 ///
-/// It may be dropped at any time; the work goes on. The waker is called on a thread of the driver's, and must not call CUDA
-/// there. A simulated machine in a deterministic mode has no such thread, and work runs only in calls: there a task is woken
-/// when somebody asks or waits.
+/// It may be dropped at any time; the work goes on. The waker is called on a thread of the driver's, and must
+/// not call CUDA there. A simulated machine in a deterministic mode has no such thread, and work runs only in
+/// calls: there a task is woken when somebody asks or waits.
 ///
 /// ```
 /// use warploom::{Devices, Driver};
@@ -67,7 +67,7 @@ impl<E: Point> Completion<E> {
         Completion { point, call: None }
     }
 
-    /// Whether it is done. If not, the waker will be called.
+    /// `true` if it is done. If not, the waker will be called.
     fn advance(&self, waker: &Waker) -> Result<(bool, Option<Arc<Call>>)> {
         let event = self.point.as_ref().map_err(Clone::clone)?;
         let expected = self.call.as_ref().filter(|call| call.is_coming(waker));
@@ -115,8 +115,8 @@ impl Stream {
 }
 
 impl<T: Timing> Event<T> {
-    /// A future that is ready when the event is done. An event that is [moved](Stream::record_into) meanwhile is waited for
-    /// where it is then.
+    /// A future that is ready when the event is done. An event that is [moved](Stream::record_into) meanwhile
+    /// is waited for where it is then.
     pub fn completion(&self) -> Completion<&Event<T>> {
         Completion::new(Ok(self))
     }
@@ -208,7 +208,7 @@ mod point {
         }
 
         fn call_when_done(&self, waker: &Waker) -> Result<Arc<Call>> {
-            self.context().reserve().relays.call_when_done(self, waker)
+            self.context().cached().relays.call_when_done(self, waker)
         }
     }
 

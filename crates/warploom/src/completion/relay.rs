@@ -1,7 +1,7 @@
 //! Relays: streams that wait for an event and then call back.
 //!
-//! Each has one call at a time, since two on one stream would come in order, and the second might be for an event that is
-//! done first. A relay whose call has been made is used again.
+//! Each has one call at a time, since two on one stream would come in order, and the second might be for an
+//! event that is done first. A relay whose call has been made is used again.
 #![expect(unsafe_code, reason = "owns raw streams, and has the driver call a C function")]
 
 use std::ptr::null_mut;
@@ -73,8 +73,8 @@ impl Relays {
         });
         // SAFETY: both are alive, and of the same driver.
         let waiting = unsafe { driver.cuStreamWaitEvent(raw.raw(), event.as_raw(), 0) };
-        // SAFETY: the stream is alive. `stream_callback` takes any number for an argument, and finds nothing under one that
-        // is not waiting.
+        // SAFETY: the stream is alive. `stream_callback` takes any number for an argument, and finds nothing
+        // under one that is not waiting.
         let enqueue =
             |()| unsafe { driver.cuStreamAddCallback(raw.raw(), Some(callback::stream_callback), callback.data(), 0) };
         if let Err(error) = waiting.and_then(enqueue) {
@@ -106,8 +106,8 @@ impl Relays {
         }
     }
 
-    /// Destroys them, before the context goes. Calls that are still to come come all the same, or their functions go with
-    /// the context.
+    /// Destroys them, before the context goes. Calls that are still to come come all the same, or their
+    /// functions go with the context.
     pub(crate) fn end(self, driver: &Driver) {
         let all = self.all.into_inner().unwrap_or_else(PoisonError::into_inner);
         all.iter().for_each(|relay| destroy(driver, &relay.raw));
@@ -123,7 +123,7 @@ fn create(context: &Context) -> Result<Handle<CUstream_st>> {
 }
 
 fn destroy(driver: &Driver, raw: &Handle<CUstream_st>) {
-    // SAFETY: it came from `cuStreamCreate` in a context that is still alive, and nobody else has it. What is still enqueued is
-    // finished by the driver.
+    // SAFETY: it came from `cuStreamCreate` in a context that is still alive, and nobody else has it. What is
+    // still enqueued is finished by the driver.
     report(|| Subject::Relay, unsafe { driver.cuStreamDestroy_v2(raw.raw()) });
 }

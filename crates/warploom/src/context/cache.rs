@@ -1,4 +1,4 @@
-//! What a context would rather have cached.
+//! The cache preference of a context: L1 or shared memory.
 #![expect(unsafe_code, reason = "asks the driver about the current context")]
 
 use warploom_driver::sys::types::CUfunc_cache;
@@ -6,8 +6,8 @@ use warploom_driver::sys::types::CUfunc_cache;
 use super::Context;
 use crate::Result;
 
-/// How kernels would like their multiprocessor's memory divided, where the hardware leaves a choice; elsewhere it is only
-/// remembered.
+/// How kernels would like their multiprocessor's memory divided, where the hardware leaves a choice;
+/// elsewhere it is only remembered.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum CachePreference {
@@ -51,7 +51,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     #[doc(alias = "cuCtxGetCacheConfig")]
     pub fn cache_preference(&self) -> Result<CachePreference> {
         let _current = self.current()?;
@@ -65,7 +65,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     #[doc(alias = "cuCtxSetCacheConfig")]
     pub fn set_cache_preference(&self, preference: CachePreference) -> Result<()> {
         let _current = self.current()?;
@@ -77,7 +77,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     #[doc(alias = "cuCtxResetPersistingL2Cache")]
     pub fn reset_persisting_l2_cache(&self) -> Result<()> {
         let _current = self.current()?;

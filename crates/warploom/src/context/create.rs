@@ -1,4 +1,4 @@
-//! Contexts made for the purpose.
+//! Creating contexts beside the primary one.
 #![expect(unsafe_code, reason = "makes contexts")]
 
 use std::ptr::null_mut;
@@ -9,10 +9,11 @@ use super::{Context, ContextOptions, Origin, Shared};
 use crate::{Device, Result};
 
 impl Device {
-    /// A context of its own on this device, beside the primary one: with its own memory, limits and faults of use.
+    /// A context of its own on this device, beside the primary one: with its own memory, limits and faults of
+    /// use.
     ///
-    /// Most programs want [`Device::context`], which other libraries in the process share. It is not made current, and it is
-    /// destroyed, once its work is done, when nothing holds it any more.
+    /// Most programs want [`Device::context`], which other libraries in the process share. It is not made
+    /// current, and it is destroyed, once its work is done, when nothing holds it any more.
     ///
     /// ```
     /// use warploom::{ContextOptions, Devices, Driver, Scheduling};
@@ -30,16 +31,17 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// What the driver answers; making a context takes some of the device's memory.
+    /// The driver's error; making a context takes some of the device's memory.
     #[doc(alias = "cuCtxCreate")]
     pub fn create_context(&self, options: ContextOptions) -> Result<Context> {
         let driver = self.driver();
         let mut raw = null_mut();
         // SAFETY: `raw` is writable. The oldest form is all that is needed, and every driver has it.
         unsafe { driver.cuCtxCreate_v2(&raw mut raw, options.to_raw(), self.as_raw()) }?;
-        let mut shared = Shared::owned(raw, self, Origin::Created);
-        // The driver has made it current, on top of what was. If it cannot be taken away again, destroying it does that.
-        // SAFETY: the popped context is written to a variable of ours.
+        // SAFETY: it was created just now, on this device.
+        let mut shared = unsafe { Shared::owned(raw, self, Origin::Created) };
+        // The driver has made it current, on top of what was. If it cannot be taken away again, destroying it
+        // does that. SAFETY: the popped context is written to a variable of ours.
         unsafe { driver.cuCtxPopCurrent_v2(&raw mut raw) }?;
         // SAFETY: `shared` keeps the context alive.
         shared.id = unsafe { id_of(driver, shared.raw.raw()) }?;

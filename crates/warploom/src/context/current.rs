@@ -1,4 +1,4 @@
-//! Which context is current on a thread.
+//! The current context of a thread, and making another one current.
 #![expect(unsafe_code, reason = "changes the thread's current context, and asks for it")]
 
 use std::ptr::null_mut;
@@ -10,12 +10,13 @@ use warploom_driver::sys::types::CUcontext;
 use super::{Context, GenerationWatch, Shared};
 use crate::device::{device_of, initialize};
 use crate::diagnostics::{Subject, report};
-use crate::{Device, Devices as _, Error, Result};
+use crate::{ContextError, Device, Devices as _, Result};
 
-/// What is current on the calling thread, and what becomes of primary contexts, for programs that mix this crate with code that relies on it.
+/// What is current on the calling thread, and what becomes of primary contexts, for programs that mix this
+/// crate with code that relies on it.
 ///
-/// No call of this crate depends on what is current, and none leaves it changed. Each call here initializes the driver if
-/// that has not been done.
+/// No call of this crate depends on what is current, and none leaves it changed. Each call here initializes
+/// the driver if that has not been done.
 ///
 /// ```
 /// use warploom::{Contexts, Devices, Driver};
@@ -34,8 +35,8 @@ pub trait Contexts {
     ///
     /// # Errors
     ///
-    /// [`Error::UntrackedContext`] for one that is neither an active primary context nor was made or taken over here:
-    /// whoever made it may end it at any time. And what the driver answers.
+    /// [`ContextError::Untracked`] for one that is neither an active primary context nor was made or taken
+    /// over here: whoever made it may end it at any time. And the driver's error.
     #[doc(alias = "cuCtxGetCurrent")]
     fn current_context(&self) -> Result<Option<Context>>;
 
@@ -43,7 +44,7 @@ pub trait Contexts {
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     #[doc(alias = "cuCtxGetDevice")]
     fn current_device(&self) -> Result<Option<Device>>;
 
@@ -51,7 +52,7 @@ pub trait Contexts {
     ///
     /// # Errors
     ///
-    /// What the driver answers when it is asked for its devices.
+    /// The driver's error when it is asked for its devices.
     fn watch_generations(&self) -> Result<GenerationWatch>;
 }
 
@@ -70,7 +71,7 @@ impl Contexts for Driver {
         let primary = if device.has_active_context()? { Some(device.context()?) } else { None };
         match primary.filter(|primary| primary.as_raw() == raw) {
             Some(primary) => Ok(Some(primary)),
-            None => Err(Error::UntrackedContext { device: device.ordinal() }),
+            None => Err(ContextError::Untracked { device: device.ordinal() }.into()),
         }
     }
 
@@ -126,14 +127,15 @@ impl Context {
         self.driver().extension::<Known>().add(self);
     }
 
-    /// Runs `body` with the context current on this thread; afterwards, also if it panics, what was current before is
-    /// current again, which may be none.
+    /// Runs `body` with the context current on this thread; afterwards, also if it panics, what was current
+    /// before is current again, which may be none.
     ///
     /// For code that relies on the current context. Nothing in this crate does.
     ///
     /// # Errors
     ///
-    /// [`Error::StaleContext`], and what the driver answers when the context is made current; then `body` did not run.
+    /// [`ContextError::Stale`], and the driver's error when the context is made current; then `body` did not
+    /// run.
     #[doc(alias = "cuCtxSetCurrent")]
     #[doc(alias = "cuCtxPushCurrent")]
     pub fn scope<R>(&self, body: impl FnOnce() -> R) -> Result<R> {

@@ -1,4 +1,4 @@
-//! Contexts that somebody else made.
+//! Contexts that other code created.
 #![expect(unsafe_code, reason = "takes over raw contexts")]
 
 use std::sync::Arc;
@@ -6,20 +6,21 @@ use std::sync::Arc;
 use warploom_driver::Driver;
 use warploom_driver::sys::types::CUcontext;
 
+use super::cached::Cached;
 use super::current::{Current, device_of_current};
 use super::generation::id_of;
-use super::reserve::Reserve;
 use super::{Context, Origin, Shared};
 use crate::device::initialize;
 use crate::handle::Handle;
 use crate::leaks::Mark;
-use crate::{Error, Result};
+use crate::{ContextError, Result};
 
 impl Context {
-    /// A context that somebody else made, and that `owner` keeps alive. It is never destroyed by this crate; the owner is
-    /// dropped when nothing holds the context any more.
+    /// A context that somebody else made, and that `owner` keeps alive. It is never destroyed by this crate;
+    /// the owner is dropped when nothing holds the context any more.
     ///
-    /// A primary context is better had from [`Device::context`](crate::Device::context), which notices when it is reset.
+    /// A primary context is better had from [`Device::context`](crate::Device::context), which notices when
+    /// it is reset.
     ///
     /// # Safety
     ///
@@ -27,10 +28,10 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// [`Error::NullContext`] for a null handle, and what the driver answers. Then the owner has been dropped.
+    /// [`ContextError::Null`] for a null handle, and the driver's error. Then the owner has been dropped.
     pub unsafe fn from_raw(driver: &Driver, raw: CUcontext, owner: impl Send + Sync + 'static) -> Result<Context> {
         if raw.is_null() {
-            return Err(Error::NullContext);
+            return Err(ContextError::Null.into());
         }
         initialize(driver)?;
         // SAFETY: the caller vouches for the context.
@@ -38,8 +39,8 @@ impl Context {
         let device = device_of_current(driver)?;
         drop(current);
         let origin = Origin::Foreign { _owner: Box::new(owner) };
-        let (raw, reserve, mark) = (Handle::new(raw), Reserve::default(), Mark::default());
-        let context = Context { shared: Arc::new(Shared { raw, device, origin, id, reserve, _mark: mark }) };
+        let (raw, cached, mark) = (Handle::new(raw), Cached::default(), Mark::default());
+        let context = Context { shared: Arc::new(Shared { raw, device, origin, id, cached, _mark: mark }) };
         context.remember();
         Ok(context)
     }
@@ -48,8 +49,8 @@ impl Context {
     ///
     /// # Safety
     ///
-    /// `raw` is null or a context of `driver`, and stays one for as long as the value, a clone of it, or anything made from
-    /// them exists.
+    /// `raw` is null or a context of `driver`, and stays one for as long as the value, a clone of it, or
+    /// anything made from them exists.
     ///
     /// # Errors
     ///

@@ -1,11 +1,11 @@
-//! Which context it is: the same handle may name another one later.
+//! Identity of contexts: generations of a primary context, and stale ones.
 //!
-//! A primary context keeps its handle through all its lives. Whoever resets it, also outside this crate, ends the life that
-//! values here belong to, and what they name is gone. Each device counts the lives of its primary context: a new one has
-//! begun if the context was reset here, was found inactive, or has another [`ContextId`] than before. A value knows which
-//! life it is from and is refused in any other, without a driver call. What others did is found out by
-//! [`Context::check`] and [`Device::context`], which ask the driver; one that numbers no contexts only shows a reset as long
-//! as nobody has retained the context again.
+//! A primary context keeps its handle through all its lives. Whoever resets it, also outside this crate, ends
+//! the life that values here belong to, and what they name is gone. Each device counts the lives of its
+//! primary context: a new one has begun if the context was reset here, was found inactive, or has another
+//! [`ContextId`] than before. A value knows which life it is from and is refused in any other, without a
+//! driver call. What others did is found out by [`Context::check`] and [`Device::context`], which ask the
+//! driver; one that numbers no contexts only shows a reset as long as nobody has retained the context again.
 #![expect(unsafe_code, reason = "asks the driver which context a handle names")]
 
 use std::fmt;
@@ -17,7 +17,7 @@ use warploom_driver::sys::types::CUcontext;
 
 use super::watch::Watcher;
 use super::{Context, Origin, Shared};
-use crate::{Device, Error, Result};
+use crate::{ContextError, Device, Error, Result};
 
 /// The number of a context, which the driver never gives out again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -95,7 +95,7 @@ impl Life<'_> {
         self.lives.generation()
     }
 
-    /// Whether the driver is known to number no contexts, so that only their activity tells lives apart.
+    /// `true` if the driver is known to number no contexts, so that only their activity tells lives apart.
     pub(super) fn needs_activity(&self) -> bool {
         self.last.is_numbered == Some(false)
     }
@@ -138,12 +138,13 @@ impl Shared {
     #[inline(never)]
     fn stale(&self, expected: u64) -> Error {
         let found = self.device.primary_lives().generation();
-        Error::StaleContext { device: self.device.ordinal(), expected, found }
+        Error::Context(ContextError::Stale { device: self.device.ordinal(), expected, found })
     }
 }
 
 impl Context {
-    /// The driver's number for it; `None` from a driver without such numbers. Asked when the context was made or retained.
+    /// The driver's number for it; `None` from a driver without such numbers. Asked when the context was made
+    /// or retained.
     #[doc(alias = "cuCtxGetId")]
     #[must_use]
     pub fn id(&self) -> Option<ContextId> {
@@ -156,7 +157,8 @@ impl Context {
         self.shared.generation()
     }
 
-    /// Whether it is from the present life of the device's primary context, as far as is known without asking the driver.
+    /// `true` if it is from the present life of the device's primary context, as far as is known without
+    /// asking the driver.
     #[must_use]
     #[inline]
     pub fn is_current_generation(&self) -> bool {
@@ -175,8 +177,8 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// [`Error::StaleContext`] if it is not, from here on also from everything else that belongs to it, and what the driver
-    /// answers.
+    /// [`ContextError::Stale`] if it is not, from here on also from everything else that belongs to it, and
+    /// the driver's error.
     pub fn check(&self) -> Result<()> {
         let Origin::Primary { .. } = self.shared.origin else { return Ok(()) };
         let device: &Device = self.device();

@@ -1,4 +1,4 @@
-//! What a context keeps ready for kernels.
+//! Context limits: stack size, heap size, printf buffer and others.
 #![expect(unsafe_code, reason = "asks the driver about the current context")]
 
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fmt;
 use warploom_driver::sys::types::{CUlimit, CUresult};
 
 use super::Context;
-use crate::{Error, Result};
+use crate::{ContextError, Error, Result};
 
 /// Something of which a context has so much and no more.
 #[non_exhaustive]
@@ -28,9 +28,9 @@ pub enum Limit {
     PersistingL2Cache,
     /// Bytes of shared memory that a block can have; cannot be set.
     SharedMemory,
-    /// Whether the context shares the device with a graphics interface; cannot be set.
+    /// `true` if the context shares the device with a graphics interface; cannot be set.
     GraphicsSharing,
-    /// Whether such a context falls back to less shared memory.
+    /// `true` if such a context falls back to less shared memory.
     GraphicsSharedMemoryFallback,
     /// Bytes of memory of every block.
     BlockMemory,
@@ -89,7 +89,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// [`Error::UnsupportedLimit`] if the device has no such limit, and what the driver answers.
+    /// [`ContextError::UnsupportedLimit`] if the device has no such limit, and the driver's error.
     #[doc(alias = "cuCtxGetLimit")]
     pub fn limit(&self, limit: Limit) -> Result<usize> {
         let _current = self.current()?;
@@ -99,13 +99,15 @@ impl Context {
         Ok(value)
     }
 
-    /// Asks for so much of it. The driver may round it, up or down: [`Context::limit`] says what it has become.
+    /// Asks for so much of it. The driver may round it, up or down: [`Context::limit`] says what it has
+    /// become.
     ///
     /// It holds for everyone who uses the context, and may wait for work that is running.
     ///
     /// # Errors
     ///
-    /// [`Error::UnsupportedLimit`] if the device has no such limit, and what the driver answers. Then it is as it was.
+    /// [`ContextError::UnsupportedLimit`] if the device has no such limit, and the driver's error. Then it is
+    /// as it was.
     #[doc(alias = "cuCtxSetLimit")]
     pub fn set_limit(&self, limit: Limit, value: usize) -> Result<()> {
         let _current = self.current()?;
@@ -117,7 +119,7 @@ impl Context {
     fn named(&self, limit: Limit, answer: warploom_driver::Result<()>) -> Result<()> {
         answer.map_err(|error| match error.code() {
             Some(CUresult::CUDA_ERROR_UNSUPPORTED_LIMIT) => {
-                Error::UnsupportedLimit { limit, device: self.device().ordinal() }
+                Error::Context(ContextError::UnsupportedLimit { limit, device: self.device().ordinal() })
             }
             _ => error.into(),
         })

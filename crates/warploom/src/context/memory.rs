@@ -1,4 +1,4 @@
-//! How much memory is left.
+//! Free and total memory of a context's device.
 #![expect(unsafe_code, reason = "asks the driver about the current context")]
 
 use super::Context;
@@ -18,7 +18,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     #[doc(alias = "cuMemGetInfo")]
     pub fn memory_info(&self) -> Result<MemoryInfo> {
         let _current = self.current()?;

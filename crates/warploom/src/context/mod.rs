@@ -6,14 +6,16 @@
 //! | [`Device::create_context`] | by being destroyed, which waits for its work |
 //! | [`Context::from_raw`], [`Context::borrow_raw`] | not at all; the owner is dropped, if there is one |
 //!
-//! So a context cannot be destroyed while [`Context::scope`] has it current, on this thread or another: the scope borrows it.
-//! Where foreign code has made it current by its handle, the driver takes it away from the thread that destroys it, and
-//! answers other threads that it is destroyed.
+//! So a context cannot be destroyed while [`Context::scope`] has it current, on this thread or another: the
+//! scope borrows it. Where foreign code has made it current by its handle, the driver takes it away from the
+//! thread that destroys it, and answers other threads that it is destroyed.
 #![expect(unsafe_code, reason = "ends contexts, and asks the driver about the current one")]
 
 mod cache;
+mod cached;
 mod create;
 mod current;
+mod error;
 mod foreign;
 mod generation;
 mod limit;
@@ -21,7 +23,6 @@ mod memory;
 mod options;
 mod primary;
 mod priority;
-mod reserve;
 mod watch;
 
 use std::any::Any;
@@ -32,6 +33,7 @@ use std::sync::Arc;
 pub use self::cache::CachePreference;
 pub use self::current::Contexts;
 pub(crate) use self::current::Current;
+pub use self::error::ContextError;
 pub use self::generation::ContextId;
 pub(crate) use self::generation::Lives;
 pub use self::limit::Limit;
@@ -40,7 +42,7 @@ pub use self::options::{ContextOptions, Scheduling};
 pub use self::priority::PriorityRange;
 pub use self::watch::{GenerationChange, GenerationWatch};
 
-use self::reserve::Reserve;
+use self::cached::Cached;
 
 use warploom_driver::Driver;
 use warploom_driver::sys::types::{CUcontext, CUctx_st};
@@ -55,8 +57,8 @@ use crate::{Device, Error, Result, Stream};
 
 /// A device in use: its primary context, which everything in the process shares, or one made for the purpose.
 ///
-/// It stays for as long as a clone, or anything made from one, exists. No call here changes the thread's current context for
-/// good. Two are equal if they are the same context of the same driver.
+/// It stays for as long as a clone, or anything made from one, exists. No call here changes the thread's
+/// current context for good. Two are equal if they are the same context of the same driver.
 ///
 /// ```
 /// use warploom::{Devices, Driver};
@@ -80,7 +82,7 @@ struct Shared {
     device: Device,
     origin: Origin,
     id: Option<ContextId>,
-    reserve: Reserve,
+    cached: Cached,
     _mark: Mark,
 }
 
@@ -122,8 +124,8 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// [`CaptureError::Context`](crate::CaptureError) while one of its streams is captured, and what the driver answers, which may
-    /// be a failure of that work.
+    /// [`CaptureError::Context`](crate::CaptureError) while one of its streams is captured, and the driver's
+    /// error, which may be a failure of that work.
     #[doc(alias = "cuCtxSynchronize")]
     pub fn synchronize(&self) -> Result<()> {
         capture::check_context(self)?;
@@ -139,8 +141,8 @@ impl Context {
     }
 
     /// What it keeps for those who work in it.
-    pub(crate) fn reserve(&self) -> &Reserve {
-        &self.shared.reserve
+    pub(crate) fn cached(&self) -> &Cached {
+        &self.shared.cached
     }
 
     /// Refuses a stream that does not work in this context.
@@ -154,18 +156,22 @@ impl Context {
     #[inline(never)]
     fn cannot_serve(&self, other: &Context) -> Error {
         match same_driver(self.driver(), other.driver()) {
-            Ok(()) => Error::ContextMismatch { stream: other.device().ordinal(), memory: self.device().ordinal() },
+            Ok(()) => Error::Context(ContextError::Mismatch {
+                stream: other.device().ordinal(),
+                memory: self.device().ordinal(),
+            }),
             Err(error) => error,
         }
     }
 
     /// Lets go of this value, and says if that fails, which a `drop` can only report.
     ///
-    /// If it is the last that holds the context, the context ends, as described for [`Context`]; otherwise this does nothing.
+    /// If it is the last that holds the context, the context ends, as described for [`Context`]; otherwise
+    /// this does nothing.
     ///
     /// # Errors
     ///
-    /// What the driver answers. The context is not tried again.
+    /// The driver's error. The context is not tried again.
     #[doc(alias = "cuCtxDestroy")]
     pub fn close(self) -> Result<()> {
         Arc::into_inner(self.shared).map_or(Ok(()), |mut shared| shared.end())
@@ -173,31 +179,38 @@ impl Context {
 }
 
 impl Shared {
-    /// A context that is ended here.
-    fn owned(raw: CUcontext, device: &Device, origin: Origin) -> Shared {
+    /// A context that ends with this value.
+    ///
+    /// # Safety
+    ///
+    /// It is a context of the device. By its origin, it was created for this value, or a reference to the
+    /// primary context was taken for it.
+    unsafe fn owned(raw: CUcontext, device: &Device, origin: Origin) -> Shared {
         let mark = mark_on(device.driver(), || ((Kind::Context, raw.addr() as u64, 0), Some(device.ordinal())));
-        let (raw, device, reserve) = (Handle::new(raw), device.clone(), Reserve::default());
-        Shared { raw, device, origin, id: None, reserve, _mark: mark }
+        let (raw, device, cached) = (Handle::new(raw), device.clone(), Cached::default());
+        Shared { raw, device, origin, id: None, cached, _mark: mark }
     }
 
     fn end(&mut self) -> Result<()> {
         let (driver, is_over) = (self.device.driver(), self.check_generation().is_err());
         let home = Home::new(driver, self.raw.raw(), self.generation());
-        let reserve = std::mem::take(&mut self.reserve);
+        let cached = std::mem::take(&mut self.cached);
         // What was made in a life that is over went with it.
         if !is_over {
-            reserve.end(driver);
+            cached.end(driver);
         }
         let (ended, is_gone) = match std::mem::replace(&mut self.origin, Origin::Ended) {
             Origin::Primary { .. } => {
-                // SAFETY: gives back the one reference that was taken; nothing made from the context is left, since whatever
-                // is made from it holds it. That also goes for a life of the context that is over.
+                // SAFETY: gives back the one reference that was taken; nothing made from the context is left,
+                // since whatever is made from it holds it. That also goes for a life of the context that is
+                // over.
                 let released = unsafe { driver.cuDevicePrimaryCtxRelease_v2(self.device.as_raw()) };
                 let is_asked = !is_over && home.has_waiting();
                 (released, is_over || is_asked && self.device.has_active_context() == Ok(false))
             }
             Origin::Created => {
-                // SAFETY: it was made by `create_context`, and nothing else owns it; as above, nothing made from it is left.
+                // SAFETY: it was made by `create_context`, and nothing else owns it; as above, nothing made
+                // from it is left.
                 let destroyed = unsafe { driver.cuCtxDestroy_v2(self.raw.raw()) };
                 let is_gone = destroyed.is_ok();
                 (destroyed, is_gone)

@@ -1,4 +1,4 @@
-//! How contexts are made.
+//! Options of a new context.
 #![expect(unsafe_code, reason = "asks the driver about the current context")]
 
 use warploom_driver::sys::types::CUctx_flags;
@@ -10,7 +10,8 @@ use crate::Result;
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Scheduling {
-    /// As the driver thinks best: it spins while there are fewer contexts than processors, and yields otherwise.
+    /// As the driver thinks best: it spins while there are fewer contexts than processors, and yields
+    /// otherwise.
     #[default]
     Auto,
     /// It asks again and again, which is quickest and takes a processor.
@@ -50,9 +51,10 @@ impl Scheduling {
 pub struct ContextOptions {
     /// How a host thread waits for the device.
     pub scheduling: Scheduling,
-    /// Whether local memory stays as large as a kernel once needed it, so that later launches need not wait for it.
+    /// `true` if local memory stays as large as a kernel once needed it, so that later launches need not wait
+    /// for it.
     pub keep_local_memory: bool,
-    /// Whether synchronous copies and fills never return before they are done. Needs driver 12.1.
+    /// `true` if synchronous copies and fills never return before they are done. Needs driver 12.1.
     pub synchronous_memory: bool,
 }
 
@@ -88,7 +90,8 @@ impl ContextOptions {
             | flag(self.synchronous_memory, CUctx_flags::CU_CTX_SYNC_MEMOPS)
     }
 
-    /// Leaves out what is not an option here: host memory can always be mapped, and core dumps are set elsewhere.
+    /// Leaves out what is not an option here: host memory can always be mapped, and core dumps are set
+    /// elsewhere.
     pub(super) fn from_raw(raw: u32) -> ContextOptions {
         ContextOptions {
             scheduling: Scheduling::from_raw(raw & CUctx_flags::CU_CTX_SCHED_MASK.0),
@@ -103,7 +106,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     #[doc(alias = "cuCtxGetFlags")]
     pub fn options(&self) -> Result<ContextOptions> {
         let _current = self.current()?;

@@ -1,4 +1,4 @@
-//! Primary contexts: one per device, shared by everyone in the process.
+//! Primary contexts: one per device, shared by the whole process.
 #![expect(unsafe_code, reason = "retains and resets primary contexts")]
 
 use std::ptr::null_mut;
@@ -9,7 +9,7 @@ use super::{Context, ContextOptions, Origin, Shared};
 use crate::{Device, Result};
 
 impl Context {
-    /// Whether it is the device's primary context, retained here.
+    /// `true` if it is the device's primary context, retained here.
     #[must_use]
     pub fn is_primary(&self) -> bool {
         matches!(self.shared.origin, Origin::Primary { .. })
@@ -21,7 +21,7 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// What the driver answers; making a context takes some of the device's memory.
+    /// The driver's error; making a context takes some of the device's memory.
     #[doc(alias = "cuDevicePrimaryCtxRetain")]
     pub fn context(&self) -> Result<Context> {
         // Nobody else asks until it is known which life of the context this is.
@@ -31,18 +31,19 @@ impl Device {
         // SAFETY: `raw` is writable.
         unsafe { self.driver().cuDevicePrimaryCtxRetain(&raw mut raw, self.as_raw()) }?;
         let origin = Origin::Primary { generation: life.generation() };
-        let mut shared = Shared::owned(raw, self, origin);
+        // SAFETY: a reference was taken just now, on this device.
+        let mut shared = unsafe { Shared::owned(raw, self, origin) };
         // SAFETY: the context is active, since a reference was just taken.
         shared.id = unsafe { id_of(self.driver(), raw) }?;
         shared.origin = Origin::Primary { generation: life.saw(shared.id, was_active) };
         Ok(Context { shared: Arc::new(shared) })
     }
 
-    /// Whether its primary context is active: whether anyone in the process holds it.
+    /// `true` if its primary context is active: whether anyone in the process holds it.
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     #[doc(alias = "cuDevicePrimaryCtxGetState")]
     pub fn has_active_context(&self) -> Result<bool> {
         Ok(self.primary_state()?.1)
@@ -52,19 +53,20 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     #[doc(alias = "cuDevicePrimaryCtxGetState")]
     pub fn primary_options(&self) -> Result<ContextOptions> {
         Ok(ContextOptions::from_raw(self.primary_state()?.0))
     }
 
-    /// Sets how its primary context is made, and changes it if it is active. It holds until the last reference is gone.
+    /// Sets how its primary context is made, and changes it if it is active. It holds until the last
+    /// reference is gone.
     ///
     /// Everyone in the process shares the primary context; this is for whoever owns the program.
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     #[doc(alias = "cuDevicePrimaryCtxSetFlags")]
     pub fn set_primary_options(&self, options: ContextOptions) -> Result<()> {
         // SAFETY: passes numbers.
@@ -80,17 +82,18 @@ impl Device {
 
     /// Destroys its primary context, with all memory, streams and events in it, whoever holds it.
     ///
-    /// Values of [`Context`] that are left refuse to be used, with [`Error::StaleContext`](crate::Error::StaleContext);
-    /// [`Device::context`] gives one of the next life.
+    /// Values of [`Context`] that are left refuse to be used, with
+    /// [`ContextError::Stale`](crate::ContextError::Stale); [`Device::context`] gives one of the next life.
     ///
     /// # Safety
     ///
-    /// Apart from contexts, nothing that was made in the primary context is used again, by this crate or any other code
-    /// in the process, and nothing uses it meanwhile. To drop a stream, an event or memory is to use it.
+    /// Apart from contexts, nothing that was made in the primary context is used again, by this crate or any
+    /// other code in the process, and nothing uses it meanwhile. To drop a stream, an event or memory is to
+    /// use it.
     ///
     /// # Errors
     ///
-    /// What the driver answers. Then the context is as it was.
+    /// The driver's error. Then the context is as it was.
     #[doc(alias = "cuDevicePrimaryCtxReset")]
     pub unsafe fn reset_context(&self) -> Result<()> {
         let mut life = self.primary_lives().lock();

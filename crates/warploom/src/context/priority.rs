@@ -1,4 +1,4 @@
-//! Which priorities the streams of a context can have.
+//! The range of stream priorities of a context.
 #![expect(unsafe_code, reason = "asks the driver about the current context")]
 
 use std::fmt;
@@ -21,12 +21,13 @@ use crate::{Context, Result};
 pub struct PriorityRange {
     /// The number of those that yield to all others, usually 0.
     pub least: i32,
-    /// The number of those that go before all others: no larger than `least`, and equal to it where there is no choice.
+    /// The number of those that go before all others: no larger than `least`, and equal to it where there is
+    /// no choice.
     pub greatest: i32,
 }
 
 impl PriorityRange {
-    /// Whether a stream can have this priority.
+    /// `true` if a stream can have this priority.
     #[must_use]
     pub fn contains(self, priority: i32) -> bool {
         (self.greatest..=self.least).contains(&priority)
@@ -45,16 +46,16 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// What the driver answers. It is asked once.
+    /// The driver's error. It is asked once.
     #[doc(alias = "cuCtxGetStreamPriorityRange")]
     pub fn priority_range(&self) -> Result<PriorityRange> {
-        if let Some(known) = self.reserve().priorities.get() {
+        if let Some(known) = self.cached().priorities.get() {
             return Ok(*known);
         }
         let _current = self.current()?;
         let (mut least, mut greatest) = (0, 0);
         // SAFETY: both are writable, and `_current` keeps the context current.
         unsafe { self.driver().cuCtxGetStreamPriorityRange(&raw mut least, &raw mut greatest) }?;
-        Ok(*self.reserve().priorities.get_or_init(|| PriorityRange { least, greatest }))
+        Ok(*self.cached().priorities.get_or_init(|| PriorityRange { least, greatest }))
     }
 }

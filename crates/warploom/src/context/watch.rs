@@ -1,4 +1,4 @@
-//! Being told that a primary context's life is over.
+//! Watching for resets of primary contexts.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender, TryRecvError, TrySendError};
 use std::time::Duration;
 
-use crate::{Device, Error, Result};
+use crate::{ContextError, Device, Error, Result};
 
 /// The most changes that wait for a reader.
 const KEPT: usize = 64;
@@ -21,13 +21,14 @@ pub struct GenerationChange {
     pub generation: u64,
 }
 
-/// Tells when primary contexts are reset; made by [`Contexts::watch_generations`](crate::Contexts::watch_generations).
+/// Tells when primary contexts are reset; made by
+/// [`Contexts::watch_generations`](crate::Contexts::watch_generations).
 ///
-/// A reset that others in the process do is told when this crate notices it: when the device is asked for its context,
-/// by [`Context::check`](crate::Context::check) or by [`Mesh::refresh`](crate::Mesh::refresh).
+/// A reset that others in the process do is told when this crate notices it: when the device is asked for its
+/// context, by [`Context::check`](crate::Context::check) or by [`Mesh::refresh`](crate::Mesh::refresh).
 ///
-/// A watch keeps neither driver nor devices. Whoever does not read for 64 changes, or reads on when the driver is gone, gets
-/// [`Error::WatchLost`], after what was kept, and never silence.
+/// A watch keeps neither driver nor devices. Whoever does not read for 64 changes, or reads on when the
+/// driver is gone, gets [`ContextError::WatchLost`], after what was kept, and never silence.
 ///
 /// ```
 /// use warploom::{Contexts, Devices, Driver};
@@ -64,12 +65,12 @@ impl GenerationWatch {
     ///
     /// # Errors
     ///
-    /// [`Error::WatchLost`] if changes may have been missed.
+    /// [`ContextError::WatchLost`] if changes may have been missed.
     pub fn try_recv(&self) -> Result<Option<GenerationChange>> {
         match self.changes.try_recv() {
             Ok(change) => Ok(Some(change)),
             Err(TryRecvError::Empty) if !self.is_lost.load(Ordering::Acquire) => Ok(None),
-            Err(_) => Err(Error::WatchLost),
+            Err(_) => Err(ContextError::WatchLost.into()),
         }
     }
 
@@ -77,11 +78,11 @@ impl GenerationWatch {
     ///
     /// # Errors
     ///
-    /// [`Error::WatchLost`] if changes may have been missed.
+    /// [`ContextError::WatchLost`] if changes may have been missed.
     pub fn recv(&self) -> Result<GenerationChange> {
         match self.try_recv()? {
             Some(change) => Ok(change),
-            None => self.changes.recv().map_err(|_| Error::WatchLost),
+            None => self.changes.recv().map_err(|_| Error::Context(ContextError::WatchLost)),
         }
     }
 
@@ -89,14 +90,14 @@ impl GenerationWatch {
     ///
     /// # Errors
     ///
-    /// [`Error::WatchLost`] if changes may have been missed.
+    /// [`ContextError::WatchLost`] if changes may have been missed.
     pub fn recv_timeout(&self, time: Duration) -> Result<Option<GenerationChange>> {
         match self.try_recv()? {
             Some(change) => Ok(Some(change)),
             None => match self.changes.recv_timeout(time) {
                 Ok(change) => Ok(Some(change)),
                 Err(RecvTimeoutError::Timeout) => Ok(None),
-                Err(RecvTimeoutError::Disconnected) => Err(Error::WatchLost),
+                Err(RecvTimeoutError::Disconnected) => Err(ContextError::WatchLost.into()),
             },
         }
     }

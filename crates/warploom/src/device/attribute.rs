@@ -1,4 +1,4 @@
-//! Everything a driver can be asked about a device in one number.
+//! Device attributes, as the driver numbers them.
 
 use std::fmt;
 
@@ -8,8 +8,8 @@ macro_rules! attributes {
     ($($(#[$doc:meta])* $name:ident = $constant:ident;)*) => {
         /// What can be asked about a device in one number; a yes is not 0.
         ///
-        /// `Display` writes the constant's name in `cuda.h`. A driver knows the attributes of its own version and of the
-        /// versions before it.
+        /// `Display` writes the constant's name in `cuda.h`. A driver knows the attributes of its own version
+        /// and of the versions before it.
         #[non_exhaustive]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u32)]
@@ -79,15 +79,15 @@ attributes! {
     ClockRate = CU_DEVICE_ATTRIBUTE_CLOCK_RATE;
     /// What the address of a texture is a multiple of.
     TextureAlignment = CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT;
-    /// Whether copies run beside kernels; `AsyncEngineCount` says how many.
+    /// `true` if copies run beside kernels; `AsyncEngineCount` says how many.
     GpuOverlap = CU_DEVICE_ATTRIBUTE_GPU_OVERLAP;
     /// Multiprocessors.
     MultiprocessorCount = CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
-    /// Whether kernels may run only so long.
+    /// `true` if kernels may run only so long.
     KernelExecTimeout = CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT;
-    /// Whether it shares the host's memory.
+    /// `true` if it shares the host's memory.
     Integrated = CU_DEVICE_ATTRIBUTE_INTEGRATED;
-    /// Whether host memory can be mapped for it.
+    /// `true` if host memory can be mapped for it.
     CanMapHostMemory = CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY;
     /// Who may make contexts on it.
     ComputeMode = CU_DEVICE_ATTRIBUTE_COMPUTE_MODE;
@@ -111,15 +111,15 @@ attributes! {
     MaxTexture2dLayeredLayers = CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_LAYERS;
     /// What the address of a surface is a multiple of.
     SurfaceAlignment = CU_DEVICE_ATTRIBUTE_SURFACE_ALIGNMENT;
-    /// Whether kernels run beside each other.
+    /// `true` if kernels run beside each other.
     ConcurrentKernels = CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS;
-    /// Whether its memory corrects errors.
+    /// `true` if its memory corrects errors.
     EccEnabled = CU_DEVICE_ATTRIBUTE_ECC_ENABLED;
     /// Its bus.
     PciBusId = CU_DEVICE_ATTRIBUTE_PCI_BUS_ID;
     /// Its slot on the bus.
     PciDeviceId = CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID;
-    /// Whether Windows runs it for computing only.
+    /// `true` if Windows runs it for computing only.
     TccDriver = CU_DEVICE_ATTRIBUTE_TCC_DRIVER;
     /// The highest clock of the memory, in kilohertz.
     MemoryClockRate = CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE;
@@ -131,13 +131,13 @@ attributes! {
     MaxThreadsPerMultiprocessor = CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR;
     /// Engines that copy beside kernels.
     AsyncEngineCount = CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT;
-    /// Whether its addresses and the host's are one space.
+    /// `true` if its addresses and the host's are one space.
     UnifiedAddressing = CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING;
     /// The width of a layered 1D texture.
     MaxTexture1dLayeredWidth = CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LAYERED_WIDTH;
     /// The layers of a layered 1D texture.
     MaxTexture1dLayeredLayers = CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LAYERED_LAYERS;
-    /// Whether 2D textures can be gathered; obsolete.
+    /// `true` if 2D textures can be gathered; obsolete.
     CanTexture2dGather = CU_DEVICE_ATTRIBUTE_CAN_TEX2D_GATHER;
     /// The width of a 2D texture for gathering.
     MaxTexture2dGatherWidth = CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_GATHER_WIDTH;
@@ -205,83 +205,83 @@ attributes! {
     ComputeCapabilityMinor = CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR;
     /// The width of a mipmapped 1D texture.
     MaxTexture1dMipmappedWidth = CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_MIPMAPPED_WIDTH;
-    /// Whether streams have priorities.
+    /// `true` if streams have priorities.
     StreamPrioritiesSupported = CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED;
-    /// Whether level 1 caches global memory.
+    /// `true` if level 1 caches global memory.
     GlobalL1CacheSupported = CU_DEVICE_ATTRIBUTE_GLOBAL_L1_CACHE_SUPPORTED;
-    /// Whether level 1 caches local memory.
+    /// `true` if level 1 caches local memory.
     LocalL1CacheSupported = CU_DEVICE_ATTRIBUTE_LOCAL_L1_CACHE_SUPPORTED;
     /// Bytes of shared memory of a multiprocessor.
     MaxSharedMemoryPerMultiprocessor = CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR;
     /// Registers of 32 bits of a multiprocessor.
     MaxRegistersPerMultiprocessor = CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR;
-    /// Whether it can use managed memory.
+    /// `true` if it can use managed memory.
     ManagedMemory = CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY;
-    /// Whether it shares a board with other devices.
+    /// `true` if it shares a board with other devices.
     MultiGpuBoard = CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD;
     /// A number that the devices of a board share.
     MultiGpuBoardGroupId = CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD_GROUP_ID;
-    /// Whether the link to the host carries atomic operations.
+    /// `true` if the link to the host carries atomic operations.
     HostNativeAtomicSupported = CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED;
     /// How many times faster `f32` is than `f64`.
     SingleToDoublePrecisionPerfRatio = CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO;
-    /// Whether it can access any memory of the host, registered or not.
+    /// `true` if it can access any memory of the host, registered or not.
     PageableMemoryAccess = CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS;
-    /// Whether host and device can access managed memory at the same time.
+    /// `true` if host and device can access managed memory at the same time.
     ConcurrentManagedAccess = CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS;
-    /// Whether kernels can be interrupted.
+    /// `true` if kernels can be interrupted.
     ComputePreemptionSupported = CU_DEVICE_ATTRIBUTE_COMPUTE_PREEMPTION_SUPPORTED;
-    /// Whether registered memory has one address on host and device.
+    /// `true` if registered memory has one address on host and device.
     CanUseHostPointerForRegisteredMemory = CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM;
-    /// Whether streams can wait for and write values, by the first form of these functions.
+    /// `true` if streams can wait for and write values, by the first form of these functions.
     CanUseStreamMemOpsV1 = CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_MEM_OPS_V1;
-    /// Whether these values can have 64 bits, in the first form.
+    /// `true` if these values can have 64 bits, in the first form.
     CanUse64BitStreamMemOpsV1 = CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS_V1;
-    /// Whether streams can wait for a NOR, in the first form.
+    /// `true` if streams can wait for a NOR, in the first form.
     CanUseStreamWaitValueNorV1 = CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR_V1;
-    /// Whether the blocks of a kernel can wait for each other.
+    /// `true` if the blocks of a kernel can wait for each other.
     CooperativeLaunch = CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH;
-    /// Whether kernels on several devices can; obsolete.
+    /// `true` if kernels on several devices can; obsolete.
     CooperativeMultiDeviceLaunch = CU_DEVICE_ATTRIBUTE_COOPERATIVE_MULTI_DEVICE_LAUNCH;
     /// Bytes of shared memory that a block may use if its kernel asks for them.
     MaxSharedMemoryPerBlockOptIn = CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
-    /// Whether a stream can wait for writes from outside to arrive.
+    /// `true` if a stream can wait for writes from outside to arrive.
     CanFlushRemoteWrites = CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES;
-    /// Whether host memory can be registered.
+    /// `true` if host memory can be registered.
     HostRegisterSupported = CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED;
-    /// Whether it reads the host's page tables for that.
+    /// `true` if it reads the host's page tables for that.
     PageableMemoryAccessUsesHostPageTables = CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES;
-    /// Whether the host accesses managed memory on the device without moving it.
+    /// `true` if the host accesses managed memory on the device without moving it.
     DirectManagedMemoryAccessFromHost = CU_DEVICE_ATTRIBUTE_DIRECT_MANAGED_MEM_ACCESS_FROM_HOST;
-    /// Whether addresses and memory can be had apart.
+    /// `true` if addresses and memory can be had apart.
     VirtualMemoryManagementSupported = CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED;
-    /// Whether such memory can be shared as a file descriptor.
+    /// `true` if such memory can be shared as a file descriptor.
     HandleTypePosixFileDescriptorSupported = CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED;
-    /// Whether it can be shared as a Windows handle.
+    /// `true` if it can be shared as a Windows handle.
     HandleTypeWin32HandleSupported = CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_WIN32_HANDLE_SUPPORTED;
-    /// Whether it can be shared as a Windows KMT handle.
+    /// `true` if it can be shared as a Windows KMT handle.
     HandleTypeWin32KmtHandleSupported = CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_WIN32_KMT_HANDLE_SUPPORTED;
     /// The most blocks resident on a multiprocessor.
     MaxBlocksPerMultiprocessor = CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR;
-    /// Whether memory can be compressed.
+    /// `true` if memory can be compressed.
     GenericCompressionSupported = CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED;
     /// Bytes of level 2 cache that can be set apart for lines that stay.
     MaxPersistingL2CacheSize = CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE;
     /// Bytes that one access policy can cover.
     MaxAccessPolicyWindowSize = CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE;
-    /// Whether other devices on the bus can access virtual memory directly.
+    /// `true` if other devices on the bus can access virtual memory directly.
     GpuDirectRdmaWithCudaVmmSupported = CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED;
     /// Bytes of shared memory that the driver keeps of every block.
     ReservedSharedMemoryPerBlock = CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK;
-    /// Whether arrays can be mapped in part.
+    /// `true` if arrays can be mapped in part.
     SparseCudaArraySupported = CU_DEVICE_ATTRIBUTE_SPARSE_CUDA_ARRAY_SUPPORTED;
-    /// Whether host memory can be registered for reading.
+    /// `true` if host memory can be registered for reading.
     ReadOnlyHostRegisterSupported = CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED;
-    /// Whether timeline semaphores of graphics interfaces can be used.
+    /// `true` if timeline semaphores of graphics interfaces can be used.
     TimelineSemaphoreInteropSupported = CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED;
-    /// Whether it has pools.
+    /// `true` if it has pools.
     MemoryPoolsSupported = CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED;
-    /// Whether other devices on the bus can access its memory directly.
+    /// `true` if other devices on the bus can access its memory directly.
     GpuDirectRdmaSupported = CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED;
     /// How such writes can be made to arrive: bits of `CUflushGPUDirectRDMAWritesOptions`.
     GpuDirectRdmaFlushWritesOptions = CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS;
@@ -289,84 +289,84 @@ attributes! {
     GpuDirectRdmaWritesOrdering = CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING;
     /// How pools can be shared: bits of `CUmemAllocationHandleType`.
     MempoolSupportedHandleTypes = CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES;
-    /// Whether blocks can be launched in clusters.
+    /// `true` if blocks can be launched in clusters.
     ClusterLaunch = CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH;
-    /// Whether arrays can be mapped later.
+    /// `true` if arrays can be mapped later.
     DeferredMappingCudaArraySupported = CU_DEVICE_ATTRIBUTE_DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED;
-    /// Whether streams can wait for and write values of 64 bits.
+    /// `true` if streams can wait for and write values of 64 bits.
     CanUse64BitStreamMemOps = CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS;
-    /// Whether streams can wait for a NOR.
+    /// `true` if streams can wait for a NOR.
     CanUseStreamWaitValueNor = CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR;
-    /// Whether its memory can be shared as a dma-buf.
+    /// `true` if its memory can be shared as a dma-buf.
     DmaBufSupported = CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED;
-    /// Whether events can be shared between processes.
+    /// `true` if events can be shared between processes.
     IpcEventSupported = CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED;
     /// Domains in which memory operations are ordered apart.
     MemSyncDomainCount = CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT;
-    /// Whether kernels can use tensor maps.
+    /// `true` if kernels can use tensor maps.
     TensorMapAccessSupported = CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED;
-    /// Whether memory can be shared across a fabric.
+    /// `true` if memory can be shared across a fabric.
     HandleTypeFabricSupported = CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED;
-    /// Whether function pointers are the same on every device.
+    /// `true` if function pointers are the same on every device.
     UnifiedFunctionPointers = CU_DEVICE_ATTRIBUTE_UNIFIED_FUNCTION_POINTERS;
-    /// Whether its memory is a NUMA node: a `CUdeviceNumaConfig`.
+    /// `true` if its memory is a NUMA node: a `CUdeviceNumaConfig`.
     NumaConfig = CU_DEVICE_ATTRIBUTE_NUMA_CONFIG;
     /// The NUMA node of its own memory.
     NumaId = CU_DEVICE_ATTRIBUTE_NUMA_ID;
-    /// Whether one write can reach several devices.
+    /// `true` if one write can reach several devices.
     MulticastSupported = CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED;
-    /// Whether a server shares it between processes.
+    /// `true` if a server shares it between processes.
     MpsEnabled = CU_DEVICE_ATTRIBUTE_MPS_ENABLED;
     /// The NUMA node of the host that is closest.
     HostNumaId = CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID;
-    /// Whether it can be shared with Direct3D 12.
+    /// `true` if it can be shared with Direct3D 12.
     D3d12CigSupported = CU_DEVICE_ATTRIBUTE_D3D12_CIG_SUPPORTED;
     /// What it can decompress: bits of `CUmemDecompressAlgorithm`.
     MemDecompressAlgorithmMask = CU_DEVICE_ATTRIBUTE_MEM_DECOMPRESS_ALGORITHM_MASK;
     /// The most bytes it can decompress at once.
     MemDecompressMaximumLength = CU_DEVICE_ATTRIBUTE_MEM_DECOMPRESS_MAXIMUM_LENGTH;
-    /// Whether it can be shared with Vulkan.
+    /// `true` if it can be shared with Vulkan.
     VulkanCigSupported = CU_DEVICE_ATTRIBUTE_VULKAN_CIG_SUPPORTED;
     /// The product's device and vendor number on the bus.
     GpuPciDeviceId = CU_DEVICE_ATTRIBUTE_GPU_PCI_DEVICE_ID;
     /// The product's subsystem and its vendor's number on the bus.
     GpuPciSubsystemId = CU_DEVICE_ATTRIBUTE_GPU_PCI_SUBSYSTEM_ID;
-    /// Whether virtual memory can be on a NUMA node of the host.
+    /// `true` if virtual memory can be on a NUMA node of the host.
     HostNumaVirtualMemoryManagementSupported = CU_DEVICE_ATTRIBUTE_HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED;
-    /// Whether pools can be on a NUMA node of the host.
+    /// `true` if pools can be on a NUMA node of the host.
     HostNumaMemoryPoolsSupported = CU_DEVICE_ATTRIBUTE_HOST_NUMA_MEMORY_POOLS_SUPPORTED;
-    /// Whether memory of a NUMA node can be shared across machines.
+    /// `true` if memory of a NUMA node can be shared across machines.
     HostNumaMultinodeIpcSupported = CU_DEVICE_ATTRIBUTE_HOST_NUMA_MULTINODE_IPC_SUPPORTED;
-    /// Whether pools can be on the host.
+    /// `true` if pools can be on the host.
     HostMemoryPoolsSupported = CU_DEVICE_ATTRIBUTE_HOST_MEMORY_POOLS_SUPPORTED;
-    /// Whether virtual memory can be on the host.
+    /// `true` if virtual memory can be on the host.
     HostVirtualMemoryManagementSupported = CU_DEVICE_ATTRIBUTE_HOST_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED;
-    /// Whether memory on the host can be shared as a dma-buf.
+    /// `true` if memory on the host can be shared as a dma-buf.
     HostAllocDmaBufSupported = CU_DEVICE_ATTRIBUTE_HOST_ALLOC_DMA_BUF_SUPPORTED;
-    /// Whether the link to the host carries only some atomic operations.
+    /// `true` if the link to the host carries only some atomic operations.
     OnlyPartialHostNativeAtomicSupported = CU_DEVICE_ATTRIBUTE_ONLY_PARTIAL_HOST_NATIVE_ATOMIC_SUPPORTED;
-    /// Whether it has atomic operations that return nothing.
+    /// `true` if it has atomic operations that return nothing.
     AtomicReductionSupported = CU_DEVICE_ATTRIBUTE_ATOMIC_REDUCTION_SUPPORTED;
     /// Parts of the device with memory of their own.
     LocalityDomainCount = CU_DEVICE_ATTRIBUTE_LOCALITY_DOMAIN_COUNT;
     /// Bytes of shared memory of a block beyond the usual most.
     MaxOversizedSharedMemoryPerBlock = CU_DEVICE_ATTRIBUTE_MAX_OVERSIZED_SHARED_MEMORY_PER_BLOCK;
-    /// Whether streams can be shared with Direct3D 12.
+    /// `true` if streams can be shared with Direct3D 12.
     D3d12CigStreamsSupported = CU_DEVICE_ATTRIBUTE_D3D12_CIG_STREAMS_SUPPORTED;
-    /// Whether a dma-buf of its memory can be mapped.
+    /// `true` if a dma-buf of its memory can be mapped.
     DmaBufMmapSupported = CU_DEVICE_ATTRIBUTE_DMA_BUF_MMAP_SUPPORTED;
-    /// Whether it has logical endpoints for one receiver.
+    /// `true` if it has logical endpoints for one receiver.
     LogicalEndpointUnicastSupported = CU_DEVICE_ATTRIBUTE_LOGICAL_ENDPOINT_UNICAST_SUPPORTED;
-    /// Whether it has logical endpoints for several receivers.
+    /// `true` if it has logical endpoints for several receivers.
     LogicalEndpointMulticastSupported = CU_DEVICE_ATTRIBUTE_LOGICAL_ENDPOINT_MULTICAST_SUPPORTED;
-    /// Whether logical endpoints count operations.
+    /// `true` if logical endpoints count operations.
     LogicalEndpointCountedOpsSupported = CU_DEVICE_ATTRIBUTE_LOGICAL_ENDPOINT_COUNTED_OPS_SUPPORTED;
-    /// Whether the owner of a logical endpoint can use it.
+    /// `true` if the owner of a logical endpoint can use it.
     LogicalEndpointUnicastAccessOnOwnerDeviceSupported = CU_DEVICE_ATTRIBUTE_LOGICAL_ENDPOINT_UNICAST_ACCESS_ON_OWNER_DEVICE_SUPPORTED;
     /// Multiprocessors of such a part.
     LocalityDomainMultiprocessorCount = CU_DEVICE_ATTRIBUTE_LOCALITY_DOMAIN_MULTIPROCESSOR_COUNT;
     /// How logical endpoints can be shared.
     LogicalEndpointSupportedHandleTypes = CU_DEVICE_ATTRIBUTE_LOGICAL_ENDPOINT_SUPPORTED_HANDLE_TYPES;
-    /// Whether other devices on the bus can access memory of such a part.
+    /// `true` if other devices on the bus can access memory of such a part.
     GpuDirectRdmaWithLocalizedMemorySupported = CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_LOCALIZED_MEMORY_SUPPORTED;
 }

@@ -1,4 +1,4 @@
-//! What a device is called, and how it is found again.
+//! Names, PCI addresses and UUIDs of a device.
 #![expect(unsafe_code, reason = "asks the driver for texts and numbers")]
 
 use std::ffi::{CStr, c_char, c_int};
@@ -22,7 +22,7 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     #[doc(alias = "cuDeviceGetName")]
     pub fn name(&self) -> Result<&str> {
         let name = remembered(&self.card.identity.name, || {
@@ -33,11 +33,12 @@ impl Device {
         Ok(name)
     }
 
-    /// The number that no other device has, in no machine; that of the instance where the device is divided (MIG).
+    /// The number that no other device has, in no machine; that of the instance where the device is divided
+    /// (MIG).
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     #[doc(alias = "cuDeviceGetUuid")]
     pub fn uuid(&self) -> Result<Uuid> {
         remembered(&self.card.identity.uuid, || {
@@ -53,7 +54,7 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// What the driver answers, and [`Error::Malformed`] if that is no address.
+    /// The driver's error, and [`Error::Malformed`] if that is no address.
     #[doc(alias = "cuDeviceGetPCIBusId")]
     pub fn pci_address(&self) -> Result<PciAddress> {
         remembered(&self.card.identity.address, || {

@@ -1,15 +1,17 @@
-//! Devices: what is installed and what it can do.
+//! Devices, their identity and their properties.
 //!
-//! What a driver has is read once, when the first device is asked for; what is true of a device for good (its name, its
-//! UUID, its [`Properties`]) is read once, when it is first asked for. Both are kept with the driver and shared by every
-//! [`Device`] value, so that a value is two pointers and costs nothing to pass around.
+//! What a driver has is read once, when the first device is asked for; what is true of a device for good (its
+//! name, its UUID, its [`Properties`]) is read once, when it is first asked for. Both are kept with the
+//! driver and shared by every [`Device`] value, so that a value is two pointers and costs nothing to pass
+//! around.
 #![expect(unsafe_code, reason = "asks the driver about devices")]
 
-mod address;
 mod attribute;
-mod capability;
+mod compute_capability;
+mod devices;
+mod error;
 mod identity;
-mod installed;
+mod pci_address;
 mod peer;
 mod properties;
 mod uuid;
@@ -23,11 +25,13 @@ use std::sync::{Arc, OnceLock};
 use warploom_driver::Driver;
 use warploom_driver::sys::types::CUdevice;
 
-pub use self::address::PciAddress;
 pub use self::attribute::DeviceAttribute;
-pub use self::capability::ComputeCapability;
-pub use self::installed::Devices;
-pub(crate) use self::installed::{device_of, initialize};
+pub use self::compute_capability::ComputeCapability;
+pub use self::devices::Devices;
+pub(crate) use self::devices::{device_of, initialize};
+pub use self::error::DeviceError;
+pub(crate) use self::error::list;
+pub use self::pci_address::PciAddress;
 pub(crate) use self::peer::{peer_attribute, peer_capability};
 pub use self::properties::{ComputeMode, Properties};
 pub use self::uuid::Uuid;
@@ -38,8 +42,8 @@ use crate::{Error, Result};
 
 /// A GPU that a driver knows.
 ///
-/// Asking about it needs no context, and what never changes is asked once. Two are equal if they are the same device of the
-/// same driver; they are ordered by the driver, in the order of opening, and then by ordinal.
+/// Asking about it needs no context, and what never changes is asked once. Two are equal if they are the same
+/// device of the same driver; they are ordered by the driver, in the order of opening, and then by ordinal.
 ///
 /// ```
 /// use warploom::{ComputeCapability, DeviceAttribute, Devices, Driver};
@@ -97,7 +101,7 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     #[doc(alias = "cuDeviceTotalMem")]
     pub fn total_memory(&self) -> Result<u64> {
         remembered(&self.card.memory, || {
@@ -113,7 +117,7 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     pub fn compute_capability(&self) -> Result<ComputeCapability> {
         remembered(&self.card.capability, || {
             Ok(ComputeCapability {
@@ -130,12 +134,12 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownAttribute`] for one that is younger than the driver, and what the driver answers.
+    /// [`DeviceError::UnknownAttribute`] for one that is younger than the driver, and the driver's error.
     #[doc(alias = "cuDeviceGetAttribute")]
     pub fn attribute(&self, attribute: DeviceAttribute) -> Result<i32> {
         self.known_attribute(attribute)?.ok_or_else(|| {
             let driver = self.driver.version();
-            Error::UnknownAttribute { attribute, driver }
+            Error::Device(DeviceError::UnknownAttribute { attribute, driver })
         })
     }
 
@@ -153,28 +157,29 @@ impl Device {
         }
     }
 
-    /// Everything the driver says it is like. The first call asks for every attribute there is; later ones ask nothing.
+    /// Everything the driver says it is like. The first call asks for every attribute there is; later ones
+    /// ask nothing.
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     pub fn properties(&self) -> Result<&Properties> {
         remembered(&self.card.properties, || Properties::read(|attribute| self.known_attribute(attribute)))
     }
 
-    /// Whether this device can be given access to the memory of `peer`. The other direction may differ; a device can always
-    /// access its own.
+    /// `true` if this device can be given access to the memory of `peer`. The other direction may differ; a
+    /// device can always access its own.
     ///
     /// # Errors
     ///
-    /// [`Error::DriverMismatch`] if `peer` belongs to another driver, and what the driver answers.
+    /// [`DeviceError::DriverMismatch`] if `peer` belongs to another driver, and the driver's error.
     #[doc(alias = "cuDeviceCanAccessPeer")]
     pub fn can_access(&self, peer: &Device) -> Result<bool> {
         peer_capability(self, peer)
     }
 
-    /// A number that stays the same for as long as the access of none of its pools changes: what was read between two equal
-    /// ones was true.
+    /// A number that stays the same for as long as the access of none of its pools changes: what was read
+    /// between two equal ones was true.
     pub(crate) fn pool_changes(&self) -> u64 {
         self.card.pool_changes.load(atomic::Ordering::Acquire)
     }
@@ -191,7 +196,8 @@ impl Device {
     }
 }
 
-/// What was found out before, or else is now. A failure is not remembered; of two threads that ask at once, one is believed.
+/// What was found out before, or else is now. A failure is not remembered; of two threads that ask at once,
+/// one is believed.
 fn remembered<T>(once: &OnceLock<T>, ask: impl FnOnce() -> Result<T>) -> Result<&T> {
     match once.get() {
         Some(known) => Ok(known),
@@ -211,7 +217,7 @@ pub(crate) fn same_driver(one: &Driver, other: &Driver) -> Result<()> {
 #[cold]
 #[inline(never)]
 fn differ(one: &Driver, other: &Driver) -> Error {
-    Error::DriverMismatch { one: one.description().to_owned(), other: other.description().to_owned() }
+    DeviceError::DriverMismatch { one: one.description().into(), other: other.description().into() }.into()
 }
 
 impl PartialEq for Device {

@@ -1,7 +1,7 @@
-//! Which device can access whose memory.
+//! Peer capability between two devices.
 //!
-//! Capability has a direction, and the driver's functions about it take two ordinals that are easy to exchange. They are
-//! called here and nowhere else, by names instead of positions.
+//! Capability has a direction, and the driver's functions about it take two ordinals that are easy to
+//! exchange. They are called here and nowhere else, by names instead of positions.
 #![expect(unsafe_code, reason = "asks the driver about a pair of devices")]
 
 use warploom_driver::sys::types::CUdevice_P2PAttribute;
@@ -9,11 +9,13 @@ use warploom_driver::sys::types::CUdevice_P2PAttribute;
 use crate::device::same_driver;
 use crate::{Device, Result};
 
-/// Whether `accessor` can be given access to memory of `memory_owner`. One driver call; none for a device and itself.
+/// `true` if `accessor` can be given access to memory of `memory_owner`. One driver call; none for a device
+/// and itself.
 ///
 /// # Errors
 ///
-/// [`Error::DriverMismatch`](crate::Error::DriverMismatch) for devices of different drivers, and what the driver answers.
+/// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) for devices of different drivers, and
+/// the driver's error.
 #[doc(alias = "cuDeviceCanAccessPeer")]
 pub(crate) fn peer_capability(accessor: &Device, memory_owner: &Device) -> Result<bool> {
     same_driver(accessor.driver(), memory_owner.driver())?;
@@ -26,11 +28,13 @@ pub(crate) fn peer_capability(accessor: &Device, memory_owner: &Device) -> Resul
     Ok(can != 0)
 }
 
-/// What the driver says of the link by which `accessor` reaches memory of `memory_owner`, another device. One driver call.
+/// What the driver says of the link by which `accessor` reaches memory of `memory_owner`, another device. One
+/// driver call.
 ///
 /// # Errors
 ///
-/// [`Error::DriverMismatch`](crate::Error::DriverMismatch) for devices of different drivers, and what the driver answers.
+/// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) for devices of different drivers, and
+/// the driver's error.
 #[doc(alias = "cuDeviceGetP2PAttribute")]
 pub(crate) fn peer_attribute(
     accessor: &Device,

@@ -53,7 +53,8 @@ impl fmt::Debug for Uuid {
 impl FromStr for Uuid {
     type Err = Malformed;
 
-    /// Reads what `Display` writes, in upper or lower case; with `GPU-` or `MIG-` before it, as other tools print it.
+    /// Reads what `Display` writes, in upper or lower case; with `GPU-` or `MIG-` before it, as other tools
+    /// print it.
     fn from_str(text: &str) -> Result<Uuid, Malformed> {
         let malformed = || Malformed::new("UUID", text, "32 hexadecimal digits in groups of 8-4-4-4-12");
         let digits = text.strip_prefix("GPU-").or_else(|| text.strip_prefix("MIG-")).unwrap_or(text);

@@ -1,14 +1,16 @@
 //! Events: points in a stream, and the time between them.
 //!
-//! Every event has been recorded: there is no other way to make one. Whether it has a time is part of its type, so that the
-//! time between events that have none cannot be asked for. A dropped event goes back to its context, which hands it out
-//! again; after a few, recording takes one driver call and no allocation.
+//! Every event has been recorded: there is no other way to make one. Whether it has a time is part of its
+//! type, so that the time between events that have none cannot be asked for. A dropped event goes back to its
+//! context, which hands it out again; after a few, recording takes one driver call and no allocation.
 #![expect(unsafe_code, reason = "asks the driver about raw events")]
 
 mod elapsed;
+mod error;
 mod options;
 mod pool;
 
+pub use error::EventError;
 pub use options::{EventOptions, Timed, Timing, Untimed};
 pub(crate) use pool::EventPool;
 
@@ -24,7 +26,8 @@ use crate::handle::Handle;
 use crate::leaks::{Kind, Mark, mark};
 use crate::{Context, Device, Result};
 
-/// A point in a stream, marked by [`Stream::record`](crate::Stream::record); done when everything before it is done.
+/// A point in a stream, marked by [`Stream::record`](crate::Stream::record); done when everything before it
+/// is done.
 ///
 /// ```
 /// use warploom::{Devices, Driver};
@@ -53,7 +56,7 @@ impl<T: Timing> Event<T> {
     /// An event that is still to be recorded, and must not be seen before it is.
     pub(crate) fn unrecorded(context: &Context, options: EventOptions<T>) -> Result<Event<T>> {
         let flags = options.flags();
-        let raw = context.reserve().events.take(context, flags)?;
+        let raw = context.cached().events.take(context, flags)?;
         let mark = mark(context, || (Kind::Event, raw.raw().addr() as u64, 0));
         Ok(Event { raw, flags, context: context.clone(), timing: PhantomData, capture: AtomicU64::new(0), _mark: mark })
     }
@@ -76,20 +79,20 @@ impl<T: Timing> Event<T> {
         self.raw.raw()
     }
 
-    /// Whether it knows the time at which it was reached.
+    /// `true` if it knows the time at which it was reached.
     #[must_use]
     pub fn is_timed(&self) -> bool {
         self.flags & CUevent_flags::CU_EVENT_DISABLE_TIMING.0 == 0
     }
 
-    /// Whether [`Event::synchronize`] lets the thread sleep.
+    /// `true` if [`Event::synchronize`] lets the thread sleep.
     #[must_use]
     pub fn is_blocking_sync(&self) -> bool {
         self.flags & CUevent_flags::CU_EVENT_BLOCKING_SYNC.0 != 0
     }
 
-    /// Takes note of the capture that it has been recorded in. Whoever records it while nothing is captured need not: the capture
-    /// it was recorded in before is over.
+    /// Takes note of the capture that it has been recorded in. Whoever records it while nothing is captured
+    /// need not: the capture it was recorded in before is over.
     pub(crate) fn note_capture(&self, capture: Option<CaptureId>) {
         self.capture.store(capture.map_or(0, CaptureId::number), Ordering::Relaxed);
     }
@@ -113,8 +116,8 @@ impl<T: Timing> Event<T> {
     ///
     /// # Errors
     ///
-    /// [`CaptureError::CapturedEvent`](crate::CaptureError) if it is part of a capture, and what the driver answers, which may be
-    /// a failure of the work before it.
+    /// [`CaptureError::CapturedEvent`](crate::CaptureError) if it is part of a capture, and the driver's
+    /// error, which may be a failure of the work before it.
     #[doc(alias = "cuEventSynchronize")]
     pub fn synchronize(&self) -> Result<()> {
         self.context.check_generation()?;
@@ -123,11 +126,11 @@ impl<T: Timing> Event<T> {
         Ok(unsafe { self.driver().cuEventSynchronize(self.as_raw()) }?)
     }
 
-    /// Whether it is done.
+    /// `true` if it is done.
     ///
     /// # Errors
     ///
-    /// What the driver answers, which may be a failure of the work before it.
+    /// The driver's error, which may be a failure of the work before it.
     #[doc(alias = "cuEventQuery")]
     pub fn is_complete(&self) -> Result<bool> {
         self.context.check_generation()?;
@@ -142,8 +145,9 @@ impl<T: Timing> Drop for Event<T> {
         if !self.context.is_current_generation() {
             return; // it went with the context's last life
         }
-        // Streams that wait for it are not disturbed, whatever it is used for next: a wait is for the record at the time.
-        self.context.reserve().events.give_back(self.context.driver(), self.flags, Handle::new(self.raw.raw()));
+        // Streams that wait for it are not disturbed, whatever it is used for next: a wait is for the record
+        // at the time.
+        self.context.cached().events.give_back(self.context.driver(), self.flags, Handle::new(self.raw.raw()));
     }
 }
 

@@ -1,10 +1,10 @@
-//! What kind of event is recorded.
+//! Event options: timing, blocking waits.
 
 use std::marker::PhantomData;
 
 use warploom_driver::sys::types::CUevent_flags;
 
-/// Whether events have a time: [`Timed`] or [`Untimed`].
+/// `true` if events have a time: [`Timed`] or [`Untimed`].
 pub trait Timing: kind::Kind {}
 
 /// An event that knows when it was reached.
@@ -70,7 +70,8 @@ impl EventOptions<Timed> {
 }
 
 impl<T: Timing> EventOptions<T> {
-    /// A thread that waits for it sleeps, where it would keep a processor busy otherwise: slower to go on, and cheaper.
+    /// A thread that waits for it sleeps, where it would keep a processor busy otherwise: slower to go on,
+    /// and cheaper.
     pub fn blocking_sync(mut self) -> EventOptions<T> {
         self.is_blocking_sync = true;
         self

@@ -1,4 +1,4 @@
-//! Events that a context keeps for the next record.
+//! A context's pool of events for reuse.
 #![expect(unsafe_code, reason = "makes and destroys raw events")]
 
 use std::ptr::null_mut;
@@ -37,7 +37,8 @@ impl EventPool {
         Ok(Handle::new(raw))
     }
 
-    /// Takes over an event that came from [`EventPool::take`] with the same flags, and is not used by its holder any more.
+    /// Takes over an event that came from [`EventPool::take`] with the same flags, and is not used by its
+    /// holder any more.
     pub(super) fn give_back(&self, driver: &Driver, flags: u32, event: Handle<CUevent_st>) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let idle = &mut idle[kind(flags)];
@@ -62,7 +63,7 @@ fn kind(flags: u32) -> usize {
 }
 
 fn destroy(driver: &Driver, event: &Handle<CUevent_st>) {
-    // SAFETY: it came from `cuEventCreate` in a context that is still alive, and nobody holds it. A stream that still waits for
-    // it is not disturbed.
+    // SAFETY: it came from `cuEventCreate` in a context that is still alive, and nobody holds it. A stream
+    // that still waits for it is not disturbed.
     report(|| Subject::Event, unsafe { driver.cuEventDestroy_v2(event.raw()) });
 }

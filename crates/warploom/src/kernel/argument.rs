@@ -1,4 +1,4 @@
-//! What is passed to a kernel.
+//! Kernel arguments.
 
 use warploom_driver::sys::types::CUdeviceptr;
 
@@ -17,12 +17,12 @@ use crate::{Buffer, DeviceCopy, ManagedBuffer, Slice, SliceMut};
 /// | `T *` | `&mut [T]` | `&mut` [`Buffer`], [`SliceMut`], `&mut` [`ManagedBuffer`] |
 /// | an address of your own | `u64` | such a value, for whose memory you care |
 pub trait Parameter: private::Sealed {
-    /// How many bytes it has on a device.
+    /// The number of bytes on a device.
     const SIZE: usize;
 }
 
-/// A value that can be passed to a kernel: a number, a `#[repr(C)]` struct with [`DeviceCopy`], or memory, which is passed as its
-/// address and stays until the kernel is done.
+/// A value that can be passed to a kernel: a number, a `#[repr(C)]` struct with [`DeviceCopy`], or memory,
+/// which is passed as its address and stays until the kernel is done.
 pub trait Argument: private::Passed {}
 
 /// An [`Argument`] for a [`Parameter`].

@@ -1,4 +1,4 @@
-//! Tuples of what is passed to a kernel.
+//! Tuples of kernel arguments.
 
 use super::{Argument, Fits, Parameter};
 

@@ -1,4 +1,4 @@
-//! What a kernel needs of a device.
+//! Kernel attributes: registers, shared memory, block size.
 #![expect(unsafe_code, reason = "asks the driver about a kernel")]
 
 use warploom_driver::sys::types::CUfunction_attribute;
@@ -62,13 +62,13 @@ attributes! {
     PtxVersion ptx_version = CU_FUNC_ATTRIBUTE_PTX_VERSION;
     /// The architecture that its binary is for: 90 for 9.0.
     BinaryVersion binary_version = CU_FUNC_ATTRIBUTE_BINARY_VERSION;
-    /// Whether it was compiled with loads cached at all levels.
+    /// `true` if it was compiled with loads cached at all levels.
     CacheModeCa cache_mode_ca = CU_FUNC_ATTRIBUTE_CACHE_MODE_CA;
     /// The most dynamic shared memory that a block may have; can be set.
     MaxDynamicShared max_dynamic_shared = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
     /// How much of a multiprocessor's memory should be shared memory, in percent, or -1; can be set.
     SharedCarveout shared_carveout = CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
-    /// Whether it can only be launched in clusters.
+    /// `true` if it can only be launched in clusters.
     ClusterSizeMustBeSet cluster_size_must_be_set = CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET;
     /// The width that clusters must have, or 0; can be set.
     RequiredClusterWidth required_cluster_width = CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH;
@@ -76,7 +76,7 @@ attributes! {
     RequiredClusterHeight required_cluster_height = CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT;
     /// The depth that clusters must have, or 0; can be set.
     RequiredClusterDepth required_cluster_depth = CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH;
-    /// Whether clusters may be larger than every device can have them; can be set.
+    /// `true` if clusters may be larger than every device can have them; can be set.
     NonPortableClusterSize non_portable_cluster_size = CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED;
     /// How the blocks of clusters are spread; can be set.
     ClusterScheduling cluster_scheduling = CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE;
@@ -87,8 +87,8 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// [`Error::DriverMismatch`](crate::Error::DriverMismatch) for a device of another driver, and what the driver answers, which has
-    /// the kernel loaded there for this.
+    /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) for a device of another driver,
+    /// and the driver's error, which has the kernel loaded there for this.
     #[doc(alias = "cuKernelGetAttribute")]
     pub fn attribute(&self, attribute: KernelAttribute, device: &Device) -> Result<i32> {
         same_driver(self.driver(), device.driver())?;

@@ -1,10 +1,11 @@
-//! How a kernel is launched.
+//! Launch configurations: grid, block, cluster, shared memory.
 
 use super::Dimensions;
 
 /// How a kernel is launched: how many threads there are, and what they need.
 ///
-/// It is checked by [`Kernel::launch`](super::Kernel::launch), or once and for all by [`Kernel::check`](super::Kernel::check).
+/// It is checked by [`Kernel::launch`](super::Kernel::launch), or once and for all by
+/// [`Kernel::check`](super::Kernel::check).
 ///
 /// ```
 /// use warploom::LaunchConfig;
@@ -40,15 +41,16 @@ impl LaunchConfig {
         }
     }
 
-    /// At least `len` threads in a row, in blocks of `block`: as few blocks as that takes, but one. The last one may have
-    /// threads with nothing to do, which the kernel has to leave out.
+    /// At least `len` threads in a row, in blocks of `block`: as few blocks as that takes, but one. The last
+    /// one may have threads with nothing to do, which the kernel has to leave out.
     pub fn cover(len: usize, block: u32) -> LaunchConfig {
         let blocks = len.div_ceil((block as usize).max(1)).max(1);
         // More than fit a number are more than any device has, which the check says.
         LaunchConfig::new(u32::try_from(blocks).unwrap_or(u32::MAX), block)
     }
 
-    /// So many clusters of so many blocks each, where [`LaunchConfig::new`] with [`LaunchConfig::cluster`] counts blocks.
+    /// So many clusters of so many blocks each, where [`LaunchConfig::new`] with [`LaunchConfig::cluster`]
+    /// counts blocks.
     pub fn of_clusters(
         clusters: impl Into<Dimensions>,
         cluster: impl Into<Dimensions>,
@@ -68,8 +70,8 @@ impl LaunchConfig {
         LaunchConfig { shared: bytes, ..self }
     }
 
-    /// Runs so many neighbouring blocks together, which can use each other's shared memory. The grid, which still counts
-    /// blocks, is a whole number of clusters. Needs compute capability 9.0.
+    /// Runs so many neighbouring blocks together, which can use each other's shared memory. The grid, which
+    /// still counts blocks, is a whole number of clusters. Needs compute capability 9.0.
     pub fn cluster(self, blocks: impl Into<Dimensions>) -> LaunchConfig {
         LaunchConfig { cluster: Some(blocks.into()), ..self }
     }
@@ -79,26 +81,27 @@ impl LaunchConfig {
         LaunchConfig { is_cooperative: true, ..self }
     }
 
-    /// Lets the kernel start before the one before it on the stream is done. It says itself from where on it needs that one's
-    /// results (`cudaGridDependencySynchronize`).
+    /// Lets the kernel start before the one before it on the stream is done. It says itself from where on it
+    /// needs that one's results (`cudaGridDependencySynchronize`).
     #[doc(alias = "PDL")]
     #[doc(alias = "programmatic stream serialization")]
     pub fn overlap_previous(self) -> LaunchConfig {
         LaunchConfig { overlaps: true, ..self }
     }
 
-    /// Runs it with another priority than its stream has; see [`Context::priority_range`](crate::Context::priority_range).
+    /// Runs it with another priority than its stream has; see
+    /// [`Context::priority_range`](crate::Context::priority_range).
     pub fn priority(self, priority: i32) -> LaunchConfig {
         LaunchConfig { priority: Some(priority), ..self }
     }
 
-    /// Whether the driver has to be told more than sizes.
+    /// `true` if the driver has to be told more than sizes.
     #[inline]
     pub(super) fn has_attributes(&self) -> bool {
         self.cluster.is_some() || self.is_cooperative || self.overlaps || self.priority.is_some()
     }
 
-    /// How many blocks there are in each direction.
+    /// The number of blocks in each direction.
     #[must_use]
     pub fn grid(&self) -> Dimensions {
         self.grid
@@ -110,7 +113,7 @@ impl LaunchConfig {
         self.block
     }
 
-    /// How many threads there are altogether; more than a number can say counts as the largest number.
+    /// The number of threads altogether; more than a number can say counts as the largest number.
     #[must_use]
     pub fn threads(&self) -> u64 {
         self.grid.total().saturating_mul(self.block.total())

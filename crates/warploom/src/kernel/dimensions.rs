@@ -1,8 +1,8 @@
-//! How many of something there are, in up to three directions.
+//! Dimensions of grids, blocks and clusters.
 
 use std::fmt;
 
-/// How many of something there are in each direction: blocks of a grid, threads of a block, blocks of a cluster.
+/// The number of of something in each direction: blocks of a grid, threads of a block, blocks of a cluster.
 ///
 /// ```
 /// use warploom::Dimensions;
@@ -32,7 +32,7 @@ impl Dimensions {
         [self.x, self.y, self.z]
     }
 
-    /// Whether it has at most as many in each direction.
+    /// `true` if it has at most as many in each direction.
     pub(super) fn fits(self, limit: Dimensions) -> bool {
         self.x <= limit.x && self.y <= limit.y && self.z <= limit.z
     }

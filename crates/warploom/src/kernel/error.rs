@@ -1,9 +1,11 @@
-//! Why a kernel cannot be launched like that.
+//! Errors of loading libraries and launching kernels.
+
+use std::path::PathBuf;
 
 use super::Dimensions;
 use crate::PriorityRange;
 
-/// Why a kernel cannot be launched like that. The driver has not been asked to.
+/// A launch that was refused before the driver was called.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum LaunchError {
@@ -119,4 +121,79 @@ pub enum LaunchError {
         /// How large the kernel takes it.
         takes: usize,
     },
+}
+
+/// Code that cannot be loaded, or that lacks the kernel or variable asked for.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LibraryError {
+    /// The driver could not load the code, and its compiler wrote a log.
+    #[error("{error}; the compiler says: {log}")]
+    NotLoaded {
+        /// The driver's error.
+        error: warploom_driver::Error,
+        /// The compiler's log.
+        log: Box<str>,
+    },
+
+    /// PTX text with a zero byte in it.
+    #[error("PTX with a zero at byte {position}; load a binary with Library::from_bytes")]
+    NulInText {
+        /// The position of the zero.
+        position: usize,
+    },
+
+    /// A binary that is shorter than its header says.
+    #[error("the binary has {have} bytes and its header says {}; it is truncated, or not a binary", bytes_needed(*needed))]
+    Truncated {
+        /// The bytes there are.
+        have: usize,
+        /// The bytes that the header asks for; `None` if the header itself is cut short or overflows.
+        needed: Option<u64>,
+    },
+
+    /// A file could not be read.
+    #[error("{} cannot be read: {why}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        why: Box<str>,
+    },
+
+    /// The optimization level is above 4.
+    #[error("there is no optimization level {level}; they go from 0 to 4")]
+    OptimizationLevel {
+        /// The level asked for.
+        level: u32,
+    },
+
+    /// The library has no kernel of this name.
+    #[error("there is no kernel {name:?}; {}", kernel_list(available))]
+    NoSuchKernel {
+        /// The name asked for.
+        name: Box<str>,
+        /// The library's kernels, sorted; empty if the driver cannot list them.
+        available: Box<[String]>,
+    },
+
+    /// The library has no variable of this name.
+    #[error("there is no variable {name:?}, or nothing in the library uses it; the names of C++ are mangled")]
+    NoSuchGlobal {
+        /// The name asked for.
+        name: Box<str>,
+    },
+}
+
+/// The bytes that a header asks for.
+fn bytes_needed(count: Option<u64>) -> String {
+    count.map_or_else(|| "more than there can be".to_owned(), |count| count.to_string())
+}
+
+/// The names of a library's kernels.
+fn kernel_list(names: &[String]) -> String {
+    if names.is_empty() {
+        return "the library has none, or the driver does not say".to_owned();
+    }
+    format!("there are {}", names.join(", "))
 }

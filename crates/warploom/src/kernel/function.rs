@@ -1,4 +1,4 @@
-//! Functions that can be launched.
+//! Kernels: functions of a library that can be launched.
 #![expect(unsafe_code, reason = "keeps a raw kernel, and asks the driver about it")]
 
 use std::any::Any;
@@ -15,12 +15,12 @@ use super::limits::KnownLimits;
 use super::{Library, ParameterInfo};
 use crate::device::same_driver;
 use crate::handle::Handle;
-use crate::{CachePreference, Context, Device, Error, Result};
+use crate::{CachePreference, Context, Device, LibraryError, Result};
 
 /// A function that can be launched, in any context of its driver.
 ///
-/// It holds its library. A clone is another handle to the same kernel; two are equal if they are the same kernel, whoever asked for
-/// it.
+/// It holds its library. A clone is another handle to the same kernel; two are equal if they are the same
+/// kernel, whoever asked for it.
 #[derive(Clone)]
 pub struct Kernel {
     shared: Arc<Shared>,
@@ -48,8 +48,12 @@ impl Shared {
 }
 
 impl Kernel {
-    pub(super) fn of_library(raw: CUkernel, name: &str, library: &Library) -> Kernel {
-        Kernel::new(raw, name, library.driver(), Origin::Library(library.clone()))
+    /// # Safety
+    ///
+    /// It is a kernel of this library.
+    pub(super) unsafe fn of_library(raw: CUkernel, name: &str, library: &Library) -> Kernel {
+        // SAFETY: the value holds the library, which has the kernel while it is loaded.
+        unsafe { Kernel::new(raw, name, library.driver(), Origin::Library(library.clone())) }
     }
 
     pub(super) fn over(shared: Arc<Shared>) -> Kernel {
@@ -60,7 +64,10 @@ impl Kernel {
         Arc::downgrade(&self.shared)
     }
 
-    fn new(raw: CUkernel, name: &str, driver: &Driver, origin: Origin) -> Kernel {
+    /// # Safety
+    ///
+    /// It is a kernel of this driver, whose library stays loaded while `origin` lives.
+    unsafe fn new(raw: CUkernel, name: &str, driver: &Driver, origin: Origin) -> Kernel {
         let (parameters, limits) = (OnceLock::new(), KnownLimits::default());
         let (raw, name, driver) = (Handle::new(raw), name.into(), driver.clone());
         Kernel { shared: Arc::new(Shared { raw, name, driver, origin, parameters, limits }) }
@@ -70,14 +77,17 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// What the driver answers; needs driver 12.3.
+    /// The driver's error; needs driver 12.3.
     ///
     /// # Safety
     ///
-    /// It is a kernel of this driver, whose library stays loaded while `owner` lives and what was launched runs.
+    /// It is a kernel of this driver, whose library stays loaded while `owner` lives and what was launched
+    /// runs.
     pub unsafe fn from_raw(driver: &Driver, raw: CUkernel, owner: impl Any + Send + Sync) -> Result<Kernel> {
-        let name = name_of(driver, raw)?;
-        Ok(Kernel::new(raw, &name, driver, Origin::Foreign { _owner: Box::new(owner) }))
+        // SAFETY: the caller vouches for the kernel.
+        let name = unsafe { name_of(driver, raw) }?;
+        // SAFETY: as above; the owner goes with the value.
+        Ok(unsafe { Kernel::new(raw, &name, driver, Origin::Foreign { _owner: Box::new(owner) }) })
     }
 
     pub(super) fn shared(&self) -> &Shared {
@@ -117,12 +127,13 @@ impl Kernel {
         self.as_raw().cast()
     }
 
-    /// The kernel in a context, as the driver's older functions know it, loaded there if it was not; valid while this value and
-    /// the context are held.
+    /// The kernel in a context, as the driver's older functions know it, loaded there if it was not; valid
+    /// while this value and the context are held.
     ///
     /// # Errors
     ///
-    /// [`Error::DriverMismatch`] for a context of another driver, and what the driver answers.
+    /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) for a context of another driver,
+    /// and the driver's error.
     #[doc(alias = "cuKernelGetFunction")]
     pub fn function(&self, context: &Context) -> Result<CUfunction> {
         same_driver(self.driver(), context.driver())?;
@@ -138,7 +149,8 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// [`Error::DriverMismatch`] for a device of another driver, and what the driver answers.
+    /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) for a device of another driver,
+    /// and the driver's error.
     #[doc(alias = "cuKernelSetCacheConfig")]
     pub fn set_cache_preference(&self, preference: CachePreference, device: &Device) -> Result<()> {
         same_driver(self.driver(), device.driver())?;
@@ -156,7 +168,8 @@ impl Kernel {
 }
 
 impl Library {
-    /// The kernel in it that a handle of the driver's is, as other libraries hand them out: the same as by its name.
+    /// The kernel in it that a handle of the driver's is, as other libraries hand them out: the same as by
+    /// its name.
     ///
     /// ```
     /// # use warploom::{Devices, Driver};
@@ -172,20 +185,26 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuchKernel`] if it is a kernel of another library, or none, and what the driver answers; needs driver 12.4.
+    /// [`LibraryError::NoSuchKernel`] if it is a kernel of another library, or none, and the driver's error;
+    /// needs driver 12.4.
     pub fn kernel_from_raw(&self, raw: CUkernel) -> Result<Kernel> {
-        if !self.enumerate()?.contains(&raw) {
+        let Some(found) = self.enumerate()?.into_iter().find(|kernel| *kernel == raw) else {
             let available = self.kernel_names()?.into();
-            return Err(Error::NoSuchKernel { name: format!("{raw:?}").into(), available });
-        }
-        Ok(self.known(raw, &name_of(self.driver(), raw)?))
+            return Err(LibraryError::NoSuchKernel { name: format!("{raw:?}").into(), available }.into());
+        };
+        // SAFETY: the library has this kernel.
+        unsafe { self.known(found, None) }
     }
 }
 
 /// The name of a kernel.
-pub(super) fn name_of(driver: &Driver, raw: CUkernel) -> Result<String> {
+///
+/// # Safety
+///
+/// It is a kernel of this driver, whose library is loaded.
+pub(super) unsafe fn name_of(driver: &Driver, raw: CUkernel) -> Result<String> {
     let mut name = null();
-    // SAFETY: `name` is writable, and whoever calls has the kernel from the driver.
+    // SAFETY: `name` is writable, and the caller vouches for the kernel.
     unsafe { driver.cuKernelGetName(&raw mut name, raw) }?;
     if name.is_null() {
         return Ok(String::new());
@@ -195,7 +214,7 @@ pub(super) fn name_of(driver: &Driver, raw: CUkernel) -> Result<String> {
 }
 
 impl PartialEq for Kernel {
-    /// Whether the two are the same kernel.
+    /// `true` if the two are the same kernel.
     fn eq(&self, other: &Self) -> bool {
         self.as_raw() == other.as_raw() && self.driver().ptr_eq(other.driver())
     }

@@ -1,4 +1,4 @@
-//! Variables of a library.
+//! Global variables of a library.
 #![expect(unsafe_code, reason = "asks the driver for the address of a variable")]
 
 use std::ffi::CString;
@@ -7,25 +7,27 @@ use warploom_driver::sys::types::{CUdeviceptr, CUresult};
 
 use super::Library;
 use crate::device::same_driver;
-use crate::{Buffer, Context, DeviceCopy, Error, Result};
+use crate::{Buffer, Context, DeviceCopy, Error, LibraryError, MemoryError, Result};
 
 impl Library {
-    /// A variable, as a buffer: its memory in a context, which the library is held for. What the variable is in other contexts is
-    /// other memory.
+    /// A variable, as a buffer: its memory in a context, which the library is held for. What the variable is
+    /// in other contexts is other memory.
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuchGlobal`], [`Error::Cast`] if it is no whole number of such values, [`Error::DriverMismatch`] for a context of
-    /// another driver, and what the driver answers.
+    /// [`LibraryError::NoSuchGlobal`], [`MemoryError::Cast`] if it is no whole number of such values,
+    /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) for a context of another driver,
+    /// and the driver's error.
     ///
     /// # Safety
     ///
-    /// Kernels use the variable without being passed it, and each call here gives another buffer of the same memory: whoever
-    /// writes it sees to it that nobody else uses it then.
+    /// Kernels use the variable without being passed it, and each call here gives another buffer of the same
+    /// memory: whoever writes it sees to it that nobody else uses it then.
     #[doc(alias = "cuLibraryGetGlobal")]
     pub unsafe fn global<T: DeviceCopy>(&self, name: &str, context: &Context) -> Result<Buffer<T>> {
         let (address, bytes) = self.find(name, context, |name, address, bytes| {
-            // SAFETY: both are writable, the name is terminated, the library is loaded, and a context is current.
+            // SAFETY: both are writable, the name is terminated, the library is loaded, and a context is
+            // current.
             unsafe { self.driver().cuLibraryGetGlobal(address, bytes, self.as_raw(), name.as_ptr()) }
         })?;
         // SAFETY: the caller vouches for its use.
@@ -58,7 +60,7 @@ impl Library {
         ask: impl FnOnce(CString, *mut CUdeviceptr, *mut usize) -> warploom_driver::Result<()>,
     ) -> Result<(CUdeviceptr, usize)> {
         same_driver(self.driver(), context.driver())?;
-        let missing = || Error::NoSuchGlobal { name: name.into() };
+        let missing = || Error::Library(LibraryError::NoSuchGlobal { name: name.into() });
         let terminated = CString::new(self.lowered(name)).map_err(|_| missing())?;
         let _current = context.current()?;
         let (mut address, mut bytes) = (0, 0);
@@ -81,7 +83,7 @@ impl Library {
     ) -> Result<Buffer<T>> {
         let (size, align) = (size_of::<T>(), align_of::<T>());
         if size == 0 || !bytes.is_multiple_of(size) || !address.is_multiple_of(align as CUdeviceptr) {
-            return Err(Error::Cast { bytes, address, size, align });
+            return Err(MemoryError::Cast { bytes, address, size, align }.into());
         }
         // SAFETY: the caller vouches for it; the library goes with the buffer.
         unsafe { Buffer::from_owner(address, bytes / size, context, self.clone()) }

@@ -1,12 +1,12 @@
-//! What code looks like before it is loaded.
+//! Code images before they are loaded: PTX, cubin and fatbin.
 //!
-//! A driver is given an address and no length: text ends at a 0, and a binary says itself how long it is. So a text gets its 0
-//! here, and of a binary it is seen that it is not shorter than it says.
+//! A driver is given an address and no length: text ends at a 0, and a binary says itself how long it is. So
+//! a text gets its 0 here, and of a binary it is seen that it is not shorter than it says.
 
 use std::borrow::Cow;
 use std::ffi::CStr;
 
-use crate::{Error, Result};
+use crate::{LibraryError, Result};
 
 const FATBIN: [u8; 4] = 0xBA55_ED50_u32.to_le_bytes();
 const ELF: [u8; 4] = *b"\x7fELF";
@@ -26,7 +26,7 @@ impl<'a> Image<'a> {
             return Ok(Image::Text(Cow::Borrowed(terminated)));
         }
         let terminated = std::ffi::CString::new(ptx);
-        let terminated = terminated.map_err(|error| Error::NulInText { position: error.nul_position() })?;
+        let terminated = terminated.map_err(|error| LibraryError::NulInText { position: error.nul_position() })?;
         Ok(Image::Text(Cow::Owned(terminated)))
     }
 
@@ -38,7 +38,7 @@ impl<'a> Image<'a> {
         };
         match needed {
             Some(needed) if needed <= bytes.len() as u64 => Ok(Image::Binary(bytes)),
-            _ => Err(Error::Truncated { have: bytes.len(), needed }),
+            _ => Err(LibraryError::Truncated { have: bytes.len(), needed }.into()),
         }
     }
 
@@ -73,6 +73,7 @@ fn elf_len(bytes: &[u8]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Error;
 
     /// A fatbin that says it has so many bytes after its header.
     fn fatbin(rest: u64, len: usize) -> Vec<u8> {
@@ -94,7 +95,7 @@ mod tests {
     #[test]
     fn a_binary_that_is_shorter_than_it_says_is_refused() {
         let refused = |bytes: &[u8]| match Image::any(bytes) {
-            Err(Error::Truncated { have, needed }) => (have, needed),
+            Err(Error::Library(LibraryError::Truncated { have, needed })) => (have, needed),
             other => panic!("{other:?}"),
         };
         assert!(matches!(Image::any(&fatbin(84, 100)), Ok(Image::Binary(_))));
@@ -113,6 +114,6 @@ mod tests {
             let Ok(Image::Text(read)) = Image::any(text.as_bytes()) else { panic!("is a text") };
             assert_eq!(read.to_bytes(), b"// PTX");
         }
-        assert!(matches!(Image::any(b"a\0b"), Err(Error::NulInText { position: 1 })));
+        assert!(matches!(Image::any(b"a\0b"), Err(Error::Library(LibraryError::NulInText { position: 1 }))));
     }
 }

@@ -1,4 +1,4 @@
-//! How a driver compiles PTX, and what it says about that.
+//! Options and logs of the driver's PTX compiler.
 #![expect(unsafe_code, reason = "lends memory to the driver's compiler")]
 
 use std::ffi::c_void;
@@ -6,9 +6,10 @@ use std::ptr::{NonNull, without_provenance_mut};
 
 use warploom_driver::sys::types::CUjit_option;
 
-use crate::{Error, Result};
+use crate::{LibraryError, Result};
 
-/// How the driver compiles PTX for its devices. What is not said is the driver's choice; binaries are not compiled.
+/// How the driver compiles PTX for its devices. What is not said is the driver's choice; binaries are not
+/// compiled.
 ///
 /// ```
 /// use warploom::JitOptions;
@@ -64,7 +65,7 @@ impl JitOptions {
 
     pub(super) fn check(&self) -> Result<()> {
         match self.optimization_level {
-            Some(level) if level > 4 => Err(Error::OptimizationLevel { level }),
+            Some(level) if level > 4 => Err(LibraryError::OptimizationLevel { level }.into()),
             _ => Ok(()),
         }
     }

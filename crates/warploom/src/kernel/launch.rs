@@ -1,4 +1,4 @@
-//! Launches.
+//! Kernel launches.
 #![expect(unsafe_code, reason = "launches kernels, whose work nobody can check")]
 
 use std::mem::MaybeUninit;
@@ -16,12 +16,13 @@ use crate::{Queue, Result, Stream};
 impl Kernel {
     /// Launches it, in the order of `queue`: enqueues one run of it, with a tuple of arguments.
     ///
-    /// Exactly one driver call, and nothing from the heap, once the kernel has been launched on the device and the stream has
-    /// met the memory. The first launch also asks what the kernel takes and needs; one that is
-    /// [cooperative](LaunchConfig::cooperative), and one with memory of another device, ask each time.
+    /// Exactly one driver call, and nothing from the heap, once the kernel has been launched on the device
+    /// and the stream has met the memory. The first launch also asks what the kernel takes and needs; one
+    /// that is [cooperative](LaunchConfig::cooperative), and one with memory of another device, ask each
+    /// time.
     ///
-    /// Memory that is passed stays until the kernel is done. As everywhere, the order of its *contents* between streams is the
-    /// caller's.
+    /// Memory that is passed stays until the kernel is done. As everywhere, the order of its *contents*
+    /// between streams is the caller's.
     ///
     /// ```
     /// use warploom::{DevicePool, Devices, Driver, LaunchConfig};
@@ -44,17 +45,18 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// Before the driver is asked to launch: [`Error::Launch`](crate::Error::Launch) if it cannot be launched like that or takes
-    /// other arguments, [`Error::PeerNotEnabled`](crate::Error::PeerNotEnabled) for memory that was not opened to the device,
-    /// [`Error::DriverMismatch`](crate::Error::DriverMismatch) for what belongs to another driver, and
-    /// [`Error::StaleContext`](crate::Error::StaleContext). Drivers older than 12.4 do not know what a kernel takes, so that with
-    /// these arguments are not looked at. And what the driver answers; what goes wrong in the kernel is heard of later.
+    /// Before the driver is asked to launch: [`Error::Launch`](crate::Error::Launch) if it cannot be launched
+    /// like that or takes other arguments, [`PeerError::NotEnabled`](crate::PeerError::NotEnabled) for memory
+    /// that was not opened to the device, [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch)
+    /// for what belongs to another driver, and [`ContextError::Stale`](crate::ContextError::Stale). Drivers
+    /// older than 12.4 do not know what a kernel takes, so that with these arguments are not looked at. And
+    /// the driver's error; what goes wrong in the kernel is heard of later.
     ///
     /// # Safety
     ///
-    /// The kernel takes such arguments, and with these, run like this, it reads and writes only memory that is there, that the
-    /// device can access, and that nothing else writes at that time; what is passed as `&` it only reads. A graph that the launch
-    /// is captured in holds neither memory nor kernel.
+    /// The kernel takes such arguments, and with these, run like this, it reads and writes only memory that
+    /// is there, that the device can access, and that nothing else writes at that time; what is passed as `&`
+    /// it only reads. A graph that the launch is captured in holds neither memory nor kernel.
     #[doc(alias = "cuLaunchKernel")]
     #[doc(alias = "cuLaunchKernelEx")]
     #[inline]
@@ -92,9 +94,9 @@ impl Kernel {
             stream.enqueue(|raw| {
                 let config = to_raw(config, raw, (room.as_mut_ptr().cast(), count));
                 let function = self.as_function();
-                // SAFETY: the kernel and the stream are held, and of one driver. There are as many attributes as is said, and
-                // arguments as the kernel takes them, all of which stay for the call; the driver copies them. For what the
-                // kernel does the caller vouches.
+                // SAFETY: the kernel and the stream are held, and of one driver. There are as many attributes
+                // as is said, and arguments as the kernel takes them, all of which stay for the call; the
+                // driver copies them. For what the kernel does the caller vouches.
                 unsafe { self.driver().cuLaunchKernelEx(&raw const config, function, values, std::ptr::null_mut()) }
             })
         })?;
@@ -113,8 +115,8 @@ fn verify<A: Arguments>(kernel: &Kernel, _arguments: &A) -> Result<()> {
     kernel.verify(A::SIZES)
 }
 
-/// Lets a stream use memory that may be another's, or nobody's: first all of it is looked at, so that nothing is changed if some of it
-/// is refused.
+/// Lets a stream use memory that may be another's, or nobody's: first all of it is looked at, so that nothing
+/// is changed if some of it is refused.
 #[inline(never)]
 fn meet(arguments: &impl Arguments, stream: &Stream) -> Result<()> {
     arguments.each_operand(

@@ -1,4 +1,4 @@
-//! Code that was loaded.
+//! Libraries: loaded code and its kernels.
 #![expect(unsafe_code, reason = "owns a raw library")]
 
 use std::collections::BTreeMap;
@@ -15,19 +15,19 @@ use warploom_driver::sys::types::{CUkernel, CUlib_st, CUlibrary, CUmodule, CUres
 use super::function::{Kernel, Shared as KernelShared, name_of};
 use super::image::Image;
 use super::jit::{JitOptions, Logs, ROOM, RawOptions};
-use super::used_in::UsedIn;
-use crate::capture::{self, Calm};
+use super::used_contexts::UsedContexts;
+use crate::capture::{self, RelaxedMode};
 use crate::device::{initialize, same_driver};
 use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
 use crate::leaks::{Kind, Mark, mark_on};
-use crate::{Context, Error, Result};
+use crate::{Context, Error, LibraryError, Result};
 
 /// Code that was loaded, for every context of a driver: kernels and variables.
 ///
-/// A context gets it when it first uses some of it; [`Library::load_in`] does so at once. A clone is another handle to the same
-/// library. Kernels hold it. When the last of all these goes, the contexts that it was used in are waited for, and it is unloaded.
-/// It holds these contexts.
+/// A context gets it when it first uses some of it; [`Library::load_in`] does so at once. A clone is another
+/// handle to the same library. Kernels hold it. When the last of all these goes, the contexts that it was
+/// used in are waited for, and it is unloaded. It holds these contexts.
 ///
 /// ```
 /// use warploom::{Devices, Driver};
@@ -51,7 +51,7 @@ pub struct Library {
 struct Shared {
     raw: Handle<CUlib_st>,
     driver: Driver,
-    used_in: UsedIn,
+    used_contexts: UsedContexts,
     kernels: Mutex<Vec<Weak<KernelShared>>>,
     /// What things are called in the code, by what people write.
     names: Arc<BTreeMap<String, String>>,
@@ -65,7 +65,8 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// [`Error::NotLoaded`] with the log of the driver's compiler, [`Error::NulInText`], and what the driver answers.
+    /// [`LibraryError::NotLoaded`] with the log of the driver's compiler, [`LibraryError::NulInText`], and
+    /// the driver's error.
     #[doc(alias = "cuLibraryLoadData")]
     pub fn from_ptx(driver: &Driver, ptx: &str) -> Result<Library> {
         Library::from_ptx_with(driver, ptx, JitOptions::new())
@@ -75,7 +76,7 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// As [`Library::from_ptx`], and [`Error::OptimizationLevel`].
+    /// As [`Library::from_ptx`], and [`LibraryError::OptimizationLevel`].
     pub fn from_ptx_with(driver: &Driver, ptx: &str, options: JitOptions) -> Result<Library> {
         Library::from_text(driver, ptx.as_bytes(), options)
     }
@@ -102,7 +103,7 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// [`Error::Truncated`] for a binary that is shorter than it says, and as [`Library::from_ptx`].
+    /// [`LibraryError::Truncated`] for a binary that is shorter than it says, and as [`Library::from_ptx`].
     ///
     /// # Safety
     ///
@@ -116,7 +117,7 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// As [`Library::from_bytes`], and [`Error::OptimizationLevel`].
+    /// As [`Library::from_bytes`], and [`LibraryError::OptimizationLevel`].
     ///
     /// # Safety
     ///
@@ -129,15 +130,16 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// [`Error::Unreadable`] if there is no such file, and as [`Library::from_bytes`].
+    /// [`LibraryError::Unreadable`] if there is no such file, and as [`Library::from_bytes`].
     ///
     /// # Safety
     ///
     /// As [`Library::from_bytes`].
     pub unsafe fn from_file(driver: &Driver, path: impl AsRef<Path>) -> Result<Library> {
         let path = path.as_ref();
-        let bytes = fs::read(path)
-            .map_err(|error| Error::Unreadable { path: path.to_owned(), why: error.to_string().into_boxed_str() })?;
+        let bytes = fs::read(path).map_err(|error| {
+            Error::Library(LibraryError::Unreadable { path: path.to_owned(), why: error.to_string().into_boxed_str() })
+        })?;
         // SAFETY: the caller vouches for it.
         unsafe { Library::from_bytes(driver, &bytes) }
     }
@@ -149,30 +151,33 @@ impl Library {
         let RawOptions { mut names, mut values } = RawOptions::new(options, &logs);
         let (mut raw, count) = (null_mut(), names.len() as c_uint);
         let (names, values) = (names.as_mut_ptr(), values.as_mut_ptr());
-        // SAFETY: the image is whole or terminated, or the caller vouches for it; the driver makes a copy. There are as many names
-        // as values, and what the values point at is kept until the library is unloaded.
+        // SAFETY: the image is whole or terminated, or the caller vouches for it; the driver makes a copy.
+        // There are as many names as values, and what the values point at is kept until the library is
+        // unloaded.
         let loaded = unsafe {
             driver.cuLibraryLoadData(&raw mut raw, image.as_ptr(), names, values, count, null_mut(), null_mut(), 0)
         };
         loaded.map_err(|error| not_loaded(error, &logs))?;
-        let (used_in, kernels) = (UsedIn::default(), Mutex::default());
+        let (used_contexts, kernels) = (UsedContexts::default(), Mutex::default());
         let raw = Handle::new(raw);
         let mark = mark_on(driver, || ((Kind::Library, raw.raw().addr() as u64, 0), None));
         let (driver, names, logs) = (driver.clone(), Arc::default(), Some(logs));
-        Ok(Library { shared: Arc::new(Shared { raw, driver, used_in, kernels, names, _mark: mark, logs }) })
+        Ok(Library { shared: Arc::new(Shared { raw, driver, used_contexts, kernels, names, _mark: mark, logs }) })
     }
 
     /// Loads it in a context, instead of when something in it is first used there.
     ///
     /// # Errors
     ///
-    /// [`Error::NotLoaded`] with the log of the driver's compiler, [`Error::DriverMismatch`] for a context of another driver, and
-    /// what the driver answers.
+    /// [`LibraryError::NotLoaded`] with the log of the driver's compiler,
+    /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) for a context of another driver,
+    /// and the driver's error.
     pub fn load_in(&self, context: &Context) -> Result<()> {
         self.module(context).map(drop)
     }
 
-    /// The part of a context, as the driver's older functions know it; valid while this value and the context are held.
+    /// The part of a context, as the driver's older functions know it; valid while this value and the context
+    /// are held.
     ///
     /// # Errors
     ///
@@ -189,23 +194,27 @@ impl Library {
         Ok(module)
     }
 
-    /// A kernel in it, by its name in the code. Code that was compiled with name expressions is also asked by these.
+    /// A kernel in it, by its name in the code. Code that was compiled with name expressions is also asked by
+    /// these.
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuchKernel`] with the names of those there are, and what the driver answers.
+    /// [`LibraryError::NoSuchKernel`] with the names of those there are, and the driver's error.
     #[doc(alias = "cuLibraryGetKernel")]
     pub fn kernel(&self, name: &str) -> Result<Kernel> {
-        let missing = |library: &Library| Error::NoSuchKernel {
-            name: name.into(),
-            available: library.kernel_names().unwrap_or_default().into(),
+        let missing = |library: &Library| {
+            Error::Library(LibraryError::NoSuchKernel {
+                name: name.into(),
+                available: library.kernel_names().unwrap_or_default().into(),
+            })
         };
         let lowered = self.lowered(name);
         let Ok(terminated) = CString::new(lowered) else { return Err(missing(self)) };
         let mut raw = null_mut();
         // SAFETY: `raw` is writable, the library is loaded, and the name is terminated.
         match unsafe { self.driver().cuLibraryGetKernel(&raw mut raw, self.as_raw(), terminated.as_ptr()) } {
-            Ok(()) => Ok(self.known(raw, lowered)),
+            // SAFETY: the library has this kernel.
+            Ok(()) => unsafe { self.known(raw, Some(lowered)) },
             Err(error) if error.code() == Some(CUresult::CUDA_ERROR_NOT_FOUND) => Err(missing(self)),
             Err(error) => Err(error.into()),
         }
@@ -215,16 +224,17 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// What the driver answers; needs driver 12.4.
+    /// The driver's error; needs driver 12.4.
     #[doc(alias = "cuLibraryEnumerateKernels")]
     pub fn kernels(&self) -> Result<Vec<Kernel>> {
-        let raw = self.enumerate()?;
-        raw.into_iter().map(|raw| Ok(self.known(raw, &name_of(self.driver(), raw)?))).collect()
+        // SAFETY: the library has these kernels.
+        self.enumerate()?.into_iter().map(|raw| unsafe { self.known(raw, None) }).collect()
     }
 
     pub(super) fn kernel_names(&self) -> Result<Vec<String>> {
-        let mut names: Vec<String> =
-            self.enumerate()?.into_iter().map(|raw| name_of(self.driver(), raw)).collect::<Result<_>>()?;
+        // SAFETY: the library has these kernels.
+        let names = self.enumerate()?.into_iter().map(|raw| unsafe { name_of(self.driver(), raw) });
+        let mut names = names.collect::<Result<Vec<String>>>()?;
         names.sort_unstable();
         Ok(names)
     }
@@ -241,16 +251,31 @@ impl Library {
         Ok(kernels)
     }
 
-    /// The value of a kernel: the same for all who ask, since what is known of it is kept there.
-    pub(super) fn known(&self, raw: CUkernel, name: &str) -> Kernel {
+    /// The value of a kernel: the same for all callers, since limits and parameters are cached in it. Without
+    /// a name, the driver is asked for it.
+    ///
+    /// # Safety
+    ///
+    /// It is a kernel of this library.
+    pub(super) unsafe fn known(&self, raw: CUkernel, name: Option<&str>) -> Result<Kernel> {
+        let asked;
+        let name = match name {
+            Some(name) => name,
+            None => {
+                // SAFETY: the caller vouches for the kernel, and the library is loaded.
+                asked = unsafe { name_of(self.driver(), raw) }?;
+                &asked
+            }
+        };
         let mut kernels = self.shared.kernels.lock().unwrap_or_else(PoisonError::into_inner);
         kernels.retain(|kernel| kernel.strong_count() > 0);
         if let Some(known) = kernels.iter().filter_map(Weak::upgrade).find(|kernel| kernel.raw() == raw) {
-            return Kernel::over(known);
+            return Ok(Kernel::over(known));
         }
-        let made = Kernel::of_library(raw, name, self);
+        // SAFETY: the caller vouches for it.
+        let made = unsafe { Kernel::of_library(raw, name, self) };
         kernels.push(made.downgrade());
-        made
+        Ok(made)
     }
 
     /// The driver that it was loaded by.
@@ -259,8 +284,8 @@ impl Library {
         &self.shared.driver
     }
 
-    /// What the driver's compiler has said so far; empty if it had nothing to say or to compile. A driver may compile when a
-    /// context first uses the library, as in [`Library::load_in`].
+    /// What the driver's compiler has said so far; empty if it had nothing to say or to compile. A driver may
+    /// compile when a context first uses the library, as in [`Library::load_in`].
     #[must_use]
     pub fn log(&self) -> String {
         self.shared.logs.as_ref().map(Logs::text).unwrap_or_default()
@@ -275,15 +300,15 @@ impl Library {
     /// Takes note of a context before something in the library is used there.
     #[inline]
     pub(super) fn note(&self, context: &Context) {
-        self.shared.used_in.note(context);
+        self.shared.used_contexts.note(context);
     }
 
-    /// Ends this handle. If it is the last, and no kernel is left, the library is unloaded, and what goes wrong is an error instead
-    /// of a warning.
+    /// Ends this handle. If it is the last, and no kernel is left, the library is unloaded, and what goes
+    /// wrong is an error instead of a warning.
     ///
     /// # Errors
     ///
-    /// What the driver answers. A library that may still be in use stays loaded.
+    /// The driver's error. A library that may still be in use stays loaded.
     #[doc(alias = "cuLibraryUnload")]
     pub fn close(self) -> Result<()> {
         Arc::into_inner(self.shared).map_or(Ok(()), |mut last| last.end())
@@ -303,11 +328,11 @@ impl Context {
     }
 }
 
-/// What the driver answers, and what its compiler says.
+/// The driver's error, and what its compiler says.
 fn not_loaded(error: warploom_driver::Error, logs: &Logs) -> Error {
     match logs.text() {
         log if log.is_empty() => error.into(),
-        log => Error::NotLoaded { error, log: log.into() },
+        log => Error::Library(LibraryError::NotLoaded { error, log: log.into() }),
     }
 }
 
@@ -317,7 +342,7 @@ impl Shared {
         Shared {
             raw: Handle::new(self.raw.raw()),
             driver: self.driver.clone(),
-            used_in: std::mem::take(&mut self.used_in),
+            used_contexts: std::mem::take(&mut self.used_contexts),
             kernels: Mutex::default(),
             names: std::mem::take(&mut self.names),
             _mark: std::mem::take(&mut self._mark),
@@ -328,9 +353,10 @@ impl Shared {
     /// Unloads it; the second time, there is nothing left to unload.
     fn end(&mut self) -> Result<()> {
         let Some(logs) = self.logs.take() else { return Ok(()) };
-        let waited = self.used_in.wait();
+        let waited = self.used_contexts.wait();
         let ended = waited.and_then(|()| {
-            // SAFETY: it was loaded here, nothing else owns it, and none of its kernels runs or can be launched any more.
+            // SAFETY: it was loaded here, nothing else owns it, and none of its kernels runs or can be
+            // launched any more.
             Ok(unsafe { self.driver.cuLibraryUnload(self.raw.raw()) }?)
         });
         if ended.is_err() {
@@ -344,19 +370,19 @@ impl Shared {
 impl Drop for Shared {
     fn drop(&mut self) {
         if capture::any()
-            && let Some(capture) = self.used_in.captured()
+            && let Some(capture) = self.used_contexts.captured()
         {
             // To unload it waits for the contexts that it was used in, and they cannot be waited for.
             return capture.defer(Box::new(self.take()));
         }
-        let _calm = Calm::new(&self.driver);
+        let _relaxed = RelaxedMode::new(&self.driver);
         let ended = self.end();
         report(|| Subject::Library, ended);
     }
 }
 
 impl PartialEq for Library {
-    /// Whether the two are the same library.
+    /// `true` if the two are the same library.
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared)
     }

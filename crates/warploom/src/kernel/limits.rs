@@ -1,4 +1,4 @@
-//! What a launch may be like.
+//! Limits of a launch, and configurations checked against them.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -22,7 +22,7 @@ struct Limits {
     /// What attributes of the kernel say, which can be set.
     threads: AtomicU32,
     shared: AtomicU32,
-    /// Whether these two are to be asked for anew.
+    /// `true` if these two are to be asked for anew.
     is_stale: AtomicBool,
     next: List,
 }
@@ -30,11 +30,13 @@ struct Limits {
 /// One device after the other; what is in the list stays.
 type List = OnceLock<Box<Limits>>;
 
-/// What is known of the limits of one kernel, by device. Every launch looks here, mostly at the first, and takes no lock for it.
+/// What is known of the limits of one kernel, by device. Every launch looks here, mostly at the first, and
+/// takes no lock for it.
 #[derive(Default)]
 pub(super) struct KnownLimits {
     first: List,
-    /// Held while the driver is asked, so that nobody keeps what it answered before an attribute was set.
+    /// AllocationRef while the driver is asked, so that nobody keeps what it answered before an attribute was
+    /// set.
     asking: Mutex<()>,
 }
 
@@ -160,8 +162,9 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// [`Error::Launch`] if it cannot be launched like that, [`Error::DriverMismatch`] for a context of another driver, and
-    /// what the driver answers.
+    /// [`Error::Launch`] if it cannot be launched like that,
+    /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) for a context of another driver,
+    /// and the driver's error.
     pub fn check(&self, config: &LaunchConfig, context: &Context) -> Result<CheckedConfig> {
         same_driver(self.driver(), context.driver())?;
         self.check_in(config, context)?;
@@ -175,8 +178,8 @@ impl Kernel {
         Ok(CheckedConfig { config: *config, kernel: Handle::new(self.as_raw()), device })
     }
 
-    /// What can be checked without asking the driver each time, and whether cooperating blocks fit the device at once, for which it
-    /// is.
+    /// What can be checked without asking the driver each time, and whether cooperating blocks fit the device
+    /// at once, for which it is.
     fn check_in(&self, config: &LaunchConfig, context: &Context) -> Result<()> {
         let limits = self.limits(context.device())?;
         limits.check(config)?;

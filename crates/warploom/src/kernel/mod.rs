@@ -1,4 +1,4 @@
-//! Code for devices: what is loaded, what is in it, and how it is launched.
+//! Device code: libraries, kernels, launch configurations and launches.
 //!
 //! | | |
 //! |---|---|
@@ -8,9 +8,10 @@
 //! | [`LaunchConfig`] | how many threads, and what they need; [`CheckedConfig`] if that has been looked at once |
 //! | [`Occupancy`] | how much of a device a kernel can fill |
 //!
-//! Launching is `unsafe`: what a kernel does with its arguments nobody can check. Everything else about it is checked here,
-//! before the driver is called: how many arguments there are and how large, whether the device can have such a grid, whether it
-//! can reach the memory. Memory that is passed stays until the kernel is done, whatever becomes of the buffer.
+//! Launching is `unsafe`: what a kernel does with its arguments nobody can check. Everything else about it is
+//! checked here, before the driver is called: how many arguments there are and how large, whether the device
+//! can have such a grid, whether it can reach the memory. Memory that is passed stays until the kernel is
+//! done, whatever becomes of the buffer.
 
 mod argument;
 mod arguments;
@@ -28,14 +29,14 @@ mod limits;
 mod occupancy;
 mod parameter;
 mod typed;
-mod used_in;
+mod used_contexts;
 
 pub use argument::{Argument, Fits, Parameter};
 pub use arguments::{Arguments, ArgumentsFor, Parameters};
 pub use attribute::{KernelAttribute, KernelAttributes};
 pub use config::LaunchConfig;
 pub use dimensions::Dimensions;
-pub use error::LaunchError;
+pub use error::{LaunchError, LibraryError};
 pub use function::Kernel;
 pub use jit::JitOptions;
 pub use library::Library;

@@ -1,4 +1,4 @@
-//! How much of a device a kernel can fill.
+//! Occupancy: the blocks of a kernel that fit a multiprocessor.
 #![expect(unsafe_code, reason = "asks the driver about a kernel, and is called back by it")]
 
 use std::cell::RefCell;
@@ -51,7 +51,7 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// [`Error::DriverMismatch`] for a context of another driver.
+    /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) for a context of another driver.
     pub fn occupancy<'a>(&'a self, context: &'a Context) -> Result<Occupancy<'a>> {
         same_driver(self.driver(), context.driver())?;
         Ok(Occupancy { kernel: self, context })
@@ -74,7 +74,7 @@ impl Occupancy<'_> {
     ///
     /// # Errors
     ///
-    /// [`LaunchError::Empty`] for no threads, and what the driver answers.
+    /// [`LaunchError::Empty`] for no threads, and the driver's error.
     #[doc(alias = "cuOccupancyMaxActiveBlocksPerMultiprocessor")]
     pub fn max_active_blocks(&self, block: impl Into<Dimensions>, shared: u32) -> Result<u32> {
         let (threads, shared) = (threads(block.into())?, shared as usize);
@@ -88,12 +88,12 @@ impl Occupancy<'_> {
         Ok(blocks.max(0).unsigned_abs())
     }
 
-    /// The size of blocks that fills the device best, with so many bytes of dynamic shared memory each, and at most `limit` threads;
-    /// a limit of 0 is none.
+    /// The size of blocks that fills the device best, with so many bytes of dynamic shared memory each, and
+    /// at most `limit` threads; a limit of 0 is none.
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     #[doc(alias = "cuOccupancyMaxPotentialBlockSize")]
     pub fn suggest_block(&self, shared: u32, limit: u32) -> Result<BlockSuggestion> {
         self.suggest(None, shared as usize, limit)
@@ -103,7 +103,7 @@ impl Occupancy<'_> {
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     ///
     /// # Panics
     ///
@@ -129,18 +129,18 @@ impl Occupancy<'_> {
         let (mut grid, mut block) = (0, 0);
         let (function, limit) = (self.kernel.as_function(), c_int::try_from(limit).unwrap_or(c_int::MAX));
         let (grid_at, block_at) = (&raw mut grid, &raw mut block);
-        // SAFETY: both are writable, the kernel is held, `_current` keeps the context current, and the function may be called
-        // until the call returns.
+        // SAFETY: both are writable, the kernel is held, `_current` keeps the context current, and the
+        // function may be called until the call returns.
         unsafe { self.driver().cuOccupancyMaxPotentialBlockSize(grid_at, block_at, function, of, shared, limit) }?;
         Ok(BlockSuggestion { block: block.max(0).unsigned_abs(), grid: grid.max(0).unsigned_abs() })
     }
 
-    /// How many bytes of dynamic shared memory a block can have if a multiprocessor is to run so many blocks of so many threads at
-    /// once.
+    /// How many bytes of dynamic shared memory a block can have if a multiprocessor is to run so many blocks
+    /// of so many threads at once.
     ///
     /// # Errors
     ///
-    /// [`LaunchError::Empty`] for no threads, and what the driver answers.
+    /// [`LaunchError::Empty`] for no threads, and the driver's error.
     #[doc(alias = "cuOccupancyAvailableDynamicSMemPerBlock")]
     pub fn available_dynamic_shared(&self, blocks: u32, block: impl Into<Dimensions>) -> Result<usize> {
         let (threads, blocks) = (threads(block.into())?, c_int::try_from(blocks).unwrap_or(c_int::MAX));
@@ -156,11 +156,13 @@ impl Occupancy<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::ContextMismatch`] for a stream of another context, and what the driver answers.
+    /// [`ContextError::Mismatch`](crate::ContextError::Mismatch) for a stream of another context, and the
+    /// driver's error.
     #[doc(alias = "cuOccupancyMaxPotentialClusterSize")]
     pub fn max_cluster_size(&self, config: &LaunchConfig, queue: &impl Queue) -> Result<u32> {
         self.ask_clusters(config, queue, |size, config| {
-            // SAFETY: `size` is writable, the configuration is whole, the kernel is held, and a context is current.
+            // SAFETY: `size` is writable, the configuration is whole, the kernel is held, and a context is
+            // current.
             unsafe { self.driver().cuOccupancyMaxPotentialClusterSize(size, self.kernel.as_function(), config) }
         })
     }
@@ -169,11 +171,13 @@ impl Occupancy<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::ContextMismatch`] for a stream of another context, and what the driver answers.
+    /// [`ContextError::Mismatch`](crate::ContextError::Mismatch) for a stream of another context, and the
+    /// driver's error.
     #[doc(alias = "cuOccupancyMaxActiveClusters")]
     pub fn max_active_clusters(&self, config: &LaunchConfig, queue: &impl Queue) -> Result<u32> {
         self.ask_clusters(config, queue, |clusters, config| {
-            // SAFETY: `clusters` is writable, the configuration is whole, the kernel is held, and a context is current.
+            // SAFETY: `clusters` is writable, the configuration is whole, the kernel is held, and a context
+            // is current.
             unsafe { self.driver().cuOccupancyMaxActiveClusters(clusters, self.kernel.as_function(), config) }
         })
     }
@@ -210,7 +214,8 @@ fn threads(block: Dimensions) -> Result<c_int, Error> {
 type Bytes<'a> = dyn FnMut(u32) -> usize + 'a;
 
 thread_local! {
-    /// The driver passes nothing along to the function that it calls, so that what this is to ask is here meanwhile.
+    /// The driver passes nothing along to the function that it calls, so that what this is to ask is here
+    /// meanwhile.
     static ASKED: RefCell<Vec<*mut Bytes<'static>>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -226,8 +231,8 @@ fn asking<R>(bytes: &mut Bytes<'_>, call: impl FnOnce() -> R) -> R {
 
 unsafe extern "C" fn answer(threads: c_int) -> usize {
     match ASKED.with_borrow(|all| all.last().copied()) {
-        // SAFETY: it is in the list, so that it is alive; and nobody else uses it, since who put it there waits for the call
-        // that calls this.
+        // SAFETY: it is in the list, so that it is alive; and nobody else uses it, since who put it there
+        // waits for the call that calls this.
         Some(asked) => (unsafe { &mut *asked })(threads.max(0).unsigned_abs()),
         None => 0,
     }

@@ -1,4 +1,4 @@
-//! What a kernel takes.
+//! Kernel parameters, as the driver reports them.
 #![expect(unsafe_code, reason = "asks the driver about the parameters of a kernel")]
 
 use warploom_driver::Function;
@@ -23,7 +23,7 @@ impl Kernel {
     ///
     /// # Errors
     ///
-    /// What the driver answers; needs driver 12.4.
+    /// The driver's error; needs driver 12.4.
     #[doc(alias = "cuKernelGetParamInfo")]
     pub fn parameters(&self) -> Result<&[ParameterInfo]> {
         if let Some(known) = self.shared().parameters.get() {
@@ -33,7 +33,8 @@ impl Kernel {
         Ok(self.shared().parameters.get_or_init(|| read))
     }
 
-    /// Asks as it is, and again with a context current if the driver wants one; which one makes no difference.
+    /// Asks as it is, and again with a context current if the driver wants one; which one makes no
+    /// difference.
     fn read_parameters(&self) -> Result<Box<[ParameterInfo]>> {
         match self.ask_parameters() {
             Err(Error::Driver(error)) if error.code() == Some(CUresult::CUDA_ERROR_INVALID_CONTEXT) => {

@@ -1,4 +1,4 @@
-//! Kernels whose parameters are types.
+//! Kernels with typed parameters.
 #![expect(unsafe_code, reason = "launches kernels, whose work nobody can check")]
 
 use std::fmt;
@@ -8,8 +8,9 @@ use std::ops::Deref;
 use super::{ArgumentsFor, Kernel, Parameters, Shape};
 use crate::{Queue, Result};
 
-/// A kernel that takes `P`, a tuple of [`Parameter`](super::Parameter)s: that there are as many, and as large, was seen when it was
-/// made, so that launches need not look. What the types mean to the kernel nobody can check.
+/// A kernel that takes `P`, a tuple of [`Parameter`](super::Parameter)s: that there are as many, and as
+/// large, was seen when it was made, so that launches need not look. What the types mean to the kernel nobody
+/// can check.
 ///
 /// ```
 /// use warploom::{DevicePool, Devices, Driver, LaunchConfig, TypedKernel};
@@ -40,8 +41,8 @@ impl Kernel {
     /// # Errors
     ///
     /// [`LaunchError::ArgumentCount`](super::LaunchError::ArgumentCount) and
-    /// [`LaunchError::ArgumentSize`](super::LaunchError::ArgumentSize) if it takes something else, and what the driver answers;
-    /// needs driver 12.4. For older ones there is [`Kernel::typed_unverified`].
+    /// [`LaunchError::ArgumentSize`](super::LaunchError::ArgumentSize) if it takes something else, and the
+    /// driver's error; needs driver 12.4. For older ones there is [`Kernel::typed_unverified`].
     pub fn typed<P: Parameters>(&self) -> Result<TypedKernel<P>> {
         self.parameters()?;
         self.verify(P::SIZES)?;

@@ -1,4 +1,4 @@
-//! The list of what is alive, one per driver, and the marks by which things get off it again.
+//! The ledger of live objects, one per driver, and the marks that take them off again.
 
 use std::backtrace::Backtrace;
 use std::collections::BTreeMap;
@@ -12,8 +12,8 @@ use crate::Context;
 
 /// How many track, on all drivers together: what is made while nobody does looks no further than this.
 ///
-/// It guards nothing: who starts to track while something is made on another thread may miss that, as if it had been made
-/// before.
+/// It guards nothing: who starts to track while something is made on another thread may miss that, as if it
+/// had been made before.
 static TRACKERS: AtomicUsize = AtomicUsize::new(0);
 
 /// What is alive of that which was made on a driver while somebody tracked.
@@ -98,7 +98,8 @@ impl Drop for Entry {
     }
 }
 
-/// Takes note of something that was made in a context, if anybody tracks: its kind, its handle or address, its bytes.
+/// Takes note of something that was made in a context, if anybody tracks: its kind, its handle or address,
+/// its bytes.
 #[inline]
 pub(crate) fn mark(context: &Context, what: impl FnOnce() -> (Kind, u64, usize)) -> Mark {
     mark_on(context.driver(), || (what(), Some(context.device().ordinal())))

@@ -1,8 +1,8 @@
-//! What is still alive: contexts, pools, streams, events, libraries and memory that were made through this crate and not let go.
+//! Leak reports: contexts, pools, streams, events, libraries and memory that are still alive.
 //!
-//! Every value here ends what it owns, so a leak is a value that is kept too long: in a cache, in a cycle of `Arc`s, by
-//! [`std::mem::forget`], by a thread that never ends. A [`Leaks`] lists what such values own, on hardware as on a simulated
-//! machine. It asks the driver nothing.
+//! Every value here ends what it owns, so a leak is a value that is kept too long: in a cache, in a cycle of
+//! `Arc`s, by [`std::mem::forget`], by a thread that never ends. A [`Leaks`] lists what such values own, on
+//! hardware as on a simulated machine. It asks the driver nothing.
 //!
 //! ```
 //! use warploom::leaks::{Kind, Leaks};
@@ -33,21 +33,23 @@
 //! # }
 //! ```
 //!
-//! The buffer holds its pool, stream and context, which is why they are listed, too: look at the memory first.
+//! The buffer holds its pool, stream and context, which is why they are listed, too: look at the memory
+//! first.
 //!
-//! A test ends with [`Leaks::assert_none`]. To see where something was made, use [`Leaks::track_with_backtraces`] and
-//! print the report with `{:#}`.
+//! A test ends with [`Leaks::assert_none`]. To see where something was made, use
+//! [`Leaks::track_with_backtraces`] and print the report with `{:#}`.
 //!
 //! # What is listed
 //!
-//! Only what was made after the first [`Leaks`] of the driver; what others made and this crate merely uses is theirs. Memory
-//! whose free is enqueued is not alive any more. Events that a context keeps for the next record go with the context. What
-//! could not be ended, because the driver failed, reaches the [hook](crate::diagnostics) instead.
+//! Only what was made after the first [`Leaks`] of the driver; what others made and this crate merely uses is
+//! theirs. Memory whose free is enqueued is not alive any more. Events that a context keeps for the next
+//! record go with the context. What could not be ended, because the driver failed, reaches the
+//! [hook](crate::diagnostics) instead.
 //!
 //! # Cost
 //!
-//! While nobody tracks, one relaxed load of an atomic number when something is made, and a comparison when it ends. While
-//! somebody tracks, a lock and a heap allocation each; with backtraces, some microseconds more.
+//! While nobody tracks, one relaxed load of an atomic number when something is made, and a comparison when it
+//! ends. While somebody tracks, a lock and a heap allocation each; with backtraces, some microseconds more.
 
 mod ledger;
 mod report;

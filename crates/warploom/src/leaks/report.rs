@@ -1,4 +1,4 @@
-//! What a report says, and how it is printed.
+//! Leak reports and their text.
 
 use std::backtrace::Backtrace;
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Whether it is memory, of any resource.
+    /// `true` if it is memory, of any resource.
     #[must_use]
     pub fn is_memory(self) -> bool {
         matches!(self, Kind::Memory { .. })
@@ -60,7 +60,7 @@ pub struct Alive {
     pub device: Option<u32>,
     /// The driver's handle as a number; of memory, the address.
     pub handle: u64,
-    /// How many bytes it has; 0 for what is not memory.
+    /// The number of bytes; 0 for what is not memory.
     pub bytes: usize,
     /// By whom it was made, if that is tracked.
     pub made: Option<Arc<Backtrace>>,
@@ -94,7 +94,8 @@ pub struct Total {
 
 /// What was alive when it was asked for.
 ///
-/// Printed, it is a table of [`Report::totals`]; with `{:#}` and if backtraces are tracked, by whom each was made follows.
+/// Printed, it is a table of [`Report::totals`]; with `{:#}` and if backtraces are tracked, by whom each was
+/// made follows.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     alive: Vec<Alive>,
@@ -105,7 +106,7 @@ impl Report {
         Report { alive }
     }
 
-    /// Whether nothing was alive.
+    /// `true` if nothing was alive.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.alive.is_empty()

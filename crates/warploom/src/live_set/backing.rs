@@ -1,4 +1,4 @@
-//! What a live set is made from, and the steps that all of them share.
+//! The operations that each live set implements, and the steps that all of them share.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,13 +36,15 @@ pub trait Backing {
     /// Everything that is in the set.
     fn read_all(&self) -> Result<BTreeSet<Self::Item>>;
 
-    /// Whether one element is in the set.
+    /// `true` if one element is in the set.
     fn read_one(&self, item: &Self::Item) -> Result<bool>;
 
-    /// Refuses elements that the driver would refuse, all in one error. They are ascending, new and at least one.
+    /// Refuses elements that the driver would refuse, all in one error. They are ascending, new and at least
+    /// one.
     fn check_additions(&self, additions: &[Self::Item]) -> Result<()>;
 
-    /// Adds and removes: all or nothing. Both are ascending and differ from what there is, and not both are empty.
+    /// Adds and removes: all or nothing. Both are ascending and differ from what there is, and not both are
+    /// empty.
     fn write(&self, additions: &[Self::Item], removals: &[Self::Item]) -> Result<()>;
 
     /// The element, if there could be such a one.
@@ -100,8 +102,8 @@ pub trait Backing {
 
     /// Removes what `keep` does not want.
     ///
-    /// `keep` is the caller's code, and may use this very set, so it runs without the lock. If somebody changed the state
-    /// meanwhile, it is read again, and `keep` is asked about what is new.
+    /// `keep` is the caller's code, and may use this very set, so it runs without the lock. If somebody
+    /// changed the state meanwhile, it is read again, and `keep` is asked about what is new.
     fn keep_only(&self, mut keep: impl FnMut(Self::Item) -> bool) -> Result<()> {
         let mut verdicts = BTreeMap::new();
         let mut lock = self.lock();

@@ -1,9 +1,10 @@
-//! One lock for each piece of driver state, in all of the process.
+//! Process-wide locks, one for each piece of driver state.
 //!
-//! Values that stand for the same state need not know of each other: several wrap one pool, and a driver that was loaded
-//! twice is still one driver. What they have in common is the raw handle, so the lock goes by its bits. There is a fixed
-//! number of locks, shared by handles that have little to do with each other: nobody holds two, and no code of a caller
-//! runs while one is held, so sharing costs a wait now and then and nothing else.
+//! Values that stand for the same state need not know of each other: several wrap one pool, and a driver that
+//! was loaded twice is still one driver. What they have in common is the raw handle, so the lock goes by its
+//! bits. There is a fixed number of locks, shared by handles that have little to do with each other: nobody
+//! holds two, and no code of a caller runs while one is held, so sharing costs a wait now and then and
+//! nothing else.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -19,7 +20,8 @@ pub struct Lock(MutexGuard<'static, u64>);
 impl Lock {
     /// Waits for the lock of the state behind a raw handle.
     pub(crate) fn of<T>(raw: *mut T) -> Lock {
-        // The top bits of a product with this odd number depend on all bits of a handle, whatever its alignment.
+        // The top bits of a product with this odd number depend on all bits of a handle, whatever its
+        // alignment.
         let spread = (raw.addr() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - BITS);
         let lock = &LOCKS[usize::try_from(spread).unwrap_or(0)];
         // Where a thread panicked, nothing is half done: the state is the driver's.

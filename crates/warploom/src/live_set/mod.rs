@@ -1,13 +1,15 @@
 //! Live sets: sets whose only storage is the driver.
 //!
-//! A live set keeps nothing. Reading it asks the driver, changing it tells the driver, so whatever changed the same state
-//! elsewhere (another value, another thread, other code in the process) is seen by the next read. Asking can fail, so
-//! everything here returns a [`Result`], and the traits of the standard library's sets, which cannot fail, are not
-//! implemented. A [`LiveSet::snapshot`] is a plain set: compare, combine and keep that.
+//! A live set keeps nothing. Reading it asks the driver, changing it tells the driver, so whatever changed
+//! the same state elsewhere (another value, another thread, other code in the process) is seen by the next
+//! read. Asking can fail, so everything here returns a [`Result`], and the traits of the standard library's
+//! sets, which cannot fail, are not implemented. A [`LiveSet::snapshot`] is a plain set: compare, combine and
+//! keep that.
 //!
 //! A change goes through the same steps for every kind of set (`backing`):
 //!
-//! 1. what the caller named is looked up, without a lock, since iterators and conversions are the caller's code;
+//! 1. what the caller named is looked up, without a lock, since iterators and conversions are the caller's
+//!    code;
 //! 2. the state is locked for all of the process (`lock`) and read;
 //! 3. what would be added is checked, all of it;
 //! 4. what differs, and only that, is written.
@@ -22,12 +24,13 @@ use crate::Result;
 
 /// A set that lives in the driver.
 ///
-/// The words are those of [`BTreeSet`], with three differences: every operation can fail, changing takes `&self`, because it
-/// changes the driver's state and not this value, and an operation on many elements is one change, not one for each.
+/// The words are those of [`BTreeSet`], with three differences: every operation can fail, changing takes
+/// `&self`, because it changes the driver's state and not this value, and an operation on many elements is
+/// one change, not one for each.
 ///
-/// An operation that may add refuses elements that cannot exist ([`LiveSet::insert`], [`extend`](LiveSet::extend),
-/// [`toggle`](LiveSet::toggle), [`assign`](LiveSet::assign)); one that can only remove ignores them. A refused operation
-/// has changed nothing.
+/// An operation that may add refuses elements that cannot exist ([`LiveSet::insert`],
+/// [`extend`](LiveSet::extend), [`toggle`](LiveSet::toggle), [`assign`](LiveSet::assign)); one that can only
+/// remove ignores them. A refused operation has changed nothing.
 ///
 /// ```
 /// use std::collections::BTreeSet;
@@ -60,30 +63,30 @@ pub trait LiveSet: sealed::Sealed {
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     fn snapshot(&self) -> Result<BTreeSet<Self::Item>>;
 
-    /// Whether this is in it now. What can never be in it is not.
+    /// `true` if this is in it now. What can never be in it is not.
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     fn contains(&self, item: impl Into<Self::Key>) -> Result<bool>;
 
     /// How many there are now.
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     fn len(&self) -> Result<usize> {
         Ok(self.snapshot()?.len())
     }
 
-    /// Whether there are none now.
+    /// `true` if there are none now.
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     fn is_empty(&self) -> Result<bool> {
         Ok(self.snapshot()?.is_empty())
     }
@@ -92,7 +95,7 @@ pub trait LiveSet: sealed::Sealed {
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     fn iter(&self) -> Result<btree_set::IntoIter<Self::Item>> {
         Ok(self.snapshot()?.into_iter())
     }
@@ -101,28 +104,28 @@ pub trait LiveSet: sealed::Sealed {
     ///
     /// # Errors
     ///
-    /// If it cannot be in the set, and what the driver answers.
+    /// If it cannot be in the set, and the driver's error.
     fn insert(&self, item: impl Into<Self::Key>) -> Result<bool>;
 
     /// Takes an element out; whether it was there.
     ///
     /// # Errors
     ///
-    /// What the driver answers. What is not there, or does not exist, is no error.
+    /// The driver's error. What is not there, or does not exist, is no error.
     fn remove(&self, item: impl Into<Self::Key>) -> Result<bool>;
 
     /// Takes the smallest element out.
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     fn pop_first(&self) -> Result<Option<Self::Item>>;
 
     /// Adds all of these. Of nothing, makes no driver call.
     ///
     /// # Errors
     ///
-    /// If one cannot be in the set, naming every such one, and what the driver answers.
+    /// If one cannot be in the set, naming every such one, and the driver's error.
     fn extend<I>(&self, items: I) -> Result<()>
     where
         I: IntoIterator<Item: Into<Self::Key>>;
@@ -131,7 +134,7 @@ pub trait LiveSet: sealed::Sealed {
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     fn subtract<I>(&self, items: I) -> Result<()>
     where
         I: IntoIterator<Item: Into<Self::Key>>;
@@ -140,32 +143,34 @@ pub trait LiveSet: sealed::Sealed {
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     fn intersect<I>(&self, items: I) -> Result<()>
     where
         I: IntoIterator<Item: Into<Self::Key>>;
 
-    /// Takes out which of these are in, and adds which are not; one named twice counts once. Of nothing, makes no driver call.
+    /// Takes out which of these are in, and adds which are not; one named twice counts once. Of nothing,
+    /// makes no driver call.
     ///
     /// # Errors
     ///
-    /// If one cannot be in the set, naming every such one, and what the driver answers.
+    /// If one cannot be in the set, naming every such one, and the driver's error.
     fn toggle<I>(&self, items: I) -> Result<()>
     where
         I: IntoIterator<Item: Into<Self::Key>>;
 
-    /// Takes out every element for which `keep` is false. `keep` is asked once for each, ascending, and may use the set.
+    /// Takes out every element for which `keep` is false. `keep` is asked once for each, ascending, and may
+    /// use the set.
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     fn retain(&self, keep: impl FnMut(Self::Item) -> bool) -> Result<()>;
 
     /// Makes it have exactly these.
     ///
     /// # Errors
     ///
-    /// If one cannot be in the set, naming every such one, and what the driver answers.
+    /// If one cannot be in the set, naming every such one, and the driver's error.
     fn assign<I>(&self, items: I) -> Result<()>
     where
         I: IntoIterator<Item: Into<Self::Key>>;
@@ -174,7 +179,7 @@ pub trait LiveSet: sealed::Sealed {
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     fn clear(&self) -> Result<()>;
 }
 

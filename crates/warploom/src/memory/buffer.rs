@@ -9,16 +9,17 @@ use std::ops::RangeBounds;
 use warploom_driver::sys::types::CUdeviceptr;
 
 use super::allocation::Allocation;
+use super::allocation_ref::AllocationRef;
 use super::device_copy::bytes_of;
-use super::held::Held;
 use super::slice::Span;
-use crate::{Context, DeviceCopy, Error, Queue, Result, Slice, SliceMut, Stream};
+use crate::{Context, DeviceCopy, MemoryError, Queue, Result, Slice, SliceMut, Stream};
 
 /// Values on a device, owned the way a boxed slice owns values on the host.
 ///
-/// It may be used on any stream of its context. Dropping it frees the memory when everything enqueued with it until then is
-/// done, on whichever streams; the host does not wait if the memory came from a pool. Between its creation and its end, the
-/// order of *contents* between streams is the caller's: record an [`Event`](crate::Event) and wait for it.
+/// It may be used on any stream of its context. Dropping it frees the memory when everything enqueued with it
+/// until then is done, on whichever streams; the host does not wait if the memory came from a pool. Between
+/// its creation and its end, the order of *contents* between streams is the caller's: record an
+/// [`Event`](crate::Event) and wait for it.
 ///
 /// ```
 /// use warploom::{DevicePool, Devices, Driver};
@@ -34,77 +35,94 @@ use crate::{Context, DeviceCopy, Error, Queue, Result, Slice, SliceMut, Stream};
 /// # }
 /// ```
 pub struct Buffer<T: DeviceCopy = u8> {
-    allocation: Held,
+    allocation: AllocationRef,
     len: usize,
     of: PhantomData<T>,
 }
 
 impl<T: DeviceCopy> Buffer<T> {
-    /// All of an allocation of `len` values.
-    #[inline]
-    pub(super) fn over(allocation: Allocation, len: usize) -> Buffer<T> {
-        Buffer::held(Held::new(|| allocation), len)
-    }
-
-    /// All of an allocation of `len` values, which is held already.
-    #[inline]
-    pub(super) fn held(allocation: Held, len: usize) -> Buffer<T> {
-        Buffer { allocation, len, of: PhantomData }
-    }
-
-    /// Memory that somebody else owns, who is kept until the buffer is gone and every stream that used it through the buffer is
-    /// done.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::EmptyBuffer`] for no bytes, [`Error::TooLarge`] for more than a size can say; then `owner` is dropped.
+    /// All of an allocation.
     ///
     /// # Safety
     ///
-    /// There are `len` values at the address, on the device of `context`, for as long as `owner` lives, and nobody else
-    /// writes them while the buffer exists.
+    /// It has room for `len` values.
+    #[inline]
+    pub(super) unsafe fn over(allocation: Allocation, len: usize) -> Buffer<T> {
+        // SAFETY: the caller's promise is the one that is asked for.
+        unsafe { Buffer::held(AllocationRef::new(|| allocation), len) }
+    }
+
+    /// All of an allocation that is held already.
+    ///
+    /// # Safety
+    ///
+    /// It has room for `len` values.
+    #[inline]
+    pub(super) unsafe fn held(allocation: AllocationRef, len: usize) -> Buffer<T> {
+        Buffer { allocation, len, of: PhantomData }
+    }
+
+    /// Memory that somebody else owns, who is kept until the buffer is gone and every stream that used it
+    /// through the buffer is done.
+    ///
+    /// # Errors
+    ///
+    /// [`MemoryError::EmptyBuffer`] for no bytes, [`MemoryError::TooLarge`] for more than a size can say;
+    /// then `owner` is dropped.
+    ///
+    /// # Safety
+    ///
+    /// There are `len` values at the address, on the device of `context`, for as long as `owner` lives, and
+    /// nobody else writes them while the buffer exists.
     pub unsafe fn from_owner(
         address: CUdeviceptr,
         len: usize,
         context: &Context,
         owner: impl Any + Send + Sync,
     ) -> Result<Buffer<T>> {
-        Self::foreign((address, len), context, Some(Box::new(owner)))
+        // SAFETY: the caller vouches for the memory while the owner lives.
+        unsafe { Self::foreign((address, len), context, Some(Box::new(owner))) }
     }
 
     /// Memory that somebody else owns.
     ///
     /// # Errors
     ///
-    /// [`Error::EmptyBuffer`] for no bytes, [`Error::TooLarge`] for more than a size can say.
+    /// [`MemoryError::EmptyBuffer`] for no bytes, [`MemoryError::TooLarge`] for more than a size can say.
     ///
     /// # Safety
     ///
-    /// As [`Buffer::from_owner`], and the caller sees to it that the memory outlives the buffer and all work enqueued with it.
+    /// As [`Buffer::from_owner`], and the caller sees to it that the memory outlives the buffer and all work
+    /// enqueued with it.
     pub unsafe fn borrowed(address: CUdeviceptr, len: usize, context: &Context) -> Result<Buffer<T>> {
-        Self::foreign((address, len), context, None)
+        // SAFETY: the caller vouches for the memory.
+        unsafe { Self::foreign((address, len), context, None) }
     }
 
-    fn foreign(
+    /// # Safety
+    ///
+    /// As for [`Buffer::from_owner`]; without an owner, as for [`Buffer::borrowed`].
+    unsafe fn foreign(
         (address, len): (CUdeviceptr, usize),
         context: &Context,
         keeps: Option<Box<dyn Any + Send + Sync>>,
     ) -> Result<Buffer<T>> {
-        let bytes = bytes_of::<T>(len).ok_or(Error::TooLarge { len, element: size_of::<T>() })?;
+        let bytes = bytes_of::<T>(len).ok_or(MemoryError::TooLarge { len, element: size_of::<T>() })?;
         if bytes == 0 {
-            return Err(Error::EmptyBuffer);
+            return Err(MemoryError::EmptyBuffer.into());
         }
-        Ok(Self::over(Allocation::foreign((address, bytes), context, keeps), len))
+        // SAFETY: the caller vouches for `len` values at the address.
+        Ok(unsafe { Self::over(Allocation::foreign((address, bytes), context, keeps), len) })
     }
 
-    /// How many values it has.
+    /// The number of values.
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "no buffer is empty")]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// How many bytes it has.
+    /// The number of bytes.
     #[must_use]
     pub fn size_in_bytes(&self) -> usize {
         self.allocation.bytes()
@@ -116,14 +134,15 @@ impl<T: DeviceCopy> Buffer<T> {
         self.allocation.context()
     }
 
-    /// The address of its first value on the device; valid while this value is held, in the order of its stream.
+    /// The address of its first value on the device; valid while this value is held, in the order of its
+    /// stream.
     #[must_use]
     pub fn as_raw(&self) -> CUdeviceptr {
         self.allocation.address()
     }
 
     #[inline]
-    pub(crate) fn allocation(&self) -> &Held {
+    pub(crate) fn allocation(&self) -> &AllocationRef {
         &self.allocation
     }
 
@@ -133,7 +152,11 @@ impl<T: DeviceCopy> Buffer<T> {
     }
 
     /// The same allocation, which has that many values now.
-    pub(super) fn with_len(self, len: usize) -> Buffer<T> {
+    ///
+    /// # Safety
+    ///
+    /// The allocation has room for `len` values.
+    pub(super) unsafe fn with_len(self, len: usize) -> Buffer<T> {
         Buffer { len, ..self }
     }
 
@@ -159,7 +182,7 @@ impl<T: DeviceCopy> Buffer<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfRange`] if the range is not inside.
+    /// [`MemoryError::OutOfRange`] if the range is not inside.
     pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<Slice<'_, T>> {
         self.as_slice().slice(range)
     }
@@ -168,7 +191,7 @@ impl<T: DeviceCopy> Buffer<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfRange`] if the range is not inside.
+    /// [`MemoryError::OutOfRange`] if the range is not inside.
     pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> Result<SliceMut<'_, T>> {
         self.as_slice_mut().slice_mut(range)
     }
@@ -204,13 +227,15 @@ impl<T: DeviceCopy> Buffer<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::NoResource`] for memory that did not come from one, [`Error::ContextMismatch`] if the queue belongs to another
-    /// context, and what the driver answers.
+    /// [`MemoryError::NoResource`] for memory that did not come from one,
+    /// [`ContextError::Mismatch`](crate::ContextError::Mismatch) if the queue belongs to another context, and
+    /// the driver's error.
     pub fn duplicate(&self, queue: &impl Queue) -> Result<Buffer<T>> {
         let stream = queue.stream();
         self.context().serves(stream)?;
-        let allocation = self.allocation.another(stream).ok_or(Error::NoResource)??;
-        let mut duplicate = Buffer::over(allocation, self.len);
+        let allocation = self.allocation.another(stream).ok_or(MemoryError::NoResource)??;
+        // SAFETY: it has as many bytes as this one.
+        let mut duplicate = unsafe { Buffer::over(allocation, self.len) };
         self.copy_to(&mut duplicate, queue)?;
         Ok(duplicate)
     }
@@ -242,23 +267,24 @@ impl<T: DeviceCopy> Buffer<T> {
         self.as_slice().download(queue)
     }
 
-    /// Frees the memory in the order of another stream than the one that it was allocated on; nothing waits, and nothing is
-    /// freed now. Whatever used the buffer is still waited for.
+    /// Frees the memory in the order of another stream than the one that it was allocated on; nothing waits,
+    /// and nothing is freed now. Whatever used the buffer is still waited for.
     ///
     /// # Errors
     ///
-    /// [`Error::NotStreamOrdered`] if its memory is not freed in the order of a stream, [`Error::ContextMismatch`] if the stream
-    /// belongs to another context.
+    /// [`MemoryError::NotStreamOrdered`] if its memory is not freed in the order of a stream,
+    /// [`ContextError::Mismatch`](crate::ContextError::Mismatch) if the stream belongs to another context.
     pub fn set_free_stream(&mut self, stream: &Stream) -> Result<()> {
         self.context().serves(stream)?;
-        if self.allocation.set_order(stream) { Ok(()) } else { Err(Error::NotStreamOrdered) }
+        if self.allocation.set_order(stream) { Ok(()) } else { Err(MemoryError::NotStreamOrdered.into()) }
     }
 
-    /// Lets go of the memory. If nobody else holds it, it is freed, and what goes wrong is an error instead of a warning.
+    /// Lets go of the memory. If nobody else holds it, it is freed, and what goes wrong is an error instead
+    /// of a warning.
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     pub fn close(self) -> Result<()> {
         self.allocation.into_inner().map_or(Ok(()), Allocation::close)
     }

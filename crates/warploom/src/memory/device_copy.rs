@@ -1,4 +1,4 @@
-//! Values that can be on a device.
+//! `DeviceCopy`: types whose bytes can be copied to a device and back.
 #![expect(unsafe_code, reason = "says of types that any bytes are a value of theirs")]
 
 use std::marker::PhantomData;
@@ -19,11 +19,11 @@ use std::num::{Saturating, Wrapping};
 /// }
 /// ```
 ///
-/// Numbers of half precision and complex ones are such values by the features `half` and `num-complex`, for the types of the
-/// crates of these names.
+/// Numbers of half precision and complex ones are such values by the features `half` and `num-complex`, for
+/// the types of the crates of these names.
 ///
-/// What is not valid for all bytes cannot be read back from a device, where anything may have been written; so neither `bool`
-/// nor `char` nor an enum nor a reference is one:
+/// What is not valid for all bytes cannot be read back from a device, where anything may have been written;
+/// so neither `bool` nor `char` nor an enum nor a reference is one:
 ///
 /// ```compile_fail
 /// # use warploom::DeviceCopy;
@@ -69,8 +69,9 @@ use std::num::{Saturating, Wrapping};
 /// Any sequence of bytes of its size is a value of the type, and the type owns and borrows nothing. If
 /// [`DeviceCopy::HAS_PADDING`] is false, every byte of a value belongs to a field.
 pub unsafe trait DeviceCopy: Copy + Send + Sync + 'static {
-    /// Whether a value may have bytes that belong to no field. What these are nobody knows, so that such a value cannot be repeated
-    /// by [`fill`](crate::SliceMut::fill). The derive macro finds out; who implements the trait by hand may say that there are none.
+    /// `true` if a value may have bytes that belong to no field. What these are nobody knows, so that such a
+    /// value cannot be repeated by [`fill`](crate::SliceMut::fill). The derive macro finds out; who
+    /// implements the trait by hand may say that there are none.
     const HAS_PADDING: bool = size_of::<Self>() != 0;
 }
 

@@ -1,8 +1,8 @@
-//! Fills: every value the same.
+//! Fills: every value set to the same.
 #![expect(unsafe_code, reason = "writes memory that was checked, and reads the bytes of values")]
 
 use super::uses::Access;
-use crate::{DeviceCopy, Error, Queue, Result, SliceMut};
+use crate::{DeviceCopy, MemoryError, Queue, Result, SliceMut};
 
 /// What the driver can repeat.
 pub(super) enum Pattern {
@@ -11,8 +11,8 @@ pub(super) enum Pattern {
     Words(u32),
 }
 
-/// The pattern of a value, if the driver can repeat it: of 1, 2 or 4 bytes, or of any size with all bytes the same. What padding
-/// is nobody knows.
+/// The pattern of a value, if the driver can repeat it: of 1, 2 or 4 bytes, or of any size with all bytes the
+/// same. What padding is nobody knows.
 pub(super) fn pattern<T: DeviceCopy>(value: &T) -> Option<Pattern> {
     if T::HAS_PADDING {
         return None;
@@ -40,19 +40,20 @@ fn repeated<T: DeviceCopy>(value: &T) -> Option<Pattern> {
 }
 
 impl<T: DeviceCopy> SliceMut<'_, T> {
-    /// Sets every value, in the order of `queue`. The driver repeats values of 1, 2 or 4 bytes, and larger ones (up to 256
-    /// bytes) only if all their bytes are the same, as in 0; and none that has
+    /// Sets every value, in the order of `queue`. The driver repeats values of 1, 2 or 4 bytes, and larger
+    /// ones (up to 256 bytes) only if all their bytes are the same, as in 0; and none that has
     /// [padding](DeviceCopy::HAS_PADDING), for which [`SliceMut::zero`] does.
     ///
     /// # Errors
     ///
-    /// [`Error::Fill`] for a value that cannot be repeated, [`Error::ContextMismatch`] if the queue belongs to another context,
-    /// and what the driver answers.
+    /// [`MemoryError::Fill`] for a value that cannot be repeated,
+    /// [`ContextError::Mismatch`](crate::ContextError::Mismatch) if the queue belongs to another context, and
+    /// the driver's error.
     #[doc(alias = "cuMemsetD8Async")]
     #[doc(alias = "cuMemsetD16Async")]
     #[doc(alias = "cuMemsetD32Async")]
     pub fn fill(self, value: T, queue: &impl Queue) -> Result<()> {
-        let pattern = pattern(&value).ok_or(Error::Fill { size: size_of::<T>() })?;
+        let pattern = pattern(&value).ok_or(MemoryError::Fill { size: size_of::<T>() })?;
         self.repeat(pattern, queue)
     }
 
@@ -60,7 +61,8 @@ impl<T: DeviceCopy> SliceMut<'_, T> {
     ///
     /// # Errors
     ///
-    /// [`Error::ContextMismatch`] if the queue belongs to another context, and what the driver answers.
+    /// [`ContextError::Mismatch`](crate::ContextError::Mismatch) if the queue belongs to another context, and
+    /// the driver's error.
     pub fn zero(self, queue: &impl Queue) -> Result<()> {
         self.repeat(Pattern::Bytes(0), queue)
     }
@@ -73,8 +75,8 @@ impl<T: DeviceCopy> SliceMut<'_, T> {
         }
         self.span.allocation.meet(stream)?;
         let (driver, at, len) = (context.driver(), self.span.address, self.span.len);
-        // SAFETY: the memory has that many values of the pattern's size, aligned for them, and is there in the order of the
-        // stream, which is alive.
+        // SAFETY: the memory has that many values of the pattern's size, aligned for them, and is there in
+        // the order of the stream, which is alive.
         stream.enqueue(|raw| unsafe {
             match pattern {
                 Pattern::Bytes(byte) => driver.cuMemsetD8Async(at, byte, self.size_in_bytes(), raw),

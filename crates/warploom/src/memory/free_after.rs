@@ -1,19 +1,19 @@
-//! Freeing at once, but not before a stream is done.
+//! Freeing memory after the work of a stream.
 //!
-//! [`DeviceMemory`](crate::DeviceMemory) and [`PinnedMemory`](crate::PinnedMemory) free their buffers when everything is done that
-//! was enqueued with them through this crate. What used a buffer by its raw address, the crate does not know; `free_after` is
-//! told a stream. It belongs to the resource and not to the buffer so that virtual memory, which waits for each stream by name,
-//! does not have it.
+//! [`DeviceMemory`](crate::DeviceMemory) and [`PinnedMemory`](crate::PinnedMemory) free their buffers when
+//! everything is done that was enqueued with them through this crate. What used a buffer by its raw address,
+//! the crate does not know; `free_after` is told a stream. It belongs to the resource and not to the buffer
+//! so that virtual memory, which waits for each stream by name, does not have it.
 
 use std::fmt;
 use std::sync::Arc;
 
 use super::resource::Synchronous;
 use crate::device::same_driver;
-use crate::{Buffer, DeviceCopy, Error, Queue, Result};
+use crate::{Buffer, DeviceCopy, Error, MemoryError, Queue, Result};
 
-/// Why a buffer was not freed, and the buffer if it is still there. `?` makes an [`Error`] of it and drops the buffer, which frees
-/// it after whatever is known to use it, the stream that was given included.
+/// Why a buffer was not freed, and the buffer if it is still there. `?` makes an [`Error`] of it and drops
+/// the buffer, which frees it after whatever is known to use it, the stream that was given included.
 pub struct FreeError<T: DeviceCopy> {
     /// The buffer, as it was; `None` if freeing it was tried and failed.
     pub buffer: Option<Buffer<T>>,
@@ -60,10 +60,11 @@ pub(super) fn free_after<T: DeviceCopy, R: Synchronous>(
 fn wait<T: DeviceCopy, R: Synchronous>(resource: &Arc<R>, buffer: &Buffer<T>, queue: &impl Queue) -> Result<()> {
     let (allocation, stream) = (buffer.allocation(), queue.stream());
     if !allocation.is_from(resource) {
-        return Err(Error::OtherResource);
+        return Err(MemoryError::OtherResource.into());
     }
     same_driver(resource.context().driver(), stream.driver())?;
-    // Whoever has a buffer back that could not be freed may drop it, and that has to come after the stream, too.
+    // Whoever has a buffer back that could not be freed may drop it, and that has to come after the stream,
+    // too.
     allocation.meet(stream)?;
     stream.synchronize()
 }

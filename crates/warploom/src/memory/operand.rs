@@ -1,4 +1,4 @@
-//! Memory that work of other parts of the crate reads or writes.
+//! Operands: memory that collectives and other modules read or write.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use super::uses::Access;
 #[cfg(feature = "nccl")]
 use crate::SliceMut;
 use crate::device::same_driver;
-use crate::{AccessLayer, Context, DeviceCopy, Error, Result, Slice, Stream};
+use crate::{AccessLayer, Context, DeviceCopy, PeerError, Result, Slice, Stream};
 
 /// A stretch of memory, and what is done with it.
 pub struct Operand<'a> {
@@ -45,14 +45,14 @@ impl<'a> Operand<'a> {
         self.span.address
     }
 
-    /// Whether the stream is the memory's own, and no other has met it: then the stream may use it.
+    /// `true` if the stream is the memory's own, and no other has met it: then the stream may use it.
     #[inline]
     pub(crate) fn is_at_home(&self, stream: &Stream) -> bool {
         self.span.allocation.is_at_home(stream)
     }
 
-    /// Refuses memory of another context that the stream's device has no access to, as far as that can be known: whether one context
-    /// has peer access to another no driver says.
+    /// Refuses memory of another context that the stream's device has no access to, as far as that can be
+    /// known: whether one context has peer access to another no driver says.
     pub(crate) fn reach(&self, stream: &Stream) -> Result<()> {
         same_driver(self.context().driver(), stream.driver())?;
         self.context().check_generation()?;
@@ -61,7 +61,7 @@ impl<'a> Operand<'a> {
             self.span.allocation.is_device() && from != to && self.span.allocation.is_open_to(from)? == Some(false);
         if is_closed {
             let (from, to) = (from.ordinal(), to.ordinal());
-            return Err(Error::PeerNotEnabled { from, to, layer: AccessLayer::Pool });
+            return Err(PeerError::NotEnabled { from, to, layer: AccessLayer::Pool }.into());
         }
         Ok(())
     }
@@ -72,7 +72,7 @@ impl<'a> Operand<'a> {
         self.span.allocation.meet(stream)
     }
 
-    /// Whether it is counted what streams do with it, for which [`Operand::did`] is.
+    /// `true` if it is counted what streams do with it, for which [`Operand::did`] is.
     #[inline]
     pub(crate) fn is_counted(&self) -> bool {
         self.span.allocation.uses().is_counted()

@@ -1,8 +1,8 @@
-//! Borrowed stretches of device memory.
+//! Slices: borrowed ranges of device memory.
 //!
-//! [`Slice`] and [`SliceMut`] are to a [`Buffer`] what `&[T]` and `&mut [T]` are to a `Box<[T]>`: two mutable ones never
-//! overlap, so that what one call writes nobody else names. They say nothing about *when*: the order of work between streams
-//! is made with events.
+//! [`Slice`] and [`SliceMut`] are to a [`Buffer`] what `&[T]` and `&mut [T]` are to a `Box<[T]>`: two mutable
+//! ones never overlap, so that what one call writes nobody else names. They say nothing about *when*: the
+//! order of work between streams is made with events.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -10,8 +10,8 @@ use std::ops::{Bound, RangeBounds};
 
 use warploom_driver::sys::types::CUdeviceptr;
 
-use super::held::Held;
-use crate::{Buffer, Context, DeviceCopy, Error, Result};
+use super::allocation_ref::AllocationRef;
+use crate::{Buffer, Context, DeviceCopy, MemoryError, Result};
 
 /// Values on a device, borrowed.
 pub struct Slice<'a, T: DeviceCopy = u8> {
@@ -28,7 +28,7 @@ pub struct SliceMut<'a, T: DeviceCopy = u8> {
 /// A stretch of an allocation, in values.
 #[derive(Clone, Copy)]
 pub(super) struct Span<'a> {
-    pub(super) allocation: &'a Held,
+    pub(super) allocation: &'a AllocationRef,
     pub(super) address: CUdeviceptr,
     pub(super) len: usize,
 }
@@ -45,7 +45,7 @@ pub(super) fn bounds(range: impl RangeBounds<usize>, len: usize) -> Result<(usiz
         Bound::Excluded(end) => *end,
         Bound::Unbounded => len,
     };
-    if start > end || end > len { Err(Error::OutOfRange { start, end, len }) } else { Ok((start, end)) }
+    if start > end || end > len { Err(MemoryError::OutOfRange { start, end, len }.into()) } else { Ok((start, end)) }
 }
 
 impl<'a> Span<'a> {
@@ -62,7 +62,7 @@ impl<'a> Span<'a> {
         let (bytes, size) = (self.len * size_of::<T>(), size_of::<U>());
         let fits = size != 0 && bytes.is_multiple_of(size);
         if !fits || !self.address.is_multiple_of(align_of::<U>() as CUdeviceptr) {
-            return Err(Error::Cast { bytes, address: self.address, size, align: align_of::<U>() });
+            return Err(MemoryError::Cast { bytes, address: self.address, size, align: align_of::<U>() }.into());
         }
         Ok(Span { len: bytes / size, ..self })
     }
@@ -75,25 +75,26 @@ macro_rules! shared {
                 Self { span, of: PhantomData }
             }
 
-            /// How many values it has.
+            /// The number of values.
             #[must_use]
             pub fn len(&self) -> usize {
                 self.span.len
             }
 
-            /// Whether it has none.
+            /// `true` if it has none.
             #[must_use]
             pub fn is_empty(&self) -> bool {
                 self.span.len == 0
             }
 
-            /// How many bytes it has.
+            /// The number of bytes.
             #[must_use]
             pub fn size_in_bytes(&self) -> usize {
                 self.span.len * size_of::<T>()
             }
 
-            /// The address of its first value on the device; valid while the memory is, in the order of its streams.
+            /// The address of its first value on the device; valid while the memory is, in the order of its
+            /// streams.
             #[must_use]
             pub fn as_raw(&self) -> CUdeviceptr {
                 self.span.address
@@ -130,7 +131,7 @@ impl<'a, T: DeviceCopy> Slice<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfRange`] if the range is not inside.
+    /// [`MemoryError::OutOfRange`] if the range is not inside.
     pub fn slice(self, range: impl RangeBounds<usize>) -> Result<Slice<'a, T>> {
         self.span.part::<T>(range).map(Slice::over)
     }
@@ -139,7 +140,7 @@ impl<'a, T: DeviceCopy> Slice<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfRange`] if it has fewer values.
+    /// [`MemoryError::OutOfRange`] if it has fewer values.
     pub fn split_at(self, mid: usize) -> Result<(Slice<'a, T>, Slice<'a, T>)> {
         Ok((self.slice(..mid)?, self.slice(mid..)?))
     }
@@ -148,10 +149,10 @@ impl<'a, T: DeviceCopy> Slice<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`Error::EmptyChunks`] if `len` is 0.
+    /// [`MemoryError::EmptyChunks`] if `len` is 0.
     pub fn chunks(self, len: usize) -> Result<impl Iterator<Item = Slice<'a, T>>> {
         if len == 0 {
-            return Err(Error::EmptyChunks);
+            return Err(MemoryError::EmptyChunks.into());
         }
         let starts = (0..self.len()).step_by(len);
         Ok(starts.filter_map(move |start| self.slice(start..self.len().min(start + len)).ok()))
@@ -161,7 +162,7 @@ impl<'a, T: DeviceCopy> Slice<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`Error::Cast`] unless the bytes are a whole number of such values, aligned for them.
+    /// [`MemoryError::Cast`] unless the bytes are a whole number of such values, aligned for them.
     pub fn cast<U: DeviceCopy>(self) -> Result<Slice<'a, U>> {
         self.span.cast::<T, U>().map(Slice::over)
     }
@@ -183,7 +184,7 @@ impl<'a, T: DeviceCopy> SliceMut<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfRange`] if the range is not inside.
+    /// [`MemoryError::OutOfRange`] if the range is not inside.
     pub fn slice_mut(self, range: impl RangeBounds<usize>) -> Result<SliceMut<'a, T>> {
         self.span.part::<T>(range).map(SliceMut::over)
     }
@@ -192,7 +193,7 @@ impl<'a, T: DeviceCopy> SliceMut<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfRange`] if it has fewer values.
+    /// [`MemoryError::OutOfRange`] if it has fewer values.
     pub fn split_at_mut(self, mid: usize) -> Result<(SliceMut<'a, T>, SliceMut<'a, T>)> {
         let (first, second) = (self.span.part::<T>(..mid)?, self.span.part::<T>(mid..)?);
         Ok((SliceMut::over(first), SliceMut::over(second)))
@@ -202,7 +203,7 @@ impl<'a, T: DeviceCopy> SliceMut<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`Error::Cast`] unless the bytes are a whole number of such values, aligned for them.
+    /// [`MemoryError::Cast`] unless the bytes are a whole number of such values, aligned for them.
     pub fn cast<U: DeviceCopy>(self) -> Result<SliceMut<'a, U>> {
         self.span.cast::<T, U>().map(SliceMut::over)
     }

@@ -1,8 +1,8 @@
-//! Copies between devices that order themselves.
+//! Copies between devices, ordered after earlier work on both ends.
 
-use super::{AccessLayer, Mesh, Ticket};
+use super::{Mesh, Ticket};
 use crate::memory::Transfer;
-use crate::{DeviceCopy, DeviceRef, Queue, Result, Slice, SliceMut, Stream};
+use crate::{AccessLayer, DeviceCopy, DeviceRef, Queue, Result, Slice, SliceMut, Stream};
 
 /// What a copy between devices does where it cannot be made directly.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -15,15 +15,17 @@ pub enum CopyPolicy {
 }
 
 impl Mesh {
-    /// Copies all values to as many values elsewhere, on any device of the mesh or the same, in the order of `queue`.
+    /// Copies all values to as many values elsewhere, on any device of the mesh or the same, in the order of
+    /// `queue`.
     ///
-    /// The queue belongs to the context of either end. On a queue of the destination, the destination's device fetches, and needs
-    /// access to the source; on a queue of the source, the source's device sends, and needs access to the destination.
-    /// Without that access the copy is refused; see [`Mesh::copy_with`].
+    /// The queue belongs to the context of either end. On a queue of the destination, the destination's
+    /// device fetches, and needs access to the source; on a queue of the source, the source's device sends,
+    /// and needs access to the destination. Without that access the copy is refused; see [`Mesh::copy_with`].
     ///
-    /// The copy comes after everything that was enqueued on other streams before and conflicts with it: after what wrote the
-    /// source, and what wrote or read the destination. What a later copy of this kind does comes after this one. The host never
-    /// waits. So a pipeline over many devices needs no events of its own:
+    /// The copy comes after everything that was enqueued on other streams before and conflicts with it: after
+    /// what wrote the source, and what wrote or read the destination. What a later copy of this kind does
+    /// comes after this one. The host never waits. So a pipeline over many devices needs no events of its
+    /// own:
     ///
     /// ```
     /// use warploom::{DevicePool, Devices, Driver, Mesh, Topology};
@@ -49,7 +51,7 @@ impl Mesh {
     ///
     /// Both ends have the same type (S3.13), and nobody else has the destination meanwhile (S3.15):
     ///
-    /// ```compile_fail,E0271
+    /// ```compile_fail,E0277
     /// # use warploom::{Buffer, Mesh, Result, Stream};
     /// # fn mixed(mesh: &Mesh, from: &Buffer<f32>, to: &mut Buffer<u32>, stream: &Stream) -> Result<()> {
     /// mesh.copy(from, to, stream)?;
@@ -65,21 +67,24 @@ impl Mesh {
     /// # }
     /// ```
     ///
-    /// Work that others enqueue, such as [`Slice::copy_to`] and kernels, is in the order of its own stream only: it does not wait
-    /// for copies by itself.
+    /// Work that others enqueue, such as [`Slice::copy_to`] and kernels, is in the order of its own stream
+    /// only: it does not wait for copies by itself.
     ///
-    /// One driver call, `cuMemcpyPeerAsync` or, on the same device, an ordinary copy; two more for each other stream that has to be
-    /// waited for.
+    /// One driver call, `cuMemcpyPeerAsync` or, on the same device, an ordinary copy; two more for each other
+    /// stream that has to be waited for.
     ///
     /// # Errors
     ///
-    /// Before any driver call, in this order: [`Error::LengthMismatch`](crate::Error::LengthMismatch),
-    /// [`Error::DriverMismatch`](crate::Error::DriverMismatch), [`Error::StaleContext`](crate::Error::StaleContext),
-    /// [`Error::StreamMismatch`](crate::Error::StreamMismatch) if the queue belongs to neither end,
-    /// [`Error::Overlap`](crate::Error::Overlap), [`Error::ContextUnavailable`](crate::Error::ContextUnavailable) for a context that
-    /// does not take part, [`Error::PeerUnsupported`](crate::Error::PeerUnsupported) if there is no way,
-    /// [`Error::PeerNotEnabled`](crate::Error::PeerNotEnabled) if it is not open. And what the driver answers. A copy that fails has
-    /// no effect on what comes later.
+    /// Before any driver call, in this order:
+    /// [`CopyError::LengthMismatch`](crate::CopyError::LengthMismatch),
+    /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch),
+    /// [`ContextError::Stale`](crate::ContextError::Stale),
+    /// [`CopyError::StreamMismatch`](crate::CopyError::StreamMismatch) if the queue belongs to neither end,
+    /// [`CopyError::Overlap`](crate::CopyError::Overlap),
+    /// [`PeerError::ContextUnavailable`](crate::PeerError::ContextUnavailable) for a context that does not
+    /// take part, [`PeerError::Unsupported`](crate::PeerError::Unsupported) if there is no way,
+    /// [`PeerError::NotEnabled`](crate::PeerError::NotEnabled) if it is not open. And the driver's error. A
+    /// copy that fails has no effect on what comes later.
     #[doc(alias = "cuMemcpyPeerAsync")]
     #[inline]
     pub fn copy<'s, 'd, 'q, T: DeviceCopy>(
@@ -95,7 +100,8 @@ impl Mesh {
     ///
     /// # Errors
     ///
-    /// As [`Mesh::copy`]; with [`CopyPolicy::AllowStaged`], missing access is none, and the contexts need not take part.
+    /// As [`Mesh::copy`]; with [`CopyPolicy::AllowStaged`], missing access is none, and the contexts need not
+    /// take part.
     #[inline]
     pub fn copy_with<'s, 'd, 'q, T: DeviceCopy>(
         &self,

@@ -1,23 +1,25 @@
-//! Peer access between contexts: on and off.
+//! Enabling and disabling peer access between contexts.
 
 use std::sync::{Mutex, RwLock};
 
 use warploom_driver::sys::types::CUresult;
 
 use super::{Access, Context, EnableReport, Error, Mesh, PairReport, PeerOutcome, Result, State, Topology};
-use crate::DeviceRef;
+use crate::{ContextError, DeviceRef, PeerError};
 
 impl Mesh {
     /// Enables access between these contexts, as far as the hardware allows, in each direction on its own.
     ///
-    /// Exactly one `cuCtxEnablePeerAccess` for each ordered pair that is capable. The report has every ordered pair, whatever
-    /// became of it; that access was enabled before is no error. What is current on the thread is as before.
+    /// Exactly one `cuCtxEnablePeerAccess` for each ordered pair that is capable. The report has every
+    /// ordered pair, whatever became of it; that access was enabled before is no error. What is current on
+    /// the thread is as before.
     ///
     /// # Errors
     ///
-    /// Before any driver call: [`Error::NotInTopology`] for a context of another device, [`Error::TwoContexts`] for two
-    /// different ones of the same device, [`Error::DriverMismatch`], [`Error::StaleContext`]. What goes wrong with a pair is in
-    /// the report.
+    /// Before any driver call: [`DeviceError::NotInTopology`](crate::DeviceError::NotInTopology) for a
+    /// context of another device, [`PeerError::TwoContexts`] for two different ones of the same device,
+    /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch), [`ContextError::Stale`]. What
+    /// goes wrong with a pair is in the report.
     #[doc(alias = "cuCtxEnablePeerAccess")]
     pub fn enable(topology: &Topology, contexts: &[Context]) -> Result<(Mesh, EnableReport)> {
         let mesh = Mesh::of(topology, contexts)?;
@@ -25,12 +27,12 @@ impl Mesh {
         Ok((mesh, report))
     }
 
-    /// As [`Mesh::enable`], or nothing at all: if a direction that is capable cannot be enabled, what this call has enabled is
-    /// disabled again.
+    /// As [`Mesh::enable`], or nothing at all: if a direction that is capable cannot be enabled, what this
+    /// call has enabled is disabled again.
     ///
     /// # Errors
     ///
-    /// As [`Mesh::enable`], and [`Error::MeshIncomplete`] with the report. What could not be undone is
+    /// As [`Mesh::enable`], and [`PeerError::MeshIncomplete`] with the report. What could not be undone is
     /// [`PeerOutcome::Enabled`] in it.
     pub fn enable_strict(topology: &Topology, contexts: &[Context]) -> Result<(Mesh, EnableReport)> {
         let (mesh, mut report) = Mesh::enable(topology, contexts)?;
@@ -43,31 +45,32 @@ impl Mesh {
                 pair.outcome = PeerOutcome::Undone;
             }
         }
-        Err(Error::MeshIncomplete { report: Box::new(report) })
+        Err(Error::Peer(PeerError::MeshIncomplete { report: Box::new(report) }))
     }
 
-    /// Disables what this mesh has enabled; what was enabled before is left as it is. From here on the mesh counts on no
-    /// access; doing it again does nothing.
+    /// Disables what this mesh has enabled; what was enabled before is left as it is. From here on the mesh
+    /// counts on no access; doing it again does nothing.
     ///
     /// It takes effect at once: work that still needs access is to be waited for first.
     ///
     /// # Errors
     ///
-    /// What the driver answers, of the first pair that could not be disabled. The others are, and doing it again tries
-    /// again.
+    /// The driver's error, of the first pair that could not be disabled. The others are, and doing it again
+    /// tries again.
     #[doc(alias = "cuCtxDisablePeerAccess")]
     pub fn disable(&self) -> Result<()> {
         self.disable_all().into_iter().next().map_or(Ok(()), |(.., error)| Err(error))
     }
 
-    /// Enables again what is missing: after a primary context was reset, by this crate or by others, its device takes part
-    /// with its new one. Pairs that have access are left alone.
+    /// Enables again what is missing: after a primary context was reset, by this crate or by others, its
+    /// device takes part with its new one. Pairs that have access are left alone.
     ///
     /// The driver is asked whether each context is still the one it was.
     ///
     /// # Errors
     ///
-    /// What the driver answers about the contexts; then nothing has been enabled. What goes wrong with a pair is in the report.
+    /// The driver's error about the contexts; then nothing has been enabled. What goes wrong with a pair is
+    /// in the report.
     pub fn refresh(&self) -> Result<EnableReport> {
         let lock = self.lock();
         let mut state = self.state().clone();
@@ -75,7 +78,7 @@ impl Mesh {
             let Some(context) = &state.contexts[at] else { continue };
             match context.check() {
                 Ok(()) => {}
-                Err(Error::StaleContext { .. }) => {
+                Err(Error::Context(ContextError::Stale { .. })) => {
                     state.contexts[at] = Some(context.device().context()?);
                     state.forget(at);
                 }
@@ -87,11 +90,13 @@ impl Mesh {
         Ok(self.complete())
     }
 
-    /// Whether the mesh has access from one device to memory of another; a device always has to its own. No driver call.
+    /// `true` if the mesh has access from one device to memory of another; a device always has to its own. No
+    /// driver call.
     ///
     /// # Errors
     ///
-    /// [`Error::NotInTopology`] for a device that is not in the topology.
+    /// [`DeviceError::NotInTopology`](crate::DeviceError::NotInTopology) for a device that is not in the
+    /// topology.
     pub fn is_enabled(&self, accessor: impl Into<DeviceRef>, owner: impl Into<DeviceRef>) -> Result<bool> {
         let position = |device: DeviceRef| self.topology.position(&device);
         let (accessor, owner) = (position(accessor.into())?, position(owner.into())?);
@@ -107,7 +112,7 @@ impl Mesh {
             context.check_generation()?;
             match &seats[at] {
                 Some(other) if other != context => {
-                    return Err(Error::TwoContexts { device: context.device().ordinal() });
+                    return Err(PeerError::TwoContexts { device: context.device().ordinal() }.into());
                 }
                 _ => seats[at] = Some(context.clone()),
             }
@@ -129,7 +134,8 @@ impl Mesh {
         EnableReport { pairs }
     }
 
-    /// All pairs of one accessor, whose context is made current once, and only if there is something to enable.
+    /// All pairs of one accessor, whose context is made current once, and only if there is something to
+    /// enable.
     fn complete_row(&self, accessor: usize, context: &Context, state: &mut State, pairs: &mut Vec<PairReport>) {
         let mut current = None;
         for owner in (0..state.contexts.len()).filter(|owner| *owner != accessor) {
@@ -208,9 +214,9 @@ fn enable(accessor: &Context, owner: &Context) -> PeerOutcome {
     };
     match error.code() {
         Some(CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED) => PeerOutcome::AlreadyEnabled,
-        Some(CUresult::CUDA_ERROR_TOO_MANY_PEERS) => PeerOutcome::Failed(Error::TooManyPeers { from, to }),
+        Some(CUresult::CUDA_ERROR_TOO_MANY_PEERS) => PeerOutcome::Failed(Error::Peer(PeerError::TooMany { from, to })),
         Some(CUresult::CUDA_ERROR_PEER_ACCESS_UNSUPPORTED) => {
-            PeerOutcome::Failed(Error::PeerUnsupported { owner: to, peers: vec![from] })
+            PeerOutcome::Failed(Error::Peer(PeerError::Unsupported { owner: to, peers: vec![from] }))
         }
         _ => PeerOutcome::Failed(error.into()),
     }

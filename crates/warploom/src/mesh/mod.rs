@@ -1,4 +1,4 @@
-//! Contexts that use each other's memory.
+//! Meshes: contexts with peer access to each other's memory.
 //!
 //! There are layers of access, and none implies another:
 //!
@@ -9,18 +9,19 @@
 //! | other memory of a context | contexts with peer access to it | [`Mesh::enable`] |
 //! | managed and page-locked | everyone | nothing |
 //!
-//! [`Mesh::open`] opens contexts and pools, and says what it did. A [`Topology`] has what *can* be, a mesh what *is*; what could not be enabled
-//! is still possible afterwards.
+//! [`Mesh::open`] opens contexts and pools, and says what it did. A [`Topology`] has what *can* be, a mesh
+//! what *is*; what could not be enabled is still possible afterwards.
 //!
-//! [`Mesh::copy`] copies between devices, in order with whatever else was done to both ends and without a wait of the host.
+//! [`Mesh::copy`] copies between devices, in order with whatever else was done to both ends and without a
+//! wait of the host.
 //!
-//! Access is a property of the driver's contexts and not of the mesh: it stays when the mesh is dropped, until
-//! [`Mesh::disable`] or the end of a context. It also ends when a primary context is reset; pairs without that device keep
-//! theirs, and [`Mesh::refresh`] enables what is missing.
+//! Access is a property of the driver's contexts and not of the mesh: it stays when the mesh is dropped,
+//! until [`Mesh::disable`] or the end of a context. It also ends when a primary context is reset; pairs
+//! without that device keep theirs, and [`Mesh::refresh`] enables what is missing.
 #![expect(unsafe_code, reason = "enables and disables access between raw contexts")]
 
+mod access;
 mod copy;
-mod direct;
 mod enable;
 mod pools;
 mod report;
@@ -30,7 +31,6 @@ use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 pub use copy::CopyPolicy;
-pub use direct::AccessLayer;
 pub use report::{EnableReport, MeshReport, PairReport, PeerOutcome, PoolReport};
 pub use ticket::Ticket;
 
@@ -55,7 +55,8 @@ use crate::{Context, Device, DevicePool, Error, Result, Topology};
 /// ```
 pub struct Mesh {
     topology: Topology,
-    /// Held by whoever changes access, so that changes follow each other and nobody who only looks has to wait for one.
+    /// AllocationRef by whoever changes access, so that changes follow each other and nobody who only looks
+    /// has to wait for one.
     changes: Mutex<()>,
     state: RwLock<State>,
 }
@@ -69,7 +70,7 @@ struct State {
     access: Vec<Access>,
 }
 
-/// Whether one context has access to another's memory.
+/// `true` if one context has access to another's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Access {
     None,
@@ -110,7 +111,7 @@ impl State {
         accessor * self.contexts.len() + owner
     }
 
-    /// Whether access is enabled, in the present lives of both contexts.
+    /// `true` if access is enabled, in the present lives of both contexts.
     fn is_enabled(&self, accessor: usize, owner: usize) -> bool {
         self.access[self.at(accessor, owner)] != Access::None && self.is_alive(accessor) && self.is_alive(owner)
     }

@@ -1,4 +1,4 @@
-//! Pools whose memory a mesh's devices may use.
+//! Granting a mesh's devices access to pools.
 
 use std::collections::BTreeSet;
 
@@ -6,8 +6,8 @@ use super::{Context, Device, DevicePool, Mesh, MeshReport, PeerOutcome, PoolRepo
 use crate::{DeviceRef, LiveSet as _};
 
 impl Mesh {
-    /// Opens both layers: access between the contexts, as [`Mesh::enable`], and the pools to all of their devices, as
-    /// [`Mesh::grant_pools`]. The report says what became of each.
+    /// Opens both layers: access between the contexts, as [`Mesh::enable`], and the pools to all of their
+    /// devices, as [`Mesh::grant_pools`]. The report says what became of each.
     ///
     /// ```
     /// use warploom::{DevicePool, Devices, Driver, LiveSet, Mesh, Topology};
@@ -33,14 +33,15 @@ impl Mesh {
         Ok((mesh, report))
     }
 
-    /// Lets every device of the mesh use the memory of these pools, where it can: [`LiveSet::extend`](crate::LiveSet::extend) for
-    /// each pool, so one call that changes access. Other peers of a pool stay.
+    /// Lets every device of the mesh use the memory of these pools, where it can:
+    /// [`LiveSet::extend`](crate::LiveSet::extend) for each pool, so one call that changes access. Other
+    /// peers of a pool stay.
     ///
     /// # Errors
     ///
-    /// Before any driver call: [`Error::NotInTopology`](crate::Error::NotInTopology) for a pool of another device,
-    /// [`Error::DriverMismatch`](crate::Error::DriverMismatch), [`Error::StaleContext`](crate::Error::StaleContext). What goes
-    /// wrong with a pool is in its report.
+    /// Before any driver call: [`DeviceError::NotInTopology`](crate::DeviceError::NotInTopology) for a pool
+    /// of another device, [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch),
+    /// [`ContextError::Stale`](crate::ContextError::Stale). What goes wrong with a pool is in its report.
     pub fn grant_pools(&self, pools: &[&DevicePool]) -> Result<Vec<PoolReport>> {
         self.check_pools(pools)?;
         Ok(self.grant_checked(pools))

@@ -1,4 +1,4 @@
-//! What was done, pair by pair.
+//! Reports of enabled, refused and failed pairs of devices.
 
 use std::fmt;
 
@@ -14,14 +14,15 @@ pub enum PeerOutcome {
     AlreadyEnabled,
     /// There is no way.
     NotCapable,
-    /// It could not be enabled; [`Error::TooManyPeers`] if the accessor has as many peers as it can have.
+    /// It could not be enabled; [`PeerError::TooMany`](crate::PeerError::TooMany) if the accessor has as many
+    /// peers as it can have.
     Failed(Error),
     /// It was enabled and taken back, since others could not be.
     Undone,
 }
 
 impl PeerOutcome {
-    /// Whether there is access.
+    /// `true` if there is access.
     #[must_use]
     pub fn is_enabled(&self) -> bool {
         matches!(self, PeerOutcome::Enabled | PeerOutcome::AlreadyEnabled)

@@ -1,14 +1,15 @@
-//! When a copy is done.
+//! Tickets: completion of a copy between devices.
 
 use std::sync::OnceLock;
 
 use crate::{Completion, Event, Queue, Result, Stream};
 
-/// A copy that was enqueued, and may be asked about, waited for or awaited, or dropped: it is made all the same, and its
-/// memory stays until it is done.
+/// A copy that was enqueued, and may be asked about, waited for or awaited, or dropped: it is made all the
+/// same, and its memory stays until it is done.
 ///
-/// Nothing is recorded before that is asked for, so that a ticket nobody looks at costs nothing. What is recorded then is the
-/// point that the stream has come to: if more was enqueued meanwhile, that is waited for, too. [`Ticket::mark`] records at once.
+/// Nothing is recorded before that is asked for, so that a ticket nobody looks at costs nothing. What is
+/// recorded then is the point that the stream has come to: if more was enqueued meanwhile, that is waited
+/// for, too. [`Ticket::mark`] records at once.
 ///
 /// ```
 /// use warploom::{DeviceMemory, Devices, Driver, Mesh, SynchronousResource, Topology};
@@ -41,11 +42,12 @@ impl<'q> Ticket<'q> {
         Ticket { stream, point: OnceLock::new() }
     }
 
-    /// The event after which the copy is done, recorded when this is first asked for. One driver call then, and none later.
+    /// The event after which the copy is done, recorded when this is first asked for. One driver call then,
+    /// and none later.
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     pub fn event(&self) -> Result<&Event> {
         if let Some(point) = self.point.get() {
             return Ok(point);
@@ -76,11 +78,11 @@ impl<'q> Ticket<'q> {
         Ok(self)
     }
 
-    /// Whether the copy is done.
+    /// `true` if the copy is done.
     ///
     /// # Errors
     ///
-    /// What the driver answers, which may be a failure of the copy or of work before it.
+    /// The driver's error, which may be a failure of the copy or of work before it.
     pub fn is_complete(&self) -> Result<bool> {
         self.event()?.is_complete()
     }
@@ -89,17 +91,17 @@ impl<'q> Ticket<'q> {
     ///
     /// # Errors
     ///
-    /// What the driver answers, which may be a failure of the copy or of work before it.
+    /// The driver's error, which may be a failure of the copy or of work before it.
     pub fn synchronize(&self) -> Result<()> {
         self.event()?.synchronize()
     }
 
-    /// Holds back whatever is enqueued on `queue` from now on until the copy is done; the host does not wait. The queue may be
-    /// of any device; on the copy's own there is nothing to do.
+    /// Holds back whatever is enqueued on `queue` from now on until the copy is done; the host does not wait.
+    /// The queue may be of any device; on the copy's own there is nothing to do.
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     pub fn hold_back(&self, queue: &impl Queue) -> Result<()> {
         let stream = queue.stream();
         if stream == self.stream { Ok(()) } else { stream.wait(self.event()?) }
@@ -110,8 +112,8 @@ impl IntoFuture for Ticket<'_> {
     type Output = Result<()>;
     type IntoFuture = Completion<Event>;
 
-    /// A future that is ready when the copy is done, for any executor. It may be dropped at any time: the copy is made all the
-    /// same, and neither end's memory is freed before.
+    /// A future that is ready when the copy is done, for any executor. It may be dropped at any time: the
+    /// copy is made all the same, and neither end's memory is freed before.
     fn into_future(self) -> Completion<Event> {
         Completion::new(self.into_event())
     }

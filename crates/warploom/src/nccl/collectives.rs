@@ -1,4 +1,4 @@
-//! What ranks do together, one by one and in groups.
+//! Collective operations and point-to-point transfers.
 
 use super::ledger::{Kind, Task};
 use super::operation::{Memory, Operation};
@@ -186,9 +186,9 @@ macro_rules! operations {
         /// # Errors
         ///
         /// Each of these can fail with [`NcclError::OtherContext`] for a stream or memory of another context,
-        /// [`NcclError::DefaultStream`], [`NcclError::Broken`] after a failure, [`NcclError::Mismatch`] if another rank of this process
-        /// did something else, and with what the driver and NCCL answer. After the last two the communicator is to be
-        /// [aborted](Communicator::abort).
+        /// [`NcclError::DefaultStream`], [`NcclError::Broken`] after a failure, [`NcclError::Mismatch`] if
+        /// another rank of this process did something else, and with what the driver and NCCL answer. After
+        /// the last two the communicator is to be [aborted](Communicator::abort).
         impl Communicator {
             $(
                 $(#[$meta])*
@@ -198,8 +198,8 @@ macro_rules! operations {
             )*
         }
 
-        /// As the functions of [`Communicator`] with these names, for a group; NCCL is not called yet. What is wrong is said at once,
-        /// and is not part of the group then.
+        /// As the functions of [`Communicator`] with these names, for a group; NCCL is not called yet. What
+        /// is wrong is said at once, and is not part of the group then.
         impl<'a> Group<'a> {
             $(
                 $(#[$meta])*
@@ -229,7 +229,8 @@ operations! {
     ///
     /// # Errors
     ///
-    /// [`NcclError::NoSuchRank`], [`NcclError::LengthMismatch`] if the lengths differ, and what is said above.
+    /// [`NcclError::NoSuchRank`], [`NcclError::LengthMismatch`] if the lengths differ, and what is said
+    /// above.
     #[doc(alias = "ncclBroadcast")]
     broadcast_to(
         send: impl Into<Slice<'a, T>> = send.into(),
@@ -257,8 +258,8 @@ operations! {
     #[doc(alias = "ncclAllReduce")]
     all_reduce_in_place(values: impl Into<SliceMut<'a, T>> = values.into(), reduction: Reduction = reduction);
 
-    /// Gives `root` what is made of the values of all, one by one. Others need nothing to receive, and what they give for that is left
-    /// as it is.
+    /// Gives `root` what is made of the values of all, one by one. Others need nothing to receive, and what
+    /// they give for that is left as it is.
     ///
     /// # Errors
     ///
@@ -284,7 +285,8 @@ operations! {
     ///
     /// # Errors
     ///
-    /// [`NcclError::PartMismatch`] unless as many values are received as all ranks send, and what is said above.
+    /// [`NcclError::PartMismatch`] unless as many values are received as all ranks send, and what is said
+    /// above.
     #[doc(alias = "ncclAllGather")]
     all_gather(send: impl Into<Slice<'a, T>> = send.into(), receive: impl Into<SliceMut<'a, T>> = receive.into());
 
@@ -292,7 +294,8 @@ operations! {
     ///
     /// # Errors
     ///
-    /// [`NcclError::PartMismatch`] unless the values have an equal part for each rank, and what is said above.
+    /// [`NcclError::PartMismatch`] unless the values have an equal part for each rank, and what is said
+    /// above.
     #[doc(alias = "ncclAllGather")]
     all_gather_in_place(values: impl Into<SliceMut<'a, T>> = values.into());
 
@@ -300,7 +303,8 @@ operations! {
     ///
     /// # Errors
     ///
-    /// [`NcclError::PartMismatch`] unless as many values are sent as all ranks receive, and what is said above.
+    /// [`NcclError::PartMismatch`] unless as many values are sent as all ranks receive, and what is said
+    /// above.
     #[doc(alias = "ncclReduceScatter")]
     reduce_scatter(
         send: impl Into<Slice<'a, T>> = send.into(),
@@ -308,16 +312,18 @@ operations! {
         reduction: Reduction = reduction
     );
 
-    /// As `reduce_scatter`; each rank receives in the place of its part among the values that it sends. The others of its values may be
-    /// overwritten.
+    /// As `reduce_scatter`; each rank receives in the place of its part among the values that it sends. The
+    /// others of its values may be overwritten.
     ///
     /// # Errors
     ///
-    /// [`NcclError::PartMismatch`] unless the values have an equal part for each rank, and what is said above.
+    /// [`NcclError::PartMismatch`] unless the values have an equal part for each rank, and what is said
+    /// above.
     #[doc(alias = "ncclReduceScatter")]
     reduce_scatter_in_place(values: impl Into<SliceMut<'a, T>> = values.into(), reduction: Reduction = reduction);
 
-    /// Sends values to another rank, which has to receive as many. Ranks that send to each other, or one that does both, do so in a
+    /// Sends values to another rank, which has to receive as many. Ranks that send to each other, or one that
+    /// does both, do so in a
     /// [`Group`]: one after the other, each would wait for the other.
     ///
     /// # Errors

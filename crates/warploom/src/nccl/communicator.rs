@@ -1,4 +1,4 @@
-//! Communicators: one rank's part in what all do together.
+//! Communicators: one rank of a group of devices.
 #![expect(unsafe_code, reason = "owns a communicator of NCCL's")]
 
 use std::cell::{Cell, RefCell};
@@ -14,21 +14,25 @@ use crate::{Context, Device, Result, Stream};
 
 /// One rank of a group of devices that work together, in this process or in many.
 ///
-/// What it is asked for is enqueued on the stream that is named, in the order of that stream, like anything else; it runs when
-/// all ranks have asked for the same. **All ranks ask for the same, in the same order, with the same lengths and types.** Ranks of
-/// one process that do not are told ([`NcclError::Mismatch`]); others wait for ever, or get nonsense. So do two
-/// communicators of the same devices that are used in one order here and in another there.
+/// What it is asked for is enqueued on the stream that is named, in the order of that stream, like anything
+/// else; it runs when all ranks have asked for the same. **All ranks ask for the same, in the same order,
+/// with the same lengths and types.** Ranks of one process that do not are told ([`NcclError::Mismatch`]);
+/// others wait for ever, or get nonsense. So do two communicators of the same devices that are used in one
+/// order here and in another there.
 ///
-/// It may go to another thread, and is used by one at a time. It holds its context and the streams that it was used on.
+/// It may go to another thread, and is used by one at a time. It holds its context and the streams that it
+/// was used on.
 ///
-/// Where one process has several ranks, their devices may access each other's buffers directly: open the pools that these come from to
-/// the other devices ([`DevicePool::peers`](crate::DevicePool::peers)), or set `NCCL_P2P_DIRECT_DISABLE=1` in the environment.
+/// Where one process has several ranks, their devices may access each other's buffers directly: open the
+/// pools that these come from to the other devices ([`DevicePool::peers`](crate::DevicePool::peers)), or set
+/// `NCCL_P2P_DIRECT_DISABLE=1` in the environment.
 ///
 /// # Its end
 ///
-/// [`Communicator::close`] waits for what was enqueued, together with the other ranks. [`Communicator::abort`] waits for nobody: it is
-/// the way out when another rank is gone, and the kernels that wait for it would never end. A communicator that is dropped is
-/// freed if its streams are idle; otherwise, after an error, and in a panic it is aborted, so that no `drop` hangs, and
+/// [`Communicator::close`] waits for what was enqueued, together with the other ranks.
+/// [`Communicator::abort`] waits for nobody: it is the way out when another rank is gone, and the kernels
+/// that wait for it would never end. A communicator that is dropped is freed if its streams are idle;
+/// otherwise, after an error, and in a panic it is aborted, so that no `drop` hangs, and
 /// [diagnostics](crate::diagnostics) has a report.
 #[doc(alias = "ncclComm_t")]
 pub struct Communicator {
@@ -45,7 +49,11 @@ pub struct Communicator {
 }
 
 impl Communicator {
-    pub(super) fn new(
+    /// # Safety
+    ///
+    /// It is a communicator of this NCCL for that rank, was made with the context's device, and belongs to
+    /// nobody else.
+    pub(super) unsafe fn new(
         nccl: &Nccl,
         context: &Context,
         raw: ncclComm_t,
@@ -64,7 +72,7 @@ impl Communicator {
         self.rank
     }
 
-    /// How many ranks there are.
+    /// The number of ranks.
     #[doc(alias = "ncclCommCount")]
     #[must_use]
     pub fn size(&self) -> u32 {
@@ -96,8 +104,8 @@ impl Communicator {
         self.raw.raw()
     }
 
-    /// Whether nothing has gone wrong since; what runs on a device or on another node can fail long after the call that asked for
-    /// it. Waits for nothing.
+    /// `true` if nothing has gone wrong since; what runs on a device or on another node can fail long after
+    /// the call that asked for it. Waits for nothing.
     ///
     /// # Errors
     ///
@@ -140,7 +148,8 @@ impl Communicator {
         Ok(self.share.note(task)?)
     }
 
-    /// Waits until everything that was enqueued is done, and ends the communicator, together with the other ranks.
+    /// Waits until everything that was enqueued is done, and ends the communicator, together with the other
+    /// ranks.
     ///
     /// # Errors
     ///
@@ -155,12 +164,12 @@ impl Communicator {
         finalized.and(ended)
     }
 
-    /// Ends the communicator and whatever it still has to do, without waiting for other ranks: what was to be received is to be
-    /// taken for overwritten with nonsense. The other ranks have to do the same.
+    /// Ends the communicator and whatever it still has to do, without waiting for other ranks: what was to be
+    /// received is to be taken for overwritten with nonsense. The other ranks have to do the same.
     ///
     /// # Errors
     ///
-    /// What NCCL answers; the communicator is gone all the same.
+    /// NCCL's error; the communicator is gone all the same.
     #[doc(alias = "ncclCommAbort")]
     pub fn abort(mut self) -> Result<()> {
         self.context.check_generation()?;
@@ -179,7 +188,8 @@ impl Communicator {
     /// Gives it back to NCCL; the second time, there is nothing left to give back.
     fn end(&mut self, is_aborted: bool) -> Result<()> {
         let raw = std::mem::replace(&mut self.raw, Handle::new(null_mut())).raw();
-        // What was made in a life of the context that is over went with it, and what NCCL has of it cannot be given back.
+        // What was made in a life of the context that is over went with it, and what NCCL has of it cannot be
+        // given back.
         if raw.is_null() || !self.context.is_current_generation() {
             return Ok(());
         }
@@ -200,7 +210,7 @@ impl Communicator {
         ended.and(current.map(drop))
     }
 
-    /// Whether everything that it has enqueued is done, and well.
+    /// `true` if everything that it has enqueued is done, and well.
     fn is_done(&self) -> Result<()> {
         self.is_usable()?;
         self.check()?;

@@ -1,4 +1,4 @@
-//! What is sent and reduced.
+//! Element types of collective operations.
 #![expect(unsafe_code, reason = "says which number NCCL has for a type")]
 
 use std::fmt;
@@ -6,8 +6,8 @@ use std::fmt;
 use super::raw::{ncclDataType_t, ncclRedOp_t};
 use crate::DeviceCopy;
 
-/// The types of which NCCL sends and reduces values: `i8`, `u8`, `i32`, `u32`, `i64`, `u64`, `f32` and `f64`, and with the feature
-/// `half` also `f16` and `bf16` of the crate of that name.
+/// The types of which NCCL sends and reduces values: `i8`, `u8`, `i32`, `u32`, `i64`, `u64`, `f32` and `f64`,
+/// and with the feature `half` also `f16` and `bf16` of the crate of that name.
 ///
 /// Others can be sent as the bytes that they are ([`Slice::cast`](crate::Slice::cast)), and not reduced.
 ///

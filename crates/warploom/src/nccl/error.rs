@@ -1,14 +1,12 @@
-//! What can go wrong with NCCL.
+//! Errors of NCCL.
 
 use std::fmt;
 use std::path::PathBuf;
 
-use warploom_driver::Attempt;
-
 use super::NcclVersion;
 use super::load::LIBRARY_VARIABLE;
 use crate::Error;
-use crate::sought::Tried;
+use crate::dynamic_library::{Attempt, Attempts};
 
 /// Why NCCL could not be had, or did not do what it was asked for.
 #[non_exhaustive]
@@ -18,7 +16,7 @@ pub enum NcclError {
     #[error(
         "no NCCL found, tried {}; install it (the package libnccl2, or the Python wheel nvidia-nccl-cu13), or name its library \
          in {LIBRARY_VARIABLE}",
-        Tried(tried)
+        Attempts(tried)
     )]
     NotFound {
         /// What was tried, in order.
@@ -98,7 +96,8 @@ pub enum NcclError {
         communicator: u32,
     },
 
-    /// NCCL enqueues from threads and in contexts of its own choice, where the handle of a default stream means another stream.
+    /// NCCL enqueues from threads and in contexts of its own choice, where the handle of a default stream
+    /// means another stream.
     #[error("NCCL takes no default stream; use one that was made")]
     DefaultStream,
 
@@ -145,7 +144,7 @@ pub enum NcclError {
         part: usize,
         /// The values of the whole.
         whole: usize,
-        /// How many ranks there are.
+        /// The number of ranks.
         size: u32,
     },
 
@@ -198,7 +197,7 @@ impl From<NcclError> for Error {
     }
 }
 
-/// What NCCL answers.
+/// NCCL's error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct NcclCode(pub i32);
 

@@ -1,4 +1,4 @@
-//! Operations that are done at once.
+//! Groups of operations that NCCL launches together.
 #![expect(unsafe_code, reason = "begins and ends NCCL's groups")]
 
 use std::fmt;
@@ -8,11 +8,12 @@ use super::operation::{Operation, issue};
 use super::{Nccl, NcclError};
 use crate::Result;
 
-/// Operations that are enqueued together, and need not wait for each other: those of several ranks that one thread has, messages in
-/// both directions, or many small ones that would cost more one by one.
+/// Operations that are enqueued together, and need not wait for each other: those of several ranks that one
+/// thread has, messages in both directions, or many small ones that would cost more one by one.
 ///
-/// Nothing is enqueued before [`Group::run`]; until then the group borrows the memory, the streams and the communicators, so that
-/// none can be used for something else or dropped. A group that is dropped without being run did nothing.
+/// Nothing is enqueued before [`Group::run`]; until then the group borrows the memory, the streams and the
+/// communicators, so that none can be used for something else or dropped. A group that is dropped without
+/// being run did nothing.
 ///
 /// ```no_run
 /// # use warploom::nccl::{Communicator, Nccl};
@@ -74,13 +75,13 @@ impl<'a> Group<'a> {
         Ok(())
     }
 
-    /// How many operations it has.
+    /// The number of operations.
     #[must_use]
     pub fn len(&self) -> usize {
         self.operations.len()
     }
 
-    /// Whether it has none.
+    /// `true` if it has none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.operations.is_empty()
@@ -90,8 +91,9 @@ impl<'a> Group<'a> {
     ///
     /// # Errors
     ///
-    /// [`NcclError::Mismatch`] if ranks of this process do different things, [`NcclError::Broken`], and what the driver and NCCL
-    /// answer. Then it is not known what was enqueued, and the communicators are to be aborted.
+    /// [`NcclError::Mismatch`] if ranks of this process do different things, [`NcclError::Broken`], and what
+    /// the driver and NCCL answer. Then it is not known what was enqueued, and the communicators are to be
+    /// aborted.
     pub fn run(self) -> Result<()> {
         issue(&self.operations, |operations| self.enqueue(operations))
     }

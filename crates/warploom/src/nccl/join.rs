@@ -1,4 +1,4 @@
-//! How ranks come together.
+//! Creating communicators by joining ranks.
 #![expect(unsafe_code, reason = "calls NCCL")]
 
 use std::ptr::null_mut;
@@ -9,15 +9,16 @@ use super::{Communicator, Nccl, NcclCode, NcclError, UniqueId};
 use crate::{Context, Result};
 
 impl Nccl {
-    /// Joins a communicator of `size` ranks as one of them, which works on the device of `context`. Waits until all have joined.
+    /// Joins a communicator of `size` ranks as one of them, which works on the device of `context`. Waits
+    /// until all have joined.
     ///
-    /// Each rank is joined by a thread or a process of its own; [`Nccl::join_all`] is for a thread that has several. A
-    /// rank that never joins keeps the others waiting.
+    /// Each rank is joined by a thread or a process of its own; [`Nccl::join_all`] is for a thread that has
+    /// several. A rank that never joins keeps the others waiting.
     ///
     /// # Errors
     ///
     /// [`NcclError::NoSuchRank`]; [`NcclError::NotPrimary`] unless the context is its device's primary one;
-    /// [`NcclError::OtherDriver`] unless it is a context of the driver that NCCL uses; and what NCCL answers.
+    /// [`NcclError::OtherDriver`] unless it is a context of the driver that NCCL uses; and NCCL's error.
     #[doc(alias = "ncclCommInitRank")]
     pub fn join(&self, context: &Context, id: &UniqueId, rank: u32, size: u32) -> Result<Communicator> {
         let (raw_rank, raw_size) = numbers(rank, size)?;
@@ -30,15 +31,16 @@ impl Nccl {
         // SAFETY: it is null, or the communicator that is being made.
         let code = unsafe { self.outcome(raw, code) };
         self.joined("ncclCommInitRank", code, &[raw])?;
-        Ok(Communicator::new(self, context, raw, (rank, size), share))
+        // SAFETY: NCCL has made it just now, for this rank and device.
+        Ok(unsafe { Communicator::new(self, context, raw, (rank, size), share) })
     }
 
     /// Joins a communicator of `size` ranks as several of them at once, which work on devices of their own.
     ///
     /// # Errors
     ///
-    /// As [`Nccl::join`], for each; [`NcclError::NoRanks`] for none, [`NcclError::SameDevice`] for a device that is
-    /// named twice.
+    /// As [`Nccl::join`], for each; [`NcclError::NoRanks`] for none, [`NcclError::SameDevice`] for a device
+    /// that is named twice.
     pub fn join_all(&self, id: &UniqueId, size: u32, ranks: &[(u32, &Context)]) -> Result<Vec<Communicator>> {
         let [(_, first), ..] = ranks else { return Err(NcclError::NoRanks.into()) };
         for (index, (rank, context)) in ranks.iter().enumerate() {
@@ -75,7 +77,10 @@ impl Nccl {
         }
         let made = ranks.iter().zip(raw).zip(shares);
         Ok(made
-            .map(|(((rank, context), raw), share)| Communicator::new(self, context, raw, (*rank, size), share))
+            // SAFETY: NCCL has made them just now, each for its rank and device.
+            .map(|(((rank, context), raw), share)| unsafe {
+                Communicator::new(self, context, raw, (*rank, size), share)
+            })
             .collect())
     }
 
@@ -99,16 +104,19 @@ impl Nccl {
         self.answer(function, code).inspect_err(|_| self.give_up(raw))
     }
 
-    /// Lets the group that was begun fail: those that have joined in it would wait for the rank that does not.
+    /// Lets the group that was begun fail: those that have joined in it would wait for the rank that does
+    /// not.
     fn spoil(&self, id: &UniqueId) {
         // SAFETY: what has nowhere to go is refused, and the group with it.
         let _refused = unsafe { (self.table().ncclCommInitRank)(null_mut(), 1, id.to_raw(), 0) };
     }
 
-    /// Lets go of communicators that did not come to be. What failed at once is null; what failed later is not, and is aborted.
+    /// Lets go of communicators that did not come to be. What failed at once is null; what failed later is
+    /// not, and is aborted.
     fn give_up(&self, raw: &[ncclComm_t]) {
         for raw in raw.iter().filter(|raw| !raw.is_null()) {
-            // SAFETY: NCCL has made it, and nobody else has it. That it fails changes nothing about the failure that is told.
+            // SAFETY: NCCL has made it, and nobody else has it. That it fails changes nothing about the
+            // failure that is told.
             let _code = unsafe { (self.table().ncclCommAbort)(*raw) };
         }
     }

@@ -1,8 +1,8 @@
-//! What the ranks of one communicator do, as far as they are in this process.
+//! The ledger of a communicator's operations, for ranks in this process.
 //!
-//! NCCL trusts its ranks to do the same in the same order. Those that do not wait for each other for ever, or write past the
-//! end of each other's memory. What another process does cannot be known here; but ranks of this one keep a common list, and the
-//! first that differs from it is refused before NCCL is called.
+//! NCCL trusts its ranks to do the same in the same order. Those that do not wait for each other for ever, or
+//! write past the end of each other's memory. What another process does cannot be known here; but ranks of
+//! this one keep a common list, and the first that differs from it is refused before NCCL is called.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;

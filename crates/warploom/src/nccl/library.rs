@@ -1,4 +1,4 @@
-//! NCCL itself.
+//! The NCCL library.
 #![expect(unsafe_code, reason = "calls NCCL, and takes functions that the caller vouches for")]
 
 use std::ffi::{CStr, c_int};
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::raw::{NCCL_UNIQUE_ID_BYTES, NcclTable, ncclComm_t, ncclResult_t, ncclUniqueId};
 use super::{Group, NcclCode, NcclError, NcclVersion, UniqueId};
-use crate::{Context, Driver, Result, sought};
+use crate::{Context, Driver, Result, dynamic_library};
 
 /// NCCL, loaded when the program runs.
 ///
@@ -51,19 +51,19 @@ const PAUSE: Duration = Duration::from_micros(50);
 impl Nccl {
     /// The system's NCCL.
     ///
-    /// Looks for `libnccl.so.2` by way of the dynamic loader, then in folders that distributions use, in those of a toolkit
-    /// (`CUDA_HOME`, `CUDA_PATH`, `/usr/local/cuda`) and in an active environment of Python or Conda (`VIRTUAL_ENV`,
-    /// `CONDA_PREFIX`), where the wheels put it. If the environment variable `WARPLOOM_NCCL` names a library, that one is taken
-    /// and nothing else is looked for. These variables are trusted like the loader's own. A library once taken stays loaded
-    /// until the process ends.
+    /// Looks for `libnccl.so.2` by way of the dynamic loader, then in folders that distributions use, in
+    /// those of a toolkit (`CUDA_HOME`, `CUDA_PATH`, `/usr/local/cuda`) and in an active environment of
+    /// Python or Conda (`VIRTUAL_ENV`, `CONDA_PREFIX`), where the wheels put it. If the environment variable
+    /// `WARPLOOM_NCCL` names a library, that one is taken and nothing else is looked for. These variables are
+    /// trusted like the loader's own. A library once taken stays loaded until the process ends.
     ///
     /// # Errors
     ///
     /// [`NcclError::NotFound`] with everything that was tried and how to get it, [`NcclError::NotNccl`] and
-    /// [`NcclError::TooOld`] for a library that does not do, and what NCCL answers.
+    /// [`NcclError::TooOld`] for a library that does not do, and NCCL's error.
     #[doc(alias = "libnccl")]
     pub fn load() -> Result<Nccl> {
-        Nccl::new(sought::system()?, None)
+        Nccl::new(dynamic_library::system()?, None)
     }
 
     /// NCCL in the library `path`. A bare file name is left to the dynamic loader to find.
@@ -77,10 +77,11 @@ impl Nccl {
     /// If `path` is a library, loading it does no harm, and if it has the functions of NCCL, they are those.
     pub unsafe fn load_from(path: impl AsRef<Path>) -> Result<Nccl> {
         // SAFETY: the caller vouches for the library.
-        Nccl::new(unsafe { sought::library(path.as_ref()) }?, None)
+        Nccl::new(unsafe { dynamic_library::library(path.as_ref()) }?, None)
     }
 
-    /// An NCCL of the caller's own, which works with `driver`: a stand-in for tests, or a library that was linked.
+    /// An NCCL of the caller's own, which works with `driver`: a stand-in for tests, or a library that was
+    /// linked.
     ///
     /// # Errors
     ///
@@ -88,7 +89,8 @@ impl Nccl {
     ///
     /// # Safety
     ///
-    /// The functions do what those of NCCL do, on contexts and streams of this driver, until the process ends.
+    /// The functions do what those of NCCL do, on contexts and streams of this driver, until the process
+    /// ends.
     pub unsafe fn from_table(table: NcclTable, driver: &Driver) -> Result<Nccl> {
         Nccl::new(table, Some(driver.clone()))
     }
@@ -113,12 +115,12 @@ impl Nccl {
         self.shared.version
     }
 
-    /// A new id, by which the ranks of one communicator find each other. One of them makes it and hands it to the others; see
-    /// [`UniqueId`].
+    /// A new id, by which the ranks of one communicator find each other. One of them makes it and hands it to
+    /// the others; see [`UniqueId`].
     ///
     /// # Errors
     ///
-    /// What NCCL answers.
+    /// NCCL's error.
     #[doc(alias = "ncclGetUniqueId")]
     pub fn unique_id(&self) -> Result<UniqueId> {
         let mut id = ncclUniqueId { internal: [0; NCCL_UNIQUE_ID_BYTES] };
@@ -173,7 +175,8 @@ impl Nccl {
         unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
     }
 
-    /// What the call that answered `code` came to. Where the environment has told NCCL not to block, that is known later.
+    /// What the call that answered `code` came to. Where the environment has told NCCL not to block, that is
+    /// known later.
     ///
     /// # Safety
     ///

@@ -1,50 +1,50 @@
-//! Where NCCL may be.
+//! File names and folders of the NCCL library.
 #![expect(unsafe_code, reason = "functions of a library have the types that the caller vouches for")]
 
 use std::path::Path;
 
-use libloading::Library;
-use warploom_driver::Attempt;
-
 use super::NcclError;
 use super::raw::NcclTable;
-use crate::sought::Sought;
+use crate::dynamic_library::{Attempt, DynamicLibrary, LibraryTable, LoadError};
 
 /// The environment variable that names the library [`Nccl::load`](super::Nccl::load) takes.
 pub const LIBRARY_VARIABLE: &str = "WARPLOOM_NCCL";
 
-impl Sought for NcclTable {
+impl LibraryTable for NcclTable {
     type Error = NcclError;
 
     const VARIABLE: &'static str = LIBRARY_VARIABLE;
     const NAMES: &'static [&'static str] = &["libnccl.so.2", "libnccl.so"];
     const WHEELS: &'static [&'static str] = &["nccl/lib"];
-    const ELSEWHERE: &'static [&'static str] =
+    const OTHER_FOLDERS: &'static [&'static str] =
         &["/usr/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu"];
 
-    unsafe fn table(library: &Library, path: &Path) -> Result<NcclTable, NcclError> {
+    unsafe fn table(library: &DynamicLibrary, path: &Path) -> Result<NcclTable, NcclError> {
         // SAFETY: the caller vouches for the signatures.
         unsafe { NcclTable::of(library) }.map_err(|missing| NcclError::NotNccl { path: path.to_owned(), missing })
     }
+}
 
+impl LoadError for NcclError {
     fn not_found(tried: Vec<Attempt>) -> NcclError {
         NcclError::NotFound { tried }
     }
 
-    fn tried(error: NcclError) -> Result<Vec<Attempt>, NcclError> {
-        if let NcclError::NotFound { tried } = error { Ok(tried) } else { Err(error) }
+    fn into_attempts(self) -> Result<Vec<Attempt>, NcclError> {
+        if let NcclError::NotFound { tried } = self { Ok(tried) } else { Err(self) }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sought;
+    use crate::dynamic_library;
 
     #[test]
     fn an_absent_library_is_an_error_that_says_how_to_get_it() {
         // SAFETY: there is no such library.
-        let error = unsafe { sought::library::<NcclTable>(Path::new("libwarploom-absent.so.2")) }.expect_err("none");
+        let error =
+            unsafe { dynamic_library::library::<NcclTable>(Path::new("libwarploom-absent.so.2")) }.expect_err("none");
         let NcclError::NotFound { tried } = &error else { panic!("{error:?}") };
         assert_eq!(tried.len(), 1);
         for word in ["libwarploom-absent.so.2", "libnccl2", "nvidia-nccl-cu13", LIBRARY_VARIABLE] {
@@ -56,8 +56,8 @@ mod tests {
     #[test]
     fn a_library_that_is_something_else_is_not_taken() {
         // SAFETY: the C library's mathematics is loaded already or does no harm.
-        let error =
-            unsafe { sought::library::<NcclTable>(Path::new("libm.so.6")) }.expect_err("mathematics is not NCCL");
+        let error = unsafe { dynamic_library::library::<NcclTable>(Path::new("libm.so.6")) }
+            .expect_err("mathematics is not NCCL");
         assert_eq!(error, NcclError::NotNccl { path: "libm.so.6".into(), missing: "ncclGetVersion" });
     }
 }

@@ -1,7 +1,8 @@
 //! Collective operations between devices, on one node or many, by NVIDIA's NCCL.
 //!
-//! The feature `nccl` brings no NCCL along, and none is needed to build: [`Nccl::load`] finds `libnccl.so.2` when the program runs, and
-//! says how to get it where there is none. It works with the real driver only, since NCCL finds that by itself.
+//! The feature `nccl` brings no NCCL along, and none is needed to build: [`Nccl::load`] finds `libnccl.so.2`
+//! when the program runs, and says how to get it where there is none. It works with the real driver only,
+//! since NCCL finds that by itself.
 //!
 //! | | |
 //! |---|---|
@@ -11,9 +12,10 @@
 //! | [`Group`] | operations that are enqueued at once |
 //! | [`NcclError`] | what can go wrong, in [`Error::Nccl`](crate::Error::Nccl) |
 //!
-//! What holds throughout the crate holds here: work is enqueued on a stream that is named, memory that is in use stays until the
-//! stream is done with it, and lengths, ranks and contexts are checked before NCCL is called. Memory that is sent and memory
-//! that is received do not overlap, which the borrows see to; where NCCL can work in place, there is a function for that.
+//! What holds throughout the crate holds here: work is enqueued on a stream that is named, memory that is in
+//! use stays until the stream is done with it, and lengths, ranks and contexts are checked before NCCL is
+//! called. Memory that is sent and memory that is received do not overlap, which the borrows see to; where
+//! NCCL can work in place, there is a function for that.
 //!
 //! `docs/multi-node.md` shows how many nodes start, and what to do when one is lost.
 

@@ -1,8 +1,8 @@
-//! One rank's part in one operation: checked when it is made, enqueued later.
+//! One operation of one rank: checked when it is made, enqueued later.
 //!
-//! Until NCCL has been called, or the group that it is in has ended, an operation borrows its communicator, its stream and its
-//! memory. Before the call, the stream meets every allocation, so that none goes before the stream is done with it; then the
-//! borrow may end, as with any other work.
+//! Until NCCL has been called, or the group that it is in has ended, an operation borrows its communicator,
+//! its stream and its memory. Before the call, the stream meets every allocation, so that none goes before
+//! the stream is done with it; then the borrow may end, as with any other work.
 #![expect(unsafe_code, reason = "calls NCCL")]
 
 use std::ptr::{with_exposed_provenance, with_exposed_provenance_mut};
@@ -94,10 +94,11 @@ impl<'a> Operation<'a> {
         let receive = with_exposed_provenance_mut(self.memory.receive as usize);
         let (comm, stream, table) =
             (self.communicator.as_raw(), self.stream.as_raw(), self.communicator.nccl().table());
-        // SAFETY: the communicator and the stream are borrowed, and so alive, and belong to one context, which is current or
-        // which NCCL makes current. There are as many values of the type as the call reads and writes, as the constructor has
-        // checked, in memory that the stream has met. What is written overlaps with nothing that others name, since it is borrowed
-        // for that, and with what is sent only where NCCL has a form in place. Ranks were checked to be numbers of NCCL's.
+        // SAFETY: the communicator and the stream are borrowed, and so alive, and belong to one context,
+        // which is current or which NCCL makes current. There are as many values of the type as the call
+        // reads and writes, as the constructor has checked, in memory that the stream has met. What is
+        // written overlaps with nothing that others name, since it is borrowed for that, and with what is
+        // sent only where NCCL has a form in place. Ranks were checked to be numbers of NCCL's.
         unsafe {
             match kind {
                 Kind::Broadcast { root } => {

@@ -1,6 +1,7 @@
-//! NCCL's C interface, as far as it is used: types, and a table of functions.
+//! The C interface of NCCL, as far as it is used: types and a table of functions.
 //!
-//! For those who bring a library of their own ([`Nccl::from_table`](super::Nccl::from_table)); nobody else needs it.
+//! For those who bring a library of their own ([`Nccl::from_table`](super::Nccl::from_table)); nobody else
+//! needs it.
 #![expect(unsafe_code, reason = "gives symbols of a library their C types")]
 #![expect(non_camel_case_types, non_snake_case, reason = "the names of the C interface")]
 
@@ -8,7 +9,7 @@ use std::ffi::{c_char, c_int, c_void};
 
 use warploom_driver::sys::types::CUstream;
 
-use crate::sought::table;
+use crate::dynamic_library::table;
 
 /// A communicator of NCCL's, which only NCCL looks into.
 #[repr(C)]

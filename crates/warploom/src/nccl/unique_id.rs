@@ -1,4 +1,4 @@
-//! What ranks find each other by.
+//! Unique ids, by which the ranks of a communicator find each other.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,9 +11,9 @@ use crate::{Error, Result};
 /// What the ranks of one communicator find each other by.
 ///
 /// One rank makes it ([`Nccl::unique_id`](super::Nccl::unique_id)) and hands it to all others before they
-/// [join](super::Nccl::join), by whatever the program has for that: a channel between threads, a socket, a file, an environment
-/// variable. It goes there as bytes, or as a text of 256 hexadecimal digits. It is for one communicator, and names an address
-/// that answers whoever has it: keep it among those who may join.
+/// [join](super::Nccl::join), by whatever the program has for that: a channel between threads, a socket, a
+/// file, an environment variable. It goes there as bytes, or as a text of 256 hexadecimal digits. It is for
+/// one communicator, and names an address that answers whoever has it: keep it among those who may join.
 ///
 /// ```
 /// use warploom::nccl::UniqueId;

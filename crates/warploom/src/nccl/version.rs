@@ -1,4 +1,4 @@
-//! Which NCCL it is.
+//! Versions of NCCL.
 
 use std::fmt;
 
@@ -14,7 +14,8 @@ pub struct NcclVersion {
 }
 
 impl NcclVersion {
-    /// The oldest that is taken: since then a communicator can be brought to an end with all its ranks, and failures have words.
+    /// The oldest that is taken: since then a communicator can be brought to an end with all its ranks, and
+    /// failures have words.
     pub const OLDEST: NcclVersion = NcclVersion { major: 2, minor: 14, patch: 0 };
 
     /// From the number that NCCL gives: 22803 is 2.28.3. Until 2.8 it had a digit less.

@@ -1,4 +1,4 @@
-//! What a program is compiled for.
+//! Architectures to compile for.
 
 use std::fmt;
 use std::str::FromStr;
@@ -81,7 +81,7 @@ impl Architecture {
         self.number
     }
 
-    /// Whether it is `sm_…`, which a cubin needs.
+    /// `true` if it is `sm_…`, which a cubin needs.
     #[must_use]
     pub const fn is_real(self) -> bool {
         self.real

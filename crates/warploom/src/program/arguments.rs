@@ -1,4 +1,4 @@
-//! From options to the words that NVRTC takes.
+//! NVRTC's command-line arguments, from compile options.
 
 use std::ffi::CString;
 
@@ -12,8 +12,8 @@ impl CompileOptions {
     /// # Errors
     ///
     /// [`NvrtcError::VirtualArchitecture`] for a cubin of a virtual architecture, [`NvrtcError::MacroName`],
-    /// [`NvrtcError::Registers`], [`NvrtcError::UnsupportedOption`] for what only libNVVM has, and [`NvrtcError::Zero`] for a
-    /// text with a zero in it.
+    /// [`NvrtcError::Registers`], [`NvrtcError::UnsupportedOption`] for what only libNVVM has, and
+    /// [`NvrtcError::Zero`] for a text with a zero in it.
     pub fn arguments(&self, target: Target) -> Result<Vec<CString>> {
         Ok(self.words(target)?)
     }

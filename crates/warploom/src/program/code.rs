@@ -1,4 +1,4 @@
-//! What compilers answer.
+//! Status codes of NVRTC.
 
 /// What the calls of a library answer, with the names of its header.
 macro_rules! codes {
@@ -35,7 +35,7 @@ macro_rules! codes {
 pub(super) use codes;
 
 codes! {
-    /// What NVRTC answers.
+    /// NVRTC's error.
     NvrtcCode, "NVRTC";
     /// Too little memory.
     OUT_OF_MEMORY = 1;

@@ -1,14 +1,12 @@
-//! What can go wrong with NVRTC.
+//! Errors of NVRTC.
 
 use std::fmt;
 use std::path::PathBuf;
 
-use warploom_driver::Attempt;
-
 use super::nvrtc::NVRTC_VARIABLE;
 use super::{Architecture, CodeKind, NvrtcCode, NvrtcVersion, Target};
 use crate::Error;
-use crate::sought::Tried;
+use crate::dynamic_library::{Attempt, Attempts};
 
 /// Why NVRTC could not be had, or did not compile.
 #[non_exhaustive]
@@ -18,7 +16,7 @@ pub enum NvrtcError {
     #[error(
         "no NVRTC found, tried {}; install it (the Python wheel nvidia-cuda-nvrtc, by `pip install nvidia-cuda-nvrtc` in the \
          active environment, or the package cuda-nvrtc), or name its library in {NVRTC_VARIABLE}",
-        Tried(tried)
+        Attempts(tried)
     )]
     NotFound {
         /// What was tried, in order.

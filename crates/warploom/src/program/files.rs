@@ -1,4 +1,4 @@
-//! What options have to do with files, of which a cache knows nothing.
+//! Options that read or write files, which a cache cannot see.
 
 use super::CompileOptions;
 
@@ -32,7 +32,8 @@ const FILES: &[(&str, Files)] = &[
 ];
 
 impl CompileOptions {
-    /// Why no cache can keep what they compile to, if none can; `has_digest` if there is one of all files that are read.
+    /// Why no cache can keep what they compile to, if none can; `has_digest` if there is one of all files
+    /// that are read.
     pub(super) fn refuse_files(&self, is_given: impl Fn(&str) -> bool, has_digest: bool) -> Result<(), String> {
         match self.files(is_given) {
             Some((option, Files::Written)) => {
@@ -45,7 +46,8 @@ impl CompileOptions {
         }
     }
 
-    /// The first option that has to do with files; of a header that `is_given` with the program nothing needs to be read.
+    /// The first option that has to do with files; of a header that `is_given` with the program nothing needs
+    /// to be read.
     fn files(&self, is_given: impl Fn(&str) -> bool) -> Option<(String, Files)> {
         let switches = self.switches.iter().map(|switch| (*switch).to_owned());
         let values = self.values.iter().map(|(name, value)| format!("{name}{}", value.display()));

@@ -1,4 +1,4 @@
-//! A program that NVRTC holds, destroyed when it is done with.
+//! A program object of NVRTC, destroyed on drop.
 #![expect(unsafe_code, reason = "calls NVRTC with pointers")]
 
 use std::ffi::{CStr, CString, c_char, c_int};
@@ -6,7 +6,7 @@ use std::ptr::{null, null_mut};
 
 use super::nvrtc::answer;
 use super::raw::{nvrtcProgram, nvrtcResult};
-use super::{Nvrtc, NvrtcCode, NvrtcError, Target};
+use super::{Nvrtc, NvrtcCode, NvrtcError, Target, output};
 use crate::diagnostics::{self, Subject};
 
 /// A program of NVRTC's. Its handle is alive as long as this is.
@@ -30,7 +30,8 @@ impl<'n> Handle<'n> {
         let names: Vec<_> = headers.iter().map(|(name, _)| name.as_ptr()).collect();
         let texts: Vec<_> = headers.iter().map(|(_, text)| text.as_ptr()).collect();
         let mut raw = null_mut();
-        // SAFETY: `raw` is writable, and the texts end with a zero and live until the call returns; there are `count` of each.
+        // SAFETY: `raw` is writable, and the texts end with a zero and live until the call returns; there are
+        // `count` of each.
         let code = unsafe {
             let create = nvrtc.table().nvrtcCreateProgram;
             create(&raw mut raw, source.as_ptr(), name.as_ptr(), count, texts.as_ptr(), names.as_ptr())
@@ -64,7 +65,7 @@ impl<'n> Handle<'n> {
         let table = self.nvrtc.table();
         let size = ("nvrtcGetProgramLogSize", table.nvrtcGetProgramLogSize);
         let bytes = self.bytes(size, ("nvrtcGetProgramLog", table.nvrtcGetProgramLog))?;
-        Ok(String::from_utf8_lossy(until_zero(&bytes)).into_owned())
+        Ok(output::text(&bytes))
     }
 
     /// What the program became; empty if it did not become that.
@@ -74,7 +75,7 @@ impl<'n> Handle<'n> {
             Target::Ptx => {
                 let size = ("nvrtcGetPTXSize", table.nvrtcGetPTXSize);
                 let mut bytes = self.bytes(size, ("nvrtcGetPTX", table.nvrtcGetPTX))?;
-                bytes.truncate(until_zero(&bytes).len());
+                bytes.truncate(output::until_zero(&bytes).len());
                 Ok(bytes)
             }
             Target::Cubin => {
@@ -98,21 +99,13 @@ impl<'n> Handle<'n> {
         Ok(unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned())
     }
 
+    /// An output of the program, by the two calls that have its size and its bytes.
     fn bytes(&self, size: (&'static str, Size), fill: (&'static str, Fill)) -> Result<Vec<u8>, NvrtcError> {
-        let mut len = 0;
-        // SAFETY: the program is alive, and `len` is writable.
-        answer(size.0, unsafe { size.1(self.raw, &raw mut len) })?;
-        let mut bytes = Vec::new();
-        if bytes.try_reserve_exact(len).is_err() {
-            let detail = format!("there is no memory for {len} bytes");
-            return Err(NvrtcError::Call { function: size.0, code: NvrtcCode::OUT_OF_MEMORY, detail });
+        let code = NvrtcCode::OUT_OF_MEMORY;
+        // SAFETY: the program is alive, and the two calls are for the same output.
+        unsafe {
+            output::read(self.raw, size, fill, answer, |function, detail| NvrtcError::Call { function, code, detail })
         }
-        bytes.resize(len, 0);
-        if len > 0 {
-            // SAFETY: the program is alive, and there is room for as many bytes as it has.
-            answer(fill.0, unsafe { fill.1(self.raw, bytes.as_mut_ptr().cast()) })?;
-        }
-        Ok(bytes)
     }
 }
 
@@ -135,8 +128,4 @@ fn about(error: NvrtcError, expression: &CStr) -> NvrtcError {
 
 fn count(what: &'static str, count: usize) -> Result<c_int, NvrtcError> {
     c_int::try_from(count).map_err(|_| NvrtcError::TooMany { what, count })
-}
-
-fn until_zero(bytes: &[u8]) -> &[u8] {
-    bytes.iter().position(|byte| *byte == 0).map_or(bytes, |end| &bytes[..end])
 }

@@ -1,4 +1,4 @@
-//! Code that was compiled becomes a library.
+//! Loading compiled code as a library.
 #![expect(unsafe_code, reason = "loads binaries, for which the caller vouches")]
 
 use warploom_driver::Driver;
@@ -7,7 +7,8 @@ use super::{CodeKind, NvrtcError, ObjectCode};
 use crate::{JitOptions, Library, Result};
 
 impl ObjectCode {
-    /// Loads it, if it is PTX. The library knows the lowered names: [`Library::kernel`] takes the name expression.
+    /// Loads it, if it is PTX. The library knows the lowered names: [`Library::kernel`] takes the name
+    /// expression.
     ///
     /// ```
     /// use warploom::Driver;
@@ -34,7 +35,8 @@ impl ObjectCode {
     ///
     /// # Errors
     ///
-    /// As [`ObjectCode::load`], and [`Error::OptimizationLevel`](crate::Error::OptimizationLevel).
+    /// As [`ObjectCode::load`], and
+    /// [`LibraryError::OptimizationLevel`](crate::LibraryError::OptimizationLevel).
     pub fn load_with(&self, driver: &Driver, options: JitOptions) -> Result<Library> {
         if self.kind() != CodeKind::Ptx {
             return Err(self.not_loadable());
@@ -50,8 +52,8 @@ impl ObjectCode {
     ///
     /// # Safety
     ///
-    /// A binary is one that NVIDIA's tools made, as those are that a [`Program`](super::Program) is compiled to; a driver follows
-    /// whatever it says. One from a cache is as good as the cache.
+    /// A binary is one that NVIDIA's tools made, as those are that a [`Program`](super::Program) is compiled
+    /// to; a driver follows whatever it says. One from a cache is as good as the cache.
     pub unsafe fn load_binary(&self, driver: &Driver, options: JitOptions) -> Result<Library> {
         let library = match self.kind() {
             CodeKind::Ptx => Library::from_text(driver, self.bytes(), options),

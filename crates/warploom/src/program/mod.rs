@@ -1,7 +1,8 @@
 //! Programs in CUDA C++ or NVVM IR, compiled when they are needed, by NVIDIA's NVRTC or libNVVM.
 //!
-//! The feature `nvrtc` brings none of these libraries along, and none is needed to build: [`Nvrtc::load`] finds the library when the
-//! program runs, and says how to get it where there is none; so do [`Nvvm::load`] and [`NvJitLink::load`]. No GPU and no driver is needed to compile.
+//! The feature `nvrtc` brings none of these libraries along, and none is needed to build: [`Nvrtc::load`]
+//! finds the library when the program runs, and says how to get it where there is none; so do [`Nvvm::load`]
+//! and [`NvJitLink::load`]. No GPU and no driver is needed to compile.
 //!
 //! | | |
 //! |---|---|
@@ -29,10 +30,11 @@ mod nvrtc;
 pub mod nvvm;
 mod object_code;
 mod options;
+mod output;
 mod precompiled;
 pub mod raw;
 #[cfg(feature = "serde")]
-mod serial;
+mod serialize;
 mod source;
 mod source_file;
 mod version;

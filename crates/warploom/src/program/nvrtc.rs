@@ -1,4 +1,4 @@
-//! NVRTC itself.
+//! The NVRTC library.
 #![expect(unsafe_code, reason = "calls NVRTC, and takes functions that the caller vouches for")]
 
 use std::ffi::c_int;
@@ -6,13 +6,10 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use libloading::Library;
-use warploom_driver::Attempt;
-
 use super::raw::{NvrtcTable, nvrtcResult};
 use super::{NvrtcCode, NvrtcError, NvrtcVersion};
 use crate::Result;
-use crate::sought::{self, Sought};
+use crate::dynamic_library::{self, Attempt, DynamicLibrary, LibraryTable, LoadError};
 
 /// The environment variable that names the library [`Nvrtc::load`] takes.
 pub const NVRTC_VARIABLE: &str = "WARPLOOM_NVRTC";
@@ -48,19 +45,19 @@ struct Shared {
 impl Nvrtc {
     /// The system's NVRTC.
     ///
-    /// Looks for `libnvrtc.so.13` and `libnvrtc.so.12` by way of the dynamic loader, then in the folders of a toolkit
-    /// (`CUDA_HOME`, `CUDA_PATH`, `/usr/local/cuda`) and in an active environment of Python or Conda (`VIRTUAL_ENV`,
-    /// `CONDA_PREFIX`), where the wheel `nvidia-cuda-nvrtc` puts it. If the environment variable `WARPLOOM_NVRTC` names a
-    /// library, that one is taken and nothing else is looked for. These variables are trusted like the loader's own. A
-    /// library once taken stays loaded until the process ends.
+    /// Looks for `libnvrtc.so.13` and `libnvrtc.so.12` by way of the dynamic loader, then in the folders of a
+    /// toolkit (`CUDA_HOME`, `CUDA_PATH`, `/usr/local/cuda`) and in an active environment of Python or Conda
+    /// (`VIRTUAL_ENV`, `CONDA_PREFIX`), where the wheel `nvidia-cuda-nvrtc` puts it. If the environment
+    /// variable `WARPLOOM_NVRTC` names a library, that one is taken and nothing else is looked for. These
+    /// variables are trusted like the loader's own. A library once taken stays loaded until the process ends.
     ///
     /// # Errors
     ///
-    /// [`NvrtcError::NotFound`] with everything that was tried and how to get it, [`NvrtcError::NotNvrtc`] and
-    /// [`NvrtcError::TooOld`] for a library that does not do, and what NVRTC answers.
+    /// [`NvrtcError::NotFound`] with everything that was tried and how to get it, [`NvrtcError::NotNvrtc`]
+    /// and [`NvrtcError::TooOld`] for a library that does not do, and NVRTC's error.
     #[doc(alias = "libnvrtc")]
     pub fn load() -> Result<Nvrtc> {
-        Ok(Nvrtc::new(sought::system()?)?)
+        Ok(Nvrtc::new(dynamic_library::system()?)?)
     }
 
     /// NVRTC in the library `path`. A bare file name is left to the dynamic loader to find.
@@ -74,7 +71,7 @@ impl Nvrtc {
     /// If `path` is a library, loading it does no harm, and if it has the functions of NVRTC, they are those.
     pub unsafe fn load_from(path: impl AsRef<Path>) -> Result<Nvrtc> {
         // SAFETY: the caller vouches for the library.
-        Ok(Nvrtc::new(unsafe { sought::library(path.as_ref()) }?)?)
+        Ok(Nvrtc::new(unsafe { dynamic_library::library(path.as_ref()) }?)?)
     }
 
     /// An NVRTC of the caller's own: a stand-in for tests, or a library that was linked.
@@ -120,14 +117,14 @@ impl Nvrtc {
     }
 }
 
-impl Sought for NvrtcTable {
+impl LibraryTable for NvrtcTable {
     type Error = NvrtcError;
 
     const VARIABLE: &'static str = NVRTC_VARIABLE;
     const NAMES: &'static [&'static str] = &["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"];
     const WHEELS: &'static [&'static str] = &["cu13/lib", "cuda_nvrtc/lib"];
 
-    unsafe fn table(library: &Library, path: &Path) -> Result<NvrtcTable, NvrtcError> {
+    unsafe fn table(library: &DynamicLibrary, path: &Path) -> Result<NvrtcTable, NvrtcError> {
         // SAFETY: the caller vouches for the signatures.
         unsafe { NvrtcTable::of(library) }.map_err(|missing| {
             // SAFETY: the caller vouches for the signature.
@@ -137,13 +134,15 @@ impl Sought for NvrtcTable {
             }
         })
     }
+}
 
+impl LoadError for NvrtcError {
     fn not_found(tried: Vec<Attempt>) -> NvrtcError {
         NvrtcError::NotFound { tried }
     }
 
-    fn tried(error: NvrtcError) -> Result<Vec<Attempt>, NvrtcError> {
-        if let NvrtcError::NotFound { tried } = error { Ok(tried) } else { Err(error) }
+    fn into_attempts(self) -> Result<Vec<Attempt>, NvrtcError> {
+        if let NvrtcError::NotFound { tried } = self { Ok(tried) } else { Err(self) }
     }
 }
 
@@ -152,10 +151,10 @@ impl Sought for NvrtcTable {
 /// # Safety
 ///
 /// If it has the function, it is that of NVRTC.
-unsafe fn version(library: &Library) -> Option<NvrtcVersion> {
+unsafe fn version(library: &DynamicLibrary) -> Option<NvrtcVersion> {
     type Version = unsafe extern "C" fn(*mut c_int, *mut c_int) -> nvrtcResult;
     // SAFETY: the caller vouches for the signature.
-    let function = unsafe { library.get::<Version>(b"nvrtcVersion\0") }.ok()?;
+    let function = unsafe { library.function::<Version>("nvrtcVersion") }?;
     let (mut major, mut minor) = (0, 0);
     // SAFETY: both are writable.
     let code = unsafe { function(&raw mut major, &raw mut minor) };

@@ -1,4 +1,4 @@
-//! What a compiler gives.
+//! Compiled code: PTX, cubins, fatbins, LTO IR, objects and libraries.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -40,8 +40,8 @@ impl fmt::Display for CodeKind {
     }
 }
 
-/// Code, and what is known of it. A clone shares the bytes. With the feature `serde` it is written and read as whatever serde
-/// writes and reads, whole.
+/// Code, and what is known of it. A clone shares the bytes. With the feature `serde` it is written and read
+/// as whatever serde writes and reads, whole.
 ///
 /// ```
 /// use warploom::program::{CodeKind, ObjectCode};
@@ -72,12 +72,14 @@ impl ObjectCode {
     ///
     /// # Errors
     ///
-    /// [`Error::Unreadable`](crate::Error::Unreadable) if there is no such file.
+    /// [`LibraryError::Unreadable`](crate::LibraryError::Unreadable) if there is no such file.
     pub fn read(kind: CodeKind, path: impl AsRef<Path>) -> Result<ObjectCode> {
         let path = path.as_ref();
-        let unreadable = |error: std::io::Error| crate::Error::Unreadable {
-            path: path.to_owned(),
-            why: error.to_string().into_boxed_str(),
+        let unreadable = |error: std::io::Error| {
+            crate::Error::Library(crate::LibraryError::Unreadable {
+                path: path.to_owned(),
+                why: error.to_string().into_boxed_str(),
+            })
         };
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
         Ok(ObjectCode::new(kind, &name, fs::read(path).map_err(unreadable)?))

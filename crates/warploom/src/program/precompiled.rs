@@ -1,4 +1,4 @@
-//! The memory that NVRTC has for precompiled headers, and what became of them.
+//! NVRTC's memory for precompiled headers, and their status.
 #![expect(unsafe_code, reason = "calls NVRTC with pointers")]
 
 use std::ffi::CString;
@@ -13,8 +13,8 @@ use crate::Result;
 /// Which NVRTC has precompiled headers.
 const SINCE: NvrtcVersion = NvrtcVersion { major: 12, minor: 8 };
 
-/// NVRTC has one piece of memory for all precompiled headers, and frees it when it is to have another size. Whoever uses it, or
-/// changes its size, has this meanwhile.
+/// NVRTC has one piece of memory for all precompiled headers, and frees it when it is to have another size.
+/// Whoever uses it, or changes its size, has this meanwhile.
 static TURN: Mutex<()> = Mutex::new(());
 
 /// Waits until nobody else uses the memory.
@@ -38,11 +38,11 @@ pub(super) enum Fate {
 }
 
 impl Nvrtc {
-    /// How many bytes it has for precompiled headers.
+    /// The number of bytes for precompiled headers.
     ///
     /// # Errors
     ///
-    /// [`NvrtcError::Lacks`] below 12.8, and what NVRTC answers.
+    /// [`NvrtcError::Lacks`] below 12.8, and NVRTC's error.
     #[doc(alias = "nvrtcGetPCHHeapSize")]
     pub fn precompiled_heap(&self) -> Result<usize> {
         let function = self.table().nvrtcGetPCHHeapSize.ok_or_else(|| self.lacks("nvrtcGetPCHHeapSize"))?;
@@ -52,12 +52,12 @@ impl Nvrtc {
         Ok(size)
     }
 
-    /// How many bytes it is to have for precompiled headers, for all of the process; it may take some more. There is no need to:
-    /// a program that asks for more gets more.
+    /// How many bytes it is to have for precompiled headers, for all of the process; it may take some more.
+    /// There is no need to: a program that asks for more gets more.
     ///
     /// # Errors
     ///
-    /// [`NvrtcError::Lacks`] below 12.8, and what NVRTC answers.
+    /// [`NvrtcError::Lacks`] below 12.8, and NVRTC's error.
     #[doc(alias = "nvrtcSetPCHHeapSize")]
     pub fn set_precompiled_heap(&self, bytes: usize) -> Result<()> {
         let _turn = turn();
@@ -77,7 +77,8 @@ impl Nvrtc {
 }
 
 impl Handle<'_> {
-    /// What became of the precompiled header that the last compilation was to make; `None` if NVRTC does not say.
+    /// What became of the precompiled header that the last compilation was to make; `None` if NVRTC does not
+    /// say.
     pub(super) fn precompiled(&self) -> Result<Option<Fate>, NvrtcError> {
         let (nvrtc, raw) = self.raw();
         let Some(status) = nvrtc.table().nvrtcGetPCHCreateStatus else { return Ok(None) };

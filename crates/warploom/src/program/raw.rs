@@ -1,12 +1,13 @@
-//! NVRTC's C interface, as far as it is used: types, and a table of functions.
+//! The C interface of NVRTC, as far as it is used: types and a table of functions.
 //!
-//! For those who bring a library of their own ([`Nvrtc::from_table`](super::Nvrtc::from_table)); nobody else needs it.
+//! For those who bring a library of their own ([`Nvrtc::from_table`](super::Nvrtc::from_table)); nobody else
+//! needs it.
 #![expect(unsafe_code, reason = "gives symbols of a library their C types")]
 #![expect(non_camel_case_types, non_snake_case, reason = "the names of the C interface")]
 
 use std::ffi::{c_char, c_int};
 
-use crate::sought::table;
+use crate::dynamic_library::table;
 
 /// A program of NVRTC's, which only NVRTC looks into.
 #[repr(C)]
@@ -60,7 +61,7 @@ table! {
     newer {
         /// The bytes for precompiled headers.
         nvrtcGetPCHHeapSize(size: *mut usize) -> nvrtcResult;
-        /// How many bytes there are to be for precompiled headers.
+        /// The number of bytes to be for precompiled headers.
         nvrtcSetPCHHeapSize(size: usize) -> nvrtcResult;
         /// What became of a precompiled header.
         nvrtcGetPCHCreateStatus(program: nvrtcProgram) -> nvrtcResult;

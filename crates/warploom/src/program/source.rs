@@ -1,4 +1,4 @@
-//! What is compiled, and to what.
+//! Programs in CUDA C++ and their compilation.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::CString;
@@ -40,7 +40,8 @@ impl fmt::Display for Target {
     }
 }
 
-/// A program in CUDA C++: its source, headers that it includes by name, the names that are asked for, and how it is compiled.
+/// A program in CUDA C++: its source, headers that it includes by name, the names that are asked for, and how
+/// it is compiled.
 ///
 /// It is a value: nothing is compiled before [`compile`](Program::compile), and NVRTC keeps nothing after it.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -60,12 +61,13 @@ pub struct Program {
 pub struct Compiled {
     /// The code.
     pub code: ObjectCode,
-    /// What the compiler has to say all the same: warnings; empty if it has nothing to say. A cache keeps it with the code.
+    /// What the compiler has to say all the same: warnings; empty if it has nothing to say. A cache keeps it
+    /// with the code.
     pub log: String,
-    /// Whether it came from a cache, or went to one.
+    /// `true` if it came from a cache, or went to one.
     pub cached: Cached,
-    /// What became of a precompiled header; `None` if no option had to do with any, or if the NVRTC is too old to say. What is from
-    /// a cache was not compiled, and made none.
+    /// What became of a precompiled header; `None` if no option had to do with any, or if the NVRTC is too
+    /// old to say. What is from a cache was not compiled, and made none.
     #[doc(alias = "nvrtcGetPCHCreateStatus")]
     pub precompiled_header: Option<PrecompiledHeader>,
 }
@@ -106,15 +108,17 @@ impl Program {
         self
     }
 
-    /// The same with a name that is asked for: an expression such as `scale<float>` for a kernel, or `&table` for a variable.
-    /// The template is instantiated, and [`ObjectCode::lowered_name`] has what it is called in the code.
+    /// The same with a name that is asked for: an expression such as `scale<float>` for a kernel, or `&table`
+    /// for a variable. The template is instantiated, and [`ObjectCode::lowered_name`] has what it is called
+    /// in the code.
     #[doc(alias("nvrtcAddNameExpression", "nvrtcGetLoweredName"))]
     pub fn name_expression(mut self, expression: impl Into<String>) -> Program {
         self.names.insert(expression.into());
         self
     }
 
-    /// The same with a digest of everything that it reads from files, by whatever function, so that a cache may keep it.
+    /// The same with a digest of everything that it reads from files, by whatever function, so that a cache
+    /// may keep it.
     pub fn files_digest(mut self, digest: impl Into<Vec<u8>>) -> Program {
         self.files = Some(digest.into());
         self
@@ -135,9 +139,9 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// [`NvrtcError::Compilation`] with the log, [`NvrtcError::OptionRefused`] with the log and all options, and what else
-    /// NVRTC answers. Before NVRTC is asked: what [`CompileOptions::arguments`] refuses, [`NvrtcError::Zero`], and
-    /// [`NvrtcError::UnsupportedArchitecture`].
+    /// [`NvrtcError::Compilation`] with the log, [`NvrtcError::OptionRefused`] with the log and all options,
+    /// and what else NVRTC answers. Before NVRTC is asked: what [`CompileOptions::arguments`] refuses,
+    /// [`NvrtcError::Zero`], and [`NvrtcError::UnsupportedArchitecture`].
     #[doc(alias = "nvrtcCompileProgram")]
     pub fn compile(&self, nvrtc: &Nvrtc, target: Target) -> Result<Compiled> {
         let options = self.options_for(nvrtc, target)?;

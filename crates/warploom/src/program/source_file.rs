@@ -1,4 +1,4 @@
-//! A source in a file, where debuggers find it.
+//! A source written to a file for debuggers.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -17,12 +17,12 @@ pub struct SourceFile {
 }
 
 impl Program {
-    /// The same program, with its source in a temporary file of its own, whose path is its name from now on: debuggers and
-    /// profilers show the lines if it is compiled with [`debug`](super::CompileOptions::debug) or
-    /// [`line_info`](super::CompileOptions::line_info).
+    /// The same program, with its source in a temporary file of its own, whose path is its name from now on:
+    /// debuggers and profilers show the lines if it is compiled with [`debug`](super::CompileOptions::debug)
+    /// or [`line_info`](super::CompileOptions::line_info).
     ///
-    /// The file is for the user alone, and goes with the [`SourceFile`]. A cache does not find the program by another path, and
-    /// nothing is included from beside the file.
+    /// The file is for the user alone, and goes with the [`SourceFile`]. A cache does not find the program by
+    /// another path, and nothing is included from beside the file.
     ///
     /// ```no_run
     /// use warploom::program::{Architecture, CompileOptions, Nvrtc, Program, Target};

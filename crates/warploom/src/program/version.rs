@@ -1,4 +1,4 @@
-//! Which NVRTC it is.
+//! Versions of NVRTC.
 
 use std::fmt;
 
@@ -21,8 +21,8 @@ impl NvrtcVersion {
         NvrtcVersion { major: major.max(0).unsigned_abs(), minor: minor.max(0).unsigned_abs() }
     }
 
-    /// Whether it is newer than a driver, which then may not know the PTX that it writes. A cubin has no such limit within
-    /// one major version.
+    /// `true` if it is newer than a driver, which then may not know the PTX that it writes. A cubin has no
+    /// such limit within one major version.
     ///
     /// ```
     /// use warploom::DriverVersion;

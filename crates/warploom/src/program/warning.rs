@@ -1,4 +1,4 @@
-//! What speaks against loading code by a driver.
+//! Warnings before loading: PTX too new for the driver, or for another architecture.
 
 use std::fmt;
 
@@ -35,8 +35,8 @@ impl fmt::Display for Warning {
 }
 
 impl Compiled {
-    /// What speaks against loading it by this driver, found without asking the driver; empty if nothing does. What the
-    /// compiler has to warn of is in the log.
+    /// What speaks against loading it by this driver, found without asking the driver; empty if nothing does.
+    /// What the compiler has to warn of is in the log.
     ///
     /// ```
     /// use warploom::Driver;
@@ -85,7 +85,8 @@ impl ObjectCode {
     }
 }
 
-/// The oldest driver that reads a version of PTX. From 9.0 on, which came with CUDA 13.0, each has had one of its own.
+/// The oldest driver that reads a version of PTX. From 9.0 on, which came with CUDA 13.0, each has had one of
+/// its own.
 fn oldest_driver((major, minor): (u32, u32)) -> DriverVersion {
     let (major, minor) = match (major, minor) {
         (..8, _) => (12, 0),

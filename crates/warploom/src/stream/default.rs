@@ -1,11 +1,11 @@
-//! The default streams of a context, which exist without being made.
+//! The default streams of a context: legacy and per-thread.
 
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::ptr::without_provenance_mut;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::traits::Traits;
+use super::info::StreamInfo;
 use super::{Origin, Stream};
 use crate::Context;
 
@@ -15,48 +15,53 @@ pub(super) const LEGACY: usize = 1;
 pub(super) const PER_THREAD: usize = 2;
 
 impl Context {
-    /// The legacy default stream of this context: it waits for every blocking stream of the context, and they wait for it.
+    /// The legacy default stream of this context: it waits for every blocking stream of the context, and they
+    /// wait for it.
     ///
-    /// Nothing uses it unless it is named. Its calls make the context current, and put back what was current before: up to
-    /// three driver calls more than those of a stream that was made.
+    /// Nothing uses it unless it is named. Its calls make the context current, and put back what was current
+    /// before: up to three driver calls more than those of a stream that was made.
     #[doc(alias = "CU_STREAM_LEGACY")]
     #[must_use]
     pub fn legacy_stream(&self) -> Stream {
-        Stream::new(without_provenance_mut(LEGACY), Origin::Legacy, self, Traits::default())
+        // SAFETY: every context has this stream, under this handle.
+        unsafe { Stream::new(without_provenance_mut(LEGACY), Origin::Legacy, self, StreamInfo::default()) }
     }
 
     /// The default stream of this context for the calling thread, which is a blocking stream.
     ///
     /// It belongs to the thread that asked for it: on another thread its calls are
-    /// [`Error::OtherThread`](crate::Error::OtherThread), since there the driver would take another stream. The value itself
-    /// may go anywhere, as it must, since it is part of whatever is to be freed in its order; see [`Stream::for_teardown`].
+    /// [`StreamError::OtherThread`](crate::StreamError::OtherThread), since there the driver would take
+    /// another stream. The value itself may go anywhere, as it must, since it is part of whatever is to be
+    /// freed in its order; see [`Stream::for_teardown`].
     ///
     /// ```
-    /// use warploom::{Devices, Driver, Error};
+    /// use warploom::{Devices, Driver, StreamError};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
     /// let stream = driver.device(0)?.context()?.per_thread_stream();
     /// stream.synchronize()?;
     /// let elsewhere = std::thread::spawn(move || stream.synchronize()).join();
-    /// assert_eq!(elsewhere.expect("it does not panic"), Err(Error::OtherThread));
+    /// assert_eq!(elsewhere.expect("it does not panic"), Err(StreamError::OtherThread.into()));
     /// # Ok(())
     /// # }
     /// ```
     #[doc(alias = "CU_STREAM_PER_THREAD")]
     #[must_use]
     pub fn per_thread_stream(&self) -> Stream {
-        Stream::new(without_provenance_mut(PER_THREAD), Origin::PerThread(ThreadKey::this()), self, Traits::default())
+        let (raw, origin) = (without_provenance_mut(PER_THREAD), Origin::PerThread(ThreadKey::this()));
+        // SAFETY: every context has such a stream for each thread, under this handle.
+        unsafe { Stream::new(raw, origin, self, StreamInfo::default()) }
     }
 }
 
 impl Stream {
-    /// Whether it is the legacy default stream, by either of its handles.
+    /// `true` if it is the legacy default stream, by either of its handles.
     pub(crate) fn is_legacy(&self) -> bool {
         self.as_raw().addr() <= LEGACY
     }
 
-    /// Whether this thread may use it.
+    /// `true` if this thread may use it.
     #[inline]
     pub(crate) fn is_here(&self) -> bool {
         match &self.shared.origin {
@@ -67,9 +72,10 @@ impl Stream {
 
     /// The stream on which this thread may end what was ordered by this one.
     ///
-    /// That is the stream itself, unless it is the per-thread default stream of another thread, which cannot be reached from
-    /// here, and may have no thread any more. Then it is the legacy default stream of the same context, which waits for all
-    /// blocking streams, the per-thread ones included: the end still comes after everything that was enqueued before.
+    /// That is the stream itself, unless it is the per-thread default stream of another thread, which cannot
+    /// be reached from here, and may have no thread any more. Then it is the legacy default stream of the
+    /// same context, which waits for all blocking streams, the per-thread ones included: the end still comes
+    /// after everything that was enqueued before.
     #[must_use]
     pub fn for_teardown(&self) -> Cow<'_, Stream> {
         if self.is_here() { Cow::Borrowed(self) } else { Cow::Owned(self.context().legacy_stream()) }
@@ -98,7 +104,7 @@ impl ThreadKey {
         })
     }
 
-    /// Whether it is the calling thread.
+    /// `true` if it is the calling thread.
     pub(super) fn is_this(self) -> bool {
         self == ThreadKey::this()
     }

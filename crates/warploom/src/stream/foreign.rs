@@ -1,4 +1,4 @@
-//! Streams that somebody else made.
+//! Streams that other code created.
 #![expect(unsafe_code, reason = "takes raw streams that the caller vouches for")]
 
 use std::ptr::null_mut;
@@ -6,13 +6,14 @@ use std::ptr::null_mut;
 use warploom_driver::sys::types::CUstream;
 
 use super::default::{LEGACY, PER_THREAD};
-use super::traits::Traits;
+use super::info::StreamInfo;
 use super::{Origin, Stream};
-use crate::{Context, Error, Result};
+use crate::{Context, Result, StreamError};
 
 impl Stream {
-    /// A stream that somebody else made, and that `owner` keeps alive. It is never destroyed by this crate; the owner is
-    /// dropped with the last handle to it, which includes those of buffers that are to be freed in its order.
+    /// A stream that somebody else made, and that `owner` keeps alive. It is never destroyed by this crate;
+    /// the owner is dropped with the last handle to it, which includes those of buffers that are to be freed
+    /// in its order.
     ///
     /// The handles of the default streams, null included, give what [`Context::legacy_stream`] and
     /// [`Context::per_thread_stream`] give.
@@ -34,13 +35,13 @@ impl Stream {
     ///
     /// # Safety
     ///
-    /// `raw` is a stream of the driver of `context`, and stays one until `owner` is dropped. If others capture it, they keep what is
-    /// enqueued on it meanwhile; see [`capture`](crate::capture).
+    /// `raw` is a stream of the driver of `context`, and stays one until `owner` is dropped. If others
+    /// capture it, they keep what is enqueued on it meanwhile; see [`capture`](crate::capture).
     ///
     /// # Errors
     ///
-    /// [`Error::ForeignContext`] if the stream was made in another context, and what the driver answers. Then the owner has
-    /// been dropped.
+    /// [`StreamError::ForeignContext`] if the stream was made in another context, and the driver's error.
+    /// Then the owner has been dropped.
     #[doc(alias = "cuStreamGetCtx")]
     pub unsafe fn from_raw(context: &Context, raw: CUstream, owner: impl Send + Sync + 'static) -> Result<Stream> {
         match raw.addr() {
@@ -52,18 +53,19 @@ impl Stream {
         // SAFETY: the caller vouches for the stream, and `home` is writable.
         unsafe { context.driver().cuStreamGetCtx(raw, &raw mut home) }?;
         if home != context.as_raw() {
-            return Err(Error::ForeignContext { device: context.device().ordinal() });
+            return Err(StreamError::ForeignContext { device: context.device().ordinal() }.into());
         }
-        Ok(Stream::new(raw, Origin::Foreign { _owner: Box::new(owner) }, context, Traits::default()))
+        // SAFETY: the caller vouches for the stream while the owner lives, and its context was compared.
+        Ok(unsafe { Stream::new(raw, Origin::Foreign { _owner: Box::new(owner) }, context, StreamInfo::default()) })
     }
 
     /// A stream that somebody else made and keeps alive. It is never destroyed by this crate.
     ///
     /// # Safety
     ///
-    /// `raw` is a stream of the driver of `context`, and stays one for as long as a handle to it exists: this value, its
-    /// clones, and whatever was made with one, such as buffers that are to be freed in its order. As to captures, see
-    /// [`Stream::from_raw`].
+    /// `raw` is a stream of the driver of `context`, and stays one for as long as a handle to it exists: this
+    /// value, its clones, and whatever was made with one, such as buffers that are to be freed in its order.
+    /// As to captures, see [`Stream::from_raw`].
     ///
     /// # Errors
     ///

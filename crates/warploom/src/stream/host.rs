@@ -1,4 +1,4 @@
-//! Functions of the program in the order of a stream.
+//! Host functions in the order of a stream.
 #![expect(unsafe_code, reason = "has the driver call a C function")]
 
 use std::any::Any;
@@ -10,17 +10,18 @@ use super::Stream;
 use crate::callback::{self, Callback};
 use crate::diagnostics::{Subject, report};
 use crate::event::EventOptions;
-use crate::{Error, Event, Result};
+use crate::{Error, Event, Result, StreamError};
 
 impl Stream {
     /// Calls a function when everything enqueued so far is done; what is enqueued later waits for it.
     ///
-    /// It runs once, on a thread of the driver's, and not at all if work before it has failed: then it is dropped, at the
-    /// latest with the context. A panic in it stays there: it is reported like a failure in a `drop`, and whoever asks
-    /// the task gets [`Error::HostFunctionPanicked`].
+    /// It runs once, on a thread of the driver's, and not at all if work before it has failed: then it is
+    /// dropped, at the latest with the context. A panic in it stays there: it is reported like a failure in a
+    /// `drop`, and whoever asks the task gets [`StreamError::HostFunctionPanicked`].
     ///
-    /// The function must not call CUDA, or drop what does; the driver answers `CUDA_ERROR_NOT_PERMITTED`, and what was to be
-    /// freed is not. Functions of all streams may have to share one thread, so that one that waits holds up others.
+    /// The function must not call CUDA, or drop what does; the driver answers `CUDA_ERROR_NOT_PERMITTED`, and
+    /// what was to be freed is not. Functions of all streams may have to share one thread, so that one that
+    /// waits holds up others.
     ///
     /// ```
     /// use warploom::{Devices, Driver};
@@ -36,7 +37,7 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// What the driver answers. Then the function has been dropped, unless the driver called it all the same.
+    /// The driver's error. Then the function has been dropped, unless the driver called it all the same.
     #[doc(alias = "cuLaunchHostFunc")]
     pub fn host<T, F>(&self, function: F) -> Result<HostTask<T>>
     where
@@ -55,7 +56,8 @@ impl Stream {
             }
         });
         let driver = self.driver();
-        // SAFETY: `host_function` takes any number for an argument, and finds nothing under one that is not waiting.
+        // SAFETY: `host_function` takes any number for an argument, and finds nothing under one that is not
+        // waiting.
         let launch = |raw| unsafe { driver.cuLaunchHostFunc(raw, Some(callback::host_function), callback.data()) };
         let launched = self.with_raw(launch).and_then(|answer| Ok(answer?)).and_then(|()| self.record_into(&done));
         match launched {
@@ -70,10 +72,10 @@ impl Stream {
 
 /// Reports a panic, and makes it an error.
 fn panicked(payload: Box<dyn Any + Send>) -> Error {
-    let message = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    let message = message.or_else(|| payload.downcast_ref::<String>().cloned());
-    let error =
-        Error::HostFunctionPanicked { message: message.unwrap_or_else(|| "something that is no text".to_owned()) };
+    let message = payload.downcast_ref::<&str>().map(|text| Box::from(*text));
+    let message = message.or_else(|| payload.downcast_ref::<String>().map(|text| text.as_str().into()));
+    let message = message.unwrap_or_else(|| "a payload that is not text".into());
+    let error = Error::from(StreamError::HostFunctionPanicked { message });
     report(|| Subject::HostFunction, Err(error.clone()));
     error
 }
@@ -96,17 +98,18 @@ impl<T> HostTask<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::HostFunctionPanicked`], and what the driver answers, which may be a failure of the work before the function.
+    /// [`StreamError::HostFunctionPanicked`], and the driver's error, which may be a failure of the work
+    /// before the function.
     pub fn wait(self) -> Result<T> {
         self.done.synchronize()?;
         self.take()
     }
 
-    /// Whether the function has returned.
+    /// `true` if the function has returned.
     ///
     /// # Errors
     ///
-    /// What the driver answers, which may be a failure of the work before the function.
+    /// The driver's error, which may be a failure of the work before the function.
     pub fn is_finished(&self) -> Result<bool> {
         self.done.is_complete()
     }
@@ -120,7 +123,7 @@ impl<T> HostTask<T> {
     /// What the function returned, for the first who takes it.
     pub(crate) fn take(&self) -> Result<T> {
         let outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner).take();
-        outcome.unwrap_or(Err(Error::HostFunctionNotRun))
+        outcome.unwrap_or(Err(Error::Stream(StreamError::HostFunctionNotRun)))
     }
 }
 

@@ -7,19 +7,22 @@
 //! | [`Context::legacy_stream`] | nobody | a stream of whichever context is current |
 //! | [`Context::per_thread_stream`] | nobody | a stream of whichever context is current, and of the calling thread |
 //!
-//! A default stream is a value like any other here: it is bound to its context, and its calls make that context current.
+//! A default stream is a value like any other here: it is bound to its context, and its calls make that
+//! context current.
 #![expect(unsafe_code, reason = "owns a raw stream")]
 
 mod default;
+mod error;
 mod foreign;
 mod host;
+mod info;
 mod options;
 mod order;
-mod traits;
 
+pub use error::StreamError;
 pub use host::HostTask;
+pub use info::CaptureStatus;
 pub use options::{Priority, StreamOptions};
-pub use traits::CaptureStatus;
 
 use std::any::Any;
 use std::fmt;
@@ -30,16 +33,16 @@ use warploom_driver::sys::types::{CUstream, CUstream_st};
 use warploom_driver::{Driver, ResultExt as _};
 
 use self::default::ThreadKey;
-use self::traits::Traits;
+use self::info::StreamInfo;
 use crate::capture;
 use crate::context::Current;
 use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
 use crate::leaks::{Kind, Mark, mark};
-use crate::{CaptureError, Context, Device, Error, Result};
+use crate::{CaptureError, Context, Device, Result};
 
-/// A queue of work on a device: what is enqueued on it runs in order, and in no order with other streams until a
-/// [wait](Stream::wait) makes one.
+/// A queue of work on a device: what is enqueued on it runs in order, and in no order with other streams
+/// until a [wait](Stream::wait) makes one.
 ///
 /// A clone is another handle to the same stream. Two are equal if they are the same stream, whoever made it.
 ///
@@ -65,7 +68,7 @@ struct Shared {
     raw: Handle<CUstream_st>,
     origin: Origin,
     context: Context,
-    traits: Traits,
+    info: StreamInfo,
     _mark: Mark,
 }
 
@@ -82,11 +85,15 @@ enum Origin {
 }
 
 impl Stream {
-    fn new(raw: CUstream, origin: Origin, context: &Context, traits: Traits) -> Stream {
+    /// # Safety
+    ///
+    /// It is a stream of the context, and stays so while `origin` lives; a created one belongs to nobody
+    /// else.
+    unsafe fn new(raw: CUstream, origin: Origin, context: &Context, info: StreamInfo) -> Stream {
         let is_made = matches!(origin, Origin::Created);
         let mark = if is_made { mark(context, || (Kind::Stream, raw.addr() as u64, 0)) } else { Mark::default() };
         let (raw, context) = (Handle::new(raw), context.clone());
-        Stream { shared: Arc::new(Shared { raw, origin, context, traits, _mark: mark }) }
+        Stream { shared: Arc::new(Shared { raw, origin, context, info, _mark: mark }) }
     }
 
     /// The context its work runs in.
@@ -106,8 +113,8 @@ impl Stream {
     ///
     /// What is enqueued by it while the stream is captured is for the caller to keep; see [`capture`].
     ///
-    /// That of a default stream is a number which means a stream of the current context, and of the calling thread:
-    /// [`Stream::with_raw`] sees to both.
+    /// That of a default stream is a number which means a stream of the current context, and of the calling
+    /// thread: [`Stream::with_raw`] sees to both.
     #[must_use]
     #[inline]
     pub fn as_raw(&self) -> CUstream {
@@ -116,13 +123,14 @@ impl Stream {
 
     /// Calls with the driver's own handle, where it means this stream.
     ///
-    /// For a default stream, the context is made current, and what was current before comes back afterwards; for any other,
-    /// this does nothing but call.
+    /// For a default stream, the context is made current, and what was current before comes back afterwards;
+    /// for any other, this does nothing but call.
     ///
     /// # Errors
     ///
-    /// [`Error::OtherThread`] for the per-thread default stream of another thread, [`Error::StaleContext`] if the context has
-    /// been reset, and what the driver answers when the context is made current. Then nothing was called.
+    /// [`StreamError::OtherThread`] for the per-thread default stream of another thread,
+    /// [`ContextError::Stale`](crate::ContextError::Stale) if the context has been reset, and the driver's
+    /// error when the context is made current. Then nothing was called.
     #[inline]
     pub fn with_raw<R>(&self, call: impl FnOnce(CUstream) -> R) -> Result<R> {
         self.context().check_generation()?;
@@ -130,8 +138,8 @@ impl Stream {
         Ok(call(self.as_raw()))
     }
 
-    /// Makes a call with the driver's own handle, as [`Stream::with_raw`] does, for those who have just seen that the context
-    /// has not been reset ([`Context::serves`](crate::Context)).
+    /// Makes a call with the driver's own handle, as [`Stream::with_raw`] does, for those who have just seen
+    /// that the context has not been reset ([`Context::serves`](crate::Context)).
     #[inline]
     pub(crate) fn enqueue(&self, call: impl FnOnce(CUstream) -> warploom_driver::Result<()>) -> Result<()> {
         if self.is_default() || capture::any() {
@@ -175,7 +183,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Whether its handle means a stream of whichever context is current.
+    /// `true` if its handle means a stream of whichever context is current.
     #[inline]
     pub(crate) fn is_default(&self) -> bool {
         matches!(self.shared.origin, Origin::Legacy | Origin::PerThread(_))
@@ -192,7 +200,7 @@ impl Stream {
     /// Refuses the stream of another thread.
     fn check_thread(&self) -> Result<()> {
         match &self.shared.origin {
-            Origin::PerThread(thread) if !thread.is_this() => Err(Error::OtherThread),
+            Origin::PerThread(thread) if !thread.is_this() => Err(StreamError::OtherThread.into()),
             _ => Ok(()),
         }
     }
@@ -206,8 +214,8 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// [`CaptureError::NotCapturable`] if the stream is captured, and what the driver answers, which may be a failure of that
-    /// work.
+    /// [`CaptureError::NotCapturable`] if the stream is captured, and the driver's error, which may be a
+    /// failure of that work.
     #[doc(alias = "cuStreamSynchronize")]
     pub fn synchronize(&self) -> Result<()> {
         self.refuse_captured("a wait of the host")?;
@@ -215,7 +223,7 @@ impl Stream {
         Ok(self.with_raw(|raw| unsafe { self.driver().cuStreamSynchronize(raw) })??)
     }
 
-    /// Whether everything enqueued so far is done.
+    /// `true` if everything enqueued so far is done.
     ///
     /// # Errors
     ///
@@ -227,22 +235,24 @@ impl Stream {
         Ok(self.with_raw(|raw| unsafe { self.driver().cuStreamQuery(raw) })?.ready()?)
     }
 
-    /// Ends this handle. If it is the last, the stream is destroyed; work that it still has is finished by the driver.
+    /// Ends this handle. If it is the last, the stream is destroyed; work that it still has is finished by
+    /// the driver.
     ///
     /// Dropping does the same, and can only report a failure.
     ///
     /// # Errors
     ///
-    /// What the driver answers. The stream is gone from this program's hands all the same.
+    /// The driver's error. The stream is gone from this program's hands all the same.
     #[doc(alias = "cuStreamDestroy")]
     pub fn close(self) -> Result<()> {
         Arc::into_inner(self.shared).map_or(Ok(()), |mut last| last.end())
     }
 
-    /// Waits until everything enqueued so far is done, and gives back the host memory that was lent to the last call.
+    /// Waits until everything enqueued so far is done, and gives back the host memory that was lent to the
+    /// last call.
     ///
-    /// If that call or the wait fails, work may still be using the memory, now or later: a call that fails may have enqueued
-    /// its work all the same. Then the memory is never freed.
+    /// If that call or the wait fails, work may still be using the memory, now or later: a call that fails
+    /// may have enqueued its work all the same. Then the memory is never freed.
     pub(crate) fn finish<T>(&self, lent: Vec<T>, enqueued: Result<warploom_driver::Result<()>>) -> Result<Vec<T>> {
         match enqueued.and_then(|answer| Ok(answer?)).and_then(|()| self.synchronize()) {
             Ok(()) => Ok(lent),
@@ -264,8 +274,8 @@ impl Shared {
         if !self.context.is_current_generation() {
             return Ok(()); // it went with the context's last life
         }
-        // SAFETY: `raw` came from the driver in `context`, which is still alive, and nothing else owns it. Work that is still
-        // enqueued is finished by the driver.
+        // SAFETY: `raw` came from the driver in `context`, which is still alive, and nothing else owns it.
+        // Work that is still enqueued is finished by the driver.
         Ok(unsafe { self.context.driver().cuStreamDestroy_v2(self.raw.raw()) }?)
     }
 }
@@ -284,7 +294,7 @@ impl Stream {
         (self.as_raw(), thread)
     }
 
-    /// Whether two values are the same stream to the driver.
+    /// `true` if two values are the same stream to the driver.
     #[inline(never)]
     fn is_alike(&self, other: &Stream) -> bool {
         self.identity() == other.identity() && self.context() == other.context()
@@ -292,7 +302,7 @@ impl Stream {
 }
 
 impl PartialEq for Stream {
-    /// Whether the two are the same stream.
+    /// `true` if the two are the same stream.
     #[inline]
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared) || self.is_alike(other)

@@ -1,4 +1,4 @@
-//! How streams are made.
+//! Options of a new stream.
 #![expect(unsafe_code, reason = "makes raw streams")]
 
 use std::fmt;
@@ -6,9 +6,9 @@ use std::ptr::null_mut;
 
 use warploom_driver::sys::types::CUstream_flags;
 
-use super::traits::Traits;
+use super::info::StreamInfo;
 use super::{Origin, Stream};
-use crate::{Context, Error, Result};
+use crate::{Context, Result, StreamError};
 
 /// How urgent a stream is; the smaller number goes first. [`Context::priority_range`] says which there are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -80,7 +80,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     #[doc(alias = "cuStreamCreate")]
     pub fn stream(&self) -> Result<Stream> {
         self.stream_with(StreamOptions::new())
@@ -90,7 +90,8 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// [`Error::PriorityOutOfRange`] for a priority that the context does not have, and what the driver answers.
+    /// [`StreamError::PriorityOutOfRange`] for a priority that the context does not have, and the driver's
+    /// error.
     #[doc(alias = "cuStreamCreateWithPriority")]
     pub fn stream_with(&self, options: StreamOptions) -> Result<Stream> {
         let flags = if options.is_blocking {
@@ -102,7 +103,7 @@ impl Context {
         if let Some(Priority(priority)) = options.priority {
             let range = self.priority_range()?;
             if !range.contains(priority) {
-                return Err(Error::PriorityOutOfRange { priority, range });
+                return Err(StreamError::PriorityOutOfRange { priority, range }.into());
             }
         }
         let _current = self.current()?;
@@ -115,6 +116,7 @@ impl Context {
                 self.driver().cuStreamCreateWithPriority(&raw mut raw, flags, priority)
             },
         }?;
-        Ok(Stream::new(raw, Origin::Created, self, Traits::of(flags)))
+        // SAFETY: it was created just now, in this context.
+        Ok(unsafe { Stream::new(raw, Origin::Created, self, StreamInfo::of(flags)) })
     }
 }

@@ -1,20 +1,21 @@
-//! Points in a stream, and order between streams.
+//! Order between streams: recording events and waiting for them.
 #![expect(unsafe_code, reason = "records and waits for raw events")]
 
 use super::Stream;
-use crate::capture::{self, Calm};
+use crate::capture::{self, RelaxedMode};
 use crate::device::same_driver;
 use crate::event::{EventOptions, Timed, Timing};
-use crate::{CaptureStatus, Error, Event, Result};
+use crate::{CaptureStatus, Event, EventError, Result};
 
 impl Stream {
     /// Marks the point the stream has come to: an event that is done when everything enqueued so far is done.
     ///
-    /// One driver call, as soon as an event has been dropped before: the context keeps dropped events for the next.
+    /// One driver call, as soon as an event has been dropped before: the context keeps dropped events for the
+    /// next.
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     #[doc(alias = "cuEventRecord")]
     pub fn record(&self) -> Result<Event> {
         self.record_with(EventOptions::untimed())
@@ -24,7 +25,7 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     pub fn record_timed(&self) -> Result<Event<Timed>> {
         self.record_with(EventOptions::timed())
     }
@@ -33,7 +34,7 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// What the driver answers.
+    /// The driver's error.
     pub fn record_with<T: Timing>(&self, options: EventOptions<T>) -> Result<Event<T>> {
         self.check_thread()?;
         let event = Event::unrecorded(self.context(), options)?;
@@ -47,13 +48,13 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// [`Error::EventContextMismatch`] if the event belongs to another context, and what the driver answers.
+    /// [`EventError::ContextMismatch`] if the event belongs to another context, and the driver's error.
     #[doc(alias = "cuEventRecord")]
     pub fn record_into<T: Timing>(&self, event: &Event<T>) -> Result<()> {
         if event.context() != self.context() {
             same_driver(self.driver(), event.driver())?;
             let (event, stream) = (event.context().device().ordinal(), self.device().ordinal());
-            return Err(Error::EventContextMismatch { event, stream });
+            return Err(EventError::ContextMismatch { event, stream }.into());
         }
         self.context().check_generation()?;
         // SAFETY: both are alive and belong to the same context.
@@ -64,16 +65,17 @@ impl Stream {
         Ok(())
     }
 
-    /// Holds back whatever is enqueued from now on until the event is done; the host does not wait. The event may belong to
-    /// another device.
+    /// Holds back whatever is enqueued from now on until the event is done; the host does not wait. The event
+    /// may belong to another device.
     ///
-    /// Exactly one driver call. What the event is moved to later makes no difference. If the event is part of a
-    /// [capture](crate::capture), so is the stream from now on.
+    /// Exactly one driver call. What the event is moved to later makes no difference. If the event is part of
+    /// a [capture](crate::capture), so is the stream from now on.
     ///
     /// # Errors
     ///
-    /// [`Error::DriverMismatch`] if the event belongs to another driver, [`CaptureError`](crate::CaptureError) if one of the two is
-    /// part of a capture and the other cannot be, and what the driver answers.
+    /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) if the event belongs to another
+    /// driver, [`CaptureError`](crate::CaptureError) if one of the two is part of a capture and the other
+    /// cannot be, and the driver's error.
     #[doc(alias = "cuStreamWaitEvent")]
     pub fn wait<T: Timing>(&self, event: &Event<T>) -> Result<()> {
         self.context().check_generation()?;
@@ -107,12 +109,13 @@ impl Stream {
         })
     }
 
-    /// Holds back whatever is enqueued from now on until everything that `other` has so far is done; the host does not wait.
-    /// The other stream may belong to another device.
+    /// Holds back whatever is enqueued from now on until everything that `other` has so far is done; the host
+    /// does not wait. The other stream may belong to another device.
     ///
     /// # Errors
     ///
-    /// [`Error::DriverMismatch`] if the other stream belongs to another driver, and what the driver answers.
+    /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) if the other stream belongs to
+    /// another driver, and the driver's error.
     pub fn wait_for(&self, other: &Stream) -> Result<()> {
         same_driver(self.driver(), other.driver())?;
         if self == other {
@@ -135,7 +138,7 @@ impl Stream {
         if !capture::any() {
             return self.synchronize();
         }
-        let _calm = Calm::new(self.driver());
+        let _relaxed = RelaxedMode::new(self.driver());
         match capture::before(self) {
             Some(before) => before.synchronize(),
             None => self.synchronize(),

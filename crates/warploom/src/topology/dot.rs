@@ -5,10 +5,11 @@ use std::fmt::Write as _;
 use super::Topology;
 
 impl Topology {
-    /// The topology as a graph in the DOT language: one edge for access in both directions, an arrow for access in one, dotted
-    /// where the driver could not say.
+    /// The topology as a graph in the DOT language: one edge for access in both directions, an arrow for
+    /// access in one, dotted where the driver could not say.
     ///
-    /// An arrow leads from who can access to whose memory it is. Where the link is known, its performance rank is written on it.
+    /// An arrow leads from who can access to whose memory it is. Where the link is known, its performance
+    /// rank is written on it.
     ///
     /// ```
     /// use warploom::{Devices, Driver, Topology};

@@ -1,13 +1,15 @@
-//! Which devices hang together.
+//! Islands: groups of devices with access to each other.
 
 use super::Topology;
 use crate::Device;
 
 impl Topology {
-    /// Groups of devices that are joined by access in any direction; every device is in exactly one, if only by itself.
+    /// Groups of devices that are joined by access in any direction; every device is in exactly one, if only
+    /// by itself.
     ///
-    /// Members are ascending, and groups are in the order of their first members. Two members need not reach *each other*: they
-    /// may be joined by way of a third, or in one direction only. [`Topology::can_access`] tells.
+    /// Members are ascending, and groups are in the order of their first members. Two members need not reach
+    /// *each other*: they may be joined by way of a third, or in one direction only. [`Topology::can_access`]
+    /// tells.
     ///
     /// ```
     /// use warploom::{Devices, Driver, Topology};
@@ -23,8 +25,8 @@ impl Topology {
         self.groups(|one, other| self.reaches(one, other) || self.reaches(other, one))
     }
 
-    /// As [`Topology::islands`], joined only by access in both directions. That two members reach each other directly does not
-    /// follow here, either.
+    /// As [`Topology::islands`], joined only by access in both directions. That two members reach each other
+    /// directly does not follow here, either.
     #[must_use]
     pub fn mutual_islands(&self) -> Vec<Vec<Device>> {
         self.groups(|one, other| self.reaches(one, other) && self.reaches(other, one))

@@ -1,4 +1,4 @@
-//! What the link between two devices is like.
+//! Links between two devices: access, atomics, performance rank.
 
 use warploom_driver::DriverVersion;
 use warploom_driver::sys::types::CUdevice_P2PAttribute;
@@ -16,11 +16,11 @@ const PARTIAL_ATOMICS: DriverVersion = DriverVersion::new(13, 0);
 pub struct Link {
     /// How it compares with the others of the machine; 0 is the fastest. Means nothing without access.
     pub performance_rank: i32,
-    /// Whether there is access.
+    /// `true` if there is access.
     pub access: bool,
     /// Which atomic operations work across it.
     pub atomics: PeerAtomics,
-    /// Whether arrays can be accessed across it.
+    /// `true` if arrays can be accessed across it.
     pub array_access: bool,
 }
 
@@ -60,7 +60,8 @@ impl Link {
 }
 
 impl Topology {
-    /// What the link is like by which `accessor` reaches memory of `owner`; `None` for a device and itself, which need none.
+    /// What the link is like by which `accessor` reaches memory of `owner`; `None` for a device and itself,
+    /// which need none.
     ///
     /// Asked when it is first wanted, and remembered.
     ///
@@ -78,7 +79,8 @@ impl Topology {
     ///
     /// # Errors
     ///
-    /// [`Error::NotInTopology`](crate::Error::NotInTopology) for a device that was not asked about, and what the driver answers.
+    /// [`DeviceError::NotInTopology`](crate::DeviceError::NotInTopology) for a device that was not asked
+    /// about, and the driver's error.
     #[doc(alias = "cuDeviceGetP2PAttribute")]
     pub fn link(&self, accessor: impl Into<DeviceRef>, owner: impl Into<DeviceRef>) -> Result<Option<Link>> {
         let (accessor, owner) = (self.position(&accessor.into())?, self.position(&owner.into())?);
@@ -97,7 +99,7 @@ impl Topology {
     ///
     /// # Errors
     ///
-    /// What the driver answers. What was found out until then is kept.
+    /// The driver's error. What was found out until then is kept.
     pub fn probe_links(&self) -> Result<()> {
         self.pairs().try_for_each(|pair| self.link(pair.accessor, pair.owner).map(drop))
     }

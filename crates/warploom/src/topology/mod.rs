@@ -1,11 +1,11 @@
-//! Which devices can access whose memory.
+//! Topologies: which devices have access to the memory of which others.
 //!
-//! A [`Topology`] is what the hardware can do, read once: for each ordered pair of devices, whether the first can be given access
-//! to memory of the second. It says nothing about what has been *enabled*; that is for a mesh of contexts and for
-//! [the peers of a pool](crate::PeerSet).
+//! A [`Topology`] is what the hardware can do, read once: for each ordered pair of devices, whether the first
+//! can be given access to memory of the second. It says nothing about what has been *enabled*; that is for a
+//! mesh of contexts and for [the peers of a pool](crate::PeerSet).
 //!
-//! A pair is *accessor, owner*: who reads or writes, and whose memory it is. The driver answers for each direction on its
-//! own, and the two may differ.
+//! A pair is *accessor, owner*: who reads or writes, and whose memory it is. The driver answers for each
+//! direction on its own, and the two may differ.
 
 mod dot;
 mod islands;
@@ -18,7 +18,7 @@ use std::sync::{Arc, OnceLock};
 pub use link::{Link, PeerAtomics};
 
 use crate::device::{peer_capability, same_driver};
-use crate::{Device, DeviceRef, Error, Result};
+use crate::{Device, DeviceError, DeviceRef, Error, Result};
 
 /// Which of some devices can access whose memory, as the driver said when it was asked.
 ///
@@ -35,8 +35,8 @@ use crate::{Device, DeviceRef, Error, Result};
 /// # }
 /// ```
 ///
-/// Printed, it is a table; [`Topology::to_dot`] and [`Topology::to_svg`] make pictures. A clone is another handle to the same
-/// answers.
+/// Printed, it is a table; [`Topology::to_dot`] and [`Topology::to_svg`] make pictures. A clone is another
+/// handle to the same answers.
 #[derive(Clone, Debug)]
 pub struct Topology {
     shared: Arc<Shared>,
@@ -65,21 +65,22 @@ pub struct Pair<'a> {
     pub accessor: &'a Device,
     /// Whose memory it is.
     pub owner: &'a Device,
-    /// Whether the accessor can be given access; an error if the driver could not say.
+    /// `true` if the accessor can be given access; an error if the driver could not say.
     pub can_access: Result<bool, &'a Error>,
     /// What the link is like, if that has been asked.
     pub link: Option<&'a Link>,
 }
 
 impl Topology {
-    /// Asks about every ordered pair of these devices: N·(N-1) driver calls for N of them. A device named twice counts once.
+    /// Asks about every ordered pair of these devices: N·(N-1) driver calls for N of them. A device named
+    /// twice counts once.
     ///
-    /// A question that the driver cannot answer is part of the result, as [`Pair::can_access`] and [`Topology::failures`], and does
-    /// not keep the others from being asked.
+    /// A question that the driver cannot answer is part of the result, as [`Pair::can_access`] and
+    /// [`Topology::failures`], and does not keep the others from being asked.
     ///
     /// # Errors
     ///
-    /// [`Error::DriverMismatch`] for devices of different drivers. Then the driver has not been asked.
+    /// [`DeviceError::DriverMismatch`] for devices of different drivers. Then the driver has not been asked.
     #[doc(alias = "cuDeviceCanAccessPeer")]
     pub fn probe(devices: &[Device]) -> Result<Topology> {
         let mut devices = devices.to_vec();
@@ -99,11 +100,13 @@ impl Topology {
         &self.shared.devices
     }
 
-    /// Whether `accessor` can be given access to memory of `owner`; a device always can to its own. No driver call.
+    /// `true` if `accessor` can be given access to memory of `owner`; a device always can to its own. No
+    /// driver call.
     ///
     /// # Errors
     ///
-    /// [`Error::NotInTopology`] for a device that was not asked about, and what the driver answered when it was.
+    /// [`DeviceError::NotInTopology`] for a device that was not asked about, and what the driver answered
+    /// when it was.
     pub fn can_access(&self, accessor: impl Into<DeviceRef>, owner: impl Into<DeviceRef>) -> Result<bool> {
         let (accessor, owner) = (self.position(&accessor.into())?, self.position(&owner.into())?);
         self.cell(accessor, owner).can_access.clone()
@@ -132,7 +135,7 @@ impl Topology {
         &self.shared.cells[accessor * self.devices().len() + owner]
     }
 
-    /// Whether the driver said that the device at one position can access memory of the one at the other.
+    /// `true` if the driver said that the device at one position can access memory of the one at the other.
     fn reaches(&self, accessor: usize, owner: usize) -> bool {
         self.cell(accessor, owner).can_access == Ok(true)
     }
@@ -154,7 +157,7 @@ impl Topology {
             DeviceRef::Ordinal(ordinal) => *ordinal,
         };
         let found = self.devices().binary_search_by_key(&ordinal, Device::ordinal);
-        found.map_err(|_| Error::NotInTopology { device: ordinal })
+        found.map_err(|_| Error::Device(DeviceError::NotInTopology { device: ordinal }))
     }
 }
 

@@ -1,4 +1,4 @@
-//! A topology as a picture.
+//! A topology as an SVG picture.
 
 use std::f64::consts::{FRAC_PI_2, TAU};
 use std::fmt::Write as _;
@@ -18,10 +18,11 @@ const COLOURS: [&str; 8] = ["#8ecae6", "#ffb703", "#b7e4c7", "#e0aaff", "#f4a6a6
 
 impl Topology {
     /// The topology as an SVG picture that needs nothing else: devices on a circle, those of one
-    /// [island](Topology::islands) in one colour, a line for access in both directions, an arrow for access in one, and dots
-    /// where the driver could not say.
+    /// [island](Topology::islands) in one colour, a line for access in both directions, an arrow for access
+    /// in one, and dots where the driver could not say.
     ///
-    /// An arrow leads from who can access to whose memory it is. A line whose link is known says so when it is pointed at.
+    /// An arrow leads from who can access to whose memory it is. A line whose link is known says so when it
+    /// is pointed at.
     #[must_use]
     pub fn to_svg(&self) -> String {
         let height = SIDE + LEGEND;

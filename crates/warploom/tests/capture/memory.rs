@@ -2,7 +2,8 @@
 
 use warploom::capture::{Global, Relaxed, ThreadLocal};
 use warploom::{
-    CaptureError, DeviceMemory, DevicePool, Error, Function, GraphPool, ManagedPool, OrderedResource, PinnedPool,
+    CaptureError, DeviceMemory, DevicePool, Error, Function, GraphPool, ManagedPool, MemoryError, OrderedResource,
+    PinnedPool,
 };
 use warploom_testkit::{budget, driver_tests};
 
@@ -119,9 +120,9 @@ driver_tests! {
         });
         let capture = stage.stream.capture(Relaxed)?;
         assert_eq!(pool.zeroed::<u8>(64, &stage.other).err(), Some(CaptureError::NotCaptured.into()));
-        assert_eq!(pool.allocate::<u8>(0, &capture).err(), Some(Error::EmptyBuffer));
+        assert_eq!(pool.allocate::<u8>(0, &capture).err(), Some(Error::Memory(MemoryError::EmptyBuffer)));
         let huge = pool.allocate::<u64>(usize::MAX, &capture).err();
-        assert!(matches!(huge, Some(Error::TooLarge { .. })));
+        assert!(matches!(huge, Some(Error::Memory(MemoryError::TooLarge { .. }))));
         let buffer = budget(driver, &[(Function::cuMemAllocAsync, 1)], || pool.allocate::<u8>(64, &capture))?;
         assert_eq!(buffer.len(), 64);
         assert_eq!(capture.end()?.node_count()?, 1);

@@ -4,8 +4,8 @@ use std::task::{Context as Task, Waker};
 
 use warploom::capture::{Relaxed, ThreadLocal};
 use warploom::{
-    CaptureError, CopyOptions, DeviceMemory, Devices, Error, ManagedMemory, Mesh, PinnedMemory, Result, StreamOptions,
-    Topology, copy_batch, prefetch_batch,
+    CaptureError, CopyError, CopyOptions, DeviceMemory, Devices, Error, ManagedMemory, Mesh, PinnedMemory, Result,
+    StreamOptions, Topology, copy_batch, prefetch_batch,
 };
 use warploom_sim::topology::Topology as Machines;
 use warploom_sim::{Mode, Order};
@@ -40,7 +40,7 @@ driver_tests! {
             assert!(is_refused(copy_batch([(&one, &mut two)], stream)));
             assert_eq!(stage.context.synchronize(), Err(CaptureError::Context { device: 0 }.into()));
         });
-        assert_eq!(one.as_slice().copy_to_with(&mut three, CopyOptions::new(), stream), Err(Error::Capturing));
+        assert_eq!(one.as_slice().copy_to_with(&mut three, CopyOptions::new(), stream), Err(Error::Copy(CopyError::Capturing)));
         assert!(is_refused(one.as_slice_mut().copy_from_pinned(sent, stream)));
         assert!(is_refused(one.as_slice().copy_to_pinned(received, stream)));
         assert!(is_refused(managed.prefetch(driver.device(0)?, stream)));

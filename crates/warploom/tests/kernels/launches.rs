@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "launches kernels")]
 
 use warploom::sys::types::CUresult;
-use warploom::{DevicePool, Devices, Error, LaunchConfig, LiveSet, ManagedMemory};
+use warploom::{DeviceError, DevicePool, Devices, Error, LaunchConfig, LiveSet, ManagedMemory, PeerError};
 use warploom_sim::Mode;
 use warploom_sim::topology::Topology;
 use warploom_testkit::{TestResult, driver_tests, in_every_mode, open};
@@ -139,7 +139,7 @@ fn memory_that_the_device_cannot_reach_is_refused() -> TestResult {
     let mut y = bench.pool.zeroed::<f32>(4, &bench.stream)?;
     // SAFETY: it is refused.
     let refused = unsafe { bench.saxpy()?.launch(&bench.stream, &LaunchConfig::new(1, 32), (1.0, &x, &mut y, 4)) };
-    assert!(matches!(refused, Err(Error::PeerNotEnabled { from: 0, to: 1, .. })), "{refused:?}");
+    assert!(matches!(refused, Err(Error::Peer(PeerError::NotEnabled { from: 0, to: 1, .. }))), "{refused:?}");
     Ok(())
 }
 
@@ -160,7 +160,7 @@ fn what_belongs_to_another_driver_is_refused() -> TestResult {
         ]
     };
     for refused in refused {
-        assert!(matches!(refused, Err(Error::DriverMismatch { .. })), "{refused:?}");
+        assert!(matches!(refused, Err(Error::Device(DeviceError::DriverMismatch { .. }))), "{refused:?}");
     }
     Ok(())
 }

@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use warploom::sys::types::CUresult;
-use warploom::{Devices, Error, JitOptions, Kernel, LaunchConfig, Library, Result};
+use warploom::{
+    DeviceError, Devices, Error, JitOptions, Kernel, LaunchConfig, Library, LibraryError, MemoryError, Result,
+};
 use warploom_sim::topology::Topology;
 use warploom_sim::{Machine, Mode, Resource};
 use warploom_testkit::{TestResult, budget, driver_tests, open};
@@ -29,11 +31,11 @@ driver_tests! {
         let saxpy = bench.kernel("saxpy")?;
         assert_eq!(bench.library.kernel_from_raw(saxpy.as_raw())?, saxpy);
         let other = Library::from_ptx(driver, &readable(MEMORY))?;
-        let Err(Error::NoSuchKernel { available, .. }) = other.kernel_from_raw(saxpy.as_raw()) else {
+        let Err(Error::Library(LibraryError::NoSuchKernel { available, .. })) = other.kernel_from_raw(saxpy.as_raw()) else {
             panic!("it is of another library")
         };
         assert!(available.iter().any(|name| name == "generic_pointers"));
-        assert!(matches!(bench.library.kernel_from_raw(std::ptr::null_mut()), Err(Error::NoSuchKernel { .. })));
+        assert!(matches!(bench.library.kernel_from_raw(std::ptr::null_mut()), Err(Error::Library(LibraryError::NoSuchKernel { .. }))));
 
         let owner = Arc::new(bench.library.clone());
         // SAFETY: the owner keeps its library loaded.
@@ -52,7 +54,7 @@ driver_tests! {
     fn a_kernel_that_is_not_there_is_an_error_with_those_that_are(driver) {
         let library = Library::from_ptx(driver, &readable(VECTOR))?;
         for wanted in ["sax", "sax\0py", ""] {
-            let Err(Error::NoSuchKernel { name, available }) = library.kernel(wanted) else { panic!("{wanted:?}") };
+            let Err(Error::Library(LibraryError::NoSuchKernel { name, available })) = library.kernel(wanted) else { panic!("{wanted:?}") };
             assert_eq!(&*name, wanted);
             assert!(available.is_sorted() && available.iter().any(|name| name == "saxpy"), "{available:?}");
         }
@@ -63,7 +65,7 @@ driver_tests! {
     fn ptx_that_cannot_be_compiled_is_an_error_with_the_log(driver) {
         let broken = readable(VECTOR).replacen("fma.rn.f32", "fma.wrong.f32", 1);
         let failed = driver.device(0)?.context()?.load(&broken).map(drop);
-        let Err(Error::NotLoaded { log, .. }) = &failed else { panic!("{failed:?}") };
+        let Err(Error::Library(LibraryError::NotLoaded { log, .. })) = &failed else { panic!("{failed:?}") };
         assert!(log.contains("wrong"), "{log}");
         assert_eq!(failed.as_ref().err().and_then(Error::code), Some(CUresult::CUDA_ERROR_INVALID_PTX));
         assert!(failed.is_err_and(|error| error.to_string().contains(" says: ")));
@@ -75,7 +77,7 @@ driver_tests! {
         library.load_in(&driver.device(0)?.context()?)?;
         assert_eq!(library.kernel("saxpy")?.name(), "saxpy");
         let refused = Library::from_ptx_with(driver, &readable(VECTOR), JitOptions::new().optimization_level(5));
-        assert_eq!(refused.map(drop), Err(Error::OptimizationLevel { level: 5 }));
+        assert_eq!(refused.map(drop), Err(Error::Library(LibraryError::OptimizationLevel { level: 5 })));
     }
 
     fn what_is_no_code_is_refused_before_the_driver_is_asked(driver) {
@@ -85,11 +87,11 @@ driver_tests! {
                 // SAFETY: no driver follows what they say.
                 unsafe { Library::from_bytes(driver, bytes) }.map(drop)
             };
-            assert_eq!(Library::from_ptx(driver, "// a\0b").map(drop), Err(Error::NulInText { position: 4 }));
-            assert_eq!(refused(b"\x7fELF"), Err(Error::Truncated { have: 4, needed: None }));
+            assert_eq!(Library::from_ptx(driver, "// a\0b").map(drop), Err(Error::Library(LibraryError::NulInText { position: 4 })));
+            assert_eq!(refused(b"\x7fELF"), Err(Error::Library(LibraryError::Truncated { have: 4, needed: None })));
             // SAFETY: there is no such file.
             let missing = unsafe { Library::from_file(driver, "/no/such/file.cubin") };
-            assert!(matches!(missing, Err(Error::Unreadable { .. })), "{missing:?}");
+            assert!(matches!(missing, Err(Error::Library(LibraryError::Unreadable { .. }))), "{missing:?}");
         });
     }
 
@@ -126,11 +128,11 @@ driver_tests! {
         for name in ["number", "num\0bers"] {
             // SAFETY: it is not there.
             let missing = unsafe { bench.library.global::<i32>(name, &bench.context) };
-            assert_eq!(missing.map(drop), Err(Error::NoSuchGlobal { name: name.into() }));
+            assert_eq!(missing.map(drop), Err(Error::Library(LibraryError::NoSuchGlobal { name: name.into() })));
         }
         // SAFETY: it is not used.
         let refused = unsafe { bench.library.global::<[u8; 7]>("numbers", &bench.context) }.map(drop);
-        assert!(matches!(refused, Err(Error::Cast { bytes: 24, size: 7, .. })), "{refused:?}");
+        assert!(matches!(refused, Err(Error::Memory(MemoryError::Cast { bytes: 24, size: 7, .. }))), "{refused:?}");
     }
 
     fn a_library_is_the_same_in_all_contexts_and_its_modules_are_not(driver) {
@@ -183,7 +185,7 @@ fn what_belongs_to_another_driver_is_refused() -> TestResult {
         kernel.occupancy(&context).map(drop),
     ];
     for refused in refused {
-        assert!(matches!(refused, Err(Error::DriverMismatch { .. })), "{refused:?}");
+        assert!(matches!(refused, Err(Error::Device(DeviceError::DriverMismatch { .. }))), "{refused:?}");
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! How much of a device a kernel can fill.
 
-use warploom::{Devices, Error, LaunchConfig, LaunchError};
+use warploom::{ContextError, Devices, Error, LaunchConfig, LaunchError};
 use warploom_sim::Mode;
 use warploom_sim::topology::Topology;
 use warploom_testkit::{TestResult, budget, driver_tests, open};
@@ -73,7 +73,7 @@ fn clusters_are_asked_about_on_a_stream_of_the_context() -> TestResult {
     let kernel = bench.kernel("saxpy")?;
     let occupancy = kernel.occupancy(&bench.context)?;
     budget(&driver, &[], || {
-        let refused = Err(Error::ContextMismatch { stream: 1, memory: 0 });
+        let refused = Err(Error::Context(ContextError::Mismatch { stream: 1, memory: 0 }));
         assert_eq!(occupancy.max_cluster_size(&LaunchConfig::new(1, 32), &far), refused);
         assert_eq!(occupancy.max_active_clusters(&LaunchConfig::new(1, 32), &far), refused);
     });

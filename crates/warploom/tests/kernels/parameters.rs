@@ -2,7 +2,7 @@
 
 use warploom::driver::Function;
 use warploom::sys::types::CUresult;
-use warploom::{CachePreference, Error, KernelAttribute, LaunchError, ParameterInfo};
+use warploom::{CachePreference, Error, KernelAttribute, LaunchError, LibraryError, ParameterInfo};
 use warploom_sim::Mode;
 use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::topology::Topology;
@@ -73,7 +73,9 @@ fn a_driver_that_does_not_know_what_a_kernel_takes_is_told() -> TestResult {
     let bench = Bench::new(&driver)?;
     let saxpy = bench.kernel("saxpy")?;
     assert!(saxpy.typed::<Saxpy>().is_err_and(|error| error.to_string().contains("12.4")));
-    let Err(Error::NoSuchKernel { available, .. }) = bench.kernel("sax") else { panic!("there is none") };
+    let Err(Error::Library(LibraryError::NoSuchKernel { available, .. })) = bench.kernel("sax") else {
+        panic!("there is none")
+    };
     assert!(available.is_empty());
     Ok(())
 }

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use warploom::sys::types::CUresult;
-use warploom::{Device, Devices, Driver, Error, Function, Host, LiveSet, Location, ManagedBuffer, NumaId};
+use warploom::{
+    Device, Devices, Driver, Error, Function, Host, LiveSet, Location, ManagedBuffer, ManagedError, NumaId,
+};
 use warploom_sim::fault::{Plan, Rule};
 use warploom_sim::topology::Topology;
 use warploom_sim::{Machine, Mode};
@@ -85,7 +87,7 @@ driver_tests! {
         let node = Location::from(Host::Numa(NumaId::try_from(0_u32)?));
         budget(driver, &[], || {
             for place in [node.clone(), CALLER] {
-                let refused = Error::LocationNotAllowed { advice: "accessed_by", locations: vec![place.clone()] };
+                let refused = Error::Managed(ManagedError::LocationNotAllowed { advice: "accessed_by", locations: vec![place.clone()] });
                 assert_eq!(set.insert(place.clone()), Err(refused));
                 assert_eq!(set.remove(place.clone()), Ok(false));
                 assert_eq!(set.contains(place), Ok(false));
@@ -101,7 +103,7 @@ driver_tests! {
         set.insert(here.clone())?;
         let node = Location::from(Host::Numa(NumaId::try_from(0_u32)?));
         let given = [CALLER, HOST, node.clone()];
-        let refused = Err(Error::LocationNotAllowed { advice: "accessed_by", locations: vec![node.clone(), CALLER] });
+        let refused = Err(Error::Managed(ManagedError::LocationNotAllowed { advice: "accessed_by", locations: vec![node.clone(), CALLER] }));
         budget(driver, &[], || {
             assert_eq!(set.assign(given.clone()), refused);
             assert_eq!(set.extend(given.clone()), refused);

@@ -1,14 +1,14 @@
 //! Advice: told to the driver, read back from the driver.
 #![expect(unsafe_code, reason = "wraps memory that is not managed as if it were")]
 
-use warploom::sys::types::CUresult;
+use warploom::sys::types::{CUmem_advise, CUresult};
 use warploom::{
-    Buffer, DeviceMemory, Devices, Error, Function, Host, LiveSet, Location, ManagedBuffer, ManagedPool, ManagedRange,
-    NumaId, Result,
+    Buffer, DeviceError, DeviceMemory, Devices, Error, Function, Host, LiveSet, Location, LocationError, ManagedBuffer,
+    ManagedError, ManagedPool, ManagedRange, NumaId, Result,
 };
 use warploom_sim::Mode;
 use warploom_sim::topology::{DeviceModel, Topology};
-use warploom_testkit::{TestResult, budget, driver_tests, open};
+use warploom_testkit::{TestResult, budget, call, driver_tests, open};
 
 use super::{LARGE, code, costs, costs_asking, on_driver, setup, without_concurrent_access};
 
@@ -61,9 +61,9 @@ driver_tests! {
         assert_eq!(buffer.preferred_location()?, Some(Host::Any.into()));
         let nothing = ManagedRange::from(buffer.slice(5..5)?);
         budget(driver, &[], || {
-            assert_eq!(nothing.read_mostly(), Err(Error::EmptyRange { what: "read_mostly" }));
-            assert_eq!(nothing.set_preferred_location(None), Err(Error::EmptyRange { what: "preferred_location" }));
-            assert_eq!(nothing.accessed_by().len(), Err(Error::EmptyRange { what: "accessed_by" }));
+            assert_eq!(nothing.read_mostly(), Err(Error::Managed(ManagedError::EmptyRange { what: "read_mostly" })));
+            assert_eq!(nothing.set_preferred_location(None), Err(Error::Managed(ManagedError::EmptyRange { what: "preferred_location" })));
+            assert_eq!(nothing.accessed_by().len(), Err(Error::Managed(ManagedError::EmptyRange { what: "accessed_by" })));
         });
     }
 
@@ -103,7 +103,7 @@ driver_tests! {
         let device = DeviceMemory::new(&context).allocate::<u8>(LARGE)?;
         // SAFETY: outlived by what it borrows, and nobody else writes.
         let mut lie = unsafe { ManagedBuffer::<u8>::borrowed(device.as_raw(), LARGE, &context) }?;
-        let not_managed = |what| Error::NotManaged { what, index: None };
+        let not_managed = |what| Error::Managed(ManagedError::NotManaged { what, index: None });
         let asked = [(Function::cuPointerGetAttribute, 1)];
         assert_eq!(budget(driver, &asked, || lie.read_mostly()), Err(not_managed("read_mostly")));
         let node = node(4000)?;
@@ -126,18 +126,23 @@ driver_tests! {
         );
     }
 
-    /// S1.36: what a driver cannot do with memory of a managed pool, it says; some can.
-    fn advice_about_memory_of_a_pool_is_up_to_the_driver(driver) {
+    /// S1.36: some drivers refuse advice on memory of a managed pool; their answer is passed on.
+    fn the_driver_s_answer_to_advice_on_memory_of_a_pool_is_passed_on(driver) {
         let (context, stream, _memory) = setup(driver)?;
         let buffer = ManagedPool::new(&context)?.zeroed::<u8>(LARGE, &stream)?;
-        let unsupported = Some(CUresult::CUDA_ERROR_NOT_SUPPORTED);
-        for refused in [
-            code(buffer.set_read_mostly(true)),
-            code(buffer.set_preferred_location(Host::Any)),
-            code(buffer.accessed_by().insert(Host::Any)),
-        ] {
-            assert!(refused.is_none() || refused == unsupported, "{refused:?}");
-        }
+        let host = Location::from(Host::Any).to_raw();
+        let advise = |advice| {
+            let told = context.scope(|| call!(driver.cuMemAdvise_v2(buffer.as_raw(), LARGE, advice, host)))?;
+            told.map_err(Error::from)
+        };
+        let told = advise(CUmem_advise::CU_MEM_ADVISE_SET_READ_MOSTLY);
+        assert_eq!(advise(CUmem_advise::CU_MEM_ADVISE_UNSET_READ_MOSTLY).is_ok(), told.is_ok());
+        assert_eq!(buffer.set_read_mostly(true), told);
+        assert_eq!(buffer.read_mostly()?, told.is_ok());
+        let told = advise(CUmem_advise::CU_MEM_ADVISE_SET_PREFERRED_LOCATION);
+        assert_eq!(buffer.set_preferred_location(Host::Any), told);
+        let told = advise(CUmem_advise::CU_MEM_ADVISE_SET_ACCESSED_BY);
+        assert_eq!(buffer.accessed_by().insert(Host::Any).map(drop), told);
         buffer.prefetch(driver.device(0)?, &stream)?;
         assert_eq!(buffer.last_prefetch_location()?, Some(driver.device(0)?.into()));
     }
@@ -174,7 +179,7 @@ fn older_drivers_have_no_numa_nodes() -> TestResult {
         let (_context, stream, memory) = setup(driver)?;
         let buffer = memory.allocate::<u8>(LARGE)?;
         for host in [Host::Numa(NumaId::try_from(0_u32)?), Host::NumaCurrent] {
-            let refused = Err(Error::NumaUnsupported { host });
+            let refused = Err(Error::Location(LocationError::NumaUnsupported { host }));
             budget(driver, &[], || {
                 assert_eq!(buffer.set_preferred_location(host), refused);
                 assert_eq!(buffer.prefetch(host, &stream), refused);
@@ -231,7 +236,10 @@ fn places_of_another_driver_are_refused() -> TestResult {
             buffer.prefetch(Host::Any, &foreign),
             buffer.accessed_by().insert(&elsewhere).map(drop),
         ];
-        assert!(refused.iter().all(|result| matches!(result, Err(Error::DriverMismatch { .. }))), "{refused:?}");
+        assert!(
+            refused.iter().all(|result| matches!(result, Err(Error::Device(DeviceError::DriverMismatch { .. })))),
+            "{refused:?}"
+        );
     });
     Ok(())
 }

@@ -2,8 +2,9 @@
 
 use warploom::sys::types::CUresult;
 use warploom::{
-    DeviceMemory, Devices, Error, Function, Host, Location, Locations, ManagedBuffer, ManagedPool, ManagedRange,
-    NumaId, discard_batch, discard_prefetch_batch, prefetch_batch,
+    DeviceError, DeviceMemory, Devices, Error, Function, Host, Location, LocationError, Locations, ManagedBuffer,
+    ManagedError, ManagedPool, ManagedRange, MemoryError, NumaId, discard_batch, discard_prefetch_batch,
+    prefetch_batch,
 };
 use warploom_sim::Mode;
 use warploom_sim::fault::{Plan, Rule};
@@ -16,7 +17,7 @@ const BATCH: Function = Function::cuMemPrefetchBatchAsync;
 const NOTHING: [&ManagedBuffer; 0] = [];
 
 fn not_managed(what: &'static str, index: usize) -> Error {
-    Error::NotManaged { what, index: Some(index) }
+    Error::Managed(ManagedError::NotManaged { what, index: Some(index) })
 }
 
 driver_tests! {
@@ -27,6 +28,7 @@ driver_tests! {
         let buffers: Vec<ManagedBuffer<u8>> =
             (1..=5).map(|byte| memory.upload(&vec![byte; LARGE], &stream)).collect::<Result<_, _>>()?;
         let mut pages: Vec<u64> = buffers.iter().map(|buffer| buffer.as_raw() / LARGE as u64).collect();
+        pages.sort_unstable();
         pages.dedup();
         assert_eq!(pages.len(), 5, "no two on one page");
         budget(driver, &[(BATCH, 1)], || prefetch_batch(&buffers, &here, &stream))?;
@@ -82,16 +84,16 @@ driver_tests! {
         let device = DeviceMemory::new(&context).allocate::<u8>(LARGE)?;
         let places = |count: usize| Locations::Each(vec![Host::NumaCurrent.into(); count]);
         budget(driver, &[], || {
-            assert_eq!(prefetch_batch(NOTHING, Host::Any, &stream), Err(Error::EmptyBatch));
-            assert_eq!(discard_batch(Vec::<&mut ManagedBuffer>::new(), &stream), Err(Error::EmptyBatch));
+            assert_eq!(prefetch_batch(NOTHING, Host::Any, &stream), Err(Error::Managed(ManagedError::EmptyBatch)));
+            assert_eq!(discard_batch(Vec::<&mut ManagedBuffer>::new(), &stream), Err(Error::Managed(ManagedError::EmptyBatch)));
             let nowhere = discard_prefetch_batch(Vec::<&mut ManagedBuffer>::new(), places(1), &stream);
-            assert_eq!(nowhere, Err(Error::EmptyBatch));
+            assert_eq!(nowhere, Err(Error::Managed(ManagedError::EmptyBatch)));
             for locations in [0, 1, 3] {
                 let refused = prefetch_batch([&*buffer, &device], places(locations), &stream);
-                assert_eq!(refused, Err(Error::LocationCount { ranges: 2, locations }));
+                assert_eq!(refused, Err(Error::Managed(ManagedError::LocationCount { ranges: 2, locations })));
             }
             let refused = discard_prefetch_batch([&mut buffer], places(2), &stream);
-            assert_eq!(refused, Err(Error::LocationCount { ranges: 1, locations: 2 }));
+            assert_eq!(refused, Err(Error::Managed(ManagedError::LocationCount { ranges: 1, locations: 2 })));
         });
     }
 
@@ -173,7 +175,10 @@ fn one_that_fails_on_an_older_driver_is_named() -> TestResult {
     let rule = Rule::on(Function::cuMemPrefetchAsync_v2).nth(3).fail(CUresult::CUDA_ERROR_OUT_OF_MEMORY);
     let _scope = machine.inject(Plan::new().rule(rule))?;
     let error = prefetch_batch(&buffers, Host::Any, &stream).expect_err("the plan says so");
-    assert!(matches!(error, Error::InBatch { index: 2, .. }) && error.is_out_of_memory(), "{error:?}");
+    assert!(
+        matches!(error, Error::Memory(MemoryError::InBatch { index: 2, .. })) && error.is_out_of_memory(),
+        "{error:?}"
+    );
     let moved: Vec<bool> = buffers
         .iter()
         .map(|buffer| buffer.last_prefetch_location().map(|place| place.is_some()))
@@ -190,7 +195,7 @@ fn older_drivers_refuse_a_batch_with_a_numa_node() -> TestResult {
         let mut buffers = [memory.zeroed::<u8>(LARGE, &stream)?, memory.zeroed::<u8>(LARGE, &stream)?];
         let device = DeviceMemory::new(&context).allocate::<u8>(LARGE)?;
         let each = [Host::Any, Host::NumaCurrent];
-        let refused = Err(Error::NumaUnsupported { host: Host::NumaCurrent });
+        let refused = Err(Error::Location(LocationError::NumaUnsupported { host: Host::NumaCurrent }));
         budget(driver, &[], || {
             assert_eq!(prefetch_batch(&buffers, each, &stream), refused);
             assert_eq!(discard_prefetch_batch(&mut buffers, each, &stream), refused, "before the driver is too old");
@@ -216,7 +221,7 @@ fn streams_and_devices_of_another_driver_are_refused() -> TestResult {
             prefetch_batch([&buffer], other.device(0).expect("it has one"), &stream),
             prefetch_batch([&buffer, &elsewhere], Host::Any, &stream),
         ] {
-            assert!(matches!(refused, Err(Error::DriverMismatch { .. })), "{refused:?}");
+            assert!(matches!(refused, Err(Error::Device(DeviceError::DriverMismatch { .. }))), "{refused:?}");
         }
     });
     Ok(())

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use warploom::{
-    Buffer, Counted, DeviceMemory, DevicePool, Error, Function, ManagedBuffer, ManagedPool, OrderedResource,
-    PinnedMemory, SynchronousResource, copy_batch,
+    Buffer, Counted, DeviceMemory, DevicePool, Error, Function, ManagedBuffer, ManagedError, ManagedPool, MemoryError,
+    OrderedResource, PinnedMemory, SynchronousResource, copy_batch,
 };
 use warploom_testkit::{budget, driver_tests};
 
@@ -21,7 +21,7 @@ impl Drop for Owner {
     }
 }
 
-const REFUSED: Error = Error::NotManaged { what: "ManagedBuffer", index: None };
+const REFUSED: Error = Error::Managed(ManagedError::NotManaged { what: "ManagedBuffer", index: None });
 
 driver_tests! {
     /// S1.12, S1.37: both resources give managed buffers, and these are buffers.
@@ -80,7 +80,7 @@ driver_tests! {
         assert_eq!(owner.host()?, [7; 64]);
         budget(driver, &[(Function::cuPointerGetAttribute, 1)], || assert_eq!(wrapped.host(), Ok(&[7; 64][..])));
         budget(driver, &[], || assert_eq!(wrapped.host(), Ok(&[7; 64][..])));
-        let refused = Err(Error::NotManaged { what: "host access", index: None });
+        let refused = Err(Error::Managed(ManagedError::NotManaged { what: "host access", index: None }));
         budget(driver, &[(Function::cuPointerGetAttribute, 1)], || assert_eq!(lie.host(), refused));
         budget(driver, &[], || assert_eq!(lie.host(), refused));
     }
@@ -92,7 +92,7 @@ driver_tests! {
         let address = own.as_ptr().addr() as u64;
         // SAFETY: it is there while it is borrowed, and nothing is enqueued with it.
         let wrapped = unsafe { ManagedBuffer::<u8>::borrowed(address, 64, &context) }?;
-        assert_eq!(wrapped.host(), Err(Error::NotManaged { what: "host access", index: None }));
+        assert_eq!(wrapped.host(), Err(Error::Managed(ManagedError::NotManaged { what: "host access", index: None })));
         drop(wrapped);
         drop(own);
     }
@@ -137,6 +137,6 @@ driver_tests! {
         budget(driver, &[(Function::cuMemFree_v2, 1)], || drop(synchronous));
         // SAFETY: nothing is wrapped.
         let refused = unsafe { ManagedBuffer::<u32>::from_synchronous(address, 0, &memory) };
-        assert_eq!(refused.map(drop), Err(Error::EmptyBuffer));
+        assert_eq!(refused.map(drop), Err(Error::Memory(MemoryError::EmptyBuffer)));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use warploom::{Devices, Error, Function, ManagedBuffer, ManagedMemory, ManagedPool};
+use warploom::{Devices, Error, Function, ManagedBuffer, ManagedError, ManagedMemory, ManagedPool, MemoryError};
 use warploom_sim::topology::Topology;
 use warploom_sim::{FindingKind, Mode, Order};
 use warploom_testkit::{ASYNCHRONOUS, TestResult, budget, driver_tests, open};
@@ -79,7 +79,7 @@ driver_tests! {
         #[expect(unsafe_code, reason = "wraps what the host cannot read")]
         // SAFETY: there are more than 8 bytes at the address for as long as `bytes` is held.
         let odd = unsafe { ManagedBuffer::<u32>::borrowed(address, 2, &context) }?;
-        assert_eq!(odd.host(), Err(Error::Cast { bytes: 8, address, size: 4, align: 4 }));
+        assert_eq!(odd.host(), Err(Error::Memory(MemoryError::Cast { bytes: 8, address, size: 4, align: 4 })));
     }
 }
 
@@ -92,7 +92,7 @@ fn without_concurrent_access_the_host_is_refused() -> TestResult {
             let (machine, driver) = open(without_concurrent_access(preset, device)?, *mode)?;
             let (context, stream, memory) = setup(&driver)?;
             let mut buffer = memory.zeroed::<u8>(64, &stream)?;
-            let refused = Error::HostAccessUnsupported { device: u32::try_from(device)? };
+            let refused = Error::Managed(ManagedError::HostAccessUnsupported { device: u32::try_from(device)? });
             assert_eq!(buffer.host(), Err(refused.clone()));
             budget(&driver, &[], || assert_eq!(buffer.host_mut(), Err(refused)));
             context.stream()?.record()?;

@@ -1,7 +1,7 @@
 //! Memory that moves before it is touched.
 
 use warploom::sys::types::CUresult;
-use warploom::{DevicePool, Devices, Error, Function, Host, Location, ManagedPool, ManagedRange, NumaId};
+use warploom::{DevicePool, Devices, Error, Function, Host, Location, ManagedError, ManagedPool, ManagedRange, NumaId};
 use warploom_sim::Mode;
 use warploom_sim::topology::{DeviceModel, Topology};
 use warploom_testkit::{TestResult, budget, driver_tests, in_every_mode, open};
@@ -73,7 +73,7 @@ driver_tests! {
         let (context, stream, _memory) = setup(driver)?;
         let buffer = DevicePool::new(&context)?.allocate::<u8>(LARGE, &stream)?;
         let refused = ManagedRange::from(&buffer).prefetch(Host::Any, &stream);
-        assert_eq!(refused, Err(Error::NotManaged { what: "prefetch", index: None }));
+        assert_eq!(refused, Err(Error::Managed(ManagedError::NotManaged { what: "prefetch", index: None })));
     }
 }
 

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use warploom::sys::types::CUresult;
-use warploom::{AccessedBy, Devices, Driver, Error, Function, Host, LiveSet, Location, ManagedBuffer, Result};
+use warploom::{
+    AccessedBy, Devices, Driver, Error, Function, Host, LiveSet, Location, ManagedBuffer, ManagedError, Result,
+};
 use warploom_sim::fault::{Plan, Rule};
 use warploom_sim::topology::Topology;
 use warploom_sim::{Machine, Mode};
@@ -46,7 +48,7 @@ fn what_was_applied_is_taken_back() -> TestResult {
             assert_eq!(error.code(), Some(FAILED));
             let done = usize::try_from(number - 1)?;
             match error {
-                Error::PartlyAdvised { applied, failed, undone: true, .. } => {
+                Error::Managed(ManagedError::PartlyAdvised { applied, failed, undone: true, .. }) => {
                     assert_eq!((&applied[..], &failed), (&order[..done], &order[done]));
                     assert!(done > 0);
                 }
@@ -72,7 +74,7 @@ fn what_cannot_be_taken_back_is_reported() -> TestResult {
             "advice about device 3 failed after that about device 0, device 2, and not everything could be taken back"
         )
     );
-    let Error::PartlyAdvised { undone: false, .. } = error else { panic!("{error:?}") };
+    let Error::Managed(ManagedError::PartlyAdvised { undone: false, .. }) = error else { panic!("{error:?}") };
     drop(scope);
     let left: BTreeSet<_> =
         [1, 2].into_iter().map(|ordinal| driver.device(ordinal).map(Location::from)).collect::<Result<_>>()?;
@@ -93,7 +95,7 @@ fn one_change_that_had_its_effect_is_taken_back_or_reported() -> TestResult {
     let scope = machine.inject(plan)?;
     let error = set.insert(&new).expect_err("the plan says so");
     drop(scope);
-    let Error::PartlyAdvised { applied, undone: false, .. } = error else { panic!("{error:?}") };
+    let Error::Managed(ManagedError::PartlyAdvised { applied, undone: false, .. }) = error else { panic!("{error:?}") };
     assert!(applied.is_empty() && set.contains(&new)?);
     Ok(())
 }

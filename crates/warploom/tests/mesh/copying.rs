@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use warploom::sys::types::CUresult;
 use warploom::{
-    Buffer, ContextOptions, CopyPolicy, DeviceCopy, DeviceMemory, DevicePool, Devices, Driver, Error, Function,
-    ManagedMemory, Mesh, PinnedMemory, Slice, SynchronousResource, Topology,
+    Buffer, ContextError, ContextOptions, CopyError, CopyPolicy, DeviceCopy, DeviceError, DeviceMemory, DevicePool,
+    Devices, Driver, Error, Function, ManagedMemory, Mesh, PeerError, PinnedMemory, Slice, SynchronousResource,
+    Topology,
 };
 use warploom_sim::topology::Topology as Wiring;
 use warploom_sim::{Machine, Mode};
@@ -138,7 +139,7 @@ fn managed_and_page_locked_memory_needs_no_access() -> TestResult {
     // The other way, the device sends: what it needs access to is the pool.
     let mut arrived = pool.allocate::<u8>(7, &streams[1])?;
     let refused = mesh.copy(&managed, &mut arrived, &streams[0]).err();
-    assert_eq!(refused, Some(Error::PeerUnsupported { owner: 1, peers: vec![0] }));
+    assert_eq!(refused, Some(Error::Peer(PeerError::Unsupported { owner: 1, peers: vec![0] })));
     Ok(())
 }
 
@@ -152,7 +153,7 @@ fn lengths_differ_or_are_zero_without_a_call() -> TestResult {
     let mut target = pools[1].zeroed::<u32>(7, &streams[1])?;
     budget(&site.driver, &[], || -> TestResult {
         let refused = mesh.copy(&source, &mut target, &streams[1]).err();
-        assert_eq!(refused, Some(Error::LengthMismatch { source_len: 8, destination_len: 7 }));
+        assert_eq!(refused, Some(Error::Copy(CopyError::LengthMismatch { source_len: 8, destination_len: 7 })));
         mesh.copy(source.slice(3..3)?, target.slice_mut(7..)?, &streams[0])?;
         Ok(())
     })?;
@@ -171,9 +172,9 @@ fn a_stream_of_a_third_device_is_refused() -> TestResult {
     let own = site.driver.device(0)?.create_context(ContextOptions::new())?.stream()?;
     budget(&site.driver, &[], || {
         let refused = mesh.copy(&source, &mut target, &streams[2]).err();
-        assert_eq!(refused, Some(Error::StreamMismatch { stream: 2, from: 0, to: 1 }));
+        assert_eq!(refused, Some(Error::Copy(CopyError::StreamMismatch { stream: 2, from: 0, to: 1 })));
         let refused = mesh.copy_with(CopyPolicy::AllowStaged, &source, &mut target, &own).err();
-        assert_eq!(refused, Some(Error::StreamMismatch { stream: 0, from: 0, to: 1 }));
+        assert_eq!(refused, Some(Error::Copy(CopyError::StreamMismatch { stream: 0, from: 0, to: 1 })));
     });
     Ok(())
 }
@@ -193,7 +194,7 @@ fn ends_that_overlap_are_refused() -> TestResult {
     budget(&site.driver, &[], || {
         let refused = mesh.copy(&start, &mut late, &streams[0]).err();
         let (from, to) = (memory.as_raw(), memory.as_raw() + 31);
-        assert_eq!(refused, Some(Error::Overlap { from, to, bytes: 32 }));
+        assert_eq!(refused, Some(Error::Copy(CopyError::Overlap { from, to, bytes: 32 })));
     });
     mesh.copy(&start, &mut end, &streams[0])?.synchronize()?;
     Ok(())
@@ -210,9 +211,15 @@ fn ends_of_two_drivers_are_refused() -> TestResult {
     let stream = context.stream()?;
     let source = DevicePool::new(&context)?.zeroed::<u8>(8, &stream)?;
     let mut target = pools[1].zeroed::<u8>(8, &streams[1])?;
-    assert!(matches!(mesh.copy(&source, &mut target, &streams[1]), Err(Error::DriverMismatch { .. })));
+    assert!(matches!(
+        mesh.copy(&source, &mut target, &streams[1]),
+        Err(Error::Device(DeviceError::DriverMismatch { .. }))
+    ));
     let mut there = DevicePool::new(&context)?.zeroed::<u8>(8, &stream)?;
-    assert!(matches!(mesh.copy(&source, &mut there, &streams[1]), Err(Error::DriverMismatch { .. })));
+    assert!(matches!(
+        mesh.copy(&source, &mut there, &streams[1]),
+        Err(Error::Device(DeviceError::DriverMismatch { .. }))
+    ));
     Ok(())
 }
 
@@ -254,7 +261,7 @@ fn a_reset_stops_the_copies_of_its_device_and_no_others() -> TestResult {
     // SAFETY: what was made on the device is dropped, or used where it is to be refused, and nothing runs there.
     unsafe { site.driver.device(2)?.reset_context() }?;
 
-    let stale = Error::StaleContext { device: 2, expected: 0, found: 1 };
+    let stale = Error::Context(ContextError::Stale { device: 2, expected: 0, found: 1 });
     budget(&site.driver, &[], || -> TestResult {
         assert_eq!(mesh.copy(&third, &mut second, &streams[1]).err(), Some(stale.clone()));
         assert_eq!(mesh.copy(&first, &mut third, &streams[0]).err(), Some(stale.clone()));
@@ -270,9 +277,9 @@ fn a_reset_stops_the_copies_of_its_device_and_no_others() -> TestResult {
     let mut fresh = DeviceMemory::new(&renewed).upload(&[9_u8; 16], &stream)?;
     let layer = warploom::AccessLayer::Contexts;
     let refused = mesh.copy(&fresh, &mut second, &streams[1]).err();
-    assert_eq!(refused, Some(Error::PeerNotEnabled { from: 1, to: 2, layer }));
+    assert_eq!(refused, Some(Error::Peer(PeerError::NotEnabled { from: 1, to: 2, layer })));
     let refused = mesh.copy(&first, &mut fresh, &stream).err();
-    assert_eq!(refused, Some(Error::PeerNotEnabled { from: 2, to: 0, layer }));
+    assert_eq!(refused, Some(Error::Peer(PeerError::NotEnabled { from: 2, to: 0, layer })));
     mesh.refresh()?;
     mesh.copy(&fresh, &mut second, &streams[1])?.synchronize()?;
     assert_eq!(second.download(&streams[1])?, [9; 16]);
@@ -284,19 +291,19 @@ fn a_reset_stops_the_copies_of_its_device_and_no_others() -> TestResult {
 fn usage_errors_are_not_fatal() {
     let layer = warploom::AccessLayer::Pool;
     let errors = [
-        Error::PeerNotEnabled { from: 0, to: 1, layer },
-        Error::PeerUnsupported { owner: 1, peers: vec![0] },
-        Error::TooManyPeers { from: 0, to: 1 },
-        Error::NotInTopology { device: 9 },
-        Error::ContextUnavailable { device: 0 },
-        Error::StreamMismatch { stream: 2, from: 0, to: 1 },
-        Error::Overlap { from: 0, to: 1, bytes: 2 },
+        Error::Peer(PeerError::NotEnabled { from: 0, to: 1, layer }),
+        Error::Peer(PeerError::Unsupported { owner: 1, peers: vec![0] }),
+        Error::Peer(PeerError::TooMany { from: 0, to: 1 }),
+        Error::Device(DeviceError::NotInTopology { device: 9 }),
+        Error::Peer(PeerError::ContextUnavailable { device: 0 }),
+        Error::Copy(CopyError::StreamMismatch { stream: 2, from: 0, to: 1 }),
+        Error::Copy(CopyError::Overlap { from: 0, to: 1, bytes: 2 }),
     ];
     for error in errors {
         assert!(!error.is_context_fatal() && !error.is_out_of_memory(), "{error}");
     }
     assert_eq!(
-        Error::PeerNotEnabled { from: 0, to: 1, layer }.to_string(),
+        Error::Peer(PeerError::NotEnabled { from: 0, to: 1, layer }).to_string(),
         "device 0 has no access to memory of device 1; open its pool with Mesh::grant_pools or DevicePool::peers; virtual \
          memory is opened when it is made"
     );

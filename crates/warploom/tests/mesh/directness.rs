@@ -2,7 +2,7 @@
 
 use warploom::{
     AccessLayer, AccessLevel, ContextOptions, CopyPolicy, Counted, DeviceMemory, DevicePool, Devices, Error, Function,
-    LiveSet, OrderedResource, VirtualMemory, VirtualOptions,
+    LiveSet, OrderedResource, PeerError, VirtualMemory, VirtualOptions,
 };
 use warploom_testkit::{AccessSpy, TestResult, budget};
 
@@ -19,7 +19,7 @@ fn the_device_of_the_stream_needs_access_to_the_other_end() -> TestResult {
     let (mesh, streams) = (site.mesh()?, site.streams()?);
     let memory: Vec<DeviceMemory> = site.contexts.iter().map(DeviceMemory::new).collect();
     let (mut here, mut there) = (memory[0].upload(b"here", &streams[0])?, memory[1].upload(b"away", &streams[1])?);
-    let unsupported = Error::PeerUnsupported { owner: 0, peers: vec![1] };
+    let unsupported = Error::Peer(PeerError::Unsupported { owner: 0, peers: vec![1] });
     // To device 1: sent by device 0, which has access; not fetched by device 1, which has none.
     assert_eq!(mesh.copy(&here, &mut there, &streams[1]).err(), Some(unsupported.clone()));
     mesh.copy(&here, &mut there, &streams[0])?.synchronize()?;
@@ -43,9 +43,9 @@ fn access_that_is_not_enabled_is_named() -> TestResult {
     let mut target = memory[1].upload(b"away", &streams[1])?;
     budget(&site.driver, &[], || {
         let refused = mesh.copy(&source, &mut target, &streams[1]).err();
-        assert_eq!(refused, Some(Error::PeerNotEnabled { from: 1, to: 0, layer: CONTEXTS }));
+        assert_eq!(refused, Some(Error::Peer(PeerError::NotEnabled { from: 1, to: 0, layer: CONTEXTS })));
         let refused = mesh.copy(&source, &mut target, &streams[0]).err();
-        assert_eq!(refused, Some(Error::PeerNotEnabled { from: 0, to: 1, layer: CONTEXTS }));
+        assert_eq!(refused, Some(Error::Peer(PeerError::NotEnabled { from: 0, to: 1, layer: CONTEXTS })));
     });
     mesh.copy_with(CopyPolicy::AllowStaged, &source, &mut target, &streams[1])?;
     assert_eq!(target.download(&streams[1])?, b"here");
@@ -60,7 +60,7 @@ fn memory_of_a_pool_follows_the_peers_of_the_pool() -> TestResult {
     let pool = DevicePool::new(&site.contexts[0])?;
     let source = pool.upload(b"pool", &streams[0])?;
     let mut target = DeviceMemory::new(&site.contexts[1]).upload(b"away", &streams[1])?;
-    let missing = Some(Error::PeerNotEnabled { from: 1, to: 0, layer: POOL });
+    let missing = Some(Error::Peer(PeerError::NotEnabled { from: 1, to: 0, layer: POOL }));
     assert_eq!(mesh.copy(&source, &mut target, &streams[1]).err(), missing);
     // Sent by its own device, what counts is the destination, which is not from a pool.
     mesh.copy(&source, &mut target, &streams[0])?.synchronize()?;
@@ -87,7 +87,7 @@ fn a_grant_taken_away_through_another_value_of_the_pool_is_noticed() -> TestResu
     mesh.grant_pools(&[&other])?;
     mesh.copy(&source, &mut target, &streams[1])?;
     other.peers().clear()?;
-    let missing = Some(Error::PeerNotEnabled { from: 1, to: 0, layer: POOL });
+    let missing = Some(Error::Peer(PeerError::NotEnabled { from: 1, to: 0, layer: POOL }));
     assert_eq!(mesh.copy(&source, &mut target, &streams[1]).err(), missing);
     Ok(())
 }
@@ -127,7 +127,7 @@ fn a_pool_that_may_only_be_read_is_not_open() -> TestResult {
     let mut target = DeviceMemory::new(&contexts[1]).upload(b"away", &streams[1])?;
     spy.pretend(1, warploom::sys::types::CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READ);
     let refused = mesh.copy(&source, &mut target, &streams[1]).err();
-    assert_eq!(refused, Some(Error::PeerNotEnabled { from: 1, to: 0, layer: POOL }));
+    assert_eq!(refused, Some(Error::Peer(PeerError::NotEnabled { from: 1, to: 0, layer: POOL })));
     Ok(())
 }
 
@@ -137,7 +137,7 @@ fn virtual_memory_and_adaptors_follow_what_is_below() -> TestResult {
     let site = Site::preset("pcie-pair")?;
     let (mesh, streams) = (site.mesh()?, site.streams()?);
     let mut target = DeviceMemory::new(&site.contexts[1]).upload(b"away", &streams[1])?;
-    let missing = Some(Error::PeerNotEnabled { from: 1, to: 0, layer: POOL });
+    let missing = Some(Error::Peer(PeerError::NotEnabled { from: 1, to: 0, layer: POOL }));
     let closed = VirtualMemory::new(&site.contexts[0])?.upload(b"here", &streams[0])?;
     assert_eq!(mesh.copy(&closed, &mut target, &streams[1]).err(), missing);
     let open = VirtualOptions::new().peer(&site.driver.device(1)?, AccessLevel::ReadWrite);
@@ -161,12 +161,15 @@ fn contexts_that_do_not_take_part_are_named() -> TestResult {
     let source = DeviceMemory::new(&site.contexts[0]).upload(b"here", &streams[0])?;
     let mut third = DeviceMemory::new(&site.contexts[2]).upload(b"away", &streams[2])?;
     let refused = mesh.copy(&source, &mut third, &streams[0]).err();
-    assert_eq!(refused, Some(Error::ContextUnavailable { device: 2 }));
+    assert_eq!(refused, Some(Error::Peer(PeerError::ContextUnavailable { device: 2 })));
     // Another context of a device that does take part is not the one that does.
     let own = site.driver.device(1)?.create_context(ContextOptions::new())?;
     let stream = own.stream()?;
     let mut other = DeviceMemory::new(&own).upload(b"away", &stream)?;
-    assert_eq!(mesh.copy(&source, &mut other, &stream).err(), Some(Error::ContextUnavailable { device: 1 }));
+    assert_eq!(
+        mesh.copy(&source, &mut other, &stream).err(),
+        Some(Error::Peer(PeerError::ContextUnavailable { device: 1 }))
+    );
     // Two contexts of one device need no access.
     let mut beside = DeviceMemory::new(&site.contexts[1]).upload(b"same", &streams[1])?;
     mesh.copy(&other, &mut beside, &streams[1])?;

@@ -1,7 +1,7 @@
 //! Enabling and disabling, and what is said about it.
 
 use warploom::sys::types::CUresult;
-use warploom::{ContextOptions, Devices, Driver, Error, Function, Mesh, PeerOutcome, Topology};
+use warploom::{ContextOptions, DeviceError, Devices, Driver, Error, Function, Mesh, PeerError, PeerOutcome, Topology};
 use warploom_sim::Machine;
 use warploom_testkit::{TestResult, budget, call, driver_tests};
 
@@ -44,7 +44,7 @@ fn exactly_the_capable_directions_are_enabled_each_with_one_call() -> TestResult
     assert_eq!(site.enabled()?, expected);
     budget(&site.driver, &[], || -> TestResult {
         assert!(mesh.is_enabled(1, 0)? && !mesh.is_enabled(0, 1)? && mesh.is_enabled(1, 1)?);
-        assert_eq!(mesh.is_enabled(0, 4), Err(Error::NotInTopology { device: 4 }));
+        assert_eq!(mesh.is_enabled(0, 4), Err(Error::Device(DeviceError::NotInTopology { device: 4 })));
         Ok(())
     })?;
     assert_eq!(report.get(1, &site.driver.device(0)?), Some(&PeerOutcome::Enabled));
@@ -129,7 +129,7 @@ fn too_many_peers_are_told_apart() -> TestResult {
     let wires = [(0, 1), (0, 2), (0, 3), (1, 0), (2, 0), (3, 0)];
     let site = Site::of(linked(4, &wires).max_peers(2).build()?)?;
     let (mesh, report) = Mesh::enable(&site.topology, &site.contexts)?;
-    let too_many = Error::TooManyPeers { from: 0, to: 3 };
+    let too_many = Error::Peer(PeerError::TooMany { from: 0, to: 3 });
     assert_eq!(too_many.code(), Some(CUresult::CUDA_ERROR_TOO_MANY_PEERS));
     assert_eq!(report.get(0, 3), Some(&PeerOutcome::Failed(too_many.clone())));
     assert_eq!(report.failures().map(|(_, error)| error).collect::<Vec<_>>(), [&too_many]);
@@ -202,9 +202,18 @@ fn contexts_that_do_not_fit_are_refused_before_any_call() -> TestResult {
     let strange = other.device(0)?.context()?;
     let [one, two, three] = [0, 1, 2].map(|at: usize| site.contexts[at].clone());
     budget(&site.driver, &[], || {
-        assert_eq!(Mesh::enable(&part, &[one.clone(), three]).err(), Some(Error::NotInTopology { device: 2 }));
-        assert_eq!(Mesh::enable(&part, &[two.clone(), second.clone()]).err(), Some(Error::TwoContexts { device: 1 }));
-        assert!(matches!(Mesh::enable(&part, std::slice::from_ref(&strange)), Err(Error::DriverMismatch { .. })));
+        assert_eq!(
+            Mesh::enable(&part, &[one.clone(), three]).err(),
+            Some(Error::Device(DeviceError::NotInTopology { device: 2 }))
+        );
+        assert_eq!(
+            Mesh::enable(&part, &[two.clone(), second.clone()]).err(),
+            Some(Error::Peer(PeerError::TwoContexts { device: 1 }))
+        );
+        assert!(matches!(
+            Mesh::enable(&part, std::slice::from_ref(&strange)),
+            Err(Error::Device(DeviceError::DriverMismatch { .. }))
+        ));
     });
     // One that is given twice is there once; a device without a context does not take part.
     let (mesh, report) = Mesh::enable(&site.topology, &[one.clone(), two.clone(), one.clone()])?;

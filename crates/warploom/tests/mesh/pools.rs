@@ -1,7 +1,7 @@
 //! Pools, which peer access between contexts does not open (S3.12, M.2).
 
 use warploom::sys::types::CUresult;
-use warploom::{DevicePool, Error, Function, LiveSet, Mesh, PeerOutcome, Topology};
+use warploom::{DeviceError, DevicePool, Error, Function, LiveSet, Mesh, PeerOutcome, Topology};
 use warploom_testkit::{TestResult, budget};
 
 use super::{Site, fail_nth, links};
@@ -81,7 +81,7 @@ fn a_pool_of_a_device_that_is_not_in_the_mesh_is_refused_before_any_call() -> Te
     let part = Topology::probe(&site.topology.devices()[..2])?;
     let pool = DevicePool::new(&site.contexts[3])?;
     let refused = budget(&site.driver, &[], || Mesh::open(&part, &site.contexts[..2], &[&pool]));
-    assert_eq!(refused.err(), Some(Error::NotInTopology { device: 3 }));
+    assert_eq!(refused.err(), Some(Error::Device(DeviceError::NotInTopology { device: 3 })));
     assert!(site.enabled()?.is_empty());
     Ok(())
 }

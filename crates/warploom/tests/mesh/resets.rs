@@ -1,7 +1,7 @@
 //! What is left of a mesh when a device is reset (S3.26 to S3.28).
 #![expect(unsafe_code, reason = "resets devices, and answers for what was made in them")]
 
-use warploom::{Context, Devices, Error, Mesh, PeerOutcome, Result};
+use warploom::{Context, ContextError, Devices, Error, Mesh, PeerOutcome, Result};
 use warploom_testkit::{TestResult, call};
 
 use super::{Site, pairs_that_are};
@@ -41,7 +41,7 @@ fn contexts_of_an_old_life_are_refused() -> TestResult {
     // SAFETY: nothing but the context was made on the device.
     unsafe { site.driver.device(1)?.reset_context() }?;
     let refused = Mesh::enable(&site.topology, &site.contexts).err();
-    assert_eq!(refused, Some(Error::StaleContext { device: 1, expected: 0, found: 1 }));
+    assert_eq!(refused, Some(Error::Context(ContextError::Stale { device: 1, expected: 0, found: 1 })));
     let renewed = site.topology.devices().iter().map(|device| device.context()).collect::<Result<Vec<Context>>>()?;
     Mesh::enable(&site.topology, &renewed)?;
     Ok(())

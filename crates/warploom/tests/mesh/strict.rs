@@ -1,7 +1,7 @@
 //! All or nothing (S3.9).
 
 use warploom::sys::types::CUresult;
-use warploom::{Error, Function, Mesh, PeerOutcome};
+use warploom::{Error, Function, Mesh, PeerError, PeerOutcome};
 use warploom_sim::fault::{Calls, Rule};
 use warploom_testkit::{TestResult, call};
 
@@ -19,7 +19,7 @@ fn a_strict_mesh_undoes_what_it_enabled_wherever_it_fails() -> TestResult {
         let refused = Mesh::enable_strict(&site.topology, &site.contexts).err();
         assert_eq!(scope.fired_count(), 1);
         drop(scope);
-        let Some(Error::MeshIncomplete { report }) = &refused else { panic!("{refused:?}") };
+        let Some(Error::Peer(PeerError::MeshIncomplete { report })) = &refused else { panic!("{refused:?}") };
         assert_eq!(refused.as_ref().and_then(Error::code), Some(code));
         assert_eq!(report.failures().count(), 1, "{report}");
         assert!(pairs_that_are(report, &PeerOutcome::Enabled).is_empty(), "{report}");
@@ -62,7 +62,7 @@ fn what_could_not_be_undone_is_in_the_report() -> TestResult {
     let scope = site.machine.inject(plan)?;
     let refused = Mesh::enable_strict(&site.topology, &site.contexts).err();
     drop(scope);
-    let Some(Error::MeshIncomplete { report }) = refused else { panic!("{refused:?}") };
+    let Some(Error::Peer(PeerError::MeshIncomplete { report })) = refused else { panic!("{refused:?}") };
     assert_eq!(pairs_that_are(&report, &PeerOutcome::Enabled), [(0, 2)]);
     assert_eq!(site.enabled()?, [(0, 2)]);
     Ok(())

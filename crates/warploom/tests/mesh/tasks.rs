@@ -7,7 +7,7 @@ use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 use warploom::sys::types::CUresult;
-use warploom::{Buffer, DeviceMemory, DevicePool, Error, Function, Mesh, Result, Stream};
+use warploom::{Buffer, CopyError, DeviceMemory, DevicePool, Error, Function, Mesh, Result, Stream};
 use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_testkit::{TestResult, driver_tests};
 
@@ -141,7 +141,7 @@ fn a_failure_is_what_the_future_is_ready_with() -> TestResult {
     assert_eq!(block_on(ticket).unwrap_err().code(), Some(code));
     drop(scope);
     let refused = mesh.copy(source.slice(1..)?, &mut target, &streams[1]).err();
-    assert_eq!(refused, Some(Error::LengthMismatch { source_len: 3, destination_len: 4 }));
+    assert_eq!(refused, Some(Error::Copy(CopyError::LengthMismatch { source_len: 3, destination_len: 4 })));
     streams[1].synchronize()?;
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! When a copy is done (S3.21).
 
-use warploom::{DeviceMemory, Error, Function};
+use warploom::{ContextError, DeviceMemory, Error, Function};
 use warploom_testkit::{TestResult, budget};
 
 use super::gate::Gate;
@@ -73,7 +73,7 @@ fn a_ticket_of_a_device_that_was_reset_is_stale() -> TestResult {
     #[expect(unsafe_code, reason = "resets a device")]
     // SAFETY: nothing runs on the device, and what was made there is only asked about.
     unsafe { site.contexts[1].device().reset_context() }?;
-    let stale = Err(Error::StaleContext { device: 1, expected: 0, found: 1 });
+    let stale = Err(Error::Context(ContextError::Stale { device: 1, expected: 0, found: 1 }));
     assert_eq!(ticket.is_complete().map(|_| ()), stale);
     assert_eq!(ticket.hold_back(&streams[0]), stale);
     Ok(())

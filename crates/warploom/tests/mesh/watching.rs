@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use warploom::{Contexts, Devices, Driver, Error};
+use warploom::{ContextError, Contexts, Devices, Driver, Error};
 use warploom_testkit::{TestResult, call};
 
 use super::Site;
@@ -38,7 +38,7 @@ fn a_reset_by_others_is_told_when_it_is_noticed() -> TestResult {
     let (driver, watch) = (&site.driver, site.driver.watch_generations()?);
     call!(driver.cuDevicePrimaryCtxReset_v2(1))?;
     assert_eq!(watch.try_recv()?, None);
-    assert!(matches!(site.contexts[1].check(), Err(Error::StaleContext { .. })));
+    assert!(matches!(site.contexts[1].check(), Err(Error::Context(ContextError::Stale { .. }))));
     assert_eq!(watch.recv()?.device, 1);
     Ok(())
 }
@@ -67,10 +67,10 @@ fn a_watch_that_is_not_read_is_lost_and_says_so() -> TestResult {
     for generation in 1..=64 {
         assert_eq!(lazy.recv()?.generation, generation);
     }
-    assert_eq!(lazy.try_recv(), Err(Error::WatchLost));
-    assert_eq!(lazy.recv(), Err(Error::WatchLost));
+    assert_eq!(lazy.try_recv(), Err(Error::Context(ContextError::WatchLost)));
+    assert_eq!(lazy.recv(), Err(Error::Context(ContextError::WatchLost)));
     reset(&site.driver, 0)?;
-    assert_eq!(lazy.recv_timeout(Duration::ZERO), Err(Error::WatchLost));
+    assert_eq!(lazy.recv_timeout(Duration::ZERO), Err(Error::Context(ContextError::WatchLost)));
     Ok(())
 }
 
@@ -82,7 +82,7 @@ fn a_watch_outlives_its_driver_with_an_error() -> TestResult {
     reset(&site.driver, 1)?;
     drop(site);
     assert_eq!(watch.recv()?.device, 1);
-    assert_eq!(watch.recv(), Err(Error::WatchLost));
-    assert_eq!(watch.try_recv(), Err(Error::WatchLost));
+    assert_eq!(watch.recv(), Err(Error::Context(ContextError::WatchLost)));
+    assert_eq!(watch.try_recv(), Err(Error::Context(ContextError::WatchLost)));
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! What is refused, and that NCCL is not asked then.
 
 use warploom::nccl::{Nccl, NcclError, NcclVersion, Reduction};
-use warploom::{ContextOptions, DevicePool, Devices, Driver, Error};
+use warploom::{ContextError, ContextOptions, DeviceError, DevicePool, Devices, Driver, Error};
 use warploom_sim::Mode;
 use warploom_sim::topology::Topology;
 use warploom_testkit::{TestResult, budget, open};
@@ -130,7 +130,7 @@ fn streams_and_memory_of_other_contexts_are_refused_before_any_call() -> TestRes
     let context = other.device(0)?.context()?;
     let foreign = DevicePool::new(&context)?.upload(&[1_u32; 4], &context.stream()?)?;
     let refused = zero.communicator.broadcast_to(&foreign, &mut here, 0, &zero.stream);
-    assert!(matches!(refused, Err(Error::DriverMismatch { .. })), "{refused:?}");
+    assert!(matches!(refused, Err(Error::Device(DeviceError::DriverMismatch { .. }))), "{refused:?}");
     assert_eq!(fake.take_calls(), Vec::<String>::new());
     Ok(())
 }
@@ -186,8 +186,8 @@ fn a_communicator_of_a_context_that_was_reset_is_refused_and_left_alone() -> Tes
     let mut values = pool.upload(&[1_u32; 4], &stream)?;
     reset(&driver)?;
     let refused = communicator.broadcast(&mut values, 0, &stream);
-    assert!(matches!(refused, Err(Error::StaleContext { .. })), "{refused:?}");
-    assert!(matches!(communicator.check(), Err(Error::StaleContext { .. })));
+    assert!(matches!(refused, Err(Error::Context(ContextError::Stale { .. }))), "{refused:?}");
+    assert!(matches!(communicator.check(), Err(Error::Context(ContextError::Stale { .. }))));
     library.fake.as_ref().map(Fake::take_calls);
     drop(communicator);
     assert_eq!(library.fake.as_ref().map(Fake::take_calls), Some(Vec::new()));

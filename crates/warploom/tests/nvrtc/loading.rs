@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "loads binaries, and launches a kernel")]
 
 use warploom::program::{Architecture, CodeKind, CompileOptions, Nvrtc, NvrtcError, ObjectCode, Program, Target};
-use warploom::{DevicePool, Devices, Error, JitOptions, LaunchConfig};
+use warploom::{DevicePool, Devices, Error, JitOptions, LaunchConfig, LibraryError};
 use warploom_sim::Mode;
 use warploom_sim::topology::Topology;
 use warploom_testkit::{TestResult, driver_tests, open};
@@ -50,7 +50,7 @@ driver_tests! {
         let table = unsafe { library.global::<u32>("&n::table", &context) }?;
         assert_eq!(table.download(&stream)?, [3, 4]);
         let missing = library.kernel("scale<double>").map(drop);
-        assert!(matches!(missing, Err(Error::NoSuchKernel { name, .. }) if &*name == "scale<double>"));
+        assert!(matches!(missing, Err(Error::Library(LibraryError::NoSuchKernel { name, .. })) if &*name == "scale<double>"));
     }
 
     /// LCH-6: numbers of half precision and complex ones, as other crates have them.
@@ -102,7 +102,7 @@ fn code_is_read_from_files() -> TestResult {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/scale.ptx");
     assert_eq!(ObjectCode::read(CodeKind::Ptx, path)?, ObjectCode::new(CodeKind::Ptx, "scale.ptx", SCALE));
     let missing = ObjectCode::read(CodeKind::Cubin, "/absent/scale.cubin");
-    assert!(matches!(missing, Err(Error::Unreadable { .. })), "{missing:?}");
+    assert!(matches!(missing, Err(Error::Library(LibraryError::Unreadable { .. }))), "{missing:?}");
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! Many elements at once: one write, of what differs.
 
-use warploom::{DevicePool, Devices, Error, Function, LiveSet};
+use warploom::{DeviceError, DevicePool, Devices, Error, Function, LiveSet, PeerError};
 use warploom_sim::Machine;
 use warploom_testkit::{AccessSpy, AccessWrite, TestResult, budget};
 
@@ -79,7 +79,7 @@ fn nothing_is_written_if_one_addition_is_refused() -> TestResult {
     let peers = pool.peers();
     peers.insert(1)?;
     let reads = (Function::cuMemPoolGetAccess, 5);
-    let unsupported = Err(Error::PeerUnsupported { owner: 0, peers: vec![2, 3, 5] });
+    let unsupported = Err(Error::Peer(PeerError::Unsupported { owner: 0, peers: vec![2, 3, 5] }));
     let asked = (Function::cuDeviceCanAccessPeer, 4);
     assert_eq!(budget(&driver, &[reads, asked], || peers.extend([5, 4, 3, 2])), unsupported);
     assert_eq!(budget(&driver, &[reads, asked], || peers.assign([5, 4, 3, 2, 5])), unsupported);
@@ -88,7 +88,7 @@ fn nothing_is_written_if_one_addition_is_refused() -> TestResult {
     let text = peers.extend([3, 2]).expect_err("two without a link").to_string();
     assert!(text.starts_with("devices 2, 3 cannot be given access to memory of device 0; "), "{text}");
 
-    let missing = Err(Error::NoSuchDevices { ordinals: vec![6, 9], count: 6 });
+    let missing = Err(Error::Device(DeviceError::NoSuchDevices { ordinals: vec![6, 9], count: 6 }));
     assert_eq!(budget(&driver, &[], || peers.extend([9, 2, 6, 4])), missing);
     assert_eq!(budget(&driver, &[], || peers.assign([4, 9, 6])), missing);
     assert_eq!(budget(&driver, &[], || peers.toggle([1, 9, 6])), missing);

@@ -1,6 +1,6 @@
 //! Who can be given access: the peer must reach the owner's memory, whatever the other direction says (S0.22, M.1).
 
-use warploom::{DevicePool, Devices, Error, Function, LiveSet};
+use warploom::{DevicePool, Devices, Error, Function, LiveSet, PeerError};
 use warploom_sim::topology::Topology;
 use warploom_sim::{Machine, Mode};
 use warploom_testkit::{TestResult, budget, open};
@@ -13,7 +13,7 @@ fn a_link_in_one_direction_lets_one_pool_grant_and_not_the_other() -> TestResult
     let (_machine, driver, pool) = pool_of(links(2, &[(1, 0)])?, 0)?;
     assert!(pool.peers().insert(1)?);
     let other = DevicePool::new(&driver.device(1)?.context()?)?;
-    assert_eq!(other.peers().insert(0), Err(Error::PeerUnsupported { owner: 1, peers: vec![0] }));
+    assert_eq!(other.peers().insert(0), Err(Error::Peer(PeerError::Unsupported { owner: 1, peers: vec![0] })));
     assert!(other.peers().is_empty()?);
     Ok(())
 }
@@ -49,7 +49,7 @@ fn asymmetric(topology: Topology) -> TestResult {
         if possible.len() + 1 < devices.len() {
             let others = devices.iter().filter(|device| *device != owner).map(|device| device.ordinal());
             let peers = others.filter(|ordinal| !possible.contains(ordinal)).collect();
-            assert_eq!(everyone, Err(Error::PeerUnsupported { owner: owner.ordinal(), peers }));
+            assert_eq!(everyone, Err(Error::Peer(PeerError::Unsupported { owner: owner.ordinal(), peers })));
         } else {
             everyone?;
         }

@@ -1,11 +1,11 @@
 //! What the set is: live, ordered, and the driver's alone.
 
 use warploom::sys::types::CUmemAccess_flags;
-use warploom::{AccessLevel, DevicePool, Devices, Error, Function, LiveSet};
+use warploom::{AccessLevel, DeviceError, DevicePool, Devices, Error, Function, LiveSet};
 use warploom_sim::Machine;
 use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_testkit::sys::types::CUresult;
-use warploom_testkit::{AccessSpy, TestResult, budget, driver_tests};
+use warploom_testkit::{AccessSpy, TestResult, budget, driver_tests, implements};
 
 use super::{ordinals, pool_of, pool_on, set};
 
@@ -31,12 +31,12 @@ driver_tests! {
         let count = u32::try_from(driver.devices()?.len())?;
         budget(driver, &[], || -> TestResult {
             let peers = pool.peers();
-            assert_eq!(peers.insert(count), Err(Error::NoSuchDevice { ordinal: count, count }));
-            assert_eq!(peers.level(count), Err(Error::NoSuchDevice { ordinal: count, count }));
+            assert_eq!(peers.insert(count), Err(Error::Device(DeviceError::NoSuchDevice { ordinal: count, count })));
+            assert_eq!(peers.level(count), Err(Error::Device(DeviceError::NoSuchDevice { ordinal: count, count })));
             let ordinals = vec![count, count + 7, u32::MAX];
             assert_eq!(
                 peers.extend([0, u32::MAX, count + 7, count, count + 7]),
-                Err(Error::NoSuchDevices { ordinals, count })
+                Err(Error::Device(DeviceError::NoSuchDevices { ordinals, count }))
             );
             assert!(!peers.contains(count)? && !peers.remove(u32::MAX)?);
             peers.subtract([count, u32::MAX])?;
@@ -158,9 +158,9 @@ fn a_device_of_another_driver_is_refused_by_what_adds() -> TestResult {
     let foreign = other.device(1)?;
     budget(&driver, &[], || -> TestResult {
         let peers = pool.peers();
-        assert!(matches!(peers.insert(&foreign), Err(Error::DriverMismatch { .. })));
-        assert!(matches!(peers.level(&foreign), Err(Error::DriverMismatch { .. })));
-        assert!(matches!(peers.extend([&foreign]), Err(Error::DriverMismatch { .. })));
+        assert!(matches!(peers.insert(&foreign), Err(Error::Device(DeviceError::DriverMismatch { .. }))));
+        assert!(matches!(peers.level(&foreign), Err(Error::Device(DeviceError::DriverMismatch { .. }))));
+        assert!(matches!(peers.extend([&foreign]), Err(Error::Device(DeviceError::DriverMismatch { .. }))));
         assert!(!peers.contains(&foreign)? && !peers.remove(&foreign)?);
         Ok(())
     })?;
@@ -168,9 +168,34 @@ fn a_device_of_another_driver_is_refused_by_what_adds() -> TestResult {
     Ok(())
 }
 
+/// Every copy of a view is live, on any thread.
+#[test]
+fn copies_of_a_view_on_other_threads_see_and_change_the_same_set() -> TestResult {
+    let (_machine, _driver, pool) = pool_on("hgx-a100-4")?;
+    let peers = pool.peers();
+    std::thread::scope(|scope| {
+        let inserted = scope.spawn(move || peers.insert(3));
+        inserted.join().expect("it does not panic")
+    })?;
+    assert_eq!(ordinals(peers)?, set([3]));
+    peers.remove(3)?;
+    let seen = std::thread::scope(|scope| scope.spawn(|| peers.is_empty()).join().expect("it does not panic"))?;
+    assert!(seen);
+    Ok(())
+}
+
 /// C.5: a live view has none of the standard library's traits for sets, which cannot fail.
 #[test]
-fn views_are_values_that_threads_may_share() {
-    fn is<T: Send + Sync + Copy + std::fmt::Debug>() {}
-    is::<warploom::PeerSet<'_>>();
+fn views_have_no_trait_that_cannot_fail() {
+    type Set = warploom::PeerSet<'static>;
+    let found = [
+        ("PartialEq", implements!(Set: PartialEq)),
+        ("IntoIterator", implements!(Set: IntoIterator)),
+        ("Extend", implements!(Set: Extend<u32>)),
+        ("FromIterator", implements!(Set: FromIterator<u32>)),
+        ("Hash", implements!(Set: std::hash::Hash)),
+        ("BitOr", implements!(Set: std::ops::BitOr)),
+        ("Sub", implements!(Set: std::ops::Sub)),
+    ];
+    assert!(found.iter().all(|(_, holds)| !holds), "{found:?}");
 }

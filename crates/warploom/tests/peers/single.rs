@@ -1,6 +1,6 @@
 //! One element at a time.
 
-use warploom::{Error, Function, LiveSet};
+use warploom::{DeviceError, Error, Function, LiveSet, PeerError};
 use warploom_testkit::{TestResult, budget};
 
 use super::{links, ordinals, pool_of, pool_on, set};
@@ -24,12 +24,12 @@ fn inserting_checks_in_a_fixed_order() -> TestResult {
     let read = (Function::cuMemPoolGetAccess, 1);
     let asked = (Function::cuDeviceCanAccessPeer, 1);
     let written = (Function::cuMemPoolSetAccess, 1);
-    let missing = Error::NoSuchDevice { ordinal: 3, count: 3 };
+    let missing = Error::Device(DeviceError::NoSuchDevice { ordinal: 3, count: 3 });
     assert_eq!(budget(&driver, &[], || peers.insert(3)), Err(missing));
     assert_eq!(budget(&driver, &[], || peers.insert(0)), Ok(false));
     assert_eq!(budget(&driver, &[read, asked, written], || peers.insert(1)), Ok(true));
     assert_eq!(budget(&driver, &[read], || peers.insert(1)), Ok(false));
-    let unsupported = Error::PeerUnsupported { owner: 0, peers: vec![2] };
+    let unsupported = Error::Peer(PeerError::Unsupported { owner: 0, peers: vec![2] });
     assert_eq!(budget(&driver, &[read, asked], || peers.insert(2)), Err(unsupported));
     assert_eq!(ordinals(peers)?, set([1]));
     Ok(())

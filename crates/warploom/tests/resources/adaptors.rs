@@ -7,8 +7,8 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 use warploom::{
-    Counted, DeviceMemory, DevicePool, Devices, Error, Limited, Logged, OrderedResource, PinnedBuffer, PinnedMemory,
-    SynchronousResource,
+    Counted, DeviceMemory, DevicePool, Devices, Error, Limited, Logged, MemoryError, OrderedResource, PinnedBuffer,
+    PinnedMemory, SynchronousResource,
 };
 use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::topology::Topology;
@@ -22,7 +22,7 @@ driver_tests! {
         let stream = context.stream()?;
         let limited = Limited::ordered(&DevicePool::new(&context)?, 1000);
         let first = limited.allocate::<u64>(100, &stream)?;
-        let refused = Error::OverLimit { asked: 201, used: 800, limit: 1000 };
+        let refused = Error::Memory(MemoryError::OverLimit { asked: 201, used: 800, limit: 1000 });
         budget(driver, &[], || assert_eq!(limited.allocate::<u8>(201, &stream).map(drop), Err(refused.clone())));
         assert!(refused.is_out_of_memory());
         let second = limited.allocate::<u8>(200, &stream)?;
@@ -113,7 +113,7 @@ fn every_call_is_logged_by_the_name_of_the_resource() -> TestResult {
         assert!(logged.allocate::<u8>(3).is_err());
         Ok(buffer.as_raw())
     })?;
-    let refused = Error::OverLimit { asked: 3, used: 8, limit: 10 };
+    let refused = Error::Memory(MemoryError::OverLimit { asked: 3, used: 8, limit: 10 });
     let expected = [
         format!("DEBUG allocated resource=\"weights\" bytes=8 address={address}"),
         format!("WARN not allocated resource=\"weights\" bytes=3 error={refused}"),

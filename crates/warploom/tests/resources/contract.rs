@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use warploom::{
     Buffer, Context, Counted, DeviceMemory, DevicePool, Devices, Driver, Error, Function, Host, Limited, Logged,
-    ManagedMemory, ManagedPool, OrderedResource, PinnedMemory, PinnedPool, Result, Stream, StreamOrdered, Synchronous,
-    SynchronousResource, VirtualMemory,
+    ManagedMemory, ManagedPool, MemoryError, OrderedResource, PinnedMemory, PinnedPool, Result, Stream, StreamOrdered,
+    Synchronous, SynchronousResource, VirtualMemory,
 };
 use warploom_sim::topology::Topology;
 use warploom_sim::{Mode, Order};
@@ -68,8 +68,8 @@ fn hands_out_aligned_memory_that_nothing_else_shares(driver: &Driver, make: Make
 fn refuses_no_bytes_and_too_many_before_the_driver_is_asked(driver: &Driver, make: Make) -> TestResult {
     let (source, stream) = setup(driver, make)?;
     budget(driver, &[], || {
-        assert_eq!(source.allocate(0, &stream).map(drop), Err(Error::EmptyBuffer));
-        let too_large = Error::TooLarge { len: usize::MAX, element: 1 };
+        assert_eq!(source.allocate(0, &stream).map(drop), Err(Error::Memory(MemoryError::EmptyBuffer)));
+        let too_large = Error::Memory(MemoryError::TooLarge { len: usize::MAX, element: 1 });
         assert_eq!(source.allocate(usize::MAX, &stream).map(drop), Err(too_large));
     });
     Ok(())

@@ -1,6 +1,9 @@
 //! Pools of the host and of managed memory that the driver has by itself.
 
-use warploom::{Context, Devices, Driver, Error, Host, Location, ManagedPool, NumaId, OrderedResource, PinnedPool};
+use warploom::{
+    Context, DeviceError, Devices, Driver, Error, Host, Location, ManagedError, ManagedPool, MemoryError, NumaId,
+    OrderedResource, PinnedPool,
+};
 use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::topology::Topology;
 use warploom_sim::{Machine, Mode};
@@ -83,7 +86,7 @@ fn a_default_pool_that_cannot_allocate_managed_memory_is_an_error_that_suggests_
     let _scope = machine.inject(Plan::new().rule(rule))?;
     for found in [ManagedPool::default_of(&context, None), ManagedPool::current(&context, None)] {
         let error = found.map(drop).expect_err("the driver has none");
-        assert_eq!(error, Error::NoManagedDefault { device: 0 });
+        assert_eq!(error, Error::Managed(ManagedError::NoDefaultPool { device: 0 }));
         assert!(error.to_string().contains("make one with ManagedPool::new"), "{error}");
     }
     ManagedPool::new(&context)?;
@@ -95,11 +98,11 @@ fn drivers_before_13_0_have_none_and_say_so() -> TestResult {
     let machine = Machine::builder().faults(Plan::new().driver_version(12_080)).start()?;
     let driver = Driver::open(&machine)?;
     let context = driver.device(0)?.context()?;
-    let managed = Error::PoolUnsupported { of: "managed memory", device: 0 };
+    let managed = Error::Memory(MemoryError::PoolUnsupported { of: "managed memory", device: 0 });
     for found in [ManagedPool::default_of(&context, None), ManagedPool::current(&context, None)] {
         assert_eq!(found.map(drop), Err(managed.clone()));
     }
-    let pinned = Error::PoolUnsupported { of: "page-locked memory", device: 0 };
+    let pinned = Error::Memory(MemoryError::PoolUnsupported { of: "page-locked memory", device: 0 });
     for found in [PinnedPool::default_of(&context, Host::Any), PinnedPool::current(&context, Host::Any)] {
         assert_eq!(found.map(drop), Err(pinned.clone()));
     }
@@ -113,7 +116,7 @@ fn a_place_of_another_driver_is_refused_before_the_driver_is_asked() -> TestResu
     let (context, foreign) = (driver.device(0)?.context()?, other.device(0)?);
     budget(&driver, &[], || {
         let found = ManagedPool::default_of(&context, Some(foreign.into())).map(drop);
-        assert!(matches!(found, Err(Error::DriverMismatch { .. })), "{found:?}");
+        assert!(matches!(found, Err(Error::Device(DeviceError::DriverMismatch { .. }))), "{found:?}");
     });
     Ok(())
 }

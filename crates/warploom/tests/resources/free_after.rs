@@ -1,7 +1,8 @@
 //! Freeing at once, after a stream that is given (S4.6).
 
 use warploom::{
-    Counted, DeviceMemory, Devices, Driver, Error, Function, PinnedMemory, Stream, SynchronousResource, VirtualMemory,
+    Counted, DeviceError, DeviceMemory, Devices, Driver, Error, Function, MemoryError, PinnedMemory, Stream,
+    SynchronousResource, VirtualMemory,
 };
 use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::topology::Topology;
@@ -37,7 +38,7 @@ driver_tests! {
         for buffer in buffers {
             let address = buffer.as_raw();
             let refused = budget(driver, &[], || plain.free_after(buffer, &stream).expect_err("not its own"));
-            assert_eq!(refused.error, Error::OtherResource);
+            assert_eq!(refused.error, Error::Memory(MemoryError::OtherResource));
             assert_eq!(refused.buffer.map(|buffer| buffer.as_raw()), Some(address));
         }
     }
@@ -93,7 +94,10 @@ fn a_free_that_fails_is_told() -> TestResult {
     let (_other, stranger) = open(Topology::preset("h200")?, Mode::Threads)?;
     let (.., foreign) = setup(&stranger)?;
     let failed = plain.free_after(plain.allocate::<u8>(64)?, &foreign).expect_err("another driver");
-    assert!(failed.buffer.is_some() && matches!(failed.error, Error::DriverMismatch { .. }), "{failed}");
+    assert!(
+        failed.buffer.is_some() && matches!(failed.error, Error::Device(DeviceError::DriverMismatch { .. })),
+        "{failed}"
+    );
     Ok(())
 }
 

@@ -1,8 +1,8 @@
 //! Pools, wherever their memory is.
 
 use warploom::{
-    DevicePool, Devices, Error, Function, Host, Location, ManagedMemory, ManagedPool, NumaId, PinnedPool, PoolOptions,
-    Reuse,
+    DevicePool, Devices, Error, Function, Host, Location, ManagedError, ManagedMemory, ManagedPool, MemoryError,
+    NumaId, PinnedPool, PoolOptions, Reuse,
 };
 use warploom_sim::topology::Topology;
 use warploom_sim::{Machine, Mode, fault::Plan};
@@ -60,7 +60,7 @@ driver_tests! {
             buffer.slice_mut(1..)?.fill(5, &stream)?;
             assert_eq!(buffer.download(&stream)?, [1, 5, 5]);
             assert_eq!(pool.statistics()?.used, 3);
-            assert_eq!(buffer.into_buffer().into_pinned().map(drop), Err(Error::NotPinned));
+            assert_eq!(buffer.into_buffer().into_pinned().map(drop), Err(Error::Memory(MemoryError::NotPinned)));
         }
         assert_eq!(preferring(&here)?.preferred_location(), Some(&here));
     }
@@ -71,8 +71,8 @@ fn a_driver_without_such_pools_is_an_error_that_names_them() -> TestResult {
     let machine = Machine::builder().faults(Plan::new().driver_version(12_020)).start()?;
     let driver = warploom::Driver::open(&machine)?;
     let context = driver.device(0)?.context()?;
-    let pinned = Err(Error::PoolUnsupported { of: "page-locked memory", device: 0 });
-    let managed = Err(Error::PoolUnsupported { of: "managed memory", device: 0 });
+    let pinned = Err(Error::Memory(MemoryError::PoolUnsupported { of: "page-locked memory", device: 0 }));
+    let managed = Err(Error::Memory(MemoryError::PoolUnsupported { of: "managed memory", device: 0 }));
     let asked = [(Function::cuDeviceGetAttribute, 1)];
     budget(&driver, &asked, || assert_eq!(PinnedPool::new(&context).map(drop), pinned));
     let node = NumaId::try_from(0_u32)?;
@@ -89,8 +89,8 @@ fn a_device_without_managed_memory_is_an_error_that_names_it() -> TestResult {
     let text = "[[device]]\nmodel = \"h200\"\nattributes = { managed_memory = 0, concurrent_managed_access = 0 }\n";
     let (_machine, driver) = open(Topology::from_toml(text)?, Mode::Threads)?;
     let context = driver.device(0)?.context()?;
-    assert_eq!(ManagedMemory::new(&context).map(drop), Err(Error::ManagedUnsupported { device: 0 }));
-    let managed = Err(Error::PoolUnsupported { of: "managed memory", device: 0 });
+    assert_eq!(ManagedMemory::new(&context).map(drop), Err(Error::Managed(ManagedError::Unsupported { device: 0 })));
+    let managed = Err(Error::Memory(MemoryError::PoolUnsupported { of: "managed memory", device: 0 }));
     assert_eq!(ManagedPool::new(&context).map(drop), managed);
     Ok(())
 }

@@ -1,8 +1,8 @@
 //! Virtual memory: what it can be asked for, who may use it, and how it grows (MR-16, MR-17, MR-18, PEER-4).
 
 use warploom::{
-    AccessLevel, Counted, DeviceMemory, Devices, Driver, Error, Function, Granularity, Limited, Stream,
-    SynchronousResource, VirtualMemory, VirtualOptions,
+    AccessLevel, ContextError, Counted, DeviceError, DeviceMemory, Devices, Driver, Error, Function, Granularity,
+    Limited, MemoryError, PeerError, Stream, SynchronousResource, VirtualMemory, VirtualMemoryError, VirtualOptions,
 };
 use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::topology::Topology;
@@ -132,21 +132,21 @@ driver_tests! {
         let twin = VirtualMemory::new(context)?;
         let kept = budget(driver, &[], || {
             let odd = VirtualMemory::with(context, VirtualOptions::new().alignment(3 << 20)).map(drop);
-            assert_eq!(odd, Err(Error::Alignment { alignment: 3 << 20 }));
+            assert_eq!(odd, Err(Error::VirtualMemory(VirtualMemoryError::Alignment { alignment: 3 << 20 })));
             let refused = memory.grow(buffer, 9).expect_err("fewer");
-            assert_eq!(refused.error, Error::Shrinking { from: 10, to: 9 });
+            assert_eq!(refused.error, Error::VirtualMemory(VirtualMemoryError::Shrinking { from: 10, to: 9 }));
             let refused = memory.grow(refused.buffer, usize::MAX).expect_err("too many");
-            assert_eq!(refused.error, Error::TooLarge { len: usize::MAX, element: 2 });
+            assert_eq!(refused.error, Error::Memory(MemoryError::TooLarge { len: usize::MAX, element: 2 }));
             let refused = twin.grow(refused.buffer, 20).expect_err("of another");
-            assert_eq!(refused.error, Error::OtherResource);
+            assert_eq!(refused.error, Error::Memory(MemoryError::OtherResource));
             let others = [plain, counted].map(|other| memory.grow(other, 20).expect_err("of another"));
-            assert!(others.iter().all(|refused| refused.error == Error::OtherResource));
+            assert!(others.iter().all(|refused| refused.error == Error::Memory(MemoryError::OtherResource)));
             (refused, others) // freeing them makes calls
         });
         drop(kept);
         let hint = VirtualOptions::new().address(0x7000_0000_1000);
         let misaligned = VirtualMemory::with(context, hint).map(drop);
-        assert_eq!(misaligned, Err(Error::Misaligned { address: 0x7000_0000_1000, multiple: memory.granularity() }));
+        assert_eq!(misaligned, Err(Error::VirtualMemory(VirtualMemoryError::Misaligned { address: 0x7000_0000_1000, multiple: memory.granularity() })));
     }
 
     fn it_is_made_as_it_is_asked_for(driver) {
@@ -199,7 +199,7 @@ fn peers_that_cannot_access_the_memory_are_refused_by_name() -> TestResult {
         for peer in driver.devices()?.into_iter().filter(|peer| *peer != owner) {
             let options = VirtualOptions::new().peer(&peer, AccessLevel::Read);
             let made = VirtualMemory::with(&owner.context()?, options).and_then(|memory| memory.allocate::<u8>(1));
-            let refused = Error::PeerUnsupported { owner: owner.ordinal(), peers: vec![peer.ordinal()] };
+            let refused = Error::Peer(PeerError::Unsupported { owner: owner.ordinal(), peers: vec![peer.ordinal()] });
             let can = peer.can_access(&owner)?;
             assert_eq!(made.map(drop), if can { Ok(()) } else { Err(refused) });
             answers[usize::from(can)] += 1;
@@ -211,7 +211,7 @@ fn peers_that_cannot_access_the_memory_are_refused_by_name() -> TestResult {
         let options = VirtualOptions::new().peer(&stranger.device(0)?, AccessLevel::Read);
         VirtualMemory::with(&driver.device(0)?.context()?, options).map(drop)
     };
-    assert!(matches!(refused, Err(Error::DriverMismatch { .. })), "{refused:?}");
+    assert!(matches!(refused, Err(Error::Device(DeviceError::DriverMismatch { .. }))), "{refused:?}");
     Ok(())
 }
 
@@ -232,7 +232,7 @@ fn a_device_without_it_is_an_error_that_names_it() -> TestResult {
         let refused = budget(&driver, &[(Function::cuDeviceGetAttribute, 1 + u64::from(what.len() > 14))], || {
             VirtualMemory::with(&context, options).map(drop)
         });
-        assert_eq!(refused, Err(Error::VirtualUnsupported { device: 0, what }));
+        assert_eq!(refused, Err(Error::VirtualMemory(VirtualMemoryError::Unsupported { device: 0, what })));
     }
     Ok(())
 }
@@ -273,9 +273,9 @@ fn memory_of_a_context_that_was_reset_is_given_back() -> TestResult {
     buffer.fill(1, &stream)?;
     let limited = Limited::synchronous(&memory, 1 << 30).allocate::<u8>(100)?;
     call!(driver.cuDevicePrimaryCtxReset_v2(0))?;
-    assert!(matches!(memory.context().check(), Err(Error::StaleContext { .. })));
+    assert!(matches!(memory.context().check(), Err(Error::Context(ContextError::Stale { .. }))));
     let stale = memory.grow(buffer, 200).expect_err("it is of an old life");
-    assert!(matches!(stale.error, Error::StaleContext { .. }), "{stale}");
+    assert!(matches!(stale.error, Error::Context(ContextError::Stale { .. })), "{stale}");
     drop((stale, limited, memory, stream));
     let census = machine.census();
     for kind in [Resource::Physical, Resource::Reservation, Resource::Mapping] {

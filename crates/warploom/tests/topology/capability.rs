@@ -1,7 +1,7 @@
 //! The matrix of who can access whose memory.
 
 use warploom::sys::types::CUresult;
-use warploom::{Devices, Error, Function, Topology};
+use warploom::{DeviceError, Devices, Error, Function, Topology};
 use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::topology::Topology as Wiring;
 use warploom_sim::{Machine, Mode};
@@ -100,17 +100,20 @@ fn a_device_that_is_not_in_it_is_refused() -> TestResult {
     let (_machine, driver, _) = probe(Wiring::preset("dgx-h100")?)?;
     let two = [driver.device(0)?, driver.device(1)?];
     let topology = Topology::probe(&two)?;
-    let missing = Err(Error::NotInTopology { device: 5 });
+    let missing = Err(Error::Device(DeviceError::NotInTopology { device: 5 }));
     budget(&driver, &[], || -> TestResult {
         assert_eq!(topology.can_access(5, 0), missing);
         assert_eq!(topology.can_access(0, 5), missing);
         assert_eq!(topology.can_access(5, 5), missing);
-        assert_eq!(topology.link(0, 5), Err(Error::NotInTopology { device: 5 }));
-        assert_eq!(topology.can_access(u32::MAX, 0), Err(Error::NotInTopology { device: u32::MAX }));
+        assert_eq!(topology.link(0, 5), Err(Error::Device(DeviceError::NotInTopology { device: 5 })));
+        assert_eq!(
+            topology.can_access(u32::MAX, 0),
+            Err(Error::Device(DeviceError::NotInTopology { device: u32::MAX }))
+        );
         assert_eq!(topology.can_access(&driver.device(5)?, 0), missing);
         Ok(())
     })?;
-    assert_eq!(Topology::probe(&[])?.can_access(0, 0), Err(Error::NotInTopology { device: 0 }));
+    assert_eq!(Topology::probe(&[])?.can_access(0, 0), Err(Error::Device(DeviceError::NotInTopology { device: 0 })));
     Ok(())
 }
 
@@ -121,8 +124,8 @@ fn devices_of_two_drivers_are_refused_before_any_question() -> TestResult {
     let other = warploom::Driver::open(&Machine::preset("pcie-pair")?)?;
     let strange = other.device(0)?;
     let refused = budget(&driver, &[], || Topology::probe(&[strange.clone(), topology.devices()[0].clone()]));
-    assert!(matches!(refused, Err(Error::DriverMismatch { .. })));
-    assert!(matches!(topology.can_access(&strange, 0), Err(Error::DriverMismatch { .. })));
+    assert!(matches!(refused, Err(Error::Device(DeviceError::DriverMismatch { .. }))));
+    assert!(matches!(topology.can_access(&strange, 0), Err(Error::Device(DeviceError::DriverMismatch { .. }))));
     Ok(())
 }
 

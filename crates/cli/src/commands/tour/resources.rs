@@ -1,6 +1,6 @@
 //! A resource with a budget and statistics: adaptors that stand on a pool, or on anything else.
 
-use warploom::{Counted, Driver, Error, Limited, OrderedResource as _};
+use warploom::{Counted, Driver, Error, Limited, MemoryError, OrderedResource as _};
 
 use super::{Found, first_device};
 use crate::report::{Check, Findings};
@@ -23,7 +23,7 @@ pub(super) fn visit(driver: &Driver) -> Found {
     let checks = vec![
         Check::new(
             "what is over the limit is refused without asking the driver",
-            matches!(refused, Err(Error::OverLimit { .. })) && !asked_driver,
+            matches!(refused, Err(Error::Memory(MemoryError::OverLimit { .. }))) && !asked_driver,
         ),
         Check::new("the books agree at the end", share.counts().live == 0 && counts.allocations == 2),
     ];

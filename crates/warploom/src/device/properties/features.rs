@@ -1,220 +1,220 @@
-//! What a device can do, and what it cannot.
+//! Optional features of a device.
 
 use super::Properties;
 use crate::device::DeviceAttribute as A;
 
 impl Properties {
-    /// Whether it shares the host's memory.
+    /// `true` if it shares the host's memory.
     #[must_use]
     pub fn is_integrated(&self) -> bool {
         self.is(A::Integrated)
     }
 
-    /// Whether its memory corrects errors.
+    /// `true` if its memory corrects errors.
     #[must_use]
     pub fn has_ecc(&self) -> bool {
         self.is(A::EccEnabled)
     }
 
-    /// Whether Windows runs it for computing only.
+    /// `true` if Windows runs it for computing only.
     #[must_use]
     pub fn is_tcc(&self) -> bool {
         self.is(A::TccDriver)
     }
 
-    /// Whether a server shares it between processes.
+    /// `true` if a server shares it between processes.
     #[must_use]
     pub fn is_multi_process(&self) -> bool {
         self.is(A::MpsEnabled)
     }
 
-    /// Whether kernels may run only so long.
+    /// `true` if kernels may run only so long.
     #[must_use]
     pub fn has_kernel_timeout(&self) -> bool {
         self.is(A::KernelExecTimeout)
     }
 
-    /// Whether kernels run beside each other.
+    /// `true` if kernels run beside each other.
     #[must_use]
     pub fn has_concurrent_kernels(&self) -> bool {
         self.is(A::ConcurrentKernels)
     }
 
-    /// Whether kernels can be interrupted.
+    /// `true` if kernels can be interrupted.
     #[must_use]
     pub fn has_compute_preemption(&self) -> bool {
         self.is(A::ComputePreemptionSupported)
     }
 
-    /// Whether the blocks of a kernel can wait for each other.
+    /// `true` if the blocks of a kernel can wait for each other.
     #[must_use]
     pub fn has_cooperative_launch(&self) -> bool {
         self.is(A::CooperativeLaunch)
     }
 
-    /// Whether blocks can be launched in clusters.
+    /// `true` if blocks can be launched in clusters.
     #[must_use]
     pub fn has_cluster_launch(&self) -> bool {
         self.is(A::ClusterLaunch)
     }
 
-    /// Whether kernels can use tensor maps.
+    /// `true` if kernels can use tensor maps.
     #[must_use]
     pub fn has_tensor_maps(&self) -> bool {
         self.is(A::TensorMapAccessSupported)
     }
 
-    /// Whether streams have priorities.
+    /// `true` if streams have priorities.
     #[must_use]
     pub fn has_stream_priorities(&self) -> bool {
         self.is(A::StreamPrioritiesSupported)
     }
 
-    /// Whether its addresses and the host's are one space.
+    /// `true` if its addresses and the host's are one space.
     #[must_use]
     pub fn has_unified_addressing(&self) -> bool {
         self.is(A::UnifiedAddressing)
     }
 
-    /// Whether host memory can be mapped for it.
+    /// `true` if host memory can be mapped for it.
     #[must_use]
     pub fn can_map_host_memory(&self) -> bool {
         self.is(A::CanMapHostMemory)
     }
 
-    /// Whether host memory can be registered.
+    /// `true` if host memory can be registered.
     #[must_use]
     pub fn can_register_host_memory(&self) -> bool {
         self.is(A::HostRegisterSupported)
     }
 
-    /// Whether host memory can be registered for reading.
+    /// `true` if host memory can be registered for reading.
     #[must_use]
     pub fn can_register_read_only_host_memory(&self) -> bool {
         self.is(A::ReadOnlyHostRegisterSupported)
     }
 
-    /// Whether it can use managed memory.
+    /// `true` if it can use managed memory.
     #[must_use]
     pub fn has_managed_memory(&self) -> bool {
         self.is(A::ManagedMemory)
     }
 
-    /// Whether host and device can access managed memory at the same time.
+    /// `true` if host and device can access managed memory at the same time.
     #[must_use]
     pub fn has_concurrent_managed_access(&self) -> bool {
         self.is(A::ConcurrentManagedAccess)
     }
 
-    /// Whether the host accesses managed memory on the device without moving it.
+    /// `true` if the host accesses managed memory on the device without moving it.
     #[must_use]
     pub fn has_direct_managed_access_from_host(&self) -> bool {
         self.is(A::DirectManagedMemoryAccessFromHost)
     }
 
-    /// Whether it can access any memory of the host, registered or not.
+    /// `true` if it can access any memory of the host, registered or not.
     #[must_use]
     pub fn has_pageable_memory_access(&self) -> bool {
         self.is(A::PageableMemoryAccess)
     }
 
-    /// Whether it reads the host's page tables for that.
+    /// `true` if it reads the host's page tables for that.
     #[must_use]
     pub fn uses_host_page_tables(&self) -> bool {
         self.is(A::PageableMemoryAccessUsesHostPageTables)
     }
 
-    /// Whether the link to the host carries atomic operations.
+    /// `true` if the link to the host carries atomic operations.
     #[must_use]
     pub fn has_host_native_atomics(&self) -> bool {
         self.is(A::HostNativeAtomicSupported)
     }
 
-    /// Whether it has pools.
+    /// `true` if it has pools.
     #[must_use]
     pub fn has_memory_pools(&self) -> bool {
         self.is(A::MemoryPoolsSupported)
     }
 
-    /// Whether pools can be on the host.
+    /// `true` if pools can be on the host.
     #[must_use]
     pub fn has_host_memory_pools(&self) -> bool {
         self.is(A::HostMemoryPoolsSupported)
     }
 
-    /// Whether pools can be on a NUMA node of the host.
+    /// `true` if pools can be on a NUMA node of the host.
     #[must_use]
     pub fn has_host_numa_memory_pools(&self) -> bool {
         self.is(A::HostNumaMemoryPoolsSupported)
     }
 
-    /// Whether addresses and memory can be had apart.
+    /// `true` if addresses and memory can be had apart.
     #[must_use]
     pub fn has_virtual_memory(&self) -> bool {
         self.is(A::VirtualMemoryManagementSupported)
     }
 
-    /// Whether virtual memory can be on the host.
+    /// `true` if virtual memory can be on the host.
     #[must_use]
     pub fn has_host_virtual_memory(&self) -> bool {
         self.is(A::HostVirtualMemoryManagementSupported)
     }
 
-    /// Whether virtual memory can be on a NUMA node of the host.
+    /// `true` if virtual memory can be on a NUMA node of the host.
     #[must_use]
     pub fn has_host_numa_virtual_memory(&self) -> bool {
         self.is(A::HostNumaVirtualMemoryManagementSupported)
     }
 
-    /// Whether virtual memory can be shared as a file descriptor.
+    /// `true` if virtual memory can be shared as a file descriptor.
     #[must_use]
     pub fn can_share_file_descriptors(&self) -> bool {
         self.is(A::HandleTypePosixFileDescriptorSupported)
     }
 
-    /// Whether memory can be shared across a fabric.
+    /// `true` if memory can be shared across a fabric.
     #[must_use]
     pub fn can_share_across_fabric(&self) -> bool {
         self.is(A::HandleTypeFabricSupported)
     }
 
-    /// Whether its memory can be shared as a dma-buf.
+    /// `true` if its memory can be shared as a dma-buf.
     #[must_use]
     pub fn can_share_dma_buf(&self) -> bool {
         self.is(A::DmaBufSupported)
     }
 
-    /// Whether events can be shared between processes.
+    /// `true` if events can be shared between processes.
     #[must_use]
     pub fn has_ipc_events(&self) -> bool {
         self.is(A::IpcEventSupported)
     }
 
-    /// Whether other devices on the bus can access its memory directly.
+    /// `true` if other devices on the bus can access its memory directly.
     #[must_use]
     pub fn has_gpu_direct_rdma(&self) -> bool {
         self.is(A::GpuDirectRdmaSupported)
     }
 
-    /// Whether one write can reach several devices.
+    /// `true` if one write can reach several devices.
     #[must_use]
     pub fn has_multicast(&self) -> bool {
         self.is(A::MulticastSupported)
     }
 
-    /// Whether memory can be compressed.
+    /// `true` if memory can be compressed.
     #[must_use]
     pub fn has_generic_compression(&self) -> bool {
         self.is(A::GenericCompressionSupported)
     }
 
-    /// Whether streams can wait for and write values of 64 bits.
+    /// `true` if streams can wait for and write values of 64 bits.
     #[must_use]
     pub fn has_64_bit_stream_memory_operations(&self) -> bool {
         self.is(A::CanUse64BitStreamMemOps)
     }
 
-    /// Whether timeline semaphores of graphics interfaces can be used.
+    /// `true` if timeline semaphores of graphics interfaces can be used.
     #[must_use]
     pub fn has_timeline_semaphores(&self) -> bool {
         self.is(A::TimelineSemaphoreInteropSupported)

@@ -1,4 +1,4 @@
-//! How much of everything a device has.
+//! Numeric properties of a device: limits, memory, clocks and multiprocessors.
 
 use super::{ComputeMode, Properties};
 use crate::device::DeviceAttribute as A;

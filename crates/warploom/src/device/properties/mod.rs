@@ -1,12 +1,12 @@
-//! What a device is like, typed.
+//! Typed properties of a device.
 
+mod compute_mode;
 mod features;
 mod groups;
-mod mode;
 
 use std::fmt;
 
-pub use self::mode::ComputeMode;
+pub use self::compute_mode::ComputeMode;
 
 use super::DeviceAttribute;
 use crate::Result;

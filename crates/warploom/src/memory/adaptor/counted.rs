@@ -1,4 +1,4 @@
-//! Statistics of a resource.
+//! `Counted`: a resource with statistics.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

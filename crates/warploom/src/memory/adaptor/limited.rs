@@ -1,4 +1,4 @@
-//! A budget of bytes.
+//! `Limited`: a resource with a budget of bytes.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,16 +6,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use warploom_driver::sys::types::CUdeviceptr;
 
-use crate::{Error, OrderedResource, Result, StreamOrdered, Synchronous, SynchronousResource};
+use crate::{Error, MemoryError, OrderedResource, Result, StreamOrdered, Synchronous, SynchronousResource};
 
-/// A resource that has handed out no more than so many bytes at any time. What it refuses, it refuses before the driver is
-/// asked.
+/// A resource that has handed out no more than so many bytes at any time. What it refuses, it refuses before
+/// the driver is asked.
 ///
-/// Bytes count as asked for, without what the driver adds to round up, and until a free is enqueued. What cannot be freed
-/// counts for ever.
+/// Bytes count as asked for, without what the driver adds to round up, and until a free is enqueued. What
+/// cannot be freed counts for ever.
 ///
 /// ```
-/// use warploom::{DevicePool, Devices, Driver, Error, Limited, OrderedResource};
+/// use warploom::{DevicePool, Devices, Driver, Limited, MemoryError, OrderedResource};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
@@ -24,7 +24,7 @@ use crate::{Error, OrderedResource, Result, StreamOrdered, Synchronous, Synchron
 /// let share = Limited::ordered(&DevicePool::new(&context)?, 1000);
 /// let buffer = share.allocate::<u32>(200, &stream)?;
 /// let refused = share.allocate::<u32>(51, &stream).map(drop);
-/// assert_eq!(refused, Err(Error::OverLimit { asked: 204, used: 800, limit: 1000 }));
+/// assert_eq!(refused, Err(MemoryError::OverLimit { asked: 204, used: 800, limit: 1000 }.into()));
 /// drop(buffer);
 /// share.allocate::<u32>(250, &stream)?;
 /// # Ok(())
@@ -71,7 +71,7 @@ impl<R: ?Sized> Limited<R> {
         allocate: impl FnOnce() -> Result<CUdeviceptr>,
     ) -> Result<CUdeviceptr> {
         let more = |used: usize| used.checked_add(bytes).filter(|used| *used <= self.limit);
-        let refused = |used| Error::OverLimit { asked: bytes, used, limit: self.limit };
+        let refused = |used| Error::Memory(MemoryError::OverLimit { asked: bytes, used, limit: self.limit });
         self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).map_err(refused)?;
         let allocated = allocate();
         if allocated.is_err() {

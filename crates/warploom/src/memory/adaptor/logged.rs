@@ -1,4 +1,4 @@
-//! A log of a resource's calls.
+//! `Logged`: a resource that reports its calls to `tracing`.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,8 +7,9 @@ use warploom_driver::sys::types::CUdeviceptr;
 
 use crate::{OrderedResource, Result, StreamOrdered, Synchronous, SynchronousResource};
 
-/// A resource that tells [`tracing`](https://docs.rs/tracing) of every allocation and free: events of level `DEBUG`, or `WARN` for
-/// what failed, with the target `warploom::memory` and the fields `resource`, `bytes`, `address` and `error`.
+/// A resource that tells [`tracing`](https://docs.rs/tracing) of every allocation and free: events of level
+/// `DEBUG`, or `WARN` for what failed, with the target `warploom::memory` and the fields `resource`, `bytes`,
+/// `address` and `error`.
 ///
 /// ```
 /// use warploom::{DevicePool, Devices, Driver, Logged, OrderedResource};

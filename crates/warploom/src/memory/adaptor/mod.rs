@@ -1,4 +1,4 @@
-//! Resources that stand between another resource and whoever allocates from it.
+//! Adaptors: memory resources on top of another resource.
 //!
 //! | | |
 //! |---|---|
@@ -6,8 +6,8 @@
 //! | [`Counted`] | knows what was handed out |
 //! | [`Logged`] | tells `tracing` of every call |
 //!
-//! They stand on any resource, one's own and each other included, and are resources themselves. Each is made with `ordered`
-//! or with `synchronous`, by the kind of what it stands on.
+//! They stand on any resource, one's own and each other included, and are resources themselves. Each is made
+//! with `ordered` or with `synchronous`, by the kind of what it stands on.
 #![expect(unsafe_code, reason = "hands on memory that other resources answer for")]
 
 mod counted;

@@ -1,26 +1,27 @@
-//! How allocations end.
+//! Freeing allocations, after every stream that used them.
 //!
-//! Most memory has met no stream but its own, and is freed by one call. What others have used is freed behind them. Where the
-//! stream that it would be freed on is captured, it ends when the capture does: a free would become part of somebody's graph.
+//! Most memory has met no stream but its own, and is freed by one call. What others have used is freed behind
+//! them. Where the stream that it would be freed on is captured, it ends when the capture does: a free would
+//! become part of somebody's graph.
 
 use std::sync::Arc;
 
 use warploom_driver::sys::types::CUdeviceptr;
 
 use super::{Allocation, Owner};
-use crate::capture::{self, Calm, Sequence};
+use crate::capture::{self, RelaxedMode, Sequence};
 use crate::diagnostics::{Subject, report};
-use crate::memory::graph_pool;
 use crate::memory::managed::ManagedState;
-use crate::memory::resource::{StreamOrdered as _, Synchronous};
-use crate::memory::source::Source;
+use crate::memory::pool::graph_pool;
+use crate::memory::resource::{AnyOrdered, StreamOrdered};
 use crate::{Error, Result, Stream};
 
 impl Allocation {
     /// Frees it now, and says what went wrong. What a graph allocates is freed by a node.
     pub(in crate::memory) fn close(mut self) -> Result<()> {
         let ended = match &self.owner {
-            Owner::Graph { capture, home } => graph_pool::free(self.address, *capture, home),
+            // SAFETY: a node of that capture has allocated it for this value, which is given up.
+            Owner::Graph { capture, home } => unsafe { graph_pool::free(self.address, *capture, home) },
             _ => self.end(),
         };
         // What has ended must not end again; the parts go on their own.
@@ -46,8 +47,9 @@ impl Allocation {
         matches!(&self.owner, Owner::Synchronous { resource } if resource.outlives_context())
     }
 
-    /// Frees it. Most memory has met no stream but its own, and then this is the call that frees it and little else; the rest is kept
-    /// out of the way, because after a call of the driver each line of code has to be fetched anew.
+    /// Frees it. Most memory has met no stream but its own, and then this is the call that frees it and
+    /// little else; the rest is kept out of the way, because after a call of the driver each line of code has
+    /// to be fetched anew.
     #[inline]
     fn end(&mut self) -> Result<()> {
         match &self.owner {
@@ -57,7 +59,8 @@ impl Allocation {
                     && home.context().is_current_generation()
                     && !capture::any() =>
             {
-                free_ordered(resource, (self.address, self.bytes), home)
+                // SAFETY: as in `end_now`; no stream but `home` has used it.
+                unsafe { free_ordered(resource, (self.address, self.bytes), home) }
             }
             _ => self.end_after_others(),
         }
@@ -66,15 +69,16 @@ impl Allocation {
     #[cold]
     #[inline(never)]
     fn end_after_others(&mut self) -> Result<()> {
-        // What was allocated in a life of a context that is over went with it; the memory of a pool stays with the pool, for the
-        // stream that it would be freed on is gone.
+        // What was allocated in a life of a context that is over went with it; the memory of a pool stays
+        // with the pool, for the stream that it would be freed on is gone.
         if self.context().check_generation().is_err() && !self.outlives_context() {
             return Ok(());
         }
         if capture::any() { self.end_among_captures() } else { self.end_now() }
     }
 
-    /// Ends where something is captured. If that is the stream that it would be freed on, it ends when the capture does.
+    /// Ends where something is captured. If that is the stream that it would be freed on, it ends when the
+    /// capture does.
     #[cold]
     fn end_among_captures(&mut self) -> Result<()> {
         if let Some(capture) = self.obstacle()? {
@@ -82,7 +86,7 @@ impl Allocation {
             return Ok(());
         }
         let frees = !matches!(self.owner, Owner::Graph { .. } | Owner::Other { keeps: None, .. });
-        let _calm = if frees { Calm::new(self.context().driver()) } else { None };
+        let _relaxed = if frees { RelaxedMode::new(self.context().driver()) } else { None };
         self.end_now()
     }
 
@@ -119,7 +123,9 @@ impl Allocation {
                     // Where no event can be had, waiting is dear and right.
                     order.follow(&other).or_else(|_| other.drain())?;
                 }
-                free_ordered(resource, memory, &order)
+                // SAFETY: the memory came from this resource with this size and is given back once, by the
+                // end of its allocation; every use of it comes before this in the order of the stream.
+                unsafe { free_ordered(resource, memory, &order) }
             }
             Owner::Synchronous { resource } => {
                 let (waits, users) = (resource.free_waits_for_context(), self.uses.end(None).0);
@@ -127,7 +133,9 @@ impl Allocation {
                     // A wait that failed may have been the only thing to fail; another one tells.
                     other.for_teardown().drain().or_else(|_| other.context().synchronize())?;
                 }
-                free_synchronous(&**resource, memory)
+                // SAFETY: the memory came from this resource with this size and is given back once, by the
+                // end of its allocation; every use of it is over, or is waited for by the call that frees it.
+                unsafe { resource.deallocate_raw(self.address, self.bytes) }
             }
             // Its graph has it.
             Owner::Graph { .. } => Ok(()),
@@ -145,24 +153,20 @@ impl Allocation {
     }
 }
 
-#[expect(unsafe_code, reason = "gives memory back to where it came from")]
+/// Gives memory back to a stream-ordered resource. A pool is called directly.
+///
+/// # Safety
+///
+/// As for [`StreamOrdered::deallocate_raw`] of the resource.
 #[inline]
-fn free_ordered(resource: &Source, (address, bytes): (CUdeviceptr, usize), order: &Stream) -> Result<()> {
-    // SAFETY: the memory came from this resource with this size and is given back once, by the end of its allocation; every
-    // use of it comes before this in the order of the stream.
+unsafe fn free_ordered(resource: &AnyOrdered, (address, bytes): (CUdeviceptr, usize), order: &Stream) -> Result<()> {
+    // SAFETY: the caller's promise is the one that is asked for.
     unsafe {
         match resource {
-            Source::Pool(pool) => pool.deallocate_raw(address, bytes, order),
-            Source::Other(resource) => resource.deallocate_raw(address, bytes, order),
+            AnyOrdered::Pool(pool) => pool.deallocate_raw(address, bytes, order),
+            AnyOrdered::Other(resource) => resource.deallocate_raw(address, bytes, order),
         }
     }
-}
-
-#[expect(unsafe_code, reason = "gives memory back to where it came from")]
-fn free_synchronous(resource: &dyn Synchronous, (address, bytes): (CUdeviceptr, usize)) -> Result<()> {
-    // SAFETY: the memory came from this resource with this size and is given back once, by the end of its allocation; every
-    // use of it is over, or is waited for by the call that frees it.
-    unsafe { resource.deallocate_raw(address, bytes) }
 }
 
 impl Drop for Allocation {

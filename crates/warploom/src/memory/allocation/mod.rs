@@ -1,10 +1,12 @@
-//! Allocations: memory, who used it, and who frees it.
+//! Allocations: memory, the streams that used it, and the resource that frees it.
 //!
-//! An allocation remembers *streams*, not events ([`uses`](super::uses)). Memory that is allocated in the order of a stream has
-//! that stream as its *home*. On the first use by another stream, that stream is made to wait for what the home stream has so
-//! far, the allocation included. When the allocation ends, the stream that frees it is made to wait for what the others have so
-//! far. So no stream reaches the memory before it is there or after it is gone; and memory that stays on its stream costs one
-//! comparison a use, and no event.
+//! An allocation remembers *streams*, not events ([`uses`](super::uses)). Memory that is allocated in the
+//! order of a stream has that stream as its *home*. On the first use by another stream, that stream is made
+//! to wait for what the home stream has so far, the allocation included. When the allocation ends, the stream
+//! that frees it is made to wait for what the others have so far. So no stream reaches the memory before it
+//! is there or after it is gone; and memory that stays on its stream costs one comparison a use, and no
+//! event.
+#![expect(unsafe_code, reason = "owns addresses, and gives them back to where they came from")]
 
 mod end;
 
@@ -16,10 +18,9 @@ use warploom_driver::sys::types::CUdeviceptr;
 use crate::capture::CaptureId;
 use crate::context::Current;
 use crate::leaks::{Kind, Mark, mark};
-use crate::memory::graph_pool;
 use crate::memory::managed::{ManagedState, asks_managed};
-use crate::memory::resource::{Synchronous, refuse_captured};
-use crate::memory::source::Source;
+use crate::memory::pool::graph_pool;
+use crate::memory::resource::{AnyOrdered, Synchronous, refuse_captured};
 use crate::memory::uses::{Access, Uses};
 use crate::{CaptureError, Context, Device, Result, Stream};
 
@@ -27,9 +28,9 @@ use crate::{CaptureError, Context, Device, Result, Stream};
 pub(crate) struct Allocation {
     address: CUdeviceptr,
     bytes: usize,
-    /// Whether it is page-locked host memory, which every copy asks.
+    /// `true` if it is page-locked host memory, which every copy asks.
     is_pinned: bool,
-    /// Whether it was made larger, and so may be several pieces of memory side by side.
+    /// `true` if it was made larger, and so may be several pieces of memory side by side.
     is_pieced: bool,
     owner: Owner,
     uses: Uses,
@@ -40,7 +41,7 @@ pub(crate) struct Allocation {
 /// Who frees the memory. A stream-ordered resource without a stream cannot be written.
 enum Owner {
     Ordered {
-        resource: Source,
+        resource: AnyOrdered,
         home: Stream,
     },
     Synchronous {
@@ -51,7 +52,8 @@ enum Owner {
         capture: CaptureId,
         home: Stream,
     },
-    /// Someone else, who is kept until nobody uses the memory any more; `None` if that is the caller's promise.
+    /// Someone else, who is kept until nobody uses the memory any more; `None` if that is the caller's
+    /// promise.
     Other {
         context: Context,
         keeps: Option<Box<dyn Any + Send + Sync>>,
@@ -59,11 +61,17 @@ enum Owner {
 }
 
 impl Allocation {
+    /// Memory of a stream-ordered resource, which gets it back.
+    ///
+    /// # Safety
+    ///
+    /// The resource has allocated these bytes in the order of `home`, and nobody else gives them back.
+    /// `is_pinned` is what the resource says.
     #[inline(always)]
-    pub(in crate::memory) fn ordered(
+    pub(in crate::memory) unsafe fn ordered(
         (address, bytes): (CUdeviceptr, usize),
         is_pinned: bool,
-        resource: Source,
+        resource: AnyOrdered,
         home: Stream,
     ) -> Allocation {
         let mark = mark(home.context(), || (Kind::Memory { resource: resource.name() }, address, bytes));
@@ -80,7 +88,12 @@ impl Allocation {
         }
     }
 
-    pub(in crate::memory) fn synchronous(
+    /// Memory of a resource that allocates at once, which gets it back.
+    ///
+    /// # Safety
+    ///
+    /// The resource has allocated these bytes, and nobody else gives them back.
+    pub(in crate::memory) unsafe fn synchronous(
         (address, bytes): (CUdeviceptr, usize),
         resource: Arc<dyn Synchronous>,
     ) -> Allocation {
@@ -100,7 +113,11 @@ impl Allocation {
     }
 
     /// Memory that a node of a graph allocates.
-    pub(in crate::memory) fn of_graph(
+    ///
+    /// # Safety
+    ///
+    /// A node of this capture allocates these bytes in the order of `home`, and nobody else frees them.
+    pub(in crate::memory) unsafe fn of_graph(
         (address, bytes): (CUdeviceptr, usize),
         capture: CaptureId,
         home: Stream,
@@ -118,7 +135,13 @@ impl Allocation {
         }
     }
 
-    pub(in crate::memory) fn foreign(
+    /// Memory that other code owns.
+    ///
+    /// # Safety
+    ///
+    /// The bytes are there, in the context, for as long as `keeps` lives; without it, for as long as the
+    /// value and the work enqueued with it.
+    pub(in crate::memory) unsafe fn foreign(
         (address, bytes): (CUdeviceptr, usize),
         context: &Context,
         keeps: Option<Box<dyn Any + Send + Sync>>,
@@ -164,12 +187,12 @@ impl Allocation {
         }
     }
 
-    /// Whether it is page-locked host memory, which the host uses at the same address.
+    /// `true` if it is page-locked host memory, which the host uses at the same address.
     pub(in crate::memory) fn is_pinned(&self) -> bool {
         self.is_pinned
     }
 
-    /// Whether this resource, and none that stands on it, has allocated the memory.
+    /// `true` if this resource, and none that stands on it, has allocated the memory.
     pub(in crate::memory) fn is_from<R: Synchronous>(&self, this: &Arc<R>) -> bool {
         match &self.owner {
             Owner::Synchronous { resource } => std::ptr::addr_eq(Arc::as_ptr(resource), Arc::as_ptr(this)),
@@ -186,12 +209,17 @@ impl Allocation {
         }
     }
 
-    /// Takes note that its resource has it elsewhere now, or has made it larger. Its users stay.
-    pub(in crate::memory) fn resize(&mut self, address: CUdeviceptr, bytes: usize) {
+    /// Takes note that its resource has moved it or made it larger. Its users stay.
+    ///
+    /// # Safety
+    ///
+    /// The resource has these bytes in place of those before.
+    pub(in crate::memory) unsafe fn resize(&mut self, address: CUdeviceptr, bytes: usize) {
         (self.address, self.bytes, self.is_pieced) = (address, bytes, true);
     }
 
-    /// Whether its resource has made it of several pieces: a driver takes copies across them only where a context is current.
+    /// `true` if its resource has made it of several pieces: a driver takes copies across them only where a
+    /// context is current.
     #[inline]
     pub(in crate::memory) fn is_pieced(&self) -> bool {
         self.is_pieced
@@ -202,7 +230,7 @@ impl Allocation {
         if self.is_pieced { stream.context().current().map(Some) } else { Ok(None) }
     }
 
-    /// Whether it is managed memory: its resource says so, or else the driver, which is asked once.
+    /// `true` if it is managed memory: its resource says so, or else the driver, which is asked once.
     pub(in crate::memory) fn is_managed(&self) -> Result<bool> {
         let is_known = match &self.owner {
             Owner::Ordered { resource, .. } => resource.is_managed(),
@@ -213,7 +241,7 @@ impl Allocation {
         if is_known { Ok(true) } else { self.managed.or_ask(|| asks_managed(self.context(), self.address)) }
     }
 
-    /// Whether it is known to be memory of a device, and nothing else.
+    /// `true` if it is known to be memory of a device, and nothing else.
     pub(in crate::memory) fn is_device(&self) -> bool {
         match &self.owner {
             Owner::Ordered { resource, .. } => !self.is_pinned && !resource.is_managed(),
@@ -228,13 +256,15 @@ impl Allocation {
         &self.managed
     }
 
-    /// Waits for what streams have with the memory so far, and until it is there. Others may enqueue more meanwhile.
+    /// Waits for what streams have with the memory so far, and until it is there. Others may enqueue more
+    /// meanwhile.
     pub(in crate::memory) fn wait(&self) -> Result<()> {
         self.context().check_generation()?;
         self.uses.wait(self.home())
     }
 
-    /// Whether a device other than the context's may use the memory; `None` if whoever has peer access to the context may.
+    /// `true` if a device other than the context's may use the memory; `None` if whoever has peer access to
+    /// the context may.
     pub(in crate::memory) fn is_open_to(&self, device: &Device) -> Result<Option<bool>> {
         match &self.owner {
             Owner::Ordered { resource, .. } => resource.is_open_to(device),
@@ -259,13 +289,14 @@ impl Allocation {
         &self.uses
     }
 
-    /// Whether the stream is the home, and no other has met the memory.
+    /// `true` if the stream is the home, and no other has met the memory.
     #[inline]
     pub(in crate::memory) fn is_at_home(&self, stream: &Stream) -> bool {
         self.home() == Some(stream) && !self.uses.is_counted()
     }
 
-    /// Lets a stream use the memory: after its allocation, and before its end. Comes before whatever is enqueued.
+    /// Lets a stream use the memory: after its allocation, and before its end. Comes before whatever is
+    /// enqueued.
     #[inline]
     pub(in crate::memory) fn meet(&self, stream: &Stream) -> Result<()> {
         match &self.owner {
@@ -290,20 +321,25 @@ impl Allocation {
         match &self.owner {
             Owner::Ordered { resource, .. } => Some(
                 refuse_captured(|| resource.name(), stream).and_then(|()| resource.allocate_raw(bytes, stream)).map(
-                    |address| Allocation::ordered((address, bytes), self.is_pinned, resource.clone(), stream.clone()),
+                    // SAFETY: the resource has allocated it just now, in the order of the stream.
+                    |address| unsafe {
+                        Allocation::ordered((address, bytes), self.is_pinned, resource.clone(), stream.clone())
+                    },
                 ),
             ),
             Owner::Synchronous { resource } => Some(
                 resource
                     .allocate_raw(bytes)
-                    .map(|address| Allocation::synchronous((address, bytes), Arc::clone(resource))),
+                    // SAFETY: the resource has allocated it just now.
+                    .map(|address| unsafe { Allocation::synchronous((address, bytes), Arc::clone(resource)) }),
             ),
             Owner::Graph { .. } => Some(graph_pool::allocate(bytes, stream)),
             Owner::Other { .. } => None,
         }
     }
 
-    /// Frees in the order of another stream than before. False if the memory is not freed in the order of a stream.
+    /// Frees in the order of another stream than before. False if the memory is not freed in the order of a
+    /// stream.
     pub(in crate::memory) fn set_order(&self, stream: &Stream) -> bool {
         match &self.owner {
             Owner::Ordered { .. } => {

@@ -1,4 +1,4 @@
-//! Who is mapped to managed memory, wherever it is.
+//! The locations that managed memory stays mapped for: "accessed by" advice.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -7,19 +7,20 @@ use std::ptr::without_provenance_mut;
 use warploom_driver::sys::types::{CUmem_advise as Advice, CUmem_range_attribute as Attribute};
 
 use super::ManagedRange;
-use super::place::{NOWHERE, from_ordinal};
+use super::driver_location::{NOWHERE, from_ordinal};
 use crate::device::same_driver;
 use crate::live_set::backing::{Backing, Named};
 use crate::live_set::lock::Lock;
-use crate::{Devices as _, Error, Host, LiveSet, Location, Result};
+use crate::{Devices as _, Error, Host, LiveSet, Location, ManagedError, Result};
 
 const WHAT: &str = "accessed_by";
 
-/// The devices, and the host, to which managed memory stays mapped, wherever it is: a [`LiveSet`] of [`Location`]s.
+/// The devices, and the host, to which managed memory stays mapped, wherever it is: a [`LiveSet`] of
+/// [`Location`]s.
 ///
-/// A NUMA node is never in it: only the host as a whole is. Each read is one question to the driver; there is no call for several
-/// pieces of advice, so that a change is a call for each element that does change, removals first. If one of them fails, those
-/// before it are taken back; see [`Error::PartlyAdvised`].
+/// A NUMA node is never in it: only the host as a whole is. Each read is one question to the driver; there is
+/// no call for several pieces of advice, so that a change is a call for each element that does change,
+/// removals first. If one of them fails, those before it are taken back; see [`ManagedError::PartlyAdvised`].
 ///
 /// ```
 /// use warploom::{Devices, Driver, Host, LiveSet, ManagedMemory};
@@ -53,7 +54,8 @@ impl<'a> AccessedBy<'a> {
 
     /// Takes back changes, the last first, and says whether everything is as it was before.
     ///
-    /// The change that failed is among them: it may have had its effect. What the driver says in the end is what counts.
+    /// The change that failed is among them: it may have had its effect. What the driver says in the end is
+    /// what counts.
     fn take_back(&self, changes: &[(bool, &Location)]) -> bool {
         for (set, element) in changes.iter().rev() {
             self.advise(!set, element).unwrap_or_default();
@@ -76,9 +78,10 @@ impl Backing for AccessedBy<'_> {
                 Err(why) => Ok(Named::Unknown(why)),
             },
             Location::Host(Host::Any) => Ok(Named::Item(location)),
-            Location::Host(_) => {
-                Ok(Named::Unknown(Error::LocationNotAllowed { advice: WHAT, locations: vec![location] }))
-            }
+            Location::Host(_) => Ok(Named::Unknown(Error::Managed(ManagedError::LocationNotAllowed {
+                advice: WHAT,
+                locations: vec![location],
+            }))),
         }
     }
 
@@ -86,11 +89,11 @@ impl Backing for AccessedBy<'_> {
         let mut refused = BTreeSet::new();
         for why in unknown {
             match why {
-                Error::LocationNotAllowed { locations, .. } => refused.extend(locations),
+                Error::Managed(ManagedError::LocationNotAllowed { locations, .. }) => refused.extend(locations),
                 other => return other,
             }
         }
-        Error::LocationNotAllowed { advice: WHAT, locations: refused.into_iter().collect() }
+        Error::Managed(ManagedError::LocationNotAllowed { advice: WHAT, locations: refused.into_iter().collect() })
     }
 
     fn lock(&self) -> Lock {
@@ -126,7 +129,13 @@ impl Backing for AccessedBy<'_> {
                 return Err(error);
             }
             let applied = changes[..applied].iter().map(|(_, element)| (*element).clone()).collect();
-            return Err(Error::PartlyAdvised { applied, failed: (*element).clone(), undone, error: Box::new(error) });
+            return Err(ManagedError::PartlyAdvised {
+                applied,
+                failed: (*element).clone(),
+                undone,
+                error: Box::new(error),
+            }
+            .into());
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Advice: where memory would rather be, and how it is used.
+//! Advice about managed memory: preferred location, mostly read, and the driver's answers.
 //!
 //! Advising makes the memory's context current for the call, as the driver needs it.
 #![expect(unsafe_code, reason = "gives advice about memory that is held, and asks for it")]
@@ -6,16 +6,16 @@
 use warploom_driver::Function;
 use warploom_driver::sys::types::{CUmem_advise as Advice, CUmem_range_attribute as Attribute};
 
-use super::place::{Place, from_ordinal, from_tagged};
+use super::driver_location::{DriverLocation, from_ordinal, from_tagged};
 use super::{AccessedBy, ManagedRange};
-use crate::{Error, Location, Result};
+use crate::{Location, ManagedError, Result};
 
 impl<'a> ManagedRange<'a> {
-    /// Whether all of it is mostly read, so that everybody who reads it gets a copy.
+    /// `true` if all of it is mostly read, so that everybody who reads it gets a copy.
     ///
     /// # Errors
     ///
-    /// [`Error::NotManaged`], [`Error::EmptyRange`], and what the driver answers.
+    /// [`ManagedError::NotManaged`], [`ManagedError::EmptyRange`], and the driver's error.
     #[doc(alias = "cuMemRangeGetAttribute")]
     pub fn read_mostly(&self) -> Result<bool> {
         self.check_advisable("read_mostly")?;
@@ -28,8 +28,8 @@ impl<'a> ManagedRange<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::NotManaged`], [`Error::EmptyRange`], and what the driver answers. A device that does not share managed memory
-    /// with the host while it works may ignore it without an error.
+    /// [`ManagedError::NotManaged`], [`ManagedError::EmptyRange`], and the driver's error. A device that does
+    /// not share managed memory with the host while it works may ignore it without an error.
     #[doc(alias = "cuMemAdvise")]
     pub fn set_read_mostly(&self, read_mostly: bool) -> Result<()> {
         self.check_advisable("read_mostly")?;
@@ -40,12 +40,14 @@ impl<'a> ManagedRange<'a> {
 
     /// Where all of it would rather be; `None` if nowhere, or if its parts differ.
     ///
-    /// A driver may know less than it was told: one was seen to accept a NUMA node, of a host that has but one, without effect.
+    /// A driver may know less than it was told: one was seen to accept a NUMA node, of a host that has but
+    /// one, without effect.
     ///
     /// # Errors
     ///
-    /// [`Error::NotManaged`], [`Error::EmptyRange`], [`Error::UnknownLocation`] for a kind of place that is younger than this
-    /// crate, and what the driver answers.
+    /// [`ManagedError::NotManaged`], [`ManagedError::EmptyRange`],
+    /// [`LocationError::UnknownKind`](crate::LocationError::UnknownKind) for a kind of place that is younger
+    /// than this crate, and the driver's error.
     pub fn preferred_location(&self) -> Result<Option<Location>> {
         self.check_advisable("preferred_location")?;
         self.place(
@@ -61,9 +63,11 @@ impl<'a> ManagedRange<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::NotManaged`], [`Error::EmptyRange`], [`Error::DriverMismatch`] for a device of another driver,
-    /// [`Error::NumaUnsupported`] for a NUMA node on a driver before 12.2, and what the driver answers:
-    /// `CUDA_ERROR_INVALID_DEVICE` for a device that does not share managed memory with the host while it works.
+    /// [`ManagedError::NotManaged`], [`ManagedError::EmptyRange`],
+    /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) for a device of another driver,
+    /// [`LocationError::NumaUnsupported`](crate::LocationError::NumaUnsupported) for a NUMA node on a driver
+    /// before 12.2, and the driver's error: `CUDA_ERROR_INVALID_DEVICE` for a device that does not share
+    /// managed memory with the host while it works.
     pub fn set_preferred_location(&self, place: impl Into<Option<Location>>) -> Result<()> {
         self.check_advisable("preferred_location")?;
         match place.into() {
@@ -72,8 +76,8 @@ impl<'a> ManagedRange<'a> {
         }
     }
 
-    /// Where all of it was last told to go by a prefetch, whether it has arrived or not; `None` if nowhere, or if its parts
-    /// differ.
+    /// Where all of it was last told to go by a prefetch, whether it has arrived or not; `None` if nowhere,
+    /// or if its parts differ.
     ///
     /// # Errors
     ///
@@ -98,7 +102,7 @@ impl<'a> ManagedRange<'a> {
     /// Refuses memory that is not managed, and then what is too little to be advised about.
     pub(super) fn check_advisable(&self, what: &'static str) -> Result<()> {
         self.check_managed(what, None)?;
-        if self.bytes == 0 { Err(Error::EmptyRange { what }) } else { Ok(()) }
+        if self.bytes == 0 { Err(ManagedError::EmptyRange { what }.into()) } else { Ok(()) }
     }
 
     /// A location that the driver keeps as a kind and a number, or, if it is older, as an ordinal.
@@ -114,7 +118,7 @@ impl<'a> ManagedRange<'a> {
         from_tagged(self.driver(), kind[0], id[0])
     }
 
-    /// Whether the driver's locations have a kind.
+    /// `true` if the driver's locations have a kind.
     fn is_tagged(&self) -> bool {
         self.driver().supports(Function::cuMemAdvise_v2)
     }
@@ -122,13 +126,14 @@ impl<'a> ManagedRange<'a> {
     /// One call, about memory that has been checked.
     pub(super) fn advise(&self, advice: Advice, place: Option<&Location>) -> Result<()> {
         let (driver, tagged) = (self.driver(), self.is_tagged());
-        let place = place.map_or_else(|| Ok(Place::any(tagged)), |place| Place::of(driver, place, tagged))?;
+        let place =
+            place.map_or_else(|| Ok(DriverLocation::any(tagged)), |place| DriverLocation::of(driver, place, tagged))?;
         let _current = self.context().current()?;
         // SAFETY: the memory is held, and it is managed; advice changes none of it.
         Ok(unsafe {
             match place {
-                Place::Tagged(place) => driver.cuMemAdvise_v2(self.address, self.bytes, advice, place),
-                Place::Ordinal(ordinal) => driver.cuMemAdvise(self.address, self.bytes, advice, ordinal),
+                DriverLocation::Tagged(place) => driver.cuMemAdvise_v2(self.address, self.bytes, advice, place),
+                DriverLocation::Ordinal(ordinal) => driver.cuMemAdvise(self.address, self.bytes, advice, ordinal),
             }
         }?)
     }

@@ -1,10 +1,10 @@
-//! Many ranges at once: what is checked, in which order, and how the driver gets it.
+//! Batches of managed ranges: their checks and their driver form.
 
 use warploom_driver::sys::types::{CUdeviceptr, CUmemLocation};
 use warploom_driver::{Driver, DriverVersion, Function};
 
 use super::{Locations, ManagedRange};
-use crate::{Error, Location, Result, Stream};
+use crate::{CopyError, Location, ManagedError, Result, Stream};
 
 /// Ranges that are managed, and places that the driver can be told.
 pub(super) struct Checked<'r, 'a> {
@@ -23,15 +23,15 @@ pub(super) struct Batch {
 }
 
 impl<'r, 'a> Checked<'r, 'a> {
-    /// Everything that can be known before the driver is asked to do something, in the order in which it is reported; whether
-    /// the ranges have numbers for whoever gave them is `numbered`.
+    /// Everything that can be known before the driver is asked to do something, in the order in which it is
+    /// reported; whether the ranges have numbers for whoever gave them is `numbered`.
     pub(super) fn new(
         what: &'static str,
         ranges: &'r [ManagedRange<'a>],
         to: Option<&'r Locations>,
         numbered: bool,
     ) -> Result<Checked<'r, 'a>> {
-        let [first, ..] = ranges else { return Err(Error::EmptyBatch) };
+        let [first, ..] = ranges else { return Err(ManagedError::EmptyBatch.into()) };
         to.map_or(Ok(()), |to| to.check_count(ranges.len()))?;
         for (index, range) in ranges.iter().enumerate() {
             range.check_managed(what, numbered.then_some(index))?;
@@ -52,7 +52,7 @@ impl<'r, 'a> Checked<'r, 'a> {
             let (needs, have) = (DriverVersion::from_raw(function.version()), self.driver.version());
             return Err(warploom_driver::Error::Unsupported { function, needs, have }.into());
         }
-        if stream.is_legacy() { Err(Error::LegacyStream) } else { Ok(()) }
+        if stream.is_legacy() { Err(CopyError::LegacyStream.into()) } else { Ok(()) }
     }
 
     /// Refuses a stream of another driver than that of any range.
@@ -84,7 +84,8 @@ mod tests {
     use super::*;
     use crate::{Devices as _, Host, ManagedBuffer, ManagedMemory};
 
-    /// The first range of each run, and the kind of its place, for that many buffers of 4096 bytes of which some are empty.
+    /// The first range of each run, and the kind of its place, for that many buffers of 4096 bytes of which
+    /// some are empty.
     fn runs(empty: &[usize], count: usize, to: Locations) -> Result<(Vec<usize>, Vec<u32>)> {
         let machine = warploom_sim::Machine::preset("h200").expect("it exists");
         let context = Driver::open(&machine)?.device(0)?.context()?;

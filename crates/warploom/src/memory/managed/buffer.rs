@@ -3,12 +3,13 @@
 use std::fmt;
 use std::ops::{Deref, RangeBounds};
 
-use crate::{Buffer, DeviceCopy, Error, Queue, Result, Slice, SliceMut, Stream};
+use crate::{Buffer, DeviceCopy, Error, ManagedError, Queue, Result, Slice, SliceMut, Stream};
 
 /// Values in managed memory, owned: a [`Buffer`] that the host can use, too, and whose place can be advised.
 ///
-/// It comes from [`ManagedMemory`](crate::ManagedMemory) or from a [`ManagedPool`](crate::ManagedPool); a [`Buffer`] of managed
-/// memory, whatever resource it is from, becomes one with `try_from`. What reads a buffer is there by dereferencing.
+/// It comes from [`ManagedMemory`](crate::ManagedMemory) or from a [`ManagedPool`](crate::ManagedPool); a
+/// [`Buffer`] of managed memory, whatever resource it is from, becomes one with `try_from`. What reads a
+/// buffer is there by dereferencing.
 ///
 /// ```
 /// use warploom::{Devices, Driver, ManagedMemory};
@@ -30,7 +31,7 @@ pub struct ManagedBuffer<T: DeviceCopy = u8> {
 
 impl<T: DeviceCopy> ManagedBuffer<T> {
     /// A buffer that is managed, or will be found out when it is first used as one.
-    pub(super) fn over(buffer: Buffer<T>) -> ManagedBuffer<T> {
+    pub(in crate::memory) fn over(buffer: Buffer<T>) -> ManagedBuffer<T> {
         ManagedBuffer { buffer }
     }
 
@@ -49,7 +50,7 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfRange`] if the range is not inside.
+    /// [`MemoryError::OutOfRange`](crate::MemoryError::OutOfRange) if the range is not inside.
     pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> Result<SliceMut<'_, T>> {
         self.buffer.slice_mut(range)
     }
@@ -112,13 +113,13 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
 impl<T: DeviceCopy> TryFrom<Buffer<T>> for ManagedBuffer<T> {
     type Error = Error;
 
-    /// [`Error::NotManaged`] unless the memory is managed; then the buffer is dropped. The driver is asked only about memory
-    /// whose resource does not say so.
+    /// [`ManagedError::NotManaged`] unless the memory is managed; then the buffer is dropped. The driver is
+    /// asked only about memory whose resource does not say so.
     fn try_from(buffer: Buffer<T>) -> Result<ManagedBuffer<T>> {
         if buffer.allocation().is_managed()? {
             return Ok(ManagedBuffer { buffer });
         }
-        Err(Error::NotManaged { what: "ManagedBuffer", index: None })
+        Err(Error::Managed(ManagedError::NotManaged { what: "ManagedBuffer", index: None }))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Discards: contents that nobody needs any more need not be moved.
+//! Discards: contents that are no longer needed and need not be moved.
 #![expect(unsafe_code, reason = "gives up the contents of memory that is held exclusively")]
 
 use warploom_driver::Function;
@@ -11,10 +11,11 @@ use crate::{Location, Queue, Result, Stream};
 const WHAT: &str = "discard";
 
 impl ManagedRangeMut<'_> {
-    /// Gives up its contents, in the order of `queue`: what is read before it is written again may be anything. It needs a driver
-    /// since 13.0.
+    /// Gives up its contents, in the order of `queue`: what is read before it is written again may be
+    /// anything. It needs a driver since 13.0.
     ///
-    /// As with a write, work on other streams has to be ordered before or after it, or that work's contents may be anything, too.
+    /// As with a write, work on other streams has to be ordered before or after it, or that work's contents
+    /// may be anything, too.
     ///
     /// # Errors
     ///
@@ -24,7 +25,8 @@ impl ManagedRangeMut<'_> {
         discard(&[self.range], None, queue.stream(), false)
     }
 
-    /// Gives up its contents and moves it to a place, in the order of `queue`; nothing is copied. It needs a driver since 13.0.
+    /// Gives up its contents and moves it to a place, in the order of `queue`; nothing is copied. It needs a
+    /// driver since 13.0.
     ///
     /// # Errors
     ///
@@ -35,7 +37,8 @@ impl ManagedRangeMut<'_> {
     }
 }
 
-/// Gives up the contents of many ranges, in the order of `queue`, with one driver call; see [`ManagedRangeMut::discard`].
+/// Gives up the contents of many ranges, in the order of `queue`, with one driver call; see
+/// [`ManagedRangeMut::discard`].
 ///
 /// ```
 /// use warploom::{Devices, Driver, ManagedMemory, discard_batch};
@@ -64,10 +67,11 @@ impl ManagedRangeMut<'_> {
 ///
 /// # Errors
 ///
-/// Looked for in this order: [`Error::EmptyBatch`](crate::Error::EmptyBatch), [`Error::NotManaged`](crate::Error::NotManaged) with the
-/// number of the range, a driver before 13.0, [`Error::LegacyStream`](crate::Error::LegacyStream) and
-/// [`Error::DriverMismatch`](crate::Error::DriverMismatch) for the stream; then nothing is discarded. And what the driver answers; then
-/// all of them are to be taken for discarded.
+/// Looked for in this order: [`ManagedError::EmptyBatch`](crate::ManagedError::EmptyBatch),
+/// [`ManagedError::NotManaged`](crate::ManagedError::NotManaged) with the number of the range, a driver
+/// before 13.0, [`CopyError::LegacyStream`](crate::CopyError::LegacyStream) and
+/// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) for the stream; then nothing is
+/// discarded. And the driver's error; then all of them are to be taken for discarded.
 #[doc(alias = "cuMemDiscardBatchAsync")]
 pub fn discard_batch<'a, R>(ranges: impl IntoIterator<Item = R>, queue: &impl Queue) -> Result<()>
 where
@@ -76,12 +80,13 @@ where
     discard(&collect(ranges), None, queue.stream(), true)
 }
 
-/// Gives up the contents of many ranges and moves them, all to one place or each to its own, in the order of `queue`, with one driver
-/// call; see [`ManagedRangeMut::discard_prefetch`].
+/// Gives up the contents of many ranges and moves them, all to one place or each to its own, in the order of
+/// `queue`, with one driver call; see [`ManagedRangeMut::discard_prefetch`].
 ///
 /// # Errors
 ///
-/// As [`discard_batch`], and as [`prefetch_batch`](crate::prefetch_batch) says of places, which are looked at after the ranges.
+/// As [`discard_batch`], and as [`prefetch_batch`](crate::prefetch_batch) says of places, which are looked at
+/// after the ranges.
 #[doc(alias = "cuMemDiscardAndPrefetchBatchAsync")]
 pub fn discard_prefetch_batch<'a, R>(
     ranges: impl IntoIterator<Item = R>,
@@ -113,9 +118,9 @@ fn discard(ranges: &[ManagedRange<'_>], to: Option<&Locations>, stream: &Stream,
     let (count, kinds) = (addresses.len(), places.len());
     let (addresses, sizes) = (addresses.as_mut_ptr(), sizes.as_mut_ptr());
     let (places, starts) = (places.as_mut_ptr(), starts.as_mut_ptr());
-    // SAFETY: there are as many addresses as sizes, and as many places as starts; the driver reads them during the call. The
-    // memory is managed, that long, and there in the order of the stream, which is alive. It is borrowed exclusively, so that
-    // nobody looks at contents that go.
+    // SAFETY: there are as many addresses as sizes, and as many places as starts; the driver reads them
+    // during the call. The memory is managed, that long, and there in the order of the stream, which is
+    // alive. It is borrowed exclusively, so that nobody looks at contents that go.
     stream.with_raw(|raw| unsafe {
         if to.is_some() {
             driver.cuMemDiscardAndPrefetchBatchAsync(addresses, sizes, count, places, starts, kinds, 0, raw)

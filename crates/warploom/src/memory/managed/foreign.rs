@@ -1,4 +1,4 @@
-//! Managed memory that others made.
+//! Managed memory that other code allocated.
 //!
 //! That it is managed is not asked here but when it is first used as such: wrapping makes no driver call.
 #![expect(unsafe_code, reason = "takes over memory that others made")]
@@ -13,8 +13,8 @@ use crate::memory::resource::size;
 use crate::{Buffer, Context, DeviceCopy, OrderedResource, Queue, Result, SynchronousResource};
 
 impl<T: DeviceCopy> ManagedBuffer<T> {
-    /// Memory that somebody else owns, who is kept until the buffer is gone and every stream that used it through the buffer is
-    /// done.
+    /// Memory that somebody else owns, who is kept until the buffer is gone and every stream that used it
+    /// through the buffer is done.
     ///
     /// # Errors
     ///
@@ -51,12 +51,13 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
     ///
     /// # Errors
     ///
-    /// As [`OrderedResource::allocate`], but for what the driver answers: it is not asked.
+    /// As [`OrderedResource::allocate`], but for the driver's error: it is not asked.
     ///
     /// # Safety
     ///
-    /// The address came from the resource's [`allocate_raw`](crate::StreamOrdered::allocate_raw), with the size of `len` values.
-    /// Nobody else uses it or gives it back, and everything that used it before comes before what is next on `queue`.
+    /// The address came from the resource's [`allocate_raw`](crate::StreamOrdered::allocate_raw), with the
+    /// size of `len` values. Nobody else uses it or gives it back, and everything that used it before comes
+    /// before what is next on `queue`.
     pub unsafe fn from_ordered(
         address: CUdeviceptr,
         len: usize,
@@ -66,26 +67,31 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
         let (bytes, stream, resource) = (size::<T>(len)?, queue.stream(), resource.resource());
         resource.context().serves(stream)?;
         let is_pinned = resource.is_pinned();
-        let allocation = Allocation::ordered((address, bytes), is_pinned, resource.into(), stream.clone());
-        Ok(ManagedBuffer::over(Buffer::over(allocation, len)))
+        // SAFETY: the caller vouches for the memory, which has the size of `len` values.
+        let buffer = unsafe {
+            Buffer::over(Allocation::ordered((address, bytes), is_pinned, resource.into(), stream.clone()), len)
+        };
+        Ok(ManagedBuffer::over(buffer))
     }
 
     /// Memory of a resource that frees at once, to be given back to it.
     ///
     /// # Errors
     ///
-    /// As [`SynchronousResource::allocate`], but for what the driver answers: it is not asked.
+    /// As [`SynchronousResource::allocate`], but for the driver's error: it is not asked.
     ///
     /// # Safety
     ///
-    /// The address came from the resource's [`allocate_raw`](crate::Synchronous::allocate_raw), with the size of `len` values.
-    /// Nobody else uses it or gives it back.
+    /// The address came from the resource's [`allocate_raw`](crate::Synchronous::allocate_raw), with the size
+    /// of `len` values. Nobody else uses it or gives it back.
     pub unsafe fn from_synchronous(
         address: CUdeviceptr,
         len: usize,
         resource: &impl SynchronousResource,
     ) -> Result<ManagedBuffer<T>> {
         let (bytes, resource) = (size::<T>(len)?, resource.resource());
-        Ok(ManagedBuffer::over(Buffer::over(Allocation::synchronous((address, bytes), resource), len)))
+        // SAFETY: the caller vouches for the memory, which has the size of `len` values.
+        let buffer = unsafe { Buffer::over(Allocation::synchronous((address, bytes), resource), len) };
+        Ok(ManagedBuffer::over(buffer))
     }
 }

@@ -1,10 +1,12 @@
-//! Managed memory in the hands of the host.
+//! Access by the host to managed memory.
 //!
-//! A `&[T]` must not change while it is there. What could change it is work on streams: what was enqueued before is waited for,
-//! and to enqueue more that writes, the buffer would have to be borrowed mutably. Work that only reads may go on.
+//! A `&[T]` must not change while it is there. What could change it is work on streams: what was enqueued
+//! before is waited for, and to enqueue more that writes, the buffer would have to be borrowed mutably. Work
+//! that only reads may go on.
 //!
-//! A device without concurrent managed access must not work at all, on anything, while the host touches managed memory. No
-//! borrow can see to that: other threads have streams of their own. So there the host is refused, but for an `unsafe` promise.
+//! A device without concurrent managed access must not work at all, on anything, while the host touches
+//! managed memory. No borrow can see to that: other threads have streams of their own. So there the host is
+//! refused, but for an `unsafe` promise.
 #![expect(unsafe_code, reason = "reads and writes memory that host and devices share")]
 
 use std::ptr::with_exposed_provenance_mut;
@@ -16,7 +18,7 @@ use warploom_driver::sys::types::CUdeviceptr;
 use super::ManagedBuffer;
 use crate::live_set::lock::Lock;
 use crate::memory::allocation::Allocation;
-use crate::{DeviceAttribute, DeviceCopy, Devices as _, Error, Result};
+use crate::{DeviceAttribute, DeviceCopy, Devices as _, Error, ManagedError, MemoryError, Result};
 
 /// Pages are at least that large.
 const PAGE: CUdeviceptr = 4096;
@@ -37,22 +39,23 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::NotManaged`] if the memory is not managed, [`Error::Cast`] if it is not aligned for the host,
-    /// [`Error::HostAccessUnsupported`] if the driver has a device that cannot work while the host does, and what the driver
-    /// answers, which may be a failure of that work.
+    /// [`ManagedError::NotManaged`] if the memory is not managed, [`MemoryError::Cast`] if it is not aligned
+    /// for the host, [`ManagedError::HostAccessUnsupported`] if the driver has a device that cannot work
+    /// while the host does, and the driver's error, which may be a failure of that work.
     pub fn host(&self) -> Result<&[T]> {
         let start = self.ready()?;
         concurrent(self.context().driver())?;
         self.allocation().wait()?;
         steady(self.allocation());
-        // SAFETY: there are that many values, aligned, for as long as the buffer lives, and the host can read them at any time.
-        // Whatever wrote them is done; to enqueue more, the buffer would have to be borrowed mutably. The memory comes from
-        // outside the program, so that it has bytes, and any bytes are values (`DeviceCopy`).
+        // SAFETY: there are that many values, aligned, for as long as the buffer lives, and the host can read
+        // them at any time. Whatever wrote them is done; to enqueue more, the buffer would have to be
+        // borrowed mutably. The memory comes from outside the program, so that it has bytes, and any bytes
+        // are values (`DeviceCopy`).
         Ok(unsafe { std::slice::from_raw_parts(start, self.len()) })
     }
 
-    /// The values, for the host to read and write, when all work that was enqueued with them is done. Nothing else can use
-    /// them while they are borrowed; what is enqueued afterwards sees what was written.
+    /// The values, for the host to read and write, when all work that was enqueued with them is done. Nothing
+    /// else can use them while they are borrowed; what is enqueued afterwards sees what was written.
     ///
     /// # Errors
     ///
@@ -62,20 +65,22 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
         concurrent(self.context().driver())?;
         self.allocation().settle()?;
         steady(self.allocation());
-        // SAFETY: as above; and no work at all uses the values, nor can any be enqueued, since the buffer is borrowed mutably.
+        // SAFETY: as above; and no work at all uses the values, nor can any be enqueued, since the buffer is
+        // borrowed mutably.
         Ok(unsafe { std::slice::from_raw_parts_mut(start, self.len()) })
     }
 
-    /// As [`ManagedBuffer::host`], also with devices that cannot work while the host uses managed memory. Waits for everything
-    /// that is enqueued in the memory's context.
+    /// As [`ManagedBuffer::host`], also with devices that cannot work while the host uses managed memory.
+    /// Waits for everything that is enqueued in the memory's context.
     ///
     /// # Errors
     ///
-    /// As [`ManagedBuffer::host`], but for [`Error::HostAccessUnsupported`].
+    /// As [`ManagedBuffer::host`], but for [`ManagedError::HostAccessUnsupported`].
     ///
     /// # Safety
     ///
-    /// No device without concurrent managed access works while the values are borrowed, on whatever, for whomever.
+    /// No device without concurrent managed access works while the values are borrowed, on whatever, for
+    /// whomever.
     pub unsafe fn host_while_idle(&self) -> Result<&[T]> {
         let start = self.ready()?;
         self.allocation().wait()?;
@@ -85,12 +90,12 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
         Ok(unsafe { std::slice::from_raw_parts(start, self.len()) })
     }
 
-    /// As [`ManagedBuffer::host_mut`], also with devices that cannot work while the host uses managed memory. Waits for
-    /// everything that is enqueued in the memory's context.
+    /// As [`ManagedBuffer::host_mut`], also with devices that cannot work while the host uses managed memory.
+    /// Waits for everything that is enqueued in the memory's context.
     ///
     /// # Errors
     ///
-    /// As [`ManagedBuffer::host`], but for [`Error::HostAccessUnsupported`].
+    /// As [`ManagedBuffer::host`], but for [`ManagedError::HostAccessUnsupported`].
     ///
     /// # Safety
     ///
@@ -107,11 +112,11 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
     /// The first value, for the host, if it is managed and aligned.
     fn ready(&self) -> Result<*mut T> {
         if !self.allocation().is_managed()? {
-            return Err(Error::NotManaged { what: "host access", index: None });
+            return Err(ManagedError::NotManaged { what: "host access", index: None }.into());
         }
         let (address, bytes, size, align) = (self.as_raw(), self.size_in_bytes(), size_of::<T>(), align_of::<T>());
         if !address.is_multiple_of(align as CUdeviceptr) {
-            return Err(Error::Cast { bytes, address, size, align });
+            return Err(MemoryError::Cast { bytes, address, size, align }.into());
         }
         Ok(with_exposed_provenance_mut(address as usize))
     }
@@ -131,7 +136,7 @@ fn concurrent(driver: &Driver) -> Result<()> {
             *known.0.get_or_init(|| found)
         }
     };
-    exclusive.map_or(Ok(()), |device| Err(Error::HostAccessUnsupported { device }))
+    exclusive.map_or(Ok(()), |device| Err(Error::Managed(ManagedError::HostAccessUnsupported { device })))
 }
 
 fn find_exclusive(driver: &Driver) -> Result<Option<u32>> {
@@ -145,8 +150,8 @@ fn find_exclusive(driver: &Driver) -> Result<Option<u32>> {
 
 /// Makes the contents be something, once and for all, if they were discarded.
 ///
-/// What has been discarded can be one thing now and another later, until it is written. Nobody is looking yet: since it was
-/// discarded, which takes a mutable borrow, nobody got past this.
+/// What has been discarded can be one thing now and another later, until it is written. Nobody is looking
+/// yet: since it was discarded, which takes a mutable borrow, nobody got past this.
 fn steady(allocation: &Allocation) {
     let _alone = Lock::of(with_exposed_provenance_mut::<u8>(allocation.address() as usize));
     if !allocation.managed().take_discard() {
@@ -156,7 +161,8 @@ fn steady(allocation: &Allocation) {
     let mut at = start;
     while at < end {
         let byte = with_exposed_provenance_mut::<u8>(at as usize);
-        // SAFETY: it is a byte of the allocation, which the host may read and write now, and which nobody else uses.
+        // SAFETY: it is a byte of the allocation, which the host may read and write now, and which nobody
+        // else uses.
         unsafe { byte.write_volatile(byte.read_volatile()) };
         at = (at / PAGE + 1) * PAGE;
     }

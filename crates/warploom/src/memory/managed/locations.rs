@@ -1,6 +1,6 @@
-//! Where each range of a batch goes.
+//! Destinations of a batch: one for all ranges, or one for each.
 
-use crate::{Device, Error, Host, Location, Result};
+use crate::{Device, Error, Host, Location, ManagedError, Result};
 
 /// One place for all ranges of a batch, or one for each.
 ///
@@ -24,7 +24,7 @@ impl Locations {
     pub(super) fn check_count(&self, ranges: usize) -> Result<()> {
         match self {
             Locations::Each(each) if each.len() != ranges => {
-                Err(Error::LocationCount { ranges, locations: each.len() })
+                Err(Error::Managed(ManagedError::LocationCount { ranges, locations: each.len() }))
             }
             Locations::All(_) | Locations::Each(_) => Ok(()),
         }

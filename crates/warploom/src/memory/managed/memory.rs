@@ -1,16 +1,16 @@
-//! Managed memory, allocated and freed at once.
+//! `ManagedMemory`: managed memory, allocated and freed at once.
 
 use std::fmt;
 use std::sync::Arc;
 
 use super::{ManagedBuffer, warn_of_exclusive_access};
-use crate::memory::driver_pool::can;
-use crate::memory::plain::Plain;
+use crate::memory::device_memory::Plain;
+use crate::memory::pool::driver_pool::can;
 use crate::memory::resource::{Synchronous, SynchronousResource};
-use crate::{Context, DeviceAttribute, DeviceCopy, Error, Queue, Result};
+use crate::{Context, DeviceAttribute, DeviceCopy, ManagedError, Queue, Result};
 
-/// Managed memory, which moves to whoever touches it, allocated without a stream. Freeing a buffer of it waits for everything
-/// enqueued in its context.
+/// Managed memory, which moves to whoever touches it, allocated without a stream. Freeing a buffer of it
+/// waits for everything enqueued in its context.
 ///
 /// ```
 /// use warploom::{Devices, Driver, ManagedMemory};
@@ -30,16 +30,17 @@ pub struct ManagedMemory {
 }
 
 impl ManagedMemory {
-    /// Managed memory that belongs to a context, and that every device may use. If the device does not share it with the host
-    /// while it works, a `tracing` event of level `WARN` says so, once in the life of the process; so it is with pools.
+    /// Managed memory that belongs to a context, and that every device may use. If the device does not share
+    /// it with the host while it works, a `tracing` event of level `WARN` says so, once in the life of the
+    /// process; so it is with pools.
     ///
     /// # Errors
     ///
-    /// [`Error::ManagedUnsupported`] if the device has none, and what the driver answers.
+    /// [`ManagedError::Unsupported`] if the device has none, and the driver's error.
     #[doc(alias = "cuMemAllocManaged")]
     pub fn new(context: &Context) -> Result<ManagedMemory> {
         if !can(context, DeviceAttribute::ManagedMemory)? {
-            return Err(Error::ManagedUnsupported { device: context.device().ordinal() });
+            return Err(ManagedError::Unsupported { device: context.device().ordinal() }.into());
         }
         if !can(context, DeviceAttribute::ConcurrentManagedAccess)? {
             warn_of_exclusive_access(context);

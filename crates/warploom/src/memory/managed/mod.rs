@@ -1,41 +1,44 @@
-//! Managed memory: one address for the host and every device, and pages that move to whoever touches them.
+//! Managed memory: one address for the host and every device, with pages that migrate.
 //!
-//! - **A [`ManagedBuffer`] is a buffer like any other**, from [`ManagedMemory`], from a [`ManagedPool`], or from elsewhere. What
-//!   stands here can be done to it besides: to all of it, or to a part ([`ManagedRange`]).
-//! - **Advice lives in the driver.** It is asked by every read and told by every change; nothing is kept here.
-//! - **Prefetch and discard are work of a stream** that the caller names. Discarding takes what it discards exclusively, as
-//!   writing does: the contents are gone.
-//! - **The host borrows.** A `&[T]` of managed memory is had when every stream that wrote it is done, and while there is one no
-//!   call can enqueue a write.
-//! - **Whether memory is managed is asked first**, before anything else about a call is looked at: of the resource that it came
-//!   from, which costs nothing, and of the driver for other memory, once.
+//! - **A [`ManagedBuffer`] is a buffer like any other**, from [`ManagedMemory`], from a [`ManagedPool`], or
+//!   from elsewhere. What stands here can be done to it besides: to all of it, or to a part
+//!   ([`ManagedRange`]).
+//! - **Advice lives in the driver.** It is asked by every read and told by every change; nothing is kept
+//!   here.
+//! - **Prefetch and discard are work of a stream** that the caller names. Discarding takes what it discards
+//!   exclusively, as writing does: the contents are gone.
+//! - **The host borrows.** A `&[T]` of managed memory is had when every stream that wrote it is done, and
+//!   while there is one no call can enqueue a write.
+//! - **Whether memory is managed is asked first**, before anything else about a call is looked at: of the
+//!   resource that it came from, which costs nothing, and of the driver for other memory, once.
 //!
 //! Pages are the driver's unit. Two ranges that share one share its advice and its place.
 //!
-//! System memory that a device reaches through the host's own page tables (HMM, ATS) is not recognised as managed.
+//! System memory that a device reaches through the host's own page tables (HMM, ATS) is not recognised as
+//! managed.
 
 mod accessed_by;
 mod advice;
 mod batch;
 mod buffer;
 mod discard;
+mod driver_location;
+mod error;
 mod foreign;
 mod host;
 mod locations;
 mod memory;
-mod place;
-mod pool;
 mod prefetch;
 mod range;
 mod state;
-mod whole;
+mod whole_buffer;
 
 pub use accessed_by::AccessedBy;
 pub use buffer::ManagedBuffer;
 pub use discard::{discard_batch, discard_prefetch_batch};
+pub use error::ManagedError;
 pub use locations::Locations;
 pub use memory::ManagedMemory;
-pub use pool::ManagedPool;
 pub use prefetch::prefetch_batch;
 pub use range::{ManagedRange, ManagedRangeMut};
 pub(super) use state::{ManagedState, asks_managed};
@@ -44,9 +47,10 @@ use std::sync::Once;
 
 use crate::Context;
 
-/// Says once in the life of the process that managed memory is not for host and devices at the same time, since nothing else
-/// would: the host that touches it while a kernel runs, any kernel, is ended by the system.
-fn warn_of_exclusive_access(context: &Context) {
+/// Says once in the life of the process that managed memory is not for host and devices at the same time,
+/// since nothing else would: the host that touches it while a kernel runs, any kernel, is ended by the
+/// system.
+pub(super) fn warn_of_exclusive_access(context: &Context) {
     static WARNED: Once = Once::new();
     WARNED.call_once(|| {
         let device = context.device().ordinal();

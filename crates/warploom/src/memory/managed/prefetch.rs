@@ -1,24 +1,26 @@
-//! Prefetches: memory moves before it is touched.
+//! Prefetches: moving managed memory before it is used.
 #![expect(unsafe_code, reason = "moves memory that is held")]
 
 use warploom_driver::Function;
 
 use super::batch::{Batch, Checked};
-use super::place::Place;
+use super::driver_location::DriverLocation;
 use super::{Locations, ManagedRange};
 use crate::memory::uses::Access;
-use crate::{Error, Location, Queue, Result, Stream};
+use crate::{Location, MemoryError, Queue, Result, Stream};
 
 pub(super) const WHAT: &str = "prefetch";
 
 impl ManagedRange<'_> {
-    /// Moves it to a place, in the order of `queue`, which may be a stream of any device. It may move away again; see
-    /// [`ManagedRange::set_preferred_location`].
+    /// Moves it to a place, in the order of `queue`, which may be a stream of any device. It may move away
+    /// again; see [`ManagedRange::set_preferred_location`].
     ///
     /// # Errors
     ///
-    /// [`Error::NotManaged`], [`Error::DriverMismatch`] for a device or a stream of another driver, [`Error::NumaUnsupported`]
-    /// for a NUMA node on a driver before 12.2, and what the driver answers.
+    /// [`ManagedError::NotManaged`](crate::ManagedError::NotManaged),
+    /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) for a device or a stream of
+    /// another driver, [`LocationError::NumaUnsupported`](crate::LocationError::NumaUnsupported) for a NUMA
+    /// node on a driver before 12.2, and the driver's error.
     #[doc(alias = "cuMemPrefetchAsync")]
     pub fn prefetch(&self, to: impl Into<Location>, queue: &impl Queue) -> Result<()> {
         let (to, stream) = (to.into(), queue.stream());
@@ -29,24 +31,24 @@ impl ManagedRange<'_> {
     }
 
     /// The form of a location that the driver's prefetches take.
-    pub(super) fn place_for_prefetch(&self, to: &Location) -> Result<Place> {
-        Place::of(self.driver(), to, self.driver().supports(Function::cuMemPrefetchAsync_v2))
+    pub(super) fn place_for_prefetch(&self, to: &Location) -> Result<DriverLocation> {
+        DriverLocation::of(self.driver(), to, self.driver().supports(Function::cuMemPrefetchAsync_v2))
     }
 
     /// One call, about memory that has been checked; none about no memory.
-    fn send(&self, place: Place, stream: &Stream) -> Result<()> {
+    fn send(&self, place: DriverLocation, stream: &Stream) -> Result<()> {
         if self.bytes == 0 {
             return Ok(());
         }
         stream.refuse_captured(WHAT)?;
         self.allocation.meet(stream)?;
         let driver = self.driver();
-        // SAFETY: the memory is managed, that long, and there in the order of the stream, which is alive. Moving changes none of
-        // it.
+        // SAFETY: the memory is managed, that long, and there in the order of the stream, which is alive.
+        // Moving changes none of it.
         stream.with_raw(|raw| unsafe {
             match place {
-                Place::Tagged(place) => driver.cuMemPrefetchAsync_v2(self.address, self.bytes, place, 0, raw),
-                Place::Ordinal(ordinal) => driver.cuMemPrefetchAsync(self.address, self.bytes, ordinal, raw),
+                DriverLocation::Tagged(place) => driver.cuMemPrefetchAsync_v2(self.address, self.bytes, place, 0, raw),
+                DriverLocation::Ordinal(ordinal) => driver.cuMemPrefetchAsync(self.address, self.bytes, ordinal, raw),
             }
         })??;
         self.allocation.did(stream, Access::Read);
@@ -56,8 +58,8 @@ impl ManagedRange<'_> {
 
 /// Moves many ranges, all to one place or each to its own, in the order of `queue`.
 ///
-/// That is one driver call. A driver before 13.0 has none for it, and the legacy default stream takes none; there it is a call for
-/// each range, in order, until one fails.
+/// That is one driver call. A driver before 13.0 has none for it, and the legacy default stream takes none;
+/// there it is a call for each range, in order, until one fails.
 ///
 /// ```
 /// use warploom::{Devices, Driver, Host, Location, ManagedMemory, prefetch_batch};
@@ -77,9 +79,13 @@ impl ManagedRange<'_> {
 ///
 /// # Errors
 ///
-/// Looked for in this order: [`Error::EmptyBatch`] and [`Error::LocationCount`], [`Error::NotManaged`] with the number of the range,
-/// [`Error::DriverMismatch`] and [`Error::NumaUnsupported`]; then nothing is moved. And what the driver answers, in
-/// [`Error::InBatch`] where the ranges are calls of their own; then those before may have been moved.
+/// Looked for in this order: [`ManagedError::EmptyBatch`](crate::ManagedError::EmptyBatch) and
+/// [`ManagedError::LocationCount`](crate::ManagedError::LocationCount),
+/// [`ManagedError::NotManaged`](crate::ManagedError::NotManaged) with the number of the range,
+/// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) and
+/// [`LocationError::NumaUnsupported`](crate::LocationError::NumaUnsupported); then nothing is moved. And the
+/// driver's error, in [`MemoryError::InBatch`] where the ranges are calls of their own; then those before may
+/// have been moved.
 #[doc(alias = "cuMemPrefetchBatchAsync")]
 pub fn prefetch_batch<'a, R>(
     ranges: impl IntoIterator<Item = R>,
@@ -103,8 +109,9 @@ where
     let (count, kinds) = (addresses.len(), places.len());
     let (addresses, sizes) = (addresses.as_mut_ptr(), sizes.as_mut_ptr());
     let (places, starts) = (places.as_mut_ptr(), starts.as_mut_ptr());
-    // SAFETY: there are as many addresses as sizes, and as many places as starts; the driver reads them during the call. The
-    // memory is managed, that long, and there in the order of the stream, which is alive. Moving changes none of it.
+    // SAFETY: there are as many addresses as sizes, and as many places as starts; the driver reads them
+    // during the call. The memory is managed, that long, and there in the order of the stream, which is
+    // alive. Moving changes none of it.
     stream.with_raw(|raw| unsafe {
         driver.cuMemPrefetchBatchAsync(addresses, sizes, count, places, starts, kinds, 0, raw)
     })??;
@@ -117,7 +124,7 @@ fn one_by_one(ranges: &[ManagedRange<'_>], to: &Locations, stream: &Stream) -> R
     for (index, range) in ranges.iter().enumerate() {
         let Some(place) = to.at(index) else { continue };
         let sent = range.place_for_prefetch(place).and_then(|place| range.send(place, stream));
-        sent.map_err(|error| Error::InBatch { index, error: Box::new(error) })?;
+        sent.map_err(|error| MemoryError::InBatch { index, error: Box::new(error) })?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Stretches of managed memory.
+//! Ranges of managed memory.
 
 use std::fmt;
 
@@ -7,14 +7,14 @@ use warploom_driver::sys::types::CUdeviceptr;
 
 use super::ManagedBuffer;
 use crate::device::same_driver;
-use crate::memory::held::Held;
+use crate::memory::allocation_ref::AllocationRef;
 use crate::memory::slice::Span;
-use crate::{Buffer, Context, DeviceCopy, Error, Result, Slice, SliceMut, Stream};
+use crate::{Buffer, Context, DeviceCopy, ManagedError, Result, Slice, SliceMut, Stream};
 
 /// A stretch of managed memory, borrowed: what advice and prefetches are about.
 ///
-/// It is made from a [`ManagedBuffer`], or from a [`Slice`] of one, whatever its values are; so a batch may have buffers of several
-/// types. The driver's unit is the page: what shares a page shares advice and place.
+/// It is made from a [`ManagedBuffer`], or from a [`Slice`] of one, whatever its values are; so a batch may
+/// have buffers of several types. The driver's unit is the page: what shares a page shares advice and place.
 ///
 /// ```
 /// use warploom::{Devices, Driver, Host, Location, ManagedMemory, ManagedRange};
@@ -32,7 +32,7 @@ use crate::{Buffer, Context, DeviceCopy, Error, Result, Slice, SliceMut, Stream}
 /// ```
 #[derive(Clone, Copy)]
 pub struct ManagedRange<'a> {
-    pub(super) allocation: &'a Held,
+    pub(super) allocation: &'a AllocationRef,
     pub(super) address: CUdeviceptr,
     pub(super) bytes: usize,
 }
@@ -49,7 +49,7 @@ impl<'a> ManagedRange<'a> {
         ManagedRange { allocation, address, bytes: len * size_of::<T>() }
     }
 
-    /// How many bytes it has.
+    /// The number of bytes.
     #[must_use]
     pub fn size_in_bytes(&self) -> usize {
         self.bytes
@@ -73,11 +73,11 @@ impl<'a> ManagedRange<'a> {
 
     /// Refuses memory that is not managed: what was to be done with it, and which one of a batch it is.
     pub(super) fn check_managed(&self, what: &'static str, index: Option<usize>) -> Result<()> {
-        if self.allocation.is_managed()? { Ok(()) } else { Err(Error::NotManaged { what, index }) }
+        if self.allocation.is_managed()? { Ok(()) } else { Err(ManagedError::NotManaged { what, index }.into()) }
     }
 
-    /// Refuses a stream of another driver, and memory whose context is over. Which context the stream is of makes no difference:
-    /// every device may use managed memory.
+    /// Refuses a stream of another driver, and memory whose context is over. Which context the stream is of
+    /// makes no difference: every device may use managed memory.
     pub(super) fn check_reached_by(&self, stream: &Stream) -> Result<()> {
         same_driver(self.driver(), stream.driver())?;
         self.context().check_generation()

@@ -1,4 +1,4 @@
-//! What is known of an allocation as managed memory.
+//! The cached facts about an allocation as managed memory.
 #![expect(unsafe_code, reason = "asks the driver about an address")]
 
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -11,7 +11,7 @@ const ASKED: u8 = 1;
 const MANAGED: u8 = 2;
 const DISCARDED: u8 = 4;
 
-/// Whether memory is managed, once that has been asked, and whether its contents have been discarded.
+/// `true` if memory is managed, once that has been asked, and whether its contents have been discarded.
 #[derive(Debug, Default)]
 pub(in crate::memory) struct ManagedState(AtomicU8);
 
@@ -32,7 +32,7 @@ impl ManagedState {
         self.0.fetch_or(DISCARDED, Ordering::Relaxed);
     }
 
-    /// Whether that was so; now it is not.
+    /// `true` if that was so; now it is not.
     pub(super) fn take_discard(&self) -> bool {
         self.0.fetch_and(!DISCARDED, Ordering::Relaxed) & DISCARDED != 0
     }

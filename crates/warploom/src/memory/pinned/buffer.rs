@@ -1,18 +1,19 @@
-//! Page-locked memory in the hands of the host.
+//! `PinnedBuffer`: page-locked memory as a slice of the host.
 #![expect(unsafe_code, reason = "reads and writes memory that a resource answers for")]
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::ptr::with_exposed_provenance_mut;
 
-use crate::{Buffer, DeviceCopy, Error, Result, SynchronousResource};
+use crate::{Buffer, DeviceCopy, MemoryError, Result, SynchronousResource};
 
 /// Page-locked values that the host reads and writes, and no stream uses: it is a `[T]`.
 ///
 /// To be used by a stream it has to be given away: to a copy, which gives it back when it is done
 /// ([`SliceMut::copy_from_pinned`](crate::SliceMut::copy_from_pinned),
 /// [`Slice::copy_to_pinned`](crate::Slice::copy_to_pinned)), or for good, as a [`Buffer`] like any other
-/// ([`PinnedBuffer::into_buffer`]), from which it is made again when its streams are done ([`Buffer::into_pinned`]).
+/// ([`PinnedBuffer::into_buffer`]), from which it is made again when its streams are done
+/// ([`Buffer::into_pinned`]).
 ///
 /// ```
 /// use warploom::{Devices, Driver, PinnedMemory};
@@ -37,7 +38,7 @@ impl<T: DeviceCopy> PinnedBuffer<T> {
     ///
     /// # Errors
     ///
-    /// As [`SynchronousResource::allocate`], and [`Error::NotPinned`] if the resource has other memory.
+    /// As [`SynchronousResource::allocate`], and [`MemoryError::NotPinned`] if the resource has other memory.
     pub fn zeroed(len: usize, from: &impl SynchronousResource) -> Result<PinnedBuffer<T>> {
         let pinned = Self::allocate(len, from)?;
         // SAFETY: the memory has room for that many values, and nobody else uses it.
@@ -49,7 +50,7 @@ impl<T: DeviceCopy> PinnedBuffer<T> {
     ///
     /// # Errors
     ///
-    /// As [`SynchronousResource::allocate`], and [`Error::NotPinned`] if the resource has other memory.
+    /// As [`SynchronousResource::allocate`], and [`MemoryError::NotPinned`] if the resource has other memory.
     pub fn copied(values: &[T], from: &impl SynchronousResource) -> Result<PinnedBuffer<T>> {
         let pinned = Self::allocate(values.len(), from)?;
         // SAFETY: the memory has room for that many values, and nobody else uses it.
@@ -60,7 +61,7 @@ impl<T: DeviceCopy> PinnedBuffer<T> {
     fn allocate(len: usize, from: &impl SynchronousResource) -> Result<PinnedBuffer<T>> {
         let resource = from.resource();
         if !resource.is_pinned() {
-            return Err(Error::NotPinned);
+            return Err(MemoryError::NotPinned.into());
         }
         resource.allocate(len)?.into_pinned()
     }
@@ -74,9 +75,9 @@ impl<T: DeviceCopy> PinnedBuffer<T> {
     /// The values.
     #[must_use]
     pub fn as_slice(&self) -> &[T] {
-        // SAFETY: there are that many values at the address, aligned, for as long as the buffer lives. No stream uses them, and
-        // whoever writes them on the host has the buffer to itself. The memory comes from outside the program, so that it
-        // has bytes, and any bytes are values (`DeviceCopy`).
+        // SAFETY: there are that many values at the address, aligned, for as long as the buffer lives. No
+        // stream uses them, and whoever writes them on the host has the buffer to itself. The memory comes
+        // from outside the program, so that it has bytes, and any bytes are values (`DeviceCopy`).
         unsafe { std::slice::from_raw_parts(self.start(), self.buffer.len()) }
     }
 
@@ -92,12 +93,12 @@ impl<T: DeviceCopy> PinnedBuffer<T> {
         self.buffer
     }
 
-    pub(super) fn over(buffer: Buffer<T>) -> PinnedBuffer<T> {
+    pub(in crate::memory) fn over(buffer: Buffer<T>) -> PinnedBuffer<T> {
         PinnedBuffer { buffer }
     }
 
     /// What a copy had taken along that is known to be done, and was the only thing to use it.
-    pub(super) fn given_back(buffer: Buffer<T>) -> PinnedBuffer<T> {
+    pub(in crate::memory) fn given_back(buffer: Buffer<T>) -> PinnedBuffer<T> {
         buffer.allocation().forget_users();
         PinnedBuffer { buffer }
     }
@@ -108,16 +109,17 @@ impl<T: DeviceCopy> Buffer<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::NotPinned`] unless the memory is page-locked, [`Error::Cast`] if it is not aligned for the host, and what the
-    /// driver answers, which may be a failure of that work; then the buffer is dropped.
+    /// [`MemoryError::NotPinned`] unless the memory is page-locked, [`MemoryError::Cast`] if it is not
+    /// aligned for the host, and the driver's error, which may be a failure of that work; then the buffer is
+    /// dropped.
     pub fn into_pinned(self) -> Result<PinnedBuffer<T>> {
         let allocation = self.allocation();
         if !allocation.is_pinned() {
-            return Err(Error::NotPinned);
+            return Err(MemoryError::NotPinned.into());
         }
         let (address, bytes, size, align) = (self.as_raw(), self.size_in_bytes(), size_of::<T>(), align_of::<T>());
         if !address.is_multiple_of(align as u64) {
-            return Err(Error::Cast { bytes, address, size, align });
+            return Err(MemoryError::Cast { bytes, address, size, align }.into());
         }
         allocation.settle()?;
         Ok(PinnedBuffer::over(self))

@@ -1,4 +1,4 @@
-//! Where page-locked host memory comes from.
+//! `PinnedMemory`: page-locked memory, allocated and freed at once.
 #![expect(unsafe_code, reason = "allocates and frees page-locked memory")]
 
 use std::fmt;
@@ -14,11 +14,12 @@ use crate::memory::free_after::{FreeError, free_after};
 use crate::memory::resource::{Synchronous, SynchronousResource};
 use crate::{Buffer, Context, DeviceCopy, Queue, Result};
 
-/// Page-locked memory of the host, which devices use at the same address. Copies from and to it run while the host goes on.
+/// Page-locked memory of the host, which devices use at the same address. Copies from and to it run while the
+/// host goes on.
 ///
-/// Locking pages is dear, and so is freeing them, which waits for everything enqueued in the context: keep buffers and use
-/// them again. As a [`SynchronousResource`] it gives [`Buffer`](crate::Buffer)s, to be used on streams; a [`PinnedBuffer`] is
-/// for the host to read and write.
+/// Locking pages is dear, and so is freeing them, which waits for everything enqueued in the context: keep
+/// buffers and use them again. As a [`SynchronousResource`] it gives [`Buffer`](crate::Buffer)s, to be used
+/// on streams; a [`PinnedBuffer`] is for the host to read and write.
 ///
 /// ```
 /// use warploom::{DevicePool, Devices, Driver, PinnedMemory};
@@ -69,7 +70,8 @@ pub struct PinnedOptions {
 }
 
 impl PinnedOptions {
-    /// Memory that every context can use, as all has been since devices and host share one space of addresses.
+    /// Memory that every context can use, as all has been since devices and host share one space of
+    /// addresses.
     pub fn new() -> PinnedOptions {
         PinnedOptions::default()
     }
@@ -135,13 +137,15 @@ impl PinnedMemory {
 
     /// Frees a buffer of it when everything enqueued on `queue` so far is done, and says what goes wrong.
     ///
-    /// Dropping a buffer waits by itself for what was enqueued with it; this also waits for what used it by its raw address.
+    /// Dropping a buffer waits by itself for what was enqueued with it; this also waits for what used it by
+    /// its raw address.
     ///
     /// # Errors
     ///
-    /// With the buffer as it was: [`Error::OtherResource`](crate::Error::OtherResource) unless it was allocated here,
-    /// [`Error::DriverMismatch`](crate::Error::DriverMismatch) if the queue belongs to another driver, and what the driver
-    /// answers to the wait, which may be a failure of that work. Without it: what the driver answers to the free.
+    /// With the buffer as it was: [`MemoryError::OtherResource`](crate::MemoryError::OtherResource) unless it
+    /// was allocated here, [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) if the queue
+    /// belongs to another driver, and the driver's error to the wait, which may be a failure of that work.
+    /// Without it: the driver's error to the free.
     #[doc(alias = "cuMemFreeHost")]
     pub fn free_after<T: DeviceCopy>(&self, buffer: Buffer<T>, queue: &impl Queue) -> Result<(), FreeError<T>> {
         free_after(&self.shared, buffer, queue)
@@ -154,8 +158,8 @@ impl SynchronousResource for PinnedMemory {
     }
 }
 
-// SAFETY: the driver hands memory out once, until it is freed; `cuMemFreeHost` waits for the context of the memory. Devices
-// use it at the host's address, whatever the flags.
+// SAFETY: the driver hands memory out once, until it is freed; `cuMemFreeHost` waits for the context of the
+// memory. Devices use it at the host's address, whatever the flags.
 unsafe impl Synchronous for Shared {
     fn context(&self) -> &Context {
         &self.context

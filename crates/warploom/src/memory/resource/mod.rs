@@ -1,28 +1,32 @@
-//! Memory resources: where buffers come from.
+//! Memory resources: the allocators of buffers.
 //!
 //! | | allocated and freed | trait to implement | trait to use |
 //! |---|---|---|---|
 //! | [`DevicePool`](crate::DevicePool), [`PinnedPool`](crate::PinnedPool), [`ManagedPool`](crate::ManagedPool) | in the order of a stream | [`StreamOrdered`] | [`OrderedResource`] |
 //! | [`DeviceMemory`](crate::DeviceMemory), [`PinnedMemory`](crate::PinnedMemory), [`ManagedMemory`](crate::ManagedMemory), [`VirtualMemory`](crate::VirtualMemory) | at once | [`Synchronous`] | [`SynchronousResource`] |
 //!
-//! [`Limited`](crate::Limited), [`Counted`](crate::Counted) and [`Logged`](crate::Logged) stand on any of them.
+//! [`Limited`](crate::Limited), [`Counted`](crate::Counted) and [`Logged`](crate::Logged) stand on any of
+//! them.
 //!
-//! A resource of your own implements one of the first traits, on addresses; an `Arc` of it is then used like the others, for
-//! buffers of any type. Generic code says which kind it needs: the two take different arguments.
+//! A resource of your own implements one of the first traits, on addresses; an `Arc` of it is then used like
+//! the others, for buffers of any type. Generic code says which kind it needs: the two take different
+//! arguments.
 #![expect(unsafe_code, reason = "traits whose implementers answer for memory")]
 
+mod any_ordered;
 mod ordered;
 mod synchronous;
 
+pub(super) use any_ordered::AnyOrdered;
 pub use ordered::{OrderedResource, StreamOrdered};
 pub(super) use ordered::{allocate, refuse_captured};
 pub use synchronous::{Synchronous, SynchronousResource};
 
 use crate::memory::device_copy::bytes_of;
-use crate::{Error, Result};
+use crate::{MemoryError, Result};
 
 /// The bytes of `len` values, if they can be allocated at all.
 pub(super) fn size<T>(len: usize) -> Result<usize> {
-    let bytes = bytes_of::<T>(len).ok_or(Error::TooLarge { len, element: size_of::<T>() })?;
-    if bytes == 0 { Err(Error::EmptyBuffer) } else { Ok(bytes) }
+    let bytes = bytes_of::<T>(len).ok_or(MemoryError::TooLarge { len, element: size_of::<T>() })?;
+    if bytes == 0 { Err(MemoryError::EmptyBuffer.into()) } else { Ok(bytes) }
 }

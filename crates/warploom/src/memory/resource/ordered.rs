@@ -4,19 +4,20 @@ use std::sync::Arc;
 
 use warploom_driver::sys::types::CUdeviceptr;
 
+use super::AnyOrdered;
 use super::size;
 use crate::memory::allocation::Allocation;
-use crate::memory::held::Held;
-use crate::memory::source::Source;
+use crate::memory::allocation_ref::AllocationRef;
 use crate::{Buffer, CaptureError, Context, Device, DeviceCopy, Queue, Result, Stream, capture};
 
 /// Memory that is allocated and freed in the order of a stream: what a resource of your own implements.
 ///
 /// # Safety
 ///
-/// Whoever allocates may use `bytes` bytes from the address on, on every stream that waits for what the given stream has so
-/// far, until the address is given back; nobody else does. The memory belongs to [`StreamOrdered::context`]. What
-/// [`StreamOrdered::is_pinned`] and [`StreamOrdered::is_managed`] say is true.
+/// Whoever allocates may use `bytes` bytes from the address on, on every stream that waits for what the given
+/// stream has so far, until the address is given back; nobody else does. The memory belongs to
+/// [`StreamOrdered::context`]. What [`StreamOrdered::is_pinned`] and [`StreamOrdered::is_managed`] say is
+/// true.
 pub unsafe trait StreamOrdered: Send + Sync + 'static {
     /// The context of the memory.
     fn context(&self) -> &Context;
@@ -36,11 +37,12 @@ pub unsafe trait StreamOrdered: Send + Sync + 'static {
     ///
     /// # Safety
     ///
-    /// The address came from [`StreamOrdered::allocate_raw`] with this size and is given back once. Every use of the memory is
-    /// ordered before what comes next on the stream, whose context has not been reset.
+    /// The address came from [`StreamOrdered::allocate_raw`] with this size and is given back once. Every use
+    /// of the memory is ordered before what comes next on the stream, whose context has not been reset.
     unsafe fn deallocate_raw(&self, address: CUdeviceptr, bytes: usize, stream: &Stream) -> Result<()>;
 
-    /// Whether the memory is page-locked memory of the host, which uses it at the same address while no stream does.
+    /// `true` if the memory is page-locked memory of the host, which uses it at the same address while no
+    /// stream does.
     fn is_pinned(&self) -> bool {
         false
     }
@@ -50,13 +52,13 @@ pub unsafe trait StreamOrdered: Send + Sync + 'static {
         std::any::type_name::<Self>()
     }
 
-    /// Whether the memory is managed: the host and every device use it at the same address.
+    /// `true` if the memory is managed: the host and every device use it at the same address.
     fn is_managed(&self) -> bool {
         false
     }
 
-    /// Whether a device other than the context's may use the memory by itself; `None` if whoever has peer access to the
-    /// context may.
+    /// `true` if a device other than the context's may use the memory by itself; `None` if whoever has peer
+    /// access to the context may.
     ///
     /// # Errors
     ///
@@ -97,18 +99,22 @@ pub trait OrderedResource {
     /// The resource itself, shared: a buffer holds it.
     fn resource(&self) -> Arc<dyn StreamOrdered>;
 
-    /// A buffer of `len` values, whatever they are at first. It comes into being, and goes, in the order of `queue`.
+    /// A buffer of `len` values, whatever they are at first. It comes into being, and goes, in the order of
+    /// `queue`.
     ///
     /// # Errors
     ///
-    /// [`Error::EmptyBuffer`](crate::Error::EmptyBuffer) for no bytes, [`Error::TooLarge`](crate::Error::TooLarge) for more
-    /// than a size can say, [`Error::ContextMismatch`](crate::Error::ContextMismatch) if the queue belongs to another context,
-    /// [`CaptureError::OrdinaryPool`] if it is captured, where a [`GraphPool`](crate::GraphPool) allocates, and what the driver
-    /// answers: `CUDA_ERROR_OUT_OF_MEMORY` for more than there is.
+    /// [`MemoryError::EmptyBuffer`](crate::MemoryError::EmptyBuffer) for no bytes,
+    /// [`MemoryError::TooLarge`](crate::MemoryError::TooLarge) for more than a size can say,
+    /// [`ContextError::Mismatch`](crate::ContextError::Mismatch) if the queue belongs to another context,
+    /// [`CaptureError::OrdinaryPool`] if it is captured, where a [`GraphPool`](crate::GraphPool) allocates,
+    /// and the driver's error: `CUDA_ERROR_OUT_OF_MEMORY` for more than there is.
     #[inline]
     fn allocate<T: DeviceCopy>(&self, len: usize, queue: &impl Queue) -> Result<Buffer<T>> {
         let bytes = size::<T>(len)?;
-        Ok(Buffer::held(allocate(self.resource(), bytes, queue.stream())?, len))
+        let allocation = allocate(self.resource(), bytes, queue.stream())?;
+        // SAFETY: it has as many bytes as these values.
+        Ok(unsafe { Buffer::held(allocation, len) })
     }
 
     /// A buffer of `len` values whose bytes are all 0.
@@ -140,16 +146,18 @@ pub(in crate::memory) fn allocate<R: StreamOrdered + ?Sized>(
     resource: Arc<R>,
     bytes: usize,
     stream: &Stream,
-) -> Result<Held>
+) -> Result<AllocationRef>
 where
-    Arc<R>: Into<Source>,
+    Arc<R>: Into<AnyOrdered>,
 {
     resource.context().serves(stream)?;
     refuse_captured(|| resource.name(), stream)?;
-    // Before the call: right after it, a locked instruction may have to wait for what the driver has written to the device.
+    // Before the call: right after it, a locked instruction may have to wait for what the driver has written
+    // to the device.
     let (home, is_pinned) = (stream.clone(), resource.is_pinned());
     let address = resource.allocate_raw(bytes, stream)?;
-    Ok(Held::new(|| Allocation::ordered((address, bytes), is_pinned, resource.into(), home)))
+    // SAFETY: the resource has allocated it just now, in the order of the stream.
+    Ok(AllocationRef::new(|| unsafe { Allocation::ordered((address, bytes), is_pinned, resource.into(), home) }))
 }
 
 impl<R: StreamOrdered> OrderedResource for Arc<R> {

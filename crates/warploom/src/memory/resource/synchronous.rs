@@ -12,9 +12,9 @@ use crate::{Buffer, Context, Device, DeviceCopy, Queue, Result};
 ///
 /// # Safety
 ///
-/// Whoever allocates may use `bytes` bytes from the address on until it is given back; nobody else does. The memory
-/// belongs to [`Synchronous::context`]. What [`Synchronous::free_waits_for_context`], [`Synchronous::outlives_context`],
-/// [`Synchronous::is_pinned`] and [`Synchronous::is_managed`] say is true.
+/// Whoever allocates may use `bytes` bytes from the address on until it is given back; nobody else does. The
+/// memory belongs to [`Synchronous::context`]. What [`Synchronous::free_waits_for_context`],
+/// [`Synchronous::outlives_context`], [`Synchronous::is_pinned`] and [`Synchronous::is_managed`] say is true.
 pub unsafe trait Synchronous: Send + Sync + 'static {
     /// The context of the memory.
     fn context(&self) -> &Context;
@@ -34,22 +34,24 @@ pub unsafe trait Synchronous: Send + Sync + 'static {
     ///
     /// # Safety
     ///
-    /// The address came from [`Synchronous::allocate_raw`] with this size and is given back once. Every use of the memory is over,
-    /// but for those that [`Synchronous::free_waits_for_context`] takes care of.
+    /// The address came from [`Synchronous::allocate_raw`] with this size and is given back once. Every use
+    /// of the memory is over, but for those that [`Synchronous::free_waits_for_context`] takes care of.
     unsafe fn deallocate_raw(&self, address: CUdeviceptr, bytes: usize) -> Result<()>;
 
-    /// Whether freeing waits for everything that was enqueued in the resource's context. If not, each stream that used a
-    /// buffer is waited for before the buffer is freed.
+    /// `true` if freeing waits for everything that was enqueued in the resource's context. If not, each
+    /// stream that used a buffer is waited for before the buffer is freed.
     fn free_waits_for_context(&self) -> bool {
         false
     }
 
-    /// Whether the memory is still there, and has to be freed, when the context that it belongs to has been reset.
+    /// `true` if the memory is still there, and has to be freed, when the context that it belongs to has been
+    /// reset.
     fn outlives_context(&self) -> bool {
         false
     }
 
-    /// Whether the memory is page-locked memory of the host, which uses it at the same address while no stream does.
+    /// `true` if the memory is page-locked memory of the host, which uses it at the same address while no
+    /// stream does.
     fn is_pinned(&self) -> bool {
         false
     }
@@ -59,13 +61,13 @@ pub unsafe trait Synchronous: Send + Sync + 'static {
         std::any::type_name::<Self>()
     }
 
-    /// Whether the memory is managed: the host and every device use it at the same address.
+    /// `true` if the memory is managed: the host and every device use it at the same address.
     fn is_managed(&self) -> bool {
         false
     }
 
-    /// Whether a device other than the context's may use the memory by itself; `None` if whoever has peer access to the
-    /// context may.
+    /// `true` if a device other than the context's may use the memory by itself; `None` if whoever has peer
+    /// access to the context may.
     ///
     /// # Errors
     ///
@@ -97,20 +99,22 @@ pub trait SynchronousResource {
     ///
     /// # Errors
     ///
-    /// [`Error::EmptyBuffer`](crate::Error::EmptyBuffer) for no bytes, [`Error::TooLarge`](crate::Error::TooLarge) for more
-    /// than a size can say, and what the driver answers: `CUDA_ERROR_OUT_OF_MEMORY` for more than there is.
+    /// [`MemoryError::EmptyBuffer`](crate::MemoryError::EmptyBuffer) for no bytes,
+    /// [`MemoryError::TooLarge`](crate::MemoryError::TooLarge) for more than a size can say, and the driver's
+    /// error: `CUDA_ERROR_OUT_OF_MEMORY` for more than there is.
     fn allocate<T: DeviceCopy>(&self, len: usize) -> Result<Buffer<T>> {
         let (bytes, resource) = (size::<T>(len)?, self.resource());
         let address = resource.allocate_raw(bytes)?;
-        Ok(Buffer::over(Allocation::synchronous((address, bytes), resource), len))
+        // SAFETY: the resource has allocated as many bytes as these values just now.
+        Ok(unsafe { Buffer::over(Allocation::synchronous((address, bytes), resource), len) })
     }
 
     /// A buffer of `len` values whose bytes are all 0 in the order of `queue`.
     ///
     /// # Errors
     ///
-    /// As [`SynchronousResource::allocate`], and [`Error::ContextMismatch`](crate::Error::ContextMismatch) if the queue belongs
-    /// to another context.
+    /// As [`SynchronousResource::allocate`], and [`ContextError::Mismatch`](crate::ContextError::Mismatch) if
+    /// the queue belongs to another context.
     fn zeroed<T: DeviceCopy>(&self, len: usize, queue: &impl Queue) -> Result<Buffer<T>> {
         let mut buffer = self.allocate(len)?;
         buffer.zero(queue)?;

@@ -1,24 +1,25 @@
-//! Fills of rows: every value the same.
+//! Fills of rows: every value set to the same.
 #![expect(unsafe_code, reason = "writes memory that was checked")]
 
 use super::RowsMut;
 use crate::memory::fill::{Pattern, pattern};
 use crate::memory::uses::Access;
-use crate::{DeviceCopy, Error, Queue, Result};
+use crate::{DeviceCopy, MemoryError, Queue, Result};
 
 impl<T: DeviceCopy> RowsMut<'_, T> {
-    /// Sets every value, and nothing between the rows, in the order of `queue`. Which values can be repeated says
-    /// [`SliceMut::fill`](crate::SliceMut::fill).
+    /// Sets every value, and nothing between the rows, in the order of `queue`. Which values can be repeated
+    /// says [`SliceMut::fill`](crate::SliceMut::fill).
     ///
     /// # Errors
     ///
-    /// [`Error::Fill`] for a value that cannot be repeated, [`Error::ContextMismatch`] if the queue belongs to another context,
-    /// and what the driver answers.
+    /// [`MemoryError::Fill`] for a value that cannot be repeated,
+    /// [`ContextError::Mismatch`](crate::ContextError::Mismatch) if the queue belongs to another context, and
+    /// the driver's error.
     #[doc(alias = "cuMemsetD2D8Async")]
     #[doc(alias = "cuMemsetD2D16Async")]
     #[doc(alias = "cuMemsetD2D32Async")]
     pub fn fill(self, value: T, queue: &impl Queue) -> Result<()> {
-        let pattern = pattern(&value).ok_or(Error::Fill { size: size_of::<T>() })?;
+        let pattern = pattern(&value).ok_or(MemoryError::Fill { size: size_of::<T>() })?;
         self.repeat(pattern, queue)
     }
 
@@ -26,7 +27,8 @@ impl<T: DeviceCopy> RowsMut<'_, T> {
     ///
     /// # Errors
     ///
-    /// [`Error::ContextMismatch`] if the queue belongs to another context, and what the driver answers.
+    /// [`ContextError::Mismatch`](crate::ContextError::Mismatch) if the queue belongs to another context, and
+    /// the driver's error.
     pub fn zero(self, queue: &impl Queue) -> Result<()> {
         self.repeat(Pattern::Bytes(0), queue)
     }
@@ -40,8 +42,8 @@ impl<T: DeviceCopy> RowsMut<'_, T> {
         grid.allocation.meet(stream)?;
         let (driver, at) = (context.driver(), grid.address);
         let (pitch, width, height) = (grid.pitch * size_of::<T>(), grid.width, grid.height);
-        // SAFETY: the memory has these rows of values of the pattern's size, aligned for them, and is there in the order of the
-        // stream, which is alive.
+        // SAFETY: the memory has these rows of values of the pattern's size, aligned for them, and is there
+        // in the order of the stream, which is alive.
         stream.enqueue(|raw| unsafe {
             match pattern {
                 Pattern::Bytes(byte) => driver.cuMemsetD2D8Async(at, pitch, byte, width * size_of::<T>(), height, raw),

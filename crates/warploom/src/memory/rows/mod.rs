@@ -11,16 +11,13 @@
 //!                 └─────────────────┘             all in values; behind the last row there need be nothing
 //! ```
 //!
-//! What is true of slices is true of rows: two [`RowsMut`] never share a value. They may lie between each other, since one
-//! that is split at a column gives two whose rows take turns in memory; so none can be had as one [`SliceMut`], only row by
-//! row. The gaps belong to nobody: no call on rows reads or writes them, and they stay borrowed as long as the rows are.
+//! What is true of slices is true of rows: two [`RowsMut`] never share a value. They may lie between each
+//! other, since one that is split at a column gives two whose rows take turns in memory; so none can be had
+//! as one [`SliceMut`], only row by row. The gaps belong to nobody: no call on rows reads or writes them, and
+//! they stay borrowed as long as the rows are.
 
-mod copy;
 mod fill;
-mod host;
 mod pitched;
-
-pub(super) use copy::copy_as_row;
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -28,11 +25,12 @@ use std::ops::RangeBounds;
 
 use warploom_driver::sys::types::CUdeviceptr;
 
-use super::held::Held;
+use super::allocation_ref::AllocationRef;
 use super::slice::{Span, bounds};
-use crate::{Buffer, Context, DeviceCopy, Error, Result, Slice, SliceMut};
+use crate::{Buffer, Context, DeviceCopy, MemoryError, Result, Slice, SliceMut};
 
-/// Rows of values on a device, borrowed: `height` rows of `width` values, each `pitch` values behind the one before.
+/// Rows of values on a device, borrowed: `height` rows of `width` values, each `pitch` values behind the one
+/// before.
 ///
 /// ```
 /// use warploom::{DevicePool, Devices, Driver};
@@ -49,7 +47,7 @@ use crate::{Buffer, Context, DeviceCopy, Error, Result, Slice, SliceMut};
 /// # }
 /// ```
 pub struct Rows<'a, T: DeviceCopy = u8> {
-    grid: Grid<'a>,
+    pub(super) grid: Grid<'a>,
     of: PhantomData<&'a [T]>,
 }
 
@@ -72,15 +70,15 @@ pub struct Rows<'a, T: DeviceCopy = u8> {
 /// # }
 /// ```
 pub struct RowsMut<'a, T: DeviceCopy = u8> {
-    grid: Grid<'a>,
+    pub(super) grid: Grid<'a>,
     of: PhantomData<&'a mut [T]>,
 }
 
-/// Rows of an allocation, in values. A single row, or none, has a pitch of its width: where the next one would begin means
-/// nothing then, and may be more than a number of bytes can say.
+/// Rows of an allocation, in values. A single row, or none, has a pitch of its width: where the next one
+/// would begin means nothing then, and may be more than a number of bytes can say.
 #[derive(Clone, Copy)]
-struct Grid<'a> {
-    allocation: &'a Held,
+pub(super) struct Grid<'a> {
+    allocation: &'a AllocationRef,
     address: CUdeviceptr,
     pitch: usize,
     width: usize,
@@ -90,21 +88,21 @@ struct Grid<'a> {
 impl<'a> Grid<'a> {
     fn new(span: Span<'a>, pitch: usize, width: usize, height: usize) -> Result<Grid<'a>> {
         if width > pitch {
-            return Err(Error::RowTooWide { width, pitch });
+            return Err(MemoryError::RowTooWide { width, pitch }.into());
         }
         let end = match height.checked_sub(1) {
             Some(before) => before.checked_mul(pitch).and_then(|start| start.checked_add(width)),
             None => Some(0),
         };
         if end.is_none_or(|end| end > span.len) {
-            return Err(Error::RowsOutOfRange { pitch, width, height, len: span.len });
+            return Err(MemoryError::RowsOutOfRange { pitch, width, height, len: span.len }.into());
         }
         let pitch = if height > 1 { pitch } else { width };
         Ok(Grid { allocation: span.allocation, address: span.address, pitch, width, height })
     }
 
     /// The bytes of a stretch as a single row.
-    fn of_bytes(span: Span<'a>, bytes: usize) -> Grid<'a> {
+    pub(super) fn of_bytes(span: Span<'a>, bytes: usize) -> Grid<'a> {
         Grid { allocation: span.allocation, address: span.address, pitch: bytes, width: bytes, height: 1 }
     }
 
@@ -127,7 +125,27 @@ impl<'a> Grid<'a> {
         Ok(Span { allocation: row.allocation, address: row.address, len: row.width })
     }
 
-    fn values(&self) -> usize {
+    pub(super) fn allocation(&self) -> &'a AllocationRef {
+        self.allocation
+    }
+
+    pub(super) fn address(&self) -> CUdeviceptr {
+        self.address
+    }
+
+    pub(super) fn pitch(&self) -> usize {
+        self.pitch
+    }
+
+    pub(super) fn width(&self) -> usize {
+        self.width
+    }
+
+    pub(super) fn height(&self) -> usize {
+        self.height
+    }
+
+    pub(super) fn values(&self) -> usize {
         self.width * self.height
     }
 }
@@ -145,25 +163,27 @@ macro_rules! shared {
                 self.grid.width
             }
 
-            /// How many rows there are.
+            /// The number of rows.
             #[must_use]
             pub fn height(&self) -> usize {
                 self.grid.height
             }
 
-            /// How many values there are from the start of a row to the start of the next; of a single row, its width.
+            /// The number of values from the start of a row to the start of the next; of a single row, its
+            /// width.
             #[must_use]
             pub fn pitch(&self) -> usize {
                 self.grid.pitch
             }
 
-            /// Whether there is no value in it.
+            /// `true` if there is no value in it.
             #[must_use]
             pub fn is_empty(&self) -> bool {
                 self.grid.values() == 0
             }
 
-            /// The address of the first value on the device; valid while the memory is, in the order of its streams.
+            /// The address of the first value on the device; valid while the memory is, in the order of its
+            /// streams.
             #[must_use]
             pub fn as_raw(&self) -> CUdeviceptr {
                 self.grid.address
@@ -205,7 +225,7 @@ impl<'a, T: DeviceCopy> Rows<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfRange`] if one of the ranges is not inside.
+    /// [`MemoryError::OutOfRange`] if one of the ranges is not inside.
     pub fn part(self, rows: impl RangeBounds<usize>, columns: impl RangeBounds<usize>) -> Result<Rows<'a, T>> {
         self.grid.part::<T>(rows, columns).map(Rows::over)
     }
@@ -214,7 +234,7 @@ impl<'a, T: DeviceCopy> Rows<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfRange`] if there are not as many.
+    /// [`MemoryError::OutOfRange`] if there are not as many.
     pub fn row(self, index: usize) -> Result<Slice<'a, T>> {
         self.grid.row::<T>(index).map(Slice::over)
     }
@@ -236,7 +256,7 @@ impl<'a, T: DeviceCopy> RowsMut<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfRange`] if one of the ranges is not inside.
+    /// [`MemoryError::OutOfRange`] if one of the ranges is not inside.
     pub fn part_mut(self, rows: impl RangeBounds<usize>, columns: impl RangeBounds<usize>) -> Result<RowsMut<'a, T>> {
         self.grid.part::<T>(rows, columns).map(RowsMut::over)
     }
@@ -245,7 +265,7 @@ impl<'a, T: DeviceCopy> RowsMut<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfRange`] if there are not as many.
+    /// [`MemoryError::OutOfRange`] if there are not as many.
     pub fn row_mut(self, index: usize) -> Result<SliceMut<'a, T>> {
         self.grid.row::<T>(index).map(SliceMut::over)
     }
@@ -254,18 +274,18 @@ impl<'a, T: DeviceCopy> RowsMut<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfRange`] if there are fewer.
+    /// [`MemoryError::OutOfRange`] if there are fewer.
     pub fn split_at_row_mut(self, row: usize) -> Result<(RowsMut<'a, T>, RowsMut<'a, T>)> {
         let (first, second) = (self.grid.part::<T>(..row, ..)?, self.grid.part::<T>(row.., ..)?);
         Ok((RowsMut::over(first), RowsMut::over(second)))
     }
 
-    /// The columns before `column`, and the rest: both can be written, since they share no value, though their rows take turns
-    /// in memory.
+    /// The columns before `column`, and the rest: both can be written, since they share no value, though
+    /// their rows take turns in memory.
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfRange`] if there are fewer.
+    /// [`MemoryError::OutOfRange`] if there are fewer.
     pub fn split_at_column_mut(self, column: usize) -> Result<(RowsMut<'a, T>, RowsMut<'a, T>)> {
         let (first, second) = (self.grid.part::<T>(.., ..column)?, self.grid.part::<T>(.., column..)?);
         Ok((RowsMut::over(first), RowsMut::over(second)))
@@ -283,14 +303,16 @@ impl<'a, T: DeviceCopy> Slice<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`Error::RowTooWide`] if rows would overlap, [`Error::RowsOutOfRange`] if they are not inside.
+    /// [`MemoryError::RowTooWide`] if rows would overlap, [`MemoryError::RowsOutOfRange`] if they are not
+    /// inside.
     pub fn rows(self, pitch: usize, width: usize, height: usize) -> Result<Rows<'a, T>> {
         Grid::new(self.span, pitch, width, height).map(Rows::over)
     }
 }
 
 impl<'a, T: DeviceCopy> SliceMut<'a, T> {
-    /// Its values as rows, to be written; see [`Slice::rows`]. What is between the rows cannot be had meanwhile.
+    /// Its values as rows, to be written; see [`Slice::rows`]. What is between the rows cannot be had
+    /// meanwhile.
     ///
     /// # Errors
     ///

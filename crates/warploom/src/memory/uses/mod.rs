@@ -1,16 +1,16 @@
-//! What streams did with an allocation.
+//! The streams that used an allocation, and how often each read and wrote it.
 //!
-//! Two things hang on it. Memory may only go when every stream that met it is done with it; for that, the streams are
-//! remembered, before anything is enqueued. And a copy that orders itself ([`order`]) waits for exactly the streams whose work
-//! conflicts with it; for that, it is counted how often each stream read and wrote, after that was enqueued, and remembered up
-//! to which counts another stream has waited.
+//! Two things hang on it. Memory may only go when every stream that met it is done with it; for that, the
+//! streams are remembered, before anything is enqueued. And a copy that orders itself ([`order`]) waits for
+//! exactly the streams whose work conflicts with it; for that, it is counted how often each stream read and
+//! wrote, after that was enqueued, and remembered up to which counts another stream has waited.
 //!
-//! Memory that stays on its home stream has none of this: one load says so. It starts with the first other stream, and then
-//! takes a lock a use.
+//! Memory that stays on its home stream has none of this: one load says so. It starts with the first other
+//! stream, and then takes a lock a use.
 
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use super::held::Held;
+use super::allocation_ref::AllocationRef;
 use crate::{CaptureError, Result, Stream};
 
 #[cfg(test)]
@@ -23,7 +23,8 @@ pub(crate) enum Access {
     Write,
 }
 
-/// The streams that met an allocation. There is nothing as long as the home, if there is one, is the only stream.
+/// The streams that met an allocation. There is nothing as long as the home, if there is one, is the only
+/// stream.
 #[derive(Default)]
 pub(super) struct Uses(OnceLock<Box<Mutex<Known>>>);
 
@@ -51,7 +52,7 @@ struct Counts {
 }
 
 impl Counts {
-    /// Whether work up to here, of which up to `seen` has been waited for, conflicts with an access.
+    /// `true` if work up to here, of which up to `seen` has been waited for, conflicts with an access.
     fn conflicts(self, seen: Counts, access: Access) -> bool {
         self.writes != seen.writes || access == Access::Write && self.reads != seen.reads
     }
@@ -94,7 +95,8 @@ impl Uses {
         self.0.get()?.lock().unwrap_or_else(PoisonError::into_inner).order.clone()
     }
 
-    /// Lets a stream that is not the home use the memory: after it has come into being at home, and before its end.
+    /// Lets a stream that is not the home use the memory: after it has come into being at home, and before
+    /// its end.
     pub(super) fn meet(&self, stream: &Stream, home: Option<&Stream>) -> Result<()> {
         let known = &mut *self.lock();
         if known.all.iter().any(|met| met.stream == *stream) {
@@ -133,8 +135,8 @@ impl Uses {
             conflicts.then(|| Conflict { stream: met.stream.clone(), place, counts: met.counts, is_waited_for: true })
         };
         let mut conflicts: Vec<Conflict> = all.iter().enumerate().filter_map(is_conflict).collect();
-        // Who waits for a stream has waited for what that stream has waited for. One at a time, since two may have waited for
-        // each other.
+        // Who waits for a stream has waited for what that stream has waited for. One at a time, since two may
+        // have waited for each other.
         for index in 0..conflicts.len() {
             let Conflict { place, counts, .. } = conflicts[index];
             let mut others = conflicts.iter().filter(|other| other.is_waited_for && other.place != place);
@@ -155,8 +157,8 @@ impl Uses {
         }
     }
 
-    /// The streams that have to be done before the memory goes, but for the home, and the stream that it is freed on instead of the
-    /// home.
+    /// The streams that have to be done before the memory goes, but for the home, and the stream that it is
+    /// freed on instead of the home.
     pub(super) fn end(&mut self, home: Option<&Stream>) -> (Vec<Stream>, Option<Stream>) {
         let Some(known) = self.0.take() else { return (Vec::new(), None) };
         let Known { all, order } = known.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -202,7 +204,7 @@ impl Known {
     }
 }
 
-/// Whether a stream may have work; what was enqueued in a life of a context that is over is over, too.
+/// `true` if a stream may have work; what was enqueued in a life of a context that is over is over, too.
 fn is_alive(stream: &Stream) -> bool {
     stream.context().is_current_generation()
 }
@@ -212,24 +214,25 @@ struct Conflict {
     stream: Stream,
     place: usize,
     counts: Counts,
-    /// Whether it is waited for itself, and not by way of another.
+    /// `true` if it is waited for itself, and not by way of another.
     is_waited_for: bool,
 }
 
-/// Makes a stream wait for all work of others that conflicts with what it is about to do: which wrote what it reads, or
-/// wrote or read what it writes. It has met the memory then.
+/// Makes a stream wait for all work of others that conflicts with what it is about to do: which wrote what it
+/// reads, or wrote or read what it writes. It has met the memory then.
 ///
 /// Where there is no such work, no driver call is made.
 #[inline]
-pub(crate) fn order<const N: usize>(stream: &Stream, operands: &[(&Held, Access); N]) -> Result<()> {
+pub(crate) fn order<const N: usize>(stream: &Stream, operands: &[(&AllocationRef, Access); N]) -> Result<()> {
     if operands.iter().all(|(allocation, _)| allocation.is_at_home(stream)) {
         return Ok(());
     }
     order_among_others(stream, operands)
 }
 
-/// Refuses an access of a stream that is captured if work outside conflicts with it, for which the capture cannot wait.
-pub(crate) fn order_captured(stream: &Stream, (allocation, access): (&Held, Access)) -> Result<()> {
+/// Refuses an access of a stream that is captured if work outside conflicts with it, for which the capture
+/// cannot wait.
+pub(crate) fn order_captured(stream: &Stream, (allocation, access): (&AllocationRef, Access)) -> Result<()> {
     if allocation.capture().is_some() || allocation.is_at_home(stream) {
         return Ok(());
     }
@@ -239,8 +242,8 @@ pub(crate) fn order_captured(stream: &Stream, (allocation, access): (&Held, Acce
     }
 }
 
-fn order_among_others<const N: usize>(stream: &Stream, operands: &[(&Held, Access); N]) -> Result<()> {
-    let conflicts = |(allocation, access): &(&Held, Access)| {
+fn order_among_others<const N: usize>(stream: &Stream, operands: &[(&AllocationRef, Access); N]) -> Result<()> {
+    let conflicts = |(allocation, access): &(&AllocationRef, Access)| {
         if allocation.is_at_home(stream) {
             return Vec::new();
         }

@@ -1,4 +1,5 @@
-//! Allocations that grow and keep what is in them.
+//! Growing a buffer of virtual memory in place.
+#![expect(unsafe_code, reason = "tells an allocation where its resource has it now")]
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,9 +8,10 @@ use super::VirtualMemory;
 use super::memory::Shared;
 use super::range::Range;
 use crate::memory::resource::size;
-use crate::{Buffer, DeviceCopy, Error, Result};
+use crate::{Buffer, DeviceCopy, Error, MemoryError, Result, VirtualMemoryError};
 
-/// Why a buffer could not grow, and the buffer, which is as it was. `?` makes an [`Error`] of it and drops the buffer.
+/// Why a buffer could not grow, and the buffer, which is as it was. `?` makes an [`Error`] of it and drops
+/// the buffer.
 ///
 /// ```
 /// use warploom::{Devices, Driver, VirtualMemory};
@@ -60,11 +62,13 @@ impl<T: DeviceCopy> From<GrowError<T>> for Error {
 impl VirtualMemory {
     /// The same values in a larger buffer, and behind them whatever there is at first. Nothing is copied.
     ///
-    /// Where the addresses behind the buffer are free, it gets more memory there, and nothing waits. Otherwise it is moved to
-    /// other addresses, with the same memory behind them; that waits for the streams that used the buffer, so that nobody is
-    /// at work at the old ones. With no more values than before, only what devices may do with it is set again.
+    /// Where the addresses behind the buffer are free, it gets more memory there, and nothing waits.
+    /// Otherwise it is moved to other addresses, with the same memory behind them; that waits for the streams
+    /// that used the buffer, so that nobody is at work at the old ones. With no more values than before, only
+    /// what devices may do with it is set again.
     ///
-    /// The buffer is taken and given back, so that nothing borrowed from it, and none of its addresses, is used afterwards:
+    /// The buffer is taken and given back, so that nothing borrowed from it, and none of its addresses, is
+    /// used afterwards:
     ///
     /// ```compile_fail,E0505
     /// # use warploom::{Buffer, Queue, Result, VirtualMemory};
@@ -77,13 +81,15 @@ impl VirtualMemory {
     ///
     /// # Errors
     ///
-    /// With the buffer as it was: [`Error::Shrinking`] for fewer values than it has, [`Error::TooLarge`] for more than a size
-    /// can say, [`Error::OtherResource`] unless it was allocated here and nothing else holds its memory, and what the driver answers: `CUDA_ERROR_OUT_OF_MEMORY`
+    /// With the buffer as it was: [`VirtualMemoryError::Shrinking`] for fewer values than it has,
+    /// [`MemoryError::TooLarge`] for more than a size can say, [`MemoryError::OtherResource`] unless it was
+    /// allocated here and nothing else holds its memory, and the driver's error: `CUDA_ERROR_OUT_OF_MEMORY`
     /// for more than there is, or a failure of what used the buffer.
     #[doc(alias = "cuMemMap")]
     pub fn grow<T: DeviceCopy>(&self, mut buffer: Buffer<T>, len: usize) -> Result<Buffer<T>, GrowError<T>> {
         match self.shared.grow(&mut buffer, len) {
-            Ok(()) => Ok(buffer.with_len(len)),
+            // SAFETY: its allocation has as many values now.
+            Ok(()) => Ok(unsafe { buffer.with_len(len) }),
             Err(error) => Err(GrowError { buffer, error }),
         }
     }
@@ -92,21 +98,24 @@ impl VirtualMemory {
 impl Shared {
     fn grow<T: DeviceCopy>(self: &Arc<Self>, buffer: &mut Buffer<T>, len: usize) -> Result<()> {
         if len < buffer.len() {
-            return Err(Error::Shrinking { from: buffer.len(), to: len });
+            return Err(VirtualMemoryError::Shrinking { from: buffer.len(), to: len }.into());
         }
         let bytes = size::<T>(len)?;
         self.context.check_generation()?;
-        let allocation = buffer.allocation_mut().filter(|found| found.is_from(self)).ok_or(Error::OtherResource)?;
-        let mut range = self.take(allocation.address()).ok_or(Error::OtherResource)?;
+        let allocation =
+            buffer.allocation_mut().filter(|found| found.is_from(self)).ok_or(MemoryError::OtherResource)?;
+        let mut range = self.take(allocation.address()).ok_or(MemoryError::OtherResource)?;
         let grown = self.extend(&mut range, self.whole(bytes), || allocation.settle());
         if grown.is_ok() {
-            allocation.resize(range.address(), bytes);
+            // SAFETY: the range is mapped there now, and its resource keeps it under this address.
+            unsafe { allocation.resize(range.address(), bytes) };
         }
         self.keep(range);
         grown
     }
 
-    /// Gives a range so many bytes in all; `wait` sees the end of what uses it. A range that cannot have them is as it was.
+    /// Gives a range so many bytes in all; `wait` sees the end of what uses it. A range that cannot have them
+    /// is as it was.
     fn extend(&self, range: &mut Range, bytes: usize, wait: impl FnOnce() -> Result<()>) -> Result<()> {
         let more = bytes - range.bytes();
         if more == 0 {
@@ -122,7 +131,8 @@ impl Shared {
         moved.map_again(range)?;
         self.complete(&mut moved)?;
         moved.adopt(range);
-        // What is left of the old range is its addresses; that they cannot be given back is no reason to refuse the new.
+        // What is left of the old range is its addresses; that they cannot be given back is no reason to
+        // refuse the new.
         *range = moved;
         Ok(())
     }

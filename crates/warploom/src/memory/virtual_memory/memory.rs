@@ -1,4 +1,4 @@
-//! Where buffers of virtual memory come from.
+//! `VirtualMemory`: buffers of mapped virtual memory.
 #![expect(unsafe_code, reason = "answers for the memory that it hands out")]
 
 use std::collections::BTreeMap;
@@ -9,13 +9,13 @@ use warploom_driver::sys::types::{CUdeviceptr, CUmemAccess_flags, CUmemAccessDes
 
 use super::VirtualOptions;
 use super::range::{Range, properties};
-use crate::memory::driver_pool::can;
+use crate::memory::pool::driver_pool::can;
 use crate::memory::resource::{Synchronous, SynchronousResource};
-use crate::{Buffer, Context, Device, DeviceAttribute, DeviceCopy, Error, Queue, Result};
+use crate::{Buffer, Context, Device, DeviceAttribute, DeviceCopy, Queue, Result, VirtualMemoryError};
 
-/// Device memory behind addresses of its own, which can [grow](VirtualMemory::grow) without being copied and be used by chosen
-/// devices. Allocated without a stream, in multiples of a [granularity](VirtualMemory::granularity) that is some megabytes: for
-/// what is large and lives long.
+/// Device memory behind addresses of its own, which can [grow](VirtualMemory::grow) without being copied and
+/// be used by chosen devices. Allocated without a stream, in multiples of a
+/// [granularity](VirtualMemory::granularity) that is some megabytes: for what is large and lives long.
 ///
 /// Dropping a buffer of it waits for the streams that used the buffer.
 ///
@@ -61,16 +61,20 @@ impl VirtualMemory {
     ///
     /// # Errors
     ///
-    /// [`Error::VirtualUnsupported`] if the device has none, or none of that kind; [`Error::PeerUnsupported`] for devices that
-    /// cannot access its memory, [`Error::DriverMismatch`] for those of another driver; [`Error::Alignment`] and
-    /// [`Error::Misaligned`] for addresses that memory cannot have; and what the driver answers.
+    /// [`VirtualMemoryError::Unsupported`] if the device has none, or none of that kind;
+    /// [`PeerError::Unsupported`](crate::PeerError::Unsupported) for devices that cannot access its memory,
+    /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) for those of another driver;
+    /// [`VirtualMemoryError::Alignment`] and [`VirtualMemoryError::Misaligned`] for addresses that memory
+    /// cannot have; and the driver's error.
     #[doc(alias = "cuMemGetAllocationGranularity")]
     pub fn with(context: &Context, options: VirtualOptions) -> Result<VirtualMemory> {
         options.check_alignment()?;
         let device = context.device();
-        let needs = |attribute, what| match can(context, attribute)? {
-            true => Ok(()),
-            false => Err(Error::VirtualUnsupported { device: device.ordinal(), what }),
+        let needs = |attribute, what| -> Result<()> {
+            match can(context, attribute)? {
+                true => Ok(()),
+                false => Err(VirtualMemoryError::Unsupported { device: device.ordinal(), what }.into()),
+            }
         };
         needs(DeviceAttribute::VirtualMemoryManagementSupported, "virtual memory")?;
         if options.remote_access {
@@ -166,8 +170,8 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        // Every allocation is gone, for each holds this. What has not been given back by then could not be waited for, and may
-        // be in use: it must stay as it is.
+        // Every allocation is gone, for each holds this. What has not been given back by then could not be
+        // waited for, and may be in use: it must stay as it is.
         self.ranges().values_mut().for_each(Range::leave);
     }
 }

@@ -1,13 +1,14 @@
-//! What virtual memory is to be like.
+//! Options of virtual memory.
 
 use std::collections::BTreeMap;
 
 use warploom_driver::sys::types::{CUdeviceptr, CUmemAccessDesc, CUmemAllocationGranularity_flags};
 
 use crate::peers::location;
-use crate::{AccessLevel, Device, Error, Result};
+use crate::{AccessLevel, Device, Error, PeerError, Result, VirtualMemoryError};
 
-/// What [`VirtualMemory`](crate::VirtualMemory) is to be like: how it is cut, where it is, and who may use it.
+/// What [`VirtualMemory`](crate::VirtualMemory) is to be like: how it is cut, where it is, and who may use
+/// it.
 ///
 /// ```
 /// use warploom::{AccessLevel, Devices, Driver, VirtualMemory, VirtualOptions};
@@ -110,7 +111,11 @@ impl VirtualOptions {
     /// Refuses what no address is aligned to.
     pub(super) fn check_alignment(&self) -> Result<()> {
         let alignment = self.alignment;
-        if alignment == 0 || alignment.is_power_of_two() { Ok(()) } else { Err(Error::Alignment { alignment }) }
+        if alignment == 0 || alignment.is_power_of_two() {
+            Ok(())
+        } else {
+            Err(VirtualMemoryError::Alignment { alignment }.into())
+        }
     }
 
     /// Refuses an address that nothing could be mapped at.
@@ -119,7 +124,7 @@ impl VirtualOptions {
         if address.is_multiple_of(multiple as CUdeviceptr) {
             Ok(())
         } else {
-            Err(Error::Misaligned { address, multiple })
+            Err(Error::VirtualMemory(VirtualMemoryError::Misaligned { address, multiple }))
         }
     }
 
@@ -137,7 +142,7 @@ impl VirtualOptions {
         if unable.is_empty() {
             Ok(access)
         } else {
-            Err(Error::PeerUnsupported { owner: owner.ordinal(), peers: unable })
+            Err(Error::Peer(PeerError::Unsupported { owner: owner.ordinal(), peers: unable }))
         }
     }
 }

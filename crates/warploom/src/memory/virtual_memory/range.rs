@@ -1,4 +1,4 @@
-//! A stretch of addresses with memory behind it, which is undone as far as it has come when it is dropped.
+//! A mapped address range, rolled back as far as it has come when it is dropped.
 #![expect(unsafe_code, reason = "reserves addresses, makes memory and maps it")]
 
 use std::ptr::null_mut;
@@ -90,7 +90,8 @@ impl Range {
     fn map(&mut self, handle: CUmemGenericAllocationHandle, bytes: usize) -> Result<()> {
         let Some(newest) = self.reservations.last_mut() else { return Ok(()) };
         let address = newest.address + newest.mapped as CUdeviceptr;
-        // SAFETY: the addresses are reserved, and nothing is mapped there; the handle's owner keeps it meanwhile.
+        // SAFETY: the addresses are reserved, and nothing is mapped there; the handle's owner keeps it
+        // meanwhile.
         unsafe { self.device.driver().cuMemMap(address, bytes, 0, handle, 0) }?;
         newest.mapped += bytes;
         Ok(())
@@ -124,8 +125,8 @@ impl Range {
         self.pieces.clear();
     }
 
-    /// Gives everything back that it has; the first failure is told, and what can be given back all the same is. Nobody may use
-    /// the memory any more.
+    /// Gives everything back that it has; the first failure is told, and what can be given back all the same
+    /// is. Nobody may use the memory any more.
     pub(super) fn close(&mut self) -> Result<()> {
         let (driver, mut closed) = (self.device.driver(), Ok(()));
         for Reservation { address, bytes, mapped } in self.reservations.drain(..) {
@@ -134,12 +135,13 @@ impl Range {
                 // SAFETY: that much is mapped at the address, and its end is at hand: nobody uses it.
                 _ => unsafe { driver.cuMemUnmap(address, mapped) },
             };
-            // Also if that failed, which may have been after its effect: addresses that are mapped are not given back.
-            // SAFETY: it was reserved, and is given back once.
+            // Also if that failed, which may have been after its effect: addresses that are mapped are not
+            // given back. SAFETY: it was reserved, and is given back once.
             closed = closed.and(unmapped).and(unsafe { driver.cuMemAddressFree(address, bytes) });
         }
         for Piece { handle, .. } in self.pieces.drain(..) {
-            // SAFETY: gives back the one reference that was had; a mapping that could not be ended keeps the memory.
+            // SAFETY: gives back the one reference that was had; a mapping that could not be ended keeps the
+            // memory.
             closed = closed.and(unsafe { driver.cuMemRelease(handle) });
         }
         Ok(closed?)

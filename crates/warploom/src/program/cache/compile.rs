@@ -1,4 +1,4 @@
-//! Compiling by way of a cache.
+//! Compiling through a cache.
 
 use super::{CacheKey, ProgramCache, entry};
 use crate::Result;
@@ -7,10 +7,11 @@ use crate::program::{Cached, Compiled, Linked, Nvrtc, ObjectCode, Program, Targe
 impl Program {
     /// What the cache has of it, or else compiles it and gives that to the cache.
     ///
-    /// A cache that fails, or has something that is damaged, costs time and nothing else: the program is compiled, and
-    /// [`Compiled::cached`] says what went wrong. What does not compile is not kept.
+    /// A cache that fails, or has something that is damaged, costs time and nothing else: the program is
+    /// compiled, and [`Compiled::cached`] says what went wrong. What does not compile is not kept.
     ///
-    /// What the source includes by a file's full path is not noticed: give a [`files_digest`](Program::files_digest) then.
+    /// What the source includes by a file's full path is not noticed: give a
+    /// [`files_digest`](Program::files_digest) then.
     ///
     /// # Errors
     ///

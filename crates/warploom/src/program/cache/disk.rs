@@ -1,4 +1,4 @@
-//! A cache that stays, in a folder that several processes share.
+//! A cache in a folder, shared by processes.
 
 use std::ffi::OsString;
 use std::fs::{self, File, FileTimes, OpenOptions};
@@ -9,7 +9,8 @@ use std::time::{Duration, SystemTime};
 
 use super::{CacheKey, ProgramCache};
 
-/// A file that is still written to is not older than this; an older one was left behind by a process that ended.
+/// A file that is still written to is not older than this; an older one was left behind by a process that
+/// ended.
 const STALE: Duration = Duration::from_secs(3600);
 
 /// Keeps bytes in files of a folder, up to a number of them in all; what was not used for longest goes first.
@@ -19,12 +20,12 @@ const STALE: Duration = Duration::from_secs(3600);
 /// FOLDER/tmp/…        what is being written
 /// ```
 ///
-/// Any number of processes and threads may use one folder. A file is written beside the others and then renamed, so that it is
-/// there whole or not at all; when it was last used is its time of modification. The limit is seen to by whoever writes, and may
-/// be exceeded for as long as that takes.
+/// Any number of processes and threads may use one folder. A file is written beside the others and then
+/// renamed, so that it is there whole or not at all; when it was last used is its time of modification. The
+/// limit is seen to by whoever writes, and may be exceeded for as long as that takes.
 ///
-/// The folder and its files are for the user alone. Whoever else can write to it can have their code run: do not share it
-/// with people who should not.
+/// The folder and its files are for the user alone. Whoever else can write to it can have their code run: do
+/// not share it with people who should not.
 ///
 /// ```
 /// use warploom::program::{CacheKey, DiskCache, ProgramCache};

@@ -1,4 +1,4 @@
-//! What is written to a cache: code and its log, in a form that tells when it is damaged.
+//! Cache entries: code and log, with a checksum.
 
 use super::CacheKey;
 use super::sha256::Sha256;

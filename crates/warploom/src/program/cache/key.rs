@@ -1,4 +1,4 @@
-//! What a cache finds a program by.
+//! Cache keys: a digest of source, options and compiler.
 
 use std::ffi::CString;
 use std::fmt;
@@ -77,7 +77,8 @@ impl Program {
     /// # Errors
     ///
     /// [`NvrtcError::NotCacheable`] if an option writes files, or reads them and there is no
-    /// [`files_digest`](Program::files_digest); and what [`compile`](Program::compile) refuses before it asks NVRTC.
+    /// [`files_digest`](Program::files_digest); and what [`compile`](Program::compile) refuses before it asks
+    /// NVRTC.
     pub fn cache_key(&self, nvrtc: &Nvrtc, target: Target) -> Result<CacheKey> {
         Ok(self.key(nvrtc, target, &self.options_for(nvrtc, target)?)?)
     }

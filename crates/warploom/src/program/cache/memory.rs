@@ -1,4 +1,4 @@
-//! A cache that ends with the program.
+//! A cache in memory.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -10,11 +10,11 @@ use super::{CacheKey, ProgramCache};
 /// Keeps bytes in memory, up to a number of them in all; what was not used for longest goes first.
 pub struct MemoryCache {
     limit: usize,
-    held: Mutex<Held>,
+    held: Mutex<AllocationRef>,
 }
 
 #[derive(Default)]
-struct Held {
+struct AllocationRef {
     entries: HashMap<CacheKey, Entry>,
     /// Keys by when they were used last.
     order: BTreeMap<u64, CacheKey>,
@@ -41,12 +41,12 @@ impl MemoryCache {
     }
 
     /// Nothing panics while it is held, so that it is never left half changed.
-    fn held(&self) -> MutexGuard<'_, Held> {
+    fn held(&self) -> MutexGuard<'_, AllocationRef> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Held {
+impl AllocationRef {
     fn take(&mut self, key: &CacheKey) {
         if let Some(entry) = self.entries.remove(key) {
             self.order.remove(&entry.used);
@@ -95,7 +95,7 @@ impl ProgramCache for MemoryCache {
     }
 
     fn clear(&self) -> io::Result<()> {
-        *self.held() = Held::default();
+        *self.held() = AllocationRef::default();
         Ok(())
     }
 

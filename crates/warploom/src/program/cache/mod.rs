@@ -1,4 +1,4 @@
-//! Programs that are compiled once.
+//! Caches of compiled programs.
 
 mod compile;
 mod disk;
@@ -14,10 +14,11 @@ pub use disk::DiskCache;
 pub use key::{CacheKey, KeyBuilder};
 pub use memory::MemoryCache;
 
-/// Keeps bytes by key, and may forget any of them at any time: [`MemoryCache`], [`DiskCache`], or one of your own.
+/// Keeps bytes by key, and may forget any of them at any time: [`MemoryCache`], [`DiskCache`], or one of your
+/// own.
 ///
-/// What comes out is checked before it is used, so that a cache need not notice when its bytes are damaged. There is no question
-/// whether a key is there: the answer could be wrong before it arrives.
+/// What comes out is checked before it is used, so that a cache need not notice when its bytes are damaged.
+/// There is no question whether a key is there: the answer could be wrong before it arrives.
 ///
 /// ```
 /// use warploom::program::{CacheKey, MemoryCache, ProgramCache};
@@ -70,14 +71,14 @@ pub trait ProgramCache: Send + Sync {
     /// If some of it may be there still.
     fn clear(&self) -> io::Result<()>;
 
-    /// How many keys there are, just now.
+    /// The number of keys, just now.
     ///
     /// # Errors
     ///
     /// If it cannot be found out.
     fn len(&self) -> io::Result<usize>;
 
-    /// Whether there are none, just now.
+    /// `true` if there are none, just now.
     ///
     /// # Errors
     ///

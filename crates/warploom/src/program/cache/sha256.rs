@@ -1,7 +1,7 @@
 //! SHA-256, of FIPS 180-4.
 //!
-//! Keys name code that will run, so that two programs must not be led to share one: that takes a cryptographic hash. This one is
-//! a page; a crate for it would bring eight more.
+//! Keys name code that will run, so that two programs must not be led to share one: that takes a
+//! cryptographic hash. This one is a page; a crate for it would bring eight more.
 
 /// Square roots of the first primes, their first 32 bits behind the point.
 const START: [u32; 8] =

@@ -1,4 +1,4 @@
-//! Which linker there is.
+//! The choice of a linker: nvJitLink or the driver.
 
 use std::fmt;
 
@@ -25,13 +25,15 @@ impl fmt::Display for Backend {
 }
 
 impl Linker {
-    /// Which linker [`link_by_any`](Linker::link_by_any) would take: nvJitLink where it is found, else the driver's.
+    /// Which linker [`link_by_any`](Linker::link_by_any) would take: nvJitLink where it is found, else the
+    /// driver's.
     #[must_use]
     pub fn backend() -> Backend {
         if NvJitLink::load().is_ok() { Backend::NvJitLink } else { Backend::Driver }
     }
 
-    /// Links to a cubin by nvJitLink where it is found, else by the driver; a warning of `tracing` says that it was the driver.
+    /// Links to a cubin by nvJitLink where it is found, else by the driver; a warning of `tracing` says that
+    /// it was the driver.
     ///
     /// # Errors
     ///

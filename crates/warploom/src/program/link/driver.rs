@@ -1,4 +1,4 @@
-//! The linker that every driver has.
+//! Linking by the driver.
 #![expect(unsafe_code, reason = "calls the driver's linker, and reads the code that it made")]
 
 use std::ffi::CString;
@@ -18,8 +18,8 @@ use crate::{Context, Result};
 /// How many bytes a log has room for: it tells of every kernel, and goes with the link.
 const ROOM: u32 = 4 << 20;
 
-/// A link of a driver's. Only this file has its handle, which is alive as long as this is; so are the logs and the options,
-/// which the driver writes to until then.
+/// A link of a driver's. Only this file has its handle, which is alive as long as this is; so are the logs
+/// and the options, which the driver writes to until then.
 pub(super) struct DriverLink<'c> {
     driver: &'c Driver,
     raw: CUlinkState,
@@ -60,8 +60,8 @@ impl<'c> DriverLink<'c> {
         let count = u32::try_from(raw_options.names.len()).unwrap_or(u32::MAX);
         let (names, values) = (raw_options.names.as_mut_ptr(), raw_options.values.as_mut_ptr());
         let mut link = DriverLink { driver, raw: null_mut(), logs, _options: raw_options, _current: current };
-        // SAFETY: as many options as there are, whose buffers and values live until the link is destroyed, and a writable
-        // place for the handle.
+        // SAFETY: as many options as there are, whose buffers and values live until the link is destroyed,
+        // and a writable place for the handle.
         unsafe { driver.cuLinkCreate_v2(count, names, values, &raw mut link.raw) }
             .map_err(|error| link.refused(error))?;
         Ok(link)
@@ -76,7 +76,8 @@ impl<'c> DriverLink<'c> {
         // SAFETY: there is room for all bytes, and it is not theirs.
         unsafe { ended.as_ptr().copy_to_nonoverlapping(data, ended.len()) };
         let (size, name) = (ended.len(), name.as_ptr());
-        // SAFETY: the link is alive; the bytes and the text live until the call returns, which copies what it needs.
+        // SAFETY: the link is alive; the bytes and the text live until the call returns, which copies what it
+        // needs.
         unsafe { self.driver.cuLinkAddData_v2(self.raw, *kind, data.cast(), size, name, 0, null_mut(), null_mut()) }
             .map_err(|error| self.refused(error))?;
         Ok(())

@@ -1,14 +1,12 @@
-//! What can go wrong with nvJitLink.
+//! Errors of linking.
 
 use std::fmt;
 use std::path::PathBuf;
 
-use warploom_driver::Attempt;
-
 use super::NVJITLINK_VARIABLE;
 use crate::Error;
+use crate::dynamic_library::{Attempt, Attempts};
 use crate::program::{Architecture, CodeKind};
-use crate::sought::Tried;
 
 /// Why nvJitLink could not be had, or did not link.
 #[non_exhaustive]
@@ -18,7 +16,7 @@ pub enum LinkError {
     #[error(
         "no nvJitLink found, tried {}; install it (the Python wheel nvidia-nvjitlink, by `pip install nvidia-nvjitlink` in the \
          active environment, or the package libnvjitlink), or name its library in {NVJITLINK_VARIABLE}",
-        Tried(tried)
+        Attempts(tried)
     )]
     NotFound {
         /// What was tried, in order.
@@ -118,7 +116,7 @@ impl From<LinkError> for Error {
     }
 }
 
-/// What nvJitLink answers.
+/// nvJitLink's error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LinkCode(pub i32);
 

@@ -1,4 +1,4 @@
-//! A link that nvJitLink holds, destroyed when it is done with.
+//! A link object of nvJitLink, destroyed on drop.
 #![expect(unsafe_code, reason = "calls nvJitLink with pointers")]
 
 use std::ffi::{CStr, CString};
@@ -7,6 +7,7 @@ use std::ptr::null_mut;
 use super::raw::{nvJitLinkHandle, nvJitLinkInputType, nvJitLinkResult};
 use super::{LinkCode, LinkError, NvJitLink};
 use crate::diagnostics::{self, Subject};
+use crate::program::output::{text, until_zero};
 use crate::program::{CodeKind, ObjectCode};
 
 /// As long as the start of any kind of code: the header of ELF.
@@ -33,10 +34,12 @@ impl<'n> Handle<'n> {
 
     pub(super) fn add(&self, code: &ObjectCode, name: &CStr) -> Result<(), LinkError> {
         let add = self.library.table().nvJitLinkAddData;
-        // PTX is counted with its end. To see what it has, nvJitLink looks at the start, even of what is shorter than that.
+        // PTX is counted with its end. To see what it has, nvJitLink looks at the start, even of what is
+        // shorter than that.
         let size = code.bytes().len() + usize::from(code.kind() == CodeKind::Ptx);
         let bytes = [code.bytes(), &[0; START]].concat();
-        // SAFETY: the link is alive, and the bytes and the text until the call returns, which copies what it needs.
+        // SAFETY: the link is alive, and the bytes and the text until the call returns, which copies what it
+        // needs.
         let code = unsafe { add(self.raw, number(code.kind()), bytes.as_ptr().cast(), size, name.as_ptr()) };
         self.answer("nvJitLinkAddData", code)
     }
@@ -61,8 +64,7 @@ impl<'n> Handle<'n> {
         // SAFETY: the link is alive, and there is room for as many bytes as it has.
         let code = unsafe { (table.nvJitLinkGetLinkedPtx)(self.raw, bytes.as_mut_ptr().cast()) };
         self.answer("nvJitLinkGetLinkedPtx", code)?;
-        let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-        bytes.truncate(end);
+        bytes.truncate(until_zero(&bytes).len());
         Ok(bytes)
     }
 
@@ -130,9 +132,4 @@ fn number(kind: CodeKind) -> nvJitLinkInputType {
         CodeKind::Object => 5,
         CodeKind::Library => 6,
     }
-}
-
-fn text(bytes: &[u8]) -> String {
-    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-    String::from_utf8_lossy(&bytes[..end]).into_owned()
 }

@@ -1,4 +1,4 @@
-//! Linking once.
+//! Cache keys of links.
 
 use super::{Linked, Linker, NvJitLink};
 use crate::program::cache::{self, CacheKey, KeyBuilder, ProgramCache};
@@ -6,7 +6,8 @@ use crate::program::{CodeKind, Target};
 use crate::{Context, Result};
 
 impl Linker {
-    /// What a cache finds it by: all pieces in order, the options, the architecture, the target, and the version of nvJitLink.
+    /// What a cache finds it by: all pieces in order, the options, the architecture, the target, and the
+    /// version of nvJitLink.
     ///
     /// # Errors
     ///

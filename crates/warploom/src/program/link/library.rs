@@ -1,22 +1,20 @@
-//! nvJitLink itself.
+//! The nvJitLink library.
 #![expect(unsafe_code, reason = "calls nvJitLink, and takes functions that the caller vouches for")]
 
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use libloading::Library;
-use warploom_driver::Attempt;
-
 use super::raw::NvJitLinkTable;
 use super::{LinkCode, LinkError};
 use crate::Result;
-use crate::sought::{self, Sought};
+use crate::dynamic_library::{self, Attempt, DynamicLibrary, LibraryTable, LoadError};
 
 /// The environment variable that names the library [`NvJitLink::load`] takes.
 pub const NVJITLINK_VARIABLE: &str = "WARPLOOM_NVJITLINK";
 
-/// nvJitLink, NVIDIA's linker for device code, 12.3 or newer, loaded when the program runs. It needs no GPU and no driver.
+/// nvJitLink, NVIDIA's linker for device code, 12.3 or newer, loaded when the program runs. It needs no GPU
+/// and no driver.
 ///
 /// A clone is another handle to the same library; threads may link at once. See [`Linker`](super::Linker).
 #[derive(Clone)]
@@ -30,16 +28,17 @@ struct Shared {
 }
 
 impl NvJitLink {
-    /// The system's nvJitLink, looked for as [`Nvrtc::load`](crate::program::Nvrtc::load) looks for NVRTC, or the one that the
-    /// environment variable `WARPLOOM_NVJITLINK` names. A library once taken stays loaded until the process ends.
+    /// The system's nvJitLink, looked for as [`Nvrtc::load`](crate::program::Nvrtc::load) looks for NVRTC, or
+    /// the one that the environment variable `WARPLOOM_NVJITLINK` names. A library once taken stays loaded
+    /// until the process ends.
     ///
     /// # Errors
     ///
-    /// [`LinkError::NotFound`] with everything that was tried and how to get it, [`LinkError::NotNvJitLink`] for a library that
-    /// does not do, and what nvJitLink answers.
+    /// [`LinkError::NotFound`] with everything that was tried and how to get it, [`LinkError::NotNvJitLink`]
+    /// for a library that does not do, and nvJitLink's error.
     #[doc(alias = "libnvJitLink")]
     pub fn load() -> Result<NvJitLink> {
-        Ok(NvJitLink::new(sought::system()?)?)
+        Ok(NvJitLink::new(dynamic_library::system()?)?)
     }
 
     /// nvJitLink in the library `path`. A bare file name is left to the dynamic loader to find.
@@ -50,10 +49,11 @@ impl NvJitLink {
     ///
     /// # Safety
     ///
-    /// If `path` is a library, loading it does no harm, and if it has the functions of nvJitLink, they are those.
+    /// If `path` is a library, loading it does no harm, and if it has the functions of nvJitLink, they are
+    /// those.
     pub unsafe fn load_from(path: impl AsRef<Path>) -> Result<NvJitLink> {
         // SAFETY: the caller vouches for the library.
-        Ok(NvJitLink::new(unsafe { sought::library(path.as_ref()) }?)?)
+        Ok(NvJitLink::new(unsafe { dynamic_library::library(path.as_ref()) }?)?)
     }
 
     /// An nvJitLink of the caller's own: a stand-in for tests, or a library that was linked.
@@ -91,25 +91,27 @@ impl NvJitLink {
     }
 }
 
-impl Sought for NvJitLinkTable {
+impl LibraryTable for NvJitLinkTable {
     type Error = LinkError;
 
     const VARIABLE: &'static str = NVJITLINK_VARIABLE;
     const NAMES: &'static [&'static str] = &["libnvJitLink.so.13", "libnvJitLink.so.12", "libnvJitLink.so"];
     const WHEELS: &'static [&'static str] = &["cu13/lib", "nvjitlink/lib"];
 
-    unsafe fn table(library: &Library, path: &Path) -> Result<NvJitLinkTable, LinkError> {
+    unsafe fn table(library: &DynamicLibrary, path: &Path) -> Result<NvJitLinkTable, LinkError> {
         // SAFETY: the caller vouches for the signatures.
         unsafe { NvJitLinkTable::of(library) }
             .map_err(|missing| LinkError::NotNvJitLink { path: path.to_owned(), missing })
     }
+}
 
+impl LoadError for LinkError {
     fn not_found(tried: Vec<Attempt>) -> LinkError {
         LinkError::NotFound { tried }
     }
 
-    fn tried(error: LinkError) -> Result<Vec<Attempt>, LinkError> {
-        if let LinkError::NotFound { tried } = error { Ok(tried) } else { Err(error) }
+    fn into_attempts(self) -> Result<Vec<Attempt>, LinkError> {
+        if let LinkError::NotFound { tried } = self { Ok(tried) } else { Err(self) }
     }
 }
 

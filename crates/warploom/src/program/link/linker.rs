@@ -1,4 +1,4 @@
-//! What is linked, and how.
+//! Linkers: the code to link and its options.
 
 use std::ffi::CString;
 
@@ -42,9 +42,10 @@ pub struct Linker {
 pub struct Linked {
     /// The code. It has the lowered names of all inputs.
     pub code: ObjectCode,
-    /// What the linker has to say all the same; empty if it has nothing to say. A cache keeps it with the code.
+    /// What the linker has to say all the same; empty if it has nothing to say. A cache keeps it with the
+    /// code.
     pub log: String,
-    /// Whether it came from a cache, or went to one.
+    /// `true` if it came from a cache, or went to one.
     pub cached: Cached,
 }
 
@@ -66,13 +67,15 @@ impl Linker {
     /// # Errors
     ///
     /// [`LinkError::Call`] with the log. Before nvJitLink is asked: [`LinkError::NoInputs`],
-    /// [`LinkError::EmptyInput`], [`LinkError::VirtualArchitecture`], [`LinkError::NotAnOutput`], [`LinkError::Zero`].
+    /// [`LinkError::EmptyInput`], [`LinkError::VirtualArchitecture`], [`LinkError::NotAnOutput`],
+    /// [`LinkError::Zero`].
     #[doc(alias = "nvJitLinkComplete")]
     pub fn link(&self, library: &NvJitLink, target: Target) -> Result<Linked> {
         Ok(self.linked(library, target)?)
     }
 
-    /// Links by the linker that every driver has, to a cubin. It needs no other library, and takes everything but LTO-IR.
+    /// Links by the linker that every driver has, to a cubin. It needs no other library, and takes everything
+    /// but LTO-IR.
     ///
     /// ```
     /// use warploom::Devices as _;
@@ -98,9 +101,10 @@ impl Linker {
     ///
     /// # Errors
     ///
-    /// [`LinkError::Driver`] with the log. Before the driver is asked: [`LinkError::NoInputs`], [`LinkError::EmptyInput`],
-    /// [`LinkError::VirtualArchitecture`], [`LinkError::Zero`], [`LinkError::NotForDrivers`] for LTO-IR, and
-    /// [`LinkError::UnsupportedOption`] for what only nvJitLink can be asked.
+    /// [`LinkError::Driver`] with the log. Before the driver is asked: [`LinkError::NoInputs`],
+    /// [`LinkError::EmptyInput`], [`LinkError::VirtualArchitecture`], [`LinkError::Zero`],
+    /// [`LinkError::NotForDrivers`] for LTO-IR, and [`LinkError::UnsupportedOption`] for what only nvJitLink
+    /// can be asked.
     #[doc(alias = "cuLinkComplete")]
     pub fn link_by_driver(&self, context: &Context) -> Result<Linked> {
         self.check_for_driver()?;

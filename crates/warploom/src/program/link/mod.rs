@@ -1,4 +1,4 @@
-//! Several pieces of code become one.
+//! Linking several pieces of code into one.
 
 mod backend;
 mod driver;

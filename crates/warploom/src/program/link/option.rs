@@ -1,4 +1,4 @@
-//! How code is linked, as each of the linkers is told.
+//! Link options, in the form of each linker.
 
 use super::{LinkError, Linker};
 use crate::JitOptions;
@@ -51,7 +51,7 @@ impl LinkOption {
         }
     }
 
-    /// Whether it may be asked more than once.
+    /// `true` if it may be asked more than once.
     fn is_one_of_many(&self) -> bool {
         use LinkOption::{Assembler, KeepKernel, KeepVariable, Raw};
         matches!(self, KeepKernel(_) | KeepVariable(_) | Assembler(_) | Raw(_))
@@ -95,7 +95,8 @@ impl LinkOption {
     }
 }
 
-/// How it is linked. What was said last is what holds, and what is not said is as the linker has it by default.
+/// How it is linked. What was said last is what holds, and what is not said is as the linker has it by
+/// default.
 impl Linker {
     /// Code that tells which line an instruction comes from.
     #[doc(alias = "-lineinfo")]
@@ -109,7 +110,7 @@ impl Linker {
         self.option(LinkOption::Debug)
     }
 
-    /// Whether code is optimised; it is by default.
+    /// `true` if code is optimised; it is by default.
     #[doc(alias("-O0", "-O3"))]
     pub fn optimize(self, on: bool) -> Linker {
         self.option(LinkOption::Optimize(on))
@@ -121,25 +122,25 @@ impl Linker {
         self.option(LinkOption::MaxRegisters(registers))
     }
 
-    /// Whether the smallest numbers of single precision become zero, in LTO-IR; by nvJitLink only.
+    /// `true` if the smallest numbers of single precision become zero, in LTO-IR; by nvJitLink only.
     #[doc(alias = "-ftz")]
     pub fn flush_to_zero(self, on: bool) -> Linker {
         self.option(LinkOption::FlushToZero(on))
     }
 
-    /// Whether division in single precision is rounded right, in LTO-IR; by nvJitLink only.
+    /// `true` if division in single precision is rounded right, in LTO-IR; by nvJitLink only.
     #[doc(alias = "-prec-div")]
     pub fn precise_division(self, on: bool) -> Linker {
         self.option(LinkOption::PreciseDivision(on))
     }
 
-    /// Whether square roots in single precision are rounded right, in LTO-IR; by nvJitLink only.
+    /// `true` if square roots in single precision are rounded right, in LTO-IR; by nvJitLink only.
     #[doc(alias = "-prec-sqrt")]
     pub fn precise_square_root(self, on: bool) -> Linker {
         self.option(LinkOption::PreciseSquareRoot(on))
     }
 
-    /// Whether a product and a sum may become one operation, in LTO-IR; by nvJitLink only.
+    /// `true` if a product and a sum may become one operation, in LTO-IR; by nvJitLink only.
     #[doc(alias = "-fma")]
     pub fn contract(self, on: bool) -> Linker {
         self.option(LinkOption::Contract(on))
@@ -151,7 +152,8 @@ impl Linker {
         self.option(LinkOption::KeepKernel(name.to_owned()))
     }
 
-    /// What is left when all else that is not used goes: this variable, and others so named; by nvJitLink only.
+    /// What is left when all else that is not used goes: this variable, and others so named; by nvJitLink
+    /// only.
     #[doc(alias = "-variables-used")]
     pub fn keep_variable(self, name: &str) -> Linker {
         self.option(LinkOption::KeepVariable(name.to_owned()))
@@ -175,7 +177,8 @@ impl Linker {
         self.option(LinkOption::SplitCompile(threads))
     }
 
-    /// As [`split_compile`](Linker::split_compile), for LTO-IR, which is divided into more parts; code may be slower for it.
+    /// As [`split_compile`](Linker::split_compile), for LTO-IR, which is divided into more parts; code may be
+    /// slower for it.
     #[doc(alias = "-split-compile-extended")]
     pub fn split_compile_extended(self, threads: u32) -> Linker {
         self.option(LinkOption::SplitCompileExtended(threads))

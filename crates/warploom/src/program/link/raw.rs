@@ -1,12 +1,13 @@
-//! nvJitLink's C interface, as far as it is used: types, and a table of functions.
+//! The C interface of nvJitLink, as far as it is used: types and a table of functions.
 //!
-//! For those who bring a library of their own ([`NvJitLink::from_table`](super::NvJitLink::from_table)); nobody else needs it.
+//! For those who bring a library of their own ([`NvJitLink::from_table`](super::NvJitLink::from_table));
+//! nobody else needs it.
 #![expect(unsafe_code, reason = "gives symbols of a library their C types")]
 #![expect(non_camel_case_types, non_snake_case, reason = "the names of the C interface")]
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
-use crate::sought::table;
+use crate::dynamic_library::table;
 
 /// A link of nvJitLink's, which only nvJitLink looks into.
 #[repr(C)]

@@ -1,4 +1,4 @@
-//! From options to the words that libNVVM takes: each with one dash, and not many of them.
+//! libNVVM's command-line arguments, from compile options.
 
 use std::ffi::CString;
 
@@ -44,8 +44,8 @@ impl CompileOptions {
     ///
     /// # Errors
     ///
-    /// [`NvvmError::UnsupportedTarget`] for a cubin, [`NvvmError::UnsupportedOption`] with the names of all options that
-    /// libNVVM does not have, and [`NvvmError::Zero`] for a text with a zero in it.
+    /// [`NvvmError::UnsupportedTarget`] for a cubin, [`NvvmError::UnsupportedOption`] with the names of all
+    /// options that libNVVM does not have, and [`NvvmError::Zero`] for a text with a zero in it.
     pub fn nvvm_arguments(&self, target: Target) -> Result<Vec<CString>> {
         Ok(self.nvvm_words(target)?)
     }

@@ -1,15 +1,13 @@
-//! What can go wrong with libNVVM.
+//! Errors of libNVVM.
 
 use std::path::PathBuf;
 
-use warploom_driver::Attempt;
-
 use super::{LIBDEVICE_VARIABLE, NVVM_VARIABLE};
 use crate::Error;
+use crate::dynamic_library::{Attempt, Attempts};
 use crate::program::code::codes;
 use crate::program::error::{Detail, List};
 use crate::program::{Architecture, Target};
-use crate::sought::Tried;
 
 /// Why libNVVM could not be had, or did not compile.
 #[non_exhaustive]
@@ -19,7 +17,7 @@ pub enum NvvmError {
     #[error(
         "no libNVVM found, tried {}; install it (the Python wheel nvidia-nvvm, by `pip install nvidia-nvvm` in the active \
          environment, or a CUDA toolkit), or name its library in {NVVM_VARIABLE}",
-        Tried(tried)
+        Attempts(tried)
     )]
     NotFound {
         /// What was tried, in order.
@@ -172,7 +170,7 @@ impl From<NvvmError> for Error {
 }
 
 codes! {
-    /// What libNVVM answers.
+    /// libNVVM's error.
     NvvmCode, "NVVM";
     /// Too little memory.
     OUT_OF_MEMORY = 1;

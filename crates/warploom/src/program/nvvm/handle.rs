@@ -1,4 +1,4 @@
-//! A program that libNVVM holds, destroyed when it is done with.
+//! A program object of libNVVM, destroyed on drop.
 #![expect(unsafe_code, reason = "calls libNVVM with pointers")]
 
 use std::ffi::{CStr, CString, c_char, c_int};
@@ -8,8 +8,10 @@ use super::library::answer;
 use super::raw::{nvvmProgram, nvvmResult};
 use super::{Nvvm, NvvmCode, NvvmError};
 use crate::diagnostics::{self, Subject};
+use crate::program::output;
 
-/// A program of libNVVM's. Only this file has its handle, which is alive as long as this is, and which one thread has.
+/// A program of libNVVM's. Only this file has its handle, which is alive as long as this is, and which one
+/// thread has.
 pub(super) struct Handle<'n> {
     nvvm: &'n Nvvm,
     raw: nvvmProgram,
@@ -64,8 +66,7 @@ impl<'n> Handle<'n> {
         let table = self.nvvm.table();
         let size = ("nvvmGetProgramLogSize", table.nvvmGetProgramLogSize);
         let bytes = self.bytes(size, ("nvvmGetProgramLog", table.nvvmGetProgramLog))?;
-        let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-        Ok(String::from_utf8_lossy(&bytes[..end]).into_owned())
+        Ok(output::text(&bytes))
     }
 
     /// What the program became.
@@ -75,21 +76,13 @@ impl<'n> Handle<'n> {
         self.bytes(size, ("nvvmGetCompiledResult", table.nvvmGetCompiledResult))
     }
 
+    /// An output of the program, by the two calls that have its size and its bytes.
     fn bytes(&self, size: (&'static str, Size), fill: (&'static str, Fill)) -> Result<Vec<u8>, NvvmError> {
-        let mut len = 0;
-        // SAFETY: the program is alive, and `len` is writable.
-        answer(size.0, unsafe { size.1(self.raw, &raw mut len) })?;
-        let mut bytes = Vec::new();
-        if bytes.try_reserve_exact(len).is_err() {
-            let detail = format!("there is no memory for {len} bytes");
-            return Err(NvvmError::Call { function: size.0, code: NvvmCode::OUT_OF_MEMORY, detail });
+        let code = NvvmCode::OUT_OF_MEMORY;
+        // SAFETY: the program is alive, and the two calls are for the same output.
+        unsafe {
+            output::read(self.raw, size, fill, answer, |function, detail| NvvmError::Call { function, code, detail })
         }
-        bytes.resize(len, 0);
-        if len > 0 {
-            // SAFETY: the program is alive, and there is room for as many bytes as it has.
-            answer(fill.0, unsafe { fill.1(self.raw, bytes.as_mut_ptr().cast()) })?;
-        }
-        Ok(bytes)
     }
 }
 

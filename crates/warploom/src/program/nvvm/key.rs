@@ -1,4 +1,4 @@
-//! Compiling once.
+//! Cache keys of NVVM programs.
 
 use std::ffi::CString;
 
@@ -8,13 +8,13 @@ use crate::program::cache::{self, CacheKey, ProgramCache};
 use crate::program::{Compiled, Target};
 
 impl NvvmProgram {
-    /// What a cache finds it by: all modules in order, libdevice among them, the options, the target, the versions of libNVVM and of
-    /// its IR, and the CUDA that it came with.
+    /// What a cache finds it by: all modules in order, libdevice among them, the options, the target, the
+    /// versions of libNVVM and of its IR, and the CUDA that it came with.
     ///
     /// # Errors
     ///
-    /// [`NvvmError::NotCacheable`] if an option writes files, and what [`compile`](NvvmProgram::compile) refuses before it asks
-    /// libNVVM about the program.
+    /// [`NvvmError::NotCacheable`] if an option writes files, and what [`compile`](NvvmProgram::compile)
+    /// refuses before it asks libNVVM about the program.
     pub fn cache_key(&self, nvvm: &Nvvm, target: Target) -> Result<CacheKey> {
         Ok(self.key(nvvm, target, &self.options.nvvm_words(target)?)?)
     }

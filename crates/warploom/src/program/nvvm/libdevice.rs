@@ -1,11 +1,11 @@
-//! NVIDIA's functions of mathematics, as IR.
+//! libdevice: NVIDIA's mathematical functions as bitcode.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::NvvmError;
-use crate::{Result, sought};
+use crate::{Result, dynamic_library};
 
 /// The environment variable that names the file [`Nvvm::libdevice`](super::Nvvm::libdevice) reads.
 pub const LIBDEVICE_VARIABLE: &str = "WARPLOOM_LIBDEVICE";
@@ -33,12 +33,14 @@ impl Libdevice {
     ///
     /// # Errors
     ///
-    /// [`Error::Unreadable`](crate::Error::Unreadable) if there is no such file.
+    /// [`LibraryError::Unreadable`](crate::LibraryError::Unreadable) if there is no such file.
     pub fn read(path: impl AsRef<Path>) -> Result<Libdevice> {
         let path = path.as_ref();
-        let bytes = std::fs::read(path).map_err(|error| crate::Error::Unreadable {
-            path: path.to_owned(),
-            why: error.to_string().into_boxed_str(),
+        let bytes = std::fs::read(path).map_err(|error| {
+            crate::Error::Library(crate::LibraryError::Unreadable {
+                path: path.to_owned(),
+                why: error.to_string().into_boxed_str(),
+            })
         })?;
         Ok(Libdevice { bytes: bytes.into() })
     }
@@ -57,7 +59,7 @@ pub(super) fn find(library: Option<&Path>) -> Result<Libdevice> {
     }
     let beside = library.and_then(Path::parent).filter(|folder| !folder.as_os_str().is_empty());
     let beside = beside.into_iter().flat_map(|folder| BESIDE.iter().map(|path| folder.join(path)));
-    first(beside.chain(sought::folders(FOLDERS, WHEELS)).collect())
+    first(beside.chain(dynamic_library::folders(FOLDERS, WHEELS)).collect())
 }
 
 fn first(folders: Vec<PathBuf>) -> Result<Libdevice> {

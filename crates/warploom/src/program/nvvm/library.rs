@@ -1,4 +1,4 @@
-//! libNVVM itself.
+//! The libNVVM library.
 #![expect(unsafe_code, reason = "calls libNVVM, and takes functions that the caller vouches for")]
 
 use std::ffi::CString;
@@ -6,22 +6,20 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use libloading::Library;
-use warploom_driver::Attempt;
-
 use super::handle::Handle;
 use super::raw::{NvvmTable, nvvmResult};
 use super::{Libdevice, NvvmCode, NvvmError, libdevice};
 use crate::Result;
+use crate::dynamic_library::{self, Attempt, DynamicLibrary, LibraryTable, LoadError};
 use crate::program::Architecture;
-use crate::sought::{self, Sought};
 
 /// The environment variable that names the library [`Nvvm::load`] takes.
 pub const NVVM_VARIABLE: &str = "WARPLOOM_NVVM";
 
 /// libNVVM, NVIDIA's compiler for NVVM IR, loaded when the program runs. It needs no GPU and no driver.
 ///
-/// A clone is another handle to the same library; threads may compile at once. See [`NvvmProgram`](super::NvvmProgram).
+/// A clone is another handle to the same library; threads may compile at once. See
+/// [`NvvmProgram`](super::NvvmProgram).
 #[derive(Clone)]
 pub struct Nvvm {
     shared: Arc<Shared>,
@@ -49,18 +47,19 @@ const EMPTY: &str = "target triple = \"nvptx64-nvidia-cuda\"\n!nvvmir.version = 
 impl Nvvm {
     /// The system's libNVVM.
     ///
-    /// Looks for `libnvvm.so.4` by way of the dynamic loader, then in the folders of a toolkit (`CUDA_HOME`, `CUDA_PATH`,
-    /// `/usr/local/cuda`) and in an active environment of Python or Conda (`VIRTUAL_ENV`, `CONDA_PREFIX`), where the wheel
-    /// `nvidia-nvvm` puts it. If the environment variable `WARPLOOM_NVVM` names a library, that one is taken and nothing else is
-    /// looked for. These variables are trusted like the loader's own. A library once taken stays loaded until the process ends.
+    /// Looks for `libnvvm.so.4` by way of the dynamic loader, then in the folders of a toolkit (`CUDA_HOME`,
+    /// `CUDA_PATH`, `/usr/local/cuda`) and in an active environment of Python or Conda (`VIRTUAL_ENV`,
+    /// `CONDA_PREFIX`), where the wheel `nvidia-nvvm` puts it. If the environment variable `WARPLOOM_NVVM`
+    /// names a library, that one is taken and nothing else is looked for. These variables are trusted like
+    /// the loader's own. A library once taken stays loaded until the process ends.
     ///
     /// # Errors
     ///
-    /// [`NvvmError::NotFound`] with everything that was tried and how to get it, [`NvvmError::NotNvvm`] for a library that does
-    /// not do, and what libNVVM answers.
+    /// [`NvvmError::NotFound`] with everything that was tried and how to get it, [`NvvmError::NotNvvm`] for a
+    /// library that does not do, and libNVVM's error.
     #[doc(alias = "libnvvm")]
     pub fn load() -> Result<Nvvm> {
-        let Found { table, path } = sought::system()?;
+        let Found { table, path } = dynamic_library::system()?;
         Ok(Nvvm::new(table, Some(path))?)
     }
 
@@ -72,10 +71,11 @@ impl Nvvm {
     ///
     /// # Safety
     ///
-    /// If `path` is a library, loading it does no harm, and if it has the functions of libNVVM, they are those.
+    /// If `path` is a library, loading it does no harm, and if it has the functions of libNVVM, they are
+    /// those.
     pub unsafe fn load_from(path: impl AsRef<Path>) -> Result<Nvvm> {
         // SAFETY: the caller vouches for the library.
-        let Found { table, path } = unsafe { sought::library(path.as_ref()) }?;
+        let Found { table, path } = unsafe { dynamic_library::library(path.as_ref()) }?;
         Ok(Nvvm::new(table, Some(path))?)
     }
 
@@ -128,7 +128,7 @@ impl Nvvm {
     ///
     /// # Errors
     ///
-    /// [`NvvmError::UnsupportedArchitecture`], and what libNVVM answers.
+    /// [`NvvmError::UnsupportedArchitecture`], and libNVVM's error.
     #[doc(alias = "nvvmLLVMVersion")]
     pub fn llvm_version(&self, architecture: impl Into<Architecture>) -> Result<Option<u32>> {
         let architecture = architecture.into();
@@ -142,20 +142,21 @@ impl Nvvm {
         }
     }
 
-    /// The functions of mathematics that come with it: beside it if it is known where it is, else in the toolkits and
-    /// environments where [`Nvvm::load`] looks, or the file that the environment variable `WARPLOOM_LIBDEVICE` names.
+    /// The functions of mathematics that come with it: beside it if it is known where it is, else in the
+    /// toolkits and environments where [`Nvvm::load`] looks, or the file that the environment variable
+    /// `WARPLOOM_LIBDEVICE` names.
     ///
     /// # Errors
     ///
     /// [`NvvmError::NoLibdevice`] with all folders that were looked into, and
-    /// [`Error::Unreadable`](crate::Error::Unreadable).
+    /// [`LibraryError::Unreadable`](crate::LibraryError::Unreadable).
     #[doc(alias = "libdevice.10.bc")]
     pub fn libdevice(&self) -> Result<Libdevice> {
         libdevice::find(self.shared.path.as_deref())
     }
 
-    /// What it signs its work with, which tells more than its version: the CUDA that it came with. What cannot be found out is
-    /// signed with that.
+    /// What it signs its work with, which tells more than its version: the CUDA that it came with. What
+    /// cannot be found out is signed with that.
     pub(super) fn build(&self) -> &str {
         self.shared.build.get_or_init(|| self.signature().unwrap_or_else(|error| error.to_string()))
     }
@@ -172,7 +173,7 @@ impl Nvvm {
     }
 }
 
-impl Sought for Found {
+impl LibraryTable for Found {
     type Error = NvvmError;
 
     const VARIABLE: &'static str = NVVM_VARIABLE;
@@ -180,19 +181,21 @@ impl Sought for Found {
     const FOLDERS: &'static [&'static str] = &["nvvm/lib64", "lib64", "lib"];
     const WHEELS: &'static [&'static str] = &["cu13/lib", "cuda_nvcc/nvvm/lib64"];
 
-    unsafe fn table(library: &Library, path: &Path) -> Result<Found, NvvmError> {
+    unsafe fn table(library: &DynamicLibrary, path: &Path) -> Result<Found, NvvmError> {
         // SAFETY: the caller vouches for the signatures.
         let table = unsafe { NvvmTable::of(library) };
         let table = table.map_err(|missing| NvvmError::NotNvvm { path: path.to_owned(), missing })?;
         Ok(Found { table, path: path.to_owned() })
     }
+}
 
+impl LoadError for NvvmError {
     fn not_found(tried: Vec<Attempt>) -> NvvmError {
         NvvmError::NotFound { tried }
     }
 
-    fn tried(error: NvvmError) -> Result<Vec<Attempt>, NvvmError> {
-        if let NvvmError::NotFound { tried } = error { Ok(tried) } else { Err(error) }
+    fn into_attempts(self) -> Result<Vec<Attempt>, NvvmError> {
+        if let NvvmError::NotFound { tried } = self { Ok(tried) } else { Err(self) }
     }
 }
 
@@ -245,7 +248,7 @@ mod tests {
             std::fs::create_dir_all(file.parent().unwrap()).unwrap();
             std::fs::write(&file, "").unwrap();
         }
-        let found = sought::candidates::<Found>([root.clone()].into_iter());
+        let found = dynamic_library::candidates::<Found>([root.clone()].into_iter());
         std::fs::remove_dir_all(&root).unwrap();
         assert_eq!(found[Found::NAMES.len()..], *places.iter().map(|place| root.join(place)).collect::<Vec<_>>());
     }

@@ -1,12 +1,13 @@
-//! libNVVM's C interface, as far as it is used: types, and a table of functions.
+//! The C interface of libNVVM, as far as it is used: types and a table of functions.
 //!
-//! For those who bring a library of their own ([`Nvvm::from_table`](super::Nvvm::from_table)); nobody else needs it.
+//! For those who bring a library of their own ([`Nvvm::from_table`](super::Nvvm::from_table)); nobody else
+//! needs it.
 #![expect(unsafe_code, reason = "gives symbols of a library their C types")]
 #![expect(non_camel_case_types, non_snake_case, reason = "the names of the C interface")]
 
 use std::ffi::{c_char, c_int};
 
-use crate::sought::table;
+use crate::dynamic_library::table;
 
 /// A program of libNVVM's, which only libNVVM looks into.
 #[repr(C)]

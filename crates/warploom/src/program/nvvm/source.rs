@@ -1,4 +1,4 @@
-//! What is compiled.
+//! Programs in NVVM IR.
 
 use std::ffi::CString;
 use std::fmt;
@@ -12,8 +12,8 @@ use crate::program::{Cached, CompileOptions, Compiled, ObjectCode, Target};
 
 /// A program in NVVM IR: modules, in order, and how they are compiled.
 ///
-/// It is a value: nothing is compiled before [`compile`](NvvmProgram::compile), libNVVM keeps nothing after it, and any number of
-/// threads may compile it at once.
+/// It is a value: nothing is compiled before [`compile`](NvvmProgram::compile), libNVVM keeps nothing after
+/// it, and any number of threads may compile it at once.
 #[derive(Clone, PartialEq, Eq, Hash)]
 #[must_use]
 pub struct NvvmProgram {
@@ -34,8 +34,8 @@ pub(super) struct Module {
 const BITCODE: [[u8; 4]; 2] = [*b"BC\xc0\xde", [0xde, 0xc0, 0x17, 0x0b]];
 
 impl NvvmProgram {
-    /// A program of this module, which is bitcode or a text. Its name is for people, and stands in messages. What options
-    /// libNVVM has is said at [`nvvm_arguments`](CompileOptions::nvvm_arguments).
+    /// A program of this module, which is bitcode or a text. Its name is for people, and stands in messages.
+    /// What options libNVVM has is said at [`nvvm_arguments`](CompileOptions::nvvm_arguments).
     pub fn new(name: impl Into<String>, ir: impl AsRef<[u8]>, options: CompileOptions) -> NvvmProgram {
         let name = name.into();
         NvvmProgram { name: name.clone(), options, modules: Vec::new() }.module(name, ir)
@@ -76,13 +76,14 @@ impl NvvmProgram {
 
     /// Verifies it, and compiles it to PTX or LTO-IR.
     ///
-    /// A kernel that becomes LTO-IR has to be in `@llvm.used`, or else linkers leave it out as something that nothing refers to.
+    /// A kernel that becomes LTO-IR has to be in `@llvm.used`, or else linkers leave it out as something that
+    /// nothing refers to.
     ///
     /// # Errors
     ///
-    /// [`NvvmError::Compilation`] and [`NvvmError::OptionRefused`] with the log, and what else libNVVM answers. Before libNVVM is
-    /// asked: what [`CompileOptions::nvvm_arguments`] refuses, [`NvvmError::EmptyModule`], [`NvvmError::LazyText`], and
-    /// [`NvvmError::Zero`].
+    /// [`NvvmError::Compilation`] and [`NvvmError::OptionRefused`] with the log, and what else libNVVM
+    /// answers. Before libNVVM is asked: what [`CompileOptions::nvvm_arguments`] refuses,
+    /// [`NvvmError::EmptyModule`], [`NvvmError::LazyText`], and [`NvvmError::Zero`].
     #[doc(alias("nvvmCompileProgram", "nvvmVerifyProgram"))]
     pub fn compile(&self, nvvm: &Nvvm, target: Target) -> Result<Compiled> {
         Ok(self.compile_with(nvvm, target, &self.options.nvvm_words(target)?)?)

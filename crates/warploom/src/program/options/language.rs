@@ -1,4 +1,4 @@
-//! The language, and what a source sees.
+//! Language options: standard, macros, include folders.
 
 use std::path::PathBuf;
 
@@ -43,8 +43,8 @@ impl CompileOptions {
         self
     }
 
-    /// CUDA's headers and CCCL's, as NVRTC brings them along, are put into this folder if they are not there yet, and looked for
-    /// there, so that no toolkit is needed; needs an NVRTC that has them.
+    /// CUDA's headers and CCCL's, as NVRTC brings them along, are put into this folder if they are not there
+    /// yet, and looked for there, so that no toolkit is needed; needs an NVRTC that has them.
     #[doc(alias = "--use-bundled-headers")]
     pub fn bundled_headers(self, folder: impl Into<PathBuf>) -> CompileOptions {
         self.value("--use-bundled-headers=", folder.into())
@@ -107,14 +107,14 @@ impl CompileOptions {
         self.switch("--minimal", "--minimal")
     }
 
-    /// Whether `std::move` and `std::forward` are there without a header, as they are by default.
+    /// `true` if `std::move` and `std::forward` are there without a header, as they are by default.
     #[doc(alias = "--builtin-move-forward")]
     pub fn builtin_move_forward(self, on: bool) -> CompileOptions {
         let switch = if on { "--builtin-move-forward=true" } else { "--builtin-move-forward=false" };
         self.switch("--builtin-move-forward", switch)
     }
 
-    /// Whether `std::initializer_list` is there without a header, as it is by default.
+    /// `true` if `std::initializer_list` is there without a header, as it is by default.
     #[doc(alias = "--builtin-initializer-list")]
     pub fn builtin_initializer_list(self, on: bool) -> CompileOptions {
         let switch = if on { "--builtin-initializer-list=true" } else { "--builtin-initializer-list=false" };

@@ -1,4 +1,4 @@
-//! What the compiler says, and how long it took.
+//! Options for diagnostics and timing of the compiler.
 
 use std::path::PathBuf;
 
@@ -59,7 +59,8 @@ impl CompileOptions {
         self.value("--time=", "-")
     }
 
-    /// What takes how long is written to a file, as JSON for `chrome://tracing`; needs an NVRTC that knows it.
+    /// What takes how long is written to a file, as JSON for `chrome://tracing`; needs an NVRTC that knows
+    /// it.
     #[doc(alias = "--fdevice-time-trace")]
     pub fn time_trace(self, file: impl Into<PathBuf>) -> CompileOptions {
         self.value("--fdevice-time-trace=", file.into())

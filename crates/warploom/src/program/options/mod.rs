@@ -1,4 +1,4 @@
-//! How a program is compiled.
+//! Compile options.
 
 mod language;
 mod messages;
@@ -34,8 +34,9 @@ pub(super) const UNOPTIMIZED: &str = "-opt=0";
 /// Not every NVRTC has every option; one that is too old for an option refuses it by name
 /// ([`NvrtcError::OptionRefused`](super::NvrtcError::OptionRefused)).
 ///
-/// One thing is not as NVRTC has it by default: files beside the source, or in the current folder if it has none, are not
-/// included. Give headers with the program, or name folders with [`include`](CompileOptions::include).
+/// One thing is not as NVRTC has it by default: files beside the source, or in the current folder if it has
+/// none, are not included. Give headers with the program, or name folders with
+/// [`include`](CompileOptions::include).
 ///
 /// ```
 /// use warploom::program::{Architecture, CompileOptions, CxxStandard, Target};
@@ -111,37 +112,38 @@ impl CompileOptions {
         self.switch(UNOPTIMIZED, UNOPTIMIZED)
     }
 
-    /// Debug information as Numba lays it out; needs [`debug`](CompileOptions::debug), and a compiler that knows it.
+    /// Debug information as Numba lays it out; needs [`debug`](CompileOptions::debug), and a compiler that
+    /// knows it.
     pub fn numba_debug(self) -> CompileOptions {
         self.switch("--numba-debug", "--numba-debug")
     }
 
-    /// Fast instead of exact arithmetic: approximate functions, and all of the parts below as is fastest, but for those that
-    /// are chosen by themselves, before or after.
+    /// Fast instead of exact arithmetic: approximate functions, and all of the parts below as is fastest, but
+    /// for those that are chosen by themselves, before or after.
     #[doc(alias = "--use_fast_math")]
     pub fn fast_math(self) -> CompileOptions {
         self.switch("--use_fast_math", "--use_fast_math")
     }
 
-    /// Whether the smallest numbers of single precision become zero.
+    /// `true` if the smallest numbers of single precision become zero.
     #[doc(alias = "--ftz")]
     pub fn flush_to_zero(self, on: bool) -> CompileOptions {
         self.switch("--ftz", if on { "--ftz=true" } else { "--ftz=false" })
     }
 
-    /// Whether division in single precision is rounded right, rather than approximate.
+    /// `true` if division in single precision is rounded right, rather than approximate.
     #[doc(alias = "--prec-div")]
     pub fn precise_division(self, on: bool) -> CompileOptions {
         self.switch("--prec-div", if on { "--prec-div=true" } else { "--prec-div=false" })
     }
 
-    /// Whether square roots in single precision are rounded right, rather than approximate.
+    /// `true` if square roots in single precision are rounded right, rather than approximate.
     #[doc(alias = "--prec-sqrt")]
     pub fn precise_square_root(self, on: bool) -> CompileOptions {
         self.switch("--prec-sqrt", if on { "--prec-sqrt=true" } else { "--prec-sqrt=false" })
     }
 
-    /// Whether a product and a sum may become one operation, which rounds once.
+    /// `true` if a product and a sum may become one operation, which rounds once.
     #[doc(alias = "--fmad")]
     pub fn contract(self, on: bool) -> CompileOptions {
         self.switch("--fmad", if on { "--fmad=true" } else { "--fmad=false" })
@@ -203,8 +205,8 @@ impl CompileOptions {
         self.switch("--no-cache", "--no-cache")
     }
 
-    /// What stands for chance in names that the compiler makes up, so that they are the same each time; needs an NVRTC that
-    /// knows it.
+    /// What stands for chance in names that the compiler makes up, so that they are the same each time; needs
+    /// an NVRTC that knows it.
     #[doc(alias = "--frandom-seed")]
     pub fn random_seed(self, seed: impl Into<String>) -> CompileOptions {
         self.value("--frandom-seed=", seed.into())
@@ -217,8 +219,8 @@ impl CompileOptions {
         self
     }
 
-    /// An option as it is, after all others. What has a function here is better asked for by that: options that contradict
-    /// each other are not noticed.
+    /// An option as it is, after all others. What has a function here is better asked for by that: options
+    /// that contradict each other are not noticed.
     pub fn raw(mut self, option: impl Into<String>) -> CompileOptions {
         self.extra.push(option.into());
         self

@@ -1,11 +1,12 @@
-//! Headers that are compiled once and kept in files, by NVRTC 12.8 or newer.
+//! Options for precompiled headers, for NVRTC 12.8 or newer.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use super::CompileOptions;
 
-/// What became of a precompiled header that was to be made; see [`Compiled::precompiled_header`](crate::program::Compiled).
+/// What became of a precompiled header that was to be made; see
+/// [`Compiled::precompiled_header`](crate::program::Compiled).
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PrecompiledHeader {
@@ -30,15 +31,17 @@ impl fmt::Display for PrecompiledHeader {
 /// What an option that has to do with precompiled headers starts with.
 const STARTS: &[&str] = &["--pch", "-pch", "--create-pch", "-create-pch", "--use-pch", "-use-pch"];
 
-/// Whether an option has to do with precompiled headers.
+/// `true` if an option has to do with precompiled headers.
 pub(in crate::program) fn is_precompiling(option: &[u8]) -> bool {
     STARTS.iter().any(|start| option.starts_with(start.as_bytes()))
 }
 
-/// Precompiled headers: what is included at the start of a source is compiled once, and read from a file from then on. Where it
-/// ends the source can say, by `#pragma nv_hdrstop`. The compiler refuses a file that was made with other options.
+/// Precompiled headers: what is included at the start of a source is compiled once, and read from a file from
+/// then on. Where it ends the source can say, by `#pragma nv_hdrstop`. The compiler refuses a file that was
+/// made with other options.
 ///
-/// Only one program at a time is compiled with any of these options, since NVRTC has one place in memory for them.
+/// Only one program at a time is compiled with any of these options, since NVRTC has one place in memory for
+/// them.
 impl CompileOptions {
     /// Precompiled headers are made and used as the compiler sees fit.
     #[doc(alias = "--pch")]
@@ -46,7 +49,8 @@ impl CompileOptions {
         self.switch("--pch", "--pch")
     }
 
-    /// Makes a precompiled header. If there is too little room for that, it is made larger, and the program compiled again.
+    /// Makes a precompiled header. If there is too little room for that, it is made larger, and the program
+    /// compiled again.
     #[doc(alias = "--create-pch")]
     pub fn create_precompiled_header(self, file: impl Into<PathBuf>) -> CompileOptions {
         self.value("--create-pch=", file.into())
@@ -64,20 +68,20 @@ impl CompileOptions {
         self.value("--pch-dir=", folder.into())
     }
 
-    /// Whether the log says why precompiled headers could not be used, as it does by default.
+    /// `true` if the log says why precompiled headers could not be used, as it does by default.
     #[doc(alias = "--pch-verbose")]
     pub fn precompiled_reasons(self, on: bool) -> CompileOptions {
         self.switch("--pch-verbose", if on { "--pch-verbose=true" } else { "--pch-verbose=false" })
     }
 
-    /// Whether the log says which precompiled headers were made or used, as it does by default.
+    /// `true` if the log says which precompiled headers were made or used, as it does by default.
     #[doc(alias = "--pch-messages")]
     pub fn precompiled_messages(self, on: bool) -> CompileOptions {
         self.switch("--pch-messages", if on { "--pch-messages=true" } else { "--pch-messages=false" })
     }
 
-    /// Whether templates are instantiated before a precompiled header is written, as they are by default: a larger file, for less
-    /// to do later.
+    /// `true` if templates are instantiated before a precompiled header is written, as they are by default: a
+    /// larger file, for less to do later.
     #[doc(alias = "--instantiate-templates-in-pch")]
     pub fn precompiled_templates(self, on: bool) -> CompileOptions {
         let switch = if on { "--instantiate-templates-in-pch=true" } else { "--instantiate-templates-in-pch=false" };

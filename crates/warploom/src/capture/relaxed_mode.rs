@@ -1,0 +1,32 @@
+//! The thread's capture mode set to relaxed, for calls that a capture would forbid.
+#![expect(unsafe_code, reason = "changes the thread's mode")]
+
+use warploom_driver::Driver;
+use warploom_driver::sys::types::CUstreamCaptureMode;
+
+/// While it is there, no capture forbids this thread anything, and what it does spoils none.
+pub(crate) struct RelaxedMode {
+    driver: Driver,
+    before: CUstreamCaptureMode,
+}
+
+impl RelaxedMode {
+    /// Where nothing is captured on the driver, there is nothing to be done. What a driver refuses here it
+    /// will refuse again in a moment.
+    pub(crate) fn new(driver: &Driver) -> Option<RelaxedMode> {
+        let mut before = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
+        let is_relaxed = super::is_on(driver) && exchange(driver, &mut before);
+        is_relaxed.then(|| RelaxedMode { driver: driver.clone(), before })
+    }
+}
+
+impl Drop for RelaxedMode {
+    fn drop(&mut self) {
+        exchange(&self.driver, &mut self.before);
+    }
+}
+
+fn exchange(driver: &Driver, mode: &mut CUstreamCaptureMode) -> bool {
+    // SAFETY: `mode` is readable and writable.
+    unsafe { driver.cuThreadExchangeStreamCaptureMode(mode) }.is_ok()
+}

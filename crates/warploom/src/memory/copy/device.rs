@@ -1,0 +1,122 @@
+//! Copies between device memory.
+#![expect(unsafe_code, reason = "copies between addresses that were checked")]
+
+use super::linear::within;
+use super::rows::copy_as_row;
+use crate::device::same_driver;
+use crate::memory::allocation::Allocation;
+use crate::memory::slice::Span;
+use crate::memory::uses::Access;
+use crate::{Context, CopyError, DeviceCopy, Queue, Result, Slice, SliceMut, Stream};
+
+impl<T: DeviceCopy> Slice<'_, T> {
+    /// Copies everything to as many values elsewhere, which may be on another device, in the order of
+    /// `queue`.
+    ///
+    /// # Errors
+    ///
+    /// [`CopyError::LengthMismatch`] if the lengths differ,
+    /// [`ContextError::Mismatch`](crate::ContextError::Mismatch) if the queue belongs to the context of
+    /// neither, [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) if they belong to
+    /// different drivers, and the driver's error.
+    #[doc(alias = "cuMemcpyDtoDAsync")]
+    #[doc(alias = "cuMemcpyPeerAsync")]
+    pub fn copy_to<'d>(self, destination: impl Into<SliceMut<'d, T>>, queue: &impl Queue) -> Result<()> {
+        let (to, from, stream) = (destination.into().span, self.span, queue.stream());
+        same_length(from.len, to.len)?;
+        copy(to, from, self.size_in_bytes(), stream)
+    }
+}
+
+impl<T: DeviceCopy> SliceMut<'_, T> {
+    /// Copies from as many values elsewhere; see [`Slice::copy_to`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Slice::copy_to`].
+    pub fn copy_from<'s>(self, source: impl Into<Slice<'s, T>>, queue: &impl Queue) -> Result<()> {
+        source.into().copy_to(self, queue)
+    }
+}
+
+/// Refuses ends of different drivers, ends whose context is over, and a stream that works in the context of
+/// neither.
+#[inline]
+pub(super) fn reachable(to: &Allocation, from: &Allocation, stream: &Stream) -> Result<()> {
+    let (to, from) = (to.context(), from.context());
+    if to == from {
+        return to.serves(stream);
+    }
+    reachable_from_either(to, from, stream)
+}
+
+#[inline(never)]
+fn reachable_from_either(to: &Context, from: &Context, stream: &Stream) -> Result<()> {
+    same_driver(from.driver(), to.driver())?;
+    from.check_generation()?;
+    to.check_generation()?;
+    stream.refuse_captured("a copy between contexts")?;
+    to.serves(stream).or_else(|_| from.serves(stream))
+}
+
+fn copy(to: Span<'_>, from: Span<'_>, bytes: usize, stream: &Stream) -> Result<()> {
+    reachable(to.allocation, from.allocation, stream)?;
+    if bytes == 0 {
+        return Ok(());
+    }
+    from.allocation.meet(stream)?;
+    to.allocation.meet(stream)?;
+    enqueue(to, from, bytes, stream)?;
+    from.allocation.did(stream, Access::Read);
+    to.allocation.did(stream, Access::Write);
+    Ok(())
+}
+
+/// Copies what was checked, is not empty, and has met the stream.
+#[inline]
+pub(super) fn enqueue(to: Span<'_>, from: Span<'_>, bytes: usize, stream: &Stream) -> Result<()> {
+    if from.allocation.is_pieced() || to.allocation.is_pieced() {
+        let _current = stream.context().current()?;
+        return enqueue_one(to, from, bytes, stream);
+    }
+    enqueue_one(to, from, bytes, stream)
+}
+
+#[inline]
+fn enqueue_one(to: Span<'_>, from: Span<'_>, bytes: usize, stream: &Stream) -> Result<()> {
+    let (source, destination) = (from.allocation.context(), to.allocation.context());
+    let driver = source.driver();
+    if source == destination {
+        // SAFETY: both are that long, and there in the order of the stream, which is alive. They do not
+        // overlap: a slice that can be written shares no byte with another.
+        return stream.enqueue(|raw| unsafe { within(driver, to, from, bytes, raw) });
+    }
+    enqueue_between(to, from, bytes, stream)
+}
+
+/// The same between two contexts.
+#[inline(never)]
+fn enqueue_between(to: Span<'_>, from: Span<'_>, bytes: usize, stream: &Stream) -> Result<()> {
+    let (source, destination) = (from.allocation.context(), to.allocation.context());
+    if to.allocation.is_pinned() || from.allocation.is_pinned() {
+        // The call below refuses memory of the host's pools; the one for rows can be told whose memory it is.
+        // If a pool has not been opened to the stream's device, a driver was seen to crash unless a context
+        // is current.
+        let _current = stream.context().current()?;
+        return copy_as_row(to, from, bytes, stream);
+    }
+    let (to_context, from_context) = (destination.as_raw(), source.as_raw());
+    // SAFETY: both are that long and do not overlap, and are there in the order of the stream, which is
+    // alive; each address belongs to the context given with it, which is alive.
+    stream.enqueue(|raw| unsafe {
+        source.driver().cuMemcpyPeerAsync(to.address, to_context, from.address, from_context, bytes, raw)
+    })
+}
+
+pub(super) fn same_length(source_len: usize, destination_len: usize) -> Result<()> {
+    if source_len == destination_len {
+        Ok(())
+    } else {
+        Err(CopyError::LengthMismatch { source_len, destination_len }.into())
+    }
+}

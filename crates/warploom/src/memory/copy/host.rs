@@ -1,0 +1,104 @@
+//! Copies from and to the host.
+//!
+//! No call keeps the caller's memory. Drivers from 12.8 on can be made to promise that they have read the
+//! values when the call returns; a small upload to device memory relies on that, and does not wait for the
+//! device. Drivers were seen to break the promise for more than 64 KiB, and for managed memory: an H200 read
+//! the values when the stream got there. So there, and with older drivers, values go through memory of the
+//! library's own, and the call returns when that is no longer needed. If a wait fails, work may still be
+//! using that memory, now or later; then it is never freed.
+#![expect(unsafe_code, reason = "lends host memory to the driver")]
+
+use super::batch::{submit, takes_batches};
+use super::device::same_length;
+use super::linear::{from_host, to_host};
+use crate::memory::uses::Access;
+use crate::{CopyOptions, DeviceCopy, Queue, Result, Slice, SliceMut, SourceOrder};
+
+/// What a graph would do again with memory that may be gone by then.
+pub(super) const COPY: &str = "a copy from or to the host";
+
+/// The most bytes that drivers are known to have read when the call returns.
+const READ_DURING_CALLS: usize = 64 << 10;
+
+impl<T: DeviceCopy> SliceMut<'_, T> {
+    /// Copies everything from the host, in the order of `queue`. Returns when the values are no longer
+    /// needed. That does not wait for the device if it is no more than 64 KiB, the destination is memory that
+    /// a resource of this crate or your own allocated on a device, the driver is 12.8 or newer, and the queue
+    /// is not the legacy default stream; otherwise it does.
+    ///
+    /// # Errors
+    ///
+    /// [`CopyError::LengthMismatch`](crate::CopyError::LengthMismatch) if the lengths differ,
+    /// [`ContextError::Mismatch`](crate::ContextError::Mismatch) if the queue belongs to another context, and
+    /// the driver's error.
+    #[doc(alias = "cuMemcpyHtoDAsync")]
+    pub fn copy_from_host(self, values: &[T], queue: &impl Queue) -> Result<()> {
+        let (stream, context) = (queue.stream(), self.context());
+        same_length(values.len(), self.len())?;
+        context.serves(stream)?;
+        if self.size_in_bytes() == 0 {
+            return Ok(());
+        }
+        stream.refuse_captured(COPY)?;
+        self.span.allocation.meet(stream)?;
+        let bytes = self.size_in_bytes();
+        if bytes <= READ_DURING_CALLS && self.span.allocation.is_device() && takes_batches(stream) {
+            let (to, from) = (self.span.address, values.as_ptr().expose_provenance() as u64);
+            let attributes = CopyOptions::new().source_order(SourceOrder::DuringCall).to_raw();
+            // SAFETY: both have that many bytes; the device's are there in the order of the stream, the
+            // host's are borrowed during the call, in which they are read.
+            unsafe { submit((&mut [to], &mut [from], &mut [bytes]), (&mut [attributes], &mut [0]), stream) }?;
+            self.span.allocation.did(stream, Access::Write);
+            return Ok(());
+        }
+        let lent = values.to_vec();
+        let driver = context.driver();
+        // SAFETY: both have that many bytes; the device's are there in the order of the stream, the host's
+        // until `finish` knows that they are no longer needed.
+        let copy = |raw| unsafe { from_host(driver, self.span, lent.as_ptr().cast(), bytes, raw) };
+        let _current = self.span.allocation.current_for(stream)?;
+        let enqueued = stream.with_raw(copy);
+        stream.finish(lent, enqueued).map(drop)
+    }
+}
+
+impl<T: DeviceCopy> Slice<'_, T> {
+    /// Everything, on the host, when what is enqueued on `queue` so far is done.
+    ///
+    /// # Errors
+    ///
+    /// [`ContextError::Mismatch`](crate::ContextError::Mismatch) if the queue belongs to another context, and
+    /// the driver's error.
+    #[doc(alias = "cuMemcpyDtoHAsync")]
+    pub fn download(self, queue: &impl Queue) -> Result<Vec<T>> {
+        let (stream, context) = (queue.stream(), self.context());
+        context.serves(stream)?;
+        let mut lent: Vec<T> = Vec::with_capacity(self.len());
+        if self.size_in_bytes() > 0 {
+            stream.refuse_captured(COPY)?;
+            self.span.allocation.meet(stream)?;
+            let (driver, to, bytes) = (context.driver(), lent.as_mut_ptr().cast(), self.size_in_bytes());
+            let _current = self.span.allocation.current_for(stream)?;
+            // SAFETY: both have that many bytes; the device's are there in the order of the stream, and the
+            // host's are nobody else's until `finish` knows that they are no longer needed.
+            let enqueued = stream.with_raw(|raw| unsafe { to_host(driver, to, self.span, bytes, raw) });
+            lent = stream.finish(lent, enqueued)?;
+        }
+        // SAFETY: there is room for as many, all their bytes have been written, and any bytes are values
+        // (`DeviceCopy`).
+        unsafe { lent.set_len(self.len()) };
+        Ok(lent)
+    }
+
+    /// Copies everything to the host when what is enqueued on `queue` so far is done.
+    ///
+    /// # Errors
+    ///
+    /// [`CopyError::LengthMismatch`](crate::CopyError::LengthMismatch) if the lengths differ, and as
+    /// [`Slice::download`]; then nothing is written.
+    pub fn copy_to_host(self, values: &mut [T], queue: &impl Queue) -> Result<()> {
+        same_length(self.len(), values.len())?;
+        values.copy_from_slice(&self.download(queue)?);
+        Ok(())
+    }
+}

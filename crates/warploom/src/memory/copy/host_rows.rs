@@ -1,0 +1,81 @@
+//! Copies of rows from and to the host, where they are packed without gaps.
+//!
+//! As with slices, no call keeps the caller's memory.
+#![expect(unsafe_code, reason = "lends host memory to the driver")]
+
+use super::device::same_length;
+use super::host::COPY;
+use super::rows::{Endpoint, descriptor};
+use crate::memory::rows::{Rows, RowsMut};
+use crate::{DeviceCopy, Queue, Result};
+
+impl<T: DeviceCopy> RowsMut<'_, T> {
+    /// Copies everything from packed rows on the host, in the order of `queue`. Returns when the values are
+    /// on the device.
+    ///
+    /// # Errors
+    ///
+    /// [`CopyError::LengthMismatch`](crate::CopyError::LengthMismatch) if there are not as many values,
+    /// [`ContextError::Mismatch`](crate::ContextError::Mismatch) if the queue belongs to another context, and
+    /// the driver's error.
+    #[doc(alias = "cuMemcpy2DAsync")]
+    pub fn copy_from_host(self, values: &[T], queue: &impl Queue) -> Result<()> {
+        let (stream, context, grid) = (queue.stream(), self.context(), &self.grid);
+        same_length(values.len(), grid.values())?;
+        context.serves(stream)?;
+        if grid.values() == 0 {
+            return Ok(());
+        }
+        stream.refuse_captured(COPY)?;
+        grid.allocation().meet(stream)?;
+        let mut lent = values.to_vec();
+        let copy = descriptor::<T>(Endpoint::of::<T>(grid), Endpoint::packed(lent.as_mut_ptr(), grid.width()), grid);
+        let _current = grid.allocation().current_for(stream)?;
+        // SAFETY: both have these rows; the device's are there in the order of the stream, the host's until
+        // `finish` knows that they are no longer needed.
+        let enqueued = stream.with_raw(|raw| unsafe { context.driver().cuMemcpy2DAsync_v2(&raw const copy, raw) });
+        stream.finish(lent, enqueued).map(drop)
+    }
+}
+
+impl<T: DeviceCopy> Rows<'_, T> {
+    /// Everything, on the host and packed, when what is enqueued on `queue` so far is done.
+    ///
+    /// # Errors
+    ///
+    /// [`ContextError::Mismatch`](crate::ContextError::Mismatch) if the queue belongs to another context, and
+    /// the driver's error.
+    #[doc(alias = "cuMemcpy2DAsync")]
+    pub fn download(self, queue: &impl Queue) -> Result<Vec<T>> {
+        let (stream, context, grid) = (queue.stream(), self.context(), &self.grid);
+        context.serves(stream)?;
+        let mut lent: Vec<T> = Vec::with_capacity(grid.values());
+        if grid.values() > 0 {
+            stream.refuse_captured(COPY)?;
+            grid.allocation().meet(stream)?;
+            let copy =
+                descriptor::<T>(Endpoint::packed(lent.as_mut_ptr(), grid.width()), Endpoint::of::<T>(grid), grid);
+            let _current = grid.allocation().current_for(stream)?;
+            // SAFETY: both have these rows; the device's are there in the order of the stream, and the host's
+            // are nobody else's until `finish` knows that they are no longer needed.
+            let enqueued = stream.with_raw(|raw| unsafe { context.driver().cuMemcpy2DAsync_v2(&raw const copy, raw) });
+            lent = stream.finish(lent, enqueued)?;
+        }
+        // SAFETY: there is room for as many, all their bytes have been written, and any bytes are values
+        // (`DeviceCopy`).
+        unsafe { lent.set_len(grid.values()) };
+        Ok(lent)
+    }
+
+    /// Copies everything to packed rows on the host when what is enqueued on `queue` so far is done.
+    ///
+    /// # Errors
+    ///
+    /// [`CopyError::LengthMismatch`](crate::CopyError::LengthMismatch) if there is not room for as many
+    /// values, and as [`Rows::download`]; then nothing is written.
+    pub fn copy_to_host(self, values: &mut [T], queue: &impl Queue) -> Result<()> {
+        same_length(self.grid.values(), values.len())?;
+        values.copy_from_slice(&self.download(queue)?);
+        Ok(())
+    }
+}

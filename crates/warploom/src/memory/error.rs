@@ -1,0 +1,137 @@
+//! Errors of allocating memory and of taking parts of it.
+
+use crate::Error;
+
+/// Memory that cannot be allocated, or not be used like that.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MemoryError {
+    /// A buffer without bytes.
+    #[error("a buffer of 0 bytes cannot be allocated")]
+    EmptyBuffer,
+
+    /// The size in bytes overflows.
+    #[error("{len} values of {element} bytes are more than an allocation can have; allocate fewer")]
+    TooLarge {
+        /// The number of values.
+        len: usize,
+        /// The size of a value.
+        element: usize,
+    },
+
+    /// The range is reversed, or exceeds what it is a range of.
+    #[error("range {start}..{end} exceeds {len} values; it ends at most there, and not before it starts")]
+    OutOfRange {
+        /// The start of the range.
+        start: usize,
+        /// The end of the range.
+        end: usize,
+        /// The number of values.
+        len: usize,
+    },
+
+    /// Chunks of no values.
+    #[error("chunks of 0 values never come to an end; give them at least 1")]
+    EmptyChunks,
+
+    /// The bytes are not a whole number of aligned values.
+    #[error(
+        "{bytes} bytes at {address:#x} are not a whole number of values of {size} bytes that are aligned to {align}"
+    )]
+    Cast {
+        /// The number of bytes.
+        bytes: usize,
+        /// Their address.
+        address: u64,
+        /// The size of the other type.
+        size: usize,
+        /// Its alignment.
+        align: usize,
+    },
+
+    /// The driver cannot fill with the value. It fills with 1, 2 or 4 bytes, none of them padding.
+    #[error(
+        "memory cannot be filled with a value of {size} bytes; only with 1, 2 or 4 bytes, or bytes that are all the same, \
+         without padding"
+    )]
+    Fill {
+        /// The size of the value.
+        size: usize,
+    },
+
+    /// The memory is not page-locked.
+    #[error("the memory is not page-locked memory of the host; allocate it from PinnedMemory")]
+    NotPinned,
+
+    /// The memory is not freed in the order of a stream.
+    #[error("this memory is not freed in the order of a stream; only that of stream-ordered resources is")]
+    NotStreamOrdered,
+
+    /// The memory did not come from a resource, which could allocate more.
+    #[error("this memory did not come from a resource; allocate from one and copy")]
+    NoResource,
+
+    /// The buffer was allocated from another resource.
+    #[error("the buffer was not allocated from this resource; ask the one that it came from")]
+    OtherResource,
+
+    /// The limit of a [`Limited`](crate::Limited) resource is reached.
+    #[error("{asked} bytes exceed the limit: {used} of {limit} are used; free some, or raise the limit")]
+    OverLimit {
+        /// The bytes asked for.
+        asked: usize,
+        /// The bytes in use.
+        used: usize,
+        /// The limit.
+        limit: usize,
+    },
+
+    /// The device or the driver has no pools of this kind of memory.
+    #[error("device {device} has no pools of {of} with this driver; allocate it without a pool")]
+    PoolUnsupported {
+        /// The kind of memory.
+        of: &'static str,
+        /// The device.
+        device: u32,
+    },
+
+    /// Rows that would overlap.
+    #[error("rows of {width} values overlap at a pitch of {pitch}; a row is at most as wide as the pitch")]
+    RowTooWide {
+        /// The values of a row.
+        width: usize,
+        /// The values from the start of a row to the start of the next.
+        pitch: usize,
+    },
+
+    /// Rows that exceed the slice.
+    #[error("{height} rows of {width} values at a pitch of {pitch} exceed {len} values; take fewer or shorter rows")]
+    RowsOutOfRange {
+        /// The values from the start of a row to the start of the next.
+        pitch: usize,
+        /// The values of a row.
+        width: usize,
+        /// The number of rows.
+        height: usize,
+        /// The number of values of the slice.
+        len: usize,
+    },
+
+    /// The driver's pitch is not a whole number of values, unless their size is a power of two.
+    #[error(
+        "the driver's pitch is not a whole number of values of {element} bytes; allocate rows of bytes, or without a pitch"
+    )]
+    Pitch {
+        /// The size of a value.
+        element: usize,
+    },
+
+    /// One item of a batch was refused.
+    #[error("item {index} of the batch: {error}")]
+    InBatch {
+        /// The item, from 0 on.
+        index: usize,
+        /// Its error.
+        error: Box<Error>,
+    },
+}

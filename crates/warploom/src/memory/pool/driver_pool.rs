@@ -1,0 +1,273 @@
+//! The driver's memory pools, created or found.
+#![expect(unsafe_code, reason = "owns a raw pool")]
+
+use std::ptr::null_mut;
+use std::sync::Arc;
+
+use warploom_driver::sys::types::{
+    CUdeviceptr, CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationHandleType, CUmemAllocationType, CUmemLocation,
+    CUmemLocationType, CUmemPoolHandle_st, CUmemPoolProps, CUmemoryPool,
+};
+
+use super::access_cache::AccessCache;
+use crate::capture::{self, RelaxedMode};
+use crate::diagnostics::{Subject, report};
+use crate::handle::Handle;
+use crate::leaks::{Kind, Mark, mark};
+use crate::memory::allocation_ref::AllocationRef;
+use crate::memory::resource::{StreamOrdered, allocate, size};
+use crate::{
+    Buffer, Context, Device, DeviceAttribute, DeviceCopy, DeviceError, Error, PeerSet, PoolOptions, Queue, Result,
+    Stream,
+};
+
+/// A pool, for streams of a context to use.
+pub(in crate::memory) struct DriverPool {
+    raw: Handle<CUmemPoolHandle_st>,
+    context: Context,
+    memory: PoolMemory,
+    /// `true` if the pool ends with this value; the driver's own do not.
+    is_owned: bool,
+    grants: AccessCache,
+    _mark: Mark,
+}
+
+/// What a pool's memory is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum PoolMemory {
+    /// Memory of the context's device.
+    Device,
+    /// Page-locked memory of the host.
+    Pinned,
+    Managed,
+}
+
+impl PoolMemory {
+    fn allocation_type(self) -> CUmemAllocationType {
+        match self {
+            PoolMemory::Device | PoolMemory::Pinned => CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
+            PoolMemory::Managed => CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_MANAGED,
+        }
+    }
+}
+
+/// A pool that a place has without anybody's making one for it.
+#[derive(Clone, Copy)]
+pub(super) enum Found {
+    /// The one that it has from the start.
+    Default,
+    /// The one that is allocated from now where none is named.
+    Current,
+}
+
+impl DriverPool {
+    /// What [`OrderedResource::allocate`](super::OrderedResource::allocate) does, known to be done by a pool.
+    #[inline]
+    pub(super) fn allocate<T: DeviceCopy>(this: &Arc<DriverPool>, len: usize, queue: &impl Queue) -> Result<Buffer<T>> {
+        let allocation = DriverPool::hold(Arc::clone(this), size::<T>(len)?, queue.stream())?;
+        // SAFETY: it has as many bytes as these values.
+        Ok(unsafe { Buffer::held(allocation, len) })
+    }
+
+    fn hold(this: Arc<DriverPool>, bytes: usize, stream: &Stream) -> Result<AllocationRef> {
+        allocate(this, bytes, stream)
+    }
+
+    /// A new pool at a location, which ends with this value.
+    pub(super) fn new(
+        context: &Context,
+        memory: PoolMemory,
+        location: CUmemLocation,
+        options: PoolOptions,
+    ) -> Result<DriverPool> {
+        let properties = CUmemPoolProps {
+            allocType: memory.allocation_type(),
+            handleTypes: CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE,
+            location,
+            win32SecurityAttributes: null_mut(),
+            maxSize: options.max_size,
+            usage: 0,
+            gpuDirectRDMACapable: 0,
+            reserved: [0; 53],
+        };
+        let mut raw = null_mut();
+        // SAFETY: `raw` is writable, `properties` readable.
+        unsafe { context.driver().cuMemPoolCreate(&raw mut raw, &raw const properties) }?;
+        let mark = mark(context, || (Kind::Pool, raw.addr() as u64, 0));
+        let pool = DriverPool {
+            raw: Handle::new(raw),
+            context: context.clone(),
+            memory,
+            is_owned: true,
+            grants: AccessCache::default(),
+            _mark: mark,
+        };
+        options.apply(&pool)?;
+        pool.open()?;
+        Ok(pool)
+    }
+
+    /// A pool that a location has already.
+    pub(super) fn found(
+        context: &Context,
+        memory: PoolMemory,
+        mut location: CUmemLocation,
+        found: Found,
+    ) -> Result<DriverPool> {
+        let (driver, mut raw, kind) = (context.driver(), null_mut(), memory.allocation_type());
+        // SAFETY: `raw` is writable, `location` readable.
+        unsafe {
+            match found {
+                Found::Default => driver.cuMemGetDefaultMemPool(&raw mut raw, &raw mut location, kind),
+                Found::Current => driver.cuMemGetMemPool(&raw mut raw, &raw mut location, kind),
+            }
+        }?;
+        // SAFETY: the driver has this pool from the start, or its owner keeps it current.
+        let pool = unsafe { DriverPool::borrowed(raw, context, memory) };
+        pool.open()?;
+        Ok(pool)
+    }
+
+    /// A pool that other code owns.
+    ///
+    /// # Safety
+    ///
+    /// It is a pool of the context's device that has this kind of memory, and lives at least as long as this
+    /// value.
+    pub(super) unsafe fn borrowed(raw: CUmemoryPool, context: &Context, memory: PoolMemory) -> DriverPool {
+        let (raw, context) = (Handle::new(raw), context.clone());
+        DriverPool { raw, context, memory, is_owned: false, grants: AccessCache::default(), _mark: Mark::default() }
+    }
+
+    /// Lets the context's device use the memory. At first, only the host may use that of a host pool.
+    fn open(&self) -> Result<()> {
+        match self.memory {
+            PoolMemory::Pinned => self.set_access(CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE),
+            PoolMemory::Device | PoolMemory::Managed => Ok(()),
+        }
+    }
+
+    /// Says what the context's device may do with the memory.
+    fn set_access(&self, flags: CUmemAccess_flags) -> Result<()> {
+        let device = self.context.device().as_raw();
+        let access = CUmemAccessDesc {
+            location: CUmemLocation::new(CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE, device),
+            flags,
+        };
+        // SAFETY: the pool is alive, and there is one descriptor to read.
+        Ok(unsafe { self.context.driver().cuMemPoolSetAccess(self.as_raw(), &raw const access, 1) }?)
+    }
+
+    /// The devices that may use the memory of a device's pool.
+    pub(super) fn peers(&self) -> PeerSet<'_> {
+        PeerSet::new(&self.raw, self.context.device())
+    }
+
+    /// Everything but the shell.
+    fn take(&mut self) -> DriverPool {
+        DriverPool {
+            raw: Handle::new(self.raw.raw()),
+            context: self.context.clone(),
+            memory: self.memory,
+            is_owned: std::mem::take(&mut self.is_owned),
+            grants: std::mem::take(&mut self.grants),
+            _mark: std::mem::take(&mut self._mark),
+        }
+    }
+
+    pub(super) fn as_raw(&self) -> CUmemoryPool {
+        self.raw.raw()
+    }
+
+    /// Takes back all access that was granted: a pool that is made later may get the handle of this one, and
+    /// was seen to get its grants with it. They go at once, so that work on buffers that were dropped has to
+    /// be over; their frees come after that work, in streams of this context.
+    fn revoke(&self) -> Result<()> {
+        match self.memory {
+            PoolMemory::Device => self.peers().revoke(|| self.context.synchronize()),
+            PoolMemory::Pinned => {
+                self.context.synchronize()?;
+                self.set_access(CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_NONE)
+            }
+            PoolMemory::Managed => Ok(()),
+        }
+    }
+}
+
+/// `true` if a device says that it can do something; what a driver is too old to know, it cannot.
+pub(in crate::memory) fn can(context: &Context, attribute: DeviceAttribute) -> Result<bool> {
+    match context.device().attribute(attribute) {
+        Err(Error::Device(DeviceError::UnknownAttribute { .. })) => Ok(false),
+        value => Ok(value? != 0),
+    }
+}
+
+// SAFETY: the driver hands memory of a pool out in stream order, once, until it is freed in stream order.
+// Memory of a pool of page-locked memory is the host's, at the same address.
+unsafe impl StreamOrdered for DriverPool {
+    fn context(&self) -> &Context {
+        &self.context
+    }
+
+    #[inline]
+    fn allocate_raw(&self, bytes: usize, stream: &Stream) -> Result<CUdeviceptr> {
+        let mut address: CUdeviceptr = 0;
+        let (driver, pool) = (self.context.driver(), self.as_raw());
+        stream.context().check_generation()?;
+        // SAFETY: `address` is writable; pool and stream are alive and of the same driver.
+        stream.enqueue(|raw| unsafe { driver.cuMemAllocFromPoolAsync(&raw mut address, bytes, pool, raw) })?;
+        Ok(address)
+    }
+
+    #[inline]
+    unsafe fn deallocate_raw(&self, address: CUdeviceptr, _bytes: usize, stream: &Stream) -> Result<()> {
+        // SAFETY: the caller gives back what `allocate_raw` gave, once, in the order of a stream that is
+        // alive.
+        stream.enqueue(|raw| unsafe { self.context.driver().cuMemFreeAsync(address, raw) })
+    }
+
+    fn is_pinned(&self) -> bool {
+        self.memory == PoolMemory::Pinned
+    }
+
+    fn is_managed(&self) -> bool {
+        self.memory == PoolMemory::Managed
+    }
+
+    fn is_open_to(&self, device: &Device) -> Result<Option<bool>> {
+        match self.memory {
+            PoolMemory::Device => self.grants.include(device, (self.context.device(), self.peers())).map(Some),
+            PoolMemory::Pinned => Ok(Some(false)), // it was opened to the context's device
+            PoolMemory::Managed => Ok(Some(true)),
+        }
+    }
+
+    fn name(&self) -> &'static str {
+        match self.memory {
+            PoolMemory::Device => "DevicePool",
+            PoolMemory::Pinned => "PinnedPool",
+            PoolMemory::Managed => "ManagedPool",
+        }
+    }
+}
+
+impl Drop for DriverPool {
+    fn drop(&mut self) {
+        if !self.is_owned {
+            return;
+        }
+        if capture::any()
+            && let Some(capture) = capture::in_context(&self.context)
+        {
+            // Its end may have to wait for the context, which cannot be waited for.
+            return capture.defer(Box::new(self.take()));
+        }
+        let _relaxed = RelaxedMode::new(self.context.driver());
+        // If the grants cannot be taken back, the pool ends all the same.
+        self.revoke().unwrap_or_default();
+        // SAFETY: `raw` came from `cuMemPoolCreate`, and nothing else owns it. No buffer is left, since each
+        // holds its pool; frees that are still enqueued are finished by the driver.
+        let destroyed = unsafe { self.context.driver().cuMemPoolDestroy(self.as_raw()) };
+        report(|| Subject::Pool { device: self.context.device().ordinal() }, destroyed);
+    }
+}

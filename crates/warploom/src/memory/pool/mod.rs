@@ -1,0 +1,23 @@
+//! Memory pools: stream-ordered allocation of device, page-locked and managed memory.
+//!
+//! | pool | memory |
+//! |---|---|
+//! | [`DevicePool`] | of a device |
+//! | [`PinnedPool`] | page-locked memory of the host |
+//! | [`ManagedPool`] | managed memory |
+//! | [`GraphPool`] | of a device, allocated and freed by nodes of a captured graph |
+
+mod access_cache;
+mod attributes;
+mod device_pool;
+pub(super) mod driver_pool;
+pub(super) mod graph_pool;
+mod managed_pool;
+mod options;
+mod pinned_pool;
+
+pub use device_pool::{DevicePool, PoolStatistics};
+pub use graph_pool::GraphPool;
+pub use managed_pool::ManagedPool;
+pub use options::{PoolOptions, Reuse};
+pub use pinned_pool::PinnedPool;

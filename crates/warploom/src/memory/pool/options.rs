@@ -1,0 +1,111 @@
+//! Options of a new pool.
+
+use warploom_driver::sys::types::CUmemPool_attribute;
+
+use super::attributes::set_attribute;
+use super::driver_pool::DriverPool;
+use crate::Result;
+
+/// How a new pool behaves; what is not said stays as it is here.
+///
+/// ```
+/// use warploom::{DevicePool, Devices, Driver, PoolOptions};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
+/// let context = driver.device(0)?.context()?;
+/// let stream = context.stream()?;
+/// let pool = DevicePool::with(&context, PoolOptions::new().max_size(64 << 20))?;
+/// assert!(pool.allocate::<u8>(65 << 20, &stream).is_err_and(|error| error.is_out_of_memory()));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[must_use]
+pub struct PoolOptions {
+    pub(super) max_size: usize,
+    release_threshold: u64,
+    reuse: Reuse,
+}
+
+impl PoolOptions {
+    /// No maximum; all memory is kept for the next allocation, and reused in every way.
+    pub fn new() -> PoolOptions {
+        PoolOptions { max_size: 0, release_threshold: u64::MAX, reuse: Reuse::default() }
+    }
+
+    /// The most bytes that the pool takes from where its memory is; the driver rounds up. 0 is no maximum.
+    pub fn max_size(mut self, bytes: usize) -> PoolOptions {
+        self.max_size = bytes;
+        self
+    }
+
+    /// How many bytes the pool keeps, without use for them, when a stream is synchronized. The driver's own
+    /// default, 0, has it give everything back then, only to take it again.
+    pub fn release_threshold(mut self, bytes: u64) -> PoolOptions {
+        self.release_threshold = bytes;
+        self
+    }
+
+    /// Which memory of other streams an allocation may get.
+    pub fn reuse(mut self, reuse: Reuse) -> PoolOptions {
+        self.reuse = reuse;
+        self
+    }
+
+    /// Tells the driver what differs from what a new pool is like.
+    pub(super) fn apply(self, pool: &DriverPool) -> Result<()> {
+        if self.release_threshold != 0 {
+            let threshold = CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
+            set_attribute(pool, threshold, self.release_threshold)?;
+        }
+        self.reuse.apply(Reuse::default(), pool)
+    }
+}
+
+impl Default for PoolOptions {
+    fn default() -> Self {
+        PoolOptions::new()
+    }
+}
+
+/// Which memory an allocation may get that was freed on another stream. What was freed on its own is always
+/// reused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_structs, reason = "the driver has had these three since pools came")]
+pub struct Reuse {
+    /// Memory whose free the stream waits for, by way of events.
+    pub follow_events: bool,
+    /// Memory whose free happens to be done; then which memory it is differs from run to run.
+    pub opportunistic: bool,
+    /// Memory whose free is still to come, if nothing else is left; the stream is made to wait.
+    pub internal_dependencies: bool,
+}
+
+impl Default for Reuse {
+    /// Everything, as in a new pool.
+    fn default() -> Self {
+        Reuse { follow_events: true, opportunistic: true, internal_dependencies: true }
+    }
+}
+
+impl Reuse {
+    /// The three, with the attribute of each.
+    pub(super) fn switches(self) -> [(CUmemPool_attribute, bool); 3] {
+        [
+            (CUmemPool_attribute::CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES, self.follow_events),
+            (CUmemPool_attribute::CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC, self.opportunistic),
+            (CUmemPool_attribute::CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES, self.internal_dependencies),
+        ]
+    }
+
+    /// Tells the driver what differs from `before`.
+    pub(super) fn apply(self, before: Reuse, pool: &DriverPool) -> Result<()> {
+        for ((attribute, is_on), (_, was_on)) in self.switches().into_iter().zip(before.switches()) {
+            if is_on != was_on {
+                set_attribute(pool, attribute, is_on.into())?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,106 @@
+//! `PinnedPool`: stream-ordered allocation of page-locked memory.
+
+use std::sync::Arc;
+
+use super::driver_pool::{DriverPool, Found, PoolMemory, can};
+use crate::{Context, DeviceAttribute, Error, Host, Location, MemoryError, NumaId, PoolOptions, Result};
+
+/// A pool of page-locked host memory, allocated and freed in the order of a stream: without locking and
+/// unlocking pages each time, and without waiting. Only the end of the pool, with its last handle and buffer,
+/// waits for its context's work.
+///
+/// ```
+/// use warploom::{Devices, Driver, OrderedResource, PinnedPool};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
+/// let context = driver.device(0)?.context()?;
+/// let stream = context.stream()?;
+/// let mut buffer = PinnedPool::new(&context)?.zeroed::<u32>(8, &stream)?;
+/// buffer.fill(7, &stream)?;
+/// assert_eq!(buffer.into_pinned()?.as_slice(), [7; 8]); // for the host, when the stream is done
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct PinnedPool {
+    pub(in crate::memory) shared: Arc<DriverPool>,
+}
+
+impl PinnedPool {
+    /// A new pool of the host's memory, for the context's device to use.
+    ///
+    /// # Errors
+    ///
+    /// [`MemoryError::PoolUnsupported`] if the device or the driver has no such pools, and the driver's
+    /// error.
+    pub fn new(context: &Context) -> Result<PinnedPool> {
+        PinnedPool::with(context, PoolOptions::new())
+    }
+
+    /// A new pool that behaves differently.
+    ///
+    /// # Errors
+    ///
+    /// As [`PinnedPool::new`].
+    #[doc(alias = "cuMemPoolCreate")]
+    pub fn with(context: &Context, options: PoolOptions) -> Result<PinnedPool> {
+        PinnedPool::at(context, Host::Any, options)
+    }
+
+    /// A new pool of the memory of one of the host's NUMA nodes.
+    ///
+    /// # Errors
+    ///
+    /// As [`PinnedPool::new`]; `CUDA_ERROR_INVALID_VALUE` for a node that does not exist.
+    pub fn on_numa_node(context: &Context, node: NumaId, options: PoolOptions) -> Result<PinnedPool> {
+        PinnedPool::at(context, Host::Numa(node), options)
+    }
+
+    /// The pool of the host, or of one of its NUMA nodes, that is there from the start; drivers have it since
+    /// 13.0. It is not made by this and does not end with it, and stays open to the context's device.
+    ///
+    /// # Errors
+    ///
+    /// As [`PinnedPool::new`]; `CUDA_ERROR_INVALID_VALUE` for a node that does not exist.
+    #[doc(alias = "cuMemGetDefaultMemPool")]
+    pub fn default_of(context: &Context, place: Host) -> Result<PinnedPool> {
+        PinnedPool::found(context, place, Found::Default)
+    }
+
+    /// The pool that is allocated from now where none is named: the default one, unless another was made
+    /// current by calling the driver, which is up to whoever did so to keep. As with
+    /// [`PinnedPool::default_of`], it does not end with this value.
+    ///
+    /// # Errors
+    ///
+    /// As [`PinnedPool::default_of`].
+    #[doc(alias = "cuMemGetMemPool")]
+    pub fn current(context: &Context, place: Host) -> Result<PinnedPool> {
+        PinnedPool::found(context, place, Found::Current)
+    }
+
+    fn at(context: &Context, place: Host, options: PoolOptions) -> Result<PinnedPool> {
+        supported(context, place)?;
+        let place = Location::from(place).to_raw();
+        Ok(PinnedPool { shared: Arc::new(DriverPool::new(context, PoolMemory::Pinned, place, options)?) })
+    }
+
+    fn found(context: &Context, place: Host, found: Found) -> Result<PinnedPool> {
+        supported(context, place)?;
+        let place = Location::from(place).to_raw();
+        Ok(PinnedPool { shared: Arc::new(DriverPool::found(context, PoolMemory::Pinned, place, found)?) })
+    }
+}
+
+/// Refuses a device that has no pools of the host's memory.
+fn supported(context: &Context, place: Host) -> Result<()> {
+    let attribute = match place {
+        Host::Any => DeviceAttribute::HostMemoryPoolsSupported,
+        Host::Numa(_) | Host::NumaCurrent => DeviceAttribute::HostNumaMemoryPoolsSupported,
+    };
+    if can(context, attribute)? {
+        return Ok(());
+    }
+    Err(Error::Memory(MemoryError::PoolUnsupported { of: "page-locked memory", device: context.device().ordinal() }))
+}

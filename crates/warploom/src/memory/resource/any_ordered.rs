@@ -1,0 +1,40 @@
+//! Any stream-ordered resource, with driver pools called directly.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use super::StreamOrdered;
+use crate::memory::pool::driver_pool::DriverPool;
+
+/// Any stream-ordered resource. Pools are most of them, and what a pool does to free is known without asking.
+#[derive(Clone)]
+pub(in crate::memory) enum AnyOrdered {
+    Pool(Arc<DriverPool>),
+    Other(Arc<dyn StreamOrdered>),
+}
+
+impl Deref for AnyOrdered {
+    type Target = dyn StreamOrdered;
+
+    #[inline]
+    fn deref(&self) -> &Self::Target {
+        match self {
+            AnyOrdered::Pool(pool) => &**pool,
+            AnyOrdered::Other(resource) => &**resource,
+        }
+    }
+}
+
+impl From<Arc<DriverPool>> for AnyOrdered {
+    #[inline]
+    fn from(pool: Arc<DriverPool>) -> AnyOrdered {
+        AnyOrdered::Pool(pool)
+    }
+}
+
+impl From<Arc<dyn StreamOrdered>> for AnyOrdered {
+    #[inline]
+    fn from(resource: Arc<dyn StreamOrdered>) -> AnyOrdered {
+        AnyOrdered::Other(resource)
+    }
+}

@@ -1,0 +1,278 @@
+//! Peer sets: the other devices that may use a pool's memory.
+//!
+//! Memory of a [`DevicePool`](crate::DevicePool) can at first be used by the pool's own device only. The
+//! pool's [`PeerSet`] says which others may read and write it, and changes that.
+//!
+//! - **The driver is the only storage.** Several values of one pool, and code that calls the driver itself,
+//!   see each other's changes at once.
+//! - **A change is one driver call**, however many devices it concerns; it can take long, since every mapping
+//!   of the pool is updated. What would change nothing makes no such call.
+//! - **The pool's own device** always has access and is never in the set; naming it is no error and does
+//!   nothing.
+//! - **Changes are immediate, not in the order of a stream.** Taking access away while another device still
+//!   uses the memory is the program's mistake, and the device's work fails: wait for it first. The end of an
+//!   own pool takes back what it had granted, and does wait.
+//! - Access to a pool is not access to other memory: what is not from a pool needs the contexts' peer access.
+#![expect(unsafe_code, reason = "reads and writes a pool's access")]
+
+mod access_layer;
+mod error;
+
+pub use access_layer::AccessLayer;
+pub use error::PeerError;
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use warploom_driver::sys::types::{
+    CUmemAccess_flags, CUmemAccessDesc, CUmemLocation, CUmemLocationType, CUmemPoolHandle_st,
+};
+
+use crate::device::same_driver;
+use crate::handle::Handle;
+use crate::live_set::backing::{Backing, Named};
+use crate::live_set::lock::Lock;
+use crate::{Device, DeviceError, Devices as _, Error, LiveSet, Result};
+
+/// The devices, other than its own, that may read and write a pool's memory: a [`LiveSet`] of [`Device`]s.
+///
+/// Devices are named by [`Device`] or by ordinal, in every operation. Making a view makes no driver call;
+/// each read asks the driver about every other device, [`LiveSet::contains`] about one; a change is one more
+/// call.
+///
+/// ```
+/// use warploom::{DevicePool, Devices, Driver, LiveSet};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let driver = Driver::open(&warploom_sim::Machine::preset("dgx-h100")?)?;
+/// let pool = DevicePool::new(&driver.device(0)?.context()?)?;
+/// pool.peers().extend(driver.devices()?)?; // all of them, with one call
+/// assert_eq!(pool.peers().len()?, 7);
+/// assert!(pool.peers().remove(3)?);
+/// pool.peers().assign([driver.device(1)?, driver.device(2)?])?;
+/// assert!(pool.peers().contains(2)? && !pool.peers().contains(4)?);
+/// let refused = pool.peers().extend([2, 8, 9]).unwrap_err();
+/// assert_eq!(refused.to_string(), "devices 8, 9 do not exist; the driver has 8");
+/// # Ok(())
+/// # }
+/// ```
+///
+/// What cannot fail is not for live sets; compare snapshots instead:
+///
+/// ```compile_fail,E0369
+/// # fn compare(one: &warploom::DevicePool, other: &warploom::DevicePool) {
+/// let same = one.peers() == other.peers();
+/// # }
+/// ```
+#[derive(Clone, Copy)]
+pub struct PeerSet<'a> {
+    raw: &'a Handle<CUmemPoolHandle_st>,
+    owner: &'a Device,
+}
+
+/// What a device may do with memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum AccessLevel {
+    /// Nothing.
+    None,
+    /// Read it.
+    Read,
+    /// Read and write it.
+    ReadWrite,
+}
+
+impl AccessLevel {
+    pub(crate) fn flags(self) -> CUmemAccess_flags {
+        match self {
+            AccessLevel::None => CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_NONE,
+            AccessLevel::Read => CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READ,
+            AccessLevel::ReadWrite => CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+        }
+    }
+}
+
+/// A device, named by itself or by its ordinal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DeviceRef {
+    /// The device itself.
+    Device(Device),
+    /// Its number, counted from 0.
+    Ordinal(u32),
+}
+
+impl DeviceRef {
+    /// `true` if it is this device that is named.
+    pub(crate) fn names(&self, other: &Device) -> bool {
+        match self {
+            DeviceRef::Device(device) => device == other,
+            DeviceRef::Ordinal(ordinal) => *ordinal == other.ordinal(),
+        }
+    }
+}
+
+impl<'a> PeerSet<'a> {
+    /// The peers of a pool of `owner` that is alive for as long as `raw` is borrowed.
+    pub(crate) fn new(raw: &'a Handle<CUmemPoolHandle_st>, owner: &'a Device) -> PeerSet<'a> {
+        PeerSet { raw, owner }
+    }
+
+    /// What a device may do with the pool's memory; the pool's own may read and write it. Only who may do
+    /// both is in the set.
+    ///
+    /// # Errors
+    ///
+    /// [`DeviceError::NoSuchDevice`] beyond the last, [`DeviceError::DriverMismatch`] for a device of another
+    /// driver, and the driver's error.
+    #[doc(alias = "cuMemPoolGetAccess")]
+    pub fn level(&self, device: impl Into<DeviceRef>) -> Result<AccessLevel> {
+        self.access(&self.find(device.into())?)
+    }
+
+    /// Takes every grant back, if there are any, once `wait` has seen the end of what uses the pool's memory.
+    pub(crate) fn revoke(&self, wait: impl FnOnce() -> Result<()>) -> Result<()> {
+        let members: Vec<Device> = self.iter()?.collect();
+        if members.is_empty() {
+            return Ok(());
+        }
+        wait()?;
+        self.apply(&mut self.lock(), &[], &members)
+    }
+
+    /// The device that was named. No driver call: a driver that has made a pool knows its devices.
+    fn find(&self, device: DeviceRef) -> Result<Device> {
+        let driver = self.owner.driver();
+        match device {
+            DeviceRef::Device(device) => same_driver(driver, device.driver()).map(|()| device),
+            DeviceRef::Ordinal(ordinal) => driver.device(ordinal),
+        }
+    }
+
+    fn access(&self, device: &Device) -> Result<AccessLevel> {
+        let mut flags = CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_NONE;
+        let mut location = location(device);
+        let driver = self.owner.driver();
+        // SAFETY: the pool is alive while it is borrowed, and both pointers are to variables of the call's
+        // own.
+        unsafe { driver.cuMemPoolGetAccess(&raw mut flags, self.raw.raw(), &raw mut location) }?;
+        Ok(match flags {
+            CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE => AccessLevel::ReadWrite,
+            CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READ => AccessLevel::Read,
+            _ => AccessLevel::None,
+        })
+    }
+}
+
+impl Backing for PeerSet<'_> {
+    type Item = Device;
+    type Key = DeviceRef;
+
+    fn name(&self, key: DeviceRef) -> Result<Named<Device>> {
+        match self.find(key) {
+            Ok(device) if device == *self.owner => Ok(Named::Never),
+            Ok(device) => Ok(Named::Item(device)),
+            Err(
+                why @ (Error::Device(DeviceError::NoSuchDevice { .. })
+                | Error::Device(DeviceError::DriverMismatch { .. })),
+            ) => Ok(Named::Unknown(why)),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn refuse(&self, unknown: Vec<Error>) -> Error {
+        let mut ordinals = BTreeSet::new();
+        let mut count = 0;
+        for why in unknown {
+            match why {
+                Error::Device(DeviceError::NoSuchDevice { ordinal, count: there }) => {
+                    ordinals.insert(ordinal);
+                    count = there;
+                }
+                other => return other,
+            }
+        }
+        Error::Device(DeviceError::NoSuchDevices { ordinals: ordinals.into_iter().collect(), count })
+    }
+
+    fn lock(&self) -> Lock {
+        Lock::of(self.raw.raw())
+    }
+
+    fn read_all(&self) -> Result<BTreeSet<Device>> {
+        let mut members = BTreeSet::new();
+        for device in self.owner.driver().devices()? {
+            if device != *self.owner && self.read_one(&device)? {
+                members.insert(device);
+            }
+        }
+        Ok(members)
+    }
+
+    fn read_one(&self, device: &Device) -> Result<bool> {
+        Ok(self.access(device)? == AccessLevel::ReadWrite)
+    }
+
+    fn check_additions(&self, additions: &[Device]) -> Result<()> {
+        let mut peers = Vec::new();
+        for peer in additions {
+            if !peer.can_access(self.owner)? {
+                peers.push(peer.ordinal());
+            }
+        }
+        if peers.is_empty() {
+            Ok(())
+        } else {
+            Err(PeerError::Unsupported { owner: self.owner.ordinal(), peers }.into())
+        }
+    }
+
+    #[doc(alias = "cuMemPoolSetAccess")]
+    fn write(&self, additions: &[Device], removals: &[Device]) -> Result<()> {
+        let describe = |level: AccessLevel| {
+            move |device: &Device| CUmemAccessDesc { location: location(device), flags: level.flags() }
+        };
+        let granted = additions.iter().map(describe(AccessLevel::ReadWrite));
+        let revoked = removals.iter().map(describe(AccessLevel::None));
+        let map: Vec<CUmemAccessDesc> = granted.chain(revoked).collect();
+        self.owner.note_pool_change();
+        // SAFETY: the pool is alive while it is borrowed, and the array is as long as is said.
+        let written = unsafe { self.owner.driver().cuMemPoolSetAccess(self.raw.raw(), map.as_ptr(), map.len()) };
+        self.owner.note_pool_change();
+        Ok(written?)
+    }
+}
+
+/// Where a device's memory is, as the driver takes it.
+pub(crate) fn location(device: &Device) -> CUmemLocation {
+    CUmemLocation::new(CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE, device.as_raw())
+}
+
+impl fmt::Debug for PeerSet<'_> {
+    /// With what is in it now, or why that cannot be told.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = formatter.debug_struct("PeerSet");
+        text.field("owner", &self.owner.ordinal());
+        match self.snapshot() {
+            Ok(members) => text.field("members", &members.iter().map(Device::ordinal).collect::<BTreeSet<_>>()),
+            Err(error) => text.field("error", &format_args!("{error}")),
+        };
+        text.finish()
+    }
+}
+
+impl From<Device> for DeviceRef {
+    fn from(device: Device) -> DeviceRef {
+        DeviceRef::Device(device)
+    }
+}
+
+impl From<&Device> for DeviceRef {
+    fn from(device: &Device) -> DeviceRef {
+        DeviceRef::Device(device.clone())
+    }
+}
+
+impl From<u32> for DeviceRef {
+    fn from(ordinal: u32) -> DeviceRef {
+        DeviceRef::Ordinal(ordinal)
+    }
+}

@@ -1,0 +1,111 @@
+//! Flags, priority, id and capture status of a stream.
+#![expect(unsafe_code, reason = "asks the driver about a stream")]
+
+use std::sync::OnceLock;
+
+use warploom_driver::sys::types::{CUstream, CUstream_flags, CUstreamCaptureStatus};
+
+use super::{Priority, Stream};
+use crate::Result;
+
+/// What never changes about a stream, once it is known.
+#[derive(Default)]
+pub(super) struct StreamInfo {
+    flags: OnceLock<u32>,
+    priority: OnceLock<i32>,
+    id: OnceLock<u64>,
+}
+
+impl StreamInfo {
+    /// Those of a stream that was made with these flags.
+    pub(super) fn of(flags: u32) -> StreamInfo {
+        StreamInfo { flags: flags.into(), ..StreamInfo::default() }
+    }
+}
+
+/// `true` if what is enqueued on a stream runs, or becomes a graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CaptureStatus {
+    /// It runs.
+    None,
+    /// It becomes a graph.
+    Active,
+    /// It was to become a graph, and something spoiled that; the capture has to be ended.
+    Invalidated,
+}
+
+impl Stream {
+    /// `true` if it runs beside the legacy default stream, and not in turns with it.
+    ///
+    /// # Errors
+    ///
+    /// The driver's error. It is asked at most once, and not at all about streams that were made here.
+    #[doc(alias = "cuStreamGetFlags")]
+    pub fn is_non_blocking(&self) -> Result<bool> {
+        // SAFETY: `self` keeps the stream alive, and `flags` is writable.
+        let flags =
+            self.ask(&self.shared.info.flags, |raw, flags| unsafe { self.driver().cuStreamGetFlags(raw, flags) })?;
+        Ok(flags & CUstream_flags::CU_STREAM_NON_BLOCKING.0 != 0)
+    }
+
+    /// How urgent it is.
+    ///
+    /// # Errors
+    ///
+    /// The driver's error. It is asked at most once.
+    #[doc(alias = "cuStreamGetPriority")]
+    pub fn priority(&self) -> Result<Priority> {
+        // SAFETY: `self` keeps the stream alive, and `priority` is writable.
+        let priority = self.ask(&self.shared.info.priority, |raw, priority| unsafe {
+            self.driver().cuStreamGetPriority(raw, priority)
+        })?;
+        Ok(priority.into())
+    }
+
+    /// Its number, which no other stream of the process ever has.
+    ///
+    /// # Errors
+    ///
+    /// [`CaptureError::NotCapturable`](crate::CaptureError) if the stream is captured and the number not
+    /// known, and the driver's error. It is asked at most once.
+    #[doc(alias = "cuStreamGetId")]
+    pub fn id(&self) -> Result<u64> {
+        if self.shared.info.id.get().is_none() {
+            self.refuse_captured("the question for its number")?;
+        }
+        // SAFETY: `self` keeps the stream alive, and `id` is writable.
+        self.ask(&self.shared.info.id, |raw, id| unsafe { self.driver().cuStreamGetId(raw, id) })
+    }
+
+    /// `true` if what is enqueued on it runs, or becomes a graph, whoever captures it.
+    ///
+    /// # Errors
+    ///
+    /// [`CaptureError::Legacy`](crate::CaptureError) for a legacy default stream while a blocking stream of
+    /// its context is being captured, and the driver's error.
+    #[doc(alias = "cuStreamIsCapturing")]
+    pub fn capture_status(&self) -> Result<CaptureStatus> {
+        let mut status = CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
+        // SAFETY: `self` keeps the stream alive, and `status` is writable.
+        self.with_raw(|raw| unsafe { self.driver().cuStreamIsCapturing(raw, &raw mut status) })??;
+        Ok(match status {
+            CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE => CaptureStatus::None,
+            CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_ACTIVE => CaptureStatus::Active,
+            _ => CaptureStatus::Invalidated,
+        })
+    }
+
+    /// What is known, or else the driver's error, which is known from then on.
+    pub(super) fn ask<T: Copy + Default>(
+        &self,
+        known: &OnceLock<T>,
+        ask: impl FnOnce(CUstream, *mut T) -> warploom_driver::Result<()>,
+    ) -> Result<T> {
+        if let Some(known) = known.get() {
+            return Ok(*known);
+        }
+        let mut answer = T::default();
+        self.with_raw(|raw| ask(raw, &raw mut answer))??;
+        Ok(*known.get_or_init(|| answer))
+    }
+}

@@ -1,0 +1,106 @@
+//! Programs that must not compile, and the compiler's messages for them.
+//!
+//! Each file in `compile_fail/` has the messages beside it, for the toolchain of `rust-toolchain.toml`. After a change that
+//! moves a function or rewords a bound, write them anew with `TRYBUILD=overwrite cargo test -p warploom --test compile_fail` and
+//! read the difference.
+
+use warploom::capture::{Capture, Relaxed, ThreadLocal};
+use warploom::{
+    Buffer, CallCounter, CallRecorder, CopyOptions, DeviceMemory, DevicePool, FreeError, GraphPool, Host,
+    ManagedBuffer, Mesh, OrderedResource, Pending, PinnedBuffer, PinnedMemory, Queue, Result, copy_batch,
+    copy_batch_with, discard_batch, discard_prefetch_batch, prefetch_batch,
+};
+use warploom_testkit::implements;
+
+/// S4.22 and the lifetimes of the safe core.
+#[cfg(not(feature = "nccl"))]
+#[test]
+fn programs_that_misuse_the_core_do_not_compile() {
+    trybuild::TestCases::new().compile_fail("tests/compile_fail/*.rs");
+}
+
+/// The same for what is there only with a feature.
+#[cfg(feature = "nccl")]
+#[test]
+fn programs_that_misuse_a_group_do_not_compile() {
+    trybuild::TestCases::new().compile_fail("tests/compile_fail/nccl/*.rs");
+}
+
+/// Not by the compiler's message, which quotes the standard library's source where that is installed.
+#[test]
+fn captures_and_counters_of_a_thread_stay_on_it() {
+    let sent = [
+        implements!(Capture<ThreadLocal>: Send),
+        implements!(CallCounter: Send),
+        implements!(CallRecorder: Send),
+        implements!(Capture<Relaxed>: Send),
+    ];
+    assert_eq!(sent, [false, false, false, true]);
+}
+
+/// The operations that must not compile without a stream, with theirs: a renamed function would otherwise fail to compile for
+/// another reason than the missing stream.
+#[expect(dead_code, reason = "compiled and not run")]
+mod with_stream {
+    use super::*;
+
+    fn allocation(pool: &DevicePool, queue: &impl Queue) -> Result<Buffer<u8>> {
+        pool.allocate(4, queue)
+    }
+
+    fn allocation_of_any_resource(resource: &impl OrderedResource, queue: &impl Queue) -> Result<Buffer<u8>> {
+        resource.zeroed(4, queue)
+    }
+
+    fn allocation_for_a_graph(pool: &GraphPool, queue: &impl Queue) -> Result<Buffer<u8>> {
+        pool.allocate(4, queue)
+    }
+
+    fn synchronous_allocation(memory: &DeviceMemory) -> Result<Buffer<u8>> {
+        memory.allocate(4)
+    }
+
+    /// S4.6: synchronous memory may be told a stream to wait for.
+    fn free_after(memory: &DeviceMemory, buffer: Buffer<u8>, queue: &impl Queue) -> Result<(), FreeError<u8>> {
+        memory.free_after(buffer, queue)
+    }
+
+    fn free_of_pinned(memory: &PinnedMemory, buffer: Buffer<u8>, queue: &impl Queue) -> Result<(), FreeError<u8>> {
+        memory.free_after(buffer, queue)
+    }
+
+    fn copies(from: &Buffer<u8>, to: &mut Buffer<u8>, queue: &impl Queue) -> Result<Buffer<u8>> {
+        from.copy_to(&mut *to, queue)?;
+        to.fill(7, queue)?;
+        to.copy_from_host(&from.download(queue)?, queue)?;
+        copy_batch([(from, &mut *to)], queue)?;
+        to.duplicate(queue)
+    }
+
+    fn copies_with(from: &Buffer<u8>, to: &mut Buffer<u8>, options: CopyOptions, queue: &impl Queue) -> Result<()> {
+        from.as_slice().copy_to_with(&mut *to, options, queue)?;
+        copy_batch_with([(from, to, options)], queue)
+    }
+
+    fn pinned(from: &Buffer<u8>, to: &PinnedMemory, queue: &impl Queue) -> Result<Pending<PinnedBuffer<u8>>> {
+        from.as_slice().copy_to_pinned(to.buffer(from.len())?, queue)
+    }
+
+    fn rows(from: &Buffer<u8>, to: &mut Buffer<u8>, queue: &impl Queue) -> Result<()> {
+        from.rows(4, 4, 4)?.copy_to(to.rows_mut(4, 4, 4)?, queue)?;
+        to.rows_mut(4, 4, 4)?.fill(7, queue)
+    }
+
+    fn managed(buffer: &mut ManagedBuffer, queue: &impl Queue) -> Result<()> {
+        buffer.prefetch(Host::Any, queue)?;
+        buffer.discard(queue)?;
+        buffer.discard_prefetch(Host::Any, queue)?;
+        prefetch_batch([&*buffer], Host::Any, queue)?;
+        discard_batch([&mut *buffer], queue)?;
+        discard_prefetch_batch([buffer], Host::Any, queue)
+    }
+
+    fn between_devices(mesh: &Mesh, from: &Buffer<u8>, to: &mut Buffer<u8>, queue: &impl Queue) -> Result<()> {
+        mesh.copy(from, to, queue)?.synchronize()
+    }
+}
