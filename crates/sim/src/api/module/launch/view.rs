@@ -8,12 +8,13 @@ use parking_lot::{Mutex, RwLock};
 use warploom_ptx::{Access, Direct, Fault, Freed, HeapProblem, Host, Memory};
 
 use super::super::heap::{MARGINS, room};
-use super::stretches::{Stretches, read, update, write};
+use super::stretches::Stretches;
 use crate::api::context::Context;
 use crate::check::Touched;
 use crate::machine::core::Core;
 use crate::machine::handles::Handle;
 use crate::machine::world::World;
+use crate::memory::SimAddress;
 use warploom_engine::Mode;
 
 /// Global memory and the rest of the machine, for the kernels of one launch.
@@ -106,7 +107,7 @@ impl View {
         address: u64,
         bytes: usize,
         writes: bool,
-        mut part: impl FnMut(*mut u8, std::ops::Range<usize>),
+        mut part: impl FnMut(SimAddress, std::ops::Range<usize>),
     ) -> Result<(), Fault> {
         let known = self.stretches.read().each(address, bytes, writes, &mut part);
         if known.is_ok() {
@@ -123,7 +124,7 @@ impl View {
 
 impl Memory for View {
     fn load(&self, access: &Access, address: u64, into: &mut [u8]) -> Result<(), Fault> {
-        self.each(address, into.len(), false, |from, range| read(from, &mut into[range]))?;
+        self.each(address, into.len(), false, |from, range| from.get(&mut into[range]))?;
         if let Some(touched) = self.touched_by(address, into.len()) {
             touched.lock().read(address..address + into.len() as u64, access.strong);
         }
@@ -131,7 +132,7 @@ impl Memory for View {
     }
 
     fn store(&self, access: &Access, address: u64, from: &[u8]) -> Result<(), Fault> {
-        self.each(address, from.len(), true, |to, range| write(to, &from[range]))?;
+        self.each(address, from.len(), true, |to, range| to.put(&from[range]))?;
         if let Some(touched) = self.touched_by(address, from.len()) {
             touched.lock().write(address..address + from.len() as u64, access.strong);
         }
@@ -155,7 +156,7 @@ impl Memory for View {
             touched.read(range.clone(), true);
             touched.write(range, true);
         }
-        Ok(update(at, bytes, change))
+        at.update(bytes, change).ok_or(Fault { address })
     }
 
     /// Whatever there is, unless somebody wants to know of every access.
@@ -177,7 +178,7 @@ impl Memory for View {
 
     fn holds(&self, address: u64, bytes: &[u8]) -> bool {
         let mut there = vec![0; bytes.len()];
-        self.each(address, bytes.len(), false, |from, range| read(from, &mut there[range])).is_ok() && there == bytes
+        self.each(address, bytes.len(), false, |from, range| from.get(&mut there[range])).is_ok() && there == bytes
     }
 }
 
