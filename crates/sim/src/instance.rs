@@ -1,5 +1,7 @@
 //! Machines: what a simulated driver runs on.
 
+mod residency;
+
 use std::ffi::c_void;
 use std::num::NonZeroUsize;
 use std::ptr::NonNull;
@@ -7,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use warploom_engine::Mode;
 use warploom_sys::{Function, Source};
 
 use crate::abi::shims;
@@ -20,7 +23,6 @@ use crate::machine::slots;
 use crate::process::thread;
 use crate::topology::{Topology, TopologyError};
 use crate::trace::{Recorder, Timeline, Trace, TraceReport};
-use warploom_engine::Mode;
 
 /// A simulated machine: any number of GPUs behind a CUDA driver of its own.
 ///

@@ -27,14 +27,15 @@ pub mod trace;
 
 pub use warploom_topology as topology;
 
-pub use api::managed::Residence;
 pub use check::{
-    Absence, AbsentBlock, AccessKind, AllocationInfo, Backtraces, BarrierDivergence, CheckMode, Checks, CopySide, End,
-    Finding, FindingKind, Frame, HandOver, HandleProblem, HeapMisuse, HeapProblem, HostAccess, HostAccessError,
-    Instead, KernelChecks, KernelFault, KernelRace, Leaked, MissingOrder, MissingWait, ObjectKind, Operation,
-    RacedMemory, SharedRead, StreamInfo, StreamKind, ThreadAccess, ThreadInfo, UnfinishedCopy,
+    Absence, AbsentBlock, Backtraces, BarrierDivergence, CheckMode, Checks, CopySide, End, Finding, FindingKind,
+    HandOver, HandleProblem, HeapMisuse, HeapProblem, HostAccess, HostAccessError, Instead, KernelChecks, KernelFault,
+    KernelRace, Leaked, MissingOrder, MissingWait, ObjectKind, RacedMemory, SharedRead, ThreadAccess, ThreadInfo,
+    UnfinishedCopy,
 };
 pub use instance::{Machine, MachineBuilder, StartError};
 pub use machine::census::{Census, Change, KindChange, Resource};
 pub use machine::log::{LogEntry, LogKind};
+pub use memory::Residence;
+pub use memory::shadow::{AccessKind, AllocationInfo, Frame, Operation, StreamInfo, StreamKind};
 pub use warploom_engine::{HostOrder, Mode, Order};

@@ -68,7 +68,11 @@ pub(crate) const LAYERS: &[Layers] = &[
                 &["memory", "engine", "ptx", "topology", "sys"],
                 "checks of streams, kernels and memory, and their reports",
             ),
-            row("memory", &["ffi", "bytes", "topology", "sys"], "address space, allocations, residency: bytes, no streams"),
+            row(
+                "memory",
+                &["ffi", "bytes", "topology", "sys"],
+                "address space, allocations, residency: bytes, no streams",
+            ),
             row("fault", &["ffi", "engine", "topology", "sys"], "planned failures"),
             row("trace", &["ffi", "engine", "topology", "sys"], "recorded calls and work"),
             row("ffi", &["sys"], "checked pointers and status codes of C"),

@@ -4,6 +4,7 @@
 //! memory. As with copies, nothing is looked at for a fill of nothing.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
+use warploom_engine::QueueId;
 use warploom_sys::types::{CUdeviceptr, CUstream_st};
 
 use crate::api::copy::{Form, Intent, Memory, Named, find, reaches};
@@ -13,7 +14,6 @@ use crate::machine::call::Call;
 use crate::machine::core::Guard;
 use crate::machine::world::Work;
 use crate::memory::{MemoryOp, RowFill};
-use warploom_engine::QueueId;
 
 /// What is written.
 #[derive(Clone, Copy)]

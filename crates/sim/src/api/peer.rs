@@ -8,13 +8,12 @@ use std::ffi::{c_int, c_uint};
 
 use warploom_sys::types::{CUatomicOperation, CUctx_st, CUdevice, CUdevice_P2PAttribute, CUresult};
 
-use crate::api::context::Context;
 use crate::api::device::{capabilities, check_question, ordinal};
+use crate::ffi::handle::{ContextHandle, Handle};
 use crate::ffi::status::{CONTEXT_IS_DESTROYED, INVALID_CONTEXT, INVALID_DEVICE, INVALID_VALUE, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
-use crate::machine::handles::Handle;
 use crate::topology::{Atomics, PeerAttribute};
 
 pub(crate) fn cuDeviceCanAccessPeer(call: &Call<'_>, can: Ptr<c_int>, device: CUdevice, peer: CUdevice) -> Status {
@@ -66,7 +65,7 @@ pub(crate) fn cuDeviceGetP2PAtomicCapabilities(
 }
 
 /// A peer context that an argument names; here null is nobody.
-fn named(call: &Call<'_>, world: &Guard<'_>, peer: Ptr<CUctx_st>) -> Status<(Handle<Context>, u16)> {
+fn named(call: &Call<'_>, world: &Guard<'_>, peer: Ptr<CUctx_st>) -> Status<(ContextHandle, u16)> {
     let handle = Handle::from_bits(peer.address());
     let code = if world.contexts.is_past(handle) { CONTEXT_IS_DESTROYED } else { INVALID_CONTEXT };
     Ok((handle, call.object(&world.contexts, handle, code)?.device))

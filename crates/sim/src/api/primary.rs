@@ -11,13 +11,13 @@ use warploom_sys::types::{CUcontext, CUdevice};
 use crate::api::context::{ALL_FLAGS, Context, Flags, drain};
 use crate::api::device::ordinal;
 use crate::ffi::Ptr;
+use crate::ffi::handle::ContextHandle;
 use crate::ffi::status::{INVALID_CONTEXT, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
-use crate::machine::handles::Handle;
 
 /// The primary context of a device, if it is active.
-fn active(world: &Guard<'_>, device: usize) -> Option<Handle<Context>> {
+fn active(world: &Guard<'_>, device: usize) -> Option<ContextHandle> {
     world.devices[device].primary.filter(|primary| world.contexts.get(*primary).is_some())
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn cuDevicePrimaryCtxRetain(call: &Call<'_>, context: Ptr<CUcontext>,
     context.write(handle.as_raw())
 }
 
-fn activate(call: &Call<'_>, world: &mut Guard<'_>, device: usize) -> Status<Handle<Context>> {
+fn activate(call: &Call<'_>, world: &mut Guard<'_>, device: usize) -> Status<ContextHandle> {
     let flags = shown(world.devices[device].primary_flags);
     let context = Context::new(call, world, device, flags, true)?;
     match world.devices[device].primary {
@@ -94,7 +94,7 @@ pub(crate) fn cuDevicePrimaryCtxReset_v2(call: &Call<'_>, device: CUdevice) -> S
     Ok(())
 }
 
-fn deactivate(world: &mut Guard<'_>, device: usize, handle: Handle<Context>) {
+fn deactivate(world: &mut Guard<'_>, device: usize, handle: ContextHandle) {
     world.destroy_context(handle);
     world.devices[device].primary_flags = 0;
 }
@@ -134,9 +134,8 @@ mod tests {
     use warploom_sys::types::CUresult;
     use warploom_testkit::{TestResult, answers, call};
 
-    use super::*;
-    use crate::Machine;
-    use crate::Mode;
+    use crate::ffi::handle::Handle;
+    use crate::{Machine, Mode};
 
     #[test]
     fn a_reset_after_a_fault_does_not_bring_the_device_back() -> TestResult {

@@ -1,18 +1,15 @@
 //! The two ends of an allocation's life.
 
+use warploom_engine::{Known, QueueId};
 use warploom_sys::Function;
 
-use super::access::{Access, Conflict};
-use super::finding::{AccessKind, FindingKind};
-use super::site;
-use super::tracked::{Tracked, info};
+use super::report::FindingKind;
 use super::watch::{missing, missing_since_birth, shadow_mut, stream_info};
 use crate::ffi::status::Status;
 use crate::machine::call::Call;
 use crate::machine::world::World;
+use crate::memory::shadow::{Access, AccessKind, Conflict, Tracked, current_site};
 use crate::memory::{Allocation, Backing};
-use warploom_engine::Known;
-use warploom_engine::QueueId;
 
 impl World {
     /// Records a new allocation: from now on, or, if it was made in the order of a queue, for whoever comes behind that.
@@ -23,7 +20,7 @@ impl World {
                 Some(queue) => (self.engine.queue(queue).clock.known.next(), Some(stream_info(&self.engine, queue))),
                 None => (self.engine.timelines.host_makes(), None),
             };
-            let born = Access { epoch, kind: AccessKind::Allocate, stream, site: site::current() };
+            let born = Access { epoch, kind: AccessKind::Allocate, stream, site: current_site() };
             allocation.tracked = Some(Tracked::new(born));
         }
         if allocation.is_managed() {
@@ -55,8 +52,8 @@ impl World {
         let is_last = virtual_memory.is_only_mapping(&allocation.backing);
         let stream = queue.map(|queue| stream_info(engine, queue));
         late.free(&(base..allocation.end()), known, || {
-            let access = Access { epoch: known.next(), kind: AccessKind::Free, stream, site: site::current() };
-            let allocation = info(allocation).filter(|_| is_last)?;
+            let access = Access { epoch: known.next(), kind: AccessKind::Free, stream, site: current_site() };
+            let allocation = allocation.info().filter(|_| is_last)?;
             Some((allocation, access.operation(findings.caller().as_ref()), stream))
         });
     }
@@ -65,7 +62,7 @@ impl World {
         let World { memory, virtual_memory, engine, findings, .. } = self;
         let stream = queue.map(|queue| stream_info(engine, queue));
         let Some(allocation) = memory.at_mut(base) else { return Ok(()) };
-        let access = Access { epoch: known.next(), kind: AccessKind::Free, stream, site: site::current() };
+        let access = Access { epoch: known.next(), kind: AccessKind::Free, stream, site: current_site() };
         let mut conflicts = Vec::new();
         let size = allocation.size;
         // Unmapping one of several mappings ends no memory, only a way to it.
@@ -79,7 +76,7 @@ impl World {
             return Ok(());
         }
         let mut found = Vec::new();
-        if let Some(allocation) = info(allocation) {
+        if let Some(allocation) = allocation.info() {
             let free = access.operation(findings.caller().as_ref());
             // Behind a use it would be behind the allocation, too: one wait is missing, not two.
             if let Some(missing) = early.filter(|_| conflicts.is_empty()) {
@@ -116,17 +113,19 @@ impl Call<'_> {
             return;
         }
         let free = self.operation(AccessKind::Free);
-        let kind = match (world.memory.at(address), world.memory.graves.at(address)) {
+        let kind = match (world.memory.at(address), world.memory.freed.at(address)) {
             (Some(found), _) => {
-                let Some(allocation) = info(found) else { return };
+                let Some(allocation) = found.info() else { return };
                 FindingKind::WrongFree { free, allocation, right: right_function(found) }
             }
-            (None, Some(grave)) => {
-                FindingKind::DoubleFree { second: free, first: grave.free(), allocation: grave.info() }
+            (None, Some(freed)) => {
+                FindingKind::DoubleFree { second: free, first: freed.free(), allocation: freed.info() }
             }
-            (None, None) => {
-                FindingKind::InvalidFree { free, address, inside: world.memory.containing(address).and_then(info) }
-            }
+            (None, None) => FindingKind::InvalidFree {
+                free,
+                address,
+                inside: world.memory.containing(address).and_then(Allocation::info),
+            },
         };
         world.findings.add(kind);
     }

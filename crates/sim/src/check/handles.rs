@@ -1,39 +1,20 @@
 //! Handles that are not what a call needs.
 
-use super::finding::{AccessKind, FindingKind, HandleProblem, ObjectKind, Operation};
+use super::report::{FindingKind, HandleProblem};
 use crate::machine::call::Call;
-use crate::machine::handles::{Handle, Kind, Object, Objects};
-
-impl From<Kind> for ObjectKind {
-    fn from(kind: Kind) -> Self {
-        match kind {
-            Kind::Context => ObjectKind::Context,
-            Kind::Stream => ObjectKind::Stream,
-            Kind::Event => ObjectKind::Event,
-            Kind::Pool => ObjectKind::Pool,
-            Kind::Physical => ObjectKind::Physical,
-            Kind::Module => ObjectKind::Module,
-            Kind::Function => ObjectKind::Function,
-            Kind::Library => ObjectKind::Library,
-            Kind::Kernel => ObjectKind::Kernel,
-            Kind::Graph => ObjectKind::Graph,
-            Kind::Node => ObjectKind::Node,
-            Kind::Executable => ObjectKind::Executable,
-            Kind::Link => ObjectKind::Link,
-        }
-    }
-}
+use crate::machine::objects::{HandleTo, Object, Objects};
+use crate::memory::shadow::{AccessKind, Operation};
 
 impl Call<'_> {
     /// Reports a handle that names no object of the kind that this call needs, and says in words what it is instead.
-    pub(crate) fn found_misuse<T: Object>(&self, objects: &Objects<T>, handle: Handle<T>) -> String {
+    pub(crate) fn found_misuse<T: Object>(&self, objects: &Objects<T>, handle: HandleTo<T>) -> String {
         let problem = objects.problem(handle);
         self.report_misuse(objects, handle, problem);
         objects.explain(handle)
     }
 
     /// Reports a handle that a call cannot use, for a given reason.
-    pub(crate) fn report_misuse<T: Object>(&self, objects: &Objects<T>, handle: Handle<T>, problem: HandleProblem) {
+    pub(crate) fn report_misuse<T: Object>(&self, objects: &Objects<T>, handle: HandleTo<T>, problem: HandleProblem) {
         if !self.core().findings.is_on() {
             return;
         }

@@ -2,16 +2,14 @@
 
 use std::ops::Range;
 
-use super::access::Access;
-use super::finding::{AccessKind, FindingKind};
-use super::site;
-use super::tracked::info;
+use warploom_engine::Known;
+
+use super::report::FindingKind;
 use super::watch::{missing, shadow_mut};
-use crate::api::managed::Residence;
 use crate::instance::Machine;
 use crate::machine::world::World;
-use crate::memory::Allocation;
-use warploom_engine::Known;
+use crate::memory::shadow::{Access, AccessKind, current_site};
+use crate::memory::{Allocation, Residence};
 
 /// The host reads or writes page-locked or managed memory, for as long as this lives.
 ///
@@ -115,7 +113,7 @@ impl World {
         };
         let range = bytes.start - allocation.base..bytes.end - allocation.base;
         let (known, step) = engine.timelines.host_begins();
-        let access = Access { epoch: step.newest(), kind, stream: None, site: site::current() };
+        let access = Access { epoch: step.newest(), kind, stream: None, site: current_site() };
         let (mut conflicts, mut lost) = (Vec::new(), Vec::new());
         let place = allocation.place(bytes.start);
         if let Some(shadow) = shadow_mut(allocation, virtual_memory) {
@@ -126,7 +124,7 @@ impl World {
                 lost = shadow.lost(&range, place, &known);
             }
         }
-        let Some(allocation) = info(allocation) else { return step };
+        let Some(allocation) = allocation.info() else { return step };
         if let Some(first) = lost.first().cloned() {
             let (user, allocation) = (access.operation(findings.caller().as_ref()), allocation.clone());
             let total = lost.iter().map(|part| part.end - part.start).sum();

@@ -14,66 +14,15 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::access::Access;
-use super::finding::{AccessKind, AllocationInfo, FindingKind, Operation, StreamInfo};
-use super::in_kernel::{InKernel, KernelFault, RacedMemory};
-use super::outside::nearest;
-use super::ranges::Ranges;
-use super::site;
-use super::tracked::info;
-use super::watch::{Books, Watch, missing, stream_info};
-use crate::machine::world::Work;
-use crate::machine::world::World;
-use warploom_engine::QueueId;
 use warploom_engine::{Epoch, Known};
 
-/// Bytes that a kernel touched.
-#[derive(Debug, Default)]
-pub(crate) struct Touched {
-    /// Those it read before it wrote them.
-    reads: [Ranges; 2],
-    writes: [Ranges; 2],
-}
-
-impl Touched {
-    pub(crate) fn read(&mut self, range: Range<u64>, strong: bool) {
-        let Self { reads, writes } = self;
-        writes[usize::from(strong)].gaps(range, |gap| reads[usize::from(strong)].add(gap));
-    }
-
-    pub(crate) fn write(&mut self, range: Range<u64>, strong: bool) {
-        self.writes[usize::from(strong)].add(range);
-    }
-
-    /// Leaves out what was done to some bytes.
-    pub(crate) fn forget(&mut self, range: &Range<u64>) {
-        self.reads.iter_mut().chain(&mut self.writes).for_each(|ranges| ranges.remove(range.clone()));
-    }
-
-    /// The first stretch of a range that was written, or else read.
-    fn first_in(&self, range: &Range<u64>) -> Option<(Range<u64>, AccessKind)> {
-        let first = |ranges: &[Ranges; 2]| {
-            let mut found: Option<Range<u64>> = None;
-            for part in ranges {
-                part.parts(range, |part| {
-                    if found.as_ref().is_none_or(|found| part.start < found.start) {
-                        found = Some(part);
-                    }
-                });
-            }
-            found
-        };
-        let written = first(&self.writes).map(|part| (part, AccessKind::Write));
-        written.or_else(|| first(&self.reads).map(|part| (part, AccessKind::Read)))
-    }
-
-    /// Calls `touch` with every stretch, and whether it was written.
-    pub(crate) fn each(&self, mut touch: impl FnMut(Range<u64>, bool)) {
-        for (ranges, writes) in [(&self.reads, false), (&self.writes, true)] {
-            ranges.iter().for_each(|ranges| ranges.parts(&(0..u64::MAX), |range| touch(range, writes)));
-        }
-    }
-}
+use super::outside::nearest;
+use super::report::{FindingKind, KernelFault, KernelHazard, RacedMemory};
+use super::watch::{Books, Watch, missing, stream_info};
+use crate::machine::world::{Work, World};
+use crate::memory::Allocation;
+use crate::memory::shadow::{Access, AccessKind, AllocationInfo, Operation, StreamInfo, Touched, current_site};
+use warploom_engine::QueueId;
 
 /// A kernel's place among everything else.
 #[derive(Debug)]
@@ -154,7 +103,7 @@ impl World {
         }
         let known = self.engine.queue(queue).clock.known.clone();
         let stream = Some(stream_info(&self.engine, queue));
-        let access = Access { epoch: known.next(), kind: AccessKind::Use, stream, site: site::current() };
+        let access = Access { epoch: known.next(), kind: AccessKind::Use, stream, site: current_site() };
         self.late.add(access.epoch);
         task.watch(Watched { access, known });
     }
@@ -173,7 +122,7 @@ impl World {
         watched: Watched,
         touched: Touched,
         fault: Option<KernelFault>,
-        inside: Vec<InKernel>,
+        inside: Vec<KernelHazard>,
     ) {
         let Watched { access, known } = watched;
         let followers = self.late.take(access.epoch);
@@ -212,28 +161,28 @@ impl World {
     }
 
     /// Reports what was found among the threads of a kernel.
-    fn found_inside(&self, access: &Access, found: InKernel) {
+    fn found_inside(&self, access: &Access, found: KernelHazard) {
         let user = access.operation(None);
         self.findings.add(match found {
-            InKernel::Race(mut race) => {
+            KernelHazard::Race(mut race) => {
                 self.name_memory(&mut race.memory, &mut race.bytes);
                 FindingKind::KernelRace { user, race: Box::new(race) }
             }
-            InKernel::Copy(mut copy) => {
+            KernelHazard::Copy(mut copy) => {
                 self.name_memory(&mut copy.memory, &mut copy.bytes);
                 FindingKind::UnfinishedCopy { user, copy: Box::new(copy) }
             }
-            InKernel::Heap(misuse) => FindingKind::HeapMisuse { user, misuse: Box::new(misuse) },
-            InKernel::Absent(visit) => FindingKind::AbsentBlock { user, visit: Box::new(visit) },
-            InKernel::SharedRead(read) => FindingKind::UninitialisedShared { user, read: Box::new(read) },
-            InKernel::Barrier(barrier) => FindingKind::BarrierDivergence { user, barrier: Box::new(barrier) },
+            KernelHazard::Heap(misuse) => FindingKind::HeapMisuse { user, misuse: Box::new(misuse) },
+            KernelHazard::Absent(visit) => FindingKind::AbsentBlock { user, visit: Box::new(visit) },
+            KernelHazard::SharedRead(read) => FindingKind::UninitialisedShared { user, read: Box::new(read) },
+            KernelHazard::Barrier(barrier) => FindingKind::BarrierDivergence { user, barrier: Box::new(barrier) },
         });
     }
 
     /// Says which allocation global memory is of, and which of its bytes they are.
     fn name_memory(&self, memory: &mut RacedMemory, bytes: &mut Range<u64>) {
         let found = match memory {
-            RacedMemory::Global => self.memory.containing(bytes.start).and_then(info),
+            RacedMemory::Global => self.memory.containing(bytes.start).and_then(Allocation::info),
             _ => None,
         };
         if let Some(allocation) = found {
@@ -244,11 +193,11 @@ impl World {
 
     fn found_fault(&self, access: &Access, mut fault: KernelFault) {
         if let Some(address) = fault.address {
-            let grave = self.memory.graves.containing(address);
-            match (nearest(self, address), grave) {
-                (Some((0, found)), _) => fault.near = info(found),
-                (_, Some(grave)) => (fault.near, fault.freed) = (Some(grave.info()), Some(grave.free())),
-                (Some((_, found)), None) => fault.near = info(found),
+            let freed = self.memory.freed.containing(address);
+            match (nearest(self, address), freed) {
+                (Some((0, found)), _) => fault.near = found.info(),
+                (_, Some(freed)) => (fault.near, fault.freed) = (Some(freed.info()), Some(freed.free())),
+                (Some((_, found)), None) => fault.near = found.info(),
                 (None, None) => {}
             }
         }

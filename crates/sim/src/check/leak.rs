@@ -1,14 +1,14 @@
 //! What was made and never destroyed.
 
-use super::finding::{AccessKind, End, Finding, FindingKind, Leaked, ObjectKind, Operation};
-use super::site::Site;
-use super::tracked::info;
-use crate::api::context::Context;
+use super::report::{End, Finding, FindingKind, Leaked, ObjectKind};
 use crate::api::module::Module;
+use crate::ffi::handle::{ContextHandle, ModuleHandle};
 use crate::machine::census::Resource;
 use crate::machine::core::Core;
-use crate::machine::handles::{Handle, Object, Objects};
+use crate::machine::objects::{HandleTo, Object, Objects};
 use crate::machine::world::World;
+use crate::memory::Allocation;
+use crate::memory::shadow::{AccessKind, Operation, Site};
 
 fn made(site: &Site) -> Operation {
     Operation::of_call(AccessKind::Allocate, site)
@@ -18,7 +18,7 @@ fn made(site: &Site) -> Operation {
 fn objects<T: Object>(
     objects: &Objects<T>,
     end: End,
-    is_leaked: impl Fn(Handle<T>, &T) -> bool,
+    is_leaked: impl Fn(HandleTo<T>, &T) -> bool,
 ) -> impl Iterator<Item = FindingKind> {
     let kind: ObjectKind = T::KIND.into();
     objects.iter().filter(move |(handle, object)| is_leaked(*handle, object)).filter_map(move |(handle, _)| {
@@ -44,10 +44,10 @@ impl Core {
 }
 
 impl World {
-    fn memory_leaks(&self, end: End, is_leaked: impl Fn(Option<Handle<Context>>) -> bool) -> Vec<FindingKind> {
+    fn memory_leaks(&self, end: End, is_leaked: impl Fn(Option<ContextHandle>) -> bool) -> Vec<FindingKind> {
         // A variable goes with its module.
         let given_back = self.memory.iter().filter(|allocation| Resource::of(&allocation.backing).is_some());
-        let leaked = given_back.filter(|allocation| is_leaked(allocation.context)).filter_map(info);
+        let leaked = given_back.filter(|allocation| is_leaked(allocation.context)).filter_map(Allocation::info);
         leaked
             .map(|allocation| FindingKind::Leak {
                 made: allocation.made.clone(),
@@ -58,7 +58,7 @@ impl World {
     }
 
     /// Reports what still lives in a context that is about to be destroyed.
-    pub(crate) fn find_leaks_of(&self, context: Handle<Context>) {
+    pub(crate) fn find_leaks_of(&self, context: ContextHandle) {
         if !self.findings.is_on() {
             return;
         }
@@ -66,7 +66,7 @@ impl World {
         let memory = self.memory_leaks(end, |owner| owner == Some(context));
         let streams = objects(&self.streams, end, |_, stream| stream.context == context);
         let events = objects(&self.events, end, |_, event| event.context == context);
-        let is_leaked = |_: Handle<Module>, module: &Module| module.context == context && module.is_the_programs();
+        let is_leaked = |_: ModuleHandle, module: &Module| module.context == context && module.is_the_programs();
         let modules = objects(self.code.modules(), end, is_leaked);
         memory.into_iter().chain(streams).chain(events).chain(modules).for_each(|kind| self.findings.add(kind));
     }
@@ -74,7 +74,7 @@ impl World {
     /// What would be lost if the machine ended now.
     pub(crate) fn leaks(&self) -> Vec<FindingKind> {
         let end = End::Machine;
-        let is_released = |handle: Handle<Context>| {
+        let is_released = |handle: ContextHandle| {
             self.devices.iter().any(|device| device.primary == Some(handle) && device.retained == 0)
         };
         let mut found = self.memory_leaks(end, |_| true);
@@ -85,7 +85,7 @@ impl World {
         found.extend(objects(self.code.modules(), end, |_, module| module.is_the_programs()));
         found.extend(objects(self.code.libraries(), end, |_, _| true));
         found.extend(objects(self.code.links(), end, |_, _| true));
-        found.extend(objects(self.virtual_memory.physical(), end, |_, _| true));
+        found.extend(objects(&self.physical, end, |_, _| true));
         found.extend(self.virtual_memory.reserved().map(|(address, bytes, site)| FindingKind::Leak {
             what: Leaked::Reservation { address, bytes },
             made: made(site),

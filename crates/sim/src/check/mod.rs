@@ -25,48 +25,21 @@
 //! Streams that wait for a value in memory are not checked for races until the wait is over: only then is it known whose
 //! write ended it.
 
-mod absent;
-mod access;
-mod copying;
-mod discards;
-mod finding;
-mod findings;
 mod free;
-mod graves;
 mod handles;
-mod heap;
 mod host;
-mod in_kernel;
-mod in_kernel_text;
 mod kernel;
 mod leak;
 mod outside;
-mod ranges;
-mod settings;
-mod shadow;
-mod site;
-mod text;
-mod tracked;
+mod report;
 mod watch;
 
-pub use absent::{Absence, AbsentBlock};
-pub use copying::{CopySide, UnfinishedCopy};
-pub use finding::{
-    AccessKind, AllocationInfo, End, Finding, FindingKind, Frame, HandleProblem, Leaked, MissingWait, ObjectKind,
-    Operation, StreamInfo, StreamKind,
-};
-pub use heap::{HeapMisuse, HeapProblem};
 pub use host::{HandOver, HostAccess, HostAccessError};
-pub use in_kernel::{
-    BarrierDivergence, Instead, KernelFault, KernelRace, MissingOrder, RacedMemory, SharedRead, ThreadAccess,
-    ThreadInfo,
+pub use report::{
+    Absence, AbsentBlock, Backtraces, BarrierDivergence, CheckMode, Checks, CopySide, End, Finding, FindingKind,
+    HandleProblem, HeapMisuse, HeapProblem, Instead, KernelChecks, KernelFault, KernelRace, Leaked, MissingOrder,
+    MissingWait, ObjectKind, RacedMemory, SharedRead, ThreadAccess, ThreadInfo, UnfinishedCopy,
 };
-pub use settings::{Backtraces, CheckMode, Checks, KernelChecks};
 
-pub(crate) use findings::Findings;
-pub(crate) use graves::Graves;
-pub(crate) use in_kernel::InKernel;
-pub(crate) use kernel::{Late, Touched, Watched};
-pub(crate) use shadow::Shadow;
-pub(crate) use site::{InCall, Site, current as current_site};
-pub(crate) use tracked::Tracked;
+pub(crate) use kernel::{Late, Watched};
+pub(crate) use report::{Findings, KernelHazard};

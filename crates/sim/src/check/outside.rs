@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use super::finding::{AccessKind, FindingKind, Operation};
-use super::site::{self, Site};
-use super::tracked::info;
+use super::report::FindingKind;
 use crate::machine::call::Call;
 use crate::machine::world::World;
 use crate::memory::Allocation;
+use crate::memory::shadow::{AccessKind, Operation, Site, current_site};
 
 /// An address this close to an allocation is taken for one that missed it.
 const NEAR: u64 = 4096;
@@ -16,7 +15,7 @@ impl Call<'_> {
     /// This call, as part of a finding.
     pub(super) fn operation(&self, kind: AccessKind) -> Operation {
         let caller = || self.core().findings.caller().map(Arc::new);
-        match site::current() {
+        match current_site() {
             Some(site) => Operation::of_call(kind, &Site { trace: site.trace.clone().or_else(caller), ..site }),
             None => Operation { call: None, function: None, access: kind, stream: None, backtrace: Vec::new() },
         }
@@ -29,12 +28,12 @@ impl Call<'_> {
             return;
         }
         let user = self.operation(kind);
-        let grave = world.memory.graves.containing(address);
-        let kind = match (nearest(world, address), grave) {
+        let freed = world.memory.freed.containing(address);
+        let kind = match (nearest(world, address), freed) {
             (Some((0, found)), _) => beyond(user, found, address, bytes),
-            (_, Some(grave)) => {
-                let start = address - grave.base();
-                let (free, allocation) = (grave.free(), grave.info());
+            (_, Some(freed)) => {
+                let start = address - freed.base();
+                let (free, allocation) = (freed.free(), freed.info());
                 let bytes = start..start.saturating_add(bytes).min(allocation.bytes);
                 Some(FindingKind::UseAfterFree { user, free, allocation, bytes, missing: None })
             }
@@ -62,5 +61,5 @@ fn beyond(user: Operation, found: &Allocation, address: u64, bytes: u64) -> Opti
     let end = start.saturating_add_unsigned(bytes);
     let size = i64::try_from(found.size).unwrap_or(i64::MAX);
     let inside = end.min(size).saturating_sub(start.max(0)).max(0).unsigned_abs();
-    Some(FindingKind::OutOfBounds { user, allocation: info(found)?, wanted: start..end, outside: bytes - inside })
+    Some(FindingKind::OutOfBounds { user, allocation: found.info()?, wanted: start..end, outside: bytes - inside })
 }

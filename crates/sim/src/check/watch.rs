@@ -3,21 +3,14 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use super::access::{Access, Conflict};
-use super::finding::{AccessKind, FindingKind, MissingWait, StreamInfo};
-use super::findings::Findings;
+use warploom_engine::{Epoch, Known, QueueId, Work as _};
+
 use super::kernel::Late;
-use super::shadow::Shadow;
-use super::site;
-use super::tracked::info;
-use crate::api::managed::WATCHED;
-use crate::api::vmm::VirtualMemory;
+use super::report::{FindingKind, Findings, MissingWait};
 use crate::ffi::status::Status;
-use crate::machine::world::World;
-use crate::machine::world::{Engine, Work};
-use crate::memory::{Allocation, Backing, MemoryOp, Registry, Side, SimAddress, Touch};
-use warploom_engine::QueueId;
-use warploom_engine::{Epoch, Known, Work as _};
+use crate::machine::world::{Engine, Work, World};
+use crate::memory::shadow::{Access, AccessKind, Conflict, DISCARD_LIMIT, Ranges, Shadow, StreamInfo, current_site};
+use crate::memory::{Allocation, Backing, MemoryOp, Registry, Side, SimAddress, Touch, VirtualMemory};
 
 impl World {
     /// Checks an op that is about to be enqueued; the queue's clock says what comes before it.
@@ -27,7 +20,7 @@ impl World {
         }
         let stream = Some(stream_info(&self.engine, queue));
         let known = std::mem::take(&mut self.engine.queue_mut(queue).clock.known);
-        let access = Access { epoch: known.next(), kind: AccessKind::Use, stream, site: site::current() };
+        let access = Access { epoch: known.next(), kind: AccessKind::Use, stream, site: current_site() };
         self.late.note(access.epoch, &known);
         let judged = self.check_touches(&known, access, work);
         self.engine.queue_mut(queue).clock.known = known;
@@ -53,7 +46,7 @@ impl World {
         let known = self.engine.queue(queue).clock.known.clone();
         let mut found = Vec::new();
         for work in works {
-            let access = Access { epoch: known.next(), kind: AccessKind::Use, stream, site: site::current() };
+            let access = Access { epoch: known.next(), kind: AccessKind::Use, stream, site: current_site() };
             found.extend(self.watch(&known, access, work, Books::Closed));
         }
         self.findings.judge(found)
@@ -70,7 +63,7 @@ impl World {
         let mut accesses = Vec::with_capacity(works.len());
         for _ in works {
             let mut own = self.engine.timelines.start();
-            let access = Access { epoch: own.next(), kind: AccessKind::Use, stream, site: site::current() };
+            let access = Access { epoch: own.next(), kind: AccessKind::Use, stream, site: current_site() };
             self.late.note(access.epoch, &before);
             self.engine.queue_mut(queue).clock.known.include(access.epoch);
             own.advance();
@@ -109,6 +102,21 @@ impl World {
             Watch { memory, virtual_memory, engine, known, access, findings, books, found, followers, late };
         work.touches(|touch| watch.touch(touch));
         watch.found
+    }
+}
+
+impl World {
+    /// Forgets all discards: a host function may write the bytes unseen.
+    pub(super) fn forget_discards(&mut self) {
+        if !self.managed_memory.is_used() {
+            return;
+        }
+        let World { memory, virtual_memory, .. } = self;
+        for allocation in memory.iter_mut().filter(|allocation| allocation.is_managed()) {
+            if let Some(shadow) = shadow_mut(allocation, virtual_memory) {
+                shadow.discarded = Ranges::default();
+            }
+        }
     }
 }
 
@@ -157,7 +165,7 @@ impl Watch<'_> {
             Touch::Prefetch { at, bytes } => self.each(at.address(), bytes, AccessKind::Prefetch),
             Touch::Discard { at, bytes } => {
                 self.each(at.address(), bytes, AccessKind::Discard);
-                self.discard(at.address(), bytes.min(WATCHED));
+                self.discard(at.address(), bytes.min(DISCARD_LIMIT));
             }
             Touch::WaitValue { at, bytes } => {
                 self.each(at.address(), bytes, AccessKind::WaitValue);
@@ -233,7 +241,7 @@ impl Watch<'_> {
     }
 
     fn found_race(&mut self, address: u64, Conflict { first, bytes }: Conflict) {
-        let Some(allocation) = self.memory.containing(address).and_then(info) else { return };
+        let Some(allocation) = self.memory.containing(address).and_then(Allocation::info) else { return };
         let caller = self.findings.caller();
         let second = self.access.operation(caller.as_ref());
         let is_batch = first.site.as_ref().map(|site| site.call) == second.call && second.call.is_some();
@@ -252,7 +260,7 @@ impl Watch<'_> {
 
     fn found_early(&mut self, address: u64, bytes: Range<u64>) {
         let Some(found) = self.memory.containing(address) else { return };
-        let (Some(allocation), Some(tracked)) = (info(found), &found.tracked) else { return };
+        let (Some(allocation), Some(tracked)) = (found.info(), &found.tracked) else { return };
         let missing = missing_since_birth(&tracked.born, self.access.stream);
         let user = self.access.operation(self.findings.caller().as_ref());
         let is_known = self.found.iter().any(|kind| {
@@ -296,7 +304,7 @@ impl Watch<'_> {
         let Some(found) = self.memory.containing(first.start) else { return };
         // Of managed memory nothing else is known, because the host writes it unseen.
         let is_managed = found.is_managed();
-        let Some(allocation) = info(found) else { return };
+        let Some(allocation) = found.info() else { return };
         let bytes = first.start - found.base..first.end - found.base;
         let total: u64 = missing.iter().map(|gap| gap.end - gap.start).sum();
         let rest = self.found.iter_mut().find_map(|kind| match kind {

@@ -94,6 +94,7 @@ impl World {
 
     /// Bytes that are allocated, by where they are.
     fn held_bytes(&self) -> impl Iterator<Item = (Side, u64)> {
-        self.memory.held().chain(self.virtual_memory.held())
+        let physical = self.physical.iter().map(|(_, physical)| (physical.side, physical.size));
+        self.memory.held().chain(physical)
     }
 }

@@ -1,11 +1,11 @@
 //! What plans do to a call, around its body.
 
+use warploom_engine::Mode;
 use warploom_sys::types::CUresult;
 
 use super::place::{Naming, Place};
 use super::rule::Action;
 use crate::machine::call::Call;
-use warploom_engine::Mode;
 
 /// What is still to be done when the body has returned. Boxed, so that a call without a plan has little to carry.
 pub(crate) struct Afterwards {

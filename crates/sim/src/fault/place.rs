@@ -3,13 +3,11 @@
 use smallvec::SmallVec;
 use warploom_sys::Function;
 
-use crate::api::context::Context;
-use crate::api::pool::Home;
 use crate::api::stream;
+use crate::ffi::handle::{ContextHandle, Handle};
 use crate::machine::call::Call;
-use crate::machine::handles::Handle;
 use crate::machine::world::World;
-use crate::memory::Side;
+use crate::memory::{Home, Side};
 use crate::process::thread;
 
 /// Something that an argument of a call names.
@@ -51,7 +49,7 @@ pub(crate) type Naming<'a> = &'a dyn Fn(&mut dyn FnMut(Subject));
 #[derive(Default)]
 pub(super) struct Place {
     pub(super) devices: SmallVec<[u16; 2]>,
-    pub(super) contexts: SmallVec<[Handle<Context>; 2]>,
+    pub(super) contexts: SmallVec<[ContextHandle; 2]>,
     pub(super) ids: SmallVec<[u64; 2]>,
 }
 
@@ -73,7 +71,7 @@ impl Place {
         place
     }
 
-    fn add(&mut self, world: &World, subject: Subject, current: Option<Handle<Context>>) {
+    fn add(&mut self, world: &World, subject: Subject, current: Option<ContextHandle>) {
         match subject {
             Subject::Device(ordinal) => {
                 self.add_device(
@@ -96,7 +94,9 @@ impl Place {
                 }
             }
             Subject::Physical(bits) => {
-                if let Some(Side::Device(device)) = world.virtual_memory.side_of(Handle::from_bits(bits)) {
+                if let Some(Side::Device(device)) =
+                    world.physical.get(Handle::from_bits(bits)).map(|physical| physical.side)
+                {
                     self.add_device(Some(device));
                 }
             }
@@ -115,7 +115,7 @@ impl Place {
         self.devices.extend(device.filter(|device| !self.devices.contains(device)));
     }
 
-    fn add_context(&mut self, world: &World, handle: Option<Handle<Context>>) {
+    fn add_context(&mut self, world: &World, handle: Option<ContextHandle>) {
         let Some(handle) = handle.filter(|handle| !self.contexts.contains(handle)) else { return };
         if let Some(context) = world.contexts.get(handle) {
             self.contexts.push(handle);

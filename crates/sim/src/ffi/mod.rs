@@ -7,6 +7,7 @@
 //! no part of it: programs get away without it on the processors that the driver runs on.
 #![expect(unsafe_code, reason = "reads and writes through the pointers that C callers pass")]
 
+pub(crate) mod handle;
 pub(crate) mod status;
 pub(crate) mod vet;
 

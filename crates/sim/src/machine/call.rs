@@ -5,22 +5,22 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use warploom_engine::{Mode, OpId, QueueId};
 use warploom_sys::Function;
 use warploom_sys::types::{CUresult, CUstream_st};
 
 use crate::api::capture;
-use crate::api::context::Context;
-use crate::check::InCall;
 use crate::fault::{self, Naming};
+use crate::ffi::handle::ContextHandle;
 use crate::ffi::status::{CONTEXT_IS_DESTROYED, INVALID_CONTEXT, NOT_PERMITTED, NOT_SUPPORTED, Status};
 use crate::ffi::{Ptr, vet};
 use crate::machine::core::{Core, Guard};
-use crate::machine::handles::{Handle, Object, Objects};
 use crate::machine::log::{LogEntry, LogKind};
+use crate::machine::objects::{HandleTo, Object, Objects};
 use crate::machine::slots;
 use crate::machine::world::Work;
+use crate::memory::shadow::InCall;
 use crate::process::thread;
-use warploom_engine::{Mode, OpId, QueueId};
 
 /// A call in progress, as its body sees it.
 pub(crate) struct Call<'a> {
@@ -192,7 +192,7 @@ impl<'a> Call<'a> {
     pub(crate) fn object<'o, T: Object>(
         &self,
         objects: &'o Objects<T>,
-        handle: Handle<T>,
+        handle: HandleTo<T>,
         otherwise: CUresult,
     ) -> Status<&'o T> {
         objects.get(handle).ok_or_else(|| {
@@ -202,7 +202,7 @@ impl<'a> Call<'a> {
     }
 
     /// What is current on this thread, dead or alive.
-    pub(crate) fn current(&self) -> Status<Handle<Context>> {
+    pub(crate) fn current(&self) -> Status<ContextHandle> {
         if thread::is_in_host_function(self.core.id) {
             return Err(self.refuse(NOT_PERMITTED, IN_HOST_FUNCTION));
         }
@@ -211,7 +211,7 @@ impl<'a> Call<'a> {
     }
 
     /// The thread's current context, alive but perhaps poisoned.
-    pub(crate) fn live_context(&self, world: &Guard<'_>) -> Status<Handle<Context>> {
+    pub(crate) fn live_context(&self, world: &Guard<'_>) -> Status<ContextHandle> {
         let current = self.current()?;
         match world.contexts.get(current) {
             Some(_) => Ok(current),
@@ -220,7 +220,7 @@ impl<'a> Call<'a> {
     }
 
     /// The thread's current context, alive and healthy.
-    pub(crate) fn context(&self, world: &Guard<'_>) -> Status<Handle<Context>> {
+    pub(crate) fn context(&self, world: &Guard<'_>) -> Status<ContextHandle> {
         let current = self.live_context(world)?;
         world.healthy(current)?;
         Ok(current)
@@ -310,7 +310,7 @@ impl<'a> Call<'a> {
     }
 
     /// Waits for everything a context has to do.
-    pub(crate) fn wait_for_context(&self, world: &mut Guard<'_>, context: Handle<Context>) -> Status {
+    pub(crate) fn wait_for_context(&self, world: &mut Guard<'_>, context: ContextHandle) -> Status {
         let (pending, known) = (world.pending(context), world.known_of(context));
         self.wait(world, &pending)?;
         world.engine.timelines.host_learns(&known);

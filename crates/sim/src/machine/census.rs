@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::machine::handles::Handle;
+use crate::ffi::handle::ContextHandle;
 use crate::machine::world::World;
 use crate::memory::Backing;
 
@@ -204,7 +204,7 @@ impl fmt::Display for Change {
 
 impl World {
     /// Counts what has not been given back; `current` are the contexts of the thread that asks.
-    pub(crate) fn census(&self, current: &[Handle<crate::api::context::Context>]) -> Census {
+    pub(crate) fn census(&self, current: &[ContextHandle]) -> Census {
         let mut live = Counts::default();
         for (_, context) in self.contexts.iter() {
             live.add(Resource::Context, u64::from(!context.is_primary) + u64::from(context.attached()));
@@ -226,9 +226,8 @@ impl World {
         live.add(Resource::Graph, graphs);
         live.add(Resource::Executable, executables);
         live.add(Resource::Linker, linkers);
-        let (physical, reservations) = self.virtual_memory.outstanding();
-        live.add(Resource::Physical, physical);
-        live.add(Resource::Reservation, reservations);
+        live.add(Resource::Physical, self.physical.iter().map(|(_, physical)| physical.references).sum());
+        live.add(Resource::Reservation, self.virtual_memory.reservation_count() as u64);
         Census { live, abandoned: self.abandoned, current: current.iter().map(|context| context.bits()).collect() }
     }
 }

@@ -4,8 +4,11 @@ pub(crate) mod call;
 pub(crate) mod census;
 pub(crate) mod clock;
 pub(crate) mod core;
-pub(crate) mod handles;
+mod in_flight;
 pub(crate) mod log;
+mod managed_pages;
+pub(crate) mod objects;
+pub(crate) mod physical;
 pub(crate) mod planned_failures;
 pub(crate) mod slots;
 #[cfg(test)]

@@ -12,21 +12,20 @@ use crate::api::context::Context;
 use crate::api::device::Device;
 use crate::api::event::Event;
 use crate::api::graph::Graphs;
-use crate::api::managed::ManagedMemory;
-use crate::api::memory::host::HostMemory;
 use crate::api::module::Code;
 use crate::api::pool::{self, Pool};
 use crate::api::stream::{Stream, Traits};
-use crate::api::vmm::VirtualMemory;
 use crate::check::{Findings, Late};
 use crate::fault::Allowance;
+use crate::ffi::handle::ContextHandle;
 use crate::ffi::status::Status;
 use crate::machine::census::Counts;
 use crate::machine::clock::Clock;
-use crate::machine::handles::{Handle, Objects};
+use crate::machine::objects::Objects;
+use crate::machine::physical::Physical;
 use crate::machine::planned_failures::PlannedFailures;
 use crate::machine::work::{self, Note, Owner};
-use crate::memory::{MemoryOp, Registry};
+use crate::memory::{Home, HostMemory, ManagedMemory, MemoryOp, Registry, VirtualMemory};
 use crate::process::thread;
 use crate::topology::Topology;
 use crate::trace::{Ended, Recorder};
@@ -46,9 +45,10 @@ pub(crate) struct World {
     pub(crate) events: Objects<Event>,
     pub(crate) pools: Objects<Pool>,
     /// Default and current pools, once they were asked for.
-    pub(crate) current_pools: BTreeMap<pool::Home, pool::Current>,
+    pub(crate) current_pools: BTreeMap<Home, pool::Current>,
     pub(crate) pool_windows: pool::Windows,
     pub(crate) memory: Registry,
+    pub(crate) physical: Objects<Physical>,
     pub(crate) virtual_memory: VirtualMemory,
     pub(crate) host_memory: HostMemory,
     pub(crate) managed_memory: ManagedMemory,
@@ -91,7 +91,8 @@ impl World {
             current_pools: BTreeMap::new(),
             pool_windows: pool::Windows::default(),
             memory: Registry::new(),
-            virtual_memory: VirtualMemory::new(id),
+            physical: Objects::new(id),
+            virtual_memory: VirtualMemory::default(),
             host_memory: HostMemory::new(),
             managed_memory: ManagedMemory::new(topology),
             code: Code::new(id),
@@ -122,7 +123,7 @@ impl World {
     }
 
     /// Fails with the code that poisoned a context, if one did.
-    pub(crate) fn healthy(&self, context: Handle<Context>) -> Status {
+    pub(crate) fn healthy(&self, context: ContextHandle) -> Status {
         match self.contexts.get(context).and_then(|context| context.poison) {
             Some(code) => Err(code),
             None => Ok(()),
@@ -174,7 +175,7 @@ impl World {
     }
 
     /// A new queue for a stream.
-    pub(crate) fn new_queue(&mut self, context: Handle<Context>, device: u16, traits: Traits) -> QueueId {
+    pub(crate) fn new_queue(&mut self, context: ContextHandle, device: u16, traits: Traits) -> QueueId {
         self.engine.new_queue(device, Owner::new(context, device, traits))
     }
 
@@ -197,7 +198,7 @@ impl World {
 
     /// What a queue's next op has to wait for that is not in the queue: the default stream's order, and events that the
     /// whole context waits for.
-    pub(crate) fn what_comes_before(&mut self, context: Handle<Context>, queue: QueueId) -> SmallVec<[OpId; 4]> {
+    pub(crate) fn what_comes_before(&mut self, context: ContextHandle, queue: QueueId) -> SmallVec<[OpId; 4]> {
         let mut before = self.order_against_default_stream(context, queue);
         self.order_behind_gates(context, queue, &mut before);
         self.engine.tell_queue(queue);
@@ -206,7 +207,7 @@ impl World {
 
     /// The legacy default stream waits for every blocking stream of its context, and they for it: what the next op of
     /// `queue` has to wait for on that account.
-    fn order_against_default_stream(&mut self, context: Handle<Context>, queue: QueueId) -> SmallVec<[OpId; 4]> {
+    fn order_against_default_stream(&mut self, context: ContextHandle, queue: QueueId) -> SmallVec<[OpId; 4]> {
         let mut before = SmallVec::new();
         if let Some(legacy) = self.contexts.get(context).and_then(|context| context.legacy) {
             if queue == legacy {
@@ -237,7 +238,7 @@ impl World {
     }
 
     /// Makes every later call on a context fail with a code, as a faulting kernel does.
-    pub(crate) fn poison(&mut self, context: Handle<Context>, code: CUresult) {
+    pub(crate) fn poison(&mut self, context: ContextHandle, code: CUresult) {
         if let Some(context) = self.contexts.get_mut(context) {
             context.poison.get_or_insert(code);
             self.devices[usize::from(context.device)].fault.get_or_insert(code);
@@ -245,12 +246,12 @@ impl World {
     }
 
     /// The newest unfinished op of each queue of a context, those of destroyed streams too: what there is to wait for.
-    pub(crate) fn pending(&self, context: Handle<Context>) -> SmallVec<[OpId; 4]> {
+    pub(crate) fn pending(&self, context: ContextHandle) -> SmallVec<[OpId; 4]> {
         self.engine.tails_of(|owner| owner.context == context).collect()
     }
 
     /// What a thread learns by waiting for a context.
-    pub(crate) fn known_of(&self, context: Handle<Context>) -> Known {
+    pub(crate) fn known_of(&self, context: ContextHandle) -> Known {
         let mut known = self.engine.known_of(|owner| owner.context == context);
         if let Some(context) = self.contexts.get(context) {
             known.join(&context.gone);
@@ -286,7 +287,7 @@ impl World {
     }
 
     /// A host thread saw everything done that a context had to do.
-    pub(crate) fn host_saw_context(&mut self, context: Handle<Context>) {
+    pub(crate) fn host_saw_context(&mut self, context: ContextHandle) {
         let Some(context) = self.contexts.get(context) else { return };
         let time = context.queues().map(|queue| self.engine.busy_until(queue)).max().unwrap_or(0);
         self.clock.host_saw(time);

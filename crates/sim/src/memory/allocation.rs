@@ -5,12 +5,11 @@ use std::collections::BTreeMap;
 
 use smallvec::SmallVec;
 
-use crate::api::context::Context;
-use crate::api::pool::Home;
-use crate::check::{Graves, Tracked};
+use super::backing::{Backing, Home};
+use super::shadow::{AllocationInfo, FreedAllocations, Tracked};
+use super::sim_address::{Side, SimAddress};
+use crate::ffi::handle::ContextHandle;
 use crate::ffi::status::{INVALID_VALUE, Status};
-use crate::machine::handles::Handle;
-use crate::memory::{Side, SimAddress};
 
 /// A stretch of memory the driver knows.
 #[derive(Debug)]
@@ -21,7 +20,7 @@ pub(crate) struct Allocation {
     pub(crate) host: usize,
     pub(crate) side: Side,
     /// The context it was made in; pool memory and virtual mappings belong to none.
-    pub(crate) context: Option<Handle<Context>>,
+    pub(crate) context: Option<ContextHandle>,
     /// The number `CU_POINTER_ATTRIBUTE_BUFFER_ID` shows; never reused.
     pub(crate) id: u64,
     pub(crate) backing: Backing,
@@ -29,25 +28,6 @@ pub(crate) struct Allocation {
     pub(crate) sync_memops: bool,
     /// What is remembered of it while the machine checks.
     pub(crate) tracked: Option<Box<Tracked>>,
-}
-
-/// How an allocation came to be, and so who may free it.
-#[derive(Debug)]
-pub(crate) enum Backing {
-    /// `cuMemAlloc` and `cuMemAllocPitch`.
-    Device,
-    /// `cuMemHostAlloc` and `cuMemAllocHost`; the simulator owns the pages.
-    PageLocked(crate::api::memory::host::PageLocked),
-    /// `cuMemHostRegister`; the program owns the pages.
-    Registered { flags: u32 },
-    /// `cuMemAllocManaged`.
-    Managed(crate::api::managed::Managed),
-    /// `cuMemAllocAsync`.
-    Pool(crate::api::pool::PoolBlock),
-    /// `cuMemMap`.
-    Mapped(crate::api::vmm::Mapping),
-    /// A variable of a module.
-    Variable(crate::api::module::VariableMemory),
 }
 
 impl Allocation {
@@ -82,6 +62,12 @@ impl Allocation {
         }
     }
 
+    /// The allocation for a report, if it is tracked.
+    pub(crate) fn info(&self) -> Option<AllocationInfo> {
+        let tracked = self.tracked.as_ref()?;
+        Some(AllocationInfo::new((self.base, self.size), self.id, self.side, &tracked.born))
+    }
+
     /// The part of it that starts at `address`; the caller has checked that it is inside.
     pub(crate) fn place(&self, address: u64) -> SimAddress {
         // SAFETY: inside an allocation, whose bytes stay mapped as `SimAddress::new` asks.
@@ -97,13 +83,19 @@ pub(crate) struct Registry {
     next_id: u64,
     /// Goes up whenever something comes or goes.
     version: u64,
-    /// What is no longer there, while the machine checks.
-    pub(crate) graves: Graves,
+    /// Allocations that were freed, while the machine checks.
+    pub(crate) freed: FreedAllocations,
 }
 
 impl Registry {
     pub(crate) fn new() -> Self {
-        Self { by_base: BTreeMap::new(), held: SmallVec::new(), next_id: 1, version: 1, graves: Graves::default() }
+        Self {
+            by_base: BTreeMap::new(),
+            held: SmallVec::new(),
+            next_id: 1,
+            version: 1,
+            freed: FreedAllocations::default(),
+        }
     }
 
     /// A number for the next allocation.
@@ -151,8 +143,8 @@ impl Registry {
         let removed = self.by_base.remove(&base)?;
         self.version += 1;
         *self.held_at(&removed) -= removed.own_bytes();
-        if removed.tracked.is_some() {
-            self.graves.dig(&removed);
+        if let Some(tracked) = &removed.tracked {
+            self.freed.add(removed.base, removed.size, removed.id, removed.side, &tracked.born);
         }
         Some(removed)
     }

@@ -1,4 +1,4 @@
-//! Memory at one address for everybody: pages of the simulator's own that the program reads and writes itself.
+//! Memory at one address for host and devices: pages of the simulator that the program reads and writes itself.
 //!
 //! Address space is reserved when it is first needed, opened block by block as allocations ask for it, and closed again
 //! behind the last one. A block that an unfinished op may still touch rests until the op is done: freed memory may be
@@ -6,29 +6,31 @@
 
 use std::io;
 
+use warploom_engine::OpId;
+
 use super::BLOCK;
 use super::blocks::{Block, Blocks};
+use super::in_flight::InFlight;
 use super::span::{Kind, Span};
-use warploom_engine::{Engine, OpId, Work};
 
-pub(crate) struct Arena {
+pub(crate) struct Arena<Op = OpId> {
     kind: Kind,
     spans: Vec<Span>,
     blocks: Blocks,
-    resting: Vec<(Block, Vec<OpId>)>,
+    resting: Vec<(Block, Vec<Op>)>,
 }
 
 /// How much address space is reserved at a time, unless one allocation needs more.
 const ROOM: u64 = 256 << 30;
 
-impl Arena {
+impl<Op: Copy> Arena<Op> {
     pub(crate) fn new(kind: Kind) -> Self {
         Self { kind, spans: Vec::new(), blocks: Blocks::new(), resting: Vec::new() }
     }
 
     /// Takes memory for one allocation, readable and writable.
-    pub(crate) fn take(&mut self, bytes: u64, engine: &Engine<impl Work>) -> io::Result<u64> {
-        self.close_rested(engine);
+    pub(crate) fn take(&mut self, bytes: u64, in_flight: &impl InFlight<Op>) -> io::Result<u64> {
+        self.close_rested(in_flight);
         if Blocks::is_large(bytes) {
             return Ok(self.open_block(bytes)?.base);
         }
@@ -65,15 +67,15 @@ impl Arena {
     }
 
     /// Gives back what `take` gave for the same size. Ops that are enqueued now may still touch it.
-    pub(crate) fn give(&mut self, address: u64, bytes: u64, engine: &Engine<impl Work>) {
-        self.close_rested(engine);
+    pub(crate) fn give(&mut self, address: u64, bytes: u64, in_flight: &impl InFlight<Op>) {
+        self.close_rested(in_flight);
         let unused = if Blocks::is_large(bytes) {
             self.blocks.containing(address)
         } else {
             self.blocks.give_shared(address, bytes)
         };
         if let Some(block) = unused {
-            let unfinished: Vec<OpId> = engine.all_tails().collect();
+            let unfinished: Vec<Op> = in_flight.newest().collect();
             if unfinished.is_empty() {
                 self.close(block);
             } else {
@@ -82,10 +84,10 @@ impl Arena {
         }
     }
 
-    fn close_rested(&mut self, engine: &Engine<impl Work>) {
+    fn close_rested(&mut self, in_flight: &impl InFlight<Op>) {
         let mut at = 0;
         while at < self.resting.len() {
-            if self.resting[at].1.iter().all(|op| engine.is_done(*op)) {
+            if self.resting[at].1.iter().all(|op| in_flight.is_done(*op)) {
                 let (block, _) = self.resting.swap_remove(at);
                 self.close(block);
             } else {
@@ -110,23 +112,30 @@ impl Arena {
 
 #[cfg(test)]
 mod tests {
+
     use super::super::span::is_mapped;
     use super::*;
-    use crate::api::context::Context;
-    use crate::api::stream::Traits;
-    use crate::machine::handles::Handle;
-    use crate::machine::work::{Note, Owner, Work};
-    use warploom_engine::{HostOrder, Mode, Order, Timelines};
 
-    fn engine() -> crate::machine::world::Engine {
-        Engine::new(Mode::Deterministic(Order::Eager), 1, Timelines::new(false, HostOrder::Observed))
+    /// Operations in flight, by number.
+    struct Unfinished(Vec<u32>);
+
+    impl InFlight<u32> for Unfinished {
+        fn newest(&self) -> impl Iterator<Item = u32> {
+            self.0.iter().copied()
+        }
+
+        fn is_done(&self, op: u32) -> bool {
+            !self.0.contains(&op)
+        }
     }
+
+    const IDLE: Unfinished = Unfinished(Vec::new());
 
     #[test]
     fn an_arena_costs_nothing_until_it_is_used() -> io::Result<()> {
         let mut arena = Arena::new(Kind::Virtual);
         assert!(arena.spans.is_empty());
-        let address = arena.take(100, &engine())?;
+        let address = arena.take(100, &IDLE)?;
         assert_eq!(arena.spans.len(), 1);
         assert!(is_mapped(address, 100));
         Ok(())
@@ -135,31 +144,25 @@ mod tests {
     #[test]
     fn an_allocation_larger_than_the_room_gets_room_of_its_own() -> io::Result<()> {
         let mut arena = Arena::new(Kind::Virtual);
-        let engine = engine();
-        let small = arena.take(1, &engine)?;
-        let large = arena.take(ROOM, &engine)?;
+        let small = arena.take(1, &IDLE)?;
+        let large = arena.take(ROOM, &IDLE)?;
         assert_eq!(arena.spans.len(), 2);
         assert_eq!(arena.block_of(large + ROOM - 1).map(|block| block.base), Some(large));
-        arena.give(large, ROOM, &engine);
-        arena.give(small, 1, &engine);
-        assert_eq!(arena.take(ROOM, &engine)?, large);
+        arena.give(large, ROOM, &IDLE);
+        arena.give(small, 1, &IDLE);
+        assert_eq!(arena.take(ROOM, &IDLE)?, large);
         Ok(())
     }
 
     #[test]
     fn a_freed_block_rests_while_an_op_may_touch_it() -> io::Result<()> {
         let mut arena = Arena::new(Kind::Virtual);
-        let mut engine = engine();
-        let queue = engine
-            .new_queue(0, Owner { context: Handle::<Context>::from_bits(0), device: 0, traits: Traits::new(1, 0, 0) });
-        let address = arena.take(BLOCK, &engine)?;
-        let op = engine.add(queue, &[], Work::Join, Note::default(), 0);
-        arena.give(address, BLOCK, &engine);
-        let second = arena.take(BLOCK, &engine)?;
+        let busy = Unfinished(vec![1]);
+        let address = arena.take(BLOCK, &busy)?;
+        arena.give(address, BLOCK, &busy);
+        let second = arena.take(BLOCK, &busy)?;
         assert_ne!(second, address, "the block is still resting");
-        assert!(engine.start(op).is_some());
-        engine.finish(op, &Work::Join, 0);
-        assert_eq!(arena.take(BLOCK, &engine)?, address);
+        assert_eq!(arena.take(BLOCK, &IDLE)?, address);
         Ok(())
     }
 }

@@ -23,23 +23,39 @@
 
 mod allocation;
 mod arena;
+mod backing;
 mod blocks;
 mod heap;
+mod host;
+mod in_flight;
 mod ledger;
 mod operation;
+mod requested_location;
+mod residence;
+mod residency;
+pub(crate) mod shadow;
 mod sim_address;
 mod span;
+mod vmm;
 mod window;
 mod windows;
 
-pub(crate) use allocation::{Allocation, Backing, Registry};
-pub(crate) use arena::Arena;
+pub(crate) use allocation::{Allocation, Registry};
+pub(crate) use backing::{Backing, Home, Managed, Mapping, PageLocked, PoolBlock, Preferred, Rights, VariableMemory};
 pub(crate) use blocks::Block;
 pub(crate) use heap::Heap;
+pub(crate) use host::HostMemory;
+pub(crate) use in_flight::InFlight;
 pub(crate) use ledger::DeviceMemory;
 pub(crate) use operation::{BlockCopy, Compare, MemoryOp, RowFill, StagedBlock, Touch};
+pub(crate) use requested_location::{CPU, NOWHERE, RequestedLocation};
+pub use residence::Residence;
+#[cfg(test)]
+pub(crate) use residency::PAGE;
+pub(crate) use residency::{ManagedMemory, Migration, Page, Pages};
 pub(crate) use sim_address::{Side, SimAddress};
-pub(crate) use span::{Kind, is_mapped};
+pub(crate) use span::is_mapped;
+pub(crate) use vmm::VirtualMemory;
 pub(crate) use window::Window;
 
 /// The driver hands device memory out in blocks of this size; smaller allocations share one.

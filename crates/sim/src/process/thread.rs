@@ -8,8 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::Mutex;
 use warploom_sys::types::CUstreamCaptureMode;
 
-use crate::api::context::Context;
-use crate::machine::handles::Handle;
+use crate::ffi::handle::ContextHandle;
 use crate::process::home::lock_briefly_held;
 
 /// Names a host thread for good; the operating system reuses its numbers.
@@ -28,7 +27,7 @@ impl ThreadKey {
 /// The contexts of one machine on one thread; the last is current.
 struct Stack {
     machine: u64,
-    contexts: Vec<Handle<Context>>,
+    contexts: Vec<ContextHandle>,
 }
 
 /// The threads that have a key and have not ended.
@@ -80,7 +79,7 @@ pub(crate) fn is_called(name: &str) -> bool {
 }
 
 /// Works on this thread's contexts of a machine; the last is the current one. On a thread that is ending there are none.
-pub(crate) fn with_contexts<R: Default>(machine: u64, work: impl FnOnce(&mut Vec<Handle<Context>>) -> R) -> R {
+pub(crate) fn with_contexts<R: Default>(machine: u64, work: impl FnOnce(&mut Vec<ContextHandle>) -> R) -> R {
     STACKS
         .try_with(|stacks| {
             let mut stacks = stacks.borrow_mut();

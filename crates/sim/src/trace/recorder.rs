@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::time::Instant;
 
 use parking_lot::{Mutex, MutexGuard};
+use warploom_engine::{OpId, Period};
 use warploom_sys::Function;
 use warploom_sys::types::CUresult;
 
@@ -13,7 +14,6 @@ use super::moved::Ways;
 use super::{Activity, HostCall, Kept, Span, Timeline, Trace, TraceReport};
 use crate::process::home::lock_briefly_held;
 use crate::process::thread;
-use warploom_engine::{OpId, Period};
 
 pub(crate) struct Recorder {
     began: Instant,

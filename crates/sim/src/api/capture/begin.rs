@@ -1,18 +1,18 @@
 //! How a capture begins.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
+use warploom_engine::QueueId;
 use warploom_sys::types::{CUgraph_st, CUgraphEdgeData, CUgraphNode, CUresult, CUstream_st, CUstreamCaptureMode};
 
 use super::dependencies::{check_plain, read_nodes};
 use super::{Branch, Sequence, SequenceId, UNSUPPORTED};
-use crate::api::graph::{Graph, Node};
+use crate::api::graph::Graph;
+use crate::ffi::handle::{GraphHandle, NodeHandle};
 use crate::ffi::status::{INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
-use crate::machine::handles::Handle;
 use crate::process::thread;
-use warploom_engine::QueueId;
 
 /// The stream that is to be captured, if it can be.
 fn capturable(
@@ -39,7 +39,7 @@ fn capturable(
 fn begin(
     world: &mut Guard<'_>,
     queue: QueueId,
-    (graph, tips): (Handle<Graph>, Vec<Handle<Node>>),
+    (graph, tips): (GraphHandle, Vec<NodeHandle>),
     mode: CUstreamCaptureMode,
 ) {
     let captures = &mut world.captures;

@@ -5,11 +5,11 @@ use std::ffi::c_uint;
 
 use warploom_sys::types::{CUgraphEdgeData, CUgraphNode, CUresult, CUstream_st};
 
-use crate::api::graph::{Graph, Node, PLAIN};
+use crate::api::graph::PLAIN;
+use crate::ffi::handle::{GraphHandle, Handle, NodeHandle};
 use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
-use crate::machine::handles::Handle;
 use crate::machine::world::World;
 
 /// `CU_STREAM_SET_CAPTURE_DEPENDENCIES`.
@@ -19,10 +19,10 @@ const SET: u32 = 1;
 pub(super) fn read_nodes(
     call: &Call<'_>,
     world: &World,
-    graph: Handle<Graph>,
+    graph: GraphHandle,
     count: usize,
     read: impl Fn(usize) -> Status<CUgraphNode>,
-) -> Status<Vec<Handle<Node>>> {
+) -> Status<Vec<NodeHandle>> {
     let mut nodes = Vec::new();
     for index in 0..count {
         let node = Handle::from_bits(read(index)?.addr() as u64);

@@ -1,17 +1,16 @@
 //! How a capture ends.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
+use warploom_engine::QueueId;
 use warploom_sys::types::{CUgraph, CUresult, CUstream_st, CUstreamCaptureMode};
 
 use super::{Captures, INVALIDATED, SequenceId};
-use crate::api::graph::Graph;
 use crate::ffi::Ptr;
+use crate::ffi::handle::GraphHandle;
 use crate::ffi::status::Status;
 use crate::machine::call::Call;
-use crate::machine::handles::Handle;
 use crate::machine::world::World;
 use crate::process::thread;
-use warploom_engine::QueueId;
 
 /// Why the end of a sequence gives no graph, if it gives none.
 fn obstacle(world: &World, id: SequenceId) -> Option<(CUresult, &'static str)> {
@@ -62,7 +61,7 @@ impl World {
     }
 
     /// Ends a sequence; its graph, if it is to be kept.
-    fn finish_capture(&mut self, id: SequenceId, is_kept: bool) -> Option<Handle<Graph>> {
+    fn finish_capture(&mut self, id: SequenceId, is_kept: bool) -> Option<GraphHandle> {
         let sequence = self.captures.sequences.remove(&id)?;
         self.captures.branches.retain(|_, branch| branch.sequence != id);
         if is_kept {

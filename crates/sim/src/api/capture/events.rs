@@ -1,15 +1,14 @@
 //! Events in captures: how a stream becomes part of one, and how it is joined again.
 
+use warploom_engine::QueueId;
 use warploom_sys::types::CUresult;
 
 use super::{Branch, IMPLICIT, SequenceId};
-use crate::api::event::Event;
-use crate::api::graph::{Node, NodeWork};
+use crate::api::graph::NodeWork;
+use crate::ffi::handle::{EventHandle, NodeHandle};
 use crate::ffi::status::{INVALID_HANDLE, INVALID_VALUE, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
-use crate::machine::handles::Handle;
-use warploom_engine::QueueId;
 
 const MERGE: CUresult = CUresult::CUDA_ERROR_STREAM_CAPTURE_MERGE;
 const ISOLATION: CUresult = CUresult::CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
@@ -19,7 +18,7 @@ const CAPTURED_EVENT: CUresult = CUresult::CUDA_ERROR_CAPTURED_EVENT;
 #[derive(Clone)]
 pub(crate) struct CapturedRecord {
     sequence: SequenceId,
-    nodes: Vec<Handle<Node>>,
+    nodes: Vec<NodeHandle>,
 }
 
 impl Call<'_> {
@@ -28,7 +27,7 @@ impl Call<'_> {
         &self,
         world: &mut Guard<'_>,
         queue: QueueId,
-        event: Handle<Event>,
+        event: EventHandle,
         is_external: bool,
     ) -> Status {
         if is_external {
@@ -43,7 +42,7 @@ impl Call<'_> {
 
     /// Lets a stream wait for an event where captures have a say in it: the event was recorded in one, or the stream is
     /// captured. False if this is a wait like any other.
-    pub(crate) fn wait_captured(&self, world: &mut Guard<'_>, queue: QueueId, event: Handle<Event>) -> Status<bool> {
+    pub(crate) fn wait_captured(&self, world: &mut Guard<'_>, queue: QueueId, event: EventHandle) -> Status<bool> {
         let Some(found) = world.events.get(event) else { return Err(INVALID_HANDLE) };
         let (record, is_recorded) = (found.captured.clone(), found.record.is_some());
         let own = world.captures.of(queue).map(|(id, _)| id);
@@ -97,7 +96,7 @@ impl Call<'_> {
     }
 
     /// Refuses to ask for an event that was recorded in a capture; whether the capture is to be invalid for it.
-    pub(crate) fn check_event(&self, world: &mut Guard<'_>, event: Handle<Event>, invalidates: bool) -> Status {
+    pub(crate) fn check_event(&self, world: &mut Guard<'_>, event: EventHandle, invalidates: bool) -> Status {
         let Some(record) = world.events.get(event).and_then(|event| event.captured.as_ref()) else { return Ok(()) };
         let id = record.sequence;
         let is_going_on = world.captures.sequences.get(&id).is_some_and(|sequence| !sequence.is_invalid);

@@ -1,6 +1,7 @@
 //! What a captured stream says about itself.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
+use warploom_engine::QueueId;
 use warploom_sys::types::{CUgraph, CUgraphEdgeData, CUgraphNode, CUstream_st, CUstreamCaptureStatus, cuuint64_t};
 
 use super::IMPLICIT;
@@ -8,7 +9,6 @@ use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
-use warploom_engine::QueueId;
 
 /// A stream that may be asked whether it is captured, and the answer.
 fn asked(call: &Call<'_>, world: &mut Guard<'_>, stream: Ptr<CUstream_st>) -> Status<(QueueId, CUstreamCaptureStatus)> {

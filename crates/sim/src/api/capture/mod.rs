@@ -25,18 +25,16 @@ pub(crate) use events::CapturedRecord;
 pub(crate) use info::{cuStreamGetCaptureInfo_v2, cuStreamGetCaptureInfo_v3, cuStreamIsCapturing};
 pub(crate) use safety::{check_safety, cuThreadExchangeStreamCaptureMode};
 
+use warploom_engine::{QueueId, Work as _};
 use warploom_sys::types::{CUresult, CUstreamCaptureMode};
 
-use crate::api::context::Context;
-use crate::api::graph::{Graph, Node, NodeWork};
+use crate::api::graph::NodeWork;
+use crate::ffi::handle::{ContextHandle, GraphHandle, NodeHandle};
 use crate::ffi::status::{OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
-use crate::machine::handles::Handle;
-use crate::machine::world::World;
-use crate::machine::world::{Queue, Work};
+use crate::machine::world::{Queue, Work, World};
 use crate::process::thread::ThreadKey;
-use warploom_engine::{QueueId, Work as _};
 
 pub(crate) const UNSUPPORTED: CUresult = CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 const INVALIDATED: CUresult = CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
@@ -56,9 +54,9 @@ pub(crate) struct Captures {
 
 /// What is captured between a begin and its end.
 struct Sequence {
-    graph: Handle<Graph>,
+    graph: GraphHandle,
     /// What streams that have been destroyed had come to.
-    loose: Vec<Handle<Node>>,
+    loose: Vec<NodeHandle>,
     /// Where it began, and has to end.
     origin: QueueId,
     /// Who began it.
@@ -71,7 +69,7 @@ struct Sequence {
 struct Branch {
     sequence: SequenceId,
     /// What the stream's next node comes after.
-    tips: Vec<Handle<Node>>,
+    tips: Vec<NodeHandle>,
     /// The tips as they were last shown to C, which may look at them until the next call.
     shown: Vec<u64>,
     /// As many plain edges, as words.
@@ -165,7 +163,7 @@ impl Call<'_> {
     }
 
     /// Refuses to wait for a context, or to let it wait, while one of its streams is captured, which is invalid then.
-    pub(crate) fn check_context(&self, world: &mut Guard<'_>, context: Handle<Context>) -> Status {
+    pub(crate) fn check_context(&self, world: &mut Guard<'_>, context: ContextHandle) -> Status {
         let captured = world.captured_in(|queue| queue.owner.context == context);
         if captured.is_empty() {
             return Ok(());

@@ -5,15 +5,15 @@ use std::ffi::c_uint;
 
 use warploom_sys::types::{CUcontext, CUctx_st};
 
-use super::{Context, end};
+use super::end;
 use crate::ffi::Ptr;
+use crate::ffi::handle::{ContextHandle, Handle};
 use crate::ffi::status::{INVALID_CONTEXT, INVALID_VALUE, Status};
 use crate::machine::call::Call;
-use crate::machine::handles::Handle;
 use crate::process::thread;
 
 /// A context that may be made current: the driver takes one that has been destroyed, and fails later.
-fn admissible(call: &Call<'_>, context: Ptr<CUctx_st>) -> Status<Handle<Context>> {
+fn admissible(call: &Call<'_>, context: Ptr<CUctx_st>) -> Status<ContextHandle> {
     let handle = Handle::from_bits(context.address());
     let world = call.world();
     if !world.contexts.is_past(handle) {
@@ -92,7 +92,7 @@ pub(crate) fn cuCtxDetach(call: &Call<'_>, context: Ptr<CUctx_st>) -> Status {
 }
 
 /// Takes a context that was destroyed off this thread, if it was current; elsewhere it stays as it is.
-pub(super) fn leave(call: &Call<'_>, context: Handle<Context>) {
+pub(super) fn leave(call: &Call<'_>, context: ContextHandle) {
     thread::with_contexts(call.core().id, |stack| {
         if stack.last() == Some(&context) {
             stack.pop();

@@ -8,17 +8,17 @@ use warploom_sys::types::{
     CUexecAffinityType, CUfunc_cache, CUresult, CUsharedconfig,
 };
 
-use super::{ALL_FLAGS, Context, Flags, named};
+use super::{ALL_FLAGS, Flags, named};
 use crate::api::stream::HIGHEST_PRIORITY;
 use crate::ffi::Ptr;
+use crate::ffi::handle::{ContextHandle, Handle};
 use crate::ffi::status::{CONTEXT_IS_DESTROYED, INVALID_CONTEXT, INVALID_VALUE, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
-use crate::machine::handles::Handle;
 use crate::topology::number;
 
 /// The device whose primary context this is, active or not.
-fn primary_of(world: &Guard<'_>, context: Handle<Context>) -> Option<usize> {
+fn primary_of(world: &Guard<'_>, context: ContextHandle) -> Option<usize> {
     world.devices.iter().position(|device| device.primary == Some(context))
 }
 

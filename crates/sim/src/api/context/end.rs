@@ -6,14 +6,13 @@
 
 use warploom_sys::types::CUctx_st;
 
-use super::{Context, current, named};
-use crate::api::event::Event;
+use super::{current, named};
 use crate::ffi::Ptr;
+use crate::ffi::handle::{ContextHandle, EventHandle};
 use crate::ffi::status::{CONTEXT_IS_DESTROYED, INVALID_CONTEXT, INVALID_VALUE, Status};
 use crate::machine::call::Call;
 use crate::machine::census::Resource;
 use crate::machine::core::Guard;
-use crate::machine::handles::Handle;
 use crate::machine::world::World;
 
 pub(crate) fn cuCtxDestroy_v2(call: &Call<'_>, context: Ptr<CUctx_st>) -> Status {
@@ -31,14 +30,14 @@ pub(crate) fn cuCtxDestroy_v2(call: &Call<'_>, context: Ptr<CUctx_st>) -> Status
 }
 
 /// Waits for a context's work and destroys it. A wait that nothing can end leaves it as it is.
-pub(crate) fn end(call: &Call<'_>, world: &mut Guard<'_>, handle: Handle<Context>) -> Status {
+pub(crate) fn end(call: &Call<'_>, world: &mut Guard<'_>, handle: ContextHandle) -> Status {
     drain(call, world, handle)?;
     world.destroy_context(handle);
     Ok(())
 }
 
 /// Waits until a context has nothing to do.
-pub(crate) fn drain(call: &Call<'_>, world: &mut Guard<'_>, handle: Handle<Context>) -> Status {
+pub(crate) fn drain(call: &Call<'_>, world: &mut Guard<'_>, handle: ContextHandle) -> Status {
     loop {
         let (pending, known) = (world.pending(handle), world.known_of(handle));
         call.wait(world, &pending)?;
@@ -56,7 +55,7 @@ pub(crate) fn drain(call: &Call<'_>, world: &mut Guard<'_>, handle: Handle<Conte
 
 impl World {
     /// Destroys an idle context and all that lives in it. The handle of a primary context is kept for its next life.
-    pub(crate) fn destroy_context(&mut self, handle: Handle<Context>) {
+    pub(crate) fn destroy_context(&mut self, handle: ContextHandle) {
         self.find_leaks_of(handle);
         self.leave_captures(|world, queue| world.engine.queue(queue).owner.context == handle);
         let is_primary = self.contexts.get(handle).is_some_and(|context| context.is_primary);
@@ -70,7 +69,7 @@ impl World {
             self.streams.orphan(*stream);
         }
         let events = self.events.iter().filter(|(_, event)| event.context == handle);
-        for event in events.map(|(event, _)| event).collect::<Vec<Handle<Event>>>() {
+        for event in events.map(|(event, _)| event).collect::<Vec<EventHandle>>() {
             self.abandoned.add(Resource::Event, 1);
             self.events.orphan(event);
         }

@@ -14,13 +14,12 @@
 
 use warploom_sys::types::{CUlimit, CUresult};
 
-use super::Context;
 use super::end::drain;
 use crate::ffi::Ptr;
+use crate::ffi::handle::ContextHandle;
 use crate::ffi::status::{INVALID_CONTEXT, INVALID_VALUE, NOT_PERMITTED, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
-use crate::machine::handles::Handle;
 use crate::topology::{DeviceSpec, number};
 
 const UNSUPPORTED_LIMIT: CUresult = CUresult::CUDA_ERROR_UNSUPPORTED_LIMIT;
@@ -194,7 +193,7 @@ pub(crate) fn cuCtxSetLimit(call: &Call<'_>, limit: CUlimit, value: usize) -> St
 }
 
 /// The stack that a thread of a kernel has; a kernel that needs more than the context has makes all stacks larger first.
-pub(crate) fn stack_for(call: &Call<'_>, world: &mut Guard<'_>, context: Handle<Context>, needed: u32) -> Status<u32> {
+pub(crate) fn stack_for(call: &Call<'_>, world: &mut Guard<'_>, context: ContextHandle, needed: u32) -> Status<u32> {
     let mut limits = call.object(&world.contexts, context, INVALID_CONTEXT)?.limits;
     if u64::from(needed) > limits.stack {
         limits.stack = u64::from(needed).next_multiple_of(STACK_STEP);
@@ -205,7 +204,7 @@ pub(crate) fn stack_for(call: &Call<'_>, world: &mut Guard<'_>, context: Handle<
 }
 
 /// Gives a context other limits, and its stacks the memory they take.
-fn change(call: &Call<'_>, world: &mut Guard<'_>, handle: Handle<Context>, after: Limits) -> Status {
+fn change(call: &Call<'_>, world: &mut Guard<'_>, handle: ContextHandle, after: Limits) -> Status {
     let context = call.object(&world.contexts, handle, INVALID_CONTEXT)?;
     if after.stack != context.limits.stack {
         // Stacks are not moved under running kernels.

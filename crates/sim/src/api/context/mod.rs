@@ -32,16 +32,16 @@ use self::limits::Limits;
 pub(crate) use self::limits::{cuCtxGetLimit, cuCtxSetLimit, stack_for};
 pub(crate) use self::order::{cuCtxRecordEvent, cuCtxSynchronize, cuCtxSynchronize_v2, cuCtxWaitEvent};
 
-use crate::api::stream::Stream;
+use warploom_engine::{Known, Moment, OpId, QueueId};
+
 use crate::ffi::Ptr;
+use crate::ffi::handle::{ContextHandle, Handle, StreamHandle, kind};
 use crate::ffi::status::{INVALID_CONTEXT, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
-use crate::machine::handles::{Handle, Kind, Object};
+use crate::machine::objects::Object;
 use crate::machine::world::Queue;
 use crate::process::thread::ThreadKey;
-use warploom_engine::Known;
-use warploom_engine::{Moment, OpId, QueueId};
 
 /// A context and what lives in it.
 pub(crate) struct Context {
@@ -65,13 +65,13 @@ pub(crate) struct Context {
     pub(crate) legacy: Option<QueueId>,
     /// Each thread's own default stream, once it was used.
     pub(crate) per_thread: BTreeMap<ThreadKey, QueueId>,
-    pub(crate) streams: BTreeSet<Handle<Stream>>,
+    pub(crate) streams: BTreeSet<StreamHandle>,
     /// Queues that the legacy default stream waits for, and that wait for it.
     pub(crate) blocking: SmallVec<[QueueId; 8]>,
     /// Queues that have nothing to do with the default stream.
     pub(crate) independent: SmallVec<[QueueId; 8]>,
     /// Contexts whose memory this context may access.
-    pub(crate) peers: BTreeSet<Handle<Context>>,
+    pub(crate) peers: BTreeSet<ContextHandle>,
     /// Where events recorded on the whole context stand, once there was one.
     marks: Option<QueueId>,
     /// Ops that everything enqueued from now on comes behind.
@@ -99,7 +99,7 @@ impl Context {
 }
 
 impl Object for Context {
-    const KIND: Kind = Kind::Context;
+    type Kind = kind::Context;
 }
 
 impl Context {
@@ -204,7 +204,7 @@ impl Flags {
 pub(crate) const ALL_FLAGS: u32 = CUctx_flags::CU_CTX_FLAGS_MASK.0;
 
 /// The context an argument names, or the current one for null. `past` is the answer for one that has been destroyed.
-fn named(call: &Call<'_>, world: &Guard<'_>, context: Ptr<CUctx_st>, past: CUresult) -> Status<Handle<Context>> {
+fn named(call: &Call<'_>, world: &Guard<'_>, context: Ptr<CUctx_st>, past: CUresult) -> Status<ContextHandle> {
     let handle = if context.is_null() { call.current()? } else { Handle::from_bits(context.address()) };
     let code = if world.contexts.is_past(handle) { past } else { INVALID_CONTEXT };
     call.object(&world.contexts, handle, code)?;

@@ -5,18 +5,17 @@
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use smallvec::SmallVec;
+use warploom_engine::{OpId, QueueId};
 use warploom_sys::types::{CUctx_st, CUevent_st};
 
 use super::{Context, named};
 use crate::api::event::Event;
 use crate::api::stream::{LOWEST_PRIORITY, NON_BLOCKING, Traits};
 use crate::ffi::Ptr;
+use crate::ffi::handle::{ContextHandle, EventHandle, Handle};
 use crate::ffi::status::{CONTEXT_IS_DESTROYED, INVALID_CONTEXT, INVALID_HANDLE, Status};
 use crate::machine::call::Call;
-use crate::machine::handles::Handle;
-use crate::machine::world::Work;
-use crate::machine::world::World;
-use warploom_engine::{OpId, QueueId};
+use crate::machine::world::{Work, World};
 
 pub(crate) fn cuCtxSynchronize(call: &Call<'_>) -> Status {
     cuCtxSynchronize_v2(call, Ptr::null())
@@ -38,7 +37,7 @@ fn context_and_event(
     world: &World,
     context: Ptr<CUctx_st>,
     event: Ptr<CUevent_st>,
-) -> Status<(Handle<Context>, Handle<Event>)> {
+) -> Status<(ContextHandle, EventHandle)> {
     let handle = Handle::from_bits(context.address());
     let code = if world.contexts.is_past(handle) { CONTEXT_IS_DESTROYED } else { INVALID_CONTEXT };
     call.object(&world.contexts, handle, code)?;
@@ -72,7 +71,7 @@ pub(crate) fn cuCtxWaitEvent(call: &Call<'_>, context: Ptr<CUctx_st>, event: Ptr
 
 impl World {
     /// Records an event behind everything a context was given so far; the queue in which the record stands.
-    fn record_on_context(&mut self, handle: Handle<Context>, event: Handle<Event>) -> Status<QueueId> {
+    fn record_on_context(&mut self, handle: ContextHandle, event: EventHandle) -> Status<QueueId> {
         let pending = self.pending(handle);
         let Some(context) = self.contexts.get_mut(handle) else { return Err(INVALID_CONTEXT) };
         let device = context.device;
@@ -98,7 +97,7 @@ impl World {
     }
 
     /// Makes what a context has and what it will get wait for an event's newest record; the queues that wait now.
-    fn gate_behind_event(&mut self, context: Handle<Context>, event: Handle<Event>) -> Status<SmallVec<[QueueId; 8]>> {
+    fn gate_behind_event(&mut self, context: ContextHandle, event: EventHandle) -> Status<SmallVec<[QueueId; 8]>> {
         let Some(Event { record, clock, .. }) = self.events.get(event) else { return Err(INVALID_HANDLE) };
         let Some(record) = record else { return Ok(SmallVec::new()) };
         let Some(waiting) = self.contexts.get_mut(context) else { return Err(INVALID_CONTEXT) };
@@ -114,7 +113,7 @@ impl World {
     /// Puts what is about to be enqueued behind its context's gates.
     pub(crate) fn order_behind_gates(
         &mut self,
-        context: Handle<Context>,
+        context: ContextHandle,
         queue: QueueId,
         before: &mut SmallVec<[OpId; 4]>,
     ) {
@@ -135,9 +134,7 @@ mod tests {
     use warploom_testkit::{TestResult, answers, call};
 
     use super::*;
-    use crate::Machine;
-    use crate::Mode;
-    use crate::Order;
+    use crate::{Machine, Mode, Order};
 
     /// A machine that does only what someone waits for, so that what was done tells what was ordered.
     fn lazy() -> TestResult<(Machine, Driver)> {

@@ -3,13 +3,12 @@
 
 use warploom_sys::types::CUresult;
 
-use crate::api::context::Context;
-use crate::api::pool::{AccessLevel, Home};
+use crate::api::pool::AccessLevel;
+use crate::ffi::handle::ContextHandle;
 use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::machine::call::Call;
-use crate::machine::handles::Handle;
 use crate::machine::world::World;
-use crate::memory::{Allocation, Backing, Side, SimAddress};
+use crate::memory::{Allocation, Backing, Home, Side, SimAddress};
 use crate::process::thread;
 
 /// What kind of memory an address turned out to be.
@@ -28,7 +27,7 @@ pub(crate) struct End {
     pub(crate) place: SimAddress,
     pub(crate) memory: Memory,
     /// The context it was made in.
-    pub(crate) owner: Option<Handle<Context>>,
+    pub(crate) owner: Option<ContextHandle>,
     /// The program asked that synchronous functions wait for this memory, whatever they would do otherwise.
     pub(crate) sync_memops: bool,
 }
@@ -120,7 +119,7 @@ fn located(allocation: &Allocation) -> Memory {
 }
 
 /// Whether work of `context` can touch memory without help: a copy can be routed through the host, a fill cannot.
-pub(crate) fn reaches(world: &World, context: Handle<Context>, end: &End) -> bool {
+pub(crate) fn reaches(world: &World, context: ContextHandle, end: &End) -> bool {
     let Some(context) = world.contexts.get(context) else { return false };
     let (Side::Device(holder), Some(owner)) = (end.place.side(), end.owner) else { return true };
     holder == context.device || end.memory != Memory::Device || context.peers.contains(&owner)

@@ -5,6 +5,7 @@
 //! and destinations are there when the stream is done.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
+use warploom_engine::QueueId;
 use warploom_sys::types::{CUdeviceptr, CUmemcpyAttributes, CUstream_st};
 
 use super::access::{Intent, Named, find};
@@ -18,7 +19,6 @@ use crate::machine::call::Call;
 use crate::machine::core::Guard;
 use crate::machine::world::Work;
 use crate::process::thread;
-use warploom_engine::QueueId;
 
 /// Where the index of a copy that is refused goes, in the versions that have it.
 #[derive(Clone, Copy)]

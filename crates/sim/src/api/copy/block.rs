@@ -11,6 +11,7 @@
 //! ```
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
+use warploom_engine::QueueId;
 use warploom_sys::types::{CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUDA_MEMCPY3D_PEER, CUarray, CUmemorytype, CUstream_st};
 
 use super::access::{End, Intent, Named, find};
@@ -21,7 +22,6 @@ use crate::ffi::{ConstPtr, Plain, Ptr};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
 use crate::memory::BlockCopy;
-use warploom_engine::QueueId;
 
 /// How many bytes, rows and slices are copied.
 #[derive(Clone, Copy, Debug)]

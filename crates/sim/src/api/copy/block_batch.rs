@@ -6,6 +6,7 @@
 
 use std::ffi::c_ulonglong;
 
+use warploom_engine::QueueId;
 use warploom_sys::types::{CUDA_MEMCPY3D_BATCH_OP, CUstream_st};
 
 use super::access::{Intent, Named, find};
@@ -18,7 +19,6 @@ use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
 use crate::machine::world::Work;
-use warploom_engine::QueueId;
 
 /// A copy whose operands make sense.
 struct Checked {

@@ -6,8 +6,7 @@ use warploom_sys::types::{
 
 use super::access::{End, Memory};
 use super::queued::Shape;
-use crate::machine::world::Work;
-use crate::machine::world::World;
+use crate::machine::world::{Work, World};
 
 /// When the source of a copy may be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 
 use std::ffi::c_void;
 
+use warploom_engine::QueueId;
 use warploom_sys::types::{CUdeviceptr, CUstream_st};
 
 use super::access::{Intent, Named, find};
@@ -11,7 +12,6 @@ use crate::ffi::status::Status;
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
-use warploom_engine::QueueId;
 
 type End = (Named, u64);
 

@@ -5,24 +5,22 @@
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use smallvec::SmallVec;
+use warploom_engine::QueueId;
 use warploom_sys::types::{CUctx_st, CUdeviceptr, CUstream_st};
 
 use super::access::{Intent, Named, find};
 use super::queued::{Form, Shape, copy};
-use crate::api::context::Context;
 use crate::ffi::Ptr;
+use crate::ffi::handle::{ContextHandle, Handle};
 use crate::ffi::status::{INVALID_CONTEXT, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
-use crate::machine::handles::Handle;
-use crate::machine::world::Work;
-use crate::machine::world::World;
-use warploom_engine::QueueId;
+use crate::machine::world::{Work, World};
 
 /// The context an end of a copy belongs to.
 #[derive(Clone, Copy)]
 pub(super) struct Party {
-    pub(super) context: Handle<Context>,
+    pub(super) context: ContextHandle,
     pub(super) device: u16,
 }
 
@@ -47,7 +45,7 @@ pub(super) fn serialized(
     enqueue: impl FnOnce(&mut Guard<'_>) -> Status,
 ) -> Status {
     let own = world.engine.queue(queue).owner.context;
-    let mut others: SmallVec<[Handle<Context>; 2]> = SmallVec::new();
+    let mut others: SmallVec<[ContextHandle; 2]> = SmallVec::new();
     for party in parties {
         if party.context != own && !others.contains(&party.context) {
             others.push(party.context);

@@ -1,12 +1,13 @@
 //! From two ends to an op, and to what the host waits for.
 
+use warploom_engine::QueueId;
+
 use super::access::{End, Memory};
 use crate::ffi::status::Status;
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
 use crate::machine::world::Work;
 use crate::memory::{BlockCopy, MemoryOp};
-use warploom_engine::QueueId;
 
 /// Which form of a function was called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -18,11 +18,10 @@ pub(crate) use self::identity::{
     cuDeviceGetByPCIBusId, cuDeviceGetLuid, cuDeviceGetName, cuDeviceGetPCIBusId, cuDeviceGetUuid, cuDeviceGetUuid_v2,
 };
 
-use crate::api::context::Context;
 use crate::ffi::Ptr;
+use crate::ffi::handle::ContextHandle;
 use crate::ffi::status::{INVALID_DEVICE, Status};
 use crate::machine::call::Call;
-use crate::machine::handles::Handle;
 use crate::memory::DeviceMemory;
 use crate::topology::DeviceSpec;
 
@@ -30,7 +29,7 @@ use crate::topology::DeviceSpec;
 pub(crate) struct Device {
     pub(crate) memory: DeviceMemory,
     /// The primary context's handle, once it was retained; the context is active while the handle names it.
-    pub(crate) primary: Option<Handle<Context>>,
+    pub(crate) primary: Option<ContextHandle>,
     /// How often the primary context is retained.
     pub(crate) retained: u32,
     pub(crate) primary_flags: u32,

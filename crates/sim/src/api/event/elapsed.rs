@@ -6,22 +6,22 @@ use warploom_sys::types::CUevent_st;
 use super::record::DISABLE_TIMING;
 use super::{Event, Record, find};
 use crate::ffi::Ptr;
+use crate::ffi::handle::{EventHandle, Handle};
 use crate::ffi::status::{INVALID_HANDLE, NOT_READY, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
-use crate::machine::handles::Handle;
 use crate::machine::world::World;
 
 impl World {
     /// A host thread saw an event's record reached.
-    pub(super) fn host_saw_event(&mut self, event: Handle<Event>) {
+    pub(super) fn host_saw_event(&mut self, event: EventHandle) {
         if let Some(Record { time: Some(time), .. }) = self.events.get(event).and_then(|event| event.record) {
             self.clock.host_saw(time);
         }
     }
 
     /// A host thread knows that what comes before an event's record is over.
-    pub(super) fn host_learns_event(&mut self, event: Handle<Event>) {
+    pub(super) fn host_learns_event(&mut self, event: EventHandle) {
         let World { events, engine, .. } = self;
         if let Some(event) = events.get(event) {
             engine.timelines.host_learns(&event.clock.known);

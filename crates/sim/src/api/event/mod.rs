@@ -12,22 +12,21 @@ pub(crate) use record::{
 };
 
 use smallvec::SmallVec;
+use warploom_engine::{Moment, OpId, Period, QueueId, settle};
 use warploom_sys::types::CUresult;
 
 use crate::api::capture::CapturedRecord;
-use crate::api::context::Context;
 use crate::check::HandleProblem;
+use crate::ffi::handle::{ContextHandle, EventHandle, Handle, Kind, kind};
 use crate::ffi::status::{INVALID_HANDLE, Status};
 use crate::machine::call::Call;
 use crate::machine::clock::Clock;
-use crate::machine::handles::{Handle, Kind, Object};
-use crate::machine::world::Work;
-use crate::machine::world::World;
+use crate::machine::objects::Object;
+use crate::machine::world::{Work, World};
 use crate::trace::Activity;
-use warploom_engine::{Moment, OpId, Period, QueueId, settle};
 
 pub(crate) struct Event {
-    pub(crate) context: Handle<Context>,
+    pub(crate) context: ContextHandle,
     pub(crate) flags: u32,
     /// The newest record; a wait captures it when the wait is called.
     pub(crate) record: Option<Record>,
@@ -49,11 +48,11 @@ pub(crate) struct Record {
 }
 
 impl Object for Event {
-    const KIND: Kind = Kind::Event;
+    type Kind = kind::Event;
 }
 
 impl Event {
-    pub(crate) fn new(context: Handle<Context>, flags: u32) -> Self {
+    pub(crate) fn new(context: ContextHandle, flags: u32) -> Self {
         Self { context, flags, record: None, captured: None, clock: Moment::default(), serial: 0 }
     }
 
@@ -75,7 +74,7 @@ impl Event {
 
 /// The event behind an argument, if its context is alive. The driver says of an event that is destroyed, and of a handle
 /// to something else, that its context is.
-pub(crate) fn find(call: &Call<'_>, world: &World, bits: u64) -> Status<Handle<Event>> {
+pub(crate) fn find(call: &Call<'_>, world: &World, bits: u64) -> Status<EventHandle> {
     let handle = Handle::from_bits(bits);
     let gone = CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED;
     match world.events.get(handle) {
@@ -94,7 +93,7 @@ pub(crate) fn find(call: &Call<'_>, world: &World, bits: u64) -> Status<Handle<E
 
 impl World {
     /// Records an event behind everything a queue has.
-    pub(crate) fn record_event(&mut self, queue: QueueId, handle: Handle<Event>) -> Status {
+    pub(crate) fn record_event(&mut self, queue: QueueId, handle: EventHandle) -> Status {
         let context = self.engine.queue(queue).owner.context;
         self.healthy(context)?;
         let before = self.what_comes_before(context, queue);
@@ -128,7 +127,7 @@ impl World {
     ///
     /// In the legacy default stream a wait is work like any other: it comes after everything in the blocking streams, and
     /// they after it. In another stream it holds up what comes next there, and is not held up by the legacy stream itself.
-    pub(crate) fn wait_for_event(&mut self, queue: QueueId, handle: Handle<Event>) -> Status<bool> {
+    pub(crate) fn wait_for_event(&mut self, queue: QueueId, handle: EventHandle) -> Status<bool> {
         let context = self.engine.queue(queue).owner.context;
         self.healthy(context)?;
         let Some(event) = self.events.get(handle) else { return Err(INVALID_HANDLE) };

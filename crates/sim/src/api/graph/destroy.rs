@@ -7,9 +7,9 @@ use warploom_sys::types::{CUgraph, CUgraph_st};
 
 use super::{Graph, NodeWork, named};
 use crate::ffi::Ptr;
+use crate::ffi::handle::GraphHandle;
 use crate::ffi::status::{INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
-use crate::machine::handles::Handle;
 use crate::machine::world::World;
 
 pub(crate) fn cuGraphCreate(call: &Call<'_>, out: Ptr<CUgraph>, flags: c_uint) -> Status {
@@ -34,7 +34,7 @@ pub(crate) fn cuGraphDestroy(call: &Call<'_>, graph: Ptr<CUgraph_st>) -> Status 
 
 impl World {
     /// Ends a graph and its nodes; the memory that it allocates and has not been launched to allocate goes with it.
-    pub(crate) fn destroy_graph(&mut self, graph: Handle<Graph>) {
+    pub(crate) fn destroy_graph(&mut self, graph: GraphHandle) {
         let Some(graph) = self.graphs.graphs.remove(graph) else { return };
         for node in graph.nodes {
             if let Some(node) = self.graphs.nodes.remove(node)

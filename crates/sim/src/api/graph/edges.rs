@@ -6,9 +6,9 @@ use warploom_sys::types::{CUgraph_st, CUgraphEdgeData, CUgraphNode, CUgraphNode_
 use super::list::{fill, raw};
 use super::{Node, named, named_node};
 use crate::ffi::Ptr;
+use crate::ffi::handle::NodeHandle;
 use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::machine::call::Call;
-use crate::machine::handles::Handle;
 
 /// An edge as all edges are that come from streams: from the whole of a node to the whole of another.
 pub(crate) const PLAIN: CUgraphEdgeData = CUgraphEdgeData { from_port: 0, to_port: 0, type_: 0, reserved: [0; 5] };
@@ -26,7 +26,7 @@ fn edges(
         return Err(call.refuse(INVALID_VALUE, "some of the arrays are null, and others are not"));
     }
     let of_node =
-        |(to, node): (Handle<Node>, &Node)| node.dependencies.iter().map(|from| (*from, to)).collect::<Vec<_>>();
+        |(to, node): (NodeHandle, &Node)| node.dependencies.iter().map(|from| (*from, to)).collect::<Vec<_>>();
     let all: Vec<_> = world.graphs.nodes_of(graph).flat_map(of_node).collect();
     fill(count, &all, !from.is_null(), |index, edge| {
         from.write_at(index, raw(edge.map(|(from, _)| *from)))?;
@@ -60,7 +60,7 @@ pub(crate) fn cuGraphGetEdges_v2(
 fn neighbours(
     call: &Call<'_>,
     node: Ptr<CUgraphNode_st>,
-    side: fn(&Node) -> &[Handle<Node>],
+    side: fn(&Node) -> &[NodeHandle],
     (nodes, data): (Ptr<CUgraphNode>, Ptr<CUgraphEdgeData>),
     count: Ptr<usize>,
 ) -> Status {

@@ -3,15 +3,16 @@
 
 use std::ffi::c_ulonglong;
 
+use warploom_engine::QueueId;
 use warploom_sys::types::{CUgraph_st, CUgraphExec, CUgraphExec_st, CUresult, CUstream_st};
 
 use super::{NodeWork, named};
 use crate::ffi::Ptr;
+use crate::ffi::handle::{ExecutableHandle, Handle, kind};
 use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
-use crate::machine::handles::{Handle, Kind, Object};
-use warploom_engine::QueueId;
+use crate::machine::objects::Object;
 
 /// The nodes of a graph as they were when it was instantiated, in an order that keeps its edges.
 pub(crate) struct Executable {
@@ -19,7 +20,7 @@ pub(crate) struct Executable {
 }
 
 impl Object for Executable {
-    const KIND: Kind = Kind::Executable;
+    type Kind = kind::Executable;
 }
 
 /// `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH`.
@@ -58,7 +59,7 @@ pub(crate) fn cuGraphInstantiateWithFlags(
     out.write(executable.as_raw())
 }
 
-fn executable(call: &Call<'_>, world: &Guard<'_>, raw: Ptr<CUgraphExec_st>) -> Status<Handle<Executable>> {
+fn executable(call: &Call<'_>, world: &Guard<'_>, raw: Ptr<CUgraphExec_st>) -> Status<ExecutableHandle> {
     let handle = Handle::from_bits(raw.address());
     call.object(&world.graphs.executables, handle, INVALID_VALUE)?;
     Ok(handle)

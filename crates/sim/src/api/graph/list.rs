@@ -3,11 +3,11 @@
 
 use warploom_sys::types::{CUgraph_st, CUgraphNode, CUgraphNode_st, CUgraphNodeType};
 
-use super::{Node, named, named_node};
+use super::{named, named_node};
 use crate::ffi::Ptr;
+use crate::ffi::handle::{Handle, NodeHandle};
 use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::machine::call::Call;
-use crate::machine::handles::Handle;
 
 /// Fills arrays of a caller who said how long they are, and says how much there was to fill them with: places behind the
 /// last get null, and what has no place is left out. Without arrays, it is only counted.
@@ -31,12 +31,12 @@ pub(super) fn fill<T>(
 }
 
 /// A handle for C, or null where there is none left.
-pub(super) fn raw(node: Option<Handle<Node>>) -> CUgraphNode {
+pub(super) fn raw(node: Option<NodeHandle>) -> CUgraphNode {
     node.map_or(std::ptr::null_mut(), Handle::as_raw)
 }
 
 /// Fills an array with handles.
-fn handles(array: Ptr<CUgraphNode>, count: Ptr<usize>, nodes: &[Handle<Node>]) -> Status {
+fn handles(array: Ptr<CUgraphNode>, count: Ptr<usize>, nodes: &[NodeHandle]) -> Status {
     fill(count, nodes, !array.is_null(), |index, node| array.write_at(index, raw(node.copied())))
 }
 

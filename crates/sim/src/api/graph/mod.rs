@@ -35,16 +35,17 @@ pub(crate) use node::NodeWork;
 use warploom_sys::types::{CUgraph_st, CUgraphNode_st};
 
 use crate::ffi::Ptr;
+use crate::ffi::handle::{GraphHandle, Handle, NodeHandle, kind};
 use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::machine::call::Call;
-use crate::machine::handles::{Handle, Kind, Object, Objects};
+use crate::machine::objects::{Object, Objects};
 use crate::machine::world::World;
 
 /// Nodes, and what comes before what.
 #[derive(Default)]
 pub(crate) struct Graph {
     /// In the order they were added.
-    nodes: Vec<Handle<Node>>,
+    nodes: Vec<NodeHandle>,
     /// It belongs to a capture that is not over, and not to the program.
     pub(crate) is_captured: bool,
 }
@@ -58,20 +59,20 @@ impl Graph {
 
 /// One piece of work of a graph.
 pub(crate) struct Node {
-    graph: Handle<Graph>,
+    graph: GraphHandle,
     work: NodeWork,
     /// What it comes after.
-    dependencies: Vec<Handle<Node>>,
+    dependencies: Vec<NodeHandle>,
     /// What comes after it.
-    dependents: Vec<Handle<Node>>,
+    dependents: Vec<NodeHandle>,
 }
 
 impl Object for Graph {
-    const KIND: Kind = Kind::Graph;
+    type Kind = kind::Graph;
 }
 
 impl Object for Node {
-    const KIND: Kind = Kind::Node;
+    type Kind = kind::Node;
 }
 
 /// The graphs of a machine.
@@ -102,10 +103,10 @@ impl Graphs {
     /// Adds a node behind others of the same graph.
     pub(crate) fn add(
         &mut self,
-        graph: Handle<Graph>,
-        dependencies: Vec<Handle<Node>>,
+        graph: GraphHandle,
+        dependencies: Vec<NodeHandle>,
         work: NodeWork,
-    ) -> Option<Handle<Node>> {
+    ) -> Option<NodeHandle> {
         let behind = dependencies.clone();
         let node = self.nodes.insert(Node { graph, work, dependencies, dependents: Vec::new() })?;
         for before in behind {
@@ -116,12 +117,12 @@ impl Graphs {
     }
 
     /// Whether a node is one of a graph.
-    pub(crate) fn is_in(&self, node: Handle<Node>, graph: Handle<Graph>) -> bool {
+    pub(crate) fn is_in(&self, node: NodeHandle, graph: GraphHandle) -> bool {
         self.nodes.get(node).is_some_and(|node| node.graph == graph)
     }
 
     /// These nodes, and everything that they come after.
-    pub(crate) fn ancestry(&self, nodes: &[Handle<Node>]) -> BTreeSet<Handle<Node>> {
+    pub(crate) fn ancestry(&self, nodes: &[NodeHandle]) -> BTreeSet<NodeHandle> {
         let (mut found, mut open) = (BTreeSet::new(), nodes.to_vec());
         while let Some(node) = open.pop() {
             if found.insert(node) {
@@ -132,14 +133,14 @@ impl Graphs {
     }
 
     /// The nodes of a graph, each with its handle, in the order they were added: none comes before what it waits for.
-    fn nodes_of(&self, graph: Handle<Graph>) -> impl Iterator<Item = (Handle<Node>, &Node)> {
+    fn nodes_of(&self, graph: GraphHandle) -> impl Iterator<Item = (NodeHandle, &Node)> {
         let nodes = self.graphs.get(graph).into_iter().flat_map(|graph| &graph.nodes);
         nodes.filter_map(|handle| Some((*handle, self.nodes.get(*handle)?)))
     }
 }
 
 /// A graph by the handle that a C caller passed. The driver has one code for every handle that is none.
-pub(crate) fn named(call: &Call<'_>, world: &World, raw: Ptr<CUgraph_st>) -> Status<Handle<Graph>> {
+pub(crate) fn named(call: &Call<'_>, world: &World, raw: Ptr<CUgraph_st>) -> Status<GraphHandle> {
     let handle = Handle::from_bits(raw.address());
     call.object(&world.graphs.graphs, handle, INVALID_VALUE)?;
     Ok(handle)

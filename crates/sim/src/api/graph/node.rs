@@ -2,14 +2,13 @@
 
 use std::ffi::c_void;
 
+use warploom_engine::Known;
 use warploom_sys::types::{CUgraphNodeType, CUhostFn};
 
-use crate::api::event::Event;
 use crate::api::module::KernelCall;
-use crate::machine::handles::Handle;
+use crate::ffi::handle::EventHandle;
 use crate::machine::world::Work;
 use crate::memory::MemoryOp;
-use warploom_engine::Known;
 
 /// A node's work, with all that its ops are made of, as often as it is launched.
 #[derive(Clone)]
@@ -21,8 +20,8 @@ pub(crate) enum NodeWork {
         function: CUhostFn,
         data: *mut c_void,
     },
-    RecordEvent(Handle<Event>),
-    WaitEvent(Handle<Event>),
+    RecordEvent(EventHandle),
+    WaitEvent(EventHandle),
     /// Words of memory that are waited for or written, one after the other.
     Values(Vec<MemoryOp>),
     /// Memory of the graph's own.

@@ -6,24 +6,23 @@
 
 use warploom_sys::types::{CUdevice, CUdeviceptr, CUmem_advise, CUmemLocation, CUmemLocationType};
 
-use super::pages::Page;
-use super::wish::{check_kind, check_shares, shares};
-use super::{Residence, Wish, range};
+use super::requested_location::{check_kind, check_shares, shares};
+use super::{range, requested_location};
 use crate::ffi::status::{INVALID_CONTEXT, INVALID_DEVICE, INVALID_VALUE, NOT_SUPPORTED, Status};
 use crate::machine::call::Call;
-use crate::memory::Backing;
+use crate::memory::{Backing, Page, RequestedLocation, Residence};
 
 /// Advice that makes sense.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Advice {
     ReadMostly(bool),
-    Preferred(Option<Wish>),
+    Preferred(Option<RequestedLocation>),
     AccessedBy(Residence, bool),
 }
 
 impl Advice {
     /// Reads the place only where the advice has one.
-    fn new(call: &Call<'_>, advice: CUmem_advise, place: impl FnOnce() -> Status<Wish>) -> Status<Self> {
+    fn new(call: &Call<'_>, advice: CUmem_advise, place: impl FnOnce() -> Status<RequestedLocation>) -> Status<Self> {
         Ok(match advice {
             CUmem_advise::CU_MEM_ADVISE_SET_READ_MOSTLY => Advice::ReadMostly(true),
             CUmem_advise::CU_MEM_ADVISE_UNSET_READ_MOSTLY => Advice::ReadMostly(false),
@@ -44,7 +43,7 @@ impl Advice {
     /// The place that is to do something from now on.
     fn place(self) -> Option<Residence> {
         match self {
-            Advice::Preferred(wish) => wish.map(|wish| wish.place),
+            Advice::Preferred(request) => request.map(|request| request.place),
             Advice::AccessedBy(place, _) => Some(place),
             Advice::ReadMostly(_) => None,
         }
@@ -59,7 +58,7 @@ impl Advice {
                 }
             }
             // The node of a thread is a node from now on.
-            Advice::Preferred(wish) => page.preferred = wish.map(|wish| wish.place.into()),
+            Advice::Preferred(request) => page.preferred = request.map(|request| request.place.into()),
             Advice::AccessedBy(place, true) => {
                 page.accessed_by.insert(place);
             }
@@ -84,7 +83,7 @@ fn advise(
     address: CUdeviceptr,
     bytes: usize,
     advice: CUmem_advise,
-    place: impl FnOnce() -> Status<Wish>,
+    place: impl FnOnce() -> Status<RequestedLocation>,
     names_node: bool,
 ) -> Status {
     let mut world = call.world();
@@ -104,7 +103,7 @@ fn advise(
         check_shares(call, place)?;
     }
     if shares(topology, device) {
-        world.managed_memory.pages.update(&range, |page, _| advice.apply(page));
+        world.managed_memory.pages_mut().update(&range, |page, _| advice.apply(page));
         return Ok(());
     }
     // Where host and device take turns, there is nothing to be mostly read.
@@ -123,7 +122,7 @@ pub(crate) fn cuMemAdvise(
     advice: CUmem_advise,
     device: CUdevice,
 ) -> Status {
-    advise(call, address, bytes, advice, || Wish::of_ordinal(call, device), false)
+    advise(call, address, bytes, advice, || requested_location::of_ordinal(call, device), false)
 }
 
 pub(crate) fn cuMemAdvise_v2(
@@ -137,7 +136,7 @@ pub(crate) fn cuMemAdvise_v2(
         location.type_,
         CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST_NUMA | CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT
     );
-    let place = || Wish::of_location(call, location, INVALID_VALUE);
+    let place = || requested_location::of_location(call, location, INVALID_VALUE);
     call.current()?;
     check_kind(call, location)?;
     advise(call, address, bytes, advice, place, is_node)

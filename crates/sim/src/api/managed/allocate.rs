@@ -5,70 +5,11 @@ use std::ffi::c_uint;
 
 use warploom_sys::types::CUdeviceptr;
 
-use super::migration::Reach;
-use super::pages::{PAGE, Page, Pages};
 use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_CONTEXT, INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
-use crate::machine::world::Engine;
-use crate::memory::{Allocation, Arena, Backing, Block, Kind, Registry, Side};
-use crate::topology::Topology;
+use crate::memory::{Allocation, Backing, Managed, Side};
 use crate::topology::number::{CONCURRENT_MANAGED_ACCESS, MANAGED_MEMORY};
-
-/// The address space managed memory comes from, and what is known of its pages and those of managed pools.
-pub(crate) struct ManagedMemory {
-    arena: Arena,
-    pub(super) pages: Pages,
-    pub(super) reach: Reach,
-    /// There has been managed memory.
-    is_used: bool,
-}
-
-/// What is particular to a managed allocation.
-#[derive(Debug)]
-pub(crate) struct Managed {
-    /// What the device that cannot do without a copy was charged.
-    pub(crate) charged: u64,
-}
-
-impl ManagedMemory {
-    pub(crate) fn new(topology: &Topology) -> Self {
-        let (pages, reach) = (Pages::new(), Reach::new(topology));
-        Self { arena: Arena::new(Kind::Virtual), pages, reach, is_used: false }
-    }
-
-    /// Whether there could be managed pages that anyone has to think of.
-    pub(crate) fn is_used(&self) -> bool {
-        self.is_used
-    }
-
-    /// Forgets what was known of the pages of a new managed allocation, but for those that it shares with others.
-    pub(crate) fn renew(&mut self, memory: &Registry, allocation: &Allocation) {
-        self.is_used = true;
-        let (base, end) = (allocation.base, allocation.end());
-        let (first, behind) = (base / PAGE * PAGE, end.next_multiple_of(PAGE));
-        let start = if memory.overlaps(first, base - first) { first + PAGE } else { first };
-        let end = if memory.overlaps(end, behind - end) { behind - PAGE } else { behind };
-        let preferred = match &allocation.backing {
-            Backing::Pool(block) => block.home.preferred(),
-            _ => None,
-        };
-        self.pages.update(&(start..end), |page, _| *page = Page { preferred, ..Page::default() });
-    }
-
-    /// Takes address space with bytes behind it.
-    pub(crate) fn take(&mut self, bytes: u64, engine: &Engine) -> std::io::Result<u64> {
-        self.arena.take(bytes, engine)
-    }
-
-    pub(crate) fn give(&mut self, address: u64, bytes: u64, engine: &Engine) {
-        self.arena.give(address, bytes, engine);
-    }
-
-    pub(crate) fn block_of(&self, address: u64) -> Option<Block> {
-        self.arena.block_of(address)
-    }
-}
 
 /// What a device that keeps all managed memory keeps it in.
 const KEPT: u64 = 64 << 10;

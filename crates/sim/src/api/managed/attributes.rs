@@ -7,12 +7,11 @@ use std::ops::Range;
 
 use warploom_sys::types::{CUdeviceptr, CUmem_range_attribute, CUmem_range_attribute as A};
 
-use super::pages::Pages;
-use super::wish::NOWHERE;
-use super::{Residence, Wish, range};
+use super::range;
 use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::machine::call::Call;
+use crate::memory::{NOWHERE, Pages, RequestedLocation, Residence};
 
 /// The first driver with types and ids of locations.
 const LOCATIONS: i32 = 12020;
@@ -55,19 +54,21 @@ impl Question {
         let value = match self.attribute {
             A::CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY => i32::from(pages.over(range).all(|page| page.read_mostly)),
             A::CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY => return self.list(&accessed_by(pages, range)),
-            A::CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION => Wish::ordinal(preferred()),
-            A::CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE => Wish::location(preferred()).0.0 as i32,
-            A::CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID => Wish::location(preferred()).1,
-            A::CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION => Wish::ordinal(prefetched()),
-            A::CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE => Wish::location(prefetched()).0.0 as i32,
-            _ => Wish::location(prefetched()).1,
+            A::CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION => RequestedLocation::ordinal(preferred()),
+            A::CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE => RequestedLocation::location(preferred()).0.0 as i32,
+            A::CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID => RequestedLocation::location(preferred()).1,
+            A::CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION => RequestedLocation::ordinal(prefetched()),
+            A::CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE => {
+                RequestedLocation::location(prefetched()).0.0 as i32
+            }
+            _ => RequestedLocation::location(prefetched()).1,
         };
         self.out.typed::<i32>().write(value)
     }
 
     /// As many as there is room for, and nobody in the rest of it.
     fn list(&self, members: &BTreeSet<Residence>) -> Status {
-        let members = members.iter().map(|member| Wish::ordinal(Some(Wish::from(*member))));
+        let members = members.iter().map(|member| RequestedLocation::ordinal(Some(RequestedLocation::from(*member))));
         for (index, value) in members.chain(std::iter::repeat(NOWHERE)).take(self.room).enumerate() {
             self.out.typed::<i32>().write_at(index, value)?;
         }
@@ -94,7 +95,7 @@ pub(crate) fn cuMemRangeGetAttribute(
     call.context(&world)?;
     let question = Question::new(call, attribute, data, size)?;
     let range = range::managed(call, &world, address, bytes)?;
-    question.answer(&world.managed_memory.pages, &range)
+    question.answer(&world.managed_memory.pages(), &range)
 }
 
 pub(crate) fn cuMemRangeGetAttributes(
@@ -117,5 +118,5 @@ pub(crate) fn cuMemRangeGetAttributes(
         questions.push(Question::new(call, attribute, data.pointer_at(index)?, size)?);
     }
     let range = range::managed(call, &world, address, bytes)?;
-    questions.iter().try_for_each(|question| question.answer(&world.managed_memory.pages, &range))
+    questions.iter().try_for_each(|question| question.answer(&world.managed_memory.pages(), &range))
 }

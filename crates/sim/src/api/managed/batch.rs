@@ -7,10 +7,11 @@
 
 use std::ops::Range;
 
+use warploom_engine::QueueId;
 use warploom_sys::types::{CUdeviceptr, CUmemLocation, CUstream_st};
 
-use super::wish::shares;
-use super::{Migration, Wish, range};
+use super::requested_location::shares;
+use super::{range, requested_location};
 use crate::api::copy::enqueue_batch;
 use crate::api::stream::LEGACY;
 use crate::ffi::Ptr;
@@ -18,7 +19,7 @@ use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
 use crate::machine::world::Work;
-use warploom_engine::QueueId;
+use crate::memory::{Migration, RequestedLocation};
 
 /// The ranges of a batch, as C gives them.
 struct Ranges {
@@ -36,36 +37,36 @@ struct Places {
 
 impl Places {
     /// Reads them all: from which range on which place holds.
-    fn wishes(&self, call: &Call<'_>, ranges: usize) -> Status<Vec<(usize, Wish)>> {
+    fn requested(&self, call: &Call<'_>, ranges: usize) -> Status<Vec<(usize, RequestedLocation)>> {
         let refuse = |reason: String| call.refuse(INVALID_VALUE, reason);
         if self.count == 0 || self.count > ranges {
             return Err(refuse(format!("{} locations for {ranges} ranges", self.count)));
         }
         self.locations.given()?;
-        let mut wishes: Vec<(usize, Wish)> = Vec::new();
+        let mut requested: Vec<(usize, RequestedLocation)> = Vec::new();
         for index in 0..self.count {
             let start = self.starts.read_at(index)?;
-            let ascends = wishes.last().map_or(start == 0, |(before, _)| start >= *before);
+            let ascends = requested.last().map_or(start == 0, |(before, _)| start >= *before);
             if !ascends || start >= ranges {
                 return Err(refuse(format!(
                     "location {index} starts at range {start} of {ranges}, which is out of turn"
                 )));
             }
             let location = self.locations.read_at(index)?;
-            let wish = Wish::of_location(call, location, INVALID_VALUE)?.with_id(location);
+            let request = requested_location::of_location(call, location, INVALID_VALUE)?.with_id(location);
             // Of several that start at the same range, the first holds.
-            if wishes.last().is_none_or(|(before, _)| start > *before) {
-                wishes.push((start, wish));
+            if requested.last().is_none_or(|(before, _)| start > *before) {
+                requested.push((start, request));
             }
         }
-        Ok(wishes)
+        Ok(requested)
     }
 }
 
 /// One range of a batch.
 struct Item {
     range: Range<u64>,
-    wish: Option<Wish>,
+    request: Option<RequestedLocation>,
     work: Work,
 }
 
@@ -75,14 +76,14 @@ impl Ranges {
         call: &Call<'_>,
         world: &Guard<'_>,
         index: usize,
-        wish: Option<Wish>,
+        request: Option<RequestedLocation>,
         discards: bool,
     ) -> Status<Item> {
         let (address, bytes) = (self.addresses.read_at(index)?, self.sizes.read_at(index)?);
         let range = range::managed(call, world, address, bytes)?;
         let at = range::place(world, &range)?;
-        let migration = Migration::new(at, bytes as u64, wish.map(|wish| wish.place), discards);
-        Ok(Item { range, wish, work: Work::Migrate(Box::new(migration)) })
+        let migration = Migration::new(at, bytes as u64, request.map(|request| request.place), discards);
+        Ok(Item { range, request, work: Work::Migrate(Box::new(migration)) })
     }
 
     fn submit(
@@ -103,13 +104,13 @@ impl Ranges {
         }
         self.addresses.given()?;
         self.sizes.given()?;
-        let wishes = places.map(|places| places.wishes(call, self.count)).transpose()?.unwrap_or_default();
+        let requested = places.map(|places| places.requested(call, self.count)).transpose()?.unwrap_or_default();
         let mut items = Vec::with_capacity(self.count);
         let mut refused = None;
         for index in 0..self.count {
-            let following = wishes.partition_point(|(start, _)| *start <= index);
-            let wish = following.checked_sub(1).map(|at| wishes[at].1);
-            match self.item(call, &world, index, wish, discards) {
+            let following = requested.partition_point(|(start, _)| *start <= index);
+            let request = following.checked_sub(1).map(|at| requested[at].1);
+            match self.item(call, &world, index, request, discards) {
                 Ok(item) => items.push(item),
                 Err(code) => {
                     refused = Some(code);
@@ -118,14 +119,14 @@ impl Ranges {
             }
         }
         let mut works = Vec::with_capacity(items.len());
-        let mut wished = Vec::with_capacity(items.len());
-        for Item { range, wish, work } in items {
+        let mut asked = Vec::with_capacity(items.len());
+        for Item { range, request, work } in items {
             works.push(work);
-            wished.extend(wish.map(|wish| (range, wish)));
+            asked.extend(request.map(|request| (range, request)));
         }
         enqueue_batch(call, &mut world, queue, works)?;
-        for (range, wish) in wished {
-            world.managed_memory.pages.update(&range, |page, _| page.prefetched = Some(wish));
+        for (range, request) in asked {
+            world.managed_memory.pages_mut().update(&range, |page, _| page.prefetched = Some(request));
         }
         refused.map_or(Ok(()), Err)
     }

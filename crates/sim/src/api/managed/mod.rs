@@ -6,7 +6,7 @@
 //!   copies, fills, host accesses ─────┘
 //! ```
 //!
-//! What is known of a page is kept by its address ([`pages`]), because small allocations share pages and advice is taken
+//! What is known of a page is kept by its address ([`Pages`](crate::memory::Pages)), because small allocations share pages and advice is taken
 //! for whole ones: it starts blank with the first allocation in the page. Advice holds from the call on. So does the last
 //! prefetch location, which is what was asked for and not what was done; the pages themselves move in stream order.
 //!
@@ -26,18 +26,12 @@ mod advise;
 mod allocate;
 mod attributes;
 mod batch;
-mod migration;
-mod pages;
 mod prefetch;
 mod range;
-mod residence;
-mod wish;
+mod requested_location;
 
 pub(crate) use advise::{cuMemAdvise, cuMemAdvise_v2};
-pub(crate) use allocate::{Managed, ManagedMemory, cuMemAllocManaged};
+pub(crate) use allocate::cuMemAllocManaged;
 pub(crate) use attributes::{cuMemRangeGetAttribute, cuMemRangeGetAttributes};
 pub(crate) use batch::{cuMemDiscardAndPrefetchBatchAsync, cuMemDiscardBatchAsync, cuMemPrefetchBatchAsync};
-pub(crate) use migration::{LEFT, Migration, WATCHED};
 pub(crate) use prefetch::{cuMemPrefetchAsync, cuMemPrefetchAsync_v2};
-pub use residence::Residence;
-pub(crate) use wish::Wish;

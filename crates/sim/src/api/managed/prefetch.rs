@@ -5,18 +5,19 @@ use std::ffi::c_uint;
 
 use warploom_sys::types::{CUdevice, CUdeviceptr, CUmemLocation, CUstream_st};
 
-use super::wish::check_shares;
-use super::{Migration, Residence, Wish, range};
+use super::requested_location::check_shares;
+use super::{range, requested_location};
 use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_DEVICE, INVALID_VALUE, Status};
 use crate::machine::call::Call;
 use crate::machine::world::Work;
+use crate::memory::{Migration, RequestedLocation, Residence};
 
 fn prefetch(
     call: &Call<'_>,
     address: CUdeviceptr,
     bytes: usize,
-    to: impl FnOnce() -> Status<Wish>,
+    to: impl FnOnce() -> Status<RequestedLocation>,
     stream: Ptr<CUstream_st>,
 ) -> Status {
     let mut world = call.world();
@@ -28,7 +29,7 @@ fn prefetch(
     let at = range::place(&world, &range)?;
     let migration = Migration::new(at, bytes as u64, Some(to.place), false);
     call.submit(&mut world, queue, Work::Migrate(Box::new(migration)))?;
-    world.managed_memory.pages.update(&range, |page, _| page.prefetched = Some(to));
+    world.managed_memory.pages_mut().update(&range, |page, _| page.prefetched = Some(to));
     Ok(())
 }
 
@@ -39,7 +40,7 @@ pub(crate) fn cuMemPrefetchAsync(
     device: CUdevice,
     stream: Ptr<CUstream_st>,
 ) -> Status {
-    prefetch(call, address, bytes, || Wish::of_ordinal(call, device), stream)
+    prefetch(call, address, bytes, || requested_location::of_ordinal(call, device), stream)
 }
 
 pub(crate) fn cuMemPrefetchAsync_v2(
@@ -53,5 +54,5 @@ pub(crate) fn cuMemPrefetchAsync_v2(
     if flags != 0 {
         return Err(call.refuse(INVALID_VALUE, format!("flags are {flags:#x}; there are none")));
     }
-    prefetch(call, address, bytes, || Wish::of_location(call, location, INVALID_DEVICE), stream)
+    prefetch(call, address, bytes, || requested_location::of_location(call, location, INVALID_DEVICE), stream)
 }

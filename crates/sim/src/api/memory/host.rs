@@ -4,7 +4,6 @@
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::{c_uint, c_void};
-use std::io;
 
 use warploom_sys::types::{CUdeviceptr, CUresult};
 
@@ -14,43 +13,13 @@ use crate::api::memory::release::release_when_idle;
 use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_CONTEXT, INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
-use crate::machine::world::Engine;
-use crate::memory::{Allocation, Arena, Backing, Block, Kind, Side};
+use crate::memory::{Allocation, Backing, PageLocked, Side};
 use crate::topology::number::READ_ONLY_HOST_REGISTER_SUPPORTED;
-
-/// What is particular to memory of `cuMemHostAlloc`.
-#[derive(Debug)]
-pub(crate) struct PageLocked {
-    pub(crate) flags: u32,
-}
 
 const PORTABLE: u32 = 1;
 const DEVICE_MAP: u32 = 2;
 const WRITE_COMBINED: u32 = 4;
 const READ_ONLY: u32 = 8;
-
-/// The pages that `cuMemHostAlloc` hands out.
-pub(crate) struct HostMemory {
-    arena: Arena,
-}
-
-impl HostMemory {
-    pub(crate) fn new() -> Self {
-        Self { arena: Arena::new(Kind::Real) }
-    }
-
-    pub(crate) fn take(&mut self, bytes: u64, engine: &Engine) -> io::Result<u64> {
-        self.arena.take(bytes, engine)
-    }
-
-    pub(crate) fn give(&mut self, address: u64, bytes: u64, engine: &Engine) {
-        self.arena.give(address, bytes, engine);
-    }
-
-    pub(crate) fn block_of(&self, address: u64) -> Option<Block> {
-        self.arena.block_of(address)
-    }
-}
 
 pub(crate) fn cuMemHostAlloc(call: &Call<'_>, out: Ptr<*mut c_void>, bytes: usize, flags: c_uint) -> Status {
     out.write(std::ptr::null_mut())?;

@@ -1,10 +1,9 @@
 //! What becomes of memory when it is freed, or when its context goes.
 
-use crate::api::context::Context;
+use crate::ffi::handle::ContextHandle;
 use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
-use crate::machine::handles::Handle;
 use crate::machine::world::World;
 use crate::memory::{Allocation, Backing, Side};
 
@@ -45,7 +44,7 @@ impl World {
 pub(crate) fn release_when_idle(call: &Call<'_>, world: &mut Guard<'_>, base: u64) -> Status {
     let named = |world: &Guard<'_>| world.memory.at(base).map(|allocation| (allocation.id, allocation.context));
     let before = named(world);
-    let context: Option<Handle<Context>> = before.and_then(|(_, context)| context);
+    let context: Option<ContextHandle> = before.and_then(|(_, context)| context);
     if let Some(context) = context {
         call.wait_for_context(world, context)?;
     }

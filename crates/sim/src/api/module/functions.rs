@@ -8,19 +8,18 @@ use warploom_sys::types::{CUfunc_cache, CUfunc_st, CUfunction_attribute, CUfunct
 
 use super::attributes::{Limits, Settings};
 use super::binary::Binary;
-use super::{Function, Module, kernels};
-use crate::api::context::Context;
+use super::kernels;
 use crate::ffi::Ptr;
+use crate::ffi::handle::{ContextHandle, FunctionHandle, Handle, Kind, ModuleHandle};
 use crate::ffi::status::{INVALID_HANDLE, INVALID_VALUE, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
-use crate::machine::handles::{Handle, Kind};
 
 /// A function, with all that calls about it need.
 pub(super) struct Found {
-    pub(super) handle: Handle<Function>,
-    pub(super) module: Handle<Module>,
-    pub(super) context: Handle<Context>,
+    pub(super) handle: FunctionHandle,
+    pub(super) module: ModuleHandle,
+    pub(super) context: ContextHandle,
     pub(super) device: u16,
     pub(super) binary: Arc<Binary>,
     pub(super) index: usize,
@@ -40,7 +39,7 @@ pub(super) fn found(call: &Call<'_>, world: &mut Guard<'_>, function: Ptr<CUfunc
 }
 
 /// What there is to know about a function.
-pub(super) fn described(call: &Call<'_>, world: &Guard<'_>, handle: Handle<Function>) -> Status<Found> {
+pub(super) fn described(call: &Call<'_>, world: &Guard<'_>, handle: FunctionHandle) -> Status<Found> {
     let function = call.object(&world.code.functions, handle, INVALID_HANDLE)?;
     let module = call.object(&world.code.modules, function.module, INVALID_HANDLE)?;
     world.healthy(module.context)?;

@@ -9,8 +9,7 @@ use std::ops::Range;
 
 use warploom_ptx::{Freed, HeapProblem};
 
-use crate::api::context::Context;
-use crate::machine::handles::Handle;
+use crate::ffi::handle::ContextHandle;
 use crate::machine::world::World;
 use crate::memory::{Allocation, Backing};
 
@@ -29,7 +28,7 @@ pub(crate) struct FreedBlocks {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FreedBlock {
-    context: Handle<Context>,
+    context: ContextHandle,
     device: u16,
     base: u64,
     size: u64,
@@ -59,7 +58,7 @@ fn cost(bytes: u64) -> u64 {
 
 impl World {
     /// Memory for a kernel that asks for it while it runs, if the context's heap has as much.
-    pub(super) fn take_heap(&mut self, context: Handle<Context>, device: u16, bytes: u64) -> Option<u64> {
+    pub(super) fn take_heap(&mut self, context: ContextHandle, device: u16, bytes: u64) -> Option<u64> {
         let cost = cost(bytes);
         if !self.contexts.get_mut(context)?.take_heap(cost) {
             return None;
@@ -72,7 +71,7 @@ impl World {
     }
 
     /// Takes back what a kernel has got while it ran. What is no block is not looked at further.
-    pub(super) fn give_heap(&mut self, context: Handle<Context>, device: u16, address: u64) -> Freed {
+    pub(super) fn give_heap(&mut self, context: ContextHandle, device: u16, address: u64) -> Freed {
         let found = self.memory.at(address).filter(|allocation| is_block(allocation, context));
         let Some((size, host)) = found.map(|found| (found.size, found.host)) else {
             let is_freed = |block: &FreedBlock| block.context == context && block.base == address;
@@ -99,7 +98,7 @@ impl World {
     }
 
     /// Lets go of what was freed in a context that ends.
-    pub(crate) fn forget_freed_blocks(&mut self, context: Handle<Context>) {
+    pub(crate) fn forget_freed_blocks(&mut self, context: ContextHandle) {
         let (gone, kept) = std::mem::take(&mut self.code.freed.blocks).into_iter().partition(|b| b.context == context);
         self.code.freed.blocks = kept;
         let gone: VecDeque<_> = gone;
@@ -107,12 +106,12 @@ impl World {
     }
 
     /// What was freed of a context's heap and can be reached still.
-    pub(super) fn freed_blocks(&self, context: Handle<Context>) -> impl Iterator<Item = &FreedBlock> {
+    pub(super) fn freed_blocks(&self, context: ContextHandle) -> impl Iterator<Item = &FreedBlock> {
         self.code.freed.blocks.iter().filter(move |block| block.context == context)
     }
 
     /// A range in which all of a context's heap lies.
-    pub(super) fn heap_hull(&self, context: Handle<Context>) -> Option<Range<u64>> {
+    pub(super) fn heap_hull(&self, context: ContextHandle) -> Option<Range<u64>> {
         let blocks = self.memory.iter().filter(|allocation| is_block(allocation, context));
         let rooms = blocks.map(|block| room(&(block.base..block.end())));
         let freed = self.freed_blocks(context).map(FreedBlock::room);
@@ -120,7 +119,7 @@ impl World {
     }
 
     /// What is wrong with an access to a context's heap.
-    pub(super) fn heap_problem(&self, context: Handle<Context>, bytes: Range<u64>) -> Option<HeapProblem> {
+    pub(super) fn heap_problem(&self, context: ContextHandle, bytes: Range<u64>) -> Option<HeapProblem> {
         let at = bytes.start;
         let live = |allocation: &&Allocation| is_block(allocation, context);
         let before = self.memory.before(at).filter(live).map(|block| block.base..block.end());
@@ -139,7 +138,7 @@ impl World {
 }
 
 /// Whether an allocation is a block of a context's heap.
-fn is_block(allocation: &Allocation, context: Handle<Context>) -> bool {
+fn is_block(allocation: &Allocation, context: ContextHandle) -> bool {
     allocation.context == Some(context)
         && matches!(&allocation.backing, Backing::Variable(memory) if memory.margins == MARGINS)
 }

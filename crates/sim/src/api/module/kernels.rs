@@ -6,27 +6,26 @@ use std::sync::Arc;
 
 use warploom_sys::types::{CUdevice, CUfunc_cache, CUfunction, CUfunction_attribute, CUkern_st, CUlibrary};
 
+use super::Module;
 use super::attributes::{Limits, Settings};
 use super::binary::Binary;
 use super::functions::{check_cache, parameter};
 use super::load::{binary_of, function_of, module_of};
-use super::{Function, Kernel, Module};
-use crate::api::context::Context;
 use crate::api::device::ordinal;
 use crate::ffi::Ptr;
+use crate::ffi::handle::{ContextHandle, FunctionHandle, Handle, KernelHandle};
 use crate::ffi::status::{INVALID_HANDLE, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
-use crate::machine::handles::Handle;
 use crate::machine::world::World;
 
 /// The function that a kernel is in a context.
 pub(super) fn function_in(
     call: &Call<'_>,
     world: &mut Guard<'_>,
-    kernel: Handle<Kernel>,
-    context: Handle<Context>,
-) -> Status<Handle<Function>> {
+    kernel: KernelHandle,
+    context: ContextHandle,
+) -> Status<FunctionHandle> {
     let found = call.object(&world.code.kernels, kernel, INVALID_HANDLE)?;
     let (library, name) = (found.library, found.name.clone());
     let module = module_of(call, world, library, context)?;
@@ -48,7 +47,7 @@ fn on(
     world: &mut Guard<'_>,
     kernel: Ptr<CUkern_st>,
     device: u16,
-) -> Status<(Handle<Kernel>, Arc<Binary>, usize)> {
+) -> Status<(KernelHandle, Arc<Binary>, usize)> {
     let handle = Handle::from_bits(kernel.address());
     let found = call.object(&world.code.kernels, handle, INVALID_HANDLE)?;
     let (library, name) = (found.library, found.name.clone());
@@ -62,7 +61,7 @@ fn somewhere(
     call: &Call<'_>,
     world: &mut Guard<'_>,
     kernel: Ptr<CUkern_st>,
-) -> Status<(Handle<Kernel>, Arc<Binary>, usize)> {
+) -> Status<(KernelHandle, Arc<Binary>, usize)> {
     let current = call.current().ok().and_then(|context| world.contexts.get(context));
     let device = current.map_or(0, |context| context.device);
     on(call, world, kernel, device)

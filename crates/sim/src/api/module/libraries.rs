@@ -12,12 +12,12 @@ use super::binary::Binary;
 use super::image::{Image, Refusal};
 use super::load::{binary_of, module_of, read_file, target};
 use super::options::Options;
-use super::{Kernel, Library, Module, NOT_FOUND, variables};
+use super::{Kernel, Library, NOT_FOUND, variables};
+use crate::ffi::handle::{Handle, KernelHandle, LibraryHandle, ModuleHandle};
 use crate::ffi::status::{INVALID_HANDLE, INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
-use crate::machine::handles::Handle;
 
 /// `CU_LIBRARY_NUM_OPTIONS`.
 const OPTIONS: u32 = 2;
@@ -88,7 +88,7 @@ pub(crate) fn cuLibraryLoadFromFile(
     load(call, out, options, || read_file(path))
 }
 
-fn named(library: Ptr<CUlib_st>) -> Handle<Library> {
+fn named(library: Ptr<CUlib_st>) -> LibraryHandle {
     Handle::from_bits(library.address())
 }
 
@@ -96,7 +96,7 @@ pub(crate) fn cuLibraryUnload(call: &Call<'_>, library: Ptr<CUlib_st>) -> Status
     let mut world = call.world();
     let handle = named(library);
     let found = call.object(&world.code.libraries, handle, INVALID_HANDLE)?;
-    let modules: Vec<Handle<Module>> = found.modules.values().copied().collect();
+    let modules: Vec<ModuleHandle> = found.modules.values().copied().collect();
     for module in modules {
         variables::unload(call, &mut world, module)?;
     }
@@ -110,7 +110,7 @@ pub(crate) fn cuLibraryUnload(call: &Call<'_>, library: Ptr<CUlib_st>) -> Status
 }
 
 /// The names of a library's kernels, as they are for the current device or for the first.
-fn names(call: &Call<'_>, world: &mut Guard<'_>, library: Handle<Library>) -> Status<Vec<String>> {
+fn names(call: &Call<'_>, world: &mut Guard<'_>, library: LibraryHandle) -> Status<Vec<String>> {
     let current = call.current().ok().and_then(|context| world.contexts.get(context));
     let device = current.map_or(0, |context| context.device);
     let binary = binary_of(call, world, library, device)?;
@@ -118,7 +118,7 @@ fn names(call: &Call<'_>, world: &mut Guard<'_>, library: Handle<Library>) -> St
 }
 
 /// The handle of a kernel, which it gets when it is first asked for.
-fn kernel(world: &mut Guard<'_>, library: Handle<Library>, name: &str) -> Status<Handle<Kernel>> {
+fn kernel(world: &mut Guard<'_>, library: LibraryHandle, name: &str) -> Status<KernelHandle> {
     let found = world.code.libraries.get(library).ok_or(INVALID_HANDLE)?;
     if let Some(kernel) = found.kernels.get(name) {
         return Ok(*kernel);
@@ -167,7 +167,7 @@ pub(crate) fn cuLibraryEnumerateKernels(
 }
 
 /// The library's part in the current context.
-fn here(call: &Call<'_>, world: &mut Guard<'_>, library: Ptr<CUlib_st>) -> Status<Handle<Module>> {
+fn here(call: &Call<'_>, world: &mut Guard<'_>, library: Ptr<CUlib_st>) -> Status<ModuleHandle> {
     call.object(&world.code.libraries, named(library), INVALID_HANDLE)?;
     let context = call.context(world)?;
     module_of(call, world, named(library), context)

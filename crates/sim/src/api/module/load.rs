@@ -7,12 +7,11 @@ use warploom_sys::types::CUresult;
 
 use super::binary::Binary;
 use super::image::{Image, Refusal, Target};
-use super::{Function, Library, Module, NOT_FOUND};
-use crate::api::context::Context;
+use super::{Function, Module, NOT_FOUND};
+use crate::ffi::handle::{ContextHandle, FunctionHandle, LibraryHandle, ModuleHandle};
 use crate::ffi::status::{INVALID_CONTEXT, INVALID_HANDLE, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
-use crate::machine::handles::Handle;
 use crate::topology::number;
 
 /// A device as code sees it.
@@ -35,10 +34,10 @@ pub(super) fn read_file(path: &str) -> Result<Image, Refusal> {
 pub(super) fn instantiate(
     call: &Call<'_>,
     world: &mut Guard<'_>,
-    context: Handle<Context>,
+    context: ContextHandle,
     binary: Arc<Binary>,
-    library: Option<Handle<Library>>,
-) -> Status<Handle<Module>> {
+    library: Option<LibraryHandle>,
+) -> Status<ModuleHandle> {
     let device = world.contexts.get(context).ok_or(INVALID_CONTEXT)?.device;
     let placed = match library {
         Some(library) => world.place_managed(call, library, device, &binary.program)?,
@@ -62,9 +61,9 @@ pub(super) fn instantiate(
 pub(super) fn module_of(
     call: &Call<'_>,
     world: &mut Guard<'_>,
-    library: Handle<Library>,
-    context: Handle<Context>,
-) -> Status<Handle<Module>> {
+    library: LibraryHandle,
+    context: ContextHandle,
+) -> Status<ModuleHandle> {
     let found = call.object(&world.code.libraries, library, INVALID_HANDLE)?;
     if let Some(module) = found.modules.get(&context) {
         return Ok(*module);
@@ -82,7 +81,7 @@ pub(super) fn module_of(
 pub(super) fn binary_of(
     call: &Call<'_>,
     world: &mut Guard<'_>,
-    library: Handle<Library>,
+    library: LibraryHandle,
     device: u16,
 ) -> Status<Arc<Binary>> {
     let target = target(call, device.into());
@@ -102,9 +101,9 @@ pub(super) fn binary_of(
 pub(super) fn function_of(
     call: &Call<'_>,
     world: &mut Guard<'_>,
-    module: Handle<Module>,
+    module: ModuleHandle,
     name: &str,
-) -> Status<Handle<Function>> {
+) -> Status<FunctionHandle> {
     let found = call.object(&world.code.modules, module, INVALID_HANDLE)?;
     let index = found.binary.find(name);
     let index = index.ok_or_else(|| call.refuse(NOT_FOUND, format!("the module has no kernel `{name}`")))?;
@@ -112,7 +111,7 @@ pub(super) fn function_of(
 }
 
 /// As [`function_of`], by the kernel's place in the program.
-pub(super) fn function_at(world: &mut Guard<'_>, module: Handle<Module>, index: usize) -> Status<Handle<Function>> {
+pub(super) fn function_at(world: &mut Guard<'_>, module: ModuleHandle, index: usize) -> Status<FunctionHandle> {
     let found = world.code.modules.get(module).ok_or(INVALID_HANDLE)?;
     if let Some(function) = found.functions.get(&index) {
         return Ok(*function);

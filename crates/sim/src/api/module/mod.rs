@@ -55,14 +55,14 @@ pub(crate) use occupancy::{
     cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, cuOccupancyMaxPotentialBlockSize,
     cuOccupancyMaxPotentialBlockSizeWithFlags,
 };
-pub(crate) use variables::VariableMemory;
 
-use crate::api::context::Context;
-use crate::machine::handles::{Handle, Kind, Object, Objects};
-use crate::machine::world::World;
 use attributes::Settings;
 use binary::Binary;
 use image::Image;
+
+use crate::ffi::handle::{ContextHandle, FunctionHandle, KernelHandle, LibraryHandle, ModuleHandle, kind};
+use crate::machine::objects::{Object, Objects};
+use crate::machine::world::World;
 
 /// Everything that is loaded on a machine.
 pub(crate) struct Code {
@@ -77,21 +77,21 @@ pub(crate) struct Code {
 
 /// Code in a context.
 pub(crate) struct Module {
-    pub(crate) context: Handle<Context>,
+    pub(crate) context: ContextHandle,
     device: u16,
     binary: Arc<Binary>,
     /// The program, which knows where the module's variables are.
     program: Program,
     /// The address of each variable of the program.
     variables: Vec<u64>,
-    functions: BTreeMap<usize, Handle<Function>>,
+    functions: BTreeMap<usize, FunctionHandle>,
     /// The library that it is the context's part of.
-    library: Option<Handle<Library>>,
+    library: Option<LibraryHandle>,
 }
 
 /// A kernel of a module.
 struct Function {
-    module: Handle<Module>,
+    module: ModuleHandle,
     /// Which of the program's kernels.
     index: usize,
     settings: Settings,
@@ -103,34 +103,34 @@ pub(crate) struct Library {
     image: Image,
     /// What was decoded of it, by architecture.
     binaries: BTreeMap<u32, Arc<Binary>>,
-    modules: BTreeMap<Handle<Context>, Handle<Module>>,
-    kernels: BTreeMap<String, Handle<Kernel>>,
+    modules: BTreeMap<ContextHandle, ModuleHandle>,
+    kernels: BTreeMap<String, KernelHandle>,
     /// The addresses of its managed variables, which are the same in all contexts.
     managed: BTreeMap<String, u64>,
 }
 
 /// A kernel of a library.
 struct Kernel {
-    library: Handle<Library>,
+    library: LibraryHandle,
     name: String,
     /// By device.
     settings: BTreeMap<u16, Settings>,
 }
 
 impl Object for Module {
-    const KIND: Kind = Kind::Module;
+    type Kind = kind::Module;
 }
 
 impl Object for Function {
-    const KIND: Kind = Kind::Function;
+    type Kind = kind::Function;
 }
 
 impl Object for Library {
-    const KIND: Kind = Kind::Library;
+    type Kind = kind::Library;
 }
 
 impl Object for Kernel {
-    const KIND: Kind = Kind::Kernel;
+    type Kind = kind::Kernel;
 }
 
 const NOT_FOUND: CUresult = CUresult::CUDA_ERROR_NOT_FOUND;
@@ -167,7 +167,7 @@ impl Code {
     }
 
     /// Takes a module out, and its functions with it.
-    fn remove(&mut self, handle: Handle<Module>, is_orphan: bool) -> Option<Module> {
+    fn remove(&mut self, handle: ModuleHandle, is_orphan: bool) -> Option<Module> {
         let module = if is_orphan { self.modules.orphan(handle) } else { self.modules.remove(handle) }?;
         for function in module.functions.values() {
             let _ = if is_orphan { self.functions.orphan(*function) } else { self.functions.remove(*function) };
@@ -188,9 +188,9 @@ impl Module {
 
 impl World {
     /// Takes the modules of a context that goes; how many of them the program had not unloaded.
-    pub(crate) fn orphan_modules(&mut self, context: Handle<Context>) -> u64 {
+    pub(crate) fn orphan_modules(&mut self, context: ContextHandle) -> u64 {
         let modules = self.code.modules.iter().filter(|(_, module)| module.context == context);
-        let modules: Vec<Handle<Module>> = modules.map(|(handle, _)| handle).collect();
+        let modules: Vec<ModuleHandle> = modules.map(|(handle, _)| handle).collect();
         let removed = modules.into_iter().filter_map(|module| self.code.remove(module, true));
         removed.filter(Module::is_the_programs).count() as u64
     }

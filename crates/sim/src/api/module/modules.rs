@@ -10,11 +10,11 @@ use super::binary::Binary;
 use super::image::{Image, Refusal};
 use super::load::{function_at, function_of, instantiate, read_file, target};
 use super::options::Options;
-use super::{Module, NOT_FOUND, variables};
+use super::{NOT_FOUND, variables};
+use crate::ffi::handle::{Handle, ModuleHandle};
 use crate::ffi::status::{INVALID_CONTEXT, INVALID_HANDLE, INVALID_VALUE, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
-use crate::machine::handles::Handle;
 
 fn load(
     call: &Call<'_>,
@@ -63,7 +63,7 @@ pub(crate) fn cuModuleLoadFatBinary(call: &Call<'_>, out: Ptr<CUmodule>, image: 
     cuModuleLoadData(call, out, image)
 }
 
-fn named(module: Ptr<CUmod_st>) -> Handle<Module> {
+fn named(module: Ptr<CUmod_st>) -> ModuleHandle {
     Handle::from_bits(module.address())
 }
 

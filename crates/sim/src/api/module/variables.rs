@@ -5,24 +5,12 @@ use std::collections::BTreeMap;
 use warploom_ptx::{Program, Variable};
 use warploom_sys::types::CUresult;
 
-use super::Library;
-use crate::api::context::Context;
-use crate::api::managed::Managed;
+use crate::ffi::handle::{ContextHandle, LibraryHandle, ModuleHandle};
 use crate::ffi::status::{OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
-use crate::machine::handles::Handle;
 use crate::machine::world::World;
-use crate::memory::{Allocation, Backing, Side};
-
-/// What is particular to the memory of a variable.
-#[derive(Debug)]
-pub(crate) struct VariableMemory {
-    /// The host sees it, too.
-    pub(crate) managed: Option<Managed>,
-    /// Bytes before and behind it that go with it: no variable at all, but what a kernel has taken with `malloc`.
-    pub(crate) margins: [u64; 2],
-}
+use crate::memory::{Allocation, Backing, Managed, Side, VariableMemory};
 
 /// Bytes in which the blocks of a cooperative launch meet.
 const WORKSPACE: usize = 64;
@@ -33,7 +21,7 @@ impl World {
     pub(super) fn place_variables(
         &mut self,
         call: &Call<'_>,
-        context: Handle<Context>,
+        context: ContextHandle,
         device: u16,
         program: &Program,
         placed: &BTreeMap<String, u64>,
@@ -63,7 +51,7 @@ impl World {
     pub(super) fn place_managed(
         &mut self,
         call: &Call<'_>,
-        library: Handle<Library>,
+        library: LibraryHandle,
         device: u16,
         program: &Program,
     ) -> Status<BTreeMap<String, u64>> {
@@ -82,7 +70,7 @@ impl World {
         Ok(placed)
     }
 
-    fn take_for(&mut self, variable: &Variable, context: Option<Handle<Context>>, device: u16) -> Option<u64> {
+    fn take_for(&mut self, variable: &Variable, context: Option<ContextHandle>, device: u16) -> Option<u64> {
         match variable.size {
             0 => Some(0),
             size => self.take_variable(context, device, size, variable.managed, [0; 2]),
@@ -100,7 +88,7 @@ impl World {
     }
 
     /// Memory in which the blocks of a cooperative launch meet.
-    pub(super) fn take_workspace(&mut self, context: Handle<Context>, device: u16) -> Option<u64> {
+    pub(super) fn take_workspace(&mut self, context: ContextHandle, device: u16) -> Option<u64> {
         let address = self.take_variable(Some(context), device, WORKSPACE as u64, false, [0; 2])?;
         self.memory.at(address)?.place(address).put(&[0; WORKSPACE]);
         self.mark_written(address);
@@ -114,7 +102,7 @@ impl World {
 
     pub(super) fn take_variable(
         &mut self,
-        context: Option<Handle<Context>>,
+        context: Option<ContextHandle>,
         device: u16,
         size: u64,
         managed: bool,
@@ -161,7 +149,7 @@ pub(super) fn find(program: &Program, addresses: &[u64], name: &str) -> Option<(
 }
 
 /// Waits for everything the context of a module has to do, and takes the module out of it.
-pub(super) fn unload(call: &Call<'_>, world: &mut Guard<'_>, module: Handle<super::Module>) -> Status {
+pub(super) fn unload(call: &Call<'_>, world: &mut Guard<'_>, module: ModuleHandle) -> Status {
     let Some(found) = world.code.modules.get(module) else { return Ok(()) };
     let context = found.context;
     call.wait_for_context(world, context)?;

@@ -5,13 +5,13 @@ mod value;
 
 use std::ffi::{c_uint, c_void};
 
+use value::{Asker, Value};
 use warploom_sys::types::{CUdeviceptr, CUpointer_attribute};
 
 use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
 use crate::memory::Backing;
-use value::{Asker, Value};
 
 /// Whether the driver of this machine has heard of an attribute.
 fn check(call: &Call<'_>, attribute: CUpointer_attribute) -> Status {

@@ -5,12 +5,12 @@ use std::ffi::c_void;
 use warploom_sys::types::{CUpointer_attribute, CUpointer_attribute as A};
 
 use crate::api::context::Context;
-use crate::api::pool::{AccessLevel, CHUNK, Home};
+use crate::api::pool::{AccessLevel, CHUNK};
 use crate::ffi::Ptr;
 use crate::ffi::status::Status;
 use crate::machine::call::Call;
 use crate::machine::world::World;
-use crate::memory::{Allocation, Backing, Block, Side};
+use crate::memory::{Allocation, Backing, Block, Home, Side};
 use crate::process::thread;
 use crate::topology::number::GPU_DIRECT_RDMA_SUPPORTED;
 
@@ -174,8 +174,8 @@ impl<'a> Asker<'a> {
                 device.attributes.get(GPU_DIRECT_RDMA_SUPPORTED) != Some(0)
             }
             Backing::Mapped(mapping) => {
-                let behind = self.world.virtual_memory.behind(mapping);
-                behind.is_some_and(|(properties, _)| properties.allocFlags.gpuDirectRDMACapable != 0)
+                let behind = self.world.physical.get(mapping.physical());
+                behind.is_some_and(|physical| physical.properties.remote_access != 0)
             }
             _ => false,
         }
@@ -186,8 +186,8 @@ impl<'a> Asker<'a> {
         match &allocation.backing {
             Backing::Pool(block) => self.world.pools.get(block.pool).map_or(0, |pool| pool.handle_types().into()),
             Backing::Mapped(mapping) => {
-                let behind = self.world.virtual_memory.behind(mapping);
-                behind.map_or(0, |(properties, _)| properties.requestedHandleTypes.0.into())
+                let behind = self.world.physical.get(mapping.physical());
+                behind.map_or(0, |physical| physical.properties.handle_types.0.into())
             }
             _ => 0,
         }
@@ -224,9 +224,10 @@ impl<'a> Asker<'a> {
             }
             (Backing::Mapped(mapping), _) => {
                 let Allocation { base, size: len, .. } = *allocation;
-                let behind = self.world.virtual_memory.behind(mapping);
+                let behind = self.world.physical.get(mapping.physical());
                 // The number is a handle's, whose upper bits say what it is and whose.
-                (behind.map(|(_, number)| Block { base, len, serial: number & 0x3fff_ffff_ffff }), devices + 3)
+                let serial = mapping.physical().bits() & 0x3fff_ffff_ffff;
+                (behind.map(|_| Block { base, len, serial }), devices + 3)
             }
             _ => (None, devices + 2),
         };

@@ -3,12 +3,13 @@
 
 use warploom_sys::types::{CUmemAccess_flags, CUmemAccessDesc, CUmemLocation, CUmemLocationType, CUmemPoolHandle_st};
 
-use super::{Home, Pool, home, named};
+use super::{Pool, home, named};
+use crate::ffi::handle::PoolHandle;
 use crate::ffi::status::{INVALID_DEVICE, INVALID_VALUE, NOT_SUPPORTED, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
-use crate::machine::handles::Handle;
 use crate::machine::world::World;
+use crate::memory::Home;
 
 /// What somebody may do with a pool's memory; the driver has no read-only access here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +48,7 @@ impl Pool {
 
 impl World {
     /// What a device may do with a pool's memory.
-    pub(crate) fn pool_access(&self, pool: Handle<Pool>, device: u16) -> AccessLevel {
+    pub(crate) fn pool_access(&self, pool: PoolHandle, device: u16) -> AccessLevel {
         self.pools.get(pool).map_or(AccessLevel::None, |pool| pool.device_access(device))
     }
 }

@@ -2,21 +2,20 @@
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use smallvec::SmallVec;
+use warploom_engine::{Moment, OpId, QueueId};
 use warploom_sys::types::{CUdeviceptr, CUmemPoolHandle_st, CUstream_st};
 
 use super::release::Freed;
 use super::space::{CHUNK, GRAIN, Tag};
-use super::{Home, Pool, PoolBlock, Reuse, current, named};
+use super::{Reuse, current, named};
 use crate::api::graph::NodeWork;
 use crate::ffi::Ptr;
+use crate::ffi::handle::PoolHandle;
 use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
-use crate::machine::handles::Handle;
-use crate::machine::world::Work;
-use crate::machine::world::World;
-use crate::memory::{Allocation, Backing, Side};
-use warploom_engine::{Moment, OpId, QueueId};
+use crate::machine::world::{Work, World};
+use crate::memory::{Allocation, Backing, Home, PoolBlock, Side};
 
 pub(crate) fn cuMemAllocAsync(
     call: &Call<'_>,
@@ -52,7 +51,7 @@ fn allocate(
     mut world: Guard<'_>,
     out: Ptr<CUdeviceptr>,
     bytes: usize,
-    pool: Handle<Pool>,
+    pool: PoolHandle,
     queue: QueueId,
 ) -> Status {
     world.healthy(world.engine.queue(queue).owner.context)?;
@@ -82,7 +81,7 @@ fn allocate_in_graph(
     mut world: Guard<'_>,
     out: Ptr<CUdeviceptr>,
     bytes: usize,
-    pool: Handle<Pool>,
+    pool: PoolHandle,
     queue: QueueId,
 ) -> Status {
     call.capturing(&world, queue)?;
@@ -121,12 +120,7 @@ impl Reuse {
 
 impl World {
     /// Takes memory for an allocation on a queue and records it; with it, the frees its queue has to wait for.
-    fn take_from_pool(
-        &mut self,
-        handle: Handle<Pool>,
-        queue: QueueId,
-        size: u64,
-    ) -> Option<(u64, SmallVec<[OpId; 4]>)> {
+    fn take_from_pool(&mut self, handle: PoolHandle, queue: QueueId, size: u64) -> Option<(u64, SmallVec<[OpId; 4]>)> {
         let len = size.checked_next_multiple_of(GRAIN)?;
         // An allocation is no op, so that what the default stream orders has to be asked for.
         self.catch_up(queue);
@@ -167,7 +161,7 @@ impl World {
     }
 
     /// Where an allocation fits: in what the pool has, in more, or in what others have freed and not yet let go.
-    fn find_in_pool(&mut self, handle: Handle<Pool>, queue: QueueId, len: u64) -> Option<u64> {
+    fn find_in_pool(&mut self, handle: PoolHandle, queue: QueueId, len: u64) -> Option<u64> {
         let pool = self.pools.get(handle)?;
         let reuse = pool.reuse;
         let clock = &self.engine.queue(queue).clock;
@@ -187,7 +181,7 @@ impl World {
         found.or_else(|| self.grow_pool(handle, len, &anything))
     }
 
-    fn grow_pool(&mut self, handle: Handle<Pool>, len: u64, usable: &impl Fn(&Tag) -> bool) -> Option<u64> {
+    fn grow_pool(&mut self, handle: PoolHandle, len: u64, usable: &impl Fn(&Tag) -> bool) -> Option<u64> {
         let pool = self.pools.get(handle)?;
         let mut growth = pool.space.plan_growth(len, usable)?;
         if let Home::Device(device) = pool.home {
@@ -210,7 +204,7 @@ impl World {
     }
 
     /// Gives a pool its addresses, if it has none yet.
-    fn open_pool(&mut self, handle: Handle<Pool>) -> Option<()> {
+    fn open_pool(&mut self, handle: PoolHandle) -> Option<()> {
         let pool = self.pools.get_mut(handle)?;
         if pool.addresses.is_none() {
             pool.addresses = Some(self.pool_windows.take(pool.space.len, pool.home.is_open()).ok()?);
@@ -218,7 +212,7 @@ impl World {
         Some(())
     }
 
-    fn why_full(&self, pool: Handle<Pool>) -> String {
+    fn why_full(&self, pool: PoolHandle) -> String {
         let Some(pool) = self.pools.get(pool) else { return "no such pool".to_owned() };
         let free = match pool.home {
             Home::Device(device) => self.devices[usize::from(device)].memory.free_bytes(),

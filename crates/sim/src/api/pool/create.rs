@@ -3,12 +3,13 @@
 
 use warploom_sys::types::{CUmemPoolHandle_st, CUmemPoolProps, CUmemoryPool};
 
-use super::{Home, Pool, named};
+use super::{Pool, named};
+use crate::ffi::handle::PoolHandle;
 use crate::ffi::status::{INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
-use crate::machine::handles::Handle;
+use crate::memory::Home;
 use crate::topology::number;
 
 /// Addresses of a pool in host memory, whose size the simulator does not limit.
@@ -92,7 +93,7 @@ pub(crate) fn cuMemPoolDestroy(call: &Call<'_>, pool: Ptr<CUmemPoolHandle_st>) -
 }
 
 /// Whoever had chosen the pool has its default pool again.
-fn forget_choice(world: &mut Guard<'_>, handle: Handle<Pool>) {
+fn forget_choice(world: &mut Guard<'_>, handle: PoolHandle) {
     for current in world.current_pools.values_mut() {
         current.chosen = current.chosen.filter(|chosen| *chosen != handle);
     }

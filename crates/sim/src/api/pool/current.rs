@@ -7,19 +7,20 @@ use warploom_sys::types::{
     CUdevice, CUmemAllocationType, CUmemLocation, CUmemLocationType, CUmemPoolHandle_st, CUmemoryPool,
 };
 
-use super::{Home, Pool, home, named};
+use super::{Pool, home, named};
 use crate::api::device::ordinal;
 use crate::ffi::Ptr;
+use crate::ffi::handle::PoolHandle;
 use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
-use crate::machine::handles::Handle;
+use crate::memory::Home;
 
 /// The pools of a home.
 pub(crate) struct Current {
-    default: Handle<Pool>,
+    default: PoolHandle,
     /// The one set instead.
-    pub(super) chosen: Option<Handle<Pool>>,
+    pub(super) chosen: Option<PoolHandle>,
 }
 
 /// The pools of a home, the first of which is made when it is first asked for.
@@ -37,12 +38,12 @@ fn pools_of<'a>(call: &Call<'_>, world: &'a mut Guard<'_>, home: Home) -> Status
 }
 
 /// The pool a home has from the start.
-fn default_of(call: &Call<'_>, world: &mut Guard<'_>, home: Home) -> Status<Handle<Pool>> {
+fn default_of(call: &Call<'_>, world: &mut Guard<'_>, home: Home) -> Status<PoolHandle> {
     Ok(pools_of(call, world, home)?.default)
 }
 
 /// The pool that allocations at a home come from.
-pub(super) fn of_home(call: &Call<'_>, world: &mut Guard<'_>, home: Home) -> Status<Handle<Pool>> {
+pub(super) fn of_home(call: &Call<'_>, world: &mut Guard<'_>, home: Home) -> Status<PoolHandle> {
     let pools = pools_of(call, world, home)?;
     Ok(pools.chosen.unwrap_or(pools.default))
 }

@@ -1,81 +1,13 @@
-//! Where a pool's memory is.
+//! Locations of memory pools, as C callers name them.
 
 use warploom_sys::types::{CUmemAllocationType, CUmemLocation, CUmemLocationType};
 
-use crate::api::managed::{Residence, Wish};
 use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, Status};
 use crate::machine::call::Call;
-use crate::memory::Side;
-use crate::topology::Topology;
-use crate::topology::number;
-
-/// Where a pool's memory is, and whether it stays there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Home {
-    Device(u16),
-    /// Page-locked host memory, of a NUMA node or of any.
-    Host(Option<u16>),
-    /// Memory that moves to whoever touches it.
-    Managed(Preferred),
-}
-
-/// Where managed memory would rather be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Preferred {
-    Nowhere,
-    Device(u16),
-    Host(Option<u16>),
-}
+use crate::memory::{Home, Preferred};
+use crate::topology::{Topology, number};
 
 impl Home {
-    /// The side whose links a copy uses.
-    pub(super) fn side(self) -> Side {
-        match self {
-            Home::Device(device) | Home::Managed(Preferred::Device(device)) => Side::Device(device),
-            Home::Host(_) | Home::Managed(_) => Side::Host,
-        }
-    }
-
-    /// Where its pages would rather be, if they move at all.
-    pub(crate) fn preferred(self) -> Option<Wish> {
-        let place = match self {
-            Home::Managed(Preferred::Device(device)) => Residence::Device(device),
-            Home::Managed(Preferred::Host(None)) => Residence::Host,
-            Home::Managed(Preferred::Host(Some(node))) => Residence::HostNode(node),
-            Home::Managed(Preferred::Nowhere) | Home::Device(_) | Home::Host(_) => return None,
-        };
-        let (kind, id) = self.location();
-        Some(Wish::from(place).with_id(CUmemLocation::new(kind, id)))
-    }
-
-    /// Whether programs follow its pointers, too.
-    pub(super) fn is_open(self) -> bool {
-        !matches!(self, Home::Device(_))
-    }
-
-    pub(super) fn allocation_type(self) -> CUmemAllocationType {
-        match self {
-            Home::Managed(_) => CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_MANAGED,
-            _ => CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
-        }
-    }
-
-    /// The location as a program would write it.
-    pub(super) fn location(self) -> (CUmemLocationType, i32) {
-        match self {
-            Home::Device(device) | Home::Managed(Preferred::Device(device)) => {
-                (CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE, device.into())
-            }
-            Home::Host(Some(node)) | Home::Managed(Preferred::Host(Some(node))) => {
-                (CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST_NUMA, node.into())
-            }
-            Home::Host(None) | Home::Managed(Preferred::Host(None)) => {
-                (CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST, 0)
-            }
-            Home::Managed(Preferred::Nowhere) => (CUmemLocationType::CU_MEM_LOCATION_TYPE_NONE, 0),
-        }
-    }
-
     /// The home that a location and an allocation type name.
     pub(super) fn named(call: &Call<'_>, location: &CUmemLocation, kind: CUmemAllocationType) -> Status<Home> {
         let preferred = preferred(call, location)?;

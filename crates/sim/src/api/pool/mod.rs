@@ -40,7 +40,6 @@ pub(crate) use current::{
     Current, cuDeviceGetDefaultMemPool, cuDeviceGetMemPool, cuDeviceSetMemPool, cuMemGetDefaultMemPool,
     cuMemGetMemPool, cuMemSetMemPool,
 };
-pub(crate) use home::Home;
 pub(crate) use release::{Freed, cuMemPoolTrimTo};
 pub(crate) use share::{
     cuMemPoolExportPointer, cuMemPoolExportToShareableHandle, cuMemPoolImportFromShareableHandle,
@@ -49,16 +48,18 @@ pub(crate) use share::{
 pub(crate) use space::CHUNK;
 pub(crate) use windows::Windows;
 
+use space::Space;
 use warploom_sys::types::CUmemPoolHandle_st;
+use windows::Addresses;
 
 use crate::check::HandleProblem;
 use crate::ffi::Ptr;
+use crate::ffi::handle::{Handle, PoolHandle, kind};
 use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
-use crate::machine::handles::{Handle, Kind, Object};
-use space::Space;
-use windows::Addresses;
+use crate::machine::objects::Object;
+use crate::memory::Home;
 
 /// A pool and what it has handed out.
 pub(crate) struct Pool {
@@ -93,17 +94,7 @@ struct Reuse {
 }
 
 impl Object for Pool {
-    const KIND: Kind = Kind::Pool;
-}
-
-/// What is particular to memory from a pool.
-#[derive(Debug)]
-pub(crate) struct PoolBlock {
-    pub(crate) pool: Handle<Pool>,
-    /// The pool's home, for those who ask what kind of memory this is.
-    pub(crate) home: Home,
-    /// Its place in the pool.
-    offset: u64,
+    type Kind = kind::Pool;
 }
 
 impl Pool {
@@ -138,7 +129,7 @@ impl Pool {
 }
 
 /// A pool by the handle a C caller passed. The driver has one code for every handle that is none.
-fn named(call: &Call<'_>, world: &Guard<'_>, raw: Ptr<CUmemPoolHandle_st>) -> Status<Handle<Pool>> {
+fn named(call: &Call<'_>, world: &Guard<'_>, raw: Ptr<CUmemPoolHandle_st>) -> Status<PoolHandle> {
     let handle = Handle::from_bits(raw.address());
     if call.object(&world.pools, handle, INVALID_VALUE)?.destroyed {
         call.report_misuse(&world.pools, handle, HandleProblem::Destroyed);

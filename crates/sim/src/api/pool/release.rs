@@ -1,25 +1,23 @@
 //! Memory on its way back: from a free to its pool, and from a pool to its device.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
+use warploom_engine::QueueId;
 use warploom_sys::types::CUmemPoolHandle_st;
 
 use super::space::CHUNK;
-use super::{Home, Pool, named};
-use crate::api::context::Context;
-use crate::api::event::Event;
+use super::{Pool, named};
 use crate::ffi::Ptr;
+use crate::ffi::handle::{ContextHandle, EventHandle, PoolHandle};
 use crate::ffi::status::Status;
 use crate::machine::call::Call;
-use crate::machine::handles::Handle;
 use crate::machine::world::World;
-use crate::memory::{Allocation, Backing};
-use warploom_engine::QueueId;
+use crate::memory::{Allocation, Backing, Home};
 
 /// What a free gives back when the stream comes to it.
 #[derive(Debug)]
 pub(crate) enum Freed {
     /// Everything the queue freed of a pool, up to a stamp. The address is for reports: it may be in use again.
-    Pool { pool: Handle<Pool>, stamp: u64, address: u64 },
+    Pool { pool: PoolHandle, stamp: u64, address: u64 },
     /// An allocation of `cuMemAlloc`.
     Device { device: u16, address: u64, bytes: u64 },
 }
@@ -95,7 +93,7 @@ impl World {
     }
 
     /// The host has synchronised with an event.
-    pub(crate) fn saw_event(&mut self, event: Handle<Event>) {
+    pub(crate) fn saw_event(&mut self, event: EventHandle) {
         let Some(event) = self.events.get(event) else { return };
         for pool in self.pools.iter_mut() {
             pool.space.observe(|freeing, _, stamp| event.clock.includes(freeing, stamp));
@@ -104,7 +102,7 @@ impl World {
     }
 
     /// The host has synchronised with a context.
-    pub(crate) fn saw_context(&mut self, context: Handle<Context>) {
+    pub(crate) fn saw_context(&mut self, context: ContextHandle) {
         for pool in self.pools.iter_mut() {
             pool.space.observe(|_, freeing, _| freeing == context);
         }
@@ -120,7 +118,7 @@ impl World {
         }
     }
 
-    fn apply_threshold(&mut self, pool: Handle<Pool>) {
+    fn apply_threshold(&mut self, pool: PoolHandle) {
         let Some(pool) = self.pools.get_mut(pool) else { return };
         let threshold = pool.threshold;
         let bytes = pool.shrink(|reserved| reserved > threshold);
@@ -147,7 +145,7 @@ impl World {
     }
 
     /// Lets a destroyed pool go once nothing of it is in use.
-    pub(super) fn bury_pool(&mut self, handle: Handle<Pool>) {
+    pub(super) fn bury_pool(&mut self, handle: PoolHandle) {
         if !self.pools.get(handle).is_some_and(Pool::is_over) {
             return;
         }

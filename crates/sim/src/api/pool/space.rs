@@ -13,10 +13,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use smallvec::SmallVec;
-
-use crate::api::context::Context;
-use crate::machine::handles::Handle;
 use warploom_engine::{OpId, QueueId};
+
+use crate::ffi::handle::ContextHandle;
 
 /// Memory comes and goes in pieces of this size.
 pub(crate) const CHUNK: u64 = 32 << 20;
@@ -50,7 +49,7 @@ pub(super) struct Piece {
 
 /// What one queue freed and the host has not seen done.
 struct Frees {
-    context: Handle<Context>,
+    context: ContextHandle,
     /// Length, offset.
     by_size: BTreeSet<(u64, u64)>,
     /// Stamp, offset of those whose op is not done.
@@ -253,7 +252,7 @@ impl Space {
     }
 
     /// A live piece is freed by an op that is yet to run.
-    pub(super) fn give(&mut self, at: u64, tag: Tag, context: Handle<Context>) {
+    pub(super) fn give(&mut self, at: u64, tag: Tag, context: ContextHandle) {
         if !self.freed.contains_key(&tag.queue) {
             // Streams come and go; what is left of them here is not to pile up.
             self.freed.retain(|_, frees| !frees.by_size.is_empty());
@@ -290,8 +289,8 @@ impl Space {
     }
 
     /// The host has seen done whatever `seen` says: what these freed is free for everybody.
-    pub(super) fn observe(&mut self, seen: impl Fn(QueueId, Handle<Context>, u64) -> bool) {
-        let queues: SmallVec<[(QueueId, Handle<Context>); 4]> =
+    pub(super) fn observe(&mut self, seen: impl Fn(QueueId, ContextHandle, u64) -> bool) {
+        let queues: SmallVec<[(QueueId, ContextHandle); 4]> =
             self.freed.iter().filter(|(_, frees)| !frees.done.is_empty()).map(|(id, it)| (*id, it.context)).collect();
         for (queue, context) in queues {
             while let Some((stamp, at)) = self.freed.get(&queue).and_then(|frees| frees.done.first().copied()) {

@@ -1,6 +1,7 @@
 //! Attributes of a stream: read, written, copied.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
+use warploom_engine::QueueId;
 use warploom_sys::types::{CUlaunchAttributeID, CUlaunchAttributeValue, CUstream_st};
 
 use super::traits::{AccessWindow, clamp};
@@ -9,7 +10,6 @@ use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
 use crate::topology::number;
-use warploom_engine::QueueId;
 
 type Id = CUlaunchAttributeID;
 type Value = CUlaunchAttributeValue;

@@ -6,13 +6,13 @@
 
 use std::ffi::{c_uint, c_void};
 
+use warploom_engine::Known;
 use warploom_sys::types::{CUhostFn, CUresult, CUstream_st, CUstreamCallback};
 
 use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::machine::call::Call;
 use crate::machine::world::Work;
-use warploom_engine::Known;
 
 pub(crate) fn cuLaunchHostFunc(
     call: &Call<'_>,

@@ -37,26 +37,26 @@ pub(crate) use values::{
 };
 
 use smallvec::SmallVec;
+use warploom_engine::{OpId, QueueId};
 use warploom_sys::types::CUresult;
 
-use crate::api::context::Context;
-use crate::check::StreamKind;
+use crate::ffi::handle::{ContextHandle, Handle, Kind, kind};
 use crate::ffi::status::{CONTEXT_IS_DESTROYED, INVALID_CONTEXT, INVALID_HANDLE, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
-use crate::machine::handles::{Handle, Kind, Object};
+use crate::machine::objects::Object;
 use crate::machine::world::World;
+use crate::memory::shadow::StreamKind;
 use crate::process::thread::{self, ThreadKey};
-use warploom_engine::{OpId, QueueId};
 
 /// A created stream.
 pub(crate) struct Stream {
     pub(crate) queue: QueueId,
-    pub(crate) context: Handle<Context>,
+    pub(crate) context: ContextHandle,
 }
 
 impl Object for Stream {
-    const KIND: Kind = Kind::Stream;
+    type Kind = kind::Stream;
     const ORPHANED: CUresult = INVALID_CONTEXT;
 }
 
@@ -111,7 +111,7 @@ fn per_thread_queue(call: &Call<'_>, world: &mut Guard<'_>) -> Status<QueueId> {
 
 impl World {
     /// The legacy default stream of a context that is alive.
-    pub(crate) fn legacy_queue(&mut self, handle: Handle<Context>) -> Option<QueueId> {
+    pub(crate) fn legacy_queue(&mut self, handle: ContextHandle) -> Option<QueueId> {
         let context = self.contexts.get(handle)?;
         if context.legacy.is_some() {
             return context.legacy;
@@ -129,7 +129,7 @@ impl World {
 
     /// Lets the default streams of threads that have ended go, so that a program that keeps starting threads does not
     /// keep their streams.
-    fn forget_ended_threads(&mut self, context: Handle<Context>) {
+    fn forget_ended_threads(&mut self, context: ContextHandle) {
         let Some(context) = self.contexts.get_mut(context) else { return };
         let engine = &mut self.engine;
         let ended: Vec<ThreadKey> = context.per_thread.keys().copied().filter(|key| !thread::is_living(*key)).collect();

@@ -3,6 +3,7 @@
 
 use std::ffi::c_uint;
 
+use warploom_engine::QueueId;
 use warploom_sys::types::{CUevent_st, CUresult, CUstream_st};
 
 use crate::api::capture::UNSUPPORTED;
@@ -12,7 +13,6 @@ use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_VALUE, NOT_READY, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
-use warploom_engine::QueueId;
 
 pub(crate) fn cuStreamQuery(call: &Call<'_>, stream: Ptr<CUstream_st>) -> Status {
     let mut world = call.world();

@@ -1,11 +1,11 @@
 //! What needs several contexts, or the variant of a function that means the per-thread default stream.
 
+use warploom_engine::{Mode, Order};
 use warploom_sys::Function;
 
 use super::*;
 use crate::api::event::Event;
 use crate::machine::tests::rig::{Memory, Rig};
-use warploom_engine::{Mode, Order};
 
 const MODE: Mode = Mode::Deterministic(Order::Eager);
 

@@ -1,6 +1,6 @@
 //! What can be asked of, and set on, any stream, default streams included.
 
-use crate::check::StreamKind;
+use crate::memory::shadow::StreamKind;
 
 /// The lowest stream priority, and what streams have that are made without one.
 pub(crate) const LOWEST_PRIORITY: i32 = 0;

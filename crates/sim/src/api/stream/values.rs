@@ -3,6 +3,7 @@
 
 use std::ffi::c_uint;
 
+use warploom_engine::QueueId;
 use warploom_sys::types::{CUdeviceptr, CUstream_st, CUstreamBatchMemOpParams};
 
 use crate::api::graph::NodeWork;
@@ -13,7 +14,6 @@ use crate::machine::core::Guard;
 use crate::machine::world::Work;
 use crate::memory::{Backing, Compare, MemoryOp, SimAddress};
 use crate::topology::number;
-use warploom_engine::QueueId;
 
 /// `CU_STREAM_WAIT_VALUE_FLUSH`.
 const FLUSH: u32 = 1 << 30;

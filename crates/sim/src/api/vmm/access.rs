@@ -1,73 +1,16 @@
 //! Who may touch a mapping.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
-use std::collections::BTreeMap;
 use std::ffi::c_ulonglong;
 
-use warploom_sys::types::{CUdeviceptr, CUmemAccess_flags, CUmemAccessDesc, CUmemLocation};
+use warploom_sys::types::{CUdeviceptr, CUmemAccessDesc, CUmemLocation};
 
 use super::location::{self, Location};
-use super::{Mapping, VirtualMemory};
 use crate::ffi::status::{INVALID_DEVICE, INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
 use crate::machine::world::World;
-use crate::memory::{Allocation, Backing, Side};
-
-/// What a location may do; more compares greater.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Rights {
-    #[default]
-    None,
-    Read,
-    ReadWrite,
-}
-
-impl Rights {
-    fn read(flags: CUmemAccess_flags) -> Option<Self> {
-        match flags {
-            CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_NONE => Some(Self::None),
-            CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READ => Some(Self::Read),
-            CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE => Some(Self::ReadWrite),
-            _ => None,
-        }
-    }
-
-    /// The number in `CUmemAccess_flags`.
-    pub(crate) fn flags(self) -> CUmemAccess_flags {
-        match self {
-            Self::None => CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_NONE,
-            Self::Read => CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READ,
-            Self::ReadWrite => CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
-        }
-    }
-}
-
-/// Who may do what with a mapping; nobody anything, at first.
-#[derive(Debug, Default)]
-pub(super) struct Access {
-    host: Rights,
-    devices: BTreeMap<u16, Rights>,
-}
-
-impl Access {
-    pub(super) fn is_open_to_host(&self) -> bool {
-        self.host != Rights::None
-    }
-
-    /// The least that anyone who has access was given: what the driver says when it is asked about the host as such.
-    fn least(&self) -> Rights {
-        let given = self.devices.values().copied().chain([self.host]).filter(|rights| *rights != Rights::None);
-        given.min().unwrap_or_default()
-    }
-}
-
-impl Mapping {
-    /// What a device may do with it.
-    pub(crate) fn rights_of(&self, device: u16) -> Rights {
-        self.access.devices.get(&device).copied().unwrap_or_default()
-    }
-}
+use crate::memory::{Allocation, Backing, Rights, Side};
 
 impl World {
     /// Whether work of a device may read, or write, every mapping in a stretch; other memory is not this function's
@@ -76,7 +19,7 @@ impl World {
         let needed = if write { Rights::ReadWrite } else { Rights::Read };
         let allowed = |allocation: &Allocation| match &allocation.backing {
             Backing::Mapped(mapping) => {
-                let by_host = if allocation.side == Side::Host { mapping.access.host } else { Rights::None };
+                let by_host = if allocation.side == Side::Host { mapping.host_rights() } else { Rights::None };
                 mapping.rights_of(device).max(by_host) >= needed
             }
             _ => true,
@@ -158,7 +101,7 @@ fn grant_device(call: &Call<'_>, world: &mut World, bases: &[u64], device: u16, 
     }
     for base in bases {
         if let Some(Allocation { backing: Backing::Mapped(mapping), .. }) = world.memory.at_mut(*base) {
-            mapping.access.devices.insert(device, rights);
+            mapping.grant_device(device, rights);
         }
     }
     Ok(())
@@ -168,21 +111,13 @@ fn grant_host(call: &Call<'_>, world: &mut World, bases: &[u64], rights: Rights)
     if bases.iter().any(|base| world.memory.at(*base).is_some_and(|mapping| mapping.side != Side::Host)) {
         return Err(call.refuse(NOT_SUPPORTED, "the host cannot be given access to memory of a device"));
     }
-    let VirtualMemory { physical, reservations, store } = &world.virtual_memory;
     for base in bases {
         let Some(Allocation { size, backing: Backing::Mapped(mapping), .. }) = world.memory.at_mut(*base) else {
             continue;
         };
-        let (Some(file), Some(window)) = (store.file(), reservations.window_at(*base)) else { continue };
-        let Some(physical) = physical.get(mapping.physical()) else { continue };
-        let done = match rights {
-            Rights::None => window.close(*base, *size),
-            _ => window.expose(*base, *size, file, physical.offset, rights == Rights::ReadWrite),
-        };
-        done.map_err(|error| {
+        world.virtual_memory.grant_host(*base, mapping, rights).map_err(|error| {
             call.refuse(OUT_OF_MEMORY, format!("the operating system could not map {size} bytes: {error}"))
         })?;
-        mapping.access.host = rights;
     }
     Ok(())
 }
@@ -216,8 +151,8 @@ pub(crate) fn cuMemGetAccess(
     };
     let rights = match (&allocation.backing, device) {
         (Backing::Mapped(mapping), Some(device)) => mapping.rights_of(device),
-        (Backing::Mapped(mapping), None) if location == Location::Host => mapping.access.least(),
-        (Backing::Mapped(mapping), None) => mapping.access.host,
+        (Backing::Mapped(mapping), None) if location == Location::Host => mapping.least_rights(),
+        (Backing::Mapped(mapping), None) => mapping.host_rights(),
         // Other memory has no access that could be set.
         _ => Rights::None,
     };

@@ -5,26 +5,11 @@ use std::ffi::c_ulonglong;
 
 use warploom_sys::types::{CUdeviceptr, CUmemGenericAllocationHandle};
 
-use super::access::Access;
-use super::{GRANULARITY, Physical, VirtualMemory, physical};
+use super::{GRANULARITY, physical};
 use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
-use crate::machine::handles::Handle;
 use crate::machine::world::World;
-use crate::memory::{Allocation, Backing};
-
-/// A physical allocation at an address, and who may touch it there.
-#[derive(Debug)]
-pub(crate) struct Mapping {
-    physical: Handle<Physical>,
-    pub(super) access: Access,
-}
-
-impl Mapping {
-    pub(super) fn physical(&self) -> Handle<Physical> {
-        self.physical
-    }
-}
+use crate::memory::{Allocation, Backing, Mapping};
 
 pub(crate) fn cuMemMap(
     call: &Call<'_>,
@@ -53,33 +38,28 @@ pub(crate) fn cuMemMap(
     if !address.is_multiple_of(GRANULARITY) {
         return Err(refuse(format!("{address:#x} is no multiple of the granularity {GRANULARITY}")));
     }
-    let VirtualMemory { reservations, store, .. } = &world.virtual_memory;
-    let end = address.checked_add(size);
-    let Some(window) = end.and_then(|end| reservations.window_of(address, end)) else {
+    if address.checked_add(size).is_none_or(|end| !world.virtual_memory.is_reserved(address, end)) {
         return Err(refuse(format!("{size} bytes at {address:#x} are not all reserved")));
-    };
+    }
     if world.memory.overlaps(address, size) {
         return Err(refuse(format!("something is mapped in the {size} bytes at {address:#x}")));
     }
-    let Some(file) = store.file() else { return Err(OUT_OF_MEMORY) };
-    window.map(address, size, file, physical.offset).map_err(|error| {
+    let (side, offset) = (physical.side, physical.offset);
+    let host = world.virtual_memory.map(address, offset).map_err(|error| {
         call.refuse(OUT_OF_MEMORY, format!("the operating system could not map {size} bytes: {error}"))
     })?;
     let allocation = Allocation {
         base: address,
         size,
-        host: window.host_of(address),
-        side: physical.side,
+        host,
+        side,
         context: None,
         id: world.memory.next_id(),
-        backing: Backing::Mapped(Mapping { physical: handle, access: Access::default() }),
+        backing: Backing::Mapped(Mapping::new(handle, offset)),
         sync_memops: false,
         tracked: None,
     };
     world.add_allocation(allocation, None);
-    if let Some(physical) = world.virtual_memory.physical.get_mut(handle) {
-        physical.mappings += 1;
-    }
     Ok(())
 }
 
@@ -111,20 +91,12 @@ pub(crate) fn cuMemUnmap(call: &Call<'_>, address: CUdeviceptr, size: usize) -> 
 
 impl World {
     fn unmap(&mut self, base: u64) -> std::io::Result<()> {
-        let Some(Allocation { size, backing: Backing::Mapped(mapping), .. }) = self.memory.at(base) else {
+        let Some(Allocation { backing: Backing::Mapped(mapping), .. }) = self.memory.at(base) else {
             return Ok(());
         };
-        let (size, handle) = (*size, mapping.physical);
-        if let Some(window) = self.virtual_memory.reservations.window_at(base) {
-            if mapping.access.is_open_to_host() {
-                window.close(base, size)?;
-            }
-            window.unmap(base, size)?;
-        }
+        let handle = mapping.physical();
+        self.virtual_memory.unmap(base, mapping)?;
         self.memory.remove(base);
-        if let Some(physical) = self.virtual_memory.physical.get_mut(handle) {
-            physical.mappings -= 1;
-        }
         self.collect_physical(handle);
         Ok(())
     }

@@ -24,87 +24,16 @@ mod mapping;
 mod physical;
 mod properties;
 mod reservation;
-mod store;
 
 pub(crate) use access::{cuMemGetAccess, cuMemSetAccess};
-pub(crate) use mapping::{Mapping, cuMemMap, cuMemUnmap};
+pub(crate) use mapping::{cuMemMap, cuMemUnmap};
 pub(crate) use physical::{
-    Physical, cuMemCreate, cuMemGetAllocationGranularity, cuMemGetAllocationPropertiesFromHandle, cuMemRelease,
+    cuMemCreate, cuMemGetAllocationGranularity, cuMemGetAllocationPropertiesFromHandle, cuMemRelease,
     cuMemRetainAllocationHandle,
 };
 pub(crate) use reservation::{cuMemAddressFree, cuMemAddressReserve};
 
-use reservation::Reservations;
-use store::Store;
+use crate::memory::BLOCK;
 
-use warploom_sys::types::CUmemAllocationProp;
-
-use crate::check::{Shadow, Site};
-use crate::machine::handles::{Handle, Objects};
-use crate::memory::{BLOCK, Backing, Side};
-
-/// What every size and address must be a multiple of, wherever the memory is.
+/// The granularity of sizes and addresses, wherever the memory is.
 const GRANULARITY: u64 = BLOCK;
-
-/// The physical allocations and reservations of a machine. Its mappings are among all other allocations, in
-/// [`Registry`](crate::memory::Registry).
-pub(crate) struct VirtualMemory {
-    physical: Objects<Physical>,
-    reservations: Reservations,
-    store: Store,
-}
-
-impl VirtualMemory {
-    pub(crate) fn new(machine: u64) -> Self {
-        Self { physical: Objects::new(machine), reservations: Reservations::default(), store: Store::default() }
-    }
-
-    /// What the memory behind a mapping was made to be, and the number that is the same for all mappings of it.
-    pub(crate) fn behind(&self, mapping: &Mapping) -> Option<(CUmemAllocationProp, u64)> {
-        let physical = self.physical.get(mapping.physical())?;
-        Some((physical.shown(), mapping.physical().bits()))
-    }
-
-    /// What was done to the memory behind a mapping.
-    pub(crate) fn shadow_mut(&mut self, mapping: &Mapping) -> Option<&mut Shadow> {
-        self.physical.get_mut(mapping.physical()).map(|physical| &mut physical.shadow)
-    }
-
-    /// Whether no other mapping leads to the same memory.
-    pub(crate) fn is_only_mapping(&self, backing: &Backing) -> bool {
-        match backing {
-            Backing::Mapped(mapping) => self.physical.get(mapping.physical()).is_none_or(|found| found.mappings <= 1),
-            _ => true,
-        }
-    }
-
-    pub(crate) fn physical(&self) -> &Objects<Physical> {
-        &self.physical
-    }
-
-    /// Every reservation as start and size, with the call that made it if the machine checks.
-    pub(crate) fn reserved(&self) -> impl Iterator<Item = (u64, u64, &Site)> {
-        self.reservations.made()
-    }
-
-    /// References to physical allocations that have not been released, and reservations that have not been freed.
-    pub(crate) fn outstanding(&self) -> (u64, u64) {
-        let references = self.physical.iter().map(|(_, physical)| physical.references()).sum();
-        (references, self.reservations.count() as u64)
-    }
-
-    /// Where a physical allocation is.
-    pub(crate) fn side_of(&self, physical: Handle<Physical>) -> Option<Side> {
-        self.physical.get(physical).map(|physical| physical.side)
-    }
-
-    /// Bytes of each physical allocation, and where they are.
-    pub(crate) fn held(&self) -> impl Iterator<Item = (Side, u64)> {
-        self.physical.iter().map(|(_, physical)| (physical.side, physical.size))
-    }
-
-    /// The reservation an address is in, as start and size.
-    pub(crate) fn reservation(&self, address: u64) -> Option<(u64, u64)> {
-        self.reservations.holding(address)
-    }
-}

@@ -5,60 +5,18 @@ use std::ffi::{c_ulonglong, c_void};
 
 use warploom_sys::types::{CUmemAllocationGranularity_flags, CUmemAllocationProp, CUmemGenericAllocationHandle};
 
-use super::properties::Properties;
-use super::{GRANULARITY, VirtualMemory};
-use crate::check::{HandleProblem, Shadow};
+use super::{GRANULARITY, properties};
+use crate::check::HandleProblem;
+use crate::ffi::handle::{Handle, PhysicalHandle};
 use crate::ffi::status::{INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
-use crate::machine::handles::{Handle, Kind, Object};
+use crate::machine::physical::{Physical, Properties};
 use crate::machine::world::World;
 use crate::memory::{Allocation, Backing, Side};
 
-/// Memory without an address.
-pub(crate) struct Physical {
-    pub(super) size: u64,
-    /// Where its bytes are in the store.
-    pub(super) offset: u64,
-    pub(super) side: Side,
-    properties: Properties,
-    /// How often its handle can still be released.
-    references: u64,
-    /// How many mappings there are of it.
-    pub(super) mappings: u64,
-    /// What was done to it, through whichever mapping, while the machine checks.
-    pub(super) shadow: Shadow,
-}
-
-impl Physical {
-    /// How often its handle can still be released.
-    pub(super) fn references(&self) -> u64 {
-        self.references
-    }
-
-    /// What the driver says it is.
-    pub(super) fn shown(&self) -> CUmemAllocationProp {
-        self.properties.show()
-    }
-}
-
-impl Object for Physical {
-    const KIND: Kind = Kind::Physical;
-}
-
 impl World {
-    /// Ends an allocation that nobody refers to and that is mapped nowhere.
-    pub(super) fn collect_physical(&mut self, handle: Handle<Physical>) {
-        let VirtualMemory { physical, store, .. } = &mut self.virtual_memory;
-        if physical.get(handle).is_none_or(|physical| physical.references > 0 || physical.mappings > 0) {
-            return;
-        }
-        let Some(Physical { size, offset, side, .. }) = physical.remove(handle) else { return };
-        store.give(offset, size);
-        self.refund_physical(side, size);
-    }
-
-    /// Books memory; fails with what is free when there is not enough.
+    /// Charges memory; fails with the free bytes if there are too few.
     fn charge_physical(&mut self, side: Side, size: u64) -> Result<(), u64> {
         match side {
             Side::Device(device) => {
@@ -68,14 +26,7 @@ impl World {
                 }
                 Err(self.devices[usize::from(device)].memory.free_bytes())
             }
-            Side::Host => self.virtual_memory.store.charge_host(size),
-        }
-    }
-
-    fn refund_physical(&mut self, side: Side, size: u64) {
-        match side {
-            Side::Device(device) => self.devices[usize::from(device)].memory.refund(size),
-            Side::Host => self.virtual_memory.store.refund_host(size),
+            Side::Host => self.virtual_memory.charge_host(size),
         }
     }
 }
@@ -116,47 +67,46 @@ pub(crate) fn cuMemCreate(
             call.refuse(INVALID_VALUE, format!("{size} bytes are no multiple of the granularity {GRANULARITY}"))
         );
     }
-    let (side, properties) = Properties::check(call, properties)?;
+    let (side, properties) = properties::check(call, properties)?;
     let mut guard = call.world();
     let world = &mut *guard;
     world.afford(call, side, size)?;
     world
         .charge_physical(side, size)
         .map_err(|free| call.refuse(OUT_OF_MEMORY, format!("{size} bytes do not fit the {free} that are free")))?;
-    let made = add(&mut world.virtual_memory, size, side, properties).map_err(|reason| {
+    let made = add(world, size, side, properties).map_err(|reason| {
         world.refund_physical(side, size);
         call.refuse(OUT_OF_MEMORY, reason)
     })?;
     out.write(made.bits())
 }
 
-fn add(memory: &mut VirtualMemory, size: u64, side: Side, properties: Properties) -> Result<Handle<Physical>, String> {
-    let offset = memory.store.take(size).map_err(|error| format!("no memory for {size} bytes: {error}"))?;
-    let physical = Physical { size, offset, side, properties, references: 1, mappings: 0, shadow: Shadow::default() };
-    memory.physical.insert(physical).ok_or_else(|| {
-        memory.store.give(offset, size);
+fn add(world: &mut World, size: u64, side: Side, properties: Properties) -> Result<PhysicalHandle, String> {
+    let offset = world.virtual_memory.create(size).map_err(|error| format!("no memory for {size} bytes: {error}"))?;
+    world.physical.insert(Physical { size, offset, side, properties, references: 1 }).ok_or_else(|| {
+        world.virtual_memory.destroy(offset);
         "there are as many allocations as handles can name".to_owned()
     })
 }
 
 /// A physical allocation by the handle a C caller passed.
-pub(super) fn find<'w>(call: &Call<'_>, world: &'w World, raw: u64) -> Status<(Handle<Physical>, &'w Physical)> {
+pub(super) fn find<'w>(call: &Call<'_>, world: &'w World, raw: u64) -> Status<(PhysicalHandle, &'w Physical)> {
     let handle = Handle::from_bits(raw);
-    Ok((handle, call.object(&world.virtual_memory.physical, handle, INVALID_VALUE)?))
+    Ok((handle, call.object(&world.physical, handle, INVALID_VALUE)?))
 }
 
 pub(crate) fn cuMemRelease(call: &Call<'_>, handle: CUmemGenericAllocationHandle) -> Status {
     let mut world = call.world();
     let (handle, physical) = find(call, &world, handle)?;
     if physical.references == 0 {
-        call.report_misuse(&world.virtual_memory.physical, handle, HandleProblem::Destroyed);
+        call.report_misuse(&world.physical, handle, HandleProblem::Destroyed);
         let reason = format!("{handle:?} has been released as often as it was given out; only mappings keep it");
         return Err(call.refuse(INVALID_VALUE, reason));
     }
-    if let Some(physical) = world.virtual_memory.physical.get_mut(handle) {
+    if let Some(physical) = world.physical.get_mut(handle) {
         physical.references -= 1;
         if physical.references == 0 {
-            world.virtual_memory.physical.note_destroyer(handle);
+            world.physical.note_destroyer(handle);
         }
     }
     world.collect_physical(handle);
@@ -174,7 +124,7 @@ pub(crate) fn cuMemRetainAllocationHandle(
         return Err(call.refuse(INVALID_VALUE, format!("nothing is mapped at {:#x}", address.address())));
     };
     let handle = mapping.physical();
-    if let Some(physical) = world.virtual_memory.physical.get_mut(handle) {
+    if let Some(physical) = world.physical.get_mut(handle) {
         physical.references += 1;
     }
     out.write(handle.bits())

@@ -1,71 +1,44 @@
-//! What a physical allocation was asked to be, and what it turned out to be.
+//! Properties that a caller asks of a physical allocation.
 
 use warploom_sys::types::{
-    CUmemAllocationHandleType, CUmemAllocationProp, CUmemAllocationProp_st__bindgen_ty_1 as AllocationFlags,
-    CUmemAllocationType, CUmemLocation, CUmemLocationType,
+    CUmemAllocationHandleType, CUmemAllocationProp, CUmemAllocationType, CUmemLocation, CUmemLocationType,
 };
 
 use super::location::{self, Location};
 use crate::ffi::status::{INVALID_DEVICE, INVALID_VALUE, NOT_PERMITTED, NOT_SUPPORTED, Status};
 use crate::machine::call::Call;
+use crate::machine::physical::Properties;
 use crate::memory::Side;
 use crate::topology::number;
 
 const DESCRIPTOR: u32 = CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR.0;
 const FABRIC: u32 = CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_FABRIC.0;
 
-/// What the driver says of an allocation when it is asked later.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Properties {
-    handle_types: CUmemAllocationHandleType,
-    location: CUmemLocation,
-    compression: u8,
-    remote_access: u8,
-}
-
-impl Properties {
-    /// Where memory that is asked for like this goes, and what becomes of the wishes.
-    pub(super) fn check(call: &Call<'_>, asked: CUmemAllocationProp) -> Status<(Side, Self)> {
-        let refuse = |reason: String| call.refuse(INVALID_VALUE, reason);
-        let CUmemAllocationProp { type_, requestedHandleTypes: handle_types, allocFlags: flags, .. } = asked;
-        if type_ != CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED {
-            return Err(refuse(format!("allocations of type {} cannot be made; only pinned ones can", type_.0)));
-        }
-        if flags.compressionType > 1 || flags.reserved != [0; 4] {
-            let (compression, reserved) = (flags.compressionType, flags.reserved);
-            return Err(refuse(format!("compression is {compression}, at most 1; reserved is {reserved:?}, all 0")));
-        }
-        if !asked.win32HandleMetaData.is_null() || handle_types.0 & !(DESCRIPTOR | FABRIC) != 0 {
-            return Err(refuse(format!("handle types {:#x} are not for this system", handle_types.0)));
-        }
-        let (side, location) = place(call, asked.location, handle_types)?;
-        if handle_types.0 & FABRIC != 0 {
-            return Err(call.refuse(NOT_PERMITTED, "fabric handles need a channel that this machine does not have"));
-        }
-        let compresses = match side {
-            Side::Device(device) => attribute(call, device, number::GENERIC_COMPRESSION_SUPPORTED) == Some(1),
-            Side::Host => true,
-        };
-        // What the memory is meant for is checked by nobody, and forgotten.
-        let compression = if compresses { flags.compressionType } else { 0 };
-        Ok((side, Self { handle_types, location, compression, remote_access: flags.gpuDirectRDMACapable }))
+/// The side and the properties of memory that is asked for.
+pub(super) fn check(call: &Call<'_>, asked: CUmemAllocationProp) -> Status<(Side, Properties)> {
+    let refuse = |reason: String| call.refuse(INVALID_VALUE, reason);
+    let CUmemAllocationProp { type_, requestedHandleTypes: handle_types, allocFlags: flags, .. } = asked;
+    if type_ != CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED {
+        return Err(refuse(format!("allocations of type {} cannot be made; only pinned ones can", type_.0)));
     }
-
-    /// The C form.
-    pub(super) fn show(self) -> CUmemAllocationProp {
-        CUmemAllocationProp {
-            type_: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
-            requestedHandleTypes: self.handle_types,
-            location: self.location,
-            win32HandleMetaData: std::ptr::null_mut(),
-            allocFlags: AllocationFlags {
-                compressionType: self.compression,
-                gpuDirectRDMACapable: self.remote_access,
-                usage: 0,
-                reserved: [0; 4],
-            },
-        }
+    if flags.compressionType > 1 || flags.reserved != [0; 4] {
+        let (compression, reserved) = (flags.compressionType, flags.reserved);
+        return Err(refuse(format!("compression is {compression}, at most 1; reserved is {reserved:?}, all 0")));
     }
+    if !asked.win32HandleMetaData.is_null() || handle_types.0 & !(DESCRIPTOR | FABRIC) != 0 {
+        return Err(refuse(format!("handle types {:#x} are not for this system", handle_types.0)));
+    }
+    let (side, location) = place(call, asked.location, handle_types)?;
+    if handle_types.0 & FABRIC != 0 {
+        return Err(call.refuse(NOT_PERMITTED, "fabric handles need a channel that this machine does not have"));
+    }
+    let compresses = match side {
+        Side::Device(device) => attribute(call, device, number::GENERIC_COMPRESSION_SUPPORTED) == Some(1),
+        Side::Host => true,
+    };
+    // What the memory is meant for is checked by nobody, and forgotten.
+    let compression = if compresses { flags.compressionType } else { 0 };
+    Ok((side, Properties { handle_types, location, compression, remote_access: flags.gpuDirectRDMACapable }))
 }
 
 /// Where memory goes, and how the driver names that place. Memory of the host without a node is at its first.

@@ -14,12 +14,12 @@ mod lines;
 use std::collections::HashMap;
 use std::time::Instant;
 
-use crate::api::managed::Residence;
-use crate::machine::work::Work;
-use crate::memory::{MemoryOp, Side};
-use crate::topology::Topology;
 use lines::Lines;
 use warploom_engine::{Mode, Period};
+
+use crate::machine::work::Work;
+use crate::memory::{MemoryOp, Residence, Side};
+use crate::topology::Topology;
 
 /// What one driver call costs the host.
 const HOST_CALL_NS: u64 = 500;
@@ -151,9 +151,10 @@ impl Clock {
 
 #[cfg(test)]
 mod tests {
+    use warploom_engine::Order;
+
     use super::*;
     use crate::memory::SimAddress;
-    use warploom_engine::Order;
 
     const MIB: u64 = 1 << 20;
 

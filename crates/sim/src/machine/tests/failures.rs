@@ -3,18 +3,15 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
+use warploom_engine::{Known, Mode, Step};
 use warploom_sys::types::{CUresult, CUstream};
 
 use super::rig::{MODES, Memory, Rig};
 use crate::api::stream::Traits;
 use crate::machine::log::LogKind;
 use crate::machine::work::Task;
-use crate::machine::world::Work;
-use crate::machine::world::World;
+use crate::machine::world::{Work, World};
 use crate::memory::MemoryOp;
-use warploom_engine::Known;
-use warploom_engine::Mode;
-use warploom_engine::Step;
 
 const FAULT: CUresult = CUresult::CUDA_ERROR_ILLEGAL_ADDRESS;
 

@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
+use warploom_engine::{Mode, QueueId};
 
 use super::rig::{MODES, Memory, Rig};
 use crate::api::event::Event;
-use crate::machine::handles::Handle;
+use crate::ffi::handle::EventHandle;
 use crate::memory::{Compare, MemoryOp};
-use warploom_engine::{Mode, QueueId};
 
 const WORDS: usize = 8;
 /// A word for each gate follows the words that programs work on.
@@ -164,7 +164,7 @@ impl Runner {
         }
     }
 
-    fn record(&mut self, lane: Lane) -> Handle<Event> {
+    fn record(&mut self, lane: Lane) -> EventHandle {
         let queue = self.queue(lane);
         let call = self.rig.call();
         let mut world = self.rig.world();
@@ -174,7 +174,7 @@ impl Runner {
         event
     }
 
-    fn wait(&mut self, lane: Lane, event: Handle<Event>) {
+    fn wait(&mut self, lane: Lane, event: EventHandle) {
         let queue = self.queue(lane);
         let call = self.rig.call();
         let mut world = self.rig.world();
@@ -193,7 +193,7 @@ impl Runner {
 fn run_ordered(mode: Mode, program: &[(Lane, Action)]) -> Vec<u64> {
     let mut runner = Runner::new(mode);
     // For each word: the last write, and the reads since.
-    let mut accesses: Vec<Vec<(Lane, bool, Handle<Event>)>> = vec![Vec::new(); WORDS];
+    let mut accesses: Vec<Vec<(Lane, bool, EventHandle)>> = vec![Vec::new(); WORDS];
     for (lane, action) in program {
         let touches = action.touches();
         for (word, writes) in &touches {

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use warploom_engine::{Mode, Order};
+
 use super::rig::{Memory, Rig, asynchronous};
 use crate::machine::world::Work;
 use crate::memory::{Compare, MemoryOp};
-use warploom_engine::{Mode, Order};
 
 fn gate(memory: &Memory) -> Work {
     MemoryOp::WaitValue { at: memory.place(0), value: 1, wide: true, compare: Compare::Equal }.into()

@@ -5,23 +5,22 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use warploom_engine::{Mode, OpId, Order, QueueId};
 use warploom_sys::Function;
 
 use crate::api::context::Context;
 use crate::api::stream::Traits;
 use crate::check::Checks;
 use crate::fault::{Faults, Plan};
+use crate::ffi::handle::ContextHandle;
 use crate::ffi::status::Status;
 use crate::machine::call::Call;
 use crate::machine::core::{Core, Guard, Instruments};
-use crate::machine::handles::Handle;
 use crate::machine::work::Task;
-use crate::machine::world::Work;
-use crate::machine::world::World;
+use crate::machine::world::{Work, World};
 use crate::memory::{MemoryOp, Side, SimAddress};
 use crate::process::thread;
 use crate::topology::Topology;
-use warploom_engine::{Mode, OpId, Order, QueueId};
 
 /// Every mode, with some seeds.
 pub(crate) const MODES: [Mode; 12] = [
@@ -46,7 +45,7 @@ pub(crate) fn asynchronous() -> impl Iterator<Item = Mode> {
 
 pub(crate) struct Rig {
     pub(crate) core: Arc<Core>,
-    pub(crate) context: Handle<Context>,
+    pub(crate) context: ContextHandle,
 }
 
 impl Rig {
@@ -69,7 +68,7 @@ impl Rig {
     }
 
     /// A context beside the rig's own.
-    pub(crate) fn other_context(&self, device: usize) -> Handle<Context> {
+    pub(crate) fn other_context(&self, device: usize) -> ContextHandle {
         new_context(&self.core, device)
     }
 
@@ -158,7 +157,7 @@ impl Memory {
     }
 }
 
-fn new_context(core: &Arc<Core>, device: usize) -> Handle<Context> {
+fn new_context(core: &Arc<Core>, device: usize) -> ContextHandle {
     let call = Call::pretend(core, Function::cuCtxCreate_v2, false);
     let mut world = core.world();
     let context = Context::new(&call, &mut world, device, 0, false).expect("the device has room for it");

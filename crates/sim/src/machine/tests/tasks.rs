@@ -4,14 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use warploom_engine::{Mode, Step};
 use warploom_sys::types::CUresult;
 
 use super::rig::{MODES, Memory, Rig, asynchronous};
 use crate::machine::log::LogKind;
 use crate::machine::work::Task;
 use crate::machine::world::World;
-use warploom_engine::Mode;
-use warploom_engine::Step;
 
 /// Yields some times before it is done.
 struct Slices {

@@ -13,25 +13,23 @@ use warploom_sys::types::{CUhostFn, CUresult, CUstream, CUstreamCallback};
 
 pub(crate) use task::Task;
 
-use crate::api::context::Context;
-use crate::api::event::Event;
-use crate::api::managed::{LEFT, Migration, WATCHED};
 use crate::api::pool::Freed;
 use crate::api::stream::Traits;
-use crate::machine::handles::Handle;
-use crate::memory::{MemoryOp, SimAddress, StagedBlock, Touch};
+use crate::ffi::handle::{ContextHandle, EventHandle};
+use crate::memory::shadow::{DISCARD_FILL, DISCARD_LIMIT};
+use crate::memory::{MemoryOp, Migration, SimAddress, StagedBlock, Touch};
 
 /// The stream that a queue belongs to.
 #[derive(Debug)]
 pub(crate) struct Owner {
-    pub(crate) context: Handle<Context>,
+    pub(crate) context: ContextHandle,
     pub(crate) device: u16,
     /// What a program can ask its stream about.
     pub(crate) traits: Traits,
 }
 
 impl Owner {
-    pub(crate) fn new(context: Handle<Context>, device: u16, traits: Traits) -> Self {
+    pub(crate) fn new(context: ContextHandle, device: u16, traits: Traits) -> Self {
         Self { context, device, traits }
     }
 }
@@ -49,7 +47,7 @@ pub(crate) enum Work<S> {
     /// Nothing; a point that others are ordered around.
     Join,
     Record {
-        event: Handle<Event>,
+        event: EventHandle,
         serial: u64,
     },
     Memory(MemoryOp),
@@ -146,7 +144,7 @@ impl<S: 'static> warploom_engine::Work for Work<S> {
                 }
             }
             Work::Migrate(migration) if migration.discards => {
-                migration.at.fill(LEFT.into(), 1, migration.bytes.min(WATCHED));
+                migration.at.fill(DISCARD_FILL.into(), 1, migration.bytes.min(DISCARD_LIMIT));
             }
             Work::Migrate(_) => {}
             Work::Task(task) => return task.advance(FUEL),

@@ -21,29 +21,28 @@ mod view;
 use std::ffi::{c_uint, c_void};
 use std::sync::Arc;
 
+use arguments::Arguments;
+use running::Running;
+use warploom_engine::QueueId;
 use warploom_ptx::{Launch, Program};
 use warploom_sys::types::{CUfunc_st, CUlaunchConfig, CUstream_st};
 
-use super::Function;
 use super::attributes::Limits;
 use super::clusters;
 use super::functions::described;
 use super::kernels::function_in;
-use crate::api::context::{Context, stack_for};
+use crate::api::context::stack_for;
 use crate::api::graph::NodeWork;
+use crate::ffi::handle::{ContextHandle, FunctionHandle, Handle, Kind};
 use crate::ffi::status::{INVALID_HANDLE, INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
-use crate::machine::handles::{Handle, Kind};
 use crate::machine::world::Work;
 use crate::topology::number;
-use arguments::Arguments;
-use running::Running;
 pub(super) use shape::{Shape, check_policy};
 use task::KernelTask;
 use view::View;
-use warploom_engine::QueueId;
 
 /// Blocks that take turns; more would only need more memory.
 const RESIDENT: u64 = 16;
@@ -99,8 +98,8 @@ pub(crate) fn cuLaunchKernelEx(
 /// A launch that has been checked, with all that its op is made of.
 #[derive(Clone)]
 pub(crate) struct KernelCall {
-    function: Handle<Function>,
-    context: Handle<Context>,
+    function: FunctionHandle,
+    context: ContextHandle,
     device: u16,
     program: Program,
     /// Which of the program's kernels.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use warploom_ptx::{Crew, Grid, Kernel, Launch, LaunchError, Step, Trap, Watched, Watches};
 
 use super::view::View;
-use crate::check::{InKernel, KernelChecks};
+use crate::check::{KernelChecks, KernelHazard};
 
 /// What runs a kernel: the two are compiled apart, so that whoever does not check pays nothing for those who do.
 pub(super) enum Running {
@@ -68,12 +68,12 @@ impl Running {
     }
 
     /// What was found among its threads.
-    pub(super) fn found(&self, kernel: &str) -> Vec<InKernel> {
+    pub(super) fn found(&self, kernel: &str) -> Vec<KernelHazard> {
         match self {
             Running::Plain(_) => Vec::new(),
             Running::Watched(running) => {
                 let hazards = running.watched.take().into_iter();
-                hazards.filter_map(|hazard| InKernel::new(hazard, kernel, running.block)).collect()
+                hazards.filter_map(|hazard| KernelHazard::new(hazard, kernel, running.block)).collect()
             }
         }
     }

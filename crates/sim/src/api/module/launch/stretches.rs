@@ -6,9 +6,8 @@ use std::ops::Range;
 use warploom_ptx::Direct;
 
 use super::super::heap::MARGINS;
-use crate::api::context::Context;
 use crate::api::pool::AccessLevel;
-use crate::machine::handles::Handle;
+use crate::ffi::handle::ContextHandle;
 use crate::machine::world::World;
 use crate::memory::{Allocation, Backing, Side, SimAddress};
 
@@ -36,22 +35,17 @@ pub(super) struct Stretches {
 
 impl World {
     /// What kernels of a context reach now.
-    pub(super) fn stretches(&self, context: Handle<Context>, device: u16) -> Stretches {
+    pub(super) fn stretches(&self, context: ContextHandle, device: u16) -> Stretches {
         self.stretches_of(context, device, |_| true)
     }
 
     /// What kernels of a context reach now, of memory that may be freed before a kernel that is launched now has run: in the
     /// order of its stream, it is freed after that.
-    pub(super) fn pool_stretches(&self, context: Handle<Context>, device: u16) -> Stretches {
+    pub(super) fn pool_stretches(&self, context: ContextHandle, device: u16) -> Stretches {
         self.stretches_of(context, device, |allocation| matches!(allocation.backing, Backing::Pool(_)))
     }
 
-    fn stretches_of(
-        &self,
-        context: Handle<Context>,
-        device: u16,
-        is_wanted: impl Fn(&Allocation) -> bool,
-    ) -> Stretches {
+    fn stretches_of(&self, context: ContextHandle, device: u16, is_wanted: impl Fn(&Allocation) -> bool) -> Stretches {
         let reachable = self.memory.iter().filter(|allocation| is_wanted(allocation)).filter_map(|allocation| {
             let is_writable = self.kernel_access(allocation, context, device)?;
             let Allocation { base, host, side, id, .. } = *allocation;
@@ -74,7 +68,7 @@ impl World {
     }
 
     /// Whether kernels may write memory; nothing, if they may not even read it.
-    fn kernel_access(&self, allocation: &Allocation, context: Handle<Context>, device: u16) -> Option<bool> {
+    fn kernel_access(&self, allocation: &Allocation, context: ContextHandle, device: u16) -> Option<bool> {
         match &allocation.backing {
             Backing::PageLocked(_) | Backing::Registered { .. } | Backing::Managed(_) => Some(true),
             Backing::Device | Backing::Variable(_) => {

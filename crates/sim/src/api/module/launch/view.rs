@@ -5,23 +5,22 @@ use std::sync::{Arc, Weak};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use parking_lot::{Mutex, RwLock};
+use warploom_engine::Mode;
 use warploom_ptx::{Access, Direct, Fault, Freed, HeapProblem, Host, Memory};
 
 use super::super::heap::{MARGINS, room};
 use super::stretches::Stretches;
-use crate::api::context::Context;
-use crate::check::Touched;
+use crate::ffi::handle::ContextHandle;
 use crate::machine::core::Core;
-use crate::machine::handles::Handle;
 use crate::machine::world::World;
 use crate::memory::SimAddress;
-use warploom_engine::Mode;
+use crate::memory::shadow::Touched;
 
 /// Global memory and the rest of the machine, for the kernels of one launch.
 pub(super) struct View {
     /// An op is part of its machine, and must not keep it alive.
     core: Weak<Core>,
-    context: Handle<Context>,
+    context: ContextHandle,
     device: u16,
     stretches: RwLock<Stretches>,
     /// Memory of pools as it was at the launch. What is freed later is freed after the kernel if the program is right; if it is
@@ -39,7 +38,7 @@ pub(super) struct View {
 const MOMENT_NS: u64 = 100;
 
 impl View {
-    pub(super) fn new(core: &Arc<Core>, world: &World, context: Handle<Context>, device: u16) -> Arc<Self> {
+    pub(super) fn new(core: &Arc<Core>, world: &World, context: ContextHandle, device: u16) -> Arc<Self> {
         let is_watched = core.findings.is_on() || world.managed_memory.is_used();
         let hull = world.heap_hull(context).map_or([u64::MAX, 0], |hull| [hull.start, hull.end]);
         Arc::new(Self {

@@ -17,6 +17,7 @@ mod log;
 
 use std::ffi::{c_char, c_uint, c_void};
 
+use log::Logs;
 use warploom_ptx::Program;
 use warploom_ptx::link::{Conflict, ConflictKind, Part, link};
 use warploom_sys::types::{CUjit_option, CUjitInputType, CUlinkState, CUlinkState_st, CUresult};
@@ -24,11 +25,11 @@ use warploom_sys::types::{CUjit_option, CUjitInputType, CUlinkState, CUlinkState
 use super::image::{Refusal, Target, cubin};
 use super::load::target;
 use super::options::Options;
+use crate::ffi::handle::{Handle, LinkHandle, kind};
 use crate::ffi::status::{INVALID_CONTEXT, INVALID_HANDLE, INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
-use crate::machine::handles::{Handle, Kind, Object};
-use log::Logs;
+use crate::machine::objects::Object;
 
 const INVALID_SOURCE: CUresult = CUresult::CUDA_ERROR_INVALID_SOURCE;
 
@@ -51,10 +52,10 @@ enum State {
 }
 
 impl Object for Link {
-    const KIND: Kind = Kind::Link;
+    type Kind = kind::Link;
 }
 
-fn named(state: Ptr<CUlinkState_st>) -> Handle<Link> {
+fn named(state: Ptr<CUlinkState_st>) -> LinkHandle {
     Handle::from_bits(state.address())
 }
 

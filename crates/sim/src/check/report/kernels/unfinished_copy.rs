@@ -1,0 +1,66 @@
+//! Accesses to bytes that an asynchronous copy (`cp.async`) is still copying.
+
+use std::fmt::{self, Display, Formatter};
+use std::ops::Range;
+
+use serde::Serialize;
+
+use super::thread::{RacedMemory, ThreadAccess, ThreadInfo, Where, times, write_bytes};
+
+/// A copy (`cp.async`) that nobody has waited for, and who touches its bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct UnfinishedCopy {
+    /// The kernel.
+    pub kernel: String,
+    /// Who asked for the copy.
+    pub copier: ThreadInfo,
+    /// Which of the two sides of the copy it is about.
+    pub side: CopySide,
+    /// Who touches it; the same thread, perhaps.
+    pub other: ThreadInfo,
+    /// What that does.
+    pub access: ThreadAccess,
+    /// What both touch.
+    pub memory: RacedMemory,
+    /// Which of its bytes.
+    pub bytes: Range<u64>,
+    /// How often these two instructions met so in the launch.
+    pub times: u64,
+}
+
+/// One of the two sides of a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum CopySide {
+    /// What it reads; nobody may write that.
+    Source,
+    /// What it writes; nobody may touch that.
+    Destination,
+}
+
+impl Display for UnfinishedCopy {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        let Self { kernel, copier, side, other, access, memory, bytes, .. } = self;
+        write!(formatter, "`{kernel}`: {other} {access} ")?;
+        write_bytes(formatter, memory, bytes)?;
+        let by = if copier.block == other.block && copier.thread == other.thread {
+            "it has asked for itself".to_owned()
+        } else {
+            format!("{copier} has asked for")
+        };
+        let way = if *side == CopySide::Source { "from" } else { "to" };
+        write!(
+            formatter,
+            ", {way} which a copy is under way that {by} and not waited for\n  copy: {}\n  other: {}\n  missing: ",
+            Where(copier),
+            Where(other)
+        )?;
+        formatter.write_str(
+            "let the thread that copies wait for its copy first (cp.async.wait_group or cp.async.wait_all, \
+             __pipeline_wait_prior), and put __syncthreads() behind that if other threads touch these bytes",
+        )?;
+        times(formatter, self.times)
+    }
+}

@@ -1,0 +1,18 @@
+//! Reports: the findings of checks as data and as text, and the settings that say what is reported.
+
+mod finding;
+mod findings;
+mod handles;
+mod kernels;
+mod settings;
+mod text;
+
+pub use finding::{End, Finding, FindingKind, Leaked, MissingWait};
+pub(crate) use findings::Findings;
+pub use handles::{HandleProblem, ObjectKind};
+pub(crate) use kernels::KernelHazard;
+pub use kernels::{
+    Absence, AbsentBlock, BarrierDivergence, CopySide, HeapMisuse, HeapProblem, Instead, KernelFault, KernelRace,
+    MissingOrder, RacedMemory, SharedRead, ThreadAccess, ThreadInfo, UnfinishedCopy,
+};
+pub use settings::{Backtraces, CheckMode, Checks, KernelChecks};

@@ -1,0 +1,74 @@
+//! Physical allocations: memory without an address.
+
+use warploom_sys::types::{
+    CUmemAllocationHandleType, CUmemAllocationProp, CUmemAllocationProp_st__bindgen_ty_1 as AllocationFlags,
+    CUmemAllocationType, CUmemLocation,
+};
+
+use crate::ffi::handle::{PhysicalHandle, kind};
+use crate::machine::objects::Object;
+use crate::machine::world::World;
+use crate::memory::Side;
+
+/// Memory without an address. Its bytes are in [`VirtualMemory`](crate::memory::VirtualMemory).
+pub(crate) struct Physical {
+    pub(crate) size: u64,
+    /// Start of its bytes in the store.
+    pub(crate) offset: u64,
+    pub(crate) side: Side,
+    pub(crate) properties: Properties,
+    /// The number of times that its handle can still be released.
+    pub(crate) references: u64,
+}
+
+/// The properties of a physical allocation, as the driver reports them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Properties {
+    pub(crate) handle_types: CUmemAllocationHandleType,
+    pub(crate) location: CUmemLocation,
+    pub(crate) compression: u8,
+    pub(crate) remote_access: u8,
+}
+
+impl Properties {
+    /// The C form.
+    pub(crate) fn show(self) -> CUmemAllocationProp {
+        CUmemAllocationProp {
+            type_: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
+            requestedHandleTypes: self.handle_types,
+            location: self.location,
+            win32HandleMetaData: std::ptr::null_mut(),
+            allocFlags: AllocationFlags {
+                compressionType: self.compression,
+                gpuDirectRDMACapable: self.remote_access,
+                usage: 0,
+                reserved: [0; 4],
+            },
+        }
+    }
+}
+
+impl Object for Physical {
+    type Kind = kind::Physical;
+}
+
+impl World {
+    /// Ends a physical allocation without references and mappings.
+    pub(crate) fn collect_physical(&mut self, handle: PhysicalHandle) {
+        let Some(&Physical { size, offset, side, references: 0, .. }) = self.physical.get(handle) else { return };
+        if self.virtual_memory.is_mapped(offset) {
+            return;
+        }
+        self.physical.remove(handle);
+        self.virtual_memory.destroy(offset);
+        self.refund_physical(side, size);
+    }
+
+    /// Gives back memory that was charged for a physical allocation.
+    pub(crate) fn refund_physical(&mut self, side: Side, size: u64) {
+        match side {
+            Side::Device(device) => self.devices[usize::from(device)].memory.refund(size),
+            Side::Host => self.virtual_memory.refund_host(size),
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! The origin of an allocation: the call that made it, and its particulars.
+
+mod mapping;
+mod pool;
+
+pub(crate) use mapping::{Mapping, Rights};
+pub(crate) use pool::{Home, PoolBlock, Preferred};
+
+/// How an allocation came to be, and so who may free it.
+#[derive(Debug)]
+pub(crate) enum Backing {
+    /// `cuMemAlloc` and `cuMemAllocPitch`.
+    Device,
+    /// `cuMemHostAlloc` and `cuMemAllocHost`; the simulator owns the pages.
+    PageLocked(PageLocked),
+    /// `cuMemHostRegister`; the program owns the pages.
+    Registered { flags: u32 },
+    /// `cuMemAllocManaged`.
+    Managed(Managed),
+    /// `cuMemAllocAsync`.
+    Pool(PoolBlock),
+    /// `cuMemMap`.
+    Mapped(Mapping),
+    /// A variable of a module.
+    Variable(VariableMemory),
+}
+
+/// Particulars of memory of `cuMemHostAlloc`.
+#[derive(Debug)]
+pub(crate) struct PageLocked {
+    pub(crate) flags: u32,
+}
+
+/// Particulars of a managed allocation.
+#[derive(Debug)]
+pub(crate) struct Managed {
+    /// What the device that cannot do without a copy was charged.
+    pub(crate) charged: u64,
+}
+
+/// Particulars of the memory of a variable.
+#[derive(Debug)]
+pub(crate) struct VariableMemory {
+    /// The host sees it, too.
+    pub(crate) managed: Option<Managed>,
+    /// Bytes before and behind it that go with it: no variable at all, but what a kernel has taken with `malloc`.
+    pub(crate) margins: [u64; 2],
+}

@@ -1,0 +1,24 @@
+//! Shadow memory: the accesses to each byte of an allocation, and the bytes that were written, while a machine checks.
+//!
+//! Each access carries the step of its timeline and the call that made it, so that a later access can be compared with
+//! it and both can be reported.
+
+mod access;
+mod bytes;
+mod discards;
+mod freed;
+mod operation;
+mod ranges;
+mod site;
+mod touched;
+mod tracked;
+
+pub(crate) use access::{Access, Conflict};
+pub(crate) use bytes::Shadow;
+pub(crate) use discards::{DISCARD_FILL, DISCARD_LIMIT};
+pub(crate) use freed::FreedAllocations;
+pub use operation::{AccessKind, AllocationInfo, Frame, Operation, StreamInfo, StreamKind};
+pub(crate) use ranges::Ranges;
+pub(crate) use site::{InCall, Site, Trace, current as current_site};
+pub(crate) use touched::Touched;
+pub(crate) use tracked::Tracked;

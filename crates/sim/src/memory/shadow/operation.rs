@@ -1,0 +1,107 @@
+//! Operations on memory, as reports describe them: call, kind of access, stream and backtrace.
+
+use serde::Serialize;
+use warploom_sys::Function;
+
+/// A driver call, or an access of the host's, as part of a finding.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Operation {
+    /// The number of the call among the machine's calls, from 1; the same program makes the same numbers.
+    pub call: Option<u64>,
+    /// The function; none for an access by the host itself.
+    #[serde(serialize_with = "as_optional_name")]
+    pub function: Option<Function>,
+    /// What it does with the memory.
+    pub access: AccessKind,
+    /// The stream it is on; none for what the host does itself.
+    pub stream: Option<StreamInfo>,
+    /// Who called, innermost first, without the simulator's own frames; empty if it was not asked for.
+    pub backtrace: Vec<Frame>,
+}
+
+/// A stream, as part of a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct StreamInfo {
+    /// What `cuStreamGetId` shows.
+    pub id: u64,
+    /// Which kind of stream it is.
+    pub kind: StreamKind,
+    /// Its device.
+    pub device: u16,
+}
+
+/// A kind of stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum StreamKind {
+    /// Made by the program.
+    Created,
+    /// Made by the program with `CU_STREAM_NON_BLOCKING`.
+    NonBlocking,
+    /// The default stream of a context.
+    LegacyDefault,
+    /// The default stream of a thread.
+    PerThreadDefault,
+}
+
+/// A piece of memory, as part of a finding.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct AllocationInfo {
+    /// Where it starts.
+    pub address: u64,
+    /// How long it is.
+    pub bytes: u64,
+    /// What `CU_POINTER_ATTRIBUTE_BUFFER_ID` shows; never reused.
+    pub id: u64,
+    /// Where it is: the ordinal of a device, or the host.
+    pub device: Option<u16>,
+    /// The call that made it.
+    pub made: Operation,
+}
+
+/// A line of a backtrace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Frame {
+    /// The function.
+    pub function: String,
+    /// Its source file.
+    pub file: Option<String>,
+    /// The line in it.
+    pub line: Option<u32>,
+}
+
+/// The kind of access that an operation makes to memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum AccessKind {
+    /// Reads it.
+    Read,
+    /// Writes it.
+    Write,
+    /// Waits for a value in it.
+    WaitValue,
+    /// Writes a value that others may wait for.
+    WriteValue,
+    /// Makes it.
+    Allocate,
+    /// Frees it.
+    Free,
+    /// Asks for its pages to be elsewhere.
+    Prefetch,
+    /// Gives up what is in it.
+    Discard,
+    /// Nothing: the call is about a handle.
+    Use,
+}
+
+fn as_optional_name<S: serde::Serializer>(function: &Option<Function>, serializer: S) -> Result<S::Ok, S::Error> {
+    match function {
+        Some(function) => serializer.serialize_some(function.name()),
+        None => serializer.serialize_none(),
+    }
+}

@@ -1,0 +1,133 @@
+//! Driver calls as they are remembered for reports: number, function and backtrace.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+use warploom_sys::Function;
+
+use super::operation::Frame;
+
+/// A driver call, as it is remembered for a report.
+#[derive(Clone, Debug)]
+pub(crate) struct Site {
+    /// Its number among the machine's calls, from 1.
+    pub(crate) call: u64,
+    pub(crate) function: Function,
+    /// Who called, if that was asked for.
+    pub(crate) trace: Option<Arc<Trace>>,
+}
+
+/// Return addresses, innermost first; names are looked up only when a report needs them.
+#[derive(Debug)]
+pub(crate) struct Trace(SmallVec<[usize; DEPTH]>);
+
+/// How many are kept of a call that is remembered: a dozen are the simulator's, or twice that where nothing is inlined, and
+/// the rest shows the way through a program.
+const DEPTH: usize = if cfg!(debug_assertions) { 64 } else { 32 };
+/// How many are kept of the call in which something is found, which is seldom.
+const FOUND_DEPTH: usize = 256;
+
+/// The call this thread is in.
+struct Current {
+    site: Site,
+    traces: bool,
+}
+
+thread_local! {
+    static CURRENT: RefCell<Option<Current>> = const { RefCell::new(None) };
+}
+
+/// Makes a call the one this thread is in until it is dropped; host functions may nest calls.
+pub(crate) struct InCall {
+    before: Option<Current>,
+}
+
+impl InCall {
+    pub(crate) fn new(call: u64, function: Function, traces: bool) -> Self {
+        let current = Current { site: Site { call, function, trace: None }, traces };
+        // A thread that is ending has no place for it; its findings will not know their call.
+        let before = CURRENT.try_with(|place| place.borrow_mut().replace(current)).unwrap_or(None);
+        Self { before }
+    }
+}
+
+impl Drop for InCall {
+    fn drop(&mut self) {
+        CURRENT.try_with(|place| *place.borrow_mut() = self.before.take()).unwrap_or_default();
+    }
+}
+
+/// The call this thread is in, if its machine checks.
+pub(crate) fn current() -> Option<Site> {
+    CURRENT
+        .try_with(|place| {
+            let mut place = place.borrow_mut();
+            let current = place.as_mut()?;
+            if current.traces && current.site.trace.is_none() {
+                current.site.trace = Some(Arc::new(Trace::take(DEPTH)));
+            }
+            Some(current.site.clone())
+        })
+        .unwrap_or(None)
+}
+
+impl Trace {
+    /// The callers of a call in which something is found.
+    pub(crate) fn of_finding() -> Self {
+        Self::take(FOUND_DEPTH)
+    }
+
+    fn take(most: usize) -> Self {
+        let mut addresses = SmallVec::new();
+        backtrace::trace(|frame| {
+            addresses.push(frame.ip().addr());
+            addresses.len() < most
+        });
+        Self(addresses)
+    }
+
+    /// The program's own frames: those of the simulator, of the driver's methods and of the runtime are left out.
+    pub(crate) fn frames(&self) -> Vec<Frame> {
+        let mut frames = Vec::new();
+        for address in &self.0 {
+            let mut symbols: SmallVec<[Frame; 2]> = SmallVec::new();
+            // A return address is behind the call, and may be the next line's.
+            backtrace::resolve(std::ptr::without_provenance_mut(address - 1), |symbol| {
+                symbols.extend(symbol.name().map(|name| Frame {
+                    function: format!("{name:#}"),
+                    file: symbol.filename().map(|file| file.display().to_string()),
+                    line: symbol.lineno(),
+                }));
+            });
+            for frame in symbols {
+                if is_above_the_program(&frame.function) {
+                    return frames;
+                }
+                if is_below_the_program(&frame.function) {
+                    frames.clear();
+                } else if !is_between(&frame.function) {
+                    frames.push(frame);
+                }
+            }
+        }
+        frames
+    }
+}
+
+/// Whether a frame and all those it called are the simulator's.
+fn is_below_the_program(name: &str) -> bool {
+    let name = name.trim_start_matches('<');
+    ["warploom_sim::", "warploom_driver::", "backtrace::"].iter().any(|own| name.starts_with(own))
+        && !name.contains("::tests::")
+}
+
+/// Whether a frame is how Rust calls a closure, which no one wrote.
+fn is_between(name: &str) -> bool {
+    name.contains("FnOnce") || name.contains("FnMut")
+}
+
+/// Whether a frame and all those that called it are what started the program or the thread.
+fn is_above_the_program(name: &str) -> bool {
+    name.contains("__rust_begin_short_backtrace") || name == "main" || name.starts_with("__libc_start")
+}

@@ -1,0 +1,18 @@
+//! The history of an allocation while its machine checks: its birth and the accesses since.
+
+use super::access::Access;
+use super::bytes::Shadow;
+
+/// The birth of an allocation, and the accesses to it.
+#[derive(Debug)]
+pub(crate) struct Tracked {
+    pub(crate) born: Access,
+    /// The accesses to it; those of a mapping are with the physical allocation, for all its mappings together.
+    pub(crate) shadow: Shadow,
+}
+
+impl Tracked {
+    pub(crate) fn new(born: Access) -> Box<Self> {
+        Box::new(Self { born, shadow: Shadow::default() })
+    }
+}

@@ -1,0 +1,139 @@
+//! Virtual memory: reserved addresses, the bytes of physical allocations, and the pages that connect both.
+
+mod reservations;
+mod store;
+
+use std::collections::BTreeMap;
+use std::io;
+
+use reservations::Reservations;
+use store::Store;
+
+use super::backing::{Backing, Mapping, Rights};
+use super::shadow::{Shadow, Site};
+
+/// The bytes of physical allocations and the reservations of a machine. Its mappings are among all other allocations, in
+/// [`Registry`](super::Registry).
+#[derive(Default)]
+pub(crate) struct VirtualMemory {
+    reservations: Reservations,
+    store: Store,
+    /// Offset in the store → the bytes of a physical allocation.
+    physical: BTreeMap<u64, PhysicalBytes>,
+}
+
+/// The bytes of a physical allocation.
+struct PhysicalBytes {
+    size: u64,
+    /// The number of mappings of it.
+    mappings: u64,
+    /// The accesses to it, through any mapping, while the machine checks.
+    shadow: Shadow,
+}
+
+impl VirtualMemory {
+    /// Takes the bytes of a new physical allocation; their offset in the store.
+    pub(crate) fn create(&mut self, size: u64) -> io::Result<u64> {
+        let offset = self.store.take(size)?;
+        self.physical.insert(offset, PhysicalBytes { size, mappings: 0, shadow: Shadow::default() });
+        Ok(offset)
+    }
+
+    /// Gives the bytes of a physical allocation back.
+    pub(crate) fn destroy(&mut self, offset: u64) {
+        if let Some(PhysicalBytes { size, .. }) = self.physical.remove(&offset) {
+            self.store.give(offset, size);
+        }
+    }
+
+    /// Charges host memory; fails with the free bytes if there are too few.
+    pub(crate) fn charge_host(&mut self, bytes: u64) -> Result<(), u64> {
+        self.store.charge_host(bytes)
+    }
+
+    pub(crate) fn refund_host(&mut self, bytes: u64) {
+        self.store.refund_host(bytes);
+    }
+
+    /// Reserves addresses, at `hint` if that is in a window and free.
+    pub(crate) fn reserve(&mut self, size: u64, align: u64, hint: u64) -> io::Result<u64> {
+        self.reservations.reserve(size, align, hint)
+    }
+
+    /// Frees the reservation that starts at an address.
+    pub(crate) fn free_reservation(&mut self, base: u64) {
+        self.reservations.free(base);
+    }
+
+    /// Whether all of a range is reserved, by one reservation or several of one window.
+    pub(crate) fn is_reserved(&self, address: u64, end: u64) -> bool {
+        self.reservations.window_of(address, end).is_some()
+    }
+
+    /// Maps the bytes of a physical allocation at a reserved address; where the simulator finds the first.
+    pub(crate) fn map(&mut self, address: u64, offset: u64) -> io::Result<usize> {
+        let found = (self.store.file(), self.reservations.window_at(address), self.physical.get_mut(&offset));
+        let (Some(file), Some(window), Some(physical)) = found else { return Err(io::ErrorKind::OutOfMemory.into()) };
+        window.map(address, physical.size, file, offset)?;
+        physical.mappings += 1;
+        Ok(window.host_of(address))
+    }
+
+    /// Ends a mapping that starts at `base`.
+    pub(crate) fn unmap(&mut self, base: u64, mapping: &Mapping) -> io::Result<()> {
+        let Some(physical) = self.physical.get_mut(&mapping.offset()) else { return Ok(()) };
+        if let Some(window) = self.reservations.window_at(base) {
+            if mapping.is_open_to_host() {
+                window.close(base, physical.size)?;
+            }
+            window.unmap(base, physical.size)?;
+        }
+        physical.mappings -= 1;
+        Ok(())
+    }
+
+    /// Gives the host rights to a mapping that starts at `base`.
+    pub(crate) fn grant_host(&self, base: u64, mapping: &mut Mapping, rights: Rights) -> io::Result<()> {
+        let found = (self.store.file(), self.reservations.window_at(base), self.physical.get(&mapping.offset()));
+        let (Some(file), Some(window), Some(physical)) = found else { return Ok(()) };
+        match rights {
+            Rights::None => window.close(base, physical.size)?,
+            _ => window.expose(base, physical.size, file, mapping.offset(), rights == Rights::ReadWrite)?,
+        }
+        mapping.grant_host(rights);
+        Ok(())
+    }
+
+    /// The accesses to the memory behind a mapping.
+    pub(crate) fn shadow_mut(&mut self, mapping: &Mapping) -> Option<&mut Shadow> {
+        self.physical.get_mut(&mapping.offset()).map(|physical| &mut physical.shadow)
+    }
+
+    /// Whether a physical allocation has a mapping.
+    pub(crate) fn is_mapped(&self, offset: u64) -> bool {
+        self.physical.get(&offset).is_some_and(|physical| physical.mappings > 0)
+    }
+
+    /// Whether no other mapping leads to the same memory.
+    pub(crate) fn is_only_mapping(&self, backing: &Backing) -> bool {
+        match backing {
+            Backing::Mapped(mapping) => self.physical.get(&mapping.offset()).is_none_or(|found| found.mappings <= 1),
+            _ => true,
+        }
+    }
+
+    /// Every reservation as start and size, with the call that made it if the machine checks.
+    pub(crate) fn reserved(&self) -> impl Iterator<Item = (u64, u64, &Site)> {
+        self.reservations.made()
+    }
+
+    /// The number of reservations that have not been freed.
+    pub(crate) fn reservation_count(&self) -> usize {
+        self.reservations.count()
+    }
+
+    /// The reservation an address is in, as start and size.
+    pub(crate) fn reservation(&self, address: u64) -> Option<(u64, u64)> {
+        self.reservations.holding(address)
+    }
+}
