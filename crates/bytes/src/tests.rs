@@ -79,8 +79,16 @@ fn fills() -> Vec<(&'static str, usize, Fill)> {
     all
 }
 
+/// Miri is slow, and has no file system for failed cases.
+fn config() -> ProptestConfig {
+    if cfg!(miri) {
+        return ProptestConfig { cases: 8, failure_persistence: None, ..ProptestConfig::default() };
+    }
+    ProptestConfig::with_cases(2000)
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 8 } else { 2000 }))]
+    #![proptest_config(config())]
 
     #[test]
     fn a_copy_leaves_the_bytes_that_a_copy_within_a_slice_leaves((to, from, bytes) in ranges()) {

@@ -25,7 +25,7 @@ use crate::workspace::root;
 const PACKAGES: &[&str] = &["warploom-sim"];
 
 /// Packages whose unit tests call no C code and map no memory, so that Miri can interpret them.
-const INTERPRETED: &[&str] = &["warploom-sys", "warploom-driver", "warploom"];
+const INTERPRETED: &[&str] = &["warploom-sys", "warploom-bytes", "warploom-driver", "warploom"];
 
 /// The only target: sanitizers cannot instrument the build scripts and macros, which a named target leaves alone.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
