@@ -1,6 +1,5 @@
 //! Speed of kernels: nanoseconds per instruction of a warp and per thread, next to a plain loop over the
-//! data.
-#![expect(unsafe_code, reason = "vouches for kernels that do not race")]
+//! same data.
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 
 use std::error::Error;
@@ -18,8 +17,7 @@ const FUEL: u64 = 1 << 60;
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("{:<18}{:>12}{:>12}{:>12}{:>14}", "kernel", "warp instr.", "ns/instr.", "ns/thread", "plain ns/thr.");
-    // SAFETY: everything runs on one thread.
-    let memory = unsafe { VecMemory::new(24 << 20).reached_directly() };
+    let memory = VecMemory::new(24 << 20).reached_directly();
     let n = 1u32 << 16;
     let (x, y, z) = (memory.reserve(4 << 20), memory.reserve(4 << 20), memory.reserve(4 << 20));
 

@@ -25,7 +25,7 @@ use crate::workspace::root;
 const PACKAGES: &[&str] = &["warploom-engine", "warploom-sim"];
 
 /// Packages whose unit tests call no C code and map no memory, so that Miri can interpret them.
-const INTERPRETED: &[&str] = &["warploom-sys", "warploom-driver", "warploom-engine", "warploom"];
+const INTERPRETED: &[&str] = &["warploom-sys", "warploom-bytes", "warploom-driver", "warploom-engine", "warploom"];
 
 /// Tests that cannot hold under a tool, and are skipped: they reserve more address space than it leaves.
 const UNFIT: &[&str] = &["memory_that_cannot_be_had_is_refused"];

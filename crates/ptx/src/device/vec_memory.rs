@@ -1,5 +1,5 @@
 //! A memory for tests and small tools: one range of bytes.
-#![expect(unsafe_code, reason = "hands out its bytes to callers that assert that their kernels do not race")]
+#![expect(unsafe_code, reason = "hands out the address of its words")]
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -38,11 +38,8 @@ impl VecMemory {
     }
 
     /// The same, reached without a call for each access.
-    ///
-    /// # Safety
-    /// Blocks that run on several threads at once do not race for it, as [`Direct::new`] asks.
     #[must_use]
-    pub unsafe fn reached_directly(self) -> VecMemory {
+    pub fn reached_directly(self) -> VecMemory {
         VecMemory { is_direct: true, ..self }
     }
 
@@ -181,8 +178,8 @@ impl Memory for VecMemory {
     fn direct(&self, _: u64) -> Option<Direct> {
         let range = Self::BASE..Self::BASE + self.words.len() as u64 * 8;
         let host = self.words.as_ptr().cast_mut().cast();
-        // SAFETY: all of the words, which may change behind shared references; `reached_directly` asks for
-        // the rest.
+        // SAFETY: all of the words, which live as long as this memory and are atomic, so that they may
+        // change behind shared references.
         self.is_direct.then(|| unsafe { Direct::new(range, host, true) })
     }
 

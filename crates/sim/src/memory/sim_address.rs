@@ -3,6 +3,8 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+use warploom_bytes as bytes;
+
 /// The memory that holds some bytes: for the virtual clock, and for the checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Side {
@@ -10,8 +12,8 @@ pub(crate) enum Side {
     Device(u16),
 }
 
-/// The start of a checked range of memory: the address that a program knows, and the one that the simulator reads and
-/// writes.
+/// The start of a checked range of memory: the address that a program knows, and the one that the simulator
+/// reads and writes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SimAddress {
     address: u64,
@@ -24,10 +26,12 @@ impl SimAddress {
     ///
     /// # Safety
     ///
-    /// `host` is the start of mapped memory, of as many bytes as the caller goes on to touch through this value. Memory of an
-    /// allocation qualifies: device memory stays mapped for as long as the machine lives, page-locked and managed memory
-    /// until every op is done that was enqueued when it was freed (`memory::Arena`). So does a host address for which a C
-    /// caller vouches until the op is done, as with the real driver. No Rust reference points to the bytes.
+    /// `host` is the start of mapped memory, of as many bytes as the caller goes on to touch through this
+    /// value. Memory of an allocation qualifies: device memory stays mapped for as long as the machine lives,
+    /// page-locked and managed memory until every op is done that was enqueued when it was freed
+    /// (`memory::Arena`). So does a host address for which a C caller vouches until the op is done, as with
+    /// the real driver. No Rust reference points to the bytes. Other threads may read and write them at any
+    /// time: all accesses here are defined when they race (`warploom_bytes`, and atomic words).
     pub(crate) unsafe fn new(address: u64, host: usize, side: Side) -> Self {
         Self { address, host, side }
     }
@@ -57,36 +61,44 @@ impl SimAddress {
         std::ptr::with_exposed_provenance_mut(self.host)
     }
 
-    /// Writes bytes there, now.
-    pub(crate) fn put(self, bytes: &[u8]) {
+    /// Writes bytes there, now; 1, 2, 4 or 8 aligned bytes in one access.
+    pub(crate) fn put(self, from: &[u8]) {
         // SAFETY: the range was checked for this many bytes, and stays mapped (see `SimAddress::new`).
-        unsafe { self.pointer().copy_from(bytes.as_ptr(), bytes.len()) };
+        unsafe { bytes::write(self.pointer(), from) };
+    }
+
+    /// Reads the bytes as they are now; 1, 2, 4 or 8 aligned bytes in one access.
+    pub(crate) fn get(self, into: &mut [u8]) {
+        // SAFETY: as in `put`.
+        unsafe { bytes::read(self.pointer(), into) };
     }
 
     /// The bytes as they are now.
     pub(crate) fn take(self, bytes: u64) -> Box<[u8]> {
         let mut taken = vec![0; bytes as usize].into_boxed_slice();
-        // SAFETY: `taken` has this many bytes, and so has the range (see `SimAddress::new`).
-        unsafe { taken.as_mut_ptr().copy_from_nonoverlapping(self.pointer(), taken.len()) };
+        self.get(&mut taken);
         taken
     }
 
     /// Copies bytes from another range, which may overlap this one.
     pub(crate) fn copy_from(self, from: SimAddress, bytes: u64) {
-        // SAFETY: both ranges were checked for this many bytes, and stay mapped (see `SimAddress::new`). They may
-        // overlap: `copy` allows it.
-        unsafe { self.pointer().copy_from(from.pointer(), bytes as usize) };
+        // SAFETY: both ranges were checked for this many bytes, and stay mapped (see `SimAddress::new`).
+        unsafe { bytes::copy(self.pointer(), from.pointer(), bytes as usize) };
     }
 
     /// Writes an element of 1, 2 or 4 bytes `count` times.
     pub(crate) fn fill(self, pattern: u32, element: u8, count: u64) {
-        let count = count as usize;
-        match element {
-            // SAFETY: the range was checked for `count` bytes; it stays mapped (see `SimAddress::new`).
-            1 => unsafe { self.pointer().write_bytes(pattern as u8, count) },
-            2 => repeat(self.pointer().cast::<u16>(), pattern as u16, count),
-            _ => repeat(self.pointer().cast::<u32>(), pattern, count),
-        }
+        // SAFETY: the range was checked for `count` elements and their alignment; it stays mapped (see
+        // `SimAddress::new`).
+        unsafe { bytes::fill(self.pointer(), pattern, element, count as usize) };
+    }
+
+    /// Changes an aligned word of 2, 4 or 8 bytes atomically, and returns the old one; nothing if it is none.
+    pub(crate) fn update(self, bytes: usize, change: &mut dyn FnMut(u64) -> u64) -> Option<u64> {
+        let is_word = matches!(bytes, 2 | 4 | 8) && self.host.is_multiple_of(bytes);
+        // SAFETY: a word, aligned, as was just seen; the range was checked for it, and stays mapped (see
+        // `SimAddress::new`).
+        is_word.then(|| unsafe { bytes::update(self.pointer(), bytes, change) })
     }
 
     /// Writes an aligned word, seen by waits for values at once.
@@ -111,12 +123,5 @@ impl SimAddress {
                 u64::from(AtomicU32::from_ptr(self.pointer().cast()).load(Ordering::Acquire))
             }
         }
-    }
-}
-
-fn repeat<T: Copy>(to: *mut T, value: T, count: usize) {
-    for index in 0..count {
-        // SAFETY: the range was checked for `count` elements and their alignment (see `SimAddress::new`).
-        unsafe { to.add(index).write(value) };
     }
 }

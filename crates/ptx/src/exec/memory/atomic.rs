@@ -168,7 +168,6 @@ fn change_global<W: Word>(
 
 #[cfg(test)]
 mod tests {
-    #![expect(unsafe_code, reason = "asserts that no other thread has the memory")]
 
     use super::*;
     use crate::device::vec_memory::VecMemory;
@@ -235,8 +234,7 @@ mod tests {
 
         /// All at once.
         fn at_once<P: Processor>(&self) -> After {
-            // SAFETY: no other thread has it.
-            let memory = unsafe { VecMemory::new(SIZE as usize).reached_directly() };
+            let memory = VecMemory::new(SIZE as usize).reached_directly();
             let mut shared = Case::before();
             let base = if self.atomic.space == Space::Shared { 0 } else { memory.upload(&shared) };
             let mut registers = Registers::default();

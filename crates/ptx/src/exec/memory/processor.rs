@@ -1,8 +1,11 @@
 //! Primitives of the fast path that differ between processors.
 #![expect(unsafe_code, reason = "calls functions that need AVX2, from code that runs where it was found")]
 
+use warploom_bytes as bytes;
+
 use super::gather;
 use super::pattern::{AccessPattern, Shape};
+use crate::device::direct::RowAccess;
 use crate::lanes::{Longs, Words};
 
 /// Any processor.
@@ -13,7 +16,7 @@ pub(crate) struct Portable;
 pub(crate) struct Avx2;
 
 /// A kind of processor.
-pub(crate) trait Processor: Sized {
+pub(crate) trait Processor: RowAccess {
     /// The access pattern of the lanes of a mask.
     fn pattern(mask: u32, addresses: &Longs, size: u64) -> AccessPattern;
     /// The shape of the pattern alone.
@@ -66,5 +69,32 @@ impl Processor for Avx2 {
     fn load_words(shared: &[u8], addresses: &Words, offset: u32) -> Option<Words> {
         // SAFETY: as in `pattern`.
         unsafe { gather::load_words_with_avx2(shared, addresses, offset) }
+    }
+}
+
+impl RowAccess for Portable {
+    unsafe fn read_row(from: *const u8, into: &mut [u8]) {
+        // SAFETY: the caller's promise.
+        unsafe { bytes::read(from, into) };
+    }
+
+    unsafe fn write_row(to: *mut u8, from: &[u8]) {
+        // SAFETY: the caller's promise.
+        unsafe { bytes::write(to, from) };
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl RowAccess for Avx2 {
+    #[inline(always)]
+    unsafe fn read_row(from: *const u8, into: &mut [u8]) {
+        // SAFETY: the caller's promise; this type is named only where the features were found.
+        unsafe { bytes::read_row_with_avx2(from, into) };
+    }
+
+    #[inline(always)]
+    unsafe fn write_row(to: *mut u8, from: &[u8]) {
+        // SAFETY: as in `read_row`.
+        unsafe { bytes::write_row_with_avx2(to, from) };
     }
 }

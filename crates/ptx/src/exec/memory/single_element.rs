@@ -44,9 +44,9 @@ pub(crate) fn load<P: Processor, const N: usize>(
         return is_read;
     }
     match (N, form.long) {
-        (4, false) => range.read_words(leader).map(|row| file.set_words(slots[0], ALL, &row)),
-        (8, true) => range.read_longs(leader).map(|row| file.set_longs(slots[0], ALL, &row)),
-        _ => range.read_row::<N>(leader).map(|rows| to_registers::<N, N>(file, ALL, form, slots, &rows)),
+        (4, false) => range.read_words::<P>(leader).map(|row| file.set_words(slots[0], ALL, &row)),
+        (8, true) => range.read_longs::<P>(leader).map(|row| file.set_longs(slots[0], ALL, &row)),
+        _ => range.read_row::<P, N>(leader).map(|rows| to_registers::<N, N>(file, ALL, form, slots, &rows)),
     }
     .is_some()
 }
@@ -65,8 +65,8 @@ pub(crate) fn store<P: Processor, const N: usize>(
     let Some((Shape::Contiguous, leader)) = look::<P, N>(file.longs(slots[4]), access) else { return false };
     let Some(range) = around.ranges.range(around.memory, pc, leader) else { return false };
     match N {
-        4 => range.write_words(leader, file.words(slots[0])),
-        8 => range.write_longs(leader, file.longs(slots[0])),
+        4 => range.write_words::<P>(leader, file.words(slots[0])),
+        8 => range.write_longs::<P>(leader, file.longs(slots[0])),
         _ => false,
     }
 }

@@ -8,11 +8,12 @@ use parking_lot::{Mutex, RwLock};
 use warploom_engine::Mode;
 use warploom_ptx::{Access, Direct, Fault, Freed, HeapProblem, Host, Memory};
 
-use super::stretches::{Stretches, read, update, write};
+use super::stretches::Stretches;
 use crate::ffi::handle::ContextHandle;
 use crate::machine::code::{MARGINS, room};
 use crate::machine::core::Core;
 use crate::machine::world::World;
+use crate::memory::SimAddress;
 use crate::memory::shadow::Touched;
 
 /// Global memory and the rest of the machine, for the kernels of one launch.
@@ -105,7 +106,7 @@ impl View {
         address: u64,
         bytes: usize,
         writes: bool,
-        mut part: impl FnMut(*mut u8, std::ops::Range<usize>),
+        mut part: impl FnMut(SimAddress, std::ops::Range<usize>),
     ) -> Result<(), Fault> {
         let known = self.stretches.read().each(address, bytes, writes, &mut part);
         if known.is_ok() {
@@ -122,7 +123,7 @@ impl View {
 
 impl Memory for View {
     fn load(&self, access: &Access, address: u64, into: &mut [u8]) -> Result<(), Fault> {
-        self.each(address, into.len(), false, |from, range| read(from, &mut into[range]))?;
+        self.each(address, into.len(), false, |from, range| from.get(&mut into[range]))?;
         if let Some(touched) = self.touched_by(address, into.len()) {
             touched.lock().read(address..address + into.len() as u64, access.strong);
         }
@@ -130,7 +131,7 @@ impl Memory for View {
     }
 
     fn store(&self, access: &Access, address: u64, from: &[u8]) -> Result<(), Fault> {
-        self.each(address, from.len(), true, |to, range| write(to, &from[range]))?;
+        self.each(address, from.len(), true, |to, range| to.put(&from[range]))?;
         if let Some(touched) = self.touched_by(address, from.len()) {
             touched.lock().write(address..address + from.len() as u64, access.strong);
         }
@@ -154,7 +155,7 @@ impl Memory for View {
             touched.read(range.clone(), true);
             touched.write(range, true);
         }
-        Ok(update(at, bytes, change))
+        at.update(bytes, change).ok_or(Fault { address })
     }
 
     /// Whatever there is, unless somebody wants to know of every access.
@@ -176,7 +177,7 @@ impl Memory for View {
 
     fn holds(&self, address: u64, bytes: &[u8]) -> bool {
         let mut there = vec![0; bytes.len()];
-        self.each(address, bytes.len(), false, |from, range| read(from, &mut there[range])).is_ok() && there == bytes
+        self.each(address, bytes.len(), false, |from, range| from.get(&mut there[range])).is_ok() && there == bytes
     }
 }
 
