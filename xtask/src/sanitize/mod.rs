@@ -27,9 +27,6 @@ const PACKAGES: &[&str] = &["warploom-engine", "warploom-sim"];
 /// Packages whose unit tests call no C code and map no memory, so that Miri can interpret them.
 const INTERPRETED: &[&str] = &["warploom-sys", "warploom-bytes", "warploom-driver", "warploom-engine", "warploom"];
 
-/// Tests that cannot hold under a tool, and are skipped: they reserve more address space than it leaves.
-const UNFIT: &[&str] = &["memory_that_cannot_be_had_is_refused"];
-
 /// The only target: sanitizers cannot instrument the build scripts and macros, which a named target leaves alone.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
@@ -94,6 +91,16 @@ impl Tool {
         }
     }
 
+    /// Parts of the names of tests that cannot hold under the tool, and are skipped.
+    fn unfit(self) -> &'static [&'static str] {
+        match self {
+            // Reserves more address space than the tool leaves.
+            Tool::Address | Tool::Thread => &["memory_that_cannot_be_had_is_refused"],
+            // Opens dynamic libraries.
+            Tool::Miri => &["load::tests"],
+        }
+    }
+
     /// Runs the tests; the output goes to the terminal as it comes.
     fn run(self, toolchain: &Toolchain, arguments: &[&str]) -> Result<Outcome, String> {
         if let Some(reason) = self.lacks(toolchain) {
@@ -104,7 +111,7 @@ impl Tool {
         if !arguments.contains(&"--") {
             command.arg("--");
         }
-        command.args(UNFIT.iter().flat_map(|test| ["--skip", test]));
+        command.args(self.unfit().iter().flat_map(|test| ["--skip", test]));
         let (reader, writer) = std::io::pipe().map_err(|error| format!("no pipe: {error}"))?;
         let copy = writer.try_clone().map_err(|error| format!("no pipe: {error}"))?;
         command.stdin(Stdio::null()).stdout(writer).stderr(copy);
