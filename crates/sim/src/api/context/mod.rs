@@ -29,7 +29,6 @@ pub(crate) use self::describe::{
     cuCtxGetId, cuCtxGetSharedMemConfig, cuCtxGetStreamPriorityRange, cuCtxResetPersistingL2Cache, cuCtxSetCacheConfig,
     cuCtxSetFlags, cuCtxSetSharedMemConfig,
 };
-use self::end::end;
 pub(crate) use self::end::{cuCtxDestroy_v2, drain};
 pub(crate) use self::limits::{cuCtxGetLimit, cuCtxSetLimit, stack_for};
 pub(crate) use self::order::{cuCtxRecordEvent, cuCtxSynchronize, cuCtxSynchronize_v2, cuCtxWaitEvent};

@@ -5,7 +5,7 @@
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use smallvec::SmallVec;
-use warploom_engine::{OpId, QueueId};
+use warploom_engine::{QueueId};
 use warploom_sys::types::{CUctx_st, CUevent_st};
 
 use super::named;
@@ -109,20 +109,6 @@ impl World {
             self.wait_for_event(*queue, event)?;
         }
         Ok(queues)
-    }
-
-    /// Puts what is about to be enqueued behind its context's gates.
-    pub(crate) fn order_behind_gates(
-        &mut self,
-        context: ContextHandle,
-        queue: QueueId,
-        before: &mut SmallVec<[OpId; 4]>,
-    ) {
-        let Some(context) = self.contexts.get_mut(context) else { return };
-        let Some(clock) = &context.gate_clock else { return };
-        self.engine.queue_mut(queue).clock.join(clock);
-        context.gates.retain(|gate| !self.engine.is_done(*gate));
-        before.extend(context.gates.iter().copied());
     }
 }
 

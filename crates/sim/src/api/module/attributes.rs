@@ -1,11 +1,11 @@
 //! What a kernel is like on a device, and what can be set about it.
 
-use warploom_sys::types::CUfunction_attribute;
+use warploom_sys::types::{CUclusterSchedulingPolicy, CUfunc_cache, CUfunction_attribute};
 
-use super::launch::check_policy;
-use crate::ffi::status::{INVALID_VALUE, Status};
+use crate::ffi::Ptr;
+use crate::ffi::status::{INVALID_HANDLE, INVALID_VALUE, Status};
 use crate::machine::call::Call;
-use crate::machine::code::{Facts, Settings};
+use crate::machine::code::{Binary, Facts, Settings};
 use crate::topology::number;
 
 /// The limits of a device that launches are held to.
@@ -124,4 +124,37 @@ impl<'c> Limits<'c> {
         }
         Ok(())
     }
+}
+
+/// Refuses a way to spread the blocks of clusters that there is not.
+pub(super) fn check_policy(call: &Call<'_>, policy: u32) -> Status {
+    if policy > CUclusterSchedulingPolicy::CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING.0 {
+        return Err(call.refuse(INVALID_VALUE, format!("there is no way {policy} to spread clusters")));
+    }
+    Ok(())
+}
+
+/// Refuses a cache configuration that there is not.
+pub(super) fn check_cache(call: &Call<'_>, wish: CUfunc_cache) -> Status {
+    if wish.0 > CUfunc_cache::CU_FUNC_CACHE_PREFER_EQUAL.0 {
+        return Err(call.refuse(INVALID_VALUE, format!("{} is no preference of caches", wish.0)));
+    }
+    Ok(())
+}
+
+/// Where a parameter of a kernel is, if there is such a parameter.
+pub(super) fn parameter(
+    call: &Call<'_>,
+    (binary, kernel): (&Binary, usize),
+    index: usize,
+    (offset, size): (Ptr<usize>, Ptr<usize>),
+) -> Status {
+    offset.required()?;
+    size.optional()?;
+    let parameters = binary.facts(kernel).ok_or(INVALID_HANDLE)?.parameters();
+    let parameter = parameters.get(index).ok_or_else(|| {
+        call.refuse(INVALID_VALUE, format!("the kernel has {} parameters, and so no number {index}", parameters.len()))
+    })?;
+    offset.write(parameter.offset as usize)?;
+    size.write_if_wanted(parameter.size as usize)
 }

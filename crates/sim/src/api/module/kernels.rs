@@ -6,8 +6,7 @@ use std::sync::Arc;
 
 use warploom_sys::types::{CUdevice, CUfunc_cache, CUfunction, CUfunction_attribute, CUkern_st, CUlibrary};
 
-use super::attributes::Limits;
-use super::functions::{check_cache, parameter};
+use super::attributes::{Limits, check_cache, parameter};
 use super::load::{binary_of, function_of, module_of};
 use crate::api::device::ordinal;
 use crate::ffi::Ptr;

@@ -7,7 +7,7 @@ use warploom_sys::types::{CUgraphNodeType, CUhostFn};
 
 use crate::ffi::handle::EventHandle;
 use crate::machine::launch::KernelCall;
-use crate::machine::world::Work;
+use crate::machine::work::Work;
 use crate::memory::MemoryOp;
 
 /// A node's work, with all that its ops are made of, as often as it is launched.
@@ -38,7 +38,7 @@ unsafe impl Send for NodeWork {}
 
 impl NodeWork {
     /// What becomes of work that a captured stream is given; `None` for what no graph can have.
-    pub(crate) fn of(work: Work) -> Option<NodeWork> {
+    pub(crate) fn of<S>(work: Work<S>) -> Option<NodeWork> {
         Some(match work {
             Work::Memory(op @ (MemoryOp::WriteValue { .. } | MemoryOp::WaitValue { .. })) => NodeWork::Values(vec![op]),
             Work::Memory(op) => NodeWork::Memory(op),
@@ -56,7 +56,7 @@ impl NodeWork {
     }
 
     /// Several pieces of work that become one node.
-    pub(crate) fn of_values(works: Vec<Work>) -> Option<NodeWork> {
+    pub(crate) fn of_values<S>(works: Vec<Work<S>>) -> Option<NodeWork> {
         let mut values = Vec::with_capacity(works.len());
         for work in works {
             match NodeWork::of(work)? {
@@ -68,7 +68,7 @@ impl NodeWork {
     }
 
     /// The ops of a launch, for what is nothing but ops.
-    pub(crate) fn ops(&self) -> Vec<Work> {
+    pub(crate) fn ops<S>(&self) -> Vec<Work<S>> {
         match self {
             NodeWork::Memory(op) => vec![op.clone().into()],
             NodeWork::Host { function, data } => {

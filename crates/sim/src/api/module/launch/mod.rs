@@ -22,6 +22,8 @@ use std::ffi::{c_uint, c_void};
 
 use arguments::Arguments;
 use running::Running;
+use task::KernelTask;
+use view::View;
 use warploom_engine::QueueId;
 use warploom_ptx::Launch;
 use warploom_sys::types::{CUfunc_st, CUlaunchConfig, CUstream_st};
@@ -40,9 +42,6 @@ use crate::machine::graph::NodeWork;
 use crate::machine::launch::{KernelCall, Shape};
 use crate::machine::world::Work;
 use crate::topology::number;
-pub(super) use shape::check_policy;
-use task::KernelTask;
-use view::View;
 
 /// Blocks that take turns; more would only need more memory.
 const RESIDENT: u64 = 16;

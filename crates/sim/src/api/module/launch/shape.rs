@@ -2,10 +2,10 @@
 #![expect(unsafe_code, reason = "reads members of a C union that its attribute's name tells apart")]
 
 use warploom_sys::types::{
-    CUclusterSchedulingPolicy, CUlaunchAttribute, CUlaunchAttributeID, CUlaunchConfig, CUresult,
+    CUlaunchAttribute, CUlaunchAttributeID, CUlaunchConfig, CUresult,
 };
 
-use crate::api::module::attributes::Limits;
+use crate::api::module::attributes::{Limits, check_policy};
 use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, Status};
 use crate::machine::call::Call;
@@ -15,14 +15,6 @@ use crate::topology::number;
 
 fn product(sizes: [u32; 3]) -> u64 {
     sizes.iter().fold(1, |all, size| all.saturating_mul(u64::from(*size)))
-}
-
-/// Refuses a way to spread the blocks of clusters that there is not.
-pub(in crate::api::module) fn check_policy(call: &Call<'_>, policy: u32) -> Status {
-    if policy > CUclusterSchedulingPolicy::CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING.0 {
-        return Err(call.refuse(INVALID_VALUE, format!("there is no way {policy} to spread clusters")));
-    }
-    Ok(())
 }
 
 impl Shape {
