@@ -1,7 +1,8 @@
 //! Many threads, streams and devices at once, on a machine that checks.
 //!
-//! Buffers wander between threads. Whoever has one waits for its last event, copies, fills, reads or drops it on a stream of its
-//! own, and passes it on with a new event. So there is nothing to be found, and at the end nothing is left.
+//! Buffers wander between threads. Whoever has one waits for its last event, copies, fills, reads or drops it
+//! on a stream of its own, and passes it on with a new event. So there is nothing to be found, and at the end
+//! nothing is left.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! Accesses of the host that the machine is told about, and order between host threads.
+//! Accesses of the host to memory that streams touch, too, and hand-overs between host threads.
 
 use warploom_engine::Known;
 
@@ -8,17 +8,17 @@ use crate::memory::{Allocation, Residence};
 
 /// The host reads or writes page-locked or managed memory, for as long as this lives.
 ///
-/// Made by [`Machine::host_access`]. Work that touches the same bytes races with it unless the host has
-/// waited for the work before this was made, or the work is enqueued after this was dropped.
+/// Made by [`Machine::host_access`]. Work that touches the same bytes races with it unless the host has waited for
+/// the work before this was made, or the work is enqueued after this was dropped.
 #[derive(Debug)]
 #[must_use = "the access ends when this is dropped"]
 pub struct HostAccess<'a> {
     machine: &'a Machine,
-    /// The one step of the access's own timeline, which is over when the access is.
+    /// The step of a timeline of its own that is over when the access is.
     step: Known,
 }
 
-/// An access of the host that the machine cannot watch.
+/// Why the host cannot access memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HostAccessError {
@@ -34,16 +34,15 @@ pub enum HostAccessError {
     },
 }
 
-/// Work that one thread has seen to be over, on its way to another thread; see [`Machine::hand_over`].
+/// The knowledge of one thread, on its way to another; see [`Machine::hand_over`].
 #[derive(Clone, Debug)]
 pub struct HandOver {
     known: Known,
 }
 
 impl Machine {
-    /// Says that the host is about to read (or, with `writes`, to write) memory that work may touch, too, so
-    /// that the machine can tell whether the two are ordered. A machine that does not check only looks
-    /// whether the memory is there.
+    /// Says that the host is about to read (or, with `writes`, to write) memory that work may touch, too, so that the
+    /// machine can tell whether the two are ordered. A machine that does not check only looks whether the memory is there.
     ///
     /// ```
     /// # use warploom_sim::{Checks, Machine};
@@ -67,15 +66,15 @@ impl Machine {
             if found.is_some_and(Allocation::is_managed) {
                 world.pages_touched(&range, Residence::Host, writes);
             }
-            world.host_touches(&range, kind)
+            let (checker, mut parts) = world.checked_parts();
+            checker.check_host_access(&mut parts, &range, kind)
         };
         core.findings.tell();
         Ok(HostAccess { machine: self, step })
     }
 
-    /// Says that another thread is about to learn all that this one has seen so far, by a channel, a lock or
-    /// a join that the machine cannot see. Matters where threads are ordered by
-    /// [`HostOrder::HandOvers`](crate::HostOrder::HandOvers).
+    /// Hands the knowledge of this thread over to another, which learns it by a channel, a lock or a join that the
+    /// machine cannot see. Matters where threads are ordered by [`HostOrder::HandOvers`](crate::HostOrder::HandOvers).
     #[must_use]
     pub fn hand_over(&self) -> HandOver {
         let Some(core) = self.here() else { return HandOver { known: Known::default() } };
@@ -85,7 +84,7 @@ impl Machine {
         HandOver { known }
     }
 
-    /// Says that this thread has learnt all that the other had seen.
+    /// Takes the knowledge of another thread over.
     pub fn take_over(&self, from: &HandOver) {
         if let Some(core) = self.here() {
             core.world().engine.timelines.host_learns(&from.known);

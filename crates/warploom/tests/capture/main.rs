@@ -1,4 +1,4 @@
-//! Captured streams, what a graph keeps, and what becomes of memory meanwhile.
+//! Stream capture: graphs, and memory freed during a capture.
 
 mod begin;
 mod forks;

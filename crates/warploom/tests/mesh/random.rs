@@ -1,7 +1,8 @@
-//! Random copies between eight devices on many streams: every byte is what a plain model says, and no two copies race.
+//! Random copies between eight devices on many streams: every byte is what a plain model says, and no two
+//! copies race.
 //!
-//! Copies say nothing about their order but the order of the calls. Buffers are dropped while they are in use, and come from
-//! pools and from elsewhere.
+//! Copies say nothing about their order but the order of the calls. Buffers are dropped while they are in
+//! use, and come from pools and from elsewhere.
 
 use warploom::{Buffer, Context, DeviceMemory, DevicePool, Mesh, Stream};
 use warploom_sim::topology::Topology as Wiring;
@@ -116,13 +117,13 @@ fn run(steps: usize, seed: u64, mode: Mode) -> TestResult {
 
 /// S3.17, S3.18: 10,000 steps.
 #[test]
-fn ten_thousand_random_copies_do_what_the_model_says() -> TestResult {
+fn ten_thousand_random_copies_agree_with_the_model() -> TestResult {
     run(10_000, 1, Mode::Threads)
 }
 
 /// S3.17, S3.18: in orders in which hardly anything has run when it is needed.
 #[test]
-fn random_copies_do_what_the_model_says_in_every_order() -> TestResult {
+fn random_copies_agree_with_the_model_in_every_order() -> TestResult {
     for (seed, order) in (2..).zip([Order::Eager, Order::Lazy, Order::Seeded(3), Order::Seeded(4)]) {
         run(600, seed, Mode::Deterministic(order))?;
     }

@@ -12,10 +12,11 @@
 
 use warploom_sys::types::CUstreamCaptureMode;
 
-use super::{Sequence, UNSUPPORTED};
+use super::UNSUPPORTED;
 use crate::ffi::Ptr;
 use crate::ffi::status::Status;
 use crate::machine::call::Call;
+use crate::machine::capture::Sequence;
 use crate::machine::core::Guard;
 use crate::process::thread;
 

@@ -8,13 +8,14 @@ use smallvec::SmallVec;
 use warploom_engine::{OpId, QueueId};
 use warploom_sys::types::{CUctx_st, CUevent_st};
 
-use super::{Context, named};
-use crate::api::event::Event;
-use crate::api::stream::{LOWEST_PRIORITY, NON_BLOCKING, Traits};
+use super::named;
 use crate::ffi::Ptr;
 use crate::ffi::handle::{ContextHandle, EventHandle, Handle};
 use crate::ffi::status::{CONTEXT_IS_DESTROYED, INVALID_CONTEXT, INVALID_HANDLE, Status};
 use crate::machine::call::Call;
+use crate::machine::context::Context;
+use crate::machine::event::Event;
+use crate::machine::stream::{LOWEST_PRIORITY, NON_BLOCKING, Traits};
 use crate::machine::world::{Work, World};
 
 pub(crate) fn cuCtxSynchronize(call: &Call<'_>) -> Status {

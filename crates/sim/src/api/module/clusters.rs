@@ -8,13 +8,13 @@ use std::ffi::c_int;
 
 use warploom_sys::types::{CUfunc_st, CUlaunchConfig, CUresult};
 
-use super::attributes::{Limits, Settings};
-use super::binary::Facts;
+use super::attributes::Limits;
 use super::functions::found;
-use super::launch::Shape;
 use crate::ffi::status::{INVALID_HANDLE, NOT_SUPPORTED, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
+use crate::machine::code::{Facts, Settings};
+use crate::machine::launch::Shape;
 use crate::topology::number;
 
 const INVALID_CLUSTER_SIZE: CUresult = CUresult::CUDA_ERROR_INVALID_CLUSTER_SIZE;

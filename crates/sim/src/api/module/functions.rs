@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use warploom_sys::types::{CUfunc_cache, CUfunc_st, CUfunction_attribute, CUfunctionLoadingState, CUmodule};
 
-use super::attributes::{Limits, Settings};
-use super::binary::Binary;
+use super::attributes::Limits;
 use super::kernels;
 use crate::ffi::Ptr;
 use crate::ffi::handle::{ContextHandle, FunctionHandle, Handle, Kind, ModuleHandle};
 use crate::ffi::status::{INVALID_HANDLE, INVALID_VALUE, Status};
 use crate::machine::call::Call;
+use crate::machine::code::{Binary, Settings};
 use crate::machine::core::Guard;
 
 /// A function, with all that calls about it need.

@@ -4,10 +4,10 @@ use std::ffi::{c_char, c_uint, c_void};
 
 use warploom_sys::types::CUjit_option;
 
-use super::image::Refusal;
 use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::ffi::{Kept, Ptr};
 use crate::machine::call::Call;
+use crate::machine::code::image::Refusal;
 
 /// The options of a load, as C passes them: names, and a value for each.
 #[derive(Clone, Copy)]

@@ -4,56 +4,14 @@
 use warploom_engine::QueueId;
 use warploom_sys::types::CUmemPoolHandle_st;
 
-use super::space::CHUNK;
-use super::{Pool, named};
+use super::named;
 use crate::ffi::Ptr;
 use crate::ffi::handle::{ContextHandle, EventHandle, PoolHandle};
 use crate::ffi::status::Status;
 use crate::machine::call::Call;
+use crate::machine::pool::{CHUNK, Freed, Pool};
 use crate::machine::world::World;
 use crate::memory::{Allocation, Backing, Home};
-
-/// What a free gives back when the stream comes to it.
-#[derive(Debug)]
-pub(crate) enum Freed {
-    /// Everything the queue freed of a pool, up to a stamp. The address is for reports: it may be in use again.
-    Pool { pool: PoolHandle, stamp: u64, address: u64 },
-    /// An allocation of `cuMemAlloc`.
-    Device { device: u16, address: u64, bytes: u64 },
-}
-
-impl Freed {
-    pub(crate) fn address(&self) -> u64 {
-        match self {
-            Freed::Pool { address, .. } | Freed::Device { address, .. } => *address,
-        }
-    }
-}
-
-impl Pool {
-    /// Gives idle chunks back while `goes_on` says so of what is reserved; how many bytes went.
-    fn shrink(&mut self, goes_on: impl Fn(u64) -> bool) -> u64 {
-        if !goes_on(self.space.reserved) {
-            return 0;
-        }
-        let before = self.space.reserved;
-        for chunk in self.space.idle_chunks() {
-            if !goes_on(self.space.reserved) {
-                break;
-            }
-            self.space.unback(chunk);
-            if let Some(addresses) = &self.addresses {
-                addresses.discard(chunk);
-            }
-        }
-        before - self.space.reserved
-    }
-
-    /// Whether a destroyed pool has nothing left to wait for.
-    fn is_over(&self) -> bool {
-        self.destroyed && self.space.is_idle()
-    }
-}
 
 impl World {
     /// Called when the op of a free is done.

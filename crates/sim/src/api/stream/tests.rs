@@ -4,7 +4,7 @@ use warploom_engine::{Mode, Order};
 use warploom_sys::Function;
 
 use super::*;
-use crate::api::event::Event;
+use crate::machine::event::Event;
 use crate::machine::tests::rig::{Memory, Rig};
 
 const MODE: Mode = Mode::Deterministic(Order::Eager);

@@ -8,14 +8,14 @@ use std::time::Duration;
 use warploom_engine::{Mode, OpId, Order, QueueId};
 use warploom_sys::Function;
 
-use crate::api::context::Context;
-use crate::api::stream::Traits;
 use crate::check::Checks;
 use crate::fault::{Faults, Plan};
 use crate::ffi::handle::ContextHandle;
 use crate::ffi::status::Status;
 use crate::machine::call::Call;
+use crate::machine::context::Context;
 use crate::machine::core::{Core, Guard, Instruments};
+use crate::machine::stream::Traits;
 use crate::machine::work::Task;
 use crate::machine::world::{Work, World};
 use crate::memory::{MemoryOp, Side, SimAddress};

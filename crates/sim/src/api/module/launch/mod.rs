@@ -19,12 +19,11 @@ mod task;
 mod view;
 
 use std::ffi::{c_uint, c_void};
-use std::sync::Arc;
 
 use arguments::Arguments;
 use running::Running;
 use warploom_engine::QueueId;
-use warploom_ptx::{Launch, Program};
+use warploom_ptx::Launch;
 use warploom_sys::types::{CUfunc_st, CUlaunchConfig, CUstream_st};
 
 use super::attributes::Limits;
@@ -32,15 +31,16 @@ use super::clusters;
 use super::functions::described;
 use super::kernels::function_in;
 use crate::api::context::stack_for;
-use crate::api::graph::NodeWork;
-use crate::ffi::handle::{ContextHandle, FunctionHandle, Handle, Kind};
+use crate::ffi::handle::{Handle, Kind};
 use crate::ffi::status::{INVALID_HANDLE, INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
+use crate::machine::graph::NodeWork;
+use crate::machine::launch::{KernelCall, Shape};
 use crate::machine::world::Work;
 use crate::topology::number;
-pub(super) use shape::{Shape, check_policy};
+pub(super) use shape::check_policy;
 use task::KernelTask;
 use view::View;
 
@@ -93,19 +93,6 @@ pub(crate) fn cuLaunchKernelEx(
     let (config, attributes) = config.read_with_attributes()?;
     let shape = Shape::of(call, &config, attributes)?;
     launch(call, function, shape, Ptr::of_handle(config.hStream), Arguments::new(arguments, extra))
-}
-
-/// A launch that has been checked, with all that its op is made of.
-#[derive(Clone)]
-pub(crate) struct KernelCall {
-    function: FunctionHandle,
-    context: ContextHandle,
-    device: u16,
-    program: Program,
-    /// Which of the program's kernels.
-    index: usize,
-    shape: Shape,
-    arguments: Arc<[u8]>,
 }
 
 fn launch(

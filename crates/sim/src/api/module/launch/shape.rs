@@ -5,23 +5,13 @@ use warploom_sys::types::{
     CUclusterSchedulingPolicy, CUlaunchAttribute, CUlaunchAttributeID, CUlaunchConfig, CUresult,
 };
 
-use crate::api::module::attributes::{Limits, Settings};
-use crate::api::module::binary::Facts;
+use crate::api::module::attributes::Limits;
 use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, Status};
 use crate::machine::call::Call;
+use crate::machine::code::{Facts, Settings};
+use crate::machine::launch::Shape;
 use crate::topology::number;
-
-#[derive(Clone, Copy, Debug)]
-pub(in crate::api::module) struct Shape {
-    pub(in crate::api::module) grid: [u32; 3],
-    pub(super) block: [u32; 3],
-    /// Bytes of shared memory beside what the kernel declares.
-    pub(in crate::api::module) shared: u32,
-    pub(super) cooperative: bool,
-    /// Blocks of a cluster.
-    pub(in crate::api::module) cluster: Option<[u32; 3]>,
-}
 
 fn product(sizes: [u32; 3]) -> u64 {
     sizes.iter().fold(1, |all, size| all.saturating_mul(u64::from(*size)))

@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use warploom_ptx::Direct;
 
-use super::super::heap::MARGINS;
 use crate::api::pool::AccessLevel;
 use crate::ffi::handle::ContextHandle;
+use crate::machine::code::MARGINS;
 use crate::machine::world::World;
 use crate::memory::{Allocation, Backing, Side};
 

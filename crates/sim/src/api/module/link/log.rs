@@ -7,25 +7,9 @@ use warploom_sys::types::CUjit_option;
 
 use crate::api::module::options::{ERRORS, INFORMATION, LogBuffer, Options};
 use crate::ffi::status::{INVALID_VALUE, Status};
-use crate::ffi::{Kept, Ptr};
+use crate::ffi::Ptr;
 use crate::machine::call::Call;
-
-/// The buffers for errors and for information, and what is in them.
-pub(super) struct Logs {
-    errors: Option<Log>,
-    information: Option<Log>,
-    is_verbose: bool,
-    /// Where the time that it took goes.
-    time: Option<Kept>,
-}
-
-struct Log {
-    buffer: Kept,
-    capacity: usize,
-    /// Where the number of bytes goes.
-    size: Kept,
-    text: String,
-}
+use crate::machine::code::{Log, Logs};
 
 impl Log {
     fn new(call: &Call<'_>, options: &Options, (buffer, size): LogBuffer) -> Status<Option<Log>> {

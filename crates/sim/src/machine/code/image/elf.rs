@@ -12,11 +12,11 @@ type Section = SectionHeader64<LittleEndian>;
 /// Bytes of the file header.
 pub(crate) const HEADER: usize = size_of::<Header>();
 /// Bytes of one section header.
-pub(super) const SECTION: usize = size_of::<Section>();
+pub(crate) const SECTION: usize = size_of::<Section>();
 /// The ABI of files whose flags have the architecture in their second byte.
 const NEWER_ABI: OsAbi = OsAbi(0x41);
 /// Sections whose names begin so hold PTX: lines, each with a zero byte behind it.
-pub(super) const PTX: &[u8] = b".nv_debug_ptx_txt";
+pub(crate) const PTX: &[u8] = b".nv_debug_ptx_txt";
 /// Sections of host objects that hold fatbins, one behind another.
 const FATBINS: [&[u8]; 2] = [b"__nv_relfatbin", b".nv_fatbin"];
 
@@ -42,12 +42,12 @@ fn damaged() -> Refusal {
 }
 
 /// Bytes of a file up to the end of its section headers, given its file header.
-pub(super) fn tables(header: &[u8]) -> Result<usize, Refusal> {
+pub(crate) fn tables(header: &[u8]) -> Result<usize, Refusal> {
     tables_end(cubin(header)?).map(|end| end.max(HEADER)).ok_or_else(damaged)
 }
 
 /// Bytes of a file, given those up to the end of its section headers.
-pub(super) fn length(bytes: &[u8]) -> Result<usize, Refusal> {
+pub(crate) fn length(bytes: &[u8]) -> Result<usize, Refusal> {
     let header = cubin(bytes)?;
     let sections = header.section_headers(LittleEndian, bytes).map_err(|_| damaged())?;
     let ends = sections.iter().map(|section| match section.file_range(LittleEndian) {
@@ -72,7 +72,7 @@ pub(crate) fn is_relocatable(bytes: &[u8]) -> Result<bool, Refusal> {
 }
 
 /// The architecture that a cubin is for.
-pub(super) fn architecture(bytes: &[u8]) -> Option<u32> {
+pub(crate) fn architecture(bytes: &[u8]) -> Option<u32> {
     let header = header(bytes)?;
     let flags = header.e_flags(LittleEndian).0;
     // Newer files have it one byte further up.
@@ -102,7 +102,7 @@ pub(crate) fn fatbins(bytes: &[u8]) -> Vec<&[u8]> {
 }
 
 /// Every PTX that a cubin has.
-pub(super) fn texts(bytes: &[u8]) -> Result<Vec<String>, Refusal> {
+pub(crate) fn texts(bytes: &[u8]) -> Result<Vec<String>, Refusal> {
     let mut texts = Vec::new();
     let sections = cubin(bytes)?.sections(LittleEndian, bytes).map_err(|_| damaged())?;
     for section in sections.iter() {

@@ -1,18 +1,12 @@
-//! What was made and never destroyed.
+//! Leaks of a machine or a context that ends.
 
-use super::report::{End, Finding, FindingKind, Leaked, ObjectKind};
-use crate::api::module::Module;
+use crate::check::{End, Finding, FindingKind, memory_leak, object_leak, reservation_leak};
 use crate::ffi::handle::{ContextHandle, ModuleHandle};
 use crate::machine::census::Resource;
+use crate::machine::code::Module;
 use crate::machine::core::Core;
 use crate::machine::objects::{HandleTo, Object, Objects};
 use crate::machine::world::World;
-use crate::memory::Allocation;
-use crate::memory::shadow::{AccessKind, Operation, Site};
-
-fn made(site: &Site) -> Operation {
-    Operation::of_call(AccessKind::Allocate, site)
-}
 
 /// The leak of every object that `is_leaked` says is one.
 fn objects<T: Object>(
@@ -20,20 +14,19 @@ fn objects<T: Object>(
     end: End,
     is_leaked: impl Fn(HandleTo<T>, &T) -> bool,
 ) -> impl Iterator<Item = FindingKind> {
-    let kind: ObjectKind = T::KIND.into();
-    objects.iter().filter(move |(handle, object)| is_leaked(*handle, object)).filter_map(move |(handle, _)| {
-        let what = Leaked::Object { kind, handle: handle.bits() };
-        objects.maker(handle).map(|site| FindingKind::Leak { what, made: made(site), end })
+    let leaked = objects.iter().filter(move |(handle, object)| is_leaked(*handle, object));
+    leaked.filter_map(move |(handle, _)| {
+        objects.maker(handle).map(|site| object_leak(T::KIND.into(), handle.bits(), site, end))
     })
 }
 
 impl Core {
-    /// What would be lost if the machine ended now.
+    /// Leaks if the machine ended now.
     pub(crate) fn leaks(&self) -> Vec<Finding> {
         self.world().leaks().into_iter().map(|kind| Finding { kind, call: None }).collect()
     }
 
-    /// Reports what is lost with a machine that ends.
+    /// Reports the leaks of a machine that ends.
     pub(crate) fn report_leaks(&self) {
         if self.findings.is_on() {
             let leaks = self.world().leaks();
@@ -47,19 +40,13 @@ impl World {
     fn memory_leaks(&self, end: End, is_leaked: impl Fn(Option<ContextHandle>) -> bool) -> Vec<FindingKind> {
         // A variable goes with its module.
         let given_back = self.memory.iter().filter(|allocation| Resource::of(&allocation.backing).is_some());
-        let leaked = given_back.filter(|allocation| is_leaked(allocation.context)).filter_map(Allocation::info);
-        leaked
-            .map(|allocation| FindingKind::Leak {
-                made: allocation.made.clone(),
-                what: Leaked::Memory(allocation),
-                end,
-            })
-            .collect()
+        let leaked = given_back.filter(|allocation| is_leaked(allocation.context));
+        leaked.filter_map(|allocation| memory_leak(allocation, end)).collect()
     }
 
-    /// Reports what still lives in a context that is about to be destroyed.
+    /// Reports the leaks of a context that is about to be destroyed.
     pub(crate) fn find_leaks_of(&self, context: ContextHandle) {
-        if !self.findings.is_on() {
+        if !self.checker.is_on() {
             return;
         }
         let end = End::Context;
@@ -68,10 +55,15 @@ impl World {
         let events = objects(&self.events, end, |_, event| event.context == context);
         let is_leaked = |_: ModuleHandle, module: &Module| module.context == context && module.is_the_programs();
         let modules = objects(self.code.modules(), end, is_leaked);
-        memory.into_iter().chain(streams).chain(events).chain(modules).for_each(|kind| self.findings.add(kind));
+        memory
+            .into_iter()
+            .chain(streams)
+            .chain(events)
+            .chain(modules)
+            .for_each(|kind| self.checker.findings().add(kind));
     }
 
-    /// What would be lost if the machine ended now.
+    /// Leaks if the machine ended now.
     pub(crate) fn leaks(&self) -> Vec<FindingKind> {
         let end = End::Machine;
         let is_released = |handle: ContextHandle| {
@@ -86,11 +78,8 @@ impl World {
         found.extend(objects(self.code.libraries(), end, |_, _| true));
         found.extend(objects(self.code.links(), end, |_, _| true));
         found.extend(objects(&self.physical, end, |_, _| true));
-        found.extend(self.virtual_memory.reserved().map(|(address, bytes, site)| FindingKind::Leak {
-            what: Leaked::Reservation { address, bytes },
-            made: made(site),
-            end,
-        }));
+        let reserved = self.virtual_memory.reserved();
+        found.extend(reserved.map(|(address, bytes, site)| reservation_leak(address, bytes, site, end)));
         found
     }
 }

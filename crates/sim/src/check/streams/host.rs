@@ -1,27 +1,27 @@
-//! Accesses of the host to page-locked and managed memory.
+//! Accesses of the host to page-locked and managed memory, which are no driver calls.
 
 use std::ops::Range;
 
 use warploom_engine::Known;
 
-use super::report::FindingKind;
-use super::watch::{missing, shadow_mut};
-use crate::machine::world::World;
-use crate::memory::shadow::{Access, AccessKind, current_site};
+use super::order::missing;
+use crate::check::checker::{Checker, Parts};
+use crate::check::report::FindingKind;
+use crate::memory::shadow::{Access, AccessKind};
 
-impl World {
-    /// Books an access of the host's to one allocation, which goes on until the step that it gives is over.
-    pub(crate) fn host_touches(&mut self, bytes: &Range<u64>, kind: AccessKind) -> Known {
-        let World { memory, virtual_memory, engine, findings, .. } = self;
+impl Checker {
+    /// Checks and remembers an access of the host to one allocation, which goes on until the step that it gives is over.
+    pub(crate) fn check_host_access(&self, parts: &mut Parts<'_>, bytes: &Range<u64>, kind: AccessKind) -> Known {
+        let (findings, Parts { memory, virtual_memory, timelines }) = (&self.findings, parts);
         let Some(allocation) = memory.containing_mut(bytes.start).filter(|_| findings.is_on()) else {
             return Known::default();
         };
         let range = bytes.start - allocation.base..bytes.end - allocation.base;
-        let (known, step) = engine.timelines.host_begins();
-        let access = Access { epoch: step.newest(), kind, stream: None, site: current_site() };
+        let (known, step) = timelines.host_begins();
+        let access = Access::new(step.newest(), kind, None);
         let (mut conflicts, mut lost) = (Vec::new(), Vec::new());
         let place = allocation.place(bytes.start);
-        if let Some(shadow) = shadow_mut(allocation, virtual_memory) {
+        if let Some(shadow) = virtual_memory.shadow_of(allocation) {
             shadow.touch(range.clone(), &access, &known, &mut conflicts);
             if kind == AccessKind::Write {
                 shadow.discarded.remove(range);

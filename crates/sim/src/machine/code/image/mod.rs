@@ -10,9 +10,9 @@
 //! A simulated device runs PTX. Machine code is of no use to it, but compilers that were told to keep line information
 //! (`-lineinfo`) leave the PTX in the cubin.
 
-pub(super) mod archive;
-pub(super) mod cubin;
-pub(super) mod elf;
+pub(crate) mod archive;
+pub(crate) mod cubin;
+pub(crate) mod elf;
 mod fatbin;
 
 use std::ffi::{c_char, c_void};

@@ -1,6 +1,23 @@
-//! What can be asked of, and set on, any stream, default streams included.
+//! Streams as a program sees them: identity, flags and attributes, of default streams, too.
 
+use warploom_engine::QueueId;
+use warploom_sys::types::CUresult;
+
+use crate::ffi::handle::{ContextHandle, kind};
+use crate::ffi::status::INVALID_CONTEXT;
+use crate::machine::objects::Object;
 use crate::memory::shadow::StreamKind;
+
+/// A created stream.
+pub(crate) struct Stream {
+    pub(crate) queue: QueueId,
+    pub(crate) context: ContextHandle,
+}
+
+impl Object for Stream {
+    type Kind = kind::Stream;
+    const ORPHANED: CUresult = INVALID_CONTEXT;
+}
 
 /// The lowest stream priority, and what streams have that are made without one.
 pub(crate) const LOWEST_PRIORITY: i32 = 0;
@@ -39,7 +56,7 @@ impl Traits {
 }
 
 /// A priority that there is.
-pub(super) fn clamp(priority: i32) -> i32 {
+pub(crate) fn clamp(priority: i32) -> i32 {
     priority.clamp(HIGHEST_PRIORITY, LOWEST_PRIORITY)
 }
 

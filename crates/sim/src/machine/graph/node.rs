@@ -5,8 +5,8 @@ use std::ffi::c_void;
 use warploom_engine::Known;
 use warploom_sys::types::{CUgraphNodeType, CUhostFn};
 
-use crate::api::module::KernelCall;
 use crate::ffi::handle::EventHandle;
+use crate::machine::launch::KernelCall;
 use crate::machine::world::Work;
 use crate::memory::MemoryOp;
 
@@ -68,7 +68,7 @@ impl NodeWork {
     }
 
     /// The ops of a launch, for what is nothing but ops.
-    pub(super) fn ops(&self) -> Vec<Work> {
+    pub(crate) fn ops(&self) -> Vec<Work> {
         match self {
             NodeWork::Memory(op) => vec![op.clone().into()],
             NodeWork::Host { function, data } => {
@@ -83,7 +83,7 @@ impl NodeWork {
         }
     }
 
-    pub(super) fn kind(&self) -> CUgraphNodeType {
+    pub(crate) fn kind(&self) -> CUgraphNodeType {
         match self {
             NodeWork::Kernel(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_KERNEL,
             NodeWork::Memory(MemoryOp::Copy { .. } | MemoryOp::CopyBlock(_)) => {

@@ -1,4 +1,4 @@
-//! What a device's memory is charged with, and where its addresses are.
+//! Capacity and address space of one device's memory.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use super::windows::Windows;
 
 /// One device's capacity and address space.
 ///
-/// Capacity is what makes an allocation fail. Address space never does: holes that no allocation fits into are left
+/// Only capacity makes an allocation fail. Address space never does: holes that no allocation fits into are left
 /// behind for more of it, as the page tables of a real device do.
 pub(crate) struct DeviceMemory {
     windows: Windows,

@@ -3,15 +3,15 @@
 use super::space::{CHUNK, Piece, Space, State, Tag};
 
 /// Where an allocation goes that needs more memory.
-pub(super) struct Growth {
-    pub(super) at: u64,
+pub(crate) struct Growth {
+    pub(crate) at: u64,
     /// Offsets of the chunks to put memory behind.
-    pub(super) chunks: Vec<u64>,
+    pub(crate) chunks: Vec<u64>,
 }
 
 impl Space {
     /// The place for `len` bytes that needs the least new memory, the lowest of several.
-    pub(super) fn plan_growth(&self, len: u64, usable: &impl Fn(&Tag) -> bool) -> Option<Growth> {
+    pub(crate) fn plan_growth(&self, len: u64, usable: &impl Fn(&Tag) -> bool) -> Option<Growth> {
         let may = |piece: &Piece| match &piece.state {
             State::Free | State::Unbacked => true,
             State::Freed(tag) => usable(tag),
@@ -50,13 +50,13 @@ impl Space {
     }
 
     /// Puts memory behind a chunk that has none.
-    pub(super) fn back(&mut self, chunk: u64) {
+    pub(crate) fn back(&mut self, chunk: u64) {
         self.turn(chunk, State::Free);
         self.reserved += CHUNK;
     }
 
     /// Takes the memory behind a chunk away; nothing in it is in use.
-    pub(super) fn unback(&mut self, chunk: u64) {
+    pub(crate) fn unback(&mut self, chunk: u64) {
         self.turn(chunk, State::Unbacked);
         self.reserved -= CHUNK;
     }
@@ -78,7 +78,7 @@ impl Space {
     }
 
     /// Chunks with nothing in use, the highest first.
-    pub(super) fn idle_chunks(&self) -> Vec<u64> {
+    pub(crate) fn idle_chunks(&self) -> Vec<u64> {
         let mut chunks = Vec::new();
         for (len, at) in self.free.range((CHUNK, 0)..) {
             let first = at.next_multiple_of(CHUNK);
@@ -90,7 +90,7 @@ impl Space {
     }
 
     /// Every chunk with memory behind it.
-    pub(super) fn backed_chunks(&self) -> Vec<u64> {
+    pub(crate) fn backed_chunks(&self) -> Vec<u64> {
         let unbacked = self.unbacked_in(0, self.len);
         (0..self.len).step_by(CHUNK as usize).filter(|chunk| unbacked.binary_search(chunk).is_err()).collect()
     }

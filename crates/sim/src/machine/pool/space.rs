@@ -20,21 +20,21 @@ use crate::ffi::handle::ContextHandle;
 /// Memory comes and goes in pieces of this size.
 pub(crate) const CHUNK: u64 = 32 << 20;
 /// Allocations start at multiples of this.
-pub(super) const GRAIN: u64 = 512;
+pub(crate) const GRAIN: u64 = 512;
 
 /// The free that made a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Tag {
-    pub(super) queue: QueueId,
+pub(crate) struct Tag {
+    pub(crate) queue: QueueId,
     /// Its place in the queue's order.
-    pub(super) stamp: u64,
+    pub(crate) stamp: u64,
     /// The op that does it, until it is done.
-    pub(super) pending: Option<OpId>,
-    pub(super) done: bool,
+    pub(crate) pending: Option<OpId>,
+    pub(crate) done: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(crate) enum State {
     Live,
     Freed(Tag),
     Free,
@@ -42,9 +42,9 @@ pub(super) enum State {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Piece {
-    pub(super) len: u64,
-    pub(super) state: State,
+pub(crate) struct Piece {
+    pub(crate) len: u64,
+    pub(crate) state: State,
 }
 
 /// What one queue freed and the host has not seen done.
@@ -59,22 +59,22 @@ struct Frees {
 }
 
 /// Tags of the freed pieces an allocation took.
-pub(super) type Tags = SmallVec<[Tag; 2]>;
+pub(crate) type Tags = SmallVec<[Tag; 2]>;
 
-pub(super) struct Space {
+pub(crate) struct Space {
     /// All of it, by offset, without gaps.
-    pub(super) pieces: BTreeMap<u64, Piece>,
+    pub(crate) pieces: BTreeMap<u64, Piece>,
     /// Length, offset of free pieces.
-    pub(super) free: BTreeSet<(u64, u64)>,
+    pub(crate) free: BTreeSet<(u64, u64)>,
     freed: BTreeMap<QueueId, Frees>,
-    pub(super) len: u64,
-    pub(super) reserved: u64,
+    pub(crate) len: u64,
+    pub(crate) reserved: u64,
     live: usize,
 }
 
 impl Space {
     /// `len` bytes of addresses, rounded up to chunks, with nothing behind them.
-    pub(super) fn new(len: u64) -> Self {
+    pub(crate) fn new(len: u64) -> Self {
         let len = len.next_multiple_of(CHUNK);
         Self {
             pieces: BTreeMap::from([(0, Piece { len, state: State::Unbacked })]),
@@ -87,7 +87,7 @@ impl Space {
     }
 
     /// Whether nothing is in use, and nothing that was freed may still be in use by earlier work.
-    pub(super) fn is_idle(&self) -> bool {
+    pub(crate) fn is_idle(&self) -> bool {
         self.live == 0 && self.freed.values().all(|frees| frees.pending.is_empty())
     }
 
@@ -146,7 +146,7 @@ impl Space {
     }
 
     /// Puts a piece in, as one with neighbours of its kind.
-    pub(super) fn put(&mut self, at: u64, piece: Piece) {
+    pub(crate) fn put(&mut self, at: u64, piece: Piece) {
         let (mut start, mut whole) = (at, piece);
         if let Some((before, left)) = self.pieces.range(..at).next_back().map(|(at, piece)| (*at, *piece))
             && before + left.len == at
@@ -166,7 +166,7 @@ impl Space {
     }
 
     /// Cuts `len` bytes out of the pieces from `at` on, where a piece starts; tells whose freed memory that was.
-    pub(super) fn cut(&mut self, at: u64, len: u64) -> Tags {
+    pub(crate) fn cut(&mut self, at: u64, len: u64) -> Tags {
         let mut tags = Tags::new();
         let (mut from, end) = (at, at + len);
         while from < end {
@@ -184,7 +184,7 @@ impl Space {
     }
 
     /// Takes what was found to fit.
-    pub(super) fn take_at(&mut self, at: u64, len: u64) -> Tags {
+    pub(crate) fn take_at(&mut self, at: u64, len: u64) -> Tags {
         if self.pieces.get(&at).is_some_and(|piece| piece.len == len) {
             return match self.change(at, State::Live) {
                 Some(State::Freed(tag)) => Tags::from_slice(&[tag]),
@@ -199,7 +199,7 @@ impl Space {
     /// Where `len` bytes fit without more memory, for an allocation on `queue` that may use what `usable` says.
     ///
     /// The queue's own frees come first, then free memory, then what others freed, then several of these side by side.
-    pub(super) fn find(&self, len: u64, queue: QueueId, usable: &impl Fn(&Tag) -> bool) -> Option<u64> {
+    pub(crate) fn find(&self, len: u64, queue: QueueId, usable: &impl Fn(&Tag) -> bool) -> Option<u64> {
         let fits = |set: &BTreeSet<(u64, u64)>| set.range((len, 0)..).next().map(|(_, at)| *at);
         let own = self.freed.get(&queue).and_then(|frees| fits(&frees.by_size));
         own.or_else(|| fits(&self.free))
@@ -252,7 +252,7 @@ impl Space {
     }
 
     /// A live piece is freed by an op that is yet to run.
-    pub(super) fn give(&mut self, at: u64, tag: Tag, context: ContextHandle) {
+    pub(crate) fn give(&mut self, at: u64, tag: Tag, context: ContextHandle) {
         if !self.freed.contains_key(&tag.queue) {
             // Streams come and go; what is left of them here is not to pile up.
             self.freed.retain(|_, frees| !frees.by_size.is_empty());
@@ -263,7 +263,7 @@ impl Space {
     }
 
     /// Names the op of a free that is not done yet.
-    pub(super) fn name_op(&mut self, at: u64, op: OpId) {
+    pub(crate) fn name_op(&mut self, at: u64, op: OpId) {
         if let Some(Piece { state: State::Freed(tag), .. }) = self.pieces.get_mut(&at)
             && !tag.done
         {
@@ -272,13 +272,13 @@ impl Space {
     }
 
     /// A live piece is free at once.
-    pub(super) fn give_now(&mut self, at: u64) {
+    pub(crate) fn give_now(&mut self, at: u64) {
         let Some(piece) = self.remove(at) else { return };
         self.put(at, Piece { len: piece.len, state: State::Free });
     }
 
     /// A queue has come as far as the free with this stamp.
-    pub(super) fn reached(&mut self, queue: QueueId, stamp: u64) {
+    pub(crate) fn reached(&mut self, queue: QueueId, stamp: u64) {
         while let Some(at) = self.freed.get(&queue).and_then(|frees| up_to(&frees.pending, stamp)) {
             let Some(piece) = self.remove(at) else { break };
             if let State::Freed(tag) = piece.state {
@@ -289,7 +289,7 @@ impl Space {
     }
 
     /// The host has seen done whatever `seen` says: what these freed is free for everybody.
-    pub(super) fn observe(&mut self, seen: impl Fn(QueueId, ContextHandle, u64) -> bool) {
+    pub(crate) fn observe(&mut self, seen: impl Fn(QueueId, ContextHandle, u64) -> bool) {
         let queues: SmallVec<[(QueueId, ContextHandle); 4]> =
             self.freed.iter().filter(|(_, frees)| !frees.done.is_empty()).map(|(id, it)| (*id, it.context)).collect();
         for (queue, context) in queues {

@@ -14,11 +14,11 @@ use ruzstd::decoding::StreamingDecoder;
 
 use super::Refusal;
 
-pub(super) const MAGIC: [u8; 4] = 0xba55_ed50_u32.to_le_bytes();
+pub(crate) const MAGIC: [u8; 4] = 0xba55_ed50_u32.to_le_bytes();
 /// How a wrapper starts.
-pub(super) const WRAPPER: [u8; 4] = 0x4662_43b1_u32.to_le_bytes();
+pub(crate) const WRAPPER: [u8; 4] = 0x4662_43b1_u32.to_le_bytes();
 /// Bytes of the first header.
-pub(super) const HEADER: usize = 16;
+pub(crate) const HEADER: usize = 16;
 
 const PTX: u16 = 1;
 const CUBIN: u16 = 2;
@@ -28,7 +28,7 @@ const ZSTD: u64 = 0x8000;
 const LONGEST: usize = 1 << 30;
 
 /// One part.
-pub(super) enum Entry<'i> {
+pub(crate) enum Entry<'i> {
     Ptx(Cow<'i, [u8]>),
     Cubin { bytes: Cow<'i, [u8]>, architecture: u32 },
 }
@@ -48,14 +48,14 @@ fn damaged() -> Refusal {
 }
 
 /// How many bytes a fatbin has, given its header.
-pub(super) fn length(header: &[u8]) -> Result<usize, Refusal> {
+pub(crate) fn length(header: &[u8]) -> Result<usize, Refusal> {
     let (own, entries) = (size(header, 6, 2), size(header, 8, 8));
     let length = own.zip(entries).and_then(|(own, entries)| own.checked_add(entries));
     length.filter(|length| *length >= HEADER).ok_or_else(damaged)
 }
 
 /// The parts of a fatbin, and why those that cannot be read cannot.
-pub(super) fn entries(bytes: &[u8]) -> Result<Vec<Result<Entry<'_>, String>>, Refusal> {
+pub(crate) fn entries(bytes: &[u8]) -> Result<Vec<Result<Entry<'_>, String>>, Refusal> {
     let end = length(bytes)?;
     let mut rest = size(bytes, 6, 2).and_then(|own| bytes.get(own..end)).ok_or_else(damaged)?;
     let mut entries = Vec::new();

@@ -10,7 +10,7 @@ use super::image::{Image, Refusal, Target};
 
 /// A program, with its kernels' names as C has them.
 pub(crate) struct Binary {
-    pub(super) program: Program,
+    pub(crate) program: Program,
     names: Vec<CString>,
     /// The architecture of the device that it was loaded for.
     architecture: u32,
@@ -21,14 +21,14 @@ const REGISTERS: u32 = 32;
 
 /// What a launch and its callers ask about a kernel.
 #[derive(Clone, Copy)]
-pub(super) struct Facts<'b> {
+pub(crate) struct Facts<'b> {
     binary: &'b Binary,
-    pub(super) kernel: Kernel<'b>,
+    pub(crate) kernel: Kernel<'b>,
 }
 
 impl Binary {
     /// Decodes what an image has for a device.
-    pub(super) fn load(image: &Image, target: Target) -> Result<Self, Refusal> {
+    pub(crate) fn load(image: &Image, target: Target) -> Result<Self, Refusal> {
         let text = image.text_for(target)?;
         let program = Program::from_text(text).map_err(|error| {
             missing(text).map_or_else(|| Refusal::mistake(&error), |name| Refusal::unresolved(&name))
@@ -38,21 +38,21 @@ impl Binary {
     }
 
     /// How many kernels there are.
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.names.len()
     }
 
     /// Which kernel has a name.
-    pub(super) fn find(&self, name: &str) -> Option<usize> {
+    pub(crate) fn find(&self, name: &str) -> Option<usize> {
         self.names.iter().position(|known| known.as_bytes() == name.as_bytes())
     }
 
     /// The name of a kernel; the pointer is good for as long as the binary.
-    pub(super) fn name(&self, index: usize) -> Option<&CString> {
+    pub(crate) fn name(&self, index: usize) -> Option<&CString> {
         self.names.get(index)
     }
 
-    pub(super) fn facts(&self, index: usize) -> Option<Facts<'_>> {
+    pub(crate) fn facts(&self, index: usize) -> Option<Facts<'_>> {
         self.program.kernels().nth(index).map(|kernel| Facts { binary: self, kernel })
     }
 }
@@ -67,42 +67,42 @@ fn missing(text: &str) -> Option<String> {
 }
 
 impl Facts<'_> {
-    pub(super) fn parameters(&self) -> Vec<Parameter> {
+    pub(crate) fn parameters(&self) -> Vec<Parameter> {
         self.kernel.parameters()
     }
 
     /// Bytes of shared memory that a block has whatever the launch says.
-    pub(super) fn shared(&self) -> u32 {
+    pub(crate) fn shared(&self) -> u32 {
         self.kernel.shared_bytes() as u32
     }
 
-    pub(super) fn local(&self) -> u32 {
+    pub(crate) fn local(&self) -> u32 {
         self.kernel.local_bytes() as u32
     }
 
     /// Bytes of constants of the whole module.
-    pub(super) fn constants(&self) -> u64 {
+    pub(crate) fn constants(&self) -> u64 {
         let variables = self.binary.program.variables().iter();
         variables.filter(|variable| variable.space == VariableSpace::Constant).map(|variable| variable.size).sum()
     }
 
-    pub(super) fn registers(&self) -> u32 {
+    pub(crate) fn registers(&self) -> u32 {
         REGISTERS
     }
 
     /// The most threads of a block, where the text says it.
-    pub(super) fn most_threads(&self) -> Option<u64> {
+    pub(crate) fn most_threads(&self) -> Option<u64> {
         let bound = self.kernel.required_threads().or_else(|| self.kernel.max_threads())?;
         Some(bound.iter().map(|size| u64::from(*size)).product())
     }
 
     /// The architecture that the text was written for.
-    pub(super) fn written_for(&self) -> u32 {
+    pub(crate) fn written_for(&self) -> u32 {
         self.binary.program.header().target.architecture
     }
 
     /// The architecture of the device that it was loaded for.
-    pub(super) fn loaded_for(&self) -> u32 {
+    pub(crate) fn loaded_for(&self) -> u32 {
         self.binary.architecture
     }
 }

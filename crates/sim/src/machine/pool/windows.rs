@@ -6,7 +6,7 @@ use super::space::CHUNK;
 use crate::memory::Window;
 
 /// One pool's addresses.
-pub(super) struct Addresses {
+pub(crate) struct Addresses {
     window: Window,
     /// The first address: a multiple of the chunk size, as the driver's is.
     base: u64,
@@ -23,7 +23,7 @@ pub(crate) struct Windows {
 
 impl Windows {
     /// Takes `len` bytes, for programs to touch or not.
-    pub(super) fn take(&mut self, len: u64, is_open: bool) -> io::Result<Addresses> {
+    pub(crate) fn take(&mut self, len: u64, is_open: bool) -> io::Result<Addresses> {
         let fits = |spare: &Addresses| spare.is_open == is_open && spare.window.len() == len + CHUNK;
         if let Some(at) = self.spare.iter().position(fits) {
             return Ok(self.spare.swap_remove(at));
@@ -36,23 +36,23 @@ impl Windows {
         Ok(Addresses { window, base, is_open })
     }
 
-    pub(super) fn give(&mut self, addresses: Addresses) {
+    pub(crate) fn give(&mut self, addresses: Addresses) {
         self.spare.push(addresses);
     }
 }
 
 impl Addresses {
-    pub(super) fn base(&self) -> u64 {
+    pub(crate) fn base(&self) -> u64 {
         self.base
     }
 
     /// Where the simulator finds an address.
-    pub(super) fn host_of(&self, address: u64) -> usize {
+    pub(crate) fn host_of(&self, address: u64) -> usize {
         if self.is_open { address as usize } else { self.window.host_of(address) }
     }
 
     /// Gives the pages behind a chunk back to the system.
-    pub(super) fn discard(&self, chunk: u64) {
+    pub(crate) fn discard(&self, chunk: u64) {
         if self.is_open {
             self.window.discard_open(self.base + chunk, CHUNK);
         } else {
