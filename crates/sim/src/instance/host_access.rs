@@ -18,7 +18,7 @@ pub struct HostAccess<'a> {
     step: Known,
 }
 
-/// Why the host cannot access memory.
+/// An access of the host that the machine cannot watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HostAccessError {
@@ -73,8 +73,9 @@ impl Machine {
         Ok(HostAccess { machine: self, step })
     }
 
-    /// Hands the knowledge of this thread over to another, which learns it by a channel, a lock or a join that the
-    /// machine cannot see. Matters where threads are ordered by [`HostOrder::HandOvers`](crate::HostOrder::HandOvers).
+    /// Hands the knowledge of this thread over to another, which learns it by a channel, a lock or a join that
+    /// the machine cannot see. Matters where threads are ordered by
+    /// [`HostOrder::HandOvers`](crate::HostOrder::HandOvers).
     #[must_use]
     pub fn hand_over(&self) -> HandOver {
         let Some(core) = self.here() else { return HandOver { known: Known::default() } };

@@ -6,8 +6,8 @@ use warploom_ptx::{Program, VariableSpace};
 use warploom_sys::types::CUjit_option;
 
 use crate::api::module::options::{ERRORS, INFORMATION, LogBuffer, Options};
-use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::ffi::Ptr;
+use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::machine::call::Call;
 use crate::machine::code::{Log, Logs};
 
