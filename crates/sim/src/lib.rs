@@ -8,7 +8,7 @@
 //! Work is asynchronous for real by default; [`Mode`] makes it reproducible instead.
 //!
 //! ```text
-//!   C caller ─▶ shims ─▶ call ─▶ implemented ─▶ init, device, context, stream, event, memory …   one file a family
+//!   C caller ─▶ shims ─▶ entry ─▶ implemented ─▶ init, device, context, stream, event, memory …   one file a family
 //!                         │                        │
 //!                         │                      world ─▶ engine (ops in order), memory (address space), clock
 //!                       slots: which machine

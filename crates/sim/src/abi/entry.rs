@@ -15,8 +15,8 @@ use crate::memory::shadow::InCall;
 use crate::process::thread;
 use crate::rules;
 
-/// Runs the body of an entry point: finds the machine, applies the function's rules and fault plans, records the call, and
-/// catches panics.
+/// Runs the body of an entry point: finds the machine, applies the function's rules and fault plans, records
+/// the call, and catches panics.
 pub(super) fn enter(
     slot: usize,
     per_thread: bool,

@@ -2,12 +2,12 @@
 
 use crate::memory::Side;
 
-/// A limit on the bytes that are allocated at once: an allocation beyond it answers `CUDA_ERROR_OUT_OF_MEMORY`, and freed
-/// bytes can be allocated again.
+/// A limit on the bytes that are allocated at once: an allocation beyond it answers
+/// `CUDA_ERROR_OUT_OF_MEMORY`, and freed bytes can be allocated again.
 ///
-/// It counts requested bytes of every live allocation, of all threads, made before or after the plan: plain, pitched, managed
-/// and pool memory, and physical allocations. Memory that contexts take for themselves is not counted, nor memory
-/// that a pool holds without an allocation, nor registered memory.
+/// It counts requested bytes of every live allocation, of all threads, made before or after the plan: plain,
+/// pitched, managed and pool memory, and physical allocations. Memory that contexts take for themselves is
+/// not counted, nor memory that a pool holds without an allocation, nor registered memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Budget {

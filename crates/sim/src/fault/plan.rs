@@ -6,8 +6,8 @@ use super::error::FaultError;
 use super::rule::{Rule, check_device};
 use crate::topology::OLDEST_DRIVER;
 
-/// Faults of a machine, and the calls on which they happen. Rules act in their order; if several select one call, all of
-/// them act, and the first answer counts.
+/// Faults of a machine, and the calls on which they happen. Rules act in their order; if several select one
+/// call, all of them act, and the first answer counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[must_use]
 pub struct Plan {
@@ -41,8 +41,8 @@ impl Plan {
         self
     }
 
-    /// Lowers the driver's version: 12020 is 12.2. Newer functions are missing then. Only for plans that a machine is
-    /// started with.
+    /// Lowers the driver's version: 12020 is 12.2. Newer functions are missing then. Only for plans that a
+    /// machine is started with.
     pub fn driver_version(mut self, version: i32) -> Plan {
         self.driver_version = Some(version);
         self

@@ -11,9 +11,9 @@ use crate::process::thread::{self, ThreadKey};
 
 /// The answer of a lost device unless its rule has another.
 ///
-/// Of what `cuda.h` describes it is the one that fits: the device cannot be had at present. The codes of faults
-/// (`ECC_UNCORRECTABLE`, `LAUNCH_FAILED`, …) say that the whole process is in an inconsistent state, but here the other
-/// devices go on; `NO_DEVICE` says that there is none at all, and `UNKNOWN` says nothing.
+/// Of what `cuda.h` describes it is the one that fits: the device cannot be had at present. The codes of
+/// faults (`ECC_UNCORRECTABLE`, `LAUNCH_FAILED`, …) say that the whole process is in an inconsistent state,
+/// but here the other devices go on; `NO_DEVICE` says that there is none at all, and `UNKNOWN` says nothing.
 pub const DEVICE_LOST: CUresult = CUresult::CUDA_ERROR_DEVICE_UNAVAILABLE;
 
 /// The action of a rule on the calls that it selects.
@@ -32,13 +32,14 @@ pub enum Action {
         /// The answer.
         code: CUresult,
     },
-    /// Lets the call succeed, and what it enqueues fail: nothing of it is done, its context is poisoned as by a faulting
-    /// kernel, and whoever waits for it learns the code.
+    /// Lets the call succeed, and what it enqueues fail: nothing of it is done, its context is poisoned as by
+    /// a faulting kernel, and whoever waits for it learns the code.
     FailWork {
         /// What the work fails with.
         code: CUresult,
     },
-    /// Poisons the contexts the call is about before it goes on: it and all later calls on them answer the code.
+    /// Poisons the contexts the call is about before it goes on: it and all later calls on them answer the
+    /// code.
     Poison {
         /// The sticky code.
         code: CUresult,
@@ -68,7 +69,8 @@ pub(super) enum OnContext {
     Id(u64),
 }
 
-/// Some calls, and what goes wrong with them. Unless told otherwise it meets every one of the calls, and only notes them.
+/// Some calls, and what goes wrong with them. Unless told otherwise it meets every one of the calls, and only
+/// notes them.
 ///
 /// ```
 /// use std::time::Duration;
@@ -98,7 +100,8 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// A rule about these calls: a [`Function`](warploom_sys::Function), a [`Class`](super::Class), or [`Calls`].
+    /// A rule about these calls: a [`Function`](warploom_sys::Function), a [`Class`](super::Class), or
+    /// [`Calls`].
     pub fn on(calls: impl Into<Calls>) -> Rule {
         Rule {
             calls: calls.into(),
@@ -118,16 +121,16 @@ impl Rule {
         self
     }
 
-    /// Only the calls of threads with this name. The system knows the first 15 bytes of a thread's name; those of threads
-    /// made by other languages are compared as far as that.
+    /// Only the calls of threads with this name. The system knows the first 15 bytes of a thread's name;
+    /// those of threads made by other languages are compared as far as that.
     pub fn on_thread_named(mut self, name: impl Into<String>) -> Rule {
         self.thread = Some(OnThread::Named(name.into()));
         self
     }
 
-    /// Only calls on a device. A call is on the devices of the contexts, streams, events, pools, devices and addresses among
-    /// its arguments; if there are none, on that of the current context. What stands inside of structures is not looked
-    /// at.
+    /// Only calls on a device. A call is on the devices of the contexts, streams, events, pools, devices and
+    /// addresses among its arguments; if there are none, on that of the current context. What stands inside
+    /// of structures is not looked at.
     pub fn on_device(mut self, device: u32) -> Rule {
         self.device = Some(device);
         self
@@ -139,8 +142,8 @@ impl Rule {
         self
     }
 
-    /// Only calls on the context with this number: contexts are counted from 1 as they are made, and `cuCtxGetId` shows the
-    /// number.
+    /// Only calls on the context with this number: contexts are counted from 1 as they are made, and
+    /// `cuCtxGetId` shows the number.
     pub fn on_context_id(mut self, id: u64) -> Rule {
         self.context = Some(OnContext::Id(id));
         self
@@ -163,7 +166,8 @@ impl Rule {
         self
     }
 
-    /// Every so many matches: with 3, the matches 3, 6, 9 and so on, or, [from](Rule::from) match 4, the matches 4, 7, 10.
+    /// Every so many matches: with 3, the matches 3, 6, 9 and so on, or, [from](Rule::from) match 4, the
+    /// matches 4, 7, 10.
     pub fn every(mut self, matches: u64) -> Rule {
         self.step = Some(matches);
         self
@@ -195,8 +199,8 @@ impl Rule {
         self.act(Action::Poison { code })
     }
 
-    /// As [`Action::Delay`]. Virtual time moves on by this much in every mode; the calling thread sleeps for as long only
-    /// on a machine with threads of its own, since the others know no real time.
+    /// As [`Action::Delay`]. Virtual time moves on by this much in every mode; the calling thread sleeps for
+    /// as long only on a machine with threads of its own, since the others know no real time.
     pub fn delay(self, time: Duration) -> Rule {
         self.act(Action::Delay(time))
     }

@@ -24,14 +24,14 @@ const KEPT: usize = 1 << 16;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fired {
-    /// Which call it was, counted from 1 since the plan came into force; a plan for one thread counts that thread's calls.
-    /// Calls that only find functions are not counted.
+    /// Which call it was, counted from 1 since the plan came into force; a plan for one thread counts that
+    /// thread's calls. Calls that only find functions are not counted.
     pub call: u64,
     /// The function that was called.
     pub function: Function,
     /// Which rule of the plan acted, counted from 0; `None` for a budget.
     pub rule: Option<usize>,
-    /// What it did.
+    /// Its action.
     pub action: Action,
 }
 
@@ -95,7 +95,7 @@ impl Faults {
         self.hidden.contains(function)
     }
 
-    /// Whether calls have to be looked at.
+    /// Whether a plan is in force or a device is lost.
     #[inline]
     pub(crate) fn is_active(&self) -> bool {
         self.active.load(Ordering::Relaxed) != 0
@@ -235,8 +235,8 @@ impl FaultScope {
         self.faults.with_plan(self.id, |plan| plan.fired_count).unwrap_or(0)
     }
 
-    /// Calls that were made since the plan came into force, without those that only find functions; a plan for one thread
-    /// counts that thread's.
+    /// Calls that were made since the plan came into force, without those that only find functions; a plan
+    /// for one thread counts that thread's.
     #[must_use]
     pub fn calls(&self) -> u64 {
         self.faults.with_plan(self.id, |plan| plan.calls).unwrap_or(0)

@@ -13,7 +13,8 @@ pub(crate) trait Cross {
     ///
     /// # Safety
     ///
-    /// A pointer must be null or good for what `cuda.h` says the function does with it, until the call returns.
+    /// A pointer must be null or good for what `cuda.h` says the function does with it, until the call
+    /// returns.
     unsafe fn cross(self) -> Self::View;
 
     /// The value of a handle, an address or a number; 0 for other arguments.

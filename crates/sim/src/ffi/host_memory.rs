@@ -1,7 +1,7 @@
 //! Host memory that the program can read or write, as the operating system's kernel reports it.
 //!
-//! The real driver follows a wild host pointer and takes the process down. The simulator asks the kernel first, which also
-//! refuses the address space that machines reserve.
+//! The real driver follows a wild host pointer and takes the process down. The simulator asks the kernel
+//! first, which also refuses the address space that machines reserve.
 #![expect(unsafe_code, reason = "asks the kernel about stretches of address space")]
 
 use std::ffi::c_void;
@@ -28,7 +28,8 @@ fn is_open(page: u64, intent: Intent) -> bool {
         Intent::Read => Advice::LinuxPopulateRead,
         Intent::Write => Advice::LinuxPopulateWrite,
     };
-    // SAFETY: brings a page in as reading or writing it would, and changes no byte of it. It fails where these would.
+    // SAFETY: brings a page in as reading or writing it would, and changes no byte of it. It fails where
+    // these would.
     unsafe { madvise(pointer(page), *PAGE as usize, advice) }.is_ok()
 }
 
@@ -38,8 +39,8 @@ pub(crate) static KNOWS: LazyLock<bool> = LazyLock::new(|| {
     is_open((&raw const own).addr() as u64 & !(*PAGE - 1), Intent::Read)
 });
 
-/// Whether the program could read or write a range itself: its first and last page, and no page between them is unmapped.
-/// The range is not empty.
+/// Whether the program could read or write a range itself: its first and last page, and no page between them
+/// is unmapped. The range is not empty.
 pub(crate) fn is_own(address: u64, len: u64, intent: Intent) -> bool {
     let Some(last) = address.checked_add(len - 1).map(|last| last & !(*PAGE - 1)) else { return false };
     let first = address & !(*PAGE - 1);
@@ -56,8 +57,8 @@ pub(crate) fn is_mapped(address: u64, len: u64) -> bool {
     let page = *PAGE;
     let start = address / page * page;
     let Some(end) = address.checked_add(len).and_then(|end| end.checked_next_multiple_of(page)) else { return false };
-    // SAFETY: asks the kernel to start writing changed pages of files back, which it does anyway; for memory that is not
-    // a file, and for holes, it only says whether there is something.
+    // SAFETY: asks the kernel to start writing changed pages of files back, which it does anyway; for memory
+    // that is not a file, and for holes, it only says whether there is something.
     unsafe { msync(pointer(start), (end - start) as usize, MsyncFlags::ASYNC) }.is_ok()
 }
 

@@ -1,10 +1,11 @@
 //! C arguments, checked on the way in and out: pointers, handles and status codes.
 //!
-//! An entry point's arguments become views before its body sees them: a pointer turns into [`Ptr`] or [`ConstPtr`], other
-//! values stay as they are. A view refuses null with the driver's own code, and memory that the kernel refuses if the
-//! machine checks pointers ([`pointer_check`]). Beyond that only the C caller's promise counts: the pointer is null or good
-//! for what `cuda.h` says. It is taken once, in [`Cross::cross`], so the bodies need no `unsafe`. Alignment is no part of
-//! it: the processors that the driver runs on do not need it.
+//! An entry point's arguments become views before its body sees them: a pointer turns into [`Ptr`] or
+//! [`ConstPtr`], other values stay as they are. A view refuses null with the driver's own code, and memory
+//! that the kernel refuses if the machine checks pointers ([`pointer_check`]). Beyond that only the C
+//! caller's promise counts: the pointer is null or good for what `cuda.h` says. It is taken once, in
+//! [`Cross::cross`], so the bodies need no `unsafe`. Alignment is no part of it: the processors that the
+//! driver runs on do not need it.
 
 mod cross;
 pub(crate) mod handle;

@@ -1,4 +1,4 @@
-//! Checked pointers: null is refused with the driver's own code, and reads and writes are for plain data only.
+//! Checked pointers: null is refused, and only plain data is read or written.
 #![expect(unsafe_code, reason = "reads and writes through the pointers that C callers pass")]
 
 use std::ffi::{CStr, c_char, c_void};
@@ -39,7 +39,8 @@ impl<T> Ptr<T> {
     ///
     /// # Safety
     ///
-    /// The pointer must be null or good for what `cuda.h` says the function does with it, until the call returns.
+    /// The pointer must be null or good for what `cuda.h` says the function does with it, until the call
+    /// returns.
     pub(super) const unsafe fn new(pointer: *mut T) -> Self {
         Ptr(pointer)
     }
@@ -65,7 +66,8 @@ impl<T: Plain> Ptr<T> {
         self.element(0, Intent::Read)
     }
 
-    /// Fails when an optional out-pointer is not null and cannot be written, before anything has been changed.
+    /// Fails when an optional out-pointer is not null and cannot be written, before anything has been
+    /// changed.
     pub(crate) fn optional(self) -> Result<Self, CUresult> {
         if self.0.is_null() { Ok(self) } else { self.required() }
     }
@@ -98,8 +100,8 @@ impl<T: Plain> Ptr<T> {
     /// Writes element `index` of an array; the caller knows that C promised that many.
     pub(crate) fn write_at(self, index: usize, value: T) -> Status {
         let element = self.element(index, Intent::Write)?;
-        // SAFETY: C promised an array of at least `index + 1` elements (the count is an argument of the same call), good
-        // for writes until the call returns (`Cross::cross`).
+        // SAFETY: C promised an array of at least `index + 1` elements (the count is an argument of the same
+        // call), good for writes until the call returns (`Cross::cross`).
         unsafe { element.0.write_unaligned(value) };
         Ok(())
     }
@@ -167,7 +169,8 @@ impl Ptr<c_void> {
     }
 }
 
-/// A pointer that C promised to keep good for longer than one call. Only the pointers of a call can become one.
+/// A pointer that C promised to keep good for longer than one call. Only the pointers of a call can become
+/// one.
 #[derive(Clone, Copy)]
 pub(crate) struct Kept(usize);
 
@@ -203,15 +206,15 @@ impl ConstPtr<c_void> {
         ConstPtr(self.0.cast())
     }
 
-    /// The first bytes of data whose length is in the data itself and may be wrong: the kernel is asked for them, even if
-    /// the machine does not check pointers.
+    /// The first bytes of data whose length is in the data itself and may be wrong: the kernel is asked for
+    /// them, even if the machine does not check pointers.
     pub(crate) fn bytes(&self, len: usize) -> Result<&[u8], CUresult> {
         let fits = len > 0 && isize::try_from(len).is_ok() && self.address().checked_add(len as u64).is_some();
         if self.0.is_null() || !fits || !is_own(self.address(), len as u64, Intent::Read) {
             return Err(INVALID_VALUE);
         }
-        // SAFETY: readable memory, as was just seen, that C promised to leave alone until the call returns; the borrow of
-        // `self` is shorter.
+        // SAFETY: readable memory, as was just seen, that C promised to leave alone until the call returns;
+        // the borrow of `self` is shorter.
         Ok(unsafe { std::slice::from_raw_parts(self.0.cast(), len) })
     }
 }
@@ -258,7 +261,8 @@ impl<T: Plain> ConstPtr<T> {
         }
         let element = self.0.wrapping_add(index);
         check(element.addr() as u64, size_of::<T>() as u64, Intent::Read)?;
-        // SAFETY: C promised an array of at least `index + 1` elements (the count is an argument of the same call).
+        // SAFETY: C promised an array of at least `index + 1` elements (the count is an argument of the same
+        // call).
         Ok(unsafe { element.read_unaligned() })
     }
 }
@@ -275,7 +279,8 @@ impl ConstPtr<c_char> {
             return Err(INVALID_VALUE);
         }
         check(self.address(), 1, Intent::Read)?;
-        // SAFETY: C promised a terminated string that lives until the call returns; the borrow of `self` is shorter.
+        // SAFETY: C promised a terminated string that lives until the call returns; the borrow of `self` is
+        // shorter.
         Ok(unsafe { CStr::from_ptr(self.0) }.to_bytes())
     }
 }

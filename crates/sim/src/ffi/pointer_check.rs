@@ -1,8 +1,9 @@
 //! Optional checks of a C caller's pointers before they are followed.
 //!
-//! A machine that checks pointers refuses a wild one; the real driver would follow it and take the process down. The check
-//! asks the kernel: the memory is mapped and can be read or written. It cannot tell the right memory from other memory of
-//! the program, nor a buffer that is too short from one that other memory follows. It costs a system call per pointer.
+//! A machine that checks pointers refuses a wild one; the real driver would follow it and take the process
+//! down. The check asks the kernel: the memory is mapped and can be read or written. It cannot tell the right
+//! memory from other memory of the program, nor a buffer that is too short from one that other memory
+//! follows. It costs a system call per pointer.
 
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,7 +17,8 @@ static CHECKING: AtomicUsize = AtomicUsize::new(0);
 thread_local! {
     /// A call of a machine that checks pointers is running on this thread.
     static IS_ON: Cell<bool> = const { Cell::new(false) };
-    /// The pointer that passed last, with its length and intent; most are checked before the work and again after it.
+    /// The pointer that passed last, with its length and intent; most are checked before the work and again
+    /// after it.
     static LAST: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
     /// The reason why a pointer was refused.
     static REASON: RefCell<Option<String>> = const { RefCell::new(None) };

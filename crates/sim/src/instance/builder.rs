@@ -91,7 +91,7 @@ impl MachineBuilder {
         self
     }
 
-    /// What is checked in the programs that run on it; without it, nothing.
+    /// The checks of the programs that run on it; without it, none.
     #[must_use]
     pub fn checks(mut self, checks: Checks) -> Self {
         self.checks = checks;
@@ -112,39 +112,39 @@ impl MachineBuilder {
         self
     }
 
-    /// Records what the machine is asked to do; without it, nothing is recorded.
+    /// Records calls and ops; without it, nothing is recorded.
     #[must_use]
     pub fn trace(mut self, trace: Trace) -> Self {
         self.trace = Some(trace);
         self
     }
 
-    /// What goes wrong on the machine; see [`fault`](crate::fault).
+    /// The fault plan that the machine starts with; see [`fault`](crate::fault).
     #[must_use]
     pub fn faults(mut self, plan: Plan) -> Self {
         self.faults = plan;
         self
     }
 
-    /// How long a kernel may run, by the real clock, before it is ended with `CUDA_ERROR_LAUNCH_TIMEOUT`; without it, for
-    /// ever, as on a device without a display.
+    /// How long a kernel may run, by the real clock, before it is ended with `CUDA_ERROR_LAUNCH_TIMEOUT`;
+    /// without it, for ever, as on a device without a display.
     #[must_use]
     pub fn watchdog(mut self, limit: Duration) -> Self {
         self.watchdog = Some(limit);
         self
     }
 
-    /// Calls a function with what kernels print, when they print it; without it, that goes to standard output. The function
-    /// must not call the machine's driver.
+    /// Calls a function with the output of kernels as they print it; without it, the output goes to standard
+    /// output. The function must not call the machine's driver.
     #[must_use]
     pub fn output(mut self, sink: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.output = Some(Arc::new(sink));
         self
     }
 
-    /// How many threads run the blocks of a kernel; without it, as many as this process has processors. One block after the
-    /// other, in the same order every time, is `NonZero::MIN`; a machine that checks, or whose mode is not
-    /// [`Threads`](Mode::Threads), does so anyway.
+    /// How many threads run the blocks of a kernel; without it, as many as this process has processors. One
+    /// block after the other, in the same order every time, is `NonZero::MIN`; a machine that checks, or
+    /// whose mode is not [`Threads`](Mode::Threads), does so anyway.
     #[must_use]
     pub fn workers(mut self, workers: NonZeroUsize) -> Self {
         self.workers = Some(workers);

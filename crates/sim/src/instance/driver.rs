@@ -9,12 +9,12 @@ use super::machine::Machine;
 use crate::abi::shims;
 
 impl Machine {
-    /// One of the machine's C functions, found without a driver call, unlike through [`Machine::source`]; `per_thread` for
-    /// the variant in which stream 0 is the per-thread default stream, where there is one. `None` if the machine's driver
-    /// is older than it, or a fault plan hides it.
+    /// One of the machine's C functions, found without a driver call, unlike through [`Machine::source`];
+    /// `per_thread` for the variant in which stream 0 is the per-thread default stream, where there is one.
+    /// `None` if the machine's driver is older than it, or a fault plan hides it.
     ///
-    /// The function has the signature of its row of the list. It can be called as long as the process lives; it answers
-    /// `CUDA_ERROR_DEINITIALIZED` when the machine is gone.
+    /// The function has the signature of its row of the list. It can be called as long as the process lives;
+    /// it answers `CUDA_ERROR_DEINITIALIZED` when the machine is gone.
     #[must_use]
     pub fn function(&self, function: Function, per_thread: bool) -> Option<NonNull<c_void>> {
         let variant = function.per_thread().filter(|_| per_thread);
@@ -30,8 +30,8 @@ impl Machine {
         let resolve = shims::resolver(self.core().slot);
         let keep_alive = self.keep_alive();
         let description = format!("simulated machine, {} devices", self.topology().devices.len());
-        // SAFETY: the resolver hands out this slot's functions, each made from the row of the list that names its ABI and
-        // signature; they refuse to work, rather than misbehave, even when the machine is gone.
+        // SAFETY: the resolver hands out this slot's functions, each made from the row of the list that names
+        // its ABI and signature; they refuse to work, rather than misbehave, even when the machine is gone.
         unsafe { Source::new(resolve, keep_alive, description) }
     }
 }

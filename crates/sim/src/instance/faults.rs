@@ -9,8 +9,8 @@ impl Machine {
     ///
     /// # Errors
     ///
-    /// [`FaultError::TooLate`] for a plan that hides symbols or lowers the driver's version, and the errors of a plan that
-    /// does not fit the machine.
+    /// [`FaultError::TooLate`] for a plan that hides symbols or lowers the driver's version, and the errors
+    /// of a plan that does not fit the machine.
     pub fn inject(&self, plan: Plan) -> Result<FaultScope, FaultError> {
         self.put_into_force(&plan, None)
     }

@@ -1,4 +1,4 @@
-//! Accesses of the host that the machine is told about, and order between host threads.
+//! Accesses of the host to memory that streams touch, too, and hand-overs between host threads.
 
 use warploom_engine::Known;
 
@@ -14,7 +14,7 @@ use crate::memory::{Allocation, Residence};
 #[must_use = "the access ends when this is dropped"]
 pub struct HostAccess<'a> {
     machine: &'a Machine,
-    /// The one step of the access's own timeline, which is over when the access is.
+    /// The step of a timeline of its own that is over when the access is.
     step: Known,
 }
 
@@ -34,7 +34,7 @@ pub enum HostAccessError {
     },
 }
 
-/// Work that one thread has seen to be over, on its way to another thread; see [`Machine::hand_over`].
+/// The knowledge of one thread, on its way to another; see [`Machine::hand_over`].
 #[derive(Clone, Debug)]
 pub struct HandOver {
     known: Known,
@@ -73,8 +73,9 @@ impl Machine {
         Ok(HostAccess { machine: self, step })
     }
 
-    /// Says that another thread is about to learn all that this one has seen so far, by a channel, a lock or a join that the
-    /// machine cannot see. Matters where threads are ordered by [`HostOrder::HandOvers`](crate::HostOrder::HandOvers).
+    /// Hands the knowledge of this thread over to another, which learns it by a channel, a lock or a join that
+    /// the machine cannot see. Matters where threads are ordered by
+    /// [`HostOrder::HandOvers`](crate::HostOrder::HandOvers).
     #[must_use]
     pub fn hand_over(&self) -> HandOver {
         let Some(core) = self.here() else { return HandOver { known: Known::default() } };
@@ -84,7 +85,7 @@ impl Machine {
         HandOver { known }
     }
 
-    /// Says that this thread has learnt all that the other had seen.
+    /// Takes the knowledge of another thread over.
     pub fn take_over(&self, from: &HandOver) {
         if let Some(core) = self.here() {
             core.world().engine.timelines.host_learns(&from.known);

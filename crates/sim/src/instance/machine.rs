@@ -10,13 +10,13 @@ use crate::topology::Topology;
 
 /// A simulated machine: any number of GPUs behind a CUDA driver of its own.
 ///
-/// Cheap to clone; it lives until the last clone, and the last driver opened on it, are gone. Machines never see each
-/// other: a handle or a pointer of one means nothing to another.
+/// Cheap to clone; it lives until the last clone, and the last driver opened on it, are gone. Machines never
+/// see each other: a handle or a pointer of one means nothing to another.
 ///
-/// A machine lives in one process. In a child of `fork`, every function of a machine that was initialised before answers
-/// `NOT_INITIALIZED`, as the real driver's do, and the machine reports nothing; one that was not is the child's own. A
-/// child of a process whose machines had threads should start none before it has called `exec`: its locks may be held
-/// by threads that it does not have.
+/// A machine lives in one process. In a child of `fork`, every function of a machine that was initialised
+/// before answers `NOT_INITIALIZED`, as the real driver's do, and the machine reports nothing; one that was
+/// not is the child's own. A child of a process whose machines had threads should start none before it has
+/// called `exec`: its locks may be held by threads that it does not have.
 #[derive(Clone)]
 pub struct Machine {
     running: Arc<Running>,
@@ -31,8 +31,8 @@ struct Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // In a child of `fork` there are no executors to end, and what other threads were doing with the machine is left
-        // half done: it stays as it is, in its slot.
+        // In a child of `fork` there are no executors to end, and what other threads were doing with the
+        // machine is left half done: it stays as it is, in its slot.
         if !self.core.home.is_here() {
             return;
         }
@@ -59,8 +59,8 @@ impl Machine {
         Some(&*self.running.core).filter(|core| core.home.is_here())
     }
 
-    /// Whether this is the process in which the machine was started, or a child of it that was the first to use the
-    /// machine. In any other child of `fork` the machine reports nothing.
+    /// Whether this is the process in which the machine was started, or a child of it that was the first to
+    /// use the machine. In any other child of `fork` the machine reports nothing.
     #[must_use]
     pub fn is_of_this_process(&self) -> bool {
         self.running.core.home.is_own()

@@ -14,14 +14,15 @@ impl Machine {
         self.here().map_or_else(Vec::new, |core| core.log.entries())
     }
 
-    /// How many calls were made to a machine that checks or records, without those that only find functions: the number of
-    /// the last.
+    /// How many calls were made to a machine that checks or records, without those that only find functions:
+    /// the number of the last.
     #[must_use]
     pub fn calls(&self) -> u64 {
         self.core().calls()
     }
 
-    /// Mistakes that the checks found in the programs that run on the machine, in their order; the first thousand.
+    /// Mistakes that the checks found in the programs that run on the machine, in their order; the first
+    /// thousand.
     #[must_use]
     pub fn findings(&self) -> Vec<Finding> {
         self.here().map_or_else(Vec::new, |core| core.findings.all())
@@ -38,7 +39,8 @@ impl Machine {
         self.here().map_or(0, |core| core.findings.dropped())
     }
 
-    /// Leaks that would be reported if the machine ended now. A machine that checks reports them when it ends.
+    /// Leaks that would be reported if the machine ended now. A machine that checks reports them when it
+    /// ends.
     #[must_use]
     pub fn leaks(&self) -> Vec<Finding> {
         self.here().map_or_else(Vec::new, |core| core.leaks())
@@ -50,7 +52,8 @@ impl Machine {
         Some(self.recorder()?.report())
     }
 
-    /// Calls and ops with their times so far, if the machine was started with [`Trace::timeline`](crate::trace::Trace::timeline).
+    /// Calls and ops with their times so far, if the machine was started with
+    /// [`Trace::timeline`](crate::trace::Trace::timeline).
     #[must_use]
     pub fn timeline(&self) -> Option<Timeline> {
         let devices = self.topology().devices.iter().map(|device| device.name.clone()).collect();

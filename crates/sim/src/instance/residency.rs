@@ -4,8 +4,9 @@ use super::machine::Machine;
 use crate::memory::Residence;
 
 impl Machine {
-    /// The memories that hold a copy of the managed page at an address now: one, several for a page that is mostly read, none
-    /// for a page that was not touched yet or was discarded. `None` if the address is not in managed memory.
+    /// The memories that hold a copy of the managed page at an address now: one, several for a page that is
+    /// mostly read, none for a page that was not touched yet or was discarded. `None` if the address is not
+    /// in managed memory.
     ///
     /// ```
     /// # use warploom_sim::Machine;

@@ -2,8 +2,8 @@
 
 macro_rules! classes {
     ($($(#[$meta:meta])* $class:ident $name:literal;)*) => {
-        /// A class of driver functions. A function may be of several: `cuMemAllocAsync` is of [`Class::Alloc`],
-        /// [`Class::Create`] and [`Class::Pool`].
+        /// A class of driver functions. A function may be of several: `cuMemAllocAsync` is of
+        /// [`Class::Alloc`], [`Class::Create`] and [`Class::Pool`].
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Class {
@@ -23,32 +23,37 @@ macro_rules! classes {
     };
 }
 classes! {
-    /// Starting up, versions, error texts and finding functions: `cuInit`, `cuGetProcAddress`, `cuGetErrorName`.
+    /// Starting up, versions, error texts and finding functions: `cuInit`, `cuGetProcAddress`,
+    /// `cuGetErrorName`.
     Init "init";
     /// Devices and their properties: `cuDeviceGet`, `cuDeviceGetAttribute`.
     Device "device";
-    /// Contexts, primary ones too, and the current context: `cuCtxCreate`, `cuDevicePrimaryCtxRetain`, `cuCtxSetCurrent`.
+    /// Contexts, primary ones too, and the current context: `cuCtxCreate`, `cuDevicePrimaryCtxRetain`,
+    /// `cuCtxSetCurrent`.
     Context "context";
     /// Access between devices: `cuCtxEnablePeerAccess`, `cuDeviceCanAccessPeer`.
     Peer "peer";
-    /// Streams, and work that stream functions enqueue on them: `cuStreamCreate`, `cuStreamWaitEvent`, `cuLaunchHostFunc`.
+    /// Streams, and work that stream functions enqueue on them: `cuStreamCreate`, `cuStreamWaitEvent`,
+    /// `cuLaunchHostFunc`.
     Stream "stream";
     /// Events: `cuEventCreate`, `cuEventRecord`, `cuEventQuery`.
     Event "event";
     /// Waiting on the host: `cuCtxSynchronize`, `cuStreamSynchronize`, `cuEventSynchronize`.
     Sync "sync";
-    /// Queries that change nothing, outside [`Class::Init`]: `cuStreamQuery`, `cuMemGetInfo`, `cuDeviceGetName`.
+    /// Queries that change nothing, outside [`Class::Init`]: `cuStreamQuery`, `cuMemGetInfo`,
+    /// `cuDeviceGetName`.
     Query "query";
-    /// Allocation of memory, of a device or of the host: `cuMemAlloc`, `cuMemAllocAsync`, `cuMemHostAlloc`, `cuMemHostRegister`,
-    /// `cuMemCreate`, arrays.
+    /// Allocation of memory, of a device or of the host: `cuMemAlloc`, `cuMemAllocAsync`, `cuMemHostAlloc`,
+    /// `cuMemHostRegister`, `cuMemCreate`, arrays.
     Alloc "alloc";
-    /// Release of memory: `cuMemFree`, `cuMemFreeAsync`, `cuMemFreeHost`, `cuMemHostUnregister`, `cuMemRelease`, arrays.
+    /// Release of memory: `cuMemFree`, `cuMemFreeAsync`, `cuMemFreeHost`, `cuMemHostUnregister`,
+    /// `cuMemRelease`, arrays.
     Free "free";
-    /// Creation of every resource that has to be released: [`Class::Alloc`], handles of every kind, references,
-    /// reservations and mappings.
+    /// Creation of every resource that has to be released: [`Class::Alloc`], handles of every kind,
+    /// references, reservations and mappings.
     Create "create";
-    /// Release of every resource: [`Class::Free`], `cuStreamDestroy`, `cuDevicePrimaryCtxRelease`, `cuMemUnmap`,
-    /// `cuMemAddressFree`.
+    /// Release of every resource: [`Class::Free`], `cuStreamDestroy`, `cuDevicePrimaryCtxRelease`,
+    /// `cuMemUnmap`, `cuMemAddressFree`.
     Release "release";
     /// Copies, with a stream or without: `cuMemcpyHtoD`, `cuMemcpyAsync`, `cuMemcpy3DBatchAsync`.
     Copy "copy";

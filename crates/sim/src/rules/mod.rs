@@ -1,7 +1,7 @@
 //! Facts about each driver function: its classes, and the situations in which it may be called.
 //!
-//! [`table`] has one row for each function of the list; everything that treats functions differently reads its row.
-//! The family of a function is in the list itself ([`Function::family`]).
+//! [`table`] has one row for each function of the list; everything that treats functions differently reads
+//! its row. The family of a function is in the list itself ([`Function::family`]).
 
 mod class;
 mod table;
@@ -15,19 +15,20 @@ use self::class::Classes;
 /// The row of a function.
 #[derive(Clone, Copy)]
 pub(crate) struct Rule {
-    /// Works before `cuInit`. The functions that destroy an object look at their handle first, and before `cuInit` there
-    /// is no object.
+    /// Works before `cuInit`. The functions that destroy an object look at their handle first, and before
+    /// `cuInit` there is no object.
     pub(crate) before_init: bool,
-    /// Is permitted inside a host function: it works on objects that are named by handle, and needs neither the current
-    /// context nor an allocator.
+    /// Is permitted inside a host function: it works on objects that are named by handle, and needs neither
+    /// the current context nor an allocator.
     pub(crate) in_host_function: bool,
-    /// Is permitted while a stream is captured, if only with some arguments. Launching the graph would not repeat any
-    /// other call, so the driver refuses it.
+    /// Is permitted while a stream is captured, if only with some arguments. Launching the graph would not
+    /// repeat any other call, so the driver refuses it.
     pub(crate) in_capture: bool,
-    /// Only finds functions. Loaders make hundreds of such calls before a program's first, so they are not counted.
+    /// Only finds functions. Loaders make hundreds of such calls before a program's first, so they are not
+    /// counted.
     pub(crate) finds_functions: bool,
-    /// Acts on the current context if its arguments name no device and no object of a device. Other functions act on the
-    /// process or on the thread.
+    /// Acts on the current context if its arguments name no device and no object of a device. Other functions
+    /// act on the process or on the thread.
     pub(crate) on_current_context: bool,
     /// The classes by which fault plans select it.
     classes: Classes,

@@ -10,8 +10,8 @@ use crate::memory::{Home, Side};
 use crate::process::thread;
 use crate::rules;
 
-/// Gives the values of a call's arguments, in their order: addresses and bits of handles, 0 for others. A function, so that
-/// calls without a fault plan do not collect them.
+/// Gives the values of a call's arguments, in their order: addresses and bits of handles, 0 for others. A
+/// function, so that calls without a fault plan do not collect them.
 pub(crate) type Arguments<'a> = &'a dyn Fn(&mut dyn FnMut(&[u64]));
 
 /// Looks up the objects that the arguments name; a call that names none is about the current context.

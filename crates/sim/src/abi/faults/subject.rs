@@ -16,8 +16,8 @@ pub(super) enum Subject {
     Physical,
 }
 
-/// The kind of object that an argument of a C type names. Some of these types are mere names for integers, so that the
-/// name is all that tells a device from another number.
+/// The kind of object that an argument of a C type names. Some of these types are mere names for integers, so
+/// that the name is all that tells a device from another number.
 macro_rules! subject {
     (CUdevice) => {
         Some(Subject::Device)

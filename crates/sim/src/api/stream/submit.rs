@@ -1,4 +1,4 @@
-//! Enqueuing work on the stream that a call names, or adding it to the graph that the stream is captured into.
+//! Work of a call, enqueued on its stream or added to the graph that the stream is captured into.
 
 use warploom_sys::types::CUstream_st;
 
@@ -11,7 +11,8 @@ use crate::machine::world::Work;
 use warploom_engine::{Mode, OpId, QueueId};
 
 impl Call<'_> {
-    /// The queue of a stream argument; null, legacy and per-thread handles mean a default stream of the current context.
+    /// The queue of a stream argument; null, legacy and per-thread handles mean a default stream of the
+    /// current context.
     pub(crate) fn queue(&self, world: &mut Guard<'_>, stream: Ptr<CUstream_st>) -> Status<QueueId> {
         let queue = queue_of(self, world, stream.address())?;
         self.set_feeds_graph(world.captures.hold(queue));
