@@ -1,4 +1,4 @@
-//! Any bytes as a PTX text: a program, or refused; alone, and as a part of a larger one.
+//! Any bytes as a PTX text: decoded or refused, alone and linked with itself.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -13,12 +13,12 @@ fuzz_target!(|bytes: &[u8]| {
         assert!(part.is_ok(), "a program is a part of one");
         assert!(program.kernels().all(|kernel| kernel.parameter_bytes() < 1 << 20));
     }
-    // Twice the same: what it keeps to itself must not meet, what it shows must be refused.
+    // Linked twice: internal symbols must get two names, visible ones must conflict.
     let Ok(part) = part else { return };
     if let Ok(linked) = link(std::slice::from_ref(&part), 90) {
-        Part::new("linked", &linked).expect("what was linked is PTX");
+        Part::new("linked", &linked).expect("linked text is PTX");
     }
     if let Ok(linked) = link(&[part.clone(), part], 90) {
-        Part::new("linked", &linked).expect("what was linked is PTX");
+        Part::new("linked", &linked).expect("linked text is PTX");
     }
 });

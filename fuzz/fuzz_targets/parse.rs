@@ -1,4 +1,4 @@
-//! Any bytes as a PTX text: read, or refused at a place that is in the text.
+//! Any bytes as a PTX text: parsed, or refused with a position inside of the text.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

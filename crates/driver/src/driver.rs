@@ -22,7 +22,7 @@ pub struct Driver {
     inner: Arc<Inner>,
 }
 
-/// What the handles of one driver share.
+/// The state that the handles of one driver share.
 pub(crate) struct Inner {
     pub(crate) table: DriverTable,
     pub(crate) observers: Observers,
@@ -34,7 +34,7 @@ pub(crate) struct Inner {
     _keep_alive: Arc<dyn Any + Send + Sync>,
 }
 
-/// Which driver it is, among all that this process has opened: the first of them is the smallest.
+/// The identity of a driver in this process; drivers opened later have greater ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DriverId(u64);
 
@@ -71,9 +71,9 @@ impl Driver {
     ///
     /// # Safety
     ///
-    /// A library runs code when it is loaded, and its functions are believed to be what their names say. If
+    /// A library runs code when it is loaded, and its functions are trusted to be those of a driver. If
     /// `path` is a library, loading it must do no harm, and if it has a `cuGetProcAddress_v2` or
-    /// `cuGetProcAddress`, it must be a CUDA driver: what [`Source::new`] asks for.
+    /// `cuGetProcAddress`, it must be a CUDA driver, as [`Source::new`] requires.
     ///
     /// # Errors
     ///
@@ -118,7 +118,7 @@ impl Driver {
     ///
     /// # Errors
     ///
-    /// What `cuInit` answers; `CUDA_ERROR_NO_DEVICE` for a driver without a device.
+    /// The error of `cuInit`; `CUDA_ERROR_NO_DEVICE` for a driver without a device.
     #[doc(alias = "cuInit")]
     pub fn initialize(&self) -> Result<()> {
         // SAFETY: `cuInit` asks nothing of its caller, and 0 is the one flag there is.
@@ -131,7 +131,7 @@ impl Driver {
         self.inner.version
     }
 
-    /// What the driver is, for people: the library it came from, or the name of a simulated machine.
+    /// A description for people: the library it came from, or the name of a simulated machine.
     #[must_use]
     pub fn description(&self) -> &str {
         &self.inner.description
@@ -158,16 +158,16 @@ impl Driver {
         Arc::ptr_eq(&self.inner, &other.inner)
     }
 
-    /// Which driver it is; equal for the handles of one driver and for no others.
+    /// The driver's identity; equal for the handles of one driver and for no others.
     #[must_use]
     pub fn id(&self) -> DriverId {
         self.inner.id
     }
 
-    /// What a layer above keeps once per driver, by its type: made on first use, shared by all handles, gone
-    /// with the last.
+    /// A value that a layer above keeps once per driver, by its type: made on first use, shared by all
+    /// handles, gone with the last.
     ///
-    /// For facts that hold as long as the driver does, such as what devices it has. A value that holds the
+    /// For facts that hold as long as the driver does, such as its list of devices. A value that holds the
     /// driver itself keeps both from ever going.
     ///
     /// ```

@@ -40,8 +40,8 @@ impl DynamicLibrary {
     ///
     /// # Safety
     ///
-    /// `F` is a function pointer type, and what the library exports under this name has that type. The
-    /// function is called only while the library is loaded.
+    /// `F` is a function pointer type, and the library's symbol of this name has that type. The function is
+    /// called only while the library is loaded.
     pub unsafe fn function<F: Copy>(&self, name: &str) -> Option<F> {
         const { assert!(size_of::<F>() == size_of::<fn()>(), "a function pointer") };
         // SAFETY: the caller vouches for the type.

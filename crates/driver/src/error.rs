@@ -12,7 +12,7 @@ use crate::{DriverVersion, LIBRARY_VARIABLE, explanation};
 /// A result whose failure is an [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a driver could not be opened, or why a call into it failed.
+/// An error of opening a driver or of calling it.
 ///
 /// No driver is needed to print one: names and explanations are part of this crate.
 #[non_exhaustive]
@@ -76,7 +76,7 @@ impl Error {
 pub struct DriverError {
     /// The function that was called.
     pub function: Function,
-    /// What it answered; never success.
+    /// The status; never success.
     pub code: CUresult,
 }
 
@@ -87,7 +87,7 @@ impl DriverError {
         self.code.name()
     }
 
-    /// What the code means and what to do about it; `None` for one that a newer driver invented.
+    /// The meaning of the code, and the remedy; `None` for one that a newer driver invented.
     #[must_use]
     pub const fn explanation(&self) -> Option<&'static str> {
         explanation(self.code)
@@ -96,7 +96,7 @@ impl DriverError {
     /// `true` if the context is lost, and the process's use of CUDA with it: a fault of a kernel or of the
     /// hardware.
     ///
-    /// Every later call answers with the same code, whatever it asks for; only a new process starts afresh.
+    /// Every later call answers with the same code; only a new process starts afresh.
     /// `CUDA_ERROR_EXTERNAL_DEVICE` is not counted, since it may also be the passing refusal of a single
     /// call.
     #[doc(alias = "sticky")]
@@ -165,7 +165,7 @@ impl fmt::Display for Missing {
 /// No library could be opened as a driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DriverNotFound {
-    /// What was tried, in order.
+    /// The attempts, in order.
     pub tried: Vec<Attempt>,
 }
 
@@ -189,7 +189,7 @@ pub struct NotADriver {
     pub path: PathBuf,
     /// The function every driver has and this one does not.
     pub missing: Function,
-    /// Why it could not even be looked for, where that is so.
+    /// The loader's error, if it could not be opened.
     pub why: Option<String>,
 }
 
@@ -202,7 +202,7 @@ impl fmt::Display for NotADriver {
 
 impl std::error::Error for NotADriver {}
 
-/// What can be asked of a call's result.
+/// Extensions of a call's result.
 pub trait ResultExt {
     /// `true` if the work that a query asked about is done.
     ///

@@ -4,8 +4,7 @@ use warploom_sys::types::CUresult;
 
 macro_rules! explanations {
     ($($code:ident: $text:literal;)*) => {
-        /// What a code means and, where there is something to do, what to do; `None` for a code unknown to
-        /// `cuda.h`.
+        /// The meaning of a code and, where there is one, the remedy; `None` for a code unknown to `cuda.h`.
         #[must_use]
         pub const fn explanation(code: CUresult) -> Option<&'static str> {
             match code {
@@ -173,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_forked_child_is_told_names_the_fork() {
+    fn the_error_of_a_forked_child_names_the_fork() {
         assert!(explanation(CUresult::CUDA_ERROR_NOT_INITIALIZED).is_some_and(|text| text.contains("forked")));
     }
 

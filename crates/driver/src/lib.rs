@@ -1,9 +1,9 @@
 //! Finds a CUDA driver, fills the table, turns status into `Result`.
 //!
-//! A [`Driver`] is a table of C functions and whatever keeps them callable. It comes from the system's
-//! library ([`Driver::load`]), from a file of your choice ([`Driver::load_from`]), or from anything else that
-//! hands out driver functions ([`Driver::open`]), such as a simulated machine. Several may live in one
-//! process; none is global.
+//! A [`Driver`] is a table of C functions, and the library or machine that keeps them callable. It comes from
+//! the system's library ([`Driver::load`]), from a file of your choice ([`Driver::load_from`]), or from
+//! anything else that hands out driver functions ([`Driver::open`]), such as a simulated machine. Several may
+//! live in one process; none is global.
 //!
 //! ```text
 //! Driver::load ── libcuda.so.1 ──┐
@@ -13,12 +13,12 @@
 //!
 //! - **Calls** are methods with the names of the C functions. A function that the driver is too old for is
 //!   [`Error::Unsupported`], found without calling anything; a failing status is [`Error::Driver`]. Nothing
-//!   else is checked here: what `cuda.h` asks of a caller is the caller's to keep, so the calls are `unsafe`.
+//!   else is checked here: the caller keeps the rules of `cuda.h`, so the calls are `unsafe`.
 //! - **Loading does not initialize.** No driver state exists until [`Driver::initialize`] (or `cuInit`) is
 //!   called, so a program may look for a driver, and at its version, before it decides to use it or to fork.
 //! - **Observation**: [`Driver::count_calls`] and [`Driver::record_calls`] watch one driver on one thread,
-//!   [`Driver::set_tracing`] reports every call as a [`tracing`] event. While nobody looks, a call costs one
-//!   load and one branch more than the C function.
+//!   [`Driver::set_tracing`] reports every call as a [`tracing`] event. Unobserved, a call costs one load and
+//!   one branch more than the C function.
 //!
 //! # Example
 //!

@@ -12,11 +12,11 @@ use crate::{Driver, DriverNotFound, Error, NotADriver, Result};
 /// The environment variable that names the library [`Driver::load`] takes.
 pub const LIBRARY_VARIABLE: &str = "WARPLOOM_LIBCUDA";
 
-/// Where a driver may be, best first.
+/// Names and paths of driver libraries, best first.
 #[cfg(windows)]
 const CANDIDATES: &[&str] = &["nvcuda.dll"];
 
-/// Where a driver may be, best first: what the loader knows, what WSL mounts outside the loader's sight, a
+/// Names and paths of driver libraries, best first: the loader's own search, the folder that WSL mounts, a
 /// development link, and folders that distributions and container runtimes do not always tell the loader
 /// about.
 #[cfg(not(windows))]
@@ -43,7 +43,7 @@ pub(crate) fn system() -> Result<Driver> {
 /// # Safety
 ///
 /// If `path` is a library, loading it does no harm, and if it has `cuGetProcAddress_v2` or
-/// `cuGetProcAddress`, these are what [`Source::new`](warploom_sys::Source::new) asks for.
+/// `cuGetProcAddress`, these are as [`Source::new`](warploom_sys::Source::new) requires.
 pub(crate) unsafe fn library(path: &Path) -> Result<Driver> {
     let not_a_driver = |why| {
         let missing = Function::cuGetProcAddress_v2;

@@ -1,8 +1,8 @@
 //! Watching a driver's calls: counts, records, and `tracing` events.
 //!
 //! Counters and recorders watch one driver on the thread that made them. They are kept in a list of that
-//! thread; the driver itself only knows how many there are on all threads, and whether it is traced, so that
-//! a call nobody watches is decided by one load.
+//! thread; the driver itself only knows how many there are on all threads, and the tracing flag, so that an
+//! unobserved call costs one load.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -17,10 +17,10 @@ use warploom_sys::types::CUresult;
 use crate::Driver;
 use crate::driver::Inner;
 
-/// Who watches a driver: bit 0 is set while it is traced, the bits above count watches on all threads.
+/// The watchers of a driver: bit 0 is set while it is traced, the bits above count watches on all threads.
 ///
 /// A relaxed load is enough. A watch concerns the thread that made it, and a thread sees its own changes;
-/// when another thread notices that tracing was switched is nobody's promise.
+/// another thread may notice late that tracing was switched.
 #[derive(Debug, Default)]
 pub(crate) struct Observers(AtomicU32);
 
@@ -39,7 +39,7 @@ impl Observers {
 }
 
 impl Inner {
-    /// Makes a call and tells whoever watches.
+    /// Makes a call and reports it to the watchers.
     #[cold]
     #[inline(never)]
     pub(crate) fn observe(&self, function: Function, call: &mut dyn FnMut() -> CUresult) -> CUresult {
@@ -128,7 +128,7 @@ impl Sink for Calls {
 pub struct CallCounter(Watch<Counts>);
 
 impl CallCounter {
-    /// How often `function` was called.
+    /// The number of calls of `function`.
     #[must_use]
     pub fn count(&self, function: Function) -> u64 {
         self.0.sink.0[function.index()].get()
@@ -216,7 +216,8 @@ impl Driver {
 
     /// Records each call of this driver on this thread, with its status, until the recorder is dropped.
     ///
-    /// It sees what a counter sees; see [`Driver::count_calls`]. A recorder belongs to its thread, too:
+    /// It sees the same calls as a counter; see [`Driver::count_calls`]. A recorder belongs to its thread,
+    /// too:
     ///
     /// ```compile_fail,E0277
     /// fn send<T: Send>() {}

@@ -1,8 +1,8 @@
 //! Resolving the functions of a driver into a table.
 //!
-//! CUDA changes what a name means: `cuCtxCreate` takes three arguments in 3.2, five in 11.4 and four in 12.5.
-//! A resolver asked at version v answers with the newest form that is not newer than v. So each slot is asked
-//! for at the version that introduced its form, and only if the driver is as new as that.
+//! CUDA changes the ABI behind a name: `cuCtxCreate` takes three arguments in 3.2, five in 11.4 and four in
+//! 12.5. A resolver asked at version v answers with the newest form that is not newer than v. So each slot is
+//! asked for at the version that introduced its form, and only if the driver is as new as that.
 #![expect(unsafe_code, reason = "asks a resolver, and gives the pointers it hands out their C types")]
 
 use std::any::Any;
@@ -28,9 +28,9 @@ pub(crate) enum Resolver {
     V1(GetProcAddressV1),
 }
 
-/// Where a driver comes from: a [`Source`], or a library that need not have the newer resolver.
+/// The origin of a driver: a [`Source`], or a library that need not have the newer resolver.
 ///
-/// Whoever makes one promises of its resolver what [`Source::new`] asks.
+/// The constructor's caller makes the promise of [`Source::new`] for its resolver.
 pub(crate) struct Origin {
     resolver: Resolver,
     pub(crate) keep_alive: Arc<dyn Any + Send + Sync>,
@@ -56,7 +56,7 @@ impl Origin {
         Origin { resolver, keep_alive: Arc::new(()), description, is_library: true }
     }
 
-    /// What the driver says its version is.
+    /// The version, as the driver reports it.
     pub(crate) fn version(&self) -> Result<DriverVersion> {
         let function = Function::cuDriverGetVersion;
         let Some(entry) = self.find(function, c"cuDriverGetVersion") else {

@@ -1,4 +1,4 @@
-//! How fast texts are read: 10 MB of what NVRTC makes of our kernels, as one module.
+//! Parsing speed: 10 MB of NVRTC's output as one module.
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 
 use std::error::Error;

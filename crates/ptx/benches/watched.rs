@@ -1,5 +1,5 @@
-//! What watching for races costs: the same kernels without, with each check alone, and with all of them, in
-//! nanoseconds per instruction of a warp.
+//! Cost of race detection: the same kernels without checks, with each alone and with all, in nanoseconds per
+//! instruction of a warp.
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 
 use std::error::Error;

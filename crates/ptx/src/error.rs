@@ -4,14 +4,14 @@ use std::fmt;
 
 /// A position in a text; both count from 1, columns in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
+pub struct Position {
     /// The line.
     pub line: u32,
     /// The character in the line.
     pub column: u32,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Position {
     /// `line:column`, as compilers print it.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}:{}", self.line, self.column)
@@ -25,7 +25,7 @@ impl fmt::Display for Place {
 /// ```
 /// let error = warploom_ptx::Header::read(".version 8.7\n.target compute_90\n").unwrap_err();
 /// assert_eq!(error.to_string(), "\
-/// 2:9: `compute_90` is no target; expected an architecture such as `sm_90` or an option such as `debug`
+/// 2:9: unknown target `compute_90`; expected an architecture such as `sm_90` or an option such as `debug`
 ///   |
 /// 2 | .target compute_90
 ///   |         ^^^^^^^^^^");
@@ -33,7 +33,7 @@ impl fmt::Display for Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     /// Where the guilty word starts.
-    pub place: Place,
+    pub place: Position,
     /// The problem with it.
     pub problem: Problem,
     excerpt: Excerpt,
@@ -54,7 +54,7 @@ const SHOWN_FROM: usize = 60;
 
 impl Error {
     /// A mistake in the `length` bytes that start at byte `start` of `text`.
-    pub(crate) fn new(text: &str, start: usize, length: usize, place: Place, problem: Problem) -> Self {
+    pub(crate) fn new(text: &str, start: usize, length: usize, place: Position, problem: Problem) -> Self {
         let (before, rest) = (&text[..start], &text[start..]);
         let before = &before[before.rfind('\n').map_or(0, |end| end + 1)..];
         let rest = &rest[..rest.find('\n').unwrap_or(rest.len())];
@@ -97,13 +97,13 @@ pub enum Problem {
         found: String,
     },
     /// A comment that never ends.
-    #[error("this comment has no end")]
+    #[error("unterminated comment")]
     OpenComment,
     /// A string that its line does not end.
-    #[error("this string has no end")]
+    #[error("unterminated string")]
     OpenString,
     /// A word that `.target` does not know.
-    #[error("`{0}` is no target; expected an architecture such as `sm_90` or an option such as `debug`")]
+    #[error("unknown target `{0}`; expected an architecture such as `sm_90` or an option such as `debug`")]
     UnknownTarget(String),
     /// A second architecture, or a second texture mode.
     #[error("`{second}` contradicts `{first}`")]
@@ -117,10 +117,10 @@ pub enum Problem {
     #[error("the target names no architecture, such as `sm_90`")]
     NoArchitecture,
     /// An address size that no machine has.
-    #[error("addresses of {0} bits; expected 32 or 64")]
+    #[error("address size {0}; expected 32 or 64")]
     AddressSize(String),
     /// Digits that are no number of PTX.
-    #[error("`{0}` is no number; expected one such as 42, 0x2A, 0f3F800000 or 1.5")]
+    #[error("invalid number `{0}`; expected one such as 42, 0x2A, 0f3F800000 or 1.5")]
     Number(String),
     /// A number that does not fit where it stands.
     #[error("{value} is out of range; expected {expected}")]

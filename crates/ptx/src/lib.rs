@@ -110,7 +110,7 @@ pub use device::{
     Access, Direct, Event, Fault, Freed, HeapProblem, Host, Launch, LaunchError, Memory, Touch, Trap, TrapKind,
     VecMemory,
 };
-pub use error::{Error, Place, Problem};
+pub use error::{Error, Position, Problem};
 pub use exec::{Block, Crew, Grid, Step};
 pub use program::{Kernel, Parameter, Program, Variable, VariableSpace};
 pub use race::{Actor, Deed, Divergence, Hazard, HeapMisuse, MemorySpace, Presence, Watched, Watches};

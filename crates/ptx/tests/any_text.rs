@@ -1,11 +1,11 @@
-//! No text, however broken, is a panic or takes long, and a mistake is always in the text.
+//! Robustness: no text causes a panic or takes long, and every error has a position in the text.
 
 use std::fs;
 use std::path::Path;
 
 use proptest::prelude::*;
 use warploom_ptx::syntax::{Block, Function, Module, Statement};
-use warploom_ptx::{Error, Header, Place};
+use warploom_ptx::{Error, Header, Position};
 
 fn fixtures() -> Vec<String> {
     let mut paths = Vec::new();
@@ -32,7 +32,7 @@ fn read(text: &str) -> Result<(), Error> {
         (Ok(_), Err(error)) => panic!("a module without a header: {error}"),
         (Err(error), _) => error,
     };
-    let Place { line, column } = error.place;
+    let Position { line, column } = error.place;
     let found = text.split('\n').nth(line as usize - 1);
     let length = found.map(|line| line.chars().count());
     assert!(length.is_some_and(|length| (1..=length + 1).contains(&(column as usize))), "{error:?} of {text:?}");
@@ -204,7 +204,7 @@ fn space_and_comments_mean_nothing() {
 }
 
 #[test]
-fn what_a_list_repeats_costs_no_more_than_its_length() {
+fn repeated_list_entries_cost_no_more_than_their_length() {
     // Each of these is quadratic if something is copied or sought again for every element.
     let many = 20_000;
     let texts = [

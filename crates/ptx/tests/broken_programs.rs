@@ -1,5 +1,4 @@
-//! Texts that were right once: whatever is exchanged in them, decoding and running them is no panic and has
-//! an end.
+//! Robustness: valid texts with words exchanged decode and run without a panic, and end.
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,4 @@
-//! Accesses of a warp that are carried out at once do what those do that are carried out lane by lane: the
-//! same bytes, the same registers, and the same trap with the same lane to blame.
+//! The fast path and the lane-by-lane path agree: the same bytes, registers and traps, for the same lane.
 #![expect(unsafe_code, reason = "hands out memory of its own")]
 
 use std::fmt::Write;

@@ -1,4 +1,4 @@
-//! What is decoded, and how what is not is refused.
+//! Decoding of instructions, and the refusal of unknown ones.
 
 use std::fs;
 use std::path::Path;
@@ -45,17 +45,17 @@ fn every_kernel_of_ours_is_decoded_but_those_that_say_why_not() {
 }
 
 #[test]
-fn what_is_not_known_is_named_with_its_line() {
+fn unknown_words_are_named_with_their_line() {
     let (line, what) = refused(&kernel("add.s32 %r1, %r2, 1;\nconjure.u32 %r1, 2;"));
-    assert_eq!((line, what.as_str()), (7, "conjure.u32: there is no such instruction here"));
+    assert_eq!((line, what.as_str()), (7, "conjure.u32: unknown instruction"));
     let (_, what) = refused(&kernel("add.s32.quietly %r1, %r2, 1;"));
-    assert_eq!(what, "add.s32.quietly: `.quietly` is not known to it here");
+    assert_eq!(what, "add.s32.quietly: unknown modifier `.quietly`");
     let (_, what) = refused(&kernel("add.s32 %r1, %r9, 1;"));
-    assert_eq!(what, "add.s32: `%r9` is declared nowhere in sight");
+    assert_eq!(what, "add.s32: `%r9` is not declared");
     let (_, what) = refused(&kernel("add.s32 %r1, %rd1, 1;"));
     assert_eq!(what, "add.s32: `%rd1` is a register of 64 bits, not a register of at most 32 bits");
     let (_, what) = refused(&kernel("bra $nowhere;"));
-    assert_eq!(what, "bra: there is no branch target `$nowhere`");
+    assert_eq!(what, "bra: unknown branch target `$nowhere`");
     let (_, what) = refused(&kernel("add.s32 %r1, %r2;"));
     assert_eq!(what, "add.s32: it has 2 operands instead of 3");
     let (_, what) = refused(&kernel("ld.global.b128 %r1, [%rd1];"));
@@ -65,7 +65,7 @@ fn what_is_not_known_is_named_with_its_line() {
 }
 
 #[test]
-fn what_is_not_simulated_is_named_with_its_line_and_what_to_do() {
+fn unsupported_instructions_are_named_with_their_line_and_a_remedy() {
     let cases = [
         ("tex.2d.v4.f32.f32 {%f1, %f1, %f1, %f1}, [%rd1, {%f2, %f3}];", "read the data from global memory"),
         ("suld.b.2d.b32.trap %r1, [%rd1, {%r2, %r3}];", "keep the data in global memory"),
@@ -91,7 +91,7 @@ fn what_is_not_simulated_is_named_with_its_line_and_what_to_do() {
 fn functions_without_a_body_are_refused_where_they_are_called() {
     let text = format!("{HEADER}.extern .func somewhere;\n.visible .entry k() {{\ncall.uni somewhere;\nret;\n}}");
     let (line, what) = refused(&text);
-    assert_eq!((line, what.as_str()), (6, "call.uni: the function `somewhere` has no body and none is provided"));
+    assert_eq!((line, what.as_str()), (6, "call.uni: the function `somewhere` has no body"));
     Program::from_text(&text.replace("call.uni somewhere;", "")).unwrap();
 }
 
@@ -154,7 +154,7 @@ fn launches_that_do_not_fit_are_refused() {
 
 /// Each of these is refused by `ptxas` for an H200.
 #[test]
-fn what_the_assembler_refuses_is_refused() {
+fn instructions_that_the_assembler_refuses_are_refused() {
     let refused_here = [
         "cvt.f32.s32 %f1, %r1;",
         "cvt.rn.u32.u64 %r1, %rd1;",

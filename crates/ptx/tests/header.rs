@@ -50,7 +50,7 @@ fn versions_compare_by_number() {
 }
 
 #[test]
-fn what_is_missing_or_misplaced_is_named_where_it_should_stand() {
+fn missing_and_misplaced_words_are_named_at_their_position() {
     assert_eq!(mistake(""), "1:1: expected .version, found the end of the text");
     assert_eq!(mistake("// nothing\n"), "2:1: expected .version, found the end of the text");
     assert_eq!(mistake(".target sm_90"), "1:1: expected .version, found `.target`");
@@ -59,7 +59,7 @@ fn what_is_missing_or_misplaced_is_named_where_it_should_stand() {
         mistake(".version 8.7 .target sm_90,\n"),
         "2:1: expected a target such as sm_90, found the end of the text"
     );
-    assert_eq!(mistake(".version /* 8.7"), "1:10: this comment has no end");
+    assert_eq!(mistake(".version /* 8.7"), "1:10: unterminated comment");
     assert_eq!(mistake("\u{7f}ELF"), "1:1: expected .version, found `\u{7f}`");
 }
 
@@ -70,7 +70,7 @@ fn numbers_that_are_none_are_refused() {
         assert!(message.starts_with("1:10: expected a version such as 8.7, found"), "{message}");
     }
     let with_size = |size| mistake(&format!(".version 8.7 .target sm_90 .address_size {size}"));
-    assert_eq!(with_size("16"), "1:42: addresses of 16 bits; expected 32 or 64");
+    assert_eq!(with_size("16"), "1:42: address size 16; expected 32 or 64");
     assert_eq!(with_size("wide"), "1:42: expected 32 or 64, found `wide`");
 }
 
@@ -78,7 +78,7 @@ fn numbers_that_are_none_are_refused() {
 fn targets_that_are_none_or_two_are_refused() {
     for target in ["sm_", "sm_x", "sm_90b", "sm_a", "sm_99999999999", "compute_90", "Debug"] {
         let message = mistake(&format!(".version 8.7 .target {target}"));
-        assert!(message.starts_with(&format!("1:22: `{target}` is no target")), "{message}");
+        assert!(message.starts_with(&format!("1:22: unknown target `{target}`")), "{message}");
     }
     let target = |words| mistake(&format!(".version 8.7 .target {words}"));
     assert_eq!(target("sm_90, sm_80"), "1:29: `sm_80` contradicts `sm_90`");

@@ -1,4 +1,4 @@
-//! Several texts as one program.
+//! Linking of several texts.
 
 use warploom_ptx::link::{ConflictKind, Part, link};
 use warploom_ptx::{Grid, Launch, Program, Step, VecMemory};
@@ -64,7 +64,7 @@ fn conflicts(parts: &[Part]) -> Vec<(ConflictKind, String)> {
 }
 
 #[test]
-fn what_one_text_needs_another_defines_in_any_order() {
+fn a_reference_finds_its_definition_in_any_order_of_parts() {
     let definitions = format!("{}\n{}", function(".visible", 5), variable(".visible", 100));
     let (kernel, rest) = (part("kernel", KERNEL), part("rest", &definitions));
     assert_eq!(run(&[kernel.clone(), rest.clone()]), 112);
@@ -72,7 +72,7 @@ fn what_one_text_needs_another_defines_in_any_order() {
 }
 
 #[test]
-fn what_nobody_or_more_than_one_defines_is_named() {
+fn undefined_and_multiply_defined_symbols_are_named() {
     let kernel = part("kernel", KERNEL);
     assert_eq!(
         conflicts(std::slice::from_ref(&kernel)),
@@ -85,7 +85,7 @@ fn what_nobody_or_more_than_one_defines_is_named() {
 }
 
 #[test]
-fn what_is_declared_and_not_used_need_not_exist() {
+fn an_unused_declaration_needs_no_definition() {
     let declared = ".extern .func f(.param .b32 a); .extern .global .u32 v; .visible .entry k() { ret; }";
     assert!(link(&[part("only", declared)], 90).is_ok());
 }

@@ -1,4 +1,4 @@
-//! Texts that are wrong, and what is said about them.
+//! Error texts for mistakes in a text.
 
 use warploom_ptx::syntax::{MAX_DEPTH, MAX_LENGTH, Module};
 
@@ -48,7 +48,7 @@ fn a_long_line_is_cut_around_the_mark() {
 }
 
 #[test]
-fn what_belongs_there_is_said() {
+fn errors_name_the_expected_word() {
     for (items, expected) in [
         (".global u32 a;", "2:9: expected a type such as .b32, found `u32`"),
         (".global .u33 a;", "2:9: expected a type such as .b32, found `.u33`"),
@@ -56,7 +56,7 @@ fn what_belongs_there_is_said() {
         (".global .align 3 .u32 a;", "2:16: an alignment of 3 is out of range; expected a power of two"),
         (".global .u32 a[-1];", "2:16: expected an integer, found `-`"),
         (".global .u32 a[1.5];", "2:16: expected an integer, found `1.5`"),
-        (".global .u32 a = 08;", "2:18: `08` is no number; expected one such as 42, 0x2A, 0f3F800000 or 1.5"),
+        (".global .u32 a = 08;", "2:18: invalid number `08`; expected one such as 42, 0x2A, 0f3F800000 or 1.5"),
         (".global .u64 a = 0xF0(b);", "2:18: 0xf0 is out of range; expected a mask of one byte such as 0xFF00"),
         (".global .u64 a = 0(b);", "2:18: 0x0 is out of range; expected a mask of one byte such as 0xFF00"),
         (".entry (.param .u64 p) f { }", "2:8: expected the name of a function, found `(`"),
@@ -69,7 +69,7 @@ fn what_belongs_there_is_said() {
         (".global .u32 _;", "2:14: expected the name of a variable, found `_`"),
         (".global .bf16 a;", "2:9: expected a type such as .b32, found `.bf16`"),
         (".align 4 .u32 a;", "2:10: expected a variable or function, found `.u32`"),
-        (".global .u32 a = 1u;", "2:18: `1u` is no number; expected one such as 42, 0x2A, 0f3F800000 or 1.5"),
+        (".global .u32 a = 1u;", "2:18: invalid number `1u`; expected one such as 42, 0x2A, 0f3F800000 or 1.5"),
         (".entry {", "2:8: expected the name of a function, found `{`"),
         (".visible 3", "2:10: expected a variable or function, found `3`"),
         (".section .debug_str { .b8 1", "2:28: expected numbers and labels up to }, found the end of the text"),
@@ -106,7 +106,7 @@ fn statements_say_where_they_break() {
 }
 
 #[test]
-fn what_is_nested_too_deep_is_refused_and_not_followed() {
+fn nesting_too_deep_is_refused_without_recursion() {
     let depth = format!("nested more than {MAX_DEPTH} deep");
     for count in [MAX_DEPTH, 1_000_000] {
         assert!(in_body(&"{".repeat(count)).contains(&depth));

@@ -1,4 +1,4 @@
-//! What orders threads, in small texts: each is quiet, and is not when a word of it is changed.
+//! Happens-before in small texts: each has no hazard, and has one when a word of it is changed.
 
 use warploom_ptx::{
     Actor, Deed, Grid, Hazard, Launch, MemorySpace, Presence, Program, Step, VecMemory, Watched, Watches,
@@ -153,7 +153,7 @@ fn others_need_a_barrier_behind_the_wait() {
 }
 
 #[test]
-fn what_is_copied_from_and_to_is_left_alone_meanwhile() {
+fn source_and_destination_of_a_copy_in_flight_are_off_limits() {
     for (store, space) in
         [("st.shared.u32 [%r4], %r1;", MemorySpace::Shared), ("st.global.u32 [%rd2], %r1;", MemorySpace::Global)]
     {
@@ -239,7 +239,7 @@ fn a_block_stays_until_others_are_done_with_its_memory() {
 }
 
 #[test]
-fn what_a_cluster_does_is_not_known_to_another() {
+fn a_cluster_barrier_does_not_order_another_cluster() {
     let body = format!(
         "{MEET} shr.u32 %r3, %r2, 1; st.global.u32 [%rd1], %r3;
          {MEET}"

@@ -1,5 +1,4 @@
-//! A register that a thread has not written is zero, whoever had its place before: blocks that take over the
-//! memory of others see what those see that start in memory of their own.
+//! An unwritten register is zero, even if its memory belonged to another block before.
 
 use std::fmt::Write;
 
@@ -144,7 +143,7 @@ fn written(program: &Program, takes_over: bool) -> Vec<u8> {
 }
 
 #[test]
-fn nobody_sees_what_others_left_behind() {
+fn a_block_does_not_see_registers_of_the_one_before() {
     let mut chance = Chance(11);
     for _ in 0..400 {
         let text = chance.kernel();

@@ -1,4 +1,4 @@
-//! Small programs: single instructions, and what stops a grid.
+//! Small programs: single instructions, and traps.
 
 use warploom_ptx::{Grid, Launch, Program, Step, Trap, TrapKind, VecMemory};
 
@@ -151,7 +151,7 @@ fn a_generic_atomic_reaches_the_memory_of_a_thread() {
 }
 
 #[test]
-fn what_lies_outside_of_memory_traps_with_the_thread() {
+fn an_out_of_bounds_access_traps_with_its_thread() {
     let shared = ".shared .align 4 .b8 part[64];";
     let store = "mov.u32 %r2, part; mad.lo.u32 %r3, %r1, 4, %r2; st.shared.u32 [%r3], 1;";
     let found = trap(shared, store, 32);
@@ -163,6 +163,17 @@ fn what_lies_outside_of_memory_traps_with_the_thread() {
     let found = trap("", "mov.u64 %rd3, 64; st.global.u32 [%rd3], %r1;", 1);
     assert_eq!((found.kind, found.instruction.as_str(), found.place.line), (TrapKind::Global(64), "st.global.u32", 9));
     assert_eq!(trap("", "ld.param.u32 %r2, [out+8];", 1).kind, TrapKind::Parameter(8));
+}
+
+#[test]
+fn generic_loads_of_one_warp_from_several_spaces_keep_to_their_lanes() {
+    let shared = ".shared .align 4 .b8 part[64];";
+    let load = "st.global.u32 [%rd2], %r1; mov.u32 %r2, part; st.shared.u32 [%r2], 77; bar.sync 0;
+        mov.u64 %rd3, part; cvta.shared.u64 %rd3, %rd3;
+        setp.lt.u32 %p1, %r1, 16; selp.b64 %rd4, %rd2, %rd3, %p1;
+        ld.u32 %r3, [%rd4]; st.global.u32 [%rd2], %r3;";
+    let expected: Vec<u32> = (0..16).chain([77; 16]).collect();
+    assert_eq!(run_with(shared, load, 32, 32, 1000).unwrap(), expected);
 }
 
 #[test]

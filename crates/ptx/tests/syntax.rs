@@ -1,10 +1,10 @@
-//! Whole texts: what the tree holds of them.
+//! The syntax tree of whole texts.
 
 use warploom_ptx::syntax::{
     Address, Base, Function, Immediate, Initial, Integer, Kind, Linkage, Module, Operand, Pointer, ScalarType, Space,
     Statement,
 };
-use warploom_ptx::{Error, Place};
+use warploom_ptx::{Error, Position};
 
 const HEADER: &str = ".version 8.7\n.target sm_90\n.address_size 64\n";
 
@@ -66,7 +66,7 @@ fn a_declaration_is_kept_word_for_word() -> Result<(), Error> {
         (table.scalar, table.lanes, table.dimensions.as_slice()),
         (ScalarType::F32, 4, [Some(2), Some(3)].as_slice())
     );
-    assert_eq!(table.place, Place { line: 4, column: 37 });
+    assert_eq!(table.place, Position { line: 4, column: 37 });
     assert_eq!(
         (dynamic.linkage, dynamic.space, dynamic.dimensions.as_slice()),
         (Linkage::Extern, Space::Shared, [None].as_slice())
@@ -137,7 +137,7 @@ fn an_instruction_is_its_words() {
         assert_eq!(instruction.opcode, "ld");
         assert_eq!(*instruction.modifiers, ["global", "L1::no_allocate", "v2", "f32"]);
         assert_eq!(instruction.text, "@!%p1 ld.global.L1::no_allocate .v2.f32 {a, _}, [b]");
-        assert_eq!(instruction.place, Place { line: 4, column: 14 });
+        assert_eq!(instruction.place, Position { line: 4, column: 14 });
     });
 }
 

@@ -10,7 +10,7 @@ use warploom_driver::{Driver, Error};
 use warploom_sim::topology::Topology;
 use warploom_sim::{LogKind, Mode, Order};
 use warploom_sys::types::{CUmemAllocationHandleType, CUmemPool_attribute, CUpointer_attribute, CUresult};
-use warploom_testkit::{TestResult, call, open};
+use warploom_testkit::{Random, TestResult, call, open};
 
 type Abuse = fn(&Driver, *mut c_void, *mut u64) -> Result<(), Error>;
 
@@ -89,23 +89,6 @@ abuses! { |driver, handle, out|
     cuMemExportToShareableHandle(out.cast(), handle.addr() as u64, CUmemAllocationHandleType(1), 0);
 }
 
-/// A small generator, so that a failing run can be repeated (SplitMix64).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn pick<T: Copy>(&mut self, of: &[T]) -> T {
-        of[(self.next() % of.len() as u64) as usize]
-    }
-}
-
 /// Makes one of everything that has a handle or an address, where the driver has it.
 fn harvest(driver: &Driver, handles: &mut Vec<usize>) -> TestResult {
     let (mut context, mut stream, mut event, mut memory) = (null_mut(), null_mut(), null_mut(), 0);
@@ -131,7 +114,7 @@ fn harvest(driver: &Driver, handles: &mut Vec<usize>) -> TestResult {
 fn abuse(mode: Mode, seed: u64) -> TestResult {
     let (machine, driver) = open(Topology::preset("h200")?, mode)?;
     let (_elsewhere, elsewhere) = open(Topology::preset("h200")?, mode)?;
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let mut handles = Vec::new();
     for other in [&driver, &elsewhere] {
         harvest(other, &mut handles)?;
@@ -139,8 +122,8 @@ fn abuse(mode: Mode, seed: u64) -> TestResult {
     let (mut room, mut home) = ([0_u64; 64], null_mut());
     call!(driver.cuDevicePrimaryCtxRetain(&mut home, 0))?;
     for step in 0..10_000 {
-        let handle = match random.next() % 4 {
-            0 => random.next() as usize,
+        let handle = match random.number() % 4 {
+            0 => random.number() as usize,
             1 => random.pick(&[0, 1, 2, 3, 4096, usize::MAX, 0xdead_beef, 1 << 58, 2 << 58, 3 << 58]),
             _ => random.pick(&handles) ^ random.pick(&[0, 0, 0, 0, 0, 0, 1, 1 << 24, 1 << 46]),
         };

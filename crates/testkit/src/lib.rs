@@ -12,15 +12,23 @@ mod access;
 mod budget;
 mod calls;
 mod drivers;
+mod gate;
 mod macros;
+mod physical;
 mod primary;
+mod random;
+mod stream;
 pub mod sweep;
 
 pub use access::{AccessSpy, AccessWrite};
 pub use budget::budget;
 pub use calls::{TestResult, code_of};
 pub use drivers::{ASYNCHRONOUS, MACHINE, assert_sound, in_every_mode, modes, on_cuda, on_sim_in, open};
+pub use gate::Gate;
+pub use physical::physical_memory;
 pub use primary::Primary;
+pub use random::Random;
+pub use stream::Stream;
 
 pub use {warploom_driver as driver, warploom_sim as sim, warploom_sys as sys};
 

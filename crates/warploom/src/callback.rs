@@ -2,8 +2,8 @@
 //!
 //! The driver takes a C function and a pointer for it. It is given a number instead, under which the function
 //! is kept here until it is called or taken back. So a call that comes although its launch was refused, or
-//! after its context was given up, finds nothing, and whatever was not called is dropped; a pointer would
-//! dangle, or leak.
+//! after its context was given up, finds nothing, and a function that is not called is dropped; a pointer
+//! would dangle, or leak.
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -17,8 +17,8 @@ use warploom_driver::sys::types::{CUcontext, CUresult, CUstream};
 
 use crate::Context;
 
-/// The context in which functions wait to be called: its driver, its handle and its life, as numbers, since
-/// they must not keep any of them.
+/// The context in which functions wait to be called: its driver, its handle and its generation, as numbers,
+/// since they must not keep any of them.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Home(usize, usize, u64);
 
@@ -32,7 +32,7 @@ impl Home {
         waiting().values().any(|waiting| waiting.home == self)
     }
 
-    /// Drops the functions that wait in this context, which is gone, so that nobody will call them.
+    /// Drops the functions that wait in this context, which is gone, so that they will not be called.
     pub(crate) fn drop_waiting(self) {
         let lost: Vec<Waiting> =
             waiting().extract_if(.., |_, waiting| waiting.home == self).map(|(_, waiting)| waiting).collect();
@@ -64,7 +64,7 @@ impl Callback {
         Callback(key)
     }
 
-    /// What the driver is to pass on.
+    /// The argument for the driver to pass on.
     pub(crate) fn data(&self) -> *mut c_void {
         without_provenance_mut(self.0)
     }

@@ -1,7 +1,7 @@
 //! Diagnostics: errors without a caller, in a `drop` or on a thread of the driver.
 //!
 //! Without a hook it is a [`tracing`](https://docs.rs/tracing) event of level `WARN` with the target
-//! `warploom`. What can be ended by a call that returns what went wrong, such as
+//! `warploom`. Where a value has a closing call that returns the error, such as
 //! [`Buffer::close`](crate::Buffer::close), has nothing to report.
 //!
 //! ```
@@ -27,13 +27,13 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::{Error, Result};
 
-/// What went wrong, and with what.
+/// An error and the value it concerns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
-    /// What it went wrong with.
+    /// The value it concerns.
     pub subject: Subject,
-    /// What went wrong.
+    /// The error.
     pub error: Error,
 }
 
@@ -44,27 +44,27 @@ impl fmt::Display for Report {
     }
 }
 
-/// What was dropped, or run. Devices are named by their ordinal.
+/// The value that was dropped, or the function that was run. Devices are named by their ordinal.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Subject {
     /// Memory, which may not have been freed.
     Memory {
-        /// Where it starts.
+        /// Its address.
         address: u64,
         /// The number of bytes.
         bytes: usize,
-        /// Whose context it belongs to.
+        /// The device of its context.
         device: u32,
     },
     /// A pool.
     Pool {
-        /// Whose context it belongs to.
+        /// The device of its context.
         device: u32,
     },
     /// A stream.
     Stream {
-        /// Where its work runs.
+        /// Its device.
         device: u32,
     },
     /// A capture, which may not be over.
@@ -86,12 +86,12 @@ pub enum Subject {
         /// The device in use.
         device: u32,
     },
-    /// A context that was current for a while: what was current before could not be put back.
+    /// A context that was made current: the previous one could not be restored.
     CurrentContext,
     /// A communicator of NCCL.
     #[cfg(feature = "nccl")]
     Communicator {
-        /// Where its work runs.
+        /// Its device.
         device: u32,
     },
     /// A program of NVRTC's or libNVVM's.
@@ -160,11 +160,11 @@ pub fn reset_hook() {
 
 fn replace(hook: Option<Hook>) {
     let before = std::mem::replace(&mut *HOOK.write().unwrap_or_else(PoisonError::into_inner), hook);
-    // What the hook owns may report in its turn, so that it goes when the lock is free.
+    // The old hook may report when it is dropped, so it is dropped after the lock.
     drop(before);
 }
 
-/// Reports what went wrong where nobody can be told.
+/// Reports an error that has no caller.
 pub(crate) fn report(subject: impl FnOnce() -> Subject, result: Result<(), impl Into<Error>>) {
     let Err(error) = result else { return };
     let report = Report { subject: subject(), error: error.into() };
@@ -173,7 +173,7 @@ pub(crate) fn report(subject: impl FnOnce() -> Subject, result: Result<(), impl 
     let Some(Ok(())) = told else {
         let Report { subject, error } = &report;
         tracing::warn!(target: "warploom", %error, "while {} {subject}", subject.doing());
-        // What was thrown may throw again when it is dropped.
+        // The payload may panic again when it is dropped.
         std::mem::forget(told);
         return;
     };

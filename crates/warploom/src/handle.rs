@@ -1,7 +1,7 @@
 //! Raw driver handles that may cross threads.
 #![expect(unsafe_code, reason = "lets C handles cross threads")]
 
-/// A handle the driver gave out: a name for something of its own that this side never dereferences.
+/// A handle of the driver, which is never dereferenced here.
 #[derive(Debug)]
 pub(crate) struct Handle<T>(*mut T);
 

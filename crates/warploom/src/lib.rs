@@ -20,14 +20,14 @@
 //! # }
 //! ```
 //!
-//! # What holds throughout
+//! # Principles
 //!
-//! - **A value owns its raw handle and holds what the handle depends on.** A [`Stream`] holds its
-//!   [`Context`], a [`Buffer`] its [`DevicePool`] and every stream that used it. Whatever you hold is valid,
-//!   in whatever order you drop it.
+//! - **A value owns its raw handle and holds the owners that the handle depends on.** A [`Stream`] holds its
+//!   [`Context`], a [`Buffer`] its [`DevicePool`] and every stream that used it. Every value you hold is
+//!   valid, and may be dropped in any order.
 //! - **Work is enqueued on a stream you name.** No call has a default stream, and none looks at the thread's
-//!   current context; where the driver needs one to be current, the call sees to it and puts back what was
-//!   there. Whoever wants a default stream names it: [`Context::legacy_stream`],
+//!   current context; where the driver needs one to be current, the call makes it so and restores the
+//!   previous one. A default stream is named, too: [`Context::legacy_stream`],
 //!   [`Context::per_thread_stream`].
 //! - **Waiting is a choice**: a thread ([`Stream::synchronize`]), another stream ([`Stream::wait_for`]), a
 //!   task ([`Stream::completion`]), or a function that is called in turn ([`Stream::host`]).
@@ -36,8 +36,8 @@
 //! - **Device memory is freed after its last use**, on whichever streams that was; see [`Buffer`].
 //! - **A failure is a value** that names the call, the code and its meaning; see [`Error`]. A failure in a
 //!   `drop` is reported to a hook, or to `tracing`; see [`diagnostics`].
-//! - **A captured stream's graph keeps what it uses**, and no drop spoils a capture; see [`capture`].
-//! - **What is kept can be seen**: [`leaks`] lists what is alive, by kind, device and bytes.
+//! - **A captured graph keeps the memory and code it uses**, and no drop spoils a capture; see [`capture`].
+//! - **Leaks can be found**: [`leaks`] lists the live objects, by kind, device and bytes.
 //!
 //! # Memory for several devices
 //!
@@ -57,8 +57,8 @@
 //! # }
 //! ```
 //!
-//! A [`Topology`] has what devices can do with each other's memory, a [`Mesh`] opens it, and [`Mesh::copy`]
-//! copies between devices in order with everything else that uses either end, without a wait of the host.
+//! A [`Topology`] has the peer capabilities of devices, a [`Mesh`] enables access, and [`Mesh::copy`] copies
+//! between devices in order with everything else that uses either end, without a wait of the host.
 
 mod callback;
 pub mod capture;

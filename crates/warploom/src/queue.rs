@@ -2,10 +2,10 @@
 
 use crate::Stream;
 
-/// Something that work can be enqueued on: a [`Stream`], or what stands for one.
+/// A stream to enqueue work on: a [`Stream`], or a value that stands for one.
 ///
-/// Whatever enqueues work, or stores a stream to order work later, takes one of these; there is no default,
-/// and none is ever made up.
+/// Every call that enqueues work, or stores a stream to order work later, takes one; there is no default
+/// stream.
 pub trait Queue {
     /// The stream that the work goes to.
     fn stream(&self) -> &Stream;

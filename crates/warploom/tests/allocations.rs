@@ -1,7 +1,7 @@
-//! What the hot paths take from the heap: nothing, but for the one block of an allocation that a buffer shares.
+//! Heap allocations of the hot paths: none, but for the one block of an allocation.
 //!
-//! A program of its own, since it has an allocator of its own. Only the calling thread is counted, and not while it is in the
-//! driver: what a simulated machine keeps on the heap, hardware keeps elsewhere.
+//! A program of its own, since it has an allocator of its own. Only the calling thread is counted, and not
+//! while it is in the driver: what a simulated machine keeps on the heap, hardware keeps elsewhere.
 #![expect(unsafe_code, reason = "an allocator that counts, and a driver in front of another")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -96,7 +96,8 @@ macro_rules! fronts {
 for_each_function!(fronts);
 
 fn setup() -> TestResult<(Context, Stream, DevicePool)> {
-    // SAFETY: `resolve` hands out functions with the signatures of their names and versions, which live as long as the program.
+    // SAFETY: `resolve` hands out functions with the signatures of their names and versions, which live as
+    // long as the program.
     let driver = Driver::open(unsafe { Source::new(resolve, Arc::new(()), "a machine whose heap is not counted") })?;
     driver.initialize()?;
     let context = driver.device(0)?.context()?;
@@ -105,8 +106,8 @@ fn setup() -> TestResult<(Context, Stream, DevicePool)> {
 
 const TIMES: usize = 100;
 
-/// How often a piece of work takes from the heap, when it is done over and over; what is taken only now and then counts as
-/// taken every time.
+/// How often a piece of work takes from the heap, when it is done over and over; what is taken only now and
+/// then counts as taken every time.
 fn taken<R>(mut work: impl FnMut() -> Result<R>) -> Result<usize> {
     drop(work()?);
     let before = TAKEN.get();
@@ -224,7 +225,7 @@ fn recording_waiting_and_asking_take_nothing() -> TestResult {
 }
 
 #[test]
-fn uploads_take_nothing_and_downloads_what_they_return() -> TestResult {
+fn uploads_allocate_nothing_and_downloads_only_their_result() -> TestResult {
     let (_context, stream, pool) = setup()?;
     let mut buffer = pool.zeroed::<u8>(64, &stream)?;
     assert_eq!(taken(|| buffer.copy_from_host(&[1; 64], &stream))?, 0, "to the device");

@@ -1,4 +1,4 @@
-//! Many copies at once, on drivers that have a call for it and on those that do not.
+//! Batches of copies, with and without the driver's batch call.
 
 use warploom::sys::types::{CUmemLocation, CUmemLocationType, CUmemcpyAttributes, CUmemcpySrcAccessOrder};
 use warploom::{
@@ -66,12 +66,13 @@ driver_tests! {
         assert_eq!((first.download(&stream)?, second.download(&stream)?), (vec![1; 70_000], vec![1; 70_000]));
     }
 
-    fn a_batch_reads_what_its_stream_waited_for_and_is_waited_for_by_the_end_of_its_memory(driver) {
+    fn a_batch_is_ordered_after_earlier_waits_and_before_the_free_of_its_memory(driver) {
         let (pool, stream) = setup(driver)?;
         let other = stream.context().stream()?;
         let mut results = Vec::new();
         for round in 0..6_u8 {
-            // The memory of one round is what the next one gets: freed too early, it would be filled too early.
+            // The memory of one round is what the next one gets: freed too early, it would be filled too
+            // early.
             let mut source = pool.allocate::<u8>(1 << 20, &stream)?;
             source.fill(round, &stream)?;
             let (mut one, mut two) = (pool.allocate::<u8>(1 << 19, &other)?, pool.allocate::<u8>(1 << 19, &other)?);
@@ -85,7 +86,7 @@ driver_tests! {
         }
     }
 
-    fn what_is_wrong_is_said_before_the_driver_is_asked(driver) {
+    fn invalid_batches_are_refused_before_the_driver_is_called(driver) {
         let (pool, stream) = setup(driver)?;
         let other = stream.context().stream()?;
         let from = pool.upload(&[1_u16, 2, 3], &stream)?;
@@ -150,7 +151,7 @@ fn drivers_with_and_without_batches_copy_the_same() -> TestResult {
 }
 
 #[test]
-fn what_goes_to_another_device_is_copied_beside_the_batch() -> TestResult {
+fn copies_to_another_device_are_separate_from_the_batch() -> TestResult {
     for (version, preset) in [("12.2", "hgx-a100-4"), ("12.8", "pcie-t4"), ("13.0", "hgx-a100-4")] {
         in_every_mode(&with_driver(preset, version)?, 2, |_, driver| {
             let (here, there) = (driver.device(0)?.context()?, driver.device(1)?.context()?);
@@ -222,8 +223,8 @@ fn memory_of_a_context_that_was_reset_is_refused_as_either_end() -> TestResult {
     })
 }
 
-/// That the machine would have found copies of a batch that touch each other, had the borrow rules let one be written: the same
-/// addresses, given to the driver by hand.
+/// That the machine would have found copies of a batch that touch each other, had the borrow rules let one be
+/// written: the same addresses, given to the driver by hand.
 #[test]
 fn the_checks_see_copies_of_a_batch_that_touch_each_other() -> TestResult {
     let (machine, driver) = open(Topology::preset("h200")?, Mode::Deterministic(Order::Eager))?;

@@ -1,4 +1,4 @@
-//! Buffers: copies, fills, and when memory goes.
+//! Buffers: copies, fills, and freeing.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -106,7 +106,8 @@ driver_tests! {
         let other = pool.context().stream()?;
         let mut results = Vec::new();
         for round in 0..8_u8 {
-            // The memory of one round is what the next one gets: freed too early, it would be filled too early.
+            // The memory of one round is what the next one gets: freed too early, it would be filled too
+            // early.
             let mut source = pool.allocate::<u8>(1 << 20, &stream)?;
             source.fill(round, &stream)?;
             let mut result = pool.allocate::<u8>(1 << 20, &other)?;
@@ -182,7 +183,7 @@ fn a_stream_of_another_device_is_refused() -> TestResult {
 }
 
 #[test]
-fn what_belongs_to_another_driver_is_refused() -> TestResult {
+fn memory_of_another_driver_is_refused() -> TestResult {
     let (_one, one) = open(Topology::preset("h200")?, Mode::Threads)?;
     let (_other, other) = open(Topology::preset("h200")?, Mode::Threads)?;
     let (pool, stream) = setup(&one)?;
@@ -218,7 +219,8 @@ fn a_download_whose_end_cannot_be_awaited_is_an_error_and_the_bytes_may_still_co
     Ok(())
 }
 
-/// S3.29: what a device had enqueued before its context was reset is over, and keeps no memory of another device from being freed.
+/// S3.29: what a device had enqueued before its context was reset is over, and keeps no memory of another
+/// device from being freed.
 #[test]
 fn a_buffer_is_freed_though_the_context_of_a_stream_that_used_it_was_reset() -> TestResult {
     let (_machine, driver) = open(Topology::preset("pcie-pair")?, Mode::Threads)?;

@@ -151,7 +151,7 @@ driver_tests! {
         }
     }
 
-    fn what_is_done_is_ready_after_one_question(driver) {
+    fn completed_work_is_ready_after_one_query(driver) {
         let stream = driver.device(0)?.context()?.stream()?;
         let point = stream.record()?;
         point.synchronize()?;

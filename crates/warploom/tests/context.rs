@@ -85,7 +85,7 @@ driver_tests! {
         assert!(current(driver)?.is_null());
     }
 
-    fn a_scope_has_its_context_current_and_puts_back_what_was(driver) {
+    fn a_scope_has_its_context_current_and_restores_the_previous_one(driver) {
         let device = driver.device(0)?;
         let (outer, inner) = (device.context()?, device.create_context(ContextOptions::new())?);
         outer.scope(|| -> TestResult {
@@ -98,7 +98,7 @@ driver_tests! {
         assert!(current(driver)?.is_null());
     }
 
-    fn a_scope_that_panics_puts_back_what_was(driver) {
+    fn a_scope_that_panics_restores_the_previous_context(driver) {
         let context = driver.device(0)?.context()?;
         let panics = || context.scope(|| std::panic::resume_unwind(Box::new(())));
         let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(panics));
@@ -106,7 +106,7 @@ driver_tests! {
         assert!(current(driver)?.is_null());
     }
 
-    fn what_is_current_is_told_without_guessing(driver) {
+    fn the_current_context_is_known_or_refused(driver) {
         let device = driver.device(0)?;
         assert_eq!((driver.current_context()?, driver.current_device()?), (None, None));
         let (primary, created) = (device.context()?, device.create_context(ContextOptions::new())?);
@@ -171,7 +171,7 @@ driver_tests! {
         assert!(current(driver)?.is_null());
     }
 
-    fn options_are_what_was_asked_for(driver) {
+    fn options_are_those_asked_for(driver) {
         let device = driver.device(0)?;
         for scheduling in [Scheduling::Auto, Scheduling::Spin, Scheduling::Yield, Scheduling::Block] {
             let options = ContextOptions::new().scheduling(scheduling).keep_local_memory(true);
@@ -372,7 +372,7 @@ fn another_context_that_was_current_is_current_again() -> TestResult {
 
 /// Whatever call of a context fails, and whatever was current: it is current again.
 #[test]
-fn what_was_current_is_current_again_when_a_call_fails() -> TestResult {
+fn the_previous_context_is_restored_when_a_call_fails() -> TestResult {
     let (machine, driver) = open(Topology::preset("pcie-pair")?, Mode::Sync)?;
     let (first, second) = (driver.device(0)?.context()?, driver.device(1)?.context()?);
     for was in [null_mut(), first.as_raw(), second.as_raw()] {

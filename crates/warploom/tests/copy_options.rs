@@ -1,4 +1,5 @@
-//! Copies with options, one and many, on drivers that have calls for them and on those that do not (CPY-2 to CPY-5).
+//! Copies with options, one and many, on drivers that have calls for them and on those that do not (CPY-2 to
+//! CPY-5).
 
 use warploom::sys::types::CUresult;
 use warploom::{
@@ -94,7 +95,7 @@ driver_tests! {
         assert_eq!(to.download(&stream)?, from.download(&stream)?);
     }
 
-    fn what_cannot_be_copied_like_that_is_refused_before_the_driver_is_asked(driver) {
+    fn invalid_options_are_refused_before_the_driver_is_called(driver) {
         let (memory, stream) = setup(driver)?;
         let pool = DevicePool::new(memory.context())?;
         let (ordered, plain) = (pool.zeroed::<u8>(4, &stream)?, memory.allocate::<u8>(4)?);
@@ -128,7 +129,8 @@ fn options_are_values_that_compare() {
     assert_ne!(any.source_hint(Host::Any), any.destination_hint(Host::Any));
 }
 
-/// CPY-3, CPY-5: each version of the driver has its newest call, and the oldest cannot read a source during a call.
+/// CPY-3, CPY-5: each version of the driver has its newest call, and the oldest cannot read a source during a
+/// call.
 #[test]
 fn each_driver_copies_with_the_newest_call_it_has() -> TestResult {
     for (version, call) in [

@@ -1,4 +1,4 @@
-//! Devices: what is installed and what it can do.
+//! Devices: identity, attributes and properties.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -11,7 +11,7 @@ use warploom_sim::{Machine, Mode, topology::Topology};
 use warploom_testkit::{TestResult, budget, driver_tests, open};
 
 driver_tests! {
-    fn a_device_tells_what_it_is(driver) {
+    fn a_device_has_a_name_an_address_and_a_uuid(driver) {
         let device = driver.device(0)?;
         assert_eq!((device.ordinal(), device.to_string().as_str()), (0, "device 0"));
         assert!(!device.name()?.is_empty());
@@ -31,7 +31,7 @@ driver_tests! {
         assert_eq!(driver.device_with_uuid(uuid), Err(Error::Device(DeviceError::NoDeviceWithUuid { uuid })));
     }
 
-    fn the_place_on_the_bus_is_what_the_attributes_say(driver) {
+    fn the_pci_address_agrees_with_the_attributes(driver) {
         let device = driver.device(0)?;
         let [domain, bus, slot] =
             [DeviceAttribute::PciDomainId, DeviceAttribute::PciBusId, DeviceAttribute::PciDeviceId]
@@ -50,7 +50,7 @@ driver_tests! {
         }
     }
 
-    fn properties_are_what_the_attributes_say(driver) {
+    fn properties_agree_with_the_attributes(driver) {
         let device = driver.device(0)?;
         let properties = device.properties()?;
         let mut known = 0;
@@ -81,7 +81,7 @@ driver_tests! {
     }
 
     /// S0.23: the count is read once per driver; what never changes is asked once per device.
-    fn what_never_changes_is_asked_once(driver) {
+    fn constant_facts_are_asked_for_once(driver) {
         let ask = || -> TestResult {
             let device = driver.device(0)?;
             device.name()?;

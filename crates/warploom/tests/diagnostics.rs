@@ -1,4 +1,4 @@
-//! What reaches the hook when something cannot be ended. The hook is the process's, so this is one test.
+//! The diagnostics hook. It is process-wide, so this is one test.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -32,7 +32,7 @@ fn while_failing(machine: &Machine, functions: &str, work: impl FnOnce()) -> Tes
 }
 
 #[test]
-fn what_cannot_be_ended_reaches_the_hook() -> TestResult {
+fn failures_of_drops_reach_the_hook() -> TestResult {
     diagnostics::set_hook(|report| reports().push(report.clone()));
     let (machine, driver) = open(Topology::preset("pcie-pair")?, Mode::Threads)?;
     let context = driver.device(1)?.context()?;

@@ -1,4 +1,4 @@
-//! Events: recorded, waited for, asked; the time between them; and that they are used again.
+//! Events: recording, waiting, querying, elapsed time, and reuse.
 
 use warploom::sys::types::CUresult;
 use warploom::{DeviceError, DevicePool, Devices, Error, Event, EventError, EventOptions, Function, Timed};
@@ -23,7 +23,7 @@ driver_tests! {
         assert!(point.is_complete()?);
     }
 
-    fn an_event_says_what_it_is(driver) {
+    fn an_event_has_its_context_and_flags(driver) {
         let context = driver.device(0)?.context()?;
         let stream = context.stream()?;
         let plain = stream.record()?;
@@ -51,7 +51,7 @@ driver_tests! {
         assert_eq!(start.elapsed(&end), Err(Error::Event(EventError::Reversed { by: elapsed })));
     }
 
-    fn an_event_that_is_moved_is_where_it_was_for_those_who_wait(driver) {
+    fn recording_again_does_not_affect_earlier_waits(driver) {
         let context = driver.device(0)?.context()?;
         let (first, second) = (context.stream()?, context.stream()?);
         let pool = DevicePool::new(&context)?;

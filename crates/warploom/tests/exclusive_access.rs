@@ -1,5 +1,5 @@
-//! What is said where host and device cannot use managed memory at the same time. It is said once in the life of a process, so
-//! each way to hear it is a process of its own.
+//! The warning where host and device cannot use managed memory at the same time. It is given once per
+//! process, so each way to hear it is a process of its own.
 
 use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -51,7 +51,8 @@ fn warned(case: &str) -> TestResult {
     })
 }
 
-/// A pool of a driver that makes it and knows nothing of sharing: one that makes no pool for such a device gives no warning.
+/// A pool of a driver that makes it and knows nothing of sharing: one that makes no pool for such a device
+/// gives no warning.
 fn pool(case: &str, machine: &Machine, context: &Context) -> TestResult {
     let rule = Rule::on(Calls::named("cuDeviceGetAttribute")?).fail(CUresult::CUDA_ERROR_INVALID_VALUE);
     let _scope = machine.inject(Plan::new().rule(rule))?;

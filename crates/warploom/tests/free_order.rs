@@ -1,54 +1,19 @@
 //! On which stream memory is freed, whatever it came from and wherever it is dropped.
 
-use std::sync::{Arc, Mutex};
+mod spy;
 
-use warploom::sys::types::CUdeviceptr;
+use std::sync::Arc;
+
+use spy::Spy;
 use warploom::{
     Buffer, Context, DeviceMemory, DevicePool, Devices, Driver, Error, Function, ManagedPool, MemoryError,
-    OrderedResource, PinnedMemory, PinnedPool, Result, Stream, StreamOrdered, SynchronousResource, VirtualMemory,
+    OrderedResource, PinnedMemory, PinnedPool, Result, Stream, SynchronousResource, VirtualMemory,
 };
 use warploom_testkit::{TestResult, budget, driver_tests};
 
-/// A resource that hands everything on, and remembers on which stream memory was freed.
-struct Spy {
-    below: Arc<dyn StreamOrdered>,
-    freed_on: Mutex<Vec<Stream>>,
-}
-
-impl Spy {
-    fn on(below: &impl OrderedResource) -> Arc<Spy> {
-        Arc::new(Spy { below: below.resource(), freed_on: Mutex::default() })
-    }
-
-    fn take(&self) -> Vec<Stream> {
-        std::mem::take(&mut self.freed_on.lock().expect("no test panics while it is held"))
-    }
-}
-
-#[expect(unsafe_code, reason = "hands memory of another resource on")]
-// SAFETY: what the resource below answers for.
-unsafe impl StreamOrdered for Spy {
-    fn context(&self) -> &Context {
-        self.below.context()
-    }
-
-    fn allocate_raw(&self, bytes: usize, stream: &Stream) -> Result<CUdeviceptr> {
-        self.below.allocate_raw(bytes, stream)
-    }
-
-    unsafe fn deallocate_raw(&self, address: CUdeviceptr, bytes: usize, stream: &Stream) -> Result<()> {
-        self.freed_on.lock().expect("no test panics while it is held").push(stream.clone());
-        // SAFETY: the caller's promise, handed on.
-        unsafe { self.below.deallocate_raw(address, bytes, stream) }
-    }
-
-    fn is_pinned(&self) -> bool {
-        self.below.is_pinned()
-    }
-
-    fn is_managed(&self) -> bool {
-        self.below.is_managed()
-    }
+/// The streams on which memory was freed since this was last asked.
+fn freed_on(spy: &Spy) -> Vec<Stream> {
+    spy.freed().into_iter().map(|(_, stream)| stream).collect()
 }
 
 fn setup(driver: &Driver) -> TestResult<(Context, Stream, Stream)> {
@@ -75,21 +40,21 @@ driver_tests! {
             let make = || spy.allocate::<u8>(64, &home);
             drop(make()?);
             make()?.close()?;
-            assert_eq!(spy.take(), [home.clone(), home.clone()], "without a word about it");
+            assert_eq!(freed_on(&spy), [home.clone(), home.clone()], "without a word about it");
             make()?.close_on(&other)?;
             let mut moved = make()?;
             moved.set_free_stream(&other)?;
             drop(moved);
-            assert_eq!(spy.take(), [other.clone(), other.clone()], "as it was told");
+            assert_eq!(freed_on(&spy), [other.clone(), other.clone()], "as it was told");
             let mut used = make()?;
             used.zero(&other)?;
             drop(used);
-            assert_eq!(spy.take(), std::slice::from_ref(&home), "whoever else used it");
+            assert_eq!(freed_on(&spy), std::slice::from_ref(&home), "whoever else used it");
             let elsewhere = make()?;
             std::thread::spawn(move || drop(elsewhere)).join().expect("it does not panic");
             let mine = make()?;
             context.scope(|| drop(mine))?;
-            assert_eq!(spy.take(), [home.clone(), home.clone()], "on whichever thread, whatever is current");
+            assert_eq!(freed_on(&spy), [home.clone(), home.clone()], "on whichever thread, whatever is current");
             home.synchronize()?;
         }
     }
@@ -101,10 +66,10 @@ driver_tests! {
         let (legacy, mine) = (context.legacy_stream(), context.per_thread_stream());
         drop(spy.allocate::<u8>(64, &legacy)?);
         drop(spy.allocate::<u8>(64, &mine)?);
-        assert_eq!(spy.take(), [legacy.clone(), mine.clone()]);
+        assert_eq!(freed_on(&spy), [legacy.clone(), mine.clone()]);
         let elsewhere = spy.allocate::<u8>(64, &mine)?;
         std::thread::spawn(move || drop(elsewhere)).join().expect("it does not panic");
-        assert_eq!(spy.take(), [legacy], "the one substitution there is");
+        assert_eq!(freed_on(&spy), [legacy], "the one substitution there is");
     }
 
     /// S4.5, S4.8, S4.19: what is freed at once is given no stream; which of the two a resource is, its trait says.

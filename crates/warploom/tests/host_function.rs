@@ -1,4 +1,4 @@
-//! Host functions: run once and in order; their panics; what becomes of those that never run.
+//! Host functions: order, panics, and functions that never run.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
@@ -58,7 +58,7 @@ driver_tests! {
         budget(driver, &[(Function::cuEventSynchronize, 1)], || task.wait())?;
     }
 
-    fn a_panic_in_a_host_function_is_told_to_who_asks_and_harms_nobody(driver) {
+    fn a_panic_in_a_host_function_is_the_tasks_error_and_harms_nothing_else(driver) {
         let stream = driver.device(0)?.context()?.stream()?;
         let (text, formatted) = (stream.host(|| panic!("oh no"))?, stream.host(|| panic!("{}", 1 + 1))?);
         let other = stream.host(|| std::panic::panic_any(7))?;
@@ -81,7 +81,7 @@ driver_tests! {
         assert_eq!(refused.code(), Some(CUresult::CUDA_ERROR_NOT_PERMITTED));
     }
 
-    fn what_a_host_function_holds_goes_after_it_ran(driver) {
+    fn captures_of_a_host_function_are_dropped_after_it_ran(driver) {
         let stream = driver.device(0)?.context()?.stream()?;
         let held = Arc::new(());
         let inside = Arc::clone(&held);
@@ -175,7 +175,7 @@ fn host_functions_of_a_context_that_others_hold_are_kept_until_it_ends() -> Test
 }
 
 #[test]
-fn host_functions_that_nobody_calls_are_dropped_with_any_kind_of_context() -> TestResult {
+fn host_functions_that_never_run_are_dropped_with_any_kind_of_context() -> TestResult {
     for is_reset in [true, false] {
         let (machine, driver) = open(Topology::preset("h200")?, Mode::Deterministic(Order::Lazy))?;
         let (held, device) = (Arc::new(()), driver.device(0)?);

@@ -1,4 +1,4 @@
-//! What is alive is listed, and nothing else.
+//! Leak reports list live objects, and nothing else.
 #![expect(
     unsafe_code,
     reason = "takes over a stream, a context and memory that others made, and a resource of one's own"
@@ -89,7 +89,7 @@ driver_tests! {
         leaks.assert_none();
     }
 
-    fn what_holds_something_keeps_it_on_the_list(driver) {
+    fn a_holder_keeps_an_object_on_the_list(driver) {
         let leaks = Leaks::track(driver);
         let buffer = {
             let context = driver.device(0)?.context()?;
@@ -105,7 +105,7 @@ driver_tests! {
         leaks.assert_none();
     }
 
-    fn each_lists_what_was_made_after_itself(driver) {
+    fn each_tracker_lists_objects_made_after_itself(driver) {
         let before = driver.device(0)?.context()?;
         let outer = Leaks::track(driver);
         let first = before.stream()?;
@@ -123,7 +123,7 @@ driver_tests! {
         later.assert_none();
     }
 
-    fn what_outlives_its_tracker_is_forgotten(driver) {
+    fn objects_that_outlive_their_tracker_are_forgotten(driver) {
         let context = driver.device(0)?.context()?;
         let first = Leaks::track(driver);
         let kept = context.stream()?;
@@ -137,8 +137,9 @@ driver_tests! {
         second.assert_none();
     }
 
-    /// What others made is theirs: a foreign handle is not listed, and neither is a default stream or a device's own pool.
-    fn what_others_made_is_not_listed(driver) {
+    /// What others made is theirs: a foreign handle is not listed, and neither is a default stream or a
+    /// device's own pool.
+    fn objects_of_other_code_are_not_listed(driver) {
         let context = driver.device(0)?.context()?;
         let (theirs, pool) = (context.stream()?, DevicePool::new(&context)?);
         let memory = pool.zeroed::<u8>(16, &theirs)?;
@@ -154,7 +155,7 @@ driver_tests! {
         drop((foreign, own));
     }
 
-    fn a_backtrace_says_who_made_it(driver) {
+    fn a_backtrace_names_the_creator(driver) {
         let leaks = Leaks::track_with_backtraces(driver);
         let context = made_for_the_test(driver)?;
         let report = leaks.report();
@@ -254,7 +255,7 @@ fn an_assertion_fails_with_the_report() {
 }
 
 #[test]
-fn what_could_not_be_made_is_not_listed() -> TestResult {
+fn objects_that_could_not_be_made_are_not_listed() -> TestResult {
     let (machine, driver) = open(Topology::preset("h200")?, Mode::Threads)?;
     let context = driver.device(0)?.context()?;
     let (stream, pool) = (context.stream()?, DevicePool::new(&context)?);

@@ -1,4 +1,4 @@
-//! Locations: values that mean one place each, and both of the driver's forms of them.
+//! Locations, and both of the driver's forms of them.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -85,7 +85,7 @@ fn locations_are_ordered_devices_first() -> TestResult {
 
 /// S1.7: the error names the driver that is needed and what to use instead.
 #[test]
-fn a_numa_node_in_the_older_form_says_what_to_do() {
+fn a_numa_node_in_the_older_form_is_refused_with_a_remedy() {
     let message = Location::from(node(2)).to_legacy_raw().unwrap_err().to_string();
     assert_eq!(message, "host NUMA node 2 needs driver 12.2; on this one, use the host as a whole");
 }

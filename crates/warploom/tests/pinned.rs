@@ -33,7 +33,8 @@ driver_tests! {
         assert_eq!(received[999], 999);
     }
 
-    /// S4.5: page-locked memory is allocated without a stream, whatever is current, and leaves that as it was.
+    /// S4.5: page-locked memory is allocated without a stream, whatever is current, and leaves that as it
+    /// was.
     fn allocating_and_freeing_make_one_call_beside_those_for_the_context(driver) {
         let (memory, _pool, _stream) = setup(driver)?;
         let around = [(Function::cuCtxGetCurrent, 1), (Function::cuCtxSetCurrent, 2)];
@@ -64,7 +65,7 @@ driver_tests! {
         stream.synchronize()?;
     }
 
-    fn a_thread_gets_back_what_another_ones_own_stream_has_used(driver) {
+    fn memory_used_on_another_threads_stream_is_given_back(driver) {
         let (memory, pool, stream) = setup(driver)?;
         let device = pool.upload(&[5_u8; 64], &stream)?;
         stream.synchronize()?;
@@ -105,7 +106,7 @@ driver_tests! {
         }
     }
 
-    fn what_is_wrong_is_said_before_the_driver_is_asked(driver) {
+    fn invalid_copies_are_refused_before_the_driver_is_called(driver) {
         let (memory, pool, stream) = setup(driver)?;
         let mut device = pool.zeroed::<u64>(4, &stream)?;
         let plain = DeviceMemory::new(memory.context());
@@ -141,7 +142,8 @@ fn a_copy_is_enqueued_on_streams_of_the_device_memory_with_pages_of_the_same_dri
     let mut device = pool.zeroed::<u8>(8, &stream)?;
     let refused = device.as_slice_mut().copy_from_pinned(memory.buffer(8)?, &far_stream).map(drop);
     assert_eq!(refused, Err(Error::Context(ContextError::Mismatch { stream: 1, memory: 0 })));
-    // Freeing pages of one context waits for that context alone; their users elsewhere are waited for by name.
+    // Freeing pages of one context waits for that context alone; their users elsewhere are waited for by
+    // name.
     let pending = device.as_slice_mut().copy_from_pinned(far_memory.buffer_of(b"far away")?, &stream)?;
     let calls = driver.record_calls();
     drop(pending);

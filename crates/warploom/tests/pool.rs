@@ -1,4 +1,4 @@
-//! Pools: reuse, statistics, and running out.
+//! Pools: reuse, statistics, and out of memory.
 
 use warploom::{DevicePool, Devices, Function};
 use warploom_testkit::{budget, driver_tests};
@@ -10,7 +10,7 @@ driver_tests! {
         assert_eq!((statistics.used, statistics.used_high, statistics.reserved), (0, 0, 0));
     }
 
-    fn a_pool_keeps_what_buffers_give_back_and_hands_it_out_again(driver) {
+    fn a_pool_keeps_freed_memory_and_reuses_it(driver) {
         let context = driver.device(0)?.context()?;
         let stream = context.stream()?;
         let pool = DevicePool::new(&context)?;

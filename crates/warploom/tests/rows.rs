@@ -119,7 +119,7 @@ driver_tests! {
         assert_eq!(buffer.download(&stream)?, [1, 2, 1, 2, 1, 2, 1, 9]);
     }
 
-    fn what_is_wrong_is_said_before_the_driver_is_asked(driver) {
+    fn invalid_rows_are_refused_before_the_driver_is_called(driver) {
         let (pool, stream) = setup(driver)?;
         let (mut buffer, mut other) = (pool.zeroed::<u64>(20, &stream)?, pool.zeroed::<u64>(20, &stream)?);
         budget(driver, &[], || -> TestResult {

@@ -1,4 +1,4 @@
-//! Typed buffers and their parts.
+//! Typed buffers and their slices.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -76,7 +76,7 @@ driver_tests! {
         assert!(matches!(buffer.as_slice().cast::<[u8; 3]>(), Err(Error::Memory(MemoryError::Cast { bytes: 8, size: 3, .. }))));
     }
 
-    fn what_is_wrong_is_said_before_the_driver_is_asked(driver) {
+    fn invalid_slices_are_refused_before_the_driver_is_called(driver) {
         let (pool, stream) = setup(driver)?;
         let mut buffer = pool.zeroed::<u64>(4, &stream)?;
         budget(driver, &[], || {

@@ -1,7 +1,8 @@
 //! Many threads, streams and devices at once, on a machine that checks.
 //!
-//! Buffers wander between threads. Whoever has one waits for its last event, copies, fills, reads or drops it on a stream of its
-//! own, and passes it on with a new event. So there is nothing to be found, and at the end nothing is left.
+//! Buffers wander between threads. Whoever has one waits for its last event, copies, fills, reads or drops it
+//! on a stream of its own, and passes it on with a new event. So there is nothing to be found, and at the end
+//! nothing is left.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -9,7 +10,7 @@ use std::time::{Duration, Instant};
 use warploom::{Buffer, Context, DevicePool, Devices, Driver, Event, Result, Stream};
 use warploom_sim::topology::Topology;
 use warploom_sim::{Checks, Machine};
-use warploom_testkit::TestResult;
+use warploom_testkit::{Random, TestResult};
 
 const THREADS: u64 = 8;
 const STREAMS: usize = 16;
@@ -28,19 +29,6 @@ struct Hall {
     /// Of each device, in turn.
     streams: Vec<Stream>,
     parcels: Mutex<Vec<Parcel>>,
-}
-
-/// SplitMix64: its whole state is the seed.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((mixed ^ (mixed >> 31)) % bound as u64) as usize
-    }
 }
 
 impl Hall {
@@ -115,7 +103,7 @@ fn soak(time: Duration) -> TestResult {
     let hall = Hall::new(&driver)?;
     let end = Instant::now() + time;
     let run = |seed: u64| {
-        let (mut random, mut steps) = (Random(seed), 0);
+        let (mut random, mut steps) = (Random::new(seed), 0);
         while Instant::now() < end {
             hall.step(&mut random).map_err(|error| error.to_string())?;
             steps += 1;

@@ -88,7 +88,7 @@ driver_tests! {
         }
     }
 
-    fn what_is_known_about_a_stream_is_not_asked_again(driver) {
+    fn known_facts_about_a_stream_are_not_asked_again(driver) {
         let stream = driver.device(0)?.context()?.stream()?;
         budget(driver, &[], || stream.is_non_blocking())?;
         budget(driver, &[(Function::cuStreamGetPriority, 1)], || stream.priority().and(stream.priority()))?;
@@ -149,7 +149,7 @@ driver_tests! {
     }
 
     /// S4.2: default streams are named, and bound to a context; no other is current before or after.
-    fn default_streams_work_whatever_is_current(driver) {
+    fn default_streams_work_under_any_current_context(driver) {
         let context = driver.device(0)?.context()?;
         let pool = DevicePool::new(&context)?;
         for stream in [context.legacy_stream(), context.per_thread_stream()] {
@@ -213,7 +213,8 @@ driver_tests! {
         assert!(refused.iter().all(|result| *result == Err(Error::Stream(StreamError::OtherThread))), "{refused:?}");
     }
 
-    /// S4.17: what ends on another thread ends on the legacy default stream of the same context, after everything.
+    /// S4.17: what ends on another thread ends on the legacy default stream of the same context, after
+    /// everything.
     fn teardown_on_another_thread_is_on_the_legacy_stream(driver) {
         let context = driver.device(0)?.context()?;
         let (here, made, legacy) = (context.per_thread_stream(), context.stream()?, context.legacy_stream());
@@ -314,7 +315,7 @@ fn a_stream_of_another_context_cannot_be_taken_over() -> TestResult {
 }
 
 #[test]
-fn what_belongs_to_another_driver_is_refused_before_the_driver_sees_it() -> TestResult {
+fn events_and_streams_of_another_driver_are_refused_before_a_call() -> TestResult {
     let (_one, one) = open(Topology::preset("h200")?, Mode::Threads)?;
     let (_other, other) = open(Topology::preset("h200")?, Mode::Threads)?;
     let stream = one.device(0)?.context()?.stream()?;

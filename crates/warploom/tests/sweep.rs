@@ -16,8 +16,8 @@ use warploom_sim::{Machine, Mode, Order};
 use warploom_testkit::TestResult;
 use warploom_testkit::sweep::Sweep;
 
-/// Sweeps a scenario in several modes, also with calls that fail after their effect. Putting back the current context is
-/// done in a `drop`, which can tell nobody; `more` names what else is.
+/// Sweeps a scenario in several modes, also with calls that fail after their effect. Putting back the current
+/// context is done in a `drop`, which can tell nobody; `more` names what else is.
 fn everywhere(preset: &str, more: &[&str], scenario: fn(&Driver) -> Result<()>) -> TestResult {
     for mode in [Mode::Deterministic(Order::Eager), Mode::Deterministic(Order::Lazy), Mode::Threads] {
         let mut sweep = Sweep::new(Topology::preset(preset)?).mode(mode).after_effect(true);
@@ -30,7 +30,7 @@ fn everywhere(preset: &str, more: &[&str], scenario: fn(&Driver) -> Result<()>) 
 }
 
 #[test]
-fn devices_report_what_they_cannot_be_asked() -> TestResult {
+fn devices_report_failed_queries() -> TestResult {
     everywhere("pcie-pair", &[], |driver| {
         for device in driver.devices()? {
             device.name()?;
@@ -46,8 +46,9 @@ fn devices_report_what_they_cannot_be_asked() -> TestResult {
 }
 
 #[test]
-fn properties_report_what_they_cannot_be_asked() -> TestResult {
-    // Not with calls that fail after their effect: attributes that the driver does not know fail by themselves.
+fn properties_report_failed_queries() -> TestResult {
+    // Not with calls that fail after their effect: attributes that the driver does not know fail by
+    // themselves.
     Sweep::new(Topology::preset("h200")?).run(|_, driver| driver.device(0)?.properties().map(drop));
     Ok(())
 }
@@ -112,7 +113,7 @@ fn contexts_and_streams_leave_nothing_behind() -> TestResult {
 }
 
 #[test]
-fn streams_that_nobody_made_leave_nothing_behind() -> TestResult {
+fn default_and_foreign_streams_leave_nothing_behind() -> TestResult {
     everywhere("h200", &[], |driver| {
         let context = driver.device(0)?.context()?;
         let made = context.stream()?;
@@ -184,7 +185,8 @@ fn completions_leave_nothing_behind() -> TestResult {
     })
 }
 
-/// Not behind a gate, nor on threads: what goes wrong before a gate is opened drops memory, which waits for it.
+/// Not behind a gate, nor on threads: what goes wrong before a gate is opened drops memory, which waits for
+/// it.
 #[test]
 fn copies_that_are_awaited_leave_nothing_behind() -> TestResult {
     for order in [Order::Eager, Order::Lazy] {
@@ -212,7 +214,8 @@ fn copies_that_are_awaited_leave_nothing_behind() -> TestResult {
     Ok(())
 }
 
-/// What a gate does in its `drop`; and a question that is answered with "not yet" cannot fail after its effect.
+/// What a gate does in its `drop`; and a question that is answered with "not yet" cannot fail after its
+/// effect.
 const GATE: &[&str] = &["cuCtxGetCurrent", "cuCtxSynchronize", "cuEventQuery"];
 
 #[test]
@@ -234,8 +237,8 @@ fn pools_and_buffers_leave_nothing_behind() -> TestResult {
     })
 }
 
-/// What a buffer does in its `drop` to be freed after its last use, whichever stream that was on, and what a pool does in its
-/// own to take back its grants.
+/// What a buffer does in its `drop` to be freed after its last use, whichever stream that was on, and what a
+/// pool does in its own to take back its grants.
 const PARTING: &[&str] = &[
     "cuCtxGetCurrent",
     "cuEventCreate",

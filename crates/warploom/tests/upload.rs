@@ -1,4 +1,4 @@
-//! Uploads: what the host has to wait for, and what it does not.
+//! Uploads: the waits of the host.
 
 mod gate;
 
@@ -31,8 +31,9 @@ driver_tests! {
         }
     }
 
-    /// An H200 reads more than 64 KiB, and what goes to managed memory, when the stream gets there, whatever it promised.
-    fn what_a_driver_may_read_late_is_waited_for(driver) {
+    /// An H200 reads more than 64 KiB, and what goes to managed memory, when the stream gets there, whatever
+    /// it promised.
+    fn uploads_that_a_driver_may_read_late_are_waited_for(driver) {
         let (pool, stream) = setup(driver)?;
         let context = stream.context();
         let mut large = pool.zeroed::<u8>(SMALL + 1, &stream)?;

@@ -156,7 +156,7 @@ fn a_machine_without_xz_unpacks_with_python() {
     let folder = Folder::new("python");
     folder.test_program("sim-good", &["first::cuda", "second::cuda"], ALL_WELL);
     archive(&folder.0).unwrap();
-    // The interpreter itself: what is called python3 may be a script that looks for one.
+    // The interpreter itself: a program called python3 may be a script that looks for one.
     let asked = Command::new(which("python3")).args(["-c", "import sys; print(sys.executable, end='')"]).output();
     let python = PathBuf::from(String::from_utf8(asked.unwrap().stdout).unwrap());
     let output = folder.start(folder.bare_machine(Some(("python3", &python))).as_os_str());

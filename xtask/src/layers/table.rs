@@ -65,7 +65,7 @@ pub(crate) const LAYERS: &[Layers] = &[
             ),
             row(
                 "check",
-                &["memory", "engine", "ptx", "topology", "sys"],
+                &["memory", "ffi", "engine", "ptx", "topology", "sys"],
                 "checks of streams, kernels and memory, and their reports",
             ),
             row(

@@ -64,7 +64,7 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// The table; an error if a tool found something, or if none was run.
+/// The table; an error if a test failed, if a tool reported anything, or if none was run.
 pub(super) fn summary(outcomes: &[(&str, Outcome)]) -> Result<String, String> {
     let lines: Vec<String> = outcomes.iter().map(|(name, outcome)| format!("sanitize: {name:8} {outcome}")).collect();
     let table = lines.join("\n");
@@ -72,7 +72,7 @@ pub(super) fn summary(outcomes: &[(&str, Outcome)]) -> Result<String, String> {
     if has_run && !outcomes.iter().any(|(_, outcome)| outcome.is_failure()) {
         Ok(table)
     } else {
-        Err(format!("{}\n{table}", if has_run { "a tool found something" } else { "no tool was run" }))
+        Err(format!("{}\n{table}", if has_run { "failed tests or reports" } else { "no tool was run" }))
     }
 }
 

@@ -1,4 +1,4 @@
-//! What errors say.
+//! Texts of errors.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use warploom_driver::sys::types::CUresult;
 use warploom_driver::{Attempt, DriverError, DriverNotFound, DriverVersion, Error, Function, NotADriver};
 
 #[test]
-fn a_failed_call_says_which_with_what_and_what_that_means() {
+fn a_failed_call_has_its_function_status_and_explanation() {
     let error = DriverError { function: Function::cuMemAlloc_v2, code: CUresult::CUDA_ERROR_OUT_OF_MEMORY };
     assert_eq!(
         Error::from(error).to_string(),
@@ -36,7 +36,7 @@ fn a_code_from_a_newer_driver_is_an_error_like_any_other() {
 }
 
 #[test]
-fn a_function_newer_than_the_driver_says_what_it_needs() {
+fn a_function_newer_than_the_driver_names_the_version_it_needs() {
     let unsupported = |have| Error::Unsupported {
         function: Function::cuMemcpyBatchAsync_v2,
         needs: DriverVersion::from_raw(Function::cuMemcpyBatchAsync_v2.version()),
@@ -53,7 +53,7 @@ fn a_function_newer_than_the_driver_says_what_it_needs() {
 }
 
 #[test]
-fn a_missing_driver_says_what_was_tried_and_what_to_do() {
+fn a_missing_driver_lists_attempts_and_remedies() {
     let attempt = |path: &str, why: &str| Attempt { path: PathBuf::from(path), why: why.to_owned() };
     let tried = vec![attempt("libcuda.so.1", "no such file"), attempt("/opt/libcuda.so", "too short")];
     assert_eq!(
@@ -64,7 +64,7 @@ fn a_missing_driver_says_what_was_tried_and_what_to_do() {
 }
 
 #[test]
-fn a_stranger_is_named_with_what_it_lacks() {
+fn a_library_that_is_no_driver_is_named_with_its_missing_function() {
     let stranger = |why: Option<&str>| {
         let why = why.map(str::to_owned);
         Error::NotADriver(Box::new(NotADriver { path: "/opt/x".into(), missing: Function::cuGetProcAddress_v2, why }))

@@ -1,4 +1,4 @@
-//! Which driver is which, and what is kept with it.
+//! Driver identity, and values kept once per driver.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Weak};

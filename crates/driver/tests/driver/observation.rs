@@ -102,7 +102,7 @@ fn a_counter_keeps_its_driver_alive() -> Result<()> {
 }
 
 #[test]
-fn a_driver_that_nobody_watches_any_more_is_unobserved() -> Result<()> {
+fn a_driver_without_watchers_is_unobserved() -> Result<()> {
     let driver = fake::driver()?;
     let observed = || format!("{driver:?}").contains("observed: true");
     assert!(!observed());

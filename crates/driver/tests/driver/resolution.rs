@@ -1,4 +1,4 @@
-//! Which functions a source is asked for, and at which version.
+//! Resolution: the functions a source is asked for, each at its version.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -52,7 +52,7 @@ fn nothing_newer_than_the_driver_is_asked_for() -> Result<()> {
 }
 
 #[test]
-fn a_driver_older_than_12_loads_with_what_it_has() -> Result<()> {
+fn a_driver_older_than_12_loads_with_the_functions_it_has() -> Result<()> {
     fake::VERSION.set(11040);
     let driver = fake::driver()?;
     assert_eq!(driver.version(), DriverVersion::new(11, 4));

@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ordered_questions_are_false_and_unordered_ones_true_of_what_is_no_number() {
+    fn ordered_comparisons_are_false_and_unordered_ones_true_of_nan() {
         let ordered = ["eq", "ne", "lt", "le", "gt", "ge", "num"];
         let unordered = ["equ", "neu", "ltu", "leu", "gtu", "geu", "nan"];
         for (a, b) in [(f32::NAN, 1.0), (1.0, f32::NAN), (f32::NAN, f32::NAN)] {

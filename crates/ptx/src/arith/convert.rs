@@ -84,7 +84,7 @@ impl Conversion {
         if subnormal { value & format.sign() } else { value }
     }
 
-    /// Floating point to integer: out of range is clamped. What is no number becomes zero; of a double, or to
+    /// Floating point to integer: out of range is clamped. NaN becomes zero; of a double, or to
     /// 64 bits, it becomes the highest bit alone.
     fn truncate(self, format: Format, value: u64, bits: u32, signed: bool) -> u64 {
         let limit = |negative: bool| clamp(bits, signed, if negative { i128::MIN } else { i128::MAX });

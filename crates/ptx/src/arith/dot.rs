@@ -1,8 +1,8 @@
 //! Sums of products as the matrix units form them.
 //!
 //! Products are exact. All of them and the summand are then cut, towards zero, to multiples of 2⁻²⁵ of the
-//! greatest power of two among them, where a product counts with the sum of its factors' exponents whether or
-//! not its significand carries beyond that. The sum of what is left is exact again; it is cut towards zero to
+//! greatest power of two among them, where a product counts with the sum of its factors' exponents, even if
+//! its significand carries beyond that. The sum of the rest is exact again; it is cut towards zero to
 //! a single, or rounded to the nearest half. So the order of the products does not matter, and a sum that is
 //! zero has no sign. An H200 does this for every shape of `f16`, `bf16` and `tf32`. Elements of eight bits
 //! are not added by it in one go: see [`sum_of_bytes`].
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_stays_so() {
+    fn nan_stays_nan() {
         assert_eq!(of(1.0, &[(f32::INFINITY, 0.0)]).to_bits(), 0x7fff_ffff);
         assert_eq!(of(f32::NEG_INFINITY, &[(f32::INFINITY, 1.0)]).to_bits(), 0x7fff_ffff);
         assert_eq!(of(1.0, &[(f32::INFINITY, -1.0)]), f32::NEG_INFINITY);

@@ -1,6 +1,6 @@
 //! Single and double precision: every rounding, flushed subnormals, saturation, and the hardware's own NaNs.
 //!
-//! A single-precision result that is no number has the bits `7fffffff`, whatever the operands were. A double
+//! A single-precision result that is NaN has the bits `7fffffff`, for all operands. A double
 //! keeps an operand that was no number, made quiet and with its sign: the second rather than the third rather
 //! than the first, but the first of a quotient.
 
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn saturation_clamps_and_makes_zero_of_what_is_no_number() {
+    fn saturation_clamps_and_makes_zero_of_nan() {
         assert_eq!(add(CLAMP, 0.75, 0.75), 1.0);
         assert_eq!(add(CLAMP, -0.75, 0.5).to_bits(), 0);
         assert_eq!(multiply(CLAMP, f32::NAN, 1.0).to_bits(), 0);

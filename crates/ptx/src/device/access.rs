@@ -24,9 +24,9 @@ impl Access {
     }
 }
 
-/// Memory that is not there, or may not be accessed so.
+/// An access to memory that does not exist or does not allow it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// The first byte that is wrong.
+    /// The first byte that cannot be accessed.
     pub address: u64,
 }

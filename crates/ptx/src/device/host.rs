@@ -20,13 +20,13 @@ pub trait Host {
         let _ = text;
     }
 
-    /// Memory of the device's heap for one thread; zero where there is none.
+    /// Allocates memory of the device's heap for one thread; zero if there is none left.
     fn allocate(&self, access: &Access, bytes: u64) -> u64 {
         let _ = (access, bytes);
         0
     }
 
-    /// Takes memory of the heap back from one thread; the address is not zero.
+    /// Frees memory of the heap for one thread; the address is not zero.
     fn free(&self, access: &Access, address: u64) -> Freed {
         let _ = (access, address);
         Freed::Done
@@ -58,13 +58,13 @@ pub trait Host {
 /// The outcome of freeing memory of the heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Freed {
-    /// It is the heap's again.
+    /// It is free.
     Done,
-    /// It was already, which the kernel does not survive.
+    /// A double free, which traps.
     Twice,
-    /// It is no block of the heap, and nothing happens.
+    /// Not a block of the heap; nothing happens.
     Stray,
-    /// It is no block of the heap, and not even memory.
+    /// Not a block of the heap, and not accessible memory.
     Unreachable(Fault),
 }
 
@@ -75,12 +75,12 @@ pub enum Touch {
     Read(u32),
     /// Writes bytes.
     Write {
-        /// How many.
+        /// The number of bytes.
         bytes: u32,
         /// The lanes that write the value that is there already: a bit for each, in order of the lanes.
         same: u32,
     },
-    /// Reads so many bytes and writes them, at once.
+    /// An atomic update of so many bytes.
     Update(u32),
 }
 
@@ -89,9 +89,9 @@ pub enum Touch {
 pub enum Event {
     /// A fence.
     Fence,
-    /// The lanes have waited for each other.
+    /// The lanes have synchronised with each other.
     Lanes,
-    /// They have come to a barrier of their block.
+    /// They have arrived at a barrier of their block.
     Arrived {
         /// Its number.
         barrier: u32,
@@ -100,14 +100,14 @@ pub enum Event {
         /// True if they wait there, too.
         waits: bool,
     },
-    /// Those of the block that wait at a barrier go on; which they are was said when they came.
+    /// All threads of the block that wait at a barrier go on.
     Passed {
         /// Its number.
         barrier: u32,
     },
-    /// The copies that they have asked for are a group of each.
+    /// `cp.async.commit_group`: the copies of each lane since its last group are a group.
     CopiesCommitted,
-    /// They have waited for their copies.
+    /// `cp.async.wait_group`, `cp.async.wait_all`: they have waited for their copies.
     CopiesAwaited {
         /// The number of latest groups that are not waited for, nor copies without a group; `None` waits for
         /// all.

@@ -49,18 +49,18 @@ impl Default for Launch<'_> {
     }
 }
 
-/// Why a kernel cannot be launched so.
+/// A launch configuration that does not fit the kernel or the limits of the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LaunchError {
     /// A dimension of zero, or too many blocks.
-    #[error("{0:?} blocks; each dimension is at least 1, and y and z are at most 65535")]
+    #[error("a grid of {0:?} blocks; each dimension is at least 1, and y and z are at most 65535")]
     Grid([u32; 3]),
     /// A dimension of zero, or too many threads.
     #[error("blocks of {0:?} threads; each dimension is at least 1, z at most 64, and a block has at most 1024")]
     Block([u32; 3]),
     /// Blocks that do not make whole clusters, or clusters of more than 16.
-    #[error("clusters of {cluster:?} blocks; they divide a grid, here {grid:?}, and have at most 16")]
+    #[error("clusters of {cluster:?} blocks do not divide a grid of {grid:?} blocks, or have more than 16")]
     Cluster {
         /// Blocks of a cluster.
         cluster: [u32; 3],
@@ -68,7 +68,7 @@ pub enum LaunchError {
         grid: [u32; 3],
     },
     /// Threads that the kernel says it is not for.
-    #[error("blocks of {asked:?} threads; the kernel is for {bound:?}")]
+    #[error("blocks of {asked:?} threads; the kernel allows {bound:?}")]
     Bound {
         /// The block of the launch.
         asked: [u32; 3],
@@ -84,11 +84,11 @@ pub enum LaunchError {
         expected: usize,
     },
     /// More shared memory than addresses reach.
-    #[error("{0} bytes of shared memory; at most 16777216 can be had")]
+    #[error("{0} bytes of shared memory; the limit is 16777216")]
     Shared(u64),
 }
 
 /// Where a thread lies in a block of a shape.
-pub(crate) fn place_of([width, height, _]: [u32; 3], number: u32) -> [u32; 3] {
+pub(crate) fn coordinates([width, height, _]: [u32; 3], number: u32) -> [u32; 3] {
     [number % width, number / width % height, number / width / height]
 }

@@ -52,7 +52,7 @@ pub trait Memory: Sync {
 /// An access to the kernels' heap that is not to a block of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeapProblem {
-    /// The first byte that is wrong.
+    /// The first byte that cannot be accessed.
     pub address: u64,
     /// The block that it is in, or is near to.
     pub block: Range<u64>,

@@ -1,4 +1,12 @@
 //! The device as a kernel sees it: global memory, the heap, time, output, and the traps that end a kernel.
+//!
+//! ```text
+//!   Launch ─▶ Grid ─┬─▶ Memory   load, store, update; or Direct ranges without a call
+//!                   ├─▶ Host     print, allocate, free, clock; events for observers
+//!                   └─▶ Trap     failure of a thread
+//! ```
+//!
+//! The interpreter and the race detector are both written against these traits, and know nothing of each other.
 
 pub(crate) mod access;
 pub(crate) mod direct;

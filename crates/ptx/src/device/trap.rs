@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::error::Place;
+use crate::error::Position;
 
 /// A kernel that has failed: the kind of failure, the instruction and the thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,8 +17,8 @@ pub struct Trap {
     pub thread: [u32; 3],
     /// The instruction: opcode and modifiers.
     pub instruction: String,
-    /// Where that stands in the text.
-    pub place: Place,
+    /// Its position in the text.
+    pub place: Position,
     /// File and line of the source, where the text says it.
     pub source: Option<(String, u32)>,
 }
@@ -27,33 +27,33 @@ pub struct Trap {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TrapKind {
-    /// Global memory that is not there.
+    /// An access to global memory that does not exist.
     #[error("global memory at {0:#x} cannot be accessed")]
     Global(u64),
-    /// Shared memory that the block does not have.
+    /// An out-of-bounds access to shared memory.
     #[error("shared memory at {address:#x} lies outside of the block's {size} bytes")]
     Shared {
-        /// The first byte that is wrong.
+        /// The first byte that cannot be accessed.
         address: u64,
         /// The bytes that the block has.
         size: u64,
     },
-    /// Shared memory of a block that is not in the cluster, or not any more.
-    #[error("shared memory of block {rank} of a cluster of {count}, which is not there or has ended")]
+    /// An access to shared memory of a block that is not in the cluster, or has ended.
+    #[error("shared memory of block {rank} of a cluster of {count} blocks, which does not exist or has ended")]
     Cluster {
-        /// Which block of the cluster.
+        /// The rank of the block.
         rank: u32,
-        /// How many it has.
+        /// The number of blocks in the cluster.
         count: u32,
     },
-    /// Memory of the heap that is given back once more.
+    /// A double free on the heap.
     #[error("memory of the heap at {0:#x} is freed twice")]
     FreedTwice(u64),
-    /// Local memory that the thread does not have.
-    #[error("local memory at {0:#x} lies outside of what the thread has")]
+    /// An out-of-bounds access to local memory.
+    #[error("local memory at {0:#x} is out of bounds for the thread")]
     Local(u64),
-    /// Arguments that the kernel does not have.
-    #[error("arguments at {0:#x} lie outside of what was passed")]
+    /// An out-of-bounds access to kernel parameters.
+    #[error("kernel parameter at {0:#x} is out of bounds")]
     Parameter(u64),
     /// An address that is not aligned to the size of the access.
     #[error("address {address:#x} is no multiple of {alignment}")]
@@ -71,19 +71,19 @@ pub enum TrapKind {
     Assert {
         /// The asserted expression.
         message: String,
-        /// Where, in the source.
+        /// The source file.
         file: String,
-        /// Where in that file.
+        /// The line in that file.
         line: u32,
-        /// In which function.
+        /// The function.
         function: String,
     },
-    /// A barrier that threads wait for, and that will never be complete.
-    #[error("threads wait for each other: {0}")]
+    /// A deadlock: threads wait for a barrier that will never be complete.
+    #[error("deadlock: {0}")]
     Deadlock(&'static str),
-    /// A barrier's number, or its count of threads, that there cannot be.
+    /// An invalid barrier number or count of threads.
     #[error(
-        "barrier {barrier} with {threads} threads; there are 16, and counts are multiples of 32 up to the block's size"
+        "barrier {barrier} for {threads} threads; barriers are 0 to 15, counts are multiples of 32 up to the block's size"
     )]
     Barrier {
         /// Its number.
@@ -91,24 +91,24 @@ pub enum TrapKind {
         /// Its count of threads.
         threads: u32,
     },
-    /// Calls inside of calls that need more memory than a thread has.
-    #[error("the stack of a thread needs more than {limit} bytes")]
+    /// A stack overflow.
+    #[error("stack overflow: a thread has {limit} bytes of stack")]
     Stack {
         /// The bytes that a thread has.
         limit: u32,
     },
     /// A call through an address that is no function.
-    #[error("{0:#x} is no function")]
+    #[error("call through {0:#x}, which is not the address of a function")]
     Call(u64),
     /// A function whose parameters or results differ from the call's prototype.
-    #[error("the call does not fit the function")]
+    #[error("the called function has other parameters or results than the call")]
     Signature,
-    /// `brx.idx` beyond its list.
-    #[error("branch target {index} of {count}")]
+    /// A `brx.idx` beyond its list.
+    #[error("branch index {index} is out of bounds for a list of {count} targets")]
     BranchIndex {
-        /// Which one was asked for.
+        /// The index.
         index: u32,
-        /// How many there are.
+        /// The length of the list.
         count: u32,
     },
 }

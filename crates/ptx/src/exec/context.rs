@@ -1,6 +1,6 @@
 //! The launched kernel, as all of its blocks share it.
 
-use crate::device::launch::place_of;
+use crate::device::launch::coordinates;
 use crate::lanes::Words;
 use crate::program::Program;
 
@@ -40,7 +40,7 @@ impl<M> Context<M> {
 
     /// Where a thread lies in its block.
     pub(crate) fn thread(&self, number: u32) -> [u32; 3] {
-        place_of(self.block, number)
+        coordinates(self.block, number)
     }
 
     /// Shared memory that the kernel declares.

@@ -3,7 +3,7 @@
 //! A register is a row of 32 values, one for each lane. An operation reads whole rows, computes all lanes,
 //! and writes those that run: no lane's arithmetic can trap, so the others cost nothing but their time.
 //!
-//! Loops over lanes are written as such where they are hot: what is passed to `map` or `from_fn` is compiled
+//! Loops over lanes are written as such where they are hot: a closure for `map` or `from_fn` is compiled
 //! for any processor, and would be called from code that is for a better one.
 
 use crate::lanes::{ALL, LANES, Longs, Row, Words};
@@ -26,7 +26,7 @@ pub(crate) struct Registers {
 
 impl Registers {
     /// Makes room for a function. Registers that may be read before they are written start as zeros, so that
-    /// a run can be repeated; the others are what they were.
+    /// a run can be repeated; the others keep their old values.
     pub(crate) fn reset(&mut self, counts: Counts, cleared: &Cleared) {
         self.words.resize(counts.words as usize, Row::default());
         self.longs.resize(counts.longs as usize, Row::default());

@@ -80,7 +80,7 @@ pub(crate) enum Function {
 
 /// Conversions that need no general path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Quick {
+pub(crate) enum Cast {
     /// The lower bits of a word: 8 or 16, with or without sign, into a word.
     Extend {
         bits: u8,
@@ -297,7 +297,7 @@ pub(crate) enum Compute {
         bits: u8,
         signed: bool,
     },
-    Quick(Quick),
+    Cast(Cast),
     /// Predicates: `p`, `q`, `a`, `b`, the third operand.
     Compare {
         what: Compared,

@@ -10,7 +10,7 @@ pub struct Kernel<'p> {
     pub(super) index: usize,
 }
 
-/// An argument that a kernel takes.
+/// A parameter of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameter {
     /// Bytes from the start of all arguments.

@@ -11,7 +11,7 @@
 use std::sync::Arc;
 
 use crate::arith::convert::Conversion;
-use crate::error::{Error, Place};
+use crate::error::{Error, Position};
 use crate::program::constants::Constants;
 use crate::syntax::{Header, Module};
 
@@ -54,7 +54,7 @@ pub(crate) struct Code {
     pub(crate) header: Header,
     pub(crate) instructions: Vec<Instruction>,
     /// Where each instruction stands.
-    pub(crate) places: Vec<Place>,
+    pub(crate) places: Vec<Position>,
     /// The name of each instruction, opcode and modifiers, as an index of `names`.
     pub(crate) spelled: Vec<u32>,
     pub(crate) names: Vec<String>,

@@ -1,6 +1,6 @@
 //! Windows of the generic address space, through which shared, local and parameter memory is seen.
 //!
-//! | first address | what lies there |
+//! | first address | memory |
 //! |---|---|
 //! | `0` | global memory: wherever the machine has put it |
 //! | `1_0000_0000_0000` | shared memory of the block |

@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stamp_says_who_and_where() {
+    fn a_record_keeps_thread_instruction_and_kind() {
         let record = AccessRecord::new(7, 31, 1 << 5, 9, 1000, true);
         assert_eq!((record.pc(), record.warp(), record.writes(), record.thread()), (1000, 31, true, 31 * 32 + 5));
         assert!(record.is_some() && !record.is_apart());

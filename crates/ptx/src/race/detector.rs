@@ -7,7 +7,7 @@ use super::hazard::{Deed, Hazard, MemorySpace};
 use super::shadow::{Conflict, Run, Shadow};
 use super::watches::Watches;
 use crate::device::Access;
-use crate::device::launch::place_of;
+use crate::device::launch::coordinates;
 use crate::lanes::lanes as each;
 use crate::program::Program;
 use crate::race::access_record::AccessRecord;
@@ -182,7 +182,7 @@ impl Detector {
             let space = match owner {
                 None => MemorySpace::Global,
                 Some(owner) if is_inside(owner) => MemorySpace::Shared,
-                Some(owner) => MemorySpace::Cluster { block: place_of(found.grid, owner) },
+                Some(owner) => MemorySpace::Cluster { block: coordinates(found.grid, owner) },
             };
             found.race(space, conflicts, who.by(lane), deed, same(index.into()));
         }

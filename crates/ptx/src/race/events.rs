@@ -3,7 +3,7 @@
 use super::detector::Detector;
 use super::hazard::{Actor, Divergence, Presence};
 use crate::device::host::CLUSTER_BARRIER;
-use crate::device::launch::place_of;
+use crate::device::launch::coordinates;
 use crate::device::{Access, Event, Trap};
 
 impl Detector {
@@ -52,7 +52,7 @@ impl Detector {
             }
         }
         let first = self.clusters.first(place);
-        if self.blocks.iter().all(|other| self.clusters.first(place_of(self.found.grid, other.number)) != first) {
+        if self.blocks.iter().all(|other| self.clusters.first(coordinates(self.found.grid, other.number)) != first) {
             self.clusters.forget(first);
         }
     }

@@ -7,7 +7,7 @@ use super::access_record::{AccessRecord, At};
 use super::async_copy::AsyncCopy;
 use super::hazard::{Actor, Deed, Divergence, Hazard, HeapMisuse, MemorySpace, Presence};
 use super::shadow::Conflict;
-use crate::device::launch::place_of;
+use crate::device::launch::coordinates;
 use crate::program::Program;
 
 /// Findings that are told apart.
@@ -107,7 +107,7 @@ impl Findings {
     pub(crate) fn absent(&mut self, record: AccessRecord, block: u32, presence: Presence) {
         self.note((Sort::Absent(presence), record.pc(), 0), |found| Hazard::Absent {
             visitor: found.actor(record),
-            block: place_of(found.grid, block),
+            block: coordinates(found.grid, block),
             presence,
             times: 0,
         });
@@ -179,8 +179,8 @@ impl Findings {
         let code = &self.program.code;
         let pc = record.pc() as usize;
         Actor {
-            block: place_of(self.grid, record.block),
-            thread: place_of(self.block, record.thread()),
+            block: coordinates(self.grid, record.block),
+            thread: coordinates(self.block, record.thread()),
             instruction: code.names[code.spelled[pc] as usize].clone(),
             place: code.places[pc],
             source: self.program.source(record.pc()).map(|(file, line)| (file.to_owned(), line)),

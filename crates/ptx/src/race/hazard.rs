@@ -3,15 +3,15 @@
 use std::fmt;
 use std::ops::Range;
 
-use crate::error::Place;
+use crate::error::Position;
 
 /// A mistake in a kernel, even if this run gave the right result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Hazard {
-    /// Two threads touch the same bytes, at least one writes them, and nothing orders the two.
+    /// A data race: two threads access the same bytes, at least one writes them, and nothing orders the two.
     Race {
-        /// Where the bytes are.
+        /// The memory of the bytes.
         space: MemorySpace,
         /// The thread that came first in this run.
         first: Actor,
@@ -21,27 +21,27 @@ pub enum Hazard {
         second: Actor,
         /// Its access.
         second_deed: Deed,
-        /// The first byte that both touch: an address, or how far into the block's shared memory.
+        /// The first byte that both access: an address, or an offset in the block's shared memory.
         start: u64,
-        /// How many there are.
+        /// The number of bytes.
         bytes: u64,
-        /// How often these two instructions met so.
+        /// The number of times that these two instructions raced.
         times: u64,
     },
-    /// Shared memory is read that no thread of the block has written.
+    /// A read of uninitialised shared memory.
     Unwritten {
         /// The thread that reads.
         reader: Actor,
-        /// How far into the block's shared memory.
+        /// The offset in the block's shared memory.
         start: u64,
-        /// How many bytes.
+        /// The number of bytes.
         bytes: u64,
-        /// How often the instruction did so.
+        /// The number of times that the instruction did so.
         times: u64,
     },
-    /// Bytes are touched that a copy beside the threads (`cp.async`) is under way to, or from.
+    /// An access to bytes of an asynchronous copy (`cp.async`) in flight.
     Copying {
-        /// Where the bytes are: the destination is shared memory, the source is global.
+        /// The memory of the bytes: shared for the destination, global for the source.
         space: MemorySpace,
         /// The thread that started the copy and has not waited for it.
         copier: Actor,
@@ -49,52 +49,50 @@ pub enum Hazard {
         other: Actor,
         /// Its access.
         deed: Deed,
-        /// The first byte that both touch: an address, or how far into the block's shared memory.
+        /// The first byte that both access: an address, or an offset in the block's shared memory.
         start: u64,
-        /// How many there are.
+        /// The number of bytes.
         bytes: u64,
-        /// How often these two instructions met so.
+        /// The number of times that these two instructions raced.
         times: u64,
     },
-    /// Shared memory of another block of the cluster is accessed, and nothing makes sure that the block is
-    /// there.
+    /// An access to shared memory of another block of the cluster, which may not have started or have ended.
     Absent {
         /// The thread that accesses it.
         visitor: Actor,
-        /// Whose it is.
+        /// The block that owns it.
         block: [u32; 3],
-        /// When the block may not be there.
+        /// The time at which the block may not exist.
         presence: Presence,
-        /// How often the instruction did so.
+        /// The number of times that the instruction did so.
         times: u64,
     },
-    /// Memory of the kernels' heap is used outside of its life or its bounds, or freed when it cannot be.
+    /// A use after free, an out-of-bounds access or an invalid free on the kernels' heap.
     Heap {
         /// The kind of misuse.
         misuse: HeapMisuse,
         /// The thread that does so.
         actor: Actor,
-        /// The bytes that are not the block's, by their addresses; none for a free, which is given where they
-        /// start.
+        /// The addresses outside of the block; an empty range at the freed address for a free.
         bytes: Range<u64>,
-        /// The block that they are in, or are near to.
+        /// The heap block that they are in, or next to.
         block: Option<Range<u64>>,
         /// The thread that freed the block, if it was in this launch.
         freed_by: Option<Actor>,
-        /// How often the instruction did so.
+        /// The number of times that the instruction did so.
         times: u64,
     },
-    /// Not all that a barrier is for come to it, or not in the same way.
+    /// A barrier that some threads miss, or come to in another way.
     Barrier {
         /// Its number.
         barrier: u32,
         /// A thread that came.
         waits: Actor,
-        /// How many came.
+        /// The number of threads that came.
         waiting: u32,
         /// The behaviour of the other threads.
         divergence: Divergence,
-        /// How often.
+        /// The number of times.
         times: u64,
     },
 }
@@ -103,11 +101,11 @@ pub enum Hazard {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum HeapMisuse {
-    /// It is touched after it was freed.
+    /// A use after free.
     AfterFree(Deed),
-    /// It is touched beside the block.
+    /// An out-of-bounds access.
     Outside(Deed),
-    /// It is freed when it was freed already.
+    /// A double free.
     FreedTwice,
     /// An address is freed that is no block of the heap.
     NotABlock,
@@ -131,14 +129,14 @@ pub enum Divergence {
     Ended {
         /// One of them.
         one: Actor,
-        /// How many.
+        /// The number of threads.
         threads: u32,
     },
     /// They wait at another barrier.
     Elsewhere {
         /// One of them.
         one: Actor,
-        /// How many.
+        /// The number of threads.
         threads: u32,
         /// The other barrier's number.
         barrier: u32,
@@ -148,7 +146,7 @@ pub enum Divergence {
         /// One of them.
         one: Actor,
     },
-    /// They say that it waits for another number of threads.
+    /// They give another count of threads.
     Count {
         /// One of them.
         one: Actor,
@@ -166,22 +164,22 @@ pub struct Actor {
     pub thread: [u32; 3],
     /// The instruction: opcode and modifiers.
     pub instruction: String,
-    /// Where that stands in the text.
-    pub place: Place,
+    /// Its position in the text.
+    pub place: Position,
     /// File and line of the source, where the text says it.
     pub source: Option<(String, u32)>,
 }
 
-/// Which memory it is about.
+/// The memory of a race.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MemorySpace {
-    /// The machine's.
+    /// Global memory.
     Global,
-    /// The block's.
+    /// Shared memory of the block.
     Shared,
-    /// That of a block of a cluster, in which another block of it takes part.
+    /// Shared memory of a block, raced for by another block of its cluster.
     Cluster {
-        /// Whose it is.
+        /// The block that owns it.
         block: [u32; 3],
     },
 }
@@ -193,9 +191,9 @@ pub enum Deed {
     Read,
     /// Writes.
     Write,
-    /// Reads, in a manner that is made to meet others: volatile, relaxed or stronger.
+    /// A strong read: volatile, relaxed or stronger.
     StrongRead,
-    /// Writes in such a manner.
+    /// A strong write.
     StrongWrite,
     /// Reads and writes at once.
     Update,

@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_for_a_sign_has_none() {
+    fn a_literal_too_large_for_a_sign_is_unsigned() {
         assert_eq!(Immediate::read("9223372036854775807"), integer(i64::MAX as u64, true));
         assert_eq!(Immediate::read("9223372036854775808"), integer(1 << 63, false));
         assert_eq!(Immediate::read("18446744073709551616"), None);
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_none() {
+    fn malformed_literals_are_refused() {
         for word in
             ["0f3F80000", "0f3F8000000", "0d0", "08", "0x", "0b2", "1x", "1.2.3", "0xg", "U", "1_000", "0x+1", "1e"]
         {

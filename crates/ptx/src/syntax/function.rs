@@ -1,13 +1,13 @@
 //! Functions and kernels.
 
 use super::{Attribute, Block, Linkage, Variable};
-use crate::error::Place;
+use crate::error::Position;
 
 /// `.visible .entry name(…) .maxntid 256 { … }`, or a declaration without a body.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Function<'t> {
     /// Where the declaration starts.
-    pub place: Place,
+    pub place: Position,
     /// Kernel or function.
     pub kind: Kind,
     /// Its linkage.

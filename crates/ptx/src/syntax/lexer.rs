@@ -1,13 +1,13 @@
 //! The lexer: a text as words with their positions.
 
-use crate::error::{Error, Place, Problem};
+use crate::error::{Error, Position, Problem};
 
 /// A word of the text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Token<'t> {
     pub(crate) kind: Kind,
     pub(crate) text: &'t str,
-    pub(crate) place: Place,
+    pub(crate) place: Position,
     /// The byte it starts at.
     pub(crate) start: usize,
 }
@@ -41,8 +41,8 @@ pub(crate) struct Lexer<'t> {
     /// The next byte.
     at: usize,
     line: u32,
-    /// Where the line starts, moved on by what makes its characters longer than a byte, so that `at` less
-    /// this is a number of characters.
+    /// The start of the line, plus the continuation bytes of its characters, so that `at` less this is a
+    /// number of characters.
     line_start: usize,
 }
 
@@ -87,9 +87,9 @@ impl<'t> Lexer<'t> {
         at
     }
 
-    fn place(&self, at: usize) -> Place {
+    fn place(&self, at: usize) -> Position {
         let column = u32::try_from(at - self.line_start).unwrap_or(u32::MAX).saturating_add(1);
-        Place { line: self.line, column }
+        Position { line: self.line, column }
     }
 
     fn skip_space_and_comments(&mut self) -> Result<(), Error> {
@@ -246,7 +246,7 @@ mod tests {
     fn a_comment_may_end_where_it_starts_but_not_share_its_star() {
         assert_eq!(words("/**/a/***/b"), Ok(vec![("a", 1, 5), ("b", 1, 11)]));
         let open = words("a/*/").unwrap_err();
-        assert_eq!((open.place, open.problem), (Place { line: 1, column: 2 }, Problem::OpenComment));
+        assert_eq!((open.place, open.problem), (Position { line: 1, column: 2 }, Problem::OpenComment));
     }
 
     #[test]
@@ -284,6 +284,6 @@ mod tests {
     fn a_string_ends_at_a_quote_that_is_not_escaped_and_never_at_a_line() {
         assert_eq!(texts(r#""a\"b" "\\" c"#), Ok(vec![r#""a\"b""#, r#""\\""#, "c"]));
         let open = words("a \"b\nc\"").unwrap_err();
-        assert_eq!((open.place, open.problem), (Place { line: 1, column: 3 }, Problem::OpenString));
+        assert_eq!((open.place, open.problem), (Position { line: 1, column: 3 }, Problem::OpenString));
     }
 }

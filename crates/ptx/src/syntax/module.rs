@@ -1,7 +1,7 @@
 //! Modules: a whole text.
 
 use super::{Function, Header, Variable};
-use crate::error::Place;
+use crate::error::Position;
 
 /// A PTX text, taken apart.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,7 +26,7 @@ pub struct Module<'t> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Alias<'t> {
     /// Where it starts.
-    pub place: Place,
+    pub place: Position,
     /// The other name.
     pub name: &'t str,
     /// The function that has it.
@@ -46,7 +46,7 @@ pub struct File<'t> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Section<'t> {
     /// Where it starts.
-    pub place: Place,
+    pub place: Position,
     /// Its name, with the dot in front.
     pub name: &'t str,
     /// The contents between its braces: labels, and numbers by type.

@@ -4,8 +4,8 @@ use super::Immediate;
 
 /// An operand of an instruction.
 ///
-/// A name alone does not tell what it names: registers need no `%` in front, and a variable's or function's
-/// name stands for its address.
+/// A name can be that of a register, a variable or a function: registers need no `%` in front, and a
+/// variable's or function's name stands for its address.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Operand<'t> {

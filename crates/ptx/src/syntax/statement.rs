@@ -1,15 +1,15 @@
 //! Statements of a body.
 
 use super::{Operand, ScalarType, Variable, Words};
-use crate::error::Place;
+use crate::error::Position;
 
 /// `{ … }`: statements, and the names declared among them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Block<'t> {
     /// Where it opens.
-    pub place: Place,
+    pub place: Position,
     /// Where it closes.
-    pub end: Place,
+    pub end: Position,
     /// Its statements, in order.
     pub statements: Vec<Statement<'t>>,
 }
@@ -44,7 +44,7 @@ pub enum Statement<'t> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Label<'t> {
     /// Where it stands.
-    pub place: Place,
+    pub place: Position,
     /// Its name, without the colon.
     pub name: &'t str,
 }
@@ -53,7 +53,7 @@ pub struct Label<'t> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Instruction<'t> {
     /// Where it starts, at the guard if it has one.
-    pub place: Place,
+    pub place: Position,
     /// Which threads it is for.
     pub guard: Option<Guard<'t>>,
     /// Its name: `ld`.
@@ -79,7 +79,7 @@ pub struct Guard<'t> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Registers<'t> {
     /// Where the declaration starts.
-    pub place: Place,
+    pub place: Position,
     /// The type of each, or of each element.
     pub scalar: ScalarType,
     /// Elements of each; 1 for scalars.
@@ -92,7 +92,7 @@ pub struct Registers<'t> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RegisterName<'t> {
     /// Where the name stands.
-    pub place: Place,
+    pub place: Position,
     /// The name, or the common start of the names.
     pub name: &'t str,
     /// `%r<7>` are the seven registers `%r0` to `%r6`; `None` is the one that is called `name`. As large as
@@ -104,7 +104,7 @@ pub struct RegisterName<'t> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BranchTargets<'t> {
     /// Where it starts.
-    pub place: Place,
+    pub place: Position,
     /// The name of the list.
     pub name: &'t str,
     /// The labels, by index.
@@ -115,7 +115,7 @@ pub struct BranchTargets<'t> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallTargets<'t> {
     /// Where it starts.
-    pub place: Place,
+    pub place: Position,
     /// The name of the list.
     pub name: &'t str,
     /// The functions.
@@ -126,7 +126,7 @@ pub struct CallTargets<'t> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prototype<'t> {
     /// Where it starts.
-    pub place: Place,
+    pub place: Position,
     /// The name of the prototype.
     pub name: &'t str,
     /// The results; the names are mostly `_`.
@@ -141,7 +141,7 @@ pub struct Prototype<'t> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Location<'t> {
     /// Where it is said.
-    pub place: Place,
+    pub place: Position,
     /// The [`File`](super::File)'s number, line and column of the next instruction.
     pub source: [u32; 3],
     /// The label, and the offset from it, at which `.debug_str` holds the name of the function that was

@@ -1,13 +1,13 @@
 //! Variables of every state space: `.global`, `.shared`, `.param` and the others.
 
 use super::Immediate;
-use crate::error::Place;
+use crate::error::Position;
 
 /// `.visible .global .align 8 .u64 table[2] = {generic(first), 7};`, or a parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variable<'t> {
     /// Where the name stands.
-    pub place: Place,
+    pub place: Position,
     /// Its linkage.
     pub linkage: Linkage,
     /// Where it lives.
@@ -179,7 +179,7 @@ pub enum Initial<'t> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Symbol<'t> {
     /// Where it stands.
-    pub place: Place,
+    pub place: Position,
     /// The name.
     pub name: &'t str,
     /// Bytes from its start.

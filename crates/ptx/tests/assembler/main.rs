@@ -1,4 +1,4 @@
-//! What is PTX and what is not: the decoder takes what the assembler takes, and refuses what it refuses.
+//! The decoder accepts exactly the instructions that `ptxas` accepts.
 //!
 //! `taken.txt` holds those of the [`candidates`] that `ptxas` assembles for an H200. `cargo xtask ptx` writes
 //! it anew, and `cargo xtask ptx --check` compares.
@@ -37,7 +37,7 @@ fn is_undocumented(candidate: &str) -> bool {
 }
 
 #[test]
-fn what_the_assembler_takes_is_decoded_and_nothing_else() {
+fn the_decoder_accepts_exactly_what_the_assembler_accepts() {
     let taken: HashSet<&str> = include_str!("taken.txt").lines().collect();
     let candidates = candidates::all();
     assert!(taken.len() > 1500 && candidates.len() > 40_000, "{} of {}", taken.len(), candidates.len());

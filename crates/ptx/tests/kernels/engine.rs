@@ -1,5 +1,4 @@
-//! What only the engine alone can be asked: where a kernel stops, step by step, and what a text says of
-//! itself.
+//! Tests of the interpreter that no driver can run: traps, single steps, and properties of a text.
 
 use crate::bodies::inputs::Random;
 use crate::machine::{Machine, Run, args};

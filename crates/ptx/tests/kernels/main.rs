@@ -73,7 +73,7 @@ fn every_text_is_in_the_list() {
 }
 
 #[test]
-fn what_only_hardware_runs_is_refused() {
+fn kernels_that_only_hardware_runs_are_refused() {
     for (text, kernel) in OF_HARDWARE {
         assert!(Program::from_text(&texts::only(text, kernel)).is_err(), "{kernel} of {text} could run here");
     }

@@ -7,9 +7,9 @@ use warploom_testkit::sim::{Mode, Order};
 use warploom_testkit::sys::types::{
     CUdeviceptr, CUmemLocation, CUmemLocationType, CUmemcpyAttributes, CUresult, CUstream,
 };
-use warploom_testkit::{ASYNCHRONOUS, Primary, TestResult, answers, call, code_of, driver_tests, open};
+use warploom_testkit::{ASYNCHRONOUS, Primary, Stream, TestResult, answers, call, code_of, driver_tests, open};
 
-use crate::support::{ANY_ORDER, DURING_CALL, Memory, STREAM_ORDER, Stream, attributes, counting};
+use crate::support::{ANY_ORDER, DURING_CALL, Memory, STREAM_ORDER, attributes, counting};
 
 const SUCCESS: CUresult = CUresult::CUDA_SUCCESS;
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
@@ -99,7 +99,7 @@ driver_tests! {
         batch.attribute_count = 2;
         batch.attributes[1] = attributes(ANY_ORDER);
         assert_eq!(batch.submit(driver, stream.raw), (SUCCESS, NOBODY));
-        stream.wait()?;
+        stream.synchronize()?;
         let received = to.read()?;
         assert_eq!(received[..64], sent[..64]);
         assert_eq!(host, sent[4096..4160]);
@@ -116,7 +116,7 @@ driver_tests! {
         assert_eq!(Batch::new(&to, &from, 2).submit(driver, stream.raw), (SUCCESS, NOBODY));
         call!(driver.cuMemsetD8Async(from.address, 3, 8192, stream.raw))?;
         call!(driver.cuMemcpyDtoDAsync_v2(from.address + 64, to.address + 4096, 64, stream.raw))?;
-        stream.wait()?;
+        stream.synchronize()?;
         assert_eq!(from.read()?[64..128], [2; 64], "what follows the batch sees it");
         for index in 0..2 {
             assert_eq!(to.read()?[4096 * index..][..64], [2; 64], "the batch sees what precedes it");
@@ -133,7 +133,7 @@ driver_tests! {
         batch.attributes[0] = attributes(DURING_CALL);
         assert_eq!(batch.submit(driver, stream.raw), (SUCCESS, NOBODY));
         host.fill(7);
-        stream.wait()?;
+        stream.synchronize()?;
         assert_eq!(to.read()?[..64], [6; 64]);
     }
 
@@ -166,7 +166,7 @@ driver_tests! {
         ] {
             assert_eq!(batch.clone().submit(driver, stream.raw), (INVALID, NOBODY), "{what}");
         }
-        stream.wait()?;
+        stream.synchronize()?;
     }
 
     fn a_batch_is_refused_where_no_context_is_current(driver) {
@@ -179,7 +179,7 @@ driver_tests! {
         primary.make_current()?;
         assert_eq!(refused, CUresult::CUDA_ERROR_INVALID_VALUE);
         assert_eq!(batch.submit(driver, stream.raw).0, CUresult::CUDA_SUCCESS);
-        stream.wait()?;
+        stream.synchronize()?;
     }
 
     fn attributes_must_make_sense(driver) {
@@ -211,7 +211,7 @@ driver_tests! {
             let destination = CUmemcpyAttributes { dstLocHint: hint, ..attributes(1) };
             assert_eq!(with(destination), (expected, NOBODY), "destination at {kind}, {id}");
         }
-        stream.wait()?;
+        stream.synchronize()?;
     }
 
     fn a_copy_that_is_wrong_is_named_and_those_before_it_are_made(driver) {
@@ -228,7 +228,7 @@ driver_tests! {
         ] {
             assert_eq!(batch.clone().submit(driver, stream.raw), (INVALID, culprit), "{what}");
         }
-        stream.wait()?;
+        stream.synchronize()?;
         let bytes = to.read()?;
         assert!(bytes[..64].iter().all(|byte| *byte == 1) && bytes[64..].iter().all(|byte| *byte == 0));
         let (mut batch, null) = (ok.with(|batch| batch.sizes[1] = 0), null_mut());
@@ -266,7 +266,7 @@ fn the_copies_of_a_batch_are_not_ordered_with_each_other() -> TestResult {
         let mut batch = Batch::new(&to, &from, 2);
         batch.to[1] = to.address;
         assert_eq!(batch.submit(driver, stream.raw), (SUCCESS, NOBODY));
-        stream.wait()?;
+        stream.synchronize()?;
         last.insert(to.read()?[0]);
     }
     assert_eq!(last, BTreeSet::from([1, 2]));
@@ -289,7 +289,7 @@ fn a_source_read_at_any_time_is_not_read_in_stream_order() -> TestResult {
         batch.attributes[0] = attributes(order);
         assert_eq!(batch.submit(driver, stream.raw), (SUCCESS, NOBODY));
         host.fill(7);
-        stream.wait()?;
+        stream.synchronize()?;
         assert_eq!(to.read()?[..64], [expected; 64], "order {order}");
     }
     Ok(())
@@ -309,7 +309,7 @@ fn one_copy_with_attributes_is_a_batch_of_one() -> TestResult {
         let mut during = attributes(DURING_CALL);
         call!(driver.cuMemcpyWithAttributesAsync(to.address, from, 64, &mut during, stream.raw))?;
         host.fill(0);
-        stream.wait()?;
+        stream.synchronize()?;
         assert_eq!(to.read()?, counting(64));
         let mut wrong = attributes(0);
         let (at, raw) = (to.address, stream.raw);

@@ -2,9 +2,9 @@ use std::ptr::{null, null_mut, without_provenance, without_provenance_mut};
 
 use warploom_testkit::driver::Driver;
 use warploom_testkit::sys::types::{CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUmemorytype, CUresult};
-use warploom_testkit::{Primary, answers, call, code_of, driver_tests};
+use warploom_testkit::{Primary, Stream, answers, call, code_of, driver_tests};
 
-use crate::support::{ARRAY, DEVICE, HOST, Memory, Stream, UNIFIED, between, counting, rows, slices};
+use crate::support::{ARRAY, DEVICE, HOST, Memory, UNIFIED, between, counting, rows, slices};
 
 const SUCCESS: CUresult = CUresult::CUDA_SUCCESS;
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
@@ -75,7 +75,7 @@ driver_tests! {
             ..rows(to.address, from.address)
         };
         call!(driver.cuMemcpy2DAsync_v2(&copy, stream.raw))?;
-        stream.wait()?;
+        stream.synchronize()?;
         let mut expected = vec![0; 1024];
         for row in 0..4 {
             let (start, end) = ((5 + row) * 61 + 16, (3 + row) * 64 + 8);
@@ -100,7 +100,7 @@ driver_tests! {
             ..slices(to.address, from.address)
         };
         call!(driver.cuMemcpy3DAsync_v2(&copy, stream.raw))?;
-        stream.wait()?;
+        stream.synchronize()?;
         let mut expected = vec![0; 8192];
         for slice in 0..3 {
             for row in 0..4 {
@@ -119,7 +119,7 @@ driver_tests! {
         let device = Memory::of(driver, &[0; 256])?;
         let up = CUDA_MEMCPY2D { srcMemoryType: HOST, srcHost: host.as_ptr().cast(), ..rows(device.address, 0) };
         call!(driver.cuMemcpy2DAsync_v2(&up, stream.raw))?;
-        stream.wait()?;
+        stream.synchronize()?;
         host.fill(0);
         let down = CUDA_MEMCPY2D { dstMemoryType: HOST, dstHost: host.as_mut_ptr().cast(), ..rows(0, device.address) };
         call!(driver.cuMemcpy2D_v2(&down))?;
@@ -159,7 +159,7 @@ driver_tests! {
         ] {
             rows_answer(driver, &stream, copy, expected, what);
         }
-        stream.wait()?;
+        stream.synchronize()?;
     }
 
     fn rows_must_fit_their_pitch(driver) {
@@ -179,7 +179,7 @@ driver_tests! {
         ] {
             rows_answer(driver, &stream, copy, expected, what);
         }
-        stream.wait()?;
+        stream.synchronize()?;
     }
 
     fn slices_must_fit_their_height(driver) {
@@ -200,7 +200,7 @@ driver_tests! {
         ] {
             slices_answer(driver, &stream, copy, expected, what);
         }
-        stream.wait()?;
+        stream.synchronize()?;
     }
 
     fn without_a_pitch_or_a_height_rows_and_slices_are_packed(driver) {
@@ -244,7 +244,7 @@ driver_tests! {
         let exact = CUDA_MEMCPY2D { srcY: 60, dstY: 60, srcXInBytes: 32, ..rows(to.address, from.address) };
         rows_answer(driver, &stream, exact, SUCCESS, "ends with the allocation");
         rows_answer(driver, &stream, CUDA_MEMCPY2D { srcY: 61, ..exact }, INVALID, "a row too far");
-        stream.wait()?;
+        stream.synchronize()?;
     }
 
     // The real driver's arithmetic wraps, and the copy lands in front of the allocation.

@@ -7,9 +7,9 @@ use warploom_testkit::sys::types::{
     CUmemcpy3DOperand_st__bindgen_ty_1, CUmemcpy3DOperand_st__bindgen_ty_1__bindgen_ty_1, CUmemcpy3DOperandType,
     CUmemcpySrcAccessOrder, CUresult, CUstream,
 };
-use warploom_testkit::{ASYNCHRONOUS, Primary, TestResult, answers, call, code_of, driver_tests, open};
+use warploom_testkit::{ASYNCHRONOUS, Primary, Stream, TestResult, answers, call, code_of, driver_tests, open};
 
-use crate::support::{ANY_ORDER, DURING_CALL, Memory, STREAM_ORDER, Stream, counting};
+use crate::support::{ANY_ORDER, DURING_CALL, Memory, STREAM_ORDER, counting};
 
 const SUCCESS: CUresult = CUresult::CUDA_SUCCESS;
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
@@ -70,7 +70,7 @@ driver_tests! {
             (SUCCESS, NOBODY)
         );
         host.fill(0);
-        stream.wait()?;
+        stream.synchronize()?;
         let mut expected = vec![0; 4096];
         for layer in 0..2 {
             for row in 0..4 {
@@ -109,7 +109,7 @@ driver_tests! {
         ] {
             assert_eq!(submit(driver, &mut [ok, copy], 0, stream.raw), (INVALID, 1), "{what}");
         }
-        stream.wait()?;
+        stream.synchronize()?;
         assert_eq!(to.read()?, [0; 4096]);
     }
 
@@ -139,7 +139,7 @@ driver_tests! {
         }
         let packed = CUDA_MEMCPY3D_BATCH_OP { src: operand(from.address, 0, 0), dst: operand(to.address, 0, 0), ..ok };
         assert_eq!(submit(driver, &mut [packed], 0, stream.raw), (SUCCESS, NOBODY));
-        stream.wait()?;
+        stream.synchronize()?;
     }
 }
 
@@ -155,7 +155,7 @@ fn one_block_with_attributes_is_a_batch_of_one() -> TestResult {
         let to = Memory::of(driver, &[0; 512])?;
         let mut copy = layers(to.address, from.address);
         call!(driver.cuMemcpy3DWithAttributesAsync(&mut copy, 0, stream.raw))?;
-        stream.wait()?;
+        stream.synchronize()?;
         assert_eq!(to.read()?[448..480], counting(512)[448..480]);
         answers!(driver.cuMemcpy3DWithAttributesAsync(&mut copy, 1, stream.raw), CUDA_ERROR_INVALID_VALUE);
         answers!(driver.cuMemcpy3DWithAttributesAsync(null_mut(), 0, stream.raw), CUDA_ERROR_INVALID_VALUE);

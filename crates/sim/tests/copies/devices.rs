@@ -4,9 +4,9 @@ use std::ptr::{null_mut, without_provenance_mut};
 
 use warploom_testkit::sim::topology::Topology;
 use warploom_testkit::sys::types::CUDA_MEMCPY3D_PEER;
-use warploom_testkit::{ASYNCHRONOUS, Primary, TestResult, answers, call, open};
+use warploom_testkit::{ASYNCHRONOUS, Primary, Stream, TestResult, answers, call, open};
 
-use crate::support::{Memory, Stream, between, counting, slices};
+use crate::support::{Memory, between, counting, slices};
 
 /// The memory of one device can be copied to another that may not touch it: it goes through the host.
 #[test]
@@ -24,7 +24,7 @@ fn copies_between_devices_need_no_peer_access() -> TestResult {
         call!(driver.cuMemcpyAsync(to.address + 100, from.address + 100, 100, stream.raw))?;
         let raw = stream.raw;
         call!(driver.cuMemcpyPeerAsync(to.address + 200, far.context, from.address + 200, near.context, 100, raw))?;
-        stream.wait()?;
+        stream.synchronize()?;
         call!(driver.cuMemcpyPeer(to.address + 300, far.context, from.address + 300, near.context, 100))?;
         let received = to.read()?;
         assert_eq!(received[..400], counting(1024)[..400]);
@@ -36,7 +36,7 @@ fn copies_between_devices_need_no_peer_access() -> TestResult {
             ..between(slices(to.address, from.address))
         };
         call!(driver.cuMemcpy3DPeerAsync(&block, stream.raw))?;
-        stream.wait()?;
+        stream.synchronize()?;
         assert_eq!(to.read()?[704..736], counting(1024)[704..736]);
         drop((from, stream));
         far.make_current()?;

@@ -1,9 +1,9 @@
 use std::ptr::null_mut;
 
 use warploom_testkit::sys::types::CUresult;
-use warploom_testkit::{Primary, answers, call, code_of, driver_tests};
+use warploom_testkit::{Primary, Stream, answers, call, code_of, driver_tests};
 
-use crate::support::{GARBAGE, Memory, Stream};
+use crate::support::{GARBAGE, Memory};
 
 driver_tests! {
     fn elements_of_every_size_are_repeated(driver) {
@@ -17,7 +17,7 @@ driver_tests! {
         call!(driver.cuMemsetD8Async(memory.address + 24, 0x41, 8, stream.raw))?;
         call!(driver.cuMemsetD16Async(memory.address + 32, 0x5251, 3, stream.raw))?;
         call!(driver.cuMemsetD32Async(memory.address + 40, 0x6463_6261, 1, stream.raw))?;
-        stream.wait()?;
+        stream.synchronize()?;
         let mut expected = [0; 64];
         expected[1..8].fill(0x11);
         expected[8..16].copy_from_slice(&[0x21, 0x22].repeat(4));
@@ -36,7 +36,7 @@ driver_tests! {
         call!(driver.cuMemsetD2D16Async(memory.address + 64, 16, 0x0201, 4, 3, stream.raw))?;
         call!(driver.cuMemsetD2D32Async(memory.address + 128, 16, 0x0403_0201, 4, 2, stream.raw))?;
         call!(driver.cuCtxSynchronize())?;
-        stream.wait()?;
+        stream.synchronize()?;
         let mut expected = [0; 256];
         for row in 0..2 {
             expected[1 + 7 * row..][..3].fill(9);
@@ -141,7 +141,7 @@ driver_tests! {
         answers!(driver.cuMemsetD8_v2(memory.address, 0, 64), CUDA_ERROR_INVALID_CONTEXT);
         answers!(driver.cuMemsetD8Async(memory.address, 0, 64, null_mut()), CUDA_ERROR_INVALID_CONTEXT);
         call!(driver.cuMemsetD8Async(memory.address, 9, 32, stream.raw))?;
-        stream.wait()?;
+        stream.synchronize()?;
         primary.make_current()?;
         assert_eq!(memory.read()?, [[9; 32], [3; 32]].concat());
     }

@@ -1,8 +1,8 @@
 use std::ptr::{null, null_mut, without_provenance, without_provenance_mut};
 
-use warploom_testkit::{Primary, answers, call, driver_tests};
+use warploom_testkit::{Primary, Stream, answers, call, driver_tests};
 
-use crate::support::{GARBAGE, Memory, Stream, counting};
+use crate::support::{GARBAGE, Memory, counting};
 
 driver_tests! {
     fn every_way_to_copy_moves_the_bytes(driver) {
@@ -17,7 +17,7 @@ driver_tests! {
         call!(driver.cuMemcpyAsync(third.address, second.address, 5000, stream.raw))?;
         call!(driver.cuMemcpyPeerAsync(fourth.address, null_mut(), third.address, null_mut(), 5000, stream.raw))?;
         call!(driver.cuMemcpyDtoHAsync_v2(received.as_mut_ptr().cast(), fourth.address, 5000, stream.raw))?;
-        stream.wait()?;
+        stream.synchronize()?;
         assert_eq!(received, sent);
 
         let reversed: Vec<u8> = sent.iter().rev().copied().collect();
@@ -44,7 +44,7 @@ driver_tests! {
         assert_eq!(received, sent, "host to host");
         received.fill(0);
         call!(driver.cuMemcpyAsync(to, from, 300, stream.raw))?;
-        stream.wait()?;
+        stream.synchronize()?;
         assert_eq!(received, sent, "host to host, asynchronously");
     }
 
@@ -166,7 +166,7 @@ driver_tests! {
             let mut host = counting(bytes);
             call!(driver.cuMemcpyHtoDAsync_v2(device.address, host.as_ptr().cast(), bytes, stream.raw))?;
             host.fill(0);
-            stream.wait()?;
+            stream.synchronize()?;
             assert!(device.read()? == counting(bytes), "{bytes} bytes");
         }
     }
@@ -194,7 +194,7 @@ driver_tests! {
         answers!(driver.cuMemcpyDtoDAsync_v2(to.address, from.address, 64, null_mut()), CUDA_ERROR_INVALID_CONTEXT);
         call!(driver.cuMemcpyDtoDAsync_v2(to.address, from.address, 64, stream.raw))?;
         call!(driver.cuMemcpyDtoHAsync_v2(pointer.cast(), to.address, 64, stream.raw))?;
-        stream.wait()?;
+        stream.synchronize()?;
         assert_eq!(host, counting(64));
         primary.make_current()?;
     }

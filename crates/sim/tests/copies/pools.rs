@@ -9,9 +9,9 @@ use warploom_testkit::sys::types::{
     CUDA_MEMCPY2D, CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationHandleType, CUmemAllocationType, CUmemLocation,
     CUmemLocationType, CUmemPoolProps, CUmemoryPool, CUresult, CUstream,
 };
-use warploom_testkit::{Primary, TestResult, call, code_of, driver_tests};
+use warploom_testkit::{Primary, Stream, TestResult, call, code_of, driver_tests};
 
-use crate::support::{DEVICE, HOST, Memory, STREAM_ORDER, Stream, UNIFIED, attributes, counting, rows};
+use crate::support::{DEVICE, HOST, Memory, STREAM_ORDER, UNIFIED, attributes, counting, rows};
 
 const BYTES: usize = 1 << 16;
 
@@ -250,11 +250,11 @@ driver_tests! {
         let mut received = vec![0_u8; BYTES];
         call!(driver.cuMemcpyAsync(pooled.address, sent.as_ptr().expose_provenance() as u64, BYTES, stream.raw))?;
         call!(driver.cuMemcpyAsync(device.address, pooled.address, BYTES, stream.raw))?;
-        stream.wait()?;
+        stream.synchronize()?;
         assert_eq!(device.read()?, sent);
         let to = received.as_mut_ptr().expose_provenance() as u64;
         call!(driver.cuMemcpyAsync(to, pooled.address, BYTES, stream.raw))?;
-        stream.wait()?;
+        stream.synchronize()?;
         assert_eq!(received, sent);
     }
 }

@@ -6,9 +6,9 @@ use std::ptr::null_mut;
 use warploom_testkit::driver::Driver;
 use warploom_testkit::sim::topology::Topology;
 use warploom_testkit::sim::{Mode, Order};
-use warploom_testkit::{MACHINE, Primary, TestResult, answers, call, driver_tests, open};
+use warploom_testkit::{MACHINE, Primary, Stream, TestResult, answers, call, driver_tests, open};
 
-use crate::support::{Memory, Stream, counting};
+use crate::support::{Memory, counting};
 
 /// Page-locked memory of the driver's.
 struct Locked {
@@ -62,11 +62,11 @@ driver_tests! {
             goes_there_and_back(driver, shared)?;
             call!(driver.cuMemcpyDtoD_v2(shared, device.address, 64))?;
             call!(driver.cuMemcpyDtoDAsync_v2(device.address, shared, 64, stream.raw))?;
-            stream.wait()?;
+            stream.synchronize()?;
             call!(driver.cuMemcpyHtoD_v2(shared, counting(64).as_ptr().cast(), 64))?;
             call!(driver.cuMemcpyHtoDAsync_v2(device.address, pointer, 64, stream.raw))?;
             call!(driver.cuMemcpyDtoHAsync_v2(pointer, device.address, 64, stream.raw))?;
-            stream.wait()?;
+            stream.synchronize()?;
             call!(driver.cuMemcpyPeer(device.address, null_mut(), shared, null_mut(), 64))?;
             call!(driver.cuCtxSynchronize())?;
             for (start, element) in [(0, 1), (8, 2), (16, 4)] {
@@ -77,7 +77,7 @@ driver_tests! {
                     _ => call!(driver.cuMemsetD32Async(at, 0x0706_0504, 2, stream.raw))?,
                 }
             }
-            stream.wait()?;
+            stream.synchronize()?;
             let mut received = [0_u8; 32];
             call!(driver.cuMemcpyDtoH_v2(received.as_mut_ptr().cast(), shared, 32))?;
             let filled = [[1; 8].to_vec(), [2, 3].repeat(4), [4, 5, 6, 7].repeat(2), counting(64)[24..32].to_vec()];
@@ -114,7 +114,7 @@ fn copies_of_page_locked_memory_wait_only_in_their_synchronous_form() -> TestRes
     call!(driver.cuMemcpyHtoDAsync_v2(device.address, locked.pointer, 4096, stream.raw))?;
     call!(driver.cuMemcpyDtoHAsync_v2(locked.pointer, device.address, 4096, stream.raw))?;
     assert_eq!(machine.unfinished_ops(), 2);
-    stream.wait()?;
+    stream.synchronize()?;
     call!(driver.cuMemcpyHtoD_v2(device.address, locked.pointer, 4096))?;
     call!(driver.cuMemcpyDtoH_v2(locked.pointer, device.address, 4096))?;
     assert_eq!(machine.unfinished_ops(), 0);

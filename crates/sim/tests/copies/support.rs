@@ -1,4 +1,4 @@
-//! Memory, streams and descriptors that clean up after themselves.
+//! Device memory that frees itself, and descriptors of copies.
 
 use std::ptr::{null, null_mut};
 
@@ -6,7 +6,7 @@ use warploom_testkit::TestResult;
 use warploom_testkit::driver::Driver;
 use warploom_testkit::sys::types::{
     CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUDA_MEMCPY3D_PEER, CUdeviceptr, CUmemLocation, CUmemLocationType,
-    CUmemcpyAttributes, CUmemcpySrcAccessOrder, CUmemorytype, CUstream,
+    CUmemcpyAttributes, CUmemcpySrcAccessOrder, CUmemorytype,
 };
 
 use warploom_testkit::call;
@@ -48,33 +48,6 @@ impl Drop for Memory {
         let driver = &self.driver;
         let freed = call!(driver.cuMemFree_v2(self.address));
         assert!(freed.is_ok() || std::thread::panicking(), "{freed:?}");
-    }
-}
-
-/// A stream of the current context that has nothing to do with its default stream.
-pub(crate) struct Stream {
-    driver: Driver,
-    pub(crate) raw: CUstream,
-}
-
-impl Stream {
-    pub(crate) fn new(driver: &Driver) -> TestResult<Stream> {
-        let mut raw = null_mut();
-        call!(driver.cuStreamCreate(&mut raw, 1))?;
-        Ok(Stream { driver: driver.clone(), raw })
-    }
-
-    pub(crate) fn wait(&self) -> TestResult {
-        let driver = &self.driver;
-        Ok(call!(driver.cuStreamSynchronize(self.raw))?)
-    }
-}
-
-impl Drop for Stream {
-    fn drop(&mut self) {
-        let driver = &self.driver;
-        let destroyed = call!(driver.cuStreamDestroy_v2(self.raw));
-        assert!(destroyed.is_ok() || std::thread::panicking(), "{destroyed:?}");
     }
 }
 

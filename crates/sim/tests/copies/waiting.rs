@@ -5,9 +5,9 @@ use std::ptr::null_mut;
 use warploom_testkit::driver::Driver;
 use warploom_testkit::sim::topology::Topology;
 use warploom_testkit::sim::{Machine, Mode, Order};
-use warploom_testkit::{MACHINE, Primary, TestResult, call, open};
+use warploom_testkit::{MACHINE, Primary, Stream, TestResult, call, open};
 
-use crate::support::{DURING_CALL, HOST, Memory, Stream, attributes, counting, rows};
+use crate::support::{DURING_CALL, HOST, Memory, attributes, counting, rows};
 
 fn lazy() -> TestResult<(Machine, Driver)> {
     open(Topology::preset(MACHINE)?, Mode::Deterministic(Order::Lazy))
@@ -58,7 +58,7 @@ fn pageable_sources_are_read_at_the_call() -> TestResult {
     call!(driver.cuMemcpyHtoDAsync_v2(device.address, host.as_ptr().cast(), 1 << 20, stream.raw))?;
     assert_eq!(machine.unfinished_ops(), 1);
     host.fill(0);
-    stream.wait()?;
+    stream.synchronize()?;
     assert_eq!(device.read()?, counting(1 << 20));
 
     let mut copy = rows(device.address, 0);
@@ -66,7 +66,7 @@ fn pageable_sources_are_read_at_the_call() -> TestResult {
     call!(driver.cuMemcpy2DAsync_v2(&copy, stream.raw))?;
     assert_eq!(machine.unfinished_ops(), 1);
     host.fill(1);
-    stream.wait()?;
+    stream.synchronize()?;
     assert_eq!(device.read()?[..32], [0; 32]);
     Ok(())
 }
@@ -103,7 +103,7 @@ fn asynchronous_copies_within_a_device_do_not_wait() -> TestResult {
     call!(driver.cuMemcpyDtoDAsync_v2(to.address, from.address, 1024, stream.raw))?;
     call!(driver.cuMemcpy2DAsync_v2(&rows(to.address, from.address), stream.raw))?;
     assert_eq!(machine.unfinished_ops(), 3);
-    stream.wait()?;
+    stream.synchronize()?;
     assert_eq!(to.read()?, [1; 1024]);
     Ok(())
 }
@@ -121,7 +121,7 @@ fn a_large_source_in_a_batch_is_read_late_whatever_was_asked_for() -> TestResult
         let (mut bytes, mut start, mut during) = (len, 0, attributes(DURING_CALL));
         call!(driver.cuMemcpyBatchAsync_v2(&mut to, &mut from, &mut bytes, 1, &mut during, &mut start, 1, stream.raw))?;
         host.fill(7);
-        stream.wait()?;
+        stream.synchronize()?;
         let read = if is_late { 7 } else { 6 };
         assert!(device.read()?.iter().all(|byte| *byte == read), "{len}");
     }

@@ -4,7 +4,7 @@ use std::ptr::{null_mut, without_provenance_mut};
 
 use warploom_testkit::driver::Driver;
 use warploom_testkit::sys::types::{CUmemLocation, CUresult, CUstream};
-use warploom_testkit::{Primary, TestResult, answers, call, code_of, driver_tests};
+use warploom_testkit::{Primary, Stream, TestResult, answers, call, code_of, driver_tests};
 
 use crate::support::*;
 

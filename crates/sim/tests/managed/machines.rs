@@ -7,7 +7,7 @@ use warploom_testkit::sim::fault::{Class, Plan, Rule};
 use warploom_testkit::sim::topology::{DeviceModel, Topology, number};
 use warploom_testkit::sim::{Mode, Order};
 use warploom_testkit::sys::types::CUresult;
-use warploom_testkit::{Primary, TestResult, answers, call, in_every_mode, open};
+use warploom_testkit::{Primary, Stream, TestResult, answers, call, in_every_mode, open};
 
 use crate::support::*;
 

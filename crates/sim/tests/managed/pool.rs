@@ -4,7 +4,7 @@ use std::ptr::null_mut;
 
 use warploom_testkit::driver::Driver;
 use warploom_testkit::sys::types::*;
-use warploom_testkit::{Primary, TestResult, answers, call, driver_tests};
+use warploom_testkit::{Primary, Stream, TestResult, answers, call, driver_tests};
 
 use crate::support::*;
 

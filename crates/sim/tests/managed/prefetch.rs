@@ -2,7 +2,7 @@
 
 use std::ptr::null_mut;
 
-use warploom_testkit::{Primary, answers, call, driver_tests};
+use warploom_testkit::{Primary, Stream, answers, call, driver_tests};
 
 use crate::support::*;
 

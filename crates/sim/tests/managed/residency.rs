@@ -5,7 +5,7 @@ use std::ptr::null_mut;
 use warploom_testkit::sim::topology::Topology;
 use warploom_testkit::sim::trace::{Activity, Memory as Place, Trace};
 use warploom_testkit::sim::{Machine, Mode, Order, Residence};
-use warploom_testkit::{Primary, TestResult, call, in_every_mode};
+use warploom_testkit::{Primary, Stream, TestResult, call, in_every_mode};
 
 use crate::support::*;
 

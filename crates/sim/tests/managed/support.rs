@@ -1,7 +1,5 @@
 //! Managed memory that frees itself, and short names for what is asked of it.
 
-use std::ptr::null_mut;
-
 use warploom_testkit::driver::Driver;
 use warploom_testkit::sys::types::{
     CUdeviceptr, CUmem_advise, CUmem_range_attribute, CUmemLocation, CUmemLocationType, CUstream,
@@ -121,33 +119,6 @@ impl Drop for Memory {
     fn drop(&mut self) {
         let driver = &self.driver;
         let result = call!(driver.cuMemFree_v2(self.address));
-        assert!(result.is_ok() || std::thread::panicking(), "{result:?}");
-    }
-}
-
-pub(crate) struct Stream {
-    driver: Driver,
-    pub(crate) raw: CUstream,
-}
-
-impl Stream {
-    /// A stream that has nothing to do with the default stream.
-    pub(crate) fn new(driver: &Driver) -> TestResult<Stream> {
-        let mut raw = null_mut();
-        call!(driver.cuStreamCreate(&mut raw, 1))?;
-        Ok(Stream { driver: driver.clone(), raw })
-    }
-
-    pub(crate) fn synchronize(&self) -> TestResult {
-        let driver = &self.driver;
-        Ok(call!(driver.cuStreamSynchronize(self.raw))?)
-    }
-}
-
-impl Drop for Stream {
-    fn drop(&mut self) {
-        let driver = &self.driver;
-        let result = call!(driver.cuStreamDestroy_v2(self.raw));
         assert!(result.is_ok() || std::thread::panicking(), "{result:?}");
     }
 }

@@ -1,10 +1,8 @@
 //! Mappings and reservations.
 
-use std::ptr::null_mut;
-
 use warploom_testkit::driver::Driver;
 use warploom_testkit::sys::types::*;
-use warploom_testkit::{Primary, TestResult, answers, call, driver_tests};
+use warploom_testkit::{Primary, TestResult, answers, call, driver_tests, physical_memory};
 
 use crate::support::*;
 
@@ -21,19 +19,7 @@ const SIZE: usize = 4 << 20;
 impl Mapping {
     fn new(driver: &Driver) -> TestResult<Mapping> {
         let (mut address, mut handle) = (0, 0);
-        let properties = CUmemAllocationProp {
-            type_: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
-            requestedHandleTypes: CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE,
-            location: DEVICE,
-            win32HandleMetaData: null_mut(),
-            allocFlags: CUmemAllocationProp_st__bindgen_ty_1 {
-                compressionType: 0,
-                gpuDirectRDMACapable: 0,
-                usage: 0,
-                reserved: [0; 4],
-            },
-        };
-        call!(driver.cuMemCreate(&mut handle, SIZE, &properties, 0))?;
+        call!(driver.cuMemCreate(&mut handle, SIZE, &physical_memory(DEVICE), 0))?;
         call!(driver.cuMemAddressReserve(&mut address, SIZE, 0, 0, 0))?;
         call!(driver.cuMemMap(address, SIZE, 0, handle, 0))?;
         Ok(Mapping { address, handle })

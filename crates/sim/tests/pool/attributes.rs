@@ -5,9 +5,9 @@ use std::ptr::null_mut;
 use warploom_testkit::sim::Mode;
 use warploom_testkit::sim::topology::Topology;
 use warploom_testkit::sys::types::CUmemPool_attribute;
-use warploom_testkit::{Primary, TestResult, answers, call, driver_tests, open};
+use warploom_testkit::{Primary, Stream, TestResult, answers, call, driver_tests, open};
 
-use crate::fixture::{CHUNK, Pool, Stream};
+use crate::fixture::{CHUNK, Pool};
 
 driver_tests! {
     fn a_new_pool_reuses_memory_in_every_way_and_keeps_nothing(driver) {

@@ -8,9 +8,9 @@ use warploom_testkit::sys::types::{
     CUdeviceptr, CUmemAllocationHandleType, CUmemAllocationType, CUmemLocation, CUmemLocationType, CUmemPoolProps,
     CUresult,
 };
-use warploom_testkit::{Primary, TestResult, answers, call, code_of, driver_tests, open};
+use warploom_testkit::{Primary, Stream, TestResult, answers, call, code_of, driver_tests, open};
 
-use crate::fixture::{CHUNK, MIB, Pool, Stream, invented, properties};
+use crate::fixture::{CHUNK, MIB, Pool, invented, properties};
 
 fn location(kind: i32, id: i32) -> CUmemLocation {
     CUmemLocation::new(CUmemLocationType(kind.cast_unsigned()), id)

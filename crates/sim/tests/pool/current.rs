@@ -6,9 +6,9 @@ use warploom_testkit::driver::Driver;
 use warploom_testkit::sim::Mode;
 use warploom_testkit::sim::topology::Topology;
 use warploom_testkit::sys::types::{CUmemAllocationType, CUmemLocation, CUmemLocationType, CUmemoryPool, CUresult};
-use warploom_testkit::{Primary, TestResult, answers, call, code_of, driver_tests, open};
+use warploom_testkit::{Primary, Stream, TestResult, answers, call, code_of, driver_tests, open};
 
-use crate::fixture::{Pool, Stream, USED, device_location};
+use crate::fixture::{Pool, USED, device_location};
 
 const PINNED: CUmemAllocationType = CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED;
 

@@ -1,4 +1,4 @@
-//! Pools and streams that clean up after themselves.
+//! Pools that destroy themselves.
 
 use std::ptr::{null_mut, without_provenance_mut};
 
@@ -106,37 +106,6 @@ impl Drop for Pool {
     fn drop(&mut self) {
         let driver = &self.driver;
         let result = call!(driver.cuMemPoolDestroy(self.raw));
-        assert!(result.is_ok() || std::thread::panicking(), "{result:?}");
-    }
-}
-
-pub(crate) struct Stream {
-    driver: Driver,
-    pub(crate) raw: CUstream,
-}
-
-impl Stream {
-    /// A stream that has nothing to do with the default stream.
-    pub(crate) fn new(driver: &Driver) -> TestResult<Stream> {
-        Stream::with(driver, 1)
-    }
-
-    pub(crate) fn with(driver: &Driver, flags: u32) -> TestResult<Stream> {
-        let mut raw = null_mut();
-        call!(driver.cuStreamCreate(&mut raw, flags))?;
-        Ok(Stream { driver: driver.clone(), raw })
-    }
-
-    pub(crate) fn synchronize(&self) -> TestResult {
-        let driver = &self.driver;
-        Ok(call!(driver.cuStreamSynchronize(self.raw))?)
-    }
-}
-
-impl Drop for Stream {
-    fn drop(&mut self) {
-        let driver = &self.driver;
-        let result = call!(driver.cuStreamDestroy_v2(self.raw));
         assert!(result.is_ok() || std::thread::panicking(), "{result:?}");
     }
 }

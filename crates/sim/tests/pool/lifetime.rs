@@ -2,9 +2,9 @@
 
 use std::ptr::null_mut;
 
-use warploom_testkit::{Primary, answers, call, driver_tests};
+use warploom_testkit::{Primary, Stream, answers, call, driver_tests};
 
-use crate::fixture::{CHUNK, MIB, Pool, RESERVED, Stream, USED};
+use crate::fixture::{CHUNK, MIB, Pool, RESERVED, USED};
 
 driver_tests! {
     fn bytes_survive_in_pool_memory(driver) {
@@ -48,7 +48,7 @@ driver_tests! {
 
     fn allocations_take_any_stream(driver) {
         let _primary = Primary::of(driver, 0)?;
-        let stream = Stream::with(driver, 0)?;
+        let stream = Stream::with_flags(driver, 0)?;
         for raw in [null_mut(), crate::fixture::invented(1), crate::fixture::invented(2), stream.raw] {
             let mut address = 0;
             call!(driver.cuMemAllocAsync(&mut address, 16, raw))?;

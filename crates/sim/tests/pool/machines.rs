@@ -3,9 +3,9 @@
 use warploom_testkit::driver::Driver;
 use warploom_testkit::sim::topology::{DeviceModel, Topology};
 use warploom_testkit::sim::{Machine, Mode, Order};
-use warploom_testkit::{Primary, TestResult, answers, call, open};
+use warploom_testkit::{Primary, Stream, TestResult, answers, call, open};
 
-use crate::fixture::{CHUNK, INTERNAL, Pool, RESERVED, Stream, USED};
+use crate::fixture::{CHUNK, INTERNAL, Pool, RESERVED, USED};
 
 /// A machine whose device has room for ten chunks.
 fn small(mode: Mode) -> TestResult<(Machine, Driver)> {

@@ -11,9 +11,9 @@ use proptest::prelude::*;
 use warploom_testkit::driver::Driver;
 use warploom_testkit::sim::topology::Topology;
 use warploom_testkit::sim::{Mode, Order};
-use warploom_testkit::{Primary, TestResult, call, open};
+use warploom_testkit::{Primary, Stream, TestResult, call, open};
 
-use crate::fixture::{CHUNK, FOLLOW, MIB, OPPORTUNISTIC, Pool, Stream, THRESHOLD};
+use crate::fixture::{CHUNK, FOLLOW, MIB, OPPORTUNISTIC, Pool, THRESHOLD};
 
 #[derive(Clone, Debug)]
 enum Step {

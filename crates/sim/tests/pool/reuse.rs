@@ -1,57 +1,13 @@
 //! Who may take freed memory, and when.
 
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use warploom_testkit::driver::Driver;
 use warploom_testkit::sys::types::{CUdeviceptr, CUevent, CUresult};
-use warploom_testkit::{Primary, TestResult, answers, call, code_of, driver_tests};
+use warploom_testkit::{Gate, Primary, Stream, TestResult, answers, call, code_of, driver_tests};
 
-use crate::fixture::{CHUNK, FOLLOW, INTERNAL, MIB, OPPORTUNISTIC, Pool, RESERVED, Stream, USED};
-
-/// Holds streams back until it is opened.
-struct Gate {
-    driver: Driver,
-    flag: *mut u32,
-}
-
-impl Gate {
-    fn new(driver: &Driver) -> TestResult<Gate> {
-        let mut memory = null_mut();
-        call!(driver.cuMemHostAlloc(&mut memory, 4, 0))?;
-        let gate = Gate { driver: driver.clone(), flag: memory.cast() };
-        gate.set(0);
-        Ok(gate)
-    }
-
-    #[expect(unsafe_code, reason = "writes to page-locked memory")]
-    fn set(&self, value: u32) {
-        // SAFETY: page-locked memory of this gate, aligned, that everybody else only reads as a whole.
-        unsafe { AtomicU32::from_ptr(self.flag) }.store(value, Ordering::Release);
-    }
-
-    /// What the stream is given from now on waits for the gate.
-    fn hold(&self, stream: &Stream) -> TestResult {
-        let driver = &self.driver;
-        Ok(call!(driver.cuStreamWaitValue32_v2(stream.raw, self.flag.expose_provenance() as u64, 1, 0))?)
-    }
-
-    /// Lets everything go, and waits until it has gone.
-    fn open(&self) -> TestResult {
-        let driver = &self.driver;
-        self.set(1);
-        Ok(call!(driver.cuCtxSynchronize())?)
-    }
-}
-
-impl Drop for Gate {
-    fn drop(&mut self) {
-        let driver = &self.driver;
-        let results = [self.open(), call!(driver.cuMemFreeHost(self.flag.cast())).map_err(Into::into)];
-        assert!(results.iter().all(Result::is_ok) || std::thread::panicking(), "{results:?}");
-    }
-}
+use crate::fixture::{CHUNK, FOLLOW, INTERNAL, MIB, OPPORTUNISTIC, Pool, RESERVED, USED};
 
 struct Event {
     driver: Driver,
@@ -130,11 +86,11 @@ driver_tests! {
         let gate = Gate::new(driver)?;
         for switches in all_switches() {
             let scene = Scene::new(driver, switches)?;
-            gate.hold(&scene.first)?;
+            gate.hold(scene.first.raw)?;
             scene.free()?;
             assert!(scene.is_reused_on(&scene.first)?, "{switches:?}");
         }
-        gate.open()?;
+        gate.open_and_wait()?;
     }
 
     fn another_stream_grows_the_pool_rather_than_wait(driver) {
@@ -142,12 +98,12 @@ driver_tests! {
         let gate = Gate::new(driver)?;
         for switches in all_switches() {
             let scene = Scene::new(driver, switches)?;
-            gate.hold(&scene.first)?;
+            gate.hold(scene.first.raw)?;
             scene.free()?;
             assert!(!scene.is_reused_on(&scene.second)?, "{switches:?}");
             scene.second.synchronize()?;
         }
-        gate.open()?;
+        gate.open_and_wait()?;
     }
 
     fn a_stream_that_waits_for_the_free_takes_the_memory(driver) {
@@ -156,14 +112,14 @@ driver_tests! {
         for switches in all_switches() {
             let scene = Scene::new(driver, switches)?;
             let event = Event::new(driver)?;
-            gate.hold(&scene.first)?;
+            gate.hold(scene.first.raw)?;
             scene.free()?;
             event.order(&scene.first, &scene.second)?;
             let [follow, ..] = switches;
             assert_eq!(scene.is_reused_on(&scene.second)?, follow, "{switches:?}");
             assert_eq!(query(driver, &scene.second), CUresult::CUDA_ERROR_NOT_READY);
         }
-        gate.open()?;
+        gate.open_and_wait()?;
     }
 
     fn a_wait_for_what_came_before_the_free_is_not_enough(driver) {
@@ -172,12 +128,12 @@ driver_tests! {
         for switches in all_switches() {
             let scene = Scene::new(driver, switches)?;
             let event = Event::new(driver)?;
-            gate.hold(&scene.first)?;
+            gate.hold(scene.first.raw)?;
             event.order(&scene.first, &scene.second)?;
             scene.free()?;
             assert!(!scene.is_reused_on(&scene.second)?, "{switches:?}");
         }
-        gate.open()?;
+        gate.open_and_wait()?;
     }
 
     fn the_default_stream_waits_for_frees_by_itself(driver) {
@@ -185,16 +141,16 @@ driver_tests! {
         let gate = Gate::new(driver)?;
         let pool = Pool::hoarding(driver)?;
         pool.set(OPPORTUNISTIC, 0)?;
-        let stream = Stream::with(driver, 0)?;
+        let stream = Stream::with_flags(driver, 0)?;
         let address = pool.take(CHUNK, stream.raw)?;
         stream.synchronize()?;
-        gate.hold(&stream)?;
+        gate.hold(stream.raw)?;
         pool.free(address, stream.raw)?;
         assert_eq!(pool.take(CHUNK, null_mut())?, address);
         pool.free(address, null_mut())?;
         assert_eq!(pool.take(CHUNK, stream.raw)?, address);
         pool.free(address, stream.raw)?;
-        gate.open()?;
+        gate.open_and_wait()?;
     }
 
     fn anybody_takes_memory_that_the_host_saw_freed(driver) {
@@ -227,12 +183,12 @@ driver_tests! {
         let [first, second] = [Stream::new(driver)?, Stream::new(driver)?];
         let address = pool.take(CHUNK, first.raw)?;
         first.synchronize()?;
-        gate.hold(&first)?;
+        gate.hold(first.raw)?;
         pool.free(address, first.raw)?;
         assert_eq!(pool.take(CHUNK, second.raw)?, address);
         assert_eq!(query(driver, &second), CUresult::CUDA_ERROR_NOT_READY);
         pool.free(address, second.raw)?;
-        gate.open()?;
+        gate.open_and_wait()?;
     }
 
     fn reused_memory_belongs_to_the_new_allocation_when_the_old_free_comes(driver) {
@@ -242,11 +198,11 @@ driver_tests! {
         let pool = Pool::hoarding(driver)?;
         let first = pool.take(4096, stream.raw)?;
         stream.synchronize()?;
-        gate.hold(&stream)?;
+        gate.hold(stream.raw)?;
         pool.free(first, stream.raw)?;
         let second = pool.take(4096, stream.raw)?;
         assert_eq!(second, first);
-        gate.open()?;
+        gate.open_and_wait()?;
         let sent = [9u8; 4096];
         let mut received = [0u8; 4096];
         call!(driver.cuMemcpyHtoD_v2(second, sent.as_ptr().cast(), sent.len()))?;
@@ -286,12 +242,12 @@ driver_tests! {
         let pool = Pool::new(driver)?;
         let address = pool.take(4096, stream.raw)?;
         stream.synchronize()?;
-        gate.hold(&stream)?;
+        gate.hold(stream.raw)?;
         pool.free(address, stream.raw)?;
         let raw = pool.raw;
         drop(pool);
         answers!(driver.cuMemPoolTrimTo(raw, 0), CUDA_ERROR_INVALID_VALUE);
-        gate.open()?;
+        gate.open_and_wait()?;
     }
 
     fn pool_memory_is_freed_at_once_even_under_a_held_stream(driver) {
@@ -301,10 +257,10 @@ driver_tests! {
         let pool = Pool::new(driver)?;
         let address = pool.take(4096, stream.raw)?;
         stream.synchronize()?;
-        gate.hold(&stream)?;
+        gate.hold(stream.raw)?;
         call!(driver.cuMemFree_v2(address))?;
         assert_eq!(pool.get(RESERVED)?, 0);
         assert_eq!(query(driver, &stream), CUresult::CUDA_ERROR_NOT_READY);
-        gate.open()?;
+        gate.open_and_wait()?;
     }
 }

@@ -5,9 +5,9 @@ use std::ptr::null_mut;
 use warploom_testkit::sim::topology::Topology;
 use warploom_testkit::sim::{LogKind, Mode};
 use warploom_testkit::sys::types::{CUmemAllocationHandleType, CUmemPoolPtrExportData};
-use warploom_testkit::{Primary, TestResult, answers, call, driver_tests, open};
+use warploom_testkit::{Primary, Stream, TestResult, answers, call, driver_tests, open};
 
-use crate::fixture::{Pool, Stream};
+use crate::fixture::Pool;
 
 const DESCRIPTOR: CUmemAllocationHandleType = CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
 

@@ -1,8 +1,8 @@
 //! How much a pool holds, and how much of it is in use.
 
-use warploom_testkit::{Primary, call, driver_tests};
+use warploom_testkit::{Primary, Stream, call, driver_tests};
 
-use crate::fixture::{CHUNK, MIB, Pool, RESERVED, RESERVED_HIGH, Stream, THRESHOLD, USED_HIGH};
+use crate::fixture::{CHUNK, MIB, Pool, RESERVED, RESERVED_HIGH, THRESHOLD, USED_HIGH};
 
 /// Size, chunks for one, chunks for two, chunks left when the first is freed, distance of the two.
 const GROWTH: [(u64, u64, u64, u64, u64); 18] = [

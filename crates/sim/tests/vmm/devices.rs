@@ -6,7 +6,7 @@ use warploom_testkit::driver::Driver;
 use warploom_testkit::sim::topology::{Topology, number};
 use warploom_testkit::sim::{LogKind, Machine, Mode};
 use warploom_testkit::sys::types::*;
-use warploom_testkit::{Primary, TestResult, answers, call, open};
+use warploom_testkit::{Primary, TestResult, answers, call, open, physical_memory};
 
 use super::support::*;
 
@@ -76,7 +76,7 @@ fn each_device_has_its_own_memory() -> TestResult {
     let most = 50 << 30;
     let handles = [create(driver, device(0), most)?, create(driver, device(7), most)?];
     let mut third = 0;
-    answers!(driver.cuMemCreate(&mut third, most, &properties(device(7)), 0), CUDA_ERROR_OUT_OF_MEMORY);
+    answers!(driver.cuMemCreate(&mut third, most, &physical_memory(device(7)), 0), CUDA_ERROR_OUT_OF_MEMORY);
     for handle in handles {
         call!(driver.cuMemRelease(handle))?;
     }
@@ -118,7 +118,7 @@ fn a_handle_that_is_none_is_refused_and_explained() -> TestResult {
     let released = create(driver, DEVICE, M)?;
     call!(driver.cuMemRelease(released))?;
     let address = reserve(driver, M)?;
-    let mut found = properties(DEVICE);
+    let mut found = physical_memory(DEVICE);
     for handle in [0, 1, 0xdead_beef, u64::MAX, foreign, released] {
         answers!(driver.cuMemRelease(handle), CUDA_ERROR_INVALID_VALUE);
         answers!(driver.cuMemMap(address, M, 0, handle, 0), CUDA_ERROR_INVALID_VALUE);
@@ -138,7 +138,7 @@ fn null_pointers_are_refused_and_change_nothing() -> TestResult {
     let mapped = Mapped::new(driver, M)?;
     let address = with_exposed_provenance_mut(mapped.address as usize);
     let mut flags = 7;
-    answers!(driver.cuMemCreate(null_mut(), M, &properties(DEVICE), 0), CUDA_ERROR_INVALID_VALUE);
+    answers!(driver.cuMemCreate(null_mut(), M, &physical_memory(DEVICE), 0), CUDA_ERROR_INVALID_VALUE);
     answers!(driver.cuMemGetAllocationPropertiesFromHandle(null_mut(), mapped.handle), CUDA_ERROR_INVALID_VALUE);
     answers!(driver.cuMemRetainAllocationHandle(null_mut(), address), CUDA_ERROR_INVALID_VALUE);
     answers!(driver.cuMemSetAccess(mapped.address, M, null(), 1), CUDA_ERROR_INVALID_VALUE);
@@ -186,12 +186,12 @@ fn nodes_are_those_of_the_machine() -> TestResult {
     let (_machine, driver) = open(topology, Mode::Threads)?;
     let driver = &driver;
     let handle = create(driver, location(3, 1), M)?;
-    let mut found = properties(DEVICE);
+    let mut found = physical_memory(DEVICE);
     call!(driver.cuMemGetAllocationPropertiesFromHandle(&mut found, handle))?;
     assert_eq!(found.location.id(), 1);
     call!(driver.cuMemRelease(handle))?;
     let mut handle = 0;
-    answers!(driver.cuMemCreate(&mut handle, M, &properties(location(3, 2)), 0), CUDA_ERROR_INVALID_VALUE);
+    answers!(driver.cuMemCreate(&mut handle, M, &physical_memory(location(3, 2)), 0), CUDA_ERROR_INVALID_VALUE);
     Ok(())
 }
 
@@ -202,10 +202,10 @@ fn an_older_driver_knows_fewer_locations() -> TestResult {
     };
     let mut handle = 0;
     let (_machine, driver) = at(12, 2)?;
-    answers!(driver.cuMemCreate(&mut handle, M, &properties(HOST), 0), CUDA_ERROR_INVALID_VALUE);
-    call!(driver.cuMemCreate(&mut handle, M, &properties(NODE), 0))?;
+    answers!(driver.cuMemCreate(&mut handle, M, &physical_memory(HOST), 0), CUDA_ERROR_INVALID_VALUE);
+    call!(driver.cuMemCreate(&mut handle, M, &physical_memory(NODE), 0))?;
     let (_machine, driver) = at(12, 0)?;
-    answers!(driver.cuMemCreate(&mut handle, M, &properties(NODE), 0), CUDA_ERROR_INVALID_VALUE);
+    answers!(driver.cuMemCreate(&mut handle, M, &physical_memory(NODE), 0), CUDA_ERROR_INVALID_VALUE);
     Ok(())
 }
 
@@ -214,7 +214,7 @@ fn a_device_may_lack_what_others_have() -> TestResult {
     let builder = Topology::preset("h200")?.into_builder();
     let builder = builder.attribute(0, number::GENERIC_COMPRESSION_SUPPORTED, 0);
     let (_machine, driver) = open(builder.build()?, Mode::Threads)?;
-    let (mut asked, mut handle) = (properties(DEVICE), 0);
+    let (mut asked, mut handle) = (physical_memory(DEVICE), 0);
     asked.allocFlags.compressionType = 1;
     call!(driver.cuMemCreate(&mut handle, M, &asked, 0))?;
     call!(driver.cuMemGetAllocationPropertiesFromHandle(&mut asked, handle))?;
@@ -223,6 +223,6 @@ fn a_device_may_lack_what_others_have() -> TestResult {
     let builder = Topology::preset("h200")?.into_builder();
     let builder = builder.attribute(0, number::VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 0);
     let (_machine, driver) = open(builder.build()?, Mode::Threads)?;
-    answers!(driver.cuMemCreate(&mut handle, M, &properties(DEVICE), 0), CUDA_ERROR_NOT_SUPPORTED);
+    answers!(driver.cuMemCreate(&mut handle, M, &physical_memory(DEVICE), 0), CUDA_ERROR_NOT_SUPPORTED);
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::ptr::with_exposed_provenance_mut;
 
 use warploom_testkit::driver::Driver;
 use warploom_testkit::sys::types::*;
-use warploom_testkit::{Primary, TestResult, answers, call, code_of, driver_tests};
+use warploom_testkit::{Primary, TestResult, answers, call, code_of, driver_tests, physical_memory};
 
 use super::support::*;
 
@@ -97,7 +97,7 @@ driver_tests! {
     fn memory_of_the_host_calls_itself_memory_of_its_first_node(driver) {
         for asked in [HOST, location(2, 5), NODE] {
             let handle = create(driver, asked, M)?;
-            let mut found = properties(DEVICE);
+            let mut found = physical_memory(DEVICE);
             call!(driver.cuMemGetAllocationPropertiesFromHandle(&mut found, handle))?;
             assert_eq!((found.location.type_, found.location.id()), (NODE.type_, 0));
             call!(driver.cuMemRelease(handle))?;
@@ -106,7 +106,7 @@ driver_tests! {
 
     fn only_memory_of_a_node_can_be_shared_between_processes(driver) {
         let mut handle = 7;
-        let mut asked = properties(HOST);
+        let mut asked = physical_memory(HOST);
         asked.requestedHandleTypes = CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
         answers!(driver.cuMemCreate(&mut handle, M, &asked, 0), CUDA_ERROR_INVALID_VALUE);
         asked.location = NODE;
@@ -118,7 +118,7 @@ driver_tests! {
         for place in [HOST, NODE] {
             for size in [1 << 45, 1 << 60] {
                 let mut handle = 7;
-                let code = code_of(call!(driver.cuMemCreate(&mut handle, size, &properties(place), 0)));
+                let code = code_of(call!(driver.cuMemCreate(&mut handle, size, &physical_memory(place), 0)));
                 assert_eq!((code, handle), (CUresult::CUDA_ERROR_OUT_OF_MEMORY, 7));
             }
         }

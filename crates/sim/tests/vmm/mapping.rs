@@ -5,7 +5,7 @@ use std::ptr::{null_mut, with_exposed_provenance_mut};
 use warploom_testkit::sim::topology::Topology;
 use warploom_testkit::sim::{Mode, Order};
 use warploom_testkit::sys::types::*;
-use warploom_testkit::{Primary, TestResult, answers, call, code_of, driver_tests, open};
+use warploom_testkit::{Primary, TestResult, answers, call, code_of, driver_tests, open, physical_memory};
 
 use super::support::*;
 
@@ -238,7 +238,7 @@ driver_tests! {
         call!(driver.cuMemMap(address, most, 0, handle, 0))?;
         call!(driver.cuMemRelease(handle))?;
         let mut second = 7;
-        answers!(driver.cuMemCreate(&mut second, most, &properties(DEVICE), 0), CUDA_ERROR_OUT_OF_MEMORY);
+        answers!(driver.cuMemCreate(&mut second, most, &physical_memory(DEVICE), 0), CUDA_ERROR_OUT_OF_MEMORY);
         call!(driver.cuMemUnmap(address, most))?;
         call!(driver.cuMemAddressFree(address, most))?;
         let second = create(driver, DEVICE, most)?;

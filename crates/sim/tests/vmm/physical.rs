@@ -3,15 +3,15 @@
 use std::ptr::{null, null_mut, without_provenance_mut};
 
 use warploom_testkit::sys::types::*;
-use warploom_testkit::{answers, call, code_of, driver_tests};
+use warploom_testkit::{answers, call, code_of, driver_tests, physical_memory};
 
 use super::support::*;
 
 driver_tests! {
     fn the_granularity_is_two_mebibytes_for_any_memory(driver) {
-        let mut strange = properties(location(6, -1));
+        let mut strange = physical_memory(location(6, -1));
         strange.type_ = CUmemAllocationType(9);
-        for properties in [properties(DEVICE), properties(HOST), properties(NODE), properties(location(1, 99)), strange] {
+        for properties in [physical_memory(DEVICE), physical_memory(HOST), physical_memory(NODE), physical_memory(location(1, 99)), strange] {
             for option in [0, 1] {
                 let mut granularity = 0;
                 let option = CUmemAllocationGranularity_flags(option);
@@ -24,7 +24,7 @@ driver_tests! {
     fn granularity_needs_a_known_option_and_its_pointers(driver) {
         let least = CUmemAllocationGranularity_flags::CU_MEM_ALLOC_GRANULARITY_MINIMUM;
         let mut granularity = 7;
-        let properties = properties(DEVICE);
+        let properties = physical_memory(DEVICE);
         let unknown = CUmemAllocationGranularity_flags(2);
         answers!(driver.cuMemGetAllocationGranularity(&mut granularity, &properties, unknown), CUDA_ERROR_INVALID_VALUE);
         answers!(driver.cuMemGetAllocationGranularity(&mut granularity, null(), least), CUDA_ERROR_INVALID_VALUE);
@@ -33,7 +33,7 @@ driver_tests! {
     }
 
     fn an_allocation_is_a_whole_number_of_granules(driver) {
-        let properties = properties(DEVICE);
+        let properties = physical_memory(DEVICE);
         for size in [0, 1, 4096, M / 2, M + 1, M + M / 2, usize::MAX] {
             let mut handle = 7;
             answers!(driver.cuMemCreate(&mut handle, size, &properties, 0), CUDA_ERROR_INVALID_VALUE);
@@ -48,9 +48,9 @@ driver_tests! {
     fn a_device_runs_out_of_physical_memory_and_gets_it_back(driver) {
         let most = 80 << 30;
         let mut second = 7;
-        answers!(driver.cuMemCreate(&mut second, 1 << 60, &properties(DEVICE), 0), CUDA_ERROR_OUT_OF_MEMORY);
+        answers!(driver.cuMemCreate(&mut second, 1 << 60, &physical_memory(DEVICE), 0), CUDA_ERROR_OUT_OF_MEMORY);
         let first = create(driver, DEVICE, most)?;
-        answers!(driver.cuMemCreate(&mut second, most, &properties(DEVICE), 0), CUDA_ERROR_OUT_OF_MEMORY);
+        answers!(driver.cuMemCreate(&mut second, most, &physical_memory(DEVICE), 0), CUDA_ERROR_OUT_OF_MEMORY);
         assert_eq!(second, 7);
         call!(driver.cuMemRelease(first))?;
         let again = create(driver, DEVICE, most)?;
@@ -69,16 +69,16 @@ driver_tests! {
             ("Windows metadata", |asked| asked.win32HandleMetaData = without_provenance_mut(1)),
         ];
         for (what, change) in changes {
-            let mut asked = properties(DEVICE);
+            let mut asked = physical_memory(DEVICE);
             change(&mut asked);
             let mut handle = 7;
             let code = code_of(call!(driver.cuMemCreate(&mut handle, M, &asked, 0)));
             assert_eq!((code, handle), (CUresult::CUDA_ERROR_INVALID_VALUE, 7), "{what}");
         }
         let mut handle = 7;
-        answers!(driver.cuMemCreate(&mut handle, M, &properties(DEVICE), 1), CUDA_ERROR_INVALID_VALUE);
+        answers!(driver.cuMemCreate(&mut handle, M, &physical_memory(DEVICE), 1), CUDA_ERROR_INVALID_VALUE);
         answers!(driver.cuMemCreate(&mut handle, M, null(), 0), CUDA_ERROR_INVALID_VALUE);
-        let mut fabric = properties(DEVICE);
+        let mut fabric = physical_memory(DEVICE);
         fabric.requestedHandleTypes = CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_FABRIC;
         answers!(driver.cuMemCreate(&mut handle, M, &fabric, 0), CUDA_ERROR_NOT_PERMITTED);
         assert_eq!(handle, 7);
@@ -101,7 +101,7 @@ driver_tests! {
             (5, 0, R::CUDA_ERROR_INVALID_VALUE),
         ] {
             let mut handle = 7;
-            let code = code_of(call!(driver.cuMemCreate(&mut handle, M, &properties(location(kind, id)), 0)));
+            let code = code_of(call!(driver.cuMemCreate(&mut handle, M, &physical_memory(location(kind, id)), 0)));
             assert_eq!(code, expected, "location {id} of type {kind}");
             if code == R::CUDA_SUCCESS {
                 call!(driver.cuMemRelease(handle))?;
@@ -111,16 +111,16 @@ driver_tests! {
         }
         // The size is looked at first.
         let mut handle = 7;
-        answers!(driver.cuMemCreate(&mut handle, 1, &properties(location(1, 99)), 0), CUDA_ERROR_INVALID_VALUE);
+        answers!(driver.cuMemCreate(&mut handle, 1, &physical_memory(location(1, 99)), 0), CUDA_ERROR_INVALID_VALUE);
     }
 
     fn an_allocation_tells_what_became_of_its_wishes(driver) {
-        let mut asked = properties(DEVICE);
+        let mut asked = physical_memory(DEVICE);
         asked.requestedHandleTypes = CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
         asked.allocFlags.gpuDirectRDMACapable = 1;
         let mut handle = 0;
         call!(driver.cuMemCreate(&mut handle, M, &asked, 0))?;
-        let mut found = properties(location(5, 5));
+        let mut found = physical_memory(location(5, 5));
         call!(driver.cuMemGetAllocationPropertiesFromHandle(&mut found, handle))?;
         assert_eq!(found.type_, asked.type_);
         assert_eq!(found.requestedHandleTypes, asked.requestedHandleTypes);
@@ -140,7 +140,7 @@ driver_tests! {
     }
 
     fn the_null_handle_names_nothing(driver) {
-        let mut found = properties(DEVICE);
+        let mut found = physical_memory(DEVICE);
         answers!(driver.cuMemRelease(0), CUDA_ERROR_INVALID_VALUE);
         answers!(driver.cuMemGetAllocationPropertiesFromHandle(&mut found, 0), CUDA_ERROR_INVALID_VALUE);
     }

@@ -1,10 +1,8 @@
 //! The few calls that nearly every test makes.
 
-use std::ptr::null_mut;
-
 use warploom_testkit::driver::Driver;
 use warploom_testkit::sys::types::*;
-use warploom_testkit::{TestResult, call, code_of};
+use warploom_testkit::{TestResult, call, code_of, physical_memory};
 
 /// The granularity of everything.
 pub(crate) const M: usize = 2 << 20;
@@ -18,25 +16,9 @@ pub(crate) fn location(kind: i32, id: i32) -> CUmemLocation {
     CUmemLocation::new(CUmemLocationType(kind as _), id)
 }
 
-/// Plain memory in a location.
-pub(crate) fn properties(location: CUmemLocation) -> CUmemAllocationProp {
-    CUmemAllocationProp {
-        type_: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
-        requestedHandleTypes: CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE,
-        location,
-        win32HandleMetaData: null_mut(),
-        allocFlags: CUmemAllocationProp_st__bindgen_ty_1 {
-            compressionType: 0,
-            gpuDirectRDMACapable: 0,
-            usage: 0,
-            reserved: [0; 4],
-        },
-    }
-}
-
 pub(crate) fn create(driver: &Driver, location: CUmemLocation, size: usize) -> TestResult<u64> {
     let mut handle = 0;
-    call!(driver.cuMemCreate(&mut handle, size, &properties(location), 0))?;
+    call!(driver.cuMemCreate(&mut handle, size, &physical_memory(location), 0))?;
     Ok(handle)
 }
 

@@ -1,7 +1,7 @@
 //! Captures in progress, and the checks they ask of other calls.
 //!
 //! One load tells that there are none, which is all that a program without captures pays. It guards nothing:
-//! what a thread enqueues at the very moment that another begins to capture the same stream may become part
+//! work that a thread enqueues at the moment that another begins to capture the same stream may become part
 //! of a graph that does not know it, which [`Captured::is_accounted`](super::Captured::is_accounted) tells.
 
 use std::any::Any;
@@ -14,7 +14,7 @@ use super::Sequence;
 use crate::memory::{Access, AllocationRef};
 use crate::{CaptureError, Context, Event, Result, Stream};
 
-/// How many there are.
+/// The number of them.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 static ACTIVE: Mutex<Vec<Arc<Sequence>>> = Mutex::new(Vec::new());
@@ -76,13 +76,13 @@ pub(crate) fn in_context(context: &Context) -> Option<Arc<Sequence>> {
     find(|sequence| sequence.is_in(context))
 }
 
-/// What a stream had before it was captured, if it is.
+/// The event of a captured stream's work before its capture.
 #[cold]
 pub(crate) fn before(stream: &Stream) -> Option<Arc<Event>> {
     of(stream)?.before(stream)
 }
 
-/// Keeps memory for the capture that a stream is part of; whether it is part of one.
+/// Keeps memory for the capture that a stream is part of; returns `true` if it is part of one.
 #[cold]
 pub(crate) fn keep(held: &AllocationRef, stream: &Stream) -> Result<bool> {
     match of(stream) {
@@ -92,13 +92,13 @@ pub(crate) fn keep(held: &AllocationRef, stream: &Stream) -> Result<bool> {
     }
 }
 
-/// Takes note of an access of a stream that is captured; whether it is.
+/// Records an access of a captured stream; returns `true` if it is captured.
 #[cold]
 pub(crate) fn did(held: &AllocationRef, stream: &Stream, access: Access) -> bool {
     of(stream).inspect(|sequence| sequence.did(held, stream, access)).is_some()
 }
 
-/// Keeps what is not memory for the capture that a stream is part of, if it is.
+/// Keeps a value for the capture that a stream is part of, if it is.
 #[cold]
 pub(crate) fn keep_owner(stream: &Stream, owner: impl FnOnce() -> Box<dyn Any + Send + Sync>) {
     if let Some(sequence) = of(stream) {
@@ -106,7 +106,7 @@ pub(crate) fn keep_owner(stream: &Stream, owner: impl FnOnce() -> Box<dyn Any + 
     }
 }
 
-/// Something was enqueued: a node, if the stream is captured.
+/// Counts a node, if the stream is captured.
 #[cold]
 pub(crate) fn count(stream: &Stream) {
     if let Some(sequence) = of(stream) {
@@ -114,8 +114,8 @@ pub(crate) fn count(stream: &Stream) {
     }
 }
 
-/// What a wait of a stream for an event is to captures, by the number of the one that the event was recorded
-/// in: the capture that the stream takes part in from then on.
+/// Checks and records a wait of a stream for an event, by the number of the capture that the event was
+/// recorded in: the capture that the stream takes part in from then on.
 #[cold]
 pub(crate) fn check_work(stream: &Stream, recorded: u64) -> Result<Option<Arc<Sequence>>> {
     match (of(stream), numbered(recorded)) {

@@ -24,7 +24,7 @@ pub struct Captured {
 impl Captured {
     /// # Safety
     ///
-    /// The graph is of the context's driver, belongs to nobody else, and `kept` has everything that it uses.
+    /// The graph is of the context's driver, belongs to nothing else, and `kept` has everything that it uses.
     pub(super) unsafe fn new(raw: CUgraph, context: Context, kept: Kept) -> Captured {
         Captured { raw: Some(Handle::new(raw)), context, kept }
     }
@@ -39,9 +39,9 @@ impl Captured {
         Ok(unsafe { driver.cuGraphDestroy(graph) }?)
     }
 
-    /// The driver's own handle; valid while this value is held. What is launched from it must be over before
-    /// this value goes, which keeps the memory that the graph uses, and comes after whatever fills that
-    /// memory only if the stream of the launch waits for it.
+    /// The raw handle; valid while this value is held. A launch of it must be complete before this value is
+    /// dropped, which keeps the memory that the graph uses. The launch is ordered after work on that memory
+    /// only if its stream waits for it.
     #[must_use]
     pub fn as_raw(&self) -> CUgraph {
         self.raw.as_ref().map_or(null_mut(), Handle::raw)
@@ -67,8 +67,8 @@ impl Captured {
     }
 
     /// `true` if every node came through this crate, so that all memory that the graph uses is kept by this
-    /// value. Others may have captured something by calling the driver, or have enqueued it at the very
-    /// moment that the capture began.
+    /// value. Other code may have captured nodes by calling the driver, or have enqueued one at the moment
+    /// that the capture began.
     ///
     /// # Errors
     ///
@@ -77,12 +77,13 @@ impl Captured {
         Ok(self.node_count()? == self.kept.nodes)
     }
 
-    /// Keeps something for as long as the graph.
+    /// Keeps a value for as long as the graph.
     pub fn keep_alive(&mut self, owner: impl Any + Send + Sync) {
         self.kept.owners.push(Box::new(owner));
     }
 
-    /// Ends the graph, and lets go of what it uses. Dropping does the same, and can only report a failure.
+    /// Ends the graph, and releases the memory and code it uses. Dropping does the same, and can only report
+    /// a failure.
     ///
     /// # Errors
     ///

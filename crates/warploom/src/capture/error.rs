@@ -1,13 +1,13 @@
 //! Errors of stream capture.
 
-/// What a capture does not allow. The driver has not been asked, and the capture goes on as before.
+/// A call that a capture does not allow. The driver was not called, and the capture goes on.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum CaptureError {
-    /// No graph can have it, or its memory would not be kept.
+    /// The operation cannot be captured.
     #[error("{what} is not possible on a stream that is being captured; end the capture, or use another stream")]
     NotCapturable {
-        /// What was to be done.
+        /// The operation.
         what: &'static str,
     },
 
@@ -15,41 +15,38 @@ pub enum CaptureError {
     #[error("a default stream cannot be captured; make a stream with Context::stream")]
     DefaultStream,
 
-    /// A pool allocates when the call is made, and a graph when it is launched.
+    /// A pool other than [`GraphPool`](crate::GraphPool) was to allocate on a captured stream.
     #[error(
         "{resource} does not allocate on a stream that is being captured; allocate before the capture, or from a GraphPool, \
          whose memory is the graph's own"
     )]
     OrdinaryPool {
-        /// What people call the resource.
+        /// The resource's name.
         resource: &'static str,
     },
 
-    /// A graph's memory is allocated in a capture.
+    /// A [`GraphPool`](crate::GraphPool) was to allocate outside of a capture.
     #[error(
         "a GraphPool allocates on a stream that is being captured, and this one is not; allocate from a DevicePool"
     )]
     NotCaptured,
 
-    /// A graph's memory is there when the graph is launched.
+    /// Memory of a graph was used outside of its capture.
     #[error(
-        "the memory is a graph's own, which was allocated in a capture that the stream is not part of, or that is over"
+        "the memory belongs to a graph: its capture is over, or the stream is not part of it; use it on a stream of its capture"
     )]
     GraphMemory,
 
-    /// What the capture would have to wait for is not part of it.
-    #[error(
-        "the event was recorded outside of the capture, which can wait for nothing outside; wait for it before the capture \
-         begins"
-    )]
+    /// The event to wait for is not part of the capture.
+    #[error("the event was recorded outside of the capture; wait for it before the capture begins")]
     Outside,
 
-    /// Two captures do not become one.
-    #[error("the event was recorded in another capture than the one that the stream is part of")]
+    /// The event belongs to another capture.
+    #[error("the event was recorded in another capture than that of the stream; keep the two captures apart")]
     OtherCapture,
 
-    /// No device comes to it.
-    #[error("the event was recorded in a capture that is not over, and no device will come to it")]
+    /// An event of a capture was queried or waited for.
+    #[error("the event was recorded in a capture and will not complete; use an event recorded outside of it")]
     CapturedEvent,
 
     /// Work outside of the capture uses the memory, and the copy would have to wait for it.
@@ -58,7 +55,7 @@ pub enum CaptureError {
          capture begins"
     )]
     Conflict {
-        /// Where that work runs.
+        /// The device of that work.
         device: u32,
     },
 
@@ -68,8 +65,10 @@ pub enum CaptureError {
     )]
     Legacy,
 
-    /// Whoever waits for a context waits for its streams.
-    #[error("a stream of device {device}'s context is being captured, so that the context cannot be waited for")]
+    /// The context cannot be waited for while one of its streams is captured.
+    #[error(
+        "a stream of device {device}'s context is being captured, so that the context cannot be waited for; end the capture first"
+    )]
     Context {
         /// The context's device.
         device: u32,

@@ -6,10 +6,9 @@
 //!                                  └── dropped: the capture is over, and there is no graph
 //! ```
 //!
-//! [`Stream::capture`] begins, and a [`Capture`] is what one can do meanwhile: enqueue work, on it or on its
-//! stream, and end it. A stream that waits for an event of the capture becomes part of it
-//! ([`Stream::wait_for`]), until the end, before which its work has to be joined by a wait the other way
-//! round.
+//! [`Stream::capture`] begins, and the [`Capture`] takes work, on itself or on its stream, until it is ended.
+//! A stream that waits for an event of the capture becomes part of it ([`Stream::wait_for`]), until the end,
+//! before which its work has to be joined by a wait the other way round.
 //!
 //! ```
 //! use warploom::capture::Relaxed;
@@ -31,15 +30,14 @@
 //! # }
 //! ```
 //!
-//! # What a capture keeps
+//! # Memory and code that a capture keeps
 //!
-//! A graph refers to memory and to code. Whatever is captured through this crate is kept by the capture and
-//! then by the
-//! [`Captured`]: buffers, kernels and their libraries, and what is [given to it](Capture::keep_alive). What somebody captures by
-//! calling the driver with [`Stream::as_raw`], nobody keeps but them; [`Captured::is_accounted`] tells
-//! whether there is any of that.
+//! A graph refers to memory and to code. The capture, and then the [`Captured`], keeps everything that is
+//! captured through this crate: buffers, kernels and their libraries, and values [given to
+//! it](Capture::keep_alive). Nodes that are captured by calling the driver with [`Stream::as_raw`] are not
+//! kept; [`Captured::is_accounted`] is `false` if there are any.
 //!
-//! # What can be captured
+//! # Operations that can be captured
 //!
 //! | | on a captured stream |
 //! |---|---|
@@ -49,21 +47,20 @@
 //! | closing a buffer of a [`GraphPool`](crate::GraphPool) | becomes part of the graph |
 //! | waiting for the stream, host functions, futures, copies from and to the host, between contexts, in batches or with options, prefetches, discards | [`CaptureError`], and the capture goes on |
 //!
-//! Other streams go on as before. What they must wait for of a captured stream is what it had before its
-//! capture.
+//! Other streams go on as before. A wait for a captured stream is a wait for its work before the capture.
 //!
 //! # Modes
 //!
 //! The driver forbids calls that no graph would repeat, such as allocations elsewhere, while a stream is
 //! captured: [`Relaxed`] none, [`ThreadLocal`] those of the thread that began, [`Global`] those of all
-//! threads. Such a call fails and spoils the capture. What this crate does by itself when something is
+//! threads. Such a call fails and invalidates the capture. Calls that this crate makes itself when a value is
 //! dropped is never one of them.
 //!
 //! # Captures that others began
 //!
 //! A capture that was begun by calling the driver is not known here, neither on a stream of one's own
-//! ([`Stream::as_raw`]) nor on one that was [taken over](Stream::from_raw): whoever begins it sees to it that
-//! what the graph refers to stays, and uses the stream for nothing else until the end.
+//! ([`Stream::as_raw`]) nor on one that was [taken over](Stream::from_raw): the code that begins it keeps
+//! everything the graph refers to, and uses the stream for nothing else until the end.
 //! [`Stream::capture_status`] asks the driver, and knows of all.
 #![expect(unsafe_code, reason = "begins and ends captures of raw streams")]
 
@@ -107,7 +104,7 @@ pub struct Capture<M: Mode = Relaxed> {
 }
 
 impl Stream {
-    /// Begins a capture: what is enqueued from now on becomes a graph, and does not run. See
+    /// Begins a capture: work enqueued from now on becomes a graph, and does not run. See
     /// [`capture`](crate::capture).
     ///
     /// # Errors
@@ -144,7 +141,7 @@ impl<M: Mode> Capture<M> {
         &self.stream
     }
 
-    /// Keeps something for as long as the graph, without a node for it.
+    /// Keeps a value for as long as the graph, without a node.
     pub fn keep_alive(&self, owner: impl Any + Send + Sync) {
         self.sequence.keep_owner(Box::new(owner));
     }
@@ -159,7 +156,7 @@ impl<M: Mode> Capture<M> {
         Ok(self.stream.capture_status()? == CaptureStatus::Active)
     }
 
-    /// Ends the capture: what was captured, and all that it uses. Buffers that were dropped meanwhile are
+    /// Ends the capture: returns the graph and everything it uses. Buffers that were dropped meanwhile are
     /// freed now.
     ///
     /// # Errors
@@ -187,7 +184,7 @@ impl<M: Mode> Capture<M> {
     }
 }
 
-/// Ends what the driver captures on a stream.
+/// Ends the driver's capture of a stream.
 fn end(stream: &Stream) -> Result<CUgraph> {
     let mut graph = null_mut();
     // SAFETY: the stream is alive, and `graph` is writable.
@@ -195,10 +192,10 @@ fn end(stream: &Stream) -> Result<CUgraph> {
     Ok(graph)
 }
 
-/// Ends what the driver captures on a stream, and destroys the graph.
+/// Ends the driver's capture of a stream, and destroys the graph.
 fn end_unwanted(stream: &Stream) -> Result<()> {
     let graph = end(stream)?;
-    // SAFETY: the driver has given it out just now, and nobody else has it.
+    // SAFETY: the driver has given it out just now, and it has no other owner.
     unsafe { Captured::destroy(stream.driver(), graph) }
 }
 
@@ -209,10 +206,10 @@ impl<M: Mode> Drop for Capture<M> {
         }
         let device = self.stream.device().ordinal();
         let ended = self.finish().and_then(|graph| {
-            // SAFETY: the driver has given it out just now, and nobody else has it.
+            // SAFETY: the driver has given it out just now, and it has no other owner.
             unsafe { Captured::destroy(self.stream.driver(), graph) }
         });
-        // That it had been spoiled is no news to who does not want the graph.
+        // An invalidated capture is no error if the graph is not wanted.
         let ended = ended.or_else(|error| match error.code() {
             Some(CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED | CUresult::CUDA_ERROR_STREAM_CAPTURE_UNJOINED) => {
                 Ok(())

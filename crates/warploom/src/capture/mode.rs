@@ -4,12 +4,11 @@ use std::marker::PhantomData;
 
 use warploom_driver::sys::types::CUstreamCaptureMode;
 
-/// Whom a capture forbids calls that no graph would repeat: one of [`Relaxed`], [`ThreadLocal`] and
-/// [`Global`].
+/// The threads on which a capture forbids unsafe calls: one of [`Relaxed`], [`ThreadLocal`] and [`Global`].
 #[doc(alias = "CUstreamCaptureMode")]
 pub trait Mode: sealed::Mode {}
 
-/// Nobody. The capture may end on another thread.
+/// No thread. The capture may end on another thread.
 #[derive(Clone, Copy, Debug)]
 pub struct Relaxed;
 
@@ -43,7 +42,7 @@ mod sealed {
 
     pub trait Mode {
         const MODE: CUstreamCaptureMode;
-        /// What keeps a capture on its thread, if anything does.
+        /// `Rc` for captures that must end on their thread.
         type Stays: Default;
     }
 

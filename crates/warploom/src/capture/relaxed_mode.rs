@@ -4,15 +4,16 @@
 use warploom_driver::Driver;
 use warploom_driver::sys::types::CUstreamCaptureMode;
 
-/// While it is there, no capture forbids this thread anything, and what it does spoils none.
+/// Sets the thread's capture mode to relaxed while it exists, so that calls are neither refused nor
+/// invalidate a capture.
 pub(crate) struct RelaxedMode {
     driver: Driver,
     before: CUstreamCaptureMode,
 }
 
 impl RelaxedMode {
-    /// Where nothing is captured on the driver, there is nothing to be done. What a driver refuses here it
-    /// will refuse again in a moment.
+    /// Does nothing while nothing is captured on the driver. An error here is ignored: the call that follows
+    /// will report it.
     pub(crate) fn new(driver: &Driver) -> Option<RelaxedMode> {
         let mut before = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
         let is_relaxed = super::is_on(driver) && exchange(driver, &mut before);

@@ -31,25 +31,25 @@ pub(crate) struct Sequence {
 struct Parts {
     members: Vec<Member>,
     kept: Kept,
-    /// Which streams captured which accesses to which memory.
+    /// The accesses that each stream captured, by memory.
     uses: BTreeMap<usize, Vec<(Stream, Access)>>,
-    /// What was dropped and cannot end before the capture does, the oldest first.
+    /// Dropped values that cannot end before the capture does, oldest first.
     deferred: Vec<Box<dyn Any + Send + Sync>>,
 }
 
 /// A stream that takes part.
 struct Member {
     stream: Stream,
-    /// What the stream had before, for those who wait for it from outside.
+    /// The stream's work before the capture, for waits from outside.
     before: Arc<Event>,
 }
 
-/// What a graph uses.
+/// The memory and values that a graph uses.
 #[derive(Default)]
 pub(crate) struct Kept {
     memory: BTreeMap<usize, AllocationRef>,
     pub(super) owners: Vec<Box<dyn Any + Send + Sync>>,
-    /// How many nodes came through this crate.
+    /// The number of nodes captured through this crate.
     pub(super) nodes: usize,
 }
 
@@ -65,7 +65,7 @@ impl Sequence {
         Ok(sequence)
     }
 
-    /// It is over: what is deferred ends now, and what the graph uses is somebody else's to keep.
+    /// Ends the sequence: deferred values are dropped now, and the graph's memory and values are handed over.
     pub(super) fn finish(self: &Arc<Self>) -> Kept {
         active::leave(self);
         let Parts { members, kept, deferred, .. } = std::mem::take(&mut *self.lock());
@@ -105,7 +105,7 @@ impl Sequence {
         self.lock().members.iter().any(|member| member.stream.context() == context)
     }
 
-    /// What a stream that takes part had before.
+    /// The work of a captured stream before the capture.
     pub(super) fn before(&self, stream: &Stream) -> Option<Arc<Event>> {
         let parts = self.lock();
         parts.members.iter().find(|member| member.stream == *stream).map(|member| Arc::clone(&member.before))
@@ -166,7 +166,7 @@ impl Sequence {
         self.lock().kept.nodes += 1;
     }
 
-    /// Lets something end when the capture does; at once, if that has been just now.
+    /// Drops a value when the capture ends; at once, if it has ended.
     pub(crate) fn defer(self: &Arc<Self>, ending: Box<dyn Any + Send + Sync>) {
         let mut parts = self.lock();
         if parts.members.is_empty() {

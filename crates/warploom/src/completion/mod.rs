@@ -24,11 +24,11 @@ use self::relay::Call;
 use crate::event::{Event, Timing};
 use crate::{HostTask, Result, Stream};
 
-/// A future that is ready when an event is done, with what the driver then says of the work before it.
+/// A future that is ready when an event is done, with the driver's result of the work before it.
 ///
 /// It may be dropped at any time; the work goes on. The waker is called on a thread of the driver's, and must
 /// not call CUDA there. A simulated machine in a deterministic mode has no such thread, and work runs only in
-/// calls: there a task is woken when somebody asks or waits.
+/// calls: there a task is woken when the host queries or waits.
 ///
 /// ```
 /// use warploom::{Devices, Driver};
@@ -56,7 +56,7 @@ use crate::{HostTask, Result, Stream};
 /// ```
 #[must_use = "futures do nothing unless they are awaited"]
 pub struct Completion<E> {
-    /// What is waited for; or why there is nothing to wait for.
+    /// The event that is waited for, or the error that prevents it.
     point: Result<E>,
     /// The call that was last asked for.
     call: Option<Arc<Call>>,
@@ -136,7 +136,7 @@ impl<T: Timing> IntoFuture for Event<T> {
     type Output = Result<()>;
     type IntoFuture = Completion<Event<T>>;
 
-    /// As [`Event::completion`], with an event that nobody else needs.
+    /// As [`Event::completion`], with an event of its own.
     fn into_future(self) -> Completion<Event<T>> {
         Completion::new(Ok(self))
     }
@@ -162,7 +162,7 @@ impl<T> IntoFuture for HostTask<T> {
     }
 }
 
-/// A future that is ready when a host function has returned, with what it returned.
+/// A future of a host function's return value.
 #[must_use = "futures do nothing unless they are awaited"]
 pub struct HostReturn<T> {
     task: HostTask<T>,
@@ -187,7 +187,7 @@ impl<T> fmt::Debug for HostReturn<T> {
     }
 }
 
-/// What a [`Completion`] waits for: an event, its own or somebody's.
+/// The event that a [`Completion`] waits for, owned or borrowed.
 pub trait Point: point::Point {}
 
 impl<T: Timing> Point for Event<T> {}

@@ -23,7 +23,7 @@ const KEPT: usize = 16;
 /// A call that the driver is to make.
 #[derive(Debug)]
 pub struct Call {
-    /// Whom to wake; nobody once the call has been made.
+    /// The waker; `None` once the call has been made.
     waker: Mutex<Option<Waker>>,
 }
 
@@ -123,7 +123,7 @@ fn create(context: &Context) -> Result<Handle<CUstream_st>> {
 }
 
 fn destroy(driver: &Driver, raw: &Handle<CUstream_st>) {
-    // SAFETY: it came from `cuStreamCreate` in a context that is still alive, and nobody else has it. What is
-    // still enqueued is finished by the driver.
+    // SAFETY: it came from `cuStreamCreate` in a context that is still alive, and it has no other owner. What
+    // is still enqueued is finished by the driver.
     report(|| Subject::Relay, unsafe { driver.cuStreamDestroy_v2(raw.raw()) });
 }

@@ -6,8 +6,8 @@ use warploom_driver::sys::types::CUfunc_cache;
 use super::Context;
 use crate::Result;
 
-/// How kernels would like their multiprocessor's memory divided, where the hardware leaves a choice;
-/// elsewhere it is only remembered.
+/// The preferred division of a multiprocessor's memory into L1 cache and shared memory, where the hardware
+/// leaves a choice; elsewhere it is only remembered.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum CachePreference {
@@ -47,7 +47,7 @@ impl CachePreference {
 }
 
 impl Context {
-    /// What kernels that say nothing themselves prefer.
+    /// The preference of kernels without one of their own.
     ///
     /// # Errors
     ///
@@ -61,7 +61,7 @@ impl Context {
         Ok(CachePreference::from_raw(raw))
     }
 
-    /// Sets what kernels that say nothing themselves prefer, for everyone who uses the context.
+    /// Sets the preference of kernels without one of their own, for all users of the context.
     ///
     /// # Errors
     ///

@@ -11,11 +11,11 @@ use crate::event::EventPool;
 /// Things that are made or asked for once and used many times. Nothing in here holds the context.
 #[derive(Default)]
 pub(crate) struct Cached {
-    /// Events that nobody holds.
+    /// Idle events.
     pub(crate) events: EventPool,
     /// Streams that wait for events and then call back.
     pub(crate) relays: Relays,
-    /// What the driver said, once it was asked.
+    /// The driver's answer, once it was asked.
     pub(super) priorities: OnceLock<PriorityRange>,
 }
 

@@ -12,11 +12,11 @@ use crate::device::{device_of, initialize};
 use crate::diagnostics::{Subject, report};
 use crate::{ContextError, Device, Devices as _, Result};
 
-/// What is current on the calling thread, and what becomes of primary contexts, for programs that mix this
+/// The current context of the calling thread, and resets of primary contexts, for programs that mix this
 /// crate with code that relies on it.
 ///
-/// No call of this crate depends on what is current, and none leaves it changed. Each call here initializes
-/// the driver if that has not been done.
+/// No call of this crate depends on the current context, and none leaves it changed. Each call here
+/// initializes the driver if that has not been done.
 ///
 /// ```
 /// use warploom::{Contexts, Devices, Driver};
@@ -36,7 +36,7 @@ pub trait Contexts {
     /// # Errors
     ///
     /// [`ContextError::Untracked`] for one that is neither an active primary context nor was made or taken
-    /// over here: whoever made it may end it at any time. And the driver's error.
+    /// over here: its owner may destroy it at any time. And the driver's error.
     #[doc(alias = "cuCtxGetCurrent")]
     fn current_context(&self) -> Result<Option<Context>>;
 
@@ -67,7 +67,7 @@ impl Contexts for Driver {
             return Ok(Some(known));
         }
         let device = device_of_current(self)?;
-        // An inactive one would be brought to life by asking for it.
+        // An inactive one would be activated by asking for it.
         let primary = if device.has_active_context()? { Some(device.context()?) } else { None };
         match primary.filter(|primary| primary.as_raw() == raw) {
             Some(primary) => Ok(Some(primary)),
@@ -127,8 +127,8 @@ impl Context {
         self.driver().extension::<Known>().add(self);
     }
 
-    /// Runs `body` with the context current on this thread; afterwards, also if it panics, what was current
-    /// before is current again, which may be none.
+    /// Runs `body` with the context current on this thread; afterwards, also if it panics, the context that
+    /// was current before is current again, which may be none.
     ///
     /// For code that relies on the current context. Nothing in this crate does.
     ///
@@ -151,12 +151,12 @@ impl Context {
     }
 }
 
-/// A context that is current on this thread; what was current before comes back when this is dropped.
+/// A context that is current on this thread; the previous one is restored when this is dropped.
 ///
 /// The raw pointer keeps it on its thread.
 pub(crate) struct Current<'a> {
     driver: &'a Driver,
-    /// What to put back, which may be nothing at all; `None` if the context was current already.
+    /// The context to restore, which may be null; `None` if the context was current already.
     previous: Option<CUcontext>,
 }
 

@@ -16,8 +16,8 @@ use crate::leaks::Mark;
 use crate::{ContextError, Result};
 
 impl Context {
-    /// A context that somebody else made, and that `owner` keeps alive. It is never destroyed by this crate;
-    /// the owner is dropped when nothing holds the context any more.
+    /// A context that other code made, and that `owner` keeps alive. It is never destroyed by this crate; the
+    /// owner is dropped when nothing holds the context any more.
     ///
     /// A primary context is better had from [`Device::context`](crate::Device::context), which notices when
     /// it is reset.
@@ -45,7 +45,7 @@ impl Context {
         Ok(context)
     }
 
-    /// A context that somebody else made, and that lives longer than anything made from this value.
+    /// A context that other code made, and that outlives everything made from this value.
     ///
     /// # Safety
     ///

@@ -1,11 +1,11 @@
 //! Identity of contexts: generations of a primary context, and stale ones.
 //!
-//! A primary context keeps its handle through all its lives. Whoever resets it, also outside this crate, ends
-//! the life that values here belong to, and what they name is gone. Each device counts the lives of its
+//! A primary context keeps its handle through all its generations. A reset, by any code, ends the generation
+//! that values here belong to, and the objects they name are gone. Each device counts the generations of its
 //! primary context: a new one has begun if the context was reset here, was found inactive, or has another
-//! [`ContextId`] than before. A value knows which life it is from and is refused in any other, without a
-//! driver call. What others did is found out by [`Context::check`] and [`Device::context`], which ask the
-//! driver; one that numbers no contexts only shows a reset as long as nobody has retained the context again.
+//! [`ContextId`] than before. A value knows its generation and is refused in any other, without a driver
+//! call. Resets by other code are found by [`Context::check`] and [`Device::context`], which ask the driver;
+//! one that numbers no contexts only shows a reset until the context is retained again.
 #![expect(unsafe_code, reason = "asks the driver which context a handle names")]
 
 use std::fmt;
@@ -52,25 +52,25 @@ pub(super) unsafe fn id_of(driver: &Driver, raw: CUcontext) -> Result<Option<Con
     }
 }
 
-/// How many lives a device's primary context has had.
+/// The number of generations of a device's primary context.
 #[derive(Debug, Default)]
-pub(crate) struct Lives {
+pub(crate) struct Generations {
     generation: AtomicU64,
     last: Mutex<Last>,
     watchers: Mutex<Vec<Watcher>>,
 }
 
-/// What was last seen of the context.
+/// The last observed state of the context.
 #[derive(Debug, Default)]
 struct Last {
     id: Option<ContextId>,
     is_numbered: Option<bool>,
 }
 
-impl Lives {
+impl Generations {
     /// Keeps others from asking until it is dropped.
-    pub(super) fn lock(&self) -> Life<'_> {
-        Life { lives: self, last: self.last.lock().unwrap_or_else(PoisonError::into_inner) }
+    pub(super) fn lock(&self) -> CurrentGeneration<'_> {
+        CurrentGeneration { all: self, last: self.last.lock().unwrap_or_else(PoisonError::into_inner) }
     }
 
     #[inline]
@@ -78,29 +78,30 @@ impl Lives {
         self.generation.load(Ordering::Acquire)
     }
 
-    /// Has somebody told about every life that ends from now on.
+    /// Adds a watcher for the ends of generations.
     pub(super) fn add_watcher(&self, watcher: Watcher) {
         self.watchers.lock().unwrap_or_else(PoisonError::into_inner).push(watcher);
     }
 }
 
-/// The present life of a primary context, while it is being looked at.
-pub(super) struct Life<'a> {
-    lives: &'a Lives,
+/// The present generation of a primary context, locked.
+pub(super) struct CurrentGeneration<'a> {
+    all: &'a Generations,
     last: MutexGuard<'a, Last>,
 }
 
-impl Life<'_> {
+impl CurrentGeneration<'_> {
     pub(super) fn generation(&self) -> u64 {
-        self.lives.generation()
+        self.all.generation()
     }
 
-    /// `true` if the driver is known to number no contexts, so that only their activity tells lives apart.
+    /// `true` if the driver is known to number no contexts, so that only their activity tells generations
+    /// apart.
     pub(super) fn needs_activity(&self) -> bool {
         self.last.is_numbered == Some(false)
     }
 
-    /// Takes note of the context that is active now, and says which life it is.
+    /// Records the context that is active now, and returns its generation.
     pub(super) fn saw(&mut self, id: Option<ContextId>, was_active: bool) -> u64 {
         let is_new = match (self.last.is_numbered, id) {
             (None, _) => false,
@@ -114,11 +115,11 @@ impl Life<'_> {
         self.generation()
     }
 
-    /// Takes note that the present life is over.
+    /// Records the end of the present generation.
     pub(super) fn ended(&mut self) {
         self.last.id = None;
-        let next = self.lives.generation.fetch_add(1, Ordering::AcqRel) + 1;
-        let mut watchers = self.lives.watchers.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = self.all.generation.fetch_add(1, Ordering::AcqRel) + 1;
+        let mut watchers = self.all.watchers.lock().unwrap_or_else(PoisonError::into_inner);
         watchers.retain(|watcher| watcher.tell(next));
     }
 }
@@ -127,7 +128,7 @@ impl Shared {
     #[inline]
     pub(super) fn check_generation(&self) -> Result<()> {
         match self.origin {
-            Origin::Primary { generation: expected } if self.device.primary_lives().generation() != expected => {
+            Origin::Primary { generation: expected } if self.device.primary_generations().generation() != expected => {
                 Err(self.stale(expected))
             }
             _ => Ok(()),
@@ -137,7 +138,7 @@ impl Shared {
     #[cold]
     #[inline(never)]
     fn stale(&self, expected: u64) -> Error {
-        let found = self.device.primary_lives().generation();
+        let found = self.device.primary_generations().generation();
         Error::Context(ContextError::Stale { device: self.device.ordinal(), expected, found })
     }
 }
@@ -151,27 +152,28 @@ impl Context {
         self.shared.id
     }
 
-    /// Which life of the device's primary context it is from; 0 for any other context, which has only one.
+    /// The generation of the device's primary context that it is from; 0 for other contexts, which have only
+    /// one.
     #[must_use]
     pub fn generation(&self) -> u64 {
         self.shared.generation()
     }
 
-    /// `true` if it is from the present life of the device's primary context, as far as is known without
-    /// asking the driver.
+    /// `true` if it is from the present generation of the device's primary context, as far as is known
+    /// without asking the driver.
     #[must_use]
     #[inline]
     pub fn is_current_generation(&self) -> bool {
         self.check_generation().is_ok()
     }
 
-    /// Refuses a context whose life is over. No driver call.
+    /// Refuses a context of a past generation. No driver call.
     #[inline]
     pub(crate) fn check_generation(&self) -> Result<()> {
         self.shared.check_generation()
     }
 
-    /// Asks the driver whether the context is still the one it was: others in the process may have reset it.
+    /// Asks the driver for the context's identity: other code in the process may have reset it.
     ///
     /// At most two driver calls for a primary context; none for others, which only their owner can end.
     ///
@@ -182,12 +184,12 @@ impl Context {
     pub fn check(&self) -> Result<()> {
         let Origin::Primary { .. } = self.shared.origin else { return Ok(()) };
         let device: &Device = self.device();
-        let mut life = device.primary_lives().lock();
+        let mut generations = device.primary_generations().lock();
         self.check_generation()?;
         let is_active = device.has_active_context()?;
-        // SAFETY: a primary context that is active is one, whichever life it is in.
+        // SAFETY: a primary context that is active is one, in any generation.
         if !is_active || self.id().is_some() && unsafe { id_of(self.driver(), self.as_raw()) }? != self.id() {
-            life.ended();
+            generations.ended();
         }
         self.check_generation()
     }

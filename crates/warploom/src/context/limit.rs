@@ -8,7 +8,7 @@ use warploom_driver::sys::types::{CUlimit, CUresult};
 use super::Context;
 use crate::{ContextError, Error, Result};
 
-/// Something of which a context has so much and no more.
+/// A limit of a context, in bytes or as a count.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Limit {
@@ -18,9 +18,10 @@ pub enum Limit {
     PrintfBuffer,
     /// Bytes that kernels can allocate.
     MallocHeap,
-    /// How deep kernels that launch kernels can wait for them; not since compute capability 9.0.
+    /// The nesting depth at which kernels can wait for kernels they launched; not since compute capability
+    /// 9.0.
     LaunchSyncDepth,
-    /// How many launches by kernels can be pending.
+    /// The number of pending launches by kernels.
     PendingLaunches,
     /// Bytes that level 2 cache fetches at once, as a hint.
     L2FetchGranularity,
@@ -73,7 +74,7 @@ impl fmt::Display for Limit {
 }
 
 impl Context {
-    /// How much of it there is.
+    /// The current value of a limit.
     ///
     /// ```
     /// use warploom::{Devices, Driver, Limit};
@@ -99,10 +100,10 @@ impl Context {
         Ok(value)
     }
 
-    /// Asks for so much of it. The driver may round it, up or down: [`Context::limit`] says what it has
+    /// Asks for so much of it. The driver may round it, up or down: [`Context::limit`] has the actual value
     /// become.
     ///
-    /// It holds for everyone who uses the context, and may wait for work that is running.
+    /// It holds for all users of the context, and may wait for work that is running.
     ///
     /// # Errors
     ///

@@ -4,17 +4,17 @@
 use super::Context;
 use crate::Result;
 
-/// How much memory a device has, and has left, in bytes.
+/// Total and free memory of a device, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MemoryInfo {
-    /// What is left, for all processes together.
+    /// Free bytes, for all processes together.
     pub free: u64,
     /// All there is.
     pub total: u64,
 }
 
 impl Context {
-    /// How much memory the device has, and has left at this moment.
+    /// Total and free memory of the device now.
     ///
     /// # Errors
     ///

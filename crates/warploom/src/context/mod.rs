@@ -35,7 +35,7 @@ pub use self::current::Contexts;
 pub(crate) use self::current::Current;
 pub use self::error::ContextError;
 pub use self::generation::ContextId;
-pub(crate) use self::generation::Lives;
+pub(crate) use self::generation::Generations;
 pub use self::limit::Limit;
 pub use self::memory::MemoryInfo;
 pub use self::options::{ContextOptions, Scheduling};
@@ -86,13 +86,13 @@ struct Shared {
     _mark: Mark,
 }
 
-/// Where a context is from, and so how it ends.
+/// The origin of a context, which decides how it ends.
 enum Origin {
-    /// The device's primary context, of which one reference is held, in the given life of it.
+    /// The device's primary context, of which one reference is held, in the given generation of it.
     Primary { generation: u64 },
     /// Made here.
     Created,
-    /// Somebody else's, who is held.
+    /// Created by other code, whose owner is held.
     Foreign { _owner: Box<dyn Any + Send + Sync> },
     /// It has been ended, well or not; only `close` gets here.
     Ended,
@@ -113,7 +113,7 @@ impl Context {
         &self.shared.device
     }
 
-    /// The driver's own handle; valid while this value is held.
+    /// The raw handle; valid while this value is held.
     #[must_use]
     #[inline]
     pub fn as_raw(&self) -> CUcontext {
@@ -140,7 +140,7 @@ impl Context {
         Arc::as_ptr(&self.shared).addr()
     }
 
-    /// What it keeps for those who work in it.
+    /// Its cached events, relays and answers.
     pub(crate) fn cached(&self) -> &Cached {
         &self.shared.cached
     }
@@ -195,15 +195,15 @@ impl Shared {
         let (driver, is_over) = (self.device.driver(), self.check_generation().is_err());
         let home = Home::new(driver, self.raw.raw(), self.generation());
         let cached = std::mem::take(&mut self.cached);
-        // What was made in a life that is over went with it.
+        // Objects of a past generation went with it.
         if !is_over {
             cached.end(driver);
         }
         let (ended, is_gone) = match std::mem::replace(&mut self.origin, Origin::Ended) {
             Origin::Primary { .. } => {
                 // SAFETY: gives back the one reference that was taken; nothing made from the context is left,
-                // since whatever is made from it holds it. That also goes for a life of the context that is
-                // over.
+                // since everything made from it holds it. That also goes for a generation of the context that
+                // is over.
                 let released = unsafe { driver.cuDevicePrimaryCtxRelease_v2(self.device.as_raw()) };
                 let is_asked = !is_over && home.has_waiting();
                 (released, is_over || is_asked && self.device.has_active_context() == Ok(false))

@@ -6,7 +6,7 @@ use warploom_driver::sys::types::CUctx_flags;
 use super::Context;
 use crate::Result;
 
-/// How a host thread waits for the device.
+/// The way that a host thread waits for the device.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Scheduling {
@@ -46,10 +46,10 @@ impl Scheduling {
     }
 }
 
-/// How a context is made.
+/// Options of a new context.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ContextOptions {
-    /// How a host thread waits for the device.
+    /// The way that a host thread waits for the device.
     pub scheduling: Scheduling,
     /// `true` if local memory stays as large as a kernel once needed it, so that later launches need not wait
     /// for it.
@@ -90,7 +90,7 @@ impl ContextOptions {
             | flag(self.synchronous_memory, CUctx_flags::CU_CTX_SYNC_MEMOPS)
     }
 
-    /// Leaves out what is not an option here: host memory can always be mapped, and core dumps are set
+    /// Leaves out flags that are not options here: host memory can always be mapped, and core dumps are set
     /// elsewhere.
     pub(super) fn from_raw(raw: u32) -> ContextOptions {
         ContextOptions {
@@ -102,7 +102,7 @@ impl ContextOptions {
 }
 
 impl Context {
-    /// How it was made.
+    /// The options it was made with.
     ///
     /// # Errors
     ///

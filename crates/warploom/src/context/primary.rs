@@ -24,22 +24,22 @@ impl Device {
     /// The driver's error; making a context takes some of the device's memory.
     #[doc(alias = "cuDevicePrimaryCtxRetain")]
     pub fn context(&self) -> Result<Context> {
-        // Nobody else asks until it is known which life of the context this is.
-        let mut life = self.primary_lives().lock();
-        let was_active = life.needs_activity() && self.has_active_context()?;
+        // Locked until the generation of the context is known.
+        let mut generations = self.primary_generations().lock();
+        let was_active = generations.needs_activity() && self.has_active_context()?;
         let mut raw = null_mut();
         // SAFETY: `raw` is writable.
         unsafe { self.driver().cuDevicePrimaryCtxRetain(&raw mut raw, self.as_raw()) }?;
-        let origin = Origin::Primary { generation: life.generation() };
+        let origin = Origin::Primary { generation: generations.generation() };
         // SAFETY: a reference was taken just now, on this device.
         let mut shared = unsafe { Shared::owned(raw, self, origin) };
         // SAFETY: the context is active, since a reference was just taken.
         shared.id = unsafe { id_of(self.driver(), raw) }?;
-        shared.origin = Origin::Primary { generation: life.saw(shared.id, was_active) };
+        shared.origin = Origin::Primary { generation: generations.saw(shared.id, was_active) };
         Ok(Context { shared: Arc::new(shared) })
     }
 
-    /// `true` if its primary context is active: whether anyone in the process holds it.
+    /// `true` if its primary context is active: held by any code in the process.
     ///
     /// # Errors
     ///
@@ -49,7 +49,7 @@ impl Device {
         Ok(self.primary_state()?.1)
     }
 
-    /// How its primary context is made, or was made if it is active.
+    /// The options of its primary context.
     ///
     /// # Errors
     ///
@@ -62,7 +62,7 @@ impl Device {
     /// Sets how its primary context is made, and changes it if it is active. It holds until the last
     /// reference is gone.
     ///
-    /// Everyone in the process shares the primary context; this is for whoever owns the program.
+    /// All code in the process shares the primary context; this is for the program, not for libraries.
     ///
     /// # Errors
     ///
@@ -80,10 +80,11 @@ impl Device {
         Ok((flags, is_active != 0))
     }
 
-    /// Destroys its primary context, with all memory, streams and events in it, whoever holds it.
+    /// Destroys its primary context, with all memory, streams and events in it, even if other code holds it.
     ///
     /// Values of [`Context`] that are left refuse to be used, with
-    /// [`ContextError::Stale`](crate::ContextError::Stale); [`Device::context`] gives one of the next life.
+    /// [`ContextError::Stale`](crate::ContextError::Stale); [`Device::context`] gives one of the next
+    /// generation.
     ///
     /// # Safety
     ///
@@ -96,10 +97,10 @@ impl Device {
     /// The driver's error. Then the context is as it was.
     #[doc(alias = "cuDevicePrimaryCtxReset")]
     pub unsafe fn reset_context(&self) -> Result<()> {
-        let mut life = self.primary_lives().lock();
-        // SAFETY: the caller sees to it that nobody uses what goes.
+        let mut generations = self.primary_generations().lock();
+        // SAFETY: the caller promises that nothing uses the context.
         unsafe { self.driver().cuDevicePrimaryCtxReset_v2(self.as_raw()) }?;
-        life.ended();
+        generations.ended();
         Ok(())
     }
 }

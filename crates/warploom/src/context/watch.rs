@@ -17,7 +17,7 @@ const KEPT: usize = 64;
 pub struct GenerationChange {
     /// The device.
     pub device: u32,
-    /// The life that its primary context is in from now on, or will be in when it is next asked for.
+    /// The generation that its primary context is in from now on, or will be in when it is next asked for.
     pub generation: u64,
 }
 
@@ -27,8 +27,8 @@ pub struct GenerationChange {
 /// A reset that others in the process do is told when this crate notices it: when the device is asked for its
 /// context, by [`Context::check`](crate::Context::check) or by [`Mesh::refresh`](crate::Mesh::refresh).
 ///
-/// A watch keeps neither driver nor devices. Whoever does not read for 64 changes, or reads on when the
-/// driver is gone, gets [`ContextError::WatchLost`], after what was kept, and never silence.
+/// A watch keeps neither driver nor devices. A reader that falls 64 changes behind, or reads on when the
+/// driver is gone, gets [`ContextError::WatchLost`] after the kept changes.
 ///
 /// ```
 /// use warploom::{Contexts, Devices, Driver};
@@ -56,7 +56,7 @@ impl GenerationWatch {
         let is_lost = Arc::new(AtomicBool::new(false));
         for device in devices {
             let (changes, is_lost) = (sender.clone(), Arc::clone(&is_lost));
-            device.primary_lives().add_watcher(Watcher { device: device.ordinal(), changes, is_lost });
+            device.primary_generations().add_watcher(Watcher { device: device.ordinal(), changes, is_lost });
         }
         GenerationWatch { changes, is_lost }
     }
@@ -109,7 +109,7 @@ impl fmt::Debug for GenerationWatch {
     }
 }
 
-/// Whoever is to be told about one device.
+/// A watcher of one device.
 #[derive(Debug)]
 pub(super) struct Watcher {
     device: u32,
@@ -118,7 +118,7 @@ pub(super) struct Watcher {
 }
 
 impl Watcher {
-    /// Tells, without waiting; whether there is anyone to be told again.
+    /// Sends without waiting; returns `false` if the watch is gone.
     pub(super) fn tell(&self, generation: u64) -> bool {
         match self.changes.try_send(GenerationChange { device: self.device, generation }) {
             Ok(()) => true,

@@ -6,7 +6,7 @@ use warploom_driver::sys::types::CUdevice_attribute;
 
 macro_rules! attributes {
     ($($(#[$doc:meta])* $name:ident = $constant:ident;)*) => {
-        /// What can be asked about a device in one number; a yes is not 0.
+        /// An attribute of a device: one number; flags are not 0 if set.
         ///
         /// `Display` writes the constant's name in `cuda.h`. A driver knows the attributes of its own version
         /// and of the versions before it.
@@ -77,7 +77,7 @@ attributes! {
     MaxRegistersPerBlock = CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK;
     /// The highest clock of the multiprocessors, in kilohertz.
     ClockRate = CU_DEVICE_ATTRIBUTE_CLOCK_RATE;
-    /// What the address of a texture is a multiple of.
+    /// The alignment of a texture's address.
     TextureAlignment = CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT;
     /// `true` if copies run beside kernels; `AsyncEngineCount` says how many.
     GpuOverlap = CU_DEVICE_ATTRIBUTE_GPU_OVERLAP;
@@ -89,7 +89,7 @@ attributes! {
     Integrated = CU_DEVICE_ATTRIBUTE_INTEGRATED;
     /// `true` if host memory can be mapped for it.
     CanMapHostMemory = CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY;
-    /// Who may make contexts on it.
+    /// The compute mode.
     ComputeMode = CU_DEVICE_ATTRIBUTE_COMPUTE_MODE;
     /// The width of a 1D texture.
     MaxTexture1dWidth = CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_WIDTH;
@@ -109,7 +109,7 @@ attributes! {
     MaxTexture2dLayeredHeight = CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_HEIGHT;
     /// The layers of a layered 2D texture.
     MaxTexture2dLayeredLayers = CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_LAYERS;
-    /// What the address of a surface is a multiple of.
+    /// The alignment of a surface's address.
     SurfaceAlignment = CU_DEVICE_ATTRIBUTE_SURFACE_ALIGNMENT;
     /// `true` if kernels run beside each other.
     ConcurrentKernels = CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS;
@@ -151,7 +151,7 @@ attributes! {
     MaxTexture3dDepthAlternate = CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_DEPTH_ALTERNATE;
     /// The domain of its bus.
     PciDomainId = CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID;
-    /// What the row length of a 2D texture in linear memory is a multiple of.
+    /// The pitch alignment of a 2D texture in linear memory.
     TexturePitchAlignment = CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT;
     /// The width of a cubemap texture.
     MaxTextureCubemapWidth = CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_WIDTH;
@@ -223,7 +223,7 @@ attributes! {
     MultiGpuBoardGroupId = CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD_GROUP_ID;
     /// `true` if the link to the host carries atomic operations.
     HostNativeAtomicSupported = CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED;
-    /// How many times faster `f32` is than `f64`.
+    /// The ratio of `f32` to `f64` throughput.
     SingleToDoublePrecisionPerfRatio = CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO;
     /// `true` if it can access any memory of the host, registered or not.
     PageableMemoryAccess = CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS;
@@ -283,11 +283,11 @@ attributes! {
     MemoryPoolsSupported = CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED;
     /// `true` if other devices on the bus can access its memory directly.
     GpuDirectRdmaSupported = CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED;
-    /// How such writes can be made to arrive: bits of `CUflushGPUDirectRDMAWritesOptions`.
+    /// The ways to flush such writes: bits of `CUflushGPUDirectRDMAWritesOptions`.
     GpuDirectRdmaFlushWritesOptions = CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS;
-    /// For whom such writes arrive in order: a `CUGPUDirectRDMAWritesOrdering`.
+    /// The scope in which such writes arrive in order: a `CUGPUDirectRDMAWritesOrdering`.
     GpuDirectRdmaWritesOrdering = CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING;
-    /// How pools can be shared: bits of `CUmemAllocationHandleType`.
+    /// The ways to share pools: bits of `CUmemAllocationHandleType`.
     MempoolSupportedHandleTypes = CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES;
     /// `true` if blocks can be launched in clusters.
     ClusterLaunch = CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH;
@@ -321,7 +321,7 @@ attributes! {
     HostNumaId = CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID;
     /// `true` if it can be shared with Direct3D 12.
     D3d12CigSupported = CU_DEVICE_ATTRIBUTE_D3D12_CIG_SUPPORTED;
-    /// What it can decompress: bits of `CUmemDecompressAlgorithm`.
+    /// The formats it can decompress: bits of `CUmemDecompressAlgorithm`.
     MemDecompressAlgorithmMask = CU_DEVICE_ATTRIBUTE_MEM_DECOMPRESS_ALGORITHM_MASK;
     /// The most bytes it can decompress at once.
     MemDecompressMaximumLength = CU_DEVICE_ATTRIBUTE_MEM_DECOMPRESS_MAXIMUM_LENGTH;
@@ -365,7 +365,7 @@ attributes! {
     LogicalEndpointUnicastAccessOnOwnerDeviceSupported = CU_DEVICE_ATTRIBUTE_LOGICAL_ENDPOINT_UNICAST_ACCESS_ON_OWNER_DEVICE_SUPPORTED;
     /// Multiprocessors of such a part.
     LocalityDomainMultiprocessorCount = CU_DEVICE_ATTRIBUTE_LOCALITY_DOMAIN_MULTIPROCESSOR_COUNT;
-    /// How logical endpoints can be shared.
+    /// The ways to share logical endpoints.
     LogicalEndpointSupportedHandleTypes = CU_DEVICE_ATTRIBUTE_LOGICAL_ENDPOINT_SUPPORTED_HANDLE_TYPES;
     /// `true` if other devices on the bus can access memory of such a part.
     GpuDirectRdmaWithLocalizedMemorySupported = CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_LOCALIZED_MEMORY_SUPPORTED;

@@ -20,7 +20,7 @@ pub struct ComputeCapability {
 }
 
 impl ComputeCapability {
-    /// What compilers call it: prints `sm_90`.
+    /// The compilers' name for it: prints `sm_90`.
     #[must_use]
     pub fn arch(self) -> impl fmt::Display {
         fmt::from_fn(move |formatter| write!(formatter, "sm_{}{}", self.major, self.minor))

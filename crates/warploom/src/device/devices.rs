@@ -43,7 +43,7 @@ pub trait Devices {
     /// The driver's error.
     fn devices(&self) -> Result<Vec<Device>>;
 
-    /// The device at a place on the bus.
+    /// The device with a PCI address.
     ///
     /// # Errors
     ///
@@ -112,7 +112,7 @@ pub(crate) fn device_of(driver: &Driver, raw: CUdevice) -> Result<Device> {
     Ok(Device { driver: driver.clone(), card: Arc::clone(card) })
 }
 
-/// What is kept once per driver.
+/// The list of devices, kept once per driver.
 #[derive(Default)]
 struct Installed {
     cards: OnceLock<Vec<Arc<Card>>>,
@@ -142,7 +142,7 @@ impl Card {
             memory: OnceLock::new(),
             capability: OnceLock::new(),
             properties: OnceLock::new(),
-            primary: crate::context::Lives::default(),
+            primary: crate::context::Generations::default(),
             pool_changes: AtomicU64::new(1), // nothing is known of what came before
         }))
     }

@@ -9,7 +9,7 @@ use warploom_driver::sys::types::CUuuid;
 use super::{Device, PciAddress, Uuid, remembered};
 use crate::{Error, Result};
 
-/// What is known of it so far.
+/// The cached answers.
 #[derive(Debug, Default)]
 pub(super) struct Identity {
     name: OnceLock<String>,
@@ -50,7 +50,7 @@ impl Device {
         .copied()
     }
 
-    /// Its place on the bus.
+    /// Its PCI address.
     ///
     /// # Errors
     ///
@@ -68,7 +68,7 @@ impl Device {
     }
 }
 
-/// What a C function wrote into a buffer, as text.
+/// The text that a C function wrote into a buffer.
 fn text<const N: usize>(
     buffer: &mut [c_char; N],
     ask: impl FnOnce(*mut c_char, c_int) -> warploom_driver::Result<()>,

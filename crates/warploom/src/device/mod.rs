@@ -1,6 +1,6 @@
 //! Devices, their identity and their properties.
 //!
-//! What a driver has is read once, when the first device is asked for; what is true of a device for good (its
+//! The list of devices is read once, when the first device is asked for; constant facts about a device (its
 //! name, its UUID, its [`Properties`]) is read once, when it is first asked for. Both are kept with the
 //! driver and shared by every [`Device`] value, so that a value is two pointers and costs nothing to pass
 //! around.
@@ -37,13 +37,14 @@ pub use self::properties::{ComputeMode, Properties};
 pub use self::uuid::Uuid;
 
 use self::identity::Identity;
-use crate::context::Lives;
+use crate::context::Generations;
 use crate::{Error, Result};
 
 /// A GPU that a driver knows.
 ///
-/// Asking about it needs no context, and what never changes is asked once. Two are equal if they are the same
-/// device of the same driver; they are ordered by the driver, in the order of opening, and then by ordinal.
+/// Asking about it needs no context, and constant facts are asked for once. Two are equal if they are the
+/// same device of the same driver; they are ordered by the driver, in the order of opening, and then by
+/// ordinal.
 ///
 /// ```
 /// use warploom::{ComputeCapability, DeviceAttribute, Devices, Driver};
@@ -64,7 +65,7 @@ pub struct Device {
     card: Arc<Card>,
 }
 
-/// What the values of one device share.
+/// The state that the values of one device share.
 #[derive(Debug)]
 struct Card {
     ordinal: u32,
@@ -73,7 +74,7 @@ struct Card {
     memory: OnceLock<u64>,
     capability: OnceLock<ComputeCapability>,
     properties: OnceLock<Properties>,
-    primary: Lives,
+    primary: Generations,
     pool_changes: AtomicU64,
 }
 
@@ -113,7 +114,7 @@ impl Device {
         .copied()
     }
 
-    /// What its kernels are compiled for.
+    /// Its compute capability, which kernels are compiled for.
     ///
     /// # Errors
     ///
@@ -178,8 +179,8 @@ impl Device {
         peer_capability(self, peer)
     }
 
-    /// A number that stays the same for as long as the access of none of its pools changes: what was read
-    /// between two equal ones was true.
+    /// A number that stays the same for as long as the access of none of its pools changes: an answer that
+    /// was read between two equal ones was true.
     pub(crate) fn pool_changes(&self) -> u64 {
         self.card.pool_changes.load(atomic::Ordering::Acquire)
     }
@@ -189,15 +190,15 @@ impl Device {
         self.card.pool_changes.fetch_add(1, atomic::Ordering::AcqRel);
     }
 
-    /// What is known of the lives of its primary context.
+    /// The generations of its primary context.
     #[inline]
-    pub(crate) fn primary_lives(&self) -> &Lives {
+    pub(crate) fn primary_generations(&self) -> &Generations {
         &self.card.primary
     }
 }
 
-/// What was found out before, or else is now. A failure is not remembered; of two threads that ask at once,
-/// one is believed.
+/// The cached value, or else a new one. A failure is not remembered; of two threads that ask at once, one is
+/// believed.
 fn remembered<T>(once: &OnceLock<T>, ask: impl FnOnce() -> Result<T>) -> Result<&T> {
     match once.get() {
         Some(known) => Ok(known),
@@ -208,7 +209,7 @@ fn remembered<T>(once: &OnceLock<T>, ask: impl FnOnce() -> Result<T>) -> Result<
     }
 }
 
-/// Refuses what belongs to different drivers: a handle means nothing to a driver that did not make it.
+/// Refuses values of different drivers: a handle means nothing to a driver that did not make it.
 #[inline]
 pub(crate) fn same_driver(one: &Driver, other: &Driver) -> Result<()> {
     if one.ptr_eq(other) { Ok(()) } else { Err(differ(one, other)) }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::error::Malformed;
 
-/// Where a device sits on the host's bus, such as `0000:1B:00.0`.
+/// A PCI address, such as `0000:1B:00.0`.
 ///
 /// ```
 /// use warploom::PciAddress;

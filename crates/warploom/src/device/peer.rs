@@ -28,8 +28,8 @@ pub(crate) fn peer_capability(accessor: &Device, memory_owner: &Device) -> Resul
     Ok(can != 0)
 }
 
-/// What the driver says of the link by which `accessor` reaches memory of `memory_owner`, another device. One
-/// driver call.
+/// The driver's attribute of the link by which `accessor` reaches memory of `memory_owner`, another device.
+/// One driver call.
 ///
 /// # Errors
 ///

@@ -53,7 +53,7 @@ impl fmt::Debug for Uuid {
 impl FromStr for Uuid {
     type Err = Malformed;
 
-    /// Reads what `Display` writes, in upper or lower case; with `GPU-` or `MIG-` before it, as other tools
+    /// Parses the text of `Display`, in upper or lower case; with `GPU-` or `MIG-` before it, as other tools
     /// print it.
     fn from_str(text: &str) -> Result<Uuid, Malformed> {
         let malformed = || Malformed::new("UUID", text, "32 hexadecimal digits in groups of 8-4-4-4-12");

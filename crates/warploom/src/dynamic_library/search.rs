@@ -89,7 +89,7 @@ mod tests {
     use crate::program::raw::NvrtcTable;
 
     #[test]
-    fn a_search_in_vain_lists_what_was_tried_and_says_how_to_get_it() {
+    fn a_failed_search_lists_the_attempts_and_the_remedy() {
         let names = ["libwarploom-absent.so.13", "/warploom-absent/libnvrtc.so.13"].map(PathBuf::from);
         let error = load(None, &names).expect_err("there is none");
         let NvrtcError::NotFound { tried } = &error else { panic!("{error:?}") };
@@ -126,7 +126,7 @@ mod tests {
 
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     #[test]
-    fn a_library_that_is_something_else_is_not_taken() {
+    fn a_library_of_another_kind_is_not_taken() {
         // SAFETY: the C library's mathematics is loaded already or does no harm.
         let error = unsafe { library::<NvrtcTable>(Path::new("libm.so.6")) }.expect_err("mathematics is not NVRTC");
         assert_eq!(error, NvrtcError::NotNvrtc { path: "libm.so.6".into(), missing: "nvrtcVersion" });

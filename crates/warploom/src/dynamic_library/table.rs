@@ -19,7 +19,7 @@ macro_rules! table {
             ///
             /// # Safety
             ///
-            /// What it exports under these names has these signatures, and the library stays loaded.
+            /// The library's symbols of these names have these signatures, and the library stays loaded.
             pub(super) unsafe fn of(library: &$crate::dynamic_library::DynamicLibrary) -> Result<$table, &'static str> {
                 Ok($table {
                     // SAFETY: the caller vouches for the signatures.

@@ -31,7 +31,7 @@ pub enum EventError {
     /// The start event completed after the end event.
     #[error("the start was reached {by:?} after the end; swap the two, or use elapsed_ms")]
     Reversed {
-        /// How much later.
+        /// The delay.
         by: Duration,
     },
 }

@@ -1,8 +1,8 @@
 //! Events: points in a stream, and the time between them.
 //!
-//! Every event has been recorded: there is no other way to make one. Whether it has a time is part of its
-//! type, so that the time between events that have none cannot be asked for. A dropped event goes back to its
-//! context, which hands it out again; after a few, recording takes one driver call and no allocation.
+//! Every event has been recorded: there is no other way to make one. Timing is part of its type, so that the
+//! time between events that have none cannot be asked for. A dropped event goes back to its context, which
+//! hands it out again; after a few, recording takes one driver call and no allocation.
 #![expect(unsafe_code, reason = "asks the driver about raw events")]
 
 mod elapsed;
@@ -73,7 +73,7 @@ impl<T: Timing> Event<T> {
         self.context.device()
     }
 
-    /// The driver's own handle; valid while this value is held.
+    /// The raw handle; valid while this value is held.
     #[must_use]
     pub fn as_raw(&self) -> CUevent {
         self.raw.raw()
@@ -91,8 +91,8 @@ impl<T: Timing> Event<T> {
         self.flags & CUevent_flags::CU_EVENT_BLOCKING_SYNC.0 != 0
     }
 
-    /// Takes note of the capture that it has been recorded in. Whoever records it while nothing is captured
-    /// need not: the capture it was recorded in before is over.
+    /// Takes note of the capture that it has been recorded in. A record while nothing is captured need not:
+    /// the capture it was recorded in before is over.
     pub(crate) fn note_capture(&self, capture: Option<CaptureId>) {
         self.capture.store(capture.map_or(0, CaptureId::number), Ordering::Relaxed);
     }
@@ -143,7 +143,7 @@ impl<T: Timing> Event<T> {
 impl<T: Timing> Drop for Event<T> {
     fn drop(&mut self) {
         if !self.context.is_current_generation() {
-            return; // it went with the context's last life
+            return; // it went with the context's last generation
         }
         // Streams that wait for it are not disturbed, whatever it is used for next: a wait is for the record
         // at the time.

@@ -35,7 +35,7 @@ mod kind {
     }
 }
 
-/// What kind of event [`Stream::record_with`](crate::Stream::record_with) records.
+/// Options of an event that [`Stream::record_with`](crate::Stream::record_with) records.
 ///
 /// ```
 /// use warploom::{Devices, Driver, EventOptions};

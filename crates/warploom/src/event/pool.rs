@@ -11,13 +11,13 @@ use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
 use crate::{Context, Result};
 
-/// The most events of one kind that are kept while nobody holds them.
+/// The most idle events of one kind that are kept.
 const KEPT: usize = 64;
 
 /// The combinations of the flags for blocking sync and for no timing.
 const KINDS: usize = 4;
 
-/// Events that nobody holds, by their flags.
+/// Idle events, by their flags.
 #[derive(Default)]
 pub(crate) struct EventPool {
     idle: Mutex<[Vec<Handle<CUevent_st>>; KINDS]>,
@@ -50,7 +50,7 @@ impl EventPool {
         }
     }
 
-    /// Destroys what is left, before the context goes.
+    /// Destroys the idle events, before the context is destroyed.
     pub(crate) fn end(self, driver: &Driver) {
         let idle = self.idle.into_inner().unwrap_or_else(PoisonError::into_inner);
         idle.iter().flatten().for_each(|event| destroy(driver, event));
@@ -63,7 +63,7 @@ fn kind(flags: u32) -> usize {
 }
 
 fn destroy(driver: &Driver, event: &Handle<CUevent_st>) {
-    // SAFETY: it came from `cuEventCreate` in a context that is still alive, and nobody holds it. A stream
+    // SAFETY: it came from `cuEventCreate` in a context that is still alive, and is idle. A stream
     // that still waits for it is not disturbed.
     report(|| Subject::Event, unsafe { driver.cuEventDestroy_v2(event.raw()) });
 }

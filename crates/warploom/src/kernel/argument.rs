@@ -5,7 +5,7 @@ use warploom_driver::sys::types::CUdeviceptr;
 use crate::memory::Operand;
 use crate::{Buffer, DeviceCopy, ManagedBuffer, Slice, SliceMut};
 
-/// What a kernel takes, as a type; see [`TypedKernel`](super::TypedKernel).
+/// The type of a kernel parameter; see [`TypedKernel`](super::TypedKernel).
 ///
 /// | in C++ | here | is given |
 /// |---|---|---|

@@ -2,10 +2,10 @@
 
 use super::{Argument, Fits, Parameter};
 
-/// What is passed to a kernel: a tuple of up to 24 [`Argument`]s.
+/// Kernel arguments: a tuple of up to 24 [`Argument`]s.
 pub trait Arguments: private::PassedAll {}
 
-/// What a kernel takes: a tuple of up to 24 [`Parameter`]s.
+/// Kernel parameters: a tuple of up to 24 [`Parameter`]s.
 pub trait Parameters: private::Sized {}
 
 /// [`Arguments`] for [`Parameters`].

@@ -9,7 +9,7 @@ use crate::{Device, Result};
 
 macro_rules! attributes {
     ($($(#[doc = $doc:literal])* $name:ident $field:ident = $raw:ident;)*) => {
-        /// Something that a kernel has or needs, on one device.
+        /// An attribute of a kernel on one device.
         #[non_exhaustive]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum KernelAttribute {
@@ -26,7 +26,7 @@ macro_rules! attributes {
             }
         }
 
-        /// What a kernel has and needs, on one device. Sizes are in bytes; flags are 0 or 1.
+        /// All attributes of a kernel on one device. Sizes are in bytes; flags are 0 or 1.
         #[non_exhaustive]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub struct KernelAttributes {
@@ -66,7 +66,7 @@ attributes! {
     CacheModeCa cache_mode_ca = CU_FUNC_ATTRIBUTE_CACHE_MODE_CA;
     /// The most dynamic shared memory that a block may have; can be set.
     MaxDynamicShared max_dynamic_shared = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-    /// How much of a multiprocessor's memory should be shared memory, in percent, or -1; can be set.
+    /// The preferred share of shared memory in a multiprocessor's memory, in percent, or -1; can be set.
     SharedCarveout shared_carveout = CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
     /// `true` if it can only be launched in clusters.
     ClusterSizeMustBeSet cluster_size_must_be_set = CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET;
@@ -78,7 +78,7 @@ attributes! {
     RequiredClusterDepth required_cluster_depth = CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH;
     /// `true` if clusters may be larger than every device can have them; can be set.
     NonPortableClusterSize non_portable_cluster_size = CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED;
-    /// How the blocks of clusters are spread; can be set.
+    /// The scheduling policy of cluster blocks; can be set.
     ClusterScheduling cluster_scheduling = CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE;
 }
 

@@ -2,7 +2,7 @@
 
 use super::Dimensions;
 
-/// How a kernel is launched: how many threads there are, and what they need.
+/// A launch configuration: grid, block, cluster, dynamic shared memory and priority.
 ///
 /// It is checked by [`Kernel::launch`](super::Kernel::launch), or once and for all by
 /// [`Kernel::check`](super::Kernel::check).
@@ -107,7 +107,7 @@ impl LaunchConfig {
         self.grid
     }
 
-    /// How many threads a block has in each direction.
+    /// The threads of a block in each dimension.
     #[must_use]
     pub fn block(&self) -> Dimensions {
         self.block

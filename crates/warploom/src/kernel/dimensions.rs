@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The number of of something in each direction: blocks of a grid, threads of a block, blocks of a cluster.
+/// The size in each dimension: blocks of a grid, threads of a block, blocks of a cluster.
 ///
 /// ```
 /// use warploom::Dimensions;
@@ -22,7 +22,7 @@ pub struct Dimensions {
 }
 
 impl Dimensions {
-    /// How many there are altogether; more than a number can say counts as the largest number.
+    /// The product of all dimensions, saturating.
     #[must_use]
     pub const fn total(self) -> u64 {
         (self.x as u64 * self.y as u64).saturating_mul(self.z as u64)

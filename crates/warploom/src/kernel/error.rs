@@ -9,49 +9,49 @@ use crate::PriorityRange;
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum LaunchError {
-    /// There is at least one of everything.
-    #[error("a {what} of {dimensions} is empty; it has at least 1 in each direction")]
+    /// A dimension is 0.
+    #[error("a {what} of {dimensions} has a dimension of 0; each must be at least 1")]
     Empty {
         /// `grid`, `block` or `cluster`.
         what: &'static str,
-        /// What was asked for.
+        /// The requested value.
         dimensions: Dimensions,
     },
 
-    /// A block is longer in a direction than the device can have it.
-    #[error("a block of {block} is too long in some direction; the device has at most {limit}")]
+    /// The block exceeds the device's limit in a dimension.
+    #[error("a block of {block} exceeds the device's limit of {limit}; use a smaller block")]
     BlockTooLarge {
-        /// What was asked for.
+        /// The requested value.
         block: Dimensions,
-        /// The most in each direction.
+        /// The limit in each dimension.
         limit: Dimensions,
     },
 
-    /// A block has more threads than the kernel can have in one.
-    #[error("a block of {block} has {} threads; this kernel has at most {limit} there", block.total())]
+    /// The block has too many threads for the kernel.
+    #[error("a block of {block} has {} threads; this kernel has at most {limit} in a block", block.total())]
     TooManyThreads {
-        /// What was asked for.
+        /// The requested value.
         block: Dimensions,
-        /// The most threads, for what the kernel needs of the device.
+        /// The most threads, given the kernel's registers and shared memory.
         limit: u32,
     },
 
-    /// A grid is longer in a direction than the device can have it.
-    #[error("a grid of {grid} is too long in some direction; the device has at most {limit}; let each thread do more")]
+    /// The grid exceeds the device's limit in a dimension.
+    #[error("a grid of {grid} exceeds the device's limit of {limit}; let each thread do more")]
     GridTooLarge {
-        /// What was asked for.
+        /// The requested value.
         grid: Dimensions,
-        /// The most in each direction.
+        /// The limit in each dimension.
         limit: Dimensions,
     },
 
-    /// A block has more dynamic shared memory than the kernel may have.
+    /// The dynamic shared memory exceeds the kernel's limit.
     #[error(
-        "{bytes} bytes of dynamic shared memory are more than the {limit} that this kernel may have; up to what the device \
-         has, `KernelAttribute::MaxDynamicShared` can be set"
+        "{bytes} bytes of dynamic shared memory exceed this kernel's limit of {limit}; raise it with \
+         `KernelAttribute::MaxDynamicShared`, up to the device's limit"
     )]
     SharedMemory {
-        /// What was asked for.
+        /// The requested value.
         bytes: u32,
         /// The most.
         limit: u32,
@@ -64,8 +64,8 @@ pub enum LaunchError {
         device: u32,
     },
 
-    /// A grid consists of whole clusters.
-    #[error("a grid of {grid} blocks is no whole number of clusters of {cluster}")]
+    /// The grid is not a whole number of clusters.
+    #[error("a grid of {grid} blocks is not a whole number of clusters of {cluster}; round it up")]
     PartOfCluster {
         /// The blocks that were asked for.
         grid: Dimensions,
@@ -74,27 +74,27 @@ pub enum LaunchError {
     },
 
     /// The device has no cooperative launches.
-    #[error("device {device} has no cooperative launches")]
+    #[error("device {device} has no cooperative launches; launch without cooperation")]
     NotCooperative {
         /// The device.
         device: u32,
     },
 
-    /// The blocks of a cooperative launch wait for each other, and so have to fit the device all at once.
-    #[error("{blocks} blocks cannot wait for each other; {limit} of them fit the device at once")]
+    /// The blocks of a cooperative launch do not fit the device at once.
+    #[error("a cooperative launch of {blocks} blocks does not fit the device; at most {limit} run at once")]
     TooManyCooperativeBlocks {
-        /// What was asked for.
+        /// The requested value.
         blocks: u64,
         /// The most.
         limit: u64,
     },
 
-    /// A launch has one of the priorities that streams have.
+    /// The context has no such priority.
     #[error("a launch cannot have priority {priority}; there are {range}")]
     PriorityOutOfRange {
-        /// What was asked for.
+        /// The requested value.
         priority: i32,
-        /// What there is.
+        /// The range that exists.
         range: PriorityRange,
     },
 
@@ -102,23 +102,23 @@ pub enum LaunchError {
     #[error("the configuration was checked for another kernel or device; check it for this one")]
     CheckedElsewhere,
 
-    /// A kernel has as many arguments as it takes.
-    #[error("{given} arguments for a kernel that takes {takes}")]
+    /// The number of arguments differs from the number of parameters.
+    #[error("{given} arguments were given; the kernel has {takes} parameters")]
     ArgumentCount {
-        /// How many were given.
+        /// The number given.
         given: usize,
-        /// How many the kernel takes.
+        /// The number of parameters.
         takes: usize,
     },
 
-    /// An argument is as large as the kernel takes it.
-    #[error("argument {index} has {given} bytes, and the kernel takes {takes} there")]
+    /// The size of an argument differs from that of its parameter.
+    #[error("argument {index} has {given} bytes; the kernel's parameter has {takes}")]
     ArgumentSize {
-        /// Which one, from 0 on.
+        /// Its index, from 0 on.
         index: usize,
-        /// How large it is.
+        /// Its size.
         given: usize,
-        /// How large the kernel takes it.
+        /// The size of the parameter.
         takes: usize,
     },
 }

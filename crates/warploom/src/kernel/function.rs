@@ -20,7 +20,7 @@ use crate::{CachePreference, Context, Device, LibraryError, Result};
 /// A function that can be launched, in any context of its driver.
 ///
 /// It holds its library. A clone is another handle to the same kernel; two are equal if they are the same
-/// kernel, whoever asked for it.
+/// kernel.
 #[derive(Clone)]
 pub struct Kernel {
     shared: Arc<Shared>,
@@ -35,7 +35,7 @@ pub(super) struct Shared {
     pub(super) limits: KnownLimits,
 }
 
-/// Who keeps the code loaded.
+/// The owner that keeps the code loaded.
 enum Origin {
     Library(Library),
     Foreign { _owner: Box<dyn Any + Send + Sync> },
@@ -73,7 +73,7 @@ impl Kernel {
         Kernel { shared: Arc::new(Shared { raw, name, driver, origin, parameters, limits }) }
     }
 
-    /// A kernel of a library that somebody else loaded, who is kept for as long as the kernel.
+    /// A kernel of a library that other code loaded, whose owner is kept for as long as the kernel.
     ///
     /// # Errors
     ///
@@ -81,8 +81,7 @@ impl Kernel {
     ///
     /// # Safety
     ///
-    /// It is a kernel of this driver, whose library stays loaded while `owner` lives and what was launched
-    /// runs.
+    /// It is a kernel of this driver, whose library stays loaded while `owner` lives and its launches run.
     pub unsafe fn from_raw(driver: &Driver, raw: CUkernel, owner: impl Any + Send + Sync) -> Result<Kernel> {
         // SAFETY: the caller vouches for the kernel.
         let name = unsafe { name_of(driver, raw) }?;
@@ -106,7 +105,7 @@ impl Kernel {
         &self.shared.driver
     }
 
-    /// The library that it is in, unless somebody else loaded it.
+    /// The library that it is in, unless other code loaded it.
     #[must_use]
     pub fn library(&self) -> Option<&Library> {
         match &self.shared.origin {
@@ -115,7 +114,7 @@ impl Kernel {
         }
     }
 
-    /// The driver's own handle; valid while this value is held.
+    /// The raw handle; valid while this value is held.
     #[must_use]
     pub fn as_raw(&self) -> CUkernel {
         self.shared.raw()
@@ -145,7 +144,7 @@ impl Kernel {
         Ok(function)
     }
 
-    /// How it would like the memory of a multiprocessor divided.
+    /// Sets its cache preference.
     ///
     /// # Errors
     ///

@@ -10,8 +10,8 @@ use crate::device::same_driver;
 use crate::{Buffer, Context, DeviceCopy, Error, LibraryError, MemoryError, Result};
 
 impl Library {
-    /// A variable, as a buffer: its memory in a context, which the library is held for. What the variable is
-    /// in other contexts is other memory.
+    /// A variable, as a buffer: its memory in a context, which the library is held for. The contents of the
+    /// variable are in other contexts is other memory.
     ///
     /// # Errors
     ///
@@ -22,7 +22,7 @@ impl Library {
     /// # Safety
     ///
     /// Kernels use the variable without being passed it, and each call here gives another buffer of the same
-    /// memory: whoever writes it sees to it that nobody else uses it then.
+    /// memory: the caller that writes it makes sure that nothing else uses it then.
     #[doc(alias = "cuLibraryGetGlobal")]
     pub unsafe fn global<T: DeviceCopy>(&self, name: &str, context: &Context) -> Result<Buffer<T>> {
         let (address, bytes) = self.find(name, context, |name, address, bytes| {

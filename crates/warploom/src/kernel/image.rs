@@ -11,7 +11,7 @@ use crate::{LibraryError, Result};
 const FATBIN: [u8; 4] = 0xBA55_ED50_u32.to_le_bytes();
 const ELF: [u8; 4] = *b"\x7fELF";
 
-/// Something that the driver can be pointed at.
+/// Code in memory that the driver can load.
 #[derive(Debug)]
 pub(super) enum Image<'a> {
     /// PTX, with its terminator.
@@ -57,12 +57,12 @@ fn number<const N: usize>(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(number))
 }
 
-/// How long a fatbin says it is: its header, and what comes after it.
+/// The size of a fatbin by its header: the header itself, and the payload.
 fn fatbin_len(bytes: &[u8]) -> Option<u64> {
     number::<2>(bytes, 6)?.checked_add(number::<8>(bytes, 8)?)
 }
 
-/// How long an ELF file is at least: it has its tables of sections and of segments.
+/// The least size of an ELF file: the ends of its tables of sections and segments.
 fn elf_len(bytes: &[u8]) -> Option<u64> {
     let end = |start: u64, size: u64, count: u64| start.checked_add(size.checked_mul(count)?);
     let segments = end(number::<8>(bytes, 32)?, number::<2>(bytes, 54)?, number::<2>(bytes, 56)?)?;

@@ -8,8 +8,7 @@ use warploom_driver::sys::types::CUjit_option;
 
 use crate::{LibraryError, Result};
 
-/// How the driver compiles PTX for its devices. What is not said is the driver's choice; binaries are not
-/// compiled.
+/// Options of the driver's PTX compiler. Unset options are the driver's choice; binaries are not compiled.
 ///
 /// ```
 /// use warploom::JitOptions;
@@ -39,13 +38,13 @@ impl JitOptions {
         JitOptions { max_registers: Some(count), ..self }
     }
 
-    /// How much is optimized, from 0 to 4, which is most.
+    /// The optimization level, from 0 to 4.
     #[doc(alias = "CU_JIT_OPTIMIZATION_LEVEL")]
     pub fn optimization_level(self, level: u32) -> JitOptions {
         JitOptions { optimization_level: Some(level), ..self }
     }
 
-    /// With what a debugger needs.
+    /// With debug information.
     #[doc(alias = "CU_JIT_GENERATE_DEBUG_INFO")]
     pub fn debug_info(self) -> JitOptions {
         JitOptions { has_debug_info: true, ..self }
@@ -71,7 +70,7 @@ impl JitOptions {
     }
 }
 
-/// How many bytes the log of a library has room for, which is kept for as long as that.
+/// The size of a library's log buffer, which lives as long as the library.
 pub(super) const ROOM: u32 = 16 << 10;
 
 /// A log that the driver writes, also later: a driver may compile when code is first used in a context.
@@ -87,7 +86,7 @@ impl Log {
         Log(NonNull::from(Box::leak(vec![0; room as usize].into_boxed_slice())))
     }
 
-    /// What is in it so far.
+    /// The contents so far.
     fn text(&self) -> String {
         let start = self.0.as_ptr().cast::<u8>();
         // SAFETY: there are that many bytes, and they stay while `self` is borrowed.
@@ -99,19 +98,19 @@ impl Log {
 
 impl Drop for Log {
     fn drop(&mut self) {
-        // SAFETY: it came from a box, and nobody else frees it.
+        // SAFETY: it came from a box, and nothing else frees it.
         drop(unsafe { Box::from_raw(self.0.as_ptr()) });
     }
 }
 
-/// What the driver's compiler says: what went wrong, and other things.
+/// The logs of the driver's compiler: errors and information.
 pub(crate) struct Logs {
     errors: Log,
     remarks: Log,
 }
 
 impl Logs {
-    /// Each with room for so many bytes; what is more the driver leaves out.
+    /// Each with room for so many bytes; the driver truncates longer logs.
     pub(crate) fn new(room: u32) -> Logs {
         Logs { errors: Log::new(room), remarks: Log::new(room) }
     }

@@ -1,5 +1,5 @@
 //! Kernel launches.
-#![expect(unsafe_code, reason = "launches kernels, whose work nobody can check")]
+#![expect(unsafe_code, reason = "launches kernels, whose accesses cannot be checked")]
 
 use std::mem::MaybeUninit;
 
@@ -17,8 +17,8 @@ impl Kernel {
     /// Launches it, in the order of `queue`: enqueues one run of it, with a tuple of arguments.
     ///
     /// Exactly one driver call, and nothing from the heap, once the kernel has been launched on the device
-    /// and the stream has met the memory. The first launch also asks what the kernel takes and needs; one
-    /// that is [cooperative](LaunchConfig::cooperative), and one with memory of another device, ask each
+    /// and the stream has met the memory. The first launch also asks for the kernel's parameters and limits;
+    /// one that is [cooperative](LaunchConfig::cooperative), and one with memory of another device, ask each
     /// time.
     ///
     /// Memory that is passed stays until the kernel is done. As everywhere, the order of its *contents*
@@ -48,15 +48,19 @@ impl Kernel {
     /// Before the driver is asked to launch: [`Error::Launch`](crate::Error::Launch) if it cannot be launched
     /// like that or takes other arguments, [`PeerError::NotEnabled`](crate::PeerError::NotEnabled) for memory
     /// that was not opened to the device, [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch)
-    /// for what belongs to another driver, and [`ContextError::Stale`](crate::ContextError::Stale). Drivers
-    /// older than 12.4 do not know what a kernel takes, so that with these arguments are not looked at. And
-    /// the driver's error; what goes wrong in the kernel is heard of later.
+    /// for arguments of another driver, and [`ContextError::Stale`](crate::ContextError::Stale). Drivers
+    /// before 12.4 do not report parameters, so that arguments are not checked there. And the driver's error;
+    /// errors of the kernel itself are reported by later calls.
     ///
     /// # Safety
     ///
-    /// The kernel takes such arguments, and with these, run like this, it reads and writes only memory that
-    /// is there, that the device can access, and that nothing else writes at that time; what is passed as `&`
-    /// it only reads. A graph that the launch is captured in holds neither memory nor kernel.
+    /// The kernel has parameters of these types. With these arguments and this configuration, it accesses
+    /// only memory that exists, that the device can access, and that no other work writes at that time. It
+    /// only reads arguments passed as `&`.
+    ///
+    /// On a captured stream the launch becomes a node of the graph, which keeps the kernel and the memory of
+    /// the arguments ([`Captured`](crate::capture::Captured)). This crate does not launch graphs yet: a
+    /// program that launches the raw graph makes the same promise for every launch.
     #[doc(alias = "cuLaunchKernel")]
     #[doc(alias = "cuLaunchKernelEx")]
     #[inline]
@@ -74,7 +78,7 @@ impl Kernel {
         same_driver(self.driver(), stream.driver())?;
         stream.context().check_generation()?;
         let config = shape.checked(self, stream)?;
-        // What is captured is kept by its graph, wherever it is at home.
+        // A captured graph keeps the memory, also that of the stream itself.
         let is_captured = capture::any();
         let mut are_at_home = !is_captured;
         arguments.each_operand(|operand| {
@@ -96,7 +100,7 @@ impl Kernel {
                 let function = self.as_function();
                 // SAFETY: the kernel and the stream are held, and of one driver. There are as many attributes
                 // as is said, and arguments as the kernel takes them, all of which stay for the call; the
-                // driver copies them. For what the kernel does the caller vouches.
+                // driver copies them. The caller vouches for the kernel's accesses.
                 unsafe { self.driver().cuLaunchKernelEx(&raw const config, function, values, std::ptr::null_mut()) }
             })
         })?;
@@ -115,8 +119,8 @@ fn verify<A: Arguments>(kernel: &Kernel, _arguments: &A) -> Result<()> {
     kernel.verify(A::SIZES)
 }
 
-/// Lets a stream use memory that may be another's, or nobody's: first all of it is looked at, so that nothing
-/// is changed if some of it is refused.
+/// Lets a stream use memory of any stream: first all of it is checked, so that nothing is changed if some of
+/// it is refused.
 #[inline(never)]
 fn meet(arguments: &impl Arguments, stream: &Stream) -> Result<()> {
     arguments.each_operand(
@@ -127,7 +131,7 @@ fn meet(arguments: &impl Arguments, stream: &Stream) -> Result<()> {
     arguments.each_operand(|operand| operand.meet(stream))
 }
 
-/// Takes note of what was enqueued.
+/// Records the access that was enqueued.
 #[inline(never)]
 fn did(arguments: &impl Arguments, stream: &Stream) -> Result<()> {
     arguments.each_operand(|operand| {

@@ -53,7 +53,7 @@ struct Shared {
     driver: Driver,
     used_contexts: UsedContexts,
     kernels: Mutex<Vec<Weak<KernelShared>>>,
-    /// What things are called in the code, by what people write.
+    /// Lowered names, by the names in the source.
     names: Arc<BTreeMap<String, String>>,
     _mark: Mark,
     /// The driver may write them for as long as the library is loaded.
@@ -85,7 +85,7 @@ impl Library {
         Library::load(driver, &Image::text(ptx)?, &options)
     }
 
-    /// The library that was just loaded, with names for what is in it.
+    /// The library with its lowered names.
     #[cfg(feature = "nvrtc")]
     pub(crate) fn named(mut self, names: Arc<BTreeMap<String, String>>) -> Library {
         if let Some(shared) = Arc::get_mut(&mut self.shared) {
@@ -94,7 +94,7 @@ impl Library {
         self
     }
 
-    /// What something is called in the code.
+    /// The lowered name.
     pub(super) fn lowered<'a>(&'a self, name: &'a str) -> &'a str {
         self.shared.names.get(name).map_or(name, String::as_str)
     }
@@ -107,7 +107,7 @@ impl Library {
     ///
     /// # Safety
     ///
-    /// A binary is one that NVIDIA's tools made: a driver follows whatever it says.
+    /// The binary was made by NVIDIA's tools: the driver does not check it.
     #[doc(alias = "cuLibraryLoadData")]
     pub unsafe fn from_bytes(driver: &Driver, bytes: &[u8]) -> Result<Library> {
         Library::load(driver, &Image::any(bytes)?, &JitOptions::new())
@@ -165,7 +165,7 @@ impl Library {
         Ok(Library { shared: Arc::new(Shared { raw, driver, used_contexts, kernels, names, _mark: mark, logs }) })
     }
 
-    /// Loads it in a context, instead of when something in it is first used there.
+    /// Loads it in a context now, instead of at its first use there.
     ///
     /// # Errors
     ///
@@ -284,27 +284,27 @@ impl Library {
         &self.shared.driver
     }
 
-    /// What the driver's compiler has said so far; empty if it had nothing to say or to compile. A driver may
-    /// compile when a context first uses the library, as in [`Library::load_in`].
+    /// The log of the driver's compiler so far; empty if it wrote or compiled nothing. A driver may compile
+    /// when a context first uses the library, as in [`Library::load_in`].
     #[must_use]
     pub fn log(&self) -> String {
         self.shared.logs.as_ref().map(Logs::text).unwrap_or_default()
     }
 
-    /// The driver's own handle; valid while this value is held.
+    /// The raw handle; valid while this value is held.
     #[must_use]
     pub fn as_raw(&self) -> CUlibrary {
         self.shared.raw.raw()
     }
 
-    /// Takes note of a context before something in the library is used there.
+    /// Records a context before the library's code is used there.
     #[inline]
     pub(super) fn note(&self, context: &Context) {
         self.shared.used_contexts.note(context);
     }
 
-    /// Ends this handle. If it is the last, and no kernel is left, the library is unloaded, and what goes
-    /// wrong is an error instead of a warning.
+    /// Ends this handle. If it is the last, and no kernel is left, the library is unloaded, and a failure is
+    /// an error instead of a warning.
     ///
     /// # Errors
     ///
@@ -328,7 +328,7 @@ impl Context {
     }
 }
 
-/// The driver's error, and what its compiler says.
+/// The driver's error, and its compiler's log.
 fn not_loaded(error: warploom_driver::Error, logs: &Logs) -> Error {
     match logs.text() {
         log if log.is_empty() => error.into(),

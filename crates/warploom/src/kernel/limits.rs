@@ -11,7 +11,7 @@ use crate::device::same_driver;
 use crate::handle::Handle;
 use crate::{Context, Device, Error, Properties, Result, Stream};
 
-/// What launches of a kernel may be like on a device.
+/// The limits of launches of a kernel on a device.
 struct Limits {
     device: u32,
     grid: Dimensions,
@@ -19,7 +19,7 @@ struct Limits {
     multiprocessors: u32,
     has_clusters: bool,
     has_cooperation: bool,
-    /// What attributes of the kernel say, which can be set.
+    /// The limits from kernel attributes, which can be set.
     threads: AtomicU32,
     shared: AtomicU32,
     /// `true` if these two are to be asked for anew.
@@ -27,16 +27,15 @@ struct Limits {
     next: List,
 }
 
-/// One device after the other; what is in the list stays.
+/// A list with one entry per device; entries stay.
 type List = OnceLock<Box<Limits>>;
 
-/// What is known of the limits of one kernel, by device. Every launch looks here, mostly at the first, and
-/// takes no lock for it.
+/// The cached limits of one kernel, by device. Every launch looks here, mostly at the first, and takes no
+/// lock for it.
 #[derive(Default)]
 pub(super) struct KnownLimits {
     first: List,
-    /// AllocationRef while the driver is asked, so that nobody keeps what it answered before an attribute was
-    /// set.
+    /// Held while the driver is asked, so that no limit is cached from before an attribute was set.
     asking: Mutex<()>,
 }
 
@@ -135,7 +134,7 @@ impl Limits {
 }
 
 impl Kernel {
-    /// What launches may be like on a device; asked once, and again after an attribute was set.
+    /// The limits on a device; asked for once, and again after an attribute was set.
     #[inline]
     fn limits(&self, device: &Device) -> Result<&Limits> {
         match self.shared().limits.get(device.ordinal()) {
@@ -178,8 +177,8 @@ impl Kernel {
         Ok(CheckedConfig { config: *config, kernel: Handle::new(self.as_raw()), device })
     }
 
-    /// What can be checked without asking the driver each time, and whether cooperating blocks fit the device
-    /// at once, for which it is.
+    /// The checks that need no driver call each time, and the occupancy check of cooperative launches at
+    /// once, for which it is.
     fn check_in(&self, config: &LaunchConfig, context: &Context) -> Result<()> {
         let limits = self.limits(context.device())?;
         limits.check(config)?;
@@ -202,7 +201,7 @@ pub struct CheckedConfig {
 }
 
 impl CheckedConfig {
-    /// What was checked.
+    /// The checked configuration.
     pub fn config(&self) -> LaunchConfig {
         self.config
     }
@@ -214,7 +213,7 @@ impl fmt::Debug for CheckedConfig {
     }
 }
 
-/// How a kernel is launched: a [`LaunchConfig`], which is checked each time, or a [`CheckedConfig`].
+/// A launch configuration: a [`LaunchConfig`], which is checked each time, or a [`CheckedConfig`].
 pub trait Shape: private::Checked {}
 
 pub(super) mod private {

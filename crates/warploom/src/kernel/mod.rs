@@ -5,13 +5,13 @@
 //! | [`Library`] | code that was loaded, for every context of a driver |
 //! | [`Kernel`] | a function in it that can be launched, with its [`ParameterInfo`] and [`KernelAttributes`] |
 //! | [`TypedKernel`] | a kernel whose parameters were compared with types once |
-//! | [`LaunchConfig`] | how many threads, and what they need; [`CheckedConfig`] if that has been looked at once |
+//! | [`LaunchConfig`] | grid, block and shared memory; [`CheckedConfig`] once it is checked |
 //! | [`Occupancy`] | how much of a device a kernel can fill |
 //!
-//! Launching is `unsafe`: what a kernel does with its arguments nobody can check. Everything else about it is
-//! checked here, before the driver is called: how many arguments there are and how large, whether the device
-//! can have such a grid, whether it can reach the memory. Memory that is passed stays until the kernel is
-//! done, whatever becomes of the buffer.
+//! Launching is `unsafe`: the crate cannot check how a kernel uses its arguments. Everything else about it is
+//! checked here, before the driver is called: number and sizes of arguments, the limits of the device, and
+//! its access to the memory. Memory that is passed stays until the kernel is done, even if the buffer is
+//! dropped.
 
 mod argument;
 mod arguments;

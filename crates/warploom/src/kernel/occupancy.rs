@@ -15,7 +15,7 @@ use crate::context::Current;
 use crate::device::same_driver;
 use crate::{Context, Error, Queue, Result};
 
-/// How much of a device a kernel can fill, in a context.
+/// The occupancy of a kernel in a context.
 ///
 /// ```
 /// use warploom::{Devices, Driver};
@@ -37,17 +37,17 @@ pub struct Occupancy<'a> {
     context: &'a Context,
 }
 
-/// What [`Occupancy::suggest_block`] suggests.
+/// The suggestion of [`Occupancy::suggest_block`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BlockSuggestion {
-    /// How many threads a block should have to fill the device best.
+    /// The block size with the highest occupancy.
     pub block: u32,
-    /// How many such blocks fill it.
+    /// The number of such blocks that fill the device.
     pub grid: u32,
 }
 
 impl Kernel {
-    /// How much of a device it can fill, in a context.
+    /// Its occupancy in a context.
     ///
     /// # Errors
     ///
@@ -70,7 +70,8 @@ impl Occupancy<'_> {
         Ok(current)
     }
 
-    /// How many blocks of so many threads and bytes of dynamic shared memory a multiprocessor runs at once.
+    /// The number of blocks of so many threads and bytes of dynamic shared memory that a multiprocessor runs
+    /// at once.
     ///
     /// # Errors
     ///
@@ -135,8 +136,8 @@ impl Occupancy<'_> {
         Ok(BlockSuggestion { block: block.max(0).unsigned_abs(), grid: grid.max(0).unsigned_abs() })
     }
 
-    /// How many bytes of dynamic shared memory a block can have if a multiprocessor is to run so many blocks
-    /// of so many threads at once.
+    /// The dynamic shared memory that a block can have, in bytes, if a multiprocessor is to run so many
+    /// blocks of so many threads at once.
     ///
     /// # Errors
     ///
@@ -152,7 +153,7 @@ impl Occupancy<'_> {
         Ok(bytes)
     }
 
-    /// How many blocks a cluster can have at most, if the kernel is launched like this on this stream.
+    /// The largest cluster size for this launch configuration on this stream.
     ///
     /// # Errors
     ///
@@ -167,7 +168,7 @@ impl Occupancy<'_> {
         })
     }
 
-    /// How many clusters the device runs at once, if the kernel is launched like this on this stream.
+    /// The number of clusters that the device runs at once, for this launch configuration on this stream.
     ///
     /// # Errors
     ///
@@ -210,11 +211,11 @@ fn threads(block: Dimensions) -> Result<c_int, Error> {
     }
 }
 
-/// What is asked for the shared memory of so many threads.
+/// The function that computes the shared memory of a block.
 type Bytes<'a> = dyn FnMut(u32) -> usize + 'a;
 
 thread_local! {
-    /// The driver passes nothing along to the function that it calls, so that what this is to ask is here
+    /// The driver passes nothing along to the function that it calls, so that the function to ask is here
     /// meanwhile.
     static ASKED: RefCell<Vec<*mut Bytes<'static>>> = const { RefCell::new(Vec::new()) };
 }
@@ -231,7 +232,7 @@ fn asking<R>(bytes: &mut Bytes<'_>, call: impl FnOnce() -> R) -> R {
 
 unsafe extern "C" fn answer(threads: c_int) -> usize {
     match ASKED.with_borrow(|all| all.last().copied()) {
-        // SAFETY: it is in the list, so that it is alive; and nobody else uses it, since who put it there
+        // SAFETY: it is in the list, so that it is alive; and nothing else uses it, since who put it there
         // waits for the call that calls this.
         Some(asked) => (unsafe { &mut *asked })(threads.max(0).unsigned_abs()),
         None => 0,

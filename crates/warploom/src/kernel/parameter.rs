@@ -7,17 +7,17 @@ use warploom_driver::sys::types::CUresult;
 use super::{Kernel, LaunchError};
 use crate::{Context, Devices as _, Error, Result};
 
-/// Where a parameter is among the parameters of a kernel, in bytes.
+/// Offset and size of a kernel parameter, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ParameterInfo {
-    /// Where it begins.
+    /// Its offset.
     pub offset: usize,
-    /// How large it is.
+    /// Its size.
     pub size: usize,
 }
 
 impl Kernel {
-    /// What it takes, in order.
+    /// Its parameters, in order.
     ///
     /// The driver is asked once.
     ///

@@ -9,8 +9,8 @@ use super::{ArgumentsFor, Kernel, Parameters, Shape};
 use crate::{Queue, Result};
 
 /// A kernel that takes `P`, a tuple of [`Parameter`](super::Parameter)s: that there are as many, and as
-/// large, was seen when it was made, so that launches need not look. What the types mean to the kernel nobody
-/// can check.
+/// large, was seen when it was made, so that launches need not look. The meaning of the types to the kernel
+/// cannot be can check.
 ///
 /// ```
 /// use warploom::{DevicePool, Devices, Driver, LaunchConfig, TypedKernel};
@@ -41,7 +41,7 @@ impl Kernel {
     /// # Errors
     ///
     /// [`LaunchError::ArgumentCount`](super::LaunchError::ArgumentCount) and
-    /// [`LaunchError::ArgumentSize`](super::LaunchError::ArgumentSize) if it takes something else, and the
+    /// [`LaunchError::ArgumentSize`](super::LaunchError::ArgumentSize) if its parameters differ, and the
     /// driver's error; needs driver 12.4. For older ones there is [`Kernel::typed_unverified`].
     pub fn typed<P: Parameters>(&self) -> Result<TypedKernel<P>> {
         self.parameters()?;
@@ -49,7 +49,7 @@ impl Kernel {
         Ok(TypedKernel { kernel: self.clone(), takes: PhantomData })
     }
 
-    /// As [`Kernel::typed`], for drivers that do not know what a kernel takes.
+    /// As [`Kernel::typed`], for drivers that do not report kernel parameters.
     ///
     /// # Safety
     ///

@@ -10,13 +10,13 @@ use warploom_driver::Driver;
 use super::report::{Alive, Kind};
 use crate::Context;
 
-/// How many track, on all drivers together: what is made while nobody does looks no further than this.
+/// The number of trackers on all drivers: while it is 0, new objects look no further.
 ///
-/// It guards nothing: who starts to track while something is made on another thread may miss that, as if it
+/// It guards nothing: a tracker that starts while an object is made on another thread may miss it, as if it
 /// had been made before.
 static TRACKERS: AtomicUsize = AtomicUsize::new(0);
 
-/// What is alive of that which was made on a driver while somebody tracked.
+/// The live objects that were made on a driver while it was tracked.
 #[derive(Default)]
 pub(super) struct Ledger {
     entries: Mutex<Entries>,
@@ -25,7 +25,7 @@ pub(super) struct Ledger {
 #[derive(Default)]
 struct Entries {
     trackers: usize,
-    /// How many of them want backtraces.
+    /// The number of trackers with backtraces.
     backtraces: usize,
     /// Numbers are never used again, so that a mark which outlives the trackers finds nothing.
     next: u64,
@@ -46,7 +46,7 @@ impl Ledger {
         entries.next
     }
 
-    /// One less tracks; the last forgets what is on the list.
+    /// Removes a tracker; the last one clears the list.
     pub(super) fn end(&self, had_backtraces: bool) {
         let mut entries = self.lock();
         entries.trackers -= 1;
@@ -57,7 +57,7 @@ impl Ledger {
         }
     }
 
-    /// What is alive of that which was made from a number on, in the order in which it was made.
+    /// The live objects made from a number on, in order.
     pub(super) fn alive(&self, since: u64) -> Vec<Alive> {
         self.lock().alive.range(since..).map(|(_, alive)| alive.clone()).collect()
     }
@@ -81,7 +81,7 @@ impl Ledger {
     }
 }
 
-/// On the list for as long as it exists, if anybody tracked when it was made.
+/// An entry of the list while it exists, if the driver was tracked when it was made.
 #[derive(Default)]
 pub(crate) struct Mark {
     _entry: Option<Box<Entry>>,
@@ -98,14 +98,15 @@ impl Drop for Entry {
     }
 }
 
-/// Takes note of something that was made in a context, if anybody tracks: its kind, its handle or address,
+/// Records an object that was made in a context, if the driver is tracked: its kind, its handle or address,
 /// its bytes.
 #[inline]
 pub(crate) fn mark(context: &Context, what: impl FnOnce() -> (Kind, u64, usize)) -> Mark {
     mark_on(context.driver(), || (what(), Some(context.device().ordinal())))
 }
 
-/// As [`mark`], for what is not made in a context, with the ordinal of the device that it belongs to.
+/// As [`mark`], for objects that are not made in a context, with the ordinal of the device that it belongs
+/// to.
 #[inline]
 pub(crate) fn mark_on(driver: &Driver, what: impl FnOnce() -> ((Kind, u64, usize), Option<u32>)) -> Mark {
     if TRACKERS.load(Ordering::Relaxed) == 0 {
@@ -133,13 +134,13 @@ mod tests {
         Driver::open(&Machine::preset("h200").expect("is a preset")).expect("is a driver")
     }
 
-    /// How many things a driver's list holds, whoever may see them.
+    /// The length of a driver's list.
     fn listed(driver: &Driver) -> usize {
         driver.extension::<Ledger>().lock().alive.len()
     }
 
     #[test]
-    fn a_driver_that_nobody_tracks_keeps_no_list() {
+    fn an_untracked_driver_keeps_no_list() {
         let (tracked, untracked) = (open(), open());
         let leaks = Leaks::track(&tracked);
         let contexts = [&tracked, &untracked].map(|driver| driver.device(0).and_then(|device| device.context()));

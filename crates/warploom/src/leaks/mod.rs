@@ -1,8 +1,8 @@
 //! Leak reports: contexts, pools, streams, events, libraries and memory that are still alive.
 //!
-//! Every value here ends what it owns, so a leak is a value that is kept too long: in a cache, in a cycle of
-//! `Arc`s, by [`std::mem::forget`], by a thread that never ends. A [`Leaks`] lists what such values own, on
-//! hardware as on a simulated machine. It asks the driver nothing.
+//! Every value frees its objects when it is dropped, so a leak is a value that is kept too long: in a cache,
+//! in a cycle of `Arc`s, by [`std::mem::forget`], by a thread that never ends. A [`Leaks`] lists the objects
+//! of such values, on hardware as on a simulated machine. It asks the driver nothing.
 //!
 //! ```
 //! use warploom::leaks::{Kind, Leaks};
@@ -36,20 +36,19 @@
 //! The buffer holds its pool, stream and context, which is why they are listed, too: look at the memory
 //! first.
 //!
-//! A test ends with [`Leaks::assert_none`]. To see where something was made, use
+//! A test ends with [`Leaks::assert_none`]. To see where an object was made, use
 //! [`Leaks::track_with_backtraces`] and print the report with `{:#}`.
 //!
-//! # What is listed
+//! # Listed objects
 //!
-//! Only what was made after the first [`Leaks`] of the driver; what others made and this crate merely uses is
-//! theirs. Memory whose free is enqueued is not alive any more. Events that a context keeps for the next
-//! record go with the context. What could not be ended, because the driver failed, reaches the
-//! [hook](crate::diagnostics) instead.
+//! Only objects made after the first [`Leaks`] of the driver; objects that other code made are theirs. Memory
+//! whose free is enqueued is not alive any more. Events that a context keeps for the next record go with the
+//! context. An object that the driver failed to destroy reaches the [hook](crate::diagnostics) instead.
 //!
 //! # Cost
 //!
-//! While nobody tracks, one relaxed load of an atomic number when something is made, and a comparison when it
-//! ends. While somebody tracks, a lock and a heap allocation each; with backtraces, some microseconds more.
+//! Without a tracker, one relaxed load of an atomic when an object is made, and a comparison when it ends.
+//! With one, a lock and a heap allocation each; with backtraces, some microseconds more.
 
 mod ledger;
 mod report;
@@ -65,9 +64,9 @@ use warploom_driver::Driver;
 
 use self::ledger::Ledger;
 
-/// Tracks what is made on a driver for as long as it exists; see [the module](self).
+/// Tracks the objects made on a driver while it exists; see [the module](self).
 ///
-/// Several may do so at once. Each lists what was made after itself.
+/// Several may do so at once. Each lists the objects made after itself.
 #[must_use = "tracking ends when it is dropped"]
 pub struct Leaks {
     ledger: Arc<Ledger>,
@@ -77,12 +76,12 @@ pub struct Leaks {
 }
 
 impl Leaks {
-    /// Lists what is made on the driver from now on, by any thread and through any handle of the driver.
+    /// Lists the objects made on the driver from now on, by any thread and through any handle of the driver.
     pub fn track(driver: &Driver) -> Leaks {
         Leaks::start(driver, false)
     }
 
-    /// As [`Leaks::track`], and remembers by whom it was made: [`Alive::made`].
+    /// As [`Leaks::track`], and keeps a backtrace of each: [`Alive::made`].
     ///
     /// Names of functions, files and lines are there as far as the program was built with them.
     pub fn track_with_backtraces(driver: &Driver) -> Leaks {
@@ -95,7 +94,7 @@ impl Leaks {
         Leaks { ledger, since, has_backtraces }
     }
 
-    /// What is alive now.
+    /// The objects that are alive now.
     #[must_use]
     pub fn report(&self) -> Report {
         Report::new(self.ledger.alive(self.since))
@@ -118,7 +117,8 @@ impl Leaks {
     ///
     /// # Panics
     ///
-    /// If something is, with the report, and with backtraces if they are tracked. It is meant for tests.
+    /// If an object is alive, with the report, and with backtraces if they are tracked. It is meant for
+    /// tests.
     #[track_caller]
     pub fn assert_none(&self) {
         let report = self.report();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// What kind of thing is alive.
+/// Kinds of objects in a leak report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Kind {
@@ -21,7 +21,7 @@ pub enum Kind {
     Library,
     /// Memory.
     Memory {
-        /// Where it came from: [`StreamOrdered::name`](crate::StreamOrdered::name) or
+        /// Its resource: [`StreamOrdered::name`](crate::StreamOrdered::name) or
         /// [`Synchronous::name`](crate::Synchronous::name).
         resource: &'static str,
     },
@@ -54,15 +54,15 @@ impl fmt::Display for Kind {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Alive {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
-    /// The ordinal of the device of its context; `None` for what belongs to none.
+    /// The ordinal of the device of its context; `None` if it belongs to none.
     pub device: Option<u32>,
     /// The driver's handle as a number; of memory, the address.
     pub handle: u64,
-    /// The number of bytes; 0 for what is not memory.
+    /// The number of bytes; 0 unless it is memory.
     pub bytes: usize,
-    /// By whom it was made, if that is tracked.
+    /// The backtrace of its creation, if that is tracked.
     pub made: Option<Arc<Backtrace>>,
 }
 
@@ -78,24 +78,24 @@ impl fmt::Display for Alive {
     }
 }
 
-/// How many things of one kind are alive on a device.
+/// The number of live objects of one kind on a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Total {
-    /// What they are.
+    /// Their kind.
     pub kind: Kind,
-    /// The ordinal of the device; `None` for what belongs to none.
+    /// The ordinal of the device; `None` if it belongs to none.
     pub device: Option<u32>,
-    /// How many they are.
+    /// The number of objects.
     pub count: usize,
     /// Their bytes together.
     pub bytes: usize,
 }
 
-/// What was alive when it was asked for.
+/// The objects that were alive at one moment.
 ///
-/// Printed, it is a table of [`Report::totals`]; with `{:#}` and if backtraces are tracked, by whom each was
-/// made follows.
+/// Printed, it is a table of [`Report::totals`]; with `{:#}` and if backtraces are tracked, the backtrace of
+/// each made follows.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     alive: Vec<Alive>,
@@ -112,7 +112,7 @@ impl Report {
         self.alive.is_empty()
     }
 
-    /// How many things were alive.
+    /// The number of live objects.
     #[must_use]
     pub fn len(&self) -> usize {
         self.alive.len()
@@ -124,7 +124,7 @@ impl Report {
         &self.alive
     }
 
-    /// How many things of some kinds were alive.
+    /// The number of live objects of some kinds.
     #[must_use]
     pub fn count(&self, is_counted: impl Fn(Kind) -> bool) -> usize {
         self.alive.iter().filter(|alive| is_counted(alive.kind)).count()

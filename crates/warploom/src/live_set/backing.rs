@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::lock::Lock;
 use crate::{Error, Result};
 
-/// What a caller's name for an element turned out to be.
+/// The result of looking up an element that the caller named.
 #[derive(Debug)]
 pub enum Named<I> {
-    /// Something that can be in the set.
+    /// An element that can be in the set.
     Item(I),
-    /// Something that never is, and that nobody needs to be told about: a pool's own device.
+    /// An element that is ignored: a pool's own device.
     Never,
     /// Nothing that could be in the set, and why.
     Unknown(Error),
@@ -18,13 +18,13 @@ pub enum Named<I> {
 
 /// A kind of live set: how its elements are named, read and written.
 pub trait Backing {
-    /// What the set has in it.
+    /// The type of the elements.
     type Item: Ord + Clone;
 
-    /// What an element is named by.
+    /// The type that names an element.
     type Key: From<Self::Item>;
 
-    /// Looks up what the caller named.
+    /// Looks up the element that the caller named.
     fn name(&self, key: Self::Key) -> Result<Named<Self::Item>>;
 
     /// One error for several names that are unknown, of which there is at least one.
@@ -43,8 +43,7 @@ pub trait Backing {
     /// one.
     fn check_additions(&self, additions: &[Self::Item]) -> Result<()>;
 
-    /// Adds and removes: all or nothing. Both are ascending and differ from what there is, and not both are
-    /// empty.
+    /// Adds and removes: all or nothing. Both are ascending and are real changes, and not both are empty.
     fn write(&self, additions: &[Self::Item], removals: &[Self::Item]) -> Result<()>;
 
     /// The element, if there could be such a one.
@@ -82,14 +81,14 @@ pub trait Backing {
         if unknown.is_empty() { Ok(known) } else { Err(self.refuse(unknown)) }
     }
 
-    /// Reads, lets `plan` say what is to be added and removed, and does that.
+    /// Reads the set, asks `plan` for additions and removals, and applies them.
     fn change(&self, plan: impl FnOnce(&BTreeSet<Self::Item>) -> (Vec<Self::Item>, Vec<Self::Item>)) -> Result<()> {
         let mut lock = self.lock();
         let (additions, removals) = plan(&self.read_all()?);
         self.apply(&mut lock, &additions, &removals)
     }
 
-    /// Checks what is new and writes what differs, if anything does.
+    /// Checks the additions and applies the changes, if there are any.
     fn apply(&self, lock: &mut Lock, additions: &[Self::Item], removals: &[Self::Item]) -> Result<()> {
         if !additions.is_empty() {
             self.check_additions(additions)?;
@@ -100,10 +99,10 @@ pub trait Backing {
         self.write(additions, removals)
     }
 
-    /// Removes what `keep` does not want.
+    /// Removes the elements that `keep` rejects.
     ///
-    /// `keep` is the caller's code, and may use this very set, so it runs without the lock. If somebody
-    /// changed the state meanwhile, it is read again, and `keep` is asked about what is new.
+    /// `keep` is the caller's code, and may use this very set, so it runs without the lock. If the state
+    /// changed meanwhile, it is read again, and `keep` is asked about new elements.
     fn keep_only(&self, mut keep: impl FnMut(Self::Item) -> bool) -> Result<()> {
         let mut verdicts = BTreeMap::new();
         let mut lock = self.lock();

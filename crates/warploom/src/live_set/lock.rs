@@ -1,10 +1,9 @@
 //! Process-wide locks, one for each piece of driver state.
 //!
 //! Values that stand for the same state need not know of each other: several wrap one pool, and a driver that
-//! was loaded twice is still one driver. What they have in common is the raw handle, so the lock goes by its
-//! bits. There is a fixed number of locks, shared by handles that have little to do with each other: nobody
-//! holds two, and no code of a caller runs while one is held, so sharing costs a wait now and then and
-//! nothing else.
+//! was loaded twice is still one driver. They share the raw handle, so the lock is chosen by its bits. There
+//! is a fixed number of locks, shared by unrelated handles: no thread holds two, and no code of a caller runs
+//! while one is held, so sharing costs a wait now and then and nothing else.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -28,7 +27,7 @@ impl Lock {
         Lock(lock.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// A number that differs whenever somebody noted a change in between.
+    /// A number that changes with every noted change.
     pub(crate) fn changes(&self) -> u64 {
         *self.0
     }

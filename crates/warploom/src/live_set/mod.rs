@@ -1,18 +1,18 @@
 //! Live sets: sets whose only storage is the driver.
 //!
-//! A live set keeps nothing. Reading it asks the driver, changing it tells the driver, so whatever changed
-//! the same state elsewhere (another value, another thread, other code in the process) is seen by the next
-//! read. Asking can fail, so everything here returns a [`Result`], and the traits of the standard library's
-//! sets, which cannot fail, are not implemented. A [`LiveSet::snapshot`] is a plain set: compare, combine and
-//! keep that.
+//! A live set keeps nothing. Reading it asks the driver, changing it tells the driver, so every change the
+//! same state elsewhere (another value, another thread, other code in the process) is seen by the next read.
+//! Asking can fail, so everything here returns a [`Result`], and the traits of the standard library's sets,
+//! which cannot fail, are not implemented. A [`LiveSet::snapshot`] is a plain set: compare, combine and keep
+//! that.
 //!
 //! A change goes through the same steps for every kind of set (`backing`):
 //!
-//! 1. what the caller named is looked up, without a lock, since iterators and conversions are the caller's
+//! 1. the named elements are looked up, without a lock, since iterators and conversions are the caller's
 //!    code;
 //! 2. the state is locked for all of the process (`lock`) and read;
-//! 3. what would be added is checked, all of it;
-//! 4. what differs, and only that, is written.
+//! 3. all additions are checked;
+//! 4. only the differences are written.
 
 pub(crate) mod backing;
 pub(crate) mod lock;
@@ -53,27 +53,27 @@ use crate::Result;
 ///
 /// The trait is sealed: there are only the sets of this crate.
 pub trait LiveSet: sealed::Sealed {
-    /// What the set has in it.
+    /// The type of the elements.
     type Item: Ord + Clone;
 
-    /// What an element is named by: an element, or something that leads to one.
+    /// The type that names an element: an element, or a value that leads to one.
     type Key: From<Self::Item>;
 
-    /// What is in it now; later changes do not show.
+    /// The current elements; later changes do not show.
     ///
     /// # Errors
     ///
     /// The driver's error.
     fn snapshot(&self) -> Result<BTreeSet<Self::Item>>;
 
-    /// `true` if this is in it now. What can never be in it is not.
+    /// `true` if this is in it now. An element that can never be in it is not.
     ///
     /// # Errors
     ///
     /// The driver's error.
     fn contains(&self, item: impl Into<Self::Key>) -> Result<bool>;
 
-    /// How many there are now.
+    /// The current number of elements.
     ///
     /// # Errors
     ///
@@ -91,7 +91,7 @@ pub trait LiveSet: sealed::Sealed {
         Ok(self.snapshot()?.is_empty())
     }
 
-    /// What is in it now, ascending; later changes do not show.
+    /// The current elements, ascending; later changes do not show.
     ///
     /// # Errors
     ///
@@ -100,18 +100,18 @@ pub trait LiveSet: sealed::Sealed {
         Ok(self.snapshot()?.into_iter())
     }
 
-    /// Adds an element; whether it was new.
+    /// Adds an element; returns `true` if it was new.
     ///
     /// # Errors
     ///
     /// If it cannot be in the set, and the driver's error.
     fn insert(&self, item: impl Into<Self::Key>) -> Result<bool>;
 
-    /// Takes an element out; whether it was there.
+    /// Removes an element; returns `true` if it was there.
     ///
     /// # Errors
     ///
-    /// The driver's error. What is not there, or does not exist, is no error.
+    /// The driver's error. An absent element is no error.
     fn remove(&self, item: impl Into<Self::Key>) -> Result<bool>;
 
     /// Takes the smallest element out.

@@ -39,7 +39,7 @@ impl NumaId {
 impl TryFrom<u32> for NumaId {
     type Error = Error;
 
-    /// Refuses what the driver has no room for, with [`LocationError::InvalidNumaId`].
+    /// Refuses numbers of more than 31 bits, with [`LocationError::InvalidNumaId`].
     fn try_from(id: u32) -> Result<NumaId> {
         i32::try_from(id).map(NumaId).map_err(|_| Error::Location(LocationError::InvalidNumaId { id: id.into() }))
     }
@@ -97,7 +97,7 @@ impl fmt::Display for Host {
 impl FromStr for Host {
     type Err = Malformed;
 
-    /// Reads what `Display` writes.
+    /// Parses the text of `Display`.
     fn from_str(text: &str) -> Result<Host, Malformed> {
         let node = |id: &str| id.parse().ok().and_then(|id: u32| NumaId::try_from(id).ok());
         match text {
@@ -119,8 +119,8 @@ impl FromStr for Host {
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
-/// let places = [Location::from(driver.device(0)?), Host::Any.into()];
-/// assert_eq!(places.map(|place| place.to_string()), ["device 0", "host"]);
+/// let locations = [Location::from(driver.device(0)?), Host::Any.into()];
+/// assert_eq!(locations.map(|location| location.to_string()), ["device 0", "host"]);
 /// # Ok(())
 /// # }
 /// ```

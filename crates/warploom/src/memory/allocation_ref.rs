@@ -36,7 +36,7 @@ unsafe impl Sync for AllocationRef where Allocation: Send + Sync {}
 const KEPT: usize = 16;
 
 thread_local! {
-    /// What was used for allocations that are gone.
+    /// Boxes of freed allocations, for reuse.
     #[expect(clippy::vec_box, reason = "a box is handed out as it is")]
     static SPARE: RefCell<Vec<Box<MaybeUninit<Counted>>>> = const { RefCell::new(Vec::new()) };
 }
@@ -48,11 +48,11 @@ fn room() -> Box<MaybeUninit<Counted>> {
     spare.unwrap_or_else(Box::new_uninit)
 }
 
-/// Keeps the room of what is gone.
+/// Keeps the box of a freed allocation.
 ///
 /// # Safety
 ///
-/// It came from [`room`], and nobody uses it any more.
+/// It came from [`room`], and is not used again.
 #[inline]
 unsafe fn keep(gone: NonNull<Counted>) {
     // SAFETY: it came from a box of the same layout, which nobody else has.
@@ -67,8 +67,8 @@ unsafe fn keep(gone: NonNull<Counted>) {
 }
 
 impl AllocationRef {
-    /// Holds what `make` makes, in its place: moved there right after it was written piece by piece, it would
-    /// be read before the pieces have arrived.
+    /// Holds the allocation of `make`, built in place: moved there right after it was written piece by piece,
+    /// it would be read before the pieces have arrived.
     #[inline]
     pub(super) fn new(make: impl FnOnce() -> Allocation) -> AllocationRef {
         let room = room();
@@ -87,14 +87,14 @@ impl AllocationRef {
         self.0.addr().get()
     }
 
-    /// Lets a stream use the memory: after its allocation, and before its end. Comes before whatever is
+    /// Lets a stream use the memory: after its allocation, and before its end. Called before anything is
     /// enqueued. A stream that is captured does not use it, and its graph keeps it.
     #[inline]
     pub(crate) fn meet(&self, stream: &Stream) -> Result<()> {
         if self.is_captured_by(stream)? { Ok(()) } else { self.counted().allocation.meet(stream) }
     }
 
-    /// Takes note of what was enqueued on a stream that has met the memory.
+    /// Records the access that was enqueued on a stream that has met the memory.
     #[inline]
     pub(crate) fn did(&self, stream: &Stream, access: Access) {
         if !(capture::any() && capture::did(self, stream, access)) {
@@ -108,17 +108,17 @@ impl AllocationRef {
         if capture::any() { capture::keep(self, stream) } else { Ok(false) }
     }
 
-    /// The allocation, to be changed, if nobody else holds it.
+    /// The allocation, to be changed, if it is the only reference.
     pub(super) fn get_mut(&mut self) -> Option<&mut Allocation> {
         // As in `leave`; and this holder is borrowed for as long, so that it makes no other.
         if self.counted().others.load(Ordering::Acquire) > 0 {
             return None;
         }
-        // SAFETY: it came from a box, and nobody else has it or a reference into it.
+        // SAFETY: it came from a box, and it has no other owner or a reference into it.
         Some(unsafe { &mut self.0.as_mut().allocation })
     }
 
-    /// The allocation itself, if nobody else holds it.
+    /// The allocation itself, if it is the only reference.
     pub(super) fn into_inner(self) -> Option<Allocation> {
         let held = ManuallyDrop::new(self);
         // SAFETY: this holder is gone with the call.

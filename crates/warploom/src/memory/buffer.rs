@@ -62,7 +62,7 @@ impl<T: DeviceCopy> Buffer<T> {
         Buffer { allocation, len, of: PhantomData }
     }
 
-    /// Memory that somebody else owns, who is kept until the buffer is gone and every stream that used it
+    /// Memory of other code, whose owner is kept until the buffer is gone and every stream that used it
     /// through the buffer is done.
     ///
     /// # Errors
@@ -73,7 +73,7 @@ impl<T: DeviceCopy> Buffer<T> {
     /// # Safety
     ///
     /// There are `len` values at the address, on the device of `context`, for as long as `owner` lives, and
-    /// nobody else writes them while the buffer exists.
+    /// nothing else writes them while the buffer exists.
     pub unsafe fn from_owner(
         address: CUdeviceptr,
         len: usize,
@@ -84,7 +84,7 @@ impl<T: DeviceCopy> Buffer<T> {
         unsafe { Self::foreign((address, len), context, Some(Box::new(owner))) }
     }
 
-    /// Memory that somebody else owns.
+    /// Memory of other code.
     ///
     /// # Errors
     ///
@@ -146,7 +146,7 @@ impl<T: DeviceCopy> Buffer<T> {
         &self.allocation
     }
 
-    /// Its allocation, if nobody else holds it.
+    /// Its allocation, if it is the only reference.
     pub(super) fn allocation_mut(&mut self) -> Option<&mut Allocation> {
         self.allocation.get_mut()
     }
@@ -268,7 +268,7 @@ impl<T: DeviceCopy> Buffer<T> {
     }
 
     /// Frees the memory in the order of another stream than the one that it was allocated on; nothing waits,
-    /// and nothing is freed now. Whatever used the buffer is still waited for.
+    /// and nothing is freed now. All uses of the buffer are still waited for.
     ///
     /// # Errors
     ///
@@ -279,8 +279,8 @@ impl<T: DeviceCopy> Buffer<T> {
         if self.allocation.set_order(stream) { Ok(()) } else { Err(MemoryError::NotStreamOrdered.into()) }
     }
 
-    /// Lets go of the memory. If nobody else holds it, it is freed, and what goes wrong is an error instead
-    /// of a warning.
+    /// Lets go of the memory. If nothing else holds it, it is freed, and a failure is an error instead of a
+    /// warning.
     ///
     /// # Errors
     ///

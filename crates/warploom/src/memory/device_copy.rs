@@ -22,7 +22,7 @@ use std::num::{Saturating, Wrapping};
 /// Numbers of half precision and complex ones are such values by the features `half` and `num-complex`, for
 /// the types of the crates of these names.
 ///
-/// What is not valid for all bytes cannot be read back from a device, where anything may have been written;
+/// A type with invalid bit patterns cannot be read back from a device, where any bytes may have been written;
 /// so neither `bool` nor `char` nor an enum nor a reference is one:
 ///
 /// ```compile_fail
@@ -69,8 +69,8 @@ use std::num::{Saturating, Wrapping};
 /// Any sequence of bytes of its size is a value of the type, and the type owns and borrows nothing. If
 /// [`DeviceCopy::HAS_PADDING`] is false, every byte of a value belongs to a field.
 pub unsafe trait DeviceCopy: Copy + Send + Sync + 'static {
-    /// `true` if a value may have bytes that belong to no field. What these are nobody knows, so that such a
-    /// value cannot be repeated by [`fill`](crate::SliceMut::fill). The derive macro finds out; who
+    /// `true` if a value may have bytes that belong to no field. These are uninitialised, so that such a
+    /// value cannot be repeated by [`fill`](crate::SliceMut::fill). The derive macro sets it; a program that
     /// implements the trait by hand may say that there are none.
     const HAS_PADDING: bool = size_of::<Self>() != 0;
 }
@@ -102,16 +102,16 @@ unsafe impl<T: Copy + Send + Sync + 'static> DeviceCopy for PhantomData<T> {}
 unsafe impl<T: DeviceCopy, const N: usize> DeviceCopy for [T; N] {
     const HAS_PADDING: bool = T::HAS_PADDING;
 }
-// SAFETY: has the bytes of what it wraps.
+// SAFETY: has the bytes of the wrapped value.
 unsafe impl<T: DeviceCopy> DeviceCopy for Wrapping<T> {
     const HAS_PADDING: bool = T::HAS_PADDING;
 }
-// SAFETY: has the bytes of what it wraps.
+// SAFETY: has the bytes of the wrapped value.
 unsafe impl<T: DeviceCopy> DeviceCopy for Saturating<T> {
     const HAS_PADDING: bool = T::HAS_PADDING;
 }
 
-/// How many bytes `len` values have, if a size can say so.
+/// The size of `len` values in bytes; `None` on overflow.
 pub(crate) fn bytes_of<T>(len: usize) -> Option<usize> {
     // No allocation is larger than the largest offset.
     len.checked_mul(size_of::<T>()).filter(|bytes| isize::try_from(*bytes).is_ok())

@@ -11,7 +11,7 @@ use super::resource::{Synchronous, SynchronousResource};
 use crate::{Buffer, Context, Device, DeviceCopy, Queue, Result};
 
 /// Plain device memory, allocated without a stream. Freeing a buffer of it waits for everything enqueued in
-/// its context, so it is for what lives long; see [`DevicePool`](crate::DevicePool) for the rest.
+/// its context, so it is for long-lived memory; see [`DevicePool`](crate::DevicePool) for the rest.
 ///
 /// ```
 /// use warploom::{DeviceMemory, Devices, Driver};
@@ -49,7 +49,7 @@ impl DeviceMemory {
         &self.shared.context
     }
 
-    /// A buffer of `len` values, whatever they are at first; see [`SynchronousResource::allocate`].
+    /// A buffer of `len` uninitialised values; see [`SynchronousResource::allocate`].
     ///
     /// # Errors
     ///
@@ -76,9 +76,9 @@ impl DeviceMemory {
         SynchronousResource::upload(self, values, queue)
     }
 
-    /// Frees a buffer of it when everything enqueued on `queue` so far is done, and says what goes wrong.
+    /// Frees a buffer of it when everything enqueued on `queue` so far is done, and returns the error.
     ///
-    /// Dropping a buffer waits by itself for what was enqueued with it; this also waits for what used it by
+    /// Dropping a buffer waits for work that was enqueued with it; this also waits for work that used it by
     /// its raw address.
     ///
     /// # Errors
@@ -121,7 +121,7 @@ unsafe impl Synchronous for Plain {
     }
 
     unsafe fn deallocate_raw(&self, address: CUdeviceptr, _bytes: usize) -> Result<()> {
-        // SAFETY: the caller gives back what `allocate_raw` gave, once.
+        // SAFETY: the caller gives back an address of `allocate_raw`, once.
         Ok(unsafe { self.context.driver().cuMemFree_v2(address) }?)
     }
 

@@ -19,7 +19,7 @@ pub enum MemoryError {
         element: usize,
     },
 
-    /// The range is reversed, or exceeds what it is a range of.
+    /// The range is reversed, or exceeds the values.
     #[error("range {start}..{end} exceeds {len} values; it ends at most there, and not before it starts")]
     OutOfRange {
         /// The start of the range.

@@ -4,7 +4,7 @@
 use super::uses::Access;
 use crate::{DeviceCopy, MemoryError, Queue, Result, SliceMut};
 
-/// What the driver can repeat.
+/// A pattern that the driver can fill with.
 pub(super) enum Pattern {
     Bytes(u8),
     Pairs(u16),
@@ -12,7 +12,7 @@ pub(super) enum Pattern {
 }
 
 /// The pattern of a value, if the driver can repeat it: of 1, 2 or 4 bytes, or of any size with all bytes the
-/// same. What padding is nobody knows.
+/// same. Padding is uninitialised.
 pub(super) fn pattern<T: DeviceCopy>(value: &T) -> Option<Pattern> {
     if T::HAS_PADDING {
         return None;

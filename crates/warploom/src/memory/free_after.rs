@@ -1,9 +1,9 @@
 //! Freeing memory after the work of a stream.
 //!
 //! [`DeviceMemory`](crate::DeviceMemory) and [`PinnedMemory`](crate::PinnedMemory) free their buffers when
-//! everything is done that was enqueued with them through this crate. What used a buffer by its raw address,
-//! the crate does not know; `free_after` is told a stream. It belongs to the resource and not to the buffer
-//! so that virtual memory, which waits for each stream by name, does not have it.
+//! everything is done that was enqueued with them through this crate. The crate does not know of work that
+//! used a buffer by its raw address; `free_after` takes a stream to wait for. It belongs to the resource and
+//! not to the buffer so that virtual memory, which waits for each stream by name, does not have it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use super::resource::Synchronous;
 use crate::device::same_driver;
 use crate::{Buffer, DeviceCopy, Error, MemoryError, Queue, Result};
 
-/// Why a buffer was not freed, and the buffer if it is still there. `?` makes an [`Error`] of it and drops
-/// the buffer, which frees it after whatever is known to use it, the stream that was given included.
+/// An error of freeing a buffer, with the buffer if it is still there. `?` makes an [`Error`] of it and drops
+/// the buffer, which is freed after all known uses, those of the given stream included.
 pub struct FreeError<T: DeviceCopy> {
     /// The buffer, as it was; `None` if freeing it was tried and failed.
     pub buffer: Option<Buffer<T>>,
-    /// What went wrong.
+    /// The error.
     pub error: Error,
 }
 

@@ -12,7 +12,7 @@ use crate::SliceMut;
 use crate::device::same_driver;
 use crate::{AccessLayer, Context, DeviceCopy, PeerError, Result, Slice, Stream};
 
-/// A stretch of memory, and what is done with it.
+/// A range of memory, and the kind of access.
 pub struct Operand<'a> {
     span: Span<'a>,
     access: Access,
@@ -52,7 +52,7 @@ impl<'a> Operand<'a> {
     }
 
     /// Refuses memory of another context that the stream's device has no access to, as far as that can be
-    /// known: whether one context has peer access to another no driver says.
+    /// known: drivers do not report peer access between contexts.
     pub(crate) fn reach(&self, stream: &Stream) -> Result<()> {
         same_driver(self.context().driver(), stream.driver())?;
         self.context().check_generation()?;
@@ -66,19 +66,19 @@ impl<'a> Operand<'a> {
         Ok(())
     }
 
-    /// Lets a stream use the memory; comes before whatever is enqueued.
+    /// Lets a stream use the memory; called before anything is enqueued.
     #[inline]
     pub(crate) fn meet(&self, stream: &Stream) -> Result<()> {
         self.span.allocation.meet(stream)
     }
 
-    /// `true` if it is counted what streams do with it, for which [`Operand::did`] is.
+    /// `true` if its accesses are counted, by [`Operand::did`].
     #[inline]
     pub(crate) fn is_counted(&self) -> bool {
         self.span.allocation.uses().is_counted()
     }
 
-    /// Takes note of what was enqueued.
+    /// Records the access that was enqueued.
     #[inline]
     pub(crate) fn did(&self, stream: &Stream) {
         self.span.allocation.did(stream, self.access);

@@ -1,8 +1,7 @@
 //! Slices: borrowed ranges of device memory.
 //!
-//! [`Slice`] and [`SliceMut`] are to a [`Buffer`] what `&[T]` and `&mut [T]` are to a `Box<[T]>`: two mutable
-//! ones never overlap, so that what one call writes nobody else names. They say nothing about *when*: the
-//! order of work between streams is made with events.
+//! [`Slice`] and [`SliceMut`] relate to a [`Buffer`] as `&[T]` and `&mut [T]` to a `Box<[T]>`: two mutable
+//! ones never overlap. They say nothing about *when*: the order of work between streams is made with events.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -25,7 +24,7 @@ pub struct SliceMut<'a, T: DeviceCopy = u8> {
     of: PhantomData<&'a mut [T]>,
 }
 
-/// A stretch of an allocation, in values.
+/// A range of an allocation, in values.
 #[derive(Clone, Copy)]
 pub(super) struct Span<'a> {
     pub(super) allocation: &'a AllocationRef,
@@ -136,7 +135,7 @@ impl<'a, T: DeviceCopy> Slice<'a, T> {
         self.span.part::<T>(range).map(Slice::over)
     }
 
-    /// What is before `mid`, and the rest.
+    /// The values before `mid`, and the rest.
     ///
     /// # Errors
     ///
@@ -145,7 +144,7 @@ impl<'a, T: DeviceCopy> Slice<'a, T> {
         Ok((self.slice(..mid)?, self.slice(mid..)?))
     }
 
-    /// Pieces of `len` values; the last has what is left.
+    /// Pieces of `len` values; the last has the rest.
     ///
     /// # Errors
     ///
@@ -189,7 +188,7 @@ impl<'a, T: DeviceCopy> SliceMut<'a, T> {
         self.span.part::<T>(range).map(SliceMut::over)
     }
 
-    /// What is before `mid`, and the rest: both can be written, since they do not overlap.
+    /// The values before `mid`, and the rest: both can be written, since they do not overlap.
     ///
     /// # Errors
     ///

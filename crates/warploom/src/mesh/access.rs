@@ -10,7 +10,7 @@ impl Mesh {
         if self.state().is_enabled(from, to) { Ok(()) } else { Err(self.missing(from, to, AccessLayer::Contexts)) }
     }
 
-    /// Why there is no access from one position to another.
+    /// The error for missing access from one position to another.
     pub(super) fn missing(&self, accessor: usize, owner: usize, layer: AccessLayer) -> Error {
         let ordinal = |at: usize| self.topology.devices()[at].ordinal();
         let (from, to) = (ordinal(accessor), ordinal(owner));

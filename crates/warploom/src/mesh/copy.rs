@@ -4,10 +4,10 @@ use super::{Mesh, Ticket};
 use crate::memory::Transfer;
 use crate::{AccessLayer, DeviceCopy, DeviceRef, Queue, Result, Slice, SliceMut, Stream};
 
-/// What a copy between devices does where it cannot be made directly.
+/// The policy for copies that cannot be made directly.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum CopyPolicy {
-    /// It fails, and says what access is missing.
+    /// It fails with the missing access.
     #[default]
     RequireDirect,
     /// The driver may take a detour through the host's memory.
@@ -22,10 +22,9 @@ impl Mesh {
     /// device fetches, and needs access to the source; on a queue of the source, the source's device sends,
     /// and needs access to the destination. Without that access the copy is refused; see [`Mesh::copy_with`].
     ///
-    /// The copy comes after everything that was enqueued on other streams before and conflicts with it: after
-    /// what wrote the source, and what wrote or read the destination. What a later copy of this kind does
-    /// comes after this one. The host never waits. So a pipeline over many devices needs no events of its
-    /// own:
+    /// The copy is ordered after all conflicting work that was enqueued on other streams before: after writes
+    /// of the source, and after reads and writes of the destination. Later copies of this kind are ordered
+    /// after this one. The host never waits. So a pipeline over many devices needs no events of its own:
     ///
     /// ```
     /// use warploom::{DevicePool, Devices, Driver, Mesh, Topology};
@@ -49,7 +48,7 @@ impl Mesh {
     /// # }
     /// ```
     ///
-    /// Both ends have the same type (S3.13), and nobody else has the destination meanwhile (S3.15):
+    /// Both ends have the same type (S3.13), and the destination is borrowed exclusively (S3.15):
     ///
     /// ```compile_fail,E0277
     /// # use warploom::{Buffer, Mesh, Result, Stream};
@@ -84,7 +83,7 @@ impl Mesh {
     /// [`PeerError::ContextUnavailable`](crate::PeerError::ContextUnavailable) for a context that does not
     /// take part, [`PeerError::Unsupported`](crate::PeerError::Unsupported) if there is no way,
     /// [`PeerError::NotEnabled`](crate::PeerError::NotEnabled) if it is not open. And the driver's error. A
-    /// copy that fails has no effect on what comes later.
+    /// copy that fails has no effect on later work.
     #[doc(alias = "cuMemcpyPeerAsync")]
     #[inline]
     pub fn copy<'s, 'd, 'q, T: DeviceCopy>(
@@ -96,7 +95,7 @@ impl Mesh {
         self.copy_with(CopyPolicy::RequireDirect, source, destination, queue)
     }
 
-    /// As [`Mesh::copy`], and says what is to be done where there is no direct way.
+    /// As [`Mesh::copy`], with a policy for pairs without direct access.
     ///
     /// # Errors
     ///

@@ -11,15 +11,15 @@ impl Mesh {
     /// Enables access between these contexts, as far as the hardware allows, in each direction on its own.
     ///
     /// Exactly one `cuCtxEnablePeerAccess` for each ordered pair that is capable. The report has every
-    /// ordered pair, whatever became of it; that access was enabled before is no error. What is current on
-    /// the thread is as before.
+    /// ordered pair and its outcome; access that was enabled before is no error. The current context of the
+    /// thread is as before.
     ///
     /// # Errors
     ///
     /// Before any driver call: [`DeviceError::NotInTopology`](crate::DeviceError::NotInTopology) for a
     /// context of another device, [`PeerError::TwoContexts`] for two different ones of the same device,
-    /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch), [`ContextError::Stale`]. What
-    /// goes wrong with a pair is in the report.
+    /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch), [`ContextError::Stale`]. The
+    /// error of a pair is in the report.
     #[doc(alias = "cuCtxEnablePeerAccess")]
     pub fn enable(topology: &Topology, contexts: &[Context]) -> Result<(Mesh, EnableReport)> {
         let mesh = Mesh::of(topology, contexts)?;
@@ -27,12 +27,12 @@ impl Mesh {
         Ok((mesh, report))
     }
 
-    /// As [`Mesh::enable`], or nothing at all: if a direction that is capable cannot be enabled, what this
+    /// As [`Mesh::enable`], or nothing at all: if a capable direction cannot be enabled, the access that this
     /// call has enabled is disabled again.
     ///
     /// # Errors
     ///
-    /// As [`Mesh::enable`], and [`PeerError::MeshIncomplete`] with the report. What could not be undone is
+    /// As [`Mesh::enable`], and [`PeerError::MeshIncomplete`] with the report. A failure to undo is
     /// [`PeerOutcome::Enabled`] in it.
     pub fn enable_strict(topology: &Topology, contexts: &[Context]) -> Result<(Mesh, EnableReport)> {
         let (mesh, mut report) = Mesh::enable(topology, contexts)?;
@@ -48,8 +48,8 @@ impl Mesh {
         Err(Error::Peer(PeerError::MeshIncomplete { report: Box::new(report) }))
     }
 
-    /// Disables what this mesh has enabled; what was enabled before is left as it is. From here on the mesh
-    /// counts on no access; doing it again does nothing.
+    /// Disables the access that this mesh has enabled; access that was enabled before stays. From here on the
+    /// mesh counts on no access; doing it again does nothing.
     ///
     /// It takes effect at once: work that still needs access is to be waited for first.
     ///
@@ -62,15 +62,15 @@ impl Mesh {
         self.disable_all().into_iter().next().map_or(Ok(()), |(.., error)| Err(error))
     }
 
-    /// Enables again what is missing: after a primary context was reset, by this crate or by others, its
+    /// Enables missing access again: after a primary context was reset, by this crate or by others, its
     /// device takes part with its new one. Pairs that have access are left alone.
     ///
-    /// The driver is asked whether each context is still the one it was.
+    /// The driver is asked for the identity of each context.
     ///
     /// # Errors
     ///
-    /// The driver's error about the contexts; then nothing has been enabled. What goes wrong with a pair is
-    /// in the report.
+    /// The driver's error about the contexts; then nothing has been enabled. The error of a pair is in the
+    /// report.
     pub fn refresh(&self) -> Result<EnableReport> {
         let lock = self.lock();
         let mut state = self.state().clone();
@@ -121,7 +121,7 @@ impl Mesh {
         Ok(Mesh { topology: topology.clone(), changes: Mutex::default(), state: RwLock::new(state) })
     }
 
-    /// Enables what is capable and not enabled, and reports on all pairs.
+    /// Enables all capable pairs that are not enabled, and reports on all pairs.
     pub(super) fn complete(&self) -> EnableReport {
         let _lock = self.lock();
         let mut state = self.state().clone();
@@ -134,8 +134,7 @@ impl Mesh {
         EnableReport { pairs }
     }
 
-    /// All pairs of one accessor, whose context is made current once, and only if there is something to
-    /// enable.
+    /// All pairs of one accessor, whose context is made current once, and only if there is access to enable.
     fn complete_row(&self, accessor: usize, context: &Context, state: &mut State, pairs: &mut Vec<PairReport>) {
         let mut current = None;
         for owner in (0..state.contexts.len()).filter(|owner| *owner != accessor) {
@@ -161,7 +160,7 @@ impl Mesh {
         }
     }
 
-    /// Disables what was enabled here, and says what could not be.
+    /// Disables the pairs enabled here, and returns the pairs that failed.
     fn disable_all(&self) -> Vec<(crate::Device, crate::Device, Error)> {
         let _lock = self.lock();
         let mut state = self.state().clone();

@@ -2,22 +2,22 @@
 //!
 //! There are layers of access, and none implies another:
 //!
-//! | memory | who may use it besides its own device | opened by |
+//! | memory | devices that may use it besides its own | opened by |
 //! |---|---|---|
 //! | of a [`DevicePool`] | the pool's [peers](crate::PeerSet) | [`Mesh::grant_pools`] |
 //! | [virtual](crate::VirtualMemory) | the devices it was made for | [`VirtualOptions::peer`](crate::VirtualOptions::peer) |
 //! | other memory of a context | contexts with peer access to it | [`Mesh::enable`] |
 //! | managed and page-locked | everyone | nothing |
 //!
-//! [`Mesh::open`] opens contexts and pools, and says what it did. A [`Topology`] has what *can* be, a mesh
-//! what *is*; what could not be enabled is still possible afterwards.
+//! [`Mesh::open`] opens contexts and pools, and reports on each. A [`Topology`] has the *capable* pairs, a
+//! mesh the *enabled* ones; a pair that failed can be tried again.
 //!
-//! [`Mesh::copy`] copies between devices, in order with whatever else was done to both ends and without a
-//! wait of the host.
+//! [`Mesh::copy`] copies between devices, ordered after earlier work on both ends, without a wait of the
+//! host.
 //!
 //! Access is a property of the driver's contexts and not of the mesh: it stays when the mesh is dropped,
 //! until [`Mesh::disable`] or the end of a context. It also ends when a primary context is reset; pairs
-//! without that device keep theirs, and [`Mesh::refresh`] enables what is missing.
+//! without that device keep theirs, and [`Mesh::refresh`] enables missing access again.
 #![expect(unsafe_code, reason = "enables and disables access between raw contexts")]
 
 mod access;
@@ -55,13 +55,12 @@ use crate::{Context, Device, DevicePool, Error, Result, Topology};
 /// ```
 pub struct Mesh {
     topology: Topology,
-    /// AllocationRef by whoever changes access, so that changes follow each other and nobody who only looks
-    /// has to wait for one.
+    /// Held while access is changed, so that changes are serialised and readers do not wait for one.
     changes: Mutex<()>,
     state: RwLock<State>,
 }
 
-/// What is enabled between whom.
+/// The enabled pairs, by position.
 #[derive(Clone)]
 struct State {
     /// For each device of the topology.
@@ -81,7 +80,7 @@ enum Access {
 }
 
 impl Mesh {
-    /// What the devices can do, whatever is enabled.
+    /// The capabilities of the devices, enabled or not.
     #[must_use]
     pub fn topology(&self) -> &Topology {
         &self.topology
@@ -111,7 +110,7 @@ impl State {
         accessor * self.contexts.len() + owner
     }
 
-    /// `true` if access is enabled, in the present lives of both contexts.
+    /// `true` if access is enabled, in the present generations of both contexts.
     fn is_enabled(&self, accessor: usize, owner: usize) -> bool {
         self.access[self.at(accessor, owner)] != Access::None && self.is_alive(accessor) && self.is_alive(owner)
     }

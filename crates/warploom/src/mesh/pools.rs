@@ -7,7 +7,7 @@ use crate::{DeviceRef, LiveSet as _};
 
 impl Mesh {
     /// Opens both layers: access between the contexts, as [`Mesh::enable`], and the pools to all of their
-    /// devices, as [`Mesh::grant_pools`]. The report says what became of each.
+    /// devices, as [`Mesh::grant_pools`]. The report has an outcome for each.
     ///
     /// ```
     /// use warploom::{DevicePool, Devices, Driver, LiveSet, Mesh, Topology};
@@ -41,7 +41,7 @@ impl Mesh {
     ///
     /// Before any driver call: [`DeviceError::NotInTopology`](crate::DeviceError::NotInTopology) for a pool
     /// of another device, [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch),
-    /// [`ContextError::Stale`](crate::ContextError::Stale). What goes wrong with a pool is in its report.
+    /// [`ContextError::Stale`](crate::ContextError::Stale). The error of a pool is in its report.
     pub fn grant_pools(&self, pools: &[&DevicePool]) -> Result<Vec<PoolReport>> {
         self.check_pools(pools)?;
         Ok(self.grant_checked(pools))

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::{Device, DeviceRef, Error};
 
-/// What became of access from one device to memory of another.
+/// The outcome of enabling access from one device to memory of another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PeerOutcome {
@@ -41,19 +41,19 @@ impl fmt::Display for PeerOutcome {
     }
 }
 
-/// What became of one ordered pair of devices.
+/// The outcome for one ordered pair of devices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PairReport {
-    /// Who reads or writes.
+    /// The device that reads or writes.
     pub accessor: Device,
-    /// Whose memory it is.
+    /// The device whose memory it is.
     pub owner: Device,
-    /// What became of it.
+    /// The outcome.
     pub outcome: PeerOutcome,
 }
 
-/// What became of every ordered pair of a mesh's contexts; printed, a line for each.
+/// The outcomes of all ordered pairs of a mesh's contexts; printed, a line for each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EnableReport {
     pub(super) pairs: Vec<PairReport>,
@@ -66,14 +66,14 @@ impl EnableReport {
         &self.pairs
     }
 
-    /// What became of one pair; `None` if it is not in the mesh.
+    /// The outcome of one pair; `None` if it is not in the mesh.
     pub fn get(&self, accessor: impl Into<DeviceRef>, owner: impl Into<DeviceRef>) -> Option<&PeerOutcome> {
         let (accessor, owner) = (accessor.into(), owner.into());
         let found = self.pairs.iter().find(|pair| accessor.names(&pair.accessor) && owner.names(&pair.owner));
         found.map(|pair| &pair.outcome)
     }
 
-    /// What could not be enabled although it might be possible, and why.
+    /// The pairs that are capable and failed, with their errors.
     pub fn failures(&self) -> impl Iterator<Item = (&PairReport, &Error)> {
         self.pairs.iter().filter_map(|pair| match &pair.outcome {
             PeerOutcome::Failed(error) => Some((pair, error)),
@@ -92,17 +92,17 @@ impl fmt::Display for EnableReport {
     }
 }
 
-/// What became of the peers of one pool.
+/// The outcomes for the peers of one pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PoolReport {
     /// The pool's device.
     pub owner: Device,
-    /// Every other device of the mesh, ascending, and whether it may use the pool's memory.
+    /// Every other device of the mesh, ascending, with its outcome.
     pub peers: Vec<(Device, PeerOutcome)>,
 }
 
-/// What [`Mesh::open`](crate::Mesh::open) did, on both layers.
+/// The outcomes of [`Mesh::open`](crate::Mesh::open), on both layers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MeshReport {

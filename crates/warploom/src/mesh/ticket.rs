@@ -7,7 +7,7 @@ use crate::{Completion, Event, Queue, Result, Stream};
 /// A copy that was enqueued, and may be asked about, waited for or awaited, or dropped: it is made all the
 /// same, and its memory stays until it is done.
 ///
-/// Nothing is recorded before that is asked for, so that a ticket nobody looks at costs nothing. What is
+/// Nothing is recorded before that is asked for, so that an unused ticket costs nothing. Work that is
 /// recorded then is the point that the stream has come to: if more was enqueued meanwhile, that is waited
 /// for, too. [`Ticket::mark`] records at once.
 ///
@@ -68,7 +68,7 @@ impl<'q> Ticket<'q> {
         }
     }
 
-    /// Records the event now, so that what is enqueued later is not waited for.
+    /// Records the event now, so that later work is not waited for.
     ///
     /// # Errors
     ///
@@ -96,8 +96,8 @@ impl<'q> Ticket<'q> {
         self.event()?.synchronize()
     }
 
-    /// Holds back whatever is enqueued on `queue` from now on until the copy is done; the host does not wait.
-    /// The queue may be of any device; on the copy's own there is nothing to do.
+    /// Makes later work on `queue` wait until the copy is done; the host does not wait. The queue may be of
+    /// any device; on the copy's own there is nothing to do.
     ///
     /// # Errors
     ///

@@ -14,7 +14,7 @@ fn same_length(send: usize, receive: usize) -> Result<()> {
     if send == receive { Ok(()) } else { Err(NcclError::LengthMismatch { send, receive }.into()) }
 }
 
-/// How many values a rank's part of a whole has.
+/// The number of values in a rank's part.
 fn part(whole: usize, size: u32) -> Result<usize> {
     let part = whole / size as usize;
     whole_of(part, whole, size)?;
@@ -181,13 +181,13 @@ impl<'a> Operation<'a> {
 
 macro_rules! operations {
     ($($(#[$meta:meta])* $name:ident($($argument:ident: $type:ty = $value:expr),*);)*) => {
-        /// What all ranks do together; each of them calls, with the same lengths and types.
+        /// Collective operations; each rank calls, with the same lengths and types.
         ///
         /// # Errors
         ///
         /// Each of these can fail with [`NcclError::OtherContext`] for a stream or memory of another context,
         /// [`NcclError::DefaultStream`], [`NcclError::Broken`] after a failure, [`NcclError::Mismatch`] if
-        /// another rank of this process did something else, and with what the driver and NCCL answer. After
+        /// another rank of this process did another operation, and with the driver's and NCCL's errors. After
         /// the last two the communicator is to be [aborted](Communicator::abort).
         impl Communicator {
             $(
@@ -198,8 +198,8 @@ macro_rules! operations {
             )*
         }
 
-        /// As the functions of [`Communicator`] with these names, for a group; NCCL is not called yet. What
-        /// is wrong is said at once, and is not part of the group then.
+        /// As the functions of [`Communicator`] with these names, for a group; NCCL is not called yet. An
+        /// operation that is refused is not part of the group.
         impl<'a> Group<'a> {
             $(
                 $(#[$meta])*
@@ -221,16 +221,15 @@ operations! {
     ///
     /// # Errors
     ///
-    /// [`NcclError::NoSuchRank`], and what is said above.
+    /// [`NcclError::NoSuchRank`], and the errors above.
     #[doc(alias = "ncclBroadcast")]
     broadcast(values: impl Into<SliceMut<'a, T>> = values.into(), root: u32 = root);
 
-    /// Gives all ranks what `root` sends; what others send is not looked at.
+    /// Gives all ranks the values that `root` sends; the sources of others are ignored.
     ///
     /// # Errors
     ///
-    /// [`NcclError::NoSuchRank`], [`NcclError::LengthMismatch`] if the lengths differ, and what is said
-    /// above.
+    /// [`NcclError::NoSuchRank`], [`NcclError::LengthMismatch`] if the lengths differ, and the errors above.
     #[doc(alias = "ncclBroadcast")]
     broadcast_to(
         send: impl Into<Slice<'a, T>> = send.into(),
@@ -238,11 +237,11 @@ operations! {
         root: u32 = root
     );
 
-    /// Gives all ranks what is made of the values of all, one by one.
+    /// Gives all ranks the reduction of the values of all, element by element.
     ///
     /// # Errors
     ///
-    /// [`NcclError::LengthMismatch`] if the lengths differ, and what is said above.
+    /// [`NcclError::LengthMismatch`] if the lengths differ, and the errors above.
     #[doc(alias = "ncclAllReduce")]
     all_reduce(
         send: impl Into<Slice<'a, T>> = send.into(),
@@ -254,17 +253,17 @@ operations! {
     ///
     /// # Errors
     ///
-    /// What is said above.
+    /// The errors above.
     #[doc(alias = "ncclAllReduce")]
     all_reduce_in_place(values: impl Into<SliceMut<'a, T>> = values.into(), reduction: Reduction = reduction);
 
-    /// Gives `root` what is made of the values of all, one by one. Others need nothing to receive, and what
-    /// they give for that is left as it is.
+    /// Gives `root` the reduction of the values of all, element by element. Others need no destination;
+    /// one that they give is left as it is.
     ///
     /// # Errors
     ///
     /// [`NcclError::NoSuchRank`], [`NcclError::NoReceiver`] if the root has nothing to receive the result,
-    /// [`NcclError::LengthMismatch`] if the lengths differ, and what is said above.
+    /// [`NcclError::LengthMismatch`] if the lengths differ, and the errors above.
     #[doc(alias = "ncclReduce")]
     reduce(
         send: impl Into<Slice<'a, T>> = send.into(),
@@ -273,11 +272,11 @@ operations! {
         root: u32 = root
     );
 
-    /// As `reduce`, over what the root sends. What others send may be overwritten.
+    /// As `reduce`, in place, over the root's values. The values of others may be overwritten.
     ///
     /// # Errors
     ///
-    /// [`NcclError::NoSuchRank`], and what is said above.
+    /// [`NcclError::NoSuchRank`], and the errors above.
     #[doc(alias = "ncclReduce")]
     reduce_in_place(values: impl Into<SliceMut<'a, T>> = values.into(), reduction: Reduction = reduction, root: u32 = root);
 
@@ -285,26 +284,24 @@ operations! {
     ///
     /// # Errors
     ///
-    /// [`NcclError::PartMismatch`] unless as many values are received as all ranks send, and what is said
+    /// [`NcclError::PartMismatch`] unless as many values are received as all ranks send, and the errors
     /// above.
     #[doc(alias = "ncclAllGather")]
     all_gather(send: impl Into<Slice<'a, T>> = send.into(), receive: impl Into<SliceMut<'a, T>> = receive.into());
 
-    /// As `all_gather`; each rank sends what is in its place among the values that it receives.
+    /// As `all_gather`; each rank sends its own part of the values that it receives.
     ///
     /// # Errors
     ///
-    /// [`NcclError::PartMismatch`] unless the values have an equal part for each rank, and what is said
-    /// above.
+    /// [`NcclError::PartMismatch`] unless the values have an equal part for each rank, and the errors above.
     #[doc(alias = "ncclAllGather")]
     all_gather_in_place(values: impl Into<SliceMut<'a, T>> = values.into());
 
-    /// Gives each rank its part of what is made of the values of all, in the order of the ranks.
+    /// Gives each rank its part of the reduction of the values of all, in the order of the ranks.
     ///
     /// # Errors
     ///
-    /// [`NcclError::PartMismatch`] unless as many values are sent as all ranks receive, and what is said
-    /// above.
+    /// [`NcclError::PartMismatch`] unless as many values are sent as all ranks receive, and the errors above.
     #[doc(alias = "ncclReduceScatter")]
     reduce_scatter(
         send: impl Into<Slice<'a, T>> = send.into(),
@@ -317,8 +314,7 @@ operations! {
     ///
     /// # Errors
     ///
-    /// [`NcclError::PartMismatch`] unless the values have an equal part for each rank, and what is said
-    /// above.
+    /// [`NcclError::PartMismatch`] unless the values have an equal part for each rank, and the errors above.
     #[doc(alias = "ncclReduceScatter")]
     reduce_scatter_in_place(values: impl Into<SliceMut<'a, T>> = values.into(), reduction: Reduction = reduction);
 
@@ -328,7 +324,7 @@ operations! {
     ///
     /// # Errors
     ///
-    /// [`NcclError::NoSuchRank`], and what is said above.
+    /// [`NcclError::NoSuchRank`], and the errors above.
     #[doc(alias = "ncclSend")]
     send(values: impl Into<Slice<'a, T>> = values.into(), to: u32 = to);
 
@@ -336,7 +332,7 @@ operations! {
     ///
     /// # Errors
     ///
-    /// [`NcclError::NoSuchRank`], and what is said above.
+    /// [`NcclError::NoSuchRank`], and the errors above.
     #[doc(alias = "ncclRecv")]
     receive(values: impl Into<SliceMut<'a, T>> = values.into(), from: u32 = from);
 }

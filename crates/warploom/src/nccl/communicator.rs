@@ -14,11 +14,11 @@ use crate::{Context, Device, Result, Stream};
 
 /// One rank of a group of devices that work together, in this process or in many.
 ///
-/// What it is asked for is enqueued on the stream that is named, in the order of that stream, like anything
-/// else; it runs when all ranks have asked for the same. **All ranks ask for the same, in the same order,
-/// with the same lengths and types.** Ranks of one process that do not are told ([`NcclError::Mismatch`]);
-/// others wait for ever, or get nonsense. So do two communicators of the same devices that are used in one
-/// order here and in another there.
+/// Operations are enqueued on a named stream, in the order of that stream, like anything else; it runs when
+/// all ranks have asked for the same. **All ranks ask for the same, in the same order, with the same lengths
+/// and types.** Ranks of one process that do not are told ([`NcclError::Mismatch`]); others wait for ever, or
+/// get nonsense. So do two communicators of the same devices that are used in one order here and in another
+/// there.
 ///
 /// It may go to another thread, and is used by one at a time. It holds its context and the streams that it
 /// was used on.
@@ -29,10 +29,10 @@ use crate::{Context, Device, Result, Stream};
 ///
 /// # Its end
 ///
-/// [`Communicator::close`] waits for what was enqueued, together with the other ranks.
-/// [`Communicator::abort`] waits for nobody: it is the way out when another rank is gone, and the kernels
-/// that wait for it would never end. A communicator that is dropped is freed if its streams are idle;
-/// otherwise, after an error, and in a panic it is aborted, so that no `drop` hangs, and
+/// [`Communicator::close`] waits for the enqueued operations, together with the other ranks.
+/// [`Communicator::abort`] does not wait: it is the way out when another rank is gone, and the kernels that
+/// wait for it would never end. A communicator that is dropped is freed if its streams are idle; otherwise,
+/// after an error, and in a panic it is aborted, so that no `drop` hangs, and
 /// [diagnostics](crate::diagnostics) has a report.
 #[doc(alias = "ncclComm_t")]
 pub struct Communicator {
@@ -52,7 +52,7 @@ impl Communicator {
     /// # Safety
     ///
     /// It is a communicator of this NCCL for that rank, was made with the context's device, and belongs to
-    /// nobody else.
+    /// nothing else.
     pub(super) unsafe fn new(
         nccl: &Nccl,
         context: &Context,
@@ -65,7 +65,7 @@ impl Communicator {
         Communicator { raw: Handle::new(raw), nccl, context, rank, size, streams, is_broken, share }
     }
 
-    /// Which of the ranks it is, counted from 0.
+    /// Its rank, counted from 0.
     #[doc(alias = "ncclCommUserRank")]
     #[must_use]
     pub fn rank(&self) -> u32 {
@@ -104,12 +104,12 @@ impl Communicator {
         self.raw.raw()
     }
 
-    /// `true` if nothing has gone wrong since; what runs on a device or on another node can fail long after
+    /// Checks for errors since the last call; an operation on a device or on another node can fail long after
     /// the call that asked for it. Waits for nothing.
     ///
     /// # Errors
     ///
-    /// [`NcclError::Failed`] with what went wrong: the communicator is of no use any more, and is to be
+    /// [`NcclError::Failed`] with the cause: the communicator is unusable, and is to be
     /// [aborted](Communicator::abort).
     #[doc(alias = "ncclCommGetAsyncError")]
     pub fn check(&self) -> Result<()> {
@@ -130,7 +130,7 @@ impl Communicator {
         if self.is_broken.get() { Err(NcclError::Broken.into()) } else { Ok(()) }
     }
 
-    /// Lets nobody use it any more but to end it.
+    /// Refuses all further use but to end it.
     pub(super) fn break_down(&self) {
         self.is_broken.set(true);
     }
@@ -153,7 +153,7 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// What the driver and NCCL answer; then it has been aborted.
+    /// The driver's and NCCL's errors; then it has been aborted.
     #[doc(alias = "ncclCommFinalize")]
     #[doc(alias = "ncclCommDestroy")]
     pub fn close(mut self) -> Result<()> {
@@ -164,8 +164,8 @@ impl Communicator {
         finalized.and(ended)
     }
 
-    /// Ends the communicator and whatever it still has to do, without waiting for other ranks: what was to be
-    /// received is to be taken for overwritten with nonsense. The other ranks have to do the same.
+    /// Ends the communicator and its pending operations, without waiting for other ranks: values that were to
+    /// be received is to be taken for overwritten with nonsense. The other ranks have to do the same.
     ///
     /// # Errors
     ///
@@ -188,7 +188,7 @@ impl Communicator {
     /// Gives it back to NCCL; the second time, there is nothing left to give back.
     fn end(&mut self, is_aborted: bool) -> Result<()> {
         let raw = std::mem::replace(&mut self.raw, Handle::new(null_mut())).raw();
-        // What was made in a life of the context that is over went with it, and what NCCL has of it cannot be
+        // Objects of a past generation of the context are gone, and NCCL's communicator among them cannot be
         // given back.
         if raw.is_null() || !self.context.is_current_generation() {
             return Ok(());
@@ -201,7 +201,7 @@ impl Communicator {
         } else {
             ("ncclCommDestroy", table.ncclCommDestroy)
         };
-        // SAFETY: NCCL has made it, nobody else has it, and it is given back once.
+        // SAFETY: NCCL has made it, it has no other owner, and it is given back once.
         let code = unsafe { end(raw) };
         let ended = match NcclCode(code) {
             NcclCode::IN_PROGRESS => Ok(()), // it goes on by itself
@@ -227,7 +227,7 @@ impl Drop for Communicator {
         }
         let done = self.is_done();
         let ended = self.end(done.is_err() || std::thread::panicking());
-        // Who was told of a failure need not be told again.
+        // The failure was returned before.
         let done = if self.is_broken.get() { Ok(()) } else { done };
         report(|| Subject::Communicator { device: self.device().ordinal() }, done.and(ended));
     }

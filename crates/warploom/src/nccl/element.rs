@@ -36,7 +36,7 @@ elements!(i8 = 0, u8 = 1, i32 = 2, u32 = 3, i64 = 4, u64 = 5, f32 = 7, f64 = 8);
 #[cfg(feature = "half")]
 elements!(half::f16 = 6, half::bf16 = 9);
 
-/// What is made of the values of all ranks.
+/// A reduction of the values of all ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reduction {
     /// Their sum.

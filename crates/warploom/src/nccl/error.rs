@@ -8,22 +8,22 @@ use super::load::LIBRARY_VARIABLE;
 use crate::Error;
 use crate::dynamic_library::{Attempt, Attempts};
 
-/// Why NCCL could not be had, or did not do what it was asked for.
+/// An error of loading or calling NCCL.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NcclError {
-    /// There is no NCCL.
+    /// No NCCL library was found.
     #[error(
         "no NCCL found, tried {}; install it (the package libnccl2, or the Python wheel nvidia-nccl-cu13), or name its library \
          in {LIBRARY_VARIABLE}",
         Attempts(tried)
     )]
     NotFound {
-        /// What was tried, in order.
+        /// The attempts, in order.
         tried: Vec<Attempt>,
     },
 
-    /// There is a library, but it is not NCCL, or too old to have all functions.
+    /// The library lacks functions of NCCL.
     #[error("{} is not NCCL {} or newer: it has no {missing}", path.display(), NcclVersion::OLDEST)]
     NotNccl {
         /// The library.
@@ -35,31 +35,31 @@ pub enum NcclError {
     /// The library is too old.
     #[error("NCCL {have} is too old; install {} or newer", NcclVersion::OLDEST)]
     TooOld {
-        /// Which it is.
+        /// Its version.
         have: NcclVersion,
     },
 
-    /// NCCL was asked and refused, or failed.
+    /// A call of NCCL failed.
     #[error("{function} failed: {code}: {detail}")]
     Call {
         /// The function that was called.
         function: &'static str,
-        /// What it answered.
+        /// The status.
         code: NcclCode,
         /// NCCL's own words, which may be about an earlier failure.
         detail: String,
     },
 
-    /// Something went wrong after the call that asked for it had returned.
+    /// An operation failed after its call had returned.
     #[error("the communicator has failed: {code}: {detail}; abort it, and make a new one with the ranks that are left")]
     Failed {
-        /// What went wrong.
+        /// The error.
         code: NcclCode,
         /// NCCL's own words.
         detail: String,
     },
 
-    /// A call failed before, and it is not known what the other ranks made of that.
+    /// An earlier call failed, and the other ranks may not agree with this one any more.
     #[error("a call with this communicator has failed before; abort it, and make a new one")]
     Broken,
 
@@ -67,7 +67,7 @@ pub enum NcclError {
     #[error("the communicator was dropped while its streams had work, and was aborted; end it with close")]
     DroppedInUse,
 
-    /// NCCL finds the driver by itself.
+    /// The driver is not the one that NCCL finds by itself.
     #[error(
         "NCCL uses the driver of this system, not {driver:?}; load that driver, or give NCCL functions of your own"
     )]
@@ -76,16 +76,16 @@ pub enum NcclError {
         driver: String,
     },
 
-    /// NCCL works in primary contexts.
+    /// The context is not a primary one.
     #[error("NCCL works in the primary context of device {device}, not in others; ask the device for its context")]
     NotPrimary {
         /// The device of the context that was given.
         device: u32,
     },
 
-    /// Something belongs to another context than the communicator.
+    /// A stream or memory belongs to another context than the communicator.
     #[error(
-        "the {what} belongs to device {device}, the communicator to device {communicator}; both must have one context"
+        "the {what} belongs to device {device}, the communicator to device {communicator}; both must have the same context"
     )]
     OtherContext {
         /// `stream` or `memory`.
@@ -98,46 +98,46 @@ pub enum NcclError {
 
     /// NCCL enqueues from threads and in contexts of its own choice, where the handle of a default stream
     /// means another stream.
-    #[error("NCCL takes no default stream; use one that was made")]
+    #[error("NCCL takes no default stream; make one with Context::stream")]
     DefaultStream,
 
-    /// A rank is joined once.
+    /// The rank was joined twice.
     #[error("rank {rank} has been joined in this process already; each rank is joined once")]
     RankTaken {
         /// The rank.
         rank: u32,
     },
 
-    /// As many values are received as are sent.
+    /// Source and destination have different lengths.
     #[error("{send} values are to be sent, and {receive} received; the lengths must be equal")]
     LengthMismatch {
         /// The values to send.
         send: usize,
-        /// The room for what is received.
+        /// The room for received values.
         receive: usize,
     },
 
-    /// There are as many ranks as said, counted from 0.
+    /// The rank is not below the number of ranks.
     #[error("there is no rank {rank} among {size}; they are counted from 0, and there are at most {}", i32::MAX)]
     NoSuchRank {
         /// The rank.
         rank: u32,
-        /// How many there are.
+        /// The number of them.
         size: u32,
     },
 
-    /// Each rank has a device of its own.
+    /// Two ranks were given the same device.
     #[error("device {device} is named twice; each rank has a device of its own")]
     SameDevice {
         /// The device.
         device: u32,
     },
 
-    /// Nothing was to be joined.
+    /// No ranks were given.
     #[error("no rank was given; give at least 1")]
     NoRanks,
 
-    /// The parts of all ranks make up the whole.
+    /// The parts of all ranks do not make up the whole.
     #[error("a part of {part} values for each of {size} ranks is not a whole of {whole} values")]
     PartMismatch {
         /// The values of one rank's part.
@@ -148,40 +148,40 @@ pub enum NcclError {
         size: u32,
     },
 
-    /// The root of a reduction receives it.
+    /// The root of a reduction has no destination.
     #[error("rank {root} is the root, which receives the result; give it memory for that")]
     NoReceiver {
         /// The root.
         root: u32,
     },
 
-    /// A group is for communicators of one NCCL.
+    /// The communicator belongs to another NCCL than the group.
     #[error("the communicator belongs to another NCCL than the group; make both from the same")]
     OtherLibrary,
 
-    /// The ranks of a process do not do the same.
+    /// Ranks of this process do different operations.
     #[error(
         "rank {rank} was to {given}, where another rank of this process had {expected}; all ranks do the same, in the same order"
     )]
     Mismatch {
         /// The rank that differs.
         rank: u32,
-        /// What it was to do.
+        /// Its operation.
         given: String,
-        /// What the other did.
+        /// The operation of the other rank.
         expected: String,
     },
 
-    /// An id has a fixed number of bytes.
-    #[error("{len} bytes are no unique id; it has {}", super::raw::NCCL_UNIQUE_ID_BYTES)]
+    /// The id has the wrong length.
+    #[error("{len} bytes are not a unique id, which has {}", super::raw::NCCL_UNIQUE_ID_BYTES)]
     UniqueIdLength {
-        /// How many there were.
+        /// The number of bytes given.
         len: usize,
     },
 }
 
 impl NcclError {
-    /// What NCCL answered, if it was asked at all.
+    /// NCCL's status, if it was called.
     #[must_use]
     pub fn code(&self) -> Option<NcclCode> {
         match self {

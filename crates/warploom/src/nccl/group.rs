@@ -12,13 +12,13 @@ use crate::Result;
 /// thread has, messages in both directions, or many small ones that would cost more one by one.
 ///
 /// Nothing is enqueued before [`Group::run`]; until then the group borrows the memory, the streams and the
-/// communicators, so that none can be used for something else or dropped. A group that is dropped without
-/// being run did nothing.
+/// communicators, so that none can be used otherwise or dropped. A group that is dropped without being run
+/// did nothing.
 ///
 /// ```no_run
 /// # use warploom::nccl::{Communicator, Nccl};
 /// # use warploom::{Buffer, Result, Stream};
-/// /// Gives the right neighbour what is here, and takes what the left one has.
+/// /// Sends to the right neighbour, and receives from the left one.
 /// fn shift(communicator: &Communicator, here: &Buffer<f32>, left: &mut Buffer<f32>, stream: &Stream) -> Result<()> {
 ///     let (rank, size) = (communicator.rank(), communicator.size());
 ///     let mut group = communicator.nccl().group();
@@ -28,7 +28,7 @@ use crate::Result;
 /// }
 /// ```
 ///
-/// What a group is going to write cannot be used before:
+/// The destinations of a group cannot be used before it ends:
 ///
 /// ```compile_fail,E0502
 /// # use warploom::nccl::{Communicator, Reduction};
@@ -91,18 +91,18 @@ impl<'a> Group<'a> {
     ///
     /// # Errors
     ///
-    /// [`NcclError::Mismatch`] if ranks of this process do different things, [`NcclError::Broken`], and what
-    /// the driver and NCCL answer. Then it is not known what was enqueued, and the communicators are to be
-    /// aborted.
+    /// [`NcclError::Mismatch`] if ranks of this process do different operations, [`NcclError::Broken`], and
+    /// the driver's and NCCL's errors. Then some operations may have been enqueued, and the communicators are
+    /// to be aborted.
     pub fn run(self) -> Result<()> {
         issue(&self.operations, |operations| self.enqueue(operations))
     }
 
     fn enqueue(&self, operations: &[Operation<'a>]) -> Result<()> {
-        // SAFETY: the group is ended below, whatever comes in between.
+        // SAFETY: the group is ended below on every path.
         self.nccl.answer("ncclGroupStart", unsafe { (self.nccl.table().ncclGroupStart)() })?;
         let called = operations.iter().try_for_each(Operation::call_in_group);
-        // SAFETY: ends what was begun above.
+        // SAFETY: ends the group that was begun above.
         let mut ended = unsafe { (self.nccl.table().ncclGroupEnd)() };
         if accepted(ended).is_none() {
             // Where NCCL was told not to block, each communicator has an end of its own.

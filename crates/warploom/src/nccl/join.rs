@@ -63,7 +63,7 @@ impl Nccl {
             let code = unsafe { (self.table().ncclCommInitRank)(raw, size, id.to_raw(), rank) };
             accepted(code).map_or(Ok(()), |code| self.answer("ncclCommInitRank", code))
         });
-        // SAFETY: ends what was begun above.
+        // SAFETY: ends the group that was begun above.
         let mut ended = unsafe { (self.table().ncclGroupEnd)() };
         for raw in &raw {
             // SAFETY: it is null, or a communicator that is being made.
@@ -111,18 +111,18 @@ impl Nccl {
         let _refused = unsafe { (self.table().ncclCommInitRank)(null_mut(), 1, id.to_raw(), 0) };
     }
 
-    /// Lets go of communicators that did not come to be. What failed at once is null; what failed later is
+    /// Frees communicators whose creation failed. One that failed at once is null; one that failed later is
     /// not, and is aborted.
     fn give_up(&self, raw: &[ncclComm_t]) {
         for raw in raw.iter().filter(|raw| !raw.is_null()) {
-            // SAFETY: NCCL has made it, and nobody else has it. That it fails changes nothing about the
+            // SAFETY: NCCL has made it, and it has no other owner. That it fails changes nothing about the
             // failure that is told.
             let _code = unsafe { (self.table().ncclCommAbort)(*raw) };
         }
     }
 }
 
-/// What a call answered, if it neither succeeded nor goes on.
+/// The status of a call, if it neither succeeded nor is in progress.
 pub(super) fn accepted(code: ncclResult_t) -> Option<ncclResult_t> {
     (!matches!(NcclCode(code), NcclCode::SUCCESS | NcclCode::IN_PROGRESS)).then_some(code)
 }

@@ -1,7 +1,7 @@
 //! The ledger of a communicator's operations, for ranks in this process.
 //!
 //! NCCL trusts its ranks to do the same in the same order. Those that do not wait for each other for ever, or
-//! write past the end of each other's memory. What another process does cannot be known here; but ranks of
+//! write past the end of each other's memory. Operations of another process cannot be seen here; but ranks of
 //! this one keep a common list, and the first that differs from it is refused before NCCL is called.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use super::raw::ncclDataType_t;
 use super::{NcclError, Reduction, UniqueId};
 
-/// What a rank is to do, so far as all ranks have to agree on it.
+/// An operation of a rank, as far as all ranks have to agree on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Task {
     pub(super) kind: Kind,
@@ -53,12 +53,12 @@ pub(super) struct Ledger(Mutex<Lists>);
 
 #[derive(Default)]
 struct Lists {
-    /// How many collective operations each rank has done.
+    /// The number of collective operations of each rank.
     done: BTreeMap<u32, u64>,
     /// Collective operations that some rank has done and another has not, and how many came before them.
     ahead: VecDeque<Task>,
     before: u64,
-    /// What was sent and not yet received, by sender and receiver; and the other way round.
+    /// Sends without a receive, by sender and receiver; and receives without a send.
     sent: BTreeMap<(u32, u32), VecDeque<Task>>,
     awaited: BTreeMap<(u32, u32), VecDeque<Task>>,
 }
@@ -83,7 +83,7 @@ impl Ledger {
         })
     }
 
-    /// Compares what a rank is to do with what others have done, and takes note of it.
+    /// Compares an operation of a rank with those of the others, and records it.
     fn note(&self, rank: u32, task: Task) -> Result<(), NcclError> {
         let lists = &mut *lock(&self.0);
         match task.kind {
@@ -108,7 +108,7 @@ impl Lists {
         Ok(())
     }
 
-    /// Forgets what every rank has done.
+    /// Forgets operations that every rank has done.
     fn forget(&mut self) {
         let all = self.done.values().min().copied().unwrap_or(self.before);
         while self.before < all && self.ahead.pop_front().is_some() {
@@ -147,7 +147,7 @@ pub(super) struct Share {
 }
 
 impl Share {
-    /// Joins, before the rank does: who returns from joining finds all ranks of the process here.
+    /// Joins, before the rank does: after it, all ranks of the process are here.
     pub(super) fn new(id: &UniqueId, rank: u32) -> Result<Share, NcclError> {
         let ledger = Ledger::of(id);
         {

@@ -45,7 +45,7 @@ struct Shared {
     driver: Option<Driver>,
 }
 
-/// How long to wait before asking again, where the environment has told NCCL not to block.
+/// The polling interval, if the environment has set NCCL to be non-blocking.
 const PAUSE: Duration = Duration::from_micros(50);
 
 impl Nccl {
@@ -85,12 +85,11 @@ impl Nccl {
     ///
     /// # Errors
     ///
-    /// [`NcclError::TooOld`], and what its functions answer.
+    /// [`NcclError::TooOld`], and the errors of its functions.
     ///
     /// # Safety
     ///
-    /// The functions do what those of NCCL do, on contexts and streams of this driver, until the process
-    /// ends.
+    /// The functions behave as those of NCCL, on contexts and streams of this driver, until the process ends.
     pub unsafe fn from_table(table: NcclTable, driver: &Driver) -> Result<Nccl> {
         Nccl::new(table, Some(driver.clone()))
     }
@@ -108,7 +107,7 @@ impl Nccl {
         Ok(nccl)
     }
 
-    /// Which it is.
+    /// Its version.
     #[doc(alias = "ncclGetVersion")]
     #[must_use]
     pub fn version(&self) -> NcclVersion {
@@ -156,7 +155,7 @@ impl Nccl {
         context.check_generation()
     }
 
-    /// What a call answered, as a result.
+    /// The status of a call as a result.
     pub(super) fn answer(&self, function: &'static str, code: ncclResult_t) -> Result<()> {
         match NcclCode(code) {
             NcclCode::SUCCESS => Ok(()),
@@ -164,7 +163,7 @@ impl Nccl {
         }
     }
 
-    /// What went wrong last on this thread, in NCCL's words.
+    /// NCCL's last error message on this thread.
     pub(super) fn last_error(&self) -> String {
         // SAFETY: without a communicator, it is about the thread.
         let text = unsafe { (self.table().ncclGetLastError)(null_mut()) };
@@ -175,8 +174,8 @@ impl Nccl {
         unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
     }
 
-    /// What the call that answered `code` came to. Where the environment has told NCCL not to block, that is
-    /// known later.
+    /// The final status of the call that answered `code`. Where the environment has told NCCL not to block,
+    /// that is known later.
     ///
     /// # Safety
     ///

@@ -54,7 +54,7 @@ mod tests {
 
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     #[test]
-    fn a_library_that_is_something_else_is_not_taken() {
+    fn a_library_of_another_kind_is_not_taken() {
         // SAFETY: the C library's mathematics is loaded already or does no harm.
         let error = unsafe { dynamic_library::library::<NcclTable>(Path::new("libm.so.6")) }
             .expect_err("mathematics is not NCCL");

@@ -7,17 +7,17 @@
 //! | | |
 //! |---|---|
 //! | [`Nccl`] | the library |
-//! | [`UniqueId`] | what ranks find each other by; goes over a channel of the program's own |
+//! | [`UniqueId`] | the id by which ranks find each other; sent over a channel of the program's own |
 //! | [`Communicator`] | one rank: [`join`](Nccl::join)ed by a thread or process of its own, or with others by one thread ([`Nccl::join_all`], [`Nccl::join_alone`]) |
 //! | [`Group`] | operations that are enqueued at once |
-//! | [`NcclError`] | what can go wrong, in [`Error::Nccl`](crate::Error::Nccl) |
+//! | [`NcclError`] | the errors, in [`Error::Nccl`](crate::Error::Nccl) |
 //!
-//! What holds throughout the crate holds here: work is enqueued on a stream that is named, memory that is in
-//! use stays until the stream is done with it, and lengths, ranks and contexts are checked before NCCL is
-//! called. Memory that is sent and memory that is received do not overlap, which the borrows see to; where
-//! NCCL can work in place, there is a function for that.
+//! The principles of the crate hold here: work is enqueued on a stream that is named, memory that is in use
+//! stays until the stream is done with it, and lengths, ranks and contexts are checked before NCCL is called.
+//! Memory that is sent and memory that is received do not overlap, which the borrows see to; where NCCL can
+//! work in place, there is a function for that.
 //!
-//! `docs/multi-node.md` shows how many nodes start, and what to do when one is lost.
+//! `docs/multi-node.md` shows how to start many nodes, and how to recover when one is lost.
 
 mod collectives;
 mod communicator;

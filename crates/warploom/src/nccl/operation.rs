@@ -17,7 +17,7 @@ use crate::device::same_driver;
 use crate::memory::Operand;
 use crate::{Context, Result, Stream};
 
-/// Something that a rank is to do.
+/// An operation of a rank.
 pub(super) struct Operation<'a> {
     communicator: &'a Communicator,
     stream: &'a Stream,
@@ -25,12 +25,12 @@ pub(super) struct Operation<'a> {
     task: Task,
 }
 
-/// What an operation reads and writes. An operation in place has one stretch for both.
+/// The memory of an operation. An operation in place has one range for both.
 pub(super) struct Memory<'a> {
     pub(super) operands: [Option<Operand<'a>>; 2],
-    /// Where what is sent begins; 0 for nowhere.
+    /// The address of the source; 0 without one.
     pub(super) send: CUdeviceptr,
-    /// Where what is received goes; 0 for nowhere.
+    /// The address of the destination; 0 without one.
     pub(super) receive: CUdeviceptr,
 }
 
@@ -82,7 +82,7 @@ impl<'a> Operation<'a> {
         self.communicator.nccl().answer(function, code)
     }
 
-    /// Calls NCCL inside of a group, at whose end it is known what came of it.
+    /// Calls NCCL inside of a group, at whose end the result is known.
     pub(super) fn call_in_group(&self) -> Result<()> {
         let (function, code) = self.enqueue();
         accepted(code).map_or(Ok(()), |code| self.communicator.nccl().answer(function, code))
@@ -125,7 +125,7 @@ impl<'a> Operation<'a> {
     }
 }
 
-/// Lets streams meet the memory of operations, calls NCCL, and takes note of what was done.
+/// Lets streams meet the memory of operations, calls NCCL, and records the accesses.
 pub(super) fn issue<'o, 'a>(
     operations: &'o [Operation<'a>],
     call: impl FnOnce(&'o [Operation<'a>]) -> Result<()>,
@@ -149,14 +149,14 @@ pub(super) fn issue<'o, 'a>(
         communicator.remember(stream);
     }
     let called = call(operations).inspect_err(|_| break_down());
-    // Where a call fails, it is not known what was enqueued.
+    // After a failed call, some operations may have been enqueued.
     for Operation { stream, memory, .. } in operations {
         memory.operands.iter().flatten().for_each(|operand| operand.did(stream));
     }
     called
 }
 
-/// Refuses what belongs to another context.
+/// Refuses streams and memory of another context.
 fn belongs(communicator: &Context, what: &'static str, context: &Context) -> Result<()> {
     if context == communicator {
         return Ok(());

@@ -1,7 +1,7 @@
 //! The C interface of NCCL, as far as it is used: types and a table of functions.
 //!
-//! For those who bring a library of their own ([`Nccl::from_table`](super::Nccl::from_table)); nobody else
-//! needs it.
+//! For programs with a library of their own ([`Nccl::from_table`](super::Nccl::from_table)); other programs
+//! do not need it.
 #![expect(unsafe_code, reason = "gives symbols of a library their C types")]
 #![expect(non_camel_case_types, non_snake_case, reason = "the names of the C interface")]
 
@@ -21,7 +21,7 @@ pub struct ncclComm {
 /// A handle of a communicator.
 pub type ncclComm_t = *mut ncclComm;
 
-/// What a call answers; see [`NcclCode`](super::NcclCode).
+/// The status of a call; see [`NcclCode`](super::NcclCode).
 pub type ncclResult_t = c_int;
 
 /// The number of an element type.
@@ -30,10 +30,10 @@ pub type ncclDataType_t = c_int;
 /// The number of a reduction.
 pub type ncclRedOp_t = c_int;
 
-/// How many bytes a unique id has.
+/// The size of a unique id, in bytes.
 pub const NCCL_UNIQUE_ID_BYTES: usize = 128;
 
-/// What ranks find each other by.
+/// The id by which ranks find each other.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ncclUniqueId {
@@ -43,7 +43,7 @@ pub struct ncclUniqueId {
 
 table! {
     NcclTable {
-        /// Which NCCL it is.
+        /// Its version.
         ncclGetVersion(version: *mut c_int) -> ncclResult_t;
         /// Makes an id.
         ncclGetUniqueId(id: *mut ncclUniqueId) -> ncclResult_t;
@@ -53,15 +53,15 @@ table! {
         ncclCommFinalize(comm: ncclComm_t) -> ncclResult_t;
         /// Frees a communicator.
         ncclCommDestroy(comm: ncclComm_t) -> ncclResult_t;
-        /// Ends what runs, and frees a communicator.
+        /// Aborts pending operations, and frees a communicator.
         ncclCommAbort(comm: ncclComm_t) -> ncclResult_t;
-        /// What went wrong since.
+        /// The error since the last call.
         ncclCommGetAsyncError(comm: ncclComm_t, error: *mut ncclResult_t) -> ncclResult_t;
-        /// What went wrong, in words.
+        /// The last error message.
         ncclGetLastError(comm: ncclComm_t) -> *const c_char;
         /// Begins a group on this thread.
         ncclGroupStart() -> ncclResult_t;
-        /// Enqueues what the group has.
+        /// Enqueues the group's operations.
         ncclGroupEnd() -> ncclResult_t;
         /// From the root to all.
         ncclBroadcast(send: *const c_void, receive: *mut c_void, count: usize, of: ncclDataType_t, root: c_int,

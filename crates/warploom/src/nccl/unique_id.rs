@@ -8,18 +8,18 @@ use super::raw::{NCCL_UNIQUE_ID_BYTES, ncclUniqueId};
 use crate::error::Malformed;
 use crate::{Error, Result};
 
-/// What the ranks of one communicator find each other by.
+/// The id by which the ranks of one communicator find each other.
 ///
 /// One rank makes it ([`Nccl::unique_id`](super::Nccl::unique_id)) and hands it to all others before they
-/// [join](super::Nccl::join), by whatever the program has for that: a channel between threads, a socket, a
-/// file, an environment variable. It goes there as bytes, or as a text of 256 hexadecimal digits. It is for
-/// one communicator, and names an address that answers whoever has it: keep it among those who may join.
+/// [join](super::Nccl::join), by a channel of the program's own: between threads, a socket, a file, an
+/// environment variable. It goes there as bytes, or as a text of 256 hexadecimal digits. It is for one
+/// communicator, and names an address that answers every holder of the id: keep it secret from others.
 ///
 /// ```
 /// use warploom::nccl::UniqueId;
 ///
 /// # fn main() -> warploom::Result<()> {
-/// let id = UniqueId::from_bytes([7; 128]); // what another process has sent
+/// let id = UniqueId::from_bytes([7; 128]); // from another process
 /// assert_eq!(id.to_string().parse::<UniqueId>()?, id);
 /// assert_eq!(UniqueId::try_from(&id.as_bytes()[..])?, id);
 /// # Ok(())
@@ -89,7 +89,7 @@ impl FromStr for UniqueId {
 }
 
 impl fmt::Debug for UniqueId {
-    /// Not the bytes, which are for those who may join.
+    /// Without the bytes, which are a secret.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("UniqueId").finish_non_exhaustive()
     }
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_id_is_refused() {
+    fn malformed_ids_are_refused() {
         let short = UniqueId::try_from(&[1_u8; 127][..]);
         assert_eq!(short, Err(NcclError::UniqueIdLength { len: 127 }.into()));
         for text in ["", "00", &"g".repeat(256), &"+1".repeat(128), &"é".repeat(128)] {

@@ -6,13 +6,14 @@
 //! - **The driver is the only storage.** Several values of one pool, and code that calls the driver itself,
 //!   see each other's changes at once.
 //! - **A change is one driver call**, however many devices it concerns; it can take long, since every mapping
-//!   of the pool is updated. What would change nothing makes no such call.
+//!   of the pool is updated. A change that changes nothing makes no such call.
 //! - **The pool's own device** always has access and is never in the set; naming it is no error and does
 //!   nothing.
 //! - **Changes are immediate, not in the order of a stream.** Taking access away while another device still
 //!   uses the memory is the program's mistake, and the device's work fails: wait for it first. The end of an
-//!   own pool takes back what it had granted, and does wait.
-//! - Access to a pool is not access to other memory: what is not from a pool needs the contexts' peer access.
+//!   own pool revokes the access it granted, and does wait.
+//! - Access to a pool is not access to other memory: memory that is not from a pool needs the contexts' peer
+//!   access.
 #![expect(unsafe_code, reason = "reads and writes a pool's access")]
 
 mod access_layer;
@@ -57,7 +58,7 @@ use crate::{Device, DeviceError, Devices as _, Error, LiveSet, Result};
 /// # }
 /// ```
 ///
-/// What cannot fail is not for live sets; compare snapshots instead:
+/// Infallible operators are not for live sets; compare snapshots instead:
 ///
 /// ```compile_fail,E0369
 /// # fn compare(one: &warploom::DevicePool, other: &warploom::DevicePool) {
@@ -70,7 +71,7 @@ pub struct PeerSet<'a> {
     owner: &'a Device,
 }
 
-/// What a device may do with memory.
+/// The access of a device to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AccessLevel {
     /// Nothing.
@@ -116,8 +117,8 @@ impl<'a> PeerSet<'a> {
         PeerSet { raw, owner }
     }
 
-    /// What a device may do with the pool's memory; the pool's own may read and write it. Only who may do
-    /// both is in the set.
+    /// The access of a device to the pool's memory; the pool's own may read and write it. Only the device
+    /// that may do both is in the set.
     ///
     /// # Errors
     ///
@@ -128,7 +129,7 @@ impl<'a> PeerSet<'a> {
         self.access(&self.find(device.into())?)
     }
 
-    /// Takes every grant back, if there are any, once `wait` has seen the end of what uses the pool's memory.
+    /// Takes every grant back, if there are any, once `wait` has waited for all use of the pool's memory.
     pub(crate) fn revoke(&self, wait: impl FnOnce() -> Result<()>) -> Result<()> {
         let members: Vec<Device> = self.iter()?.collect();
         if members.is_empty() {
@@ -241,13 +242,13 @@ impl Backing for PeerSet<'_> {
     }
 }
 
-/// Where a device's memory is, as the driver takes it.
+/// The location of a device's memory, in the driver's form.
 pub(crate) fn location(device: &Device) -> CUmemLocation {
     CUmemLocation::new(CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE, device.as_raw())
 }
 
 impl fmt::Debug for PeerSet<'_> {
-    /// With what is in it now, or why that cannot be told.
+    /// With the current members, or the error of reading them.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = formatter.debug_struct("PeerSet");
         text.field("owner", &self.owner.ordinal());

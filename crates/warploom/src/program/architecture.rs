@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::{ComputeCapability, Malformed};
 
-/// What a program is compiled for: `compute_90`, any GPU from a generation on, or `sm_90`, the GPUs of one.
+/// An architecture: `compute_90`, any GPU from a generation on, or `sm_90`, the GPUs of one.
 ///
 /// ```
 /// use warploom::ComputeCapability;
@@ -65,7 +65,7 @@ impl Architecture {
         Architecture { real: false, ..self }.to_string()
     }
 
-    /// What drivers call it as a target of their compiler.
+    /// The driver's number for it as a target of its compiler.
     pub(super) const fn driver_number(self) -> u32 {
         let base = match self.features {
             Features::Portable => 0,
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_architecture_is_named() {
+    fn malformed_architectures_are_named_in_the_error() {
         for text in
             ["", "sm", "sm_", "sm_9", "sm_a", "sm_90b", "sm_99999", "sm_9\u{e9}", "lto_90", "sm_+9", "SM_90", "sm_90 "]
         {

@@ -12,7 +12,7 @@ impl CompileOptions {
     /// # Errors
     ///
     /// [`NvrtcError::VirtualArchitecture`] for a cubin of a virtual architecture, [`NvrtcError::MacroName`],
-    /// [`NvrtcError::Registers`], [`NvrtcError::UnsupportedOption`] for what only libNVVM has, and
+    /// [`NvrtcError::Registers`], [`NvrtcError::UnsupportedOption`] for options of libNVVM alone, and
     /// [`NvrtcError::Zero`] for a text with a zero in it.
     pub fn arguments(&self, target: Target) -> Result<Vec<CString>> {
         Ok(self.words(target)?)
@@ -43,7 +43,7 @@ impl CompileOptions {
         Ok(words)
     }
 
-    /// Refuses what is wrong in itself.
+    /// Refuses invalid values.
     fn check(&self, target: Target) -> Result<(), NvrtcError> {
         if target == Target::Cubin && !self.architecture.is_real() {
             return Err(NvrtcError::VirtualArchitecture { architecture: self.architecture });
@@ -57,7 +57,7 @@ impl CompileOptions {
         self.macros.iter().try_for_each(check_macro)
     }
 
-    /// What they are and the words for them: of all options that have a value.
+    /// Name and arguments of all options that have a value.
     fn fields(&self) -> Vec<(&'static str, Vec<u8>)> {
         let mut fields = Vec::new();
         let mut field = |what, name: &str, value: &[u8]| fields.push((what, [name.as_bytes(), value].concat()));
@@ -130,7 +130,7 @@ fn check_macro(item: &Macro) -> Result<(), NvrtcError> {
     Ok(())
 }
 
-/// A text as C has it; `what` it is, for whoever gave one with a zero in it.
+/// A C string; `what` names it in the error for a text with a zero.
 pub(super) fn c_string(what: &str, text: impl AsRef<[u8]>) -> Result<CString, NvrtcError> {
     CString::new(text.as_ref())
         .map_err(|error| NvrtcError::Zero { what: what.to_owned(), position: error.nul_position() })
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_last_holds() {
+    fn the_last_setting_holds() {
         let said = options().flush_to_zero(true).contract(true).flush_to_zero(false).line_info().line_info();
         assert!(words(&said, Target::Ptx).ends_with("include --fmad=true --ftz=false --generate-line-info"));
         let said = options().time("a").builtin_move_forward(false).builtin_move_forward(true).time_in_log();

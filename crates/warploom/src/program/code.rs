@@ -1,6 +1,6 @@
 //! Status codes of NVRTC.
 
-/// What the calls of a library answer, with the names of its header.
+/// Status codes of a library, with the names of its header.
 macro_rules! codes {
     ($(#[$type_meta:meta])* $code:ident, $library:literal; $($(#[$meta:meta])* $name:ident = $number:literal;)*) => {
         $(#[$type_meta])*

@@ -8,22 +8,22 @@ use super::{Architecture, CodeKind, NvrtcCode, NvrtcVersion, Target};
 use crate::Error;
 use crate::dynamic_library::{Attempt, Attempts};
 
-/// Why NVRTC could not be had, or did not compile.
+/// An error of loading or calling NVRTC.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NvrtcError {
-    /// There is no NVRTC.
+    /// No NVRTC library was found.
     #[error(
         "no NVRTC found, tried {}; install it (the Python wheel nvidia-cuda-nvrtc, by `pip install nvidia-cuda-nvrtc` in the \
          active environment, or the package cuda-nvrtc), or name its library in {NVRTC_VARIABLE}",
         Attempts(tried)
     )]
     NotFound {
-        /// What was tried, in order.
+        /// The attempts, in order.
         tried: Vec<Attempt>,
     },
 
-    /// There is a library, but it is not NVRTC.
+    /// The library lacks functions of NVRTC.
     #[error("{} is not NVRTC {} or newer: it has no {missing}", path.display(), NvrtcVersion::OLDEST)]
     NotNvrtc {
         /// The library.
@@ -35,82 +35,82 @@ pub enum NvrtcError {
     /// The library is too old.
     #[error("NVRTC {have} is too old; install {} or newer", NvrtcVersion::OLDEST)]
     TooOld {
-        /// Which it is.
+        /// Its version.
         have: NvrtcVersion,
     },
 
-    /// The library is too old for something that is not needed otherwise.
+    /// The library is too old for an optional function.
     #[error("NVRTC {have} has no {function}; install {needs} or newer")]
     Lacks {
-        /// What it lacks.
+        /// The missing function.
         function: &'static str,
-        /// Which it is.
+        /// Its version.
         have: NvrtcVersion,
         /// The oldest that has it.
         needs: NvrtcVersion,
     },
 
-    /// The program is wrong.
+    /// The program does not compile.
     #[error("{program} does not compile:\n{}", log.trim_end())]
     Compilation {
         /// The program's name.
         program: String,
-        /// What NVRTC has to say about it.
+        /// NVRTC's log.
         log: String,
     },
 
-    /// NVRTC does not take an option.
+    /// NVRTC refused an option.
     #[error("NVRTC {version} refused an option for {program}: {}; the options were {}", log.trim_end(), options.join(" "))]
     OptionRefused {
         /// The program's name.
         program: String,
-        /// Which NVRTC it is.
+        /// NVRTC's version.
         version: NvrtcVersion,
         /// All options, in order.
         options: Vec<String>,
-        /// What NVRTC has to say about it.
+        /// NVRTC's log.
         log: String,
     },
 
-    /// NVRTC was asked and refused, or failed.
+    /// A call of NVRTC failed.
     #[error("{function} failed: {code}{}", Detail(detail))]
     Call {
         /// The function that was called.
         function: &'static str,
-        /// What it answered.
+        /// The status.
         code: NvrtcCode,
-        /// The log, if a program was being compiled, or what it was about.
+        /// The log, if a program was being compiled, or the call's argument.
         detail: String,
     },
 
-    /// It compiles for other architectures.
+    /// NVRTC does not compile for the architecture.
     #[error("NVRTC {version} does not compile for {architecture}; it does for {}", List(supported))]
     UnsupportedArchitecture {
-        /// What was asked for.
+        /// The requested value.
         architecture: Architecture,
-        /// Which NVRTC it is.
+        /// NVRTC's version.
         version: NvrtcVersion,
         /// Those that it has, as in `sm_90`.
         supported: Vec<u32>,
     },
 
-    /// A cubin is for one architecture.
+    /// A cubin was asked for a virtual architecture.
     #[error("there is no cubin for {architecture}, which is virtual; compile for sm_{}, or to PTX", architecture.number())]
     VirtualArchitecture {
-        /// What was asked for.
+        /// The requested value.
         architecture: Architecture,
     },
 
-    /// The compiler was content and gave nothing.
-    #[error("{program} compiled, but not to {target}; look for an option that asks for something else")]
+    /// The compiler succeeded without an output.
+    #[error("{program} compiled, but not to {target}; look for an option that changes the output")]
     NoOutput {
         /// The program's name.
         program: String,
-        /// What was asked for.
+        /// The requested value.
         target: Target,
     },
 
-    /// Code that the driver does not take like that.
+    /// The driver does not load this kind of code.
     #[error(
         "{name} is {kind}; {}",
         match kind {
@@ -119,72 +119,72 @@ pub enum NvrtcError {
         }
     )]
     NotLoadable {
-        /// What people call it.
+        /// Its name.
         name: String,
-        /// What it is.
+        /// Its kind.
         kind: CodeKind,
     },
 
-    /// Some things only libNVVM can be asked.
+    /// Options that only libNVVM has.
     #[error("NVRTC has no option {}; leave it out", names.join(", "))]
     UnsupportedOption {
         /// All options that it does not have, as libNVVM calls them.
         names: Vec<String>,
     },
 
-    /// C has no zero in its texts.
-    #[error("{what} has a zero at byte {position}; C's texts end there")]
+    /// A text has a zero byte.
+    #[error("{what} has a zero at byte {position}; C strings end there")]
     Zero {
-        /// Which text it is.
+        /// The name of the text.
         what: String,
-        /// Where the zero is.
+        /// The position of the zero.
         position: usize,
     },
 
-    /// A macro has a name like a variable.
-    #[error("{name:?} is no name of a macro; use letters, digits and _, and no digit first")]
+    /// The name of a macro is invalid.
+    #[error("{name:?} is not a macro name; use letters, digits and _, and no digit first")]
     MacroName {
         /// The name.
         name: String,
     },
 
-    /// A thread has at most this many registers.
+    /// The register limit is out of range.
     #[error("a kernel cannot be held to {registers} registers; a thread has from 1 to 255")]
     Registers {
-        /// How many were asked for.
+        /// The number asked for.
         registers: u32,
     },
 
-    /// C counts with 31 bits.
+    /// There are more items than 31 bits can count.
     #[error("{count} {what} are more than NVRTC can be given; give at most {}", i32::MAX)]
     TooMany {
-        /// What there are too many of.
+        /// The name of the items.
         what: &'static str,
-        /// How many.
+        /// The number.
         count: usize,
     },
 
-    /// A source could not be put where debuggers find it.
+    /// The source file for debuggers could not be written.
     #[error("the source could not be written to {}: {why}; set TMPDIR to a folder that can be, or do without", path.display())]
     SourceFile {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         why: String,
     },
 
-    /// What comes from files, or goes there, a cache cannot know.
-    #[error("{program} cannot be kept in a cache: {reason}")]
+    /// A cache does not see files that the compiler reads or writes.
+    #[error("{program} cannot be cached: {reason}")]
     NotCacheable {
         /// The program's name.
         program: String,
-        /// Why, and what to do.
+        /// The reason, and the remedy.
         reason: String,
     },
 }
 
 impl NvrtcError {
-    /// What the compiler has to say about the program or the options, if it was run.
+    /// The compiler's log about the program or the options, if it ran.
     #[must_use]
     pub fn log(&self) -> Option<&str> {
         match self {
@@ -193,7 +193,7 @@ impl NvrtcError {
         }
     }
 
-    /// What NVRTC answered, if it was asked at all.
+    /// NVRTC's status, if it was called.
     #[must_use]
     pub fn code(&self) -> Option<NvrtcCode> {
         match self {
@@ -211,7 +211,7 @@ impl From<NvrtcError> for Error {
     }
 }
 
-/// What there is to say besides, after a colon, if there is anything.
+/// Prints `: detail`, or nothing for an empty detail.
 pub(super) struct Detail<'a>(pub(super) &'a str);
 
 impl fmt::Display for Detail<'_> {

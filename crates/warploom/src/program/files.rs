@@ -2,14 +2,14 @@
 
 use super::CompileOptions;
 
-/// What an option has to do with files.
+/// The files that an option reads or writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Files {
     Read,
     Written,
 }
 
-/// Options that read files or write them, without what is behind a `=`.
+/// Options that read or write files, without the value after `=`.
 const FILES: &[(&str, Files)] = &[
     ("-I", Files::Read),
     ("--include-path", Files::Read),
@@ -32,7 +32,7 @@ const FILES: &[(&str, Files)] = &[
 ];
 
 impl CompileOptions {
-    /// Why no cache can keep what they compile to, if none can; `has_digest` if there is one of all files
+    /// The reason that the code cannot be cached, if there is one; `has_digest` if there is one of all files
     /// that are read.
     pub(super) fn refuse_files(&self, is_given: impl Fn(&str) -> bool, has_digest: bool) -> Result<(), String> {
         match self.files(is_given) {
@@ -53,7 +53,7 @@ impl CompileOptions {
         let values = self.values.iter().map(|(name, value)| format!("{name}{}", value.display()));
         let options: Vec<String> = switches.chain(values).chain(self.extra.iter().cloned()).collect();
         let uses = || options.iter().filter_map(|option| Some((option.clone(), file_use(option)?)));
-        // What writes is worse than what reads, and so comes first.
+        // Writing is the stronger reason, and so comes first.
         if let Some(written) = uses().find(|(_, files)| *files == Files::Written) {
             return Some(written);
         }

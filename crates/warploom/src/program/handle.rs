@@ -45,14 +45,14 @@ impl<'n> Handle<'n> {
         (self.nvrtc, self.raw)
     }
 
-    /// Asks for the name of something, before the program is compiled.
+    /// Asks for a lowered name, before the program is compiled.
     pub(super) fn add_name(&self, expression: &CStr) -> Result<(), NvrtcError> {
         // SAFETY: the program is alive, and the text until the call returns.
         let code = unsafe { (self.nvrtc.table().nvrtcAddNameExpression)(self.raw, expression.as_ptr()) };
         answer("nvrtcAddNameExpression", code).map_err(|error| about(error, expression))
     }
 
-    /// Compiles; what it answered, and the log.
+    /// Compiles; returns the status and the log.
     pub(super) fn compile(&self, options: &[CString]) -> Result<(NvrtcCode, String), NvrtcError> {
         let count = count("options", options.len())?;
         let options: Vec<_> = options.iter().map(|option| option.as_ptr()).collect();
@@ -68,7 +68,7 @@ impl<'n> Handle<'n> {
         Ok(output::text(&bytes))
     }
 
-    /// What the program became; empty if it did not become that.
+    /// The compiled code for a target; empty if there is none.
     pub(super) fn output(&self, target: Target) -> Result<Vec<u8>, NvrtcError> {
         let table = self.nvrtc.table();
         match target {
@@ -89,7 +89,7 @@ impl<'n> Handle<'n> {
         }
     }
 
-    /// What something is called in the code.
+    /// The lowered name.
     pub(super) fn lowered(&self, expression: &CStr) -> Result<String, NvrtcError> {
         let mut name = null();
         // SAFETY: the program is alive, `name` is writable, and the text lives until the call returns.

@@ -26,7 +26,7 @@ impl ObjectCode {
     ///
     /// # Errors
     ///
-    /// [`NvrtcError::NotLoadable`] for what is no PTX, and as [`Library::from_ptx`].
+    /// [`NvrtcError::NotLoadable`] for code that is not PTX, and as [`Library::from_ptx`].
     pub fn load(&self, driver: &Driver) -> Result<Library> {
         self.load_with(driver, JitOptions::new())
     }
@@ -48,12 +48,12 @@ impl ObjectCode {
     ///
     /// # Errors
     ///
-    /// [`NvrtcError::NotLoadable`] for what has to be linked first, and as [`Library::from_bytes`].
+    /// [`NvrtcError::NotLoadable`] for code that must be linked first, and as [`Library::from_bytes`].
     ///
     /// # Safety
     ///
     /// A binary is one that NVIDIA's tools made, as those are that a [`Program`](super::Program) is compiled
-    /// to; a driver follows whatever it says. One from a cache is as good as the cache.
+    /// to; the driver does not check it. Trust code from a cache as far as the cache.
     pub unsafe fn load_binary(&self, driver: &Driver, options: JitOptions) -> Result<Library> {
         let library = match self.kind() {
             CodeKind::Ptx => Library::from_text(driver, self.bytes(), options),

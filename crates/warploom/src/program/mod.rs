@@ -9,11 +9,11 @@
 //! | [`Nvrtc`] | the library: its version, the architectures that it compiles for |
 //! | [`Program`] | a source with headers, names that are asked for, and options |
 //! | [`NvvmProgram`] | modules of NVVM IR, and options; compiled by [`Nvvm`], and [`Libdevice`] has the functions of mathematics |
-//! | [`CompileOptions`] | how it is compiled; [`Architecture`] says for what |
-//! | [`Compiled`] | what came of it: [`ObjectCode`], and the log |
+//! | [`CompileOptions`] | the compile options; [`Architecture`] is the target architecture |
+//! | [`Compiled`] | the result: [`ObjectCode`] and the log |
 //! | [`Linker`] | several pieces of code become one, by NVIDIA's nvJitLink ([`NvJitLink`]) or by the driver |
 //! | [`ProgramCache`] | programs that are compiled once: [`MemoryCache`], [`DiskCache`] |
-//! | [`NvrtcError`], [`NvvmError`], [`LinkError`] | what can go wrong, in [`Error::Nvrtc`](crate::Error::Nvrtc) and its neighbours |
+//! | [`NvrtcError`], [`NvvmError`], [`LinkError`] | the errors, in [`Error::Nvrtc`](crate::Error::Nvrtc) and its neighbours |
 //!
 //! `docs/compiling.md` shows it all at once.
 

@@ -78,11 +78,11 @@ impl Nvrtc {
     ///
     /// # Errors
     ///
-    /// [`NvrtcError::TooOld`], and what its functions answer.
+    /// [`NvrtcError::TooOld`], and the errors of its functions.
     ///
     /// # Safety
     ///
-    /// The functions do what those of NVRTC do, from any thread, until the process ends.
+    /// The functions behave as those of NVRTC, from any thread, until the process ends.
     pub unsafe fn from_table(table: NvrtcTable) -> Result<Nvrtc> {
         Ok(Nvrtc::new(table)?)
     }
@@ -98,7 +98,7 @@ impl Nvrtc {
         Ok(Nvrtc { shared: Arc::new(Shared { architectures: architectures(&table)?, table, version }) })
     }
 
-    /// Which it is.
+    /// Its version.
     #[doc(alias = "nvrtcVersion")]
     #[must_use]
     pub fn version(&self) -> NvrtcVersion {
@@ -173,7 +173,7 @@ fn architectures(table: &NvrtcTable) -> Result<Vec<u32>, NvrtcError> {
     Ok(numbers.into_iter().filter_map(|number| u32::try_from(number).ok()).collect())
 }
 
-/// What a call answered, as a result.
+/// The status of a call as a result.
 pub(super) fn answer(function: &'static str, code: nvrtcResult) -> Result<(), NvrtcError> {
     match NvrtcCode(code) {
         NvrtcCode::SUCCESS => Ok(()),

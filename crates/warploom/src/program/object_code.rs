@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::Result;
 
-/// What kind of code it is.
+/// Kinds of code.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
@@ -21,7 +21,7 @@ pub enum CodeKind {
     LtoIr,
     /// Several of these in one.
     Fatbin,
-    /// What a host compiler wrote, with device code in it.
+    /// An object file of a host compiler, with device code in it.
     Object,
     /// Several objects in one.
     Library,
@@ -40,8 +40,8 @@ impl fmt::Display for CodeKind {
     }
 }
 
-/// Code, and what is known of it. A clone shares the bytes. With the feature `serde` it is written and read
-/// as whatever serde writes and reads, whole.
+/// Code with its kind, name and lowered names. A clone shares the bytes. With the feature `serde`, it is
+/// serialisable.
 ///
 /// ```
 /// use warploom::program::{CodeKind, ObjectCode};
@@ -85,19 +85,19 @@ impl ObjectCode {
         Ok(ObjectCode::new(kind, &name, fs::read(path).map_err(unreadable)?))
     }
 
-    /// The same with the names that things in it go by, from what people write to what the code has.
+    /// The same with lowered names: pairs of a name expression and its name in the code.
     #[must_use]
     pub fn with_lowered_names(self, names: impl IntoIterator<Item = (String, String)>) -> ObjectCode {
         ObjectCode { lowered: Arc::new(names.into_iter().collect()), ..self }
     }
 
-    /// What kind it is.
+    /// Its kind.
     #[must_use]
     pub fn kind(&self) -> CodeKind {
         self.kind
     }
 
-    /// What people call it.
+    /// Its name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -119,13 +119,13 @@ impl ObjectCode {
         Arc::clone(&self.lowered)
     }
 
-    /// What a name expression is called in the code: `scale<float>` is `_Z5scaleIfEvPT_`.
+    /// The lowered name of a name expression: `scale<float>` is `_Z5scaleIfEvPT_`.
     #[must_use]
     pub fn lowered_name(&self, expression: &str) -> Option<&str> {
         self.lowered.get(expression).map(String::as_str)
     }
 
-    /// All name expressions with what they are called in the code, in alphabetical order.
+    /// All name expressions with their lowered names, sorted.
     pub fn lowered_names(&self) -> impl ExactSizeIterator<Item = (&str, &str)> {
         self.lowered.iter().map(|(expression, name)| (expression.as_str(), name.as_str()))
     }

@@ -10,14 +10,14 @@ use super::options::is_precompiling;
 use super::{Nvrtc, NvrtcCode, NvrtcError, NvrtcVersion, PrecompiledHeader};
 use crate::Result;
 
-/// Which NVRTC has precompiled headers.
+/// The first NVRTC with precompiled headers.
 const SINCE: NvrtcVersion = NvrtcVersion { major: 12, minor: 8 };
 
 /// NVRTC has one piece of memory for all precompiled headers, and frees it when it is to have another size.
-/// Whoever uses it, or changes its size, has this meanwhile.
+/// Held while the memory is used or resized.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// Waits until nobody else uses the memory.
+/// Waits until no other compilation uses the memory.
 fn turn() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -27,7 +27,7 @@ pub(super) fn turn_for(options: &[CString]) -> Option<MutexGuard<'static, ()>> {
     options.iter().any(|option| is_precompiling(option.as_bytes())).then(turn)
 }
 
-/// What there is to know about a precompiled header.
+/// The outcome and log of a precompiled header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Known(PrecompiledHeader),
@@ -52,8 +52,8 @@ impl Nvrtc {
         Ok(size)
     }
 
-    /// How many bytes it is to have for precompiled headers, for all of the process; it may take some more.
-    /// There is no need to: a program that asks for more gets more.
+    /// Sets the size of the heap for precompiled headers, in bytes, for the whole process; it may take some
+    /// more. There is no need to: a program that asks for more gets more.
     ///
     /// # Errors
     ///
@@ -64,7 +64,7 @@ impl Nvrtc {
         Ok(self.resize(bytes)?)
     }
 
-    /// Whoever calls has the turn.
+    /// The caller holds the lock.
     pub(super) fn resize(&self, bytes: usize) -> Result<(), NvrtcError> {
         let function = self.table().nvrtcSetPCHHeapSize.ok_or_else(|| self.lacks("nvrtcSetPCHHeapSize"))?;
         // SAFETY: it takes a number, and nobody uses the memory that it frees: whoever does has the turn.
@@ -77,8 +77,7 @@ impl Nvrtc {
 }
 
 impl Handle<'_> {
-    /// What became of the precompiled header that the last compilation was to make; `None` if NVRTC does not
-    /// say.
+    /// The outcome of the precompiled header of the last compilation; `None` if NVRTC does not say.
     pub(super) fn precompiled(&self) -> Result<Option<Fate>, NvrtcError> {
         let (nvrtc, raw) = self.raw();
         let Some(status) = nvrtc.table().nvrtcGetPCHCreateStatus else { return Ok(None) };

@@ -1,7 +1,7 @@
 //! The C interface of NVRTC, as far as it is used: types and a table of functions.
 //!
-//! For those who bring a library of their own ([`Nvrtc::from_table`](super::Nvrtc::from_table)); nobody else
-//! needs it.
+//! For programs with a library of their own ([`Nvrtc::from_table`](super::Nvrtc::from_table)); other programs
+//! do not need it.
 #![expect(unsafe_code, reason = "gives symbols of a library their C types")]
 #![expect(non_camel_case_types, non_snake_case, reason = "the names of the C interface")]
 
@@ -19,23 +19,23 @@ pub struct _nvrtcProgram {
 /// A handle of a program.
 pub type nvrtcProgram = *mut _nvrtcProgram;
 
-/// What a call answers; see [`NvrtcCode`](super::NvrtcCode).
+/// The status of a call; see [`NvrtcCode`](super::NvrtcCode).
 pub type nvrtcResult = c_int;
 
 table! {
     NvrtcTable {
-        /// Which NVRTC it is.
+        /// NVRTC's version.
         nvrtcVersion(major: *mut c_int, minor: *mut c_int) -> nvrtcResult;
-        /// How many architectures it compiles for.
+        /// The number of architectures it compiles for.
         nvrtcGetNumSupportedArchs(count: *mut c_int) -> nvrtcResult;
-        /// Which they are, ascending: 90 is `sm_90`.
+        /// The architectures, ascending: 90 is `sm_90`.
         nvrtcGetSupportedArchs(architectures: *mut c_int) -> nvrtcResult;
         /// Makes a program of copies of the texts.
         nvrtcCreateProgram(program: *mut nvrtcProgram, source: *const c_char, name: *const c_char, header_count: c_int,
             headers: *const *const c_char, header_names: *const *const c_char) -> nvrtcResult;
         /// Frees a program.
         nvrtcDestroyProgram(program: *mut nvrtcProgram) -> nvrtcResult;
-        /// Asks for the name of something in the program, before it is compiled.
+        /// Asks for a lowered name, before the program is compiled.
         nvrtcAddNameExpression(program: nvrtcProgram, expression: *const c_char) -> nvrtcResult;
         /// Compiles.
         nvrtcCompileProgram(program: nvrtcProgram, option_count: c_int, options: *const *const c_char) -> nvrtcResult;
@@ -55,7 +55,7 @@ table! {
         nvrtcGetLTOIRSize(program: nvrtcProgram, size: *mut usize) -> nvrtcResult;
         /// The LTO-IR.
         nvrtcGetLTOIR(program: nvrtcProgram, ltoir: *mut c_char) -> nvrtcResult;
-        /// The name that something got; it belongs to the program.
+        /// The lowered name; it belongs to the program.
         nvrtcGetLoweredName(program: nvrtcProgram, expression: *const c_char, name: *mut *const c_char) -> nvrtcResult;
     }
     newer {
@@ -63,7 +63,7 @@ table! {
         nvrtcGetPCHHeapSize(size: *mut usize) -> nvrtcResult;
         /// The number of bytes to be for precompiled headers.
         nvrtcSetPCHHeapSize(size: usize) -> nvrtcResult;
-        /// What became of a precompiled header.
+        /// The outcome of a precompiled header.
         nvrtcGetPCHCreateStatus(program: nvrtcProgram) -> nvrtcResult;
         /// The bytes that a precompiled header would have needed.
         nvrtcGetPCHHeapSizeRequired(program: nvrtcProgram, size: *mut usize) -> nvrtcResult;

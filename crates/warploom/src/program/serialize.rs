@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{CodeKind, ObjectCode};
 
-/// What is written of code.
+/// The serialised form of code.
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "ObjectCode")]
 struct Parts<'a> {

@@ -10,7 +10,7 @@ use super::precompiled::{self, Fate};
 use super::{CodeKind, CompileOptions, Nvrtc, NvrtcCode, NvrtcError, ObjectCode, PrecompiledHeader};
 use crate::Result;
 
-/// What a program is compiled to.
+/// Targets of a compilation.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Target {
@@ -55,24 +55,23 @@ pub struct Program {
     pub(super) files: Option<Vec<u8>>,
 }
 
-/// What came of a compilation.
+/// The result of a compilation.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compiled {
     /// The code.
     pub code: ObjectCode,
-    /// What the compiler has to say all the same: warnings; empty if it has nothing to say. A cache keeps it
-    /// with the code.
+    /// The compiler's log, with warnings; empty if it wrote none. A cache keeps it with the code.
     pub log: String,
     /// `true` if it came from a cache, or went to one.
     pub cached: Cached,
-    /// What became of a precompiled header; `None` if no option had to do with any, or if the NVRTC is too
-    /// old to say. What is from a cache was not compiled, and made none.
+    /// The outcome of a precompiled header; `None` if no option asked for one, if the NVRTC is too old to
+    /// tell, or if the code is from a cache.
     #[doc(alias = "nvrtcGetPCHCreateStatus")]
     pub precompiled_header: Option<PrecompiledHeader>,
 }
 
-/// What a cache had to do with it.
+/// The cache's part in a compilation.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cached {
@@ -84,7 +83,7 @@ pub enum Cached {
     Stored,
     /// The cache failed. The program was compiled, as without one.
     Failed {
-        /// What went wrong.
+        /// The error.
         why: String,
     },
 }
@@ -109,16 +108,16 @@ impl Program {
     }
 
     /// The same with a name that is asked for: an expression such as `scale<float>` for a kernel, or `&table`
-    /// for a variable. The template is instantiated, and [`ObjectCode::lowered_name`] has what it is called
-    /// in the code.
+    /// for a variable. The template is instantiated, and [`ObjectCode::lowered_name`] has its lowered name in
+    /// the code.
     #[doc(alias("nvrtcAddNameExpression", "nvrtcGetLoweredName"))]
     pub fn name_expression(mut self, expression: impl Into<String>) -> Program {
         self.names.insert(expression.into());
         self
     }
 
-    /// The same with a digest of everything that it reads from files, by whatever function, so that a cache
-    /// may keep it.
+    /// The same with a digest of everything that it reads from files, by any function, so that a cache may
+    /// keep it.
     pub fn files_digest(mut self, digest: impl Into<Vec<u8>>) -> Program {
         self.files = Some(digest.into());
         self
@@ -130,7 +129,7 @@ impl Program {
         &self.name
     }
 
-    /// How it is compiled.
+    /// Its compile options.
     pub fn options(&self) -> &CompileOptions {
         &self.options
     }
@@ -140,7 +139,7 @@ impl Program {
     /// # Errors
     ///
     /// [`NvrtcError::Compilation`] with the log, [`NvrtcError::OptionRefused`] with the log and all options,
-    /// and what else NVRTC answers. Before NVRTC is asked: what [`CompileOptions::arguments`] refuses,
+    /// and NVRTC's other errors. Before NVRTC is called: the errors of [`CompileOptions::arguments`],
     /// [`NvrtcError::Zero`], and [`NvrtcError::UnsupportedArchitecture`].
     #[doc(alias = "nvrtcCompileProgram")]
     pub fn compile(&self, nvrtc: &Nvrtc, target: Target) -> Result<Compiled> {
@@ -158,7 +157,7 @@ impl Program {
         self.options.words(target)
     }
 
-    /// Looks whether it is right, without making code of it; what the compiler has to say all the same.
+    /// Checks the program without generating code; returns the compiler's log.
     ///
     /// ```no_run
     /// # use warploom::program::{Architecture, CompileOptions, Nvrtc, Program};
@@ -172,7 +171,7 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// As [`compile`](Program::compile), but for what only comes of making code.
+    /// As [`compile`](Program::compile), without the errors of generating code.
     #[doc(alias = "--fdevice-syntax-only")]
     pub fn check_syntax(&self, nvrtc: &Nvrtc) -> Result<String> {
         let mut options = self.options_for(nvrtc, Target::Ptx)?;
@@ -193,7 +192,7 @@ impl Program {
         let (mut handle, mut log) = texts.run(self, nvrtc, options)?;
         let mut fate = if turn.is_some() { handle.precompiled()? } else { None };
         if let Some(Fate::Exhausted { needed }) = fate {
-            // What was made in the memory goes before the memory does.
+            // Headers in the memory are freed before the memory.
             drop(handle);
             nvrtc.resize(needed)?;
             (handle, log) = texts.run(self, nvrtc, options)?;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::{NvrtcError, Program};
 use crate::Result;
 
-/// A file that has the source of a program, until this is dropped. Who debugs keeps it for as long.
+/// A file with the source of a program, removed when this is dropped. Keep it while debugging.
 #[derive(Debug)]
 #[must_use = "the file goes when this does"]
 pub struct SourceFile {
@@ -63,14 +63,14 @@ impl SourceFile {
                     opened.write_all(source.as_bytes()).map_err(|error| refused(&file.path, error))?;
                     return Ok(file);
                 }
-                // A process of the same number left it behind, or somebody is in the way.
+                // Left behind by a process of the same number, or made by another user.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(refused(&path, error)),
             }
         }
     }
 
-    /// Where it is.
+    /// Its path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_letter_or_digit_is_no_part_of_the_path() {
+    fn paths_have_letters_and_digits_only() {
         let file = SourceFile::write(&std::env::temp_dir(), "../a b/k<float>.cu", "text").unwrap();
         assert_eq!(file.path().parent(), Some(&*std::env::temp_dir()));
         assert!(file.path().to_str().unwrap().ends_with("-k_float_.cu"), "{file:?}");

@@ -6,13 +6,13 @@ use warploom_driver::{Driver, DriverVersion};
 
 use super::{Compiled, ObjectCode};
 
-/// What speaks against loading code by a driver. It may work all the same.
+/// A warning that a driver may refuse code. It may still work.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Warning {
     /// The compiler is newer than the driver, which does not read its PTX.
     NewerThanDriver {
-        /// What people call the code.
+        /// The code's name.
         name: String,
         /// The version of the PTX.
         ptx: (u32, u32),
@@ -35,8 +35,8 @@ impl fmt::Display for Warning {
 }
 
 impl Compiled {
-    /// What speaks against loading it by this driver, found without asking the driver; empty if nothing does.
-    /// What the compiler has to warn of is in the log.
+    /// Warnings for loading it with this driver, found without a driver call. The compiler's own warnings are
+    /// in the log.
     ///
     /// ```
     /// use warploom::Driver;
@@ -58,7 +58,7 @@ impl Compiled {
 }
 
 impl ObjectCode {
-    /// What speaks against loading it by this driver; see [`Compiled::warnings`].
+    /// Warnings for loading it with this driver; see [`Compiled::warnings`].
     #[must_use]
     pub fn warnings(&self, driver: &Driver) -> Vec<Warning> {
         let Some(ptx) = self.ptx_version() else { return Vec::new() };
@@ -68,7 +68,7 @@ impl ObjectCode {
         is_newer.then(warning).into_iter().collect()
     }
 
-    /// The version of the PTX that it is; `None` if it is something else.
+    /// The version of the PTX that it is; `None` if it is not PTX.
     ///
     /// ```
     /// use warploom::program::{CodeKind, ObjectCode};
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_ptx_has_no_version() {
+    fn code_other_than_ptx_has_no_version() {
         for text in ["", ".version", ".version 9", ".version 9.x", "version 9.0", ".version -1.0"] {
             assert_eq!(ObjectCode::new(CodeKind::Ptx, "", text).ptx_version(), None, "{text}");
         }

@@ -18,8 +18,8 @@ impl Context {
     /// The legacy default stream of this context: it waits for every blocking stream of the context, and they
     /// wait for it.
     ///
-    /// Nothing uses it unless it is named. Its calls make the context current, and put back what was current
-    /// before: up to three driver calls more than those of a stream that was made.
+    /// Nothing uses it unless it is named. Its calls make the context current, and restore the previous one:
+    /// up to three driver calls more than those of a stream that was made.
     #[doc(alias = "CU_STREAM_LEGACY")]
     #[must_use]
     pub fn legacy_stream(&self) -> Stream {
@@ -31,8 +31,8 @@ impl Context {
     ///
     /// It belongs to the thread that asked for it: on another thread its calls are
     /// [`StreamError::OtherThread`](crate::StreamError::OtherThread), since there the driver would take
-    /// another stream. The value itself may go anywhere, as it must, since it is part of whatever is to be
-    /// freed in its order; see [`Stream::for_teardown`].
+    /// another stream. The value itself may go anywhere, as it must, since buffers that are freed in its
+    /// order hold it; see [`Stream::for_teardown`].
     ///
     /// ```
     /// use warploom::{Devices, Driver, StreamError};
@@ -70,7 +70,7 @@ impl Stream {
         }
     }
 
-    /// The stream on which this thread may end what was ordered by this one.
+    /// The stream on which this thread may free memory that was ordered by this one.
     ///
     /// That is the stream itself, unless it is the per-thread default stream of another thread, which cannot
     /// be reached from here, and may have no thread any more. Then it is the legacy default stream of the

@@ -11,11 +11,11 @@ use super::{Origin, Stream};
 use crate::{Context, Result, StreamError};
 
 impl Stream {
-    /// A stream that somebody else made, and that `owner` keeps alive. It is never destroyed by this crate;
-    /// the owner is dropped with the last handle to it, which includes those of buffers that are to be freed
-    /// in its order.
+    /// A stream that other code made, and that `owner` keeps alive. It is never destroyed by this crate; the
+    /// owner is dropped with the last handle to it, which includes those of buffers that are to be freed in
+    /// its order.
     ///
-    /// The handles of the default streams, null included, give what [`Context::legacy_stream`] and
+    /// The handles of the default streams, null included, give the same as [`Context::legacy_stream`] and
     /// [`Context::per_thread_stream`] give.
     ///
     /// ```
@@ -36,7 +36,7 @@ impl Stream {
     /// # Safety
     ///
     /// `raw` is a stream of the driver of `context`, and stays one until `owner` is dropped. If others
-    /// capture it, they keep what is enqueued on it meanwhile; see [`capture`](crate::capture).
+    /// capture it, they keep the memory of work enqueued on it meanwhile; see [`capture`](crate::capture).
     ///
     /// # Errors
     ///
@@ -59,13 +59,13 @@ impl Stream {
         Ok(unsafe { Stream::new(raw, Origin::Foreign { _owner: Box::new(owner) }, context, StreamInfo::default()) })
     }
 
-    /// A stream that somebody else made and keeps alive. It is never destroyed by this crate.
+    /// A stream that other code made and keeps alive. It is never destroyed by this crate.
     ///
     /// # Safety
     ///
     /// `raw` is a stream of the driver of `context`, and stays one for as long as a handle to it exists: this
-    /// value, its clones, and whatever was made with one, such as buffers that are to be freed in its order.
-    /// As to captures, see [`Stream::from_raw`].
+    /// value, its clones, and all values made with one, such as buffers that are to be freed in its order. As
+    /// to captures, see [`Stream::from_raw`].
     ///
     /// # Errors
     ///

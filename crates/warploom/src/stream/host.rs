@@ -13,15 +13,15 @@ use crate::event::EventOptions;
 use crate::{Error, Event, Result, StreamError};
 
 impl Stream {
-    /// Calls a function when everything enqueued so far is done; what is enqueued later waits for it.
+    /// Calls a function when everything enqueued so far is done; later work waits for it.
     ///
     /// It runs once, on a thread of the driver's, and not at all if work before it has failed: then it is
     /// dropped, at the latest with the context. A panic in it stays there: it is reported like a failure in a
-    /// `drop`, and whoever asks the task gets [`StreamError::HostFunctionPanicked`].
+    /// `drop`, and the task's result is [`StreamError::HostFunctionPanicked`].
     ///
-    /// The function must not call CUDA, or drop what does; the driver answers `CUDA_ERROR_NOT_PERMITTED`, and
-    /// what was to be freed is not. Functions of all streams may have to share one thread, so that one that
-    /// waits holds up others.
+    /// The function must not call CUDA, or drop values that do; the driver answers
+    /// `CUDA_ERROR_NOT_PERMITTED`, and nothing is freed. Functions of all streams may have to share one
+    /// thread, so that one that waits holds up others.
     ///
     /// ```
     /// use warploom::{Devices, Driver};
@@ -80,7 +80,7 @@ fn panicked(payload: Box<dyn Any + Send>) -> Error {
     error
 }
 
-/// A function of the program in a stream, and what it returns; see [`Stream::host`].
+/// A host function in a stream, and its return value; see [`Stream::host`].
 ///
 /// Dropping it changes nothing for the function.
 #[must_use = "a failure of the function is only told to those who ask"]
@@ -90,11 +90,11 @@ pub struct HostTask<T> {
     outcome: Outcome<T>,
 }
 
-/// What a host function left behind; nothing before it has run.
+/// The result of a host function; `None` before it has run.
 type Outcome<T> = Arc<Mutex<Option<Result<T>>>>;
 
 impl<T> HostTask<T> {
-    /// Waits until the function has returned, and gives what it returned.
+    /// Waits until the function has returned; gives its return value.
     ///
     /// # Errors
     ///
@@ -120,7 +120,7 @@ impl<T> HostTask<T> {
         &self.done
     }
 
-    /// What the function returned, for the first who takes it.
+    /// The function's return value, once.
     pub(crate) fn take(&self) -> Result<T> {
         let outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner).take();
         outcome.unwrap_or(Err(Error::Stream(StreamError::HostFunctionNotRun)))

@@ -8,7 +8,7 @@ use warploom_driver::sys::types::{CUstream, CUstream_flags, CUstreamCaptureStatu
 use super::{Priority, Stream};
 use crate::Result;
 
-/// What never changes about a stream, once it is known.
+/// The constant facts about a stream, once they are known.
 #[derive(Default)]
 pub(super) struct StreamInfo {
     flags: OnceLock<u32>,
@@ -23,14 +23,14 @@ impl StreamInfo {
     }
 }
 
-/// `true` if what is enqueued on a stream runs, or becomes a graph.
+/// The capture status of a stream: its work runs, or becomes a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CaptureStatus {
     /// It runs.
     None,
     /// It becomes a graph.
     Active,
-    /// It was to become a graph, and something spoiled that; the capture has to be ended.
+    /// The capture was invalidated; it has to be ended.
     Invalidated,
 }
 
@@ -48,7 +48,7 @@ impl Stream {
         Ok(flags & CUstream_flags::CU_STREAM_NON_BLOCKING.0 != 0)
     }
 
-    /// How urgent it is.
+    /// Its priority.
     ///
     /// # Errors
     ///
@@ -77,7 +77,7 @@ impl Stream {
         self.ask(&self.shared.info.id, |raw, id| unsafe { self.driver().cuStreamGetId(raw, id) })
     }
 
-    /// `true` if what is enqueued on it runs, or becomes a graph, whoever captures it.
+    /// The capture status: its work runs, or becomes a graph. Captures of other code count, too.
     ///
     /// # Errors
     ///
@@ -95,7 +95,7 @@ impl Stream {
         })
     }
 
-    /// What is known, or else the driver's error, which is known from then on.
+    /// The cached value, or else the driver's answer, which is cached.
     pub(super) fn ask<T: Copy + Default>(
         &self,
         known: &OnceLock<T>,

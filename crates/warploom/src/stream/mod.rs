@@ -3,9 +3,9 @@
 //! | made by | destroyed by | its handle means |
 //! |---|---|---|
 //! | [`Context::stream`], [`Context::stream_with`] | the last value | the same everywhere |
-//! | [`Stream::from_raw`], [`Stream::borrow_raw`] | somebody else | the same everywhere |
-//! | [`Context::legacy_stream`] | nobody | a stream of whichever context is current |
-//! | [`Context::per_thread_stream`] | nobody | a stream of whichever context is current, and of the calling thread |
+//! | [`Stream::from_raw`], [`Stream::borrow_raw`] | other code | the same everywhere |
+//! | [`Context::legacy_stream`] | – | a stream of whichever context is current |
+//! | [`Context::per_thread_stream`] | – | a stream of whichever context is current, and of the calling thread |
 //!
 //! A default stream is a value like any other here: it is bound to its context, and its calls make that
 //! context current.
@@ -41,10 +41,10 @@ use crate::handle::Handle;
 use crate::leaks::{Kind, Mark, mark};
 use crate::{CaptureError, Context, Device, Result};
 
-/// A queue of work on a device: what is enqueued on it runs in order, and in no order with other streams
-/// until a [wait](Stream::wait) makes one.
+/// A queue of work on a device: its work runs in order, and in no order with other streams until a
+/// [wait](Stream::wait) makes one.
 ///
-/// A clone is another handle to the same stream. Two are equal if they are the same stream, whoever made it.
+/// A clone is another handle to the same stream. Two are equal if they are the same stream.
 ///
 /// ```
 /// use warploom::{Devices, Driver};
@@ -53,7 +53,7 @@ use crate::{CaptureError, Context, Device, Result};
 /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
 /// let context = driver.device(0)?.context()?;
 /// let (first, second) = (context.stream()?, context.stream()?);
-/// second.wait(&first.record()?)?; // whatever comes next on `second` runs after what is on `first` so far
+/// second.wait(&first.record()?)?; // later work on `second` runs after the work on `first` so far
 /// second.synchronize()?;
 /// assert!(first.is_idle()?);
 /// # Ok(())
@@ -72,11 +72,11 @@ struct Shared {
     _mark: Mark,
 }
 
-/// Where a stream comes from: what its handle means, and who ends it.
+/// The origin of a stream: the meaning of its handle, and its owner.
 enum Origin {
     /// Made here, and destroyed here.
     Created,
-    /// Somebody else's; the owner is held, and the stream is not destroyed.
+    /// Created by other code; the owner is held, and the stream is not destroyed.
     Foreign { _owner: Box<dyn Any + Send + Sync> },
     /// The legacy default stream of the context.
     Legacy,
@@ -87,7 +87,7 @@ enum Origin {
 impl Stream {
     /// # Safety
     ///
-    /// It is a stream of the context, and stays so while `origin` lives; a created one belongs to nobody
+    /// It is a stream of the context, and stays so while `origin` lives; a created one belongs to nothing
     /// else.
     unsafe fn new(raw: CUstream, origin: Origin, context: &Context, info: StreamInfo) -> Stream {
         let is_made = matches!(origin, Origin::Created);
@@ -109,9 +109,9 @@ impl Stream {
         self.context().device()
     }
 
-    /// The driver's own handle; valid while this value is held.
+    /// The raw handle; valid while this value is held.
     ///
-    /// What is enqueued by it while the stream is captured is for the caller to keep; see [`capture`].
+    /// The caller keeps the memory of work enqueued by it while the stream is captured; see [`capture`].
     ///
     /// That of a default stream is a number which means a stream of the current context, and of the calling
     /// thread: [`Stream::with_raw`] sees to both.
@@ -123,8 +123,8 @@ impl Stream {
 
     /// Calls with the driver's own handle, where it means this stream.
     ///
-    /// For a default stream, the context is made current, and what was current before comes back afterwards;
-    /// for any other, this does nothing but call.
+    /// For a default stream, the context is made current, and the previous one is restored afterwards; for
+    /// any other, this does nothing but call.
     ///
     /// # Errors
     ///
@@ -138,8 +138,8 @@ impl Stream {
         Ok(call(self.as_raw()))
     }
 
-    /// Makes a call with the driver's own handle, as [`Stream::with_raw`] does, for those who have just seen
-    /// that the context has not been reset ([`Context::serves`](crate::Context)).
+    /// Makes a call with the driver's own handle, as [`Stream::with_raw`] does, for callers that have just
+    /// checked that the context has not been reset ([`Context::serves`](crate::Context)).
     #[inline]
     pub(crate) fn enqueue(&self, call: impl FnOnce(CUstream) -> warploom_driver::Result<()>) -> Result<()> {
         if self.is_default() || capture::any() {
@@ -148,7 +148,7 @@ impl Stream {
         Ok(call(self.as_raw())?)
     }
 
-    /// The same for a default stream, and where something is captured.
+    /// The same for a default stream, and while a stream is captured.
     #[cold]
     #[inline(never)]
     fn enqueue_rarely(&self, call: impl FnOnce(CUstream) -> warploom_driver::Result<()>) -> Result<()> {
@@ -157,7 +157,7 @@ impl Stream {
         Ok(())
     }
 
-    /// As [`Stream::enqueue`], for what is no node where the stream is captured.
+    /// As [`Stream::enqueue`], for calls that add no node to a capture.
     #[inline]
     pub(crate) fn signal(&self, call: impl FnOnce(CUstream) -> warploom_driver::Result<()>) -> Result<()> {
         if self.is_default() {
@@ -174,7 +174,7 @@ impl Stream {
         Ok(call(self.as_raw())?)
     }
 
-    /// Refuses a stream that is captured, for what no graph can have.
+    /// Refuses a captured stream, for operations that cannot be captured.
     #[inline]
     pub(crate) fn refuse_captured(&self, what: &'static str) -> Result<()> {
         if capture::any() && capture::of(self).is_some() {
@@ -272,7 +272,7 @@ impl Shared {
         }
         self.origin = Origin::Foreign { _owner: Box::new(()) };
         if !self.context.is_current_generation() {
-            return Ok(()); // it went with the context's last life
+            return Ok(()); // it went with the context's last generation
         }
         // SAFETY: `raw` came from the driver in `context`, which is still alive, and nothing else owns it.
         // Work that is still enqueued is finished by the driver.
@@ -288,7 +288,7 @@ impl Drop for Shared {
 }
 
 impl Stream {
-    /// What tells streams apart: the handle, and for a per-thread default stream the thread.
+    /// The identity of a stream: the handle, and for a per-thread default stream the thread.
     fn identity(&self) -> (CUstream, Option<ThreadKey>) {
         let thread = if let Origin::PerThread(thread) = &self.shared.origin { Some(*thread) } else { None };
         (self.as_raw(), thread)

@@ -10,7 +10,7 @@ use super::info::StreamInfo;
 use super::{Origin, Stream};
 use crate::{Context, Result, StreamError};
 
-/// How urgent a stream is; the smaller number goes first. [`Context::priority_range`] says which there are.
+/// A stream priority; the smaller number goes first. See [`Context::priority_range`] for the range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Priority(i32);
 
@@ -34,7 +34,7 @@ impl fmt::Display for Priority {
     }
 }
 
-/// How a stream is to be made: by default non-blocking, and least urgent.
+/// Options of a new stream: by default non-blocking, with the lowest priority.
 ///
 /// ```
 /// use warploom::{Devices, Driver, StreamOptions};
@@ -62,7 +62,7 @@ impl StreamOptions {
         StreamOptions::default()
     }
 
-    /// In turns with the legacy default stream of its context: each waits for what the other has.
+    /// In turns with the legacy default stream of its context: each waits for the other's work.
     pub fn blocking(mut self) -> StreamOptions {
         self.is_blocking = true;
         self

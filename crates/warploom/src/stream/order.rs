@@ -42,7 +42,7 @@ impl Stream {
         Ok(event)
     }
 
-    /// Moves an event to the point the stream has come to. Who waits for it already is not disturbed.
+    /// Moves an event to the point the stream has come to. Earlier waits for it are not affected.
     ///
     /// Exactly one driver call.
     ///
@@ -65,10 +65,10 @@ impl Stream {
         Ok(())
     }
 
-    /// Holds back whatever is enqueued from now on until the event is done; the host does not wait. The event
-    /// may belong to another device.
+    /// Makes later work wait until the event is done; the host does not wait. The event may belong to another
+    /// device.
     ///
-    /// Exactly one driver call. What the event is moved to later makes no difference. If the event is part of
+    /// Exactly one driver call. Recording the event again later makes no difference. If the event is part of
     /// a [capture](crate::capture), so is the stream from now on.
     ///
     /// # Errors
@@ -99,7 +99,7 @@ impl Stream {
     fn wait_among_captures<T: Timing>(&self, event: &Event<T>) -> Result<()> {
         let Some(joined) = capture::check_work(self, event.capture())? else { return self.wait_now(event) };
         let before = self.record()?;
-        // Before the wait, so that nobody finds the stream captured and does not know of it.
+        // Before the wait, so that no thread finds the stream captured without its capture.
         joined.join(self, before);
         self.wait_now(event).inspect_err(|_| {
             // The call may have failed when it was done.
@@ -109,8 +109,8 @@ impl Stream {
         })
     }
 
-    /// Holds back whatever is enqueued from now on until everything that `other` has so far is done; the host
-    /// does not wait. The other stream may belong to another device.
+    /// Makes later work wait until everything that `other` has so far is done; the host does not wait. The
+    /// other stream may belong to another device.
     ///
     /// # Errors
     ///
@@ -125,7 +125,7 @@ impl Stream {
         self.wait(&other.record()?)
     }
 
-    /// As [`Stream::wait_for`], for what another stream runs; what is captured on it does not run.
+    /// As [`Stream::wait_for`], for the work that another stream runs; captured work does not run.
     pub(crate) fn follow(&self, other: &Stream) -> Result<()> {
         match capture::any().then(|| capture::before(other)).flatten() {
             Some(before) => self.wait(&before),
@@ -133,7 +133,7 @@ impl Stream {
         }
     }
 
-    /// As [`Stream::synchronize`], for what the stream runs, and in spite of captures.
+    /// As [`Stream::synchronize`], for the work that the stream runs, and in spite of captures.
     pub(crate) fn drain(&self) -> Result<()> {
         if !capture::any() {
             return self.synchronize();

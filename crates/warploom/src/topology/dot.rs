@@ -8,7 +8,7 @@ impl Topology {
     /// The topology as a graph in the DOT language: one edge for access in both directions, an arrow for
     /// access in one, dotted where the driver could not say.
     ///
-    /// An arrow leads from who can access to whose memory it is. Where the link is known, its performance
+    /// An arrow leads from the accessor to the owner of the memory. Where the link is known, its performance
     /// rank is written on it.
     ///
     /// ```

@@ -10,21 +10,21 @@ use crate::{Device, DeviceRef, Result};
 /// The first driver that tells links with some atomic operations from links with none.
 const PARTIAL_ATOMICS: DriverVersion = DriverVersion::new(13, 0);
 
-/// What the link by which one device reaches another's memory is like.
+/// The properties of the link between two devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Link {
-    /// How it compares with the others of the machine; 0 is the fastest. Means nothing without access.
+    /// The performance rank among the machine's links; 0 is the fastest. Meaningless without access.
     pub performance_rank: i32,
     /// `true` if there is access.
     pub access: bool,
-    /// Which atomic operations work across it.
+    /// The atomic operations that work across it.
     pub atomics: PeerAtomics,
     /// `true` if arrays can be accessed across it.
     pub array_access: bool,
 }
 
-/// Which atomic operations work across a link to a peer.
+/// The atomic operations that work across a link to a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PeerAtomics {
     /// None, or, from drivers before 13.0, not all.
@@ -60,8 +60,8 @@ impl Link {
 }
 
 impl Topology {
-    /// What the link is like by which `accessor` reaches memory of `owner`; `None` for a device and itself,
-    /// which need none.
+    /// The link by which `accessor` reaches memory of `owner`; `None` for a device and itself, which need
+    /// none.
     ///
     /// Asked when it is first wanted, and remembered.
     ///
@@ -99,7 +99,7 @@ impl Topology {
     ///
     /// # Errors
     ///
-    /// The driver's error. What was found out until then is kept.
+    /// The driver's error. Links read before are kept.
     pub fn probe_links(&self) -> Result<()> {
         self.pairs().try_for_each(|pair| self.link(pair.accessor, pair.owner).map(drop))
     }

@@ -1,11 +1,11 @@
 //! Topologies: which devices have access to the memory of which others.
 //!
-//! A [`Topology`] is what the hardware can do, read once: for each ordered pair of devices, whether the first
-//! can be given access to memory of the second. It says nothing about what has been *enabled*; that is for a
-//! mesh of contexts and for [the peers of a pool](crate::PeerSet).
+//! A [`Topology`] has the capabilities of the hardware, read once: the ordered pairs of devices of which the
+//! first can be given access to memory of the second. It does not say which access is *enabled*; that is for
+//! a mesh of contexts and for [the peers of a pool](crate::PeerSet).
 //!
-//! A pair is *accessor, owner*: who reads or writes, and whose memory it is. The driver answers for each
-//! direction on its own, and the two may differ.
+//! A pair is *accessor, owner*: the device that reads or writes, and the device whose memory it is. The
+//! driver answers for each direction on its own, and the two may differ.
 
 mod dot;
 mod islands;
@@ -20,7 +20,7 @@ pub use link::{Link, PeerAtomics};
 use crate::device::{peer_capability, same_driver};
 use crate::{Device, DeviceError, DeviceRef, Error, Result};
 
-/// Which of some devices can access whose memory, as the driver said when it was asked.
+/// The peer capabilities of a list of devices, as the driver reported them.
 ///
 /// ```
 /// use warploom::{Devices, Driver, Topology};
@@ -50,7 +50,7 @@ struct Shared {
     cells: Vec<Cell>,
 }
 
-/// What is known of one ordered pair.
+/// The facts about one ordered pair.
 #[derive(Debug)]
 struct Cell {
     can_access: Result<bool>,
@@ -61,13 +61,13 @@ struct Cell {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Pair<'a> {
-    /// Who reads or writes.
+    /// The device that reads or writes.
     pub accessor: &'a Device,
-    /// Whose memory it is.
+    /// The device whose memory it is.
     pub owner: &'a Device,
     /// `true` if the accessor can be given access; an error if the driver could not say.
     pub can_access: Result<bool, &'a Error>,
-    /// What the link is like, if that has been asked.
+    /// The link's properties, if they have been read.
     pub link: Option<&'a Link>,
 }
 
@@ -105,8 +105,8 @@ impl Topology {
     ///
     /// # Errors
     ///
-    /// [`DeviceError::NotInTopology`] for a device that was not asked about, and what the driver answered
-    /// when it was.
+    /// [`DeviceError::NotInTopology`] for a device that was not asked about, and the error that the driver
+    /// gave when it was.
     pub fn can_access(&self, accessor: impl Into<DeviceRef>, owner: impl Into<DeviceRef>) -> Result<bool> {
         let (accessor, owner) = (self.position(&accessor.into())?, self.position(&owner.into())?);
         self.cell(accessor, owner).can_access.clone()
@@ -130,7 +130,7 @@ impl Topology {
         Pair { accessor: &devices[accessor], owner: &devices[owner], can_access, link: cell.link.get() }
     }
 
-    /// What is known of the pair at two positions.
+    /// The facts about the pair at two positions.
     fn cell(&self, accessor: usize, owner: usize) -> &Cell {
         &self.shared.cells[accessor * self.devices().len() + owner]
     }
@@ -140,12 +140,12 @@ impl Topology {
         self.cell(accessor, owner).can_access == Ok(true)
     }
 
-    /// What the driver said about the pair at two positions.
+    /// The driver's answer about the pair at two positions.
     pub(crate) fn capability(&self, accessor: usize, owner: usize) -> &Result<bool> {
         &self.cell(accessor, owner).can_access
     }
 
-    /// Where a device is in the list.
+    /// The position of a device in the list.
     pub(crate) fn position(&self, device: &DeviceRef) -> Result<usize> {
         let ordinal = match device {
             DeviceRef::Device(device) => {

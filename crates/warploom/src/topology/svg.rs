@@ -21,8 +21,8 @@ impl Topology {
     /// [island](Topology::islands) in one colour, a line for access in both directions, an arrow for access
     /// in one, and dots where the driver could not say.
     ///
-    /// An arrow leads from who can access to whose memory it is. A line whose link is known says so when it
-    /// is pointed at.
+    /// An arrow leads from the accessor to the owner of the memory. A line whose link is known says so when
+    /// it is pointed at.
     #[must_use]
     pub fn to_svg(&self) -> String {
         let height = SIDE + LEGEND;

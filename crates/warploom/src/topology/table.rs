@@ -29,7 +29,7 @@ impl Topology {
 }
 
 impl fmt::Display for Topology {
-    /// A table of who can access whose memory, and one of the links once these are known.
+    /// A table of peer capabilities, and one of the links once these are known.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.devices().is_empty() {
             return formatter.write_str("no devices");

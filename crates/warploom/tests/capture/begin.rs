@@ -1,4 +1,4 @@
-//! How captures begin and end, and what their graphs keep.
+//! Beginning and ending captures, and the memory their graphs keep.
 
 use std::sync::Arc;
 
@@ -6,7 +6,8 @@ use warploom::capture::{Global, Relaxed, ThreadLocal};
 use warploom::{CaptureError, CaptureStatus, Function, OrderedResource, Queue};
 use warploom_testkit::{budget, driver_tests};
 
-use crate::support::{Spy, Stage};
+use crate::spy::Spy;
+use crate::support::Stage;
 
 driver_tests! {
     /// S2.39, S2.43: what is enqueued becomes a graph, which is owned from the end on, and nothing runs.
@@ -95,7 +96,7 @@ driver_tests! {
     }
 
     /// S2.34: an owner of one's own, without a node.
-    fn a_graph_keeps_what_it_is_given(driver) {
+    fn a_graph_keeps_values_given_to_it(driver) {
         let stage = Stage::new(driver)?;
         let (early, late) = (Arc::new(()), Arc::new(()));
         let capture = stage.stream.capture(Relaxed)?;
@@ -107,7 +108,7 @@ driver_tests! {
         assert_eq!((Arc::strong_count(&early), Arc::strong_count(&late)), (1, 1));
     }
 
-    fn what_others_capture_by_calling_the_driver_is_not_accounted(driver) {
+    fn nodes_captured_by_calling_the_driver_are_not_accounted(driver) {
         let stage = Stage::new(driver)?;
         let buffer = stage.pool.zeroed::<u8>(64, &stage.stream)?;
         let capture = stage.stream.capture(Relaxed)?;
@@ -119,7 +120,8 @@ driver_tests! {
         drop(buffer);
     }
 
-    /// One call to begin and one to mark what came before, one to end; a captured operation is one call, as any other.
+    /// One call to begin and one to mark what came before, one to end; a captured operation is one call, as
+    /// any other.
     fn calls_of_a_capture(driver) {
         let stage = Stage::new(driver)?;
         let mut buffer = stage.pool.zeroed::<u8>(64, &stage.stream)?;

@@ -4,10 +4,12 @@ use warploom::capture::Relaxed;
 use warploom::{CaptureError, CaptureStatus, OrderedResource};
 use warploom_testkit::driver_tests;
 
-use crate::support::{Spy, Stage};
+use crate::spy::Spy;
+use crate::support::Stage;
 
 driver_tests! {
-    /// A stream that waits for the capture takes part: its work becomes part of the graph, and its buffers wait for the end.
+    /// A stream that waits for the capture takes part: its work becomes part of the graph, and its buffers
+    /// wait for the end.
     fn a_stream_that_waits_takes_part(driver) {
         let stage = Stage::new(driver)?;
         let spy = Spy::on(&stage.pool);

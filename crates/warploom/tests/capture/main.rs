@@ -1,9 +1,11 @@
-//! Captured streams, what a graph keeps, and what becomes of memory meanwhile.
+//! Stream capture: graphs, and memory freed during a capture.
 
 mod begin;
 mod forks;
 mod kernels;
 mod memory;
 mod refused;
+#[path = "../spy/mod.rs"]
+mod spy;
 mod support;
 mod sweep;

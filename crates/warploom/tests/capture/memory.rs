@@ -1,4 +1,4 @@
-//! Memory and captures: what is freed when, and what is allocated where.
+//! Allocation and freeing during a capture.
 
 use warploom::capture::{Global, Relaxed, ThreadLocal};
 use warploom::{
@@ -7,11 +7,12 @@ use warploom::{
 };
 use warploom_testkit::{budget, driver_tests};
 
-use crate::support::{Spy, Stage};
+use crate::spy::Spy;
+use crate::support::Stage;
 
 driver_tests! {
-    /// S4.18: dropping a buffer whose stream is captured adds no node and spoils nothing; it is freed when the capture ends, on
-    /// that stream, in the order in which buffers were dropped.
+    /// S4.18: dropping a buffer whose stream is captured adds no node and spoils nothing; it is freed when
+    /// the capture ends, on that stream, in the order in which buffers were dropped.
     fn a_buffer_that_is_dropped_while_its_stream_is_captured_is_freed_at_the_end(driver) {
         let stage = Stage::new(driver)?;
         let spy = Spy::on(&stage.pool);
@@ -31,8 +32,9 @@ driver_tests! {
         assert_eq!(stage.pool.statistics()?.used, 0);
     }
 
-    /// S4.18: the same for a capture that is dropped, and for a buffer whose free was ordered onto the captured stream.
-    fn a_capture_that_is_dropped_frees_what_waited_for_it(driver) {
+    /// S4.18: the same for a capture that is dropped, and for a buffer whose free was ordered onto the
+    /// captured stream.
+    fn a_dropped_capture_frees_deferred_memory(driver) {
         let stage = Stage::new(driver)?;
         let mut buffer = stage.pool.zeroed::<u8>(64, &stage.other)?;
         buffer.set_free_stream(&stage.stream)?;
@@ -44,8 +46,8 @@ driver_tests! {
         assert_eq!(stage.pool.statistics()?.used, 0);
     }
 
-    /// S4.18: whatever the mode, no drop spoils a capture: neither of memory on other streams, nor of memory that is freed at once,
-    /// nor of pools.
+    /// S4.18: whatever the mode, no drop spoils a capture: neither of memory on other streams, nor of memory
+    /// that is freed at once, nor of pools.
     fn no_drop_spoils_a_capture(driver) {
         let stage = Stage::new(driver)?;
         let plain = DeviceMemory::new(&stage.context).allocate::<u8>(64)?;
@@ -62,7 +64,7 @@ driver_tests! {
     }
 
     /// S4.18: a free on another stream still comes after what the captured stream had before.
-    fn a_free_elsewhere_waits_for_what_the_captured_stream_had(driver) {
+    fn a_free_elsewhere_waits_for_work_before_the_capture(driver) {
         let stage = Stage::new(driver)?;
         let mut buffer = stage.pool.zeroed::<u8>(1 << 20, &stage.other)?;
         buffer.fill(1, &stage.stream)?;
@@ -144,8 +146,8 @@ driver_tests! {
         assert_eq!(kept.close(), Err(CaptureError::GraphMemory.into()), "the capture is over");
     }
 
-    /// Memory of a graph is used in the capture that it was allocated in, and nowhere else, not even in a later capture of the
-    /// same stream.
+    /// Memory of a graph is used in the capture that it was allocated in, and nowhere else, not even in a
+    /// later capture of the same stream.
     fn memory_of_a_graph_stays_in_its_capture(driver) {
         let stage = Stage::new(driver)?;
         let pool = GraphPool::new(&stage.context);
@@ -167,7 +169,7 @@ driver_tests! {
         assert_eq!(copy.close(), refused);
     }
 
-    fn what_graphs_hold_can_be_asked_and_given_back(driver) {
+    fn memory_of_graphs_is_counted_and_trimmed(driver) {
         let stage = Stage::new(driver)?;
         let pool = GraphPool::new(&stage.context);
         pool.trim()?;

@@ -1,4 +1,4 @@
-//! What is refused on a captured stream, so that no graph refers to memory that goes, and no capture is spoiled.
+//! Operations that are refused on a captured stream.
 
 use std::task::{Context as Task, Waker};
 
@@ -19,8 +19,9 @@ fn is_refused<T>(result: Result<T>) -> bool {
 }
 
 driver_tests! {
-    /// Nothing of this reaches the driver, which would spoil the capture or have the graph refer to memory that goes.
-    fn what_no_graph_can_have_is_refused_before_the_driver_is_asked(driver) {
+    /// Nothing of this reaches the driver, which would spoil the capture or have the graph refer to memory
+    /// that goes.
+    fn operations_without_a_node_are_refused_before_the_driver_is_called(driver) {
         let stage = Stage::new(driver)?;
         let (mut one, mut two) = (stage.pool.zeroed::<u8>(64, &stage.stream)?, stage.pool.zeroed(64, &stage.stream)?);
         let mut three = stage.pool.zeroed::<u8>(64, &stage.stream)?;
@@ -50,7 +51,7 @@ driver_tests! {
     }
 
     /// A future of a captured stream would have another stream of the library's wait for it, and take part.
-    fn nobody_awaits_a_captured_stream(driver) {
+    fn a_captured_stream_cannot_be_awaited(driver) {
         let stage = Stage::new(driver)?;
         let capture = stage.stream.capture(Relaxed)?;
         let mut completion = std::pin::pin!(stage.stream.completion());
@@ -93,7 +94,8 @@ driver_tests! {
         assert_eq!((graph.node_count()?, edges), (2, 1), "the second copy comes after the first");
     }
 
-    /// S3.25: a copy that orders itself is captured if nothing outside conflicts with it, and refused otherwise.
+    /// S3.25: a copy that orders itself is captured if nothing outside conflicts with it, and refused
+    /// otherwise.
     fn a_copy_that_orders_itself_is_captured_if_nothing_outside_conflicts(driver) {
         let stage = Stage::new(driver)?;
         let (mesh, _) = Mesh::enable(&Topology::probe(&driver.devices()?)?, std::slice::from_ref(&stage.context))?;

@@ -8,8 +8,8 @@ use warploom_sim::{Machine, Mode, Order};
 use warploom_testkit::TestResult;
 use warploom_testkit::sweep::Sweep;
 
-/// What goes wrong in a `drop`: putting back the current context, ordering a free behind other streams, and making sure that it
-/// spoils no capture.
+/// What goes wrong in a `drop`: putting back the current context, ordering a free behind other streams, and
+/// making sure that it spoils no capture.
 const PARTING: &[&str] = &[
     "cuCtxGetCurrent",
     "cuCtxSetCurrent",

@@ -1,4 +1,4 @@
-//! What holds for every live set (S0.26). A kind of set joins with a few lines: a set that is empty, and elements for it.
+//! The contract of every live set (S0.26). A kind of set joins with an empty set and elements for it.
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -6,8 +6,8 @@ use std::fmt::Debug;
 use warploom::LiveSet;
 use warploom_testkit::TestResult;
 
-/// Every operation on a set for which only `one` exists besides `never`, which can never be in it. `refuses` says whether
-/// adding `never` is an error, or nothing at all.
+/// Every operation on a set for which only `one` exists besides `never`, which can never be in it. `refuses`
+/// says whether adding `never` is an error, or nothing at all.
 pub(super) fn of_capacity_one<S>(set: &S, one: &S::Item, never: impl Fn() -> S::Key, refuses: bool) -> TestResult
 where
     S: LiveSet<Item: Debug>,
@@ -103,8 +103,8 @@ where
     holds(&[])
 }
 
-/// Every operation on a set with at least these five, which are ascending: first step by step, then against the standard
-/// library's set in long random programs.
+/// Every operation on a set with at least these five, which are ascending: first step by step, then against
+/// the standard library's set in long random programs.
 pub(super) fn in_general<S>(set: &S, items: &[S::Item]) -> TestResult
 where
     S: LiveSet<Item: Debug>,

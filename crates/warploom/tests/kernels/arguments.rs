@@ -1,4 +1,4 @@
-//! What is passed.
+//! Kernel arguments.
 #![expect(unsafe_code, reason = "launches kernels")]
 
 use warploom::{DeviceCopy, Error, LaunchConfig, LaunchError};
@@ -74,7 +74,8 @@ struct Complex<T> {
 }
 
 driver_tests! {
-    /// LCH-6: booleans, whole numbers, real ones of all widths, complex ones; a number is never taken for an address.
+    /// LCH-6: booleans, whole numbers, real ones of all widths, complex ones; a number is never taken for an
+    /// address.
     fn every_kind_of_argument_arrives(driver) {
         let bench = Bench::with(driver, KINDS)?;
         let mut out = bench.pool.zeroed::<u8>(56, &bench.stream)?;

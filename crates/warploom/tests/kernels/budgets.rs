@@ -1,4 +1,4 @@
-//! What launches cost.
+//! Driver calls of launches.
 #![expect(unsafe_code, reason = "launches kernels")]
 
 use warploom::driver::Function;
@@ -27,7 +27,7 @@ driver_tests! {
         bench.stream.wait_for(&other)?;
     }
 
-    fn the_first_launch_of_what_was_checked_is_one_call_even_if_it_is_cooperative(driver) {
+    fn the_first_launch_of_a_checked_configuration_is_one_call_even_if_it_is_cooperative(driver) {
         let bench = Bench::new(driver)?;
         let saxpy = bench.saxpy()?;
         let shape = saxpy.check(&LaunchConfig::cover(64, 32).cooperative(), &bench.context)?;
@@ -53,7 +53,7 @@ driver_tests! {
         budget(driver, &[(Function::cuMemFreeAsync, 1)], || drop(y));
     }
 
-    fn what_orders_itself_comes_after_what_a_kernel_wrote(driver) {
+    fn ordered_copies_come_after_writes_of_a_kernel(driver) {
         let bench = Bench::new(driver)?;
         let topology = Topology::probe(&driver.devices()?)?;
         let (mesh, _) = Mesh::enable(&topology, std::slice::from_ref(&bench.context))?;

@@ -1,4 +1,4 @@
-//! How kernels cannot be launched.
+//! Launch configurations that are refused.
 #![expect(unsafe_code, reason = "launches kernels")]
 
 use std::collections::HashSet;
@@ -37,7 +37,7 @@ fn clusters_are_counted_as_blocks() {
 }
 
 driver_tests! {
-    fn what_the_device_cannot_have_is_refused_before_it_is_asked(driver) {
+    fn configurations_beyond_the_limits_are_refused_before_the_driver_is_called(driver) {
         let bench = Bench::new(driver)?;
         let (saxpy, mut y) = (bench.saxpy()?, bench.pool.zeroed::<f32>(4, &bench.stream)?);
         let x = bench.pool.zeroed::<f32>(4, &bench.stream)?;
@@ -85,7 +85,7 @@ driver_tests! {
         });
     }
 
-    fn what_was_checked_is_for_its_kernel(driver) {
+    fn a_checked_configuration_is_for_its_kernel(driver) {
         let bench = Bench::new(driver)?;
         let (saxpy, x) = (bench.saxpy()?, bench.pool.zeroed::<f32>(4, &bench.stream)?);
         let mut y = bench.pool.zeroed::<f32>(4, &bench.stream)?;

@@ -1,4 +1,4 @@
-//! Kernels that run.
+//! Launches of kernels.
 #![expect(unsafe_code, reason = "launches kernels")]
 
 use warploom::sys::types::CUresult;
@@ -144,7 +144,7 @@ fn memory_that_the_device_cannot_reach_is_refused() -> TestResult {
 }
 
 #[test]
-fn what_belongs_to_another_driver_is_refused() -> TestResult {
+fn arguments_of_another_driver_are_refused() -> TestResult {
     let (_one, one) = open(Topology::preset("h200")?, Mode::Threads)?;
     let (_other, other) = open(Topology::preset("h200")?, Mode::Threads)?;
     let (here, there) = (Bench::new(&one)?, Bench::new(&other)?);

@@ -1,4 +1,4 @@
-//! What is loaded, and what is in it.
+//! Libraries: loading, kernels and variables.
 #![expect(unsafe_code, reason = "loads binaries, and uses variables")]
 
 use std::sync::Arc;
@@ -80,7 +80,7 @@ driver_tests! {
         assert_eq!(refused.map(drop), Err(Error::Library(LibraryError::OptimizationLevel { level: 5 })));
     }
 
-    fn what_is_no_code_is_refused_before_the_driver_is_asked(driver) {
+    fn malformed_code_is_refused_before_the_driver_is_called(driver) {
         driver.device(0)?;
         budget(driver, &[], || {
             let refused = |bytes: &[u8]| {
@@ -123,7 +123,7 @@ driver_tests! {
         assert_eq!(answer.download(&bench.stream)?, [42]);
     }
 
-    fn variables_that_are_not_there_or_something_else_are_refused(driver) {
+    fn absent_variables_and_those_of_another_size_are_refused(driver) {
         let bench = Bench::with(driver, MEMORY)?;
         for name in ["number", "num\0bers"] {
             // SAFETY: it is not there.
@@ -153,7 +153,7 @@ driver_tests! {
 }
 
 #[test]
-fn what_is_loaded_is_unloaded() -> TestResult {
+fn libraries_are_unloaded() -> TestResult {
     let (machine, driver) = open(Topology::preset("h200")?, Mode::Threads)?;
     let context = driver.device(0)?.context()?;
     let library = context.load(&readable(VECTOR))?;
@@ -171,7 +171,7 @@ fn libraries(machine: &Machine) -> u64 {
 }
 
 #[test]
-fn what_belongs_to_another_driver_is_refused() -> TestResult {
+fn contexts_of_another_driver_are_refused() -> TestResult {
     let (_one, one) = open(Topology::preset("h200")?, Mode::Threads)?;
     let (_other, other) = open(Topology::preset("h200")?, Mode::Threads)?;
     let (library, context) = (Library::from_ptx(&one, &readable(MEMORY))?, other.device(0)?.context()?);

@@ -1,4 +1,4 @@
-//! What stays until a kernel is done.
+//! Lifetimes of memory and code while a kernel runs.
 #![expect(unsafe_code, reason = "launches kernels")]
 
 #[path = "../gate/mod.rs"]
@@ -16,7 +16,8 @@ driver_tests! {
         let (saxpy, other) = (bench.saxpy()?, bench.context.stream()?);
         let mut results = Vec::new();
         for round in 0..8_u8 {
-            // The memory of one round is what the next one gets: freed too early, it would be filled too early.
+            // The memory of one round is what the next one gets: freed too early, it would be filled too
+            // early.
             let x = bench.pool.upload(&vec![f32::from(round); 1 << 16], &bench.stream)?;
             let mut y = bench.pool.zeroed::<f32>(1 << 16, &other)?;
             // SAFETY: as many values each.

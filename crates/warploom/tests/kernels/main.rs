@@ -1,4 +1,4 @@
-//! Kernels: loading, what is in a library, launches, and what is refused.
+//! Kernels: libraries, arguments, launches and refusals.
 
 mod arguments;
 mod budgets;

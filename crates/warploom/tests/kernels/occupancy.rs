@@ -1,4 +1,4 @@
-//! How much of a device a kernel can fill.
+//! Occupancy of kernels.
 
 use warploom::{ContextError, Devices, Error, LaunchConfig, LaunchError};
 use warploom_sim::Mode;

@@ -1,4 +1,4 @@
-//! What a kernel takes and needs.
+//! Kernel parameters and attributes.
 
 use warploom::driver::Function;
 use warploom::sys::types::CUresult;
@@ -11,7 +11,7 @@ use warploom_testkit::{TestResult, budget, driver_tests, open};
 use super::{Bench, CALLS, MEMORY, Saxpy};
 
 driver_tests! {
-    fn a_kernel_says_what_it_takes(driver) {
+    fn a_kernel_reports_its_parameters(driver) {
         let bench = Bench::new(driver)?;
         let saxpy = bench.kernel("saxpy")?;
         let at = |offset, size| ParameterInfo { offset, size };
@@ -20,7 +20,7 @@ driver_tests! {
         budget(driver, &[(Function::cuLibraryGetKernel, 1)], || bench.kernel("saxpy")?.parameters().map(drop))?;
     }
 
-    fn a_typed_kernel_takes_what_its_types_say(driver) {
+    fn a_typed_kernel_takes_arguments_of_its_types(driver) {
         let bench = Bench::new(driver)?;
         let saxpy = bench.kernel("saxpy")?;
         let typed = saxpy.typed::<Saxpy>()?;
@@ -49,7 +49,7 @@ driver_tests! {
         assert_eq!(bench.kernel("ackermann")?.parameters()?.len(), 2);
     }
 
-    fn a_kernel_says_what_it_needs(driver) {
+    fn a_kernel_reports_its_attributes(driver) {
         let bench = Bench::with(driver, MEMORY)?;
         let (device, kernel) = (bench.context.device(), bench.kernel("generic_pointers")?);
         let attributes = kernel.attributes(device)?;
@@ -67,7 +67,7 @@ driver_tests! {
 }
 
 #[test]
-fn a_driver_that_does_not_know_what_a_kernel_takes_is_told() -> TestResult {
+fn a_driver_that_does_not_report_parameters_is_named_in_the_error() -> TestResult {
     let topology = Topology::preset("h200")?.into_builder().driver_version(12, 3).build()?;
     let (_machine, driver) = open(topology, Mode::Threads)?;
     let bench = Bench::new(&driver)?;

@@ -10,8 +10,8 @@ use warploom_testkit::sweep::Sweep;
 
 use super::{MEMORY, VECTOR, readable};
 
-/// Sweeps a scenario in several modes. A library that goes waits for its contexts, and asks again if that fails. No call fails after
-/// its effect: asking what a kernel takes ends in one that fails by itself.
+/// Sweeps a scenario in several modes. A library that goes waits for its contexts, and asks again if that
+/// fails. No call fails after its effect: asking what a kernel takes ends in one that fails by itself.
 fn everywhere(modes: &[Mode], scenario: fn(&Driver) -> Result<()>) -> TestResult {
     for mode in modes {
         let mut sweep = Sweep::new(Topology::preset("h200")?).mode(*mode);

@@ -1,4 +1,4 @@
-//! Who is mapped to managed memory: a live set of devices and the host.
+//! Locations that managed memory stays mapped for: a live set of devices and the host.
 
 use std::collections::BTreeSet;
 
@@ -43,7 +43,7 @@ driver_tests! {
     }
 
     /// S1.19: every view asks the driver, and no view remembers.
-    fn every_view_sees_what_any_view_did(driver) {
+    fn every_view_sees_the_changes_of_the_others(driver) {
         let (_context, _stream, memory) = setup(driver)?;
         let buffer = memory.allocate::<u8>(LARGE)?;
         let (first, second) = (buffer.accessed_by(), buffer.accessed_by());
@@ -79,7 +79,8 @@ driver_tests! {
         costs_asking(&context, 0, &[], || set.extend(std::iter::empty::<Location>()))?;
     }
 
-    /// S1.21: a NUMA node can never be a member: an error to add, and no news otherwise; no driver call for either.
+    /// S1.21: a NUMA node can never be a member: an error to add, and no news otherwise; no driver call for
+    /// either.
     fn numa_nodes_are_never_members(driver) {
         let (_context, _stream, memory) = setup(driver)?;
         let buffer = memory.allocate::<u8>(LARGE)?;
@@ -143,7 +144,7 @@ fn many_changes_are_one_question_and_one_call_each() -> TestResult {
 
 /// S1.23: removals come first.
 #[test]
-fn what_goes_goes_before_what_comes() -> TestResult {
+fn removals_come_before_additions() -> TestResult {
     let (machine, driver, buffer) = buffer_on("hgx-a100-4")?;
     let set = buffer.accessed_by();
     let device = |ordinal| driver.device(ordinal);

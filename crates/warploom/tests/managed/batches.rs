@@ -1,4 +1,4 @@
-//! Many prefetches at once.
+//! Batches of prefetches.
 
 use warploom::sys::types::CUresult;
 use warploom::{

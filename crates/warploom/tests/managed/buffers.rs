@@ -1,4 +1,4 @@
-//! Where buffers of managed memory come from, and which memory is managed.
+//! Managed buffers, and the check that memory is managed.
 #![expect(unsafe_code, reason = "wraps memory that others made")]
 
 use std::sync::Arc;

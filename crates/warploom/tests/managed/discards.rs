@@ -1,4 +1,4 @@
-//! Contents that nobody needs any more.
+//! Discards of contents.
 
 use warploom::{
     CopyError, Devices, Error, Function, Host, Location, ManagedBuffer, ManagedPool, discard_batch,
@@ -13,7 +13,7 @@ const BOTH: Function = Function::cuMemDiscardAndPrefetchBatchAsync;
 
 driver_tests! {
     /// S1.25, S1.26: one is a batch of one, on the stream that is named; what is written afterwards is there.
-    fn what_was_discarded_is_written_again(driver) {
+    fn discarded_memory_is_written_again(driver) {
         let (context, stream, memory) = setup(driver)?;
         let pool = ManagedPool::new(&context)?;
         for mut buffer in [memory.upload(&vec![7_u32; LARGE], &stream)?, pool.upload(&vec![7_u32; LARGE], &stream)?] {
@@ -29,7 +29,7 @@ driver_tests! {
     }
 
     /// What the host sees of it may be anything, but it stays what it is.
-    fn what_was_discarded_does_not_change_under_the_host(driver) {
+    fn discarded_memory_does_not_change_under_the_host(driver) {
         let (_context, stream, memory) = setup(driver)?;
         let mut buffer = memory.upload(&vec![7_u8; 3 * LARGE], &stream)?;
         buffer.slice_mut(LARGE..2 * LARGE).map(warploom::ManagedRangeMut::from)?.discard(&stream)?;

@@ -72,7 +72,8 @@ const NEWER: &[Operation] = &[
 fn sweep(topology: &Topology, mode: Mode, operations: &[Operation]) -> TestResult {
     for (name, operation) in operations {
         let mut sweep = Sweep::new(topology.clone()).mode(mode).after_effect(true);
-        // What puts the current context back is in a `drop`; what takes advice back can only say that it did not.
+        // What puts the current context back is in a `drop`; what takes advice back can only say that it did
+        // not.
         for tolerated in ["cuCtxSetCurrent", "cuStreamSynchronize"] {
             sweep = sweep.tolerates(Calls::named(tolerated)?);
         }

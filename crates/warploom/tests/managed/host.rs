@@ -39,7 +39,7 @@ driver_tests! {
     }
 
     /// Streams read while the host does, and both see the same.
-    fn streams_may_read_what_the_host_reads(driver) {
+    fn streams_may_read_while_the_host_reads(driver) {
         let (_context, stream, memory) = setup(driver)?;
         let buffer = memory.upload(&[3_u8; 1000], &stream)?;
         let host = buffer.host()?;
@@ -48,7 +48,7 @@ driver_tests! {
     }
 
     /// What was enqueued while the host read still keeps the memory there.
-    fn what_is_enqueued_while_the_host_reads_comes_before_the_end(driver) {
+    fn reads_enqueued_while_the_host_reads_come_before_the_free(driver) {
         let (context, stream, memory) = setup(driver)?;
         let other = context.stream()?;
         let buffer = ManagedPool::new(&context)?.upload(&[3_u8; 1 << 20], &stream)?;
@@ -72,7 +72,7 @@ driver_tests! {
         budget(driver, &once, || pooled.host().map(drop))?;
     }
 
-    fn what_is_not_aligned_is_refused(driver) {
+    fn misaligned_memory_is_refused(driver) {
         let (context, stream, memory) = setup(driver)?;
         let bytes = memory.zeroed::<u8>(64, &stream)?;
         let address = bytes.as_raw() + 1;
@@ -83,7 +83,8 @@ driver_tests! {
     }
 }
 
-/// Where a device cannot work while the host uses managed memory, only a promise helps; and any such device counts.
+/// Where a device cannot work while the host uses managed memory, only a promise helps; and any such device
+/// counts.
 #[test]
 #[expect(unsafe_code, reason = "promises that no device works")]
 fn without_concurrent_access_the_host_is_refused() -> TestResult {
@@ -131,8 +132,8 @@ fn a_stream_whose_context_was_reset_is_not_waited_for() -> TestResult {
     Ok(())
 }
 
-/// The machine is told what the host does. It finds nothing where the buffer is borrowed, and finds the same access without
-/// the borrow.
+/// The machine is told what the host does. It finds nothing where the buffer is borrowed, and finds the same
+/// access without the borrow.
 #[test]
 fn the_machine_agrees_that_a_borrow_is_in_order() -> TestResult {
     for mode in [Mode::Threads, Mode::Deterministic(Order::Lazy)] {

@@ -1,4 +1,4 @@
-//! Managed memory: who owns it, what the host may do with it, where it would rather be, and how it gets there.
+//! Managed memory: buffers, access by the host, advice, prefetch and discard.
 //!
 //! `S1.n` are its requirements, one test for each at least.
 
@@ -49,8 +49,8 @@ fn on_driver(major: i32, minor: i32, body: impl FnOnce(&Driver) -> TestResult) -
     body(&driver)
 }
 
-/// Runs `work` with the context current, so that nothing but its own calls and one question for the current context is left to
-/// count at each.
+/// Runs `work` with the context current, so that nothing but its own calls and one question for the current
+/// context is left to count at each.
 fn costs<R>(context: &Context, calls: &[(Function, u64)], work: impl FnOnce() -> Result<R>) -> Result<R> {
     let questions: u64 = calls.iter().map(|(_, count)| *count).sum();
     costs_asking(context, questions, calls, work)

@@ -1,4 +1,4 @@
-//! Memory that moves before it is touched.
+//! Prefetches of managed memory.
 
 use warploom::sys::types::CUresult;
 use warploom::{DevicePool, Devices, Error, Function, Host, Location, ManagedError, ManagedPool, ManagedRange, NumaId};
@@ -40,7 +40,8 @@ driver_tests! {
         assert_eq!(code(buffer.prefetch(nowhere, &stream)), Some(CUresult::CUDA_ERROR_INVALID_VALUE));
     }
 
-    /// S1.26: every stream will do, the default ones and those of other contexts included, and each is waited for in the end.
+    /// S1.26: every stream will do, the default ones and those of other contexts included, and each is waited
+    /// for in the end.
     fn any_stream_prefetches(driver) {
         let (context, stream, memory) = setup(driver)?;
         let other = driver.device(0)?.create_context(warploom::ContextOptions::new())?;

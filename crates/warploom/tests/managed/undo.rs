@@ -1,4 +1,4 @@
-//! Several pieces of advice of which one fails: what was done before is taken back.
+//! Rollback when one of several pieces of advice fails.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +32,7 @@ fn change(driver: &Driver, set: AccessedBy<'_>) -> Result<()> {
 
 /// S1.24: whichever fails, before or after its effect, the set is as it was before, and the error says so.
 #[test]
-fn what_was_applied_is_taken_back() -> TestResult {
+fn applied_advice_is_rolled_back() -> TestResult {
     for number in 1..=4_u64 {
         for after_effect in [false, true] {
             let (machine, driver, buffer) = prepared()?;
@@ -63,7 +63,7 @@ fn what_was_applied_is_taken_back() -> TestResult {
 
 /// S1.24: what cannot be taken back is said, too.
 #[test]
-fn what_cannot_be_taken_back_is_reported() -> TestResult {
+fn a_failed_rollback_is_reported() -> TestResult {
     let (machine, driver, buffer) = prepared()?;
     let rules = (3..=6).map(|call| Rule::on(ADVISE).nth(call).fail(FAILED));
     let scope = machine.inject(rules.fold(Plan::new(), Plan::rule))?;

@@ -1,4 +1,4 @@
-//! What a copy does, and what it refuses.
+//! Copies of a mesh, and copies it refuses.
 #![expect(unsafe_code, reason = "resets devices, and makes buffers of memory that others own")]
 
 use std::sync::Arc;
@@ -44,8 +44,8 @@ driver_tests! {
         assert_eq!(copy.download(&stream)?, [PARTICLES[2], PARTICLES[1], PARTICLES[2]]);
     }
 
-    /// S3.22, M.6: on every driver, two contexts of one device need no access to each other, and managed memory is an end like
-    /// any other.
+    /// S3.22, M.6: on every driver, two contexts of one device need no access to each other, and managed
+    /// memory is an end like any other.
     fn managed_memory_is_copied_between_two_contexts_of_a_device(driver) {
         let (context, own) = (driver.device(0)?.context()?, driver.device(0)?.create_context(ContextOptions::new())?);
         let mesh = Mesh::enable(&Topology::probe(&driver.devices()?)?, std::slice::from_ref(&context))?.0;
@@ -70,7 +70,8 @@ driver_tests! {
         assert_eq!(arrived.download(&other)?, PARTICLES);
     }
 
-    /// S3.17, S3.18: on every driver, copies on several streams of a device follow each other as they were called.
+    /// S3.17, S3.18: on every driver, copies on several streams of a device follow each other as they were
+    /// called.
     fn copies_on_several_streams_of_a_device_follow_each_other(driver) {
         let context = driver.device(0)?.context()?;
         let mesh = Mesh::enable(&Topology::probe(&driver.devices()?)?, std::slice::from_ref(&context))?.0;
@@ -94,7 +95,7 @@ driver_tests! {
 
 /// S3.13: between every two devices, in every direction, whoever makes the copy; as values and as bytes.
 #[test]
-fn values_arrive_between_all_devices_whoever_copies() -> TestResult {
+fn values_arrive_between_all_devices_in_both_directions() -> TestResult {
     in_every_mode(&Wiring::preset("hgx-a100-4")?, 1, |_, driver| {
         let contexts = contexts(driver)?;
         let streams = contexts.iter().map(warploom::Context::stream).collect::<Result<Vec<_>, _>>()?;
@@ -236,7 +237,8 @@ fn a_copy_that_fails_leaves_no_trace() -> TestResult {
     let failed = mesh.copy(&source, &mut target, &streams[0]).err();
     assert_eq!(failed.and_then(|error| error.code()), Some(code));
     drop(scope);
-    // The destination is as it was, and its own stream has nothing to wait for: the failed copy is not counted as a write.
+    // The destination is as it was, and its own stream has nothing to wait for: the failed copy is not
+    // counted as a write.
     let mut kept = pools[1].allocate::<u8>(16, &streams[1])?;
     let counter = site.driver.count_calls();
     mesh.copy(&target, &mut kept, &streams[1])?;
@@ -247,8 +249,8 @@ fn a_copy_that_fails_leaves_no_trace() -> TestResult {
     Ok(())
 }
 
-/// S3.27, S3.28, S3.29, M.8: after a reset, what belonged to the device is refused and goes without a call, new memory is
-/// refused until the mesh is refreshed, and pairs without the device go on all the while.
+/// S3.27, S3.28, S3.29, M.8: after a reset, what belonged to the device is refused and goes without a call,
+/// new memory is refused until the mesh is refreshed, and pairs without the device go on all the while.
 #[test]
 fn a_reset_stops_the_copies_of_its_device_and_no_others() -> TestResult {
     let site = Site::in_mode(Wiring::preset("hgx-a100-4")?, Mode::Threads)?;
@@ -258,7 +260,8 @@ fn a_reset_stops_the_copies_of_its_device_and_no_others() -> TestResult {
     let (first, mut second, mut third) = (upload(0)?, upload(1)?, upload(2)?);
     // Device 2 works on memory of device 1 before it goes.
     mesh.copy(&third, &mut second, &streams[2])?.synchronize()?;
-    // SAFETY: what was made on the device is dropped, or used where it is to be refused, and nothing runs there.
+    // SAFETY: what was made on the device is dropped, or used where it is to be refused, and nothing runs
+    // there.
     unsafe { site.driver.device(2)?.reset_context() }?;
 
     let stale = Error::Context(ContextError::Stale { device: 2, expected: 0, found: 1 });

@@ -1,4 +1,4 @@
-//! Whether a copy may be made: which access it needs (S3.12, S3.23).
+//! Access that a direct copy needs (S3.12, S3.23).
 
 use warploom::{
     AccessLayer, AccessLevel, ContextOptions, CopyPolicy, Counted, DeviceMemory, DevicePool, Devices, Error, Function,
@@ -11,7 +11,8 @@ use super::{Site, links, warm};
 const CONTEXTS: AccessLayer = AccessLayer::Contexts;
 const POOL: AccessLayer = AccessLayer::Pool;
 
-/// S3.23: the direction that is tested is the one that is used: who has the stream needs access to the other end.
+/// S3.23: the direction that is tested is the one that is used: who has the stream needs access to the other
+/// end.
 #[test]
 fn the_device_of_the_stream_needs_access_to_the_other_end() -> TestResult {
     // Device 0 can access memory of device 1, and not the other way.
@@ -133,7 +134,7 @@ fn a_pool_that_may_only_be_read_is_not_open() -> TestResult {
 
 /// S3.12: virtual memory follows the devices it was opened to, and adaptors what they stand on.
 #[test]
-fn virtual_memory_and_adaptors_follow_what_is_below() -> TestResult {
+fn virtual_memory_and_adaptors_follow_the_resource_below() -> TestResult {
     let site = Site::preset("pcie-pair")?;
     let (mesh, streams) = (site.mesh()?, site.streams()?);
     let mut target = DeviceMemory::new(&site.contexts[1]).upload(b"away", &streams[1])?;

@@ -1,4 +1,4 @@
-//! Enabling and disabling, and what is said about it.
+//! Enabling and disabling access, and the reports.
 
 use warploom::sys::types::CUresult;
 use warploom::{ContextOptions, DeviceError, Devices, Driver, Error, Function, Mesh, PeerError, PeerOutcome, Topology};
@@ -25,7 +25,8 @@ driver_tests! {
     }
 }
 
-/// S3.7, S3.9: one call for each capable direction, none for the others, and every ordered pair in the report.
+/// S3.7, S3.9: one call for each capable direction, none for the others, and every ordered pair in the
+/// report.
 #[test]
 fn exactly_the_capable_directions_are_enabled_each_with_one_call() -> TestResult {
     let wires = [(1, 0), (0, 2), (2, 3), (3, 2), (3, 1)];
@@ -65,7 +66,7 @@ fn a_machine_without_links_makes_no_call() -> TestResult {
 
 /// S3.8, S3.11: what others have enabled counts as success, and is left to them.
 #[test]
-fn what_was_enabled_before_is_reported_and_not_undone() -> TestResult {
+fn access_enabled_before_is_reported_and_kept() -> TestResult {
     let site = Site::preset("pcie-pair")?;
     let (driver, [one, other]) = (&site.driver, [&site.contexts[0], &site.contexts[1]]);
     one.scope(|| call!(driver.cuCtxEnablePeerAccess(other.as_raw(), 0)))??;
@@ -82,7 +83,7 @@ fn what_was_enabled_before_is_reported_and_not_undone() -> TestResult {
 
 /// S3.11: disabling is idempotent, also where somebody else was faster.
 #[test]
-fn disabling_undoes_what_was_enabled_and_tolerates_that_it_is_gone() -> TestResult {
+fn disabling_undoes_the_meshs_own_access_and_tolerates_that_it_is_gone() -> TestResult {
     let site = Site::preset("hgx-a100-4")?;
     let mesh = site.mesh()?;
     assert_eq!(site.enabled()?.len(), 12);

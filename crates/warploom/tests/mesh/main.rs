@@ -1,4 +1,4 @@
-//! Contexts that use each other's memory: what is enabled, what is reported, and what comes after a reset (S3.7 to S3.31,
+//! Meshes: enabled access, reports, and resets (S3.7 to S3.31,
 //! P2P-3 to P2P-5).
 
 mod copying;

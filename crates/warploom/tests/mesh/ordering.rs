@@ -1,4 +1,4 @@
-//! What a copy comes after, and what that costs (S3.17 to S3.19).
+//! Order of copies after earlier work, and its driver calls (S3.17 to S3.19).
 
 use warploom::{Buffer, DeviceMemory, DevicePool, Devices, Function, Mesh, Stream, Topology};
 use warploom_sim::topology::Topology as Wiring;
@@ -8,7 +8,8 @@ use super::{Site, contexts, warm};
 
 const COPY: (Function, u64) = (Function::cuMemcpyPeerAsync, 1);
 
-/// One copy and so many other streams that are waited for: no synchronise, no stream, no event but pooled ones.
+/// One copy and so many other streams that are waited for: no synchronise, no stream, no event but pooled
+/// ones.
 fn after(streams: u64) -> [(Function, u64); 3] {
     [COPY, (Function::cuEventRecord, streams), (Function::cuStreamWaitEvent, streams)]
 }
@@ -43,7 +44,8 @@ impl Bench {
     }
 }
 
-/// S3.17, S3.19: written on another stream: one record and one wait, once; on the same stream, or since then: none.
+/// S3.17, S3.19: written on another stream: one record and one wait, once; on the same stream, or since then:
+/// none.
 #[test]
 fn a_copy_waits_for_the_last_write_of_the_source_once() -> TestResult {
     let mut bench = Bench::new()?;

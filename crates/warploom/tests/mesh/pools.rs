@@ -1,4 +1,4 @@
-//! Pools, which peer access between contexts does not open (S3.12, M.2).
+//! Access to pools, which peer access between contexts does not give (S3.12, M.2).
 
 use warploom::sys::types::CUresult;
 use warploom::{DeviceError, DevicePool, Error, Function, LiveSet, Mesh, PeerOutcome, Topology};
@@ -22,7 +22,7 @@ fn enabling_contexts_opens_no_pool_and_granting_pools_enables_no_context() -> Te
 
 /// S3.12, M.2: one call opens both layers, in the right direction, and says what it did.
 #[test]
-fn one_call_opens_both_layers_and_says_what_it_did() -> TestResult {
+fn one_call_opens_both_layers_and_reports_on_them() -> TestResult {
     let site = Site::of(links(4, &[(1, 0), (0, 2), (3, 0), (2, 0)])?)?;
     let pools = [DevicePool::new(&site.contexts[0])?, DevicePool::new(&site.contexts[2])?];
     pools[0].peers().insert(3)?;
@@ -43,7 +43,8 @@ fn one_call_opens_both_layers_and_says_what_it_did() -> TestResult {
     Ok(())
 }
 
-/// S3.12: as many peers as there are, one call that changes access for each pool, and none if nothing changes.
+/// S3.12: as many peers as there are, one call that changes access for each pool, and none if nothing
+/// changes.
 #[test]
 fn each_pool_is_opened_with_one_change() -> TestResult {
     let site = Site::preset("dgx-h100")?;

@@ -1,12 +1,13 @@
-//! Random copies between eight devices on many streams: every byte is what a plain model says, and no two copies race.
+//! Random copies between eight devices on many streams: every byte is what a plain model says, and no two
+//! copies race.
 //!
-//! Copies say nothing about their order but the order of the calls. Buffers are dropped while they are in use, and come from
-//! pools and from elsewhere.
+//! Copies say nothing about their order but the order of the calls. Buffers are dropped while they are in
+//! use, and come from pools and from elsewhere.
 
 use warploom::{Buffer, Context, DeviceMemory, DevicePool, Mesh, Stream};
 use warploom_sim::topology::Topology as Wiring;
 use warploom_sim::{Mode, Order};
-use warploom_testkit::TestResult;
+use warploom_testkit::{Random, TestResult};
 
 use super::Site;
 
@@ -14,19 +15,6 @@ const DEVICES: usize = 8;
 const STREAMS: usize = 32;
 const BUFFERS: usize = 24;
 const LEN: usize = 512;
-
-/// SplitMix64: its whole state is the seed.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((mixed ^ (mixed >> 31)) % bound as u64) as usize
-    }
-}
 
 /// A buffer, and what is in it once everything is done.
 struct Cell {
@@ -50,7 +38,7 @@ impl<'a> Workload<'a> {
         let (mesh, pools) = site.open_pools()?;
         let streams = (0..STREAMS).map(|at| site.contexts[at % DEVICES].stream()).collect::<Result<Vec<_>, _>>()?;
         let mut workload =
-            Workload { mesh, contexts: &site.contexts, pools, streams, cells: Vec::new(), random: Random(seed) };
+            Workload { mesh, contexts: &site.contexts, pools, streams, cells: Vec::new(), random: Random::new(seed) };
         for _ in 0..BUFFERS {
             let cell = workload.new_cell()?;
             workload.cells.push(cell);
@@ -129,13 +117,13 @@ fn run(steps: usize, seed: u64, mode: Mode) -> TestResult {
 
 /// S3.17, S3.18: 10,000 steps.
 #[test]
-fn ten_thousand_random_copies_do_what_the_model_says() -> TestResult {
+fn ten_thousand_random_copies_agree_with_the_model() -> TestResult {
     run(10_000, 1, Mode::Threads)
 }
 
 /// S3.17, S3.18: in orders in which hardly anything has run when it is needed.
 #[test]
-fn random_copies_do_what_the_model_says_in_every_order() -> TestResult {
+fn random_copies_agree_with_the_model_in_every_order() -> TestResult {
     for (seed, order) in (2..).zip([Order::Eager, Order::Lazy, Order::Seeded(3), Order::Seeded(4)]) {
         run(600, seed, Mode::Deterministic(order))?;
     }

@@ -1,4 +1,4 @@
-//! What is left of a mesh when a device is reset (S3.26 to S3.28).
+//! A mesh after a device was reset (S3.26 to S3.28).
 #![expect(unsafe_code, reason = "resets devices, and answers for what was made in them")]
 
 use warploom::{Context, ContextError, Devices, Error, Mesh, PeerOutcome, Result};

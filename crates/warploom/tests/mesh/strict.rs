@@ -1,4 +1,4 @@
-//! All or nothing (S3.9).
+//! Enabling all pairs or none (S3.9).
 
 use warploom::sys::types::CUresult;
 use warploom::{Error, Function, Mesh, PeerError, PeerOutcome};
@@ -9,7 +9,7 @@ use super::{Site, fail_nth, linked, links, pairs_that_are};
 
 /// S3.9: whichever direction fails, nothing that was enabled stays, and what others had enabled does.
 #[test]
-fn a_strict_mesh_undoes_what_it_enabled_wherever_it_fails() -> TestResult {
+fn a_strict_mesh_disables_its_access_again_after_any_failure() -> TestResult {
     let code = CUresult::CUDA_ERROR_NOT_PERMITTED;
     for nth in 1..=12 {
         let site = Site::preset("hgx-a100-4")?;
@@ -31,7 +31,7 @@ fn a_strict_mesh_undoes_what_it_enabled_wherever_it_fails() -> TestResult {
 
 /// S3.9: what the hardware cannot do is no failure.
 #[test]
-fn a_strict_mesh_asks_only_for_what_is_capable() -> TestResult {
+fn a_strict_mesh_enables_only_capable_pairs() -> TestResult {
     let site = Site::of(links(3, &[(0, 1), (2, 0)])?)?;
     let (mesh, report) = Mesh::enable_strict(&site.topology, &site.contexts)?;
     assert_eq!(pairs_that_are(&report, &PeerOutcome::Enabled), [(0, 1), (2, 0)]);
@@ -54,7 +54,7 @@ fn a_strict_mesh_with_too_many_peers_says_so_and_has_none() -> TestResult {
 
 /// S3.9: what could not be undone is said to be there.
 #[test]
-fn what_could_not_be_undone_is_in_the_report() -> TestResult {
+fn access_that_could_not_be_disabled_is_in_the_report() -> TestResult {
     let site = Site::preset("hgx-a100-4")?;
     let code = CUresult::CUDA_ERROR_NOT_PERMITTED;
     let plan = fail_nth(Function::cuCtxEnablePeerAccess, 12, code)

@@ -9,8 +9,8 @@ use warploom_testkit::sweep::Sweep;
 
 use super::contexts;
 
-/// Sweeps a scenario; putting back the current context is done in a `drop`, which can tell nobody. `more` names what else
-/// need not be told.
+/// Sweeps a scenario; putting back the current context is done in a `drop`, which can tell nobody. `more`
+/// names what else need not be told.
 fn everywhere(preset: &str, more: &[&str], scenario: fn(&Driver) -> Result<()>) -> TestResult {
     for mode in [Mode::Deterministic(Order::Eager), Mode::Threads] {
         let mut sweep = Sweep::new(Wiring::preset(preset)?).mode(mode).after_effect(true);

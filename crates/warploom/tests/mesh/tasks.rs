@@ -1,4 +1,4 @@
-//! Copies in tasks: awaited on any executor, and given up (S3.21).
+//! Copies in tasks: awaited on any executor, and cancelled (S3.21).
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -119,7 +119,8 @@ fn a_task_that_is_given_up_leaves_its_memory_to_the_copy() -> TestResult {
     assert!(!task.is_finished());
     task.abort();
     assert!(runtime.block_on(task).is_err_and(|error| error.is_cancelled()));
-    // Source, destination, future and ticket are gone; the copy is still to come. What is allocated now may not be theirs.
+    // Source, destination, future and ticket are gone; the copy is still to come. What is allocated now may
+    // not be theirs.
     let mut other = pools[0].allocate::<u8>(1 << 16, &streams[0])?;
     other.fill(1, &streams[0])?;
     used.copy(&other, &mut kept, &streams[1])?;
@@ -130,7 +131,7 @@ fn a_task_that_is_given_up_leaves_its_memory_to_the_copy() -> TestResult {
 
 /// S3.21: what goes wrong is the future's result; a failed record included.
 #[test]
-fn a_failure_is_what_the_future_is_ready_with() -> TestResult {
+fn a_failure_is_the_result_of_the_future() -> TestResult {
     let site = Site::preset("pcie-pair")?;
     let (mesh, streams) = (site.mesh()?, site.streams()?);
     let source = DeviceMemory::new(&site.contexts[0]).upload(b"here", &streams[0])?;

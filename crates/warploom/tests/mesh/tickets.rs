@@ -1,4 +1,4 @@
-//! When a copy is done (S3.21).
+//! Tickets: completion of copies (S3.21).
 
 use warploom::{ContextError, DeviceMemory, Error, Function};
 use warploom_testkit::{TestResult, budget};
@@ -29,7 +29,7 @@ fn a_ticket_records_when_it_is_first_asked_and_once() -> TestResult {
 
 /// S3.21: what is enqueued after a ticket was marked is not waited for.
 #[test]
-fn a_marked_ticket_does_not_wait_for_what_comes_later() -> TestResult {
+fn a_marked_ticket_does_not_wait_for_later_work() -> TestResult {
     let site = Site::preset("pcie-pair")?;
     let (mesh, streams) = (site.mesh()?, site.streams()?);
     let source = DeviceMemory::new(&site.contexts[0]).upload(b"here", &streams[0])?;

@@ -1,4 +1,4 @@
-//! Being told that a device was reset (S3.30).
+//! Watching for resets of devices (S3.30).
 #![expect(unsafe_code, reason = "resets devices, and answers for what was made in them")]
 
 use std::time::Duration;

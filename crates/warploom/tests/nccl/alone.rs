@@ -71,7 +71,7 @@ driver_tests! {
         alone.communicator.close()?;
     }
 
-    fn a_communicator_says_who_it_is(driver) {
+    fn a_communicator_has_its_rank_and_size(driver) {
         let alone = Alone::on(driver)?;
         assert_eq!((alone.communicator.rank(), alone.communicator.size()), (0, 1));
         assert_eq!(alone.communicator.device(), &driver.device(0)?);
@@ -89,7 +89,7 @@ driver_tests! {
         alone.communicator.close()?;
     }
 
-    fn what_is_current_stays_current(driver) {
+    fn the_current_context_stays_current(driver) {
         let Alone { communicator, context, stream, pool, library } = Alone::on(driver)?;
         assert_eq!(driver.current_context()?, None);
         let mut values = pool.upload(&[1_u32, 2], &stream)?;

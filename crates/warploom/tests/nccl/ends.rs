@@ -1,4 +1,4 @@
-//! How communicators end.
+//! Closing, dropping and aborting communicators.
 
 use std::sync::{Arc, Mutex};
 
@@ -55,7 +55,7 @@ fn a_close_that_fails_aborts() -> TestResult {
 }
 
 #[test]
-fn what_has_failed_since_is_told_when_asked_for() -> TestResult {
+fn asynchronous_failures_are_reported_by_check() -> TestResult {
     let (_machine, alone) = used()?;
     alone.communicator.check()?;
     fake(&alone).fail_later(6);
@@ -68,7 +68,7 @@ fn what_has_failed_since_is_told_when_asked_for() -> TestResult {
 
 /// A communicator that was told not to block, by the environment, is waited for.
 #[test]
-fn what_is_still_going_on_is_waited_for() -> TestResult {
+fn calls_in_progress_are_waited_for() -> TestResult {
     let (_machine, alone) = used()?;
     fake(&alone).fail("ncclCommFinalize", 7);
     let Alone { communicator, library, .. } = alone;
@@ -78,7 +78,7 @@ fn what_is_still_going_on_is_waited_for() -> TestResult {
 }
 
 #[test]
-fn a_dropped_communicator_never_hangs_and_says_what_it_left_undone() -> TestResult {
+fn a_dropped_communicator_never_hangs_and_reports_unfinished_work() -> TestResult {
     let (_machine, alone) = used()?;
     alone.stream.synchronize()?;
     let Alone { communicator, library, .. } = alone;

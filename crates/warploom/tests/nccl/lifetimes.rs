@@ -91,7 +91,7 @@ fn every_ranks_memory_stays_until_all_are_done() -> TestResult {
 
 /// A copy that orders itself knows what NCCL has written and read.
 #[test]
-fn copies_of_a_mesh_come_after_what_nccl_does() -> TestResult {
+fn copies_of_a_mesh_come_after_work_of_nccl() -> TestResult {
     with_four(|_, ranks| {
         let contexts: Vec<_> = ranks.iter().map(|rank| rank.communicator.context().clone()).collect();
         let pools: Vec<_> = ranks.iter().map(|rank| &rank.pool).collect();

@@ -1,4 +1,4 @@
-//! NCCL: what one rank does, on hardware with the real library; what many do, and what goes wrong, with a stand-in.
+//! NCCL: one rank on hardware with the real library; many ranks and failures with a stand-in.
 
 mod alone;
 mod ends;

@@ -1,4 +1,4 @@
-//! Several ranks: what each of them gets.
+//! Results of collective operations over several ranks.
 
 use std::thread;
 
@@ -20,7 +20,7 @@ fn all(ranks: &[Rank], buffers: &[Buffer<i32>]) -> Result<Vec<Vec<i32>>> {
 }
 
 #[test]
-fn a_broadcast_gives_all_what_the_root_has() -> TestResult {
+fn a_broadcast_gives_all_ranks_the_roots_values() -> TestResult {
     with_four(|_, ranks| {
         let mut values = each(ranks, |rank| vec![rank as i32, 10])?;
         let nccl = ranks[0].communicator.nccl();
@@ -45,7 +45,7 @@ fn a_broadcast_gives_all_what_the_root_has() -> TestResult {
 }
 
 #[test]
-fn an_all_reduce_gives_all_what_is_made_of_all() -> TestResult {
+fn an_all_reduce_gives_all_ranks_the_reduction() -> TestResult {
     let results = [
         (Reduction::Sum, [14, -14]),
         (Reduction::Product, [120, 120]),
@@ -77,7 +77,7 @@ fn an_all_reduce_gives_all_what_is_made_of_all() -> TestResult {
 }
 
 #[test]
-fn a_reduce_gives_the_root_alone_what_is_made_of_all() -> TestResult {
+fn a_reduce_gives_the_root_alone_the_reduction() -> TestResult {
     with_four(|_, ranks| {
         let sent = each(ranks, |rank| vec![rank as i32, 1])?;
         let mut received = ranks[1].pool.zeroed::<i32>(2, &ranks[1].stream)?;
@@ -102,7 +102,7 @@ fn a_reduce_gives_the_root_alone_what_is_made_of_all() -> TestResult {
 }
 
 #[test]
-fn an_all_gather_gives_all_what_each_has_in_the_order_of_the_ranks() -> TestResult {
+fn an_all_gather_gives_all_ranks_the_values_of_each_in_order() -> TestResult {
     with_four(|_, ranks| {
         let sent = each(ranks, |rank| vec![rank as i32, -(rank as i32)])?;
         let mut received = each(ranks, |_| vec![9; 8])?;

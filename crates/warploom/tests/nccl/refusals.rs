@@ -1,4 +1,4 @@
-//! What is refused, and that NCCL is not asked then.
+//! Operations that are refused before NCCL is called.
 
 use warploom::nccl::{Nccl, NcclError, NcclVersion, Reduction};
 use warploom::{ContextError, ContextOptions, DeviceError, DevicePool, Devices, Driver, Error};

@@ -10,8 +10,8 @@ use warploom_testkit::sweep::Sweep;
 
 use super::{Alone, Fake};
 
-/// Whatever fails is told, and nothing is left over. Putting back the current context is done in a `drop`; `more` names what else
-/// may fail and do no harm.
+/// Whatever fails is told, and nothing is left over. Putting back the current context is done in a `drop`;
+/// `more` names what else may fail and do no harm.
 fn everywhere(preset: &str, more: &[&str], scenario: fn(&Driver) -> Result<()>) -> TestResult {
     for mode in [Mode::Deterministic(Order::Eager), Mode::Deterministic(Order::Lazy)] {
         let mut sweep = Sweep::new(Topology::preset(preset)?).mode(mode).after_effect(true);

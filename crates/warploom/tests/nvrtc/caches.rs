@@ -1,4 +1,4 @@
-//! Programs that are compiled once.
+//! Caches of compiled programs.
 
 use std::io;
 use std::sync::{Mutex, MutexGuard};
@@ -37,7 +37,7 @@ fn many_are_put_at_once() -> io::Result<()> {
 }
 
 #[test]
-fn whatever_the_code_depends_on_is_in_the_key() -> Result<()> {
+fn everything_the_code_depends_on_is_in_the_key() -> Result<()> {
     let nvrtc = fake::open();
     let mut programs = vec![
         program("a"),
@@ -78,14 +78,14 @@ fn the_order_in_which_headers_and_names_are_given_does_not_matter() -> Result<()
 }
 
 #[test]
-fn what_reads_files_needs_a_digest_and_what_writes_them_is_never_kept() -> Result<()> {
+fn options_that_read_files_need_a_digest_and_those_that_write_them_are_never_cached() -> Result<()> {
     let (nvrtc, cache) = (fake::open(), MemoryCache::new(1 << 20));
     let given = Program::new("a.cu", "", options().include("/folder"));
     let error = refusal(given.compile_cached(&nvrtc, Target::Ptx, &cache));
     assert!(matches!(error, NvrtcError::NotCacheable { .. }));
     assert_eq!(
         error.to_string(),
-        "a.cu cannot be kept in a cache: --include-path=/folder reads files, which may change; give a files_digest, or \
+        "a.cu cannot be cached: --include-path=/folder reads files, which may change; give a files_digest, or \
          headers with the program"
     );
     given.files_digest("1").compile_cached(&nvrtc, Target::Ptx, &cache)?;
@@ -98,7 +98,7 @@ fn what_reads_files_needs_a_digest_and_what_writes_them_is_never_kept() -> Resul
 }
 
 #[test]
-fn what_does_not_compile_is_not_kept() {
+fn failed_compilations_are_not_cached() {
     let (nvrtc, cache) = (fake::open(), MemoryCache::new(1 << 20));
     for _ in 0..2 {
         let error = refusal(program("#error").compile_cached(&nvrtc, Target::Ptx, &cache));
@@ -167,7 +167,7 @@ fn damaged_bytes_are_compiled_anew_and_replaced() -> Result<()> {
 }
 
 #[test]
-fn memory_is_limited_and_what_was_not_used_for_longest_goes_first() -> io::Result<()> {
+fn memory_is_limited_and_the_least_recently_used_entry_goes_first() -> io::Result<()> {
     let cache = MemoryCache::new(30);
     for name in ["a", "b", "c"] {
         cache.put(&key(name), &[1; 10])?;

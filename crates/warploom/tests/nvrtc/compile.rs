@@ -1,4 +1,4 @@
-//! What a compilation gives, and what NVRTC is asked for it.
+//! Compilations: results, and the calls of NVRTC.
 
 use warploom::Result;
 use warploom::program::{
@@ -8,7 +8,7 @@ use warploom::program::{
 use crate::{fake, options, program};
 
 #[test]
-fn it_says_which_it_is_and_what_it_compiles_for() -> Result<()> {
+fn the_library_reports_its_version_and_architectures() -> Result<()> {
     let nvrtc: Nvrtc = fake::open_version(12, 6)?;
     assert_eq!(nvrtc.version(), NvrtcVersion { major: 12, minor: 6 });
     assert_eq!(nvrtc.architectures(), [80, 90]);
@@ -115,7 +115,7 @@ fn warnings_come_with_the_code() -> Result<()> {
 }
 
 #[test]
-fn a_program_shows_what_it_is_but_not_its_source() {
+fn the_debug_form_of_a_program_hides_its_source() {
     let text = format!("{:?}", Program::new("a.cu", "secret", options()).header("h.h", "secret").name_expression("k"));
     assert!(
         text.contains("a.cu") && text.contains("6 bytes") && text.contains("h.h") && !text.contains("secret"),

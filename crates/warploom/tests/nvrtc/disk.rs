@@ -1,4 +1,4 @@
-//! Programs that are compiled once for all processes.
+//! Disk caches, shared by processes.
 
 use std::fs::{self, File};
 use std::io;
@@ -43,7 +43,7 @@ fn last_used(path: &Path, seconds_ago: u64) {
 }
 
 #[test]
-fn what_one_opening_keeps_the_next_one_has() -> warploom::Result<()> {
+fn entries_survive_reopening_the_cache() -> warploom::Result<()> {
     let (nvrtc, folder) = (fake::open(), Folder::new("next"));
     let first = program("a").compile_cached(&nvrtc, Target::Cubin, &folder.open(1 << 20))?;
     assert_eq!(first.cached, Cached::Stored);
@@ -72,7 +72,7 @@ fn a_damaged_truncated_or_empty_file_is_compiled_anew() -> warploom::Result<()> 
 }
 
 #[test]
-fn what_is_no_file_of_the_caches_is_a_miss() -> io::Result<()> {
+fn foreign_files_are_misses() -> io::Result<()> {
     let folder = Folder::new("foreign");
     let cache = folder.open(100);
     fs::create_dir_all(folder.file(&key("folder")))?;
@@ -91,7 +91,7 @@ fn what_is_no_file_of_the_caches_is_a_miss() -> io::Result<()> {
 }
 
 #[test]
-fn the_disk_is_limited_and_what_was_not_used_for_longest_goes_first() -> io::Result<()> {
+fn the_disk_is_limited_and_the_least_recently_used_entry_goes_first() -> io::Result<()> {
     let folder = Folder::new("limit");
     let cache = folder.open(30);
     for (name, ago) in [("a", 300), ("b", 200), ("c", 100)] {
@@ -102,7 +102,8 @@ fn the_disk_is_limited_and_what_was_not_used_for_longest_goes_first() -> io::Res
     cache.put(&key("d"), &[2; 10])?;
     let there = ["a", "b", "c", "d"].map(|name| cache.get(&key(name)).unwrap().is_some());
     assert_eq!((there, cache.len()?), ([true, false, true, true], 3));
-    // As large as the cache: there is room for nothing else. Larger: it goes, and what was there before with it.
+    // As large as the cache: there is room for nothing else. Larger: it goes, and what was there before with
+    // it.
     cache.put(&key("e"), &[3; 30])?;
     assert_eq!((cache.get(&key("e"))?, cache.len()?), (Some(vec![3; 30]), 1));
     cache.put(&key("e"), &[4; 31])?;
@@ -127,7 +128,7 @@ fn keys_are_removed_and_all_is_cleared() -> io::Result<()> {
 }
 
 #[test]
-fn what_ended_processes_left_unfinished_is_swept_after_an_hour() -> io::Result<()> {
+fn unfinished_files_of_ended_processes_are_removed_after_an_hour() -> io::Result<()> {
     let folder = Folder::new("sweep");
     let cache = folder.open(1 << 20);
     let (old, new) = (folder.0.join("tmp/old"), folder.0.join("tmp/new"));

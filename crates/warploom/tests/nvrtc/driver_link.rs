@@ -1,4 +1,4 @@
-//! The linker that every driver has: LNK-1 to LNK-7 of its backend.
+//! Linking by the driver: LNK-1 to LNK-7 of its backend.
 #![expect(unsafe_code, reason = "loads and launches what was linked")]
 
 use warploom::program::link::Backend;
@@ -77,7 +77,7 @@ driver_tests! {
         assert_eq!(number.download(&stream)?, [42]);
     }
 
-    fn what_is_missing_doubled_or_wrong_is_in_the_error(driver) {
+    fn missing_and_duplicate_symbols_and_wrong_code_are_in_the_error(driver) {
         let context = context(driver)?;
         let alone = linker(&context)?.input(kernel());
         let LinkError::Driver { error, log } = refusal(alone.link_by_driver(&context)) else { panic!("the driver is asked") };
@@ -92,7 +92,7 @@ driver_tests! {
         assert!(error.contains("cuLinkAddData") && error.contains("line 5; error   : "), "{error}");
     }
 
-    fn what_no_driver_links_is_refused_before_it_is_asked(driver) {
+    fn code_that_no_driver_links_is_refused_before_it_is_called(driver) {
         let context = context(driver)?;
         let architecture = Architecture::compute(90);
         let lto = ObjectCode::new(CodeKind::LtoIr, "lto", "x");
@@ -135,7 +135,7 @@ driver_tests! {
         assert!(all.optimize(false).link_cached_by_driver(&context, &cache)?.code.bytes().starts_with(b"\x7fELF"));
     }
 
-    fn a_linker_is_found_whatever_is_installed(driver) {
+    fn a_linker_is_found_on_every_machine(driver) {
         let context = context(driver)?;
         let all = linker(&context)?.input(kernel()).input(function());
         assert!(all.link_by_any(&context)?.code.bytes().starts_with(b"\x7fELF"));

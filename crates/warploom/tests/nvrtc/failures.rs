@@ -1,4 +1,4 @@
-//! What goes wrong is told, before NVRTC is asked where that can be, and no program is left behind.
+//! Errors of NVRTC, and checks before it is called.
 
 use std::sync::{Arc, Mutex};
 
@@ -105,7 +105,7 @@ fn nothing_instead_of_code_is_an_error() {
 }
 
 #[test]
-fn what_is_wrong_in_itself_is_refused_before_nvrtc_is_asked() {
+fn invalid_options_are_refused_before_nvrtc_is_called() {
     let nvrtc = fake::open();
     let zero = |what: &str, position| NvrtcError::Zero { what: what.to_owned(), position };
     let unsupported = NvrtcError::UnsupportedArchitecture {

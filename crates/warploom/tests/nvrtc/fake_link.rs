@@ -1,4 +1,4 @@
-//! A stand-in for nvJitLink that belongs to one thread, writes down what it is asked, and fails when it is told to.
+//! A stand-in for nvJitLink that belongs to one thread, records its calls, and fails on demand.
 #![expect(unsafe_code, reason = "functions of C's kind, with pointers")]
 #![expect(non_snake_case, reason = "the names of the C interface")]
 

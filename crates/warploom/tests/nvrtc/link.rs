@@ -1,4 +1,4 @@
-//! Several pieces of code become one.
+//! Linking several pieces of code into one.
 
 use warploom::program::link::LinkCode;
 use warploom::program::{
@@ -59,7 +59,7 @@ fn ptx_comes_of_lto_ir_alone() -> Result<()> {
 }
 
 #[test]
-fn what_is_wrong_in_itself_is_refused_before_nvjitlink_is_asked() {
+fn invalid_links_are_refused_before_nvjitlink_is_called() {
     let library = fake_link::open();
     let input = || code(CodeKind::Ptx, "a");
     let architecture = Architecture::compute(90);
@@ -208,7 +208,7 @@ fn it_takes_every_option_that_has_a_function() -> Result<()> {
 
 #[test]
 #[ignore = "needs libnvrtc and libnvJitLink"]
-fn what_is_missing_or_wrong_is_in_the_log() -> Result<()> {
+fn missing_symbols_and_wrong_options_are_in_the_log() -> Result<()> {
     let (nvrtc, library) = (Nvrtc::load()?, NvJitLink::load()?);
     let kernel = compiled(&nvrtc, KERNEL, options().relocatable(), Target::Ptx)?;
     let error = refusal(linker().input(kernel.clone()).link(&library, Target::Cubin));

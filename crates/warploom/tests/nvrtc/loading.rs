@@ -1,4 +1,4 @@
-//! Code that was compiled becomes a library.
+//! Loading compiled code as a library.
 #![expect(unsafe_code, reason = "loads binaries, and launches a kernel")]
 
 use warploom::program::{Architecture, CodeKind, CompileOptions, Nvrtc, NvrtcError, ObjectCode, Program, Target};
@@ -36,7 +36,7 @@ fn code(kind: CodeKind, bytes: &str) -> ObjectCode {
 }
 
 driver_tests! {
-    fn kernels_and_variables_go_by_what_people_write(driver) {
+    fn kernels_and_variables_are_found_by_their_source_names(driver) {
         let context = driver.device(0)?.context()?;
         let (stream, pool) = (context.stream()?, DevicePool::new(&context)?);
         let kernel = code(CodeKind::Ptx, SCALE).load(driver)?.kernel("scale<float>")?;
@@ -81,7 +81,7 @@ driver_tests! {
         assert_eq!(unsafe { terminated.load_binary(driver, JitOptions::new()) }?.kernels()?.len(), 1);
     }
 
-    fn what_is_no_text_or_not_linked_is_refused_before_the_driver_is_asked(driver) {
+    fn binaries_and_unlinked_code_are_refused_before_the_driver_is_called(driver) {
         let calls = driver.count_calls();
         for kind in [CodeKind::Cubin, CodeKind::Fatbin] {
             let refused = refusal(code(kind, "binary").load(driver));
@@ -109,7 +109,7 @@ fn code_is_read_from_files() -> TestResult {
 /// From CUDA C++ to numbers: compiled, loaded by the name of a template, launched.
 #[test]
 #[ignore = "needs libnvrtc"]
-fn what_nvrtc_compiles_runs_on_a_simulated_machine() -> TestResult {
+fn code_of_nvrtc_runs_on_a_simulated_machine() -> TestResult {
     let nvrtc = Nvrtc::load()?;
     let source = "template<typename T> __global__ void axpy(T a, const T *x, T *y, unsigned n) {\n\
                   unsigned i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] += a * x[i]; }";

@@ -1,4 +1,5 @@
-//! Programs by NVRTC, libNVVM and nvJitLink: with stand-ins for the libraries, and, where they are there, with the libraries themselves.
+//! Programs by NVRTC, libNVVM and nvJitLink: with stand-ins for the libraries, and, where they are there,
+//! with the libraries themselves.
 
 mod caches;
 mod compile;

@@ -1,4 +1,4 @@
-//! Programs in NVVM IR (PRG-4, PRG-6): what libNVVM is asked, what comes of it, and what is refused before.
+//! Programs in NVVM IR (PRG-4, PRG-6): calls of libNVVM, results and refusals.
 
 use warploom::Result;
 use warploom::program::nvvm::NvvmCode;
@@ -25,7 +25,7 @@ fn program(ir: &str) -> NvvmProgram {
 }
 
 #[test]
-fn it_says_which_it_is_and_what_it_takes() -> Result<()> {
+fn the_library_reports_its_versions() -> Result<()> {
     let nvvm = fake::open();
     assert_eq!((nvvm.version(), nvvm.ir_version(), nvvm.debug_version()), ((2, 1), (2, 0), (3, 2)));
     assert_eq!(format!("{nvvm:?}"), "Nvvm { version: 2.1, ir: 2.0, .. }");
@@ -99,7 +99,7 @@ fn wrong_ir_and_refused_options_are_errors_with_the_log() {
 }
 
 #[test]
-fn what_is_wrong_in_itself_is_refused_before_libnvvm_is_asked() {
+fn invalid_programs_are_refused_before_libnvvm_is_called() {
     let nvvm = fake::open();
     let name = || "k".to_owned();
     let unsupported =
@@ -199,7 +199,7 @@ fn everything_that_it_is_compiled_from_and_by_is_in_the_key() -> Result<()> {
 
 /// CCH-6.
 #[test]
-fn what_writes_files_is_not_kept() {
+fn options_that_write_files_are_not_cached() {
     let nvvm = fake::open();
     let given = NvvmProgram::new("k", "x", options().raw("-time=file"));
     let error = refusal(given.compile_cached(&nvvm, Target::Ptx, &MemoryCache::new(1 << 20)));

@@ -1,4 +1,4 @@
-//! Precompiled headers (PRG-7): what became of them, and what is done if there is too little memory.
+//! Precompiled headers (PRG-7): their outcome, and too little memory for them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
@@ -16,7 +16,7 @@ fn program(options: CompileOptions) -> Program {
 }
 
 #[test]
-fn what_became_of_it_comes_with_the_code() -> Result<()> {
+fn the_outcome_of_a_precompiled_header_comes_with_the_code() -> Result<()> {
     let nvrtc = fake::open();
     for (options, expected) in [
         (options(), None),
@@ -139,7 +139,7 @@ fn only_one_program_at_a_time_has_precompiled_headers_and_others_do_not_wait() {
 
 /// CCH-6.
 #[test]
-fn what_is_made_is_not_kept_and_what_is_used_needs_a_digest() -> Result<()> {
+fn creating_a_header_is_not_cached_and_using_one_needs_a_digest() -> Result<()> {
     let (nvrtc, cache) = (fake::open(), MemoryCache::new(1 << 20));
     for writes in [options().create_precompiled_header("file"), options().precompiled_headers()] {
         let given = program(writes).files_digest("digest");

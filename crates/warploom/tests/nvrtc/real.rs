@@ -1,4 +1,4 @@
-//! With NVRTC itself. `cargo xtask nvrtc` fetches it and runs these.
+//! Tests with the real NVRTC. `cargo xtask nvrtc` fetches it and runs these.
 
 use warploom::Result;
 use warploom::program::{

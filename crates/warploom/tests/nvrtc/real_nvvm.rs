@@ -1,4 +1,4 @@
-//! With libNVVM itself. `cargo xtask nvrtc` fetches it and runs these.
+//! Tests with the real libNVVM. `cargo xtask nvrtc` fetches it and runs these.
 #![expect(unsafe_code, reason = "launches kernels")]
 
 use warploom::program::nvvm::NvvmCode;
@@ -19,7 +19,8 @@ const HEAD: &str = "target triple = \"nvptx64-nvidia-cuda\"\n\
     v16:16:16-v32:32:32-v64:64:64-v128:128:128-n16:32:64\"\n\
     !nvvmir.version = !{!0}\n!0 = !{i32 2, i32 0}\n";
 
-/// Raises each value to a power, by a function that `callee` is. Linkers leave out a kernel of LTO-IR that nobody says is used.
+/// Raises each value to a power, by a function that `callee` is. Linkers leave out a kernel of LTO-IR that
+/// nobody says is used.
 fn power(callee: &str) -> String {
     format!(
         "{HEAD}
@@ -67,8 +68,8 @@ fn squares(driver: &Driver, code: &ObjectCode) -> TestResult {
     Ok(())
 }
 
-/// From IR to numbers: with libdevice to PTX, and to LTO-IR, which is linked to a cubin. A driver that is older than libNVVM
-/// runs the latter alone.
+/// From IR to numbers: with libdevice to PTX, and to LTO-IR, which is linked to a cubin. A driver that is
+/// older than libNVVM runs the latter alone.
 fn body(driver: &Driver) -> TestResult {
     let nvvm = Nvvm::load()?;
     let given = NvvmProgram::new("power", power("__nv_powf"), options()).libdevice(&nvvm.libdevice()?);
@@ -125,7 +126,7 @@ fn it_says_which_it_is() -> Result<()> {
 
 #[test]
 #[ignore = "needs libnvvm"]
-fn modules_call_each_other_in_whatever_order() -> Result<()> {
+fn modules_call_each_other_in_any_order() -> Result<()> {
     let nvvm = Nvvm::load()?;
     let times = format!("{HEAD}\ndefine float @times(float %a, float %b) {{ %c = fmul float %a, %b\n ret float %c }}");
     let given = NvvmProgram::new("power", power("times"), options());
@@ -172,7 +173,7 @@ fn it_takes_every_option_that_is_passed_on() -> Result<()> {
 
 #[test]
 #[ignore = "needs libnvvm"]
-fn what_it_refuses_is_in_the_log() -> Result<()> {
+fn refusals_are_in_the_log() -> Result<()> {
     let nvvm = Nvvm::load()?;
     let refused = |ir: String, options| refusal(NvvmProgram::new("k", ir, options).compile(&nvvm, Target::Ptx));
     let error = refused(root().replace("%sum, %b", "%sun, %b"), options());

@@ -133,7 +133,8 @@ fn adding_and_removing_many() -> TestResult {
     })
 }
 
-/// S0.24: a pool that granted nothing asks when it ends, and writes nothing; one that did waits and writes once.
+/// S0.24: a pool that granted nothing asks when it ends, and writes nothing; one that did waits and writes
+/// once.
 #[test]
 fn ending_a_pool() -> TestResult {
     for (preset, count) in ALL_TO_ALL {

@@ -1,4 +1,4 @@
-//! Many elements at once: one write, of what differs.
+//! Changes of many elements: one write of the differences.
 
 use warploom::{DeviceError, DevicePool, Devices, Error, Function, LiveSet, PeerError};
 use warploom_sim::Machine;
@@ -9,8 +9,8 @@ use super::{links, ordinals, pool_of, pool_on, set};
 const NONE: u32 = 0;
 const READ_WRITE: u32 = 3;
 
-/// S0.13, S0.14: each operation is one write or none; additions come first, then removals, both ascending, without duplicates
-/// and without the owner.
+/// S0.13, S0.14: each operation is one write or none; additions come first, then removals, both ascending,
+/// without duplicates and without the owner.
 #[test]
 fn one_write_has_additions_and_then_removals() -> TestResult {
     let machine = Machine::preset("dgx-h100")?;
@@ -117,7 +117,7 @@ fn empty_inputs_and_empty_sets_cost_little() -> TestResult {
 
 /// S0.18: what differs is found by asking the driver; what does not differ is not written.
 #[test]
-fn assigning_what_is_there_writes_nothing() -> TestResult {
+fn assigning_the_current_members_writes_nothing() -> TestResult {
     let (_machine, driver, pool) = pool_on("hgx-a100-4")?;
     let peers = pool.peers();
     peers.assign([2, 3])?;

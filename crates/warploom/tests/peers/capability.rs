@@ -1,4 +1,4 @@
-//! Who can be given access: the peer must reach the owner's memory, whatever the other direction says (S0.22, M.1).
+//! Peer capability: the peer must reach the owner's memory, in that direction (S0.22, M.1).
 
 use warploom::{DevicePool, Devices, Error, Function, LiveSet, PeerError};
 use warploom_sim::topology::Topology;
@@ -18,7 +18,8 @@ fn a_link_in_one_direction_lets_one_pool_grant_and_not_the_other() -> TestResult
     Ok(())
 }
 
-/// S0.22, M.1: on every pair of an asymmetric machine, the set grants exactly what `Device::can_access` says of the peer.
+/// S0.22, M.1: on every pair of an asymmetric machine, the set grants exactly what `Device::can_access` says
+/// of the peer.
 #[test]
 fn grants_are_possible_exactly_where_the_peer_reaches_the_owner() -> TestResult {
     let machine = Machine::preset("asymmetric")?;
@@ -58,7 +59,8 @@ fn asymmetric(topology: Topology) -> TestResult {
     Ok(())
 }
 
-/// S0.21: who has access already is not asked about again, so an addition does not fail for the sake of an old grant.
+/// S0.21: who has access already is not asked about again, so an addition does not fail for the sake of an
+/// old grant.
 #[test]
 fn only_new_members_are_asked_about() -> TestResult {
     let (machine, driver, pool) = pool_of(links(3, &[(1, 0), (2, 0)])?, 0)?;

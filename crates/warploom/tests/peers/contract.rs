@@ -1,4 +1,4 @@
-//! What holds for every live set holds for this one (S0.26).
+//! The contract of every live set, for peer sets (S0.26).
 
 use warploom::{Device, DeviceRef, Devices};
 use warploom_testkit::TestResult;

@@ -1,14 +1,15 @@
-//! What a grant is good for: real copies between devices (S0.28).
+//! Copies between devices that a grant allows (S0.28).
 //!
-//! The copy is one that needs access: enqueued on a stream of the peer, by addresses alone. `Buffer::copy_to` names both
-//! contexts, and the driver then finds another way where there is no access.
+//! The copy is one that needs access: enqueued on a stream of the peer, by addresses alone. `Buffer::copy_to`
+//! names both contexts, and the driver then finds another way where there is no access.
 
 use warploom::sys::types::CUresult;
 use warploom::{Buffer, DevicePool, Devices, Driver, LiveSet, Stream};
 use warploom_sim::topology::Topology;
 use warploom_testkit::{TestResult, call, code_of, in_every_mode};
 
-/// What a copy of a buffer's bytes answers that the stream's device makes by itself, and the bytes, if it is made.
+/// What a copy of a buffer's bytes answers that the stream's device makes by itself, and the bytes, if it is
+/// made.
 fn fetch(driver: &Driver, from: &Buffer, to: &DevicePool, stream: &Stream) -> TestResult<(CUresult, Option<Vec<u8>>)> {
     let arrived = to.zeroed(from.len(), stream)?;
     let answer =

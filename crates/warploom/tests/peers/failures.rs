@@ -79,7 +79,8 @@ fn a_failed_write_can_be_repeated() -> TestResult {
     Ok(())
 }
 
-/// Every operation in the sweep: no panic, nothing left over, nothing swallowed, and the machine works afterwards.
+/// Every operation in the sweep: no panic, nothing left over, nothing swallowed, and the machine works
+/// afterwards.
 #[test]
 fn every_operation_survives_every_failure() -> TestResult {
     for (_, operation) in OPERATIONS {

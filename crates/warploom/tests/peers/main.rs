@@ -1,7 +1,7 @@
 //! The devices that may use a pool's memory: a live set.
 //!
-//! `S0.n` are the requirements of the set, one test for each at least; S0.25 says that the other live sets share its trait,
-//! S0.26 that they share its tests (`contract`).
+//! `S0.n` are the requirements of the set, one test for each at least; S0.25 says that the other live sets
+//! share its trait, S0.26 that they share its tests (`contract`).
 
 mod budgets;
 mod bulk;

@@ -83,7 +83,7 @@ fn an_own_pool_and_the_current_one_may_be_the_same() -> TestResult {
 
 /// S0.18: a value that has granted nothing finds, and takes back, what another granted.
 #[test]
-fn assigning_nothing_takes_back_what_another_value_granted() -> TestResult {
+fn assigning_nothing_revokes_grants_of_another_value() -> TestResult {
     let (_machine, driver, _) = pool_on("hgx-a100-4")?;
     let context = driver.device(0)?.context()?;
     DevicePool::default_of(&context)?.peers().extend([1, 3])?;

@@ -37,7 +37,7 @@ fn inserting_checks_in_a_fixed_order() -> TestResult {
 
 /// S0.11: removing never fails for what is not there, and asks nobody whether it could be.
 #[test]
-fn removing_what_is_not_there_is_no_error() -> TestResult {
+fn removing_an_absent_member_is_no_error() -> TestResult {
     let (_machine, driver, pool) = pool_of(links(3, &[(1, 0)])?, 0)?;
     let peers = pool.peers();
     peers.insert(1)?;

@@ -9,7 +9,8 @@ use super::{ordinals, pool_on, set};
 
 const ROUNDS: usize = 200;
 
-/// C.6: through values of their own, threads take one device each, again and again; none is lost and none is taken twice.
+/// C.6: through values of their own, threads take one device each, again and again; none is lost and none is
+/// taken twice.
 #[test]
 fn no_change_of_another_thread_is_lost() -> TestResult {
     let (_machine, driver, _) = pool_on("dgx-h100")?;

@@ -1,4 +1,4 @@
-//! What stands between a resource and whoever allocates from it.
+//! Adaptors on top of resources.
 
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,7 +17,7 @@ use warploom_testkit::sys::types::CUresult;
 use warploom_testkit::{TestResult, budget, driver_tests, open};
 
 driver_tests! {
-    fn a_limit_is_kept_before_the_driver_is_asked_and_names_what_is_left(driver) {
+    fn a_limit_is_checked_before_the_driver_is_called_and_names_the_rest(driver) {
         let context = driver.device(0)?.context()?;
         let stream = context.stream()?;
         let limited = Limited::ordered(&DevicePool::new(&context)?, 1000);
@@ -34,7 +34,7 @@ driver_tests! {
         assert_eq!(limited.used(), 0);
     }
 
-    fn counts_are_of_what_was_asked_for(driver) {
+    fn counts_are_of_requested_bytes(driver) {
         let counted = Counted::synchronous(&DeviceMemory::new(&driver.device(0)?.context()?));
         let kept = counted.allocate::<u32>(10)?;
         drop(counted.allocate::<u8>(60)?);
@@ -59,7 +59,7 @@ driver_tests! {
 }
 
 #[test]
-fn what_is_not_freed_goes_on_counting() -> TestResult {
+fn memory_that_could_not_be_freed_still_counts() -> TestResult {
     let (machine, driver) = open(Topology::preset("h200")?, Mode::Deterministic(Order::Eager))?;
     let context = driver.device(0)?.context()?;
     let counted = Counted::synchronous(&DeviceMemory::new(&context));

@@ -1,5 +1,5 @@
-//! What every resource keeps. One joins with a line in `contract!` below: its name, its kind, how it is made, and the driver calls
-//! that allocate and free.
+//! The contract of every resource. One joins with a line in `contract!` below: its name, its kind, its
+//! constructor, and the driver calls that allocate and free.
 
 use std::collections::BTreeMap;
 use std::ptr::null_mut;
@@ -126,7 +126,7 @@ fn allocates_and_frees_with_as_few_calls_as_it_takes(
 }
 
 /// S4.14, S4.23 for what is current; and that nothing is left of a resource when it is gone.
-fn leaves_nothing_and_whatever_is_current_alone(make: Make) -> TestResult {
+fn leaves_nothing_behind_and_the_current_context_alone(make: Make) -> TestResult {
     for mode in [Mode::Threads, Mode::Deterministic(Order::Lazy)] {
         let (machine, driver) = open(Topology::preset("pcie-pair")?, mode)?;
         let (here, there) = (driver.device(0)?.context()?, driver.device(1)?.context()?);
@@ -200,8 +200,8 @@ macro_rules! contract {
             }
 
             #[test]
-            fn leaves_nothing_and_whatever_is_current_alone() -> TestResult {
-                super::leaves_nothing_and_whatever_is_current_alone(make)
+            fn leaves_nothing_behind_and_the_current_context_alone() -> TestResult {
+                super::leaves_nothing_behind_and_the_current_context_alone(make)
             }
 
             #[test]

@@ -1,4 +1,4 @@
-//! Pools of the host and of managed memory that the driver has by itself.
+//! The driver's own pools of page-locked and managed memory.
 
 use warploom::{
     Context, DeviceError, Devices, Driver, Error, Host, Location, ManagedError, ManagedPool, MemoryError, NumaId,

@@ -1,4 +1,4 @@
-//! Freeing at once, after a stream that is given (S4.6).
+//! Freeing after a given stream (S4.6).
 
 use warploom::{
     Counted, DeviceError, DeviceMemory, Devices, Driver, Error, Function, MemoryError, PinnedMemory, Stream,

@@ -1,4 +1,4 @@
-//! Memory resources: what each is particular about, and what all of them keep.
+//! Memory resources: their common contract, and each in particular.
 
 mod adaptors;
 mod contract;

@@ -1,4 +1,4 @@
-//! Pools of page-locked memory: whatever can be done with a buffer can be done with one of these, and each is one driver call.
+//! Pools of page-locked memory: every buffer operation, each one driver call.
 
 use warploom::{
     Buffer, Context, DevicePool, Devices, Driver, Error, Function, Location, NumaId, OrderedResource, PinnedPool,

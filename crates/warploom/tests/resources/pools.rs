@@ -1,4 +1,4 @@
-//! Pools, wherever their memory is.
+//! Pools of device, page-locked and managed memory.
 
 use warploom::{
     DevicePool, Devices, Error, Function, Host, Location, ManagedError, ManagedMemory, ManagedPool, MemoryError,
@@ -35,7 +35,7 @@ driver_tests! {
         budget(driver, &[(Function::cuMemPoolGetAttribute, 3)], || pool.set_reuse(reuse))?;
     }
 
-    fn high_marks_start_again_from_what_there_is(driver) {
+    fn high_marks_start_again_from_the_current_value(driver) {
         let context = driver.device(0)?.context()?;
         let stream = context.stream()?;
         let pool = DevicePool::new(&context)?;

@@ -10,8 +10,8 @@ use warploom_sim::{Machine, Mode, Order};
 use warploom_testkit::TestResult;
 use warploom_testkit::sweep::Sweep;
 
-/// Sweeps a scenario in several modes, also with calls that fail after their effect. Putting back the current context is done
-/// in a `drop`, which can tell nobody; `more` names what else is.
+/// Sweeps a scenario in several modes, also with calls that fail after their effect. Putting back the current
+/// context is done in a `drop`, which can tell nobody; `more` names what else is.
 pub(crate) fn everywhere(more: &[&str], scenario: impl Fn(&Driver) -> Result<()>) -> TestResult {
     for mode in [Mode::Deterministic(Order::Eager), Mode::Deterministic(Order::Lazy), Mode::Threads] {
         let mut sweep = Sweep::new(Topology::preset("h200")?).mode(mode).after_effect(true);

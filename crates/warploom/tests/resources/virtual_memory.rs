@@ -1,4 +1,4 @@
-//! Virtual memory: what it can be asked for, who may use it, and how it grows (MR-16, MR-17, MR-18, PEER-4).
+//! Virtual memory: options, access and growth (MR-16, MR-17, MR-18, PEER-4).
 
 use warploom::{
     AccessLevel, ContextError, Counted, DeviceError, DeviceMemory, Devices, Driver, Error, Function, Granularity,
@@ -40,7 +40,8 @@ driver_tests! {
         let mut buffer = budget(driver, &made.map(|call| (call, 1)), || memory.allocate::<u32>(1000))?;
         assert!(buffer.as_raw().is_multiple_of(memory.granularity() as u64));
         buffer.fill(7, &stream)?;
-        // Unlike that of other memory, the end of a mapping waits for nobody; each stream is waited for by name.
+        // Unlike that of other memory, the end of a mapping waits for nobody; each stream is waited for by
+        // name.
         let ended = [Function::cuStreamSynchronize, Function::cuMemUnmap, Function::cuMemAddressFree, Function::cuMemRelease];
         budget(driver, &ended.map(|call| (call, 1)), || drop(buffer));
     }
@@ -123,7 +124,7 @@ driver_tests! {
         assert_eq!(buffer.slice(..3)?.download(&stream)?, [1, 2, 3]);
     }
 
-    fn what_cannot_be_asked_for_is_refused_before_the_driver_is_asked(driver) {
+    fn invalid_options_are_refused_before_the_driver_is_called(driver) {
         let (memory, _stream) = setup(driver)?;
         let context = memory.context();
         let buffer = memory.allocate::<u16>(10)?;
@@ -237,7 +238,8 @@ fn a_device_without_it_is_an_error_that_names_it() -> TestResult {
     Ok(())
 }
 
-/// An end that nobody could wait for may be in use still; a mapping that is gone under work is the worst of all.
+/// An end that nobody could wait for may be in use still; a mapping that is gone under work is the worst of
+/// all.
 #[test]
 fn memory_whose_streams_cannot_be_waited_for_stays_mapped() -> TestResult {
     let (machine, driver) = open(Topology::preset("h200")?, Mode::Deterministic(Order::Lazy))?;
@@ -285,13 +287,13 @@ fn memory_of_a_context_that_was_reset_is_given_back() -> TestResult {
     Ok(())
 }
 
-/// What goes wrong with the old addresses of a buffer that has moved goes to the hook; whether those behind it can be had is a
-/// question, and a no for an answer.
+/// What goes wrong with the old addresses of a buffer that has moved goes to the hook; whether those behind
+/// it can be had is a question, and a no for an answer.
 const PARTING: &[&str] = &["cuStreamSynchronize", "cuMemAddressReserve"];
 
 /// MR-17: transactional.
 #[test]
-fn growing_leaves_nothing_behind_whatever_fails() -> TestResult {
+fn growing_leaves_nothing_behind_after_any_failure() -> TestResult {
     everywhere(PARTING, |driver| {
         let context = driver.device(0)?.context()?;
         let stream = context.stream()?;

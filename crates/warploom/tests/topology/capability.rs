@@ -1,4 +1,4 @@
-//! The matrix of who can access whose memory.
+//! The matrix of peer capabilities.
 
 use warploom::sys::types::CUresult;
 use warploom::{DeviceError, Devices, Error, Function, Topology};
@@ -22,7 +22,7 @@ driver_tests! {
     }
 
     /// S3.1: on every driver, the matrix has what the devices say.
-    fn the_matrix_is_what_the_devices_say(driver) {
+    fn the_matrix_agrees_with_the_devices(driver) {
         let devices = driver.devices()?;
         let topology = Topology::probe(&devices)?;
         for pair in topology.pairs() {
@@ -32,7 +32,8 @@ driver_tests! {
     }
 }
 
-/// S3.1, M.1: every ordered pair is asked about once, no device about itself, and the answers are in the direction asked.
+/// S3.1, M.1: every ordered pair is asked about once, no device about itself, and the answers are in the
+/// direction asked.
 #[test]
 fn every_ordered_pair_is_asked_about_once() -> TestResult {
     for preset in PRESETS {

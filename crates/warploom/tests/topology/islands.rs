@@ -1,4 +1,4 @@
-//! Which devices hang together (S3.4).
+//! Islands of devices (S3.4).
 
 use warploom::Device;
 use warploom_sim::topology::Topology as Wiring;

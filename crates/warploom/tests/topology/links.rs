@@ -1,4 +1,4 @@
-//! What the links are like (S3.6).
+//! Properties of links (S3.6).
 
 use warploom::{Function, PeerAtomics};
 use warploom_sim::topology::{Atomics, DeviceModel, PeerLink, Topology as Wiring};

@@ -1,4 +1,4 @@
-//! Which devices can access whose memory, and what their links are like (S3.1 to S3.6, P2P-1, P2P-2).
+//! Topologies: peer capabilities and links (S3.1 to S3.6, P2P-1, P2P-2).
 
 mod capability;
 mod islands;

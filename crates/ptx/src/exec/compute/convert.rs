@@ -5,14 +5,14 @@ use crate::arith::float::canonical;
 use crate::arith::half::{Brain, Half, Narrow};
 use crate::arith::round::Format;
 use crate::exec::registers::{File, map1};
-use crate::program::compute::Quick;
+use crate::program::compute::Cast;
 use crate::program::slot::Slot;
 
 /// One of the quick conversions.
 #[inline(always)]
-pub(crate) fn convert(file: &mut File<'_>, mask: u32, how: Quick, slots: [Slot; 2]) {
+pub(crate) fn convert(file: &mut File<'_>, mask: u32, how: Cast, slots: [Slot; 2]) {
     match how {
-        Quick::Extend { bits, signed } => {
+        Cast::Extend { bits, signed } => {
             let unused = 32 - u32::from(bits);
             if signed {
                 map1(file, mask, slots, |a: i32| a << unused >> unused);
@@ -20,7 +20,7 @@ pub(crate) fn convert(file: &mut File<'_>, mask: u32, how: Quick, slots: [Slot; 
                 map1(file, mask, slots, |a: u32| a << unused >> unused);
             }
         }
-        Quick::ExtendLong { bits, signed } => {
+        Cast::ExtendLong { bits, signed } => {
             let unused = 64 - u32::from(bits);
             if signed {
                 map1(file, mask, slots, |a: u32| i64::from(a) << unused >> unused);
@@ -28,7 +28,7 @@ pub(crate) fn convert(file: &mut File<'_>, mask: u32, how: Quick, slots: [Slot; 
                 map1(file, mask, slots, |a: u32| u64::from(a) << unused >> unused);
             }
         }
-        Quick::Cut { bits, signed } => {
+        Cast::Cut { bits, signed } => {
             let unused = 32 - u32::from(bits);
             if signed {
                 map1(file, mask, slots, |a: u64| (a as i32) << unused >> unused);
@@ -36,24 +36,24 @@ pub(crate) fn convert(file: &mut File<'_>, mask: u32, how: Quick, slots: [Slot; 
                 map1(file, mask, slots, |a: u64| (a as u32) << unused >> unused);
             }
         }
-        Quick::SignedToSingle => map1(file, mask, slots, |a: i32| a as f32),
-        Quick::UnsignedToSingle => map1(file, mask, slots, |a: u32| a as f32),
-        Quick::SignedToDouble => map1(file, mask, slots, |a: i32| f64::from(a)),
-        Quick::UnsignedToDouble => map1(file, mask, slots, |a: u32| f64::from(a)),
-        Quick::LongToSingle => map1(file, mask, slots, |a: i64| a as f32),
-        Quick::LongToDouble => map1(file, mask, slots, |a: i64| a as f64),
-        Quick::UnsignedLongToSingle => map1(file, mask, slots, |a: u64| a as f32),
-        Quick::UnsignedLongToDouble => map1(file, mask, slots, |a: u64| a as f64),
+        Cast::SignedToSingle => map1(file, mask, slots, |a: i32| a as f32),
+        Cast::UnsignedToSingle => map1(file, mask, slots, |a: u32| a as f32),
+        Cast::SignedToDouble => map1(file, mask, slots, |a: i32| f64::from(a)),
+        Cast::UnsignedToDouble => map1(file, mask, slots, |a: u32| f64::from(a)),
+        Cast::LongToSingle => map1(file, mask, slots, |a: i64| a as f32),
+        Cast::LongToDouble => map1(file, mask, slots, |a: i64| a as f64),
+        Cast::UnsignedLongToSingle => map1(file, mask, slots, |a: u64| a as f32),
+        Cast::UnsignedLongToDouble => map1(file, mask, slots, |a: u64| a as f64),
         // Casts cut towards zero, clamp, and make zero of NaN; of doubles the hardware makes the least.
-        Quick::SingleToSigned => map1(file, mask, slots, |a: f32| a as i32),
-        Quick::SingleToUnsigned => map1(file, mask, slots, |a: f32| a as u32),
-        Quick::DoubleToSigned => map1(file, mask, slots, |a: f64| if a.is_nan() { i32::MIN } else { a as i32 }),
-        Quick::SingleToDouble => map1(file, mask, slots, widen),
-        Quick::DoubleToSingle => map1(file, mask, slots, cut),
-        Quick::HalfToSingle => map1(file, mask, slots, |a: u16| canonical(Half::widen(a))),
-        Quick::SingleToHalf => map1(file, mask, slots, |a: f32| Half::narrow(a.into())),
-        Quick::BrainToSingle => map1(file, mask, slots, Brain::widen),
-        Quick::SingleToBrain => map1(file, mask, slots, |a: f32| Brain::narrow(a.into())),
+        Cast::SingleToSigned => map1(file, mask, slots, |a: f32| a as i32),
+        Cast::SingleToUnsigned => map1(file, mask, slots, |a: f32| a as u32),
+        Cast::DoubleToSigned => map1(file, mask, slots, |a: f64| if a.is_nan() { i32::MIN } else { a as i32 }),
+        Cast::SingleToDouble => map1(file, mask, slots, widen),
+        Cast::DoubleToSingle => map1(file, mask, slots, cut),
+        Cast::HalfToSingle => map1(file, mask, slots, |a: u16| canonical(Half::widen(a))),
+        Cast::SingleToHalf => map1(file, mask, slots, |a: f32| Half::narrow(a.into())),
+        Cast::BrainToSingle => map1(file, mask, slots, Brain::widen),
+        Cast::SingleToBrain => map1(file, mask, slots, |a: f32| Brain::narrow(a.into())),
     }
 }
 

@@ -235,7 +235,7 @@ pub(crate) fn compute(file: &mut File<'_>, mask: u32, what: &Compute, slots: &[S
         Compute::Pack { bits, signed } => {
             map3(file, mask, three(slots), |a, b, c| integer::packed(u32::from(bits), signed, a, b, c));
         }
-        Compute::Quick(how) => convert::convert(file, mask, how, one(slots)),
+        Compute::Cast(how) => convert::convert(file, mask, how, one(slots)),
         Compute::Compare { what, how, combine } => {
             let holds = compare::ask(file, what, how, [b, c]);
             let (holds, fails) = compare::combine(file, combine, e, holds);

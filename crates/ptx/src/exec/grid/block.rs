@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Step;
 use crate::device::access::Access;
 use crate::device::host::{CLUSTER_BARRIER, Event, Host};
-use crate::device::launch::place_of;
+use crate::device::launch::coordinates;
 use crate::device::memory::Memory;
 use crate::device::trap::{Trap, TrapKind};
 use crate::exec::context::Context;
@@ -13,7 +13,7 @@ use crate::exec::interpreter::Pause;
 use crate::exec::memory::range_cache::RangeCache;
 use crate::exec::warp::Warp;
 use crate::exec::warp::barriers::{Arrivals, Barriers};
-use crate::exec::warp::executor::{Executor, Halt, Others};
+use crate::exec::warp::executor::{ClusterMemory, Executor, Halt};
 use crate::exec::warp::group::{Group, State};
 
 /// Instructions after which another warp has its turn.
@@ -212,7 +212,7 @@ fn index_of<M>(context: &Context<M>, first: [u32; 3], rank: u32) -> [u32; 3] {
     if rank == 0 {
         return first;
     }
-    let place = place_of(context.cluster, rank);
+    let place = coordinates(context.cluster, rank);
     std::array::from_fn(|axis| first[axis] + place[axis])
 }
 
@@ -228,7 +228,7 @@ fn around<'b, M>(
     let (count, bytes) = (barriers.len() as u32, context.shared_bytes() as usize);
     let (before, rest) = shared.split_at_mut(rank as usize * bytes);
     let (shared, after) = rest.split_at_mut(bytes);
-    let others = Others { before, after, rank, count, ended };
+    let others = ClusterMemory { before, after, rank, count, ended };
     let barriers = &mut barriers[rank as usize];
     Executor { context, block: index_of(context, first, rank), shared, barriers, ranges, others }
 }

@@ -16,12 +16,12 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 /// ```
 #[derive(Debug)]
 pub struct Crew {
-    desk: Arc<Desk>,
+    pool: Arc<Pool>,
     size: usize,
 }
 
 #[derive(Debug, Default)]
-struct Desk {
+struct Pool {
     state: Mutex<State>,
     /// There is work, or the crew is dismissed.
     begun: Condvar,
@@ -46,7 +46,7 @@ struct Work(*const (dyn Fn() + Sync));
 // SAFETY: it is `Sync`, so that several threads may call it.
 unsafe impl Send for Work {}
 
-impl Desk {
+impl Pool {
     fn state(&self) -> MutexGuard<'_, State> {
         // Work runs outside of the lock and may panic; nothing panics while the lock is held.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -76,13 +76,13 @@ impl Desk {
 impl Crew {
     /// A crew of that many, the caller included; where the system gives fewer threads, of fewer.
     pub fn new(size: usize) -> Crew {
-        let desk = Arc::new(Desk::default());
+        let pool = Arc::new(Pool::default());
         let helpers = (1..size).map_while(|number| {
-            let desk = Arc::clone(&desk);
-            std::thread::Builder::new().name(format!("blocks {number}")).spawn(move || desk.help()).ok()
+            let pool = Arc::clone(&pool);
+            std::thread::Builder::new().name(format!("blocks {number}")).spawn(move || pool.help()).ok()
         });
         let size = 1 + helpers.count();
-        Crew { desk, size }
+        Crew { pool, size }
     }
 
     /// How many work at once, the caller included.
@@ -93,23 +93,23 @@ impl Crew {
     /// Calls `work` on this thread and on all others that are free, and returns when all of them have
     /// returned. A crew that is busy does not help.
     pub(crate) fn call(&self, work: &(dyn Fn() + Sync)) {
-        let mut state = self.desk.state();
+        let mut state = self.pool.state();
         if state.work.is_some() || self.size == 1 {
             drop(state);
             return work();
         }
-        // SAFETY: only the lifetime changes. Nobody takes it up after it is taken back below, and nobody
-        // still works on it when this function returns, because it waits for them, whatever happens here.
+        // SAFETY: only the lifetime changes. No thread takes it up after it is taken back below, and none
+        // still works on it when this function returns, because it waits for them, even if `work` panics.
         let lent = unsafe { std::mem::transmute::<*const (dyn Fn() + Sync + '_), *const (dyn Fn() + Sync)>(work) };
         state.work = Some(Work(lent));
         state.number += 1;
         drop(state);
-        self.desk.begun.notify_all();
+        self.pool.begun.notify_all();
         let outcome = catch_unwind(AssertUnwindSafe(work));
-        let mut state = self.desk.state();
+        let mut state = self.pool.state();
         state.work = None;
         while state.helping > 0 {
-            state = self.desk.ended.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.pool.ended.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         let panicked = std::mem::take(&mut state.panicked);
         drop(state);
@@ -123,8 +123,8 @@ impl Crew {
 impl Drop for Crew {
     fn drop(&mut self) {
         // No thread is joined: the last owner may be one of them.
-        self.desk.state().dismissed = true;
-        self.desk.begun.notify_all();
+        self.pool.state().dismissed = true;
+        self.pool.begun.notify_all();
     }
 }
 

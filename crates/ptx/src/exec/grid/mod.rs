@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::device::host::Host;
-use crate::device::launch::{Launch, LaunchError, place_of};
+use crate::device::launch::{Launch, LaunchError, coordinates};
 use crate::device::memory::Memory;
 use crate::device::trap::Trap;
 use crate::exec::context::Context;
@@ -116,7 +116,8 @@ impl<M: Memory + Host> Grid<M> {
             return Err(LaunchError::Shared(shared));
         }
         let threads = threads as u32;
-        let row = |warp: u32, axis: usize| std::array::from_fn(|lane| place_of(block, warp * 32 + lane as u32)[axis]);
+        let row =
+            |warp: u32, axis: usize| std::array::from_fn(|lane| coordinates(block, warp * 32 + lane as u32)[axis]);
         let places = (0..threads.div_ceil(32)).map(|warp| std::array::from_fn(|axis| row(warp, axis))).collect();
         let context = Context {
             program: kernel.program().clone(),

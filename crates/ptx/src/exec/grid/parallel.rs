@@ -1,7 +1,7 @@
 //! Blocks of a grid on several threads at once.
 //!
 //! Every thread takes blocks that have not started, several if they are short, and runs each for a turn;
-//! those that have not ended then are put where any thread finds them again. A thread that has used up its
+//! those that have not ended then go back to a common queue. A thread that has used up its
 //! fuel stops, and so do all when a block traps.
 
 use std::collections::VecDeque;
@@ -20,22 +20,21 @@ use crate::exec::memory::range_cache::RangeCache;
 /// Instructions after which another block has its turn.
 const TURN: u64 = 1024;
 
-/// The most blocks that a thread takes at once, and how many instructions they should have together: enough
-/// for the way to the table to be short beside them, and no more, because others may wait for the last of
-/// them.
-const HANDFUL: u64 = 16;
-const WORTH: u64 = 2048;
+/// The most blocks that a thread takes at once, and the instructions that they should have together: enough
+/// to make the queue's lock cheap, and no more, because other threads may wait for the last of them.
+const MAX_BATCH: u64 = 16;
+const BATCH_INSTRUCTIONS: u64 = 2048;
 
 /// The state that the threads share.
-struct Table<'g, M> {
+struct Scheduler<'g, M> {
     grid: &'g Grid<M>,
-    heap: Mutex<Heap<M>>,
+    queue: Mutex<Queue<M>>,
     stopped: AtomicBool,
     crew: u64,
 }
 
 /// The part of it behind the lock.
-struct Heap<M> {
+struct Queue<M> {
     /// Blocks that have started and are not being run.
     resident: VecDeque<Box<Block<M>>>,
     spare: VecDeque<Box<Block<M>>>,
@@ -51,7 +50,7 @@ struct Heap<M> {
 enum Job<M> {
     Start(Range<u64>),
     Resume(Box<Block<M>>),
-    /// Others have all there is.
+    /// Nothing is left to start or to resume.
     Nothing,
 }
 
@@ -59,14 +58,13 @@ impl<M: Memory + Host + Send> Grid<M> {
     /// Runs as [`step`](Self::step) does, with blocks on all threads of a crew; each has about `fuel`
     /// instructions.
     ///
-    /// In which order blocks run is then nobody's choice, and so is the order of what they print and of
-    /// atomic operations between them. Where blocks trap, the lowest of those that did so in this step is
-    /// reported.
+    /// Blocks then run in no fixed order, and neither do their output and the atomic operations between them.
+    /// Where several blocks trap in a step, the lowest is reported.
     pub fn step_spread(&mut self, fuel: u64, crew: &Crew) -> Step {
         if let Some(trap) = &self.trapped {
             return Step::Trapped(trap.clone());
         }
-        let heap = Heap {
+        let queue = Queue {
             resident: std::mem::take(&mut self.resident),
             spare: std::mem::take(&mut self.spare),
             left: std::mem::take(&mut self.left),
@@ -74,13 +72,17 @@ impl<M: Memory + Host + Send> Grid<M> {
             instructions: 0,
             trapped: None,
         };
-        let table =
-            Table { grid: self, heap: Mutex::new(heap), stopped: AtomicBool::new(false), crew: crew.size() as u64 };
-        crew.call(&|| table.work(fuel));
-        let heap = table.heap.into_inner().unwrap_or_else(PoisonError::into_inner);
-        (self.resident, self.spare, self.left, self.next) = (heap.resident, heap.spare, heap.left, heap.next);
-        self.instructions += heap.instructions;
-        if let Some((_, trap)) = heap.trapped {
+        let scheduler = Scheduler {
+            grid: self,
+            queue: Mutex::new(queue),
+            stopped: AtomicBool::new(false),
+            crew: crew.size() as u64,
+        };
+        crew.call(&|| scheduler.work(fuel));
+        let queue = scheduler.queue.into_inner().unwrap_or_else(PoisonError::into_inner);
+        (self.resident, self.spare, self.left, self.next) = (queue.resident, queue.spare, queue.left, queue.next);
+        self.instructions += queue.instructions;
+        if let Some((_, trap)) = queue.trapped {
             self.trapped = Some(trap.clone());
             return Step::Trapped(trap);
         }
@@ -91,17 +93,17 @@ impl<M: Memory + Host + Send> Grid<M> {
     }
 }
 
-impl<M: Memory + Host + Send> Table<'_, M> {
-    fn heap(&self) -> MutexGuard<'_, Heap<M>> {
-        self.heap.lock().unwrap_or_else(PoisonError::into_inner)
+impl<M: Memory + Host + Send> Scheduler<'_, M> {
+    fn queue(&self) -> MutexGuard<'_, Queue<M>> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// One thread's share.
     fn work(&self, fuel: u64) {
         let (mut left, mut ranges) = (fuel, RangeCache::default());
-        let (mut spare, mut handful) = (None, 1);
+        let (mut spare, mut batch) = (None, 1);
         while left > 0 && !self.stopped.load(Ordering::Relaxed) {
-            match self.job(handful) {
+            match self.job(batch) {
                 Job::Nothing => break,
                 Job::Resume(block) => self.turn(block, &mut left, &mut ranges, &mut spare),
                 Job::Start(mut numbers) => {
@@ -113,36 +115,36 @@ impl<M: Memory + Host + Send> Table<'_, M> {
                             break;
                         }
                     }
-                    handful = (WORTH * count / (before - left).max(1)).clamp(1, HANDFUL);
+                    batch = (BATCH_INSTRUCTIONS * count / (before - left).max(1)).clamp(1, MAX_BATCH);
                     if !numbers.is_empty() {
-                        self.heap().left.push(numbers);
+                        self.queue().left.push(numbers);
                     }
                 }
             }
         }
-        let mut heap = self.heap();
-        heap.instructions += fuel - left;
-        heap.spare.extend(spare);
+        let mut queue = self.queue();
+        queue.instructions += fuel - left;
+        queue.spare.extend(spare);
     }
 
-    fn job(&self, handful: u64) -> Job<M> {
-        let mut heap = self.heap();
+    fn job(&self, batch: u64) -> Job<M> {
+        let mut queue = self.queue();
         let blocks = self.grid.blocks();
         // Blocks that were taken come before those that were not: others may wait for them.
-        if let Some(numbers) = heap.left.pop() {
+        if let Some(numbers) = queue.left.pop() {
             return Job::Start(numbers);
         }
-        if heap.resident.len() < self.grid.limit && heap.next < blocks {
-            let share = (blocks - heap.next) / (4 * self.crew);
-            let numbers = heap.next..heap.next + share.clamp(1, handful);
-            heap.next = numbers.end;
+        if queue.resident.len() < self.grid.limit && queue.next < blocks {
+            let share = (blocks - queue.next) / (4 * self.crew);
+            let numbers = queue.next..queue.next + share.clamp(1, batch);
+            queue.next = numbers.end;
             return Job::Start(numbers);
         }
-        heap.resident.pop_front().map_or(Job::Nothing, Job::Resume)
+        queue.resident.pop_front().map_or(Job::Nothing, Job::Resume)
     }
 
     fn start(&self, number: u64, spare: Option<Box<Block<M>>>) -> Box<Block<M>> {
-        let spare = spare.or_else(|| self.heap().spare.pop_back());
+        let spare = spare.or_else(|| self.queue().spare.pop_back());
         self.grid.start(number, spare)
     }
 
@@ -160,12 +162,12 @@ impl<M: Memory + Host + Send> Table<'_, M> {
         *left -= given - turn;
         match step {
             Step::Done => *spare = Some(block),
-            Step::Running => self.heap().resident.push_back(block),
+            Step::Running => self.queue().resident.push_back(block),
             Step::Trapped(trap) => {
                 self.stopped.store(true, Ordering::Relaxed);
-                let (number, mut heap) = (self.grid.number(block.index()), self.heap());
-                if heap.trapped.as_ref().is_none_or(|(lowest, _)| number < *lowest) {
-                    heap.trapped = Some((number, trap));
+                let (number, mut queue) = (self.grid.number(block.index()), self.queue());
+                if queue.trapped.as_ref().is_none_or(|(lowest, _)| number < *lowest) {
+                    queue.trapped = Some((number, trap));
                 }
             }
         }

@@ -93,7 +93,9 @@ impl<M: Memory + Host> Executor<'_, M> {
                 for (space, lanes) in by_space(access.lanes, access.addresses) {
                     let addresses = &inside(space, access.addresses);
                     let part = LaneAccess { lanes, space, addresses, ..access };
-                    self.fetch_part(warp, part, part.pattern(N), rows)?;
+                    let mut found: Rows<N> = [[0; N]; LANES];
+                    self.fetch_part(warp, part, part.pattern(N), &mut found)?;
+                    each(lanes).for_each(|lane| rows[lane] = found[lane]);
                 }
                 return Ok(false);
             }
@@ -126,7 +128,8 @@ impl<M: Memory + Host> Executor<'_, M> {
         self.read(warp, at, 1 << first, lanes, space, addresses[first], row, strong)
     }
 
-    /// Reads for lanes whose addresses lead to one space that is not generic.
+    /// Reads for lanes whose addresses lead to one space that is not generic; of local memory, rows of other lanes
+    /// may be overwritten.
     fn fetch_part<const N: usize>(
         &mut self,
         warp: &mut Warp,
@@ -141,8 +144,8 @@ impl<M: Memory + Host> Executor<'_, M> {
                 check_local(warp, at, first, addresses[first], N)?;
                 for (word, address) in (0..N / 4).zip((addresses[first] as u32..).step_by(4)) {
                     let from = warp.local.row(address);
-                    for lane in each(lanes) {
-                        rows[lane][word * 4..word * 4 + 4].copy_from_slice(&from[lane].to_le_bytes());
+                    for (row, value) in rows.iter_mut().zip(from) {
+                        row[word * 4..word * 4 + 4].copy_from_slice(&value.to_le_bytes());
                     }
                 }
                 return Ok(());
@@ -174,7 +177,7 @@ impl<M: Memory + Host> Executor<'_, M> {
     }
 
     /// Reads bytes that lie side by side.
-    #[expect(clippy::too_many_arguments, reason = "who, where and what of an access")]
+    #[expect(clippy::too_many_arguments, reason = "warp, lanes, space, address and bytes of an access")]
     pub(crate) fn read(
         &mut self,
         warp: &Warp,

@@ -1,6 +1,6 @@
 //! `mbarrier`: barriers in shared memory.
 //!
-//! | bits | what they count |
+//! | bits | count of |
 //! |---|---|
 //! | 0–19 | arrivals that the phase still misses |
 //! | 20–39 | arrivals that every phase expects |

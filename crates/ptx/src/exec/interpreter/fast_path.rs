@@ -20,62 +20,47 @@ use crate::program::operation::{Instruction, Operation, Special};
 use crate::program::slot::Slot;
 use crate::program::space::Space;
 
-/// Code, where one stands in it, and how far one may go.
+/// A position in the code, and the limits of the loop.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Stretch<'c> {
+pub(crate) struct Cursor<'c> {
     pub(crate) code: &'c [Instruction],
     pub(crate) conversions: &'c [Conversion],
     /// The next instruction.
     pub(crate) pc: usize,
-    /// Where others wait: at this instruction, or behind it, the loop ends.
+    /// The instruction at which another group waits to reconverge: the loop ends there, or behind it.
     pub(crate) meeting: usize,
     /// Instructions that may still be carried out.
     pub(crate) left: u64,
 }
 
 /// Carries out instructions until one needs the slow path; returns the position and the fuel left.
-pub(crate) fn run<'c>(
-    file: &mut File<'_>,
-    lanes: u32,
-    stretch: Stretch<'c>,
-    around: &mut Environment<'_>,
-) -> Stretch<'c> {
+pub(crate) fn run<'c>(file: &mut File<'_>, lanes: u32, cursor: Cursor<'c>, around: &mut Environment<'_>) -> Cursor<'c> {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma") {
         // SAFETY: both features have just been found.
-        return unsafe { run_with_avx2(file, lanes, stretch, around) };
+        return unsafe { run_with_avx2(file, lanes, cursor, around) };
     }
-    run_anywhere(file, lanes, stretch, around)
+    run_anywhere(file, lanes, cursor, around)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-fn run_with_avx2<'c>(
-    file: &mut File<'_>,
-    lanes: u32,
-    stretch: Stretch<'c>,
-    around: &mut Environment<'_>,
-) -> Stretch<'c> {
-    run_all::<Avx2>(file, lanes, stretch, around)
+fn run_with_avx2<'c>(file: &mut File<'_>, lanes: u32, cursor: Cursor<'c>, around: &mut Environment<'_>) -> Cursor<'c> {
+    run_all::<Avx2>(file, lanes, cursor, around)
 }
 
-fn run_anywhere<'c>(
-    file: &mut File<'_>,
-    lanes: u32,
-    stretch: Stretch<'c>,
-    around: &mut Environment<'_>,
-) -> Stretch<'c> {
-    run_all::<Portable>(file, lanes, stretch, around)
+fn run_anywhere<'c>(file: &mut File<'_>, lanes: u32, cursor: Cursor<'c>, around: &mut Environment<'_>) -> Cursor<'c> {
+    run_all::<Portable>(file, lanes, cursor, around)
 }
 
 #[inline(always)]
 fn run_all<'c, P: Accesses>(
     file: &mut File<'_>,
     lanes: u32,
-    stretch: Stretch<'c>,
+    cursor: Cursor<'c>,
     around: &mut Environment<'_>,
-) -> Stretch<'c> {
-    let Stretch { code, conversions, mut pc, meeting, mut left } = stretch;
+) -> Cursor<'c> {
+    let Cursor { code, conversions, mut pc, meeting, mut left } = cursor;
     let end = meeting.min(code.len());
     while pc < end && left > 0 {
         let instruction = &code[pc];
@@ -126,7 +111,7 @@ fn run_all<'c, P: Accesses>(
         }
         (pc, left) = (pc + 1, left - 1);
     }
-    Stretch { pc, left, ..stretch }
+    Cursor { pc, left, ..cursor }
 }
 
 /// The quickest way that does it.
@@ -261,7 +246,7 @@ mod tests {
                     let mut file = File { registers: &mut registers, constants: &program.constants };
                     let (code, conversions) =
                         (program.code.instructions.as_slice(), program.code.conversions.as_slice());
-                    let here = Stretch { code, conversions, pc, meeting: pc + 1, left: 1 };
+                    let here = Cursor { code, conversions, pc, meeting: pc + 1, left: 1 };
                     let there = match avx2 {
                         // SAFETY: both features were found above.
                         true => unsafe { run_with_avx2(&mut file, lanes, here, &mut around) },

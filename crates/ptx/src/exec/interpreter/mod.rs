@@ -13,7 +13,7 @@ use crate::exec::memory::transfer::Environment;
 use crate::exec::warp::executor::{Current, Executor, Next, Stop, stop};
 use crate::program::operation::{Instruction, Operation};
 use crate::program::slot::Slot;
-use fast_path::Stretch;
+use fast_path::Cursor;
 
 /// Instructions after which a group lets others of its warp go first.
 const PATIENCE: u64 = 4096;
@@ -78,7 +78,7 @@ impl<M: Memory + Host> Executor<'_, M> {
                 block_size: context.block,
                 grid: context.grid,
             };
-            let here = Stretch { code, conversions, pc: at.pc as usize, meeting: meeting as usize, left };
+            let here = Cursor { code, conversions, pc: at.pc as usize, meeting: meeting as usize, left };
             let here = fast_path::run(&mut file, at.lanes, here, &mut around);
             (at.pc, left) = (here.pc as u32, here.left);
             if left == 0 || at.pc >= meeting || here.pc >= code.len() {

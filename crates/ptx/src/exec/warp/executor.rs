@@ -18,7 +18,7 @@ pub(crate) struct Executor<'b, M> {
     pub(crate) shared: &'b mut [u8],
     pub(crate) barriers: &'b mut Barriers,
     pub(crate) ranges: &'b mut RangeCache,
-    pub(crate) others: Others<'b>,
+    pub(crate) others: ClusterMemory<'b>,
 }
 
 /// The group that runs.
@@ -45,7 +45,7 @@ pub(crate) enum Next {
 
 /// Shared memory of the blocks of a cluster beside one's own.
 #[derive(Debug)]
-pub(crate) struct Others<'b> {
+pub(crate) struct ClusterMemory<'b> {
     /// Of the blocks of lower rank, and of those of higher.
     pub(crate) before: &'b mut [u8],
     pub(crate) after: &'b mut [u8],

@@ -28,7 +28,7 @@ pub(crate) struct Warp {
 impl Warp {
     /// The group that goes next, with all that stand where it stands.
     ///
-    /// The innermost function first, because those who wait outside wait for it; then the lowest instruction,
+    /// The innermost function first, because groups outside wait for it; then the lowest instruction,
     /// because those ahead may be waiting for it to catch up.
     pub(crate) fn pick(&mut self) -> Option<usize> {
         if let [group] = self.groups.as_slice() {
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn who_ran_for_long_is_overtaken() {
+    fn a_group_that_ran_for_long_is_overtaken() {
         let mut warp = warp(&[group(1, 5, 0, State::Ready), group(2, 9, 0, State::Ready)]);
         let index = warp.pick().unwrap();
         warp.overtake(index);

@@ -1,10 +1,10 @@
 //! Registers that a function may read before it writes them, and that are cleared when it is entered.
 //!
 //! A lane reads a register where its own path has led it. If an instruction that writes the register lies on
-//! every such path, and no guard can keep the lane from carrying it out, then what the register held before
-//! cannot be seen; most registers of most functions are like that. What lanes read of each other is cleared
-//! in any case: the others may have come along another path, or may not be there. Registers that the decoder
-//! makes up are cleared, too, and so are predicates, which cost nothing.
+//! every such path, and no guard can keep the lane from carrying it out, then its old value cannot be seen;
+//! most registers of most functions are like that. Registers that lanes read of each other are cleared in any
+//! case: the others may have come along another path, or may not be there. Registers that the decoder makes
+//! up are cleared, too, and so are predicates, which cost nothing.
 
 use std::cell::RefCell;
 
@@ -71,10 +71,10 @@ impl Mentions {
         let (reads, writes) = (self.reads.get_mut(), self.writes.get_mut());
         let mut is_certain = !guarded && !made.is_empty();
         for instruction in made {
-            match manner(instruction.operation) {
-                Manner::Fills => {}
-                Manner::Alone => is_certain = false,
-                Manner::Together => {
+            match register_use(instruction.operation) {
+                RegisterUse::Fills => {}
+                RegisterUse::Alone => is_certain = false,
+                RegisterUse::Together => {
                     is_certain = false;
                     reads[mark.reads..].iter_mut().for_each(|read| read.at = None);
                 }
@@ -113,7 +113,7 @@ impl Mentions {
 }
 
 /// How an operation treats registers.
-enum Manner {
+enum RegisterUse {
     /// Writes its results for every lane that carries it out, from the lane's own registers.
     Fills,
     /// Reads the lane's own registers.
@@ -122,17 +122,17 @@ enum Manner {
     Together,
 }
 
-fn manner(operation: Operation) -> Manner {
+fn register_use(operation: Operation) -> RegisterUse {
     use Operation::{
         Atomic, Barrier, Branch, BranchIndexed, Compute, Exit, Fence, FrameAddress, Load, Nothing, Return, Sleep,
         Special, Store, Trap,
     };
     match operation {
-        Compute(_) | Load(_) | Atomic(_) | Special(_) | FrameAddress => Manner::Fills,
+        Compute(_) | Load(_) | Atomic(_) | Special(_) | FrameAddress => RegisterUse::Fills,
         Store(_) | Barrier(_) | Branch | BranchIndexed | Return | Exit | Trap | Sleep | Fence | Nothing => {
-            Manner::Alone
+            RegisterUse::Alone
         }
-        _ => Manner::Together,
+        _ => RegisterUse::Together,
     }
 }
 
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_every_path_writes_is_not_cleared() {
+    fn registers_that_every_path_writes_are_not_cleared() {
         assert_eq!(cleared("mov.u32 %r1, 5; add.u32 %r2, %r1, %r1;"), 0);
         assert_eq!(cleared("mov.u32 %r1, 5; @%p1 bra OUT; add.u32 %r2, %r1, %r1; OUT: mov.u32 %r3, %r1;"), 0);
         assert_eq!(cleared("mov.u32 %r1, 5; AGAIN: add.u32 %r1, %r1, 1; @%p1 bra AGAIN; mov.u32 %r2, %r1;"), 0);
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_some_path_does_not_write_is_cleared() {
+    fn registers_that_some_path_does_not_write_are_cleared() {
         assert_eq!(cleared("add.u32 %r1, %r1, 1;"), 1);
         assert_eq!(cleared("@%p1 mov.u32 %r1, 5; mov.u32 %r2, %r1;"), 1);
         assert_eq!(cleared("@%p1 mov.u32 %r1, 5; @%p1 mov.u32 %r2, %r1;"), 2);
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lanes_read_of_each_other_is_cleared() {
+    fn registers_that_lanes_read_of_each_other_are_cleared() {
         assert_eq!(cleared("mov.u32 %r1, 5; shfl.sync.bfly.b32 %r2, %r1, 1, 31, -1; mov.u32 %r3, 1;"), 2);
         assert_eq!(cleared("mov.u32 %r1, 5; call (%r2), twice, (%r1);"), 2);
     }

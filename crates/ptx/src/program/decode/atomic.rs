@@ -4,7 +4,7 @@ use super::super::operation::{Atom, Atomic, Change, Operation};
 use super::super::slot::Slot;
 use super::super::space::Space;
 use super::arithmetic::file;
-use super::memory::{manner, space};
+use super::memory::{memory_order, space};
 use super::{Decoded, Decoder, Modifiers, Why};
 use crate::syntax::{Instruction, Operand, ScalarType};
 
@@ -32,7 +32,7 @@ pub(super) fn decode<'t>(
     if instruction.modifiers.contains(&"async") {
         return Err(Why::Modifier("async".to_owned()));
     }
-    manner(modifiers);
+    memory_order(modifiers);
     let space = modifiers.pick(space).unwrap_or(Space::Generic);
     let unflushed = modifiers.flag("noftz");
     let change = modifiers.pick(change).ok_or(Why::Missing("what it does, such as `.add`"))?;

@@ -6,7 +6,7 @@ use super::super::slot::Slot;
 use super::layout::{self, alignment_of, size_of};
 use super::scope::{File, Symbol};
 use super::{Decoder, Fixup, Into, Refusal, Why, declared, refusal};
-use crate::error::{Place, Problem};
+use crate::error::{Position, Problem};
 use crate::syntax::{Block, Function, Registers, ScalarType, Space, Statement, Variable};
 
 /// The most bytes that a thread's variables and a kernel's arguments may have.
@@ -125,7 +125,7 @@ impl<'t> Decoder<'_, 't> {
         })
     }
 
-    fn register(&mut self, scalar: ScalarType, place: Place) -> Result<(File, Slot), Refusal> {
+    fn register(&mut self, scalar: ScalarType, place: Position) -> Result<(File, Slot), Refusal> {
         let file =
             file_of(scalar).ok_or_else(|| refusal(place, Why::Other("registers of 128 bits are not simulated")))?;
         let slot = match file {
@@ -245,7 +245,7 @@ impl<'t> Decoder<'_, 't> {
     }
 
     /// Where the number of a label's instruction is needed.
-    pub(super) fn fix(&mut self, label: &'t str, place: Place, into: Into) {
+    pub(super) fn fix(&mut self, label: &'t str, place: Position, into: Into) {
         let (scope, name) = (self.scopes.current(), self.spelled);
         self.fixups.push(Fixup { label, scope, place, name, into });
     }

@@ -1,6 +1,6 @@
 //! `mov`, `cvt`, `cvta` and other conversions.
 
-use super::super::compute::{Compute, Int, Quick};
+use super::super::compute::{Cast, Compute, Int};
 use super::super::operation::Operation;
 use super::super::slot::Slot;
 use super::arithmetic::file;
@@ -265,7 +265,7 @@ pub(super) fn cvt<'t>(
     };
     let into = if wide_result && !to_long { decoder.new_word() } else { d };
     if let Some(quick) = (wide_source == from_long).then(|| quick(conversion)).flatten() {
-        decoder.emit(Operation::Compute(Compute::Quick(quick)), &[into, a]);
+        decoder.emit(Operation::Compute(Compute::Cast(quick)), &[into, a]);
     } else {
         let index = decoder.conversion(conversion);
         let what = Compute::Convert { from_long: wide_source, to_long };
@@ -273,8 +273,8 @@ pub(super) fn cvt<'t>(
     }
     if wide_result && !to_long {
         let signed = matches!(to, Number::Integer { signed: true, .. });
-        let extend = Quick::ExtendLong { bits: to.bits().min(32) as u8, signed };
-        decoder.emit(Operation::Compute(Compute::Quick(extend)), &[d, into]);
+        let extend = Cast::ExtendLong { bits: to.bits().min(32) as u8, signed };
+        decoder.emit(Operation::Compute(Compute::Cast(extend)), &[d, into]);
     }
     if let Number::Float(Format::TENSOR) = to {
         // The nineteen bits are the upper ones of the register.
@@ -294,7 +294,7 @@ fn source<'t>(decoder: &mut Decoder<'_, 't>, operand: &Operand<'t>, scalar: Scal
 }
 
 /// Conversions that the processor does the same way.
-fn quick(conversion: Conversion) -> Option<Quick> {
+fn quick(conversion: Conversion) -> Option<Cast> {
     use Number::{Float, Integer};
     let Conversion { to, from, rounding, integral, saturate, finite, rectify, flush } = conversion;
     if saturate || finite || rectify || flush {
@@ -305,29 +305,29 @@ fn quick(conversion: Conversion) -> Option<Quick> {
         (Integer { bits: from @ ..=32, signed: from_signed }, Integer { bits: to @ ..=32, signed: to_signed }) => {
             let (bits, signed) = if to <= from { (to, to_signed) } else { (from, from_signed) };
             // A sign-extended value is cut to its type again when it is read.
-            Quick::Extend { bits: bits as u8, signed }
+            Cast::Extend { bits: bits as u8, signed }
         }
         (Integer { bits: from @ ..=32, signed }, Integer { bits: 64, .. }) => {
-            Quick::ExtendLong { bits: from as u8, signed }
+            Cast::ExtendLong { bits: from as u8, signed }
         }
-        (Integer { bits: 64, .. }, Integer { bits: to @ ..=32, signed }) => Quick::Cut { bits: to as u8, signed },
-        (Integer { bits: 32, signed: true }, Float(Format::SINGLE)) if near => Quick::SignedToSingle,
-        (Integer { bits: 32, signed: false }, Float(Format::SINGLE)) if near => Quick::UnsignedToSingle,
-        (Integer { bits: 32, signed: true }, Float(Format::DOUBLE)) => Quick::SignedToDouble,
-        (Integer { bits: 32, signed: false }, Float(Format::DOUBLE)) => Quick::UnsignedToDouble,
-        (Integer { bits: 64, signed: true }, Float(Format::SINGLE)) if near => Quick::LongToSingle,
-        (Integer { bits: 64, signed: true }, Float(Format::DOUBLE)) if near => Quick::LongToDouble,
-        (Integer { bits: 64, signed: false }, Float(Format::SINGLE)) if near => Quick::UnsignedLongToSingle,
-        (Integer { bits: 64, signed: false }, Float(Format::DOUBLE)) if near => Quick::UnsignedLongToDouble,
-        (Float(Format::SINGLE), Integer { bits: 32, signed: true }) if zero => Quick::SingleToSigned,
-        (Float(Format::SINGLE), Integer { bits: 32, signed: false }) if zero => Quick::SingleToUnsigned,
-        (Float(Format::DOUBLE), Integer { bits: 32, signed: true }) if zero => Quick::DoubleToSigned,
-        (Float(Format::SINGLE), Float(Format::DOUBLE)) if !integral => Quick::SingleToDouble,
-        (Float(Format::DOUBLE), Float(Format::SINGLE)) if near && !integral => Quick::DoubleToSingle,
-        (Float(Format::HALF), Float(Format::SINGLE)) if !integral => Quick::HalfToSingle,
-        (Float(Format::SINGLE), Float(Format::HALF)) if near && !integral => Quick::SingleToHalf,
-        (Float(Format::BRAIN), Float(Format::SINGLE)) if !integral => Quick::BrainToSingle,
-        (Float(Format::SINGLE), Float(Format::BRAIN)) if near && !integral => Quick::SingleToBrain,
+        (Integer { bits: 64, .. }, Integer { bits: to @ ..=32, signed }) => Cast::Cut { bits: to as u8, signed },
+        (Integer { bits: 32, signed: true }, Float(Format::SINGLE)) if near => Cast::SignedToSingle,
+        (Integer { bits: 32, signed: false }, Float(Format::SINGLE)) if near => Cast::UnsignedToSingle,
+        (Integer { bits: 32, signed: true }, Float(Format::DOUBLE)) => Cast::SignedToDouble,
+        (Integer { bits: 32, signed: false }, Float(Format::DOUBLE)) => Cast::UnsignedToDouble,
+        (Integer { bits: 64, signed: true }, Float(Format::SINGLE)) if near => Cast::LongToSingle,
+        (Integer { bits: 64, signed: true }, Float(Format::DOUBLE)) if near => Cast::LongToDouble,
+        (Integer { bits: 64, signed: false }, Float(Format::SINGLE)) if near => Cast::UnsignedLongToSingle,
+        (Integer { bits: 64, signed: false }, Float(Format::DOUBLE)) if near => Cast::UnsignedLongToDouble,
+        (Float(Format::SINGLE), Integer { bits: 32, signed: true }) if zero => Cast::SingleToSigned,
+        (Float(Format::SINGLE), Integer { bits: 32, signed: false }) if zero => Cast::SingleToUnsigned,
+        (Float(Format::DOUBLE), Integer { bits: 32, signed: true }) if zero => Cast::DoubleToSigned,
+        (Float(Format::SINGLE), Float(Format::DOUBLE)) if !integral => Cast::SingleToDouble,
+        (Float(Format::DOUBLE), Float(Format::SINGLE)) if near && !integral => Cast::DoubleToSingle,
+        (Float(Format::HALF), Float(Format::SINGLE)) if !integral => Cast::HalfToSingle,
+        (Float(Format::SINGLE), Float(Format::HALF)) if near && !integral => Cast::SingleToHalf,
+        (Float(Format::BRAIN), Float(Format::SINGLE)) if !integral => Cast::BrainToSingle,
+        (Float(Format::SINGLE), Float(Format::BRAIN)) if near && !integral => Cast::SingleToBrain,
         _ => return None,
     })
 }

@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use super::names::{Quick, Table};
+use super::names::{NameHash, Table};
 use super::scope::Symbol;
 use super::{Refusal, Why, refusal};
 use crate::syntax::{Base, Block, Function, Kind, Module, Operand, Space, Statement, Variable};
@@ -107,7 +107,7 @@ fn place<'t>(variable: &Variable<'t>, end: &mut u64) -> Result<Symbol<'t>, Refus
 #[derive(Default)]
 struct Seen<'m, 't> {
     variables: Vec<&'m Variable<'t>>,
-    names: HashSet<&'t str, Quick>,
+    names: HashSet<&'t str, NameHash>,
     calls: bool,
 }
 

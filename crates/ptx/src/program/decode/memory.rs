@@ -10,9 +10,9 @@ use super::scope::{File, Symbol};
 use super::{Decoded, Decoder, Modifiers, Why, types};
 use crate::syntax::{Address, Base, Instruction, Operand, ScalarType};
 
-/// Where an address operand leads: the space, the slot of the address and whether that is 64 bits wide, the
+/// Where an address operand leads: the space, the slot of the address, true if that is 64 bits wide, the
 /// offset.
-pub(super) struct Place {
+pub(super) struct Position {
     pub(super) space: Space,
     pub(super) slot: Slot,
     pub(super) wide: bool,
@@ -29,9 +29,8 @@ pub(super) fn space(word: &str) -> Option<Space> {
     })
 }
 
-/// Takes the words that say how strongly an access is ordered, and how long it should stay in caches; returns
-/// whether other threads may be expected to access the same at the same time.
-pub(super) fn manner(modifiers: &mut Modifiers) -> bool {
+/// Takes the modifiers for memory order, scope and caching; true for a strong access.
+pub(super) fn memory_order(modifiers: &mut Modifiers) -> bool {
     let mut strong = false;
     for word in ["volatile", "relaxed", "acquire", "release", "acq_rel", "sc", "mmio"] {
         strong |= modifiers.flag(word);
@@ -44,7 +43,7 @@ pub(super) fn manner(modifiers: &mut Modifiers) -> bool {
 }
 
 impl<'t> Decoder<'_, 't> {
-    pub(super) fn location(&mut self, operand: &Operand<'t>, space: Space, index: usize) -> Decoded<Place> {
+    pub(super) fn location(&mut self, operand: &Operand<'t>, space: Space, index: usize) -> Decoded<Position> {
         let Operand::Address(address) = operand else {
             return Err(Why::Operand { index, expected: "an address such as `[%rd1+4]`" });
         };
@@ -55,11 +54,11 @@ impl<'t> Decoder<'_, 't> {
         let name = match base {
             Base::Zero => {
                 let slot = self.long(i64::from(small).cast_unsigned());
-                return Ok(Place { space, slot, wide: true, offset: Slot::raw(0) });
+                return Ok(Position { space, slot, wide: true, offset: Slot::raw(0) });
             }
             Base::Element(name, element) => {
                 let (found, slot) = self.any_register(&Operand::Element { name, element }, index)?;
-                return Ok(Place { space, slot, wide: found == File::Longs, offset: offset32 });
+                return Ok(Position { space, slot, wide: found == File::Longs, offset: offset32 });
             }
             Base::Name(name) => name,
         };
@@ -70,21 +69,23 @@ impl<'t> Decoder<'_, 't> {
             Symbol::Register(File::Predicates, _) => return Err(kind(name, self.symbol(name)?, "an address")),
             Symbol::Register(found, slot) => {
                 let space = if in_frame { Space::Local } else { space };
-                Place { space, slot, wide: found == File::Longs, offset: offset32 }
+                Position { space, slot, wide: found == File::Longs, offset: offset32 }
             }
-            Symbol::Frame(start, _) => Place { space: Space::Frame, slot: Slot::SINK, wide: true, offset: at(start) },
+            Symbol::Frame(start, _) => {
+                Position { space: Space::Frame, slot: Slot::SINK, wide: true, offset: at(start) }
+            }
             Symbol::Argument(start, _) => {
-                Place { space: Space::Argument, slot: Slot::SINK, wide: true, offset: at(start) }
+                Position { space: Space::Argument, slot: Slot::SINK, wide: true, offset: at(start) }
             }
             symbol @ (Symbol::Shared(_) | Symbol::DynamicShared) => {
                 let _ = symbol;
                 let slot = self.value(&Operand::Sum { name, offset }, ScalarType::U64)?;
-                Place { space: Space::Shared, slot, wide: true, offset: Slot::raw(0) }
+                Position { space: Space::Shared, slot, wide: true, offset: Slot::raw(0) }
             }
             symbol => {
                 let target = symbol.target().ok_or_else(|| kind(name, symbol, "an address"))?;
                 let slot = self.address(target, offset);
-                Place { space: Space::Global, slot, wide: true, offset: Slot::raw(0) }
+                Position { space: Space::Global, slot, wide: true, offset: Slot::raw(0) }
             }
         })
     }
@@ -128,7 +129,7 @@ pub(super) fn load<'t>(
     instruction: &Instruction<'t>,
     modifiers: &mut Modifiers,
 ) -> Decoded {
-    let strong = manner(modifiers);
+    let strong = memory_order(modifiers);
     let space = modifiers.pick(space).unwrap_or(Space::Generic);
     let count = count(modifiers);
     if instruction.modifiers.contains(&"nc") && space != Space::Global {
@@ -175,7 +176,7 @@ pub(super) fn store<'t>(
     instruction: &Instruction<'t>,
     modifiers: &mut Modifiers,
 ) -> Decoded {
-    let strong = manner(modifiers);
+    let strong = memory_order(modifiers);
     let space = modifiers.pick(space).unwrap_or(Space::Generic);
     let count = count(modifiers);
     if instruction.modifiers.contains(&"const") {
@@ -223,7 +224,7 @@ pub(super) fn hint<'t>(decoder: &mut Decoder<'_, 't>, _: &Instruction<'t>, modif
     for word in ["L1", "L2", "tensormap"] {
         modifiers.flag(word);
     }
-    manner(modifiers);
+    memory_order(modifiers);
     decoder.emit(Operation::Nothing, &[]);
     Ok(())
 }
@@ -320,7 +321,7 @@ pub(super) fn copy<'t>(
                  use `cp.async.ca`, or loads and stores",
         ));
     }
-    manner(modifiers);
+    memory_order(modifiers);
     let [into, from, bytes, rest @ ..] = instruction.operands.as_slice() else {
         return Err(Why::Count { found: instruction.operands.len(), expected: "3 or 4" });
     };

@@ -100,7 +100,7 @@ fn put<'t>(
 }
 
 /// `cp.async.mbarrier.arrive`: copies are done when they are asked for, so the arrival follows at once;
-/// unless it is to be counted as expected, too, which is an arrival of nobody.
+/// unless it is to be counted as expected, too, which is an arrival without a thread.
 pub(super) fn arrive_after_copies<'t>(
     decoder: &mut Decoder<'_, 't>,
     instruction: &Instruction<'t>,

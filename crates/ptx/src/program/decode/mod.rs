@@ -8,7 +8,7 @@ use super::slot::{Guard, Slot};
 use super::variable::{Relocation, Target};
 use super::{Code, Program, stack};
 use crate::arith::convert::Conversion;
-use crate::error::{Error, Place, Problem};
+use crate::error::{Error, Position, Problem};
 use crate::lanes::Row;
 use crate::program::constants::Constants;
 use crate::syntax::{self, Module};
@@ -49,13 +49,13 @@ use scope::{File, Scopes, Symbol};
 /// Why a text is not decoded, and where.
 #[derive(Debug)]
 pub(super) struct Refusal {
-    place: Place,
+    place: Position,
     length: usize,
     problem: Problem,
 }
 
 impl Refusal {
-    fn new(place: Place, length: usize, problem: Problem) -> Refusal {
+    fn new(place: Position, length: usize, problem: Problem) -> Refusal {
         Refusal { place, length, problem }
     }
 
@@ -70,32 +70,32 @@ impl Refusal {
 }
 
 /// The refusal of a declaration.
-fn refusal(place: Place, why: Why) -> Refusal {
+fn refusal(place: Position, why: Why) -> Refusal {
     Refusal::new(place, 1, Problem::Declaration { why: why.to_string() })
 }
 
 /// Why one instruction is refused.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Why {
-    #[error("there is no such instruction here")]
+    #[error("unknown instruction")]
     Opcode,
-    #[error("`.{0}` is not known to it here")]
+    #[error("unknown modifier `.{0}`")]
     Modifier(String),
-    #[error("it is not for the type `.{0}`")]
+    #[error("unsupported type `.{0}`")]
     Type(String),
-    #[error("it lacks {0}")]
+    #[error("missing {0}")]
     Missing(&'static str),
-    #[error("`{0}` is declared nowhere in sight")]
+    #[error("`{0}` is not declared")]
     Undeclared(String),
     #[error("`{name}` is {found}, not {expected}")]
     Kind { name: String, found: &'static str, expected: &'static str },
-    #[error("operand {index} has to be {expected}")]
+    #[error("operand {index} must be {expected}")]
     Operand { index: usize, expected: &'static str },
     #[error("it has {found} operands instead of {expected}")]
     Count { found: usize, expected: &'static str },
-    #[error("there is no branch target `{0}`")]
+    #[error("unknown branch target `{0}`")]
     Target(String),
-    #[error("the function `{0}` has no body and none is provided")]
+    #[error("the function `{0}` has no body")]
     Body(String),
     #[error("it needs at least `.target sm_{0}`")]
     Architecture(u32),
@@ -150,7 +150,7 @@ pub(super) struct Decoder<'m, 't> {
     variables: u32,
     entry: bool,
     current: u32,
-    place: Place,
+    place: Position,
     spelled: u32,
     guard: Guard,
     fixups: Vec<Fixup<'t>>,
@@ -163,7 +163,7 @@ pub(super) struct Decoder<'m, 't> {
 struct Fixup<'t> {
     label: &'t str,
     scope: usize,
-    place: Place,
+    place: Position,
     name: u32,
     /// Where the number of the instruction goes: a slot of an instruction, or a row of the lists.
     into: Into,
@@ -209,7 +209,7 @@ impl<'m, 't> Decoder<'m, 't> {
             variables: 0,
             entry: false,
             current: 0,
-            place: Place { line: 1, column: 1 },
+            place: Position { line: 1, column: 1 },
             spelled: 0,
             guard: Guard::NONE,
             fixups: Vec::new(),

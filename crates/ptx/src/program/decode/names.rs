@@ -4,22 +4,22 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::OnceLock;
 
-/// A table whose hash is quick for short names, and known to nobody outside of this process: a text cannot be
+/// A table whose hash is quick for short names, and seeded at random in each process: a text cannot be
 /// written so that all its names collide.
-pub(super) type Table<K, V> = HashMap<K, V, Quick>;
+pub(super) type Table<K, V> = HashMap<K, V, NameHash>;
 
 /// Makes hashers with a key that is chosen once.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Quick(u64);
+pub(super) struct NameHash(u64);
 
-impl Default for Quick {
+impl Default for NameHash {
     fn default() -> Self {
         static KEY: OnceLock<u64> = OnceLock::new();
-        Quick(*KEY.get_or_init(|| RandomState::new().hash_one("names")))
+        NameHash(*KEY.get_or_init(|| RandomState::new().hash_one("names")))
     }
 }
 
-impl BuildHasher for Quick {
+impl BuildHasher for NameHash {
     type Hasher = Mixer;
 
     #[inline]
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_keep_what_they_stand_for_however_far_apart_they_are() {
+    fn numbers_keep_their_values_however_far_apart_they_are() {
         let mut table = Numbered::default();
         let mut next = 0;
         let mut ask = |number: u32| {
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn names_that_differ_hash_apart() {
-        let quick = Quick::default();
+        let quick = NameHash::default();
         let names: Vec<String> =
             (0..1000).flat_map(|n| [format!("%r{n}"), format!("%rd{n}"), format!("a{n}\0")]).collect();
         let hashes: std::collections::HashSet<u64> = names.iter().map(|name| quick.hash_one(name.as_str())).collect();

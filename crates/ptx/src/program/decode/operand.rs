@@ -237,11 +237,11 @@ impl<'t> Decoder<'_, 't> {
                 Ok(slot)
             }
             (Some(slot), _) => {
-                use super::super::compute::Quick;
+                use super::super::compute::Cast;
                 self.prepare(Operation::Special(special), &[slot]);
                 let wide = self.new_long();
-                let extend = Quick::ExtendLong { bits: 32, signed: false };
-                self.prepare(Operation::Compute(Compute::Quick(extend)), &[wide, slot]);
+                let extend = Cast::ExtendLong { bits: 32, signed: false };
+                self.prepare(Operation::Compute(Compute::Cast(extend)), &[wide, slot]);
                 Ok(wide)
             }
             (None, File::Longs) => {
@@ -250,11 +250,11 @@ impl<'t> Decoder<'_, 't> {
                 Ok(slot)
             }
             (None, _) => {
-                use super::super::compute::Quick;
+                use super::super::compute::Cast;
                 let (slot, cut) = (self.new_long(), self.new_word());
                 self.prepare(Operation::Special(special), &[slot]);
-                let how = Quick::Cut { bits: 32, signed: false };
-                self.prepare(Operation::Compute(Compute::Quick(how)), &[cut, slot]);
+                let how = Cast::Cut { bits: 32, signed: false };
+                self.prepare(Operation::Compute(Compute::Cast(how)), &[cut, slot]);
                 Ok(cut)
             }
         }

@@ -181,9 +181,9 @@ mod tests {
     }
 
     #[test]
-    fn all_paths_lead_through_what_stands_before_a_fork_and_none_through_a_side_of_it() {
+    fn an_instruction_before_a_fork_dominates_and_a_side_of_it_does_not() {
         use Operation::{Branch, Nothing, Return};
-        // 0; @p bra 4; 2; bra 5; 4:; 5: @q bra 1 (of 100); ret; 7: nobody comes here
+        // 0; @p bra 4; 2; bra 5; 4:; 5: @q bra 1 (of 100); ret; 7: unreachable
         let code = code(&[
             (Nothing, false, 0),
             (Branch, true, 104),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::vector_clock::{VectorClock, join};
 use crate::device::host::RANK_SHIFT;
-use crate::device::launch::place_of;
+use crate::device::launch::coordinates;
 use crate::lanes::lanes as each;
 use crate::race::access_record::AccessRecord;
 
@@ -39,7 +39,7 @@ impl Clusters {
 
     /// The block that has a rank in the cluster of another.
     pub(crate) fn of_rank(&self, block: [u32; 3], rank: u32) -> [u32; 3] {
-        let (first, place) = (self.first(block), place_of(self.shape, rank));
+        let (first, place) = (self.first(block), coordinates(self.shape, rank));
         std::array::from_fn(|axis| first[axis] + place[axis])
     }
 

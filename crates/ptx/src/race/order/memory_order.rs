@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_are_told_from_what_is_done_when_they_are_over() {
+    fn copies_are_told_from_arrivals_after_copies() {
         let of = |name| (MemoryOrder::of(name).copies, MemoryOrder::of(name).arrives_after_copies);
         assert_eq!(of("cp.async.ca.shared.global.L2::128B"), (true, false));
         assert_eq!(of("cp.async.mbarrier.arrive.noinc.shared.b64"), (false, true));

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_for_a_block_stays_in_it() {
+    fn a_clock_for_the_block_does_not_reach_another() {
         let mut sync_variables = SyncVariables::default();
         sync_variables.write(16, 1, [None, clock(1)], false);
         assert_eq!(
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn an_update_passes_on_what_came_before_and_a_write_does_not() {
+    fn an_atomic_update_keeps_earlier_clocks_and_a_write_does_not() {
         let mut sync_variables = SyncVariables::default();
         sync_variables.write(16, 1, [clock(1), clock(1)], true);
         sync_variables.write(16, 2, [None, None], true);

@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_ended_is_not_missed_at_a_barrier_for_all() {
+    fn a_thread_that_has_ended_is_not_missed_at_a_barrier_for_all() {
         let mut threads = Threads::new(0, 64, 0);
         let before = record(&threads, 40);
         assert!(!threads.end(1, u32::MAX));
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn an_arrival_passes_on_what_came_before_it_and_not_what_comes_behind() {
+    fn an_arrival_orders_accesses_before_it_and_not_those_behind() {
         let mut threads = Threads::new(0, 64, 0);
         let before = record(&threads, 0);
         let passed = threads.arrive(0, u32::MAX, 1);
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fence_passes_on_what_a_later_write_carries() {
+    fn a_fence_orders_accesses_before_a_later_write() {
         let mut threads = Threads::new(0, 64, 0);
         let before = record(&threads, 0);
         assert_eq!(threads.fenced(0, 0, true), [None, None]);

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn joined_clocks_know_what_both_know() {
+    fn a_joined_clock_covers_both() {
         let (mut one, mut other) = (VectorClock::default(), VectorClock::default());
         one.raise(Unit::block(1), 5);
         one.raise(Unit::block(3), 5);
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_grows_is_rounded_up_and_never_down() {
+    fn a_clock_that_grows_is_rounded_up_and_never_down() {
         let mut clock = VectorClock::default();
         for thread in 0..100 {
             let mut other = VectorClock::default();

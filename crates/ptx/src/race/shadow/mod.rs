@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_renewed_is_nobodys() {
+    fn renewed_bytes_have_no_history() {
         let mut shadow = Shadow::new(1 << 20);
         touch(&mut shadow, 1016..1032, 1, Deed::Write);
         shadow.renew(1020..1028);
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_met_first_is_forgotten_first() {
+    fn the_oldest_pages_are_dropped_first() {
         let mut shadow = Shadow::new(3 * 288);
         for page in 0..8 {
             touch(&mut shadow, page * PAGE..page * PAGE + 4, 1, Deed::Write);

@@ -1,13 +1,13 @@
 //! Functions and kernels, up to their bodies.
 
 use super::Parser;
-use crate::error::{Error, Place};
+use crate::error::{Error, Position};
 use crate::syntax::lexer::Kind as Word;
 use crate::syntax::{Bounds, Function, Kind, Linkage};
 
 impl<'t> Parser<'t> {
     /// The function behind its linkage, which is at `place`.
-    pub(super) fn function(&mut self, place: Place, linkage: Linkage) -> Result<Function<'t>, Error> {
+    pub(super) fn function(&mut self, place: Position, linkage: Linkage) -> Result<Function<'t>, Error> {
         let kind = if self.next()?.text == ".entry" { Kind::Entry } else { Kind::Function };
         let mut attributes = Vec::new();
         while kind == Kind::Function && self.peek()?.text == ".attribute" {

@@ -15,7 +15,7 @@ pub(crate) use module::{Item, ItemKind};
 
 use super::Operand;
 use super::lexer::{Kind, Lexer, Token};
-use crate::error::{Error, Place, Problem};
+use crate::error::{Error, Position, Problem};
 
 /// How deep blocks, initialisers and expressions may be nested.
 pub const MAX_DEPTH: usize = 64;
@@ -40,7 +40,7 @@ impl<'t> Parser<'t> {
     pub(super) fn new(text: &'t str) -> Result<Self, Error> {
         if text.len() > MAX_LENGTH {
             let problem = Problem::Length { length: text.len(), limit: MAX_LENGTH };
-            return Err(Error::new(text, 0, 0, Place { line: 1, column: 1 }, problem));
+            return Err(Error::new(text, 0, 0, Position { line: 1, column: 1 }, problem));
         }
         Ok(Self { lexer: Lexer::new(text), ahead: None, depth: 0, modifiers: Vec::new(), operands: Vec::new() })
     }

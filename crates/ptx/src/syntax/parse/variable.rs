@@ -1,12 +1,12 @@
 //! Declarations of variables, registers and parameters.
 
 use super::Parser;
-use crate::error::{Error, Place};
+use crate::error::{Error, Position};
 use crate::syntax::{Attribute, Linkage, Pointer, RegisterName, Registers, ScalarType, Space, Variable};
 
 /// The part of a declaration in front of the names.
 struct Specifiers<'t> {
-    place: Place,
+    place: Position,
     space: Space,
     attributes: Vec<Attribute<'t>>,
     alignment: Option<u32>,

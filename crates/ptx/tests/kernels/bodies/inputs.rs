@@ -1,4 +1,4 @@
-//! What kernels are given, and what is the same.
+//! Inputs of kernels, and comparison of results.
 
 /// Numbers that look random and are the same every time.
 pub(crate) struct Random(pub(crate) u64);

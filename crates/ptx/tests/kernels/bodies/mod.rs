@@ -1,4 +1,4 @@
-//! What kernels compute, against plain Rust that computes the same.
+//! Results of kernels, compared with plain Rust.
 //!
 //! The bodies know nothing of where they run: that is `crate::machine`, of which there are two. Here it is
 //! the interpreter alone; `crates/warploom/tests/fixtures` compiles the same files and runs them through the

@@ -1,4 +1,4 @@
-//! How a kernel is launched.
+//! Launch shapes of kernels.
 
 /// How many threads there are, and what they need.
 #[derive(Clone, Copy, Debug)]

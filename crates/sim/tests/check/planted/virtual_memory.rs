@@ -1,9 +1,7 @@
 //! Physical memory, and the addresses it is at.
 
-use std::ptr::null_mut;
-
 use warploom_testkit::sys::types::*;
-use warploom_testkit::{TestResult, call};
+use warploom_testkit::{TestResult, call, physical_memory};
 
 use super::bench::Bench;
 use super::program::{innocent, planted};
@@ -15,20 +13,8 @@ const DEVICE: CUmemLocation = CUmemLocation::new(CUmemLocationType::CU_MEM_LOCAT
 
 /// Memory of device 0 without an address.
 pub(crate) fn create(bench: &Bench) -> TestResult<u64> {
-    let properties = CUmemAllocationProp {
-        type_: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
-        requestedHandleTypes: CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE,
-        location: DEVICE,
-        win32HandleMetaData: null_mut(),
-        allocFlags: CUmemAllocationProp_st__bindgen_ty_1 {
-            compressionType: 0,
-            gpuDirectRDMACapable: 0,
-            usage: 0,
-            reserved: [0; 4],
-        },
-    };
     let (driver, mut handle) = (&bench.driver, 0);
-    call!(driver.cuMemCreate(&mut handle, SIZE, &properties, 0))?;
+    call!(driver.cuMemCreate(&mut handle, SIZE, &physical_memory(DEVICE), 0))?;
     Ok(handle)
 }
 

@@ -75,7 +75,7 @@ fn a_block_may_not_be_there_when_another_accesses_its_memory() -> TestResult {
         let found = twins(kernel, (2, 64, 0), arguments)?;
         let [kind @ FindingKind::AbsentBlock { visit, .. }, faults @ ..] = &found[..] else { panic!("{found:#?}") };
         assert!(visit.when == when && visit.block != visit.visitor.block, "{kind}");
-        // Whoever comes when the block has ended cannot go on.
+        // A visitor that comes when the block has ended cannot go on.
         match faults {
             [] => assert!(visit.times >= 64, "{kind}"),
             faults => assert!(fault(faults).problem.contains("has ended") && when == Absence::Ended, "{kind}"),

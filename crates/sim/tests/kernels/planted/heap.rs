@@ -11,7 +11,7 @@ use warploom_testkit::{Primary, TestResult, call, code_of, open};
 use super::{fault, kinds, line, short, twins, words};
 use crate::support::{Module, download, planted, upload};
 
-/// The only finding about the heap, its text, and whatever else was found.
+/// The only finding about the heap, its text, and the other findings.
 #[track_caller]
 fn heap(found: &[FindingKind]) -> (&HeapMisuse, String, &[FindingKind]) {
     match found {

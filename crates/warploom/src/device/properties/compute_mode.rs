@@ -4,13 +4,13 @@ use std::fmt;
 
 use warploom_driver::sys::types::CUcomputemode;
 
-/// Who may make contexts on a device.
+/// The compute mode: the processes that may make contexts on a device.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ComputeMode {
     /// Every process.
     Default,
-    /// Nobody.
+    /// No process.
     Prohibited,
     /// One process at a time.
     ExclusiveProcess,
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mode_nobody_knows_keeps_its_number() {
+    fn an_unknown_mode_keeps_its_number() {
         let modes = [0, 1, 2, 3, -1].map(ComputeMode::from_raw);
         let expected = [
             ComputeMode::Default,

@@ -107,7 +107,7 @@ impl Properties {
         self.count(A::MaxPitch)
     }
 
-    /// What the address of a texture is a multiple of, in bytes.
+    /// The alignment of a texture's address, in bytes.
     #[must_use]
     pub fn texture_alignment(&self) -> u32 {
         self.count(A::TextureAlignment)
@@ -119,7 +119,7 @@ impl Properties {
         self.count(A::AsyncEngineCount)
     }
 
-    /// How many times faster `f32` is than `f64`.
+    /// The ratio of `f32` to `f64` throughput.
     #[must_use]
     pub fn single_to_double_ratio(&self) -> u32 {
         self.count(A::SingleToDoublePrecisionPerfRatio)
@@ -161,7 +161,7 @@ impl Properties {
         u64::from(self.count(A::MemoryClockRate)) * 1000
     }
 
-    /// Who may make contexts on it.
+    /// The compute mode.
     #[must_use]
     pub fn compute_mode(&self) -> ComputeMode {
         ComputeMode::from_raw(self.get(A::ComputeMode).unwrap_or(0))

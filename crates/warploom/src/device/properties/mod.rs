@@ -13,8 +13,8 @@ use crate::Result;
 
 /// Everything the driver says a device is like: every [`DeviceAttribute`], read once.
 ///
-/// Sizes are in bytes, clocks in hertz. What a driver is too old to know reads as "no", as zero or as `None`;
-/// [`Properties::get`] tells such an answer from a real one.
+/// Sizes are in bytes, clocks in hertz. An attribute that is newer than the driver reads as "no", as zero or
+/// as `None`; [`Properties::get`] tells such an answer from a real one.
 ///
 /// ```
 /// use warploom::{Devices, Driver};

@@ -7,7 +7,7 @@ use warploom_driver::sys::types::CUdeviceptr;
 
 use crate::{OrderedResource, Result, StreamOrdered, Synchronous, SynchronousResource};
 
-/// A resource that knows what was handed out.
+/// A resource that counts its allocations.
 ///
 /// ```
 /// use warploom::{Counted, DeviceMemory, Devices, Driver, SynchronousResource};
@@ -28,7 +28,7 @@ pub struct Counted<R: ?Sized> {
     pub(super) below: Arc<R>,
 }
 
-/// What a [`Counted`] resource has handed out. Bytes count as asked for, and until a free is enqueued.
+/// The counts of a [`Counted`] resource. Bytes count as asked for, and until a free is enqueued.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counts {
@@ -47,7 +47,7 @@ pub struct Counts {
 }
 
 impl Counted<dyn StreamOrdered> {
-    /// Counts what a stream-ordered resource hands out from now on.
+    /// Counts the allocations of a stream-ordered resource from now on.
     #[must_use]
     pub fn ordered(resource: &impl OrderedResource) -> Arc<Self> {
         Arc::new(Counted { counts: Mutex::default(), below: resource.resource() })
@@ -55,7 +55,7 @@ impl Counted<dyn StreamOrdered> {
 }
 
 impl Counted<dyn Synchronous> {
-    /// Counts what a synchronous resource hands out from now on.
+    /// Counts the allocations of a synchronous resource from now on.
     #[must_use]
     pub fn synchronous(resource: &impl SynchronousResource) -> Arc<Self> {
         Arc::new(Counted { counts: Mutex::default(), below: resource.resource() })
@@ -67,13 +67,13 @@ impl<R: ?Sized> Counted<R> {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What has been handed out so far.
+    /// The counts so far.
     #[must_use]
     pub fn counts(&self) -> Counts {
         *self.lock()
     }
 
-    /// Has [`Counts::peak_bytes`] start again from what there is now.
+    /// Has [`Counts::peak_bytes`] start again from the current value.
     pub fn reset_peak(&self) {
         let mut counts = self.lock();
         counts.peak_bytes = counts.live_bytes;

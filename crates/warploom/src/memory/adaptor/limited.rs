@@ -8,11 +8,11 @@ use warploom_driver::sys::types::CUdeviceptr;
 
 use crate::{Error, MemoryError, OrderedResource, Result, StreamOrdered, Synchronous, SynchronousResource};
 
-/// A resource that has handed out no more than so many bytes at any time. What it refuses, it refuses before
-/// the driver is asked.
+/// A resource with a limit of bytes in use. An allocation over the limit is refused before the driver is
+/// asked.
 ///
-/// Bytes count as asked for, without what the driver adds to round up, and until a free is enqueued. What
-/// cannot be freed counts for ever.
+/// Bytes count as asked for, without the driver's rounding, and until a free is enqueued. Memory that cannot
+/// be freed counts for ever.
 ///
 /// ```
 /// use warploom::{DevicePool, Devices, Driver, Limited, MemoryError, OrderedResource};

@@ -8,7 +8,7 @@ use warploom_driver::sys::types::CUdeviceptr;
 use crate::{OrderedResource, Result, StreamOrdered, Synchronous, SynchronousResource};
 
 /// A resource that tells [`tracing`](https://docs.rs/tracing) of every allocation and free: events of level
-/// `DEBUG`, or `WARN` for what failed, with the target `warploom::memory` and the fields `resource`, `bytes`,
+/// `DEBUG`, or `WARN` for failures, with the target `warploom::memory` and the fields `resource`, `bytes`,
 /// `address` and `error`.
 ///
 /// ```

@@ -3,11 +3,11 @@
 //! | | |
 //! |---|---|
 //! | [`Limited`] | hands out no more than so many bytes |
-//! | [`Counted`] | knows what was handed out |
+//! | [`Counted`] | counts allocations |
 //! | [`Logged`] | tells `tracing` of every call |
 //!
 //! They stand on any resource, one's own and each other included, and are resources themselves. Each is made
-//! with `ordered` or with `synchronous`, by the kind of what it stands on.
+//! with `ordered` or with `synchronous`, by the kind of the resource below.
 #![expect(unsafe_code, reason = "hands on memory that other resources answer for")]
 
 mod counted;
@@ -25,7 +25,7 @@ use crate::{Context, Device, Result, Stream};
 
 macro_rules! adaptors {
     ($($name:ident)*) => {$(
-        // SAFETY: hands out what the resource below does, and gives it back as it came.
+        // SAFETY: passes on memory of the resource below, and gives it back unchanged.
         unsafe impl StreamOrdered for $name<dyn StreamOrdered> {
             fn context(&self) -> &Context {
                 self.below.context()
@@ -57,7 +57,7 @@ macro_rules! adaptors {
             }
         }
 
-        // SAFETY: hands out what the resource below does, and gives it back as it came.
+        // SAFETY: passes on memory of the resource below, and gives it back unchanged.
         unsafe impl Synchronous for $name<dyn Synchronous> {
             fn context(&self) -> &Context {
                 self.below.context()

@@ -1,8 +1,8 @@
 //! Freeing allocations, after every stream that used them.
 //!
-//! Most memory has met no stream but its own, and is freed by one call. What others have used is freed behind
-//! them. Where the stream that it would be freed on is captured, it ends when the capture does: a free would
-//! become part of somebody's graph.
+//! Most memory has met no stream but its own, and is freed by one call. Memory used by other streams is freed
+//! after their work. Where the stream that it would be freed on is captured, it ends when the capture does: a
+//! free would become part of the graph.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::memory::resource::{AnyOrdered, StreamOrdered};
 use crate::{Error, Result, Stream};
 
 impl Allocation {
-    /// Frees it now, and says what went wrong. What a graph allocates is freed by a node.
+    /// Frees it now, and returns the error. Memory of a graph is freed by a node.
     pub(in crate::memory) fn close(mut self) -> Result<()> {
         let ended = match &self.owner {
             // SAFETY: a node of that capture has allocated it for this value, which is given up.
@@ -33,7 +33,7 @@ impl Allocation {
     #[cold]
     #[inline(never)]
     fn end_later_or_report(&mut self, error: Error) {
-        // Somebody may have begun to capture the stream at that moment.
+        // Another thread may have begun to capture the stream at that moment.
         if capture::any()
             && let Ok(Some(capture)) = self.obstacle()
         {
@@ -69,7 +69,7 @@ impl Allocation {
     #[cold]
     #[inline(never)]
     fn end_after_others(&mut self) -> Result<()> {
-        // What was allocated in a life of a context that is over went with it; the memory of a pool stays
+        // Memory of a past generation of a context went with it; the memory of a pool stays
         // with the pool, for the stream that it would be freed on is gone.
         if self.context().check_generation().is_err() && !self.outlives_context() {
             return Ok(());
@@ -77,7 +77,7 @@ impl Allocation {
         if capture::any() { self.end_among_captures() } else { self.end_now() }
     }
 
-    /// Ends where something is captured. If that is the stream that it would be freed on, it ends when the
+    /// Frees it while a stream is captured. If that is the stream that it would be freed on, it ends when the
     /// capture does.
     #[cold]
     fn end_among_captures(&mut self) -> Result<()> {

@@ -2,10 +2,9 @@
 //!
 //! An allocation remembers *streams*, not events ([`uses`](super::uses)). Memory that is allocated in the
 //! order of a stream has that stream as its *home*. On the first use by another stream, that stream is made
-//! to wait for what the home stream has so far, the allocation included. When the allocation ends, the stream
-//! that frees it is made to wait for what the others have so far. So no stream reaches the memory before it
-//! is there or after it is gone; and memory that stays on its stream costs one comparison a use, and no
-//! event.
+//! to wait for the home stream's work so far, the allocation included. When the allocation ends, the stream
+//! that frees it is made to wait for the others' work so far. So no stream reaches the memory before it is
+//! there or after it is gone; and memory that stays on its stream costs one comparison a use, and no event.
 #![expect(unsafe_code, reason = "owns addresses, and gives them back to where they came from")]
 
 mod end;
@@ -24,7 +23,7 @@ use crate::memory::resource::{AnyOrdered, Synchronous, refuse_captured};
 use crate::memory::uses::{Access, Uses};
 use crate::{CaptureError, Context, Device, Result, Stream};
 
-/// Memory, and what its end depends on.
+/// Memory, and the owner that frees it.
 pub(crate) struct Allocation {
     address: CUdeviceptr,
     bytes: usize,
@@ -38,7 +37,7 @@ pub(crate) struct Allocation {
     _mark: Mark,
 }
 
-/// Who frees the memory. A stream-ordered resource without a stream cannot be written.
+/// The owner that frees the memory. A stream-ordered resource always has a stream.
 enum Owner {
     Ordered {
         resource: AnyOrdered,
@@ -52,7 +51,7 @@ enum Owner {
         capture: CaptureId,
         home: Stream,
     },
-    /// Someone else, who is kept until nobody uses the memory any more; `None` if that is the caller's
+    /// Other code, whose owner is kept until the memory is no longer used; `None` if that is the caller's
     /// promise.
     Other {
         context: Context,
@@ -65,8 +64,8 @@ impl Allocation {
     ///
     /// # Safety
     ///
-    /// The resource has allocated these bytes in the order of `home`, and nobody else gives them back.
-    /// `is_pinned` is what the resource says.
+    /// The resource has allocated these bytes in the order of `home`, and nothing else gives them back.
+    /// `is_pinned` is the resource's answer.
     #[inline(always)]
     pub(in crate::memory) unsafe fn ordered(
         (address, bytes): (CUdeviceptr, usize),
@@ -92,7 +91,7 @@ impl Allocation {
     ///
     /// # Safety
     ///
-    /// The resource has allocated these bytes, and nobody else gives them back.
+    /// The resource has allocated these bytes, and nothing else gives them back.
     pub(in crate::memory) unsafe fn synchronous(
         (address, bytes): (CUdeviceptr, usize),
         resource: Arc<dyn Synchronous>,
@@ -116,7 +115,7 @@ impl Allocation {
     ///
     /// # Safety
     ///
-    /// A node of this capture allocates these bytes in the order of `home`, and nobody else frees them.
+    /// A node of this capture allocates these bytes in the order of `home`, and nothing else frees them.
     pub(in crate::memory) unsafe fn of_graph(
         (address, bytes): (CUdeviceptr, usize),
         capture: CaptureId,
@@ -251,20 +250,19 @@ impl Allocation {
         }
     }
 
-    /// What is known of it as managed memory.
+    /// Its state as managed memory.
     pub(in crate::memory) fn managed(&self) -> &ManagedState {
         &self.managed
     }
 
-    /// Waits for what streams have with the memory so far, and until it is there. Others may enqueue more
-    /// meanwhile.
+    /// Waits for all uses of the memory so far, and for its allocation. Others may enqueue more meanwhile.
     pub(in crate::memory) fn wait(&self) -> Result<()> {
         self.context().check_generation()?;
         self.uses.wait(self.home())
     }
 
-    /// `true` if a device other than the context's may use the memory; `None` if whoever has peer access to
-    /// the context may.
+    /// `true` if a device other than the context's may use the memory; `None` if every context with peer
+    /// access to the context may.
     pub(in crate::memory) fn is_open_to(&self, device: &Device) -> Result<Option<bool>> {
         match &self.owner {
             Owner::Ordered { resource, .. } => resource.is_open_to(device),
@@ -295,19 +293,19 @@ impl Allocation {
         self.home() == Some(stream) && !self.uses.is_counted()
     }
 
-    /// Lets a stream use the memory: after its allocation, and before its end. Comes before whatever is
+    /// Lets a stream use the memory: after its allocation, and before its end. Called before anything is
     /// enqueued.
     #[inline]
     pub(in crate::memory) fn meet(&self, stream: &Stream) -> Result<()> {
         match &self.owner {
             Owner::Ordered { home, .. } if home == stream => Ok(()),
-            // Who is part of the capture has been let in before.
+            // A stream of the capture has been let in before.
             Owner::Graph { .. } => Err(CaptureError::GraphMemory.into()),
             _ => self.uses.meet(stream, self.home()),
         }
     }
 
-    /// Takes note of what was enqueued on a stream that has met the memory.
+    /// Records the access that was enqueued on a stream that has met the memory.
     #[inline]
     pub(in crate::memory) fn did(&self, stream: &Stream, access: Access) {
         if self.uses.is_counted() {

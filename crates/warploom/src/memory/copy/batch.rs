@@ -13,10 +13,10 @@ use crate::{CopyOptions, DeviceCopy, MemoryError, Queue, Result, Slice, SliceMut
 /// Copies many slices, each to as many values elsewhere, in the order of `queue` and in no order among
 /// themselves.
 ///
-/// That they have no order makes no difference to what they write: none of the destinations shares a value
-/// with another, or with a source, or there would be no borrowing them all. The copies on the device are one
-/// driver call; what goes from one device to another is a call for each. A driver before 12.8 has no batches,
-/// and the legacy default stream takes none; all are calls of their own there.
+/// Their order makes no difference to the result: none of the destinations shares a value with another, or
+/// with a source, or there would be no borrowing them all. The copies on the device are one driver call;
+/// copies between devices are a call each. A driver before 12.8 has no batches, and the legacy default stream
+/// takes none; all are calls of their own there.
 ///
 /// ```
 /// use warploom::{DevicePool, Devices, Driver, copy_batch};
@@ -42,7 +42,7 @@ use crate::{CopyOptions, DeviceCopy, MemoryError, Queue, Result, Slice, SliceMut
 /// }
 /// ```
 ///
-/// Nor can one that reads what another writes:
+/// Nor can one that reads the destination of another:
 ///
 /// ```compile_fail,E0502
 /// # use warploom::{Buffer, Queue, Result, copy_batch};
@@ -53,9 +53,9 @@ use crate::{CopyOptions, DeviceCopy, MemoryError, Queue, Result, Slice, SliceMut
 ///
 /// # Errors
 ///
-/// [`MemoryError::InBatch`] with what is wrong with one of the copies, as [`Slice::copy_to`] says it; then
-/// nothing is copied. And the driver's error; then some may have been, and the destinations are to be taken
-/// for overwritten.
+/// [`MemoryError::InBatch`] with the error of one of the copies, as of [`Slice::copy_to`]; then nothing is
+/// copied. And the driver's error; then some may have been, and the destinations are to be taken for
+/// overwritten.
 #[doc(alias = "cuMemcpyBatchAsync")]
 pub fn copy_batch<'s, 'd, T, S, D>(copies: impl IntoIterator<Item = (S, D)>, queue: &impl Queue) -> Result<()>
 where
@@ -82,7 +82,7 @@ where
 /// let (stream, memory) = (context.stream()?, DeviceMemory::new(&context));
 /// let numbers = memory.upload(&[1_u32, 2, 3, 4, 5], &stream)?;
 /// let (mut one, mut other) = (memory.allocate(2)?, memory.allocate(3)?);
-/// stream.synchronize()?; // what is read during the call is there before it
+/// stream.synchronize()?; // sources that are read during the call must be there before
 /// let options = CopyOptions::new().source_order(SourceOrder::DuringCall);
 /// copy_batch_with([(numbers.slice(..2)?, &mut one, options), (numbers.slice(2..)?, &mut other, options)], &stream)?;
 /// assert_eq!((one.download(&stream)?, other.download(&stream)?), (vec![1, 2], vec![3, 4, 5]));
@@ -183,7 +183,7 @@ pub(super) fn takes_batches(stream: &Stream) -> bool {
 }
 
 /// Enqueues copies on a stream that [takes them](takes_batches), as many as there are addresses and sizes,
-/// with attributes that each hold from their start on. The driver may change what it is given.
+/// with attributes that each hold from their start on. The driver may change the arrays.
 ///
 /// # Safety
 ///

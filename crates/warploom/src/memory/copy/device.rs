@@ -72,7 +72,7 @@ fn copy(to: Span<'_>, from: Span<'_>, bytes: usize, stream: &Stream) -> Result<(
     Ok(())
 }
 
-/// Copies what was checked, is not empty, and has met the stream.
+/// Enqueues a checked copy that is not empty, of memory that the stream may use.
 #[inline]
 pub(super) fn enqueue(to: Span<'_>, from: Span<'_>, bytes: usize, stream: &Stream) -> Result<()> {
     if from.allocation.is_pieced() || to.allocation.is_pieced() {

@@ -14,7 +14,7 @@ use super::linear::{from_host, to_host};
 use crate::memory::uses::Access;
 use crate::{CopyOptions, DeviceCopy, Queue, Result, Slice, SliceMut, SourceOrder};
 
-/// What a graph would do again with memory that may be gone by then.
+/// The operation's name in errors: a graph would repeat it with memory that may be gone.
 pub(super) const COPY: &str = "a copy from or to the host";
 
 /// The most bytes that drivers are known to have read when the call returns.
@@ -63,7 +63,7 @@ impl<T: DeviceCopy> SliceMut<'_, T> {
 }
 
 impl<T: DeviceCopy> Slice<'_, T> {
-    /// Everything, on the host, when what is enqueued on `queue` so far is done.
+    /// All values, on the host, when the work enqueued on `queue` so far is done.
     ///
     /// # Errors
     ///
@@ -90,7 +90,7 @@ impl<T: DeviceCopy> Slice<'_, T> {
         Ok(lent)
     }
 
-    /// Copies everything to the host when what is enqueued on `queue` so far is done.
+    /// Copies everything to the host when the work enqueued on `queue` so far is done.
     ///
     /// # Errors
     ///

@@ -39,7 +39,7 @@ impl<T: DeviceCopy> RowsMut<'_, T> {
 }
 
 impl<T: DeviceCopy> Rows<'_, T> {
-    /// Everything, on the host and packed, when what is enqueued on `queue` so far is done.
+    /// All values, on the host and packed, when the work enqueued on `queue` so far is done.
     ///
     /// # Errors
     ///
@@ -67,7 +67,7 @@ impl<T: DeviceCopy> Rows<'_, T> {
         Ok(lent)
     }
 
-    /// Copies everything to packed rows on the host when what is enqueued on `queue` so far is done.
+    /// Copies everything to packed rows on the host when the work enqueued on `queue` so far is done.
     ///
     /// # Errors
     ///

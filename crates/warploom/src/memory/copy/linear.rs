@@ -12,7 +12,7 @@ use warploom_driver::{Driver, Result};
 
 use crate::memory::slice::Span;
 
-/// Copies between two stretches of one context.
+/// Copies between two ranges of one context.
 ///
 /// # Safety
 ///
@@ -63,7 +63,7 @@ pub(super) unsafe fn from_host(
 ///
 /// # Safety
 ///
-/// As [`from_host`], the other way round; nobody else uses `to` meanwhile.
+/// As [`from_host`], the other way round; nothing else uses `to` meanwhile.
 pub(super) unsafe fn to_host(
     driver: &Driver,
     to: *mut c_void,

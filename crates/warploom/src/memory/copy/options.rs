@@ -13,16 +13,16 @@ pub enum SourceOrder {
     /// In the order of the stream, as copies without options do.
     #[default]
     Stream,
-    /// Before the call returns, so that the source may be changed right after it. What the stream has before
+    /// Before the call returns, so that the source may be changed right after it. Earlier work of the stream
     /// the copy must not write the source.
     DuringCall,
-    /// At any time from the call on until the copy is done. What the stream has before the copy must not
-    /// write the source.
+    /// At any time from the call on until the copy is done. Earlier work of the stream must not write the
+    /// source.
     Any,
 }
 
-/// What a copy may be told beside its ends: when its source is read, where its ends are said to be, and that
-/// it should run beside kernels. Hints change how fast a copy is, and not what it does.
+/// Options of a copy: the order of its source, location hints for its ends, and overlap with kernels. Hints
+/// change the speed of a copy, not its result.
 ///
 /// ```
 /// use warploom::{CopyOptions, DeviceMemory, Devices, Driver, SourceOrder};
@@ -48,7 +48,7 @@ pub struct CopyOptions {
     overlap: bool,
 }
 
-/// A location without what holds a device.
+/// A location that does not hold the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Hint {
     Device(i32),
@@ -84,13 +84,13 @@ impl CopyOptions {
         self
     }
 
-    /// Where the source is, for memory that moves.
+    /// A hint for the location of the source, for managed memory.
     pub fn source_hint(mut self, location: impl Into<Location>) -> CopyOptions {
         self.source = Some(Hint::of(&location.into()));
         self
     }
 
-    /// Where the destination is, for memory that moves.
+    /// A hint for the location of the destination, for managed memory.
     pub fn destination_hint(mut self, location: impl Into<Location>) -> CopyOptions {
         self.destination = Some(Hint::of(&location.into()));
         self
@@ -158,7 +158,7 @@ pub(super) fn runs(all: impl Iterator<Item = CopyOptions>) -> (Vec<CUmemcpyAttri
 mod tests {
     use super::*;
 
-    /// CPY-4: what is the same for all is given to the driver once.
+    /// CPY-4: attributes that are equal for all copies are given to the driver once.
     #[test]
     fn neighbours_with_the_same_options_share_them() {
         let (plain, any) = (CopyOptions::new(), CopyOptions::new().source_order(SourceOrder::Any));

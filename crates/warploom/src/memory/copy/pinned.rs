@@ -1,8 +1,8 @@
 //! Asynchronous copies between page-locked memory and a device.
 //!
-//! The copy owns the page-locked memory: while it may run, nobody can read or write that memory, and it is
-//! freed at the earliest when the copy is done. Nothing depends on a destructor: who forgets a [`Pending`]
-//! has lost the memory, no more.
+//! The copy owns the page-locked memory: while it may run, that memory can be neither read nor written, and
+//! it is freed at the earliest when the copy is done. Nothing depends on a destructor: forgetting a
+//! [`Pending`] has lost the memory, no more.
 #![expect(unsafe_code, reason = "copies between addresses that were checked")]
 
 use std::ptr::{with_exposed_provenance, with_exposed_provenance_mut};
@@ -19,9 +19,9 @@ use crate::{Buffer, DeviceCopy, Event, Queue, Result, Slice, SliceMut, Stream};
 
 /// A copy that may still be running, and the page-locked memory that it has taken along.
 ///
-/// Dropping it frees the memory, which waits for the copy and whatever else is enqueued in the context,
-/// unless the memory is a pool's; [`Pending::wait`] waits for the copy alone, and gives the memory back. So
-/// does awaiting it, while no thread waits.
+/// Dropping it frees the memory, which waits for the copy and all other work of the context, unless the
+/// memory is a pool's; [`Pending::wait`] waits for the copy alone, and gives the memory back. So does
+/// awaiting it, while no thread waits.
 ///
 /// ```
 /// use warploom::{DevicePool, Devices, Driver, PinnedMemory};
@@ -34,7 +34,7 @@ use crate::{Buffer, DeviceCopy, Event, Queue, Result, Slice, SliceMut, Stream};
 ///
 /// let host = PinnedMemory::new(&context).buffer(device.len())?;
 /// let receiving = device.as_slice().copy_to_pinned(host, &stream)?;
-/// // … whatever there is to do meanwhile
+/// // … other work of the host
 /// assert_eq!(receiving.wait()?.as_slice(), b"from there");
 /// # Ok(())
 /// # }
@@ -91,7 +91,7 @@ impl<T: DeviceCopy> SliceMut<'_, T> {
     /// [`ContextError::Mismatch`](crate::ContextError::Mismatch) if the queue belongs to another context,
     /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) if the page-locked memory belongs
     /// to another driver, and the driver's error. `pinned` does not come back with an error; it is dropped,
-    /// after whatever may have been enqueued.
+    /// after all work that may have been enqueued.
     #[doc(alias = "cuMemcpyHtoDAsync")]
     pub fn copy_from_pinned(self, pinned: PinnedBuffer<T>, queue: &impl Queue) -> Result<Pending<PinnedBuffer<T>>> {
         same_length(pinned.len(), self.len())?;
@@ -100,7 +100,7 @@ impl<T: DeviceCopy> SliceMut<'_, T> {
         let (driver, bytes) = (stream.driver(), self.size_in_bytes());
         let from = with_exposed_provenance(buffer.as_raw() as usize);
         // SAFETY: both have that many bytes and have met the stream: each is there until the copy is done.
-        // Nobody writes the host's before the caller gets them back.
+        // The host's values are not written before the caller gets them back.
         stream.enqueue(|raw| unsafe { from_host(driver, self.span, from, bytes, raw) })?;
         self.span.allocation.did(stream, Access::Write);
         Pending::until_now(buffer, stream)
@@ -121,7 +121,7 @@ impl<T: DeviceCopy> Slice<'_, T> {
         let (driver, bytes) = (stream.driver(), self.size_in_bytes());
         let to = with_exposed_provenance_mut(buffer.as_raw() as usize);
         // SAFETY: both have that many bytes and have met the stream: each is there until the copy is done.
-        // Nobody reads or writes the host's before the caller gets them back.
+        // The host's values are neither read nor written before the caller gets them back.
         stream.enqueue(|raw| unsafe { to_host(driver, to, self.span, bytes, raw) })?;
         self.span.allocation.did(stream, Access::Read);
         Pending::until_now(buffer, stream)

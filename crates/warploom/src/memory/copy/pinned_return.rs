@@ -9,7 +9,7 @@ use crate::memory::pinned::PinnedBuffer;
 use crate::{Buffer, Completion, DeviceCopy, Event, Result};
 
 /// A future that is ready when a copy is done, with the page-locked memory that the copy had taken along; see
-/// [`Pending::wait`] for what a failure means.
+/// [`Pending::wait`] for the meaning of a failure.
 ///
 /// Dropping it before that is as good as dropping the [`Pending`] copy: the memory is freed when the copy is
 /// done, for which the drop waits.

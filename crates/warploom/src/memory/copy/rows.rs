@@ -111,13 +111,13 @@ fn copy<T>(to: &Grid<'_>, from: &Grid<'_>, stream: &Stream) -> Result<()> {
     Ok(())
 }
 
-/// Copies a stretch that was checked, is not empty, and has met the stream.
+/// Copies a checked range that is not empty, of memory that the stream may use.
 pub(in crate::memory) fn copy_as_row(to: Span<'_>, from: Span<'_>, bytes: usize, stream: &Stream) -> Result<()> {
     let (to, from) = (Grid::of_bytes(to, bytes), Grid::of_bytes(from, bytes));
     enqueue::<u8>(&to, &from, stream)
 }
 
-/// Copies what was checked, is not empty, and has met the stream.
+/// Enqueues a checked copy that is not empty, of memory that the stream may use.
 fn enqueue<T>(to: &Grid<'_>, from: &Grid<'_>, stream: &Stream) -> Result<()> {
     let (source, destination) = (from.allocation().context(), to.allocation().context());
     let driver = source.driver();

@@ -89,7 +89,7 @@ impl<'a> Transfer<'a> {
         Ok(())
     }
 
-    /// The same where something is captured. A stream that is captured waits for the others of its capture
+    /// The same while a stream is captured. A stream that is captured waits for the others of its capture
     /// that conflict; there must be no conflict outside.
     #[cold]
     fn order_among_captures(&self, stream: &Stream) -> Result<()> {

@@ -46,7 +46,7 @@ impl<T: DeviceCopy> Slice<'_, T> {
 }
 
 impl Checked<'_, '_> {
-    /// Refuses what cannot be copied, or not like that.
+    /// Checks the copy and its options.
     pub(super) fn check(&self, stream: &Stream) -> Result<()> {
         reachable(self.to.allocation, self.from.allocation, stream)?;
         self.options.check_source(self.from.allocation)?;

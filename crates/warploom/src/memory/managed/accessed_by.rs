@@ -52,10 +52,9 @@ impl<'a> AccessedBy<'a> {
         self.range.advise(advice, Some(element))
     }
 
-    /// Takes back changes, the last first, and says whether everything is as it was before.
+    /// Takes back changes, the last first, and returns `true` if everything is as it was before.
     ///
-    /// The change that failed is among them: it may have had its effect. What the driver says in the end is
-    /// what counts.
+    /// The change that failed is among them: it may have had its effect. The driver's final answer counts.
     fn take_back(&self, changes: &[(bool, &Location)]) -> bool {
         for (set, element) in changes.iter().rev() {
             self.advise(!set, element).unwrap_or_default();
@@ -142,7 +141,7 @@ impl Backing for AccessedBy<'_> {
 }
 
 impl fmt::Debug for AccessedBy<'_> {
-    /// With what is in it now, or why that cannot be told.
+    /// With the current members, or the error of reading them.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = formatter.debug_struct("AccessedBy");
         match self.iter() {

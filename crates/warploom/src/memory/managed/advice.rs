@@ -11,7 +11,7 @@ use super::{AccessedBy, ManagedRange};
 use crate::{Location, ManagedError, Result};
 
 impl<'a> ManagedRange<'a> {
-    /// `true` if all of it is mostly read, so that everybody who reads it gets a copy.
+    /// `true` if all of it is advised as mostly read, so that each reader gets a copy.
     ///
     /// # Errors
     ///
@@ -24,7 +24,7 @@ impl<'a> ManagedRange<'a> {
         Ok(value[0] != 0)
     }
 
-    /// Says whether it is mostly read.
+    /// Sets the mostly-read advice.
     ///
     /// # Errors
     ///
@@ -38,7 +38,7 @@ impl<'a> ManagedRange<'a> {
         self.advise(advice, None)
     }
 
-    /// Where all of it would rather be; `None` if nowhere, or if its parts differ.
+    /// The preferred location of all of it; `None` without one, or if its parts differ.
     ///
     /// A driver may know less than it was told: one was seen to accept a NUMA node, of a host that has but
     /// one, without effect.
@@ -46,8 +46,8 @@ impl<'a> ManagedRange<'a> {
     /// # Errors
     ///
     /// [`ManagedError::NotManaged`], [`ManagedError::EmptyRange`],
-    /// [`LocationError::UnknownKind`](crate::LocationError::UnknownKind) for a kind of place that is younger
-    /// than this crate, and the driver's error.
+    /// [`LocationError::UnknownKind`](crate::LocationError::UnknownKind) for a kind of location that is
+    /// younger than this crate, and the driver's error.
     pub fn preferred_location(&self) -> Result<Option<Location>> {
         self.check_advisable("preferred_location")?;
         self.place(
@@ -76,8 +76,8 @@ impl<'a> ManagedRange<'a> {
         }
     }
 
-    /// Where all of it was last told to go by a prefetch, whether it has arrived or not; `None` if nowhere,
-    /// or if its parts differ.
+    /// The destination of the last prefetch of all of it, arrived or not; `None` without one, or if its parts
+    /// differ.
     ///
     /// # Errors
     ///
@@ -93,13 +93,13 @@ impl<'a> ManagedRange<'a> {
         )
     }
 
-    /// Who is mapped to it, wherever it is: a live set, made without a driver call.
+    /// The locations it stays mapped for: a live set, made without a driver call.
     #[must_use]
     pub fn accessed_by(&self) -> AccessedBy<'a> {
         AccessedBy::new(*self)
     }
 
-    /// Refuses memory that is not managed, and then what is too little to be advised about.
+    /// Refuses memory that is not managed, and empty ranges.
     pub(super) fn check_advisable(&self, what: &'static str) -> Result<()> {
         self.check_managed(what, None)?;
         if self.bytes == 0 { Err(ManagedError::EmptyRange { what }.into()) } else { Ok(()) }

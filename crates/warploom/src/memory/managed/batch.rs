@@ -6,14 +6,14 @@ use warploom_driver::{Driver, DriverVersion, Function};
 use super::{Locations, ManagedRange};
 use crate::{CopyError, Location, ManagedError, Result, Stream};
 
-/// Ranges that are managed, and places that the driver can be told.
+/// Ranges that are managed, and locations that the driver can be told.
 pub(super) struct Checked<'r, 'a> {
     ranges: &'r [ManagedRange<'a>],
     to: Option<&'r Locations>,
     driver: &'a Driver,
 }
 
-/// Ranges as the driver takes them: those that are not empty, and a place for each run that has the same.
+/// Ranges as the driver takes them: those that are not empty, and a location for each run that has the same.
 pub(super) struct Batch {
     pub(super) addresses: Vec<CUdeviceptr>,
     pub(super) sizes: Vec<usize>,
@@ -23,8 +23,8 @@ pub(super) struct Batch {
 }
 
 impl<'r, 'a> Checked<'r, 'a> {
-    /// Everything that can be known before the driver is asked to do something, in the order in which it is
-    /// reported; whether the ranges have numbers for whoever gave them is `numbered`.
+    /// All checks before the driver is called, in the order of their errors; with `numbered`, errors have the
+    /// index of the range.
     pub(super) fn new(
         what: &'static str,
         ranges: &'r [ManagedRange<'a>],
@@ -46,7 +46,7 @@ impl<'r, 'a> Checked<'r, 'a> {
         self.driver
     }
 
-    /// Refuses what the driver is too old for, and the stream that takes no batches.
+    /// Refuses drivers without the call, and the legacy stream, which takes no batches.
     pub(super) fn check_batches(&self, function: Function, stream: &Stream) -> Result<()> {
         if !self.driver.supports(function) {
             let (needs, have) = (DriverVersion::from_raw(function.version()), self.driver.version());
@@ -84,8 +84,8 @@ mod tests {
     use super::*;
     use crate::{Devices as _, Host, ManagedBuffer, ManagedMemory};
 
-    /// The first range of each run, and the kind of its place, for that many buffers of 4096 bytes of which
-    /// some are empty.
+    /// The first range of each run, and the kind of its location, for that many buffers of 4096 bytes of
+    /// which some are empty.
     fn runs(empty: &[usize], count: usize, to: Locations) -> Result<(Vec<usize>, Vec<u32>)> {
         let machine = warploom_sim::Machine::preset("h200").expect("it exists");
         let context = Driver::open(&machine)?.device(0)?.context()?;
@@ -113,7 +113,7 @@ mod tests {
         assert_eq!(runs(&[0], 2, Host::Any.into()), Ok((vec![0], vec![HOST])));
     }
 
-    /// S1.30, S1.33: neighbours that go to the same place are one run, also across what is left out.
+    /// S1.30, S1.33: neighbours that go to the same location are one run, also across omitted ranges.
     #[test]
     fn equal_neighbours_are_one_run() {
         let (host, caller) = (Host::Any, Host::NumaCurrent);

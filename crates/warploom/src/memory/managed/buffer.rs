@@ -5,10 +5,11 @@ use std::ops::{Deref, RangeBounds};
 
 use crate::{Buffer, DeviceCopy, Error, ManagedError, Queue, Result, Slice, SliceMut, Stream};
 
-/// Values in managed memory, owned: a [`Buffer`] that the host can use, too, and whose place can be advised.
+/// Values in managed memory, owned: a [`Buffer`] that the host can use, too, and whose location can be
+/// advised.
 ///
 /// It comes from [`ManagedMemory`](crate::ManagedMemory) or from a [`ManagedPool`](crate::ManagedPool); a
-/// [`Buffer`] of managed memory, whatever resource it is from, becomes one with `try_from`. What reads a
+/// [`Buffer`] of managed memory, from any resource, becomes one with `try_from`. Every call that reads a
 /// buffer is there by dereferencing.
 ///
 /// ```
@@ -100,7 +101,7 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
         self.buffer.set_free_stream(stream)
     }
 
-    /// Lets go of the memory, and says what goes wrong; see [`Buffer::close`].
+    /// Frees the memory, and returns the error; see [`Buffer::close`].
     ///
     /// # Errors
     ///

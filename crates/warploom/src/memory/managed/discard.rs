@@ -11,7 +11,7 @@ use crate::{Location, Queue, Result, Stream};
 const WHAT: &str = "discard";
 
 impl ManagedRangeMut<'_> {
-    /// Gives up its contents, in the order of `queue`: what is read before it is written again may be
+    /// Gives up its contents, in the order of `queue`: values read before they are written again may be
     /// anything. It needs a driver since 13.0.
     ///
     /// As with a write, work on other streams has to be ordered before or after it, or that work's contents
@@ -25,8 +25,8 @@ impl ManagedRangeMut<'_> {
         discard(&[self.range], None, queue.stream(), false)
     }
 
-    /// Gives up its contents and moves it to a place, in the order of `queue`; nothing is copied. It needs a
-    /// driver since 13.0.
+    /// Gives up its contents and moves it to a location, in the order of `queue`; nothing is copied. It needs
+    /// a driver since 13.0.
     ///
     /// # Errors
     ///
@@ -49,12 +49,12 @@ impl ManagedRangeMut<'_> {
 /// let (stream, memory) = (context.stream()?, ManagedMemory::new(&context)?);
 /// let (mut first, mut second) = (memory.zeroed::<u8>(1 << 20, &stream)?, memory.zeroed::<u8>(1 << 20, &stream)?);
 /// discard_batch([&mut first, &mut second], &stream)?;
-/// first.fill(1, &stream)?; // what it was before need not be moved for that
+/// first.fill(1, &stream)?; // its old contents need not be moved
 /// # Ok(())
 /// # }
 /// ```
 ///
-/// Nobody reads what is being discarded:
+/// A range cannot be read while it is discarded:
 ///
 /// ```compile_fail,E0502
 /// # use warploom::{ManagedBuffer, Queue, Result, discard_batch};
@@ -80,13 +80,13 @@ where
     discard(&collect(ranges), None, queue.stream(), true)
 }
 
-/// Gives up the contents of many ranges and moves them, all to one place or each to its own, in the order of
-/// `queue`, with one driver call; see [`ManagedRangeMut::discard_prefetch`].
+/// Gives up the contents of many ranges and moves them, all to one location or each to its own, in the order
+/// of `queue`, with one driver call; see [`ManagedRangeMut::discard_prefetch`].
 ///
 /// # Errors
 ///
-/// As [`discard_batch`], and as [`prefetch_batch`](crate::prefetch_batch) says of places, which are looked at
-/// after the ranges.
+/// As [`discard_batch`], and as [`prefetch_batch`](crate::prefetch_batch) says of locations, which are looked
+/// at after the ranges.
 #[doc(alias = "cuMemDiscardAndPrefetchBatchAsync")]
 pub fn discard_prefetch_batch<'a, R>(
     ranges: impl IntoIterator<Item = R>,

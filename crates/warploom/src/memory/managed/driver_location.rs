@@ -22,7 +22,7 @@ const HOST: CUdevice = -1;
 pub(super) const NOWHERE: CUdevice = -2;
 
 impl DriverLocation {
-    /// The form that the driver takes; refuses devices of other drivers, and what the older form cannot say.
+    /// The form that the driver takes; refuses devices of other drivers, and NUMA nodes in the older form.
     pub(super) fn of(driver: &Driver, location: &Location, tagged: bool) -> Result<DriverLocation> {
         if let Location::Device(device) = location {
             same_driver(driver, device.driver())?;
@@ -41,7 +41,7 @@ impl DriverLocation {
     }
 }
 
-/// What a kind and a number mean.
+/// The location of a kind and a number.
 pub(super) fn from_tagged(driver: &Driver, kind: i32, id: i32) -> Result<Option<Location>> {
     use CUmemLocationType as Kind;
     let place: Location = match Kind(kind.cast_unsigned()) {
@@ -55,7 +55,7 @@ pub(super) fn from_tagged(driver: &Driver, kind: i32, id: i32) -> Result<Option<
     Ok(Some(place))
 }
 
-/// What an ordinal means.
+/// The location of an ordinal.
 pub(super) fn from_ordinal(driver: &Driver, ordinal: i32) -> Result<Option<Location>> {
     match ordinal {
         NOWHERE => Ok(None),
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
     use crate::{DeviceError, Devices as _};
 
-    /// S1.15: what the driver's numbers mean, those that it does not have yet included.
+    /// S1.15: the driver's numbers as locations, unknown ones included.
     #[test]
     fn numbers_are_places_or_are_refused() {
         let machine = warploom_sim::Machine::preset("pcie-pair").expect("it exists");

@@ -13,7 +13,7 @@ use crate::memory::resource::size;
 use crate::{Buffer, Context, DeviceCopy, OrderedResource, Queue, Result, SynchronousResource};
 
 impl<T: DeviceCopy> ManagedBuffer<T> {
-    /// Memory that somebody else owns, who is kept until the buffer is gone and every stream that used it
+    /// Memory of other code, whose owner is kept until the buffer is gone and every stream that used it
     /// through the buffer is done.
     ///
     /// # Errors
@@ -33,7 +33,7 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
         unsafe { Buffer::from_owner(address, len, context, owner) }.map(ManagedBuffer::over)
     }
 
-    /// Memory that somebody else owns.
+    /// Memory of other code.
     ///
     /// # Errors
     ///
@@ -56,8 +56,8 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
     /// # Safety
     ///
     /// The address came from the resource's [`allocate_raw`](crate::StreamOrdered::allocate_raw), with the
-    /// size of `len` values. Nobody else uses it or gives it back, and everything that used it before comes
-    /// before what is next on `queue`.
+    /// size of `len` values. Nothing else uses it or gives it back, and everything that used it before is
+    /// ordered before later work on `queue`.
     pub unsafe fn from_ordered(
         address: CUdeviceptr,
         len: usize,
@@ -83,7 +83,7 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
     /// # Safety
     ///
     /// The address came from the resource's [`allocate_raw`](crate::Synchronous::allocate_raw), with the size
-    /// of `len` values. Nobody else uses it or gives it back.
+    /// of `len` values. Nothing else uses it or gives it back.
     pub unsafe fn from_synchronous(
         address: CUdeviceptr,
         len: usize,

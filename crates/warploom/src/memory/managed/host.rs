@@ -1,6 +1,6 @@
 //! Access by the host to managed memory.
 //!
-//! A `&[T]` must not change while it is there. What could change it is work on streams: what was enqueued
+//! A `&[T]` must not change while it is there. Only work on streams could change it: work that was enqueued
 //! before is waited for, and to enqueue more that writes, the buffer would have to be borrowed mutably. Work
 //! that only reads may go on.
 //!
@@ -55,7 +55,7 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
     }
 
     /// The values, for the host to read and write, when all work that was enqueued with them is done. Nothing
-    /// else can use them while they are borrowed; what is enqueued afterwards sees what was written.
+    /// else can use them while they are borrowed; work enqueued afterwards sees the written values.
     ///
     /// # Errors
     ///
@@ -79,7 +79,7 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
     ///
     /// # Safety
     ///
-    /// No device without concurrent managed access works while the values are borrowed, on whatever, for
+    /// No device without concurrent managed access works while the values are borrowed, on any memory, for
     /// whomever.
     pub unsafe fn host_while_idle(&self) -> Result<&[T]> {
         let start = self.ready()?;
@@ -148,10 +148,10 @@ fn find_exclusive(driver: &Driver) -> Result<Option<u32>> {
     Ok(None)
 }
 
-/// Makes the contents be something, once and for all, if they were discarded.
+/// Gives discarded contents a fixed value.
 ///
-/// What has been discarded can be one thing now and another later, until it is written. Nobody is looking
-/// yet: since it was discarded, which takes a mutable borrow, nobody got past this.
+/// Discarded contents may differ at every read, until they are written. No reference exists yet: since the
+/// discard, which takes a mutable borrow, every access has come through here.
 fn steady(allocation: &Allocation) {
     let _alone = Lock::of(with_exposed_provenance_mut::<u8>(allocation.address() as usize));
     if !allocation.managed().take_discard() {

@@ -2,7 +2,7 @@
 
 use crate::{Device, Error, Host, Location, ManagedError, Result};
 
-/// One place for all ranges of a batch, or one for each.
+/// One location for all ranges of a batch, or one for each.
 ///
 /// ```
 /// use warploom::{Host, Location, Locations};
@@ -15,12 +15,12 @@ use crate::{Device, Error, Host, Location, ManagedError, Result};
 pub enum Locations {
     /// Every range goes there.
     All(Location),
-    /// Each range goes to the place with its number.
+    /// Each range goes to the location with its number.
     Each(Vec<Location>),
 }
 
 impl Locations {
-    /// Refuses a number of places that does not fit the ranges.
+    /// Refuses a number of locations that does not fit the ranges.
     pub(super) fn check_count(&self, ranges: usize) -> Result<()> {
         match self {
             Locations::Each(each) if each.len() != ranges => {
@@ -30,7 +30,7 @@ impl Locations {
         }
     }
 
-    /// The place of a range, if there is one.
+    /// The location of a range, if there is one.
     pub(super) fn at(&self, index: usize) -> Option<&Location> {
         match self {
             Locations::All(place) => Some(place),
@@ -38,7 +38,7 @@ impl Locations {
         }
     }
 
-    /// Each place that is named.
+    /// Each location that is named.
     pub(super) fn named(&self) -> &[Location] {
         match self {
             Locations::All(place) => std::slice::from_ref(place),

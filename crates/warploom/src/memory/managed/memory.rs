@@ -9,8 +9,8 @@ use crate::memory::pool::driver_pool::can;
 use crate::memory::resource::{Synchronous, SynchronousResource};
 use crate::{Context, DeviceAttribute, DeviceCopy, ManagedError, Queue, Result};
 
-/// Managed memory, which moves to whoever touches it, allocated without a stream. Freeing a buffer of it
-/// waits for everything enqueued in its context.
+/// Managed memory, whose pages move to the device or host that touches them, allocated without a stream.
+/// Freeing a buffer of it waits for everything enqueued in its context.
 ///
 /// ```
 /// use warploom::{Devices, Driver, ManagedMemory};
@@ -31,8 +31,8 @@ pub struct ManagedMemory {
 
 impl ManagedMemory {
     /// Managed memory that belongs to a context, and that every device may use. If the device does not share
-    /// it with the host while it works, a `tracing` event of level `WARN` says so, once in the life of the
-    /// process; so it is with pools.
+    /// it with the host while it works, a `tracing` event of level `WARN` says so, once in the lifetime of
+    /// the process; so it is with pools.
     ///
     /// # Errors
     ///
@@ -54,7 +54,7 @@ impl ManagedMemory {
         &self.shared.context
     }
 
-    /// A buffer of `len` values, whatever they are at first; see [`SynchronousResource::allocate`].
+    /// A buffer of `len` uninitialised values; see [`SynchronousResource::allocate`].
     ///
     /// # Errors
     ///

@@ -1,18 +1,17 @@
 //! Managed memory: one address for the host and every device, with pages that migrate.
 //!
 //! - **A [`ManagedBuffer`] is a buffer like any other**, from [`ManagedMemory`], from a [`ManagedPool`], or
-//!   from elsewhere. What stands here can be done to it besides: to all of it, or to a part
-//!   ([`ManagedRange`]).
+//!   from other code. It has more operations than a buffer: on all of it, or on a part ([`ManagedRange`]).
 //! - **Advice lives in the driver.** It is asked by every read and told by every change; nothing is kept
 //!   here.
-//! - **Prefetch and discard are work of a stream** that the caller names. Discarding takes what it discards
-//!   exclusively, as writing does: the contents are gone.
+//! - **Prefetch and discard are work of a stream** that the caller names. Discarding borrows exclusively, as
+//!   writing does: the contents are gone.
 //! - **The host borrows.** A `&[T]` of managed memory is had when every stream that wrote it is done, and
 //!   while there is one no call can enqueue a write.
-//! - **Whether memory is managed is asked first**, before anything else about a call is looked at: of the
-//!   resource that it came from, which costs nothing, and of the driver for other memory, once.
+//! - **The kind of memory is checked first**, before all other checks of a call: the resource that it came
+//!   from answers, which costs nothing, or the driver for other memory, once.
 //!
-//! Pages are the driver's unit. Two ranges that share one share its advice and its place.
+//! Pages are the driver's unit. Two ranges that share one share its advice and its location.
 //!
 //! System memory that a device reaches through the host's own page tables (HMM, ATS) is not recognised as
 //! managed.
@@ -47,7 +46,7 @@ use std::sync::Once;
 
 use crate::Context;
 
-/// Says once in the life of the process that managed memory is not for host and devices at the same time,
+/// Warns once per process that managed memory is not for host and devices at the same time,
 /// since nothing else would: the host that touches it while a kernel runs, any kernel, is ended by the
 /// system.
 pub(super) fn warn_of_exclusive_access(context: &Context) {

@@ -12,7 +12,7 @@ use crate::{Location, MemoryError, Queue, Result, Stream};
 pub(super) const WHAT: &str = "prefetch";
 
 impl ManagedRange<'_> {
-    /// Moves it to a place, in the order of `queue`, which may be a stream of any device. It may move away
+    /// Moves it to a location, in the order of `queue`, which may be a stream of any device. It may move away
     /// again; see [`ManagedRange::set_preferred_location`].
     ///
     /// # Errors
@@ -56,7 +56,7 @@ impl ManagedRange<'_> {
     }
 }
 
-/// Moves many ranges, all to one place or each to its own, in the order of `queue`.
+/// Moves many ranges, all to one location or each to its own, in the order of `queue`.
 ///
 /// That is one driver call. A driver before 13.0 has none for it, and the legacy default stream takes none;
 /// there it is a call for each range, in order, until one fails.
@@ -69,7 +69,7 @@ impl ManagedRange<'_> {
 /// let context = driver.device(0)?.context()?;
 /// let (stream, memory) = (context.stream()?, ManagedMemory::new(&context)?);
 /// let (weights, results) = (memory.zeroed::<f32>(1 << 20, &stream)?, memory.zeroed::<f32>(1 << 10, &stream)?);
-/// prefetch_batch([&weights, &results], driver.device(0)?, &stream)?; // all to one place
+/// prefetch_batch([&weights, &results], driver.device(0)?, &stream)?; // all to one location
 /// prefetch_batch([&weights, &results], [Location::from(driver.device(0)?), Host::Any.into()], &stream)?; // each to its own
 /// stream.synchronize()?;
 /// assert_eq!(results.last_prefetch_location()?, Some(Host::Any.into()));

@@ -11,10 +11,10 @@ use crate::memory::allocation_ref::AllocationRef;
 use crate::memory::slice::Span;
 use crate::{Buffer, Context, DeviceCopy, ManagedError, Result, Slice, SliceMut, Stream};
 
-/// A stretch of managed memory, borrowed: what advice and prefetches are about.
+/// A range of managed memory, borrowed, for advice and prefetches.
 ///
-/// It is made from a [`ManagedBuffer`], or from a [`Slice`] of one, whatever its values are; so a batch may
-/// have buffers of several types. The driver's unit is the page: what shares a page shares advice and place.
+/// It is made from a [`ManagedBuffer`], or from a [`Slice`] of one, of any type; so a batch may have buffers
+/// of several types. The driver's unit is the page: ranges that share a page share advice and location.
 ///
 /// ```
 /// use warploom::{Devices, Driver, Host, Location, ManagedMemory, ManagedRange};
@@ -37,7 +37,7 @@ pub struct ManagedRange<'a> {
     pub(super) bytes: usize,
 }
 
-/// A stretch of managed memory, borrowed to be written: what discards are about.
+/// A range of managed memory, borrowed mutably, for discards.
 #[derive(Debug)]
 pub struct ManagedRangeMut<'a> {
     pub(super) range: ManagedRange<'a>,
@@ -71,7 +71,7 @@ impl<'a> ManagedRange<'a> {
         self.context().driver()
     }
 
-    /// Refuses memory that is not managed: what was to be done with it, and which one of a batch it is.
+    /// Refuses memory that is not managed; the error has the operation and the index in a batch.
     pub(super) fn check_managed(&self, what: &'static str, index: Option<usize>) -> Result<()> {
         if self.allocation.is_managed()? { Ok(()) } else { Err(ManagedError::NotManaged { what, index }.into()) }
     }

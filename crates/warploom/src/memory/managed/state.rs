@@ -11,12 +11,12 @@ const ASKED: u8 = 1;
 const MANAGED: u8 = 2;
 const DISCARDED: u8 = 4;
 
-/// `true` if memory is managed, once that has been asked, and whether its contents have been discarded.
+/// Flags of an allocation: asked, managed, discarded.
 #[derive(Debug, Default)]
 pub(in crate::memory) struct ManagedState(AtomicU8);
 
 impl ManagedState {
-    /// What was answered the first time.
+    /// The cached answer, or else that of `ask`.
     pub(in crate::memory) fn or_ask(&self, ask: impl FnOnce() -> Result<bool>) -> Result<bool> {
         let known = self.0.load(Ordering::Relaxed);
         if known & ASKED != 0 {
@@ -27,7 +27,7 @@ impl ManagedState {
         Ok(answer)
     }
 
-    /// Takes note that the contents may be anything from now on, and something else at every look.
+    /// Records a discard: the contents are undefined, and may differ at every read.
     pub(super) fn note_discard(&self) {
         self.0.fetch_or(DISCARDED, Ordering::Relaxed);
     }
@@ -38,7 +38,7 @@ impl ManagedState {
     }
 }
 
-/// Asks the driver whether there is managed memory at an address.
+/// Asks the driver for the kind of memory at an address; `true` if it is managed.
 pub(in crate::memory) fn asks_managed(context: &Context, address: CUdeviceptr) -> Result<bool> {
     let mut is_managed = 0_u32;
     let (data, attribute) = ((&raw mut is_managed).cast(), CUpointer_attribute::CU_POINTER_ATTRIBUTE_IS_MANAGED);

@@ -24,7 +24,7 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
         self.as_range().read_mostly()
     }
 
-    /// Says whether it is mostly read; see [`ManagedRange::set_read_mostly`].
+    /// Sets the mostly-read advice; see [`ManagedRange::set_read_mostly`].
     ///
     /// # Errors
     ///
@@ -33,7 +33,7 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
         self.as_range().set_read_mostly(read_mostly)
     }
 
-    /// Where it would rather be; see [`ManagedRange::preferred_location`].
+    /// Its preferred location; see [`ManagedRange::preferred_location`].
     ///
     /// # Errors
     ///
@@ -42,7 +42,7 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
         self.as_range().preferred_location()
     }
 
-    /// Says where it would rather be; see [`ManagedRange::set_preferred_location`].
+    /// Sets its preferred location; see [`ManagedRange::set_preferred_location`].
     ///
     /// # Errors
     ///
@@ -51,7 +51,7 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
         self.as_range().set_preferred_location(place)
     }
 
-    /// Where it was last told to go by a prefetch; see [`ManagedRange::last_prefetch_location`].
+    /// The destination of its last prefetch; see [`ManagedRange::last_prefetch_location`].
     ///
     /// # Errors
     ///
@@ -60,13 +60,13 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
         self.as_range().last_prefetch_location()
     }
 
-    /// Who is mapped to it, wherever it is: a live set, made without a driver call.
+    /// The locations it stays mapped for: a live set, made without a driver call.
     #[must_use]
     pub fn accessed_by(&self) -> AccessedBy<'_> {
         self.as_range().accessed_by()
     }
 
-    /// Moves it to a place, in the order of `queue`; see [`ManagedRange::prefetch`].
+    /// Moves it to a location, in the order of `queue`; see [`ManagedRange::prefetch`].
     ///
     /// # Errors
     ///
@@ -84,7 +84,7 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
         self.as_range_mut().discard(queue)
     }
 
-    /// Gives up its contents and moves it to a place, in the order of `queue`; see
+    /// Gives up its contents and moves it to a location, in the order of `queue`; see
     /// [`ManagedRangeMut::discard_prefetch`].
     ///
     /// # Errors

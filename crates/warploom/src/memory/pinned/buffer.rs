@@ -41,7 +41,7 @@ impl<T: DeviceCopy> PinnedBuffer<T> {
     /// As [`SynchronousResource::allocate`], and [`MemoryError::NotPinned`] if the resource has other memory.
     pub fn zeroed(len: usize, from: &impl SynchronousResource) -> Result<PinnedBuffer<T>> {
         let pinned = Self::allocate(len, from)?;
-        // SAFETY: the memory has room for that many values, and nobody else uses it.
+        // SAFETY: the memory has room for that many values, and nothing else uses it.
         unsafe { pinned.start().write_bytes(0, len) };
         Ok(pinned)
     }
@@ -53,7 +53,7 @@ impl<T: DeviceCopy> PinnedBuffer<T> {
     /// As [`SynchronousResource::allocate`], and [`MemoryError::NotPinned`] if the resource has other memory.
     pub fn copied(values: &[T], from: &impl SynchronousResource) -> Result<PinnedBuffer<T>> {
         let pinned = Self::allocate(values.len(), from)?;
-        // SAFETY: the memory has room for that many values, and nobody else uses it.
+        // SAFETY: the memory has room for that many values, and nothing else uses it.
         unsafe { pinned.start().copy_from_nonoverlapping(values.as_ptr(), values.len()) };
         Ok(pinned)
     }
@@ -97,7 +97,7 @@ impl<T: DeviceCopy> PinnedBuffer<T> {
         PinnedBuffer { buffer }
     }
 
-    /// What a copy had taken along that is known to be done, and was the only thing to use it.
+    /// The memory of a copy that is done, and was its only user.
     pub(in crate::memory) fn given_back(buffer: Buffer<T>) -> PinnedBuffer<T> {
         buffer.allocation().forget_users();
         PinnedBuffer { buffer }

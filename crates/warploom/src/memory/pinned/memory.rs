@@ -48,7 +48,7 @@ struct Shared {
     flags: u32,
 }
 
-/// What kind of page-locked memory [`PinnedMemory`] gives.
+/// Options of [`PinnedMemory`].
 ///
 /// ```
 /// use warploom::{Devices, Driver, PinnedMemory, PinnedOptions};
@@ -135,9 +135,9 @@ impl PinnedMemory {
         PinnedBuffer::copied(values, self)
     }
 
-    /// Frees a buffer of it when everything enqueued on `queue` so far is done, and says what goes wrong.
+    /// Frees a buffer of it when everything enqueued on `queue` so far is done, and returns the error.
     ///
-    /// Dropping a buffer waits by itself for what was enqueued with it; this also waits for what used it by
+    /// Dropping a buffer waits for work that was enqueued with it; this also waits for work that used it by
     /// its raw address.
     ///
     /// # Errors
@@ -175,7 +175,7 @@ unsafe impl Synchronous for Shared {
 
     unsafe fn deallocate_raw(&self, address: CUdeviceptr, _bytes: usize) -> Result<()> {
         let memory = with_exposed_provenance_mut(address as usize);
-        // SAFETY: the caller gives back what `allocate_raw` gave, once.
+        // SAFETY: the caller gives back an address of `allocate_raw`, once.
         Ok(unsafe { self.context.driver().cuMemFreeHost(memory) }?)
     }
 

@@ -34,13 +34,13 @@ macro_rules! pool_attributes {
                 self.shared.context()
             }
 
-            /// The driver's own handle; valid while this value is held.
+            /// The raw handle; valid while this value is held.
             #[must_use]
             pub fn as_raw(&self) -> CUmemoryPool {
                 self.shared.as_raw()
             }
 
-            /// What the pool holds and has held.
+            /// The pool's statistics.
             ///
             /// # Errors
             ///
@@ -56,8 +56,8 @@ macro_rules! pool_attributes {
                 })
             }
 
-            /// Has [`PoolStatistics::reserved_high`] and [`PoolStatistics::used_high`] start again from what
-            /// there is now.
+            /// Has [`PoolStatistics::reserved_high`] and [`PoolStatistics::used_high`] start again from the
+            /// current value.
             ///
             /// # Errors
             ///
@@ -73,7 +73,7 @@ macro_rules! pool_attributes {
                 Ok(())
             }
 
-            /// How many bytes it keeps, without use for them, when a stream is synchronized.
+            /// The bytes of unused memory that it keeps when a stream is synchronized.
             ///
             /// # Errors
             ///
@@ -94,7 +94,7 @@ macro_rules! pool_attributes {
                 set_attribute(&self.shared, name, bytes)
             }
 
-            /// Which memory of other streams an allocation may get.
+            /// The reuse of memory that other streams freed.
             ///
             /// # Errors
             ///

@@ -38,7 +38,7 @@ pub struct DevicePool {
     pub(super) shared: Arc<DriverPool>,
 }
 
-/// What a pool holds and has held, in bytes.
+/// Statistics of a pool, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolStatistics {
     /// Taken from the device.
@@ -88,7 +88,7 @@ impl DevicePool {
     }
 
     /// The pool that the context's device allocates from now where none is named: the default one, unless
-    /// another was made current by calling the driver, which is up to whoever did so to keep. It does not end
+    /// another was made current by calling the driver; then its owner must keep it alive. It does not end
     /// with this value.
     ///
     /// # Errors
@@ -111,7 +111,7 @@ impl DevicePool {
         DevicePool { shared: Arc::new(unsafe { DriverPool::borrowed(raw, context, PoolMemory::Device) }) }
     }
 
-    /// Which other devices may use its memory: a live set, made without a driver call.
+    /// The other devices that may use its memory: a live set, made without a driver call.
     ///
     /// ```
     /// use warploom::{DevicePool, Devices, Driver, LiveSet};
@@ -129,7 +129,7 @@ impl DevicePool {
         self.shared.peers()
     }
 
-    /// A buffer of `len` values, whatever they are at first; see [`OrderedResource::allocate`].
+    /// A buffer of `len` uninitialised values; see [`OrderedResource::allocate`].
     ///
     /// # Errors
     ///

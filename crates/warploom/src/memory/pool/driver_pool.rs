@@ -32,7 +32,7 @@ pub(in crate::memory) struct DriverPool {
     _mark: Mark,
 }
 
-/// What a pool's memory is.
+/// The kind of a pool's memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum PoolMemory {
     /// Memory of the context's device.
@@ -51,7 +51,7 @@ impl PoolMemory {
     }
 }
 
-/// A pool that a place has without anybody's making one for it.
+/// A pool that the driver has for a location.
 #[derive(Clone, Copy)]
 pub(super) enum Found {
     /// The one that it has from the start.
@@ -61,7 +61,7 @@ pub(super) enum Found {
 }
 
 impl DriverPool {
-    /// What [`OrderedResource::allocate`](super::OrderedResource::allocate) does, known to be done by a pool.
+    /// As [`OrderedResource::allocate`](super::OrderedResource::allocate), without dynamic dispatch.
     #[inline]
     pub(super) fn allocate<T: DeviceCopy>(this: &Arc<DriverPool>, len: usize, queue: &impl Queue) -> Result<Buffer<T>> {
         let allocation = DriverPool::hold(Arc::clone(this), size::<T>(len)?, queue.stream())?;
@@ -147,7 +147,7 @@ impl DriverPool {
         }
     }
 
-    /// Says what the context's device may do with the memory.
+    /// Sets the access of the context's device to the memory.
     fn set_access(&self, flags: CUmemAccess_flags) -> Result<()> {
         let device = self.context.device().as_raw();
         let access = CUmemAccessDesc {
@@ -194,7 +194,7 @@ impl DriverPool {
     }
 }
 
-/// `true` if a device says that it can do something; what a driver is too old to know, it cannot.
+/// `true` if the device has the feature; `false` if the driver is too old to know it.
 pub(in crate::memory) fn can(context: &Context, attribute: DeviceAttribute) -> Result<bool> {
     match context.device().attribute(attribute) {
         Err(Error::Device(DeviceError::UnknownAttribute { .. })) => Ok(false),
@@ -221,7 +221,7 @@ unsafe impl StreamOrdered for DriverPool {
 
     #[inline]
     unsafe fn deallocate_raw(&self, address: CUdeviceptr, _bytes: usize, stream: &Stream) -> Result<()> {
-        // SAFETY: the caller gives back what `allocate_raw` gave, once, in the order of a stream that is
+        // SAFETY: the caller gives back an address of `allocate_raw`, once, in the order of a stream that is
         // alive.
         stream.enqueue(|raw| unsafe { self.context.driver().cuMemFreeAsync(address, raw) })
     }

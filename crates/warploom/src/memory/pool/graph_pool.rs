@@ -12,7 +12,7 @@ use crate::{Buffer, CaptureError, Context, DeviceCopy, PoolStatistics, Queue, Re
 
 /// Memory of a device that graphs allocate for themselves, when they are launched.
 ///
-/// A buffer of it stands for what a graph will have: it can be allocated and used on streams of one
+/// A buffer of it stands for memory of the graph: it can be allocated and used on streams of one
 /// [capture](crate::capture) alone. Dropping it leaves the memory to the graph, and [`Buffer::close`] has the
 /// graph free it at that point.
 ///
@@ -52,7 +52,7 @@ impl GraphPool {
         &self.context
     }
 
-    /// A buffer of `len` values, whatever they are at first.
+    /// A buffer of `len` uninitialised values.
     ///
     /// # Errors
     ///
@@ -81,8 +81,7 @@ impl GraphPool {
         Ok(buffer)
     }
 
-    /// What graphs hold of the device's memory and have held, since they were launched; those of the whole
-    /// process.
+    /// Statistics of the device memory that launched graphs hold; those of the whole process.
     ///
     /// # Errors
     ///
@@ -103,8 +102,8 @@ impl GraphPool {
         })
     }
 
-    /// Has [`PoolStatistics::reserved_high`] and [`PoolStatistics::used_high`] start again from what there is
-    /// now.
+    /// Has [`PoolStatistics::reserved_high`] and [`PoolStatistics::used_high`] start again from the current
+    /// value.
     ///
     /// # Errors
     ///
@@ -140,7 +139,7 @@ pub(in crate::memory) fn allocate(bytes: usize, stream: &Stream) -> Result<Alloc
     let (driver, mut address) = (stream.driver(), 0);
     // SAFETY: `address` is writable, and the stream alive.
     stream.enqueue(|raw| unsafe { driver.cuMemAllocAsync(&raw mut address, bytes, raw) })?;
-    // SAFETY: a node of this capture allocates it, and nobody else has it.
+    // SAFETY: a node of this capture allocates it, and it has no other owner.
     Ok(unsafe { Allocation::of_graph((address, bytes), capture.id(), stream.clone()) })
 }
 

@@ -34,7 +34,7 @@ pub struct ManagedPool {
 }
 
 impl ManagedPool {
-    /// A new pool, whose memory prefers no place, for streams of the context to use.
+    /// A new pool, without a preferred location, for streams of the context to use.
     ///
     /// # Errors
     ///
@@ -45,17 +45,17 @@ impl ManagedPool {
         ManagedPool::at(context, None)
     }
 
-    /// A new pool, whose memory would rather be at a place.
+    /// A new pool with a preferred location.
     ///
     /// # Errors
     ///
     /// As [`ManagedPool::new`]; [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) for a
-    /// device of another driver, and `CUDA_ERROR_INVALID_VALUE` for a place that no pool can be at.
+    /// device of another driver, and `CUDA_ERROR_INVALID_VALUE` for a location that no pool can be at.
     pub fn preferring(context: &Context, place: impl Into<Location>) -> Result<ManagedPool> {
         ManagedPool::at(context, Some(place.into()))
     }
 
-    /// The pool of managed memory that is there from the start for memory that would rather be at a place, or
+    /// The pool of managed memory that is there from the start for memory with a preferred location, or
     /// nowhere in particular. It is not made by this and does not end with it.
     ///
     /// ```
@@ -80,7 +80,7 @@ impl ManagedPool {
     }
 
     /// The pool that managed memory is allocated from now where none is named: the default one, unless
-    /// another was made current by calling the driver, which is up to whoever did so to keep. It does not end
+    /// another was made current by calling the driver; then its owner must keep it alive. It does not end
     /// with this value.
     ///
     /// # Errors
@@ -106,7 +106,7 @@ impl ManagedPool {
         })
     }
 
-    /// A pool that `get` makes or finds; `unsupported` is what it means that the driver cannot.
+    /// A pool that `get` makes or finds; `unsupported` is the error if the driver cannot.
     fn over(
         context: &Context,
         preferred: Option<Location>,
@@ -135,13 +135,13 @@ impl ManagedPool {
         Ok(ManagedPool { shared: Arc::new(pool), preferred })
     }
 
-    /// Where its memory would rather be.
+    /// The preferred location of its memory.
     #[must_use]
     pub fn preferred_location(&self) -> Option<&Location> {
         self.preferred.as_ref()
     }
 
-    /// A buffer of `len` values, whatever they are at first; see [`OrderedResource::allocate`].
+    /// A buffer of `len` uninitialised values; see [`OrderedResource::allocate`].
     ///
     /// # Errors
     ///

@@ -6,7 +6,7 @@ use super::attributes::set_attribute;
 use super::driver_pool::DriverPool;
 use crate::Result;
 
-/// How a new pool behaves; what is not said stays as it is here.
+/// Options of a new pool.
 ///
 /// ```
 /// use warploom::{DevicePool, Devices, Driver, PoolOptions};
@@ -40,20 +40,20 @@ impl PoolOptions {
         self
     }
 
-    /// How many bytes the pool keeps, without use for them, when a stream is synchronized. The driver's own
+    /// The bytes of unused memory that the pool keeps when a stream is synchronized. The driver's own
     /// default, 0, has it give everything back then, only to take it again.
     pub fn release_threshold(mut self, bytes: u64) -> PoolOptions {
         self.release_threshold = bytes;
         self
     }
 
-    /// Which memory of other streams an allocation may get.
+    /// The reuse of memory that other streams freed.
     pub fn reuse(mut self, reuse: Reuse) -> PoolOptions {
         self.reuse = reuse;
         self
     }
 
-    /// Tells the driver what differs from what a new pool is like.
+    /// Sets the attributes that differ from those of a new pool.
     pub(super) fn apply(self, pool: &DriverPool) -> Result<()> {
         if self.release_threshold != 0 {
             let threshold = CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
@@ -69,8 +69,7 @@ impl Default for PoolOptions {
     }
 }
 
-/// Which memory an allocation may get that was freed on another stream. What was freed on its own is always
-/// reused.
+/// The reuse of memory that was freed on another stream. Memory freed on the same stream is always reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_structs, reason = "the driver has had these three since pools came")]
 pub struct Reuse {
@@ -99,7 +98,7 @@ impl Reuse {
         ]
     }
 
-    /// Tells the driver what differs from `before`.
+    /// Sets the attributes that differ from `before`.
     pub(super) fn apply(self, before: Reuse, pool: &DriverPool) -> Result<()> {
         for ((attribute, is_on), (_, was_on)) in self.switches().into_iter().zip(before.switches()) {
             if is_on != was_on {

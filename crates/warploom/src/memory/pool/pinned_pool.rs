@@ -69,8 +69,8 @@ impl PinnedPool {
     }
 
     /// The pool that is allocated from now where none is named: the default one, unless another was made
-    /// current by calling the driver, which is up to whoever did so to keep. As with
-    /// [`PinnedPool::default_of`], it does not end with this value.
+    /// current by calling the driver; then its owner must keep it alive. As with [`PinnedPool::default_of`],
+    /// it does not end with this value.
     ///
     /// # Errors
     ///

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::StreamOrdered;
 use crate::memory::pool::driver_pool::DriverPool;
 
-/// Any stream-ordered resource. Pools are most of them, and what a pool does to free is known without asking.
+/// Any stream-ordered resource. Most are pools, whose free is called without dynamic dispatch.
 #[derive(Clone)]
 pub(in crate::memory) enum AnyOrdered {
     Pool(Arc<DriverPool>),

@@ -10,14 +10,13 @@ use crate::memory::allocation::Allocation;
 use crate::memory::allocation_ref::AllocationRef;
 use crate::{Buffer, CaptureError, Context, Device, DeviceCopy, Queue, Result, Stream, capture};
 
-/// Memory that is allocated and freed in the order of a stream: what a resource of your own implements.
+/// Memory that is allocated and freed in the order of a stream: the trait for resources of your own.
 ///
 /// # Safety
 ///
-/// Whoever allocates may use `bytes` bytes from the address on, on every stream that waits for what the given
-/// stream has so far, until the address is given back; nobody else does. The memory belongs to
-/// [`StreamOrdered::context`]. What [`StreamOrdered::is_pinned`] and [`StreamOrdered::is_managed`] say is
-/// true.
+/// The caller may use `bytes` bytes from the address on, on every stream that waits for the given stream,
+/// until the address is given back; nothing else does. The memory belongs to [`StreamOrdered::context`]. The
+/// answers of [`StreamOrdered::is_pinned`] and [`StreamOrdered::is_managed`] are true.
 pub unsafe trait StreamOrdered: Send + Sync + 'static {
     /// The context of the memory.
     fn context(&self) -> &Context;
@@ -26,19 +25,19 @@ pub unsafe trait StreamOrdered: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// Whatever keeps it from it; then nothing is allocated.
+    /// Any error; then nothing is allocated.
     fn allocate_raw(&self, bytes: usize, stream: &Stream) -> Result<CUdeviceptr>;
 
     /// Frees in the order of a stream, which need not be the one that it was allocated on.
     ///
     /// # Errors
     ///
-    /// Whatever keeps it from it.
+    /// Any error.
     ///
     /// # Safety
     ///
     /// The address came from [`StreamOrdered::allocate_raw`] with this size and is given back once. Every use
-    /// of the memory is ordered before what comes next on the stream, whose context has not been reset.
+    /// of the memory is ordered before later work on the stream, whose context has not been reset.
     unsafe fn deallocate_raw(&self, address: CUdeviceptr, bytes: usize, stream: &Stream) -> Result<()>;
 
     /// `true` if the memory is page-locked memory of the host, which uses it at the same address while no
@@ -47,7 +46,7 @@ pub unsafe trait StreamOrdered: Send + Sync + 'static {
         false
     }
 
-    /// What people call the resource, in a report of [what is alive](crate::leaks).
+    /// The resource's name, for [leak reports](crate::leaks).
     fn name(&self) -> &'static str {
         std::any::type_name::<Self>()
     }
@@ -57,12 +56,12 @@ pub unsafe trait StreamOrdered: Send + Sync + 'static {
         false
     }
 
-    /// `true` if a device other than the context's may use the memory by itself; `None` if whoever has peer
-    /// access to the context may.
+    /// `true` if a device other than the context's may use the memory by itself; `None` if every context with
+    /// peer access to the context may.
     ///
     /// # Errors
     ///
-    /// What keeps it from knowing.
+    /// Any error.
     fn is_open_to(&self, _device: &Device) -> Result<Option<bool>> {
         Ok(self.is_pinned().then_some(true))
     }
@@ -77,7 +76,7 @@ pub(in crate::memory) fn refuse_captured(name: impl FnOnce() -> &'static str, st
     Ok(())
 }
 
-/// What buffers can be allocated from, in the order of a stream.
+/// A resource that allocates buffers in the order of a stream.
 ///
 /// ```
 /// use warploom::{Buffer, DevicePool, Devices, Driver, OrderedResource, Queue, Result};
@@ -99,8 +98,7 @@ pub trait OrderedResource {
     /// The resource itself, shared: a buffer holds it.
     fn resource(&self) -> Arc<dyn StreamOrdered>;
 
-    /// A buffer of `len` values, whatever they are at first. It comes into being, and goes, in the order of
-    /// `queue`.
+    /// A buffer of `len` uninitialised values. It comes into being, and goes, in the order of `queue`.
     ///
     /// # Errors
     ///

@@ -8,12 +8,12 @@ use super::size;
 use crate::memory::allocation::Allocation;
 use crate::{Buffer, Context, Device, DeviceCopy, Queue, Result};
 
-/// Memory that is allocated and freed at once, whatever streams do: what a resource of your own implements.
+/// Memory that is allocated and freed at once, independent of streams: the trait for resources of your own.
 ///
 /// # Safety
 ///
-/// Whoever allocates may use `bytes` bytes from the address on until it is given back; nobody else does. The
-/// memory belongs to [`Synchronous::context`]. What [`Synchronous::free_waits_for_context`],
+/// The caller may use `bytes` bytes from the address on until it is given back; nothing else does. The memory
+/// belongs to [`Synchronous::context`]. The answers of [`Synchronous::free_waits_for_context`],
 /// [`Synchronous::outlives_context`], [`Synchronous::is_pinned`] and [`Synchronous::is_managed`] say is true.
 pub unsafe trait Synchronous: Send + Sync + 'static {
     /// The context of the memory.
@@ -23,14 +23,14 @@ pub unsafe trait Synchronous: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// Whatever keeps it from it; then nothing is allocated.
+    /// Any error; then nothing is allocated.
     fn allocate_raw(&self, bytes: usize) -> Result<CUdeviceptr>;
 
     /// Frees.
     ///
     /// # Errors
     ///
-    /// Whatever keeps it from it.
+    /// Any error.
     ///
     /// # Safety
     ///
@@ -56,7 +56,7 @@ pub unsafe trait Synchronous: Send + Sync + 'static {
         false
     }
 
-    /// What people call the resource, in a report of [what is alive](crate::leaks).
+    /// The resource's name, for [leak reports](crate::leaks).
     fn name(&self) -> &'static str {
         std::any::type_name::<Self>()
     }
@@ -66,18 +66,18 @@ pub unsafe trait Synchronous: Send + Sync + 'static {
         false
     }
 
-    /// `true` if a device other than the context's may use the memory by itself; `None` if whoever has peer
-    /// access to the context may.
+    /// `true` if a device other than the context's may use the memory by itself; `None` if every context with
+    /// peer access to the context may.
     ///
     /// # Errors
     ///
-    /// What keeps it from knowing.
+    /// Any error.
     fn is_open_to(&self, _device: &Device) -> Result<Option<bool>> {
         Ok(self.is_pinned().then_some(true))
     }
 }
 
-/// What buffers can be allocated from without a stream.
+/// A resource that allocates buffers without a stream.
 ///
 /// ```
 /// use warploom::{DeviceMemory, Devices, Driver, SynchronousResource};
@@ -95,7 +95,7 @@ pub trait SynchronousResource {
     /// The resource itself, shared: a buffer holds it.
     fn resource(&self) -> Arc<dyn Synchronous>;
 
-    /// A buffer of `len` values, whatever they are at first.
+    /// A buffer of `len` uninitialised values.
     ///
     /// # Errors
     ///

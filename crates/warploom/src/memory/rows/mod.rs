@@ -11,10 +11,10 @@
 //!                 └─────────────────┘             all in values; behind the last row there need be nothing
 //! ```
 //!
-//! What is true of slices is true of rows: two [`RowsMut`] never share a value. They may lie between each
-//! other, since one that is split at a column gives two whose rows take turns in memory; so none can be had
-//! as one [`SliceMut`], only row by row. The gaps belong to nobody: no call on rows reads or writes them, and
-//! they stay borrowed as long as the rows are.
+//! The rules of slices hold for rows: two [`RowsMut`] never share a value. They may lie between each other,
+//! since one that is split at a column gives two whose rows take turns in memory; so none can be had as one
+//! [`SliceMut`], only row by row. The gaps are not part of the rows: no call on rows reads or writes them,
+//! and they stay borrowed as long as the rows are.
 
 mod fill;
 mod pitched;
@@ -101,7 +101,7 @@ impl<'a> Grid<'a> {
         Ok(Grid { allocation: span.allocation, address: span.address, pitch, width, height })
     }
 
-    /// The bytes of a stretch as a single row.
+    /// The bytes of a range as a single row.
     pub(super) fn of_bytes(span: Span<'a>, bytes: usize) -> Grid<'a> {
         Grid { allocation: span.allocation, address: span.address, pitch: bytes, width: bytes, height: 1 }
     }
@@ -157,7 +157,7 @@ macro_rules! shared {
                 Self { grid, of: PhantomData }
             }
 
-            /// How many values a row has.
+            /// The number of values in a row.
             #[must_use]
             pub fn width(&self) -> usize {
                 self.grid.width
@@ -311,7 +311,7 @@ impl<'a, T: DeviceCopy> Slice<'a, T> {
 }
 
 impl<'a, T: DeviceCopy> SliceMut<'a, T> {
-    /// Its values as rows, to be written; see [`Slice::rows`]. What is between the rows cannot be had
+    /// Its values as rows, to be written; see [`Slice::rows`]. The gaps between the rows cannot be had
     /// meanwhile.
     ///
     /// # Errors

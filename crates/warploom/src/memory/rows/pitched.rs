@@ -8,8 +8,8 @@ use crate::memory::device_copy::bytes_of;
 use crate::{Buffer, DeviceCopy, DeviceMemory, Error, MemoryError, Result, SynchronousResource as _};
 
 impl DeviceMemory {
-    /// A buffer for `height` rows of `width` values, whatever they are at first, and the pitch that the
-    /// driver chose so that accesses to a row are aligned: the first argument of [`Buffer::rows`].
+    /// A buffer for `height` rows of `width` uninitialised values, and the pitch that the driver chose so
+    /// that accesses to a row are aligned: the first argument of [`Buffer::rows`].
     ///
     /// ```
     /// use warploom::{DeviceMemory, Devices, Driver};

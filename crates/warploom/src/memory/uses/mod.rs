@@ -16,7 +16,7 @@ use crate::{CaptureError, Result, Stream};
 #[cfg(test)]
 mod tests;
 
-/// What is done with memory.
+/// Kinds of access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
     Read,
@@ -28,23 +28,23 @@ pub(crate) enum Access {
 #[derive(Default)]
 pub(super) struct Uses(OnceLock<Box<Mutex<Known>>>);
 
-/// What is known once uses are counted.
+/// The state once uses are counted.
 #[derive(Default)]
 struct Known {
     /// The home is the first, if there is one.
     all: Vec<Use>,
-    /// Where the memory is freed, if not at home.
+    /// The stream that frees the memory, if not the home stream.
     order: Option<Stream>,
 }
 
 struct Use {
     stream: Stream,
     counts: Counts,
-    /// Which of the others the stream has waited for, by their place in the list, and up to which counts.
+    /// The counts up to which the stream has waited for each of the others, by position in the list.
     seen: Vec<(usize, Counts)>,
 }
 
-/// How often a stream read and wrote; which of two counts is higher does not matter, so that they may wrap.
+/// The numbers of reads and writes of a stream; they are only compared for equality, so that they may wrap.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Counts {
     reads: u32,
@@ -90,7 +90,7 @@ impl Uses {
         self.lock().order = Some(stream.clone());
     }
 
-    /// Where the memory is freed, if not at home.
+    /// The stream that frees the memory, if not the home stream.
     pub(super) fn order(&self) -> Option<Stream> {
         self.0.get()?.lock().unwrap_or_else(PoisonError::into_inner).order.clone()
     }
@@ -112,7 +112,7 @@ impl Uses {
         Ok(())
     }
 
-    /// Counts what a stream has enqueued.
+    /// Counts an access that a stream has enqueued.
     pub(super) fn note(&self, stream: &Stream, access: Access) {
         if let Some(met) = self.lock().all.iter_mut().find(|met| met.stream == *stream) {
             match access {
@@ -122,7 +122,8 @@ impl Uses {
         }
     }
 
-    /// The streams whose work a stream has to wait for before an access, and what it will have seen then.
+    /// The streams whose work a stream has to wait for before an access, and the counts it will have seen
+    /// then.
     fn conflicts(&self, stream: &Stream, home: Option<&Stream>, access: Access) -> Vec<Conflict> {
         let known = &mut *self.lock();
         let all = known.count(home);
@@ -195,7 +196,7 @@ impl Uses {
 }
 
 impl Known {
-    /// All streams, of which the home is the first; what it did so far may be anything.
+    /// All streams, of which the home is the first; its work so far may be any access.
     fn count(&mut self, home: Option<&Stream>) -> &mut Vec<Use> {
         if let (true, Some(home)) = (self.all.is_empty(), home) {
             self.all.push(Use { counts: Counts { reads: 1, writes: 1 }, ..Use::new(home) });
@@ -204,7 +205,7 @@ impl Known {
     }
 }
 
-/// `true` if a stream may have work; what was enqueued in a life of a context that is over is over, too.
+/// `true` if a stream may have work; work of a past generation of a context is over.
 fn is_alive(stream: &Stream) -> bool {
     stream.context().is_current_generation()
 }
@@ -218,8 +219,8 @@ struct Conflict {
     is_waited_for: bool,
 }
 
-/// Makes a stream wait for all work of others that conflicts with what it is about to do: which wrote what it
-/// reads, or wrote or read what it writes. It has met the memory then.
+/// Makes a stream wait for all work of others that conflicts with its next access: writes before a read,
+/// reads and writes before a write. It has met the memory then.
 ///
 /// Where there is no such work, no driver call is made.
 #[inline]

@@ -17,7 +17,7 @@ fn buffer(context: &Context, home: &Stream) -> Buffer {
     DevicePool::new(context).and_then(|pool| pool.zeroed(64, home)).expect("a buffer")
 }
 
-/// How many streams `stream` is made to wait for by getting ready for an access, which it then makes.
+/// The number of streams that `stream` waits for before an access, which it then makes.
 fn waits<const N: usize>(stream: &Stream, operands: &[(&Buffer, Access); N]) -> u64 {
     let counter = stream.driver().count_calls();
     let held = operands.map(|(buffer, access)| (buffer.allocation(), access));
@@ -69,7 +69,7 @@ fn a_write_waits_for_reads() {
 }
 
 #[test]
-fn who_waits_for_a_stream_has_waited_for_what_that_one_waited_for() {
+fn waiting_for_a_stream_covers_the_waits_of_that_stream() {
     let context = context();
     let [home, one, two] = [(); 3].map(|()| context.stream().expect("a stream"));
     let buffer = buffer(&context, &home);
@@ -110,7 +110,7 @@ fn ordinary_work_counts() {
 }
 
 #[test]
-fn whoever_holds_an_allocation_last_frees_it() {
+fn the_last_reference_to_an_allocation_frees_it() {
     let context = context();
     let home = context.stream().expect("a stream");
     let pool = DevicePool::new(&context).expect("a pool");

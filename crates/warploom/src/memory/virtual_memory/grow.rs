@@ -10,8 +10,8 @@ use super::range::Range;
 use crate::memory::resource::size;
 use crate::{Buffer, DeviceCopy, Error, MemoryError, Result, VirtualMemoryError};
 
-/// Why a buffer could not grow, and the buffer, which is as it was. `?` makes an [`Error`] of it and drops
-/// the buffer.
+/// An error of growing a buffer, with the unchanged buffer. `?` makes an [`Error`] of it and drops the
+/// buffer.
 ///
 /// ```
 /// use warploom::{Devices, Driver, VirtualMemory};
@@ -31,7 +31,7 @@ use crate::{Buffer, DeviceCopy, Error, MemoryError, Result, VirtualMemoryError};
 pub struct GrowError<T: DeviceCopy> {
     /// The buffer.
     pub buffer: Buffer<T>,
-    /// What went wrong.
+    /// The error.
     pub error: Error,
 }
 
@@ -60,12 +60,12 @@ impl<T: DeviceCopy> From<GrowError<T>> for Error {
 }
 
 impl VirtualMemory {
-    /// The same values in a larger buffer, and behind them whatever there is at first. Nothing is copied.
+    /// The same values in a larger buffer, followed by uninitialised values. Nothing is copied.
     ///
     /// Where the addresses behind the buffer are free, it gets more memory there, and nothing waits.
     /// Otherwise it is moved to other addresses, with the same memory behind them; that waits for the streams
-    /// that used the buffer, so that nobody is at work at the old ones. With no more values than before, only
-    /// what devices may do with it is set again.
+    /// that used the buffer, so that no work uses the old addresses. With no more values than before, only
+    /// the access of devices is set again.
     ///
     /// The buffer is taken and given back, so that nothing borrowed from it, and none of its addresses, is
     /// used afterwards:
@@ -84,7 +84,7 @@ impl VirtualMemory {
     /// With the buffer as it was: [`VirtualMemoryError::Shrinking`] for fewer values than it has,
     /// [`MemoryError::TooLarge`] for more than a size can say, [`MemoryError::OtherResource`] unless it was
     /// allocated here and nothing else holds its memory, and the driver's error: `CUDA_ERROR_OUT_OF_MEMORY`
-    /// for more than there is, or a failure of what used the buffer.
+    /// for more than there is, or a failure of work that used the buffer.
     #[doc(alias = "cuMemMap")]
     pub fn grow<T: DeviceCopy>(&self, mut buffer: Buffer<T>, len: usize) -> Result<Buffer<T>, GrowError<T>> {
         match self.shared.grow(&mut buffer, len) {
@@ -114,8 +114,8 @@ impl Shared {
         grown
     }
 
-    /// Gives a range so many bytes in all; `wait` sees the end of what uses it. A range that cannot have them
-    /// is as it was.
+    /// Gives a range so many bytes in all; `wait` waits for its uses. A range that cannot have them is as it
+    /// was.
     fn extend(&self, range: &mut Range, bytes: usize, wait: impl FnOnce() -> Result<()>) -> Result<()> {
         let more = bytes - range.bytes();
         if more == 0 {

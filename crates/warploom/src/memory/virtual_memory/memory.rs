@@ -15,7 +15,7 @@ use crate::{Buffer, Context, Device, DeviceAttribute, DeviceCopy, Queue, Result,
 
 /// Device memory behind addresses of its own, which can [grow](VirtualMemory::grow) without being copied and
 /// be used by chosen devices. Allocated without a stream, in multiples of a
-/// [granularity](VirtualMemory::granularity) that is some megabytes: for what is large and lives long.
+/// [granularity](VirtualMemory::granularity) that is some megabytes: for large, long-lived memory.
 ///
 /// Dropping a buffer of it waits for the streams that used the buffer.
 ///
@@ -43,7 +43,7 @@ pub(super) struct Shared {
     pub(super) granularity: usize,
     pub(super) access: Vec<CUmemAccessDesc>,
     options: VirtualOptions,
-    /// What was handed out, by its first address.
+    /// Allocated ranges, by their first address.
     ranges: Mutex<BTreeMap<CUdeviceptr, Range>>,
 }
 
@@ -100,13 +100,13 @@ impl VirtualMemory {
         &self.shared.context
     }
 
-    /// What its allocations are a multiple of, in bytes.
+    /// The granularity of its allocations, in bytes.
     #[must_use]
     pub fn granularity(&self) -> usize {
         self.shared.granularity
     }
 
-    /// A buffer of `len` values, whatever they are at first; see [`SynchronousResource::allocate`].
+    /// A buffer of `len` uninitialised values; see [`SynchronousResource::allocate`].
     ///
     /// # Errors
     ///
@@ -161,7 +161,7 @@ impl Shared {
         Range::reserve(self.context.device(), bytes, self.options.alignment, self.options.address)
     }
 
-    /// Puts memory behind what has none, and lets devices use it.
+    /// Maps memory into the unmapped part, and sets the access of devices.
     pub(super) fn complete(&self, range: &mut Range) -> Result<()> {
         range.fill(self.options.remote_access)?;
         range.open(&self.access)

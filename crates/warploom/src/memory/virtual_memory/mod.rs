@@ -11,8 +11,8 @@
 //!
 //! The driver waits for nothing when a mapping ends, and a stream that is still at work there would lose its
 //! memory. So each stream that used a buffer is waited for first, by name; if that fails, the mapping stays
-//! for good. Nor does any of this belong to a context: what a reset of the device leaves behind is given back
-//! all the same.
+//! for good. Nor does any of this belong to a context: memory that outlives a reset of the device is given
+//! back all the same.
 
 mod error;
 mod grow;

@@ -7,8 +7,8 @@ use warploom_driver::sys::types::{CUdeviceptr, CUmemAccessDesc, CUmemAllocationG
 use crate::peers::location;
 use crate::{AccessLevel, Device, Error, PeerError, Result, VirtualMemoryError};
 
-/// What [`VirtualMemory`](crate::VirtualMemory) is to be like: how it is cut, where it is, and who may use
-/// it.
+/// Options of [`VirtualMemory`](crate::VirtualMemory): its granularity, its address, and the devices that may
+/// use it.
 ///
 /// ```
 /// use warploom::{AccessLevel, Devices, Driver, VirtualMemory, VirtualOptions};
@@ -33,7 +33,7 @@ pub struct VirtualOptions {
     peers: BTreeMap<Device, AccessLevel>,
 }
 
-/// Which of the driver's two sizes memory is made in whole multiples of.
+/// The granularity of allocations: one of the driver's two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Granularity {
     /// The smallest there is, so that least is left unused.
@@ -71,13 +71,13 @@ impl VirtualOptions {
         VirtualOptions::default()
     }
 
-    /// Which granularity it is made in.
+    /// The granularity of its allocations.
     pub fn granularity(mut self, granularity: Granularity) -> VirtualOptions {
         self.granularity = granularity;
         self
     }
 
-    /// What addresses are a multiple of: a power of two, or 0 for the granularity.
+    /// The alignment of addresses: a power of two, or 0 for the granularity.
     pub fn alignment(mut self, alignment: usize) -> VirtualOptions {
         self.alignment = alignment;
         self
@@ -89,13 +89,13 @@ impl VirtualOptions {
         self
     }
 
-    /// What its own device may do with it; read and write, unless said otherwise.
+    /// The access of its own device; read and write by default.
     pub fn own_access(mut self, level: AccessLevel) -> VirtualOptions {
         self.own = level;
         self
     }
 
-    /// What another device may do with it; nothing, unless said. Naming its own device does nothing.
+    /// The access of another device; none by default. Naming its own device does nothing.
     pub fn peer(mut self, device: &Device, level: AccessLevel) -> VirtualOptions {
         self.peers.insert(device.clone(), level);
         self
@@ -108,7 +108,7 @@ impl VirtualOptions {
         self
     }
 
-    /// Refuses what no address is aligned to.
+    /// Refuses an alignment that is not a power of two.
     pub(super) fn check_alignment(&self) -> Result<()> {
         let alignment = self.alignment;
         if alignment == 0 || alignment.is_power_of_two() {
@@ -128,7 +128,7 @@ impl VirtualOptions {
         }
     }
 
-    /// Who may do what with memory of `owner`, its own device first; refuses those who cannot be let.
+    /// Access descriptors for memory of `owner`, its own device first; refuses devices that cannot access it.
     pub(super) fn access(&self, owner: &Device) -> Result<Vec<CUmemAccessDesc>> {
         let others = self.peers.iter().filter(|(peer, level)| *peer != owner && **level != AccessLevel::None);
         let (mut access, mut unable) = (vec![description(owner, self.own)], Vec::new());

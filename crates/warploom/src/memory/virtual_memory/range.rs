@@ -23,7 +23,7 @@ pub(super) struct Range {
 struct Reservation {
     address: CUdeviceptr,
     bytes: usize,
-    /// How much of it has memory, from its start on.
+    /// The mapped bytes, from its start on.
     mapped: usize,
 }
 
@@ -33,7 +33,7 @@ struct Piece {
     bytes: usize,
 }
 
-/// What memory on a device is made like.
+/// The properties of new device memory.
 pub(super) fn properties(device: &Device, remote_access: bool) -> CUmemAllocationProp {
     CUmemAllocationProp {
         type_: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
@@ -86,7 +86,7 @@ impl Range {
         self.map(handle, bytes)
     }
 
-    /// Maps all of a piece behind what has been mapped so far, in the newest reservation.
+    /// Maps all of a piece after the mapped part, in the newest reservation.
     fn map(&mut self, handle: CUmemGenericAllocationHandle, bytes: usize) -> Result<()> {
         let Some(newest) = self.reservations.last_mut() else { return Ok(()) };
         let address = newest.address + newest.mapped as CUdeviceptr;
@@ -97,7 +97,7 @@ impl Range {
         Ok(())
     }
 
-    /// Says who may do what with all of it.
+    /// Sets the access of devices to all of it.
     pub(super) fn open(&self, access: &[CUmemAccessDesc]) -> Result<()> {
         for Reservation { address, bytes, .. } in &self.reservations {
             // SAFETY: all of it is mapped, and the array is as long as is said.
@@ -125,8 +125,8 @@ impl Range {
         self.pieces.clear();
     }
 
-    /// Gives everything back that it has; the first failure is told, and what can be given back all the same
-    /// is. Nobody may use the memory any more.
+    /// Gives everything back that it has; the first error is returned, after everything else is given back.
+    /// The memory must not be in use.
     pub(super) fn close(&mut self) -> Result<()> {
         let (driver, mut closed) = (self.device.driver(), Ok(()));
         for Reservation { address, bytes, mapped } in self.reservations.drain(..) {

@@ -5,12 +5,12 @@ use crate::Result;
 use crate::program::{Cached, Compiled, Linked, Nvrtc, ObjectCode, Program, Target};
 
 impl Program {
-    /// What the cache has of it, or else compiles it and gives that to the cache.
+    /// The cached code, or else compiles the program and caches the result.
     ///
-    /// A cache that fails, or has something that is damaged, costs time and nothing else: the program is
-    /// compiled, and [`Compiled::cached`] says what went wrong. What does not compile is not kept.
+    /// A cache that fails, or has a damaged entry, costs time and nothing else: the program is compiled, and
+    /// [`Compiled::cached`] has the cache's error. A program that does not compile is not cached.
     ///
-    /// What the source includes by a file's full path is not noticed: give a
+    /// Files that the source includes by their full path are not noticed: give a
     /// [`files_digest`](Program::files_digest) then.
     ///
     /// # Errors
@@ -23,7 +23,7 @@ impl Program {
     }
 }
 
-/// What a cache keeps: code, and what was said about it.
+/// A cache entry: code and its log.
 pub(in crate::program) trait Kept {
     fn of(code: ObjectCode, log: String, cached: Cached) -> Self;
     fn code(&self) -> &ObjectCode;
@@ -57,7 +57,7 @@ kept! {
     Linked {}
 }
 
-/// What the cache has by this key, or else what is made, which goes to the cache.
+/// The cached entry of this key, or else a new one, which is cached.
 pub(in crate::program) fn through<T: Kept>(
     cache: &dyn ProgramCache,
     key: &CacheKey,

@@ -13,19 +13,19 @@ use super::{CacheKey, ProgramCache};
 /// ended.
 const STALE: Duration = Duration::from_secs(3600);
 
-/// Keeps bytes in files of a folder, up to a number of them in all; what was not used for longest goes first.
+/// Keeps bytes in files of a folder, up to a total size; the least recently used entry goes first.
 ///
 /// ```text
 /// FOLDER/3f/9c…       an entry: the key in hexadecimal, after two digits
-/// FOLDER/tmp/…        what is being written
+/// FOLDER/tmp/…        files being written
 /// ```
 ///
 /// Any number of processes and threads may use one folder. A file is written beside the others and then
 /// renamed, so that it is there whole or not at all; when it was last used is its time of modification. The
-/// limit is seen to by whoever writes, and may be exceeded for as long as that takes.
+/// limit is enforced by each writer, and may be exceeded until it has done so.
 ///
-/// The folder and its files are for the user alone. Whoever else can write to it can have their code run: do
-/// not share it with people who should not.
+/// The folder and its files are for the user alone. Every user with write access to it can have code run: do
+/// not share it.
 ///
 /// ```
 /// use warploom::program::{CacheKey, DiskCache, ProgramCache};
@@ -89,7 +89,7 @@ impl DiskCache {
         self.folder.join(first).join(rest)
     }
 
-    /// Everything that is there; what others take away meanwhile is not.
+    /// All entries, without those that other processes remove meanwhile.
     fn entries(&self) -> io::Result<Vec<Entry>> {
         let mut entries = Vec::new();
         for shelf in fs::read_dir(&self.folder)?.flatten() {
@@ -104,7 +104,7 @@ impl DiskCache {
         Ok(entries)
     }
 
-    /// Removes what was not used for longest, until there is room.
+    /// Removes the least recently used entries until there is room.
     fn make_room(&self, kept: &Path) -> io::Result<()> {
         let mut entries = self.entries()?;
         let mut bytes: u64 = entries.iter().map(|entry| entry.bytes).sum();
@@ -119,7 +119,7 @@ impl DiskCache {
         Ok(())
     }
 
-    /// Removes what was left behind unfinished. Nothing depends on it, so that nobody is told if it fails.
+    /// Removes unfinished files. Nothing depends on it, so that errors are ignored.
     fn sweep(&self) {
         let Ok(files) = fs::read_dir(self.unfinished()) else { return };
         for file in files.flatten() {
@@ -188,7 +188,7 @@ impl ProgramCache for DiskCache {
     }
 }
 
-/// Where the user's programs are kept, by what the environment says.
+/// The user's cache folder, from the environment.
 fn default_folder(variable: impl Fn(&str) -> Option<OsString>) -> io::Result<PathBuf> {
     let full = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let base = full("XDG_CACHE_HOME").or_else(|| full("HOME").map(|home| home.join(".cache")));
@@ -211,7 +211,7 @@ fn absent<T>(error: io::Error, none: T) -> io::Result<T> {
     if error.kind() == ErrorKind::NotFound { Ok(none) } else { Err(error) }
 }
 
-/// Removes a file, if nobody has yet.
+/// Removes a file, if it is still there.
 fn remove_file(path: &Path) -> io::Result<()> {
     fs::remove_file(path).or_else(|error| absent(error, ()))
 }

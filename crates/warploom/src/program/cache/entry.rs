@@ -37,7 +37,7 @@ pub(super) fn encode(key: &CacheKey, code: &ObjectCode, log: &str) -> Vec<u8> {
     [&Sha256::of(&body)[..], &body].concat()
 }
 
-/// What was encoded; `None` if the bytes are not that, whole and for this key.
+/// The decoded entry; `None` if the bytes are damaged, or for another key.
 pub(super) fn decode(key: &CacheKey, bytes: &[u8]) -> Option<(ObjectCode, String)> {
     let (digest, body) = bytes.split_first_chunk::<32>()?;
     if Sha256::of(body) != *digest {
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn an_entry_is_read_back() {
         for &kind in KINDS {
             let code = ObjectCode::new(kind, "", []);
             assert_eq!(decode(&key("a"), &encode(&key("a"), &code, "")), Some((code, String::new())));
@@ -104,7 +104,7 @@ mod tests {
         assert_eq!(decode(&key("a"), &[&whole[..], b"more"].concat()), None);
     }
 
-    /// A digest that is right says nothing of who wrote it.
+    /// A valid digest does not authenticate the writer.
     #[test]
     fn lengths_that_lead_nowhere_are_none() {
         for len in [1, u64::MAX, u64::MAX / 2] {

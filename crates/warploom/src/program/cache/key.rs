@@ -7,10 +7,10 @@ use super::sha256::Sha256;
 use crate::Result;
 use crate::program::{Nvrtc, NvrtcError, Program, Target};
 
-/// Changes with whatever is written to caches, so that nobody reads what another version wrote.
+/// The version of the cache format, so that entries of other versions are not read.
 const SCHEMA: &[u8] = b"1";
 
-/// What a cache finds bytes by: a digest of everything they depend on. It prints in hexadecimal.
+/// A cache key: a digest of everything that the bytes depend on. It prints in hexadecimal.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CacheKey([u8; 32]);
 
@@ -72,13 +72,13 @@ impl KeyBuilder {
 }
 
 impl Program {
-    /// What a cache finds it by: everything it is compiled from, the target, and the version of NVRTC.
+    /// The cache key: everything it is compiled from, the target, and the version of NVRTC.
     ///
     /// # Errors
     ///
     /// [`NvrtcError::NotCacheable`] if an option writes files, or reads them and there is no
-    /// [`files_digest`](Program::files_digest); and what [`compile`](Program::compile) refuses before it asks
-    /// NVRTC.
+    /// [`files_digest`](Program::files_digest); and the errors of [`compile`](Program::compile) before it
+    /// asks NVRTC.
     pub fn cache_key(&self, nvrtc: &Nvrtc, target: Target) -> Result<CacheKey> {
         Ok(self.key(nvrtc, target, &self.options_for(nvrtc, target)?)?)
     }

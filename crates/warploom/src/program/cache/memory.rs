@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::{CacheKey, ProgramCache};
 
-/// Keeps bytes in memory, up to a number of them in all; what was not used for longest goes first.
+/// Keeps bytes in memory, up to a total size; the least recently used entry goes first.
 pub struct MemoryCache {
     limit: usize,
     held: Mutex<AllocationRef>,
@@ -34,7 +34,7 @@ impl MemoryCache {
         MemoryCache { limit, held: Mutex::default() }
     }
 
-    /// How many bytes it holds.
+    /// The number of bytes it holds.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.held().bytes

@@ -17,8 +17,8 @@ pub use memory::MemoryCache;
 /// Keeps bytes by key, and may forget any of them at any time: [`MemoryCache`], [`DiskCache`], or one of your
 /// own.
 ///
-/// What comes out is checked before it is used, so that a cache need not notice when its bytes are damaged.
-/// There is no question whether a key is there: the answer could be wrong before it arrives.
+/// Entries are checked before use, so that a cache need not detect damage. There is no `contains`: its answer
+/// could be outdated before it arrives.
 ///
 /// ```
 /// use warploom::program::{CacheKey, MemoryCache, ProgramCache};
@@ -45,7 +45,7 @@ pub trait ProgramCache: Send + Sync {
     ///
     /// # Errors
     ///
-    /// If they could not be kept; what was there before may still be.
+    /// If they could not be stored; an earlier entry may still be there.
     fn put(&self, key: &CacheKey, bytes: &[u8]) -> io::Result<()>;
 
     /// As [`put`](ProgramCache::put), for many keys, one after the other.

@@ -23,7 +23,7 @@ const ROUNDS: [u32; 64] = [
 pub(super) struct Sha256 {
     state: [u32; 8],
     block: [u8; 64],
-    /// How many bytes of the block are filled: fewer than it has.
+    /// The number of bytes in the block, less than its size.
     filled: usize,
     bytes: u64,
 }

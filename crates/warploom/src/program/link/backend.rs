@@ -25,7 +25,7 @@ impl fmt::Display for Backend {
 }
 
 impl Linker {
-    /// Which linker [`link_by_any`](Linker::link_by_any) would take: nvJitLink where it is found, else the
+    /// The linker that [`link_by_any`](Linker::link_by_any) would take: nvJitLink where it is found, else the
     /// driver's.
     #[must_use]
     pub fn backend() -> Backend {

@@ -15,7 +15,7 @@ use crate::kernel::jit::{Logs, RawOptions};
 use crate::program::{Architecture, CodeKind, ObjectCode};
 use crate::{Context, Result};
 
-/// How many bytes a log has room for: it tells of every kernel, and goes with the link.
+/// The size of a log buffer: it has lines for every kernel, and lives as long as the link.
 const ROOM: u32 = 4 << 20;
 
 /// A link of a driver's. Only this file has its handle, which is alive as long as this is; so are the logs
@@ -44,7 +44,7 @@ fn number(code: &ObjectCode) -> Result<CUjitInputType, LinkError> {
 /// Pieces, with the kinds and names that a driver is told.
 pub(super) type Pieces<'p> = Vec<(&'p ObjectCode, CUjitInputType, CString)>;
 
-/// Refuses what drivers do not link.
+/// Refuses code that drivers do not link.
 pub(super) fn pieces(inputs: &[ObjectCode]) -> Result<Pieces<'_>, LinkError> {
     let piece = |code| Ok((code, number(code)?, super::linker::c_string(code.name())?));
     inputs.iter().map(piece).collect()
@@ -83,7 +83,7 @@ impl<'c> DriverLink<'c> {
         Ok(())
     }
 
-    /// The code, and what the driver has to say all the same.
+    /// The code, and the driver's log.
     pub(super) fn complete(self) -> Result<(Vec<u8>, String)> {
         let (mut image, mut size) = (null_mut(), 0);
         // SAFETY: the link is alive, and both are writable.

@@ -8,22 +8,22 @@ use crate::Error;
 use crate::dynamic_library::{Attempt, Attempts};
 use crate::program::{Architecture, CodeKind};
 
-/// Why nvJitLink could not be had, or did not link.
+/// An error of loading nvJitLink or of linking.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LinkError {
-    /// There is no nvJitLink.
+    /// No nvJitLink library was found.
     #[error(
         "no nvJitLink found, tried {}; install it (the Python wheel nvidia-nvjitlink, by `pip install nvidia-nvjitlink` in the \
          active environment, or the package libnvjitlink), or name its library in {NVJITLINK_VARIABLE}",
         Attempts(tried)
     )]
     NotFound {
-        /// What was tried, in order.
+        /// The attempts, in order.
         tried: Vec<Attempt>,
     },
 
-    /// There is a library, but it is not nvJitLink, or too old to have all functions.
+    /// The library lacks functions of nvJitLink.
     #[error("{} is not nvJitLink 12.3 or newer: it has no {missing}", path.display())]
     NotNvJitLink {
         /// The library.
@@ -32,70 +32,70 @@ pub enum LinkError {
         missing: &'static str,
     },
 
-    /// nvJitLink was asked and refused, or failed.
+    /// A call of nvJitLink failed.
     #[error("{function} failed: {code}{}{}", if log.is_empty() { "" } else { ": " }, log.trim_end())]
     Call {
         /// The function that was called.
         function: &'static str,
-        /// What it answered.
+        /// The status.
         code: LinkCode,
-        /// What nvJitLink has to say about it.
+        /// nvJitLink's log.
         log: String,
     },
 
-    /// A driver was asked and refused.
+    /// A driver call failed.
     #[error("{error}{}{}", if log.is_empty() { "" } else { ": " }, log.trim_end())]
     Driver {
-        /// The call, and what it answered.
+        /// The call and its status.
         #[source]
         error: warploom_driver::Error,
-        /// What the driver's linker has to say about it.
+        /// The log of the driver's linker.
         log: String,
     },
 
-    /// Some kinds of code only nvJitLink links.
+    /// Drivers do not link this kind of code.
     #[error("{name} is {kind}, which drivers do not link; link it by nvJitLink, or compile it to PTX or a cubin")]
     NotForDrivers {
-        /// What people call it.
+        /// Its name.
         name: String,
-        /// What it is.
+        /// Its kind.
         kind: CodeKind,
     },
 
-    /// Some things only nvJitLink can be asked.
+    /// Options that only nvJitLink has.
     #[error("drivers have no option {}; leave it out, or link by nvJitLink", names.join(", "))]
     UnsupportedOption {
         /// All options that they do not have, as nvJitLink calls them.
         names: Vec<String>,
     },
 
-    /// What is linked is for one architecture.
+    /// The architecture is virtual.
     #[error("nothing is linked for {architecture}, which is virtual; link for sm_{}", architecture.number())]
     VirtualArchitecture {
-        /// What was asked for.
+        /// The requested value.
         architecture: Architecture,
     },
 
-    /// There is at least one thing to link.
+    /// There is no code to link.
     #[error("there is nothing to link; add at least 1 piece of code")]
     NoInputs,
 
-    /// Nothing is linked of nothing.
+    /// An input is empty.
     #[error("{name} has no bytes; leave it out")]
     EmptyInput {
-        /// What people call it.
+        /// Its name.
         name: String,
     },
 
-    /// Only some kinds of code come of linking.
+    /// Linking does not give this kind of code.
     #[error("linking does not give {kind}{}", if *kind == CodeKind::Ptx { " unless all inputs are LTO-IR" } else { "; ask for a cubin" })]
     NotAnOutput {
-        /// What was asked for.
+        /// The requested value.
         kind: CodeKind,
     },
 
-    /// C has no zero in its texts.
-    #[error("{text:?} has a zero in it; C's texts end there")]
+    /// A text has a zero byte.
+    #[error("{text:?} has a zero in it; C strings end there")]
     Zero {
         /// The text.
         text: String,
@@ -103,7 +103,7 @@ pub enum LinkError {
 }
 
 impl LinkError {
-    /// What nvJitLink answered, if it was asked at all.
+    /// nvJitLink's status, if it was called.
     #[must_use]
     pub fn code(&self) -> Option<LinkCode> {
         if let LinkError::Call { code, .. } = self { Some(*code) } else { None }
@@ -146,9 +146,9 @@ const NAMES: &[&str] = &[
 impl LinkCode {
     /// Done.
     pub const SUCCESS: LinkCode = LinkCode(0);
-    /// An option was wrong.
+    /// An option is invalid.
     pub const UNRECOGNIZED_OPTION: LinkCode = LinkCode(1);
-    /// A mistake of nvJitLink's, or something that is not defined anywhere.
+    /// An internal error of nvJitLink, or an undefined symbol.
     pub const INTERNAL: LinkCode = LinkCode(6);
     /// The code is not of the kind that was said.
     pub const INCORRECT_INPUT_TYPE: LinkCode = LinkCode(12);

@@ -68,7 +68,7 @@ impl<'n> Handle<'n> {
         Ok(bytes)
     }
 
-    /// What there is to say though nothing went wrong.
+    /// The information log.
     pub(super) fn log(&self) -> Result<String, LinkError> {
         let table = self.library.table();
         let mut bytes = self.room("nvJitLinkGetInfoLogSize", table.nvJitLinkGetInfoLogSize)?;
@@ -87,7 +87,7 @@ impl<'n> Handle<'n> {
         Ok(vec![0; len])
     }
 
-    /// What a call answered, as a result with what nvJitLink says of it.
+    /// The status of a call as a result, with nvJitLink's error log.
     fn answer(&self, function: &'static str, code: nvJitLinkResult) -> Result<(), LinkError> {
         match LinkCode(code) {
             LinkCode::SUCCESS => Ok(()),

@@ -6,12 +6,12 @@ use crate::program::{CodeKind, Target};
 use crate::{Context, Result};
 
 impl Linker {
-    /// What a cache finds it by: all pieces in order, the options, the architecture, the target, and the
-    /// version of nvJitLink.
+    /// The cache key: all pieces in order, the options, the architecture, the target, and the version of
+    /// nvJitLink.
     ///
     /// # Errors
     ///
-    /// What [`link`](Linker::link) refuses before it asks nvJitLink.
+    /// The errors of [`link`](Linker::link) before it calls nvJitLink.
     pub fn cache_key(&self, library: &NvJitLink, target: Target) -> Result<CacheKey> {
         let (major, minor) = library.version();
         let mut key = CacheKey::builder("nvJitLink").part("version", format!("{major}.{minor}"));
@@ -25,7 +25,7 @@ impl Linker {
     ///
     /// # Errors
     ///
-    /// What [`link_by_driver`](Linker::link_by_driver) refuses before it asks the driver.
+    /// The errors of [`link_by_driver`](Linker::link_by_driver) before it calls the driver.
     pub fn driver_cache_key(&self, context: &Context) -> Result<CacheKey> {
         self.check_for_driver()?;
         let version = context.driver().version().to_string();
@@ -48,7 +48,7 @@ impl Linker {
         key.finish()
     }
 
-    /// What the cache has of it, or else links it by nvJitLink and gives that to the cache; see
+    /// The cached code, or else links it by nvJitLink and caches the result; see
     /// [`Program::compile_cached`](crate::program::Program::compile_cached).
     ///
     /// # Errors

@@ -60,11 +60,11 @@ impl NvJitLink {
     ///
     /// # Errors
     ///
-    /// What its functions answer.
+    /// The errors of its functions.
     ///
     /// # Safety
     ///
-    /// The functions do what those of nvJitLink do, from any thread, until the process ends.
+    /// The functions behave as those of nvJitLink, from any thread, until the process ends.
     pub unsafe fn from_table(table: NvJitLinkTable) -> Result<NvJitLink> {
         Ok(NvJitLink::new(table)?)
     }
@@ -79,7 +79,7 @@ impl NvJitLink {
         Ok(NvJitLink { shared: Arc::new(Shared { table, version: (major, minor) }) })
     }
 
-    /// Which it is: 13 and 4 for 13.4. LTO-IR of a newer NVRTC it may not know.
+    /// The version: 13 and 4 for 13.4. It may not know LTO-IR of a newer NVRTC.
     #[doc(alias = "nvJitLinkVersion")]
     #[must_use]
     pub fn version(&self) -> (u32, u32) {

@@ -36,14 +36,13 @@ pub struct Linker {
     pub(super) options: Vec<LinkOption>,
 }
 
-/// What came of linking.
+/// The result of linking.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Linked {
     /// The code. It has the lowered names of all inputs.
     pub code: ObjectCode,
-    /// What the linker has to say all the same; empty if it has nothing to say. A cache keeps it with the
-    /// code.
+    /// The linker's log; empty if it wrote none. A cache keeps it with the code.
     pub log: String,
     /// `true` if it came from a cache, or went to one.
     pub cached: Cached,
@@ -92,7 +91,7 @@ impl Linker {
     /// assert!(error.to_string().contains("Undefined reference to 'f' in 'kernel'"), "{error}");
     ///
     /// let linked = linker.input(ptx("function", ".visible .func f() { ret; }")).link_by_driver(&context)?;
-    /// // SAFETY: it is what the driver has just made.
+    /// // SAFETY: the driver has just made it.
     /// let library = unsafe { warploom::Library::from_bytes(&driver, linked.code.bytes()) }?;
     /// library.kernel("k")?;
     /// # Ok(())
@@ -103,8 +102,8 @@ impl Linker {
     ///
     /// [`LinkError::Driver`] with the log. Before the driver is asked: [`LinkError::NoInputs`],
     /// [`LinkError::EmptyInput`], [`LinkError::VirtualArchitecture`], [`LinkError::Zero`],
-    /// [`LinkError::NotForDrivers`] for LTO-IR, and [`LinkError::UnsupportedOption`] for what only nvJitLink
-    /// can be asked.
+    /// [`LinkError::NotForDrivers`] for LTO-IR, and [`LinkError::UnsupportedOption`] for options that only
+    /// nvJitLink can be asked.
     #[doc(alias = "cuLinkComplete")]
     pub fn link_by_driver(&self, context: &Context) -> Result<Linked> {
         self.check_for_driver()?;
@@ -134,14 +133,14 @@ impl Linker {
         Linked { code: ObjectCode::new(kind, &self.name, bytes).with_lowered_names(lowered), log, cached: Cached::No }
     }
 
-    /// Refuses what no driver takes.
+    /// Refuses code and options that no driver takes.
     pub(super) fn check_for_driver(&self) -> Result<(), LinkError> {
         self.check()?;
         LinkOption::jit(&self.options).map(|_| ())?;
         driver::pieces(&self.inputs).map(drop)
     }
 
-    /// Refuses what no linker takes.
+    /// Refuses code that no linker takes.
     pub(super) fn check(&self) -> Result<(), LinkError> {
         if self.inputs.is_empty() {
             return Err(LinkError::NoInputs);

@@ -27,7 +27,7 @@ pub(super) enum LinkOption {
 }
 
 impl LinkOption {
-    /// What nvJitLink calls it.
+    /// nvJitLink's name for it.
     pub(super) fn word(&self) -> String {
         match self {
             LinkOption::LineInfo => "-lineinfo".to_owned(),
@@ -57,7 +57,7 @@ impl LinkOption {
         matches!(self, KeepKernel(_) | KeepVariable(_) | Assembler(_) | Raw(_))
     }
 
-    /// What a driver is told with it, if a driver can be told so.
+    /// The driver's option, if there is one.
     fn add(&self, options: JitOptions) -> Option<JitOptions> {
         match self {
             LinkOption::LineInfo => Some(options.line_info()),
@@ -95,8 +95,7 @@ impl LinkOption {
     }
 }
 
-/// How it is linked. What was said last is what holds, and what is not said is as the linker has it by
-/// default.
+/// Link options. The last call of each holds, and unset options are the linker's default.
 impl Linker {
     /// Code that tells which line an instruction comes from.
     #[doc(alias = "-lineinfo")]
@@ -146,14 +145,13 @@ impl Linker {
         self.option(LinkOption::Contract(on))
     }
 
-    /// What is left when all else that is not used goes: this kernel, and others so named; by nvJitLink only.
+    /// Keeps this kernel, and others so named, when unused code is removed; by nvJitLink only.
     #[doc(alias = "-kernels-used")]
     pub fn keep_kernel(self, name: &str) -> Linker {
         self.option(LinkOption::KeepKernel(name.to_owned()))
     }
 
-    /// What is left when all else that is not used goes: this variable, and others so named; by nvJitLink
-    /// only.
+    /// Keeps this variable, and others so named, when unused code is removed; by nvJitLink only.
     #[doc(alias = "-variables-used")]
     pub fn keep_variable(self, name: &str) -> Linker {
         self.option(LinkOption::KeepVariable(name.to_owned()))
@@ -171,7 +169,7 @@ impl Linker {
         self.option(LinkOption::Assembler(option.into()))
     }
 
-    /// How many threads compile; 0 for as many as there are processors; by nvJitLink only.
+    /// The number of compiler threads; 0 for one per processor; by nvJitLink only.
     #[doc(alias = "-split-compile")]
     pub fn split_compile(self, threads: u32) -> Linker {
         self.option(LinkOption::SplitCompile(threads))
@@ -184,7 +182,7 @@ impl Linker {
         self.option(LinkOption::SplitCompileExtended(threads))
     }
 
-    /// How long it takes is in the log; by nvJitLink only.
+    /// Adds timings to the log; by nvJitLink only.
     #[doc(alias = "-time")]
     pub fn time_in_log(self) -> Linker {
         self.option(LinkOption::Time)
@@ -246,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_last_holds() {
+    fn the_last_setting_holds() {
         let said = linker()
             .flush_to_zero(true)
             .optimize(false)

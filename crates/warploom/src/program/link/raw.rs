@@ -1,7 +1,7 @@
 //! The C interface of nvJitLink, as far as it is used: types and a table of functions.
 //!
-//! For those who bring a library of their own ([`NvJitLink::from_table`](super::NvJitLink::from_table));
-//! nobody else needs it.
+//! For programs with a library of their own ([`NvJitLink::from_table`](super::NvJitLink::from_table)); other
+//! programs do not need it.
 #![expect(unsafe_code, reason = "gives symbols of a library their C types")]
 #![expect(non_camel_case_types, non_snake_case, reason = "the names of the C interface")]
 
@@ -19,7 +19,7 @@ pub struct nvJitLink {
 /// A handle of a link.
 pub type nvJitLinkHandle = *mut nvJitLink;
 
-/// What a call answers; see [`LinkCode`](super::LinkCode).
+/// The status of a call; see [`LinkCode`](super::LinkCode).
 pub type nvJitLinkResult = c_int;
 
 /// The number of a kind of input.
@@ -27,13 +27,13 @@ pub type nvJitLinkInputType = c_int;
 
 table! {
     NvJitLinkTable {
-        /// Which nvJitLink it is.
+        /// Its version.
         nvJitLinkVersion(major: *mut c_uint, minor: *mut c_uint) -> nvJitLinkResult;
         /// Begins a link; where it refuses an option there is a handle all the same, with a log.
         nvJitLinkCreate(handle: *mut nvJitLinkHandle, option_count: u32, options: *mut *const c_char) -> nvJitLinkResult;
         /// Frees a link.
         nvJitLinkDestroy(handle: *mut nvJitLinkHandle) -> nvJitLinkResult;
-        /// Adds something to be linked.
+        /// Adds code to link.
         nvJitLinkAddData(handle: nvJitLinkHandle, of: nvJitLinkInputType, data: *const c_void, size: usize,
             name: *const c_char) -> nvJitLinkResult;
         /// Links.
@@ -46,13 +46,13 @@ table! {
         nvJitLinkGetLinkedPtxSize(handle: nvJitLinkHandle, size: *mut usize) -> nvJitLinkResult;
         /// The PTX.
         nvJitLinkGetLinkedPtx(handle: nvJitLinkHandle, ptx: *mut c_char) -> nvJitLinkResult;
-        /// The bytes of what went wrong, with their end.
+        /// The size of the error log, with its terminating zero.
         nvJitLinkGetErrorLogSize(handle: nvJitLinkHandle, size: *mut usize) -> nvJitLinkResult;
-        /// What went wrong.
+        /// The error.
         nvJitLinkGetErrorLog(handle: nvJitLinkHandle, log: *mut c_char) -> nvJitLinkResult;
-        /// The bytes of what else there is to say, with their end.
+        /// The size of the information log, with its terminating zero.
         nvJitLinkGetInfoLogSize(handle: nvJitLinkHandle, size: *mut usize) -> nvJitLinkResult;
-        /// What else there is to say.
+        /// The information log.
         nvJitLinkGetInfoLog(handle: nvJitLinkHandle, log: *mut c_char) -> nvJitLinkResult;
     }
 }

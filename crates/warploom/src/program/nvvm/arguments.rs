@@ -6,10 +6,10 @@ use super::NvvmError;
 use crate::Result;
 use crate::program::{CompileOptions, Target};
 
-/// What libNVVM compiles to.
+/// libNVVM's targets.
 const TARGETS: &[Target] = &[Target::Ptx, Target::LtoIr];
 
-/// What NVRTC and libNVVM call the same thing.
+/// Options with the same name in NVRTC and libNVVM.
 const WORDS: &[(&str, &str)] = &[
     ("--ftz=true", "-ftz=1"),
     ("--ftz=false", "-ftz=0"),
@@ -79,7 +79,7 @@ impl CompileOptions {
     }
 }
 
-/// A text as C has it; `what` it is, for whoever gave one with a zero in it.
+/// A C string; `what` names it in the error for a text with a zero.
 pub(super) fn c_string(what: &str, text: impl Into<Vec<u8>>) -> Result<CString, NvvmError> {
     CString::new(text).map_err(|error| NvvmError::Zero { what: what.to_owned(), position: error.nul_position() })
 }

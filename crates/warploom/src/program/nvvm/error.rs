@@ -9,22 +9,22 @@ use crate::program::code::codes;
 use crate::program::error::{Detail, List};
 use crate::program::{Architecture, Target};
 
-/// Why libNVVM could not be had, or did not compile.
+/// An error of loading or calling libNVVM.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NvvmError {
-    /// There is no libNVVM.
+    /// No libNVVM library was found.
     #[error(
         "no libNVVM found, tried {}; install it (the Python wheel nvidia-nvvm, by `pip install nvidia-nvvm` in the active \
          environment, or a CUDA toolkit), or name its library in {NVVM_VARIABLE}",
         Attempts(tried)
     )]
     NotFound {
-        /// What was tried, in order.
+        /// The attempts, in order.
         tried: Vec<Attempt>,
     },
 
-    /// There is a library, but it is not libNVVM.
+    /// The library lacks functions of libNVVM.
     #[error("{} is not libNVVM: it has no {missing}", path.display())]
     NotNvvm {
         /// The library.
@@ -33,117 +33,117 @@ pub enum NvvmError {
         missing: &'static str,
     },
 
-    /// There is no libdevice.
+    /// No libdevice was found.
     #[error(
         "no libdevice.10.bc found, looked into {}; it comes with libNVVM, in the Python wheel nvidia-nvvm and in CUDA toolkits; \
          name its file in {LIBDEVICE_VARIABLE}, or give it as Libdevice::read",
         List(folders.iter().map(|folder| folder.display()))
     )]
     NoLibdevice {
-        /// Where it was looked for, in order.
+        /// The folders searched, in order.
         folders: Vec<PathBuf>,
     },
 
-    /// The IR is wrong.
+    /// The IR does not compile.
     #[error("{program} does not compile: {code}{}", Detail(log))]
     Compilation {
         /// The program's name.
         program: String,
-        /// What libNVVM answered: whether it found that while verifying or while compiling.
+        /// libNVVM's status, which tells verification from compilation.
         code: NvvmCode,
-        /// What libNVVM has to say about it.
+        /// libNVVM's log.
         log: String,
     },
 
-    /// libNVVM does not take an option.
+    /// libNVVM refused an option.
     #[error("libNVVM refused an option for {program}: {}; the options were {}", log.trim_end(), options.join(" "))]
     OptionRefused {
         /// The program's name.
         program: String,
         /// All options, in order.
         options: Vec<String>,
-        /// What libNVVM has to say about it.
+        /// libNVVM's log.
         log: String,
     },
 
-    /// Some things only NVRTC can be asked.
+    /// Options that only NVRTC has.
     #[error("libNVVM has no option {}; leave it out, or say it in the IR", names.join(", "))]
     UnsupportedOption {
         /// All options that it does not have, as NVRTC calls them.
         names: Vec<String>,
     },
 
-    /// Only some kinds of code come of it.
+    /// libNVVM does not compile to the target.
     #[error("libNVVM does not compile to {target}; it does to {}; a Linker makes a cubin of that", List(supported.iter()))]
     UnsupportedTarget {
-        /// What was asked for.
+        /// The requested value.
         target: Target,
-        /// What can be asked for.
+        /// The supported values.
         supported: &'static [Target],
     },
 
-    /// It compiles for other architectures.
+    /// libNVVM does not compile for the architecture.
     #[error("libNVVM does not compile for {architecture}; the header nvvm.h lists those that it does")]
     UnsupportedArchitecture {
-        /// What was asked for.
+        /// The requested value.
         architecture: Architecture,
     },
 
-    /// There is nothing in a module.
+    /// A module is empty.
     #[error("the module {name:?} has no bytes; leave it out")]
     EmptyModule {
         /// The module's name.
         name: String,
     },
 
-    /// Only of bitcode it can be seen what is needed.
+    /// A module that is added lazily is text instead of bitcode.
     #[error("the module {name:?} is a text, of which no parts can be taken; add it as a module, or as bitcode")]
     LazyText {
         /// The module's name.
         name: String,
     },
 
-    /// libNVVM was asked and refused, or failed.
+    /// A call of libNVVM failed.
     #[error("{function} failed: {code}{}", Detail(detail))]
     Call {
         /// The function that was called.
         function: &'static str,
-        /// What it answered.
+        /// The status.
         code: NvvmCode,
-        /// The log, or what it was about.
+        /// The log, or the call's argument.
         detail: String,
     },
 
-    /// The compiler was content and gave nothing.
-    #[error("{program} compiled, but not to {target}; look for an option that asks for something else")]
+    /// The compiler succeeded without an output.
+    #[error("{program} compiled, but not to {target}; look for an option that changes the output")]
     NoOutput {
         /// The program's name.
         program: String,
-        /// What was asked for.
+        /// The requested value.
         target: Target,
     },
 
-    /// C has no zero in its texts.
-    #[error("{what} has a zero at byte {position}; C's texts end there")]
+    /// A text has a zero byte.
+    #[error("{what} has a zero at byte {position}; C strings end there")]
     Zero {
-        /// Which text it is.
+        /// The name of the text.
         what: String,
-        /// Where the zero is.
+        /// The position of the zero.
         position: usize,
     },
 
-    /// What goes to files a cache cannot know.
-    #[error("{program} cannot be kept in a cache: {reason}")]
+    /// A cache does not see files that the compiler writes.
+    #[error("{program} cannot be cached: {reason}")]
     NotCacheable {
         /// The program's name.
         program: String,
-        /// Why, and what to do.
+        /// The reason, and the remedy.
         reason: String,
     },
 }
 
 impl NvvmError {
-    /// What the compiler has to say about the program or the options, if it was run.
+    /// The compiler's log about the program or the options, if it ran.
     #[must_use]
     pub fn log(&self) -> Option<&str> {
         match self {
@@ -152,7 +152,7 @@ impl NvvmError {
         }
     }
 
-    /// What libNVVM answered, if it was asked at all.
+    /// libNVVM's status, if it was called.
     #[must_use]
     pub fn code(&self) -> Option<NvvmCode> {
         match self {
@@ -182,7 +182,7 @@ codes! {
     INVALID_INPUT = 4;
     /// There is no such program.
     INVALID_PROGRAM = 5;
-    /// The IR is wrong.
+    /// The IR does not compile.
     INVALID_IR = 6;
     /// An option was wrong.
     INVALID_OPTION = 7;

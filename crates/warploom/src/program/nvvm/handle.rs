@@ -46,7 +46,7 @@ impl<'n> Handle<'n> {
         })
     }
 
-    /// Looks whether all of it is right.
+    /// Verifies all modules.
     pub(super) fn verify(&self, options: &[CString]) -> NvvmCode {
         // SAFETY: the program is alive, and the texts, as many as are said, until the call returns.
         self.with(options, |count, options| unsafe { (self.nvvm.table().nvvmVerifyProgram)(self.raw, count, options) })
@@ -69,7 +69,7 @@ impl<'n> Handle<'n> {
         Ok(output::text(&bytes))
     }
 
-    /// What the program became.
+    /// The compiled code.
     pub(super) fn output(&self) -> Result<Vec<u8>, NvvmError> {
         let table = self.nvvm.table();
         let size = ("nvvmGetCompiledResultSize", table.nvvmGetCompiledResultSize);

@@ -8,18 +8,18 @@ use crate::program::cache::{self, CacheKey, ProgramCache};
 use crate::program::{Compiled, Target};
 
 impl NvvmProgram {
-    /// What a cache finds it by: all modules in order, libdevice among them, the options, the target, the
-    /// versions of libNVVM and of its IR, and the CUDA that it came with.
+    /// The cache key: all modules in order, libdevice among them, the options, the target, the versions of
+    /// libNVVM and of its IR, and the CUDA that it came with.
     ///
     /// # Errors
     ///
-    /// [`NvvmError::NotCacheable`] if an option writes files, and what [`compile`](NvvmProgram::compile)
-    /// refuses before it asks libNVVM about the program.
+    /// [`NvvmError::NotCacheable`] if an option writes files, and the errors of
+    /// [`compile`](NvvmProgram::compile) refuses before it asks libNVVM about the program.
     pub fn cache_key(&self, nvvm: &Nvvm, target: Target) -> Result<CacheKey> {
         Ok(self.key(nvvm, target, &self.options.nvvm_words(target)?)?)
     }
 
-    /// What the cache has of it, or else compiles it and gives that to the cache; see
+    /// The cached code, or else compiles the program and caches the result; see
     /// [`Program::compile_cached`](crate::program::Program::compile_cached).
     ///
     /// # Errors

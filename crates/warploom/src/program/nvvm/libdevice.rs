@@ -12,13 +12,13 @@ pub const LIBDEVICE_VARIABLE: &str = "WARPLOOM_LIBDEVICE";
 
 const NAME: &str = "libdevice.10.bc";
 
-/// Where it is below a toolkit or an environment.
+/// Its folder below a toolkit or an environment.
 const FOLDERS: &[&str] = &["nvvm/libdevice"];
 
-/// Where Python's wheels put it below `site-packages/nvidia`, for CUDA 13 and for CUDA 12.
+/// Its folders in Python wheels below `site-packages/nvidia`, for CUDA 13 and for CUDA 12.
 const WHEELS: &[&str] = &["cu13/nvvm/libdevice", "cuda_nvcc/nvvm/libdevice"];
 
-/// Where it is, from the folder that the library is in: beside the folder of a toolkit, or of a wheel.
+/// Its path relative to the library's folder, in a toolkit or a wheel.
 const BESIDE: &[&str] = &["../libdevice", "../nvvm/libdevice"];
 
 /// libdevice, NVIDIA's functions of mathematics in NVVM IR, such as `__nv_powf`; see

@@ -27,7 +27,7 @@ pub struct Nvvm {
 
 struct Shared {
     table: NvvmTable,
-    /// Where it is, if that is known: a name that the loader was left to find says nothing.
+    /// Its path; a bare name if the loader found it.
     path: Option<PathBuf>,
     version: (u32, u32),
     ir: (u32, u32),
@@ -41,7 +41,7 @@ struct Found {
     path: PathBuf,
 }
 
-/// A module with nothing in it. What it compiles to is signed all the same.
+/// An empty module. The code compiled from it is signed, too.
 const EMPTY: &str = "target triple = \"nvptx64-nvidia-cuda\"\n!nvvmir.version = !{!0}\n!0 = !{i32 2, i32 0}\n";
 
 impl Nvvm {
@@ -83,11 +83,11 @@ impl Nvvm {
     ///
     /// # Errors
     ///
-    /// What its functions answer.
+    /// The errors of its functions.
     ///
     /// # Safety
     ///
-    /// The functions do what those of libNVVM do, from any thread, until the process ends.
+    /// The functions behave as those of libNVVM, from any thread, until the process ends.
     pub unsafe fn from_table(table: NvvmTable) -> Result<Nvvm> {
         Ok(Nvvm::new(table, None)?)
     }
@@ -104,27 +104,28 @@ impl Nvvm {
         Ok(Nvvm { shared: Arc::new(Shared { table, path, version, ir, debug, build: OnceLock::new() }) })
     }
 
-    /// Which libNVVM it is: 2 and 0 for 2.0. That of every CUDA 12 and 13 is so far.
+    /// The version: 2 and 0 for 2.0, as in all of CUDA 12 and 13 so far.
     #[doc(alias = "nvvmVersion")]
     #[must_use]
     pub fn version(&self) -> (u32, u32) {
         self.shared.version
     }
 
-    /// Which NVVM IR it takes: 2 and 0 for 2.0, which a module says in `!nvvmir.version`.
+    /// The version of NVVM IR that it takes: 2 and 0 for 2.0, as in a module's `!nvvmir.version`.
     #[doc(alias = "nvvmIRVersion")]
     #[must_use]
     pub fn ir_version(&self) -> (u32, u32) {
         self.shared.ir
     }
 
-    /// Which debug information in the IR it takes: 3 and 2 for 3.2.
+    /// The version of debug information that it takes: 3 and 2 for 3.2.
     #[must_use]
     pub fn debug_version(&self) -> (u32, u32) {
         self.shared.debug
     }
 
-    /// Which LLVM's IR it takes for an architecture: 7 for `compute_90`; `None` if it is too old to say.
+    /// The LLVM version of the IR that it takes for an architecture: 7 for `compute_90`; `None` if it is too
+    /// old to tell.
     ///
     /// # Errors
     ///
@@ -155,8 +156,8 @@ impl Nvvm {
         libdevice::find(self.shared.path.as_deref())
     }
 
-    /// What it signs its work with, which tells more than its version: the CUDA that it came with. What
-    /// cannot be found out is signed with that.
+    /// The signature in its output, which tells more than its version: the CUDA that it came with. If
+    /// it cannot be had, the text of the error.
     pub(super) fn build(&self) -> &str {
         self.shared.build.get_or_init(|| self.signature().unwrap_or_else(|error| error.to_string()))
     }
@@ -199,7 +200,7 @@ impl LoadError for NvvmError {
     }
 }
 
-/// What a call answered, as a result.
+/// The status of a call as a result.
 pub(super) fn answer(function: &'static str, code: nvvmResult) -> Result<(), NvvmError> {
     match NvvmCode(code) {
         NvvmCode::SUCCESS => Ok(()),
@@ -231,7 +232,7 @@ mod tests {
 
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     #[test]
-    fn a_library_that_is_something_else_is_not_taken() {
+    fn a_library_of_another_kind_is_not_taken() {
         // SAFETY: the C library's mathematics is loaded already or does no harm.
         let error = unsafe { Nvvm::load_from("libm.so.6") }.expect_err("mathematics is not libNVVM");
         assert_eq!(error, NvvmError::NotNvvm { path: "libm.so.6".into(), missing: "nvvmVersion" }.into());

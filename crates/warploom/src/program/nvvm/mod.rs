@@ -1,5 +1,5 @@
-//! Programs in NVVM IR, a dialect of LLVM's, compiled by NVIDIA's libNVVM: what compilers of other languages
-//! write.
+//! Programs in NVVM IR, a dialect of LLVM's, compiled by NVIDIA's libNVVM: the output of compilers of other
+//! languages.
 //!
 //! ```no_run
 //! use warploom::program::{Architecture, CompileOptions, Nvvm, NvvmProgram, Target};

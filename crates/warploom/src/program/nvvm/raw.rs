@@ -1,7 +1,7 @@
 //! The C interface of libNVVM, as far as it is used: types and a table of functions.
 //!
-//! For those who bring a library of their own ([`Nvvm::from_table`](super::Nvvm::from_table)); nobody else
-//! needs it.
+//! For programs with a library of their own ([`Nvvm::from_table`](super::Nvvm::from_table)); other programs
+//! do not need it.
 #![expect(unsafe_code, reason = "gives symbols of a library their C types")]
 #![expect(non_camel_case_types, non_snake_case, reason = "the names of the C interface")]
 
@@ -19,14 +19,14 @@ pub struct _nvvmProgram {
 /// A handle of a program.
 pub type nvvmProgram = *mut _nvvmProgram;
 
-/// What a call answers; see [`NvvmCode`](super::NvvmCode).
+/// The status of a call; see [`NvvmCode`](super::NvvmCode).
 pub type nvvmResult = c_int;
 
 table! {
     NvvmTable {
-        /// Which libNVVM it is.
+        /// Its version.
         nvvmVersion(major: *mut c_int, minor: *mut c_int) -> nvvmResult;
-        /// Which IR it takes, and which debug information in it.
+        /// The versions of IR and of debug information that it takes.
         nvvmIRVersion(major: *mut c_int, minor: *mut c_int, debug_major: *mut c_int, debug_minor: *mut c_int) -> nvvmResult;
         /// Makes an empty program.
         nvvmCreateProgram(program: *mut nvvmProgram) -> nvvmResult;
@@ -37,13 +37,13 @@ table! {
         /// Adds as much of a module as others need, which is bitcode.
         nvvmLazyAddModuleToProgram(program: nvvmProgram, bytes: *const c_char, size: usize, name: *const c_char)
             -> nvvmResult;
-        /// Looks whether the modules are right.
+        /// Verifies the modules.
         nvvmVerifyProgram(program: nvvmProgram, option_count: c_int, options: *const *const c_char) -> nvvmResult;
         /// Compiles.
         nvvmCompileProgram(program: nvvmProgram, option_count: c_int, options: *const *const c_char) -> nvvmResult;
-        /// The bytes of what came of it; of PTX, with its end.
+        /// The size of the result; for PTX, with its terminating zero.
         nvvmGetCompiledResultSize(program: nvvmProgram, size: *mut usize) -> nvvmResult;
-        /// What came of it.
+        /// The result.
         nvvmGetCompiledResult(program: nvvmProgram, result: *mut c_char) -> nvvmResult;
         /// The bytes of the log, with its end.
         nvvmGetProgramLogSize(program: nvvmProgram, size: *mut usize) -> nvvmResult;
@@ -51,7 +51,7 @@ table! {
         nvvmGetProgramLog(program: nvvmProgram, log: *mut c_char) -> nvvmResult;
     }
     newer {
-        /// Which LLVM's IR it takes for an architecture.
+        /// The LLVM version of the IR that it takes for an architecture.
         nvvmLLVMVersion(architecture: *const c_char, major: *mut c_int) -> nvvmResult;
     }
 }

@@ -30,12 +30,12 @@ pub(super) struct Module {
     pub(super) is_lazy: bool,
 }
 
-/// What bitcode starts with, by itself and in a wrapper.
+/// The magic numbers of bitcode, bare and in a wrapper.
 const BITCODE: [[u8; 4]; 2] = [*b"BC\xc0\xde", [0xde, 0xc0, 0x17, 0x0b]];
 
 impl NvvmProgram {
     /// A program of this module, which is bitcode or a text. Its name is for people, and stands in messages.
-    /// What options libNVVM has is said at [`nvvm_arguments`](CompileOptions::nvvm_arguments).
+    /// For libNVVM's options, see [`nvvm_arguments`](CompileOptions::nvvm_arguments).
     pub fn new(name: impl Into<String>, ir: impl AsRef<[u8]>, options: CompileOptions) -> NvvmProgram {
         let name = name.into();
         NvvmProgram { name: name.clone(), options, modules: Vec::new() }.module(name, ir)
@@ -69,20 +69,20 @@ impl NvvmProgram {
         &self.name
     }
 
-    /// How it is compiled.
+    /// Its compile options.
     pub fn options(&self) -> &CompileOptions {
         &self.options
     }
 
     /// Verifies it, and compiles it to PTX or LTO-IR.
     ///
-    /// A kernel that becomes LTO-IR has to be in `@llvm.used`, or else linkers leave it out as something that
+    /// A kernel that becomes LTO-IR has to be in `@llvm.used`, or else linkers leave it out as code that
     /// nothing refers to.
     ///
     /// # Errors
     ///
-    /// [`NvvmError::Compilation`] and [`NvvmError::OptionRefused`] with the log, and what else libNVVM
-    /// answers. Before libNVVM is asked: what [`CompileOptions::nvvm_arguments`] refuses,
+    /// [`NvvmError::Compilation`] and [`NvvmError::OptionRefused`] with the log, and libNVVM's other errors.
+    /// Before libNVVM is called: the errors of [`CompileOptions::nvvm_arguments`],
     /// [`NvvmError::EmptyModule`], [`NvvmError::LazyText`], and [`NvvmError::Zero`].
     #[doc(alias("nvvmCompileProgram", "nvvmVerifyProgram"))]
     pub fn compile(&self, nvvm: &Nvvm, target: Target) -> Result<Compiled> {
@@ -105,7 +105,7 @@ impl NvvmProgram {
         Ok(Compiled { code, log, cached: Cached::No, precompiled_header: None })
     }
 
-    /// What a code says about the program.
+    /// The error for a status of libNVVM.
     fn judge(
         &self,
         function: &'static str,
@@ -129,7 +129,7 @@ impl NvvmProgram {
 }
 
 impl Module {
-    /// Its name for libNVVM, if it is something that libNVVM can be given.
+    /// Its name for libNVVM, if libNVVM takes it.
     fn check(&self) -> Result<CString, NvvmError> {
         let name = || self.name.clone();
         if self.bytes.is_empty() {

@@ -29,7 +29,7 @@ pub(in crate::program) enum Macro {
 }
 
 impl CompileOptions {
-    /// Which C++.
+    /// The C++ standard.
     #[doc(alias = "--std")]
     pub fn standard(mut self, standard: CxxStandard) -> CompileOptions {
         self.standard = Some(standard);
@@ -101,7 +101,7 @@ impl CompileOptions {
         self.switch("--device-float128", "--device-float128")
     }
 
-    /// Without some of what NVRTC declares by itself, which takes less time; needs an NVRTC that knows it.
+    /// Without some of NVRTC's built-in declarations, which takes less time; needs an NVRTC that knows it.
     #[doc(alias = "--minimal")]
     pub fn minimal(self) -> CompileOptions {
         self.switch("--minimal", "--minimal")

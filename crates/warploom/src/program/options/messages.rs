@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::CompileOptions;
 
-/// What becomes of one of the compiler's numbered messages.
+/// The severity of a numbered message of the compiler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Severity {
     /// It is not given.
@@ -22,7 +22,7 @@ impl CompileOptions {
         self.switch("--disable-warnings", "--disable-warnings")
     }
 
-    /// What becomes of one of the compiler's messages, by its number: 177 of `warning #177-D`.
+    /// Sets the severity of a message of the compiler, by its number: 177 of `warning #177-D`.
     #[doc(alias("--diag-suppress", "--diag-warn", "--diag-error"))]
     pub fn diagnostic(mut self, number: u32, severity: Severity) -> CompileOptions {
         self.severities.retain(|(_, other)| *other != number);
@@ -48,19 +48,19 @@ impl CompileOptions {
         self.switch("--no-display-error-number", "--no-display-error-number")
     }
 
-    /// How long each phase takes is written to the end of a file, as a table with commas.
+    /// Appends the time of each phase to a file, as comma-separated values.
     #[doc(alias = "--time")]
     pub fn time(self, file: impl Into<PathBuf>) -> CompileOptions {
         self.value("--time=", file.into())
     }
 
-    /// How long each phase takes is in the log. A cache keeps it with the code.
+    /// Adds the time of each phase to the log. A cache keeps it with the code.
     pub fn time_in_log(self) -> CompileOptions {
         self.value("--time=", "-")
     }
 
-    /// What takes how long is written to a file, as JSON for `chrome://tracing`; needs an NVRTC that knows
-    /// it.
+    /// Timings of the compiler's phases are written to a file, as JSON for `chrome://tracing`; needs an NVRTC
+    /// that knows it.
     #[doc(alias = "--fdevice-time-trace")]
     pub fn time_trace(self, file: impl Into<PathBuf>) -> CompileOptions {
         self.value("--fdevice-time-trace=", file.into())

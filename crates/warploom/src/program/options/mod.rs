@@ -15,21 +15,21 @@ pub(super) use precompiled::is_precompiling;
 
 use super::Architecture;
 
-/// How much speed of the code is given for a compilation that takes less time.
+/// The trade-off between the speed of compilation and that of the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FastCompile {
     /// A little.
     Least,
-    /// Something between.
+    /// A compromise.
     Medium,
     /// Most optimisations are left out.
     Most,
 }
 
-/// What libNVVM calls it; NVRTC has nothing of the kind.
+/// libNVVM's name for it; NVRTC has no such option.
 pub(super) const UNOPTIMIZED: &str = "-opt=0";
 
-/// How a program is compiled: for which architecture, and everything else as NVRTC has it by default.
+/// Compile options: an architecture, and NVRTC's defaults for everything else.
 ///
 /// Not every NVRTC has every option; one that is too old for an option refuses it by name
 /// ([`NvrtcError::OptionRefused`](super::NvrtcError::OptionRefused)).
@@ -205,22 +205,22 @@ impl CompileOptions {
         self.switch("--no-cache", "--no-cache")
     }
 
-    /// What stands for chance in names that the compiler makes up, so that they are the same each time; needs
-    /// an NVRTC that knows it.
+    /// The seed of the names that the compiler generates, so that they are reproducible; needs an NVRTC that
+    /// knows it.
     #[doc(alias = "--frandom-seed")]
     pub fn random_seed(self, seed: impl Into<String>) -> CompileOptions {
         self.value("--frandom-seed=", seed.into())
     }
 
-    /// How many threads compile; 0 for as many as there are processors.
+    /// The number of compiler threads; 0 for one per processor.
     #[doc(alias = "--split-compile")]
     pub fn split_compile(mut self, threads: u32) -> CompileOptions {
         self.split_compile = Some(threads);
         self
     }
 
-    /// An option as it is, after all others. What has a function here is better asked for by that: options
-    /// that contradict each other are not noticed.
+    /// A raw option, passed after all others. Prefer the functions above where there is one: options that
+    /// contradict each other are not noticed.
     pub fn raw(mut self, option: impl Into<String>) -> CompileOptions {
         self.extra.push(option.into());
         self
@@ -232,14 +232,14 @@ impl CompileOptions {
         self.architecture
     }
 
-    /// What was said last is what holds.
+    /// The last call holds.
     fn switch(mut self, family: &str, switch: &'static str) -> CompileOptions {
         self.switches.retain(|other| other.split('=').next() != Some(family));
         self.switches.push(switch);
         self
     }
 
-    /// What was said last is what holds.
+    /// The last call holds.
     fn value(mut self, name: &'static str, value: impl Into<OsString>) -> CompileOptions {
         self.values.retain(|(other, _)| *other != name);
         self.values.push((name, value.into()));

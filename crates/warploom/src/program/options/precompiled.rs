@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::CompileOptions;
 
-/// What became of a precompiled header that was to be made; see
+/// The outcome of creating a precompiled header; see
 /// [`Compiled::precompiled_header`](crate::program::Compiled).
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -28,7 +28,7 @@ impl fmt::Display for PrecompiledHeader {
     }
 }
 
-/// What an option that has to do with precompiled headers starts with.
+/// The prefixes of options for precompiled headers.
 const STARTS: &[&str] = &["--pch", "-pch", "--create-pch", "-create-pch", "--use-pch", "-use-pch"];
 
 /// `true` if an option has to do with precompiled headers.
@@ -36,7 +36,7 @@ pub(in crate::program) fn is_precompiling(option: &[u8]) -> bool {
     STARTS.iter().any(|start| option.starts_with(start.as_bytes()))
 }
 
-/// Precompiled headers: what is included at the start of a source is compiled once, and read from a file from
+/// Precompiled headers: the includes at the start of a source are compiled once, and read from a file from
 /// then on. Where it ends the source can say, by `#pragma nv_hdrstop`. The compiler refuses a file that was
 /// made with other options.
 ///

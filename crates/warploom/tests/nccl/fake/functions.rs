@@ -1,4 +1,4 @@
-//! The functions themselves, as NCCL has them.
+//! The functions of the stand-in, with NCCL's names.
 #![expect(unsafe_code, reason = "stands in for functions of C")]
 
 use std::cell::RefCell;

@@ -1,7 +1,8 @@
 //! A stand-in for NCCL on simulated machines: the same functions, for ranks that are all in this process.
 //!
-//! It writes down what it is called with. What ranks do together meets in a list; whoever arrives last enqueues it for all: their
-//! streams wait for each other, make copies, and wait for each other again. Values are reduced by a function of the host.
+//! It writes down what it is called with. What ranks do together meets in a list; whoever arrives last
+//! enqueues it for all: their streams wait for each other, make copies, and wait for each other again. Values
+//! are reduced by a function of the host.
 #![expect(unsafe_code, reason = "stands in for functions of C")]
 
 mod functions;
@@ -29,7 +30,8 @@ const INVALID_ARGUMENT: ncclResult_t = 4;
 const INVALID_USAGE: ncclResult_t = 5;
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A simulated machine's NCCL: while it is held, its functions can be called on this thread, and, for communicators, on any.
+/// A simulated machine's NCCL: while it is held, its functions can be called on this thread, and, for
+/// communicators, on any.
 pub(crate) struct Fake {
     world: Arc<World>,
 }

@@ -1,4 +1,4 @@
-//! What ranks do together, as copies between their devices.
+//! Collective operations as copies between devices.
 #![expect(unsafe_code, reason = "calls the driver with what callers of NCCL vouch for")]
 
 use std::ffi::{c_int, c_void};
@@ -19,7 +19,8 @@ impl World {
     fn mark(&self, context: usize, stream: usize) -> Result<usize, ncclResult_t> {
         let mut event: CUevent = null_mut();
         let (context, mut popped): (CUcontext, CUcontext) = (context as CUcontext, null_mut());
-        // SAFETY: the context and the stream belong to operations whose borrowers keep them; the outputs are writable.
+        // SAFETY: the context and the stream belong to operations whose borrowers keep them; the outputs are
+        // writable.
         self.driver(unsafe {
             self.driver.cuCtxPushCurrent_v2(context).and_then(|()| {
                 let made = self.driver.cuEventCreate(&raw mut event, 2);

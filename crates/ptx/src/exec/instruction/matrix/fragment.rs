@@ -1,7 +1,8 @@
 //! `wmma.load` and `wmma.store`: fragments between memory and registers.
 //!
-//! PTX does not say which lane reads what of a matrix. Here lanes take neighbouring pieces in turn, each as
-//! large as those that an H200 reads at once, so an address is misaligned here where it is misaligned there.
+//! PTX does not define the elements that each lane reads. Here lanes take neighbouring pieces in turn, each
+//! as large as those that an H200 reads at once, so an address is misaligned here where it is misaligned
+//! there.
 
 use super::layout;
 use crate::device::host::Host;

@@ -1,7 +1,7 @@
 //! `mma.m8n8k4` of halves: four products of 8 × 8, by eight lanes each.
 //!
-//! Product `i` belongs to the lanes `4 i` to `4 i + 3` and `16 + 4 i` to `16 + 4 i + 3`. Machines since `sm_80` have no
-//! such unit: the compiler takes it apart into singles, and an H200 adds them in its order.
+//! Product `i` belongs to the lanes `4 i` to `4 i + 3` and `16 + 4 i` to `16 + 4 i + 3`. Machines since
+//! `sm_80` have no such unit: the compiler takes it apart into singles, and an H200 adds them in its order.
 
 use crate::arith::float::{Mode, add, fused, multiply};
 use crate::arith::half::{Half, Narrow};

@@ -6,8 +6,8 @@
 //! holds as many neighbours as fit it. Registers of 16 lines alternate between the upper eight and the lower
 //! eight, then go on by the width of four lanes.
 //!
-//! PTX leaves open which lane has what of a `wmma` fragment. This is where an H200 puts it, in whichever
-//! layout the matrix lies in memory; other devices are taken to do the same.
+//! PTX leaves the lanes of `wmma` elements open. This is the layout of an H200, for row-major and
+//! column-major matrices alike; other devices are assumed to have the same.
 
 mod fragment;
 mod layout;

@@ -1,22 +1,46 @@
 //! Archives of host objects, as `ar` writes them.
-//!
-//! ```text
-//!   "!<arch>\n", then for each member: 60 bytes of text (its size from byte 48 on, in decimal) │ content │ a byte if odd
-//! ```
 
-const MAGIC: &[u8] = b"!<arch>\n";
-const HEADER: usize = 60;
-const SIZE: std::ops::Range<usize> = 48..58;
+use object::read::archive::ArchiveFile;
 
 /// The contents of all members; those behind a damaged one are not found.
 pub(crate) fn members(bytes: &[u8]) -> Vec<&[u8]> {
-    let mut rest = bytes.strip_prefix(MAGIC).unwrap_or_default();
-    let mut members = Vec::new();
-    while let Some((header, behind)) = rest.split_at_checked(HEADER) {
-        let size = std::str::from_utf8(&header[SIZE]).ok().and_then(|size| size.trim().parse::<usize>().ok());
-        let Some((member, behind)) = size.and_then(|size| behind.split_at_checked(size)) else { break };
-        members.push(member);
-        rest = behind.get(member.len() % 2..).unwrap_or_default();
+    let Ok(archive) = ArchiveFile::parse(bytes) else { return Vec::new() };
+    archive.members().map_while(|member| member.ok()?.data(bytes).ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::members;
+
+    fn member(name: &str, size: &str, content: &[u8]) -> Vec<u8> {
+        let header = format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{size:<10}`\n", 0, 0, 0, 644);
+        [header.as_bytes(), content, if content.len() % 2 == 1 { b"\n" } else { b"" }].concat()
     }
-    members
+
+    #[test]
+    fn members_are_found_at_odd_lengths_and_under_long_names() {
+        let archive = [
+            b"!<arch>\n".to_vec(),
+            member("/", "4", &[0; 4]),
+            member("//", "20", b"a_very_long_name.o/\n"),
+            member("a.o/", "3", b"one"),
+            member("/0", "4", b"four"),
+        ];
+        assert_eq!(members(&archive.concat()), [&b"one"[..], b"four"]);
+    }
+
+    #[test]
+    fn members_behind_a_damaged_one_are_not_found() {
+        for size in ["x", "1000", "-1", "99999999999"] {
+            let archive = [
+                b"!<arch>\n".to_vec(),
+                member("a.o/", "4", b"good"),
+                member("b.o/", size, b"lost"),
+                member("c.o/", "4", b"gone"),
+            ];
+            assert_eq!(members(&archive.concat()), [b"good"], "{size}");
+        }
+        assert!(members(b"!<arch").is_empty());
+        assert!(members(b"!<thin>\n").is_empty());
+    }
 }

@@ -1,139 +1,94 @@
-//! Cubins: ELF files in which compilers may have left the PTX they were made from.
+//! Cubins and host objects: ELF files with PTX or fatbins in their sections.
+
+use object::LittleEndian;
+use object::elf::{EM_CUDA, ET_REL, FileHeader64, OsAbi, SHF_COMPRESSED, SHT_NOBITS, SectionHeader64};
+use object::read::elf::{FileHeader as _, SectionHeader as _};
 
 use super::Refusal;
 
-/// Bytes of the first header.
-pub(crate) const HEADER: usize = 64;
-pub(super) const SECTION: usize = 64;
-/// The machine number of NVIDIA's devices.
-const CUDA: u16 = 190;
-/// A section without bytes in the file.
-const NO_BITS: u32 = 8;
-/// A section whose bytes are compressed.
-const COMPRESSED: u64 = 1 << 11;
-/// Sections with this name, or with something behind it, are PTX: lines with a zero byte behind each.
+type Header = FileHeader64<LittleEndian>;
+type Section = SectionHeader64<LittleEndian>;
+
+/// Bytes of the file header.
+pub(crate) const HEADER: usize = size_of::<Header>();
+/// Bytes of one section header.
+pub(super) const SECTION: usize = size_of::<Section>();
+/// The ABI of files whose flags have the architecture in their second byte.
+const NEWER_ABI: OsAbi = OsAbi(0x41);
+/// Sections whose names begin so hold PTX: lines, each with a zero byte behind it.
 pub(super) const PTX: &[u8] = b".nv_debug_ptx_txt";
-/// Sections of host objects that have fatbins in them: one behind another.
-const FATBINS: [&[u8]; 2] = [b"__nv_relfatbin\0", b".nv_fatbin\0"];
+/// Sections of host objects that hold fatbins, one behind another.
+const FATBINS: [&[u8]; 2] = [b"__nv_relfatbin", b".nv_fatbin"];
 
-fn word<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
-    bytes.get(at..at.checked_add(N)?)?.try_into().ok()
+/// The header of a file for any machine.
+fn header(bytes: &[u8]) -> Option<&Header> {
+    let header = Header::parse(bytes).ok()?;
+    (header.is_little_endian() && usize::from(header.e_shentsize.get(LittleEndian)) == SECTION).then_some(header)
 }
 
-fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
-    word(bytes, at).map(u16::from_le_bytes)
+/// The header of a cubin.
+fn cubin(bytes: &[u8]) -> Result<&Header, Refusal> {
+    header(bytes).filter(|header| header.e_machine(LittleEndian) == EM_CUDA).ok_or_else(damaged)
 }
 
-fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    word(bytes, at).map(u32::from_le_bytes)
-}
-
-fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
-    word(bytes, at).map(u64::from_le_bytes)
-}
-
-/// The list of sections: where it starts and how many there are.
-struct Table {
-    start: usize,
-    count: usize,
-}
-
-impl Table {
-    /// That of a cubin.
-    fn read(bytes: &[u8]) -> Option<Table> {
-        Table::of_any(bytes).filter(|_| u16_at(bytes, 18) == Some(CUDA))
-    }
-
-    /// That of any machine's file.
-    fn of_any(bytes: &[u8]) -> Option<Table> {
-        let (start, size, count) = (u64_at(bytes, 40)?, u16_at(bytes, 58)?, u16_at(bytes, 60)?);
-        let is_wide = bytes.get(4..6)? == [2, 1] && usize::from(size) == SECTION;
-        is_wide.then_some(Table { start: usize::try_from(start).ok()?, count: count.into() })
-    }
-
-    fn end(&self) -> Option<usize> {
-        self.start.checked_add(self.count * SECTION)
-    }
-}
-
-/// One row of that list.
-struct Section {
-    name: usize,
-    is_empty: bool,
-    is_compressed: bool,
-    start: usize,
-    length: usize,
-}
-
-impl Section {
-    fn read(bytes: &[u8], table: &Table, index: usize) -> Option<Section> {
-        let at = table.start.checked_add(index * SECTION)?;
-        Some(Section {
-            name: u32_at(bytes, at)? as usize,
-            is_empty: u32_at(bytes, at.checked_add(4)?)? == NO_BITS,
-            is_compressed: u64_at(bytes, at.checked_add(8)?)? & COMPRESSED != 0,
-            start: usize::try_from(u64_at(bytes, at.checked_add(24)?)?).ok()?,
-            length: usize::try_from(u64_at(bytes, at.checked_add(32)?)?).ok()?,
-        })
-    }
-
-    fn end(&self) -> Option<usize> {
-        if self.is_empty { Some(0) } else { self.start.checked_add(self.length) }
-    }
+/// The end of the section headers.
+fn tables_end(header: &Header) -> Option<usize> {
+    let start = usize::try_from(header.e_shoff.get(LittleEndian)).ok()?;
+    start.checked_add(usize::from(header.e_shnum.get(LittleEndian)) * SECTION)
 }
 
 fn damaged() -> Refusal {
     Refusal::image("the ELF file is damaged, or not a cubin of 64 bits")
 }
 
-/// How many bytes hold the lists of a file, given its header.
+/// Bytes of a file up to the end of its section headers, given its file header.
 pub(super) fn tables(header: &[u8]) -> Result<usize, Refusal> {
-    Table::read(header).and_then(|table| table.end()).map(|end| end.max(HEADER)).ok_or_else(damaged)
+    tables_end(cubin(header)?).map(|end| end.max(HEADER)).ok_or_else(damaged)
 }
 
-/// How many bytes a file has, given those that hold its lists.
+/// Bytes of a file, given those up to the end of its section headers.
 pub(super) fn length(bytes: &[u8]) -> Result<usize, Refusal> {
-    let longest = || {
-        let table = Table::read(bytes)?;
-        let ends = (0..table.count).map(|index| Section::read(bytes, &table, index)?.end());
-        ends.chain([table.end(), Some(HEADER)]).try_fold(0, |longest: usize, end| Some(longest.max(end?)))
-    };
-    longest().ok_or_else(damaged)
+    let header = cubin(bytes)?;
+    let sections = header.section_headers(LittleEndian, bytes).map_err(|_| damaged())?;
+    let ends = sections.iter().map(|section| match section.file_range(LittleEndian) {
+        Some((start, length)) => usize::try_from(start.checked_add(length)?).ok(),
+        None => Some(0),
+    });
+    let longest = ends.chain([tables_end(header)]).try_fold(HEADER, |longest, end| Some(longest.max(end?)));
+    longest.ok_or_else(damaged)
 }
 
-/// Whether bytes begin as a file of any machine does.
+/// Does a file begin as an ELF file of any machine?
 pub(crate) fn is_elf(bytes: &[u8]) -> bool {
     bytes.starts_with(super::ELF)
 }
 
-/// Whether a cubin is code that is still to be linked.
+/// Is a cubin relocatable code, which is still to be linked?
 pub(crate) fn is_relocatable(bytes: &[u8]) -> Result<bool, Refusal> {
-    if !bytes.starts_with(super::ELF) {
+    if !is_elf(bytes) {
         return Err(Refusal::image("it is no cubin"));
     }
-    Table::read(bytes).and_then(|_| u16_at(bytes, 16)).map(|kind| kind == 1).ok_or_else(damaged)
+    Ok(cubin(bytes)?.e_type(LittleEndian) == ET_REL)
 }
 
 /// The architecture that a cubin is for.
 pub(super) fn architecture(bytes: &[u8]) -> Option<u32> {
-    let flags = u32_at(bytes, 48)?;
+    let header = header(bytes)?;
+    let flags = header.e_flags(LittleEndian).0;
     // Newer files have it one byte further up.
-    Some(if bytes.get(7) == Some(&0x41) { flags >> 8 & 0xff } else { flags & 0xff })
+    Some(if header.e_ident.os_abi == NEWER_ABI { flags >> 8 & 0xff } else { flags & 0xff })
 }
 
 /// All fatbins that a host compiler has put into an object.
 pub(crate) fn fatbins(bytes: &[u8]) -> Vec<&[u8]> {
     let mut all = Vec::new();
-    let Some(table) = Table::of_any(bytes).filter(|_| bytes.starts_with(super::ELF)) else { return all };
-    let names = u16_at(bytes, 62).and_then(|index| Section::read(bytes, &table, index.into()));
-    let names = names.and_then(|names| bytes.get(names.start..)).unwrap_or_default();
-    for section in (0..table.count).filter_map(|index| Section::read(bytes, &table, index)) {
-        let name = names.get(section.name..).unwrap_or_default();
-        if section.is_empty || !FATBINS.iter().any(|fatbin| name.starts_with(fatbin)) {
+    let sections = header(bytes).and_then(|header| header.sections(LittleEndian, bytes).ok()).unwrap_or_default();
+    for section in sections.iter() {
+        let name = sections.section_name(LittleEndian, section).unwrap_or_default();
+        if !FATBINS.contains(&name) {
             continue;
         }
-        let content = section.end().and_then(|end| bytes.get(section.start..end));
-        let mut rest = content.unwrap_or_default();
+        let mut rest = section.data(LittleEndian, bytes).unwrap_or_default();
         while let Some(start) = rest.windows(4).step_by(8).position(|magic| magic == super::fatbin::MAGIC) {
             rest = &rest[start * 8..];
             let whole = super::fatbin::length(rest).ok().and_then(|length| rest.split_at_checked(length));
@@ -149,18 +104,16 @@ pub(crate) fn fatbins(bytes: &[u8]) -> Vec<&[u8]> {
 /// Every PTX that a cubin has.
 pub(super) fn texts(bytes: &[u8]) -> Result<Vec<String>, Refusal> {
     let mut texts = Vec::new();
-    let table = Table::read(bytes).ok_or_else(damaged)?;
-    let names = u16_at(bytes, 62).and_then(|index| Section::read(bytes, &table, index.into())).ok_or_else(damaged)?;
-    for index in 0..table.count {
-        let section = Section::read(bytes, &table, index).ok_or_else(damaged)?;
-        let name = names.start.checked_add(section.name).and_then(|start| bytes.get(start..)).unwrap_or_default();
-        if section.is_empty || !name.starts_with(PTX) {
+    let sections = cubin(bytes)?.sections(LittleEndian, bytes).map_err(|_| damaged())?;
+    for section in sections.iter() {
+        let name = sections.section_name(LittleEndian, section).unwrap_or_default();
+        if !name.starts_with(PTX) || section.sh_type(LittleEndian) == SHT_NOBITS {
             continue;
         }
-        if section.is_compressed {
+        if section.sh_flags(LittleEndian).contains(SHF_COMPRESSED) {
             return Err(Refusal::image("its PTX is compressed"));
         }
-        let content = section.end().and_then(|end| bytes.get(section.start..end)).ok_or_else(damaged)?;
+        let content = section.data(LittleEndian, bytes).map_err(|_| damaged())?;
         let lines = String::from_utf8_lossy(content).replace('\0', "\n");
         if lines.contains(".version") {
             texts.push(lines);

@@ -12,7 +12,7 @@ use std::io::Read;
 
 use ruzstd::decoding::StreamingDecoder;
 
-use super::{Refusal, lz4};
+use super::Refusal;
 
 pub(super) const MAGIC: [u8; 4] = 0xba55_ed50_u32.to_le_bytes();
 /// How a wrapper starts.
@@ -69,7 +69,18 @@ pub(super) fn entries(bytes: &[u8]) -> Result<Vec<Result<Entry<'_>, String>>, Re
     Ok(entries)
 }
 
-/// The bytes of a frame, if it is one and has `expected` of them.
+/// The bytes of an LZ4 block, if it is one and has `expected` of them.
+fn unpack_lz4(packed: &[u8], expected: usize) -> Option<Vec<u8>> {
+    // A byte of a block stands for 255 at most, so a claim of more is refused before anything is allocated.
+    if expected > packed.len().saturating_mul(255) {
+        return None;
+    }
+    let mut unpacked = vec![0; expected];
+    let length = lz4_flex::block::decompress_into(packed, &mut unpacked).ok()?;
+    (length == expected).then_some(unpacked)
+}
+
+/// The bytes of a zstd frame, if it is one and has `expected` of them.
 fn unpack_zstd(packed: &[u8], expected: usize) -> Option<Vec<u8>> {
     let mut unpacked = Vec::new();
     let decoder = StreamingDecoder::new(packed).ok()?;
@@ -84,7 +95,7 @@ fn entry<'i>(header: &'i [u8], payload: &'i [u8]) -> Result<Entry<'i>, String> {
         let packed = field(16, 4)? as usize;
         let unpacked = usize::try_from(field(56, 8)?).unwrap_or(usize::MAX);
         let packed = payload.get(..packed).filter(|_| unpacked <= LONGEST).ok_or("an entry's lengths do not fit")?;
-        let bytes = if flags & LZ4 != 0 { lz4::unpack(packed, unpacked) } else { unpack_zstd(packed, unpacked) };
+        let bytes = if flags & LZ4 != 0 { unpack_lz4(packed, unpacked) } else { unpack_zstd(packed, unpacked) };
         Cow::Owned(bytes.ok_or("an entry's compressed bytes are damaged")?)
     } else {
         Cow::Borrowed(payload)
@@ -93,5 +104,33 @@ fn entry<'i>(header: &'i [u8], payload: &'i [u8]) -> Result<Entry<'i>, String> {
         PTX => Ok(Entry::Ptx(bytes)),
         CUBIN => Ok(Entry::Cubin { bytes, architecture }),
         other => Err(format!("the entry for sm_{architecture} is of kind {other}, which is neither PTX nor a cubin")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unpack_lz4;
+
+    #[test]
+    fn literals_and_overlapping_copies_are_unpacked() {
+        assert_eq!(unpack_lz4(&[0x30, b'a', b'b', b'c'], 3).as_deref(), Some(&b"abc"[..]));
+        // One literal, repeated 4 + 15 + 1 times from one byte back, and a last literal.
+        let packed = [0x1f, b'x', 1, 0, 1, 0x10, b'y'];
+        assert_eq!(unpack_lz4(&packed, 22), Some([vec![b'x'; 21], vec![b'y']].concat()));
+    }
+
+    #[test]
+    fn damaged_blocks_are_refused() {
+        for packed in [&[0x30, b'a'][..], &[0x10, b'a', 0, 0], &[0x10, b'a', 2, 0], &[0xf0, 255], &[0x1f, b'x', 1, 0]] {
+            assert_eq!(unpack_lz4(packed, 100), None, "{packed:?}");
+        }
+        assert_eq!(unpack_lz4(&[0x30, b'a', b'b', b'c'], 4), None);
+        assert_eq!(unpack_lz4(&[0x30, b'a', b'b', b'c'], 2), None);
+    }
+
+    /// Allocating what this claims would end the process.
+    #[test]
+    fn a_length_beyond_the_most_that_a_block_can_have_is_refused() {
+        assert_eq!(unpack_lz4(&[0x30, b'a', b'b', b'c'], isize::MAX as usize), None);
     }
 }

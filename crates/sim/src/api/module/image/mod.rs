@@ -14,7 +14,6 @@ pub(super) mod archive;
 pub(super) mod cubin;
 pub(super) mod elf;
 mod fatbin;
-mod lz4;
 
 use std::ffi::{c_char, c_void};
 

@@ -1,4 +1,4 @@
-//! Blocks on several threads do what they do one after the other.
+//! Blocks on several threads give the results of one thread.
 
 use warploom_ptx::{Crew, Grid, Launch, Program, Step, TrapKind, VecMemory};
 
