@@ -168,7 +168,6 @@ fn change_global<W: Word>(
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
     use crate::device::vec_memory::VecMemory;
     use crate::exec::memory::processor::Portable;

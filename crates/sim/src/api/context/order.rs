@@ -5,7 +5,7 @@
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use smallvec::SmallVec;
-use warploom_engine::{QueueId};
+use warploom_engine::QueueId;
 use warploom_sys::types::{CUctx_st, CUevent_st};
 
 use super::named;

@@ -17,7 +17,7 @@ use crate::check::HandleProblem;
 use crate::ffi::handle::{EventHandle, Handle, Kind};
 use crate::ffi::status::{INVALID_HANDLE, Status};
 use crate::machine::call::Call;
-use crate::machine::world::{World};
+use crate::machine::world::World;
 
 /// The event behind an argument, if its context is alive. The driver says of an event that is destroyed, and of a handle
 /// to something else, that its context is.

@@ -7,7 +7,7 @@ use super::named;
 use crate::ffi::Ptr;
 use crate::ffi::status::Status;
 use crate::machine::call::Call;
-use crate::machine::pool::{CHUNK};
+use crate::machine::pool::CHUNK;
 
 pub(crate) fn cuMemPoolTrimTo(call: &Call<'_>, pool: Ptr<CUmemPoolHandle_st>, keep: usize) -> Status {
     let mut world = call.world();

@@ -1,9 +1,7 @@
 //! How many blocks of how many threads, and whether a device can run them.
 #![expect(unsafe_code, reason = "reads members of a C union that its attribute's name tells apart")]
 
-use warploom_sys::types::{
-    CUlaunchAttribute, CUlaunchAttributeID, CUlaunchConfig, CUresult,
-};
+use warploom_sys::types::{CUlaunchAttribute, CUlaunchAttributeID, CUlaunchConfig, CUresult};
 
 use crate::api::module::attributes::{Limits, check_policy};
 use crate::ffi::Ptr;
