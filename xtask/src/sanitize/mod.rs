@@ -99,8 +99,10 @@ impl Tool {
         match self {
             // Reserves more address space than the tool leaves.
             Tool::Address | Tool::Thread => &["memory_that_cannot_be_had_is_refused"],
-            // Opens dynamic libraries.
-            Tool::Miri => &["load::tests"],
+            // Open dynamic libraries, or map memory for a simulated machine.
+            Tool::Miri => {
+                &["load::tests", "leaks::ledger", "managed::driver_location", "managed::batch", "memory::uses"]
+            }
         }
     }
 
