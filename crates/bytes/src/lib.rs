@@ -150,10 +150,10 @@ pub unsafe fn read_element<const N: usize>(from: *const u8) -> [u8; N] {
     }
     match N {
         1 => word!(AtomicU8, u8),
-        2 if from.addr() % 2 == 0 => word!(AtomicU16, u16),
-        4 if from.addr() % 4 == 0 => word!(AtomicU32, u32),
-        8 if from.addr() % 8 == 0 => word!(AtomicU64, u64),
-        16 | 32 if from.addr() % 8 == 0 => {
+        2 if from.addr().is_multiple_of(2) => word!(AtomicU16, u16),
+        4 if from.addr().is_multiple_of(4) => word!(AtomicU32, u32),
+        8 if from.addr().is_multiple_of(8) => word!(AtomicU64, u64),
+        16 | 32 if from.addr().is_multiple_of(8) => {
             for (index, chunk) in bytes.as_chunks_mut::<8>().0.iter_mut().enumerate() {
                 // SAFETY: one of the aligned words of the `N` bytes.
                 let word = unsafe { AtomicU64::from_ptr(from.add(index * 8).cast()) };
@@ -184,10 +184,10 @@ pub unsafe fn write_element<const N: usize>(to: *mut u8, bytes: &[u8; N]) {
     }
     match N {
         1 => word!(AtomicU8, u8),
-        2 if to.addr() % 2 == 0 => word!(AtomicU16, u16),
-        4 if to.addr() % 4 == 0 => word!(AtomicU32, u32),
-        8 if to.addr() % 8 == 0 => word!(AtomicU64, u64),
-        16 | 32 if to.addr() % 8 == 0 => {
+        2 if to.addr().is_multiple_of(2) => word!(AtomicU16, u16),
+        4 if to.addr().is_multiple_of(4) => word!(AtomicU32, u32),
+        8 if to.addr().is_multiple_of(8) => word!(AtomicU64, u64),
+        16 | 32 if to.addr().is_multiple_of(8) => {
             for (index, chunk) in bytes.as_chunks::<8>().0.iter().enumerate() {
                 // SAFETY: one of the aligned words of the `N` bytes.
                 let word = unsafe { AtomicU64::from_ptr(to.add(index * 8).cast()) };

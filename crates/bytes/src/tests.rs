@@ -28,26 +28,27 @@ fn ranges() -> impl Strategy<Value = (usize, usize, usize)> {
 type Copy = unsafe fn(*mut u8, *const u8, usize);
 type Fill = unsafe fn(*mut u8, [u8; 8], usize);
 
+/// A loop of `x86_64.rs` with some vectors and a bound from which on stores go around the cache.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+macro_rules! with {
+    ($function:ident, $vectors:expr, $streamed:expr) => {
+        (concat!(stringify!($vectors), " from ", stringify!($streamed)), $vectors.fewest(), |to, from, bytes| {
+            // SAFETY: the caller's promise; the caller has seen the size, and the list the vectors.
+            unsafe { x86_64::$function(to, from, bytes, $vectors, $streamed) }
+        })
+    };
+}
+
 /// Every way to copy that this processor has, with the fewest bytes that it takes.
 fn copies() -> Vec<(&'static str, usize, Copy)> {
     let mut all: Vec<(_, _, Copy)> = vec![("copy", 0, copy), ("portable", 0, portable::copy)];
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     {
-        use Vectors::{Avx, Sse};
-        // SAFETY (of all): the test has seen the size, and the vectors where they are not on every processor.
-        all.push(("sse", Sse.fewest(), |to, from, bytes| unsafe {
-            x86_64::copy_many(to, from, bytes, Sse, usize::MAX);
-        }));
-        all.push(("sse around the cache", Sse.fewest(), |to, from, bytes| unsafe {
-            x86_64::copy_many(to, from, bytes, Sse, 0);
-        }));
+        all.push(with!(copy_many, Vectors::Sse, usize::MAX));
+        all.push(with!(copy_many, Vectors::Sse, 0));
         if std::is_x86_feature_detected!("avx") {
-            all.push(("avx", Avx.fewest(), |to, from, bytes| unsafe {
-                x86_64::copy_many(to, from, bytes, Avx, usize::MAX);
-            }));
-            all.push(("avx around the cache", Avx.fewest(), |to, from, bytes| unsafe {
-                x86_64::copy_many(to, from, bytes, Avx, 0);
-            }));
+            all.push(with!(copy_many, Vectors::Avx, usize::MAX));
+            all.push(with!(copy_many, Vectors::Avx, 0));
         }
     }
     all
@@ -58,22 +59,12 @@ fn fills() -> Vec<(&'static str, usize, Fill)> {
     let mut all: Vec<(_, _, Fill)> = vec![("portable", 0, portable::fill)];
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     {
-        use Vectors::{Avx, Sse};
         all.push(("fill", 0, x86_64::fill));
-        // SAFETY (of all): as in `copies`.
-        all.push(("sse", Sse.fewest(), |to, pattern, bytes| unsafe {
-            x86_64::fill_many(to, pattern, bytes, Sse, usize::MAX);
-        }));
-        all.push(("sse around the cache", Sse.fewest(), |to, pattern, bytes| unsafe {
-            x86_64::fill_many(to, pattern, bytes, Sse, 0);
-        }));
+        all.push(with!(fill_many, Vectors::Sse, usize::MAX));
+        all.push(with!(fill_many, Vectors::Sse, 0));
         if std::is_x86_feature_detected!("avx") {
-            all.push(("avx", Avx.fewest(), |to, pattern, bytes| unsafe {
-                x86_64::fill_many(to, pattern, bytes, Avx, usize::MAX);
-            }));
-            all.push(("avx around the cache", Avx.fewest(), |to, pattern, bytes| unsafe {
-                x86_64::fill_many(to, pattern, bytes, Avx, 0);
-            }));
+            all.push(with!(fill_many, Vectors::Avx, usize::MAX));
+            all.push(with!(fill_many, Vectors::Avx, 0));
         }
     }
     all

@@ -457,8 +457,10 @@ pub unsafe fn read_row_with_avx2(from: *const u8, into: &mut [u8]) {
 #[target_feature(enable = "avx2,fma")]
 #[inline]
 pub unsafe fn write_row_with_avx2(to: *mut u8, from: &[u8]) {
-    // SAFETY: 32 bytes of a buffer.
-    let load = |from: &[u8; 32]| -> __m256i { unsafe { _mm256_loadu_si256(from.as_ptr().cast()) } };
+    let load = |from: &[u8; 32]| -> __m256i {
+        // SAFETY: 32 bytes of the buffer.
+        unsafe { _mm256_loadu_si256(from.as_ptr().cast()) }
+    };
     let (fours, rest) = from.as_chunks::<128>();
     let rest_to = to.wrapping_add(fours.len() * 128);
     for (index, from) in fours.iter().enumerate() {
