@@ -60,7 +60,7 @@ pub(crate) struct World {
     numbers_calls: bool,
     pub(crate) clock: Clock,
     pub(crate) checker: Checker,
-    pub(crate) trace: Option<Arc<Recorder>>,
+    pub(super) trace: Option<Arc<Recorder>>,
     /// What has gone with its context.
     pub(crate) abandoned: Counts,
     next_context_id: u64,
