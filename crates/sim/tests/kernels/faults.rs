@@ -280,7 +280,7 @@ fn one_call_more_than_the_stack_has_room_for_is_a_fault_that_names_the_limit() -
         drop(launch(driver, recursive, (1, 1), null_mut(), &mut arguments!(out, deeper)));
         answers!(driver.cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
         let [fault] = &faults(&machine)[..] else { panic!("one fault in {:?}", machine.findings()) };
-        assert!(fault.to_string().contains(&format!("more than {size} bytes")), "{fault}");
+        assert!(fault.to_string().contains(&format!("a thread has {size} bytes of stack")), "{fault}");
         assert!(fault.to_string().contains("CU_LIMIT_STACK_SIZE"), "{fault}");
     }
     Ok(())
