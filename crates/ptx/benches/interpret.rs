@@ -1,5 +1,5 @@
 //! Speed of kernels: nanoseconds per instruction of a warp and per thread, next to a plain loop over the
-//! data.
+//! same data.
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 
 use std::error::Error;

@@ -8,7 +8,7 @@
 //! Work is asynchronous for real by default; [`Mode`] makes it reproducible instead.
 //!
 //! ```text
-//!   C caller ─▶ shims ─▶ call ─▶ implemented ─▶ init, device, context, stream, event, memory …   one file a family
+//!   C caller ─▶ shims ─▶ entry ─▶ implemented ─▶ init, device, context, stream, event, memory …   one file a family
 //!                         │                        │
 //!                         │                      world ─▶ engine (ops in order), memory (address space), clock
 //!                       slots: which machine
@@ -23,17 +23,17 @@ mod instance;
 mod machine;
 mod memory;
 mod process;
+mod rules;
 pub mod trace;
 
 pub use warploom_topology as topology;
 
 pub use check::{
     Absence, AbsentBlock, Backtraces, BarrierDivergence, CheckMode, Checks, CopySide, End, Finding, FindingKind,
-    HandOver, HandleProblem, HeapMisuse, HeapProblem, HostAccess, HostAccessError, Instead, KernelChecks, KernelFault,
-    KernelRace, Leaked, MissingOrder, MissingWait, ObjectKind, RacedMemory, SharedRead, ThreadAccess, ThreadInfo,
-    UnfinishedCopy,
+    HandleProblem, HeapMisuse, HeapProblem, Instead, KernelChecks, KernelFault, KernelRace, Leaked, MissingOrder,
+    MissingWait, ObjectKind, RacedMemory, SharedRead, ThreadAccess, ThreadInfo, UnfinishedCopy,
 };
-pub use instance::{Machine, MachineBuilder, StartError};
+pub use instance::{HandOver, HostAccess, HostAccessError, Machine, MachineBuilder, StartError};
 pub use machine::census::{Census, Change, KindChange, Resource};
 pub use machine::log::{LogEntry, LogKind};
 pub use memory::Residence;

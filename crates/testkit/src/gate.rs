@@ -29,6 +29,7 @@ impl Gate {
     }
 
     /// Lets work that is enqueued on a stream from now on wait for the gate.
+    #[expect(clippy::not_unsafe_ptr_arg_deref, reason = "a stream's handle is a pointer that only the driver reads")]
     pub fn hold(&self, stream: CUstream) -> Result<(), Error> {
         let driver = &self.driver;
         call!(driver.cuStreamWaitValue32_v2(stream, self.word.expose_provenance() as CUdeviceptr, 1, 0))

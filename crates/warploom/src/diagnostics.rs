@@ -1,8 +1,8 @@
 //! Diagnostics: errors without a caller, in a `drop` or on a thread of the driver.
 //!
 //! Without a hook it is a [`tracing`](https://docs.rs/tracing) event of level `WARN` with the target
-//! `warploom`. Where a value has a closing call that returns the error, such as
-//! [`Buffer::close`](crate::Buffer::close), has nothing to report.
+//! `warploom`. A closing call that returns the error, such as [`Buffer::close`](crate::Buffer::close),
+//! reports nothing.
 //!
 //! ```
 //! use std::sync::Arc;

@@ -45,23 +45,26 @@ pub(crate) const LAYERS: &[Layers] = &[
         rows: &[
             row(
                 "instance",
-                &["abi", "machine", "check", "fault", "trace", "ffi", "engine", "topology", "sys"],
+                &["abi", "machine", "check", "memory", "fault", "trace", "process", "ffi", "engine", "topology", "sys"],
                 "a machine as its owner sees it: puts the layers together",
             ),
             row(
                 "abi",
-                &["api", "machine", "check", "memory", "fault", "trace", "ffi", "engine", "topology", "sys"],
-                "the C boundary: shims, pointer checks, rules per function; the calls are counted, traced and made to fail here",
+                &[
+                    "api", "machine", "check", "memory", "fault", "trace", "process", "rules", "ffi", "engine",
+                    "topology", "sys",
+                ],
+                "the C boundary: entry points; calls are counted, traced and made to fail here",
             ),
             row(
                 "api",
-                &["machine", "check", "memory", "ffi", "bytes", "engine", "ptx", "topology", "sys"],
-                "one folder per family of driver functions: its state and its entry points",
+                &["machine", "check", "memory", "process", "ffi", "bytes", "engine", "ptx", "topology", "sys"],
+                "one folder per family of driver functions: its entry points",
             ),
             row(
                 "machine",
-                &["check", "memory", "fault", "trace", "ffi", "engine", "ptx", "topology", "sys"],
-                "the state of a machine, its lifecycle and executors; observers hook in at the engine here",
+                &["check", "memory", "fault", "trace", "process", "ffi", "engine", "ptx", "topology", "sys"],
+                "the state of a machine, its lifecycle and executors; the trace hooks in at the end of ops",
             ),
             row(
                 "check",
@@ -69,23 +72,37 @@ pub(crate) const LAYERS: &[Layers] = &[
                 "checks of streams, kernels and memory, and their reports",
             ),
             row(
-                "memory",
-                &["ffi", "bytes", "topology", "sys"],
-                "address space, allocations, residency: bytes, no streams",
+                "fault",
+                &["memory", "process", "rules", "ffi", "engine", "topology", "sys"],
+                "fault plans: rules, budgets and their files; budgets are of a memory",
             ),
-            row("fault", &["ffi", "engine", "topology", "sys"], "planned failures"),
-            row("trace", &["ffi", "engine", "topology", "sys"], "recorded calls and work"),
-            row("ffi", &["sys"], "checked pointers and status codes of C"),
+            row(
+                "trace",
+                &["memory", "process", "ffi", "engine", "topology", "sys"],
+                "recorded calls and work; copies are between memories",
+            ),
+            row(
+                "memory",
+                &["ffi", "bytes", "engine", "topology", "sys"],
+                "address space, allocations, residency, shadow memory with the engine's epochs",
+            ),
+            row("process", &["ffi", "sys"], "the process and its threads: fork, current contexts"),
+            row("rules", &["sys"], "facts about each driver function, a row each"),
+            row("ffi", &["sys"], "checked pointers, handles and status codes of C"),
         ],
     },
     Layers {
         of: "ptx",
         rows: &[
-            row("exec", &["device", "program", "arith", "lanes", "error"], "runs a decoded kernel on a device"),
+            row(
+                "exec",
+                &["device", "program", "arith", "lanes", "error", "bytes"],
+                "runs a decoded kernel on a device",
+            ),
             row("race", &["device", "program", "lanes", "error"], "data races inside a kernel, seen by the device"),
             row(
                 "device",
-                &["program", "lanes", "error"],
+                &["program", "lanes", "error", "bytes"],
                 "the interface between a kernel and its device: memory, launch, traps",
             ),
             row("link", &["program", "syntax", "error"], "several modules as one, which must be a program"),
@@ -99,4 +116,4 @@ pub(crate) const LAYERS: &[Layers] = &[
 ];
 
 /// Crates whose modules must not form a cycle in any folder.
-pub(crate) const WITHOUT_CYCLES: &[&str] = &["sim", "ptx", "engine", "topology"];
+pub(crate) const WITHOUT_CYCLES: &[&str] = &["sim", "ptx", "engine"];

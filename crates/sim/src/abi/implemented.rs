@@ -1,8 +1,10 @@
-//! What the simulator implements, family by family. A function that is not named here answers `NOT_SUPPORTED` and says
-//! so in the log; naming it without a body, or with the wrong arguments, does not compile.
+//! Implemented functions, family by family.
+//!
+//! A function that is not named here answers `NOT_SUPPORTED` and says so in the log; naming it without a body,
+//! or with the wrong arguments, does not compile.
 
-// Everything, as not supported; the names below shadow it.
-pub(crate) use crate::abi::shims::unsupported::*;
+// Every function, as not supported; the names below shadow it.
+pub(crate) use super::unsupported::*;
 
 pub(crate) use crate::api::capture::{
     cuStreamBeginCapture_v2, cuStreamBeginCaptureToGraph, cuStreamEndCapture, cuStreamGetCaptureInfo_v2,

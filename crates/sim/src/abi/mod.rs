@@ -1,4 +1,7 @@
-//! The C boundary: entry points, their dispatch, and the rules that all functions share.
+//! The C boundary: entry points, and the rules that all calls follow.
 
-pub(crate) mod implemented;
+mod entry;
+mod faults;
+mod implemented;
 pub(crate) mod shims;
+mod unsupported;

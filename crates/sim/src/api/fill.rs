@@ -7,8 +7,9 @@
 use warploom_engine::QueueId;
 use warploom_sys::types::{CUdeviceptr, CUstream_st};
 
-use crate::api::copy::{Form, Intent, Memory, Named, find, reaches};
+use crate::api::copy::{Form, Memory, Named, find, reaches};
 use crate::ffi::Ptr;
+use crate::ffi::host_memory::Intent;
 use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;

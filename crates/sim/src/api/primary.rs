@@ -8,12 +8,13 @@ use std::ffi::{c_int, c_uint};
 
 use warploom_sys::types::{CUcontext, CUdevice};
 
-use crate::api::context::{ALL_FLAGS, Context, Flags, drain};
+use crate::api::context::{ALL_FLAGS, Flags, drain};
 use crate::api::device::ordinal;
 use crate::ffi::Ptr;
 use crate::ffi::handle::ContextHandle;
 use crate::ffi::status::{INVALID_CONTEXT, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
+use crate::machine::context::Context;
 use crate::machine::core::Guard;
 
 /// The primary context of a device, if it is active.

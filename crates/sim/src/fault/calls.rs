@@ -1,14 +1,13 @@
-//! Which functions a rule is about.
+//! The functions that a rule selects.
 
 use std::fmt;
 use std::str::FromStr;
 
 use warploom_sys::Function;
 
-use super::class::Class;
 use super::error::FaultError;
 use super::glob;
-use crate::machine::call::is_lookup;
+use crate::rules::{self, Class};
 use crate::topology::nearest;
 
 /// A set of functions, one bit each.
@@ -61,16 +60,17 @@ pub struct Calls {
 }
 
 impl Calls {
-    /// Every function but `cuGetProcAddress` and `cuGetExportTable`: loaders make hundreds of such calls before a program's
-    /// first, so they are met only by rules that name them.
+    /// Every function but `cuGetProcAddress` and `cuGetExportTable`: loaders make hundreds of such calls
+    /// before a program's first, so they are met only by rules that name them.
     #[must_use]
     pub fn all() -> Calls {
-        Calls { text: "every call".to_owned(), set: FunctionSet::of(|function| !is_lookup(function)) }
+        Calls { text: "every call".to_owned(), set: FunctionSet::of(|function| !rules::of(function).finds_functions) }
     }
 
-    /// The functions of a name. A name without a version suffix is all its ABIs, and one with a suffix is that ABI: so
-    /// `cuMemAlloc` is `cuMemAlloc_v2`, and `cuCtxCreate` is three functions. With `*` for any characters and `?` for
-    /// one, it is every function whose name, with its suffix or without, has that form.
+    /// The functions of a name. A name without a version suffix is all its ABIs, and one with a suffix is
+    /// that ABI: so `cuMemAlloc` is `cuMemAlloc_v2`, and `cuCtxCreate` is three functions. With `*` for any
+    /// characters and `?` for one, it is every function whose name, with its suffix or without, has that
+    /// form.
     ///
     /// # Errors
     ///

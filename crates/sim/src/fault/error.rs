@@ -1,13 +1,16 @@
-//! What can be wrong with a plan.
+//! Errors of fault plans.
 
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
-use super::rule::MAX_DELAY;
 use crate::topology::OLDEST_DRIVER;
 use crate::topology::text::{DidYouMean, Quoted, TomlError};
 
-/// Why a plan was not taken.
+/// The longest delay of a call.
+pub const MAX_DELAY: Duration = Duration::from_secs(3600);
+
+/// An error in a fault plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FaultError {

@@ -1,4 +1,4 @@
-//! Plans written as TOML.
+//! Plans as TOML.
 
 use std::path::Path;
 use std::time::Duration;
@@ -8,18 +8,41 @@ use warploom_sys::types::CUresult;
 
 use super::budget::Budget;
 use super::calls::Calls;
-use super::class::Class;
-use super::error::FaultError;
+use super::error::{FaultError, MAX_DELAY};
 use super::plan::Plan;
-use super::rule::{Action, DEVICE_LOST, MAX_DELAY, Rule};
+use super::rule::{Action, DEVICE_LOST, Rule};
+use crate::rules::Class;
 use crate::topology::text::{Item, Read, Refusal, Section, Source, TomlError, TomlProblem};
 use crate::topology::{MAX_DEVICES, nearest, parse_version};
 
 #[cfg(test)]
 mod tests;
 
+impl Plan {
+    /// The plan that a TOML text describes.
+    ///
+    #[doc = include_str!("format.md")]
+    #[doc = concat!("```toml\n", include_str!("example.toml"), "```")]
+    ///
+    /// # Errors
+    ///
+    /// [`FaultError::Toml`] with line, column and key.
+    pub fn from_toml(text: &str) -> Result<Plan, FaultError> {
+        read(text, None)
+    }
+
+    /// The plan that a TOML file describes; mistakes are reported with the file's name.
+    ///
+    /// # Errors
+    ///
+    /// As [`Plan::from_toml`], and [`FaultError::Read`].
+    pub fn from_toml_file(path: impl AsRef<Path>) -> Result<Plan, FaultError> {
+        read_file(path.as_ref())
+    }
+}
+
 /// The plan in a file.
-pub(super) fn read_file(path: &Path) -> Result<Plan, FaultError> {
+fn read_file(path: &Path) -> Result<Plan, FaultError> {
     let text = std::fs::read_to_string(path).map_err(|error| FaultError::Read {
         path: path.to_owned(),
         kind: error.kind(),
@@ -29,7 +52,7 @@ pub(super) fn read_file(path: &Path) -> Result<Plan, FaultError> {
 }
 
 /// The plan in a text that came from a file, if it did.
-pub(super) fn read(text: &str, file: Option<&Path>) -> Result<Plan, FaultError> {
+fn read(text: &str, file: Option<&Path>) -> Result<Plan, FaultError> {
     let source = Source::new(text, file);
     let document = DeTable::parse(text).map_err(|error| source.syntax(&error))?;
     Ok(plan(&Section::root(&source, document.get_ref()))?)

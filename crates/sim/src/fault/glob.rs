@@ -1,4 +1,4 @@
-//! Names with stars: `cuMemcpy*`, `*Async*`, `cuMem?lloc`.
+//! Patterns for names of functions: `cuMemcpy*`, `*Async*`, `cuMem?lloc`.
 
 /// Whether a pattern means a name; `*` is any number of characters, `?` exactly one.
 pub(super) fn matches(pattern: &str, name: &str) -> bool {

@@ -1,7 +1,7 @@
-//! Faults on demand: calls that fail, work that fails later, memory that runs out, devices that go away.
+//! Fault plans: calls that fail, work that fails later, memory that runs out, devices that are lost.
 //!
-//! A [`Plan`] has [`Rule`]s. Each selects calls (a function, a glob, a [`Class`], every call; on a thread, a device or a
-//! context; the third match, every tenth) and says what happens to them:
+//! A [`Plan`] has [`Rule`]s. Each selects calls (a function, a glob, a [`Class`], every call; on a thread, a
+//! device or a context; the third match, every tenth) and says what happens to them:
 //!
 //! | [`Action`] | what the program sees |
 //! |---|---|
@@ -13,9 +13,10 @@
 //! | `LoseDevice` | the code, from every later call on the device; other devices go on |
 //! | `Note` | nothing; [`FaultScope::fired`] lists the call |
 //!
-//! A plan may also hold [`Budget`]s, hide symbols and lower the driver's version; the last two are settled when a machine
-//! starts. A machine can be started with a plan ([`MachineBuilder::faults`](crate::MachineBuilder::faults)), or get one
-//! for a while ([`Machine::inject`](crate::Machine::inject)):
+//! A plan may also hold [`Budget`]s, hide symbols and lower the driver's version; the last two are settled
+//! when a machine starts. A machine can be started with a plan
+//! ([`MachineBuilder::faults`](crate::MachineBuilder::faults)), or get one for a while
+//! ([`Machine::inject`](crate::Machine::inject)):
 //!
 //! ```
 //! use warploom_driver::Driver;
@@ -35,8 +36,9 @@
 //! # }
 //! ```
 //!
-//! Every fault is in the machine's log, as [`LogKind::Injected`](crate::LogKind::Injected), and is a `tracing` event of level
-//! `INFO` with the target `warploom::sim`. Without a plan a call pays one relaxed load.
+//! Every fault is in the machine's log, as [`LogKind::Injected`](crate::LogKind::Injected), and is a
+//! `tracing` event of level `INFO` with the target `warploom::sim`. Without a plan a call pays one relaxed
+//! load.
 
 mod budget;
 mod calls;
@@ -44,21 +46,18 @@ mod class;
 mod error;
 mod file;
 mod glob;
-mod hook;
-mod place;
 mod plan;
 mod rule;
+mod scope;
 mod state;
 
 pub use self::budget::Budget;
 pub use self::calls::Calls;
-pub use self::class::Class;
-pub use self::error::FaultError;
+pub use self::error::{FaultError, MAX_DELAY};
 pub use self::plan::Plan;
-pub use self::rule::{Action, DEVICE_LOST, MAX_DELAY, Rule};
+pub use self::rule::{Action, DEVICE_LOST, Rule};
 pub use self::state::{FaultScope, Fired};
+pub use crate::rules::Class;
 
-pub(crate) use self::budget::Allowance;
-pub(crate) use self::hook::before;
-pub(crate) use self::place::{Naming, Subject};
+pub(crate) use self::scope::CallScope;
 pub(crate) use self::state::Faults;

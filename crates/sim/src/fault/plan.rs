@@ -1,16 +1,13 @@
-//! All that goes wrong on a machine.
-
-use std::path::Path;
+//! Fault plans.
 
 use super::budget::Budget;
 use super::calls::{Calls, FunctionSet};
 use super::error::FaultError;
-use super::file;
 use super::rule::{Rule, check_device};
 use crate::topology::OLDEST_DRIVER;
 
-/// What goes wrong, and when. Rules are asked in their order; if several act on one call, all of them do, and the first
-/// answer counts.
+/// Faults of a machine, and the calls on which they happen. Rules act in their order; if several select one
+/// call, all of them act, and the first answer counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[must_use]
 pub struct Plan {
@@ -21,30 +18,9 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// A plan in which nothing goes wrong.
+    /// A plan without faults.
     pub fn new() -> Plan {
         Plan::default()
-    }
-
-    /// The plan that a TOML text describes.
-    ///
-    #[doc = include_str!("format.md")]
-    #[doc = concat!("```toml\n", include_str!("example.toml"), "```")]
-    ///
-    /// # Errors
-    ///
-    /// [`FaultError::Toml`] with line, column and key.
-    pub fn from_toml(text: &str) -> Result<Plan, FaultError> {
-        file::read(text, None)
-    }
-
-    /// The plan that a TOML file describes; mistakes are reported with the file's name.
-    ///
-    /// # Errors
-    ///
-    /// As [`Plan::from_toml`], and [`FaultError::Read`].
-    pub fn from_toml_file(path: impl AsRef<Path>) -> Result<Plan, FaultError> {
-        file::read_file(path.as_ref())
     }
 
     /// Adds a rule.
@@ -65,8 +41,8 @@ impl Plan {
         self
     }
 
-    /// Lowers the driver's version: 12020 is 12.2. What is younger is missing then. Only for plans that a machine is
-    /// started with.
+    /// Lowers the driver's version: 12020 is 12.2. Newer functions are missing then. Only for plans that a
+    /// machine is started with.
     pub fn driver_version(mut self, version: i32) -> Plan {
         self.driver_version = Some(version);
         self
@@ -77,7 +53,7 @@ impl Plan {
         &self.rules
     }
 
-    /// Whether it asks for nothing that happens while a machine runs.
+    /// Whether it has no faults that happen while a machine runs.
     pub(crate) fn is_quiet(&self) -> bool {
         self.rules.is_empty() && self.budgets.is_empty()
     }
@@ -96,7 +72,7 @@ impl Plan {
         }
     }
 
-    /// What `cuGetProcAddress` does not find.
+    /// Functions that `cuGetProcAddress` does not find.
     pub(super) fn hidden(&self) -> FunctionSet {
         let mut all = FunctionSet::NONE;
         for calls in &self.hidden {
@@ -105,7 +81,7 @@ impl Plan {
         all
     }
 
-    /// Refuses what could never happen on a machine with so many devices.
+    /// Refuses faults that could never happen on a machine with so many devices.
     pub(crate) fn check(&self, devices: usize) -> Result<(), FaultError> {
         self.rules.iter().try_for_each(|rule| rule.check(devices))?;
         self.budgets.iter().filter_map(Budget::device).try_for_each(|device| check_device(device, devices))

@@ -1,4 +1,4 @@
-//! One thing that goes wrong: at which calls, and what.
+//! Rules of a plan: the calls that a rule selects, and its action.
 
 use std::fmt;
 use std::time::Duration;
@@ -6,20 +6,17 @@ use std::time::Duration;
 use warploom_sys::types::{CUcontext, CUresult};
 
 use super::calls::Calls;
-use super::error::FaultError;
+use super::error::{FaultError, MAX_DELAY};
 use crate::process::thread::{self, ThreadKey};
 
-/// The longest delay of a call.
-pub const MAX_DELAY: Duration = Duration::from_secs(3600);
-
-/// What a lost device answers unless its rule says otherwise.
+/// The answer of a lost device unless its rule has another.
 ///
-/// Of what `cuda.h` describes it is the one that fits: the device cannot be had at present. The codes of faults
-/// (`ECC_UNCORRECTABLE`, `LAUNCH_FAILED`, …) say that the whole process is in an inconsistent state, but here the other
-/// devices go on; `NO_DEVICE` says that there is none at all, and `UNKNOWN` says nothing.
+/// Of what `cuda.h` describes it is the one that fits: the device cannot be had at present. The codes of
+/// faults (`ECC_UNCORRECTABLE`, `LAUNCH_FAILED`, …) say that the whole process is in an inconsistent state,
+/// but here the other devices go on; `NO_DEVICE` says that there is none at all, and `UNKNOWN` says nothing.
 pub const DEVICE_LOST: CUresult = CUresult::CUDA_ERROR_DEVICE_UNAVAILABLE;
 
-/// What a rule does to the calls it meets.
+/// The action of a rule on the calls that it selects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Action {
@@ -35,13 +32,14 @@ pub enum Action {
         /// The answer.
         code: CUresult,
     },
-    /// Lets the call succeed, and what it enqueues fail: nothing of it is done, its context is poisoned as by a faulting
-    /// kernel, and whoever waits for it learns the code.
+    /// Lets the call succeed, and what it enqueues fail: nothing of it is done, its context is poisoned as by
+    /// a faulting kernel, and whoever waits for it learns the code.
     FailWork {
         /// What the work fails with.
         code: CUresult,
     },
-    /// Poisons the contexts the call is about before it goes on: it and all later calls on them answer the code.
+    /// Poisons the contexts the call is about before it goes on: it and all later calls on them answer the
+    /// code.
     Poison {
         /// The sticky code.
         code: CUresult,
@@ -71,7 +69,8 @@ pub(super) enum OnContext {
     Id(u64),
 }
 
-/// Some calls, and what goes wrong with them. Unless told otherwise it meets every one of the calls, and only notes them.
+/// Some calls, and what goes wrong with them. Unless told otherwise it meets every one of the calls, and only
+/// notes them.
 ///
 /// ```
 /// use std::time::Duration;
@@ -101,7 +100,8 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// A rule about these calls: a [`Function`](warploom_sys::Function), a [`Class`](super::Class), or [`Calls`].
+    /// A rule about these calls: a [`Function`](warploom_sys::Function), a [`Class`](super::Class), or
+    /// [`Calls`].
     pub fn on(calls: impl Into<Calls>) -> Rule {
         Rule {
             calls: calls.into(),
@@ -121,16 +121,16 @@ impl Rule {
         self
     }
 
-    /// Only the calls of threads with this name. The system knows the first 15 bytes of a thread's name; those of threads
-    /// made by other languages are compared as far as that.
+    /// Only the calls of threads with this name. The system knows the first 15 bytes of a thread's name;
+    /// those of threads made by other languages are compared as far as that.
     pub fn on_thread_named(mut self, name: impl Into<String>) -> Rule {
         self.thread = Some(OnThread::Named(name.into()));
         self
     }
 
-    /// Only calls on a device. A call is on the devices of the contexts, streams, events, pools, devices and addresses among
-    /// its arguments; if there are none, on that of the current context. What stands inside of structures is not looked
-    /// at.
+    /// Only calls on a device. A call is on the devices of the contexts, streams, events, pools, devices and
+    /// addresses among its arguments; if there are none, on that of the current context. What stands inside
+    /// of structures is not looked at.
     pub fn on_device(mut self, device: u32) -> Rule {
         self.device = Some(device);
         self
@@ -142,8 +142,8 @@ impl Rule {
         self
     }
 
-    /// Only calls on the context with this number: contexts are counted from 1 as they are made, and `cuCtxGetId` shows the
-    /// number.
+    /// Only calls on the context with this number: contexts are counted from 1 as they are made, and
+    /// `cuCtxGetId` shows the number.
     pub fn on_context_id(mut self, id: u64) -> Rule {
         self.context = Some(OnContext::Id(id));
         self
@@ -166,7 +166,8 @@ impl Rule {
         self
     }
 
-    /// Every so many matches: with 3, the matches 3, 6, 9 and so on, or, [from](Rule::from) match 4, the matches 4, 7, 10.
+    /// Every so many matches: with 3, the matches 3, 6, 9 and so on, or, [from](Rule::from) match 4, the
+    /// matches 4, 7, 10.
     pub fn every(mut self, matches: u64) -> Rule {
         self.step = Some(matches);
         self
@@ -198,8 +199,8 @@ impl Rule {
         self.act(Action::Poison { code })
     }
 
-    /// As [`Action::Delay`]. Virtual time moves on by this much in every mode; the calling thread sleeps for as long only
-    /// on a machine with threads of its own, since the others know no real time.
+    /// As [`Action::Delay`]. Virtual time moves on by this much in every mode; the calling thread sleeps for
+    /// as long only on a machine with threads of its own, since the others know no real time.
     pub fn delay(self, time: Duration) -> Rule {
         self.act(Action::Delay(time))
     }
@@ -217,8 +218,8 @@ impl Rule {
         is_its_turn && self.times.is_none_or(|most| before < most)
     }
 
-    /// Whether it needs to know where a call is.
-    pub(super) fn has_place(&self) -> bool {
+    /// Whether it needs the scope of a call.
+    pub(super) fn has_scope(&self) -> bool {
         self.device.is_some() || self.context.is_some() || matches!(self.action, Action::Poison { .. })
     }
 

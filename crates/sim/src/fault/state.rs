@@ -1,4 +1,4 @@
-//! The plans that are in force on a machine, and what they did.
+//! Plans in force on a machine, and the calls on which they acted.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,14 +9,13 @@ use parking_lot::Mutex;
 use warploom_sys::Function;
 use warploom_sys::types::CUresult;
 
-use super::budget::Allowance;
+use super::budget::Budget;
 use super::calls::FunctionSet;
-use super::place::Place;
 use super::plan::Plan;
 use super::rule::{Action, OnContext, OnThread, Rule};
-use crate::machine::call::is_lookup;
-use crate::machine::core::Core;
+use super::scope::CallScope;
 use crate::process::thread::{self, ThreadKey};
+use crate::rules;
 
 /// How many firings a plan remembers; later ones are only counted.
 const KEPT: usize = 1 << 16;
@@ -25,14 +24,14 @@ const KEPT: usize = 1 << 16;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fired {
-    /// Which call it was, counted from 1 since the plan came into force; a plan for one thread counts that thread's calls.
-    /// Calls that only find functions are not counted.
+    /// Which call it was, counted from 1 since the plan came into force; a plan for one thread counts that
+    /// thread's calls. Calls that only find functions are not counted.
     pub call: u64,
     /// The function that was called.
     pub function: Function,
     /// Which rule of the plan acted, counted from 0; `None` for a budget.
     pub rule: Option<usize>,
-    /// What it did.
+    /// Its action.
     pub action: Action,
 }
 
@@ -47,12 +46,12 @@ impl fmt::Display for Fired {
     }
 }
 
-/// What is in force on a machine.
+/// The plans in force on a machine, and the devices that it has lost.
 pub(crate) struct Faults {
     /// Plans in force and devices lost; a call looks at nothing else while it is 0.
     active: AtomicU32,
-    /// What `cuGetProcAddress` does not find.
-    pub(crate) hidden: FunctionSet,
+    /// Functions that `cuGetProcAddress` does not find.
+    hidden: FunctionSet,
     state: Mutex<State>,
 }
 
@@ -68,6 +67,7 @@ struct InForce {
     thread: Option<ThreadKey>,
     calls: u64,
     rules: Vec<(Rule, Counts)>,
+    budgets: Vec<Budget>,
     fired: Vec<Fired>,
     fired_count: u64,
 }
@@ -79,49 +79,62 @@ struct Counts {
 }
 
 /// A rule that acts on the call at hand.
-pub(super) struct Due {
-    pub(super) rule: String,
-    pub(super) action: Action,
+pub(crate) struct Due {
+    pub(crate) rule: String,
+    pub(crate) action: Action,
 }
 
 impl Faults {
-    /// Nothing yet, but what a plan hides for good.
+    /// No plan in force yet; the functions that a plan hides are hidden for good.
     pub(crate) fn new(plan: &Plan) -> Self {
         Self { active: AtomicU32::new(0), hidden: plan.hidden(), state: Mutex::default() }
     }
 
-    /// Whether calls have to be looked at.
+    /// Whether a function is hidden from `cuGetProcAddress`.
+    pub(crate) fn hides(&self, function: Function) -> bool {
+        self.hidden.contains(function)
+    }
+
+    /// Whether a plan is in force or a device is lost.
     #[inline]
     pub(crate) fn is_active(&self) -> bool {
         self.active.load(Ordering::Relaxed) != 0
     }
 
-    /// Whether where a call is matters to anyone.
-    pub(super) fn wants_place(&self, function: Function) -> bool {
+    /// Whether a rule for this function, or a lost device, needs the call's scope.
+    pub(crate) fn needs_scope(&self, function: Function) -> bool {
         let state = self.state.lock();
-        let wants = |(rule, _): &(Rule, Counts)| rule.has_place() && rule.calls.contains(function);
-        !state.lost.is_empty() || state.plans.iter().any(|plan| plan.rules.iter().any(wants))
+        let needs = |(rule, _): &(Rule, Counts)| rule.has_scope() && rule.calls.contains(function);
+        !state.lost.is_empty() || state.plans.iter().any(|plan| plan.rules.iter().any(needs))
     }
 
     /// Counts a call, and gives the rules that act on it, in their order.
-    pub(super) fn judge(&self, function: Function, place: Option<&Place>) -> Vec<Due> {
+    pub(crate) fn judge(&self, function: Function, scope: Option<&CallScope>) -> Vec<Due> {
         let this = thread::key();
         let mut due = Vec::new();
         for plan in self.state.lock().plans.iter_mut().filter(|plan| plan.thread.is_none_or(|thread| thread == this)) {
-            plan.judge(function, this, place, &mut due);
+            plan.judge(function, this, scope, &mut due);
         }
         due
     }
 
+    /// The budgets for allocations of this thread, each with the number of its plan.
+    pub(crate) fn budgets(&self) -> Vec<(u64, Budget)> {
+        let this = thread::key();
+        let state = self.state.lock();
+        let mine = state.plans.iter().filter(|plan| plan.thread.is_none_or(|thread| thread == this));
+        mine.flat_map(|plan| plan.budgets.iter().map(|budget| (plan.id, *budget))).collect()
+    }
+
     /// Notes that a budget refused an allocation.
-    pub(super) fn over_budget(&self, plan: u64, function: Function) {
+    pub(crate) fn over_budget(&self, plan: u64, function: Function) {
         if let Some(plan) = self.state.lock().plans.iter_mut().find(|known| known.id == plan) {
             plan.note(function, None, Action::Fail { code: CUresult::CUDA_ERROR_OUT_OF_MEMORY });
         }
     }
 
-    /// Notes that a device is gone; whether it was there until now.
-    pub(super) fn lose(&self, device: u16, code: CUresult) -> bool {
+    /// Notes that a device is lost; whether it was there until now.
+    pub(crate) fn lose(&self, device: u16, code: CUresult) -> bool {
         let mut state = self.state.lock();
         let is_new = !state.lost.contains_key(&device);
         if is_new {
@@ -131,10 +144,10 @@ impl Faults {
         is_new
     }
 
-    /// What a call answers because of a device that is gone.
-    pub(super) fn lost(&self, place: &Place) -> Option<(u16, CUresult)> {
+    /// The lost device that a call acts on, and the call's answer because of it.
+    pub(crate) fn lost(&self, scope: &CallScope) -> Option<(u16, CUresult)> {
         let state = self.state.lock();
-        place.devices.iter().find_map(|device| Some((*device, *state.lost.get(device)?)))
+        scope.devices().iter().find_map(|device| Some((*device, *state.lost.get(device)?)))
     }
 
     fn with_plan<R>(&self, id: u64, look: impl FnOnce(&InForce) -> R) -> Option<R> {
@@ -143,11 +156,11 @@ impl Faults {
 }
 
 impl InForce {
-    fn judge(&mut self, function: Function, this: ThreadKey, place: Option<&Place>, due: &mut Vec<Due>) {
-        self.calls += u64::from(!is_lookup(function));
+    fn judge(&mut self, function: Function, this: ThreadKey, scope: Option<&CallScope>, due: &mut Vec<Due>) {
+        self.calls += u64::from(!rules::of(function).finds_functions);
         let mut acting = Vec::new();
         for (index, (rule, counts)) in self.rules.iter_mut().enumerate() {
-            if !meets(rule, function, this, place) {
+            if !meets(rule, function, this, scope) {
                 continue;
             }
             counts.met += 1;
@@ -170,7 +183,7 @@ impl InForce {
     }
 }
 
-fn meets(rule: &Rule, function: Function, this: ThreadKey, place: Option<&Place>) -> bool {
+fn meets(rule: &Rule, function: Function, this: ThreadKey, scope: Option<&CallScope>) -> bool {
     let on_thread = match &rule.thread {
         None => true,
         Some(OnThread::This(thread)) => *thread == this,
@@ -178,13 +191,11 @@ fn meets(rule: &Rule, function: Function, this: ThreadKey, place: Option<&Place>
     };
     let on_device = rule
         .device
-        .is_none_or(|device| place.is_some_and(|place| place.devices.iter().any(|at| u32::from(*at) == device)));
+        .is_none_or(|device| scope.is_some_and(|scope| scope.devices().iter().any(|at| u32::from(*at) == device)));
     let on_context = match rule.context {
         None => true,
-        Some(OnContext::Handle(bits)) => {
-            place.is_some_and(|place| place.contexts.iter().any(|context| context.bits() == bits))
-        }
-        Some(OnContext::Id(id)) => place.is_some_and(|place| place.ids.contains(&id)),
+        Some(OnContext::Handle(bits)) => scope.is_some_and(|scope| scope.has_context(bits)),
+        Some(OnContext::Id(id)) => scope.is_some_and(|scope| scope.has_context_id(id)),
     };
     rule.calls.contains(function) && on_thread && on_device && on_context
 }
@@ -194,50 +205,48 @@ fn meets(rule: &Rule, function: Function, this: ThreadKey, place: Option<&Place>
 /// A device that the plan took away stays lost, and a context that it poisoned stays poisoned.
 #[must_use = "the plan ends when this is dropped"]
 pub struct FaultScope {
-    core: Arc<Core>,
+    faults: Arc<Faults>,
     id: u64,
 }
 
 impl FaultScope {
     /// Puts a plan into force, which has been checked, for all threads or for one.
-    pub(crate) fn begin(core: &Arc<Core>, plan: &Plan, thread: Option<ThreadKey>) -> FaultScope {
-        let mut state = core.faults.state.lock();
+    pub(crate) fn begin(faults: &Arc<Faults>, plan: &Plan, thread: Option<ThreadKey>) -> FaultScope {
+        let mut state = faults.state.lock();
         state.next += 1;
         let id = state.next;
         let rules = plan.rules.iter().map(|rule| (rule.clone(), Counts::default())).collect();
-        state.plans.push(InForce { id, thread, calls: 0, rules, fired: Vec::new(), fired_count: 0 });
+        let budgets = plan.budgets.clone();
+        state.plans.push(InForce { id, thread, calls: 0, rules, budgets, fired: Vec::new(), fired_count: 0 });
         drop(state);
-        let allowances = plan.budgets.iter().map(|budget| Allowance { plan: id, thread, budget: *budget });
-        core.world().allowances.extend(allowances);
-        core.faults.active.fetch_add(1, Ordering::Relaxed);
-        FaultScope { core: Arc::clone(core), id }
+        faults.active.fetch_add(1, Ordering::Relaxed);
+        FaultScope { faults: Arc::clone(faults), id }
     }
 
-    /// What has acted so far, in the order of the calls; the first 65,536.
+    /// The rules and budgets that have acted so far, in the order of the calls; the first 65,536.
     #[must_use]
     pub fn fired(&self) -> Vec<Fired> {
-        self.core.faults.with_plan(self.id, |plan| plan.fired.clone()).unwrap_or_default()
+        self.faults.with_plan(self.id, |plan| plan.fired.clone()).unwrap_or_default()
     }
 
-    /// How often something has acted.
+    /// How often rules and budgets have acted.
     #[must_use]
     pub fn fired_count(&self) -> u64 {
-        self.core.faults.with_plan(self.id, |plan| plan.fired_count).unwrap_or(0)
+        self.faults.with_plan(self.id, |plan| plan.fired_count).unwrap_or(0)
     }
 
-    /// Calls that were made since the plan came into force, without those that only find functions; a plan for one thread
-    /// counts that thread's.
+    /// Calls that were made since the plan came into force, without those that only find functions; a plan
+    /// for one thread counts that thread's.
     #[must_use]
     pub fn calls(&self) -> u64 {
-        self.core.faults.with_plan(self.id, |plan| plan.calls).unwrap_or(0)
+        self.faults.with_plan(self.id, |plan| plan.calls).unwrap_or(0)
     }
 }
 
 impl Drop for FaultScope {
     fn drop(&mut self) {
-        self.core.world().allowances.retain(|allowance| allowance.plan != self.id);
-        self.core.faults.state.lock().plans.retain(|plan| plan.id != self.id);
-        self.core.faults.active.fetch_sub(1, Ordering::Relaxed);
+        self.faults.state.lock().plans.retain(|plan| plan.id != self.id);
+        self.faults.active.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -1,4 +1,4 @@
-//! What an entry point answers.
+//! Status codes: the answers of entry points.
 
 use warploom_sys::types::CUresult;
 

@@ -1,11 +1,12 @@
-//! Residency of managed pages, for tests and tools.
+//! Residency of managed pages.
 
-use super::Machine;
+use super::machine::Machine;
 use crate::memory::Residence;
 
 impl Machine {
-    /// Where there is a copy of the managed page at an address, now: one place, several for a page that is mostly read, none
-    /// for a page that nobody has touched or that was discarded. Nothing if no managed memory is there.
+    /// The memories that hold a copy of the managed page at an address now: one, several for a page that is
+    /// mostly read, none for a page that was not touched yet or was discarded. `None` if the address is not
+    /// in managed memory.
     ///
     /// ```
     /// # use warploom_sim::Machine;

@@ -1,5 +1,6 @@
 //! A machine's shared part: its world, and the ways to run it and to wait for it to change.
 
+use std::ffi::c_void;
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -33,7 +34,7 @@ pub(crate) struct Core {
     calls: AtomicU64,
     pub(crate) trace: Option<Arc<Recorder>>,
     pub(crate) home: Home,
-    pub(crate) faults: Faults,
+    pub(crate) faults: Arc<Faults>,
     pub(crate) initialized: AtomicBool,
     /// How long a kernel may run.
     pub(crate) watchdog: Option<Duration>,
@@ -42,6 +43,8 @@ pub(crate) struct Core {
     workers: usize,
     crew: OnceLock<Arc<Crew>>,
     runner: Arc<Runner<World>>,
+    /// Given by the C boundary, which is above the machine.
+    function_address: FunctionAddress,
 }
 
 /// What a machine does besides being one.
@@ -52,7 +55,11 @@ pub(crate) struct Instruments {
     pub(crate) watchdog: Option<Duration>,
     pub(crate) output: Option<Output>,
     pub(crate) workers: Option<NonZeroUsize>,
+    pub(crate) function_address: FunctionAddress,
 }
+
+/// Finds the C function of a slot, or its variant in which stream 0 is the per-thread default stream.
+pub(crate) type FunctionAddress = fn(usize, Function, bool) -> *mut c_void;
 
 /// Where the output of kernels goes.
 pub(crate) type Output = Arc<dyn Fn(&str) + Send + Sync>;
@@ -88,14 +95,20 @@ impl Core {
             calls: AtomicU64::new(0),
             trace,
             home: Home::new()?,
-            faults: instruments.faults,
+            faults: Arc::new(instruments.faults),
             initialized: AtomicBool::new(false),
             watchdog: instruments.watchdog,
             output: instruments.output,
             workers: instruments.workers.or_else(|| available_parallelism().ok()).map_or(1, NonZeroUsize::get),
             crew: OnceLock::new(),
             runner,
+            function_address: instruments.function_address,
         })
+    }
+
+    /// One of the machine's C functions, or its variant in which stream 0 is the per-thread default stream.
+    pub(crate) fn address_of(&self, function: Function, per_thread: bool) -> *mut c_void {
+        (self.function_address)(self.slot, function, per_thread)
     }
 
     /// Passes on what a kernel prints.

@@ -1,4 +1,4 @@
-//! Why the simulator refused: a line for each call that did not succeed, and for each deadlock.
+//! The log of a machine: an entry for each refused call, injected fault and deadlock.
 
 use std::collections::VecDeque;
 
@@ -17,15 +17,15 @@ const KEPT: usize = 4096;
 pub struct LogEntry {
     /// The call.
     pub function: Function,
-    /// What it answered.
+    /// Its answer.
     pub code: CUresult,
-    /// What was wrong.
+    /// The reason.
     pub reason: String,
-    /// What kind of trouble it is.
+    /// The kind of entry.
     pub kind: LogKind,
 }
 
-/// What a log entry is about.
+/// The kind of a log entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LogKind {

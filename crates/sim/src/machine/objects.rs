@@ -105,7 +105,7 @@ impl<T: Object> Objects<T> {
         entry.object.take()
     }
 
-    /// Remembers, if the machine checks, that this call destroys an object; it may live on for what depends on it.
+    /// Remembers, if the machine checks, that this call destroys an object; it may live on for its dependents.
     pub(crate) fn note_destroyer(&mut self, handle: HandleTo<T>) {
         let Some(site) = current_site().filter(|_| self.destroyer(handle).is_none()) else { return };
         if self.destroyers.len() == MOST_DESTROYERS {

@@ -5,9 +5,8 @@ use warploom_sys::types::{
     CUmemAllocationType, CUmemLocation,
 };
 
-use crate::ffi::handle::{PhysicalHandle, kind};
+use crate::ffi::handle::kind;
 use crate::machine::objects::Object;
-use crate::machine::world::World;
 use crate::memory::Side;
 
 /// Memory without an address. Its bytes are in [`VirtualMemory`](crate::memory::VirtualMemory).
@@ -50,25 +49,4 @@ impl Properties {
 
 impl Object for Physical {
     type Kind = kind::Physical;
-}
-
-impl World {
-    /// Ends a physical allocation without references and mappings.
-    pub(crate) fn collect_physical(&mut self, handle: PhysicalHandle) {
-        let Some(&Physical { size, offset, side, references: 0, .. }) = self.physical.get(handle) else { return };
-        if self.virtual_memory.is_mapped(offset) {
-            return;
-        }
-        self.physical.remove(handle);
-        self.virtual_memory.destroy(offset);
-        self.refund_physical(side, size);
-    }
-
-    /// Gives back memory that was charged for a physical allocation.
-    pub(crate) fn refund_physical(&mut self, side: Side, size: u64) {
-        match side {
-            Side::Device(device) => self.devices[usize::from(device)].memory.refund(size),
-            Side::Host => self.virtual_memory.refund_host(size),
-        }
-    }
 }

@@ -1,7 +1,7 @@
-//! Where machines live while C functions, which have no argument for it, must find theirs.
+//! Slots: the place where C functions, which have no argument for it, find their machine.
 //!
-//! A machine's functions are compiled once per slot, with the slot's number in them (`shims`). A slot is taken when a
-//! machine starts and given back when the last user of the machine lets it go.
+//! A machine's functions are compiled once per slot, with the slot's number in them (`shims`). A slot is
+//! taken when a machine starts and given back when the last user of the machine lets it go.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

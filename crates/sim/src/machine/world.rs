@@ -7,23 +7,22 @@ use smallvec::SmallVec;
 use warploom_engine::{Known, Mode, OpId, QueueId, settle};
 use warploom_sys::types::CUresult;
 
-use crate::api::capture::Captures;
-use crate::api::context::Context;
-use crate::api::device::Device;
-use crate::api::event::Event;
-use crate::api::graph::Graphs;
-use crate::api::module::Code;
-use crate::api::pool::{self, Pool};
-use crate::api::stream::{Stream, Traits};
-use crate::check::{Findings, Late};
-use crate::fault::Allowance;
+use crate::check::{Checker, Findings};
 use crate::ffi::handle::ContextHandle;
 use crate::ffi::status::Status;
-use crate::machine::census::Counts;
+use crate::machine::capture::Captures;
 use crate::machine::clock::Clock;
+use crate::machine::code::Code;
+use crate::machine::context::Context;
+use crate::machine::device::Device;
+use crate::machine::event::Event;
+use crate::machine::graph::Graphs;
 use crate::machine::objects::Objects;
 use crate::machine::physical::Physical;
 use crate::machine::planned_failures::PlannedFailures;
+use crate::machine::pool::{Current, Pool, Windows};
+use crate::machine::resource::Counts;
+use crate::machine::stream::{Stream, Traits};
 use crate::machine::work::{self, Note, Owner};
 use crate::memory::{Home, HostMemory, ManagedMemory, MemoryOp, Registry, VirtualMemory};
 use crate::process::thread;
@@ -45,8 +44,8 @@ pub(crate) struct World {
     pub(crate) events: Objects<Event>,
     pub(crate) pools: Objects<Pool>,
     /// Default and current pools, once they were asked for.
-    pub(crate) current_pools: BTreeMap<Home, pool::Current>,
-    pub(crate) pool_windows: pool::Windows,
+    pub(crate) current_pools: BTreeMap<Home, Current>,
+    pub(crate) pool_windows: Windows,
     pub(crate) memory: Registry,
     pub(crate) physical: Objects<Physical>,
     pub(crate) virtual_memory: VirtualMemory,
@@ -60,12 +59,8 @@ pub(crate) struct World {
     /// Ops note which call they are of.
     numbers_calls: bool,
     pub(crate) clock: Clock,
-    pub(crate) findings: Arc<Findings>,
-    /// Kernels that have yet to be checked.
-    pub(crate) late: Late,
-    pub(crate) trace: Option<Arc<Recorder>>,
-    /// Budgets of fault plans.
-    pub(crate) allowances: Vec<Allowance>,
+    pub(crate) checker: Checker,
+    pub(super) trace: Option<Arc<Recorder>>,
     /// What has gone with its context.
     pub(crate) abandoned: Counts,
     next_context_id: u64,
@@ -89,7 +84,7 @@ impl World {
             events: Objects::new(id),
             pools: Objects::new(id),
             current_pools: BTreeMap::new(),
-            pool_windows: pool::Windows::default(),
+            pool_windows: Windows::default(),
             memory: Registry::new(),
             physical: Objects::new(id),
             virtual_memory: VirtualMemory::default(),
@@ -102,10 +97,8 @@ impl World {
             planned_failures: PlannedFailures::default(),
             numbers_calls: trace.is_some(),
             clock: Clock::new(topology, mode),
-            findings,
-            late: Late::default(),
+            checker: Checker::new(findings),
             trace,
-            allowances: Vec::new(),
             abandoned: Counts::default(),
             next_context_id: 1,
             next_stream_id: 1,

@@ -26,7 +26,7 @@ pub(crate) struct Allocation {
     pub(crate) backing: Backing,
     /// Set by `CU_POINTER_ATTRIBUTE_SYNC_MEMOPS`.
     pub(crate) sync_memops: bool,
-    /// What is remembered of it while the machine checks.
+    /// Its history, while the machine checks.
     pub(crate) tracked: Option<Box<Tracked>>,
 }
 
@@ -35,7 +35,7 @@ impl Allocation {
         self.base + self.size
     }
 
-    /// Bytes it took from somewhere: registered memory is the program's, and what is mapped has been counted before.
+    /// Bytes that it holds itself: registered memory is the program's, and mapped memory is counted with its physical allocation.
     fn own_bytes(&self) -> u64 {
         match self.backing {
             Backing::Device
@@ -75,13 +75,16 @@ impl Allocation {
     }
 }
 
+/// An address this close to an allocation is taken for one that missed it.
+const NEAR: u64 = 4096;
+
 /// All allocations of a machine.
 pub(crate) struct Registry {
     by_base: BTreeMap<u64, Allocation>,
     /// Bytes by where they are.
     held: SmallVec<[(Side, u64); 4]>,
     next_id: u64,
-    /// Goes up whenever something comes or goes.
+    /// Goes up with every allocation and free.
     version: u64,
     /// Allocations that were freed, while the machine checks.
     pub(crate) freed: FreedAllocations,
@@ -104,7 +107,7 @@ impl Registry {
         self.next_id - 1
     }
 
-    /// Another number than before if something came or went.
+    /// A number that changes with every allocation and free.
     pub(crate) fn version(&self) -> u64 {
         self.version
     }
@@ -155,8 +158,29 @@ impl Registry {
     }
 
     /// The first allocation that starts behind an address.
-    pub(crate) fn after(&self, address: u64) -> Option<&Allocation> {
+    fn after(&self, address: u64) -> Option<&Allocation> {
         self.by_base.range(address..).find(|(base, _)| **base > address).map(|(_, allocation)| allocation)
+    }
+
+    /// The allocation that an address is in or near, and the distance to it.
+    pub(crate) fn nearest(&self, address: u64) -> Option<(u64, &Allocation)> {
+        let distance = |found: &Allocation| match address {
+            _ if address < found.base => found.base - address,
+            _ if address >= found.end() => address - found.end() + 1,
+            _ => 0,
+        };
+        let sides = [self.before(address), self.after(address)];
+        let near = sides.into_iter().flatten().map(|found| (distance(found), found));
+        near.filter(|(distance, _)| *distance <= NEAR).min_by_key(|(distance, _)| *distance)
+    }
+
+    /// Marks all of a new allocation as written, where it is tracked.
+    pub(crate) fn mark_written(&mut self, base: u64) {
+        let Some(allocation) = self.at_mut(base) else { return };
+        let size = allocation.size;
+        if let Some(tracked) = &mut allocation.tracked {
+            tracked.shadow.written.add(0..size);
+        }
     }
 
     /// The allocation an address is in.

@@ -11,10 +11,10 @@ use warploom_engine::OpId;
 use super::BLOCK;
 use super::blocks::{Block, Blocks};
 use super::in_flight::InFlight;
-use super::span::{Kind, Span};
+use super::span::{Span, SpanKind};
 
 pub(crate) struct Arena<Op = OpId> {
-    kind: Kind,
+    kind: SpanKind,
     spans: Vec<Span>,
     blocks: Blocks,
     resting: Vec<(Block, Vec<Op>)>,
@@ -24,7 +24,7 @@ pub(crate) struct Arena<Op = OpId> {
 const ROOM: u64 = 256 << 30;
 
 impl<Op: Copy> Arena<Op> {
-    pub(crate) fn new(kind: Kind) -> Self {
+    pub(crate) fn new(kind: SpanKind) -> Self {
         Self { kind, spans: Vec::new(), blocks: Blocks::new(), resting: Vec::new() }
     }
 
@@ -113,8 +113,8 @@ impl<Op: Copy> Arena<Op> {
 #[cfg(test)]
 mod tests {
 
-    use super::super::span::is_mapped;
     use super::*;
+    use crate::ffi::host_memory::is_mapped;
 
     /// Operations in flight, by number.
     struct Unfinished(Vec<u32>);
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn an_arena_costs_nothing_until_it_is_used() -> io::Result<()> {
-        let mut arena = Arena::new(Kind::Virtual);
+        let mut arena = Arena::new(SpanKind::Virtual);
         assert!(arena.spans.is_empty());
         let address = arena.take(100, &IDLE)?;
         assert_eq!(arena.spans.len(), 1);
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn an_allocation_larger_than_the_room_gets_room_of_its_own() -> io::Result<()> {
-        let mut arena = Arena::new(Kind::Virtual);
+        let mut arena = Arena::new(SpanKind::Virtual);
         let small = arena.take(1, &IDLE)?;
         let large = arena.take(ROOM, &IDLE)?;
         assert_eq!(arena.spans.len(), 2);
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn a_freed_block_rests_while_an_op_may_touch_it() -> io::Result<()> {
-        let mut arena = Arena::new(Kind::Virtual);
+        let mut arena = Arena::new(SpanKind::Virtual);
         let busy = Unfinished(vec![1]);
         let address = arena.take(BLOCK, &busy)?;
         arena.give(address, BLOCK, &busy);

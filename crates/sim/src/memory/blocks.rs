@@ -6,11 +6,11 @@ use super::{BLOCK, Heap};
 
 /// Allocations up to this size share blocks.
 const SMALL: u64 = BLOCK / 2;
-/// What the driver aligns every allocation to.
+/// The driver's alignment of every allocation.
 const ALIGNMENT: u64 = 512;
 
-/// One or more blocks that were taken together: what `CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR`, `…_MAPPING_SIZE` and
-/// `…_MEMORY_BLOCK_ID` speak of.
+/// One or more blocks that were taken together, which `CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR`, `…_MAPPING_SIZE` and
+/// `…_MEMORY_BLOCK_ID` describe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Block {
     pub(crate) base: u64,
@@ -25,10 +25,10 @@ impl Block {
     }
 }
 
-/// A space of blocks. It knows addresses only; what a block costs, and its pages, are the owner's business.
+/// A space of blocks. It knows addresses only; charging blocks and mapping pages is the owner's business.
 pub(crate) struct Blocks {
     space: Heap,
-    /// What is free in the blocks that small allocations share.
+    /// The free ranges in blocks that small allocations share.
     shared: Heap,
     taken: BTreeMap<u64, Block>,
     next_serial: u64,

@@ -5,7 +5,7 @@ use std::io;
 use super::arena::Arena;
 use super::blocks::Block;
 use super::in_flight::InFlight;
-use super::span::Kind;
+use super::span::SpanKind;
 
 /// The pages that `cuMemHostAlloc` hands out.
 pub(crate) struct HostMemory {
@@ -14,7 +14,7 @@ pub(crate) struct HostMemory {
 
 impl HostMemory {
     pub(crate) fn new() -> Self {
-        Self { arena: Arena::new(Kind::Real) }
+        Self { arena: Arena::new(SpanKind::Real) }
     }
 
     pub(crate) fn take(&mut self, bytes: u64, in_flight: &impl InFlight) -> io::Result<u64> {

@@ -3,16 +3,16 @@
 //! ```text
 //!   device 0 window      device 1 window           virtual window          arenas: page-locked, managed
 //! ┌────────────────────┬────────────────────┬─────┬───────────────────────┬─────────────────────┐
-//! │ PROT_NONE          │ PROT_NONE          │  …  │ PROT_NONE             │ readable where      │   what programs see
+//! │ PROT_NONE          │ PROT_NONE          │  …  │ PROT_NONE             │ readable where      │   addresses of programs
 //! └────────────────────┴────────────────────┴─────┴───────────────────────┴─── allocated ───────┘
 //!    │ constant distance   │                        │                          the same bytes
 //! ┌────────────────────┬────────────────────┬─────┬───────────────────────┐
-//! │ bytes              │ bytes              │  …  │ bytes, or a mapping   │                         what the simulator uses
+//! │ bytes              │ bytes              │  …  │ bytes, or a mapping   │                         bytes of the simulator
 //! └────────────────────┴────────────────────┴─────┴───────────────────────┘
 //! ```
 //!
 //! A program that follows a device pointer faults, as on hardware; the simulator finds the bytes at a constant distance.
-//! Page-locked and managed memory is at one address for everyone. Pages cost nothing until they are written, so a
+//! Page-locked and managed memory is at one address for host and devices. Pages cost nothing until they are written, so a
 //! device's capacity is a number that allocations are charged against.
 //!
 //! All of it is handed out as the driver does it: in blocks of 2 MiB, which allocations of up to 1 MiB share.
@@ -25,10 +25,11 @@ mod allocation;
 mod arena;
 mod backing;
 mod blocks;
+mod device;
 mod heap;
 mod host;
 mod in_flight;
-mod ledger;
+
 mod operation;
 mod requested_location;
 mod residence;
@@ -43,10 +44,10 @@ mod windows;
 pub(crate) use allocation::{Allocation, Registry};
 pub(crate) use backing::{Backing, Home, Managed, Mapping, PageLocked, PoolBlock, Preferred, Rights, VariableMemory};
 pub(crate) use blocks::Block;
+pub(crate) use device::DeviceMemory;
 pub(crate) use heap::Heap;
 pub(crate) use host::HostMemory;
 pub(crate) use in_flight::InFlight;
-pub(crate) use ledger::DeviceMemory;
 pub(crate) use operation::{BlockCopy, Compare, MemoryOp, RowFill, StagedBlock, Touch};
 pub(crate) use requested_location::{CPU, NOWHERE, RequestedLocation};
 pub use residence::Residence;
@@ -54,7 +55,6 @@ pub use residence::Residence;
 pub(crate) use residency::PAGE;
 pub(crate) use residency::{ManagedMemory, Migration, Page, Pages};
 pub(crate) use sim_address::{Side, SimAddress};
-pub(crate) use span::is_mapped;
 pub(crate) use vmm::VirtualMemory;
 pub(crate) use window::Window;
 

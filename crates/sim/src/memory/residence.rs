@@ -1,16 +1,16 @@
-//! Where a managed page is.
+//! Locations of managed pages.
 
 use std::fmt;
 
 use super::sim_address::Side;
 
-/// Where a page of managed memory is.
+/// The location of a page of managed memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Residence {
     /// In the memory of a device, by its ordinal.
     Device(u16),
-    /// In host memory, wherever.
+    /// In host memory, on any node.
     Host,
     /// In the host memory of a NUMA node.
     HostNode(u16),

@@ -14,19 +14,19 @@ use rustix::mm::{self, Advice, MapFlags, MprotectFlags, ProtFlags};
 pub(crate) struct Span {
     address: u64,
     len: u64,
-    kind: Kind,
+    kind: SpanKind,
 }
 
-/// What the operating system is to think of a span's pages.
+/// How the operating system accounts for a span's pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum SpanKind {
     /// A promise that may be larger than the machine: pages count when they are written.
     Virtual,
     /// Memory the program asked for: refused when the machine cannot have that much.
     Real,
 }
 
-/// Nothing may touch the pages, or everyone may.
+/// Pages are inaccessible, or readable and writable.
 const CLOSED: ProtFlags = ProtFlags::empty();
 const OPEN: ProtFlags = ProtFlags::READ.union(ProtFlags::WRITE);
 
@@ -34,15 +34,15 @@ fn pointer(address: u64) -> *mut c_void {
     std::ptr::with_exposed_provenance_mut(address as usize)
 }
 
-fn flags(kind: Kind) -> MapFlags {
+fn flags(kind: SpanKind) -> MapFlags {
     match kind {
-        Kind::Virtual => MapFlags::PRIVATE | MapFlags::NORESERVE,
-        Kind::Real => MapFlags::PRIVATE,
+        SpanKind::Virtual => MapFlags::PRIVATE | MapFlags::NORESERVE,
+        SpanKind::Real => MapFlags::PRIVATE,
     }
 }
 
 impl Span {
-    fn new(len: u64, protection: ProtFlags, kind: Kind) -> io::Result<Self> {
+    fn new(len: u64, protection: ProtFlags, kind: SpanKind) -> io::Result<Self> {
         let size = usize::try_from(len).map_err(|_| io::ErrorKind::OutOfMemory)?;
         // SAFETY: a fresh mapping at an address of the kernel's choice takes nothing from anyone.
         let address = unsafe { mm::mmap_anonymous(std::ptr::null_mut(), size, protection, flags(kind)) }?;
@@ -50,7 +50,7 @@ impl Span {
     }
 
     /// Address space that nothing may touch, from a multiple of `align` on; both are multiples of the page size.
-    pub(crate) fn closed(len: u64, align: u64, kind: Kind) -> io::Result<Self> {
+    pub(crate) fn closed(len: u64, align: u64, kind: SpanKind) -> io::Result<Self> {
         let room = len.checked_add(align).ok_or(io::ErrorKind::OutOfMemory)?;
         let mut whole = Self::new(room, CLOSED, kind)?;
         let head = whole.address.next_multiple_of(align) - whole.address;
@@ -71,7 +71,7 @@ impl Span {
 
     /// Zeroed bytes that cost nothing until they are written.
     pub(crate) fn open(len: u64) -> io::Result<Self> {
-        Self::new(len, OPEN, Kind::Virtual)
+        Self::new(len, OPEN, SpanKind::Virtual)
     }
 
     pub(crate) fn address(&self) -> u64 {
@@ -100,14 +100,14 @@ impl Span {
         debug_assert!(advised.is_ok(), "the span is mapped for as long as it lives");
     }
 
-    /// Lets everyone touch a part.
+    /// Makes a part readable and writable.
     pub(crate) fn unlock(&self, address: u64, len: u64) -> io::Result<()> {
         // SAFETY: pages of this span; more may be done to them afterwards than before.
         unsafe { mm::mprotect(self.part(address, len), len as usize, MprotectFlags::READ | MprotectFlags::WRITE) }?;
         Ok(())
     }
 
-    /// Lets nobody touch a part, and forgets its bytes.
+    /// Makes a part inaccessible, and forgets its bytes.
     pub(crate) fn lock(&self, address: u64, len: u64) -> io::Result<()> {
         self.replace(address, len, CLOSED)
     }
@@ -149,26 +149,17 @@ impl Drop for Span {
     }
 }
 
-/// Whether all of a stretch of the process's memory, anyone's, is mapped.
-pub(crate) fn is_mapped(address: u64, len: u64) -> bool {
-    let page = rustix::param::page_size() as u64;
-    let start = address / page * page;
-    let Some(end) = address.checked_add(len).and_then(|end| end.checked_next_multiple_of(page)) else { return false };
-    // SAFETY: asks the kernel to start writing changed pages of files back, which it does anyway; for memory that is not
-    // a file, and for holes, it only says whether there is something.
-    unsafe { mm::msync(pointer(start), (end - start) as usize, mm::MsyncFlags::ASYNC) }.is_ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ffi::host_memory::is_mapped;
 
     const PAGE: u64 = 4096;
 
     #[test]
     fn a_span_starts_where_it_was_told_to() -> io::Result<()> {
         for align in [PAGE, 1 << 21, 1 << 30] {
-            let span = Span::closed(16 * PAGE, align, Kind::Virtual)?;
+            let span = Span::closed(16 * PAGE, align, SpanKind::Virtual)?;
             assert_eq!((span.address() % align, span.len()), (0, 16 * PAGE));
             assert!(is_mapped(span.address(), span.len()));
         }
@@ -179,7 +170,7 @@ mod tests {
     fn a_dropped_span_is_unmapped() {
         // Another thread may be given the place at once; not every time.
         let seen_unmapped = (0..100).any(|_| {
-            let span = Span::closed(64 * PAGE, PAGE, Kind::Virtual).expect("there is room");
+            let span = Span::closed(64 * PAGE, PAGE, SpanKind::Virtual).expect("there is room");
             let middle = span.address() + 16 * PAGE;
             drop(span);
             !is_mapped(middle, 1)
@@ -198,9 +189,9 @@ mod tests {
 
     #[test]
     fn memory_that_cannot_be_had_is_refused() {
-        assert!(Span::closed(u64::MAX - 10, PAGE, Kind::Virtual).is_err());
+        assert!(Span::closed(u64::MAX - 10, PAGE, SpanKind::Virtual).is_err());
         assert!(Span::open(1 << 60).is_err());
-        let real = Span::closed(1 << 45, PAGE, Kind::Real).expect("address space costs nothing");
+        let real = Span::closed(1 << 45, PAGE, SpanKind::Real).expect("address space costs nothing");
         let refuses = std::fs::read_to_string("/proc/sys/vm/overcommit_memory").is_ok_and(|mode| mode.trim() != "1");
         assert!(!refuses || real.unlock(real.address(), real.len()).is_err(), "nobody has 32 TiB");
     }

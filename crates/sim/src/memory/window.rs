@@ -6,7 +6,7 @@ use std::os::fd::BorrowedFd;
 
 use super::BLOCK;
 use super::sim_address::{Side, SimAddress};
-use super::span::{Kind, Span};
+use super::span::{Span, SpanKind};
 
 /// A reservation and its readable twin at a constant distance.
 pub(crate) struct Window {
@@ -24,7 +24,7 @@ impl Window {
     /// size.
     pub(crate) fn aligned(len: u64, align: u64) -> io::Result<Self> {
         let len = len.checked_next_multiple_of(BLOCK).ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(Self { seen: Span::closed(len, align, Kind::Virtual)?, twin: Span::open(len)? })
+        Ok(Self { seen: Span::closed(len, align, SpanKind::Virtual)?, twin: Span::open(len)? })
     }
 
     pub(crate) fn base(&self) -> u64 {
@@ -69,7 +69,7 @@ impl Window {
         self.twin.renew(self.twin_of(address), len)
     }
 
-    /// Lets the program touch a stretch directly: memory at one address for everybody, which the twin is no part of.
+    /// Lets the program touch a stretch directly: memory at one address for host and devices, without the twin.
     pub(crate) fn open(&self, address: u64, len: u64) -> io::Result<()> {
         self.seen.unlock(address, len)
     }
@@ -94,5 +94,18 @@ impl Window {
     /// Takes back what `open` or `expose` gave; the stretch loses its own bytes.
     pub(crate) fn close(&self, address: u64, len: u64) -> io::Result<()> {
         self.seen.lock(address, len)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ffi::host_memory::{Intent, KNOWS, is_own};
+
+    #[test]
+    fn reserved_address_space_is_not_the_programs() {
+        let window = Window::new(4 << 20).expect("there is address space");
+        assert!(!is_own(window.base() + 4096, 64, Intent::Read) || !*KNOWS);
+        assert!(is_own(window.host_of(window.base()) as u64, 64, Intent::Write));
     }
 }

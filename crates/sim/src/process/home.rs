@@ -1,8 +1,8 @@
-//! Whether this is still the process that a machine lives in.
+//! Detection of `fork`: the process that a machine lives in, and locks that a child may find locked.
 //!
-//! A child of `fork` has a copy of everything but the threads: nobody runs the machine's work there, and whatever lock
-//! another thread held stays locked for ever. The real driver is of no use in such a child, and says so; a machine does,
-//! too, before it takes a lock. The kernel leaves a mark: a page that a child finds empty.
+//! A child of `fork` has a copy of everything but the threads: no executor runs the machine's work there, and
+//! a lock that another thread held stays locked for ever. The real driver refuses every call in such a child,
+//! and so does a machine, before it takes a lock. The kernel leaves a mark: a page that a child finds empty.
 #![expect(unsafe_code, reason = "maps a page, and reads and writes a word of it")]
 
 use std::io;
@@ -31,7 +31,8 @@ impl Home {
         let (size, access) = (rustix::param::page_size(), ProtFlags::READ | ProtFlags::WRITE);
         // SAFETY: a new mapping, where the kernel likes.
         let page = unsafe { mmap_anonymous(null_mut(), size, access, MapFlags::PRIVATE) }?;
-        // SAFETY: the page that has just been mapped. A kernel before 4.14 refuses, and a child cannot be told there.
+        // SAFETY: the page that has just been mapped. A kernel before 4.14 refuses, and a child cannot be
+        // told there.
         unsafe { madvise(page, size, Advice::LinuxWipeOnFork) }.unwrap_or_default();
         let word = NonNull::new(page.cast::<AtomicU32>()).ok_or(io::ErrorKind::OutOfMemory)?;
         let home = Self { word, is_lived_in: AtomicBool::new(false) };
@@ -48,8 +49,8 @@ impl Home {
         self.word().store(1, Ordering::Relaxed);
     }
 
-    /// Whether the machine can be used in this process. In a child of the process it was used in it cannot; one that
-    /// nobody has used yet is the child's own from now on.
+    /// Whether the machine can be used in this process. In a child of the process it was used in it cannot;
+    /// one that nobody has used yet is the child's own from now on.
     pub(crate) fn is_here(&self) -> bool {
         if self.word().load(Ordering::Relaxed) != 0 {
             return true;
@@ -76,7 +77,8 @@ impl Home {
 
 impl Drop for Home {
     fn drop(&mut self) {
-        // SAFETY: the page that `new` mapped, which nobody else knows of. If it stays mapped, nothing is wrong.
+        // SAFETY: the page that `new` mapped, which nobody else knows of. If it stays mapped, nothing is
+        // wrong.
         unsafe { munmap(self.word.as_ptr().cast(), rustix::param::page_size()) }.unwrap_or_default();
     }
 }
@@ -84,10 +86,11 @@ impl Drop for Home {
 /// How long nobody holds such a lock as [`lock_briefly_held`] is for.
 const BRIEFLY: Duration = Duration::from_secs(1);
 
-/// Takes a lock that everybody holds for a moment only. If it is not to be had, this is a child of `fork`, and whoever held
-/// it has not come along.
+/// Takes a lock that everybody holds for a moment only. If it is not to be had, this is a child of `fork`,
+/// and whoever held it has not come along.
 ///
-/// For locks that a child may have to take: those of the process, and those of a machine that nobody has initialised.
+/// For locks that a child may have to take: those of the process, and those of a machine that nobody has
+/// initialised.
 pub(crate) fn lock_briefly_held<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     static LOCKED_IN: AtomicU32 = AtomicU32::new(0);
     if LOCKED_IN.load(Ordering::Relaxed) == 0 {

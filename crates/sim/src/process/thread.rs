@@ -1,4 +1,4 @@
-//! What the driver knows of a host thread: its current contexts, and whether it is inside a host function.
+//! Host threads: their keys, and their state per machine (current contexts, host function, capture mode).
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
@@ -69,7 +69,8 @@ pub(crate) fn is_living(key: ThreadKey) -> bool {
     lock_briefly_held(&LIVING).is_none_or(|living| living.contains(&key))
 }
 
-/// Whether this thread has a name. Rust knows the names it gave; of other threads the system knows the first 15 bytes.
+/// Whether this thread has a name. Rust knows the names it gave; of other threads the system knows the first
+/// 15 bytes.
 pub(crate) fn is_called(name: &str) -> bool {
     if let Some(known) = std::thread::current().name() {
         return known == name;
@@ -78,7 +79,8 @@ pub(crate) fn is_called(name: &str) -> bool {
     !name.is_empty() && known.trim_end_matches('\n') == &name[..name.floor_char_boundary(15)]
 }
 
-/// Works on this thread's contexts of a machine; the last is the current one. On a thread that is ending there are none.
+/// Works on this thread's contexts of a machine; the last is the current one. On a thread that is ending
+/// there are none.
 pub(crate) fn with_contexts<R: Default>(machine: u64, work: impl FnOnce(&mut Vec<ContextHandle>) -> R) -> R {
     STACKS
         .try_with(|stacks| {
@@ -115,7 +117,7 @@ pub(crate) fn in_host_function<R>(machine: u64, function: impl FnOnce() -> R) ->
     result
 }
 
-/// The number of the call that this thread is in; 0 outside of calls, and where nobody numbers them.
+/// The number of the call that this thread is in; 0 outside of calls, and where calls have no numbers.
 pub(crate) fn current_call() -> u64 {
     CALL.get()
 }

@@ -1,4 +1,4 @@
-//! What an op did, and to which memory.
+//! Activities: kinds of ops, with the memory and the bytes that they touched.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 
 use crate::memory::Side;
 
-/// Where bytes are.
+/// A memory: the host's or a device's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Memory {
     /// The host's memory, page-locked or not.
@@ -40,16 +40,16 @@ impl From<Side> for Memory {
     }
 }
 
-/// What a [`Span`](super::Span) is about.
+/// The kind of op that a [`Span`](super::Span) shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Activity {
     /// Bytes went from one place to another.
     Copy {
-        /// Where they were.
+        /// The memory that they were in.
         from: Memory,
-        /// Where they are now, too.
+        /// The memory that they were copied to.
         to: Memory,
         /// How many.
         bytes: u64,
@@ -63,16 +63,16 @@ pub enum Activity {
     },
     /// Managed pages were asked to be elsewhere.
     Prefetch {
-        /// Where they are now.
+        /// The memory that they are in now.
         to: Memory,
         /// Bytes that were not there before.
         bytes: u64,
     },
-    /// What was in managed pages no longer matters.
+    /// The contents of managed pages were discarded.
     Discard {
         /// How many bytes.
         bytes: u64,
-        /// Where the pages were prefetched to in the same go.
+        /// The memory that the pages were prefetched to by the same op.
         to: Option<Memory>,
     },
     /// A word was written by a stream memory operation.

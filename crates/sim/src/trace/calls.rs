@@ -1,4 +1,4 @@
-//! How often each function was called, and how often in vain.
+//! Counts of calls and of failed calls, per function.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,7 +19,7 @@ pub struct CallCount {
     pub function: Function,
     /// Its calls, those that failed and those that have not returned included.
     pub calls: u64,
-    /// Those that failed, by what they answered.
+    /// Those that failed, by their code.
     pub failed: Vec<Failures>,
 }
 
@@ -27,7 +27,7 @@ pub struct CallCount {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Failures {
-    /// What they answered. `NOT_READY` is among the codes, though it is no error.
+    /// The code. `NOT_READY` is among the codes, though it is no error.
     #[serde(serialize_with = "code_name")]
     pub code: CUresult,
     /// How many.

@@ -1,8 +1,11 @@
-//! A timeline in Chrome's trace event format, which Perfetto (<https://ui.perfetto.dev>) and `chrome://tracing` open.
+//! A timeline in Chrome's trace event format.
 //!
-//! A process of the format is a device, or the host; a thread of it is a stream, or a thread of the program's. Ops of a
-//! batch have no order and may overlap, which one thread of the format cannot show: they spread over several rows of
-//! their stream. An arrow leads from the record of an event to a stream that the event held up.
+//! Perfetto (<https://ui.perfetto.dev>) and `chrome://tracing` open it.
+//!
+//! A process of the format is a device, or the host; a thread of it is a stream, or a thread of the
+//! program's. Ops of a batch have no order and may overlap, which one thread of the format cannot show: they
+//! spread over several rows of their stream. An arrow leads from the record of an event to a stream that the
+//! event held up.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
@@ -42,7 +45,8 @@ enum Arguments<'a> {
     Op { stream: u64, call: u64, bytes: u64 },
 }
 
-/// The host is the first process, so device `n` is number `n + 2`: some viewers have plans of their own for number 0.
+/// The host is the first process, so device `n` is number `n + 2`: some viewers have plans of their own for
+/// number 0.
 const HOST: u32 = 1;
 
 struct Writer<W> {
@@ -55,8 +59,9 @@ struct Writer<W> {
 impl Timeline {
     /// Writes the timeline in Chrome's trace event format: JSON that Perfetto and `chrome://tracing` open.
     ///
-    /// A call's time is real and counts from the start of the machine; an op's is virtual. On a machine with threads of
-    /// its own virtual time is never behind real time, so both stand on one scale. Give it a buffered writer.
+    /// A call's time is real and counts from the start of the machine; an op's is virtual. On a machine with
+    /// threads of its own virtual time is never behind real time, so both stand on one scale. Give it a
+    /// buffered writer.
     pub fn write_chrome(&self, to: impl Write) -> io::Result<()> {
         let mut writer = Writer { to, is_first: true, rows: 0 };
         write!(
@@ -236,8 +241,8 @@ impl<W: Write> Writer<W> {
         })
     }
 
-    /// Ends of arrows lie inside their spans, and no arrow leads back in time: a wait that held something up ends no
-    /// earlier than the record it was for.
+    /// Ends of arrows lie inside their spans, and no arrow leads back in time: a wait that held something up
+    /// ends no earlier than the record it was for.
     fn arrow(&mut self, row: u32, span: &Span, id: u64, end: End) -> io::Result<()> {
         let (ph, bp, at) = match end {
             End::Start => ("s", None, span.start_ns),

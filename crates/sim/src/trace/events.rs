@@ -1,4 +1,4 @@
-//! What happened when: calls in real time, ops in virtual time.
+//! Events of a timeline: calls in real time, ops in virtual time.
 
 use serde::Serialize;
 use warploom_sys::Function;
@@ -23,7 +23,7 @@ pub struct Span {
     pub start_ns: u64,
     /// When it was done.
     pub end_ns: u64,
-    /// What it did.
+    /// Its activity.
     pub activity: Activity,
 }
 
@@ -34,11 +34,11 @@ pub struct HostCall {
     /// The function.
     #[serde(serialize_with = "function_name")]
     pub function: Function,
-    /// What it answered.
+    /// Its answer.
     #[serde(serialize_with = "code_name")]
     pub code: CUresult,
-    /// Calls are numbered from 1, in the order in which they began, as in findings; those that only find functions have
-    /// number 0.
+    /// Calls are numbered from 1, in the order in which they began, as in findings; those that only find
+    /// functions have number 0.
     pub number: u64,
     /// Threads are numbered in the order in which they first used a simulated machine.
     pub thread: u64,
@@ -51,9 +51,9 @@ pub struct HostCall {
 // The documentation of `Trace::limit` names these.
 const _: () = assert!(size_of::<Span>() <= 64 && size_of::<HostCall>() <= 40);
 
-/// What a machine did, call by call and op by op.
+/// The calls and ops of a machine, with their times.
 ///
-/// Both lists are in the order in which things ended.
+/// Both lists are in the order in which calls returned and ops ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Timeline {

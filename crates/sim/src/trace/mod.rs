@@ -1,9 +1,9 @@
-//! What a machine was asked to do: calls per function, bytes moved, and a timeline.
+//! Traces: calls per function, bytes moved, and a timeline.
 //!
 //! A machine records when it is started with a [`Trace`]; otherwise nothing is kept and nothing is paid for.
 //!
 //! ```text
-//!   call ──▶ calls: how often, and how often in vain     ┐
+//!   call ──▶ calls: how often, and how often failed      ┐
 //!     │                                                  ├─▶ TraceReport
 //!     ▼                                                  │
 //!   op ended ──▶ moved: bytes from where to where        ┘
@@ -43,7 +43,7 @@ pub(crate) use recorder::{Ended, Recorder};
 /// How many events a timeline keeps unless told otherwise.
 const EVENTS: usize = 1 << 20;
 
-/// What a machine records.
+/// Settings of a trace: counts, or counts and a timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trace {
     /// Events that are kept, of a trace with a timeline.
@@ -59,15 +59,15 @@ impl Trace {
 
     /// Calls and bytes are counted, and every call and op becomes an event of a [`Timeline`].
     ///
-    /// The first 1,048,576 events are kept; [`Trace::limit`] sets another number. What came later is counted, as
-    /// [`Timeline::dropped`].
+    /// The first 1,048,576 events are kept; [`Trace::limit`] sets another number. Later events are counted,
+    /// as [`Timeline::dropped`].
     #[must_use]
     pub const fn timeline() -> Self {
         Self { events: Some(EVENTS) }
     }
 
-    /// Keeps that many events of a timeline: a call takes 40 bytes of memory, an op 64. Without a timeline there are
-    /// none to keep.
+    /// Keeps that many events of a timeline: a call takes 40 bytes of memory, an op 64. Without a timeline
+    /// there are none to keep.
     #[must_use]
     pub const fn limit(self, events: usize) -> Self {
         match self.events {

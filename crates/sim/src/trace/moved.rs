@@ -1,4 +1,4 @@
-//! How many bytes went from where to where.
+//! Bytes copied, prefetched and filled, by source and destination.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -6,17 +6,17 @@ use serde::Serialize;
 
 use super::{Activity, Memory};
 
-/// What was copied or prefetched from one memory to another, or filled.
+/// Bytes copied or prefetched from one memory to another, or filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Moved {
-    /// Where the bytes came from; nowhere if memory was filled with a value.
+    /// The source; `None` if memory was filled with a value.
     pub from: Option<Memory>,
-    /// Where they went.
+    /// The destination.
     pub to: Memory,
-    /// In how many copies, prefetches or fills.
+    /// The number of copies, prefetches or fills.
     pub operations: u64,
-    /// How many they were.
+    /// The number of bytes.
     pub bytes: u64,
 }
 

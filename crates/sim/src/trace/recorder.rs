@@ -1,4 +1,4 @@
-//! Where a machine's calls and ops are noted down.
+//! The recorder of a machine's calls and ops.
 
 use std::collections::HashMap;
 use std::time::Instant;
@@ -25,7 +25,7 @@ pub(crate) struct Recorder {
     waits: Mutex<HashMap<OpId, Wait>>,
 }
 
-/// Which record of an event a stream waits for, and from when on.
+/// A stream's wait for a record of an event, and its beginning.
 #[derive(Clone, Copy)]
 struct Wait {
     activity: Activity,
@@ -111,7 +111,7 @@ impl Recorder {
     fn add_span(&self, (device, stream, call): (u16, u64, u64), period: Period, activity: Activity) {
         let Some(mut events) = self.events() else { return };
         let (start_ns, end_ns) = (period.start, period.end);
-        // A wait that held nothing up is no time that anyone spent.
+        // A wait that delayed nothing is not shown.
         if !(matches!(activity, Activity::Wait { .. }) && start_ns >= end_ns) {
             events.add_span(Span { device, stream, call, start_ns, end_ns, activity });
         }

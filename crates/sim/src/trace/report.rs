@@ -1,4 +1,4 @@
-//! The counts of a trace, for programs and for people.
+//! The report of a trace: its counts, as data and as text.
 
 use std::fmt;
 
@@ -7,15 +7,15 @@ use warploom_sys::Function;
 
 use super::{CallCount, Memory, Moved};
 
-/// What a machine was asked to do, in numbers.
+/// Calls and bytes of a machine, counted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct TraceReport {
     /// The functions that were called, in the order of the driver's list.
     pub calls: Vec<CallCount>,
-    /// What was copied, prefetched and filled by ops that are done.
+    /// Bytes copied, prefetched and filled by ops that are done.
     pub moved: Vec<Moved>,
-    /// How much there is in the timeline, if there is one.
+    /// The number of events in the timeline, if there is one.
     pub timeline: Option<Kept>,
 }
 

@@ -24,7 +24,7 @@ pub struct Captured {
 impl Captured {
     /// # Safety
     ///
-    /// The graph is of the context's driver, belongs to nothing else, and `kept` has everything that it uses.
+    /// The graph is of the context's driver, has no other owner, and `kept` has everything that it uses.
     pub(super) unsafe fn new(raw: CUgraph, context: Context, kept: Kept) -> Captured {
         Captured { raw: Some(Handle::new(raw)), context, kept }
     }

@@ -54,7 +54,7 @@
 //! The driver forbids calls that no graph would repeat, such as allocations elsewhere, while a stream is
 //! captured: [`Relaxed`] none, [`ThreadLocal`] those of the thread that began, [`Global`] those of all
 //! threads. Such a call fails and invalidates the capture. Calls that this crate makes itself when a value is
-//! dropped is never one of them.
+//! dropped are never among them.
 //!
 //! # Captures that others began
 //!

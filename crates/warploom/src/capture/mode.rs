@@ -42,7 +42,7 @@ mod sealed {
 
     pub trait Mode {
         const MODE: CUstreamCaptureMode;
-        /// `Rc` for captures that must end on their thread.
+        /// Not `Send` for captures that must end on the thread that began them.
         type Stays: Default;
     }
 

@@ -100,8 +100,7 @@ impl Context {
         Ok(value)
     }
 
-    /// Asks for so much of it. The driver may round it, up or down: [`Context::limit`] has the actual value
-    /// become.
+    /// Sets a limit. The driver may round it, up or down: [`Context::limit`] has the actual value.
     ///
     /// It holds for all users of the context, and may wait for work that is running.
     ///

@@ -1,7 +1,7 @@
 //! Devices, their identity and their properties.
 //!
 //! The list of devices is read once, when the first device is asked for; constant facts about a device (its
-//! name, its UUID, its [`Properties`]) is read once, when it is first asked for. Both are kept with the
+//! name, its UUID, its [`Properties`]) are read once, when they are first asked for. Both are kept with the
 //! driver and shared by every [`Device`] value, so that a value is two pointers and costs nothing to pass
 //! around.
 #![expect(unsafe_code, reason = "asks the driver about devices")]

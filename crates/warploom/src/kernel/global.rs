@@ -10,8 +10,8 @@ use crate::device::same_driver;
 use crate::{Buffer, Context, DeviceCopy, Error, LibraryError, MemoryError, Result};
 
 impl Library {
-    /// A variable, as a buffer: its memory in a context, which the library is held for. The contents of the
-    /// variable are in other contexts is other memory.
+    /// A variable, as a buffer: its memory in a context, which the library is held for. In other contexts,
+    /// the variable is other memory.
     ///
     /// # Errors
     ///

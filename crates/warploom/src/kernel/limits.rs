@@ -177,8 +177,8 @@ impl Kernel {
         Ok(CheckedConfig { config: *config, kernel: Handle::new(self.as_raw()), device })
     }
 
-    /// The checks that need no driver call each time, and the occupancy check of cooperative launches at
-    /// once, for which it is.
+    /// The checks that need no driver call each time, and the occupancy of cooperative launches, for which it
+    /// is asked.
     fn check_in(&self, config: &LaunchConfig, context: &Context) -> Result<()> {
         let limits = self.limits(context.device())?;
         limits.check(config)?;

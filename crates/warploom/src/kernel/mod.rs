@@ -6,7 +6,7 @@
 //! | [`Kernel`] | a function in it that can be launched, with its [`ParameterInfo`] and [`KernelAttributes`] |
 //! | [`TypedKernel`] | a kernel whose parameters were compared with types once |
 //! | [`LaunchConfig`] | grid, block and shared memory; [`CheckedConfig`] once it is checked |
-//! | [`Occupancy`] | how much of a device a kernel can fill |
+//! | [`Occupancy`] | the occupancy of a kernel |
 //!
 //! Launching is `unsafe`: the crate cannot check how a kernel uses its arguments. Everything else about it is
 //! checked here, before the driver is called: number and sizes of arguments, the limits of the device, and

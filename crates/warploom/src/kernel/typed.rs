@@ -10,7 +10,7 @@ use crate::{Queue, Result};
 
 /// A kernel that takes `P`, a tuple of [`Parameter`](super::Parameter)s: that there are as many, and as
 /// large, was seen when it was made, so that launches need not look. The meaning of the types to the kernel
-/// cannot be can check.
+/// cannot be checked.
 ///
 /// ```
 /// use warploom::{DevicePool, Devices, Driver, LaunchConfig, TypedKernel};

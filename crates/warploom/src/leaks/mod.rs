@@ -41,7 +41,7 @@
 //!
 //! # Listed objects
 //!
-//! Only objects made after the first [`Leaks`] of the driver; objects that other code made are theirs. Memory
+//! Only objects made after the first [`Leaks`] of the driver; objects of other code are not listed. Memory
 //! whose free is enqueued is not alive any more. Events that a context keeps for the next record go with the
 //! context. An object that the driver failed to destroy reaches the [hook](crate::diagnostics) instead.
 //!

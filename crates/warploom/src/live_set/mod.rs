@@ -1,10 +1,9 @@
 //! Live sets: sets whose only storage is the driver.
 //!
-//! A live set keeps nothing. Reading it asks the driver, changing it tells the driver, so every change the
-//! same state elsewhere (another value, another thread, other code in the process) is seen by the next read.
-//! Asking can fail, so everything here returns a [`Result`], and the traits of the standard library's sets,
-//! which cannot fail, are not implemented. A [`LiveSet::snapshot`] is a plain set: compare, combine and keep
-//! that.
+//! A live set keeps nothing. Reading it asks the driver, changing it tells the driver, so every change of the
+//! same state (by another value, another thread, other code in the process) is seen by the next read. Asking
+//! can fail, so everything here returns a [`Result`], and the traits of the standard library's sets, which
+//! cannot fail, are not implemented. A [`LiveSet::snapshot`] is a plain set: compare, combine and keep that.
 //!
 //! A change goes through the same steps for every kind of set (`backing`):
 //!

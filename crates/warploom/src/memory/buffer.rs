@@ -279,7 +279,7 @@ impl<T: DeviceCopy> Buffer<T> {
         if self.allocation.set_order(stream) { Ok(()) } else { Err(MemoryError::NotStreamOrdered.into()) }
     }
 
-    /// Lets go of the memory. If nothing else holds it, it is freed, and a failure is an error instead of a
+    /// Releases the memory. If nothing else holds it, it is freed, and a failure is an error instead of a
     /// warning.
     ///
     /// # Errors

@@ -70,8 +70,8 @@ use std::num::{Saturating, Wrapping};
 /// [`DeviceCopy::HAS_PADDING`] is false, every byte of a value belongs to a field.
 pub unsafe trait DeviceCopy: Copy + Send + Sync + 'static {
     /// `true` if a value may have bytes that belong to no field. These are uninitialised, so that such a
-    /// value cannot be repeated by [`fill`](crate::SliceMut::fill). The derive macro sets it; a program that
-    /// implements the trait by hand may say that there are none.
+    /// value cannot be repeated by [`fill`](crate::SliceMut::fill). The derive macro sets it; an
+    /// implementation by hand may set it to `false`.
     const HAS_PADDING: bool = size_of::<Self>() != 0;
 }
 

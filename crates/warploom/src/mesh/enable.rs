@@ -32,8 +32,8 @@ impl Mesh {
     ///
     /// # Errors
     ///
-    /// As [`Mesh::enable`], and [`PeerError::MeshIncomplete`] with the report. A failure to undo is
-    /// [`PeerOutcome::Enabled`] in it.
+    /// As [`Mesh::enable`], and [`PeerError::MeshIncomplete`] with the report. A pair that could not be
+    /// disabled again is [`PeerOutcome::Enabled`] in it.
     pub fn enable_strict(topology: &Topology, contexts: &[Context]) -> Result<(Mesh, EnableReport)> {
         let (mesh, mut report) = Mesh::enable(topology, contexts)?;
         if report.failures().next().is_none() {

@@ -8,16 +8,16 @@ use crate::{Device, DeviceRef, Error};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PeerOutcome {
-    /// It is there now, and was not before.
+    /// Access was enabled now.
     Enabled,
-    /// It was there before.
+    /// Access was enabled before.
     AlreadyEnabled,
-    /// There is no way.
+    /// No link leads there.
     NotCapable,
     /// It could not be enabled; [`PeerError::TooMany`](crate::PeerError::TooMany) if the accessor has as many
     /// peers as it can have.
     Failed(Error),
-    /// It was enabled and taken back, since others could not be.
+    /// Access was enabled and disabled again, since another pair failed.
     Undone,
 }
 

@@ -7,9 +7,9 @@ use crate::{Completion, Event, Queue, Result, Stream};
 /// A copy that was enqueued, and may be asked about, waited for or awaited, or dropped: it is made all the
 /// same, and its memory stays until it is done.
 ///
-/// Nothing is recorded before that is asked for, so that an unused ticket costs nothing. Work that is
-/// recorded then is the point that the stream has come to: if more was enqueued meanwhile, that is waited
-/// for, too. [`Ticket::mark`] records at once.
+/// Nothing is recorded before that is asked for, so that an unused ticket costs nothing. The recorded point
+/// is the end of the stream's work at that moment: if more was enqueued meanwhile, that is waited for, too.
+/// [`Ticket::mark`] records at once.
 ///
 /// ```
 /// use warploom::{DeviceMemory, Devices, Driver, Mesh, SynchronousResource, Topology};

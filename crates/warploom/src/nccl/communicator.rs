@@ -51,8 +51,8 @@ pub struct Communicator {
 impl Communicator {
     /// # Safety
     ///
-    /// It is a communicator of this NCCL for that rank, was made with the context's device, and belongs to
-    /// nothing else.
+    /// It is a communicator of this NCCL for that rank, was made with the context's device, and has no other
+    /// owner.
     pub(super) unsafe fn new(
         nccl: &Nccl,
         context: &Context,
@@ -164,8 +164,8 @@ impl Communicator {
         finalized.and(ended)
     }
 
-    /// Ends the communicator and its pending operations, without waiting for other ranks: values that were to
-    /// be received is to be taken for overwritten with nonsense. The other ranks have to do the same.
+    /// Ends the communicator and its pending operations, without waiting for other ranks: destinations may be
+    /// overwritten with garbage. The other ranks have to do the same.
     ///
     /// # Errors
     ///

@@ -117,8 +117,8 @@ impl<'a> PeerSet<'a> {
         PeerSet { raw, owner }
     }
 
-    /// The access of a device to the pool's memory; the pool's own may read and write it. Only the device
-    /// that may do both is in the set.
+    /// The access of a device to the pool's memory; the pool's own may read and write it. Only devices that
+    /// may do both are in the set.
     ///
     /// # Errors
     ///

@@ -16,7 +16,7 @@ impl Stream {
     /// its order.
     ///
     /// The handles of the default streams, null included, give the same as [`Context::legacy_stream`] and
-    /// [`Context::per_thread_stream`] give.
+    /// [`Context::per_thread_stream`].
     ///
     /// ```
     /// use std::sync::Arc;

@@ -87,8 +87,7 @@ enum Origin {
 impl Stream {
     /// # Safety
     ///
-    /// It is a stream of the context, and stays so while `origin` lives; a created one belongs to nothing
-    /// else.
+    /// It is a stream of the context, and stays so while `origin` lives; a created one has no other owner.
     unsafe fn new(raw: CUstream, origin: Origin, context: &Context, info: StreamInfo) -> Stream {
         let is_made = matches!(origin, Origin::Created);
         let mark = if is_made { mark(context, || (Kind::Stream, raw.addr() as u64, 0)) } else { Mark::default() };

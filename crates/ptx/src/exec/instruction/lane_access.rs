@@ -128,8 +128,8 @@ impl<M: Memory + Host> Executor<'_, M> {
         self.read(warp, at, 1 << first, lanes, space, addresses[first], row, strong)
     }
 
-    /// Reads for lanes whose addresses lead to one space that is not generic; of local memory, rows of other lanes
-    /// may be overwritten.
+    /// Reads for lanes whose addresses lead to one space that is not generic. Rows between the first and the last lane
+    /// may be overwritten, and all rows if the space is local.
     fn fetch_part<const N: usize>(
         &mut self,
         warp: &mut Warp,
@@ -159,7 +159,7 @@ impl<M: Memory + Host> Executor<'_, M> {
         if pattern.shape == Shape::Uniform {
             let mut row = [0; N];
             self.read_one(warp, access, &mut row)?;
-            each(lanes).for_each(|lane| rows[lane] = row);
+            rows[access.first()..LANES - lanes.leading_zeros() as usize].fill(row);
             return Ok(());
         }
         if space == Space::Shared && !M::WATCHES_SHARED && pattern.shape == Shape::Scattered {

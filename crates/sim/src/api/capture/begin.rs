@@ -4,14 +4,15 @@
 use warploom_engine::QueueId;
 use warploom_sys::types::{CUgraph_st, CUgraphEdgeData, CUgraphNode, CUresult, CUstream_st, CUstreamCaptureMode};
 
+use super::UNSUPPORTED;
 use super::dependencies::{check_plain, read_nodes};
-use super::{Branch, Sequence, SequenceId, UNSUPPORTED};
-use crate::api::graph::Graph;
 use crate::ffi::handle::{GraphHandle, NodeHandle};
 use crate::ffi::status::{INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
+use crate::machine::capture::{Branch, Sequence, SequenceId};
 use crate::machine::core::Guard;
+use crate::machine::graph::Graph;
 use crate::process::thread;
 
 /// The stream that is to be captured, if it can be.

@@ -4,11 +4,12 @@
 use warploom_engine::QueueId;
 use warploom_sys::types::{CUgraph, CUresult, CUstream_st, CUstreamCaptureMode};
 
-use super::{Captures, INVALIDATED, SequenceId};
+use super::INVALIDATED;
 use crate::ffi::Ptr;
 use crate::ffi::handle::GraphHandle;
 use crate::ffi::status::Status;
 use crate::machine::call::Call;
+use crate::machine::capture::{Captures, SequenceId};
 use crate::machine::world::World;
 use crate::process::thread;
 

@@ -3,23 +3,17 @@
 use warploom_engine::QueueId;
 use warploom_sys::types::CUresult;
 
-use super::{Branch, IMPLICIT, SequenceId};
-use crate::api::graph::NodeWork;
-use crate::ffi::handle::{EventHandle, NodeHandle};
+use super::IMPLICIT;
+use crate::ffi::handle::EventHandle;
 use crate::ffi::status::{INVALID_HANDLE, INVALID_VALUE, Status};
 use crate::machine::call::Call;
+use crate::machine::capture::{Branch, CapturedRecord, SequenceId};
 use crate::machine::core::Guard;
+use crate::machine::graph::NodeWork;
 
 const MERGE: CUresult = CUresult::CUDA_ERROR_STREAM_CAPTURE_MERGE;
 const ISOLATION: CUresult = CUresult::CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
 const CAPTURED_EVENT: CUresult = CUresult::CUDA_ERROR_CAPTURED_EVENT;
-
-/// The record of an event in a sequence: it stands for nodes, and no device will ever come to it.
-#[derive(Clone)]
-pub(crate) struct CapturedRecord {
-    sequence: SequenceId,
-    nodes: Vec<NodeHandle>,
-}
 
 impl Call<'_> {
     /// Records an event in a captured stream: for what the stream has come to, or, for others than the capture, as a node.

@@ -16,101 +16,26 @@ mod events;
 mod info;
 mod safety;
 
-use std::collections::BTreeMap;
-
 pub(crate) use begin::{cuStreamBeginCapture_v2, cuStreamBeginCaptureToGraph};
 pub(crate) use dependencies::{cuStreamUpdateCaptureDependencies, cuStreamUpdateCaptureDependencies_v2};
 pub(crate) use end::cuStreamEndCapture;
-pub(crate) use events::CapturedRecord;
 pub(crate) use info::{cuStreamGetCaptureInfo_v2, cuStreamGetCaptureInfo_v3, cuStreamIsCapturing};
-pub(crate) use safety::{check_safety, cuThreadExchangeStreamCaptureMode};
+pub(crate) use safety::cuThreadExchangeStreamCaptureMode;
 
 use warploom_engine::{QueueId, Work as _};
-use warploom_sys::types::{CUresult, CUstreamCaptureMode};
+use warploom_sys::types::CUresult;
 
-use crate::api::graph::NodeWork;
-use crate::ffi::handle::{ContextHandle, GraphHandle, NodeHandle};
+use crate::ffi::handle::ContextHandle;
 use crate::ffi::status::{OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
+use crate::machine::capture::SequenceId;
 use crate::machine::core::Guard;
+use crate::machine::graph::NodeWork;
 use crate::machine::world::{Queue, Work, World};
-use crate::process::thread::ThreadKey;
 
 pub(crate) const UNSUPPORTED: CUresult = CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 const INVALIDATED: CUresult = CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
 const IMPLICIT: CUresult = CUresult::CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
-
-/// Names a sequence; no other of the machine ever has the number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct SequenceId(u64);
-
-/// Everything that is being captured.
-#[derive(Default)]
-pub(crate) struct Captures {
-    sequences: BTreeMap<SequenceId, Sequence>,
-    branches: BTreeMap<QueueId, Branch>,
-    last: u64,
-}
-
-/// What is captured between a begin and its end.
-struct Sequence {
-    graph: GraphHandle,
-    /// What streams that have been destroyed had come to.
-    loose: Vec<NodeHandle>,
-    /// Where it began, and has to end.
-    origin: QueueId,
-    /// Who began it.
-    thread: ThreadKey,
-    mode: CUstreamCaptureMode,
-    is_invalid: bool,
-}
-
-/// A stream's part in a sequence.
-struct Branch {
-    sequence: SequenceId,
-    /// What the stream's next node comes after.
-    tips: Vec<NodeHandle>,
-    /// The tips as they were last shown to C, which may look at them until the next call.
-    shown: Vec<u64>,
-    /// As many plain edges, as words.
-    edges: Vec<u64>,
-}
-
-impl Branch {
-    fn new(sequence: SequenceId) -> Self {
-        Self { sequence, tips: Vec::new(), shown: Vec::new(), edges: Vec::new() }
-    }
-}
-
-impl Captures {
-    /// Whether a stream's work becomes nodes.
-    pub(crate) fn hold(&self, queue: QueueId) -> bool {
-        !self.branches.is_empty() && self.branches.contains_key(&queue)
-    }
-
-    /// Whether anything is being captured.
-    pub(crate) fn are_none(&self) -> bool {
-        self.sequences.is_empty()
-    }
-
-    fn of(&self, queue: QueueId) -> Option<(SequenceId, &Sequence)> {
-        let id = self.branches.get(&queue)?.sequence;
-        Some((id, self.sequences.get(&id)?))
-    }
-
-    /// A call went wrong in a way that invalidates what is captured on its stream, if anything is.
-    pub(crate) fn spoil(&mut self, queue: QueueId) {
-        if let Some((id, _)) = self.of(queue) {
-            self.invalidate(id);
-        }
-    }
-
-    fn invalidate(&mut self, id: SequenceId) {
-        if let Some(sequence) = self.sequences.get_mut(&id) {
-            sequence.is_invalid = true;
-        }
-    }
-}
 
 impl Call<'_> {
     /// Makes a node of work that a captured stream is given.

@@ -1,65 +1,30 @@
-//! Calls that are not safe while a stream is captured, because no graph would repeat them.
+//! Capture modes, and calls that are refused while a stream is captured: a launched graph would not repeat them.
 //!
-//! | the thread's mode | forbidden by captures that are not relaxed, of |
+//! | the thread's mode | captures that forbid the call, unless they are relaxed |
 //! |---|---|
-//! | global | this thread, and of others those that are global |
-//! | thread-local | this thread |
-//! | relaxed | nobody |
+//! | global | those of this thread, and the global ones of other threads |
+//! | thread-local | those of this thread |
+//! | relaxed | none |
 //!
-//! Such a call is refused and invalidates the captures that forbid it.
+//! Such a call is refused and invalidates the captures that forbid it. The functions for which that holds
+//! with any arguments are in the table of rules ([`Rule::in_capture`](crate::rules::Rule::in_capture)).
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
-use warploom_sys::Function;
 use warploom_sys::types::CUstreamCaptureMode;
 
-use super::{Sequence, UNSUPPORTED};
+use super::UNSUPPORTED;
 use crate::ffi::Ptr;
 use crate::ffi::status::Status;
 use crate::machine::call::Call;
+use crate::machine::capture::Sequence;
 use crate::machine::core::Guard;
 use crate::process::thread;
 
 const GLOBAL: CUstreamCaptureMode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL;
 const RELAXED: CUstreamCaptureMode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
 
-/// Whether nobody could tell, when a graph is launched, that the call had been made while it was captured.
-fn is_unsafe(function: Function) -> bool {
-    use Function::*;
-    matches!(
-        function,
-        cuMemAlloc_v2
-            | cuMemAllocPitch_v2
-            | cuMemFree_v2
-            | cuMemAllocHost_v2
-            | cuMemHostAlloc
-            | cuMemFreeHost
-            | cuMemAllocManaged
-            | cuMemHostRegister_v2
-            | cuMemHostUnregister
-            | cuMemPoolCreate
-            | cuMemPoolDestroy
-            | cuMemPoolTrimTo
-            | cuMemPoolSetAttribute
-            | cuMemPoolGetAttribute
-            | cuMemPoolSetAccess
-            | cuDeviceSetMemPool
-            | cuMemAdvise
-            | cuMemAdvise_v2
-            | cuPointerSetAttribute
-            | cuModuleUnload
-            | cuLibraryUnload
-            | cuCtxSetLimit
-            | cuGraphInstantiateWithFlags
-    )
-}
-
-/// Refuses a function that a capture forbids, whatever it is called with.
-pub(crate) fn check_safety(call: &Call<'_>) -> Status {
-    if is_unsafe(call.function()) { call.check_unsafe(&mut call.world()) } else { Ok(()) }
-}
-
 impl Call<'_> {
-    /// Refuses a call that a capture forbids.
+    /// Refuses a call that is not permitted while a stream is captured.
     pub(crate) fn check_unsafe(&self, world: &mut Guard<'_>) -> Status {
         if world.captures.are_none() {
             return Ok(());

@@ -5,11 +5,12 @@ use std::ffi::{c_int, c_uint};
 
 use warploom_sys::types::{CUcontext, CUctxCreateParams, CUdevice, CUexecAffinityParam, CUresult};
 
-use super::{ALL_FLAGS, Context, Flags};
+use super::{ALL_FLAGS, Flags};
 use crate::api::device::ordinal;
 use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
+use crate::machine::context::Context;
 use crate::process::thread;
 
 pub(crate) fn cuCtxCreate_v2(call: &Call<'_>, out: Ptr<CUcontext>, flags: c_uint, device: CUdevice) -> Status {

@@ -5,7 +5,7 @@ use std::ffi::c_uint;
 
 use warploom_sys::types::{CUcontext, CUctx_st};
 
-use super::end;
+use super::end::{end, leave};
 use crate::ffi::Ptr;
 use crate::ffi::handle::{ContextHandle, Handle};
 use crate::ffi::status::{INVALID_CONTEXT, INVALID_VALUE, Status};
@@ -89,13 +89,4 @@ pub(crate) fn cuCtxDetach(call: &Call<'_>, context: Ptr<CUctx_st>) -> Status {
         }
     }
     Ok(())
-}
-
-/// Takes a context that was destroyed off this thread, if it was current; elsewhere it stays as it is.
-pub(super) fn leave(call: &Call<'_>, context: ContextHandle) {
-    thread::with_contexts(call.core().id, |stack| {
-        if stack.last() == Some(&context) {
-            stack.pop();
-        }
-    });
 }

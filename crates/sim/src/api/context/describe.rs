@@ -9,12 +9,12 @@ use warploom_sys::types::{
 };
 
 use super::{ALL_FLAGS, Flags, named};
-use crate::api::stream::HIGHEST_PRIORITY;
 use crate::ffi::Ptr;
 use crate::ffi::handle::{ContextHandle, Handle};
 use crate::ffi::status::{CONTEXT_IS_DESTROYED, INVALID_CONTEXT, INVALID_VALUE, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
+use crate::machine::stream::HIGHEST_PRIORITY;
 use crate::topology::number;
 
 /// The device whose primary context this is, active or not.

@@ -6,7 +6,7 @@
 
 use warploom_sys::types::CUctx_st;
 
-use super::{current, named};
+use super::named;
 use crate::ffi::Ptr;
 use crate::ffi::handle::{ContextHandle, EventHandle};
 use crate::ffi::status::{CONTEXT_IS_DESTROYED, INVALID_CONTEXT, INVALID_VALUE, Status};
@@ -14,6 +14,7 @@ use crate::machine::call::Call;
 use crate::machine::census::Resource;
 use crate::machine::core::Guard;
 use crate::machine::world::World;
+use crate::process::thread;
 
 pub(crate) fn cuCtxDestroy_v2(call: &Call<'_>, context: Ptr<CUctx_st>) -> Status {
     if context.is_null() {
@@ -25,8 +26,17 @@ pub(crate) fn cuCtxDestroy_v2(call: &Call<'_>, context: Ptr<CUctx_st>) -> Status
         return Err(call.refuse(INVALID_CONTEXT, "a primary context is released, not destroyed"));
     }
     end(call, &mut world, handle)?;
-    current::leave(call, handle);
+    leave(call, handle);
     Ok(())
+}
+
+/// Takes a context that was destroyed off this thread, if it was current; elsewhere it stays as it is.
+pub(super) fn leave(call: &Call<'_>, context: ContextHandle) {
+    thread::with_contexts(call.core().id, |stack| {
+        if stack.last() == Some(&context) {
+            stack.pop();
+        }
+    });
 }
 
 /// Waits for a context's work and destroys it. A wait that nothing can end leaves it as it is.

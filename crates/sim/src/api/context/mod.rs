@@ -17,6 +17,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use smallvec::SmallVec;
 use warploom_sys::types::{CUctx_flags, CUctx_st, CUfunc_cache, CUresult};
 
+use crate::machine::context::Context;
+use crate::machine::limits::Limits;
+
 pub(crate) use self::create::{cuCtxCreate_v2, cuCtxCreate_v3, cuCtxCreate_v4};
 pub(crate) use self::current::{
     cuCtxAttach, cuCtxDetach, cuCtxGetCurrent, cuCtxPopCurrent_v2, cuCtxPushCurrent_v2, cuCtxSetCurrent,
@@ -26,81 +29,17 @@ pub(crate) use self::describe::{
     cuCtxGetId, cuCtxGetSharedMemConfig, cuCtxGetStreamPriorityRange, cuCtxResetPersistingL2Cache, cuCtxSetCacheConfig,
     cuCtxSetFlags, cuCtxSetSharedMemConfig,
 };
-use self::end::end;
 pub(crate) use self::end::{cuCtxDestroy_v2, drain};
-use self::limits::Limits;
 pub(crate) use self::limits::{cuCtxGetLimit, cuCtxSetLimit, stack_for};
 pub(crate) use self::order::{cuCtxRecordEvent, cuCtxSynchronize, cuCtxSynchronize_v2, cuCtxWaitEvent};
 
-use warploom_engine::{Known, Moment, OpId, QueueId};
+use warploom_engine::Known;
 
 use crate::ffi::Ptr;
-use crate::ffi::handle::{ContextHandle, Handle, StreamHandle, kind};
+use crate::ffi::handle::{ContextHandle, Handle};
 use crate::ffi::status::{INVALID_CONTEXT, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
-use crate::machine::objects::Object;
-use crate::machine::world::Queue;
-use crate::process::thread::ThreadKey;
-
-/// A context and what lives in it.
-pub(crate) struct Context {
-    pub(crate) device: u16,
-    /// What `cuCtxGetId` shows.
-    pub(crate) id: u64,
-    pub(crate) is_primary: bool,
-    pub(crate) flags: u32,
-    pub(crate) api_version: u32,
-    /// How often it is attached, beyond being created.
-    attached: u32,
-    limits: Limits,
-    /// Bytes of the heap that kernels have, once one of them has asked for some.
-    heap: Option<u64>,
-    cache: CUfunc_cache,
-    /// Bytes of device memory it takes for itself.
-    overhead: u64,
-    /// The code every later call gets, after a fault.
-    pub(crate) poison: Option<CUresult>,
-    /// The legacy default stream, once it was used.
-    pub(crate) legacy: Option<QueueId>,
-    /// Each thread's own default stream, once it was used.
-    pub(crate) per_thread: BTreeMap<ThreadKey, QueueId>,
-    pub(crate) streams: BTreeSet<StreamHandle>,
-    /// Queues that the legacy default stream waits for, and that wait for it.
-    pub(crate) blocking: SmallVec<[QueueId; 8]>,
-    /// Queues that have nothing to do with the default stream.
-    pub(crate) independent: SmallVec<[QueueId; 8]>,
-    /// Contexts whose memory this context may access.
-    pub(crate) peers: BTreeSet<ContextHandle>,
-    /// Where events recorded on the whole context stand, once there was one.
-    marks: Option<QueueId>,
-    /// Ops that everything enqueued from now on comes behind.
-    gates: SmallVec<[OpId; 2]>,
-    /// What is ordered before everything enqueued from now on, if there ever was a gate.
-    pub(crate) gate_clock: Option<Moment>,
-    /// What streams that are destroyed have done, for the checks: whoever waits for the context waits for that, too.
-    pub(crate) gone: Known,
-    /// As much of that as the legacy default stream comes behind.
-    pub(crate) gone_blocking: Known,
-}
-
-impl Context {
-    /// Takes bytes of the heap of kernels; `false` if it has not as many left.
-    pub(crate) fn take_heap(&mut self, bytes: u64) -> bool {
-        let taken = self.heap.unwrap_or(0).saturating_add(bytes);
-        let fits = taken <= self.limits.heap();
-        self.heap = Some(if fits { taken } else { self.heap.unwrap_or(0) });
-        fits
-    }
-
-    pub(crate) fn give_heap(&mut self, bytes: u64) {
-        self.heap = self.heap.map(|taken| taken.saturating_sub(bytes));
-    }
-}
-
-impl Object for Context {
-    type Kind = kind::Context;
-}
 
 impl Context {
     /// Makes a context that no handle names yet, and charges the device for it.
@@ -148,25 +87,6 @@ impl Context {
             gone: Known::default(),
             gone_blocking: Known::default(),
         })
-    }
-
-    /// Remembers what a stream did that is about to be destroyed.
-    pub(crate) fn remember(&mut self, queue: &Queue) {
-        let known = &queue.clock.known;
-        self.gone.join(known);
-        if !queue.owner.traits.is_non_blocking() {
-            self.gone_blocking.join(known);
-        }
-    }
-
-    /// How often it is attached, beyond being created.
-    pub(crate) fn attached(&self) -> u32 {
-        self.attached
-    }
-
-    /// Every queue of its streams.
-    pub(crate) fn queues(&self) -> impl Iterator<Item = QueueId> {
-        self.legacy.into_iter().chain(self.blocking.iter().copied()).chain(self.independent.iter().copied())
     }
 }
 

@@ -5,16 +5,17 @@
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use smallvec::SmallVec;
-use warploom_engine::{OpId, QueueId};
+use warploom_engine::QueueId;
 use warploom_sys::types::{CUctx_st, CUevent_st};
 
-use super::{Context, named};
-use crate::api::event::Event;
-use crate::api::stream::{LOWEST_PRIORITY, NON_BLOCKING, Traits};
+use super::named;
 use crate::ffi::Ptr;
 use crate::ffi::handle::{ContextHandle, EventHandle, Handle};
 use crate::ffi::status::{CONTEXT_IS_DESTROYED, INVALID_CONTEXT, INVALID_HANDLE, Status};
 use crate::machine::call::Call;
+use crate::machine::context::Context;
+use crate::machine::event::Event;
+use crate::machine::stream::{LOWEST_PRIORITY, NON_BLOCKING, Traits};
 use crate::machine::world::{Work, World};
 
 pub(crate) fn cuCtxSynchronize(call: &Call<'_>) -> Status {
@@ -108,20 +109,6 @@ impl World {
             self.wait_for_event(*queue, event)?;
         }
         Ok(queues)
-    }
-
-    /// Puts what is about to be enqueued behind its context's gates.
-    pub(crate) fn order_behind_gates(
-        &mut self,
-        context: ContextHandle,
-        queue: QueueId,
-        before: &mut SmallVec<[OpId; 4]>,
-    ) {
-        let Some(context) = self.contexts.get_mut(context) else { return };
-        let Some(clock) = &context.gate_clock else { return };
-        self.engine.queue_mut(queue).clock.join(clock);
-        context.gates.retain(|gate| !self.engine.is_done(*gate));
-        before.extend(context.gates.iter().copied());
     }
 }
 

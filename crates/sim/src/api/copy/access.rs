@@ -5,6 +5,7 @@ use warploom_sys::types::CUresult;
 
 use crate::api::pool::AccessLevel;
 use crate::ffi::handle::ContextHandle;
+use crate::ffi::host_memory::{Intent, is_own};
 use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::machine::call::Call;
 use crate::machine::world::World;
@@ -30,13 +31,6 @@ pub(crate) struct End {
     pub(crate) owner: Option<ContextHandle>,
     /// The program asked that synchronous functions wait for this memory, whatever they would do otherwise.
     pub(crate) sync_memops: bool,
-}
-
-/// What is to be done with memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Intent {
-    Read,
-    Write,
 }
 
 /// How a call names memory, which says what kinds of it will do.
@@ -130,7 +124,7 @@ fn pageable(address: u64, len: u64, intent: Intent) -> Result<End, String> {
     if address == 0 {
         return Err("a null pointer".to_owned());
     }
-    if !super::host::is_own(address, len, intent) {
+    if !is_own(address, len, intent) {
         return Err(format!(
             "{len} bytes at {address:#x} are no memory of the program's or the driver's; the real driver would crash here"
         ));

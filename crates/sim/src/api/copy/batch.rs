@@ -8,12 +8,13 @@
 use warploom_engine::QueueId;
 use warploom_sys::types::{CUdeviceptr, CUmemcpyAttributes, CUstream_st};
 
-use super::access::{Intent, Named, find};
+use super::access::{Named, find};
 use super::hint::{self, Order};
 use super::queued::Shape;
 use crate::api::capture::UNSUPPORTED;
 use crate::api::stream::LEGACY;
 use crate::ffi::Ptr;
+use crate::ffi::host_memory::Intent;
 use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;

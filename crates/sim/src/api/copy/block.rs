@@ -14,9 +14,10 @@
 use warploom_engine::QueueId;
 use warploom_sys::types::{CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUDA_MEMCPY3D_PEER, CUarray, CUmemorytype, CUstream_st};
 
-use super::access::{End, Intent, Named, find};
+use super::access::{End, Named, find};
 use super::peer::{party, serialized};
 use super::queued::{Form, Shape, copy};
+use crate::ffi::host_memory::Intent;
 use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, Status};
 use crate::ffi::{ConstPtr, Plain, Ptr};
 use crate::machine::call::Call;

@@ -9,12 +9,13 @@ use std::ffi::c_ulonglong;
 use warploom_engine::QueueId;
 use warploom_sys::types::{CUDA_MEMCPY3D_BATCH_OP, CUstream_st};
 
-use super::access::{Intent, Named, find};
+use super::access::{Named, find};
 use super::batch::{Culprit, enqueue, queue};
 use super::block::{Extent, Layout, shape};
 use super::hint::{self, Order};
 use super::operand::Operand;
 use crate::ffi::Ptr;
+use crate::ffi::host_memory::Intent;
 use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;

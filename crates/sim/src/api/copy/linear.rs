@@ -6,8 +6,9 @@ use std::ffi::c_void;
 use warploom_engine::QueueId;
 use warploom_sys::types::{CUdeviceptr, CUstream_st};
 
-use super::access::{Intent, Named, find};
+use super::access::{Named, find};
 use super::queued::{Form, Shape, copy};
+use crate::ffi::host_memory::Intent;
 use crate::ffi::status::Status;
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;

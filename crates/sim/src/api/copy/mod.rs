@@ -29,13 +29,12 @@ mod batch;
 mod block;
 mod block_batch;
 mod hint;
-mod host;
 mod linear;
 mod operand;
 mod peer;
 mod queued;
 
-pub(crate) use access::{Intent, Memory, Named, find, reaches};
+pub(crate) use access::{Memory, Named, find, reaches};
 pub(crate) use batch::enqueue as enqueue_batch;
 pub(crate) use batch::{cuMemcpyBatchAsync, cuMemcpyBatchAsync_v2, cuMemcpyWithAttributesAsync};
 pub(crate) use block::{
@@ -43,7 +42,6 @@ pub(crate) use block::{
     cuMemcpy3DPeerAsync,
 };
 pub(crate) use block_batch::{cuMemcpy3DBatchAsync, cuMemcpy3DBatchAsync_v2, cuMemcpy3DWithAttributesAsync};
-pub(crate) use host::is_own;
 pub(crate) use linear::{
     cuMemcpy, cuMemcpyAsync, cuMemcpyDtoD_v2, cuMemcpyDtoDAsync_v2, cuMemcpyDtoH_v2, cuMemcpyDtoHAsync_v2,
     cuMemcpyHtoD_v2, cuMemcpyHtoDAsync_v2,

@@ -8,10 +8,11 @@ use smallvec::SmallVec;
 use warploom_engine::QueueId;
 use warploom_sys::types::{CUctx_st, CUdeviceptr, CUstream_st};
 
-use super::access::{Intent, Named, find};
+use super::access::{Named, find};
 use super::queued::{Form, Shape, copy};
 use crate::ffi::Ptr;
 use crate::ffi::handle::{ContextHandle, Handle};
+use crate::ffi::host_memory::Intent;
 use crate::ffi::status::{INVALID_CONTEXT, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;

@@ -3,13 +3,14 @@
 
 use warploom_sys::types::CUevent_st;
 
+use super::find;
 use super::record::DISABLE_TIMING;
-use super::{Event, Record, find};
 use crate::ffi::Ptr;
 use crate::ffi::handle::{EventHandle, Handle};
 use crate::ffi::status::{INVALID_HANDLE, NOT_READY, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
+use crate::machine::event::{Event, Record};
 use crate::machine::world::World;
 
 impl World {

@@ -5,10 +5,11 @@ use std::ffi::c_uint;
 
 use warploom_sys::types::{CUevent, CUevent_st, CUresult, CUstream_st};
 
-use super::{Event, find};
+use super::find;
 use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_HANDLE, INVALID_VALUE, NOT_READY, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
+use crate::machine::event::Event;
 
 /// `CU_EVENT_BLOCKING_SYNC`.
 const BLOCKING_SYNC: u32 = 1;

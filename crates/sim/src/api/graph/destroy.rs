@@ -5,11 +5,12 @@ use std::ffi::c_uint;
 
 use warploom_sys::types::{CUgraph, CUgraph_st};
 
-use super::{Graph, NodeWork, named};
+use super::named;
 use crate::ffi::Ptr;
 use crate::ffi::handle::GraphHandle;
 use crate::ffi::status::{INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
+use crate::machine::graph::{Graph, NodeWork};
 use crate::machine::world::World;
 
 pub(crate) fn cuGraphCreate(call: &Call<'_>, out: Ptr<CUgraph>, flags: c_uint) -> Status {

@@ -4,11 +4,12 @@
 use warploom_sys::types::{CUgraph_st, CUgraphEdgeData, CUgraphNode, CUgraphNode_st};
 
 use super::list::{fill, raw};
-use super::{Node, named, named_node};
+use super::{named, named_node};
 use crate::ffi::Ptr;
 use crate::ffi::handle::NodeHandle;
 use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::machine::call::Call;
+use crate::machine::graph::Node;
 
 /// An edge as all edges are that come from streams: from the whole of a node to the whole of another.
 pub(crate) const PLAIN: CUgraphEdgeData = CUgraphEdgeData { from_port: 0, to_port: 0, type_: 0, reserved: [0; 5] };

@@ -6,22 +6,13 @@ use std::ffi::c_ulonglong;
 use warploom_engine::QueueId;
 use warploom_sys::types::{CUgraph_st, CUgraphExec, CUgraphExec_st, CUresult, CUstream_st};
 
-use super::{NodeWork, named};
+use super::named;
 use crate::ffi::Ptr;
-use crate::ffi::handle::{ExecutableHandle, Handle, kind};
+use crate::ffi::handle::{ExecutableHandle, Handle};
 use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
-use crate::machine::objects::Object;
-
-/// The nodes of a graph as they were when it was instantiated, in an order that keeps its edges.
-pub(crate) struct Executable {
-    nodes: Vec<NodeWork>,
-}
-
-impl Object for Executable {
-    type Kind = kind::Executable;
-}
+use crate::machine::graph::{Executable, NodeWork};
 
 /// `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH`.
 const FREES: u64 = 1;

@@ -1,4 +1,4 @@
-//! Finding a function by its name and the version of CUDA a program was written for.
+//! `cuGetProcAddress`: a function by its name and the version of CUDA that a program was written for.
 //!
 //! A name stands for all ABIs that ever had it; the version chooses the newest that is not newer. The variants for
 //! per-thread default streams have versions of their own. A version below zero means the newest there is, one beyond
@@ -12,7 +12,6 @@ use std::sync::LazyLock;
 use warploom_sys::Function;
 use warploom_sys::types::{CUdriverProcAddressQueryResult, CUresult};
 
-use crate::abi::shims;
 use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
@@ -101,8 +100,8 @@ fn find(
     let best = named().filter_map(|known| Some((since(known)?, known))).filter(|(since, _)| *since <= version).max();
     Ok(match best {
         // Only now: the next best would be another ABI than the one that was asked for.
-        Some((_, best)) if call.core().faults.hidden.contains(best) => Found::Nothing,
-        Some((_, best)) => Found::Function(shims::address(call.core().slot, best, per_thread)),
+        Some((_, best)) if call.core().faults.hides(best) => Found::Nothing,
+        Some((_, best)) => Found::Function(call.core().address_of(best, per_thread)),
         None => Found::TooYoung,
     })
 }

@@ -1,7 +1,7 @@
-//! Advice: what a program says it will do with managed memory.
+//! Advice on managed memory: cuMemAdvise.
 //!
-//! On a host of one NUMA node, advice with a node as its location is taken and has no effect, whatever memory it is about. Memory
-//! of managed pools takes no other.
+//! On a host of one NUMA node, advice with a node as its location is taken and has no effect, for any memory. Memory of
+//! managed pools takes no other.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use warploom_sys::types::{CUdevice, CUdeviceptr, CUmem_advise, CUmemLocation, CUmemLocationType};
@@ -77,7 +77,7 @@ fn collapse(page: &mut Page) {
     }
 }
 
-/// What is the same for both forms; `names_node` if the location is a NUMA node.
+/// The common part of both forms; `names_node` if the location is a NUMA node.
 fn advise(
     call: &Call<'_>,
     address: CUdeviceptr,

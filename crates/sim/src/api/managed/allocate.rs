@@ -11,7 +11,7 @@ use crate::machine::call::Call;
 use crate::memory::{Allocation, Backing, Managed, Side};
 use crate::topology::number::{CONCURRENT_MANAGED_ACCESS, MANAGED_MEMORY};
 
-/// What a device that keeps all managed memory keeps it in.
+/// The granularity of managed memory on a device that keeps all of it.
 const KEPT: u64 = 64 << 10;
 
 const ATTACH_GLOBAL: u32 = 1;

@@ -1,4 +1,4 @@
-//! What is known of a stretch of managed memory, as the driver tells it.
+//! Attributes of ranges of managed memory.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::collections::BTreeSet;
@@ -76,7 +76,7 @@ impl Question {
     }
 }
 
-/// Who accesses all of a stretch.
+/// The devices that access all of a range.
 fn accessed_by(pages: &Pages, range: &Range<u64>) -> BTreeSet<Residence> {
     let mut every = pages.over(range).map(|page| &page.accessed_by);
     let first = every.next().cloned().unwrap_or_default();
@@ -95,7 +95,7 @@ pub(crate) fn cuMemRangeGetAttribute(
     call.context(&world)?;
     let question = Question::new(call, attribute, data, size)?;
     let range = range::managed(call, &world, address, bytes)?;
-    question.answer(&world.managed_memory.pages(), &range)
+    question.answer(world.managed_memory.pages(), &range)
 }
 
 pub(crate) fn cuMemRangeGetAttributes(
@@ -118,5 +118,5 @@ pub(crate) fn cuMemRangeGetAttributes(
         questions.push(Question::new(call, attribute, data.pointer_at(index)?, size)?);
     }
     let range = range::managed(call, &world, address, bytes)?;
-    questions.iter().try_for_each(|question| question.answer(&world.managed_memory.pages(), &range))
+    questions.iter().try_for_each(|question| question.answer(world.managed_memory.pages(), &range))
 }

@@ -2,25 +2,26 @@
 //!
 //! ```text
 //!   cuMemAdvise ──▶ policy of pages ──┐
-//!   cuMemPrefetch… ──▶ op ────────────┼──▶ where pages are ──▶ Machine::residency
+//!   cuMemPrefetch… ──▶ op ────────────┼──▶ residency of pages ──▶ Machine::residency
 //!   copies, fills, host accesses ─────┘
 //! ```
 //!
-//! What is known of a page is kept by its address ([`Pages`](crate::memory::Pages)), because small allocations share pages and advice is taken
-//! for whole ones: it starts blank with the first allocation in the page. Advice holds from the call on. So does the last
-//! prefetch location, which is what was asked for and not what was done; the pages themselves move in stream order.
+//! The state of a page is kept by its address ([`Pages`](crate::memory::Pages)), because small allocations share pages
+//! and advice is taken for whole ones: it starts blank with the first allocation in the page. Advice holds from the call
+//! on. So does the last prefetch location, which is the requested one; the pages themselves move in stream order.
 //!
-//! | who touches a page | it goes |
+//! | access to a page | the page goes |
 //! |---|---|
 //! | a prefetch | to its destination; of a page that is mostly read, a copy |
-//! | whoever reads a page that is mostly read | nowhere: the reader gets a copy |
-//! | who has advised that it accesses it, or finds it where it prefers to be, and can reach it there | nowhere |
-//! | anyone else | to them |
+//! | a read of a page that is mostly read | nowhere: the reader gets a copy |
+//! | by an advised accessor, or at its preferred location, if the accessor can reach it there | nowhere |
+//! | any other | to the accessor |
 //! | a discard | out of every memory |
 //!
-//! Copies, fills and kernels touch memory as the device of their stream. Devices that share managed memory with the host at any
-//! time are not charged for it, because what does not fit moves out again; the others keep a copy of all of it. What the
-//! host does is seen where the program says so ([`Machine::host_access`](crate::Machine::host_access)).
+//! Copies, fills and kernels touch memory as the device of their stream. Devices that share managed memory with the host
+//! at any time are not charged for it, because pages that do not fit move out again; the others keep a copy of all of it.
+//! Accesses of the host are seen where the program announces them
+//! ([`Machine::host_access`](crate::Machine::host_access)).
 
 mod advise;
 mod allocate;

@@ -1,4 +1,4 @@
-//! What memory a call about managed memory names.
+//! Ranges of managed memory that calls name.
 
 use std::ops::Range;
 

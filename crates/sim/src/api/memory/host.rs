@@ -7,10 +7,10 @@ use std::ffi::{c_uint, c_void};
 
 use warploom_sys::types::{CUdeviceptr, CUresult};
 
-use crate::api::copy::{Intent, is_own};
 use crate::api::memory::device::not_a_start;
 use crate::api::memory::release::release_when_idle;
 use crate::ffi::Ptr;
+use crate::ffi::host_memory::{Intent, is_own};
 use crate::ffi::status::{INVALID_CONTEXT, INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::memory::{Allocation, Backing, PageLocked, Side};

@@ -1,52 +1,12 @@
 //! What a kernel is like on a device, and what can be set about it.
 
-use warploom_sys::types::CUfunction_attribute;
+use warploom_sys::types::{CUclusterSchedulingPolicy, CUfunc_cache, CUfunction_attribute};
 
-use super::binary::Facts;
-use super::launch::check_policy;
-use crate::ffi::status::{INVALID_VALUE, Status};
+use crate::ffi::Ptr;
+use crate::ffi::status::{INVALID_HANDLE, INVALID_VALUE, Status};
 use crate::machine::call::Call;
+use crate::machine::code::{Binary, Facts, Settings};
 use crate::topology::number;
-
-/// What a program has set about a kernel on a device.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Settings {
-    dynamic_shared: Option<u32>,
-    carveout: Option<i32>,
-    cluster: [Option<i32>; 3],
-    non_portable_cluster: Option<i32>,
-    cluster_policy: Option<i32>,
-}
-
-impl Settings {
-    /// These settings, and where they say nothing, others.
-    pub(super) fn or(self, other: Settings) -> Settings {
-        let [width, height, depth] = self.cluster;
-        Settings {
-            dynamic_shared: self.dynamic_shared.or(other.dynamic_shared),
-            carveout: self.carveout.or(other.carveout),
-            cluster: [width.or(other.cluster[0]), height.or(other.cluster[1]), depth.or(other.cluster[2])],
-            non_portable_cluster: self.non_portable_cluster.or(other.non_portable_cluster),
-            cluster_policy: self.cluster_policy.or(other.cluster_policy),
-        }
-    }
-
-    /// How much of the memory of a multiprocessor should be shared memory, in percent, if that was set.
-    pub(super) fn carveout(&self) -> Option<u32> {
-        self.carveout.and_then(|percent| u32::try_from(percent).ok())
-    }
-
-    /// Whether clusters may be larger than every device has them.
-    pub(super) fn allows_non_portable(&self) -> bool {
-        self.non_portable_cluster.is_some_and(|allowed| allowed != 0)
-    }
-
-    /// The blocks of a cluster, if they were set.
-    pub(super) fn cluster(&self) -> Option<[u32; 3]> {
-        let set = self.cluster.map(|size| size.unwrap_or(0));
-        set.iter().any(|size| *size > 0).then(|| set.map(|size| size.max(1).unsigned_abs()))
-    }
-}
 
 /// The limits of a device that launches are held to.
 #[derive(Clone, Copy)]
@@ -164,4 +124,37 @@ impl<'c> Limits<'c> {
         }
         Ok(())
     }
+}
+
+/// Refuses a way to spread the blocks of clusters that there is not.
+pub(super) fn check_policy(call: &Call<'_>, policy: u32) -> Status {
+    if policy > CUclusterSchedulingPolicy::CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING.0 {
+        return Err(call.refuse(INVALID_VALUE, format!("there is no way {policy} to spread clusters")));
+    }
+    Ok(())
+}
+
+/// Refuses a cache configuration that there is not.
+pub(super) fn check_cache(call: &Call<'_>, wish: CUfunc_cache) -> Status {
+    if wish.0 > CUfunc_cache::CU_FUNC_CACHE_PREFER_EQUAL.0 {
+        return Err(call.refuse(INVALID_VALUE, format!("{} is no preference of caches", wish.0)));
+    }
+    Ok(())
+}
+
+/// Where a parameter of a kernel is, if there is such a parameter.
+pub(super) fn parameter(
+    call: &Call<'_>,
+    (binary, kernel): (&Binary, usize),
+    index: usize,
+    (offset, size): (Ptr<usize>, Ptr<usize>),
+) -> Status {
+    offset.required()?;
+    size.optional()?;
+    let parameters = binary.facts(kernel).ok_or(INVALID_HANDLE)?.parameters();
+    let parameter = parameters.get(index).ok_or_else(|| {
+        call.refuse(INVALID_VALUE, format!("the kernel has {} parameters, and so no number {index}", parameters.len()))
+    })?;
+    offset.write(parameter.offset as usize)?;
+    size.write_if_wanted(parameter.size as usize)
 }

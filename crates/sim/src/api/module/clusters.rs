@@ -8,13 +8,13 @@ use std::ffi::c_int;
 
 use warploom_sys::types::{CUfunc_st, CUlaunchConfig, CUresult};
 
-use super::attributes::{Limits, Settings};
-use super::binary::Facts;
+use super::attributes::Limits;
 use super::functions::found;
-use super::launch::Shape;
 use crate::ffi::status::{INVALID_HANDLE, NOT_SUPPORTED, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
+use crate::machine::code::{Facts, Settings};
+use crate::machine::launch::Shape;
 use crate::topology::number;
 
 const INVALID_CLUSTER_SIZE: CUresult = CUresult::CUDA_ERROR_INVALID_CLUSTER_SIZE;
@@ -83,7 +83,8 @@ pub(super) fn check_most(call: &Call<'_>, shape: &Shape) -> Status {
 type Asked = (Option<[u32; 3]>, u64, u32, Vec<u32>);
 
 fn ask(call: &Call<'_>, function: Ptr<CUfunc_st>, config: ConstPtr<CUlaunchConfig>) -> Status<Asked> {
-    let shape = Shape::of(call, &config.read()?)?;
+    let (config, attributes) = config.read_with_attributes()?;
+    let shape = Shape::of(call, &config, attributes)?;
     let found = found(call, &mut call.world(), function)?;
     let facts = found.binary.facts(found.index).ok_or(INVALID_HANDLE)?;
     let limits = Limits::new(call, found.device);

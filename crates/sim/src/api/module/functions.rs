@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use warploom_sys::types::{CUfunc_cache, CUfunc_st, CUfunction_attribute, CUfunctionLoadingState, CUmodule};
 
-use super::attributes::{Limits, Settings};
-use super::binary::Binary;
+use super::attributes::{Limits, check_cache, parameter};
 use super::kernels;
 use crate::ffi::Ptr;
 use crate::ffi::handle::{ContextHandle, FunctionHandle, Handle, Kind, ModuleHandle};
-use crate::ffi::status::{INVALID_HANDLE, INVALID_VALUE, Status};
+use crate::ffi::status::{INVALID_HANDLE, Status};
 use crate::machine::call::Call;
+use crate::machine::code::{Binary, Settings};
 use crate::machine::core::Guard;
 
 /// A function, with all that calls about it need.
@@ -86,34 +86,10 @@ pub(crate) fn cuFuncSetCacheConfig(call: &Call<'_>, function: Ptr<CUfunc_st>, wi
     check_cache(call, wish)
 }
 
-pub(super) fn check_cache(call: &Call<'_>, wish: CUfunc_cache) -> Status {
-    if wish.0 > CUfunc_cache::CU_FUNC_CACHE_PREFER_EQUAL.0 {
-        return Err(call.refuse(INVALID_VALUE, format!("{} is no preference of caches", wish.0)));
-    }
-    Ok(())
-}
-
 pub(crate) fn cuFuncGetName(call: &Call<'_>, name: Ptr<*const c_char>, function: Ptr<CUfunc_st>) -> Status {
     name.required()?;
     let found = found(call, &mut call.world(), function)?;
     name.write(found.binary.name(found.index).ok_or(INVALID_HANDLE)?.as_ptr())
-}
-
-/// Where a parameter of a kernel is, if there is such a parameter.
-pub(super) fn parameter(
-    call: &Call<'_>,
-    (binary, kernel): (&Binary, usize),
-    index: usize,
-    (offset, size): (Ptr<usize>, Ptr<usize>),
-) -> Status {
-    offset.required()?;
-    size.optional()?;
-    let parameters = binary.facts(kernel).ok_or(INVALID_HANDLE)?.parameters();
-    let parameter = parameters.get(index).ok_or_else(|| {
-        call.refuse(INVALID_VALUE, format!("the kernel has {} parameters, and so no number {index}", parameters.len()))
-    })?;
-    offset.write(parameter.offset as usize)?;
-    size.write_if_wanted(parameter.size as usize)
 }
 
 pub(crate) fn cuFuncGetParamInfo(

@@ -10,45 +10,9 @@ use std::ops::Range;
 use warploom_ptx::{Freed, HeapProblem};
 
 use crate::ffi::handle::ContextHandle;
+use crate::machine::code::{FreedBlock, KEPT, MARGINS, room};
 use crate::machine::world::World;
 use crate::memory::{Allocation, Backing};
-
-/// Bytes around a block that can be reached: where hardware keeps its books, and what it rounds up by.
-pub(super) const MARGINS: [u64; 2] = [16, 64];
-
-/// How much of what was freed stays: blocks, and bytes.
-const KEPT: (usize, u64) = (1024, 1 << 20);
-
-/// What was freed last.
-#[derive(Debug, Default)]
-pub(crate) struct FreedBlocks {
-    blocks: VecDeque<FreedBlock>,
-    bytes: u64,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(super) struct FreedBlock {
-    context: ContextHandle,
-    device: u16,
-    base: u64,
-    size: u64,
-    pub(super) host: usize,
-}
-
-impl FreedBlock {
-    fn bytes(&self) -> Range<u64> {
-        self.base..self.base + self.size
-    }
-
-    pub(super) fn room(&self) -> Range<u64> {
-        room(&self.bytes())
-    }
-}
-
-/// A block with its margins.
-pub(super) fn room(block: &Range<u64>) -> Range<u64> {
-    block.start - MARGINS[0]..block.end + MARGINS[1]
-}
 
 /// What an allocation takes of a heap: that of an H200 takes so much more than it was asked for where that is large, and no
 /// less than 80 bytes.

@@ -6,16 +6,14 @@ use std::sync::Arc;
 
 use warploom_sys::types::{CUdevice, CUfunc_cache, CUfunction, CUfunction_attribute, CUkern_st, CUlibrary};
 
-use super::Module;
-use super::attributes::{Limits, Settings};
-use super::binary::Binary;
-use super::functions::{check_cache, parameter};
+use super::attributes::{Limits, check_cache, parameter};
 use super::load::{binary_of, function_of, module_of};
 use crate::api::device::ordinal;
 use crate::ffi::Ptr;
 use crate::ffi::handle::{ContextHandle, FunctionHandle, Handle, KernelHandle};
 use crate::ffi::status::{INVALID_HANDLE, Status};
 use crate::machine::call::Call;
+use crate::machine::code::{Binary, Module, Settings};
 use crate::machine::core::Guard;
 use crate::machine::world::World;
 

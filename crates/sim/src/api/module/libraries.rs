@@ -8,15 +8,15 @@ use std::sync::Arc;
 
 use warploom_sys::types::{CUdeviceptr, CUjit_option, CUkernel, CUlib_st, CUlibrary, CUlibraryOption, CUmodule};
 
-use super::binary::Binary;
-use super::image::{Image, Refusal};
 use super::load::{binary_of, module_of, read_file, target};
 use super::options::Options;
-use super::{Kernel, Library, NOT_FOUND, variables};
+use super::{NOT_FOUND, variables};
 use crate::ffi::handle::{Handle, KernelHandle, LibraryHandle, ModuleHandle};
 use crate::ffi::status::{INVALID_HANDLE, INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
+use crate::machine::code::image::{Image, Refusal};
+use crate::machine::code::{Binary, Kernel, Library};
 use crate::machine::core::Guard;
 
 /// `CU_LIBRARY_NUM_OPTIONS`.

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use warploom_sys::types::CUresult;
 
-use super::binary::Binary;
-use super::image::{Image, Refusal, Target};
-use super::{Function, Module, NOT_FOUND};
+use super::NOT_FOUND;
 use crate::ffi::handle::{ContextHandle, FunctionHandle, LibraryHandle, ModuleHandle};
 use crate::ffi::status::{INVALID_CONTEXT, INVALID_HANDLE, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
+use crate::machine::code::image::{Image, Refusal, Target};
+use crate::machine::code::{Binary, Function, Module};
 use crate::machine::core::Guard;
 use crate::topology::number;
 

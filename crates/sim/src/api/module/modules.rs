@@ -6,8 +6,6 @@ use std::sync::Arc;
 
 use warploom_sys::types::{CUdeviceptr, CUfunction, CUjit_option, CUmod_st, CUmodule};
 
-use super::binary::Binary;
-use super::image::{Image, Refusal};
 use super::load::{function_at, function_of, instantiate, read_file, target};
 use super::options::Options;
 use super::{NOT_FOUND, variables};
@@ -15,6 +13,8 @@ use crate::ffi::handle::{Handle, ModuleHandle};
 use crate::ffi::status::{INVALID_CONTEXT, INVALID_HANDLE, INVALID_VALUE, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
+use crate::machine::code::Binary;
+use crate::machine::code::image::{Image, Refusal};
 
 fn load(
     call: &Call<'_>,

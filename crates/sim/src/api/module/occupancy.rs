@@ -10,12 +10,12 @@ use std::ffi::{c_int, c_uint};
 
 use warploom_sys::types::{CUfunc_st, CUoccupancyB2DSize};
 
-use super::attributes::{Limits, Settings};
-use super::binary::Facts;
+use super::attributes::Limits;
 use super::functions::found;
 use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_HANDLE, INVALID_VALUE, Status};
 use crate::machine::call::Call;
+use crate::machine::code::{Facts, Settings};
 use crate::topology::number;
 
 /// Registers are given to warps in groups of this many.

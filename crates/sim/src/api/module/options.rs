@@ -4,10 +4,10 @@ use std::ffi::{c_char, c_uint, c_void};
 
 use warploom_sys::types::CUjit_option;
 
-use super::image::Refusal;
 use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::ffi::{Kept, Ptr};
 use crate::machine::call::Call;
+use crate::machine::code::image::Refusal;
 
 /// The options of a load, as C passes them: names, and a value for each.
 #[derive(Clone, Copy)]
@@ -54,6 +54,11 @@ impl Options {
     pub(super) fn value(&self, wanted: CUjit_option) -> Status<Option<usize>> {
         let value = self.position(wanted).map(|index| self.values.read_at(index)).transpose()?;
         Ok(value.map(|value| value.expose_provenance()))
+    }
+
+    /// The value of an option that is a pointer, if it is there; C keeps it good for as long as the linker.
+    pub(super) fn pointer(&self, wanted: CUjit_option) -> Status<Option<Kept>> {
+        self.position(wanted).map(|index| self.values.kept_pointer_at(index)).transpose()
     }
 
     /// Where the value of an option is, if it is there.

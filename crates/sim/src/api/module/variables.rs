@@ -83,7 +83,7 @@ impl World {
             let mut bytes = variable.contents(addresses);
             bytes.resize(variable.size as usize, 0);
             allocation.place(address).put(&bytes);
-            self.mark_written(address);
+            self.memory.mark_written(address);
         }
     }
 
@@ -91,7 +91,7 @@ impl World {
     pub(super) fn take_workspace(&mut self, context: ContextHandle, device: u16) -> Option<u64> {
         let address = self.take_variable(Some(context), device, WORKSPACE as u64, false, [0; 2])?;
         self.memory.at(address)?.place(address).put(&[0; WORKSPACE]);
-        self.mark_written(address);
+        self.memory.mark_written(address);
         Some(address)
     }
 

@@ -4,11 +4,12 @@ use std::ffi::c_void;
 
 use warploom_sys::types::{CUpointer_attribute, CUpointer_attribute as A};
 
-use crate::api::context::Context;
-use crate::api::pool::{AccessLevel, CHUNK};
+use crate::api::pool::AccessLevel;
 use crate::ffi::Ptr;
 use crate::ffi::status::Status;
 use crate::machine::call::Call;
+use crate::machine::context::Context;
+use crate::machine::pool::CHUNK;
 use crate::machine::world::World;
 use crate::memory::{Allocation, Backing, Block, Home, Side};
 use crate::process::thread;

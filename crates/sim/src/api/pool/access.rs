@@ -3,11 +3,12 @@
 
 use warploom_sys::types::{CUmemAccess_flags, CUmemAccessDesc, CUmemLocation, CUmemLocationType, CUmemPoolHandle_st};
 
-use super::{Pool, home, named};
+use super::{home, named};
 use crate::ffi::handle::PoolHandle;
 use crate::ffi::status::{INVALID_DEVICE, INVALID_VALUE, NOT_SUPPORTED, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
+use crate::machine::pool::Pool;
 use crate::machine::world::World;
 use crate::memory::Home;
 

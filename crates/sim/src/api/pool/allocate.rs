@@ -5,15 +5,14 @@ use smallvec::SmallVec;
 use warploom_engine::{Moment, OpId, QueueId};
 use warploom_sys::types::{CUdeviceptr, CUmemPoolHandle_st, CUstream_st};
 
-use super::release::Freed;
-use super::space::{CHUNK, GRAIN, Tag};
-use super::{Reuse, current, named};
-use crate::api::graph::NodeWork;
+use super::{current, named};
 use crate::ffi::Ptr;
 use crate::ffi::handle::PoolHandle;
 use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
+use crate::machine::graph::NodeWork;
+use crate::machine::pool::{CHUNK, Freed, GRAIN, Reuse, Tag};
 use crate::machine::world::{Work, World};
 use crate::memory::{Allocation, Backing, Home, PoolBlock, Side};
 
@@ -69,7 +68,7 @@ fn allocate(
         .take_from_pool(pool, queue, size)
         .ok_or_else(|| call.refuse(OUT_OF_MEMORY, format!("{size} bytes: {}", world.why_full(pool))))?;
     // To the checks an allocation is an op like any other: the default stream waits for it, and it for the default stream.
-    if !waits.is_empty() || world.planned_failures.is_planned() || world.findings.is_on() {
+    if !waits.is_empty() || world.planned_failures.is_planned() || world.checker.is_on() {
         call.submit_after(&mut world, queue, &waits, Work::Join)?;
     }
     out.write(address)

@@ -5,10 +5,11 @@ use std::ffi::c_void;
 
 use warploom_sys::types::{CUmemPool_attribute as Attribute, CUmemPoolHandle_st};
 
-use super::{Pool, named};
+use super::named;
 use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::machine::call::Call;
+use crate::machine::pool::Pool;
 
 /// The first driver that tells what a pool was created with.
 const PROPERTIES: i32 = 13020;

@@ -3,12 +3,13 @@
 
 use warploom_sys::types::{CUmemPoolHandle_st, CUmemPoolProps, CUmemoryPool};
 
-use super::{Pool, named};
+use super::named;
 use crate::ffi::handle::PoolHandle;
 use crate::ffi::status::{INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
+use crate::machine::pool::Pool;
 use crate::memory::Home;
 use crate::topology::number;
 

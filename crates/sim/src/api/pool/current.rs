@@ -7,21 +7,15 @@ use warploom_sys::types::{
     CUdevice, CUmemAllocationType, CUmemLocation, CUmemLocationType, CUmemPoolHandle_st, CUmemoryPool,
 };
 
-use super::{Pool, home, named};
+use super::{home, named};
 use crate::api::device::ordinal;
 use crate::ffi::Ptr;
 use crate::ffi::handle::PoolHandle;
 use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
+use crate::machine::pool::{Current, Pool};
 use crate::memory::Home;
-
-/// The pools of a home.
-pub(crate) struct Current {
-    default: PoolHandle,
-    /// The one set instead.
-    pub(super) chosen: Option<PoolHandle>,
-}
 
 /// The pools of a home, the first of which is made when it is first asked for.
 fn pools_of<'a>(call: &Call<'_>, world: &'a mut Guard<'_>, home: Home) -> Status<&'a mut Current> {

@@ -4,11 +4,11 @@
 use warploom_engine::QueueId;
 use warploom_sys::types::{CUlaunchAttributeID, CUlaunchAttributeValue, CUstream_st};
 
-use super::traits::{AccessWindow, clamp};
 use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
+use crate::machine::stream::{AccessWindow, clamp};
 use crate::topology::number;
 
 type Id = CUlaunchAttributeID;

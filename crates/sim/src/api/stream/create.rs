@@ -5,12 +5,12 @@ use std::ffi::{c_int, c_uint};
 
 use warploom_sys::types::{CUstream, CUstream_st};
 
-use super::traits::NON_BLOCKING;
-use super::{LEGACY, LOWEST_PRIORITY, PER_THREAD, Stream, Traits, created};
+use super::{LEGACY, PER_THREAD, created};
 use crate::ffi::Ptr;
 use crate::ffi::handle::Handle;
 use crate::ffi::status::{INVALID_CONTEXT, INVALID_HANDLE, INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
+use crate::machine::stream::{LOWEST_PRIORITY, NON_BLOCKING, Stream, Traits};
 use crate::machine::work::Owner;
 
 pub(crate) fn cuStreamCreate(call: &Call<'_>, out: Ptr<CUstream>, flags: c_uint) -> Status {

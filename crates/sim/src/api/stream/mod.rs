@@ -15,10 +15,10 @@ mod attributes;
 mod create;
 mod host;
 mod info;
+mod submit;
 mod sync;
 #[cfg(test)]
 mod tests;
-mod traits;
 mod values;
 
 pub(crate) use attach::cuStreamAttachMemAsync;
@@ -29,7 +29,6 @@ pub(crate) use info::{
     cuStreamGetCtx, cuStreamGetCtx_v2, cuStreamGetDevice, cuStreamGetFlags, cuStreamGetId, cuStreamGetPriority,
 };
 pub(crate) use sync::{cuStreamQuery, cuStreamSynchronize, cuStreamWaitEvent};
-pub(crate) use traits::{HIGHEST_PRIORITY, LOWEST_PRIORITY, NON_BLOCKING, Traits};
 pub(crate) use values::{
     cuStreamBatchMemOp, cuStreamBatchMemOp_v2, cuStreamWaitValue32, cuStreamWaitValue32_v2, cuStreamWaitValue64,
     cuStreamWaitValue64_v2, cuStreamWriteValue32, cuStreamWriteValue32_v2, cuStreamWriteValue64,
@@ -38,27 +37,15 @@ pub(crate) use values::{
 
 use smallvec::SmallVec;
 use warploom_engine::{OpId, QueueId};
-use warploom_sys::types::CUresult;
 
-use crate::ffi::handle::{ContextHandle, Handle, Kind, kind};
+use crate::ffi::handle::{ContextHandle, Handle, Kind};
 use crate::ffi::status::{CONTEXT_IS_DESTROYED, INVALID_CONTEXT, INVALID_HANDLE, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
-use crate::machine::objects::Object;
+use crate::machine::stream::{Stream, Traits};
 use crate::machine::world::World;
 use crate::memory::shadow::StreamKind;
 use crate::process::thread::{self, ThreadKey};
-
-/// A created stream.
-pub(crate) struct Stream {
-    pub(crate) queue: QueueId,
-    pub(crate) context: ContextHandle,
-}
-
-impl Object for Stream {
-    type Kind = kind::Stream;
-    const ORPHANED: CUresult = INVALID_CONTEXT;
-}
 
 /// `CU_STREAM_LEGACY`.
 pub(crate) const LEGACY: u64 = 1;

@@ -8,11 +8,11 @@ use warploom_sys::types::{CUevent_st, CUresult, CUstream_st};
 
 use crate::api::capture::UNSUPPORTED;
 use crate::api::event;
-use crate::api::graph::NodeWork;
 use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_VALUE, NOT_READY, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
+use crate::machine::graph::NodeWork;
 
 pub(crate) fn cuStreamQuery(call: &Call<'_>, stream: Ptr<CUstream_st>) -> Status {
     let mut world = call.world();

@@ -4,7 +4,7 @@ use warploom_engine::{Mode, Order};
 use warploom_sys::Function;
 
 use super::*;
-use crate::api::event::Event;
+use crate::machine::event::Event;
 use crate::machine::tests::rig::{Memory, Rig};
 
 const MODE: Mode = Mode::Deterministic(Order::Eager);
@@ -12,7 +12,7 @@ const MODE: Mode = Mode::Deterministic(Order::Eager);
 #[test]
 fn the_null_stream_is_the_variants_default_stream() {
     let rig = Rig::new(MODE);
-    let variant = Call::pretend(&rig.core, Function::cuStreamQuery, true);
+    let variant = Call::new(&rig.core, Function::cuStreamQuery, true);
     let find = |call: &Call<'_>, raw| queue_of(call, &mut rig.world(), raw).expect("a context is current");
     let (legacy, own) = (rig.default_queue(LEGACY), rig.default_queue(PER_THREAD));
     assert_ne!(legacy, own);

@@ -6,11 +6,11 @@ use std::ffi::c_uint;
 use warploom_engine::QueueId;
 use warploom_sys::types::{CUdeviceptr, CUstream_st, CUstreamBatchMemOpParams};
 
-use crate::api::graph::NodeWork;
 use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
+use crate::machine::graph::NodeWork;
 use crate::machine::world::Work;
 use crate::memory::{Backing, Compare, MemoryOp, SimAddress};
 use crate::topology::number;

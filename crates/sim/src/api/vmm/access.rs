@@ -1,4 +1,4 @@
-//! Who may touch a mapping.
+//! Access rights of mappings: cuMemSetAccess and cuMemGetAccess.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::c_ulonglong;

@@ -2,7 +2,7 @@
 
 use warploom_sys::types::{CUmemLocation, CUmemLocationType};
 
-/// A location of memory or of whoever accesses it. The host's nodes share one page table, so to access they are one.
+/// A location of memory or of an accessor. The host's nodes share one page table, so to access they are one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Location {
     /// A device, by an ordinal that may be wrong.

@@ -9,10 +9,10 @@
 //!
 //! A *physical* allocation is a stretch of the machine's store, charged to its device. A *reservation* is a stretch of a
 //! window, in whose twin a mapping puts the store's bytes. So a handle that is mapped twice is the same memory twice, and
-//! mappings side by side are one stretch to whoever copies. The twin is never unmapped: where a mapping ends, private
-//! memory takes its place, and work that still runs there hurts nobody. Like the real driver, nothing here waits for work.
+//! mappings side by side are one range to a copy. The twin is never unmapped: where a mapping ends, private memory takes
+//! its place, so that work that still runs there does no harm. Like the real driver, nothing here waits for work.
 //!
-//! A mapping starts with access for nobody. Memory of a device is never the program's to touch; memory of the host is, at
+//! A mapping starts without access rights. Memory of a device is never the program's to touch; memory of the host is, at
 //! the mapped address itself, once the host has been given access.
 //!
 //! An allocation lives as long as a reference or a mapping does. Without a reference its handle can no longer be

@@ -9,21 +9,21 @@ use super::handles::{HandleProblem, ObjectKind};
 use super::kernels::{AbsentBlock, BarrierDivergence, HeapMisuse, KernelFault, KernelRace, SharedRead, UnfinishedCopy};
 use crate::memory::shadow::{AllocationInfo, Operation, StreamInfo};
 
-/// Something wrong with a program, whether or not it went wrong in this run.
+/// An error in a program, even if this run was right by luck.
 ///
 /// A finding is data first: every part of it can be read, compared and serialised. Its `Display` is a few lines of text for
-/// people; the first line says what is wrong.
+/// people; the first line names the error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Finding {
-    /// What is wrong.
+    /// The kind of error.
     #[serde(flatten)]
     pub kind: FindingKind,
     /// The call in which it was found; leaks at the end of a machine have none.
     pub call: Option<u64>,
 }
 
-/// What is wrong.
+/// The kind of error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -34,11 +34,11 @@ pub enum FindingKind {
         first: Operation,
         /// The one that was called later.
         second: Operation,
-        /// What both touch.
+        /// The allocation that both touch.
         allocation: AllocationInfo,
         /// Which of its bytes.
         bytes: Range<u64>,
-        /// What would order them.
+        /// The wait that would order them.
         missing: MissingWait,
     },
     /// Memory is used after it was freed, or nothing orders the use before the free.
@@ -47,22 +47,22 @@ pub enum FindingKind {
         user: Operation,
         /// The free.
         free: Operation,
-        /// What was freed.
+        /// The allocation that was freed.
         allocation: AllocationInfo,
         /// Which of its bytes are used.
         bytes: Range<u64>,
-        /// What would order the use before the free; none if the use was called after it.
+        /// The wait that would order the use before the free; none if the use was called after it.
         missing: Option<MissingWait>,
     },
     /// Memory allocated in one stream's order is used or freed in another that has not waited for it.
     UseBeforeAllocation {
         /// The use, or the free.
         user: Operation,
-        /// What is used; it knows its own allocation.
+        /// The allocation that is used; it names the call that made it.
         allocation: AllocationInfo,
         /// Which of its bytes.
         bytes: Range<u64>,
-        /// What would order the allocation before the use.
+        /// The wait that would order the allocation before the use.
         missing: MissingWait,
     },
     /// Memory is freed twice.
@@ -71,24 +71,24 @@ pub enum FindingKind {
         second: Operation,
         /// The first.
         first: Operation,
-        /// What was freed.
+        /// The allocation that was freed.
         allocation: AllocationInfo,
     },
     /// Memory is freed by a function that is not for its kind of memory.
     WrongFree {
         /// The call.
         free: Operation,
-        /// What it tried to free.
+        /// The allocation that it tried to free.
         allocation: AllocationInfo,
         /// The function that frees it.
         #[serde(serialize_with = "as_name")]
         right: Function,
     },
-    /// What is freed is not the start of an allocation.
+    /// The freed address is not the start of an allocation.
     InvalidFree {
         /// The call.
         free: Operation,
-        /// What it was given.
+        /// The address that it was given.
         address: u64,
         /// The allocation that the address is in, if it is in one.
         inside: Option<AllocationInfo>,
@@ -117,52 +117,52 @@ pub enum FindingKind {
     KernelFault {
         /// The launch.
         user: Operation,
-        /// What happened, where, and to whom.
+        /// The fault and its thread.
         fault: Box<KernelFault>,
     },
     /// Two threads of a kernel touch the same bytes, at least one writes them, and nothing orders the two.
     KernelRace {
         /// The launch.
         user: Operation,
-        /// Who they are, and what they touch.
+        /// The two threads, and the memory that they touch.
         race: Box<KernelRace>,
     },
-    /// A thread of a kernel reads shared memory that nobody has written.
+    /// A thread of a kernel reads uninitialised shared memory.
     UninitialisedShared {
         /// The launch.
         user: Operation,
-        /// Who reads what.
+        /// The thread and the bytes.
         read: Box<SharedRead>,
     },
     /// A thread of a kernel touches bytes that a copy beside the threads is under way to, or from.
     UnfinishedCopy {
         /// The launch.
         user: Operation,
-        /// Who copies, and who touches what.
+        /// The copy, and the thread that touches its bytes.
         copy: Box<UnfinishedCopy>,
     },
     /// A thread of a kernel accesses shared memory of another block of its cluster, which may not be there.
     AbsentBlock {
         /// The launch.
         user: Operation,
-        /// Who accesses whose memory.
+        /// The thread, and the block whose memory it accesses.
         visit: Box<AbsentBlock>,
     },
-    /// A thread of a kernel uses memory of the kernels' heap outside of its life or its bounds, or frees what it cannot.
+    /// A thread of a kernel uses memory of the kernels' heap after its free or out of bounds, or frees it wrongly.
     HeapMisuse {
         /// The launch.
         user: Operation,
-        /// Who does what to which memory.
+        /// The thread, the access and the memory.
         misuse: Box<HeapMisuse>,
     },
     /// Not all threads that a barrier of a kernel is for come to it, or not in the same way.
     BarrierDivergence {
         /// The launch.
         user: Operation,
-        /// Who comes, and what the others do.
+        /// A thread that waits, and one that does not.
         barrier: Box<BarrierDivergence>,
     },
-    /// Bytes that nobody has written go where the host can read them, are read by a kernel, or decide something.
+    /// Uninitialised bytes are copied to where the host can read them, read by a kernel, or waited for.
     UninitialisedRead {
         /// The operation that reads them.
         user: Operation,
@@ -170,7 +170,7 @@ pub enum FindingKind {
         allocation: AllocationInfo,
         /// The first stretch of them.
         bytes: Range<u64>,
-        /// How many of the bytes that are read nobody has written.
+        /// The number of uninitialised bytes among those that are read.
         total: u64,
         /// They had been written, and were discarded.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -182,25 +182,25 @@ pub enum FindingKind {
         user: Operation,
         /// The handle, as a number.
         handle: u64,
-        /// What the call needs.
+        /// The kind of object that the call needs.
         wanted: ObjectKind,
-        /// What the handle is instead.
+        /// The problem with the handle.
         problem: HandleProblem,
         /// The call that destroyed it, if it is remembered.
         destroyed: Option<Operation>,
     },
-    /// Something was made and never destroyed.
+    /// Memory or an object was made and never given back.
     Leak {
-        /// What.
+        /// The memory or the object.
         what: Leaked,
         /// Where it was made.
         made: Operation,
-        /// What ended without it.
+        /// The context or the machine that ended without it.
         end: End,
     },
 }
 
-/// What would order two operations.
+/// The wait that would order two operations.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "wait", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -228,16 +228,16 @@ pub enum MissingWait {
     HostAfterHost,
 }
 
-/// What was not destroyed.
+/// Memory or an object that was not given back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Leaked {
     /// Memory.
     Memory(AllocationInfo),
-    /// Something with a handle.
+    /// An object with a handle.
     Object {
-        /// What it is.
+        /// Its kind.
         kind: ObjectKind,
         /// Its handle.
         handle: u64,
@@ -251,7 +251,7 @@ pub enum Leaked {
     },
 }
 
-/// What ended.
+/// The end that makes a leak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

@@ -1,26 +1,28 @@
 //! The findings of a machine, kept and reported.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use warploom_sys::types::CUresult;
 
 use super::finding::{Finding, FindingKind};
+use super::handles::{HandleProblem, ObjectKind};
 use super::settings::{Backtraces, CheckMode, Checks, KernelChecks};
-use crate::memory::shadow::{Trace, current_site};
+use crate::memory::shadow::{AccessKind, Operation, Site, Trace, current_site};
 
 /// How many findings are kept; a loop with a race in it has as many as it has turns.
 const KEPT: usize = 1000;
 
-/// What a call answers that is failed for a finding.
+/// The status of a call that fails because of a finding.
 const FAILED: CUresult = CUresult::CUDA_ERROR_ILLEGAL_STATE;
 
-/// What was found, and what is to be done about it.
+/// The findings of a machine, and the settings of its checks.
 #[derive(Debug)]
 pub(crate) struct Findings {
     pub(crate) checks: Checks,
     kept: Mutex<Kept>,
-    /// There is something that nobody was told yet.
+    /// There are findings that were not reported yet.
     news: AtomicBool,
 }
 
@@ -46,12 +48,12 @@ impl Findings {
         self.checks.pointers
     }
 
-    /// What is looked for among the threads of kernels.
+    /// The checks among the threads of kernels.
     pub(crate) fn kernel_checks(&self) -> KernelChecks {
         if self.is_on() { self.checks.kernels } else { KernelChecks::NONE }
     }
 
-    /// Whether calls remember who called.
+    /// Whether calls remember their backtrace.
     pub(crate) fn remembers_callers(&self) -> bool {
         self.checks.backtraces == Backtraces::All
     }
@@ -60,9 +62,35 @@ impl Findings {
         self.checks.mode == CheckMode::Fail
     }
 
-    /// Who is calling, for a finding of this moment.
+    /// The backtrace of this call, for a finding.
     pub(crate) fn caller(&self) -> Option<Trace> {
         (self.checks.backtraces != Backtraces::Off).then(Trace::of_finding)
+    }
+
+    /// The call that this thread is in, as part of a finding.
+    pub(crate) fn operation(&self, kind: AccessKind) -> Operation {
+        match current_site() {
+            Some(site) => {
+                let trace = site.trace.clone().or_else(|| self.caller().map(Arc::new));
+                Operation::of_call(kind, &Site { trace, ..site })
+            }
+            None => Operation { call: None, function: None, access: kind, stream: None, backtrace: Vec::new() },
+        }
+    }
+
+    /// Keeps a report of a handle that a call cannot use; `destroyer` is the call that destroyed its object.
+    pub(crate) fn add_handle_misuse(
+        &self,
+        handle: u64,
+        wanted: ObjectKind,
+        problem: HandleProblem,
+        destroyer: Option<&Site>,
+    ) {
+        if self.is_on() {
+            let destroyed = destroyer.map(|site| Operation::of_call(AccessKind::Use, site));
+            let user = self.operation(AccessKind::Use);
+            self.add(FindingKind::HandleMisuse { user, handle, wanted, problem, destroyed });
+        }
     }
 
     /// Keeps a finding.
@@ -96,12 +124,12 @@ impl Findings {
         std::mem::take(&mut kept.findings)
     }
 
-    /// How many there were beyond those that are kept.
+    /// The number of findings beyond those that are kept.
     pub(crate) fn dropped(&self) -> u64 {
         self.kept.lock().dropped
     }
 
-    /// Tells what has not been told; called where no lock of the machine is held.
+    /// Reports the findings that were not reported yet; called where no lock of the machine is held.
     pub(crate) fn tell(&self) {
         if !self.news.swap(false, Ordering::Acquire) {
             return;

@@ -1,4 +1,4 @@
-//! Reports: the findings of checks as data and as text, and the settings that say what is reported.
+//! Reports: the findings of checks as data and as text, and the settings of checks.
 
 mod finding;
 mod findings;

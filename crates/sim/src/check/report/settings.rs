@@ -1,4 +1,4 @@
-//! Settings of checks: what is checked, and how findings are reported.
+//! Settings of checks and of their reports.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use warploom_engine::HostOrder;
 
 use super::finding::Finding;
 
-/// What a machine checks in the programs that run on it.
+/// The checks of a machine on the programs that it runs.
 ///
 /// ```
 /// use warploom_sim::{Checks, Machine};
@@ -30,10 +30,10 @@ pub struct Checks {
     pub(crate) sink: Option<Sink>,
 }
 
-/// Who is told of findings.
+/// The function that gets findings.
 type Sink = Arc<dyn Fn(&Finding) + Send + Sync>;
 
-/// What happens when a check finds something.
+/// The effect of a finding on the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CheckMode {
@@ -46,20 +46,20 @@ pub enum CheckMode {
     Fail,
 }
 
-/// Whose callers a finding shows.
+/// The calls whose backtraces a finding shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Backtraces {
-    /// Nobody's: for programs whose frames would mean nothing to a reader.
+    /// None: for programs whose frames would mean nothing to a reader.
     Off,
-    /// Those of the call in which it was found. The other call has its number. Costs nothing until something is found.
+    /// The call in which it was found. The other call has its number. Costs nothing until there is a finding.
     Found,
-    /// Those of every call that takes part: each call that enqueues, allocates or frees remembers its callers, which takes
+    /// Every call that takes part: each call that enqueues, allocates or frees remembers its backtrace, which takes
     /// a few microseconds.
     All,
 }
 
-/// What is looked for among the threads of a kernel.
+/// The checks among the threads of a kernel.
 ///
 /// Kernels run several times slower for it, those that do little else than access memory a few dozen times; `cargo bench -p
 /// warploom-ptx --bench watched` shows how much each check takes.
@@ -95,7 +95,7 @@ impl KernelChecks {
         Self { global_races: check, ..self }
     }
 
-    /// The same, with or without reads of shared memory that nobody has written.
+    /// The same, with or without reads of uninitialised shared memory.
     #[must_use]
     pub fn uninitialised_shared(self, check: bool) -> Self {
         Self { uninitialised_shared: check, ..self }
@@ -122,19 +122,19 @@ impl Checks {
         }
     }
 
-    /// Checks everything, and keeps what it finds.
+    /// Checks everything, and keeps the findings.
     #[must_use]
     pub fn report() -> Self {
         Self { mode: CheckMode::Report, ..Self::off() }
     }
 
-    /// Checks everything, and fails the call in which it finds something.
+    /// Checks everything, and fails a call with a finding.
     #[must_use]
     pub fn fail() -> Self {
         Self { mode: CheckMode::Fail, ..Self::off() }
     }
 
-    /// Whose callers a finding shows; without it, those of the call in which it was found.
+    /// The calls whose backtraces a finding shows; without it, the call in which it was found.
     #[must_use]
     pub fn backtraces(mut self, backtraces: Backtraces) -> Self {
         self.backtraces = backtraces;
@@ -148,7 +148,7 @@ impl Checks {
         self
     }
 
-    /// What to look for among the threads of kernels; without it, everything. What a kernel as a whole does to memory is checked
+    /// The checks among the threads of kernels; without it, all of them. The accesses of a kernel as a whole are checked
     /// in any case.
     #[must_use]
     pub fn kernels(mut self, checks: KernelChecks) -> Self {
@@ -156,8 +156,8 @@ impl Checks {
         self
     }
 
-    /// Whether to ask the kernel about each pointer that a call reads or writes through, before it does. Without it, nobody is
-    /// asked: a Rust program has references to point with.
+    /// Asks the operating system about each pointer that a call reads or writes through, before it does. Without it, pointers are
+    /// not checked: a Rust program has references to point with.
     ///
     /// A call with a pointer to memory that is not there or cannot be written then answers
     /// `CUDA_ERROR_INVALID_VALUE`, and the log says which it was; otherwise such a call ends the process, as the real driver's

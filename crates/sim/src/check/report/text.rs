@@ -19,7 +19,7 @@ impl Display for StreamInfo {
     }
 }
 
-/// The call alone: what a reader looks for in the source.
+/// The call alone, as a reader finds it in the source.
 struct Named<'a>(&'a Operation);
 
 impl Display for Named<'_> {
@@ -71,7 +71,7 @@ impl Display for AllocationInfo {
 
 const BETWEEN_THREADS: &str = "between threads, say so with Machine::hand_over and Machine::take_over";
 
-/// What to do about two operations without an order: what is needed between the calls of both.
+/// Advice about two operations without an order: the calls that are needed between both.
 struct Advice<'a> {
     missing: &'a MissingWait,
     first: &'a Operation,

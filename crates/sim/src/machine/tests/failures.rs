@@ -7,8 +7,8 @@ use warploom_engine::{Known, Mode, Step};
 use warploom_sys::types::{CUresult, CUstream};
 
 use super::rig::{MODES, Memory, Rig};
-use crate::api::stream::Traits;
 use crate::machine::log::LogKind;
+use crate::machine::stream::Traits;
 use crate::machine::work::Task;
 use crate::machine::world::{Work, World};
 use crate::memory::MemoryOp;

@@ -8,8 +8,8 @@ use proptest::sample::Index;
 use warploom_engine::{Mode, QueueId};
 
 use super::rig::{MODES, Memory, Rig};
-use crate::api::event::Event;
 use crate::ffi::handle::EventHandle;
+use crate::machine::event::Event;
 use crate::memory::{Compare, MemoryOp};
 
 const WORDS: usize = 8;

@@ -8,14 +8,14 @@ use std::time::Duration;
 use warploom_engine::{Mode, OpId, Order, QueueId};
 use warploom_sys::Function;
 
-use crate::api::context::Context;
-use crate::api::stream::Traits;
 use crate::check::Checks;
 use crate::fault::{Faults, Plan};
 use crate::ffi::handle::ContextHandle;
 use crate::ffi::status::Status;
 use crate::machine::call::Call;
+use crate::machine::context::Context;
 use crate::machine::core::{Core, Guard, Instruments};
+use crate::machine::stream::Traits;
 use crate::machine::work::Task;
 use crate::machine::world::{Work, World};
 use crate::memory::{MemoryOp, Side, SimAddress};
@@ -58,8 +58,15 @@ impl Rig {
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         let topology = Topology::preset("pcie-pair").expect("the preset exists");
         let faults = Faults::new(&Plan::new());
-        let instruments =
-            Instruments { checks: Checks::off(), trace: None, faults, watchdog: None, output: None, workers: None };
+        let instruments = Instruments {
+            checks: Checks::off(),
+            trace: None,
+            faults,
+            watchdog: None,
+            output: None,
+            workers: None,
+            function_address: |_, _, _| std::ptr::null_mut(),
+        };
         let core = Arc::new(Core::new(id, 0, topology, mode, patience, instruments).expect("there is address space"));
         core.start().expect("there are threads");
         let context = new_context(&core, 0);
@@ -73,7 +80,7 @@ impl Rig {
     }
 
     pub(crate) fn call(&self) -> Call<'_> {
-        Call::pretend(&self.core, Function::cuStreamSynchronize, false)
+        Call::new(&self.core, Function::cuStreamSynchronize, false)
     }
 
     pub(crate) fn world(&self) -> Guard<'_> {
@@ -158,7 +165,7 @@ impl Memory {
 }
 
 fn new_context(core: &Arc<Core>, device: usize) -> ContextHandle {
-    let call = Call::pretend(core, Function::cuCtxCreate_v2, false);
+    let call = Call::new(core, Function::cuCtxCreate_v2, false);
     let mut world = core.world();
     let context = Context::new(&call, &mut world, device, 0, false).expect("the device has room for it");
     world.contexts.insert(context).expect("there is room")

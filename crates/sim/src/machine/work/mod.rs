@@ -13,9 +13,9 @@ use warploom_sys::types::{CUhostFn, CUresult, CUstream, CUstreamCallback};
 
 pub(crate) use task::Task;
 
-use crate::api::pool::Freed;
-use crate::api::stream::Traits;
 use crate::ffi::handle::{ContextHandle, EventHandle};
+use crate::machine::pool::Freed;
+use crate::machine::stream::Traits;
 use crate::memory::shadow::{DISCARD_FILL, DISCARD_LIMIT};
 use crate::memory::{MemoryOp, Migration, SimAddress, StagedBlock, Touch};
 

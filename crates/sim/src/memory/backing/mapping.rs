@@ -73,7 +73,7 @@ impl Mapping {
         self.devices.get(&device).copied().unwrap_or_default()
     }
 
-    /// The least that anyone who has access was given: the driver's answer about the host as such.
+    /// The least rights among those that have any: the driver's answer about the host as such.
     pub(crate) fn least_rights(&self) -> Rights {
         let given = self.devices.values().copied().chain([self.host]).filter(|rights| *rights != Rights::None);
         given.min().unwrap_or_default()

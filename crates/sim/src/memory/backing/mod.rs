@@ -6,7 +6,7 @@ mod pool;
 pub(crate) use mapping::{Mapping, Rights};
 pub(crate) use pool::{Home, PoolBlock, Preferred};
 
-/// How an allocation came to be, and so who may free it.
+/// The origin of an allocation, which decides how it is freed.
 #[derive(Debug)]
 pub(crate) enum Backing {
     /// `cuMemAlloc` and `cuMemAllocPitch`.
@@ -34,7 +34,7 @@ pub(crate) struct PageLocked {
 /// Particulars of a managed allocation.
 #[derive(Debug)]
 pub(crate) struct Managed {
-    /// What the device that cannot do without a copy was charged.
+    /// Bytes charged to a device that must keep a copy.
     pub(crate) charged: u64,
 }
 
@@ -43,6 +43,6 @@ pub(crate) struct Managed {
 pub(crate) struct VariableMemory {
     /// The host sees it, too.
     pub(crate) managed: Option<Managed>,
-    /// Bytes before and behind it that go with it: no variable at all, but what a kernel has taken with `malloc`.
+    /// Bytes before and behind it that go with it. Only memory that a kernel took with `malloc` has them.
     pub(crate) margins: [u64; 2],
 }

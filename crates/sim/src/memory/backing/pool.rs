@@ -13,7 +13,7 @@ pub(crate) enum Home {
     Device(u16),
     /// Page-locked host memory, of a NUMA node or of any.
     Host(Option<u16>),
-    /// Memory that moves to whoever touches it.
+    /// Memory that moves to the device or host that touches it.
     Managed(Preferred),
 }
 
@@ -79,7 +79,7 @@ impl Home {
 #[derive(Debug)]
 pub(crate) struct PoolBlock {
     pub(crate) pool: PoolHandle,
-    /// The pool's location, which says what kind of memory this is.
+    /// The pool's location, and so the kind of memory.
     pub(crate) home: Home,
     /// Its place in the pool.
     pub(crate) offset: u64,

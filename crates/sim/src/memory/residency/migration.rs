@@ -15,7 +15,7 @@ pub(crate) struct Migration {
     pub(crate) bytes: u64,
     /// Where the pages go; a discard alone leaves them nowhere.
     pub(crate) to: Option<Residence>,
-    /// What the bytes are no longer matters.
+    /// The contents are discarded.
     pub(crate) discards: bool,
     /// Bytes that had to be moved, by where they were; known when it is done.
     pub(crate) moved: SmallVec<[(Side, u64); 2]>,

@@ -18,7 +18,7 @@ use super::backing::Backing;
 use super::blocks::Block;
 use super::in_flight::InFlight;
 use super::residence::Residence;
-use super::span::Kind;
+use super::span::SpanKind;
 
 /// The address space of managed memory, and the state of its pages and those of managed pools.
 pub(crate) struct ManagedMemory {
@@ -32,7 +32,7 @@ pub(crate) struct ManagedMemory {
 impl ManagedMemory {
     pub(crate) fn new(topology: &Topology) -> Self {
         let (pages, reach) = (Pages::new(), Reach::new(topology));
-        Self { arena: Arena::new(Kind::Virtual), pages, reach, is_used: false }
+        Self { arena: Arena::new(SpanKind::Virtual), pages, reach, is_used: false }
     }
 
     pub(crate) fn pages(&self) -> &Pages {
@@ -59,7 +59,7 @@ impl ManagedMemory {
         self.is_used
     }
 
-    /// Forgets what was known of the pages of a new managed allocation, but for those that it shares with others.
+    /// Resets the pages of a new managed allocation, but for those that it shares with others.
     pub(crate) fn renew(&mut self, memory: &Registry, allocation: &Allocation) {
         self.is_used = true;
         let (base, end) = (allocation.base, allocation.end());

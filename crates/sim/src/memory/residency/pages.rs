@@ -9,7 +9,7 @@ use crate::memory::residence::Residence;
 /// The size of a page: the unit of advice and of migration.
 pub(crate) const PAGE: u64 = 4096;
 
-/// What was said of a page, and where it is.
+/// Advice about a page, and its residency.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Page {
     pub(crate) read_mostly: bool,
@@ -18,7 +18,7 @@ pub(crate) struct Page {
     pub(crate) accessed_by: BTreeSet<Residence>,
     /// Where it was last asked to be.
     pub(crate) prefetched: Option<RequestedLocation>,
-    /// More than one place only if it is mostly read; none if nobody has touched it.
+    /// More than one location only if it is mostly read; none before the first access.
     pub(crate) resident: BTreeSet<Residence>,
 }
 
@@ -39,7 +39,7 @@ impl Page {
         self.resident = BTreeSet::from([place]);
     }
 
-    /// Follows someone who touches it; `reaches` says whether they can leave it at a place.
+    /// Follows an access; `reaches` says if the accessor can use the page at a location.
     pub(crate) fn touched(&mut self, by: Residence, writes: bool, reaches: impl Fn(Residence) -> bool) {
         if self.is_at(by) {
             if writes {
@@ -63,7 +63,7 @@ impl Page {
 /// All pages of the address space, as runs of pages that are alike.
 #[derive(Debug)]
 pub(crate) struct Pages {
-    /// First page of a run → what its pages are like. The first key is always 0.
+    /// First page of a run → the state of its pages. The first key is always 0.
     runs: BTreeMap<u64, Page>,
 }
 
@@ -105,7 +105,7 @@ impl Pages {
         first.into_iter().chain(rest).map(|(_, page)| page)
     }
 
-    /// What all pages of a stretch have in common, if they do.
+    /// The value that all pages of a range have in common, if they do.
     pub(crate) fn common<T: PartialEq>(&self, bytes: &Range<u64>, of: impl Fn(&Page) -> T) -> Option<T> {
         let mut values = self.over(bytes).map(of);
         let first = values.next()?;

@@ -6,7 +6,7 @@ use warploom_topology::{Topology, number};
 
 use crate::memory::residence::Residence;
 
-/// Who can use memory where it is, without moving it.
+/// The devices and hosts that can use memory in place.
 #[derive(Debug)]
 pub(super) struct Reach {
     /// Devices that reach the memory of others.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use warploom_engine::Epoch;
 
 use super::operation::{AccessKind, AllocationInfo, Operation, StreamInfo};
-use super::site::{Site, Trace};
+use super::site::{self, Site, Trace};
 use crate::memory::sim_address::Side;
 
 /// An access to some bytes: its kind, its step of a timeline, its stream and its call.
@@ -40,7 +40,7 @@ impl AccessKind {
         matches!(self, AccessKind::WaitValue | AccessKind::WriteValue)
     }
 
-    /// Whether both are the same, or parts of what one op does.
+    /// Whether both are the same, or parts of one op.
     pub(crate) fn is_like(self, other: AccessKind) -> bool {
         let moves = |kind| matches!(kind, AccessKind::Prefetch | AccessKind::Discard);
         self == other || moves(self) && moves(other)
@@ -48,7 +48,7 @@ impl AccessKind {
 
     /// Whether two accesses of the same bytes need an order.
     ///
-    /// Memory may be used while it is prefetched. A discard is what nothing may happen at the same time as, but for another.
+    /// Memory may be used while it is prefetched. A discard conflicts with all other accesses but another discard.
     pub(crate) fn conflicts(self, other: AccessKind) -> bool {
         use AccessKind::{Discard, Free, Prefetch};
         match (self, other) {
@@ -71,6 +71,11 @@ impl AccessKind {
 }
 
 impl Access {
+    /// An access of the call that this thread is in.
+    pub(crate) fn new(epoch: Epoch, kind: AccessKind, stream: Option<StreamInfo>) -> Self {
+        Self { epoch, kind, stream, site: site::current() }
+    }
+
     /// The access for a report. `fallback` is the backtrace where none was remembered.
     pub(crate) fn operation(&self, fallback: Option<&Trace>) -> Operation {
         let trace = self.site.as_ref().and_then(|site| site.trace.as_deref()).or(fallback);
@@ -85,7 +90,7 @@ impl Access {
 }
 
 impl Operation {
-    /// A call that is remembered for what it did to a thing, not to bytes of a stream's.
+    /// A call that is remembered for an object or an allocation as a whole.
     pub(crate) fn of_call(access: AccessKind, site: &Site) -> Self {
         Self {
             call: Some(site.call),

@@ -1,18 +1,18 @@
 //! The accesses to each byte of a piece of memory that a later access can still race with, and the bytes ever written.
 //!
 //! Of every stretch of bytes the accesses are kept that no later one *covers*: an access goes when another comes that is
-//! ordered behind it and that everyone who conflicts with the first conflicts with, too. So what is kept is the last
-//! write, the reads since, one for each stream that reads at the same time, and more only where there is a race. A later
-//! access that races with anything at all races with something that is kept.
+//! ordered behind it and conflicts with everything that the first conflicts with. So the last write is kept, the reads
+//! since, one for each stream that reads at the same time, and more only where there is a race. A later access that races
+//! with any access races with a kept one.
 //!
-//! | what | bytes |
+//! | kept | bytes |
 //! |---|---|
 //! | a stretch with up to two accesses | about 270 |
 //! | each further access | 64 |
 //! | a stretch of written bytes | 16 |
 //!
-//! Stretches are split where accesses begin and end, and melt again when their accesses are the same. When there are
-//! many, those that the host knows to be over are forgotten: nothing that is yet to come can race with them.
+//! Stretches are split where accesses begin and end, and merge again when their accesses are the same. When there are
+//! many, those that the host knows to be over are forgotten: no later access can race with them.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -44,7 +44,7 @@ struct Stretch {
 const FEW: usize = 64;
 
 impl Stretch {
-    /// Books an access of all of it; `conflicts` gets what it is not ordered behind.
+    /// Records an access of all of it; `conflicts` gets the earlier accesses that it is not ordered behind.
     fn touch(&mut self, start: u64, access: &Access, known: &Known, conflicts: &mut Vec<Conflict>) {
         let (mut is_there, end) = (false, self.end);
         self.accesses.retain(|earlier| {
@@ -80,7 +80,7 @@ fn note(conflicts: &mut Vec<Conflict>, first: &Access, bytes: Range<u64>) {
 }
 
 impl Shadow {
-    /// Books an access; `conflicts` gets the earlier accesses that `known` does not put before it.
+    /// Records an access; `conflicts` gets the earlier accesses that `known` does not put before it.
     pub(crate) fn touch(&mut self, bytes: Range<u64>, access: &Access, known: &Known, conflicts: &mut Vec<Conflict>) {
         if bytes.is_empty() {
             return;
@@ -111,7 +111,7 @@ impl Shadow {
         self.melt(bytes);
     }
 
-    /// The earlier accesses that an access would not be ordered behind, without booking it.
+    /// The earlier accesses that an access would not be ordered behind, without recording it.
     pub(crate) fn conflicts(&self, bytes: Range<u64>, access: &Access, known: &Known, conflicts: &mut Vec<Conflict>) {
         let before = self.stretches.range(..bytes.start).next_back().filter(|(_, stretch)| stretch.end > bytes.start);
         for (start, stretch) in before.into_iter().chain(self.stretches.range(bytes.clone())) {
@@ -125,7 +125,7 @@ impl Shadow {
         }
     }
 
-    /// What is remembered of a stretch.
+    /// The remembered accesses to a range.
     pub(crate) fn accesses(&self, bytes: &Range<u64>) -> impl Iterator<Item = &Access> {
         let before = self.stretches.range(..bytes.start).next_back().filter(|(_, stretch)| stretch.end > bytes.start);
         before.into_iter().chain(self.stretches.range(bytes.clone())).flat_map(|(_, stretch)| &stretch.accesses)
@@ -165,7 +165,7 @@ impl Shadow {
         }
     }
 
-    /// Forgets, if there is much to remember, what everyone yet to come knows to be over.
+    /// Forgets, if there are many, the accesses that all later ops know to be over.
     pub(crate) fn forget(&mut self, over: &Known) {
         if self.stretches.len() <= self.most.max(FEW) {
             return;

@@ -21,12 +21,12 @@ pub(crate) const DISCARD_LIMIT: u64 = 256 << 20;
 const PIECE: u64 = 4096;
 
 impl Shadow {
-    /// Whether whoever knows `known` comes behind every discard of a stretch.
+    /// Whether `known` includes every discard of a range.
     fn is_discard_over(&self, bytes: &Range<u64>, known: &Known) -> bool {
         self.accesses(bytes).all(|access| access.kind != AccessKind::Discard || known.includes(access.epoch))
     }
 
-    /// The parts of a stretch that were discarded and that nobody has written since; `start` is where its first byte is.
+    /// The parts of a range that were discarded and not written since; `start` is the address of its first byte.
     pub(crate) fn lost(&self, bytes: &Range<u64>, start: SimAddress, host: &Known) -> Vec<Range<u64>> {
         let mut lost: Vec<Range<u64>> = Vec::new();
         let mut lose = |part: Range<u64>| match lost.last_mut() {

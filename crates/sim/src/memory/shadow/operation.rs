@@ -12,11 +12,11 @@ pub struct Operation {
     /// The function; none for an access by the host itself.
     #[serde(serialize_with = "as_optional_name")]
     pub function: Option<Function>,
-    /// What it does with the memory.
+    /// Its kind of access.
     pub access: AccessKind,
-    /// The stream it is on; none for what the host does itself.
+    /// The stream it is on; none for an access by the host itself.
     pub stream: Option<StreamInfo>,
-    /// Who called, innermost first, without the simulator's own frames; empty if it was not asked for.
+    /// The backtrace, innermost first, without the simulator's own frames; empty if it was not asked for.
     pub backtrace: Vec<Frame>,
 }
 
@@ -24,7 +24,7 @@ pub struct Operation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct StreamInfo {
-    /// What `cuStreamGetId` shows.
+    /// The number that `cuStreamGetId` shows.
     pub id: u64,
     /// Which kind of stream it is.
     pub kind: StreamKind,
@@ -55,7 +55,7 @@ pub struct AllocationInfo {
     pub address: u64,
     /// How long it is.
     pub bytes: u64,
-    /// What `CU_POINTER_ATTRIBUTE_BUFFER_ID` shows; never reused.
+    /// The number that `CU_POINTER_ATTRIBUTE_BUFFER_ID` shows; never reused.
     pub id: u64,
     /// Where it is: the ordinal of a device, or the host.
     pub device: Option<u16>,
@@ -93,7 +93,7 @@ pub enum AccessKind {
     Free,
     /// Asks for its pages to be elsewhere.
     Prefetch,
-    /// Gives up what is in it.
+    /// Gives up its contents.
     Discard,
     /// Nothing: the call is about a handle.
     Use,

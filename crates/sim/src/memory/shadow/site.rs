@@ -14,7 +14,7 @@ pub(crate) struct Site {
     /// Its number among the machine's calls, from 1.
     pub(crate) call: u64,
     pub(crate) function: Function,
-    /// Who called, if that was asked for.
+    /// The backtrace, if it was asked for.
     pub(crate) trace: Option<Arc<Trace>>,
 }
 
@@ -25,7 +25,7 @@ pub(crate) struct Trace(SmallVec<[usize; DEPTH]>);
 /// How many are kept of a call that is remembered: a dozen are the simulator's, or twice that where nothing is inlined, and
 /// the rest shows the way through a program.
 const DEPTH: usize = if cfg!(debug_assertions) { 64 } else { 32 };
-/// How many are kept of the call in which something is found, which is seldom.
+/// How many are kept of the call of a finding, which is seldom.
 const FOUND_DEPTH: usize = 256;
 
 /// The call this thread is in.
@@ -73,7 +73,7 @@ pub(crate) fn current() -> Option<Site> {
 }
 
 impl Trace {
-    /// The callers of a call in which something is found.
+    /// The backtrace of the call of a finding.
     pub(crate) fn of_finding() -> Self {
         Self::take(FOUND_DEPTH)
     }
@@ -127,7 +127,7 @@ fn is_between(name: &str) -> bool {
     name.contains("FnOnce") || name.contains("FnMut")
 }
 
-/// Whether a frame and all those that called it are what started the program or the thread.
+/// Whether a frame and all those that called it only started the program or the thread.
 fn is_above_the_program(name: &str) -> bool {
     name.contains("__rust_begin_short_backtrace") || name == "main" || name.starts_with("__libc_start")
 }

@@ -23,7 +23,7 @@ impl Touched {
         self.writes[usize::from(strong)].add(range);
     }
 
-    /// Leaves out what was done to some bytes.
+    /// Leaves out the accesses to some bytes.
     pub(crate) fn forget(&mut self, range: &Range<u64>) {
         self.reads.iter_mut().chain(&mut self.writes).for_each(|ranges| ranges.remove(range.clone()));
     }

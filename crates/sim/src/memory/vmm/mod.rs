@@ -9,6 +9,7 @@ use std::io;
 use reservations::Reservations;
 use store::Store;
 
+use super::allocation::Allocation;
 use super::backing::{Backing, Mapping, Rights};
 use super::shadow::{Shadow, Site};
 
@@ -104,9 +105,12 @@ impl VirtualMemory {
         Ok(())
     }
 
-    /// The accesses to the memory behind a mapping.
-    pub(crate) fn shadow_mut(&mut self, mapping: &Mapping) -> Option<&mut Shadow> {
-        self.physical.get_mut(&mapping.offset()).map(|physical| &mut physical.shadow)
+    /// The accesses to an allocation; those to a mapping are with the memory behind it.
+    pub(crate) fn shadow_of<'a>(&'a mut self, allocation: &'a mut Allocation) -> Option<&'a mut Shadow> {
+        match &allocation.backing {
+            Backing::Mapped(mapping) => self.physical.get_mut(&mapping.offset()).map(|physical| &mut physical.shadow),
+            _ => allocation.tracked.as_mut().map(|tracked| &mut tracked.shadow),
+        }
     }
 
     /// Whether a physical allocation has a mapping.

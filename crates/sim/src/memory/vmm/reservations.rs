@@ -7,7 +7,7 @@ use crate::memory::heap::Heap;
 use crate::memory::shadow::{Site, current_site};
 use crate::memory::window::Window;
 
-/// What a window holds unless a reservation needs more.
+/// The size of a window, unless a reservation needs more.
 const WINDOW: u64 = 1 << 38;
 /// The reservations of a machine, and the windows they are stretches of. A window stays for as long as the machine, so
 /// that what is behind it never goes away under work that is still running.

@@ -10,7 +10,7 @@ use crate::memory::heap::Heap;
 
 /// The file's length, which costs nothing; more than all devices and the host of any machine have.
 const LEN: u64 = 1 << 46;
-/// What allocations of the host may take together; a real host runs out, too.
+/// The limit of all physical allocations of the host together; a real host runs out, too.
 const HOST: u64 = 1 << 40;
 
 /// The file, once it was needed.
@@ -47,12 +47,12 @@ impl Store {
         open.heap.give(offset, bytes);
     }
 
-    /// The file, for mapping what was taken from it.
+    /// The file, for mapping ranges of it.
     pub(super) fn file(&self) -> Option<BorrowedFd<'_>> {
         self.open.as_ref().map(|open| open.file.as_fd())
     }
 
-    /// Books memory of the host; fails with what is free when there is not enough.
+    /// Charges host memory; fails with the free bytes if there are too few.
     pub(super) fn charge_host(&mut self, bytes: u64) -> Result<(), u64> {
         let free = HOST - self.host_used;
         if bytes > free {

@@ -14,7 +14,7 @@ pub enum SourceOrder {
     #[default]
     Stream,
     /// Before the call returns, so that the source may be changed right after it. Earlier work of the stream
-    /// the copy must not write the source.
+    /// must not write the source.
     DuringCall,
     /// At any time from the call on until the copy is done. Earlier work of the stream must not write the
     /// source.

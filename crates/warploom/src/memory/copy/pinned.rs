@@ -2,7 +2,7 @@
 //!
 //! The copy owns the page-locked memory: while it may run, that memory can be neither read nor written, and
 //! it is freed at the earliest when the copy is done. Nothing depends on a destructor: forgetting a
-//! [`Pending`] has lost the memory, no more.
+//! [`Pending`] leaks the memory, no more.
 #![expect(unsafe_code, reason = "copies between addresses that were checked")]
 
 use std::ptr::{with_exposed_provenance, with_exposed_provenance_mut};

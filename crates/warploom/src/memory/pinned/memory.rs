@@ -144,8 +144,8 @@ impl PinnedMemory {
     ///
     /// With the buffer as it was: [`MemoryError::OtherResource`](crate::MemoryError::OtherResource) unless it
     /// was allocated here, [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch) if the queue
-    /// belongs to another driver, and the driver's error to the wait, which may be a failure of that work.
-    /// Without it: the driver's error to the free.
+    /// belongs to another driver, and the driver's error of the wait, which may be a failure of that work.
+    /// Without it: the driver's error of the free.
     #[doc(alias = "cuMemFreeHost")]
     pub fn free_after<T: DeviceCopy>(&self, buffer: Buffer<T>, queue: &impl Queue) -> Result<(), FreeError<T>> {
         free_after(&self.shared, buffer, queue)

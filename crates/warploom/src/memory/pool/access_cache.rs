@@ -1,9 +1,9 @@
 //! A cache of the devices that have access to a pool's memory.
 //!
-//! The driver is the only storage of a pool's peers, and asking it costs a call. The check for a direct copy
-//! is direct is asked before every copy, so an answer *yes* is kept until the access of a pool of the same
-//! device is changed through the same [`Driver`](crate::Driver). Where other code takes access away, a copy
-//! that was to be direct is made by the driver in another way, and is right all the same.
+//! The driver is the only storage of a pool's peers, and asking it costs a call. It is asked before every
+//! direct copy, so an answer *yes* is kept until the access of a pool of the same device is changed through
+//! the same [`Driver`](crate::Driver). Where other code takes access away, a copy that was to be direct is
+//! made by the driver in another way, and is right all the same.
 
 use std::sync::{Mutex, PoisonError};
 

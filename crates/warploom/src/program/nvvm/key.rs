@@ -14,7 +14,7 @@ impl NvvmProgram {
     /// # Errors
     ///
     /// [`NvvmError::NotCacheable`] if an option writes files, and the errors of
-    /// [`compile`](NvvmProgram::compile) refuses before it asks libNVVM about the program.
+    /// [`compile`](NvvmProgram::compile) before it calls libNVVM with the program.
     pub fn cache_key(&self, nvvm: &Nvvm, target: Target) -> Result<CacheKey> {
         Ok(self.key(nvvm, target, &self.options.nvvm_words(target)?)?)
     }

@@ -7,10 +7,10 @@
 
 use std::ffi::c_void;
 
-use crate::api::module::binary::Facts;
 use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::machine::call::Call;
+use crate::machine::code::Facts;
 
 #[derive(Clone, Copy)]
 pub(super) struct Arguments {

@@ -19,12 +19,13 @@ mod task;
 mod view;
 
 use std::ffi::{c_uint, c_void};
-use std::sync::Arc;
 
 use arguments::Arguments;
 use running::Running;
+use task::KernelTask;
+use view::View;
 use warploom_engine::QueueId;
-use warploom_ptx::{Launch, Program};
+use warploom_ptx::Launch;
 use warploom_sys::types::{CUfunc_st, CUlaunchConfig, CUstream_st};
 
 use super::attributes::Limits;
@@ -32,17 +33,15 @@ use super::clusters;
 use super::functions::described;
 use super::kernels::function_in;
 use crate::api::context::stack_for;
-use crate::api::graph::NodeWork;
-use crate::ffi::handle::{ContextHandle, FunctionHandle, Handle, Kind};
+use crate::ffi::handle::{Handle, Kind};
 use crate::ffi::status::{INVALID_HANDLE, INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
+use crate::machine::graph::NodeWork;
+use crate::machine::launch::{KernelCall, Shape};
 use crate::machine::world::Work;
 use crate::topology::number;
-pub(super) use shape::{Shape, check_policy};
-use task::KernelTask;
-use view::View;
 
 /// Blocks that take turns; more would only need more memory.
 const RESIDENT: u64 = 16;
@@ -90,22 +89,9 @@ pub(crate) fn cuLaunchKernelEx(
     arguments: Ptr<*mut c_void>,
     extra: Ptr<*mut c_void>,
 ) -> Status {
-    let config = config.read()?;
-    let shape = Shape::of(call, &config)?;
-    launch(call, function, shape, Ptr::of_field(config.hStream), Arguments::new(arguments, extra))
-}
-
-/// A launch that has been checked, with all that its op is made of.
-#[derive(Clone)]
-pub(crate) struct KernelCall {
-    function: FunctionHandle,
-    context: ContextHandle,
-    device: u16,
-    program: Program,
-    /// Which of the program's kernels.
-    index: usize,
-    shape: Shape,
-    arguments: Arc<[u8]>,
+    let (config, attributes) = config.read_with_attributes()?;
+    let shape = Shape::of(call, &config, attributes)?;
+    launch(call, function, shape, Ptr::of_handle(config.hStream), Arguments::new(arguments, extra))
 }
 
 fn launch(

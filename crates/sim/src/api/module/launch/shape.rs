@@ -1,36 +1,18 @@
 //! How many blocks of how many threads, and whether a device can run them.
 #![expect(unsafe_code, reason = "reads members of a C union that its attribute's name tells apart")]
 
-use warploom_sys::types::{CUclusterSchedulingPolicy, CUlaunchAttributeID, CUlaunchConfig, CUresult};
+use warploom_sys::types::{CUlaunchAttribute, CUlaunchAttributeID, CUlaunchConfig, CUresult};
 
-use crate::api::module::attributes::{Limits, Settings};
-use crate::api::module::binary::Facts;
+use crate::api::module::attributes::{Limits, check_policy};
 use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, Status};
 use crate::machine::call::Call;
+use crate::machine::code::{Facts, Settings};
+use crate::machine::launch::Shape;
 use crate::topology::number;
-
-#[derive(Clone, Copy, Debug)]
-pub(in crate::api::module) struct Shape {
-    pub(in crate::api::module) grid: [u32; 3],
-    pub(super) block: [u32; 3],
-    /// Bytes of shared memory beside what the kernel declares.
-    pub(in crate::api::module) shared: u32,
-    pub(super) cooperative: bool,
-    /// Blocks of a cluster.
-    pub(in crate::api::module) cluster: Option<[u32; 3]>,
-}
 
 fn product(sizes: [u32; 3]) -> u64 {
     sizes.iter().fold(1, |all, size| all.saturating_mul(u64::from(*size)))
-}
-
-/// Refuses a way to spread the blocks of clusters that there is not.
-pub(in crate::api::module) fn check_policy(call: &Call<'_>, policy: u32) -> Status {
-    if policy > CUclusterSchedulingPolicy::CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING.0 {
-        return Err(call.refuse(INVALID_VALUE, format!("there is no way {policy} to spread clusters")));
-    }
-    Ok(())
 }
 
 impl Shape {
@@ -40,13 +22,17 @@ impl Shape {
 
     /// What a configuration says, with the attributes that matter here. Those that only say how hardware may go about it
     /// are taken and have no effect.
-    pub(in crate::api::module) fn of(call: &Call<'_>, config: &CUlaunchConfig) -> Status<Self> {
+    pub(in crate::api::module) fn of(
+        call: &Call<'_>,
+        config: &CUlaunchConfig,
+        attributes: Ptr<CUlaunchAttribute>,
+    ) -> Status<Self> {
         type A = CUlaunchAttributeID;
         let grid = [config.gridDimX, config.gridDimY, config.gridDimZ];
         let block = [config.blockDimX, config.blockDimY, config.blockDimZ];
         let mut shape = Self::new(grid, block, config.sharedMemBytes);
         for index in 0..config.numAttrs as usize {
-            let attribute = Ptr::of_field(config.attrs).read_at(index)?;
+            let attribute = attributes.read_at(index)?;
             match attribute.id {
                 A::CU_LAUNCH_ATTRIBUTE_COOPERATIVE => {
                     // SAFETY: an integer, whatever was written there.

@@ -5,9 +5,9 @@ use std::ops::Range;
 
 use warploom_ptx::Direct;
 
-use super::super::heap::MARGINS;
 use crate::api::pool::AccessLevel;
 use crate::ffi::handle::ContextHandle;
+use crate::machine::code::MARGINS;
 use crate::machine::world::World;
 use crate::memory::{Allocation, Backing, Side, SimAddress};
 

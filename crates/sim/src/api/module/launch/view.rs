@@ -8,9 +8,9 @@ use parking_lot::{Mutex, RwLock};
 use warploom_engine::Mode;
 use warploom_ptx::{Access, Direct, Fault, Freed, HeapProblem, Host, Memory};
 
-use super::super::heap::{MARGINS, room};
 use super::stretches::Stretches;
 use crate::ffi::handle::ContextHandle;
+use crate::machine::code::{MARGINS, room};
 use crate::machine::core::Core;
 use crate::machine::world::World;
 use crate::memory::SimAddress;

@@ -3,7 +3,7 @@
 use warploom_ptx::link::Part;
 use warploom_sys::types::{CUjitInputType, CUresult};
 
-use crate::api::module::image::{Image, Refusal, Target, archive, elf};
+use crate::machine::code::image::{Image, Refusal, Target, archive, elf};
 
 /// The least architecture that anything is compiled for.
 const OLDEST: u32 = 50;

@@ -6,34 +6,18 @@ use warploom_ptx::{Program, VariableSpace};
 use warploom_sys::types::CUjit_option;
 
 use crate::api::module::options::{ERRORS, INFORMATION, LogBuffer, Options};
+use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_VALUE, Status};
-use crate::ffi::{Kept, Ptr};
 use crate::machine::call::Call;
-
-/// The buffers for errors and for information, and what is in them.
-pub(super) struct Logs {
-    errors: Option<Log>,
-    information: Option<Log>,
-    is_verbose: bool,
-    /// Where the time that it took goes.
-    time: Option<Kept>,
-}
-
-struct Log {
-    buffer: Kept,
-    capacity: usize,
-    /// Where the number of bytes goes.
-    size: Kept,
-    text: String,
-}
+use crate::machine::code::{Log, Logs};
 
 impl Log {
     fn new(call: &Call<'_>, options: &Options, (buffer, size): LogBuffer) -> Status<Option<Log>> {
-        let Some(buffer) = options.value(buffer)? else { return Ok(None) };
+        let Some(buffer) = options.pointer(buffer)? else { return Ok(None) };
         let (Some(capacity), Some(size)) = (options.value(size)?, options.slot(size)) else {
             return Err(call.refuse(INVALID_VALUE, "a buffer for a log, and not how large it is"));
         };
-        Ok(Some(Log { buffer: Kept::of_address(buffer), capacity, size, text: String::new() }))
+        Ok(Some(Log { buffer, capacity, size, text: String::new() }))
     }
 
     fn add(&mut self, text: &str) -> Status {

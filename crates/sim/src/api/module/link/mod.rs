@@ -17,43 +17,20 @@ mod log;
 
 use std::ffi::{c_char, c_uint, c_void};
 
-use log::Logs;
 use warploom_ptx::Program;
 use warploom_ptx::link::{Conflict, ConflictKind, Part, link};
 use warploom_sys::types::{CUjit_option, CUjitInputType, CUlinkState, CUlinkState_st, CUresult};
 
-use super::image::{Refusal, Target, cubin};
 use super::load::target;
 use super::options::Options;
-use crate::ffi::handle::{Handle, LinkHandle, kind};
+use crate::ffi::handle::{Handle, LinkHandle};
 use crate::ffi::status::{INVALID_CONTEXT, INVALID_HANDLE, INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
-use crate::machine::objects::Object;
+use crate::machine::code::image::{Refusal, cubin};
+use crate::machine::code::{Link, LinkState, Logs};
 
 const INVALID_SOURCE: CUresult = CUresult::CUDA_ERROR_INVALID_SOURCE;
-
-/// Pieces that are to be one.
-pub(crate) struct Link {
-    target: Target,
-    parts: Vec<Part>,
-    state: State,
-    logs: Logs,
-}
-
-enum State {
-    Open,
-    Broken(CUresult),
-    Incomplete,
-    /// The image, which the caller has a pointer to.
-    Done {
-        _image: Box<[u8]>,
-    },
-}
-
-impl Object for Link {
-    type Kind = kind::Link;
-}
 
 fn named(state: Ptr<CUlinkState_st>) -> LinkHandle {
     Handle::from_bits(state.address())
@@ -77,7 +54,7 @@ pub(crate) fn cuLinkCreate_v2(
         // Behind the number is a bit for each kind of special features.
         target.architecture = wanted as u32 & 0xffff;
     }
-    let made = Link { target, parts: Vec::new(), state: State::Open, logs };
+    let made = Link { target, parts: Vec::new(), state: LinkState::Open, logs };
     out.write(world.code.links.insert(made).ok_or(OUT_OF_MEMORY)?.as_raw())
 }
 
@@ -131,9 +108,11 @@ fn add(call: &Call<'_>, state: Ptr<CUlinkState_st>, kind: CUjitInputType, name: 
     call.object(&world.code.links, named(state), INVALID_HANDLE)?;
     let link = world.code.links.get_mut(named(state)).ok_or(INVALID_HANDLE)?;
     match link.state {
-        State::Open => {}
-        State::Broken(code) => return Err(call.refuse(code, "a piece before did not fit")),
-        State::Incomplete | State::Done { .. } => return Err(call.refuse(INVALID_VALUE, "it is linked already")),
+        LinkState::Open => {}
+        LinkState::Broken(code) => return Err(call.refuse(code, "a piece before did not fit")),
+        LinkState::Incomplete | LinkState::Done { .. } => {
+            return Err(call.refuse(INVALID_VALUE, "it is linked already"));
+        }
     }
     let name = name.map_or_else(|| format!("Input {}", link.parts.len() + 1), str::to_owned);
     let pieces = input::pieces(kind, &name, bytes, link.target).and_then(|parts| link.fit(parts));
@@ -142,7 +121,7 @@ fn add(call: &Call<'_>, state: Ptr<CUlinkState_st>, kind: CUjitInputType, name: 
         let ends =
             [INVALID_SOURCE, CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU, CUresult::CUDA_ERROR_JIT_COMPILER_NOT_FOUND];
         if ends.contains(&refusal.code) {
-            link.state = State::Broken(refusal.code);
+            link.state = LinkState::Broken(refusal.code);
         }
         // A log that cannot be written any more is the caller's loss.
         link.logs.error(&refusal.log).unwrap_or_default();
@@ -190,20 +169,20 @@ pub(crate) fn cuLinkComplete(
     call.object(&world.code.links, named(state), INVALID_HANDLE)?;
     let link = world.code.links.get_mut(named(state)).ok_or(INVALID_HANDLE)?;
     match link.state {
-        State::Open => {}
-        State::Broken(code) => return Err(call.refuse(code, "a piece did not fit")),
-        State::Incomplete => return Err(call.refuse(INVALID_SOURCE, "something is missing")),
-        State::Done { .. } => return Err(call.refuse(INVALID_HANDLE, "it is linked already")),
+        LinkState::Open => {}
+        LinkState::Broken(code) => return Err(call.refuse(code, "a piece did not fit")),
+        LinkState::Incomplete => return Err(call.refuse(INVALID_SOURCE, "something is missing")),
+        LinkState::Done { .. } => return Err(call.refuse(INVALID_HANDLE, "it is linked already")),
     }
     let (text, program) = link.text().map_err(|refusal| {
-        link.state = State::Incomplete;
+        link.state = LinkState::Incomplete;
         link.logs.error(&refusal.log).unwrap_or_default();
         call.refuse(refusal.code, refusal.reason)
     })?;
     link.logs.complete(&program)?;
     let mut made = cubin::write(&text, link.target.architecture).into_boxed_slice();
     let (address, length) = (made.as_mut_ptr().cast(), made.len());
-    link.state = State::Done { _image: made };
+    link.state = LinkState::Done { _image: made };
     image.write(address)?;
     size.write_if_wanted(length)
 }

@@ -12,9 +12,9 @@ use super::thread::{ThreadInfo, Where, times};
 pub struct AbsentBlock {
     /// The kernel.
     pub kernel: String,
-    /// Who accesses it.
+    /// The thread that accesses it.
     pub visitor: ThreadInfo,
-    /// Whose it is: where the block lies in the grid.
+    /// The block that it belongs to, in the grid.
     pub block: [u32; 3],
     /// When the block may not be there.
     pub when: Absence,

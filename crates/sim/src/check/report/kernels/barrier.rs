@@ -14,19 +14,19 @@ pub struct BarrierDivergence {
     pub kernel: String,
     /// The barrier's number; `__syncthreads` has 0.
     pub barrier: u32,
-    /// One who has come.
+    /// A thread that waits at it.
     pub waits: ThreadInfo,
     /// How many have.
     pub waiting: u32,
-    /// One who did something else.
+    /// A thread that does not.
     pub other: ThreadInfo,
-    /// What that was.
+    /// The state of that thread.
     pub did: Instead,
     /// How often that happened in the launch.
     pub times: u64,
 }
 
-/// What a thread does instead of coming to a barrier as others do.
+/// The state of a thread that does not reach a barrier as others do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "instead", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -47,9 +47,9 @@ pub enum Instead {
     OtherInstruction,
     /// It expects another number of threads; 0 is all.
     OtherCount {
-        /// What it expects.
+        /// The number that it expects.
         expects: u32,
-        /// What the first expects.
+        /// The number that the first expects.
         first: u32,
     },
 }

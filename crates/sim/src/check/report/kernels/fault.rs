@@ -12,7 +12,7 @@ use crate::memory::shadow::{AllocationInfo, Operation};
 pub struct KernelFault {
     /// The kernel.
     pub kernel: String,
-    /// What happened.
+    /// The fault.
     pub problem: String,
     /// The block, in the grid.
     pub block: [u32; 3],
@@ -28,7 +28,7 @@ pub struct KernelFault {
     pub address: Option<u64>,
     /// The allocation that the address is in, was in, or is close to.
     pub near: Option<AllocationInfo>,
-    /// What freed it, if it is no longer there.
+    /// The call that freed it, if it is no longer there.
     pub freed: Option<Operation>,
 }
 

@@ -7,29 +7,29 @@ use serde::Serialize;
 
 use super::thread::{ThreadAccess, ThreadInfo, Where, times};
 
-/// What a thread did to memory of the heap, and to which.
+/// A misuse of heap memory by a thread.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct HeapMisuse {
     /// The kernel.
     pub kernel: String,
-    /// Who did so.
+    /// The thread.
     pub thread: ThreadInfo,
-    /// What.
+    /// The problem.
     pub problem: HeapProblem,
-    /// Where: the first byte that is not the block's, or what was to be freed.
+    /// The first byte outside of the block, or the address that was to be freed.
     pub address: u64,
     /// How many bytes from there on; none for a free.
     pub bytes: u64,
     /// The block that they are in, or are near to: its addresses.
     pub block: Option<Range<u64>>,
-    /// Who freed the block, if it was in this launch.
+    /// The thread that freed the block, if it was in this launch.
     pub freed_by: Option<ThreadInfo>,
     /// How often the instruction did so in the launch.
     pub times: u64,
 }
 
-/// What may not be done to memory of the heap.
+/// A kind of misuse of heap memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "problem", content = "access", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -40,7 +40,7 @@ pub enum HeapProblem {
     Outside(ThreadAccess),
     /// It is freed when it was freed already.
     FreedTwice,
-    /// What is freed is no block of the heap.
+    /// The freed address is no block of the heap.
     NotABlock,
 }
 

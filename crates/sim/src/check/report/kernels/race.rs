@@ -14,25 +14,25 @@ use super::thread::{RacedMemory, ThreadAccess, ThreadInfo, Where, times, write_b
 pub struct KernelRace {
     /// The kernel.
     pub kernel: String,
-    /// Who came first in this run.
+    /// The thread that came first in this run.
     pub first: ThreadInfo,
-    /// What that did.
+    /// The access of the first.
     pub first_access: ThreadAccess,
-    /// Who came later.
+    /// The thread that came later.
     pub second: ThreadInfo,
-    /// What that did.
+    /// The access of the second.
     pub second_access: ThreadAccess,
-    /// What both touch.
+    /// The memory that both touch.
     pub memory: RacedMemory,
     /// Which of its bytes.
     pub bytes: Range<u64>,
-    /// What would order the two.
+    /// The order that is missing between the two.
     pub missing: MissingOrder,
     /// How often these two instructions met so in the launch.
     pub times: u64,
 }
 
-/// What would order two threads.
+/// The order that is missing between two threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -52,7 +52,7 @@ pub enum MissingOrder {
 }
 
 impl MissingOrder {
-    /// By who the two are and what they do; `warp` tells the warp of a thread.
+    /// The order that is missing between two accesses; `warp` gives the warp of a thread.
     pub(super) fn between(
         space: MemorySpace,
         [first, second]: [&Actor; 2],

@@ -7,13 +7,13 @@ use serde::Serialize;
 
 use super::thread::{ThreadInfo, Where, times};
 
-/// Shared memory that is read and that nobody has written.
+/// A read of shared memory that no thread has written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct SharedRead {
     /// The kernel.
     pub kernel: String,
-    /// Who reads.
+    /// The thread that reads.
     pub reader: ThreadInfo,
     /// Which bytes of the block's shared memory.
     pub bytes: Range<u64>,

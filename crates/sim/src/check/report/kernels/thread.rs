@@ -33,7 +33,7 @@ pub enum RacedMemory {
     Shared,
     /// Shared memory of a block, which another block of its cluster touches, too.
     Cluster {
-        /// Whose it is: where the block lies in the grid.
+        /// The block that it belongs to, in the grid.
         block: [u32; 3],
     },
     /// Memory of the machine.

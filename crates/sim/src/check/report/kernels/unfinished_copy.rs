@@ -7,21 +7,21 @@ use serde::Serialize;
 
 use super::thread::{RacedMemory, ThreadAccess, ThreadInfo, Where, times, write_bytes};
 
-/// A copy (`cp.async`) that nobody has waited for, and who touches its bytes.
+/// A copy (`cp.async`) without a wait, and the thread that touches its bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct UnfinishedCopy {
     /// The kernel.
     pub kernel: String,
-    /// Who asked for the copy.
+    /// The thread that asked for the copy.
     pub copier: ThreadInfo,
     /// Which of the two sides of the copy it is about.
     pub side: CopySide,
-    /// Who touches it; the same thread, perhaps.
+    /// The thread that touches it; the same one, perhaps.
     pub other: ThreadInfo,
-    /// What that does.
+    /// The access of that thread.
     pub access: ThreadAccess,
-    /// What both touch.
+    /// The memory that both touch.
     pub memory: RacedMemory,
     /// Which of its bytes.
     pub bytes: Range<u64>,
@@ -34,9 +34,9 @@ pub struct UnfinishedCopy {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum CopySide {
-    /// What it reads; nobody may write that.
+    /// The bytes that it reads; no thread may write them.
     Source,
-    /// What it writes; nobody may touch that.
+    /// The bytes that it writes; no thread may touch them.
     Destination,
 }
 

@@ -1,0 +1,318 @@
+//! Order of ops: queues, hubs, modes, waits and failures, with work that knows no CUDA.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use proptest::prelude::*;
+use smallvec::SmallVec;
+use warploom_engine::{
+    Engine, HostOrder, Mode, OpId, Order, QueueId, Runner, State, Step, Timelines, WaitError, Work, settle,
+};
+
+/// What ran, in order.
+type Log = Arc<Mutex<Vec<u32>>>;
+
+enum Job {
+    /// Writes its number into the log.
+    Write(u32, Log),
+    /// As a host function, of which one runs at a time.
+    Host(u32, Log),
+    /// Waits for a flag.
+    Gate(Arc<AtomicBool>),
+    /// Yields so many times first.
+    Slices(u32, Arc<AtomicU64>),
+    Fails(&'static str),
+    /// Bookkeeping.
+    Mark,
+}
+
+impl Work for Job {
+    type Owner = &'static str;
+    type Note = u32;
+    type Failure = &'static str;
+    type Touch = u32;
+
+    fn run(&mut self) -> Step<&'static str> {
+        match self {
+            Job::Write(number, log) | Job::Host(number, log) => log.lock().push(*number),
+            Job::Gate(open) if !open.load(Ordering::SeqCst) => return Step::Park,
+            Job::Slices(left, run) => {
+                run.fetch_add(1, Ordering::SeqCst);
+                *left -= 1;
+                return if *left == 0 { Step::Done } else { Step::Yield };
+            }
+            Job::Fails(why) => return Step::Fail(why),
+            Job::Gate(_) | Job::Mark => {}
+        }
+        Step::Done
+    }
+
+    fn touches(&self, mut touch: impl FnMut(u32)) {
+        if let Job::Write(number, _) = self {
+            touch(*number);
+        }
+    }
+
+    fn is_instant(&self) -> bool {
+        matches!(self, Job::Mark)
+    }
+
+    fn runs_on_host(&self) -> bool {
+        matches!(self, Job::Host(..))
+    }
+
+    fn polls(&self) -> bool {
+        matches!(self, Job::Gate(_))
+    }
+
+    fn is_short(&self) -> bool {
+        matches!(self, Job::Write(..))
+    }
+
+    fn take(&mut self) -> Self {
+        match self {
+            Job::Gate(open) => Job::Gate(Arc::clone(open)),
+            Job::Host(number, log) => Job::Host(*number, Arc::clone(log)),
+            _ => std::mem::replace(self, Job::Mark),
+        }
+    }
+
+    fn describe(&self) -> String {
+        match self {
+            Job::Gate(_) => "a gate".to_owned(),
+            _ => "a job".to_owned(),
+        }
+    }
+}
+
+/// An engine, and the failures it has seen.
+struct Jobs {
+    engine: Engine<Job>,
+    failures: Vec<(u32, &'static str)>,
+}
+
+impl State for Jobs {
+    type Work = Job;
+
+    fn engine(&mut self) -> &mut Engine<Job> {
+        &mut self.engine
+    }
+
+    fn starts(&mut self, _: OpId, _: &mut Job) -> bool {
+        self.failures.is_empty()
+    }
+
+    fn ended(&mut self, id: OpId, work: Job, failure: Option<&'static str>) {
+        if let (Some(op), Some(why)) = (self.engine.op(id), failure) {
+            self.failures.push((op.note, why));
+        }
+        self.engine.finish(id, &work, 0);
+    }
+}
+
+struct Rig(Arc<Runner<Jobs>>);
+
+impl Rig {
+    fn new(mode: Mode) -> Self {
+        Self::patient(mode, Duration::from_secs(20))
+    }
+
+    fn patient(mode: Mode, patience: Duration) -> Self {
+        let engine = Engine::new(mode, 2, Timelines::new(true, HostOrder::Observed));
+        let jobs = Jobs { engine, failures: Vec::new() };
+        let runner = Arc::new(Runner::new(mode, patience, jobs, Box::new(|work: &mut Job| work.run())));
+        runner.start("engine-test").expect("there are threads");
+        Self(runner)
+    }
+
+    fn queue(&self) -> QueueId {
+        self.0.lock().engine.new_queue(0, "a queue")
+    }
+
+    fn add_after(&self, queue: QueueId, others: &[OpId], job: Job) -> OpId {
+        let mut jobs = self.0.lock();
+        let op = jobs.engine.add(queue, others, job, 7, 0);
+        settle(&mut *jobs);
+        self.0.pump(&mut jobs);
+        op
+    }
+
+    fn add(&self, queue: QueueId, job: Job) -> OpId {
+        self.add_after(queue, &[], job)
+    }
+
+    fn wait(&self, ops: &[OpId]) -> Result<(), WaitError> {
+        self.0.wait(&mut self.0.lock(), ops, false)
+    }
+}
+
+impl Drop for Rig {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}
+
+fn modes() -> impl Iterator<Item = Mode> {
+    let orders = [Order::Eager, Order::Lazy].into_iter().chain((0..6).map(Order::Seeded));
+    [Mode::Threads, Mode::Sync].into_iter().chain(orders.map(Mode::Deterministic))
+}
+
+fn log() -> Log {
+    Log::default()
+}
+
+#[test]
+fn a_queue_runs_in_order_in_every_mode() {
+    for mode in modes() {
+        let (rig, log) = (Rig::new(mode), log());
+        let queue = rig.queue();
+        let ops: Vec<OpId> = (0..50).map(|number| rig.add(queue, Job::Write(number, Arc::clone(&log)))).collect();
+        assert_eq!(rig.wait(&ops[49..]), Ok(()), "{mode:?}");
+        assert_eq!(*log.lock(), (0..50).collect::<Vec<_>>(), "{mode:?}");
+    }
+}
+
+#[test]
+fn an_op_waits_for_ops_of_other_queues_that_it_was_put_behind() {
+    for mode in modes().filter(|mode| *mode != Mode::Sync) {
+        let (rig, log, open) = (Rig::new(mode), log(), Arc::new(AtomicBool::new(false)));
+        let (first, second) = (rig.queue(), rig.queue());
+        rig.add(first, Job::Gate(Arc::clone(&open)));
+        let before = rig.add(first, Job::Write(1, Arc::clone(&log)));
+        let after = rig.add_after(second, &[before], Job::Write(2, Arc::clone(&log)));
+        assert!(log.lock().is_empty(), "{mode:?}");
+        open.store(true, Ordering::SeqCst);
+        assert_eq!(rig.wait(&[after]), Ok(()), "{mode:?}");
+        assert_eq!(*log.lock(), [1, 2], "{mode:?}");
+    }
+}
+
+#[test]
+fn lazy_order_runs_only_what_a_wait_needs() {
+    let (rig, log) = (Rig::new(Mode::Deterministic(Order::Lazy)), log());
+    let (first, second) = (rig.queue(), rig.queue());
+    rig.add(first, Job::Write(1, Arc::clone(&log)));
+    let wanted = rig.add(second, Job::Write(2, Arc::clone(&log)));
+    assert_eq!(rig.wait(&[wanted]), Ok(()));
+    assert_eq!(*log.lock(), [2]);
+    assert_eq!(rig.0.lock().engine.unfinished(), 1);
+}
+
+#[test]
+fn a_wait_that_nothing_ends_names_the_ops_it_is_for() {
+    for mode in modes() {
+        let rig = Rig::patient(mode, Duration::from_millis(40));
+        let op = rig.add(rig.queue(), Job::Gate(Arc::default()));
+        assert_eq!(rig.wait(&[op]), Err(WaitError::Deadlock(vec!["a gate".to_owned()])), "{mode:?}");
+    }
+}
+
+#[test]
+fn work_that_yields_goes_on_until_it_is_done() {
+    for mode in modes() {
+        let (rig, run) = (Rig::new(mode), Arc::new(AtomicU64::new(0)));
+        let op = rig.add(rig.queue(), Job::Slices(500, Arc::clone(&run)));
+        assert_eq!(rig.wait(&[op]), Ok(()), "{mode:?}");
+        assert_eq!(run.load(Ordering::SeqCst), 500, "{mode:?}");
+    }
+}
+
+#[test]
+fn a_failure_reaches_the_state_with_the_note_of_its_op() {
+    for mode in modes() {
+        let (rig, log) = (Rig::new(mode), log());
+        let queue = rig.queue();
+        rig.add(queue, Job::Fails("on purpose"));
+        let after = rig.add(queue, Job::Write(1, Arc::clone(&log)));
+        assert_eq!(rig.wait(&[after]), Ok(()), "{mode:?}");
+        assert_eq!(rig.0.lock().failures, [(7, "on purpose")], "{mode:?}");
+        assert!(log.lock().is_empty(), "{mode:?}: the state refuses to start anything after it");
+    }
+}
+
+#[test]
+fn host_functions_of_one_lane_take_turns_with_the_one_that_runs() {
+    let (rig, log) = (Rig::new(Mode::Deterministic(Order::Seeded(3))), log());
+    let queues = [rig.queue(), rig.queue()];
+    let ops = [0, 1].map(|at| rig.add(queues[at], Job::Host(at as u32, Arc::clone(&log))));
+    assert_eq!(rig.wait(&ops), Ok(()));
+    let mut ran = log.lock().clone();
+    ran.sort_unstable();
+    assert_eq!(ran, [0, 1]);
+}
+
+#[test]
+fn a_hub_and_its_spokes_are_ordered_both_ways() {
+    for mode in modes() {
+        let (rig, log) = (Rig::new(mode), log());
+        let (hub, spoke) = (rig.queue(), rig.queue());
+        let write = |number| Job::Write(number, Arc::clone(&log));
+        let follow = |queue: QueueId| {
+            let mut before = SmallVec::new();
+            let mut jobs = rig.0.lock();
+            if queue == hub {
+                jobs.engine.follow_spokes(hub, &mut before);
+            } else {
+                jobs.engine.follow_hub(queue, hub, &mut before);
+            }
+            before
+        };
+        let mut last = None;
+        for number in 0..20 {
+            let queue = if number % 3 == 0 { hub } else { spoke };
+            last = Some(rig.add_after(queue, &follow(queue), write(number)));
+        }
+        assert_eq!(rig.wait(last.as_slice()), Ok(()), "{mode:?}");
+        assert_eq!(*log.lock(), (0..20).collect::<Vec<_>>(), "{mode:?}");
+    }
+}
+
+#[test]
+fn a_retired_queue_goes_with_its_last_op_and_its_id_is_never_used_again() {
+    let (rig, log) = (Rig::new(Mode::Deterministic(Order::Lazy)), log());
+    let queue = rig.queue();
+    let op = rig.add(queue, Job::Write(1, log));
+    rig.0.lock().engine.retire_queue(queue);
+    assert!(rig.0.lock().engine.is_live(queue));
+    assert_eq!(rig.wait(&[op]), Ok(()));
+    assert!(!rig.0.lock().engine.is_live(queue));
+    assert_ne!(rig.queue(), queue);
+    assert_eq!(rig.0.lock().engine.queue_count(), 1);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Whatever the edges, an op runs after all that it was put behind, and each runs once.
+    #[test]
+    fn every_order_keeps_every_edge(
+        edges in prop::collection::vec((0..4_usize, prop::collection::vec(0..40_usize, 0..3)), 1..40),
+        seed in any::<u64>(),
+    ) {
+        for mode in [Mode::Threads, Mode::Deterministic(Order::Lazy), Mode::Deterministic(Order::Seeded(seed))] {
+            let (rig, log) = (Rig::new(mode), log());
+            let queues = [(); 4].map(|()| rig.queue());
+            let mut ops: Vec<OpId> = Vec::new();
+            let mut before: Vec<Vec<usize>> = Vec::new();
+            for (number, (queue, others)) in edges.iter().enumerate() {
+                let others: Vec<usize> = others.iter().copied().filter(|other| *other < number).collect();
+                let named: Vec<OpId> = others.iter().map(|other| ops[*other]).collect();
+                ops.push(rig.add_after(queues[*queue], &named, Job::Write(number as u32, Arc::clone(&log))));
+                let mut all = others;
+                all.extend(edges[..number].iter().rposition(|(earlier, _)| earlier == queue));
+                before.push(all);
+            }
+            prop_assert_eq!(rig.wait(&ops), Ok(()));
+            let ran = log.lock().clone();
+            prop_assert_eq!(ran.len(), edges.len());
+            let place = |number: usize| ran.iter().position(|ran| *ran as usize == number);
+            for (number, others) in before.iter().enumerate() {
+                for other in others {
+                    prop_assert!(place(*other) < place(number), "{} before {} in {:?}: {:?}", other, number, mode, ran);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Entering a driver call: from the C function to its body, and back with an answer.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering;
+
+use warploom_sys::Function;
+use warploom_sys::types::CUresult;
+
+use super::faults::{self, Arguments};
+use crate::ffi::pointer_check;
+use crate::ffi::status::Status;
+use crate::machine::call::Call;
+use crate::machine::slots;
+use crate::memory::shadow::InCall;
+use crate::process::thread;
+use crate::rules;
+
+/// Runs the body of an entry point: finds the machine, applies the function's rules and fault plans, records
+/// the call, and catches panics.
+pub(super) fn enter(
+    slot: usize,
+    per_thread: bool,
+    function: Function,
+    arguments: Arguments<'_>,
+    body: impl FnOnce(&Call<'_>) -> Status,
+) -> CUresult {
+    let core = slots::machine(slot);
+    let Some(core) = core.as_ref() else { return CUresult::CUDA_ERROR_DEINITIALIZED };
+    if !core.home.is_here() {
+        return CUresult::CUDA_ERROR_NOT_INITIALIZED;
+    }
+    // A call has a number only where calls are checked or recorded.
+    let is_numbered = (core.trace.is_some() || core.findings.is_on()) && !rules::of(function).finds_functions;
+    let number = if is_numbered { core.next_call() } else { 0 };
+    let call = Call::new(core, function, per_thread);
+    let Some(trace) = &core.trace else { return answer(&call, number, arguments, body) };
+    let called = trace.called(function, number);
+    let code = answer(&call, number, arguments, body);
+    called.returns(code);
+    code
+}
+
+/// The answer to a call, with the faults that plans ask for.
+#[inline]
+fn answer(call: &Call<'_>, number: u64, arguments: Arguments<'_>, body: impl FnOnce(&Call<'_>) -> Status) -> CUresult {
+    let afterwards = match call.core().faults.is_active().then(|| faults::before(call, arguments)) {
+        Some(Err(code)) => return code,
+        Some(Ok(afterwards)) => afterwards,
+        None => None,
+    };
+    let answer = perform(call, number, body);
+    match afterwards {
+        Some(afterwards) => afterwards.finish(call, answer),
+        None => answer,
+    }
+}
+
+/// Runs the body if the function's row permits the call now.
+#[inline]
+fn perform(call: &Call<'_>, number: u64, body: impl FnOnce(&Call<'_>) -> Status) -> CUresult {
+    let (core, function) = (call.core(), call.function());
+    let rule = rules::of(function);
+    if !rule.before_init && !core.initialized.load(Ordering::Acquire) {
+        return CUresult::CUDA_ERROR_NOT_INITIALIZED;
+    }
+    let _in_call = (core.findings.is_on() && number != 0)
+        .then(|| InCall::new(number, function, core.findings.remembers_callers()));
+    if !rule.in_host_function && thread::is_in_host_function(core.id) {
+        return call.refuse_in_host_function();
+    }
+    let body = |call: &Call<'_>| {
+        if !rule.in_capture {
+            call.check_unsafe(&mut call.world())?;
+        }
+        body(call)
+    };
+    let attempt = || catch_unwind(AssertUnwindSafe(|| body(call)));
+    let outcome = if core.findings.checks_pointers() {
+        let (outcome, reason) = pointer_check::checking(attempt);
+        if let (Ok(Err(code)), Some(reason)) = (&outcome, reason) {
+            call.refuse(*code, reason);
+        }
+        outcome
+    } else {
+        attempt()
+    };
+    let answer = match outcome {
+        Ok(Ok(())) => CUresult::CUDA_SUCCESS,
+        Ok(Err(code)) => code,
+        Err(_) => call.panicked(),
+    };
+    core.findings.tell();
+    answer
+}

@@ -1,0 +1,72 @@
+//! Work of a call, enqueued on its stream or added to the graph that the stream is captured into.
+
+use warploom_sys::types::CUstream_st;
+
+use super::queue_of;
+use crate::ffi::Ptr;
+use crate::ffi::status::Status;
+use crate::machine::call::Call;
+use crate::machine::core::Guard;
+use crate::machine::world::Work;
+use warploom_engine::{Mode, OpId, QueueId};
+
+impl Call<'_> {
+    /// The queue of a stream argument; null, legacy and per-thread handles mean a default stream of the
+    /// current context.
+    pub(crate) fn queue(&self, world: &mut Guard<'_>, stream: Ptr<CUstream_st>) -> Status<QueueId> {
+        let queue = queue_of(self, world, stream.address())?;
+        self.set_feeds_graph(world.captures.hold(queue));
+        Ok(queue)
+    }
+
+    /// The queue of calls that take no stream: the default stream this call's variant means.
+    pub(crate) fn default_queue(&self, world: &mut Guard<'_>) -> Status<QueueId> {
+        self.queue(world, Ptr::null())
+    }
+
+    /// Enqueues work and lets the machine run it when it likes; work for a captured stream becomes a node.
+    pub(crate) fn submit(&self, world: &mut Guard<'_>, queue: QueueId, work: Work) -> Status {
+        self.submit_after(world, queue, &[], work)
+    }
+
+    /// Enqueues work behind other ops, too.
+    pub(crate) fn submit_after(&self, world: &mut Guard<'_>, queue: QueueId, others: &[OpId], work: Work) -> Status {
+        if world.captures.hold(queue) {
+            return self.capture(world, queue, work);
+        }
+        self.check_legacy(world, queue)?;
+        world.enqueue_after(queue, others, work)?;
+        self.get_going(world, queue)
+    }
+
+    /// Enqueues several pieces of work that no order holds between.
+    pub(crate) fn submit_unordered(
+        &self,
+        world: &mut Guard<'_>,
+        queue: QueueId,
+        works: impl Iterator<Item = Work>,
+    ) -> Status {
+        self.check_legacy(world, queue)?;
+        world.enqueue_unordered(queue, works)?;
+        self.get_going(world, queue)
+    }
+
+    /// Enqueues work, waits for it, and reports what went wrong in its context.
+    pub(crate) fn submit_and_wait(&self, world: &mut Guard<'_>, queue: QueueId, work: Work) -> Status {
+        if world.captures.hold(queue) {
+            return self.capture(world, queue, work);
+        }
+        self.check_legacy(world, queue)?;
+        let context = world.engine.queue(queue).owner.context;
+        let id = world.enqueue(queue, work)?;
+        // The wait tells the executors, if it cannot do the work itself.
+        if self.core().mode != Mode::Threads {
+            self.get_going(world, queue)?;
+        }
+        let known = world.engine.queue(queue).clock.known.clone();
+        self.wait(world, &[id])?;
+        world.engine.timelines.host_learns(&known);
+        world.host_saw_idle(queue);
+        world.healthy(context)
+    }
+}

@@ -1,0 +1,9 @@
+//! Data races between streams, and between streams and the host.
+
+mod host;
+mod op;
+mod order;
+mod watch;
+
+pub(super) use order::{missing, missing_since_birth};
+pub(super) use watch::{Recording, Watch};

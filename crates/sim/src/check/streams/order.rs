@@ -1,0 +1,23 @@
+//! The wait that is missing between two operations.
+
+use crate::check::report::MissingWait;
+use crate::memory::shadow::{Access, StreamInfo};
+
+/// The wait that would order a use behind the allocation. Memory that a thread allocates is there for its streams at once;
+/// only another thread can come too early.
+pub(in crate::check) fn missing_since_birth(born: &Access, user: Option<StreamInfo>) -> MissingWait {
+    match born.stream {
+        Some(stream) => missing(Some(stream), user),
+        None => MissingWait::HostAfterHost,
+    }
+}
+
+/// The wait that would order two operations, by their streams.
+pub(in crate::check) fn missing(first: Option<StreamInfo>, second: Option<StreamInfo>) -> MissingWait {
+    match (first, second) {
+        (Some(first), Some(second)) => MissingWait::StreamAfterStream { first, second },
+        (Some(first), None) => MissingWait::HostAfterStream { first },
+        (None, Some(second)) => MissingWait::StreamAfterHost { second },
+        (None, None) => MissingWait::HostAfterHost,
+    }
+}

@@ -1,0 +1,285 @@
+//! The comparison of an op's accesses with those that shadow memory remembers.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+use warploom_engine::{Epoch, Known};
+
+use super::order::{missing, missing_since_birth};
+use crate::check::checker::{Checker, Parts};
+use crate::check::pending_kernels::PendingKernels;
+use crate::check::report::{FindingKind, Findings, MissingWait};
+use crate::memory::shadow::{Access, AccessKind, Conflict, DISCARD_LIMIT, Shadow};
+use crate::memory::{Allocation, Side, SimAddress, Touch};
+
+/// Recording of accesses, once they have been compared with those in shadow memory.
+pub(in crate::check) enum Recording<'a> {
+    /// They are remembered.
+    On,
+    /// They are not.
+    Off,
+    /// They are remembered apart, for the rest of a batch that may yet fail.
+    Draft(&'a mut Drafts),
+}
+
+/// The accesses of a batch that may yet fail, by the shadow that would remember them.
+pub(super) type Drafts = HashMap<*const Shadow, Shadow>;
+
+/// One op whose accesses are compared.
+pub(in crate::check) struct Watch<'a, 'p> {
+    parts: &'a mut Parts<'p>,
+    known: &'a Known,
+    /// The op's accesses, but for their kind.
+    access: Access,
+    findings: &'a Findings,
+    recording: Recording<'a>,
+    pub(in crate::check) found: Vec<FindingKind>,
+    /// Ops that were enqueued behind it before it was looked at.
+    followers: HashSet<Epoch>,
+    pending: &'a PendingKernels,
+}
+
+impl<'a, 'p> Watch<'a, 'p> {
+    pub(in crate::check) fn new(
+        checker: &'a Checker,
+        parts: &'a mut Parts<'p>,
+        known: &'a Known,
+        access: Access,
+        recording: Recording<'a>,
+        followers: HashSet<Epoch>,
+    ) -> Self {
+        let (findings, pending) = (&*checker.findings, &checker.pending);
+        Self { parts, known, access, findings, recording, found: Vec::new(), followers, pending }
+    }
+
+    pub(super) fn touch(&mut self, touch: Touch) {
+        match touch {
+            Touch::Copy { to, from, bytes } => {
+                self.each(from.address(), bytes, AccessKind::Read);
+                self.each(to.address(), bytes, AccessKind::Write);
+                self.carry(from, to, bytes);
+            }
+            Touch::Write { to, bytes } => {
+                self.each(to.address(), bytes, AccessKind::Write);
+                self.mark(to.address(), bytes, true);
+            }
+            Touch::Prefetch { at, bytes } => self.each(at.address(), bytes, AccessKind::Prefetch),
+            Touch::Discard { at, bytes } => {
+                self.each(at.address(), bytes, AccessKind::Discard);
+                self.discard(at.address(), bytes.min(DISCARD_LIMIT));
+            }
+            Touch::WaitValue { at, bytes } => {
+                self.each(at.address(), bytes, AccessKind::WaitValue);
+                self.decide(at.address(), bytes);
+            }
+            Touch::WriteValue { at, bytes } => {
+                self.each(at.address(), bytes, AccessKind::WriteValue);
+                self.mark(at.address(), bytes, true);
+            }
+        }
+    }
+
+    /// A kernel has read bytes, which are addresses.
+    pub(in crate::check) fn kernel_reads(&mut self, range: Range<u64>, kind: AccessKind) {
+        let bytes = range.end - range.start;
+        self.each(range.start, bytes, kind);
+        let missing = self.unwritten(range.start, bytes);
+        if !missing.is_empty() {
+            self.found_unwritten(kind, &missing);
+        }
+    }
+
+    /// A kernel has written bytes, which are addresses.
+    pub(in crate::check) fn kernel_writes(&mut self, range: Range<u64>, kind: AccessKind) {
+        let bytes = range.end - range.start;
+        self.each(range.start, bytes, kind);
+        self.mark(range.start, bytes, true);
+    }
+
+    /// Checks and records an access to all allocations in a range; other bytes are the program's own.
+    fn each(&mut self, address: u64, bytes: u64, kind: AccessKind) {
+        self.access.kind = kind;
+        let (mut at, end) = (address, address + bytes);
+        while at < end
+            && let Some(allocation) = self.parts.memory.containing_mut(at)
+        {
+            let behind = end.min(allocation.end());
+            let range = at - allocation.base..behind - allocation.base;
+            let mut conflicts = Vec::new();
+            let mut is_early = false;
+            if let Some(tracked) = &allocation.tracked {
+                is_early = !self.known.is_unsure() && !self.known.includes(tracked.born.epoch);
+            }
+            if let Some(shadow) = self.parts.virtual_memory.shadow_of(allocation) {
+                match &mut self.recording {
+                    Recording::Off => shadow.conflicts(range.clone(), &self.access, self.known, &mut conflicts),
+                    Recording::Draft(drafts) => {
+                        shadow.conflicts(range.clone(), &self.access, self.known, &mut conflicts);
+                        let draft = drafts.entry(std::ptr::from_ref(shadow)).or_default();
+                        draft.touch(range.clone(), &self.access, self.known, &mut conflicts);
+                    }
+                    Recording::On if self.known.is_unsure() => {}
+                    Recording::On => {
+                        shadow.touch(range.clone(), &self.access, self.known, &mut conflicts);
+                        if let Some(over) = self.parts.timelines.over() {
+                            shadow.forget(over);
+                        }
+                    }
+                }
+            }
+            if is_early {
+                self.found_early(at, range);
+            }
+            if !self.known.is_unsure() {
+                for conflict in conflicts {
+                    if !self.followers.contains(&conflict.first.epoch) {
+                        self.found_race(at, conflict);
+                    }
+                }
+            }
+            at = behind;
+        }
+    }
+
+    fn found_race(&mut self, address: u64, Conflict { first, bytes }: Conflict) {
+        let Some(allocation) = self.parts.memory.containing(address).and_then(Allocation::info) else { return };
+        let caller = self.findings.caller();
+        let second = self.access.operation(caller.as_ref());
+        let is_batch = first.site.as_ref().map(|site| site.call) == second.call && second.call.is_some();
+        let missing = if is_batch { MissingWait::SeparateCalls } else { missing(first.stream, self.access.stream) };
+        let first = first.operation(None);
+        // The rows of one copy are touched one after the other, and so are pages that are discarded and prefetched in one
+        // go; the pair is the same.
+        let is_known = self.found.iter().any(|kind| {
+            matches!(kind, FindingKind::Race { first: other, allocation: there, .. }
+                if other.call == first.call && other.access.is_like(first.access) && there.id == allocation.id)
+        });
+        if !is_known {
+            self.found.push(FindingKind::Race { first, second, allocation, bytes, missing });
+        }
+    }
+
+    fn found_early(&mut self, address: u64, bytes: Range<u64>) {
+        let Some(found) = self.parts.memory.containing(address) else { return };
+        let (Some(allocation), Some(tracked)) = (found.info(), &found.tracked) else { return };
+        let missing = missing_since_birth(&tracked.born, self.access.stream);
+        let user = self.access.operation(self.findings.caller().as_ref());
+        let is_known = self.found.iter().any(|kind| {
+            matches!(kind, FindingKind::UseBeforeAllocation { allocation: there, .. } if there.id == allocation.id)
+        });
+        if !is_known {
+            self.found.push(FindingKind::UseBeforeAllocation { user, allocation, bytes, missing });
+        }
+    }
+
+    /// Marks the destination of a copy as written where its source is; reports unwritten bytes that reach the host.
+    fn carry(&mut self, from: SimAddress, to: SimAddress, bytes: u64) {
+        let missing = self.unwritten(from.address(), bytes);
+        if missing.is_empty() {
+            return self.mark(to.address(), bytes, true);
+        }
+        let reaches_host = to.side() == Side::Host
+            || self.parts.memory.containing(to.address()).is_none_or(|to| to.is_host_accessible() || to.is_managed());
+        if reaches_host {
+            self.found_unwritten(AccessKind::Read, &missing);
+        }
+        self.mark(to.address(), bytes, true);
+        for gap in missing {
+            self.mark(to.address() + (gap.start - from.address()), gap.end - gap.start, false);
+        }
+    }
+
+    /// Reports a wait for a word that was never written.
+    fn decide(&mut self, address: u64, bytes: u64) {
+        let missing = self.unwritten(address, bytes);
+        if !missing.is_empty() {
+            self.found_unwritten(AccessKind::WaitValue, &missing);
+        }
+    }
+
+    fn found_unwritten(&mut self, kind: AccessKind, missing: &[Range<u64>]) {
+        if self.known.is_unsure() {
+            return;
+        }
+        let Some(first) = missing.first() else { return };
+        let Some(found) = self.parts.memory.containing(first.start) else { return };
+        // Of managed memory nothing else is known, because the host writes it unseen.
+        let is_managed = found.is_managed();
+        let Some(allocation) = found.info() else { return };
+        let bytes = first.start - found.base..first.end - found.base;
+        let total: u64 = missing.iter().map(|gap| gap.end - gap.start).sum();
+        let rest = self.found.iter_mut().find_map(|kind| match kind {
+            FindingKind::UninitialisedRead { allocation: there, total, .. } if there.id == allocation.id => Some(total),
+            _ => None,
+        });
+        if let Some(rest) = rest {
+            *rest += total;
+            return;
+        }
+        self.access.kind = kind;
+        let user = self.access.operation(self.findings.caller().as_ref());
+        let discarded = is_managed;
+        self.found.push(FindingKind::UninitialisedRead { user, allocation, bytes, total, discarded });
+    }
+
+    /// The unwritten ranges of memory, as addresses. The host writes its own memory without being seen.
+    fn unwritten(&mut self, address: u64, bytes: u64) -> Vec<Range<u64>> {
+        let (mut at, end) = (address, address + bytes);
+        let mut missing = Vec::new();
+        if self.pending.is_behind(self.known) {
+            return missing;
+        }
+        while at < end
+            && let Some(allocation) = self.parts.memory.containing_mut(at)
+        {
+            let (base, behind) = (allocation.base, end.min(allocation.end()));
+            let is_managed = allocation.is_managed();
+            let is_hosts = allocation.side == Side::Host || allocation.is_host_accessible() || is_managed;
+            let (start, range) = (allocation.place(at), at - base..behind - base);
+            let miss = |gap: Range<u64>| missing.push(gap.start + base..gap.end + base);
+            match self.parts.virtual_memory.shadow_of(allocation) {
+                Some(shadow) if is_managed => {
+                    let host = self.parts.timelines.host();
+                    shadow.lost(&range, start, host).into_iter().for_each(miss);
+                }
+                Some(shadow) if !is_hosts => shadow.written.gaps(range, miss),
+                _ => {}
+            }
+            at = behind;
+        }
+        missing
+    }
+
+    /// Marks bytes as undefined until they are written again.
+    fn discard(&mut self, address: u64, bytes: u64) {
+        if let Some(allocation) =
+            self.parts.memory.containing_mut(address).filter(|_| matches!(self.recording, Recording::On))
+        {
+            let start = address - allocation.base;
+            if let Some(shadow) = self.parts.virtual_memory.shadow_of(allocation) {
+                shadow.discarded.add(start..start + bytes);
+            }
+        }
+    }
+
+    /// Marks bytes as written, or as unwritten.
+    fn mark(&mut self, address: u64, bytes: u64, written: bool) {
+        let (mut at, end) = (address, address + bytes);
+        while matches!(self.recording, Recording::On)
+            && at < end
+            && let Some(allocation) = self.parts.memory.containing_mut(at)
+        {
+            let (base, behind) = (allocation.base, end.min(allocation.end()));
+            if let Some(shadow) = self.parts.virtual_memory.shadow_of(allocation) {
+                let range = at - base..behind - base;
+                if written {
+                    shadow.discarded.remove(range.clone());
+                    shadow.written.add(range);
+                } else {
+                    shadow.written.remove(range);
+                }
+            }
+            at = behind;
+        }
+    }
+}

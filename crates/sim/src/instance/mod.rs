@@ -1,0 +1,15 @@
+//! Machines as their users hold them: starting one, its driver, its reports, faults and host accesses.
+
+mod builder;
+mod driver;
+mod faults;
+mod host_access;
+mod machine;
+mod reports;
+mod residency;
+mod start_error;
+
+pub use self::builder::MachineBuilder;
+pub use self::host_access::{HandOver, HostAccess, HostAccessError};
+pub use self::machine::Machine;
+pub use self::start_error::StartError;

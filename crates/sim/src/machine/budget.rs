@@ -1,0 +1,31 @@
+//! Memory budgets of fault plans: allocations beyond one are refused.
+
+use crate::ffi::status::{OUT_OF_MEMORY, Status};
+use crate::machine::call::Call;
+use crate::machine::world::World;
+use crate::memory::Side;
+
+impl World {
+    /// Refuses an allocation that is beyond a budget.
+    pub(crate) fn afford(&self, call: &Call<'_>, side: Side, bytes: u64) -> Status {
+        let faults = &call.core().faults;
+        if !faults.is_active() {
+            return Ok(());
+        }
+        for (plan, budget) in faults.budgets().into_iter().filter(|(_, budget)| budget.covers(side)) {
+            let held: u64 = self.held_bytes().filter(|(side, _)| budget.covers(*side)).map(|(_, bytes)| bytes).sum();
+            if held.saturating_add(bytes) > budget.bytes() {
+                let reason = format!("the budget is {budget}; {held} are allocated, and {bytes} more do not fit");
+                faults.over_budget(plan, call.function());
+                return Err(call.injected(OUT_OF_MEMORY, reason));
+            }
+        }
+        Ok(())
+    }
+
+    /// Allocated bytes, by the side they are on.
+    fn held_bytes(&self) -> impl Iterator<Item = (Side, u64)> {
+        let physical = self.physical.iter().map(|(_, physical)| (physical.side, physical.size));
+        self.memory.held().chain(physical)
+    }
+}

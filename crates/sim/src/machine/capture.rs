@@ -1,0 +1,88 @@
+//! Stream captures in progress: sequences, and the branches that streams add to them.
+
+use std::collections::BTreeMap;
+
+use warploom_engine::QueueId;
+use warploom_sys::types::CUstreamCaptureMode;
+
+use crate::ffi::handle::{GraphHandle, NodeHandle};
+use crate::process::thread::ThreadKey;
+
+/// Names a sequence; no other of the machine ever has the number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct SequenceId(pub(crate) u64);
+
+/// Everything that is being captured.
+#[derive(Default)]
+pub(crate) struct Captures {
+    pub(crate) sequences: BTreeMap<SequenceId, Sequence>,
+    pub(crate) branches: BTreeMap<QueueId, Branch>,
+    pub(crate) last: u64,
+}
+
+/// What is captured between a begin and its end.
+pub(crate) struct Sequence {
+    pub(crate) graph: GraphHandle,
+    /// What streams that have been destroyed had come to.
+    pub(crate) loose: Vec<NodeHandle>,
+    /// Where it began, and has to end.
+    pub(crate) origin: QueueId,
+    /// Who began it.
+    pub(crate) thread: ThreadKey,
+    pub(crate) mode: CUstreamCaptureMode,
+    pub(crate) is_invalid: bool,
+}
+
+/// A stream's part in a sequence.
+pub(crate) struct Branch {
+    pub(crate) sequence: SequenceId,
+    /// What the stream's next node comes after.
+    pub(crate) tips: Vec<NodeHandle>,
+    /// The tips as they were last shown to C, which may look at them until the next call.
+    pub(crate) shown: Vec<u64>,
+    /// As many plain edges, as words.
+    pub(crate) edges: Vec<u64>,
+}
+
+impl Branch {
+    pub(crate) fn new(sequence: SequenceId) -> Self {
+        Self { sequence, tips: Vec::new(), shown: Vec::new(), edges: Vec::new() }
+    }
+}
+
+impl Captures {
+    /// Whether a stream's work becomes nodes.
+    pub(crate) fn hold(&self, queue: QueueId) -> bool {
+        !self.branches.is_empty() && self.branches.contains_key(&queue)
+    }
+
+    /// Whether anything is being captured.
+    pub(crate) fn are_none(&self) -> bool {
+        self.sequences.is_empty()
+    }
+
+    pub(crate) fn of(&self, queue: QueueId) -> Option<(SequenceId, &Sequence)> {
+        let id = self.branches.get(&queue)?.sequence;
+        Some((id, self.sequences.get(&id)?))
+    }
+
+    /// A call went wrong in a way that invalidates what is captured on its stream, if anything is.
+    pub(crate) fn spoil(&mut self, queue: QueueId) {
+        if let Some((id, _)) = self.of(queue) {
+            self.invalidate(id);
+        }
+    }
+
+    pub(crate) fn invalidate(&mut self, id: SequenceId) {
+        if let Some(sequence) = self.sequences.get_mut(&id) {
+            sequence.is_invalid = true;
+        }
+    }
+}
+
+/// The record of an event in a sequence: it stands for nodes, and no device will ever come to it.
+#[derive(Clone)]
+pub(crate) struct CapturedRecord {
+    pub(crate) sequence: SequenceId,
+    pub(crate) nodes: Vec<NodeHandle>,
+}

@@ -1,0 +1,154 @@
+//! The parts of a machine that its checks look at, passed to them.
+
+use warploom_engine::QueueId;
+
+use crate::check::{Checker, HandleProblem, KernelFault, KernelHazard, ObjectKind, Parts, Watched};
+use crate::ffi::status::Status;
+use crate::machine::call::Call;
+use crate::machine::objects::{HandleTo, Object, Objects};
+use crate::machine::world::{Engine, Work, World};
+use crate::memory::shadow::{Access, AccessKind, StreamInfo, Touched, Tracked};
+use crate::memory::{Allocation, MemoryOp};
+
+/// A stream for a report.
+fn stream_info(engine: &Engine, queue: QueueId) -> StreamInfo {
+    let queue = engine.queue(queue);
+    StreamInfo { id: queue.owner.traits.id, kind: queue.owner.traits.kind, device: queue.owner.device }
+}
+
+impl World {
+    /// The checker, and the parts that it looks at.
+    pub(crate) fn checked_parts(&mut self) -> (&mut Checker, Parts<'_>) {
+        let World { checker, memory, virtual_memory, engine, .. } = self;
+        (checker, Parts { memory, virtual_memory, timelines: &mut engine.timelines })
+    }
+
+    /// Checks an op that is about to be enqueued; the queue's clock says what comes before it.
+    pub(crate) fn check_work(&mut self, queue: QueueId, work: &Work) -> Status {
+        if !self.checker.is_on() {
+            return Ok(());
+        }
+        let stream = stream_info(&self.engine, queue);
+        let known = std::mem::take(&mut self.engine.queue_mut(queue).clock.known);
+        let (checker, mut parts) = self.checked_parts();
+        let judged = checker.check_op(&mut parts, stream, &known, work);
+        self.engine.queue_mut(queue).clock.known = known;
+        match work {
+            _ if judged.is_err() => {}
+            Work::Memory(MemoryOp::WriteValue { .. }) => self.engine.release_value(queue),
+            Work::Memory(MemoryOp::WaitValue { .. }) => self.engine.awaits_value(queue),
+            Work::HostFunction { .. } | Work::Callback { .. } if self.managed_memory.is_used() => {
+                Checker::forget_discards(&mut self.checked_parts().1);
+            }
+            _ => {}
+        }
+        judged
+    }
+
+    /// Checks ops that are about to be enqueued one after the other, all or none of them. Where findings do not stop a call,
+    /// each is checked when its turn comes.
+    pub(crate) fn check_ahead(&mut self, queue: QueueId, works: &[Work]) -> Status {
+        if !self.checker.fails_calls() {
+            return Ok(());
+        }
+        // Brings the queue's clock up to what an op of it would know.
+        self.enqueue(queue, Work::Join)?;
+        let stream = stream_info(&self.engine, queue);
+        let known = self.engine.queue(queue).clock.known.clone();
+        let (checker, mut parts) = self.checked_parts();
+        checker.check_ahead(&mut parts, stream, &known, works)
+    }
+
+    /// Checks ops that stand behind a queue's newest and have no order among themselves.
+    pub(crate) fn check_batch(&mut self, queue: QueueId, works: &[Work]) -> Status {
+        if !self.checker.is_on() {
+            return Ok(());
+        }
+        let stream = stream_info(&self.engine, queue);
+        let mut known = std::mem::take(&mut self.engine.queue_mut(queue).clock.known);
+        let (checker, mut parts) = self.checked_parts();
+        let judged = checker.check_batch(&mut parts, stream, &mut known, works);
+        self.engine.queue_mut(queue).clock.known = known;
+        judged
+    }
+
+    /// Remembers the place of a kernel that is about to be enqueued.
+    pub(crate) fn watch_kernel(&mut self, queue: QueueId, work: &mut Work) {
+        let Work::Task(task) = work else { return };
+        if self.checker.is_on() {
+            let known = self.engine.queue(queue).clock.known.clone();
+            task.watch(self.checker.watch_kernel(stream_info(&self.engine, queue), known));
+        }
+    }
+
+    /// Checks the accesses of a kernel that has ended to memory that was freed meanwhile.
+    pub(crate) fn check_frees(&mut self, watched: &Watched, touched: &mut Touched) {
+        self.checker.check_frees(watched, touched);
+    }
+
+    /// Checks a kernel that has ended, by the bytes that it has touched.
+    pub(crate) fn check_ended(
+        &mut self,
+        watched: Watched,
+        touched: Touched,
+        fault: Option<KernelFault>,
+        hazards: Vec<KernelHazard>,
+    ) {
+        let (checker, mut parts) = self.checked_parts();
+        checker.check_ended(&mut parts, watched, touched, fault, hazards);
+    }
+
+    /// Records a new allocation: from now on, or, if it was made in the order of a queue, for all that comes behind that.
+    pub(crate) fn add_allocation(&mut self, mut allocation: Allocation, queue: Option<QueueId>) {
+        if self.checker.is_on() {
+            let (epoch, stream) = match queue {
+                // The queue's next op is the allocation's own.
+                Some(queue) => (self.engine.queue(queue).clock.known.next(), Some(stream_info(&self.engine, queue))),
+                None => (self.engine.timelines.host_makes(), None),
+            };
+            allocation.tracked = Some(Tracked::new(Access::new(epoch, AccessKind::Allocate, stream)));
+        }
+        if allocation.is_managed() {
+            self.managed_memory.renew(&self.memory, &allocation);
+        }
+        self.memory.insert(allocation);
+    }
+
+    /// Checks that every access to an allocation is ordered before a free: in a queue, or by the host, now.
+    pub(crate) fn check_free(&mut self, base: u64, queue: Option<QueueId>) -> Status {
+        if !self.checker.is_on() {
+            return Ok(());
+        }
+        let known = match queue {
+            Some(queue) => self.known_before_next(queue),
+            None => self.engine.timelines.host().clone(),
+        };
+        let stream = queue.map(|queue| stream_info(&self.engine, queue));
+        let (checker, mut parts) = self.checked_parts();
+        checker.check_free(&mut parts, base, stream, &known)
+    }
+}
+
+impl Call<'_> {
+    /// Reports a handle that names no object of the kind that this call needs; the problem in words.
+    pub(crate) fn found_misuse<T: Object>(&self, objects: &Objects<T>, handle: HandleTo<T>) -> String {
+        self.report_misuse(objects, handle, objects.problem(handle));
+        objects.explain(handle)
+    }
+
+    /// Reports a handle that a call cannot use, for a given reason.
+    pub(crate) fn report_misuse<T: Object>(&self, objects: &Objects<T>, handle: HandleTo<T>, problem: HandleProblem) {
+        let (wanted, destroyer) = (ObjectKind::from(T::KIND), objects.destroyer(handle));
+        self.core().findings.add_handle_misuse(handle.bits(), wanted, problem, destroyer);
+    }
+
+    /// Reports that a call names bytes that are not, or not all, in an allocation.
+    pub(crate) fn found_outside(&self, world: &World, address: u64, bytes: u64, writes: bool) {
+        world.checker.found_outside(&world.memory, address, bytes, writes);
+    }
+
+    /// Reports why this call cannot free an address.
+    pub(crate) fn found_bad_free(&self, world: &World, address: u64) {
+        world.checker.found_bad_free(&world.memory, address);
+    }
+}

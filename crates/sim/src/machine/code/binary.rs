@@ -1,0 +1,108 @@
+//! A decoded program, and what is asked about its kernels.
+
+use std::ffi::CString;
+
+use warploom_ptx::link::{Part, link};
+use warploom_ptx::syntax::Module;
+use warploom_ptx::{Kernel, Parameter, Program, VariableSpace};
+
+use super::image::{Image, Refusal, Target};
+
+/// A program, with its kernels' names as C has them.
+pub(crate) struct Binary {
+    pub(crate) program: Program,
+    names: Vec<CString>,
+    /// The architecture of the device that it was loaded for.
+    architecture: u32,
+}
+
+/// Registers of a thread, where the text does not say: what compilers give an ordinary kernel.
+const REGISTERS: u32 = 32;
+
+/// What a launch and its callers ask about a kernel.
+#[derive(Clone, Copy)]
+pub(crate) struct Facts<'b> {
+    binary: &'b Binary,
+    pub(crate) kernel: Kernel<'b>,
+}
+
+impl Binary {
+    /// Decodes what an image has for a device.
+    pub(crate) fn load(image: &Image, target: Target) -> Result<Self, Refusal> {
+        let text = image.text_for(target)?;
+        let program = Program::from_text(text).map_err(|error| {
+            missing(text).map_or_else(|| Refusal::mistake(&error), |name| Refusal::unresolved(&name))
+        })?;
+        let names = program.kernels().map(|kernel| CString::new(kernel.name()).unwrap_or_default()).collect();
+        Ok(Self { program, names, architecture: target.architecture })
+    }
+
+    /// How many kernels there are.
+    pub(crate) fn count(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Which kernel has a name.
+    pub(crate) fn find(&self, name: &str) -> Option<usize> {
+        self.names.iter().position(|known| known.as_bytes() == name.as_bytes())
+    }
+
+    /// The name of a kernel; the pointer is good for as long as the binary.
+    pub(crate) fn name(&self, index: usize) -> Option<&CString> {
+        self.names.get(index)
+    }
+
+    pub(crate) fn facts(&self, index: usize) -> Option<Facts<'_>> {
+        self.program.kernels().nth(index).map(|kernel| Facts { binary: self, kernel })
+    }
+}
+
+/// A function that a text calls and does not define, if there is nothing else wrong with it: a linker would have found it
+/// elsewhere. A variable that nobody else defines is the text's own.
+fn missing(text: &str) -> Option<String> {
+    let conflicts = link(&[Part::new("", text).ok()?], 0).err()?;
+    let module = Module::parse(text).ok()?;
+    let is_function = |name: &str| module.functions.iter().any(|function| function.name == name);
+    conflicts.into_iter().map(|conflict| conflict.symbol).find(|name| is_function(name))
+}
+
+impl Facts<'_> {
+    pub(crate) fn parameters(&self) -> Vec<Parameter> {
+        self.kernel.parameters()
+    }
+
+    /// Bytes of shared memory that a block has whatever the launch says.
+    pub(crate) fn shared(&self) -> u32 {
+        self.kernel.shared_bytes() as u32
+    }
+
+    pub(crate) fn local(&self) -> u32 {
+        self.kernel.local_bytes() as u32
+    }
+
+    /// Bytes of constants of the whole module.
+    pub(crate) fn constants(&self) -> u64 {
+        let variables = self.binary.program.variables().iter();
+        variables.filter(|variable| variable.space == VariableSpace::Constant).map(|variable| variable.size).sum()
+    }
+
+    pub(crate) fn registers(&self) -> u32 {
+        REGISTERS
+    }
+
+    /// The most threads of a block, where the text says it.
+    pub(crate) fn most_threads(&self) -> Option<u64> {
+        let bound = self.kernel.required_threads().or_else(|| self.kernel.max_threads())?;
+        Some(bound.iter().map(|size| u64::from(*size)).product())
+    }
+
+    /// The architecture that the text was written for.
+    pub(crate) fn written_for(&self) -> u32 {
+        self.binary.program.header().target.architecture
+    }
+
+    /// The architecture of the device that it was loaded for.
+    pub(crate) fn loaded_for(&self) -> u32 {
+        self.binary.architecture
+    }
+}

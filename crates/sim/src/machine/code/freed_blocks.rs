@@ -1,0 +1,43 @@
+//! Blocks of the kernels' heap that were freed and can still be reached.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use crate::ffi::handle::ContextHandle;
+
+/// Bytes around a block that can be reached: where hardware keeps its books, and what it rounds up by.
+pub(crate) const MARGINS: [u64; 2] = [16, 64];
+
+/// How much of what was freed stays: blocks, and bytes.
+pub(crate) const KEPT: (usize, u64) = (1024, 1 << 20);
+
+/// What was freed last.
+#[derive(Debug, Default)]
+pub(crate) struct FreedBlocks {
+    pub(crate) blocks: VecDeque<FreedBlock>,
+    pub(crate) bytes: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FreedBlock {
+    pub(crate) context: ContextHandle,
+    pub(crate) device: u16,
+    pub(crate) base: u64,
+    pub(crate) size: u64,
+    pub(crate) host: usize,
+}
+
+impl FreedBlock {
+    pub(crate) fn bytes(&self) -> Range<u64> {
+        self.base..self.base + self.size
+    }
+
+    pub(crate) fn room(&self) -> Range<u64> {
+        room(&self.bytes())
+    }
+}
+
+/// A block with its margins.
+pub(crate) fn room(block: &Range<u64>) -> Range<u64> {
+    block.start - MARGINS[0]..block.end + MARGINS[1]
+}

@@ -1,0 +1,48 @@
+//! Linkers: the parts added so far, and the buffers for their logs.
+
+use warploom_ptx::link::Part;
+use warploom_sys::types::CUresult;
+
+use super::image::Target;
+use crate::ffi::Kept;
+use crate::ffi::handle::kind;
+use crate::machine::objects::Object;
+
+/// Pieces that are to be one.
+pub(crate) struct Link {
+    pub(crate) target: Target,
+    pub(crate) parts: Vec<Part>,
+    pub(crate) state: LinkState,
+    pub(crate) logs: Logs,
+}
+
+pub(crate) enum LinkState {
+    Open,
+    Broken(CUresult),
+    Incomplete,
+    /// The image, which the caller has a pointer to.
+    Done {
+        _image: Box<[u8]>,
+    },
+}
+
+impl Object for Link {
+    type Kind = kind::Link;
+}
+
+/// The buffers for errors and for information, and what is in them.
+pub(crate) struct Logs {
+    pub(crate) errors: Option<Log>,
+    pub(crate) information: Option<Log>,
+    pub(crate) is_verbose: bool,
+    /// Where the time that it took goes.
+    pub(crate) time: Option<Kept>,
+}
+
+pub(crate) struct Log {
+    pub(crate) buffer: Kept,
+    pub(crate) capacity: usize,
+    /// Where the number of bytes goes.
+    pub(crate) size: Kept,
+    pub(crate) text: String,
+}

@@ -1,0 +1,41 @@
+//! Settings of a kernel on a device.
+
+/// What a program has set about a kernel on a device.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Settings {
+    pub(crate) dynamic_shared: Option<u32>,
+    pub(crate) carveout: Option<i32>,
+    pub(crate) cluster: [Option<i32>; 3],
+    pub(crate) non_portable_cluster: Option<i32>,
+    pub(crate) cluster_policy: Option<i32>,
+}
+
+impl Settings {
+    /// These settings, and where they say nothing, others.
+    pub(crate) fn or(self, other: Settings) -> Settings {
+        let [width, height, depth] = self.cluster;
+        Settings {
+            dynamic_shared: self.dynamic_shared.or(other.dynamic_shared),
+            carveout: self.carveout.or(other.carveout),
+            cluster: [width.or(other.cluster[0]), height.or(other.cluster[1]), depth.or(other.cluster[2])],
+            non_portable_cluster: self.non_portable_cluster.or(other.non_portable_cluster),
+            cluster_policy: self.cluster_policy.or(other.cluster_policy),
+        }
+    }
+
+    /// How much of the memory of a multiprocessor should be shared memory, in percent, if that was set.
+    pub(crate) fn carveout(&self) -> Option<u32> {
+        self.carveout.and_then(|percent| u32::try_from(percent).ok())
+    }
+
+    /// Whether clusters may be larger than every device has them.
+    pub(crate) fn allows_non_portable(&self) -> bool {
+        self.non_portable_cluster.is_some_and(|allowed| allowed != 0)
+    }
+
+    /// The blocks of a cluster, if they were set.
+    pub(crate) fn cluster(&self) -> Option<[u32; 3]> {
+        let set = self.cluster.map(|size| size.unwrap_or(0));
+        set.iter().any(|size| *size > 0).then(|| set.map(|size| size.max(1).unsigned_abs()))
+    }
+}

@@ -1,0 +1,55 @@
+//! Events: the newest record, and everything ordered before it.
+
+use warploom_engine::{Moment, OpId};
+
+use crate::ffi::handle::{ContextHandle, kind};
+use crate::machine::capture::CapturedRecord;
+use crate::machine::objects::Object;
+
+/// An event.
+pub(crate) struct Event {
+    pub(crate) context: ContextHandle,
+    pub(crate) flags: u32,
+    /// The newest record; a wait captures it when the wait is called.
+    pub(crate) record: Option<Record>,
+    /// The newest record, if it was made in a stream that was captured.
+    pub(crate) captured: Option<CapturedRecord>,
+    /// What is ordered before the newest record.
+    pub(crate) clock: Moment,
+    pub(crate) serial: u64,
+}
+
+/// One record of an event.
+#[derive(Clone, Copy)]
+pub(crate) struct Record {
+    /// The op that reaches it; a record in an idle queue needs none.
+    pub(crate) op: Option<OpId>,
+    pub(crate) serial: u64,
+    /// Virtual time, once reached.
+    pub(crate) time: Option<u64>,
+}
+
+impl Object for Event {
+    type Kind = kind::Event;
+}
+
+impl Event {
+    pub(crate) fn new(context: ContextHandle, flags: u32) -> Self {
+        Self { context, flags, record: None, captured: None, clock: Moment::default(), serial: 0 }
+    }
+
+    /// A number for the next record, by which its op will be recognised.
+    pub(crate) fn next_serial(&mut self) -> u64 {
+        self.serial += 1;
+        self.serial
+    }
+
+    /// Called when a record's op is done; a record that has been replaced is nobody's business any more.
+    pub(crate) fn recorded(&mut self, serial: u64, time: u64) {
+        if let Some(record) = &mut self.record
+            && record.serial == serial
+        {
+            record.time = Some(time);
+        }
+    }
+}

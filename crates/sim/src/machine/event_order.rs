@@ -1,0 +1,92 @@
+//! Order by events: records behind everything in a queue, and waits for the newest record.
+
+use smallvec::SmallVec;
+use warploom_engine::{OpId, Period, QueueId, settle};
+
+use crate::ffi::handle::EventHandle;
+use crate::ffi::status::{INVALID_HANDLE, Status};
+use crate::machine::clock::Clock;
+use crate::machine::event::Record;
+use crate::machine::world::{Work, World};
+use crate::trace::Activity;
+
+impl World {
+    /// Records an event behind everything a queue has.
+    pub(crate) fn record_event(&mut self, queue: QueueId, handle: EventHandle) -> Status {
+        let context = self.engine.queue(queue).owner.context;
+        self.healthy(context)?;
+        let before = self.what_comes_before(context, queue);
+        let now = self.clock.host_call();
+        let Some(event) = self.events.get_mut(handle) else { return Err(INVALID_HANDLE) };
+        let serial = event.next_serial();
+        event.captured = None;
+        let is_idle = self.engine.tail(queue).is_none() && before.iter().all(|op| self.engine.is_done(*op));
+        let record = if is_idle && self.engine.finishes_instants_at_once() && !self.planned_failures.is_planned() {
+            let start = self.engine.busy_until(queue).max(now);
+            let time = Clock::record(start);
+            self.engine.pass(queue, time);
+            if let Some(trace) = &self.trace {
+                let queue = self.engine.queue(queue);
+                let activity = Activity::Record { event: handle.bits(), serial };
+                trace.passed(queue.owner.device, queue.owner.traits.id, Period { start, end: time }, activity);
+            }
+            Record { op: None, serial, time: Some(time) }
+        } else {
+            let op = self.add(queue, &before, Work::Record { event: handle, serial }, now);
+            Record { op: Some(op), serial, time: None }
+        };
+        let Some(event) = self.events.get_mut(handle) else { return Err(INVALID_HANDLE) };
+        event.record = Some(record);
+        event.clock.copy_from(&self.engine.queue(queue).clock);
+        settle(self);
+        Ok(())
+    }
+
+    /// Puts everything that comes next in a queue behind the newest record of an event; whether that took an op.
+    ///
+    /// In the legacy default stream a wait is work like any other: it comes after everything in the blocking streams, and
+    /// they after it. In another stream it holds up what comes next there, and is not held up by the legacy stream itself.
+    pub(crate) fn wait_for_event(&mut self, queue: QueueId, handle: EventHandle) -> Status<bool> {
+        let context = self.engine.queue(queue).owner.context;
+        self.healthy(context)?;
+        let Some(event) = self.events.get(handle) else { return Err(INVALID_HANDLE) };
+        let Some(record) = event.record else { return Ok(false) };
+        self.engine.queue_mut(queue).clock.join(&event.clock);
+        let pending = record.op.filter(|_| record.time.is_none());
+        // What is in the queue already is waited for anyway.
+        let other = pending.filter(|op| self.engine.op(*op).is_some_and(|op| op.queue != queue));
+        let activity = Activity::Wait { event: handle.bits(), serial: record.serial };
+        if let (Some(trace), Some(reached)) = (&self.trace, record.time) {
+            let start = self.engine.busy_until(queue).max(self.clock.now());
+            let queue = self.engine.queue(queue);
+            trace.passed(queue.owner.device, queue.owner.traits.id, Period { start, end: reached }, activity);
+        }
+        self.engine.delay(queue, record.time.unwrap_or(0));
+        let legacy = self.contexts.get(context).and_then(|context| context.legacy);
+        if legacy == Some(queue) || other.is_none() && self.planned_failures.is_planned() {
+            let join = self.add_after(queue, other.as_slice(), Work::Join)?;
+            self.note_wait(join, other, activity);
+            settle(self);
+            return Ok(true);
+        }
+        let now = self.clock.host_call();
+        if let Some(op) = other {
+            let mut before = SmallVec::new();
+            self.order_behind_gates(context, queue, &mut before);
+            before.push(op);
+            let join = self.add(queue, &before, Work::Join, now);
+            self.note_wait(join, other, activity);
+        }
+        if let Some(legacy) = legacy.filter(|_| !self.engine.queue(queue).owner.traits.is_non_blocking()) {
+            self.engine.note_recent(legacy, queue);
+        }
+        Ok(other.is_some())
+    }
+
+    /// Tells the trace that an op is a wait for another, if it is.
+    fn note_wait(&self, join: OpId, other: Option<OpId>, activity: Activity) {
+        if let (Some(trace), Some(_), Some(op)) = (&self.trace, other, self.engine.op(join)) {
+            trace.waits(join, activity, op.earliest);
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! What a node does.
+
+use std::ffi::c_void;
+
+use warploom_engine::Known;
+use warploom_sys::types::{CUgraphNodeType, CUhostFn};
+
+use crate::ffi::handle::EventHandle;
+use crate::machine::launch::KernelCall;
+use crate::machine::work::Work;
+use crate::memory::MemoryOp;
+
+/// A node's work, with all that its ops are made of, as often as it is launched.
+#[derive(Clone)]
+pub(crate) enum NodeWork {
+    Kernel(Box<KernelCall>),
+    /// A copy or a fill.
+    Memory(MemoryOp),
+    Host {
+        function: CUhostFn,
+        data: *mut c_void,
+    },
+    RecordEvent(EventHandle),
+    WaitEvent(EventHandle),
+    /// Words of memory that are waited for or written, one after the other.
+    Values(Vec<MemoryOp>),
+    /// Memory of the graph's own.
+    Alloc {
+        address: u64,
+    },
+    Free,
+}
+
+// SAFETY: the raw pointer is a host function's data, which the C caller hands over to the driver to pass to the function on
+// whichever thread runs it.
+#[expect(unsafe_code, reason = "a pointer that only a host function looks at")]
+unsafe impl Send for NodeWork {}
+
+impl NodeWork {
+    /// What becomes of work that a captured stream is given; `None` for what no graph can have.
+    pub(crate) fn of<S>(work: Work<S>) -> Option<NodeWork> {
+        Some(match work {
+            Work::Memory(op @ (MemoryOp::WriteValue { .. } | MemoryOp::WaitValue { .. })) => NodeWork::Values(vec![op]),
+            Work::Memory(op) => NodeWork::Memory(op),
+            Work::HostFunction { function, data, .. } => NodeWork::Host { function, data },
+            Work::Join
+            | Work::Record { .. }
+            | Work::Staged { .. }
+            | Work::StagedBlock(_)
+            | Work::Callback { .. }
+            | Work::Migrate(_)
+            | Work::Release(_)
+            | Work::Task(_)
+            | Work::Away => return None,
+        })
+    }
+
+    /// Several pieces of work that become one node.
+    pub(crate) fn of_values<S>(works: Vec<Work<S>>) -> Option<NodeWork> {
+        let mut values = Vec::with_capacity(works.len());
+        for work in works {
+            match NodeWork::of(work)? {
+                NodeWork::Values(more) => values.extend(more),
+                _ => return None,
+            }
+        }
+        Some(NodeWork::Values(values))
+    }
+
+    /// The ops of a launch, for what is nothing but ops.
+    pub(crate) fn ops<S>(&self) -> Vec<Work<S>> {
+        match self {
+            NodeWork::Memory(op) => vec![op.clone().into()],
+            NodeWork::Host { function, data } => {
+                vec![Work::HostFunction { function: *function, data: *data, known: Known::default() }]
+            }
+            NodeWork::Values(values) => values.iter().map(|value| value.clone().into()).collect(),
+            NodeWork::Kernel(_)
+            | NodeWork::RecordEvent(_)
+            | NodeWork::WaitEvent(_)
+            | NodeWork::Alloc { .. }
+            | NodeWork::Free => Vec::new(),
+        }
+    }
+
+    pub(crate) fn kind(&self) -> CUgraphNodeType {
+        match self {
+            NodeWork::Kernel(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_KERNEL,
+            NodeWork::Memory(MemoryOp::Copy { .. } | MemoryOp::CopyBlock(_)) => {
+                CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEMCPY
+            }
+            NodeWork::Memory(MemoryOp::Fill { .. } | MemoryOp::FillRows(_)) => {
+                CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEMSET
+            }
+            NodeWork::Memory(MemoryOp::WriteValue { .. } | MemoryOp::WaitValue { .. }) => {
+                CUgraphNodeType::CU_GRAPH_NODE_TYPE_BATCH_MEM_OP
+            }
+            NodeWork::Host { .. } => CUgraphNodeType::CU_GRAPH_NODE_TYPE_HOST,
+            NodeWork::RecordEvent(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_EVENT_RECORD,
+            NodeWork::WaitEvent(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_WAIT_EVENT,
+            NodeWork::Values(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_BATCH_MEM_OP,
+            NodeWork::Alloc { .. } => CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEM_ALLOC,
+            NodeWork::Free => CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEM_FREE,
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Launches of kernels that have been checked.
+
+use std::sync::Arc;
+
+use warploom_ptx::Program;
+
+use crate::ffi::handle::{ContextHandle, FunctionHandle};
+
+/// A launch that has been checked, with all that its op is made of.
+#[derive(Clone)]
+pub(crate) struct KernelCall {
+    pub(crate) function: FunctionHandle,
+    pub(crate) context: ContextHandle,
+    pub(crate) device: u16,
+    pub(crate) program: Program,
+    /// Which of the program's kernels.
+    pub(crate) index: usize,
+    pub(crate) shape: Shape,
+    pub(crate) arguments: Arc<[u8]>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    pub(crate) grid: [u32; 3],
+    pub(crate) block: [u32; 3],
+    /// Bytes of shared memory beside what the kernel declares.
+    pub(crate) shared: u32,
+    pub(crate) cooperative: bool,
+    /// Blocks of a cluster.
+    pub(crate) cluster: Option<[u32; 3]>,
+}

@@ -1,0 +1,97 @@
+//! Putting memory behind a pool's addresses, and taking it away.
+
+use super::space::{CHUNK, Piece, Space, State, Tag};
+
+/// Where an allocation goes that needs more memory.
+pub(crate) struct Growth {
+    pub(crate) at: u64,
+    /// Offsets of the chunks to put memory behind.
+    pub(crate) chunks: Vec<u64>,
+}
+
+impl Space {
+    /// The place for `len` bytes that needs the least new memory, the lowest of several.
+    pub(crate) fn plan_growth(&self, len: u64, usable: &impl Fn(&Tag) -> bool) -> Option<Growth> {
+        let may = |piece: &Piece| match &piece.state {
+            State::Free | State::Unbacked => true,
+            State::Freed(tag) => usable(tag),
+            State::Live => false,
+        };
+        let mut best: Option<Growth> = None;
+        // From the end, so that the room behind a piece is known when the piece is looked at.
+        let mut room_end = self.len;
+        for (at, piece) in self.pieces.iter().rev() {
+            if !may(piece) {
+                room_end = *at;
+                continue;
+            }
+            if room_end - at < len {
+                continue;
+            }
+            let chunks = self.unbacked_in(*at, at + len);
+            if best.as_ref().is_none_or(|best| chunks.len() <= best.chunks.len()) {
+                best = Some(Growth { at: *at, chunks });
+            }
+        }
+        best
+    }
+
+    fn unbacked_in(&self, start: u64, end: u64) -> Vec<u64> {
+        let first = self.pieces.range(..=start).next_back().map_or(0, |(at, _)| *at);
+        let mut chunks = Vec::new();
+        for (at, piece) in self.pieces.range(first..end) {
+            if piece.state == State::Unbacked {
+                let from = start.max(*at) / CHUNK * CHUNK;
+                let to = end.min(at + piece.len);
+                chunks.extend((from..to).step_by(CHUNK as usize));
+            }
+        }
+        chunks
+    }
+
+    /// Puts memory behind a chunk that has none.
+    pub(crate) fn back(&mut self, chunk: u64) {
+        self.turn(chunk, State::Free);
+        self.reserved += CHUNK;
+    }
+
+    /// Takes the memory behind a chunk away; nothing in it is in use.
+    pub(crate) fn unback(&mut self, chunk: u64) {
+        self.turn(chunk, State::Unbacked);
+        self.reserved -= CHUNK;
+    }
+
+    /// Makes a chunk's part of the one piece it lies in something else.
+    fn turn(&mut self, chunk: u64, state: State) {
+        let Some((at, piece)) = self.pieces.range(..=chunk).next_back().map(|(at, piece)| (*at, *piece)) else {
+            return;
+        };
+        self.cut(at, piece.len);
+        if chunk > at {
+            self.put(at, Piece { len: chunk - at, state: piece.state });
+        }
+        self.put(chunk, Piece { len: CHUNK, state });
+        let (end, piece_end) = (chunk + CHUNK, at + piece.len);
+        if piece_end > end {
+            self.put(end, Piece { len: piece_end - end, state: piece.state });
+        }
+    }
+
+    /// Chunks with nothing in use, the highest first.
+    pub(crate) fn idle_chunks(&self) -> Vec<u64> {
+        let mut chunks = Vec::new();
+        for (len, at) in self.free.range((CHUNK, 0)..) {
+            let first = at.next_multiple_of(CHUNK);
+            let end = (at + len) / CHUNK * CHUNK;
+            chunks.extend((first..end.max(first)).step_by(CHUNK as usize));
+        }
+        chunks.sort_unstable_by(|left, right| right.cmp(left));
+        chunks
+    }
+
+    /// Every chunk with memory behind it.
+    pub(crate) fn backed_chunks(&self) -> Vec<u64> {
+        let unbacked = self.unbacked_in(0, self.len);
+        (0..self.len).step_by(CHUNK as usize).filter(|chunk| unbacked.binary_search(chunk).is_err()).collect()
+    }
+}

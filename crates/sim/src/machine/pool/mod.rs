@@ -1,0 +1,130 @@
+//! Memory pools: what they hold, and what of it may be used again when.
+
+mod chunks;
+mod space;
+mod windows;
+
+use std::collections::BTreeSet;
+
+pub(crate) use space::{CHUNK, GRAIN, Space, Tag};
+pub(crate) use windows::{Addresses, Windows};
+
+use crate::ffi::handle::{PoolHandle, kind};
+use crate::machine::objects::Object;
+use crate::memory::Home;
+
+/// A pool and what it has handed out.
+pub(crate) struct Pool {
+    pub(crate) home: Home,
+    /// The kinds of handles it can be exported as.
+    pub(crate) handle_types: u32,
+    /// What it was created with; 0 is no limit.
+    pub(crate) max_size: u64,
+    pub(crate) usage: u16,
+    pub(crate) is_default: bool,
+    /// Its handle is gone; it goes when its last allocation has been freed.
+    pub(crate) destroyed: bool,
+    pub(crate) reuse: Reuse,
+    /// Bytes it holds on to when the host synchronises.
+    pub(crate) threshold: u64,
+    pub(crate) used: u64,
+    pub(crate) used_high: u64,
+    pub(crate) reserved_high: u64,
+    /// Devices other than its own that reach its memory.
+    pub(crate) peers: BTreeSet<u16>,
+    /// Where its memory is seen; taken when the first allocation is made.
+    pub(crate) addresses: Option<Addresses>,
+    pub(crate) space: Space,
+}
+
+/// Whose freed memory an allocation may take.
+#[derive(Clone, Copy)]
+pub(crate) struct Reuse {
+    pub(crate) follow_events: bool,
+    pub(crate) opportunistic: bool,
+    pub(crate) internal_dependencies: bool,
+}
+
+impl Object for Pool {
+    type Kind = kind::Pool;
+}
+
+impl Pool {
+    /// The kinds of handles it can be exported as.
+    pub(crate) fn handle_types(&self) -> u32 {
+        self.handle_types
+    }
+
+    /// Whether the program made it, and has not destroyed it.
+    pub(crate) fn is_the_programs(&self) -> bool {
+        !self.is_default && !self.destroyed
+    }
+
+    pub(crate) fn new(home: Home, max_size: u64, room: u64) -> Self {
+        Self {
+            home,
+            handle_types: 0,
+            max_size,
+            usage: 0,
+            is_default: false,
+            destroyed: false,
+            reuse: Reuse { follow_events: true, opportunistic: true, internal_dependencies: true },
+            threshold: 0,
+            used: 0,
+            used_high: 0,
+            reserved_high: 0,
+            peers: BTreeSet::new(),
+            addresses: None,
+            space: Space::new(room),
+        }
+    }
+}
+
+/// What a free gives back when the stream comes to it.
+#[derive(Debug)]
+pub(crate) enum Freed {
+    /// Everything the queue freed of a pool, up to a stamp. The address is for reports: it may be in use again.
+    Pool { pool: PoolHandle, stamp: u64, address: u64 },
+    /// An allocation of `cuMemAlloc`.
+    Device { device: u16, address: u64, bytes: u64 },
+}
+
+impl Freed {
+    pub(crate) fn address(&self) -> u64 {
+        match self {
+            Freed::Pool { address, .. } | Freed::Device { address, .. } => *address,
+        }
+    }
+}
+
+impl Pool {
+    /// Gives idle chunks back while `goes_on` says so of what is reserved; how many bytes went.
+    pub(crate) fn shrink(&mut self, goes_on: impl Fn(u64) -> bool) -> u64 {
+        if !goes_on(self.space.reserved) {
+            return 0;
+        }
+        let before = self.space.reserved;
+        for chunk in self.space.idle_chunks() {
+            if !goes_on(self.space.reserved) {
+                break;
+            }
+            self.space.unback(chunk);
+            if let Some(addresses) = &self.addresses {
+                addresses.discard(chunk);
+            }
+        }
+        before - self.space.reserved
+    }
+
+    /// Whether a destroyed pool has nothing left to wait for.
+    pub(crate) fn is_over(&self) -> bool {
+        self.destroyed && self.space.is_idle()
+    }
+}
+
+/// The pools of a home.
+pub(crate) struct Current {
+    pub(crate) default: PoolHandle,
+    /// The one set instead.
+    pub(crate) chosen: Option<PoolHandle>,
+}

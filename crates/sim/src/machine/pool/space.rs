@@ -1,0 +1,322 @@
+//! A pool's addresses: which stretches are in use, freed, free, or have no memory behind them.
+//!
+//! ```text
+//!   0        32M        64M        96M                                       length
+//!   ├─ chunk ──┼─ chunk ──┼─ chunk ──┼─ …                                       ┤
+//!   │ live │ freed on A │ free       │ unbacked                                 │
+//! ```
+//!
+//! Addresses are one stretch, and memory comes in chunks behind it, so an allocation may lie across chunks. A freed piece
+//! remembers which free made it, because who may use it next depends on that; it becomes plainly *free* once the host
+//! has seen that free done. Offsets count from the pool's first address.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use smallvec::SmallVec;
+use warploom_engine::{OpId, QueueId};
+
+use crate::ffi::handle::ContextHandle;
+
+/// Memory comes and goes in pieces of this size.
+pub(crate) const CHUNK: u64 = 32 << 20;
+/// Allocations start at multiples of this.
+pub(crate) const GRAIN: u64 = 512;
+
+/// The free that made a piece.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Tag {
+    pub(crate) queue: QueueId,
+    /// Its place in the queue's order.
+    pub(crate) stamp: u64,
+    /// The op that does it, until it is done.
+    pub(crate) pending: Option<OpId>,
+    pub(crate) done: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    Live,
+    Freed(Tag),
+    Free,
+    Unbacked,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Piece {
+    pub(crate) len: u64,
+    pub(crate) state: State,
+}
+
+/// What one queue freed and the host has not seen done.
+struct Frees {
+    context: ContextHandle,
+    /// Length, offset.
+    by_size: BTreeSet<(u64, u64)>,
+    /// Stamp, offset of those whose op is not done.
+    pending: BTreeSet<(u64, u64)>,
+    /// Stamp, offset of the others.
+    done: BTreeSet<(u64, u64)>,
+}
+
+/// Tags of the freed pieces an allocation took.
+pub(crate) type Tags = SmallVec<[Tag; 2]>;
+
+pub(crate) struct Space {
+    /// All of it, by offset, without gaps.
+    pub(crate) pieces: BTreeMap<u64, Piece>,
+    /// Length, offset of free pieces.
+    pub(crate) free: BTreeSet<(u64, u64)>,
+    freed: BTreeMap<QueueId, Frees>,
+    pub(crate) len: u64,
+    pub(crate) reserved: u64,
+    live: usize,
+}
+
+impl Space {
+    /// `len` bytes of addresses, rounded up to chunks, with nothing behind them.
+    pub(crate) fn new(len: u64) -> Self {
+        let len = len.next_multiple_of(CHUNK);
+        Self {
+            pieces: BTreeMap::from([(0, Piece { len, state: State::Unbacked })]),
+            free: BTreeSet::new(),
+            freed: BTreeMap::new(),
+            len,
+            reserved: 0,
+            live: 0,
+        }
+    }
+
+    /// Whether nothing is in use, and nothing that was freed may still be in use by earlier work.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.live == 0 && self.freed.values().all(|frees| frees.pending.is_empty())
+    }
+
+    /// Makes a piece findable by what it is.
+    fn list(&mut self, at: u64, piece: Piece) {
+        match piece.state {
+            State::Free => {
+                self.free.insert((piece.len, at));
+            }
+            State::Freed(tag) => {
+                if let Some(frees) = self.freed.get_mut(&tag.queue) {
+                    frees.by_size.insert((piece.len, at));
+                    if tag.done { &mut frees.done } else { &mut frees.pending }.insert((tag.stamp, at));
+                }
+            }
+            State::Live => self.live += 1,
+            State::Unbacked => {}
+        }
+    }
+
+    fn unlist(&mut self, at: u64, piece: Piece) {
+        match piece.state {
+            State::Free => {
+                self.free.remove(&(piece.len, at));
+            }
+            State::Freed(tag) => {
+                if let Some(frees) = self.freed.get_mut(&tag.queue) {
+                    frees.by_size.remove(&(piece.len, at));
+                    if tag.done { &mut frees.done } else { &mut frees.pending }.remove(&(tag.stamp, at));
+                }
+            }
+            State::Live => self.live -= 1,
+            State::Unbacked => {}
+        }
+    }
+
+    fn insert(&mut self, at: u64, piece: Piece) {
+        self.list(at, piece);
+        self.pieces.insert(at, piece);
+    }
+
+    fn remove(&mut self, at: u64) -> Option<Piece> {
+        let piece = self.pieces.remove(&at)?;
+        self.unlist(at, piece);
+        Some(piece)
+    }
+
+    /// Makes something else of a piece, in its place; what it was.
+    fn change(&mut self, at: u64, state: State) -> Option<State> {
+        let piece = self.pieces.get_mut(&at)?;
+        let before = *piece;
+        piece.state = state;
+        self.unlist(at, before);
+        self.list(at, Piece { state, ..before });
+        Some(before.state)
+    }
+
+    /// Puts a piece in, as one with neighbours of its kind.
+    pub(crate) fn put(&mut self, at: u64, piece: Piece) {
+        let (mut start, mut whole) = (at, piece);
+        if let Some((before, left)) = self.pieces.range(..at).next_back().map(|(at, piece)| (*at, *piece))
+            && before + left.len == at
+            && let Some(state) = joined(left.state, whole.state)
+        {
+            self.remove(before);
+            (start, whole) = (before, Piece { len: left.len + whole.len, state });
+        }
+        let end = start + whole.len;
+        if let Some(right) = self.pieces.get(&end).copied()
+            && let Some(state) = joined(whole.state, right.state)
+        {
+            self.remove(end);
+            whole = Piece { len: whole.len + right.len, state };
+        }
+        self.insert(start, whole);
+    }
+
+    /// Cuts `len` bytes out of the pieces from `at` on, where a piece starts; tells whose freed memory that was.
+    pub(crate) fn cut(&mut self, at: u64, len: u64) -> Tags {
+        let mut tags = Tags::new();
+        let (mut from, end) = (at, at + len);
+        while from < end {
+            let Some(piece) = self.remove(from) else { break };
+            if let State::Freed(tag) = piece.state {
+                tags.push(tag);
+            }
+            let piece_end = from + piece.len;
+            if piece_end > end {
+                self.insert(end, Piece { len: piece_end - end, state: piece.state });
+            }
+            from = piece_end;
+        }
+        tags
+    }
+
+    /// Takes what was found to fit.
+    pub(crate) fn take_at(&mut self, at: u64, len: u64) -> Tags {
+        if self.pieces.get(&at).is_some_and(|piece| piece.len == len) {
+            return match self.change(at, State::Live) {
+                Some(State::Freed(tag)) => Tags::from_slice(&[tag]),
+                _ => Tags::new(),
+            };
+        }
+        let tags = self.cut(at, len);
+        self.insert(at, Piece { len, state: State::Live });
+        tags
+    }
+
+    /// Where `len` bytes fit without more memory, for an allocation on `queue` that may use what `usable` says.
+    ///
+    /// The queue's own frees come first, then free memory, then what others freed, then several of these side by side.
+    pub(crate) fn find(&self, len: u64, queue: QueueId, usable: &impl Fn(&Tag) -> bool) -> Option<u64> {
+        let fits = |set: &BTreeSet<(u64, u64)>| set.range((len, 0)..).next().map(|(_, at)| *at);
+        let own = self.freed.get(&queue).and_then(|frees| fits(&frees.by_size));
+        own.or_else(|| fits(&self.free))
+            .or_else(|| self.find_foreign(len, queue, usable))
+            .or_else(|| self.find_run(len, usable))
+    }
+
+    fn find_foreign(&self, len: u64, queue: QueueId, usable: &impl Fn(&Tag) -> bool) -> Option<u64> {
+        self.freed.iter().filter(|(other, _)| **other != queue).find_map(|(_, frees)| {
+            // The oldest is usable if any is, which spares a look at everything a blocked stream has freed.
+            let oldest = frees.done.first().or(frees.pending.first())?;
+            self.usable_at(oldest.1, usable)?;
+            frees.by_size.range((len, 0)..).map(|(_, at)| *at).find(|at| self.usable_at(*at, usable).is_some())
+        })
+    }
+
+    /// The length of a piece that needs no more memory and may be used.
+    fn usable_at(&self, at: u64, usable: &impl Fn(&Tag) -> bool) -> Option<u64> {
+        let piece = self.pieces.get(&at)?;
+        let may = match &piece.state {
+            State::Free => true,
+            State::Freed(tag) => usable(tag),
+            State::Live | State::Unbacked => false,
+        };
+        may.then_some(piece.len)
+    }
+
+    /// Freed pieces and their neighbours that fit together.
+    fn find_run(&self, len: u64, usable: &impl Fn(&Tag) -> bool) -> Option<u64> {
+        let mut starts: Vec<u64> =
+            self.freed.values().flat_map(|frees| frees.by_size.iter().map(|(_, at)| *at)).collect();
+        starts.sort_unstable();
+        let mut covered = 0;
+        for at in starts {
+            if at < covered || self.usable_at(at, usable).is_none() {
+                continue;
+            }
+            let left = self.pieces.range(..at).next_back();
+            let start = left.filter(|(_, piece)| piece.state == State::Free).map_or(at, |(start, _)| *start);
+            let mut end = start;
+            while let Some(more) = self.usable_at(end, usable) {
+                end += more;
+            }
+            if end - start >= len {
+                return Some(start);
+            }
+            covered = end;
+        }
+        None
+    }
+
+    /// A live piece is freed by an op that is yet to run.
+    pub(crate) fn give(&mut self, at: u64, tag: Tag, context: ContextHandle) {
+        if !self.freed.contains_key(&tag.queue) {
+            // Streams come and go; what is left of them here is not to pile up.
+            self.freed.retain(|_, frees| !frees.by_size.is_empty());
+            let empty = Frees { context, by_size: BTreeSet::new(), pending: BTreeSet::new(), done: BTreeSet::new() };
+            self.freed.insert(tag.queue, empty);
+        }
+        self.change(at, State::Freed(tag));
+    }
+
+    /// Names the op of a free that is not done yet.
+    pub(crate) fn name_op(&mut self, at: u64, op: OpId) {
+        if let Some(Piece { state: State::Freed(tag), .. }) = self.pieces.get_mut(&at)
+            && !tag.done
+        {
+            tag.pending = Some(op);
+        }
+    }
+
+    /// A live piece is free at once.
+    pub(crate) fn give_now(&mut self, at: u64) {
+        let Some(piece) = self.remove(at) else { return };
+        self.put(at, Piece { len: piece.len, state: State::Free });
+    }
+
+    /// A queue has come as far as the free with this stamp.
+    pub(crate) fn reached(&mut self, queue: QueueId, stamp: u64) {
+        while let Some(at) = self.freed.get(&queue).and_then(|frees| up_to(&frees.pending, stamp)) {
+            let Some(piece) = self.remove(at) else { break };
+            if let State::Freed(tag) = piece.state {
+                let tag = Tag { pending: None, done: true, ..tag };
+                self.put(at, Piece { len: piece.len, state: State::Freed(tag) });
+            }
+        }
+    }
+
+    /// The host has seen done whatever `seen` says: what these freed is free for everybody.
+    pub(crate) fn observe(&mut self, seen: impl Fn(QueueId, ContextHandle, u64) -> bool) {
+        let queues: SmallVec<[(QueueId, ContextHandle); 4]> =
+            self.freed.iter().filter(|(_, frees)| !frees.done.is_empty()).map(|(id, it)| (*id, it.context)).collect();
+        for (queue, context) in queues {
+            while let Some((stamp, at)) = self.freed.get(&queue).and_then(|frees| frees.done.first().copied()) {
+                if !seen(queue, context, stamp) {
+                    break;
+                }
+                let Some(piece) = self.remove(at) else { break };
+                self.put(at, Piece { len: piece.len, state: State::Free });
+            }
+        }
+    }
+}
+
+fn up_to(set: &BTreeSet<(u64, u64)>, stamp: u64) -> Option<u64> {
+    set.first().filter(|(first, _)| *first <= stamp).map(|(_, at)| *at)
+}
+
+/// What two neighbours are together, if they are of one kind. Frees that are not done stay apart: an event between two
+/// of them makes one usable before the other.
+fn joined(left: State, right: State) -> Option<State> {
+    match (left, right) {
+        (State::Free, State::Free) => Some(State::Free),
+        (State::Unbacked, State::Unbacked) => Some(State::Unbacked),
+        (State::Freed(left), State::Freed(right)) if left.queue == right.queue && left.done && right.done => {
+            Some(State::Freed(if left.stamp > right.stamp { left } else { right }))
+        }
+        _ => None,
+    }
+}

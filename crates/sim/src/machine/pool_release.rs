@@ -1,0 +1,114 @@
+//! Pool memory on its way back: from a free to its pool, and from a pool to its device.
+
+use warploom_engine::QueueId;
+
+use crate::ffi::handle::{ContextHandle, EventHandle, PoolHandle};
+use crate::machine::pool::{Freed, Pool};
+use crate::machine::world::World;
+use crate::memory::{Allocation, Backing, Home};
+
+impl World {
+    /// Called when the op of a free is done.
+    pub(crate) fn release(&mut self, queue: QueueId, freed: &Freed) {
+        match *freed {
+            Freed::Pool { pool, stamp, .. } => {
+                if let Some(found) = self.pools.get_mut(pool) {
+                    found.space.reached(queue, stamp);
+                    self.bury_pool(pool);
+                }
+            }
+            Freed::Device { device, address, bytes } => {
+                self.devices[usize::from(device)].memory.give(address, bytes);
+            }
+        }
+    }
+
+    /// Frees pool memory now, whatever streams do with it: what `cuMemFree` does. The driver leaves the pool's count of
+    /// used bytes as it was.
+    pub(crate) fn free_pool_memory(&mut self, address: u64) {
+        let Some(Allocation { backing: Backing::Pool(block), .. }) = self.memory.remove(address) else { return };
+        if let Some(pool) = self.pools.get_mut(block.pool) {
+            pool.space.give_now(block.offset);
+            self.apply_threshold(block.pool);
+            self.bury_pool(block.pool);
+        }
+    }
+
+    /// The host has synchronised with a queue.
+    pub(crate) fn saw_queue(&mut self, queue: QueueId) {
+        self.catch_up(queue);
+        let clock = &self.engine.queue(queue).clock;
+        for pool in self.pools.iter_mut() {
+            pool.space.observe(|freeing, _, stamp| clock.includes(freeing, stamp));
+        }
+        self.apply_thresholds();
+    }
+
+    /// The host has synchronised with an event.
+    pub(crate) fn saw_event(&mut self, event: EventHandle) {
+        let Some(event) = self.events.get(event) else { return };
+        for pool in self.pools.iter_mut() {
+            pool.space.observe(|freeing, _, stamp| event.clock.includes(freeing, stamp));
+        }
+        self.apply_thresholds();
+    }
+
+    /// The host has synchronised with a context.
+    pub(crate) fn saw_context(&mut self, context: ContextHandle) {
+        for pool in self.pools.iter_mut() {
+            pool.space.observe(|_, freeing, _| freeing == context);
+        }
+        self.apply_thresholds();
+    }
+
+    /// A synchronisation is when pools give back what they hold beyond their threshold.
+    fn apply_thresholds(&mut self) {
+        let over = |pool: &Pool| pool.space.reserved > pool.threshold;
+        let pools: Vec<_> = self.pools.iter().filter(|(_, pool)| over(pool)).map(|(handle, _)| handle).collect();
+        for pool in pools {
+            self.apply_threshold(pool);
+        }
+    }
+
+    fn apply_threshold(&mut self, pool: PoolHandle) {
+        let Some(pool) = self.pools.get_mut(pool) else { return };
+        let threshold = pool.threshold;
+        let bytes = pool.shrink(|reserved| reserved > threshold);
+        let home = pool.home;
+        self.refund(home, bytes);
+    }
+
+    /// Makes the pools of a device give up all that nobody uses: the device has run out. Tells whether that was anything.
+    pub(crate) fn reclaim_pool_memory(&mut self, device: u16) -> bool {
+        let home = Home::Device(device);
+        let mut bytes = 0;
+        for pool in self.pools.iter_mut().filter(|pool| pool.home == home) {
+            pool.space.observe(|_, _, _| true);
+            bytes += pool.shrink(|_| true);
+        }
+        self.refund(home, bytes);
+        bytes > 0
+    }
+
+    pub(crate) fn refund(&mut self, home: Home, bytes: u64) {
+        if let Home::Device(device) = home {
+            self.devices[usize::from(device)].memory.refund(bytes);
+        }
+    }
+
+    /// Lets a destroyed pool go once nothing of it is in use.
+    pub(crate) fn bury_pool(&mut self, handle: PoolHandle) {
+        if !self.pools.get(handle).is_some_and(Pool::is_over) {
+            return;
+        }
+        if let Some(pool) = self.pools.remove(handle) {
+            self.refund(pool.home, pool.space.reserved);
+            if let Some(addresses) = pool.addresses {
+                for chunk in pool.space.backed_chunks() {
+                    addresses.discard(chunk);
+                }
+                self.pool_windows.give(addresses);
+            }
+        }
+    }
+}
