@@ -46,13 +46,12 @@ mod x86_64;
 
 #[cfg(any(miri, not(target_arch = "x86_64")))]
 use portable as processor;
+#[cfg(all(target_arch = "x86_64", miri))]
+pub use portable::{read_row_with_avx2, write_row_with_avx2};
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 use x86_64 as processor;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 pub use x86_64::{read_row_with_avx2, write_row_with_avx2};
-
-#[cfg(all(target_arch = "x86_64", miri))]
-pub use self::{read as read_row_with_avx2, write as write_row_with_avx2};
 
 /// Copies `bytes` bytes; the two ranges may overlap.
 ///

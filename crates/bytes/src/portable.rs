@@ -95,3 +95,25 @@ pub(super) unsafe fn fill(to: *mut u8, pattern: [u8; 8], bytes: usize) {
         unsafe { write(to.add(start), part) };
     }
 }
+
+/// Reads a row, one element for each lane of a warp, into a buffer that no other thread knows.
+///
+/// # Safety
+///
+/// As [`read`](crate::read).
+#[cfg(all(target_arch = "x86_64", miri))]
+pub unsafe fn read_row_with_avx2<const N: usize>(from: *const u8, into: &mut [[u8; N]; 32]) {
+    // SAFETY: the caller's promise.
+    unsafe { read(from, into.as_flattened_mut()) };
+}
+
+/// Writes a row, one element for each lane of a warp, from a buffer that no other thread changes.
+///
+/// # Safety
+///
+/// As [`write`](crate::write).
+#[cfg(all(target_arch = "x86_64", miri))]
+pub unsafe fn write_row_with_avx2<const N: usize>(to: *mut u8, from: &[[u8; N]; 32]) {
+    // SAFETY: the caller's promise.
+    unsafe { write(to, from.as_flattened()) };
+}

@@ -401,15 +401,15 @@ fill!(
     "sfence\nvzeroupper"
 );
 
-/// Reads a row of a warp, a multiple of 32 bytes, into a buffer that no other thread knows.
+/// Reads a row, one element for each lane of a warp, into a buffer that no other thread knows.
 ///
 /// # Safety
 ///
 /// As [`read`](crate::read), on a processor with AVX2 and FMA.
 #[target_feature(enable = "avx2,fma")]
 #[inline]
-pub unsafe fn read_row_with_avx2(from: *const u8, into: &mut [u8]) {
-    let (fours, rest) = into.as_chunks_mut::<128>();
+pub unsafe fn read_row_with_avx2<const N: usize>(from: *const u8, into: &mut [[u8; N]; 32]) {
+    let (fours, rest) = into.as_flattened_mut().as_chunks_mut::<128>();
     let rest_from = from.wrapping_add(fours.len() * 128);
     for (index, into) in fours.iter_mut().enumerate() {
         let (a, b, c, d): (__m256i, __m256i, __m256i, __m256i);
@@ -428,9 +428,13 @@ pub unsafe fn read_row_with_avx2(from: *const u8, into: &mut [u8]) {
                 options(nostack, preserves_flags, readonly),
             );
         }
-        for (into, vector) in into.as_chunks_mut::<32>().0.iter_mut().zip([a, b, c, d]) {
-            // SAFETY: 32 bytes of the buffer.
-            unsafe { _mm256_storeu_si256(into.as_mut_ptr().cast(), vector) };
+        let into = into.as_mut_ptr().cast::<__m256i>();
+        // SAFETY: four times 32 bytes of the buffer.
+        unsafe {
+            _mm256_storeu_si256(into, a);
+            _mm256_storeu_si256(into.add(1), b);
+            _mm256_storeu_si256(into.add(2), c);
+            _mm256_storeu_si256(into.add(3), d);
         }
     }
     for (index, into) in rest.as_chunks_mut::<32>().0.iter_mut().enumerate() {
@@ -449,22 +453,27 @@ pub unsafe fn read_row_with_avx2(from: *const u8, into: &mut [u8]) {
     }
 }
 
-/// Writes a row of a warp, a multiple of 32 bytes, from a buffer that no other thread changes.
+/// Writes a row, one element for each lane of a warp, from a buffer that no other thread changes.
 ///
 /// # Safety
 ///
 /// As [`write`](crate::write), on a processor with AVX2 and FMA.
 #[target_feature(enable = "avx2,fma")]
 #[inline]
-pub unsafe fn write_row_with_avx2(to: *mut u8, from: &[u8]) {
-    let load = |from: &[u8; 32]| -> __m256i {
-        // SAFETY: 32 bytes of the buffer.
-        unsafe { _mm256_loadu_si256(from.as_ptr().cast()) }
-    };
-    let (fours, rest) = from.as_chunks::<128>();
+pub unsafe fn write_row_with_avx2<const N: usize>(to: *mut u8, from: &[[u8; N]; 32]) {
+    let (fours, rest) = from.as_flattened().as_chunks::<128>();
     let rest_to = to.wrapping_add(fours.len() * 128);
     for (index, from) in fours.iter().enumerate() {
-        let [a, b, c, d] = [0, 1, 2, 3].map(|part| load(&from.as_chunks().0[part]));
+        let from = from.as_ptr().cast::<__m256i>();
+        // SAFETY: four times 32 bytes of the buffer.
+        let (a, b, c, d) = unsafe {
+            (
+                _mm256_loadu_si256(from),
+                _mm256_loadu_si256(from.add(1)),
+                _mm256_loadu_si256(from.add(2)),
+                _mm256_loadu_si256(from.add(3)),
+            )
+        };
         // SAFETY: 128 bytes of the row, writable, says the caller.
         unsafe {
             asm!(
@@ -481,12 +490,14 @@ pub unsafe fn write_row_with_avx2(to: *mut u8, from: &[u8]) {
             );
         }
     }
-    for (index, from) in rest.as_chunks().0.iter().enumerate() {
+    for (index, from) in rest.as_chunks::<32>().0.iter().enumerate() {
+        // SAFETY: 32 bytes of the buffer.
+        let vector = unsafe { _mm256_loadu_si256(from.as_ptr().cast()) };
         // SAFETY: 32 bytes of the row, writable, says the caller.
         unsafe {
             asm!(
                 "vmovdqu [{to}], {vector}",
-                vector = in(ymm_reg) load(from),
+                vector = in(ymm_reg) vector,
                 to = in(reg) rest_to.add(index * 32),
                 options(nostack, preserves_flags),
             );

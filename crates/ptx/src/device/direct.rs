@@ -7,17 +7,17 @@ use crate::lanes::{LANES, Longs, Words};
 
 /// Reads and writes of rows, as a kind of processor does them best. A row is one element for each lane.
 pub(crate) trait RowAccess {
-    /// Reads a row, which is a multiple of 32 bytes.
+    /// Reads a row.
     ///
     /// # Safety
     /// As [`bytes::read`].
-    unsafe fn read_row(from: *const u8, into: &mut [u8]);
+    unsafe fn read_row<const N: usize>(from: *const u8, into: &mut [[u8; N]; LANES]);
 
-    /// Writes a row, which is a multiple of 32 bytes.
+    /// Writes a row.
     ///
     /// # Safety
     /// As [`bytes::write`].
-    unsafe fn write_row(to: *mut u8, from: &[u8]);
+    unsafe fn write_row<const N: usize>(to: *mut u8, from: &[[u8; N]; LANES]);
 }
 
 /// A range of global memory and where its bytes lie in this process.
@@ -86,20 +86,28 @@ impl Direct {
         let from = self.place(address, (LANES * N) as u64, false)?;
         let mut row = [[0; N]; LANES];
         // SAFETY: as in `read`.
-        unsafe { R::read_row(from, row.as_flattened_mut()) };
+        unsafe { R::read_row(from, &mut row) };
         Some(row)
     }
 
     /// Reads a row of words.
     #[inline(always)]
     pub(crate) fn read_words<R: RowAccess>(&self, address: u64) -> Option<Words> {
-        self.read_row::<R, 4>(address).map(|row| row.map(u32::from_le_bytes))
+        let row = self.read_row::<R, 4>(address)?;
+        // SAFETY: as many bytes, and all bits are words. `map` on an array would be a call.
+        let mut row = unsafe { std::mem::transmute::<[[u8; 4]; LANES], Words>(row) };
+        row.iter_mut().for_each(|word| *word = u32::from_le(*word));
+        Some(row)
     }
 
     /// Reads a row of longs.
     #[inline(always)]
     pub(crate) fn read_longs<R: RowAccess>(&self, address: u64) -> Option<Longs> {
-        self.read_row::<R, 8>(address).map(|row| row.map(u64::from_le_bytes))
+        let row = self.read_row::<R, 8>(address)?;
+        // SAFETY: as many bytes, and all bits are longs.
+        let mut row = unsafe { std::mem::transmute::<[[u8; 8]; LANES], Longs>(row) };
+        row.iter_mut().for_each(|long| *long = u64::from_le(*long));
+        Some(row)
     }
 
     /// Writes a row of elements; `false`, and nothing is written, if not all are in the range.
@@ -107,20 +115,26 @@ impl Direct {
     fn write_row<R: RowAccess, const N: usize>(&self, address: u64, row: &[[u8; N]; LANES]) -> bool {
         let Some(to) = self.place(address, (LANES * N) as u64, true) else { return false };
         // SAFETY: as in `read`.
-        unsafe { R::write_row(to, row.as_flattened()) };
+        unsafe { R::write_row(to, row) };
         true
     }
 
     /// Writes a row of words; `false`, and nothing is written, if not all are in the range.
     #[inline(always)]
     pub(crate) fn write_words<R: RowAccess>(&self, address: u64, row: &Words) -> bool {
-        self.write_row::<R, 4>(address, &row.map(u32::to_le_bytes))
+        let mut row = *row;
+        row.iter_mut().for_each(|word| *word = word.to_le());
+        // SAFETY: as many bytes, and all bits are bytes.
+        self.write_row::<R, 4>(address, &unsafe { std::mem::transmute::<Words, [[u8; 4]; LANES]>(row) })
     }
 
     /// Writes a row of longs; `false`, and nothing is written, if not all are in the range.
     #[inline(always)]
     pub(crate) fn write_longs<R: RowAccess>(&self, address: u64, row: &Longs) -> bool {
-        self.write_row::<R, 8>(address, &row.map(u64::to_le_bytes))
+        let mut row = *row;
+        row.iter_mut().for_each(|long| *long = long.to_le());
+        // SAFETY: as many bytes, and all bits are bytes.
+        self.write_row::<R, 8>(address, &unsafe { std::mem::transmute::<Longs, [[u8; 8]; LANES]>(row) })
     }
 
     /// Reads one element, words of it in one go.

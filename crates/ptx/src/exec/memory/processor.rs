@@ -6,7 +6,7 @@ use warploom_bytes as bytes;
 use super::gather;
 use super::pattern::{AccessPattern, Shape};
 use crate::device::direct::RowAccess;
-use crate::lanes::{Longs, Words};
+use crate::lanes::{LANES, Longs, Words};
 
 /// Any processor.
 pub(crate) struct Portable;
@@ -73,27 +73,27 @@ impl Processor for Avx2 {
 }
 
 impl RowAccess for Portable {
-    unsafe fn read_row(from: *const u8, into: &mut [u8]) {
+    unsafe fn read_row<const N: usize>(from: *const u8, into: &mut [[u8; N]; LANES]) {
         // SAFETY: the caller's promise.
-        unsafe { bytes::read(from, into) };
+        unsafe { bytes::read(from, into.as_flattened_mut()) };
     }
 
-    unsafe fn write_row(to: *mut u8, from: &[u8]) {
+    unsafe fn write_row<const N: usize>(to: *mut u8, from: &[[u8; N]; LANES]) {
         // SAFETY: the caller's promise.
-        unsafe { bytes::write(to, from) };
+        unsafe { bytes::write(to, from.as_flattened()) };
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 impl RowAccess for Avx2 {
     #[inline(always)]
-    unsafe fn read_row(from: *const u8, into: &mut [u8]) {
+    unsafe fn read_row<const N: usize>(from: *const u8, into: &mut [[u8; N]; LANES]) {
         // SAFETY: the caller's promise; this type is named only where the features were found.
         unsafe { bytes::read_row_with_avx2(from, into) };
     }
 
     #[inline(always)]
-    unsafe fn write_row(to: *mut u8, from: &[u8]) {
+    unsafe fn write_row<const N: usize>(to: *mut u8, from: &[[u8; N]; LANES]) {
         // SAFETY: as in `read_row`.
         unsafe { bytes::write_row_with_avx2(to, from) };
     }
