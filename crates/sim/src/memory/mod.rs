@@ -48,7 +48,7 @@ pub(crate) use device::DeviceMemory;
 pub(crate) use heap::Heap;
 pub(crate) use host::HostMemory;
 pub(crate) use in_flight::InFlight;
-pub(crate) use operation::{BlockCopy, Compare, MemoryOp, RowFill, StagedBlock, Touch};
+pub(crate) use operation::{BlockCopy, Compare, MemoryOp, RowFill, StagedBlock, Touch, Transfer};
 pub(crate) use requested_location::{CPU, NOWHERE, RequestedLocation};
 pub use residence::Residence;
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Operations on simulated memory: copies, fills, and words that streams write and wait for.
 
-use super::sim_address::SimAddress;
+use super::sim_address::{Side, SimAddress};
 
 /// An operation on memory that can be repeated: an op of a stream, or a node of a graph.
 #[derive(Clone, Debug)]
@@ -76,6 +76,15 @@ pub(crate) enum Compare {
     Nor,
 }
 
+/// Bytes that an operation moves or sets, and the memories between which it does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Transfer {
+    /// The memory that is read; none is by a fill.
+    pub(crate) from: Option<Side>,
+    pub(crate) to: Side,
+    pub(crate) bytes: u64,
+}
+
 /// A range of bytes that an op touches.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Touch {
@@ -138,6 +147,20 @@ impl MemoryOp {
             }
             MemoryOp::WriteValue { to, wide, .. } => touch(Touch::WriteValue { at: *to, bytes: word(*wide) }),
             MemoryOp::WaitValue { at, wide, .. } => touch(Touch::WaitValue { at: *at, bytes: word(*wide) }),
+        }
+    }
+
+    /// The bytes that it copies or fills; words that streams write and wait for are none.
+    pub(crate) fn transfer(&self) -> Option<Transfer> {
+        let transfer = |from: Option<SimAddress>, to: SimAddress, bytes| {
+            Some(Transfer { from: from.map(SimAddress::side), to: to.side(), bytes })
+        };
+        match self {
+            MemoryOp::Copy { to, from, bytes } => transfer(Some(*from), *to, *bytes),
+            MemoryOp::CopyBlock(block) => transfer(Some(block.from), block.to, block.bytes()),
+            MemoryOp::Fill { to, element, count, .. } => transfer(None, *to, count * u64::from(*element)),
+            MemoryOp::FillRows(rows) => transfer(None, rows.to, rows.bytes()),
+            MemoryOp::WriteValue { .. } | MemoryOp::WaitValue { .. } => None,
         }
     }
 
@@ -214,7 +237,7 @@ impl StagedBlock {
 
 impl RowFill {
     /// How many bytes it sets.
-    pub(crate) fn bytes(&self) -> u64 {
+    fn bytes(&self) -> u64 {
         self.columns * self.rows * u64::from(self.element)
     }
 }

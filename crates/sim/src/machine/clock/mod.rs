@@ -18,7 +18,7 @@ use lines::Lines;
 use warploom_engine::{Mode, Period};
 
 use crate::machine::work::Work;
-use crate::memory::{MemoryOp, Residence, Side};
+use crate::memory::{MemoryOp, Residence, Side, Transfer};
 use crate::topology::Topology;
 
 /// What one driver call costs the host.
@@ -81,7 +81,11 @@ impl Clock {
     /// Runs work of a device that could start at `earliest`; when it does and when it ends. `has_parked` if it had to wait
     /// for memory to change.
     pub(crate) fn run<S>(&mut self, work: &Work<S>, device: u16, earliest: u64, has_parked: bool) -> Period {
-        let own = Side::Device(device);
+        match work.transfer() {
+            Some(Transfer { from: Some(from), to, bytes }) => return self.transfer(from, to, bytes, earliest),
+            Some(Transfer { from: None, to, bytes }) => return self.fill(Side::Device(device), to, bytes, earliest),
+            None => {}
+        }
         let end = match work {
             Work::Join | Work::Release(_) => earliest,
             Work::Record { .. } => Self::record(earliest),
@@ -114,22 +118,8 @@ impl Clock {
                     end: all.end.max(one.end),
                 });
             }
-            Work::Memory(MemoryOp::Copy { to, from, bytes }) => {
-                return self.transfer(from.side(), to.side(), *bytes, earliest);
-            }
-            Work::Memory(MemoryOp::CopyBlock(block)) => {
-                return self.transfer(block.from.side(), block.to.side(), block.bytes(), earliest);
-            }
-            Work::StagedBlock(staged) => {
-                return self.transfer(Side::Host, staged.block.to.side(), staged.bytes.len() as u64, earliest);
-            }
-            Work::Staged { to, bytes } => return self.transfer(Side::Host, to.side(), bytes.len() as u64, earliest),
-            Work::Memory(MemoryOp::Fill { to, element, count, .. }) => {
-                return self.fill(own, to.side(), count * u64::from(*element), earliest);
-            }
-            Work::Memory(MemoryOp::FillRows(rows)) => {
-                return self.fill(own, rows.to.side(), rows.bytes(), earliest);
-            }
+            // A transfer is above.
+            Work::Memory(_) | Work::Staged { .. } | Work::StagedBlock(_) => earliest,
         };
         Period { start: earliest, end }
     }

@@ -17,7 +17,7 @@ use crate::ffi::handle::{ContextHandle, EventHandle};
 use crate::machine::pool::Freed;
 use crate::machine::stream::Traits;
 use crate::memory::shadow::{DISCARD_FILL, DISCARD_LIMIT};
-use crate::memory::{MemoryOp, Migration, SimAddress, StagedBlock, Touch};
+use crate::memory::{MemoryOp, Migration, Side, SimAddress, StagedBlock, Touch, Transfer};
 
 /// The stream that a queue belongs to.
 #[derive(Debug)]
@@ -102,6 +102,26 @@ impl<S> Work<S> {
         match self {
             Work::HostFunction { known, .. } | Work::Callback { known, .. } => Some(known),
             _ => None,
+        }
+    }
+
+    /// The bytes that it copies or fills, if that is known before it runs.
+    pub(crate) fn transfer(&self) -> Option<Transfer> {
+        let staged = |to: SimAddress, bytes: &[u8]| {
+            Some(Transfer { from: Some(Side::Host), to: to.side(), bytes: bytes.len() as u64 })
+        };
+        match self {
+            Work::Memory(op) => op.transfer(),
+            Work::Staged { to, bytes } => staged(*to, bytes),
+            Work::StagedBlock(block) => staged(block.block.to, &block.bytes),
+            Work::Join
+            | Work::Record { .. }
+            | Work::HostFunction { .. }
+            | Work::Callback { .. }
+            | Work::Migrate(_)
+            | Work::Release(_)
+            | Work::Task(_)
+            | Work::Away => None,
         }
     }
 
