@@ -1,4 +1,4 @@
-//! Where the workspace is, and its cargo.
+//! The root of the workspace, and its cargo.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

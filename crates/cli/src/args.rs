@@ -1,4 +1,4 @@
-//! What was asked on the command line.
+//! Command-line arguments.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Which driver to use.
+//! Choice of the driver: the real one, or a simulated machine.
 
 use std::ffi::OsString;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The command as its users meet it: what it prints, and its exit codes.
+//! The command as its users meet it: its output and its exit codes.
 
 use std::path::PathBuf;
 use std::process::{Command, Output};

@@ -1,4 +1,4 @@
-//! Happens-before as a program may rely on it: of queues, and of what host threads have seen.
+//! Happens-before as a program may rely on it: queues, and observations of host threads.
 
 use crate::clock::{Epoch, VectorClock};
 

@@ -1,4 +1,4 @@
-//! What the library leaves behind when the process exits.
+//! Reports at the exit of the process.
 //!
 //! The loader runs it after the program's own exit handlers and after the destructors of what was linked against the
 //! library, so that late calls are counted, too. Nothing is torn down, and a call that comes later still is answered.

@@ -1,4 +1,4 @@
-//! Telling a C program's user what is wrong with the environment. There is no other way to.
+//! Complaints about the environment, on standard error: a C program has no other way to learn of them.
 
 use std::fmt::Display;
 use std::io::Write;

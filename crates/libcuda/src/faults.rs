@@ -1,4 +1,4 @@
-//! What goes wrong on the machine.
+//! Fault plans from the environment.
 
 use warploom_sim::fault::{FaultError, Plan};
 

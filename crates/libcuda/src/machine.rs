@@ -1,4 +1,4 @@
-//! Which machine the library is.
+//! The one machine of the process.
 
 use warploom_sim::trace::Trace;
 use warploom_sim::{Backtraces, Checks, Machine, MachineBuilder, StartError};

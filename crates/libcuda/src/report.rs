@@ -1,4 +1,4 @@
-//! What a process did with its machine, for programs and for people.
+//! Report of a process's calls and findings, for programs and for people.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What the environment asks of the library.
+//! Settings of the library from environment variables.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;

@@ -1,4 +1,4 @@
-//! What the simulator itself costs: time per call, and time and memory per pending op.
+//! Cost of the simulator itself: time per call, and time and memory per pending op.
 //!
 //! `cargo bench -p warploom-sim --bench engine` prints two tables. The real driver's figures are medians measured on one
 //! H200 with driver 580; they are there to compare orders of magnitude.

@@ -1,4 +1,4 @@
-//! What machines and their memory cost: time and memory to start one, and time per allocation.
+//! Cost of machines and their memory: time and memory to start one, and time per allocation.
 //!
 //! Run it with `cargo bench -p warploom-sim --bench memory`.
 #![expect(clippy::print_stdout, reason = "a benchmark reports")]

@@ -1,4 +1,4 @@
-//! What an allocation and its free cost, next to the 1269 ns of a real driver.
+//! Cost of an allocation and its free, next to the 1269 ns of a real driver.
 //!
 //! Run it with `cargo bench -p warploom-sim --bench pool`. The pairs are timed early and late in the life of a machine:
 //! the cost is not to grow with history.

@@ -1,4 +1,4 @@
-//! Where a table's functions come from.
+//! Source of a table's functions.
 #![expect(unsafe_code, reason = "making a source is a promise about the pointers it will hand out")]
 
 use std::any::Any;

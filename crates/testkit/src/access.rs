@@ -1,4 +1,4 @@
-//! What a driver is told about access to pools, argument by argument.
+//! Recorded calls that change access to pools, argument by argument.
 //!
 //! A call counter does not see arguments. An [`AccessSpy`] stands between a machine and its users: it passes everything on
 //! as it is, keeps the descriptors of `cuMemPoolSetAccess`, and can make `cuMemPoolGetAccess` answer what no simulated

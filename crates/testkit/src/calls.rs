@@ -1,4 +1,4 @@
-//! Calling C functions from tests, and comparing what they answer.
+//! Calls of C functions from tests, and comparison of their answers.
 
 use warploom_driver::Error;
 use warploom_sys::types::CUresult;

@@ -1,4 +1,4 @@
-//! Where a body runs.
+//! Drivers that a test body runs on.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What a sweep finds in programs with one mistake each, and that it says nothing of their twins without it.
+//! Sweeps of programs with one mistake each, and of their correct twins.
 
 use std::cell::Cell;
 use std::ptr::null_mut;

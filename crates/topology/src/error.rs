@@ -1,4 +1,4 @@
-//! What can be wrong with a machine's description.
+//! Errors in a machine's description.
 
 use std::fmt;
 use std::io;

@@ -1,4 +1,4 @@
-//! Links: what a transfer between two memories goes over, and how fast.
+//! Links: connections between two memories, with bandwidth and latency.
 
 use std::fmt;
 

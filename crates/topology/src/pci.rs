@@ -1,4 +1,4 @@
-//! Where a device sits on the host's bus.
+//! PCI addresses of devices.
 
 use std::fmt;
 use std::str::FromStr;

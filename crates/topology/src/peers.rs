@@ -1,4 +1,4 @@
-//! Which device reaches the memory of which other, and how.
+//! Peer access between devices, and its links.
 
 use std::collections::BTreeMap;
 

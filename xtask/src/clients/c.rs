@@ -1,4 +1,4 @@
-//! The client in C: what `cc` makes of `clients/c`.
+//! The client in C, built by `cc` from `clients/c`.
 
 use std::fs;
 use std::path::PathBuf;

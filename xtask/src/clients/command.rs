@@ -1,4 +1,4 @@
-//! Runs a command with a time limit, and keeps what it says in a file.
+//! Commands with a time limit and a log file.
 
 use std::fs::{self, File};
 use std::io::ErrorKind;

@@ -1,4 +1,4 @@
-//! The clients on cudarc: packages of their own, whose lock files pin what they depend on.
+//! The clients on cudarc: packages with lock files of their own.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! The workspace's test and benchmark programs: built by cargo, found in what it reports.
+//! The workspace's test and benchmark programs, from cargo's report of a build.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

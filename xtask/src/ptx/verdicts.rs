@@ -1,4 +1,4 @@
-//! Which of many made-up instructions the assembler takes: `crates/ptx/tests/assembler/taken.txt`.
+//! Verdicts of the assembler on made-up instructions: `crates/ptx/tests/assembler/taken.txt`.
 
 use std::collections::HashSet;
 use std::fs;

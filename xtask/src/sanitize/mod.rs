@@ -27,9 +27,6 @@ const PACKAGES: &[&str] = &["warploom-engine", "warploom-sim"];
 /// Packages whose unit tests call no C code and map no memory, so that Miri can interpret them.
 const INTERPRETED: &[&str] = &["warploom-sys", "warploom-bytes", "warploom-driver", "warploom-engine", "warploom"];
 
-/// Tests that cannot hold under a tool, and are skipped: they reserve more address space than it leaves.
-const UNFIT: &[&str] = &["memory_that_cannot_be_had_is_refused"];
-
 /// The only target: sanitizers cannot instrument the build scripts and macros, which a named target leaves alone.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 

@@ -1,4 +1,4 @@
-//! `warploom devices`: what the driver has, and who can access whose memory.
+//! `warploom devices`: the devices of a driver, and their peer access.
 
 use warploom::{Device, Devices as _, NumaId, Result};
 

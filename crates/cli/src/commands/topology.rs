@@ -1,4 +1,4 @@
-//! `warploom topology`: which devices can access whose memory, and over what.
+//! `warploom topology`: peer access between devices, and the links it goes over.
 
 use warploom::{Device, Devices as _, PeerAtomics, Result, Topology};
 

@@ -1,4 +1,4 @@
-//! Devices as a table, and who can access whose memory as a matrix.
+//! Devices as a table, and peer access as a matrix.
 
 use super::Style;
 use super::quantity::{bytes, count};

@@ -1,4 +1,4 @@
-//! What commands find out: plain data, printed as JSON as it is and for people by `human`.
+//! Results of commands: plain data, printed as JSON as it is and for people by `human`.
 
 mod devices;
 mod machine;

@@ -1,4 +1,4 @@
-//! Which devices can access whose memory.
+//! Peer access between devices.
 
 use serde::Serialize;
 

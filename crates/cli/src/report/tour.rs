@@ -1,4 +1,4 @@
-//! What the tour saw.
+//! Results of the tour.
 
 use serde::Serialize;
 use warploom::leaks::Total;

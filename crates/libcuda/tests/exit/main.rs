@@ -1,4 +1,4 @@
-//! How processes end that used the library, and what they leave behind.
+//! Exits of processes that used the library, and their reports.
 //!
 //! Each test runs a program in a process of its own: this same file, told by a variable which program it is.
 #![cfg(target_os = "linux")]

@@ -1,4 +1,4 @@
-//! Who exits, and what else is going on then.
+//! Exits from several threads, with work in flight.
 
 use crate::child::{Outcome, Program};
 

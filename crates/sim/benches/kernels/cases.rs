@@ -1,4 +1,4 @@
-//! What is launched: seven kernels of `crates/ptx/kernels`, each with a plain loop that does the same.
+//! The kernels that are launched: seven of `crates/ptx/kernels`, each with a plain loop that does the same.
 
 use std::hint::black_box;
 

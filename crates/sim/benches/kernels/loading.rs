@@ -1,4 +1,4 @@
-//! How long a large text takes to become a module: from the call to its return.
+//! Time of loading a large text as a module, from the call to its return.
 
 use std::ffi::CString;
 use std::ptr::null_mut;

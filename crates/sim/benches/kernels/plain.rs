@@ -1,4 +1,4 @@
-//! What the kernels do, as loops that a compiler sees whole.
+//! The kernels as plain loops that a compiler sees whole.
 
 pub(crate) fn saxpy(a: f32, x: &[f32], y: &mut [f32]) {
     y.iter_mut().zip(x).for_each(|(y, x)| *y += a * x);

@@ -1,4 +1,4 @@
-//! What must hold after a run.
+//! Conditions that must hold after a run.
 
 use warploom_driver::{Driver, Function};
 use warploom_sim::fault::Calls;

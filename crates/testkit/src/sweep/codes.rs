@@ -1,4 +1,4 @@
-//! What a call fails with.
+//! Codes that calls are made to fail with.
 
 use warploom_driver::Function;
 use warploom_sim::fault::Class;

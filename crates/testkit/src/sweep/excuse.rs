@@ -1,4 +1,4 @@
-//! What may be left over, because the call that failed was the one to make or to end it.
+//! Leftovers that are excused, because the call that failed was the one to make or to end them.
 
 use warploom_driver::Function;
 use warploom_sim::{Change, KindChange, Resource};

@@ -1,4 +1,4 @@
-//! What if this call fails? Every driver call of a scenario, one after the other.
+//! Fault sweeps: a scenario runs once for each of its driver calls, with that call failing.
 //!
 //! A [`Sweep`] runs a scenario once to see which driver calls it makes. Then it runs it again for each of them, on a fresh
 //! machine each time: once with that call failing before it has any effect, once with it and all later calls failing, and,

@@ -1,4 +1,4 @@
-//! Whether a machine can still be used.
+//! Probe of a machine that must still be usable.
 
 use std::ptr::null_mut;
 

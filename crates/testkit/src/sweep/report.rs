@@ -1,4 +1,4 @@
-//! What a sweep found.
+//! Report of a sweep.
 
 use std::fmt;
 

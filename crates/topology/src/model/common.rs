@@ -1,4 +1,4 @@
-//! What every supported GPU says under Linux, unless its architecture or product says otherwise.
+//! Attributes that all supported GPUs share under Linux, unless an architecture or product differs.
 
 use super::super::attribute::number::*;
 

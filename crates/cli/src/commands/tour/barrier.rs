@@ -1,4 +1,4 @@
-//! A kernel that reads what its neighbours write, without the barrier in between and with it.
+//! A kernel that reads its neighbours' writes, without the barrier in between and with it.
 #![expect(unsafe_code, reason = "launches a kernel")]
 
 use warploom::{DevicePool, Devices as _, Driver, LaunchConfig, Library, Result, TypedKernel};

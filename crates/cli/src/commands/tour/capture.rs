@@ -1,4 +1,4 @@
-//! Capture: what is enqueued becomes a graph instead of running.
+//! Capture: enqueued work becomes a graph instead of running.
 
 use warploom::capture::Relaxed;
 use warploom::{Driver, Function};

@@ -1,4 +1,4 @@
-//! A buffer that is dropped while another stream still uses it, and one that somebody forgot to drop.
+//! A buffer that is dropped while another stream still uses it, and one that is leaked.
 
 use warploom::leaks::{Kind, Leaks};
 use warploom::{Driver, Function};

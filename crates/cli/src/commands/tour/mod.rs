@@ -1,4 +1,4 @@
-//! `warploom tour`: what the library does, with every result checked.
+//! `warploom tour`: the library in use, with every result checked.
 //!
 //! A step that fails is reported, and the tour goes on: the next one may well work.
 

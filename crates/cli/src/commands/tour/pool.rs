@@ -1,4 +1,4 @@
-//! A pool hands out again what buffers gave back.
+//! A pool that reuses the memory of dropped buffers.
 
 use warploom::Driver;
 

@@ -1,4 +1,4 @@
-//! A program that waits too early, and what a machine that checks says about it.
+//! A program that waits too early, and the finding of a machine that checks.
 
 use warploom::{DevicePool, Devices as _, Driver, Result};
 use warploom_sim::topology::Topology;
