@@ -39,6 +39,8 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 #[cfg(any(test, miri, not(target_arch = "x86_64")))]
 mod portable;
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+mod rows;
 #[cfg(test)]
 mod tests;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -49,9 +51,9 @@ use portable as processor;
 #[cfg(all(target_arch = "x86_64", miri))]
 pub use portable::{read_row_with_avx2, write_row_with_avx2};
 #[cfg(all(target_arch = "x86_64", not(miri)))]
-use x86_64 as processor;
+pub use rows::{read_row_with_avx2, write_row_with_avx2};
 #[cfg(all(target_arch = "x86_64", not(miri)))]
-pub use x86_64::{read_row_with_avx2, write_row_with_avx2};
+use x86_64 as processor;
 
 /// Copies `bytes` bytes; the two ranges may overlap.
 ///

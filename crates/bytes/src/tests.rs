@@ -186,11 +186,11 @@ fn rows_are_read_and_written_by_vectors() {
             let (mut memory, mut expected) = (numbered(), numbered());
             let mut row = [[0; N]; 32];
             // SAFETY: the row lies in the memory, and the features were found.
-            unsafe { x86_64::read_row_with_avx2(memory.as_ptr().add(at), &mut row) };
+            unsafe { crate::read_row_with_avx2(memory.as_ptr().add(at), &mut row) };
             assert_eq!(row.as_flattened(), &expected[at..at + bytes]);
             row.as_flattened_mut().reverse();
             // SAFETY: as above.
-            unsafe { x86_64::write_row_with_avx2(memory.as_mut_ptr().add(at + 3), &row) };
+            unsafe { crate::write_row_with_avx2(memory.as_mut_ptr().add(at + 3), &row) };
             expected[at + 3..at + 3 + bytes].copy_from_slice(row.as_flattened());
             assert_eq!(memory, expected, "{bytes} bytes at {at}");
         }
