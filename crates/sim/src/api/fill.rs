@@ -1,4 +1,4 @@
-//! Fills: a repeated element, in one stretch or in rows.
+//! Memory fills: cuMemsetD8, D16 and D32, linear and 2D.
 //!
 //! Both forms of a function are asynchronous for device memory; the synchronous one waits where the host could look at the
 //! memory. As with copies, nothing is looked at for a fill of nothing.

@@ -1,4 +1,4 @@
-//! Peers: memory of one device in the hands of another.
+//! Peer access between devices: cuDeviceCanAccessPeer, cuCtxEnablePeerAccess, cuDeviceGetP2PAttribute.
 //!
 //! What can be is the topology's matrix, in which a direction says nothing of the other. What is enabled is between two
 //! contexts, and ends with either of them.

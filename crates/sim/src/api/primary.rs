@@ -1,4 +1,4 @@
-//! Primary contexts: one per device, shared by everyone who retains it.
+//! Primary contexts, one per device and reference-counted: cuDevicePrimaryCtxRetain and its family.
 //!
 //! The first retain activates it and the last release destroys it, with everything in it. Its handle stays the same
 //! through all its lives, so a thread that had it current has it current again after the next retain.

@@ -1,4 +1,4 @@
-//! What there is on a machine that somebody will have to give back.
+//! Live objects of a machine, for leak reports.
 
 use std::fmt;
 

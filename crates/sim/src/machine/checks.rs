@@ -1,4 +1,4 @@
-//! The parts of a machine that its checks look at, passed to them.
+//! Adapters from the machine's state to its checks.
 
 use warploom_engine::QueueId;
 

@@ -1,4 +1,4 @@
-//! Contexts: their streams, their order, and what they keep for kernels.
+//! Contexts: streams, order between them, and resources for kernels.
 
 use std::collections::{BTreeMap, BTreeSet};
 

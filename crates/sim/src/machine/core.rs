@@ -1,4 +1,4 @@
-//! A machine's shared part: its world, and the ways to run it and to wait for it to change.
+//! Machine core, shared by threads: the locked state, its executors, and waits for changes.
 
 use std::ffi::c_void;
 use std::io::Write;

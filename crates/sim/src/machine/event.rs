@@ -1,4 +1,4 @@
-//! Events: the newest record, and everything ordered before it.
+//! Events: the newest record, and the work ordered before it.
 
 use warploom_engine::{Moment, OpId};
 

@@ -1,4 +1,4 @@
-//! Order by events: records behind everything in a queue, and waits for the newest record.
+//! Event ordering: records after all work of a queue, and waits for the newest record.
 
 use smallvec::SmallVec;
 use warploom_engine::{OpId, Period, QueueId, settle};

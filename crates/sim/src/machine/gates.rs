@@ -1,4 +1,4 @@
-//! Gates of contexts: ops that everything enqueued later comes behind.
+//! Gates of contexts: ops that all later work of the context depends on.
 
 use smallvec::SmallVec;
 use warploom_engine::{OpId, QueueId};

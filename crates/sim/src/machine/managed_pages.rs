@@ -1,4 +1,4 @@
-//! Managed pages that follow the work that touches them.
+//! Migration of managed pages to the accessing work.
 
 use std::ops::Range;
 

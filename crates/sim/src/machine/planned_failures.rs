@@ -1,4 +1,4 @@
-//! Planned failures: threads whose work is to fail, because a fault plan says so.
+//! Planned failures: threads whose work fails according to a fault plan.
 
 use warploom_sys::types::CUresult;
 

@@ -1,4 +1,4 @@
-//! Pool memory on its way back: from a free to its pool, and from a pool to its device.
+//! Release of pool memory: from a free to its pool, and from a pool to its device.
 
 use warploom_engine::QueueId;
 

@@ -1,4 +1,4 @@
-//! Resources that a program makes with one call and gives back with another.
+//! Resources created by one call and released by another.
 
 use crate::memory::Backing;
 

@@ -1,4 +1,4 @@
-//! Slots: the place where C functions, which have no argument for it, find their machine.
+//! Slots: static storage in which C entry points find their machine.
 //!
 //! A machine's functions are compiled once per slot, with the slot's number in them (`shims`). A slot is
 //! taken when a machine starts and given back when the last user of the machine lets it go.

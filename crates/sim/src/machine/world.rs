@@ -1,4 +1,4 @@
-//! Everything a machine is, behind its one lock.
+//! State of a machine, behind its lock.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

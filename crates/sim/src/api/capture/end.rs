@@ -1,4 +1,4 @@
-//! How a capture ends.
+//! End of stream captures: cuStreamEndCapture.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use warploom_engine::QueueId;

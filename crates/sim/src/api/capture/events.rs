@@ -1,4 +1,4 @@
-//! Events in captures: how a stream becomes part of one, and how it is joined again.
+//! Events in captures: streams join a capture by waiting for an event, and are joined back by another.
 
 use warploom_engine::QueueId;
 use warploom_sys::types::CUresult;

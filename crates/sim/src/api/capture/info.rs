@@ -1,4 +1,4 @@
-//! What a captured stream says about itself.
+//! Capture state of a stream: cuStreamGetCaptureInfo and cuStreamIsCapturing.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use warploom_engine::QueueId;

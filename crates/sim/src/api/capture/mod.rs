@@ -1,4 +1,4 @@
-//! Stream capture: what a stream is given becomes nodes of a graph instead of ops.
+//! Stream capture: work submitted to a stream becomes nodes of a graph instead of ops.
 //!
 //! ```text
 //!   begin ─▶ Sequence (one graph) ─┬─ Branch of the stream it began on ─┬─▶ end: the graph

@@ -1,4 +1,4 @@
-//! What a context says about itself.
+//! Properties of a context: device, flags, identifier, API version, cache configuration.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::{c_int, c_uint, c_ulonglong};

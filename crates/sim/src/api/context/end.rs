@@ -1,4 +1,4 @@
-//! How contexts end.
+//! Destruction of contexts: cuCtxDestroy.
 //!
 //! Destroying a context waits for its work, like a synchronise. Then everything that was made in it goes: its memory is
 //! freed, and its streams and events become orphans, which the driver tells from destroyed ones.

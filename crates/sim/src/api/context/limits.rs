@@ -1,4 +1,4 @@
-//! Entry points for the limits of a context.
+//! Limits of a context: cuCtxGetLimit and cuCtxSetLimit.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use warploom_sys::types::CUlimit;

@@ -1,4 +1,4 @@
-//! Contexts: a device in use, what lives in it, and what is current on a thread.
+//! Contexts of devices, and the stack of current contexts of each thread.
 //!
 //! A thread has a stack of contexts, the last of which is current. The stack holds handles and nothing else: a context
 //! may be destroyed while it is somewhere in a stack, and then calls answer that it is destroyed. Every context has a

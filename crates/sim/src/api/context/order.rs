@@ -1,4 +1,4 @@
-//! Waiting for a context, and order between whole contexts.
+//! Synchronisation with contexts: cuCtxSynchronize, cuCtxRecordEvent and cuCtxWaitEvent.
 //!
 //! An event recorded on a context stands behind the newest op of each of its queues. A context that waits for an event
 //! gets a *gate*: an op that everything enqueued in it later comes behind.

@@ -1,4 +1,4 @@
-//! The ends of copies: the memory at an address, and the contexts that reach it.
+//! Operands of copies: the memory at an address, and the contexts that have access to it.
 #![expect(unsafe_code, reason = "takes a C caller's word for host memory")]
 
 use warploom_sys::types::CUresult;

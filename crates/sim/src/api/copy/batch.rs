@@ -1,4 +1,4 @@
-//! Many copies in one call.
+//! Batches of linear copies: cuMemcpyBatchAsync and cuMemcpyWithAttributesAsync.
 //!
 //! The attributes are checked as a whole before anything is enqueued; the copies are taken one by one, and those before one
 //! that is refused are made. Copies of a batch are ordered with the rest of the stream and not with each other. None of them makes the host wait, pageable memory or not: the attributes say when sources are read,

@@ -1,4 +1,4 @@
-//! Copies of rows and slices.
+//! 2D and 3D copies: cuMemcpy2D, cuMemcpy3D, cuMemcpy3DPeer and their asynchronous forms.
 //!
 //! ```text
 //!            ◀──────────── pitch ───────────▶

@@ -1,4 +1,4 @@
-//! Many copies of rows and slices in one call.
+//! Batches of 3D copies: cuMemcpy3DBatchAsync and cuMemcpy3DWithAttributesAsync.
 //!
 //! Operands are checked first, and one that is wrong is named by its index; then their memory is looked up, and memory
 //! that is not there is nobody's fault.

@@ -1,4 +1,4 @@
-//! Attributes of copies in a batch: when the source is read, where ends are, and flags.
+//! Attributes of copies in a batch: source access order, location hints and flags.
 
 use warploom_sys::types::{
     CUmemLocation, CUmemLocationType, CUmemcpyAttributes, CUmemcpyFlags, CUmemcpySrcAccessOrder,

@@ -1,4 +1,4 @@
-//! Copies between any two pieces of memory.
+//! Memory copies: linear, 2D, 3D, between peers, and in batches.
 //!
 //! A call names two *ends*. [`access`] finds out what each is and whether it may be touched; `queued` decides what the host
 //! waits for and enqueues one op; the other files read the arguments of one group of functions.

@@ -1,4 +1,4 @@
-//! What an operand of a batched block copy points to.
+//! Operands of batched 3D copies: pointers and arrays.
 #![expect(unsafe_code, reason = "an operand is a C union that its type tells apart")]
 
 use warploom_sys::types::{CUmemLocation, CUmemcpy3DOperand, CUmemcpy3DOperandType};

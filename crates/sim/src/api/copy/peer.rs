@@ -1,4 +1,4 @@
-//! Copies between contexts.
+//! Copies between contexts: cuMemcpyPeer and cuMemcpyPeerAsync.
 //!
 //! Each end is judged by the device of its own context, so the copy works where neither device may touch the other's
 //! memory: it goes through the host. A null context means the one the copy runs in.

@@ -1,4 +1,4 @@
-//! From two ends to an op, and to what the host waits for.
+//! Submission of copies: the op of a copy, and the host's wait for it.
 
 use warploom_engine::QueueId;
 

@@ -1,4 +1,4 @@
-//! Which atomic operations work across a link.
+//! Atomic capabilities of links: cuDeviceGetHostAtomicCapabilities.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::c_uint;

@@ -1,4 +1,4 @@
-//! What a device is called, and how it is found again.
+//! Identity of devices: name, UUID, LUID and PCI bus id.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::{c_char, c_int, c_uint};

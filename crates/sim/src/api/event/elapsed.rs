@@ -1,4 +1,4 @@
-//! The time between two events.
+//! Elapsed time between two events: cuEventElapsedTime.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use warploom_sys::types::CUevent_st;

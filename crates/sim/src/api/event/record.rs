@@ -1,4 +1,4 @@
-//! Making, recording, asking and destroying events.
+//! Record, query and synchronisation of events: cuEventRecord, cuEventQuery, cuEventSynchronize.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::c_uint;

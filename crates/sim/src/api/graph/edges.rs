@@ -1,4 +1,4 @@
-//! What comes before what in a graph.
+//! Edges of a graph: cuGraphGetEdges, cuGraphNodeGetDependencies, cuGraphNodeGetDependentNodes.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use warploom_sys::types::{CUgraph_st, CUgraphEdgeData, CUgraphNode, CUgraphNode_st};

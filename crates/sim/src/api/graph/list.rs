@@ -1,4 +1,4 @@
-//! The nodes of a graph, and what they are.
+//! Nodes of a graph: cuGraphGetNodes, cuGraphGetRootNodes, cuGraphNodeGetType.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use warploom_sys::types::{CUgraph_st, CUgraphNode, CUgraphNode_st, CUgraphNodeType};

@@ -1,4 +1,4 @@
-//! Entry points for memory that graphs allocate for themselves.
+//! Graph memory of a device: cuDeviceGraphMemTrim and cuDeviceGetGraphMemAttribute.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::c_void;

@@ -1,4 +1,4 @@
-//! Graphs: work that is described now, and run later as often as wanted.
+//! Graphs: nodes and edges, defined once and launched any number of times.
 //!
 //! ```text
 //!   Graph ─▶ Node, Node, …     in the order they were added; each knows what it comes after

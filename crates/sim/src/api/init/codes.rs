@@ -1,4 +1,4 @@
-//! What status codes are called, and what they mean in a few words.
+//! Names and descriptions of status codes.
 
 use std::ffi::CStr;
 

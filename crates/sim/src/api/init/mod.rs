@@ -1,4 +1,4 @@
-//! Starting up, versions, names of codes, and finding functions.
+//! Initialisation, driver version, error names, and lookup of driver functions.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 mod codes;

@@ -1,4 +1,4 @@
-//! Attributes of ranges of managed memory.
+//! Attributes of managed ranges: cuMemRangeGetAttribute and cuMemRangeGetAttributes.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::collections::BTreeSet;

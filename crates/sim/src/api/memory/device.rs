@@ -1,4 +1,4 @@
-//! Plain device memory: what a device has, and who has it.
+//! Device memory: cuMemAlloc, cuMemFree and cuMemGetInfo.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::c_uint;

@@ -1,4 +1,4 @@
-//! What becomes of memory when it is freed, or when its context goes.
+//! Release of memory: frees, and memory of a context that is destroyed.
 
 use crate::ffi::handle::ContextHandle;
 use crate::ffi::status::{INVALID_VALUE, Status};

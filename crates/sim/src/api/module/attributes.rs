@@ -1,4 +1,4 @@
-//! What a kernel is like on a device, and what can be set about it.
+//! Kernel attributes on a device: values, and the settings that can be changed.
 
 use warploom_sys::types::{CUclusterSchedulingPolicy, CUfunc_cache, CUfunction_attribute};
 

@@ -1,4 +1,4 @@
-//! Clusters: how many blocks of a kernel run together, and how many such a device holds.
+//! Thread block clusters: cuOccupancyMaxPotentialClusterSize and cuOccupancyMaxActiveClusters.
 //!
 //! What is refused, and how many fit, is what an H200 answered. A cluster runs on the multiprocessors of one group of the
 //! device; of these groups some have too few for large clusters.

@@ -1,4 +1,4 @@
-//! Functions: kernels of a module.
+//! Functions, the kernels of a module: cuFuncGetAttribute, cuFuncGetParamInfo, cuFuncLoad.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::{c_char, c_int};

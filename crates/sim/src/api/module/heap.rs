@@ -1,4 +1,4 @@
-//! The heap of kernels: what `malloc` gives them, and what they may not do with it.
+//! Device heap: malloc and free in kernels, and detection of misuse.
 //!
 //! On hardware the heap is one piece of memory. A kernel that leaves its block, or uses it after `free`, finds what is there and goes
 //! on. So it does here: every block has a margin before and behind it, and what is freed stays for a while; those who watch say that it

@@ -1,4 +1,4 @@
-//! Kernels of libraries, which are in no context.
+//! Kernels of libraries, which belong to no context: cuKernelGetFunction, cuKernelGetAttribute.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::{c_char, c_int};

@@ -1,4 +1,4 @@
-//! Libraries.
+//! Libraries: cuLibraryLoadData, cuLibraryUnload, cuLibraryGetKernel, cuLibraryGetGlobal.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 #![expect(clippy::too_many_arguments, reason = "as many as the C functions have")]
 

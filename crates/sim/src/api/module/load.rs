@@ -1,4 +1,4 @@
-//! From an image to a module in a context.
+//! Loading of images: a module in a context from PTX or a container.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

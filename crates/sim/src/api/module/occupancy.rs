@@ -1,4 +1,4 @@
-//! How many blocks of a kernel a multiprocessor holds.
+//! Occupancy: blocks of a kernel that fit on a multiprocessor.
 //!
 //! Blocks are limited by their number, by threads, by registers and by shared memory. Registers are those that
 //! [`Facts::registers`] tells, which no compiler has counted, so that the answers are plausible and not those of hardware

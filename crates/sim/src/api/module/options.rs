@@ -1,4 +1,4 @@
-//! What a caller wants of the compiler, and where its log goes.
+//! JIT options of a caller, and the buffers for the compiler's log.
 
 use std::ffi::{c_char, c_uint, c_void};
 

@@ -1,4 +1,4 @@
-//! Variables of modules, which are memory of a device.
+//! Module variables (`.global` and `.const`), in device memory.
 
 use std::collections::BTreeMap;
 

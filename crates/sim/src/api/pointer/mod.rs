@@ -1,4 +1,4 @@
-//! What the driver knows of a pointer.
+//! Pointer attributes: cuPointerGetAttribute, cuPointerGetAttributes, cuPointerSetAttribute.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 mod value;

@@ -1,4 +1,4 @@
-//! The attributes of a pointer, one by one.
+//! Values of pointer attributes, one function per attribute.
 
 use std::ffi::c_void;
 

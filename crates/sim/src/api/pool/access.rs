@@ -1,4 +1,4 @@
-//! Which devices reach a pool's memory.
+//! Access to memory pools from devices and the host: cuMemPoolGetAccess and cuMemPoolSetAccess.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use warploom_sys::types::{CUmemAccess_flags, CUmemAccessDesc, CUmemLocation, CUmemLocationType, CUmemPoolHandle_st};

@@ -1,4 +1,4 @@
-//! Allocating and freeing in stream order.
+//! Stream-ordered allocation: cuMemAllocAsync, cuMemAllocFromPoolAsync and cuMemFreeAsync.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use smallvec::SmallVec;

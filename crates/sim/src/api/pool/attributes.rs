@@ -1,4 +1,4 @@
-//! What a pool can be told and asked.
+//! Attributes of memory pools: cuMemPoolGetAttribute and cuMemPoolSetAttribute.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::c_void;

@@ -1,4 +1,4 @@
-//! Making and destroying pools.
+//! Creation and destruction of memory pools: cuMemPoolCreate and cuMemPoolDestroy.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use warploom_sys::types::{CUmemPoolHandle_st, CUmemPoolProps, CUmemoryPool};

@@ -1,4 +1,4 @@
-//! Which pool a device, or another place, allocates from when none is named.
+//! Default and current memory pools of devices and other locations.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::collections::btree_map::Entry;

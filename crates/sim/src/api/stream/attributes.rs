@@ -1,4 +1,4 @@
-//! Attributes of a stream: read, written, copied.
+//! Stream attributes: cuStreamGetAttribute, cuStreamSetAttribute, cuStreamCopyAttributes.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use warploom_engine::QueueId;

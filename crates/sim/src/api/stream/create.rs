@@ -1,4 +1,4 @@
-//! Making and destroying streams.
+//! Creation and destruction of streams: cuStreamCreate and cuStreamDestroy.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::{c_int, c_uint};

@@ -1,4 +1,4 @@
-//! The program's own functions in a stream.
+//! Host functions and callbacks in streams: cuLaunchHostFunc and cuStreamAddCallback.
 //!
 //! They run one at a time, on a thread of the driver's or, on a machine without threads, on whichever thread gets the
 //! work done. Inside one, only calls that name a stream or an event work.

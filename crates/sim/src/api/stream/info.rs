@@ -1,4 +1,4 @@
-//! What a stream is: flags, priority, number, context, device.
+//! Properties of a stream: flags, priority, identifier, context, device.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::{c_int, c_uint, c_ulonglong};

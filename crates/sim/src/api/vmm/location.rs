@@ -1,4 +1,4 @@
-//! The places that memory can be in, and that can have access to it.
+//! Locations of physical memory and of its accessors.
 
 use warploom_sys::types::{CUmemLocation, CUmemLocationType};
 

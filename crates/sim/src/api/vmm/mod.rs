@@ -1,4 +1,4 @@
-//! Virtual memory management: memory without an address, addresses without memory, and mappings of one at the other.
+//! Virtual memory management: physical allocations, address reservations, and mappings between them.
 //!
 //! ```text
 //!   reservations   ├──────── a ────────┤├─── b ───┤            address space that the program holds

@@ -1,4 +1,4 @@
-//! Properties that a caller asks of a physical allocation.
+//! Requested properties of a physical allocation.
 
 use warploom_sys::types::{
     CUmemAllocationHandleType, CUmemAllocationProp, CUmemAllocationType, CUmemLocation, CUmemLocationType,

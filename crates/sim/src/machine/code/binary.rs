@@ -1,4 +1,4 @@
-//! A decoded program, and what is asked about its kernels.
+//! Decoded programs, and queries on their kernels.
 
 use std::ffi::CString;
 

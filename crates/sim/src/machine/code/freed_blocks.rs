@@ -1,4 +1,4 @@
-//! Blocks of the kernels' heap that were freed and can still be reached.
+//! Freed blocks of the device heap, kept for a while to detect use after free.
 
 use std::collections::VecDeque;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! Memory that graphs allocate for themselves.
+//! Graph memory: allocations made by memory nodes.
 //!
 //! Adding a node that allocates takes addresses, which are the same for every launch; there is memory behind them from a
 //! launch on. Until then only the nodes of graphs know them: to every other call they are no memory at all.

@@ -1,4 +1,4 @@
-//! What a node does.
+//! Work of graph nodes.
 
 use std::ffi::c_void;
 

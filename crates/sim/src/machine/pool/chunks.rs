@@ -1,4 +1,4 @@
-//! Putting memory behind a pool's addresses, and taking it away.
+//! Chunks of memory pools: physical memory mapped at a pool's addresses.
 
 use super::space::{CHUNK, Piece, Space, State, Tag};
 

@@ -1,4 +1,4 @@
-//! Memory pools: what they hold, and what of it may be used again when.
+//! Memory pools: allocations, freed memory, and the rules of its reuse.
 
 mod chunks;
 mod space;

@@ -1,4 +1,4 @@
-//! A pool's addresses: which stretches are in use, freed, free, or have no memory behind them.
+//! Address space of a pool: ranges in use, freed, free, or not backed by memory.
 //!
 //! ```text
 //!   0        32M        64M        96M                                       length

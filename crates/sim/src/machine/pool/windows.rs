@@ -1,4 +1,4 @@
-//! Where pools' memory is seen by programs and by the simulator.
+//! Address windows of pools, in the program's and in the simulator's view.
 
 use std::io;
 

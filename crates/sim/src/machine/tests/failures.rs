@@ -1,4 +1,4 @@
-//! Work that fails, and what it does to its context.
+//! Tests of failing work and its effect on the context.
 
 use std::ffi::c_void;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Random programs: what is ordered gives the same bytes in every mode; what is not never breaks the machine.
+//! Random programs: ordered work gives the same bytes in every mode; races never break the machine.
 
 use std::collections::HashMap;
 

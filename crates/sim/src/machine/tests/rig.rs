@@ -1,4 +1,4 @@
-//! A machine without a driver around it.
+//! Test rig: a machine without a driver around it.
 #![expect(unsafe_code, reason = "ops work on words of the tests")]
 
 use std::sync::Arc;

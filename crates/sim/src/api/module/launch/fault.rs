@@ -1,4 +1,4 @@
-//! What becomes of a kernel that stops before its end.
+//! Kernel faults: traps and illegal accesses that end a kernel early.
 
 use warploom_ptx::{Trap, TrapKind};
 use warploom_sys::types::CUresult;

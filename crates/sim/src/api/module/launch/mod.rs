@@ -1,4 +1,4 @@
-//! Launches: what is checked before a kernel becomes an op, and how it runs.
+//! Kernel launches: checks at the call, and execution as an op.
 //!
 //! ```text
 //!   call ─▶ shape, arguments (refused here) ─▶ Task (an op) ─▶ Grid of warps ─▶ View: the memory that the context reaches

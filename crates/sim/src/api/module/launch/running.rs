@@ -1,4 +1,4 @@
-//! A grid that runs, under watch where the machine checks.
+//! Running grids, under the race checker on machines with checks.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! How many blocks of how many threads, and whether a device can run them.
+//! Launch configuration: grid and block dimensions, and the device limits on them.
 #![expect(unsafe_code, reason = "reads members of a C union that its attribute's name tells apart")]
 
 use warploom_sys::types::{CUlaunchAttribute, CUlaunchAttributeID, CUlaunchConfig, CUresult};

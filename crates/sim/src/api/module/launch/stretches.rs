@@ -1,4 +1,4 @@
-//! The memory that kernels of a context reach, as it was when somebody last looked.
+//! Reachable memory of a context's kernels, as a versioned snapshot.
 #![expect(unsafe_code, reason = "vouches for the mapped bytes of allocations")]
 
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! A kernel as an op.
+//! Kernel tasks: a launched kernel as an op of the engine.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

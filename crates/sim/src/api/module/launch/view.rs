@@ -1,4 +1,4 @@
-//! What a running kernel sees of its machine.
+//! Memory view of a running kernel: loads, stores, atomics, heap and clock.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};

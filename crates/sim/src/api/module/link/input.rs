@@ -1,4 +1,4 @@
-//! What can be linked: PTX, and PTX in containers.
+//! Linker inputs: PTX, and containers of PTX.
 
 use warploom_ptx::link::Part;
 use warploom_sys::types::{CUjitInputType, CUresult};

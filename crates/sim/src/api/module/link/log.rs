@@ -1,4 +1,4 @@
-//! What the linker tells whoever made it, in buffers that were given to it then.
+//! Linker logs, written to the buffers given to cuLinkCreate.
 
 use std::ffi::c_char;
 

@@ -1,4 +1,4 @@
-//! The driver's linker: several pieces of PTX become one image.
+//! Linker: cuLinkCreate, cuLinkAddData, cuLinkAddFile, cuLinkComplete and cuLinkDestroy.
 //!
 //! ```text
 //!   cuLinkCreate ─▶ Open ──add: PTX, or a container with PTX in it──┐

@@ -1,4 +1,4 @@
-//! What programs hand over as code: PTX, or a container that has PTX in it.
+//! Code images: PTX, and containers with PTX in them.
 //!
 //! ```text
 //!   text ─────────────────────────────────────────────┐
