@@ -3,7 +3,7 @@
 
 use warploom_sys::types::{CUgraph_st, CUgraphEdgeData, CUgraphNode, CUgraphNode_st};
 
-use super::list::{fill, raw};
+use super::nodes::{fill, raw};
 use super::{named, named_node};
 use crate::ffi::Ptr;
 use crate::ffi::handle::NodeHandle;
