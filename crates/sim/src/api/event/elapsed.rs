@@ -4,7 +4,7 @@
 use warploom_sys::types::CUevent_st;
 
 use super::find;
-use super::record::DISABLE_TIMING;
+use super::lifecycle::DISABLE_TIMING;
 use crate::ffi::Ptr;
 use crate::ffi::handle::{EventHandle, Handle};
 use crate::ffi::status::{INVALID_HANDLE, NOT_READY, Status};

@@ -4,12 +4,12 @@
 //! record when the wait is called; recording again, or destroying the event, changes nothing for those who already wait.
 
 mod elapsed;
+mod lifecycle;
 mod record;
 
 pub(crate) use elapsed::{cuEventElapsedTime, cuEventElapsedTime_v2};
-pub(crate) use record::{
-    cuEventCreate, cuEventDestroy_v2, cuEventQuery, cuEventRecord, cuEventRecordWithFlags, cuEventSynchronize,
-};
+pub(crate) use lifecycle::{cuEventCreate, cuEventDestroy_v2};
+pub(crate) use record::{cuEventQuery, cuEventRecord, cuEventRecordWithFlags, cuEventSynchronize};
 
 use warploom_sys::types::CUresult;
 
