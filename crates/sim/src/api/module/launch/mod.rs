@@ -12,9 +12,9 @@
 
 mod arguments;
 mod fault;
+mod reachable;
 mod running;
 mod shape;
-mod stretches;
 mod task;
 mod view;
 

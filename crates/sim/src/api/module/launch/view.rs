@@ -8,7 +8,7 @@ use parking_lot::{Mutex, RwLock};
 use warploom_engine::Mode;
 use warploom_ptx::{Access, Direct, Fault, Freed, HeapProblem, Host, Memory};
 
-use super::stretches::Stretches;
+use super::reachable::ReachableMemory;
 use crate::ffi::handle::ContextHandle;
 use crate::machine::code::{MARGINS, room};
 use crate::machine::core::Core;
@@ -22,10 +22,10 @@ pub(super) struct View {
     core: Weak<Core>,
     context: ContextHandle,
     device: u16,
-    stretches: RwLock<Stretches>,
+    reachable: RwLock<ReachableMemory>,
     /// Memory of pools as it was at the launch. What is freed later is freed after the kernel if the program is right; if it is
     /// not, the checks say so.
-    launched: Stretches,
+    launched: ReachableMemory,
     /// What the kernel has read and written, if the machine checks or has pages that move.
     touched: Option<Mutex<Touched>>,
     /// A range in which all of the heap lies that the kernel can know of.
@@ -45,8 +45,8 @@ impl View {
             core: Arc::downgrade(core),
             context,
             device,
-            stretches: RwLock::default(),
-            launched: world.pool_stretches(context, device),
+            reachable: RwLock::default(),
+            launched: world.reachable_pool_memory(context, device),
             touched: is_watched.then(Mutex::default),
             heap: hull.map(AtomicU64::new),
             moments: (core.mode != Mode::Threads).then(AtomicU64::default),
@@ -83,10 +83,10 @@ impl View {
     pub(super) fn look(&self, again: bool) {
         let Some(core) = self.core() else { return };
         let world = core.world();
-        let is_known = self.stretches.read().is_of(world.memory.version());
+        let is_known = self.reachable.read().is_of(world.memory.version());
         if again || !is_known {
-            let stretches = world.stretches(self.context, self.device);
-            *self.stretches.write() = stretches;
+            let reachable = world.reachable_memory(self.context, self.device);
+            *self.reachable.write() = reachable;
         }
     }
 
@@ -108,7 +108,7 @@ impl View {
         writes: bool,
         mut part: impl FnMut(SimAddress, std::ops::Range<usize>),
     ) -> Result<(), Fault> {
-        let known = self.stretches.read().each(address, bytes, writes, &mut part);
+        let known = self.reachable.read().each(address, bytes, writes, &mut part);
         if known.is_ok() {
             return Ok(());
         }
@@ -116,7 +116,7 @@ impl View {
             return Ok(());
         }
         self.look(true);
-        let known = self.stretches.read().each(address, bytes, writes, &mut part);
+        let known = self.reachable.read().each(address, bytes, writes, &mut part);
         known.map_err(|address| Fault { address })
     }
 }
@@ -163,7 +163,7 @@ impl Memory for View {
         if self.touched.is_some() {
             return None;
         }
-        let known = self.stretches.read().direct(address);
+        let known = self.reachable.read().direct(address);
         known.or_else(|| self.launched.direct(address))
     }
 
