@@ -89,7 +89,7 @@ pub(crate) fn cuDevicePrimaryCtxReset_v2(call: &Call<'_>, device: CUdevice) -> S
     let mut world = call.world();
     if let Some(handle) = active(&world, device) {
         drain(call, &mut world, handle)?;
-        // Who retained it still has to release it.
+        // Retains stay counted: each one still needs its release.
         deactivate(&mut world, device, handle);
     }
     Ok(())

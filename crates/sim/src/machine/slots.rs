@@ -12,7 +12,7 @@ use parking_lot::{Condvar, Mutex};
 use crate::machine::core::Core;
 use crate::process::home::lock_briefly_held;
 
-/// How many machines can exist at once in a process.
+/// Maximum number of machines in a process at once.
 pub(crate) const SLOTS: usize = 16;
 
 static MACHINES: [ArcSwapOption<Core>; SLOTS] = [const { ArcSwapOption::const_empty() }; SLOTS];

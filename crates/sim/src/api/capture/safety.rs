@@ -50,7 +50,7 @@ impl Call<'_> {
     }
 }
 
-/// The driver does not look whether the mode is one.
+/// The driver accepts invalid modes without an error.
 pub(crate) fn cuThreadExchangeStreamCaptureMode(call: &Call<'_>, mode: Ptr<CUstreamCaptureMode>) -> Status {
     let wanted = mode.read()?;
     mode.write(thread::exchange_capture_mode(call.core().id, wanted))

@@ -21,7 +21,7 @@ impl World {
         }
     }
 
-    /// A host thread knows that what comes before an event's record is over.
+    /// Notes that a host thread knows the work before an event's record to be complete.
     pub(super) fn host_learns_event(&mut self, event: EventHandle) {
         let World { events, engine, .. } = self;
         if let Some(event) = events.get(event) {

@@ -1,13 +1,13 @@
 //! Graphs: nodes and edges, defined once and launched any number of times.
 //!
 //! ```text
-//!   Graph ─▶ Node, Node, …     in the order they were added; each knows what it comes after
+//!   Graph ─▶ Node, Node, …     in the order they were added; each with its dependencies
 //!     │
 //!     └─ instantiate ─▶ Executable: the nodes as they were then ─▶ launch: ops of a stream
 //! ```
 //!
-//! A launch puts the nodes into the stream one after the other, in an order that keeps every edge. That is one of the
-//! executions that the graph allows; nodes that nothing orders do not run beside each other.
+//! A launch enqueues the nodes on the stream one after the other, in a topological order. Independent nodes do not run
+//! concurrently.
 
 mod edges;
 mod executable;

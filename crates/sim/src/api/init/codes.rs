@@ -28,7 +28,7 @@ for_each_code!(names);
 
 macro_rules! texts {
     ($($name:ident $text:literal;)*) => {
-        /// What the code means.
+        /// The description of a status code.
         pub(super) const fn text(code: CUresult) -> Option<&'static CStr> {
             match code {
                 $(CUresult::$name => Some($text),)*

@@ -87,7 +87,7 @@ pub(crate) fn cuModuleGetLoadingMode(call: &Call<'_>, mode: Ptr<CUmoduleLoadingM
     })
 }
 
-/// Nobody writes to a simulated device from outside, so there is never anything to flush.
+/// No remote writes reach a simulated device, so there is nothing to flush.
 pub(crate) fn cuFlushGPUDirectRDMAWrites(
     call: &Call<'_>,
     target: CUflushGPUDirectRDMAWritesTarget,

@@ -77,7 +77,7 @@ pub(super) fn module_of(
     Ok(module)
 }
 
-/// What a library has for a device, which is decoded when it is first needed.
+/// A library's program for a device, decoded at first use.
 pub(super) fn binary_of(
     call: &Call<'_>,
     world: &mut Guard<'_>,

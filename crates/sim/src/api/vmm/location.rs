@@ -7,7 +7,7 @@ use warploom_sys::types::{CUmemLocation, CUmemLocationType};
 pub(super) enum Location {
     /// A device, by an ordinal that may be wrong.
     Device(i32),
-    /// The host, whichever node.
+    /// The host, on any NUMA node.
     Host,
     /// A node of the host, by a number that may be wrong.
     Node(i32),

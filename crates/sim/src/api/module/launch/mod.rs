@@ -3,7 +3,7 @@
 //! ```text
 //!   call ─▶ shape, arguments (refused here) ─▶ Task (an op) ─▶ Grid of warps ─▶ View: the memory that the context reaches
 //!                                                │                                   │
-//!                                                └── a trap: report, sticky code     └── what was touched, for the checks
+//!                                                └── a trap: report, sticky code     └── recorded accesses, for the checks
 //!
 //!   a machine that checks puts `Watched` between the two, which finds races among the threads; others pay nothing for it
 //! ```

@@ -21,7 +21,7 @@ pub(super) struct ReachableRange {
     host: usize,
     side: Side,
     is_writable: bool,
-    /// Which allocation it is of.
+    /// The id of its allocation.
     id: u64,
 }
 
@@ -34,13 +34,13 @@ pub(super) struct ReachableMemory {
 }
 
 impl World {
-    /// What kernels of a context reach now.
+    /// The memory that kernels of a context have access to now.
     pub(super) fn reachable_memory(&self, context: ContextHandle, device: u16) -> ReachableMemory {
         self.reachable_memory_of(context, device, |_| true)
     }
 
-    /// What kernels of a context reach now, of memory that may be freed before a kernel that is launched now has run: in the
-    /// order of its stream, it is freed after that.
+    /// The pool memory that kernels of a context have access to now. It may be freed at the call before a
+    /// kernel launched now has run; in stream order, the free comes after the kernel.
     pub(super) fn reachable_pool_memory(&self, context: ContextHandle, device: u16) -> ReachableMemory {
         self.reachable_memory_of(context, device, |allocation| matches!(allocation.backing, Backing::Pool(_)))
     }
@@ -72,7 +72,8 @@ impl World {
         ReachableMemory { sorted, version: self.memory.version() }
     }
 
-    /// Whether kernels may write memory; nothing, if they may not even read it.
+    /// `Some(true)` if kernels may write the memory, `Some(false)` if they may only read it, `None` without
+    /// access.
     fn kernel_access(&self, allocation: &Allocation, context: ContextHandle, device: u16) -> Option<bool> {
         match &allocation.backing {
             Backing::PageLocked(_) | Backing::Registered { .. } | Backing::Managed(_) => Some(true),
@@ -111,8 +112,8 @@ impl ReachableMemory {
         Some(unsafe { Direct::new(range.start..range.end, host, range.is_writable) })
     }
 
-    /// Calls `part` with every piece of a range: where it is, and which of the range's bytes it has. The first address that
-    /// is not there, or may not be written, is an error.
+    /// Calls `part` with every piece of a range: its address, and the bytes of the range that it holds. Fails
+    /// with the first address that is unmapped or not writable.
     pub(super) fn each(
         &self,
         address: u64,
