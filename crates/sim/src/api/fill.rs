@@ -1,7 +1,7 @@
-//! Fills: a repeated element, in one stretch or in rows.
+//! Memory fills: cuMemsetD8, D16 and D32, linear and 2D.
 //!
-//! Both forms of a function are asynchronous for device memory; the synchronous one waits where the host could look at the
-//! memory. As with copies, nothing is looked at for a fill of nothing.
+//! Both forms of a function are asynchronous for device memory; the synchronous one waits for host-accessible memory.
+//! As with copies, the pointer of an empty fill is not checked.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use warploom_engine::QueueId;
@@ -16,7 +16,7 @@ use crate::machine::core::Guard;
 use crate::machine::world::Work;
 use crate::memory::{MemoryOp, RowFill};
 
-/// What is written.
+/// The value of a fill.
 #[derive(Clone, Copy)]
 struct Pattern {
     bits: u32,
@@ -24,7 +24,7 @@ struct Pattern {
     element: u8,
 }
 
-/// Where it is written: a single row has no pitch that matters.
+/// The destination of a fill. The pitch is ignored for a single row.
 #[derive(Clone, Copy)]
 struct Rows {
     start: CUdeviceptr,

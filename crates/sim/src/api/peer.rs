@@ -1,6 +1,6 @@
-//! Peers: memory of one device in the hands of another.
+//! Peer access between devices: cuDeviceCanAccessPeer, cuCtxEnablePeerAccess, cuDeviceGetP2PAttribute.
 //!
-//! What can be is the topology's matrix, in which a direction says nothing of the other. What is enabled is between two
+//! The topology's matrix states the possible accesses, for each direction separately. Access is enabled between two
 //! contexts, and ends with either of them.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
@@ -64,7 +64,7 @@ pub(crate) fn cuDeviceGetP2PAtomicCapabilities(
     capabilities(call, out, operations, count, atomics)
 }
 
-/// A peer context that an argument names; here null is nobody.
+/// A peer context by its handle; null is refused.
 fn named(call: &Call<'_>, world: &Guard<'_>, peer: Ptr<CUctx_st>) -> Status<(ContextHandle, u16)> {
     let handle = Handle::from_bits(peer.address());
     let code = if world.contexts.is_past(handle) { CONTEXT_IS_DESTROYED } else { INVALID_CONTEXT };

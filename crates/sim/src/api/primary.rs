@@ -1,4 +1,4 @@
-//! Primary contexts: one per device, shared by everyone who retains it.
+//! Primary contexts, one per device and reference-counted: cuDevicePrimaryCtxRetain and its family.
 //!
 //! The first retain activates it and the last release destroys it, with everything in it. Its handle stays the same
 //! through all its lives, so a thread that had it current has it current again after the next retain.
@@ -89,7 +89,7 @@ pub(crate) fn cuDevicePrimaryCtxReset_v2(call: &Call<'_>, device: CUdevice) -> S
     let mut world = call.world();
     if let Some(handle) = active(&world, device) {
         drain(call, &mut world, handle)?;
-        // Who retained it still has to release it.
+        // Retains stay counted: each one still needs its release.
         deactivate(&mut world, device, handle);
     }
     Ok(())

@@ -86,7 +86,7 @@ impl<'a> Call<'a> {
         })
     }
 
-    /// What is current on this thread, dead or alive.
+    /// The current context of this thread, dead or alive.
     pub(crate) fn current(&self) -> Status<ContextHandle> {
         if thread::is_in_host_function(self.core.id) {
             return Err(self.refuse_in_host_function());
@@ -111,22 +111,22 @@ impl<'a> Call<'a> {
         Ok(current)
     }
 
-    /// Notes whether the stream that the call works on is captured.
+    /// Notes that the stream of the call is captured, or that it is not.
     pub(crate) fn set_feeds_graph(&self, feeds_graph: bool) {
         self.feeds_graph.set(feeds_graph);
     }
 
-    /// Whether the stream that it works on is captured.
+    /// True if the stream of the call is captured.
     pub(crate) fn feeds_graph(&self) -> bool {
         self.feeds_graph.get()
     }
 
-    /// Whether stream 0 means the per-thread default stream in this call.
+    /// True if stream 0 means the per-thread default stream in this call.
     pub(crate) fn is_per_thread(&self) -> bool {
         self.per_thread
     }
 
-    /// Lets the machine get on with what has just been enqueued.
+    /// Lets the machine start on newly enqueued work.
     pub(crate) fn get_going(&self, world: &mut Guard<'_>, queue: QueueId) -> Status {
         self.core.pump(world);
         if self.core.mode == Mode::Sync {

@@ -20,14 +20,14 @@ pub(crate) struct Captures {
     pub(crate) last: u64,
 }
 
-/// What is captured between a begin and its end.
+/// A capture in progress.
 pub(crate) struct Sequence {
     pub(crate) graph: GraphHandle,
-    /// What streams that have been destroyed had come to.
+    /// Last nodes of captured streams that have been destroyed.
     pub(crate) loose: Vec<NodeHandle>,
-    /// Where it began, and has to end.
+    /// The stream on which the capture began and must end.
     pub(crate) origin: QueueId,
-    /// Who began it.
+    /// The thread that began the capture.
     pub(crate) thread: ThreadKey,
     pub(crate) mode: CUstreamCaptureMode,
     pub(crate) is_invalid: bool,
@@ -36,7 +36,7 @@ pub(crate) struct Sequence {
 /// A stream's part in a sequence.
 pub(crate) struct Branch {
     pub(crate) sequence: SequenceId,
-    /// What the stream's next node comes after.
+    /// The dependencies of the stream's next node.
     pub(crate) tips: Vec<NodeHandle>,
     /// The tips as they were last shown to C, which may look at them until the next call.
     pub(crate) shown: Vec<u64>,
@@ -51,12 +51,12 @@ impl Branch {
 }
 
 impl Captures {
-    /// Whether a stream's work becomes nodes.
+    /// True if a stream is captured.
     pub(crate) fn hold(&self, queue: QueueId) -> bool {
         !self.branches.is_empty() && self.branches.contains_key(&queue)
     }
 
-    /// Whether anything is being captured.
+    /// True if no stream is captured.
     pub(crate) fn are_none(&self) -> bool {
         self.sequences.is_empty()
     }
@@ -66,7 +66,7 @@ impl Captures {
         Some((id, self.sequences.get(&id)?))
     }
 
-    /// A call went wrong in a way that invalidates what is captured on its stream, if anything is.
+    /// Invalidates the capture of a stream, if there is one, after a failed call.
     pub(crate) fn spoil(&mut self, queue: QueueId) {
         if let Some((id, _)) = self.of(queue) {
             self.invalidate(id);

@@ -1,4 +1,4 @@
-//! What there is on a machine that somebody will have to give back.
+//! Live objects of a machine, for leak reports.
 
 use std::fmt;
 
@@ -8,9 +8,9 @@ use crate::ffi::handle::ContextHandle;
 use crate::machine::resource::Counts;
 use crate::machine::world::World;
 
-/// What a program has made and not given back, and what is current on the thread that asked.
+/// Live objects of a program, and the context stack of the calling thread.
 ///
-/// Two of them tell what happened in between: `after.since(&before)` prints `2 streams, 1 event`.
+/// `since` compares two of them: `after.since(&before)` prints `2 streams, 1 event`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Census {
     live: Counts,
@@ -19,13 +19,13 @@ pub struct Census {
 }
 
 impl Census {
-    /// How many there are of a kind.
+    /// Number of live objects of a kind.
     #[must_use]
     pub fn live(&self, resource: Resource) -> u64 {
         self.live.0[resource as usize]
     }
 
-    /// How many of a kind have gone with their context so far, without being given back.
+    /// Number of objects of a kind that were destroyed with their context and not by a call of their own.
     #[must_use]
     pub fn abandoned(&self, resource: Resource) -> u64 {
         self.abandoned.0[resource as usize]
@@ -37,7 +37,7 @@ impl Census {
         &self.current
     }
 
-    /// What is there now and was not before, by kind, and what is no longer.
+    /// The change since an earlier census, by kind.
     #[must_use]
     pub fn since(&self, before: &Census) -> Change {
         let change = |now: u64, then: u64| now.cast_signed() - then.cast_signed();
@@ -71,11 +71,11 @@ fn list(formatter: &mut fmt::Formatter<'_>, parts: impl Iterator<Item = String>)
 pub struct Change {
     /// The kinds of which there are more or fewer.
     pub kinds: Vec<KindChange>,
-    /// Whether the thread's contexts are others, or in another order.
+    /// True if the thread's context stack differs.
     pub current_changed: bool,
 }
 
-/// How many more there are of a kind.
+/// The change in the number of objects of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KindChange {
     /// The kind.
@@ -87,7 +87,7 @@ pub struct KindChange {
 }
 
 impl Change {
-    /// Whether everything is as it was.
+    /// True if nothing changed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.kinds.is_empty() && !self.current_changed
@@ -118,7 +118,7 @@ impl fmt::Display for Change {
 }
 
 impl World {
-    /// Counts what has not been given back; `current` are the contexts of the thread that asks.
+    /// Counts the live objects; `current` is the context stack of the calling thread.
     pub(crate) fn census(&self, current: &[ContextHandle]) -> Census {
         let mut live = Counts::default();
         for (_, context) in self.contexts.iter() {

@@ -1,4 +1,4 @@
-//! The parts of a machine that its checks look at, passed to them.
+//! Adapters from the machine's state to its checks.
 
 use warploom_engine::QueueId;
 
@@ -23,7 +23,7 @@ impl World {
         (checker, Parts { memory, virtual_memory, timelines: &mut engine.timelines })
     }
 
-    /// Checks an op that is about to be enqueued; the queue's clock says what comes before it.
+    /// Checks an op before it is enqueued, against the happens-before order in the queue's clock.
     pub(crate) fn check_work(&mut self, queue: QueueId, work: &Work) -> Status {
         if !self.checker.is_on() {
             return Ok(());
@@ -45,13 +45,13 @@ impl World {
         judged
     }
 
-    /// Checks ops that are about to be enqueued one after the other, all or none of them. Where findings do not stop a call,
-    /// each is checked when its turn comes.
+    /// Checks ops that are enqueued one after the other, all or none of them. If findings do not stop calls,
+    /// each op is checked when it is enqueued.
     pub(crate) fn check_ahead(&mut self, queue: QueueId, works: &[Work]) -> Status {
         if !self.checker.fails_calls() {
             return Ok(());
         }
-        // Brings the queue's clock up to what an op of it would know.
+        // Updates the queue's clock to that of its next op.
         self.enqueue(queue, Work::Join)?;
         let stream = stream_info(&self.engine, queue);
         let known = self.engine.queue(queue).clock.known.clone();

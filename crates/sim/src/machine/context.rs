@@ -1,4 +1,4 @@
-//! Contexts: their streams, their order, and what they keep for kernels.
+//! Contexts: streams, order between them, and resources for kernels.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,15 +12,15 @@ use crate::machine::objects::Object;
 use crate::machine::work::Owner;
 use crate::process::thread::ThreadKey;
 
-/// A context and what lives in it.
+/// A context and the objects in it.
 pub(crate) struct Context {
     pub(crate) device: u16,
-    /// What `cuCtxGetId` shows.
+    /// The value of `cuCtxGetId`.
     pub(crate) id: u64,
     pub(crate) is_primary: bool,
     pub(crate) flags: u32,
     pub(crate) api_version: u32,
-    /// How often it is attached, beyond being created.
+    /// Number of `cuCtxAttach` calls that have not been undone.
     pub(crate) attached: u32,
     pub(crate) limits: Limits,
     /// Bytes of the heap that kernels have, once one of them has asked for some.
@@ -41,13 +41,13 @@ pub(crate) struct Context {
     pub(crate) independent: SmallVec<[QueueId; 8]>,
     /// Contexts whose memory this context may access.
     pub(crate) peers: BTreeSet<ContextHandle>,
-    /// Where events recorded on the whole context stand, once there was one.
+    /// The queue of events recorded on the whole context, after the first one.
     pub(crate) marks: Option<QueueId>,
     /// Ops that everything enqueued from now on comes behind.
     pub(crate) gates: SmallVec<[OpId; 2]>,
-    /// What is ordered before everything enqueued from now on, if there ever was a gate.
+    /// The happens-before order that the gates add, after the first gate.
     pub(crate) gate_clock: Option<Moment>,
-    /// What streams that are destroyed have done, for the checks: whoever waits for the context waits for that, too.
+    /// Work of destroyed streams, for the checks: synchronising with the context waits for it, too.
     pub(crate) gone: Known,
     /// As much of that as the legacy default stream comes behind.
     pub(crate) gone_blocking: Known,
@@ -72,7 +72,7 @@ impl Object for Context {
 }
 
 impl Context {
-    /// Remembers what a stream did that is about to be destroyed.
+    /// Keeps the work of a stream that is about to be destroyed.
     pub(crate) fn remember(&mut self, queue: &Queue<Owner>) {
         let known = &queue.clock.known;
         self.gone.join(known);
@@ -81,7 +81,7 @@ impl Context {
         }
     }
 
-    /// How often it is attached, beyond being created.
+    /// Number of `cuCtxAttach` calls that have not been undone.
     pub(crate) fn attached(&self) -> u32 {
         self.attached
     }

@@ -1,4 +1,4 @@
-//! A machine's shared part: its world, and the ways to run it and to wait for it to change.
+//! Machine core, shared by threads: the locked state, its executors, and waits for changes.
 
 use std::ffi::c_void;
 use std::io::Write;
@@ -36,10 +36,10 @@ pub(crate) struct Core {
     pub(crate) home: Home,
     pub(crate) faults: Arc<Faults>,
     pub(crate) initialized: AtomicBool,
-    /// How long a kernel may run.
+    /// The time limit of a kernel.
     pub(crate) watchdog: Option<Duration>,
     output: Option<Output>,
-    /// Threads that run blocks of kernels: how many, and those that were needed.
+    /// Number of threads that run blocks of kernels; the threads start at first use.
     workers: usize,
     crew: OnceLock<Arc<Crew>>,
     runner: Arc<Runner<World>>,
@@ -47,7 +47,7 @@ pub(crate) struct Core {
     function_address: FunctionAddress,
 }
 
-/// What a machine does besides being one.
+/// Optional parts of a machine: checks, trace, faults, watchdog, output.
 pub(crate) struct Instruments {
     pub(crate) checks: Checks,
     pub(crate) trace: Option<Trace>,
@@ -61,7 +61,7 @@ pub(crate) struct Instruments {
 /// Finds the C function of a slot, or its variant in which stream 0 is the per-thread default stream.
 pub(crate) type FunctionAddress = fn(usize, Function, bool) -> *mut c_void;
 
-/// Where the output of kernels goes.
+/// Receiver of the output of kernels.
 pub(crate) type Output = Arc<dyn Fn(&str) + Send + Sync>;
 
 pub(crate) type Guard<'a> = warploom_engine::Guard<'a, World>;
@@ -111,11 +111,11 @@ impl Core {
         (self.function_address)(self.slot, function, per_thread)
     }
 
-    /// Passes on what a kernel prints.
+    /// Passes on the output of a kernel.
     pub(crate) fn print(&self, text: &str) {
         match &self.output {
             Some(output) => output(text),
-            // As the real driver does it; whoever closed the stream does not want to know.
+            // As in the real driver; errors of a closed stdout are ignored.
             None => std::io::stdout().write_all(text.as_bytes()).unwrap_or_default(),
         }
     }
@@ -130,7 +130,7 @@ impl Core {
         self.calls.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// How many calls have a number.
+    /// Number of calls that have a number.
     pub(crate) fn calls(&self) -> u64 {
         self.calls.load(Ordering::Relaxed)
     }
@@ -145,8 +145,8 @@ impl Core {
         self.runner.start(&format!("warploom-{}", self.id))
     }
 
-    /// Ends the executors. Enqueued work is dropped; running work ends first, unless it is a host function that does not
-    /// return: its thread is left behind, and keeps what it uses.
+    /// Stops the executors. Enqueued work is dropped and running work completes. The thread of a host
+    /// function that does not return is left behind, with the memory that it uses.
     pub(crate) fn stop(&self) {
         self.runner.stop();
     }
@@ -156,7 +156,7 @@ impl Core {
         self.runner.pump(world);
     }
 
-    /// Whether ops are done. A machine without threads of its own uses the question to get on with them.
+    /// True if ops are done. A machine without threads runs them here.
     pub(crate) fn query(&self, world: &mut Guard<'_>, targets: &[OpId]) -> bool {
         self.runner.query(world, targets)
     }

@@ -6,12 +6,12 @@ use crate::ffi::handle::ContextHandle;
 use crate::memory::DeviceMemory;
 use crate::topology::DeviceSpec;
 
-/// A device's state; what it is like is in the topology.
+/// A device's state; its properties are in the topology.
 pub(crate) struct Device {
     pub(crate) memory: DeviceMemory,
     /// The primary context's handle, once it was retained; the context is active while the handle names it.
     pub(crate) primary: Option<ContextHandle>,
-    /// How often the primary context is retained.
+    /// Reference count of the primary context.
     pub(crate) retained: u32,
     pub(crate) primary_flags: u32,
     /// The code a kernel's fault gave: the process cannot use the device any more.

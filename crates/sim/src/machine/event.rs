@@ -1,4 +1,4 @@
-//! Events: the newest record, and everything ordered before it.
+//! Events: the newest record, and the work ordered before it.
 
 use warploom_engine::{Moment, OpId};
 
@@ -14,7 +14,7 @@ pub(crate) struct Event {
     pub(crate) record: Option<Record>,
     /// The newest record, if it was made in a stream that was captured.
     pub(crate) captured: Option<CapturedRecord>,
-    /// What is ordered before the newest record.
+    /// The work ordered before the newest record.
     pub(crate) clock: Moment,
     pub(crate) serial: u64,
 }
@@ -44,7 +44,7 @@ impl Event {
         self.serial
     }
 
-    /// Called when a record's op is done; a record that has been replaced is nobody's business any more.
+    /// Called when a record's op is done. Has no effect on a record that has been replaced.
     pub(crate) fn recorded(&mut self, serial: u64, time: u64) {
         if let Some(record) = &mut self.record
             && record.serial == serial

@@ -1,4 +1,4 @@
-//! Order by events: records behind everything in a queue, and waits for the newest record.
+//! Event ordering: records after all work of a queue, and waits for the newest record.
 
 use smallvec::SmallVec;
 use warploom_engine::{OpId, Period, QueueId, settle};
@@ -42,10 +42,11 @@ impl World {
         Ok(())
     }
 
-    /// Puts everything that comes next in a queue behind the newest record of an event; whether that took an op.
+    /// Orders later work of a queue behind the newest record of an event. Returns true if that took an op.
     ///
-    /// In the legacy default stream a wait is work like any other: it comes after everything in the blocking streams, and
-    /// they after it. In another stream it holds up what comes next there, and is not held up by the legacy stream itself.
+    /// In the legacy default stream a wait is an op like any other: it comes after all work in the blocking streams,
+    /// and they come after it. In another stream it delays later work of that stream only, and does not itself wait
+    /// for the legacy stream.
     pub(crate) fn wait_for_event(&mut self, queue: QueueId, handle: EventHandle) -> Status<bool> {
         let context = self.engine.queue(queue).owner.context;
         self.healthy(context)?;
@@ -53,7 +54,7 @@ impl World {
         let Some(record) = event.record else { return Ok(false) };
         self.engine.queue_mut(queue).clock.join(&event.clock);
         let pending = record.op.filter(|_| record.time.is_none());
-        // What is in the queue already is waited for anyway.
+        // Ops in the same queue come first anyway.
         let other = pending.filter(|op| self.engine.op(*op).is_some_and(|op| op.queue != queue));
         let activity = Activity::Wait { event: handle.bits(), serial: record.serial };
         if let (Some(trace), Some(reached)) = (&self.trace, record.time) {

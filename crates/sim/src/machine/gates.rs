@@ -1,4 +1,4 @@
-//! Gates of contexts: ops that everything enqueued later comes behind.
+//! Gates of contexts: ops that all later work of the context depends on.
 
 use smallvec::SmallVec;
 use warploom_engine::{OpId, QueueId};
@@ -7,7 +7,7 @@ use crate::ffi::handle::ContextHandle;
 use crate::machine::world::World;
 
 impl World {
-    /// Puts what is about to be enqueued behind its context's gates.
+    /// Orders the next op of a queue behind its context's gates.
     pub(crate) fn order_behind_gates(
         &mut self,
         context: ContextHandle,

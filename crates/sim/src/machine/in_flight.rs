@@ -1,4 +1,4 @@
-//! The operations that memory has to outlive: those of the engine.
+//! Operations in flight, which memory has to outlive.
 
 use warploom_engine::OpId;
 

@@ -13,7 +13,7 @@ pub(crate) struct KernelCall {
     pub(crate) context: ContextHandle,
     pub(crate) device: u16,
     pub(crate) program: Program,
-    /// Which of the program's kernels.
+    /// The index of the kernel in its program.
     pub(crate) index: usize,
     pub(crate) shape: Shape,
     pub(crate) arguments: Arc<[u8]>,
@@ -23,7 +23,7 @@ pub(crate) struct KernelCall {
 pub(crate) struct Shape {
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],
-    /// Bytes of shared memory beside what the kernel declares.
+    /// Bytes of dynamic shared memory.
     pub(crate) shared: u32,
     pub(crate) cooperative: bool,
     /// Blocks of a cluster.

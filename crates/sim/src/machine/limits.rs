@@ -1,6 +1,6 @@
 //! Limits of a context: resources that it keeps ready for kernels.
 //!
-//! | limit | at first | what a request becomes |
+//! | limit | default | value after a request |
 //! |---|---|---|
 //! | stack size of a thread | 1024 | a multiple of 16; all threads' stacks must fit the device; a kernel that needs more raises it |
 //! | printf buffer | 8650752 | a multiple of 256 between 512 KiB and 2 GiB |
@@ -27,7 +27,7 @@ pub(crate) const HEAP_STEP: u64 = 64 << 10;
 pub(crate) const MOST_SYNC_DEPTH: u64 = 24;
 pub(crate) const MOST_FETCH: u64 = 128;
 
-/// What a context's limits are.
+/// The limits of a context.
 #[derive(Clone, Copy)]
 pub(crate) struct Limits {
     pub(crate) stack: u64,
@@ -39,7 +39,7 @@ pub(crate) struct Limits {
     pub(crate) persisting: u64,
 }
 
-/// What the device allows.
+/// The bounds that a device sets on limits.
 pub(crate) struct Bounds {
     /// Threads that can be resident at once.
     pub(crate) threads: u64,
@@ -65,7 +65,7 @@ impl Bounds {
         }
     }
 
-    /// Bytes that stacks of this size take beyond what every context has.
+    /// Bytes that stacks of this size take beyond the default.
     pub(crate) fn stacks(&self, size: u64) -> u64 {
         size.saturating_sub(FIRST_STACK) * self.threads
     }

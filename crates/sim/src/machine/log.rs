@@ -8,7 +8,7 @@ use warploom_sys::types::CUresult;
 
 use crate::process::home::lock_briefly_held;
 
-/// How many of the newest entries are kept.
+/// Number of newest entries that are kept.
 const KEPT: usize = 4096;
 
 /// A call that was refused, a fault that was injected, or a wait that nothing could end.

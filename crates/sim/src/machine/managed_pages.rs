@@ -1,4 +1,4 @@
-//! Managed pages that follow the work that touches them.
+//! Migration of managed pages to the accessing work.
 
 use std::ops::Range;
 
@@ -98,7 +98,7 @@ mod tests {
         world
     }
 
-    /// Which pages are on device 2.
+    /// The pages on device 2.
     fn moved(world: &World) -> Vec<u64> {
         let is_there = |page: &u64| {
             world.managed_memory.pages().at(BASE + page * PAGE).is_some_and(|page| page.is_at(Residence::Device(2)))

@@ -1,4 +1,4 @@
-//! The state of a machine and how it lives: objects, locks, executors, threads.
+//! State and operation of a machine: objects, locks, executors, threads.
 
 pub(crate) mod budget;
 pub(crate) mod call;

@@ -41,9 +41,9 @@ pub(crate) struct Objects<T: Object> {
     destroyers: VecDeque<(HandleTo<T>, Site)>,
 }
 
-/// How many orphans are remembered; older ones count as destroyed.
+/// Number of orphans that are remembered; older ones count as destroyed.
 const MOST_ORPHANS: usize = 1024;
-/// How many destroyed objects are remembered with the call that destroyed them.
+/// Number of destroyed objects that are remembered with the call that destroyed them.
 const MOST_DESTROYERS: usize = 1024;
 
 impl<T: Object> Objects<T> {
@@ -151,12 +151,12 @@ impl<T: Object> Objects<T> {
         Some(object)
     }
 
-    /// Whether the handle named an object that died with its context.
+    /// True if the handle named an object that was destroyed with its context.
     pub(crate) fn is_orphan(&self, handle: HandleTo<T>) -> bool {
         self.orphans.contains(&handle)
     }
 
-    /// Whether the handle named an object once, and no longer does.
+    /// True if the handle named an object that no longer exists.
     pub(crate) fn is_past(&self, handle: HandleTo<T>) -> bool {
         let given = self.entries.get(handle.index()).is_some_and(|entry| handle.generation() <= entry.generation);
         given && handle.generation() > 0 && self.is_of_this_kind(handle) && self.live_index(handle).is_none()

@@ -1,4 +1,4 @@
-//! Release of physical allocations that nothing refers to.
+//! Release of physical allocations without references.
 
 use crate::ffi::handle::PhysicalHandle;
 use crate::machine::physical::Physical;

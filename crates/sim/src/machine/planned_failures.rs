@@ -1,4 +1,4 @@
-//! Planned failures: threads whose work is to fail, because a fault plan says so.
+//! Planned failures: threads whose work fails according to a fault plan.
 
 use warploom_sys::types::CUresult;
 
@@ -11,7 +11,7 @@ pub(crate) struct PlannedFailures(Vec<PlannedFailure>);
 struct PlannedFailure {
     thread: ThreadKey,
     code: CUresult,
-    /// How many ops were enqueued since.
+    /// Number of ops enqueued since.
     ops: usize,
 }
 
@@ -38,12 +38,12 @@ impl PlannedFailures {
         }
     }
 
-    /// Whether what this thread enqueues is to fail, so that a call must not do without an op.
+    /// True if this thread's work is to fail, so that a call must enqueue an op for it.
     pub(crate) fn is_planned(&mut self) -> bool {
         self.mine().is_some()
     }
 
-    /// Ends what [`PlannedFailures::begin`] began; how many ops it met.
+    /// Ends the failure begun by [`PlannedFailures::begin`]. Returns the number of affected ops.
     pub(crate) fn end(&mut self) -> usize {
         let this = thread::key();
         let mine = self.0.iter().position(|planned| planned.thread == this);

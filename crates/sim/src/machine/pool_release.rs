@@ -1,4 +1,4 @@
-//! Pool memory on its way back: from a free to its pool, and from a pool to its device.
+//! Release of pool memory: from a free to its pool, and from a pool to its device.
 
 use warploom_engine::QueueId;
 
@@ -23,8 +23,8 @@ impl World {
         }
     }
 
-    /// Frees pool memory now, whatever streams do with it: what `cuMemFree` does. The driver leaves the pool's count of
-    /// used bytes as it was.
+    /// Frees pool memory at once, even while streams use it, as `cuMemFree` does. The driver leaves the
+    /// pool's count of used bytes unchanged.
     pub(crate) fn free_pool_memory(&mut self, address: u64) {
         let Some(Allocation { backing: Backing::Pool(block), .. }) = self.memory.remove(address) else { return };
         if let Some(pool) = self.pools.get_mut(block.pool) {
@@ -61,7 +61,7 @@ impl World {
         self.apply_thresholds();
     }
 
-    /// A synchronisation is when pools give back what they hold beyond their threshold.
+    /// Releases memory beyond the pools' release thresholds; called at each synchronisation.
     fn apply_thresholds(&mut self) {
         let over = |pool: &Pool| pool.space.reserved > pool.threshold;
         let pools: Vec<_> = self.pools.iter().filter(|(_, pool)| over(pool)).map(|(handle, _)| handle).collect();
@@ -78,7 +78,8 @@ impl World {
         self.refund(home, bytes);
     }
 
-    /// Makes the pools of a device give up all that nobody uses: the device has run out. Tells whether that was anything.
+    /// Releases all unused memory of a device's pools, because the device is out of memory. Returns true if
+    /// any was released.
     pub(crate) fn reclaim_pool_memory(&mut self, device: u16) -> bool {
         let home = Home::Device(device);
         let mut bytes = 0;

@@ -1,10 +1,10 @@
-//! Resources that a program makes with one call and gives back with another.
+//! Resources created by one call and released by another.
 
 use crate::memory::Backing;
 
 macro_rules! resources {
     ($($(#[$meta:meta])* $resource:ident $one:literal $many:literal;)*) => {
-        /// Something that a program makes with one call and gives back with another.
+        /// A kind of object that a program creates with one call and releases with another.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[non_exhaustive]
         pub enum Resource {
@@ -12,7 +12,7 @@ macro_rules! resources {
         }
 
         impl Resource {
-            /// Every kind there is.
+            /// All kinds.
             pub const ALL: &[Resource] = &[$(Resource::$resource),*];
 
             pub(crate) fn noun(self, count: u64) -> &'static str {
@@ -64,7 +64,7 @@ resources! {
 
 const KINDS: usize = Resource::ALL.len();
 
-/// How many there are of each kind.
+/// Number of objects of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts(pub(crate) [u64; KINDS]);
 
@@ -75,7 +75,7 @@ impl Counts {
 }
 
 impl Resource {
-    /// What an allocation is given back as; a variable goes with its module.
+    /// The kind of an allocation; `None` for a variable, which is released with its module.
     pub(crate) fn of(backing: &Backing) -> Option<Resource> {
         Some(match backing {
             Backing::Device => Resource::DeviceMemory,

@@ -1,4 +1,4 @@
-//! Slots: the place where C functions, which have no argument for it, find their machine.
+//! Slots: static storage in which C entry points find their machine.
 //!
 //! A machine's functions are compiled once per slot, with the slot's number in them (`shims`). A slot is
 //! taken when a machine starts and given back when the last user of the machine lets it go.
@@ -12,7 +12,7 @@ use parking_lot::{Condvar, Mutex};
 use crate::machine::core::Core;
 use crate::process::home::lock_briefly_held;
 
-/// How many machines can exist at once in a process.
+/// Maximum number of machines in a process at once.
 pub(crate) const SLOTS: usize = 16;
 
 static MACHINES: [ArcSwapOption<Core>; SLOTS] = [const { ArcSwapOption::const_empty() }; SLOTS];

@@ -19,7 +19,7 @@ impl Object for Stream {
     const ORPHANED: CUresult = INVALID_CONTEXT;
 }
 
-/// The lowest stream priority, and what streams have that are made without one.
+/// The lowest stream priority, and the default.
 pub(crate) const LOWEST_PRIORITY: i32 = 0;
 /// The highest stream priority; smaller is higher.
 pub(crate) const HIGHEST_PRIORITY: i32 = -5;
@@ -30,7 +30,7 @@ pub(crate) const NON_BLOCKING: u32 = 1;
 /// A stream as a program sees it.
 #[derive(Clone, Debug)]
 pub(crate) struct Traits {
-    /// What `cuStreamGetId` shows; no other stream of the machine ever has it.
+    /// The value of `cuStreamGetId`, unique on the machine.
     pub(crate) id: u64,
     pub(crate) flags: u32,
     pub(crate) kind: StreamKind,
@@ -49,7 +49,7 @@ impl Traits {
         Self { kind, ..Self::new(id, 0, LOWEST_PRIORITY) }
     }
 
-    /// Whether it has nothing to do with the legacy default stream.
+    /// True if it does not synchronise with the legacy default stream.
     pub(crate) fn is_non_blocking(&self) -> bool {
         self.flags & NON_BLOCKING != 0
     }
@@ -60,11 +60,11 @@ pub(crate) fn clamp(priority: i32) -> i32 {
     priority.clamp(HIGHEST_PRIORITY, LOWEST_PRIORITY)
 }
 
-/// What `cuStreamSetAttribute` sets. None of it changes what a stream computes; launches inherit it.
+/// Attributes set by `cuStreamSetAttribute`. Launches inherit them; they do not change results.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Attributes {
     pub(crate) window: AccessWindow,
-    /// How a host thread waits; `u32::MAX` while nobody has said.
+    /// The synchronisation policy of host threads; `u32::MAX` if unset.
     pub(crate) synchronization: u32,
     pub(crate) priority: i32,
     /// The domains that stand for the default and the remote one.

@@ -1,4 +1,4 @@
-//! Everything a machine is, behind its one lock.
+//! State of a machine, behind its lock.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -61,7 +61,7 @@ pub(crate) struct World {
     pub(crate) clock: Clock,
     pub(crate) checker: Checker,
     pub(super) trace: Option<Arc<Recorder>>,
-    /// What has gone with its context.
+    /// Objects destroyed with their context.
     pub(crate) abandoned: Counts,
     next_context_id: u64,
     next_stream_id: u64,
@@ -135,7 +135,7 @@ impl World {
         Ok(id)
     }
 
-    /// Enqueues work that cannot end before [`World::settle`], so that its op can be noted somewhere first.
+    /// Enqueues work that cannot complete before [`World::settle`], so that its op can be stored first.
     pub(crate) fn add_after(&mut self, queue: QueueId, others: &[OpId], mut work: Work) -> Status<OpId> {
         let context = self.engine.queue(queue).owner.context;
         self.healthy(context)?;
@@ -143,7 +143,7 @@ impl World {
         before.extend_from_slice(others);
         let now = self.clock.host_call();
         if let Err(code) = self.check_work(queue, &work) {
-            // What was found out about the order has to be in the queue, if not by this op, then by another.
+            // The dependencies already found must enter the queue, by another op if not by this one.
             if !before.is_empty() {
                 self.add(queue, &before, Work::Join, now);
                 settle(self);
@@ -189,8 +189,8 @@ impl World {
         self.enqueue_after(queue, &all, Work::Join)
     }
 
-    /// What a queue's next op has to wait for that is not in the queue: the default stream's order, and events that the
-    /// whole context waits for.
+    /// The ops of other queues that a queue's next op depends on: the order of the default stream, and events
+    /// that the whole context waits for.
     pub(crate) fn what_comes_before(&mut self, context: ContextHandle, queue: QueueId) -> SmallVec<[OpId; 4]> {
         let mut before = self.order_against_default_stream(context, queue);
         self.order_behind_gates(context, queue, &mut before);
@@ -198,8 +198,8 @@ impl World {
         before
     }
 
-    /// The legacy default stream waits for every blocking stream of its context, and they for it: what the next op of
-    /// `queue` has to wait for on that account.
+    /// The ops that the next op of `queue` depends on because of the legacy default stream, which waits for
+    /// all blocking streams of its context, as they do for it.
     fn order_against_default_stream(&mut self, context: ContextHandle, queue: QueueId) -> SmallVec<[OpId; 4]> {
         let mut before = SmallVec::new();
         if let Some(legacy) = self.contexts.get(context).and_then(|context| context.legacy) {
@@ -215,7 +215,7 @@ impl World {
         before
     }
 
-    /// Brings a queue's clock up to date for whoever asks what is before its next op without enqueuing one.
+    /// Updates a queue's clock to that of its next op, without enqueuing one.
     pub(crate) fn catch_up(&mut self, queue: QueueId) {
         let context = self.contexts.get(self.engine.queue(queue).owner.context);
         let is_blocking = !self.engine.queue(queue).owner.traits.is_non_blocking();
@@ -238,12 +238,12 @@ impl World {
         }
     }
 
-    /// The newest unfinished op of each queue of a context, those of destroyed streams too: what there is to wait for.
+    /// The newest pending op of each queue of a context, with those of destroyed streams.
     pub(crate) fn pending(&self, context: ContextHandle) -> SmallVec<[OpId; 4]> {
         self.engine.tails_of(|owner| owner.context == context).collect()
     }
 
-    /// What a thread learns by waiting for a context.
+    /// The work known to be complete after a wait for a context.
     pub(crate) fn known_of(&self, context: ContextHandle) -> Known {
         let mut known = self.engine.known_of(|owner| owner.context == context);
         if let Some(context) = self.contexts.get(context) {
@@ -252,7 +252,7 @@ impl World {
         known
     }
 
-    /// What a thread learns by waiting until a queue is idle.
+    /// The work known to be complete after a wait for a queue.
     pub(crate) fn known_when_idle(&self, queue: QueueId) -> Known {
         let mut known = self.engine.known_when_idle(queue);
         if let Some(context) = self.contexts.get(self.engine.queue(queue).owner.context)
@@ -263,7 +263,7 @@ impl World {
         known
     }
 
-    /// What will be over before a queue's next op, for whoever has to know it before there is one.
+    /// The work that completes before a queue's next op.
     pub(crate) fn known_before_next(&mut self, queue: QueueId) -> Known {
         self.engine.tell_queue(queue);
         let mut known = self.known_when_idle(queue);
@@ -317,7 +317,7 @@ impl warploom_engine::State for World {
         let (context, device, earliest, has_parked) =
             (queue.owner.context, queue.owner.device, op.earliest, op.has_parked);
         let note = op.note;
-        // What is left to do in a poisoned context is passed over.
+        // Pending work of a context with a sticky error is skipped.
         let ran = self.healthy(context).is_ok();
         if let Some(code) = failure.or(note.fails) {
             self.poison(context, code);

@@ -1,4 +1,4 @@
-//! How a capture begins.
+//! Begin of stream captures: cuStreamBeginCapture and cuStreamBeginCaptureToGraph.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use warploom_engine::QueueId;

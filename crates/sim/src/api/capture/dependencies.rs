@@ -1,4 +1,4 @@
-//! Saying what a captured stream's next node comes after.
+//! Dependencies of a captured stream's next node: cuStreamUpdateCaptureDependencies.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::c_uint;

@@ -1,4 +1,4 @@
-//! How a capture ends.
+//! End of stream captures: cuStreamEndCapture.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use warploom_engine::QueueId;
@@ -27,7 +27,8 @@ fn obstacle(world: &World, id: SequenceId) -> Option<(CUresult, &'static str)> {
     world.has_unjoined(id).then_some((CUresult::CUDA_ERROR_STREAM_CAPTURE_UNJOINED, reason))
 }
 
-/// Ends the capture, whatever the answer; unless it began on another stream, where it has to be ended.
+/// Ends the capture, even if the call fails. Only a call on a stream other than the capture's origin leaves
+/// it open.
 pub(crate) fn cuStreamEndCapture(call: &Call<'_>, stream: Ptr<CUstream_st>, out: Ptr<CUgraph>) -> Status {
     out.write_if_wanted(std::ptr::null_mut())?;
     let mut world = call.world();
@@ -44,7 +45,7 @@ pub(crate) fn cuStreamEndCapture(call: &Call<'_>, stream: Ptr<CUstream_st>, out:
         world.finish_capture(id, false);
         return Err(call.refuse(code, reason));
     }
-    // A graph that nobody asks for is nobody's.
+    // Without an out pointer the graph is destroyed.
     match world.finish_capture(id, !out.is_null()) {
         Some(graph) => out.write(graph.as_raw()),
         None => Ok(()),
@@ -52,7 +53,8 @@ pub(crate) fn cuStreamEndCapture(call: &Call<'_>, stream: Ptr<CUstream_st>, out:
 }
 
 impl World {
-    /// Whether some node of a sequence's other streams does not come before what the first stream has come to.
+    /// True if a node of one of the sequence's other streams is not an ancestor of the origin stream's last
+    /// nodes.
     fn has_unjoined(&self, id: SequenceId) -> bool {
         let Some(sequence) = self.captures.sequences.get(&id) else { return false };
         let branches = &self.captures.branches;
@@ -73,7 +75,8 @@ impl World {
         None
     }
 
-    /// Lets streams go: what began on one of them is over, and what others had come to stays as it is.
+    /// Removes streams from captures. A capture that began on one of them ends; the last nodes of the others
+    /// stay.
     pub(crate) fn leave_captures(&mut self, is_going: impl Fn(&World, QueueId) -> bool) {
         let Captures { sequences, branches, .. } = &self.captures;
         let gone: Vec<QueueId> = branches.keys().copied().filter(|queue| is_going(self, *queue)).collect();

@@ -1,4 +1,4 @@
-//! Events in captures: how a stream becomes part of one, and how it is joined again.
+//! Events in captures: streams join a capture by waiting for an event, and are joined back by another.
 
 use warploom_engine::QueueId;
 use warploom_sys::types::CUresult;
@@ -16,7 +16,8 @@ const ISOLATION: CUresult = CUresult::CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
 const CAPTURED_EVENT: CUresult = CUresult::CUDA_ERROR_CAPTURED_EVENT;
 
 impl Call<'_> {
-    /// Records an event in a captured stream: for what the stream has come to, or, for others than the capture, as a node.
+    /// Records an event in a captured stream: the stream's last nodes or, for an external record, a node of
+    /// its own.
     pub(crate) fn record_captured(
         &self,
         world: &mut Guard<'_>,
@@ -89,7 +90,8 @@ impl Call<'_> {
         Ok(())
     }
 
-    /// Refuses to ask for an event that was recorded in a capture; whether the capture is to be invalid for it.
+    /// Refuses a query or a wait for an event that was recorded in a capture. Invalidates the capture if
+    /// `invalidates` is set.
     pub(crate) fn check_event(&self, world: &mut Guard<'_>, event: EventHandle, invalidates: bool) -> Status {
         let Some(record) = world.events.get(event).and_then(|event| event.captured.as_ref()) else { return Ok(()) };
         let id = record.sequence;

@@ -1,4 +1,4 @@
-//! What a captured stream says about itself.
+//! Capture state of a stream: cuStreamGetCaptureInfo and cuStreamIsCapturing.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use warploom_engine::QueueId;
@@ -10,7 +10,7 @@ use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
 
-/// A stream that may be asked whether it is captured, and the answer.
+/// The queue of a stream whose capture status may be queried, and the status.
 fn asked(call: &Call<'_>, world: &mut Guard<'_>, stream: Ptr<CUstream_st>) -> Status<(QueueId, CUstreamCaptureStatus)> {
     let queue = call.queue(world, stream)?;
     if !world.shadowed_by(queue).is_empty() {
@@ -35,7 +35,7 @@ pub(crate) fn cuStreamIsCapturing(
     status.write(found)
 }
 
-/// Where the parts of an answer go; all but the status may be left out.
+/// Output pointers of a query; all but the status are optional.
 struct Wanted {
     status: Ptr<CUstreamCaptureStatus>,
     id: Ptr<cuuint64_t>,

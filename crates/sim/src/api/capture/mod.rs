@@ -1,4 +1,4 @@
-//! Stream capture: what a stream is given becomes nodes of a graph instead of ops.
+//! Stream capture: work submitted to a stream becomes nodes of a graph instead of ops.
 //!
 //! ```text
 //!   begin ─▶ Sequence (one graph) ─┬─ Branch of the stream it began on ─┬─▶ end: the graph
@@ -47,7 +47,7 @@ impl Call<'_> {
         }
     }
 
-    /// Adds a node behind what a captured stream has so far.
+    /// Adds a node after the last nodes of a captured stream.
     pub(crate) fn capture_node(&self, world: &mut Guard<'_>, queue: QueueId, work: NodeWork) -> Status {
         self.capturing(world, queue)?;
         world.add_node(queue, work).ok_or_else(|| self.refuse(OUT_OF_MEMORY, "there are as many nodes as handles"))
@@ -108,12 +108,12 @@ impl World {
         meant.map(|(_, branch)| branch.sequence).collect()
     }
 
-    /// Whether the queue is the legacy default stream of its context.
+    /// True if the queue is the legacy default stream of its context.
     fn is_legacy(&self, queue: QueueId) -> bool {
         self.contexts.get(self.engine.queue(queue).owner.context).is_some_and(|context| context.legacy == Some(queue))
     }
 
-    /// If the queue is a legacy default stream: what is captured on streams that it waits for.
+    /// The captures on streams that a legacy default stream waits for; empty for other queues.
     fn shadowed_by(&self, queue: QueueId) -> Vec<SequenceId> {
         if self.captures.are_none() || !self.is_legacy(queue) {
             return Vec::new();

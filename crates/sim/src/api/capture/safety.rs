@@ -1,4 +1,4 @@
-//! Capture modes, and calls that are refused while a stream is captured: a launched graph would not repeat them.
+//! Capture modes, and calls that are refused during a capture: cuThreadExchangeStreamCaptureMode.
 //!
 //! | the thread's mode | captures that forbid the call, unless they are relaxed |
 //! |---|---|
@@ -6,8 +6,9 @@
 //! | thread-local | those of this thread |
 //! | relaxed | none |
 //!
-//! Such a call is refused and invalidates the captures that forbid it. The functions for which that holds
-//! with any arguments are in the table of rules ([`Rule::in_capture`](crate::rules::Rule::in_capture)).
+//! A launched graph would not repeat such a call, so it is refused and invalidates the captures that
+//! forbid it. The functions for which that holds with any arguments are in the table of rules
+//! ([`Rule::in_capture`](crate::rules::Rule::in_capture)).
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use warploom_sys::types::CUstreamCaptureMode;
@@ -49,7 +50,7 @@ impl Call<'_> {
     }
 }
 
-/// The driver does not look whether the mode is one.
+/// The driver accepts invalid modes without an error.
 pub(crate) fn cuThreadExchangeStreamCaptureMode(call: &Call<'_>, mode: Ptr<CUstreamCaptureMode>) -> Status {
     let wanted = mode.read()?;
     mode.write(thread::exchange_capture_mode(call.core().id, wanted))

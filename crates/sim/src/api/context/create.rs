@@ -1,4 +1,4 @@
-//! Making contexts.
+//! Creation of contexts: cuCtxCreate.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::{c_int, c_uint};

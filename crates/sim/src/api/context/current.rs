@@ -1,4 +1,4 @@
-//! What is current on a thread.
+//! Current context of a thread: cuCtxSetCurrent, cuCtxPushCurrent, cuCtxPopCurrent.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::c_uint;

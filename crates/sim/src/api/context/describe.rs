@@ -1,4 +1,4 @@
-//! What a context says about itself.
+//! Properties of a context: device, flags, identifier, API version, cache configuration.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::{c_int, c_uint, c_ulonglong};
@@ -54,7 +54,7 @@ pub(crate) fn cuCtxGetFlags(call: &Call<'_>, flags: Ptr<c_uint>) -> Status {
     }
 }
 
-/// What cannot change in a running context is accepted and has no effect.
+/// Flags that cannot change in a running context are accepted and have no effect.
 pub(crate) fn cuCtxSetFlags(call: &Call<'_>, flags: c_uint) -> Status {
     const FIXED: u32 = Flags::COREDUMP | Flags::USER_COREDUMP;
     let mut world = call.world();

@@ -1,7 +1,7 @@
-//! How contexts end.
+//! Destruction of contexts: cuCtxDestroy.
 //!
-//! Destroying a context waits for its work, like a synchronise. Then everything that was made in it goes: its memory is
-//! freed, and its streams and events become orphans, which the driver tells from destroyed ones.
+//! Destroying a context waits for its work, like a synchronisation. Then its objects are destroyed: its memory is
+//! freed, and its streams and events become orphans, which the driver distinguishes from destroyed ones.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use warploom_sys::types::CUctx_st;
@@ -89,7 +89,7 @@ impl World {
         let owned = owned.map(|allocation| (allocation.base, Resource::of(&allocation.backing)));
         for (base, resource) in owned.collect::<Vec<_>>() {
             resource.into_iter().for_each(|resource| self.abandoned.add(resource, 1));
-            // Nothing stops a context that is going; whoever still uses its memory is reported all the same.
+            // A finding does not stop the destruction; a use after free is reported all the same.
             self.check_free(base, None).unwrap_or_default();
             self.release_allocation(base);
         }

@@ -1,4 +1,4 @@
-//! Entry points for the limits of a context.
+//! Limits of a context: cuCtxGetLimit and cuCtxSetLimit.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use warploom_sys::types::CUlimit;
@@ -58,7 +58,7 @@ pub(crate) fn stack_for(call: &Call<'_>, world: &mut Guard<'_>, context: Context
         limits.stack = u64::from(needed).next_multiple_of(STACK_STEP);
         change(call, world, context, limits)?;
     }
-    // A limit is below what a thread can address.
+    // The stack limit is smaller than a thread's address space, so it fits.
     Ok(limits.stack as u32)
 }
 

@@ -1,9 +1,8 @@
-//! Contexts: a device in use, what lives in it, and what is current on a thread.
+//! Contexts of devices, and the stack of current contexts of each thread.
 //!
-//! A thread has a stack of contexts, the last of which is current. The stack holds handles and nothing else: a context
-//! may be destroyed while it is somewhere in a stack, and then calls answer that it is destroyed. Every context has a
-//! number that is never used again; a primary context keeps its handle when it comes back after its last release, and
-//! gets a new number.
+//! Each thread has a stack of contexts; the last one is current. The stack holds only handles: a context may be
+//! destroyed while it is in a stack, and calls then fail with `CONTEXT_IS_DESTROYED`. Every context has an id that is
+//! never reused. A primary context that is retained again after its last release keeps its handle and gets a new id.
 
 mod create;
 mod current;
@@ -90,7 +89,7 @@ impl Context {
     }
 }
 
-/// How the flags of a context look from outside.
+/// The flags of a context, as the driver reports them.
 #[derive(Clone, Copy)]
 pub(crate) struct Flags(pub(crate) u32);
 
@@ -113,7 +112,7 @@ impl Flags {
         }
     }
 
-    /// What a context made with the flags shows: a core dump that users may ask for is a core dump.
+    /// The flags that the driver reports: `USER_COREDUMP_ENABLE` is reported as `COREDUMP_ENABLE`.
     pub(crate) fn shown(self) -> u32 {
         let dumps = if self.0 & Self::USER_COREDUMP != 0 { Self::COREDUMP } else { 0 };
         self.0 & !Self::USER_COREDUMP | dumps

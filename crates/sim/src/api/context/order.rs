@@ -1,4 +1,4 @@
-//! Waiting for a context, and order between whole contexts.
+//! Synchronisation with contexts: cuCtxSynchronize, cuCtxRecordEvent and cuCtxWaitEvent.
 //!
 //! An event recorded on a context stands behind the newest op of each of its queues. A context that waits for an event
 //! gets a *gate*: an op that everything enqueued in it later comes behind.
@@ -97,7 +97,8 @@ impl World {
         Ok(marks)
     }
 
-    /// Makes what a context has and what it will get wait for an event's newest record; the queues that wait now.
+    /// Makes all present and future queues of a context wait for an event's newest record. Returns the queues
+    /// that wait now.
     fn gate_behind_event(&mut self, context: ContextHandle, event: EventHandle) -> Status<SmallVec<[QueueId; 8]>> {
         let Some(Event { record, clock, .. }) = self.events.get(event) else { return Err(INVALID_HANDLE) };
         let Some(record) = record else { return Ok(SmallVec::new()) };
@@ -123,7 +124,7 @@ mod tests {
     use super::*;
     use crate::{Machine, Mode, Order};
 
-    /// A machine that does only what someone waits for, so that what was done tells what was ordered.
+    /// A lazy machine: it runs only the work that a call waits for, so the finished work shows the order.
     fn lazy() -> TestResult<(Machine, Driver)> {
         let machine = Machine::builder().mode(Mode::Deterministic(Order::Lazy)).start()?;
         let driver = Driver::open(&machine)?;

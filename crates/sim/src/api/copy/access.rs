@@ -1,4 +1,4 @@
-//! The ends of copies: the memory at an address, and the contexts that reach it.
+//! Operands of copies: the memory at an address, and the contexts that have access to it.
 #![expect(unsafe_code, reason = "takes a C caller's word for host memory")]
 
 use warploom_sys::types::CUresult;
@@ -12,7 +12,7 @@ use crate::machine::world::World;
 use crate::memory::{Allocation, Backing, Home, Side, SimAddress};
 use crate::process::thread;
 
-/// What kind of memory an address turned out to be.
+/// The kind of memory at an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Memory {
     Device,
@@ -29,11 +29,11 @@ pub(crate) struct End {
     pub(crate) memory: Memory,
     /// The context it was made in.
     pub(crate) owner: Option<ContextHandle>,
-    /// The program asked that synchronous functions wait for this memory, whatever they would do otherwise.
+    /// `SYNC_MEMOPS` is set for this memory: synchronous functions always wait.
     pub(crate) sync_memops: bool,
 }
 
-/// How a call names memory, which says what kinds of it will do.
+/// The memory type that a call names, which limits the kinds of memory it accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Named {
     /// By a device pointer.
@@ -44,7 +44,7 @@ pub(crate) enum Named {
     Any,
 }
 
-/// The memory at an address, if `device` may do what it wants with all of it.
+/// The memory at an address, if `device` has the requested access to all of it.
 pub(crate) fn find(
     call: &Call<'_>,
     world: &World,
@@ -112,7 +112,8 @@ fn located(allocation: &Allocation) -> Memory {
     if allocation.side == Side::Host { Memory::Shared } else { Memory::Device }
 }
 
-/// Whether work of `context` can touch memory without help: a copy can be routed through the host, a fill cannot.
+/// True if work of `context` has direct access to the memory. A copy can be staged through the host; a fill
+/// cannot.
 pub(crate) fn reaches(world: &World, context: ContextHandle, end: &End) -> bool {
     let Some(context) = world.contexts.get(context) else { return false };
     let (Side::Device(holder), Some(owner)) = (end.place.side(), end.owner) else { return true };

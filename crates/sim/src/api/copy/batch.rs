@@ -1,4 +1,4 @@
-//! Many copies in one call.
+//! Batches of linear copies: cuMemcpyBatchAsync and cuMemcpyWithAttributesAsync.
 //!
 //! The attributes are checked as a whole before anything is enqueued; the copies are taken one by one, and those before one
 //! that is refused are made. Copies of a batch are ordered with the rest of the stream and not with each other. None of them makes the host wait, pageable memory or not: the attributes say when sources are read,
@@ -21,12 +21,12 @@ use crate::machine::core::Guard;
 use crate::machine::world::Work;
 use crate::process::thread;
 
-/// Where the index of a copy that is refused goes, in the versions that have it.
+/// The output for the index of a refused copy, in the versions that have one.
 #[derive(Clone, Copy)]
 pub(super) struct Culprit(pub(super) Option<Ptr<usize>>);
 
 impl Culprit {
-    /// What is there when no copy is to blame.
+    /// The index reported if the failure concerns no single copy.
     const NONE: usize = usize::MAX;
 
     pub(super) fn is(self, index: usize) -> Status {
@@ -103,7 +103,7 @@ struct Batch {
 }
 
 impl Batch {
-    /// Reads the attributes: which order holds from which copy on.
+    /// Reads the attributes: each source access order, with the index of the first copy that it applies to.
     fn orders(&self, call: &Call<'_>, world: &Guard<'_>) -> Status<Vec<(usize, Order)>> {
         let refuse = |reason: String| call.refuse(INVALID_VALUE, reason);
         let (count, attributes) = (self.count, self.attribute_count);
@@ -132,7 +132,8 @@ impl Batch {
         let mut world = call.world();
         let queue = queue(call, &mut world, stream, culprit)?;
         let orders = self.orders(call, &world)?;
-        // Alone among the calls that take a stream, a batch looks at the current context, whatever its stream's is.
+        // A batch needs a current context, whatever the context of its stream; no other call with a stream
+        // does.
         if !thread::has_context(call.core().id) {
             return Err(call.refuse(INVALID_VALUE, "a batch is refused where no context is current"));
         }

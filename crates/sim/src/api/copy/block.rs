@@ -1,4 +1,4 @@
-//! Copies of rows and slices.
+//! 2D and 3D copies: cuMemcpy2D, cuMemcpy3D, cuMemcpy3DPeer and their asynchronous forms.
 //!
 //! ```text
 //!            ◀──────────── pitch ───────────▶
@@ -24,7 +24,7 @@ use crate::machine::call::Call;
 use crate::machine::core::Guard;
 use crate::memory::BlockCopy;
 
-/// How many bytes, rows and slices are copied.
+/// The extent of a copy: bytes, rows and slices.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Extent {
     pub(super) width: u64,
@@ -58,7 +58,7 @@ struct Descriptor {
     extent: Extent,
 }
 
-/// Where the first byte of an end is, and how far apart its rows and slices are.
+/// The address of an operand's first byte, and the distances between its rows and between its slices.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout {
     pub(super) start: (Named, u64),
@@ -189,7 +189,7 @@ impl From<CUDA_MEMCPY2D> for Descriptor {
     }
 }
 
-// The two descriptors differ in what stands where the contexts are: in one of them, something reserved.
+// The two descriptors differ in the context fields: one of them has reserved fields there.
 macro_rules! from_3d {
     ($type:ty, $to_context:expr, $from_context:expr) => {
         impl From<$type> for Descriptor {

@@ -1,4 +1,4 @@
-//! Attributes of copies in a batch: when the source is read, where ends are, and flags.
+//! Attributes of copies in a batch: source access order, location hints and flags.
 
 use warploom_sys::types::{
     CUmemLocation, CUmemLocationType, CUmemcpyAttributes, CUmemcpyFlags, CUmemcpySrcAccessOrder,
@@ -34,8 +34,8 @@ impl Order {
         }
     }
 
-    /// The op that reads its source when hardware does. Where any time will do, small host memory is read at once: a
-    /// program that needs stream order is to notice.
+    /// The op, which reads its source when hardware does. With the order `ANY`, small host memory is read at
+    /// once, so that a program that needs stream order fails.
     pub(super) fn work(self, to: &End, from: &End, shape: Shape) -> Work {
         let early = match self {
             Order::Stream => false,
@@ -61,7 +61,7 @@ pub(super) fn flags(given: u32) -> Result<(), String> {
     if given & !known == 0 { Ok(()) } else { Err(format!("flags are {given:#x}; only {known} is known")) }
 }
 
-/// Whether a hint names a place. What it hints at changes nothing here: every end is where it is.
+/// Checks that a location hint is valid. A valid hint has no effect.
 pub(super) fn location(world: &World, given: CUmemLocation) -> Result<(), String> {
     match given.type_ {
         CUmemLocationType::CU_MEM_LOCATION_TYPE_INVALID

@@ -1,4 +1,4 @@
-//! Copies of one stretch of bytes.
+//! Linear copies: cuMemcpy, cuMemcpyHtoD, cuMemcpyDtoH, cuMemcpyDtoD and their asynchronous forms.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::c_void;

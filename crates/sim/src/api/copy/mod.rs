@@ -1,7 +1,8 @@
-//! Copies between any two pieces of memory.
+//! Memory copies: linear, 2D, 3D, between peers, and in batches.
 //!
-//! A call names two *ends*. [`access`] finds out what each is and whether it may be touched; `queued` decides what the host
-//! waits for and enqueues one op; the other files read the arguments of one group of functions.
+//! A call names two *ends*, the source and the destination. [`access`] looks up their memory and checks access to it;
+//! `queued` decides on the host's wait and enqueues one op; each other file reads the arguments of one group of
+//! functions.
 //!
 //! ```text
 //!   named as      may be                                   not found
@@ -9,7 +10,7 @@
 //!   host, unified anything the driver knows                the program's own (pageable) memory
 //! ```
 //!
-//! What the host waits for, from what the ends turn out to be (the name that the call gave them does not matter):
+//! The host's wait depends on the memory at the ends, not on the memory types that the call names:
 //!
 //! | from → to | synchronous form | asynchronous form |
 //! |---|---|---|
@@ -19,10 +20,10 @@
 //! | device → pageable | the copy | the copy |
 //! | host → host | the copy | the copy |
 //!
-//! Nothing is read or written for a size of zero, so nothing is looked at either: any pointer will do.
+//! A copy of zero bytes accesses no memory, so its pointers are not checked.
 //!
-//! Memory of another device is reached directly if a context may (peer access), and through the host otherwise; the bytes
-//! are the same. Pool memory and mappings are different: there a device without access is refused.
+//! Memory of another device is copied directly with peer access, and through the host without; the result is the
+//! same. Pool memory and mappings are different: a device without access to them is refused.
 
 mod access;
 mod batch;

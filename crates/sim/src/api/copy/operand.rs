@@ -1,4 +1,4 @@
-//! What an operand of a batched block copy points to.
+//! Operands of batched 3D copies: pointers and arrays.
 #![expect(unsafe_code, reason = "an operand is a C union that its type tells apart")]
 
 use warploom_sys::types::{CUmemLocation, CUmemcpy3DOperand, CUmemcpy3DOperandType};
@@ -15,7 +15,8 @@ impl From<CUmemcpy3DOperand> for Operand {
     fn from(given: CUmemcpy3DOperand) -> Self {
         match given.type_ {
             CUmemcpy3DOperandType::CU_MEMCPY_OPERAND_TYPE_POINTER => {
-                // SAFETY: both members of the union are integers of one size, so either can be read whatever was written.
+                // SAFETY: both members of the union are integers of one size, so every bit pattern is valid
+                // for either.
                 let pointer = unsafe { given.op.ptr };
                 Operand::Pointer {
                     address: pointer.ptr,

@@ -1,4 +1,4 @@
-//! Copies between contexts.
+//! Copies between contexts: cuMemcpyPeer and cuMemcpyPeerAsync.
 //!
 //! Each end is judged by the device of its own context, so the copy works where neither device may touch the other's
 //! memory: it goes through the host. A null context means the one the copy runs in.
@@ -37,8 +37,8 @@ pub(super) fn party(call: &Call<'_>, world: &World, queue: QueueId, context: u64
     Ok(Party { context, device })
 }
 
-/// Runs `enqueue` so that what it puts in `queue` is ordered with everything in the default streams of the parties, as the
-/// synchronous functions are.
+/// Runs `enqueue` so that its work in `queue` is ordered with all work in the default streams of both
+/// contexts, as the synchronous functions require.
 pub(super) fn serialized(
     world: &mut Guard<'_>,
     queue: QueueId,

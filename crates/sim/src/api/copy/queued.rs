@@ -1,4 +1,4 @@
-//! From two ends to an op, and to what the host waits for.
+//! Submission of copies: the op of a copy, and the host's wait for it.
 
 use warploom_engine::QueueId;
 
@@ -9,14 +9,14 @@ use crate::machine::core::Guard;
 use crate::machine::world::Work;
 use crate::memory::{BlockCopy, MemoryOp};
 
-/// Which form of a function was called.
+/// The form of a function: synchronous or asynchronous.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     Sync,
     Async,
 }
 
-/// What is copied.
+/// The extent of a copy.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Shape {
     Line(u64),
@@ -27,7 +27,7 @@ pub(super) enum Shape {
 /// seen to do so with.
 const STAGED: u64 = 1 << 20;
 
-/// What the host waits for before a copy's call returns.
+/// The host's wait before the call of a copy returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Return {
     AtOnce,
@@ -64,7 +64,7 @@ impl Shape {
         }
     }
 
-    /// The op that writes what the source is now.
+    /// The op that writes the source's present bytes, from a staging buffer.
     pub(super) fn staged(self, to: &End, from: &End) -> Work {
         match self {
             Shape::Line(bytes) => Work::Staged { to: to.place, bytes: from.place.take(bytes) },
@@ -83,7 +83,7 @@ pub(super) fn copy(
     shape: Shape,
 ) -> Status {
     if world.captures.hold(queue) {
-        // A node reads and writes when it is launched, whatever memory it is.
+        // A node reads and writes when it is launched, for every kind of memory.
         return match form {
             Form::Sync => Err(call.uncapturable(world, queue, "a copy that is waited for")),
             Form::Async => call.submit(world, queue, shape.work(&to, &from)),

@@ -1,4 +1,4 @@
-//! Which atomic operations work across a link.
+//! Atomic capabilities of links: cuDeviceGetHostAtomicCapabilities.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::c_uint;
@@ -20,7 +20,7 @@ const SCALAR_128: u32 = CUatomicOperationCapability::CU_ATOMIC_CAPABILITY_SCALAR
 const VECTOR_32X4: u32 = CUatomicOperationCapability::CU_ATOMIC_CAPABILITY_VECTOR_32x4.0;
 const BOTH_SIZES: u32 = SCALAR_32 | SCALAR_64;
 
-/// In what forms an operation works; `None` if there is no such operation.
+/// The forms in which an operation works; `None` if the operation is unknown.
 fn forms(operation: CUatomicOperation, atomics: Atomics) -> Option<u32> {
     let (everywhere, over_a_bus) = match operation {
         CUatomicOperation::CU_ATOMIC_OPERATION_INTEGER_ADD => {
@@ -45,7 +45,7 @@ fn forms(operation: CUatomicOperation, atomics: Atomics) -> Option<u32> {
     };
     Some(match atomics {
         Atomics::Native => everywhere,
-        // What the bus itself defines: fetch and add, swap, compare and swap.
+        // The atomics that PCIe defines: fetch and add, swap, compare and swap.
         Atomics::Partial => over_a_bus,
         Atomics::None => 0,
     })

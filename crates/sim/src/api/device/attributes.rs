@@ -1,4 +1,4 @@
-//! What a device can do, in numbers.
+//! Device attributes and properties: cuDeviceGetAttribute, cuDeviceTotalMem, cuDeviceGetProperties.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::{c_int, c_uint};

@@ -1,4 +1,4 @@
-//! What a device is called, and how it is found again.
+//! Identity of devices: name, UUID, LUID and PCI bus id.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::{c_char, c_int, c_uint};
@@ -18,7 +18,7 @@ pub(crate) fn cuDeviceGetName(call: &Call<'_>, name: Ptr<c_char>, length: c_int,
     let spec = &call.core().topology.devices[ordinal(call, device)?];
     match usize::try_from(length) {
         Ok(room) => name.write_padded(&spec.name, room),
-        // The driver takes the length for a huge one; what is behind the name is not touched here.
+        // The driver takes a negative length for a huge one. Bytes after the name are not written here.
         Err(_) => name.write_text(&spec.name, spec.name.len() + 1),
     }
 }
@@ -42,7 +42,7 @@ pub(crate) fn cuDeviceGetLuid(call: &Call<'_>, luid: Ptr<c_char>, mask: Ptr<c_ui
     Err(call.refuse(NOT_SUPPORTED, "only Windows gives devices a LUID"))
 }
 
-/// A text with what it takes to tell any two devices apart.
+/// The PCI bus id, which identifies a device on the machine.
 fn bus_id(address: PciAddress) -> String {
     format!("{:04X}:{:02X}:{:02X}.0", address.domain, address.bus, address.device)
 }
@@ -77,7 +77,7 @@ pub(crate) fn cuDeviceGetByPCIBusId(call: &Call<'_>, device: Ptr<CUdevice>, text
     }
 }
 
-/// Reads `domain:bus:device.function`; the domain or the function may be left out, and what follows is ignored.
+/// Parses `domain:bus:device.function`. Domain and function are optional; trailing text is ignored.
 fn parse(text: &str) -> Option<[u32; 4]> {
     let (first, rest) = hexadecimal(text)?;
     let (second, rest) = hexadecimal(rest.strip_prefix(':')?)?;
@@ -90,7 +90,7 @@ fn parse(text: &str) -> Option<[u32; 4]> {
     Some([first, second, third, function])
 }
 
-/// A number at the start, behind blanks, and what follows it.
+/// Parses a hexadecimal number after leading blanks. Returns it with the rest of the text.
 fn hexadecimal(text: &str) -> Option<(u32, &str)> {
     let text = text.trim_ascii_start();
     let end = text.find(|digit: char| !digit.is_ascii_hexdigit()).unwrap_or(text.len());

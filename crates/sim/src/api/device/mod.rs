@@ -1,4 +1,4 @@
-//! Devices: what is installed, and what each is like.
+//! Devices: count, ordinals, identity and attributes.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 mod atomics;

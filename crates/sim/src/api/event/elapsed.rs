@@ -1,10 +1,10 @@
-//! The time between two events.
+//! Elapsed time between two events: cuEventElapsedTime.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use warploom_sys::types::CUevent_st;
 
 use super::find;
-use super::record::DISABLE_TIMING;
+use super::lifecycle::DISABLE_TIMING;
 use crate::ffi::Ptr;
 use crate::ffi::handle::{EventHandle, Handle};
 use crate::ffi::status::{INVALID_HANDLE, NOT_READY, Status};
@@ -21,7 +21,7 @@ impl World {
         }
     }
 
-    /// A host thread knows that what comes before an event's record is over.
+    /// Notes that a host thread knows the work before an event's record to be complete.
     pub(super) fn host_learns_event(&mut self, event: EventHandle) {
         let World { events, engine, .. } = self;
         if let Some(event) = events.get(event) {

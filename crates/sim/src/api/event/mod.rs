@@ -1,15 +1,15 @@
 //! Events: points in a queue, and the virtual time at which they were reached.
 //!
-//! A record is an op like any other, unless its queue is idle: then it is done on the spot. A wait captures the newest
-//! record when the wait is called; recording again, or destroying the event, changes nothing for those who already wait.
+//! A record is an op, unless its queue is idle: then it completes at the call. A wait captures the newest
+//! record when the wait is called; a later record or the destruction of the event does not affect it.
 
 mod elapsed;
+mod lifecycle;
 mod record;
 
 pub(crate) use elapsed::{cuEventElapsedTime, cuEventElapsedTime_v2};
-pub(crate) use record::{
-    cuEventCreate, cuEventDestroy_v2, cuEventQuery, cuEventRecord, cuEventRecordWithFlags, cuEventSynchronize,
-};
+pub(crate) use lifecycle::{cuEventCreate, cuEventDestroy_v2};
+pub(crate) use record::{cuEventQuery, cuEventRecord, cuEventRecordWithFlags, cuEventSynchronize};
 
 use warploom_sys::types::CUresult;
 
@@ -19,8 +19,8 @@ use crate::ffi::status::{INVALID_HANDLE, Status};
 use crate::machine::call::Call;
 use crate::machine::world::World;
 
-/// The event behind an argument, if its context is alive. The driver says of an event that is destroyed, and of a handle
-/// to something else, that its context is.
+/// The event behind an argument, if its context is alive. For a destroyed event, and for a handle of another
+/// kind, the driver answers that the context is destroyed.
 pub(crate) fn find(call: &Call<'_>, world: &World, bits: u64) -> Status<EventHandle> {
     let handle = Handle::from_bits(bits);
     let gone = CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED;

@@ -1,39 +1,15 @@
-//! Making, recording, asking and destroying events.
+//! Record, query and synchronisation of events: cuEventRecord, cuEventQuery, cuEventSynchronize.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::c_uint;
 
-use warploom_sys::types::{CUevent, CUevent_st, CUresult, CUstream_st};
+use warploom_sys::types::{CUevent_st, CUresult, CUstream_st};
 
 use super::find;
 use crate::ffi::Ptr;
-use crate::ffi::status::{INVALID_HANDLE, INVALID_VALUE, NOT_READY, OUT_OF_MEMORY, Status};
+use crate::ffi::status::{INVALID_HANDLE, INVALID_VALUE, NOT_READY, Status};
 use crate::machine::call::Call;
 use crate::machine::event::Event;
-
-/// `CU_EVENT_BLOCKING_SYNC`.
-const BLOCKING_SYNC: u32 = 1;
-/// `CU_EVENT_DISABLE_TIMING`.
-pub(super) const DISABLE_TIMING: u32 = 2;
-/// `CU_EVENT_INTERPROCESS`.
-const INTERPROCESS: u32 = 4;
-
-pub(crate) fn cuEventCreate(call: &Call<'_>, out: Ptr<CUevent>, flags: c_uint) -> Status {
-    out.required()?;
-    if flags & !(BLOCKING_SYNC | DISABLE_TIMING | INTERPROCESS) != 0 {
-        return Err(call.refuse(INVALID_VALUE, format!("flags are {flags:#x}; only 1, 2 and 4 are known")));
-    }
-    if flags & INTERPROCESS != 0 && flags & DISABLE_TIMING == 0 {
-        return Err(call.refuse(INVALID_VALUE, "an event for several processes cannot have timing"));
-    }
-    let mut world = call.world();
-    let context = call.context(&world)?;
-    let event = world
-        .events
-        .insert(Event::new(context, flags))
-        .ok_or_else(|| call.refuse(OUT_OF_MEMORY, "there are as many events as handles"))?;
-    out.write(event.as_raw())
-}
 
 pub(crate) fn cuEventRecord(call: &Call<'_>, event: Ptr<CUevent_st>, stream: Ptr<CUstream_st>) -> Status {
     record(call, event, stream, false)
@@ -103,15 +79,4 @@ pub(crate) fn cuEventSynchronize(call: &Call<'_>, event: Ptr<CUevent_st>) -> Sta
     world.host_saw_event(handle);
     world.saw_event(handle);
     world.healthy(context)
-}
-
-/// Whoever waits for the event's record goes on waiting for that.
-pub(crate) fn cuEventDestroy_v2(call: &Call<'_>, event: Ptr<CUevent_st>) -> Status {
-    let mut world = call.world();
-    let handle = find(call, &world, event.address())?;
-    if let Some(event) = world.events.get(handle) {
-        world.healthy(event.context)?;
-    }
-    world.events.remove(handle);
-    Ok(())
 }

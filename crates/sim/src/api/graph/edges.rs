@@ -1,9 +1,9 @@
-//! What comes before what in a graph.
+//! Edges of a graph: cuGraphGetEdges, cuGraphNodeGetDependencies, cuGraphNodeGetDependentNodes.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use warploom_sys::types::{CUgraph_st, CUgraphEdgeData, CUgraphNode, CUgraphNode_st};
 
-use super::list::{fill, raw};
+use super::nodes::{fill, raw};
 use super::{named, named_node};
 use crate::ffi::Ptr;
 use crate::ffi::handle::NodeHandle;

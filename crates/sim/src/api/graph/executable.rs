@@ -1,4 +1,4 @@
-//! Graphs that can be launched.
+//! Executable graphs: cuGraphInstantiateWithFlags, cuGraphLaunch, cuGraphUpload, cuGraphExecDestroy.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::c_ulonglong;

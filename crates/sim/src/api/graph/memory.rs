@@ -1,4 +1,4 @@
-//! Entry points for memory that graphs allocate for themselves.
+//! Graph memory of a device: cuDeviceGraphMemTrim and cuDeviceGetGraphMemAttribute.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::c_void;
@@ -38,7 +38,7 @@ pub(crate) fn cuDeviceGetGraphMemAttribute(
     value.typed::<u64>().write(0)
 }
 
-/// The marks of what was most can be set to 0, and nothing else can be set.
+/// Only the high-water marks can be set, and only to 0.
 pub(crate) fn cuDeviceSetGraphMemAttribute(
     call: &Call<'_>,
     device: CUdevice,

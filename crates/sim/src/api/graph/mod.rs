@@ -1,28 +1,28 @@
-//! Graphs: work that is described now, and run later as often as wanted.
+//! Graphs: nodes and edges, defined once and launched any number of times.
 //!
 //! ```text
-//!   Graph ─▶ Node, Node, …     in the order they were added; each knows what it comes after
+//!   Graph ─▶ Node, Node, …     in the order they were added; each with its dependencies
 //!     │
 //!     └─ instantiate ─▶ Executable: the nodes as they were then ─▶ launch: ops of a stream
 //! ```
 //!
-//! A launch puts the nodes into the stream one after the other, in an order that keeps every edge. That is one of the
-//! executions that the graph allows; nodes that nothing orders do not run beside each other.
+//! A launch enqueues the nodes on the stream one after the other, in a topological order. Independent nodes do not run
+//! concurrently.
 
-mod destroy;
 mod edges;
 mod executable;
-mod list;
+mod lifecycle;
 mod memory;
+mod nodes;
 
-pub(crate) use destroy::{cuGraphCreate, cuGraphDestroy};
 pub(crate) use edges::{
     PLAIN, cuGraphGetEdges, cuGraphGetEdges_v2, cuGraphNodeGetDependencies, cuGraphNodeGetDependencies_v2,
     cuGraphNodeGetDependentNodes, cuGraphNodeGetDependentNodes_v2,
 };
 pub(crate) use executable::{cuGraphExecDestroy, cuGraphInstantiateWithFlags, cuGraphLaunch, cuGraphUpload};
-pub(crate) use list::{cuGraphGetNodes, cuGraphGetRootNodes, cuGraphNodeGetType};
+pub(crate) use lifecycle::{cuGraphCreate, cuGraphDestroy};
 pub(crate) use memory::{cuDeviceGetGraphMemAttribute, cuDeviceGraphMemTrim, cuDeviceSetGraphMemAttribute};
+pub(crate) use nodes::{cuGraphGetNodes, cuGraphGetRootNodes, cuGraphNodeGetType};
 
 use warploom_sys::types::{CUgraph_st, CUgraphNode_st};
 

@@ -1,4 +1,4 @@
-//! What status codes are called, and what they mean in a few words.
+//! Names and descriptions of status codes.
 
 use std::ffi::CStr;
 
@@ -28,7 +28,7 @@ for_each_code!(names);
 
 macro_rules! texts {
     ($($name:ident $text:literal;)*) => {
-        /// What the code means.
+        /// The description of a status code.
         pub(super) const fn text(code: CUresult) -> Option<&'static CStr> {
             match code {
                 $(CUresult::$name => Some($text),)*

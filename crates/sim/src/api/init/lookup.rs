@@ -16,7 +16,7 @@ use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
 
-/// How a look-up ended.
+/// The result of a lookup.
 enum Found {
     Function(*mut c_void),
     /// The name is known, and younger than the version.

@@ -1,4 +1,4 @@
-//! Starting up, versions, names of codes, and finding functions.
+//! Initialisation, driver version, error names, and lookup of driver functions.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 mod codes;
@@ -87,7 +87,7 @@ pub(crate) fn cuModuleGetLoadingMode(call: &Call<'_>, mode: Ptr<CUmoduleLoadingM
     })
 }
 
-/// Nobody writes to a simulated device from outside, so there is never anything to flush.
+/// No remote writes reach a simulated device, so there is nothing to flush.
 pub(crate) fn cuFlushGPUDirectRDMAWrites(
     call: &Call<'_>,
     target: CUflushGPUDirectRDMAWritesTarget,

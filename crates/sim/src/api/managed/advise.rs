@@ -40,7 +40,7 @@ impl Advice {
         })
     }
 
-    /// The place that is to do something from now on.
+    /// The location that the advice sets.
     fn place(self) -> Option<Residence> {
         match self {
             Advice::Preferred(request) => request.map(|request| request.place),
@@ -69,7 +69,7 @@ impl Advice {
     }
 }
 
-/// Leaves one copy of a page: where it prefers to be, if there is one.
+/// Leaves one copy of a page: at its preferred location, if the page has one.
 fn collapse(page: &mut Page) {
     let preferred = page.preferred().filter(|place| page.resident.contains(place));
     if let Some(place) = preferred.or_else(|| page.resident.first().copied()) {
@@ -106,7 +106,7 @@ fn advise(
         world.managed_memory.pages_mut().update(&range, |page, _| advice.apply(page));
         return Ok(());
     }
-    // Where host and device take turns, there is nothing to be mostly read.
+    // Read-mostly has no effect on devices without concurrent managed access.
     match advice {
         Advice::ReadMostly(_) | Advice::Preferred(None) | Advice::AccessedBy(_, false) => Ok(()),
         Advice::Preferred(Some(_)) | Advice::AccessedBy(_, true) => {

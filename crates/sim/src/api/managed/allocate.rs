@@ -1,4 +1,4 @@
-//! Taking managed memory.
+//! Allocation of managed memory: cuMemAllocManaged.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::c_uint;

@@ -1,4 +1,4 @@
-//! Attributes of ranges of managed memory.
+//! Attributes of managed ranges: cuMemRangeGetAttribute and cuMemRangeGetAttributes.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::collections::BTreeSet;
@@ -20,7 +20,7 @@ const LOCATIONS: i32 = 12020;
 struct Question {
     attribute: CUmem_range_attribute,
     out: Ptr<c_void>,
-    /// How many integers there is room for.
+    /// Capacity of the output, in integers.
     room: usize,
 }
 
@@ -66,7 +66,7 @@ impl Question {
         self.out.typed::<i32>().write(value)
     }
 
-    /// As many as there is room for, and nobody in the rest of it.
+    /// Writes as many members as fit, and an invalid device in the remaining places.
     fn list(&self, members: &BTreeSet<Residence>) -> Status {
         let members = members.iter().map(|member| RequestedLocation::ordinal(Some(RequestedLocation::from(*member))));
         for (index, value) in members.chain(std::iter::repeat(NOWHERE)).take(self.room).enumerate() {

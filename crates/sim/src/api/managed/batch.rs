@@ -1,4 +1,4 @@
-//! Many prefetches, discards, or both, in one call.
+//! Batches of prefetches and discards: cuMemPrefetchBatchAsync, cuMemDiscardBatchAsync.
 //!
 //! Flags, stream and locations are checked before anything is enqueued; the ranges are taken one by one, and those before
 //! one that is refused are done. Ranges of a batch are ordered with the rest of the stream and not with each other. Unlike

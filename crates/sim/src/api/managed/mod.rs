@@ -13,8 +13,8 @@
 //! | access to a page | the page goes |
 //! |---|---|
 //! | a prefetch | to its destination; of a page that is mostly read, a copy |
-//! | a read of a page that is mostly read | nowhere: the reader gets a copy |
-//! | by an advised accessor, or at its preferred location, if the accessor can reach it there | nowhere |
+//! | a read of a page that is mostly read | stays; the reader gets a copy |
+//! | by an advised accessor, or at its preferred location, if the accessor can reach it there | stays |
 //! | any other | to the accessor |
 //! | a discard | out of every memory |
 //!

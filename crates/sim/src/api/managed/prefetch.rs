@@ -1,4 +1,4 @@
-//! Prefetches of one range.
+//! Prefetch of one managed range: cuMemPrefetchAsync.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::c_uint;

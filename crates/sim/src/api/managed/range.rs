@@ -1,4 +1,4 @@
-//! Ranges of managed memory that calls name.
+//! Ranges of managed memory, as arguments of calls.
 
 use std::ops::Range;
 

@@ -12,8 +12,9 @@ pub(super) fn of_ordinal(call: &Call<'_>, ordinal: i32) -> Status<RequestedLocat
     if ordinal == CPU { Ok(Residence::Host.into()) } else { device(call, ordinal, INVALID_DEVICE) }
 }
 
-/// The place that a location names; `no_device` answers an ordinal that is none. The node of the calling thread is always
-/// the first: where the host's threads run is no part of a simulated machine.
+/// The place that a location names. A device ordinal out of range is refused with `no_device`. The NUMA node
+/// of the calling thread is always the first, because the simulated machine does not model the CPUs of host
+/// threads.
 pub(super) fn of_location(call: &Call<'_>, location: CUmemLocation, no_device: CUresult) -> Status<RequestedLocation> {
     let nodes = call.core().topology.numa_nodes;
     let (kind, id) = (location.type_, location.id());
@@ -56,7 +57,7 @@ fn device(call: &Call<'_>, ordinal: i32, otherwise: CUresult) -> Status<Requeste
         .ok_or_else(|| call.refuse(otherwise, format!("{ordinal} is no device; there are {count}")))
 }
 
-/// Whether host and device may use managed memory at the same time.
+/// True if the device supports concurrent managed access.
 pub(super) fn shares(topology: &Topology, device: u16) -> bool {
     topology.attribute(device.into(), number::CONCURRENT_MANAGED_ACCESS).is_some_and(|value| value != 0)
 }

@@ -1,4 +1,4 @@
-//! Plain device memory: what a device has, and who has it.
+//! Device memory: cuMemAlloc, cuMemFree and cuMemGetInfo.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::c_uint;
@@ -120,7 +120,7 @@ pub(crate) fn cuMemFree_v2(call: &Call<'_>, address: CUdeviceptr) -> Status {
     }
 }
 
-/// Why an address cannot be freed: what is there instead of the start of an allocation.
+/// The reason why an address cannot be freed, with the allocation around it, if any.
 pub(crate) fn not_a_start(world: &World, address: u64) -> String {
     match world.memory.containing(address) {
         Some(allocation) => format!(

@@ -1,4 +1,4 @@
-//! Page-locked host memory: the driver's own pages, and pages of the program that it registered.
+//! Page-locked host memory: allocated by the driver, or registered by the program.
 //!
 //! Both are at the same address for the host and for every device.
 #![expect(non_snake_case, reason = "the functions have C's names")]

@@ -1,4 +1,4 @@
-//! What becomes of memory when it is freed, or when its context goes.
+//! Release of memory: frees, and memory of a context that is destroyed.
 
 use crate::ffi::handle::ContextHandle;
 use crate::ffi::status::{INVALID_VALUE, Status};
@@ -8,7 +8,8 @@ use crate::machine::world::World;
 use crate::memory::{Allocation, Backing, Side};
 
 impl World {
-    /// Takes an allocation out of the world and gives its memory back, at once; who must wait for work has done so.
+    /// Removes an allocation and releases its memory at once. The caller has waited for the work that uses
+    /// it.
     pub(crate) fn release_allocation(&mut self, base: u64) {
         if matches!(self.memory.at(base), Some(Allocation { backing: Backing::Pool(_), .. })) {
             return self.free_pool_memory(base);

@@ -1,4 +1,4 @@
-//! What a kernel is like on a device, and what can be set about it.
+//! Kernel attributes on a device: values, and the settings that can be changed.
 
 use warploom_sys::types::{CUclusterSchedulingPolicy, CUfunc_cache, CUfunction_attribute};
 
@@ -45,13 +45,13 @@ impl<'c> Limits<'c> {
         settings.dynamic_shared.unwrap_or_else(|| self.usual_dynamic_shared(facts))
     }
 
-    /// Bytes of shared memory that some launch of the kernel could have: what it may ask for, and never less than any
-    /// kernel may, even if it was set to less.
+    /// The most dynamic shared memory, in bytes, of any launch of the kernel. At least the default limit,
+    /// even if a smaller one was set.
     pub(super) fn any_dynamic_shared(&self, facts: &Facts<'_>, settings: &Settings) -> u32 {
         self.dynamic_shared(facts, settings).max(self.usual_dynamic_shared(facts))
     }
 
-    /// What an attribute of a kernel is.
+    /// The value of a kernel attribute.
     pub(super) fn get(&self, facts: &Facts<'_>, settings: &Settings, attribute: CUfunction_attribute) -> Status<i32> {
         type A = CUfunction_attribute;
         let number = |value: u32| i32::try_from(value).unwrap_or(i32::MAX);
@@ -142,7 +142,7 @@ pub(super) fn check_cache(call: &Call<'_>, wish: CUfunc_cache) -> Status {
     Ok(())
 }
 
-/// Where a parameter of a kernel is, if there is such a parameter.
+/// The offset and size of a kernel parameter, if it exists.
 pub(super) fn parameter(
     call: &Call<'_>,
     (binary, kernel): (&Binary, usize),

@@ -1,7 +1,7 @@
-//! Clusters: how many blocks of a kernel run together, and how many such a device holds.
+//! Thread block clusters: cuOccupancyMaxPotentialClusterSize and cuOccupancyMaxActiveClusters.
 //!
-//! What is refused, and how many fit, is what an H200 answered. A cluster runs on the multiprocessors of one group of the
-//! device; of these groups some have too few for large clusters.
+//! Refusals and results match those of an H200. A cluster runs on the multiprocessors of one group (GPC);
+//! some groups have too few multiprocessors for large clusters.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::c_int;
@@ -78,8 +78,8 @@ pub(super) fn check_most(call: &Call<'_>, shape: &Shape) -> Status {
     }
 }
 
-/// What both questions ask first: the clusters of a launch, how many its kernel may have, and how many of its blocks a
-/// multiprocessor holds, with the groups of multiprocessors that there are.
+/// Common input of both queries: the cluster dimensions of a launch, the maximum cluster size of its kernel,
+/// the blocks per multiprocessor, and the sizes of the groups of multiprocessors.
 type Asked = (Option<[u32; 3]>, u64, u32, Vec<u32>);
 
 fn ask(call: &Call<'_>, function: Ptr<CUfunc_st>, config: ConstPtr<CUlaunchConfig>) -> Status<Asked> {

@@ -1,4 +1,4 @@
-//! Functions: kernels of a module.
+//! Functions, the kernels of a module: cuFuncGetAttribute, cuFuncGetParamInfo, cuFuncLoad.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::{c_char, c_int};
@@ -23,7 +23,7 @@ pub(super) struct Found {
     pub(super) device: u16,
     pub(super) binary: Arc<Binary>,
     pub(super) index: usize,
-    /// The function's own settings, and those of the library's kernel that it is, for what it does not say itself.
+    /// The function's own settings; unset ones come from the library's kernel, if it belongs to one.
     pub(super) settings: Settings,
 }
 
@@ -38,7 +38,7 @@ pub(super) fn found(call: &Call<'_>, world: &mut Guard<'_>, function: Ptr<CUfunc
     described(call, world, Handle::from_bits(function.address()))
 }
 
-/// What there is to know about a function.
+/// The function behind a handle, with its kernel and settings.
 pub(super) fn described(call: &Call<'_>, world: &Guard<'_>, handle: FunctionHandle) -> Status<Found> {
     let function = call.object(&world.code.functions, handle, INVALID_HANDLE)?;
     let module = call.object(&world.code.modules, function.module, INVALID_HANDLE)?;

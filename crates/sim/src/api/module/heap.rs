@@ -1,8 +1,8 @@
-//! The heap of kernels: what `malloc` gives them, and what they may not do with it.
+//! Device heap: malloc and free in kernels, and detection of misuse.
 //!
-//! On hardware the heap is one piece of memory. A kernel that leaves its block, or uses it after `free`, finds what is there and goes
-//! on. So it does here: every block has a margin before and behind it, and what is freed stays for a while; those who watch say that it
-//! is wrong. A block that is freed twice stops the kernel, as it does on an H200.
+//! On hardware the heap is one piece of memory: an access out of bounds or after `free` does not stop the
+//! kernel. The same holds here. Every block has margins, and freed blocks stay mapped for a while; the checks
+//! report such accesses. A double free stops the kernel, as on an H200.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -14,8 +14,8 @@ use crate::machine::code::{FreedBlock, KEPT, MARGINS, room};
 use crate::machine::world::World;
 use crate::memory::{Allocation, Backing};
 
-/// What an allocation takes of a heap: that of an H200 takes so much more than it was asked for where that is large, and no
-/// less than 80 bytes.
+/// Heap bytes that an allocation takes, with the overhead measured on an H200: more for large allocations,
+/// and at least 80 bytes.
 fn cost(bytes: u64) -> u64 {
     bytes.saturating_add((bytes / 1024).saturating_mul(225)).max(80)
 }
@@ -34,7 +34,7 @@ impl World {
         taken
     }
 
-    /// Takes back what a kernel has got while it ran. What is no block is not looked at further.
+    /// Frees a block of the heap during a kernel. An address that is not a block is not examined further.
     pub(super) fn give_heap(&mut self, context: ContextHandle, device: u16, address: u64) -> Freed {
         let found = self.memory.at(address).filter(|allocation| is_block(allocation, context));
         let Some((size, host)) = found.map(|found| (found.size, found.host)) else {
@@ -61,7 +61,7 @@ impl World {
         self.devices[usize::from(block.device)].memory.give(room.start, room.end - room.start);
     }
 
-    /// Lets go of what was freed in a context that ends.
+    /// Releases the freed blocks of a context that is destroyed.
     pub(crate) fn forget_freed_blocks(&mut self, context: ContextHandle) {
         let (gone, kept) = std::mem::take(&mut self.code.freed.blocks).into_iter().partition(|b| b.context == context);
         self.code.freed.blocks = kept;
@@ -69,7 +69,7 @@ impl World {
         gone.into_iter().for_each(|block| self.let_go(block));
     }
 
-    /// What was freed of a context's heap and can be reached still.
+    /// Freed blocks of a context's heap that are still mapped.
     pub(super) fn freed_blocks(&self, context: ContextHandle) -> impl Iterator<Item = &FreedBlock> {
         self.code.freed.blocks.iter().filter(move |block| block.context == context)
     }
@@ -82,7 +82,7 @@ impl World {
         rooms.chain(freed).reduce(|one, other| one.start.min(other.start)..one.end.max(other.end))
     }
 
-    /// What is wrong with an access to a context's heap.
+    /// The problem with an access to a context's heap, if any.
     pub(super) fn heap_problem(&self, context: ContextHandle, bytes: Range<u64>) -> Option<HeapProblem> {
         let at = bytes.start;
         let live = |allocation: &&Allocation| is_block(allocation, context);
@@ -101,7 +101,7 @@ impl World {
     }
 }
 
-/// Whether an allocation is a block of a context's heap.
+/// True if an allocation is a block of a context's heap.
 fn is_block(allocation: &Allocation, context: ContextHandle) -> bool {
     allocation.context == Some(context)
         && matches!(&allocation.backing, Backing::Variable(memory) if memory.margins == MARGINS)

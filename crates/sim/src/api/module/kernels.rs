@@ -1,4 +1,4 @@
-//! Kernels of libraries, which are in no context.
+//! Kernels of libraries, which belong to no context: cuKernelGetFunction, cuKernelGetAttribute.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::{c_char, c_int};
@@ -30,7 +30,7 @@ pub(super) fn function_in(
     function_of(call, world, module, &name)
 }
 
-/// What was set about a function by way of the kernel that it is of.
+/// The settings made through the library's kernel that a function belongs to.
 pub(super) fn settings_of(world: &World, module: &Module, index: usize) -> Settings {
     let library = module.library.and_then(|library| world.code.libraries.get(library));
     let name = module.binary.name(index).and_then(|name| name.to_str().ok());
@@ -85,7 +85,7 @@ pub(crate) fn cuKernelGetLibrary(call: &Call<'_>, out: Ptr<CUlibrary>, kernel: P
 pub(crate) fn cuKernelGetName(call: &Call<'_>, name: Ptr<*const c_char>, kernel: Ptr<CUkern_st>) -> Status {
     name.required()?;
     let (_, binary, index) = somewhere(call, &mut call.world(), kernel)?;
-    // The library keeps what it has decoded, and with it the name.
+    // The library keeps its decoded programs, so the name stays valid.
     name.write(binary.name(index).ok_or(INVALID_HANDLE)?.as_ptr())
 }
 

@@ -1,4 +1,4 @@
-//! Libraries.
+//! Libraries: cuLibraryLoadData, cuLibraryUnload, cuLibraryGetKernel, cuLibraryGetGlobal.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 #![expect(clippy::too_many_arguments, reason = "as many as the C functions have")]
 
@@ -32,8 +32,8 @@ fn check_options(call: &Call<'_>, names: Ptr<CUlibraryOption>, count: c_uint) ->
     Ok(())
 }
 
-/// Needs no context. What there is for the current device, or for the first, has to be right; the rest of it is looked at
-/// when a device needs it.
+/// Needs no context. The code for the current device, or for the first, is checked now; other code when a
+/// device needs it.
 fn load(
     call: &Call<'_>,
     out: Ptr<CUlibrary>,

@@ -1,4 +1,4 @@
-//! From an image to a module in a context.
+//! Loading of images: a module in a context from PTX or a container.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -77,7 +77,7 @@ pub(super) fn module_of(
     Ok(module)
 }
 
-/// What a library has for a device, which is decoded when it is first needed.
+/// A library's program for a device, decoded at first use.
 pub(super) fn binary_of(
     call: &Call<'_>,
     world: &mut Guard<'_>,

@@ -6,8 +6,8 @@
 //!                                         └─▶ Library: in no context ─▶ Kernel ───────────────────────┘
 //! ```
 //!
-//! A library is loaded once and used anywhere: each context that uses it gets a module of its own, when it first does.
-//! What belongs to a module (functions, variables) goes with it, and a module goes with its context.
+//! A library is loaded once for all contexts: each context that uses it gets its own module at first use. The
+//! functions and variables of a module are destroyed with it, and a module with its context.
 
 mod attributes;
 mod clusters;
@@ -58,7 +58,8 @@ use crate::machine::world::World;
 const NOT_FOUND: CUresult = CUresult::CUDA_ERROR_NOT_FOUND;
 
 impl World {
-    /// Takes the modules of a context that goes; how many of them the program had not unloaded.
+    /// Orphans the modules of a context that is destroyed. Returns the number that the program had not
+    /// unloaded.
     pub(crate) fn orphan_modules(&mut self, context: ContextHandle) -> u64 {
         let modules = self.code.modules.iter().filter(|(_, module)| module.context == context);
         let modules: Vec<ModuleHandle> = modules.map(|(handle, _)| handle).collect();

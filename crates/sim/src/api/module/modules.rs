@@ -1,4 +1,4 @@
-//! Modules.
+//! Modules: cuModuleLoad, cuModuleUnload, cuModuleGetFunction, cuModuleGetGlobal.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::{c_char, c_uint, c_void};

@@ -1,4 +1,4 @@
-//! How many blocks of a kernel a multiprocessor holds.
+//! Occupancy: blocks of a kernel that fit on a multiprocessor.
 //!
 //! Blocks are limited by their number, by threads, by registers and by shared memory. Registers are those that
 //! [`Facts::registers`] tells, which no compiler has counted, so that the answers are plausible and not those of hardware
@@ -68,9 +68,10 @@ impl Limits<'_> {
         limits.into_iter().min().unwrap_or(0)
     }
 
-    /// Bytes of dynamic shared memory that each of so many blocks can have on a multiprocessor that they fit on.
+    /// Dynamic shared memory, in bytes, for each of `blocks` blocks on one multiprocessor.
     ///
-    /// What every block has beside is not taken off: of blocks that ask for all of it, one less than so many may fit.
+    /// The reserved shared memory per block is not subtracted, so one block fewer may fit if all of them ask
+    /// for this much.
     fn shared_of_each(&self, facts: &Facts<'_>, settings: &Settings, blocks: u32) -> u32 {
         let most = self.dynamic_shared(facts, settings);
         if blocks == 1 {
@@ -168,7 +169,7 @@ pub(crate) fn cuOccupancyMaxPotentialBlockSizeWithFlags(
     let (mut best, mut best_threads) = ((0, 0), 0);
     for threads in sizes {
         let dynamic = match needs {
-            // SAFETY: the function that a C caller passed to be asked what a block of this size needs.
+            // SAFETY: the C caller's function, passed for calls with a block size.
             Some(needs) => unsafe { needs(threads as c_int) },
             None => dynamic,
         };

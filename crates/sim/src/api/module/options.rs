@@ -1,4 +1,4 @@
-//! What a caller wants of the compiler, and where its log goes.
+//! JIT options of a caller, and the buffers for the compiler's log.
 
 use std::ffi::{c_char, c_uint, c_void};
 
@@ -61,18 +61,18 @@ impl Options {
         self.position(wanted).map(|index| self.values.kept_pointer_at(index)).transpose()
     }
 
-    /// Where the value of an option is, if it is there.
+    /// The slot of an option's value, if the option is given.
     pub(super) fn slot(&self, wanted: CUjit_option) -> Option<Kept> {
         self.position(wanted).map(|index| self.values.kept_at(index))
     }
 
-    /// Whether one of the options is about a log.
+    /// True if one of the options is about a log.
     pub(super) fn has_log(&self) -> bool {
         let options = [ERRORS, INFORMATION].into_iter().flat_map(|(buffer, size)| [buffer, size]);
         options.into_iter().any(|option| self.position(option).is_some())
     }
 
-    /// Writes what there is to say into a log, and how long that is behind its size.
+    /// Writes text into a log buffer, and its length into the size option.
     fn write(&self, (buffer, size): LogBuffer, text: &str) -> Status {
         let (Some(buffer), Some(size)) = (self.position(buffer), self.position(size)) else { return Ok(()) };
         let capacity = self.values.pointer_at(size)?.address() as usize;
@@ -85,7 +85,7 @@ impl Options {
         self.values.write_at(size, std::ptr::without_provenance_mut(written))
     }
 
-    /// Tells what came of a load, in the caller's logs and the machine's.
+    /// Writes the outcome of a load to the caller's logs and to the machine's.
     pub(super) fn tell<T>(&self, call: &Call<'_>, outcome: Result<T, Refusal>) -> Status<T> {
         let log = outcome.as_ref().err().map_or("", |refusal| &refusal.log);
         self.write(ERRORS, log)?;

@@ -1,4 +1,4 @@
-//! Variables of modules, which are memory of a device.
+//! Module variables (`.global` and `.const`), in device memory.
 
 use std::collections::BTreeMap;
 
@@ -95,7 +95,7 @@ impl World {
         Some(address)
     }
 
-    /// Takes back what the blocks of a launch met in.
+    /// Releases the workspace of a cooperative launch.
     pub(super) fn give_workspace(&mut self, address: u64) {
         self.release_allocation(address);
     }
@@ -162,7 +162,7 @@ pub(super) fn unload(call: &Call<'_>, world: &mut Guard<'_>, module: ModuleHandl
     Ok(())
 }
 
-/// Gives the memory of variables back, and reports who still uses it.
+/// Releases the memory of variables, and reports work that still uses it.
 pub(super) fn release(world: &mut Guard<'_>, addresses: &[u64]) {
     for address in addresses {
         world.check_free(*address, None).unwrap_or_default();

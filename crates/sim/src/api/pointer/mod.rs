@@ -1,4 +1,4 @@
-//! What the driver knows of a pointer.
+//! Pointer attributes: cuPointerGetAttribute, cuPointerGetAttributes, cuPointerSetAttribute.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 mod value;
@@ -13,7 +13,7 @@ use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
 use crate::memory::Backing;
 
-/// Whether the driver of this machine has heard of an attribute.
+/// Refuses attributes that the simulated driver version does not know.
 fn check(call: &Call<'_>, attribute: CUpointer_attribute) -> Status {
     let driver = call.core().topology.driver_version;
     if value::since(attribute).is_some_and(|since| since <= driver) {

@@ -1,4 +1,4 @@
-//! The attributes of a pointer, one by one.
+//! Values of pointer attributes, one function per attribute.
 
 use std::ffi::c_void;
 
@@ -22,7 +22,7 @@ pub(super) enum Value {
     Word(u64),
     /// A number, a flag or an enumeration.
     Int(i32),
-    /// What other drivers once needed to reach the memory: a token for the memory, and one for its address space.
+    /// P2P tokens of older drivers: one for the memory, one for its address space.
     Tokens(u64, u32),
     /// The driver leaves the variable alone.
     Untouched,
@@ -48,7 +48,7 @@ impl Value {
         }
     }
 
-    /// What memory without the attribute has.
+    /// The value for memory without the attribute.
     pub(super) fn zero(attribute: CUpointer_attribute) -> Value {
         match attribute {
             A::CU_POINTER_ATTRIBUTE_MEMORY_TYPE
@@ -65,8 +65,8 @@ impl Value {
         }
     }
 
-    /// What a list says of a pointer that the driver knows no memory for: it is the host's, but for a reservation that it
-    /// may be in.
+    /// The values in a list for an address without memory: host memory, or the reservation around the
+    /// address.
     pub(super) fn of_unknown(attribute: CUpointer_attribute, address: u64, reserved: Option<(u64, u64)>) -> Value {
         match attribute {
             A::CU_POINTER_ATTRIBUTE_HOST_POINTER => Value::Word(address),
@@ -105,7 +105,7 @@ fn is_of_host_pool(allocation: &Allocation) -> bool {
     matches!(&allocation.backing, Backing::Pool(block) if matches!(block.home, Home::Host(_)))
 }
 
-/// Who asks: the current context, if there is one, sees memory from its device.
+/// The current context, if any; access is reported for its device.
 pub(super) struct Asker<'a> {
     call: &'a Call<'a>,
     world: &'a World,
@@ -194,7 +194,7 @@ impl<'a> Asker<'a> {
         }
     }
 
-    /// What the asking context's device may do with memory.
+    /// The access rights of the current context's device.
     fn access(&self, allocation: &Allocation) -> i32 {
         let Some(asking) = self.context else { return READ_WRITE };
         match &allocation.backing {
@@ -226,7 +226,7 @@ impl<'a> Asker<'a> {
             (Backing::Mapped(mapping), _) => {
                 let Allocation { base, size: len, .. } = *allocation;
                 let behind = self.world.physical.get(mapping.physical());
-                // The number is a handle's, whose upper bits say what it is and whose.
+                // The serial is part of the handle; its upper bits hold the kind and the machine.
                 let serial = mapping.physical().bits() & 0x3fff_ffff_ffff;
                 (behind.map(|_| Block { base, len, serial }), devices + 3)
             }

@@ -1,4 +1,4 @@
-//! Which devices reach a pool's memory.
+//! Access to memory pools from devices and the host: cuMemPoolGetAccess and cuMemPoolSetAccess.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use warploom_sys::types::{CUmemAccess_flags, CUmemAccessDesc, CUmemLocation, CUmemLocationType, CUmemPoolHandle_st};
@@ -12,7 +12,7 @@ use crate::machine::pool::Pool;
 use crate::machine::world::World;
 use crate::memory::Home;
 
-/// What somebody may do with a pool's memory; the driver has no read-only access here.
+/// Access rights to a pool's memory; the driver has no read-only access here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AccessLevel {
     None,
@@ -48,7 +48,7 @@ impl Pool {
 }
 
 impl World {
-    /// What a device may do with a pool's memory.
+    /// The access rights of a device to a pool's memory.
     pub(crate) fn pool_access(&self, pool: PoolHandle, device: u16) -> AccessLevel {
         self.pools.get(pool).map_or(AccessLevel::None, |pool| pool.device_access(device))
     }
@@ -106,7 +106,7 @@ pub(crate) fn cuMemPoolSetAccess(
     Ok(())
 }
 
-/// What one descriptor changes, if it changes anything.
+/// The change that one descriptor requests, if any.
 fn checked(call: &Call<'_>, pool: &Pool, descriptor: &CUmemAccessDesc) -> Status<Option<(u16, AccessLevel)>> {
     let location = &descriptor.location;
     let level = match descriptor.flags {

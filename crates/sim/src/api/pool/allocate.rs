@@ -1,4 +1,4 @@
-//! Allocating and freeing in stream order.
+//! Stream-ordered allocation: cuMemAllocAsync, cuMemAllocFromPoolAsync and cuMemFreeAsync.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use smallvec::SmallVec;
@@ -74,7 +74,8 @@ fn allocate(
     out.write(address)
 }
 
-/// An allocation on a captured stream becomes a node, whatever pool of a device it names: the memory is the graph's own.
+/// An allocation on a captured stream becomes a node, for every pool of a device: the memory belongs to the
+/// graph.
 fn allocate_in_graph(
     call: &Call<'_>,
     mut world: Guard<'_>,
@@ -109,7 +110,7 @@ fn free_in_graph(call: &Call<'_>, mut world: Guard<'_>, address: u64, queue: Que
 }
 
 impl Reuse {
-    /// Whether an allocation on `queue`, ordered behind what is in `clock`, may take what a free left behind.
+    /// True if an allocation on `queue`, ordered after `clock`, may reuse the memory of a free.
     fn allows(self, tag: &Tag, queue: QueueId, clock: &Moment) -> bool {
         tag.queue == queue
             || self.opportunistic && tag.done
@@ -121,7 +122,7 @@ impl World {
     /// Takes memory for an allocation on a queue and records it; with it, the frees its queue has to wait for.
     fn take_from_pool(&mut self, handle: PoolHandle, queue: QueueId, size: u64) -> Option<(u64, SmallVec<[OpId; 4]>)> {
         let len = size.checked_next_multiple_of(GRAIN)?;
-        // An allocation is no op, so that what the default stream orders has to be asked for.
+        // An allocation is not an op, so the order of the default stream is applied here.
         self.catch_up(queue);
         self.open_pool(handle)?;
         let offset = self.find_in_pool(handle, queue, len)?;
@@ -159,7 +160,7 @@ impl World {
         Some((base, waits))
     }
 
-    /// Where an allocation fits: in what the pool has, in more, or in what others have freed and not yet let go.
+    /// The address for an allocation: in the pool's memory, in new chunks, or in memory with pending frees.
     fn find_in_pool(&mut self, handle: PoolHandle, queue: QueueId, len: u64) -> Option<u64> {
         let pool = self.pools.get(handle)?;
         let reuse = pool.reuse;
@@ -188,7 +189,7 @@ impl World {
             let memory = usize::from(device);
             if !self.devices[memory].memory.charge(bytes(&growth.chunks)) {
                 self.reclaim_pool_memory(device);
-                // What was reclaimed may have been this pool's own.
+                // The reclaimed memory may be this pool's own.
                 growth = self.pools.get(handle)?.space.plan_growth(len, usable)?;
                 if !self.devices[memory].memory.charge(bytes(&growth.chunks)) {
                     return None;

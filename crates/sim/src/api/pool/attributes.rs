@@ -1,4 +1,4 @@
-//! What a pool can be told and asked.
+//! Attributes of memory pools: cuMemPoolGetAttribute and cuMemPoolSetAttribute.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::c_void;
@@ -11,7 +11,7 @@ use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::machine::call::Call;
 use crate::machine::pool::Pool;
 
-/// The first driver that tells what a pool was created with.
+/// The first driver version that reports a pool's creation properties.
 const PROPERTIES: i32 = 13020;
 /// The first driver that knows locality domains.
 const LOCALITY: i32 = 13040;

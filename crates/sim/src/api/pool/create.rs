@@ -1,4 +1,4 @@
-//! Making and destroying pools.
+//! Creation and destruction of memory pools: cuMemPoolCreate and cuMemPoolDestroy.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use warploom_sys::types::{CUmemPoolHandle_st, CUmemPoolProps, CUmemoryPool};
@@ -17,7 +17,7 @@ use crate::topology::number;
 const HOST_ROOM: u64 = 256 << 30;
 /// More than any process has addresses for.
 const MOST_ROOM: u64 = 1 << 46;
-/// The first driver to which the byte after the usage means something.
+/// The first driver version that reads the byte after the usage.
 const RDMA_FLAG: i32 = 13040;
 
 pub(crate) fn cuMemPoolCreate(call: &Call<'_>, out: Ptr<CUmemoryPool>, props: ConstPtr<CUmemPoolProps>) -> Status {
@@ -93,7 +93,7 @@ pub(crate) fn cuMemPoolDestroy(call: &Call<'_>, pool: Ptr<CUmemPoolHandle_st>) -
     Ok(())
 }
 
-/// Whoever had chosen the pool has its default pool again.
+/// Restores the default pool of devices whose current pool this was.
 fn forget_choice(world: &mut Guard<'_>, handle: PoolHandle) {
     for current in world.current_pools.values_mut() {
         current.chosen = current.chosen.filter(|chosen| *chosen != handle);

@@ -1,4 +1,4 @@
-//! Which pool a device, or another place, allocates from when none is named.
+//! Default and current memory pools of devices and other locations.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::collections::btree_map::Entry;
@@ -53,7 +53,8 @@ fn choose(call: &Call<'_>, world: &mut Guard<'_>, home: Home, raw: Ptr<CUmemPool
     Ok(())
 }
 
-/// The home of a device's own memory. Of these functions only one calls a missing device what it is.
+/// The home of a device's own memory. Only one of these functions answers `INVALID_DEVICE` for a missing
+/// device.
 fn device_home(call: &Call<'_>, device: CUdevice) -> Status<Home> {
     let found = home::device(&call.core().topology, device);
     found.map(Home::Device).ok_or_else(|| call.refuse(INVALID_VALUE, format!("device {device} does not exist")))

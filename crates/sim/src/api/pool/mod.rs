@@ -3,7 +3,7 @@
 //! An allocation is usable on its stream from the call on, and a free is an op like any other: the memory is the
 //! allocation's until the stream comes to it. The pool hands freed memory out again as early as the order of work allows:
 //!
-//! | who freed it | may be used again | switched off by |
+//! | freed on | may be used again | switched off by |
 //! |---|---|---|
 //! | the same stream | at once | – |
 //! | a stream the allocating one has waited for since | at once | `REUSE_FOLLOW_EVENT_DEPENDENCIES` |

@@ -1,4 +1,4 @@
-//! Memory on its way back: from a free to its pool, and from a pool to its device.
+//! Trimming of memory pools: cuMemPoolTrimTo.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use warploom_sys::types::CUmemPoolHandle_st;

@@ -1,4 +1,4 @@
-//! Sharing pools between processes: what the driver refuses; the rest is not simulated.
+//! Interprocess sharing of memory pools: argument checks only; the sharing itself is not simulated.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::{c_ulonglong, c_void};

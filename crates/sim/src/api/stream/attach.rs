@@ -1,4 +1,4 @@
-//! Saying which stream uses managed memory.
+//! Attachment of managed memory to streams: cuStreamAttachMemAsync.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::c_uint;

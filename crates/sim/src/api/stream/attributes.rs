@@ -1,4 +1,4 @@
-//! Attributes of a stream: read, written, copied.
+//! Stream attributes: cuStreamGetAttribute, cuStreamSetAttribute, cuStreamCopyAttributes.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use warploom_engine::QueueId;
@@ -88,7 +88,8 @@ fn device_attribute(call: &Call<'_>, world: &Guard<'_>, queue: QueueId, number: 
 /// `CU_ACCESS_PROPERTY_PERSISTING`.
 const PERSISTING: u32 = 2;
 
-/// The driver looks at the ratio, the size and what misses are; the address and what hits are can be anything.
+/// The driver checks the hit ratio, the size and the miss property, but neither the address nor the hit
+/// property.
 fn checked_window(call: &Call<'_>, world: &Guard<'_>, queue: QueueId, window: AccessWindow) -> Status<AccessWindow> {
     if !(0.0..=1.0).contains(&window.hit_ratio) {
         return Err(call.refuse(INVALID_VALUE, format!("the hit ratio is {}, expected 0 to 1", window.hit_ratio)));

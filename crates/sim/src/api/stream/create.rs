@@ -1,4 +1,4 @@
-//! Making and destroying streams.
+//! Creation and destruction of streams: cuStreamCreate and cuStreamDestroy.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::{c_int, c_uint};
@@ -47,7 +47,7 @@ fn create(call: &Call<'_>, out: Ptr<CUstream>, flags: u32, priority: i32) -> Sta
     out.write(stream.as_raw())
 }
 
-/// Returns at once; what the stream still has to do goes on, and whoever waits for its context waits for it.
+/// Returns at once. Pending work continues, and synchronising with the context waits for it.
 pub(crate) fn cuStreamDestroy_v2(call: &Call<'_>, stream: Ptr<CUstream_st>) -> Status {
     if matches!(stream.address(), 0 | LEGACY | PER_THREAD) {
         return Err(call.refuse(INVALID_HANDLE, "a default stream goes with its context"));

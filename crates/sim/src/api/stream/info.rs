@@ -1,4 +1,4 @@
-//! What a stream is: flags, priority, number, context, device.
+//! Properties of a stream: flags, priority, identifier, context, device.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::{c_int, c_uint, c_ulonglong};
@@ -10,7 +10,7 @@ use crate::ffi::{Plain, Ptr};
 use crate::machine::call::Call;
 use crate::machine::world::Queue;
 
-/// Writes something about a stream.
+/// Writes a property of a stream.
 fn tell<T: Plain>(call: &Call<'_>, stream: Ptr<CUstream_st>, out: Ptr<T>, what: impl Fn(&Queue) -> T) -> Status {
     out.required()?;
     let mut world = call.world();

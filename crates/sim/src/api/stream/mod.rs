@@ -5,10 +5,9 @@
 //!   created, non-blocking          (of the same context)
 //! ```
 //!
-//! The legacy default stream's next op comes after everything in the blocking streams of its context, and theirs after
-//! everything in it. Asking it whether it is idle asks the same: it is not while a blocking stream has work. The other
-//! way round, a blocking stream is idle when its own work is done, whatever the legacy stream does. Non-blocking streams
-//! and other contexts take no part.
+//! The legacy default stream's next op comes after all work in the blocking streams of its context, and theirs after
+//! all work in it. A query of the legacy stream follows the same rule: it is busy while a blocking stream has work. A
+//! blocking stream, however, is idle once its own work is done. Non-blocking streams and other contexts take no part.
 
 mod attach;
 mod attributes;
@@ -106,7 +105,7 @@ impl World {
         let (device, blocking) = (context.device, context.blocking.clone());
         let traits = Traits::of_default(self.next_stream_id(), StreamKind::LegacyDefault);
         let queue = self.new_queue(handle, device, traits);
-        // What the blocking streams did before there was a legacy stream is before its first op, too.
+        // Earlier work of the blocking streams comes before the first op of a new legacy stream, too.
         for other in blocking {
             self.engine.note_recent(queue, other);
         }
@@ -127,7 +126,7 @@ impl World {
         context.blocking.retain(|queue| engine.is_live(*queue));
     }
 
-    /// What has to be done before a queue counts as idle.
+    /// The ops that must complete before a queue is idle.
     pub(crate) fn outstanding(&self, queue: QueueId) -> SmallVec<[OpId; 4]> {
         let mut outstanding: SmallVec<[OpId; 4]> = self.engine.tail(queue).into_iter().collect();
         // Only the legacy default stream has recent queues.

@@ -51,7 +51,7 @@ impl Call<'_> {
         self.get_going(world, queue)
     }
 
-    /// Enqueues work, waits for it, and reports what went wrong in its context.
+    /// Enqueues work, waits for it, and returns the error of its context, if any.
     pub(crate) fn submit_and_wait(&self, world: &mut Guard<'_>, queue: QueueId, work: Work) -> Status {
         if world.captures.hold(queue) {
             return self.capture(world, queue, work);

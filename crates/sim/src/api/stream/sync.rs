@@ -1,4 +1,4 @@
-//! Whether a stream is idle, waiting until it is, and making it wait for an event.
+//! Stream synchronisation: cuStreamQuery, cuStreamSynchronize and cuStreamWaitEvent.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::c_uint;

@@ -1,4 +1,4 @@
-//! What needs several contexts, or the variant of a function that means the per-thread default stream.
+//! Tests of default streams: several contexts, and functions in their per-thread variants.
 
 use warploom_engine::{Mode, Order};
 use warploom_sys::Function;

@@ -1,4 +1,4 @@
-//! Words of memory that a stream waits for and writes.
+//! Stream memory operations: cuStreamWaitValue, cuStreamWriteValue and cuStreamBatchMemOp.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::c_uint;

@@ -13,8 +13,8 @@ use crate::machine::world::World;
 use crate::memory::{Allocation, Backing, Rights, Side};
 
 impl World {
-    /// Whether work of a device may read, or write, every mapping in a stretch; other memory is not this function's
-    /// business. Memory of the host that is open to the host will do: the driver then copies as the host would.
+    /// Checks that work of a device may read, or write, every mapping in a range; other memory is ignored.
+    /// Host memory that the host has access to is accepted: the driver then copies on the host.
     pub(crate) fn mapped_access(&self, address: u64, len: u64, device: u16, write: bool) -> Status {
         let needed = if write { Rights::ReadWrite } else { Rights::Read };
         let allowed = |allocation: &Allocation| match &allocation.backing {
@@ -29,7 +29,7 @@ impl World {
     }
 }
 
-/// Whom a description gives rights to.
+/// The accessor that a descriptor names.
 #[derive(Clone, Copy)]
 enum Grantee {
     Device(u16),

@@ -1,4 +1,4 @@
-//! The places that memory can be in, and that can have access to it.
+//! Locations of physical memory and of its accessors.
 
 use warploom_sys::types::{CUmemLocation, CUmemLocationType};
 
@@ -7,7 +7,7 @@ use warploom_sys::types::{CUmemLocation, CUmemLocationType};
 pub(super) enum Location {
     /// A device, by an ordinal that may be wrong.
     Device(i32),
-    /// The host, whichever node.
+    /// The host, on any NUMA node.
     Host,
     /// A node of the host, by a number that may be wrong.
     Node(i32),

@@ -1,4 +1,4 @@
-//! Mappings: a physical allocation at a reserved address.
+//! Mappings of physical allocations at reserved addresses: cuMemMap and cuMemUnmap.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::c_ulonglong;

@@ -1,4 +1,4 @@
-//! Virtual memory management: memory without an address, addresses without memory, and mappings of one at the other.
+//! Virtual memory management: physical allocations, address reservations, and mappings between them.
 //!
 //! ```text
 //!   reservations   ├──────── a ────────┤├─── b ───┤            address space that the program holds
@@ -10,7 +10,7 @@
 //! A *physical* allocation is a stretch of the machine's store, charged to its device. A *reservation* is a stretch of a
 //! window, in whose twin a mapping puts the store's bytes. So a handle that is mapped twice is the same memory twice, and
 //! mappings side by side are one range to a copy. The twin is never unmapped: where a mapping ends, private memory takes
-//! its place, so that work that still runs there does no harm. Like the real driver, nothing here waits for work.
+//! its place, so that work that still runs there does no harm. As in the real driver, no call here waits for work.
 //!
 //! A mapping starts without access rights. Memory of a device is never the program's to touch; memory of the host is, at
 //! the mapped address itself, once the host has been given access.

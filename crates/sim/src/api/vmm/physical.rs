@@ -1,4 +1,4 @@
-//! Physical allocations: memory without an address.
+//! Physical allocations: cuMemCreate, cuMemRelease and cuMemRetainAllocationHandle.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::{c_ulonglong, c_void};

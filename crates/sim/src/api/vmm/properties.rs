@@ -1,4 +1,4 @@
-//! Properties that a caller asks of a physical allocation.
+//! Requested properties of a physical allocation.
 
 use warploom_sys::types::{
     CUmemAllocationHandleType, CUmemAllocationProp, CUmemAllocationType, CUmemLocation, CUmemLocationType,
@@ -36,12 +36,12 @@ pub(super) fn check(call: &Call<'_>, asked: CUmemAllocationProp) -> Status<(Side
         Side::Device(device) => attribute(call, device, number::GENERIC_COMPRESSION_SUPPORTED) == Some(1),
         Side::Host => true,
     };
-    // What the memory is meant for is checked by nobody, and forgotten.
+    // The usage flags are neither checked nor kept.
     let compression = if compresses { flags.compressionType } else { 0 };
     Ok((side, Properties { handle_types, location, compression, remote_access: flags.gpuDirectRDMACapable }))
 }
 
-/// Where memory goes, and how the driver names that place. Memory of the host without a node is at its first.
+/// The location of the memory, and the driver's name for it. Host memory without a node is at the first one.
 fn place(
     call: &Call<'_>,
     asked: CUmemLocation,

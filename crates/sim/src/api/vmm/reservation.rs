@@ -10,7 +10,7 @@ use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 
-/// Where addresses end that a program can have.
+/// The end of the address space of programs.
 const ADDRESSES: u64 = 1 << 47;
 /// The largest alignment that is worth looking for; asking for more is an error of another kind.
 const ALIGNMENT: u64 = 1 << 57;

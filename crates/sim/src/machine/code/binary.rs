@@ -1,4 +1,4 @@
-//! A decoded program, and what is asked about its kernels.
+//! Decoded programs, and queries on their kernels.
 
 use std::ffi::CString;
 
@@ -16,10 +16,10 @@ pub(crate) struct Binary {
     architecture: u32,
 }
 
-/// Registers of a thread, where the text does not say: what compilers give an ordinary kernel.
+/// Registers per thread if the PTX does not state them: a typical value of compilers.
 const REGISTERS: u32 = 32;
 
-/// What a launch and its callers ask about a kernel.
+/// Properties of a kernel, for launches and queries.
 #[derive(Clone, Copy)]
 pub(crate) struct Facts<'b> {
     binary: &'b Binary,
@@ -27,7 +27,7 @@ pub(crate) struct Facts<'b> {
 }
 
 impl Binary {
-    /// Decodes what an image has for a device.
+    /// Decodes the code of an image for a device.
     pub(crate) fn load(image: &Image, target: Target) -> Result<Self, Refusal> {
         let text = image.text_for(target)?;
         let program = Program::from_text(text).map_err(|error| {
@@ -37,12 +37,12 @@ impl Binary {
         Ok(Self { program, names, architecture: target.architecture })
     }
 
-    /// How many kernels there are.
+    /// Number of kernels.
     pub(crate) fn count(&self) -> usize {
         self.names.len()
     }
 
-    /// Which kernel has a name.
+    /// The index of the kernel with a name.
     pub(crate) fn find(&self, name: &str) -> Option<usize> {
         self.names.iter().position(|known| known.as_bytes() == name.as_bytes())
     }
@@ -57,8 +57,8 @@ impl Binary {
     }
 }
 
-/// A function that a text calls and does not define, if there is nothing else wrong with it: a linker would have found it
-/// elsewhere. A variable that nobody else defines is the text's own.
+/// A function that the PTX calls and does not define, if that is its only error: a linker could resolve it. A
+/// variable without another definition is defined by the PTX itself.
 fn missing(text: &str) -> Option<String> {
     let conflicts = link(&[Part::new("", text).ok()?], 0).err()?;
     let module = Module::parse(text).ok()?;
@@ -71,7 +71,7 @@ impl Facts<'_> {
         self.kernel.parameters()
     }
 
-    /// Bytes of shared memory that a block has whatever the launch says.
+    /// Bytes of static shared memory of a block.
     pub(crate) fn shared(&self) -> u32 {
         self.kernel.shared_bytes() as u32
     }

@@ -1,17 +1,17 @@
-//! Blocks of the kernels' heap that were freed and can still be reached.
+//! Freed blocks of the device heap, kept for a while to detect use after free.
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
 use crate::ffi::handle::ContextHandle;
 
-/// Bytes around a block that can be reached: where hardware keeps its books, and what it rounds up by.
+/// Mapped bytes before and after a block: the header of hardware, and its rounding.
 pub(crate) const MARGINS: [u64; 2] = [16, 64];
 
-/// How much of what was freed stays: blocks, and bytes.
+/// Limits on the freed blocks that are kept: blocks, and bytes.
 pub(crate) const KEPT: (usize, u64) = (1024, 1 << 20);
 
-/// What was freed last.
+/// The blocks freed last.
 #[derive(Debug, Default)]
 pub(crate) struct FreedBlocks {
     pub(crate) blocks: VecDeque<FreedBlock>,

@@ -30,19 +30,19 @@ impl Object for Link {
     type Kind = kind::Link;
 }
 
-/// The buffers for errors and for information, and what is in them.
+/// The buffers for errors and for information, and their contents.
 pub(crate) struct Logs {
     pub(crate) errors: Option<Log>,
     pub(crate) information: Option<Log>,
     pub(crate) is_verbose: bool,
-    /// Where the time that it took goes.
+    /// Output for the elapsed time.
     pub(crate) time: Option<Kept>,
 }
 
 pub(crate) struct Log {
     pub(crate) buffer: Kept,
     pub(crate) capacity: usize,
-    /// Where the number of bytes goes.
+    /// Output for the number of bytes.
     pub(crate) size: Kept,
     pub(crate) text: String,
 }

@@ -49,7 +49,7 @@ pub(crate) struct Module {
 /// A kernel of a module.
 pub(crate) struct Function {
     pub(crate) module: ModuleHandle,
-    /// Which of the program's kernels.
+    /// The index of the kernel in its program.
     pub(crate) index: usize,
     pub(crate) settings: Settings,
     pub(crate) is_loaded: bool,
@@ -58,7 +58,7 @@ pub(crate) struct Function {
 /// Code in no context.
 pub(crate) struct Library {
     pub(crate) image: Image,
-    /// What was decoded of it, by architecture.
+    /// The decoded programs, by architecture.
     pub(crate) binaries: BTreeMap<u32, Arc<Binary>>,
     pub(crate) modules: BTreeMap<ContextHandle, ModuleHandle>,
     pub(crate) kernels: BTreeMap<String, KernelHandle>,
@@ -135,7 +135,7 @@ impl Code {
 }
 
 impl Module {
-    /// Whether the program has to unload it.
+    /// True if the program has to unload it.
     pub(crate) fn is_the_programs(&self) -> bool {
         self.library.is_none()
     }

@@ -1,6 +1,6 @@
 //! Settings of a kernel on a device.
 
-/// What a program has set about a kernel on a device.
+/// A program's settings for a kernel on a device.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Settings {
     pub(crate) dynamic_shared: Option<u32>,
@@ -23,12 +23,12 @@ impl Settings {
         }
     }
 
-    /// How much of the memory of a multiprocessor should be shared memory, in percent, if that was set.
+    /// The preferred share of shared memory of a multiprocessor, in percent, if set.
     pub(crate) fn carveout(&self) -> Option<u32> {
         self.carveout.and_then(|percent| u32::try_from(percent).ok())
     }
 
-    /// Whether clusters may be larger than every device has them.
+    /// True if cluster sizes beyond the portable limit are allowed.
     pub(crate) fn allows_non_portable(&self) -> bool {
         self.non_portable_cluster.is_some_and(|allowed| allowed != 0)
     }

@@ -1,4 +1,4 @@
-//! Memory that graphs allocate for themselves.
+//! Graph memory: allocations made by memory nodes.
 //!
 //! Adding a node that allocates takes addresses, which are the same for every launch; there is memory behind them from a
 //! launch on. Until then only the nodes of graphs know them: to every other call they are no memory at all.
@@ -16,7 +16,7 @@ pub(crate) struct GraphMemory {
 pub(crate) struct Addresses {
     /// Taken when the first node allocates.
     pub(crate) window: Option<Window>,
-    /// What is in use, by its first byte.
+    /// Allocated ranges, by their first address.
     pub(crate) taken: BTreeMap<u64, Taken>,
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct Taken {
     pub(crate) is_freed: bool,
 }
 
-/// What allocations begin at a multiple of.
+/// Alignment of allocations.
 pub(crate) const GRAIN: u64 = 512;
 
 impl GraphMemory {
@@ -60,12 +60,12 @@ impl GraphMemory {
         self.devices.iter_mut().find_map(|device| device.taken.get_mut(&address))
     }
 
-    /// A node gives an allocation back, which it may once; whether it does.
+    /// Marks an allocation as freed by a node; `false` if it already was.
     pub(crate) fn free(&mut self, address: u64) -> bool {
         self.taken(address).is_some_and(|taken| !std::mem::replace(&mut taken.is_freed, true))
     }
 
-    /// The addresses are nobody's any more.
+    /// Releases the addresses of an allocation.
     pub(crate) fn forget(&mut self, address: u64) {
         for device in &mut self.devices {
             device.taken.remove(&address);

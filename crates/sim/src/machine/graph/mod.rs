@@ -11,7 +11,7 @@ pub(crate) use node::NodeWork;
 use crate::ffi::handle::{GraphHandle, NodeHandle, kind};
 use crate::machine::objects::{Object, Objects};
 
-/// Nodes, and what comes before what.
+/// The nodes of a graph and their edges.
 #[derive(Default)]
 pub(crate) struct Graph {
     /// In the order they were added.
@@ -31,9 +31,9 @@ impl Graph {
 pub(crate) struct Node {
     pub(crate) graph: GraphHandle,
     pub(crate) work: NodeWork,
-    /// What it comes after.
+    /// The nodes that it depends on.
     pub(crate) dependencies: Vec<NodeHandle>,
-    /// What comes after it.
+    /// The nodes that depend on it.
     pub(crate) dependents: Vec<NodeHandle>,
 }
 
@@ -86,7 +86,7 @@ impl Graphs {
         Some(node)
     }
 
-    /// Whether a node is one of a graph.
+    /// True if a node belongs to a graph.
     pub(crate) fn is_in(&self, node: NodeHandle, graph: GraphHandle) -> bool {
         self.nodes.get(node).is_some_and(|node| node.graph == graph)
     }
@@ -102,7 +102,7 @@ impl Graphs {
         found
     }
 
-    /// The nodes of a graph, each with its handle, in the order they were added: none comes before what it waits for.
+    /// The nodes of a graph with their handles, in the order they were added: dependencies come first.
     pub(crate) fn nodes_of(&self, graph: GraphHandle) -> impl Iterator<Item = (NodeHandle, &Node)> {
         let nodes = self.graphs.get(graph).into_iter().flat_map(|graph| &graph.nodes);
         nodes.filter_map(|handle| Some((*handle, self.nodes.get(*handle)?)))

@@ -1,4 +1,4 @@
-//! What a node does.
+//! Work of graph nodes.
 
 use std::ffi::c_void;
 
@@ -31,13 +31,13 @@ pub(crate) enum NodeWork {
     Free,
 }
 
-// SAFETY: the raw pointer is a host function's data, which the C caller hands over to the driver to pass to the function on
-// whichever thread runs it.
+// SAFETY: the raw pointer is a host function's data. The C caller hands it to the driver, which passes it to
+// the function on any thread.
 #[expect(unsafe_code, reason = "a pointer that only a host function looks at")]
 unsafe impl Send for NodeWork {}
 
 impl NodeWork {
-    /// What becomes of work that a captured stream is given; `None` for what no graph can have.
+    /// The node for work on a captured stream; `None` for work that cannot be captured.
     pub(crate) fn of<S>(work: Work<S>) -> Option<NodeWork> {
         Some(match work {
             Work::Memory(op @ (MemoryOp::WriteValue { .. } | MemoryOp::WaitValue { .. })) => NodeWork::Values(vec![op]),
@@ -67,7 +67,7 @@ impl NodeWork {
         Some(NodeWork::Values(values))
     }
 
-    /// The ops of a launch, for what is nothing but ops.
+    /// The ops of a launch, for nodes that consist of ops only.
     pub(crate) fn ops<S>(&self) -> Vec<Work<S>> {
         match self {
             NodeWork::Memory(op) => vec![op.clone().into()],

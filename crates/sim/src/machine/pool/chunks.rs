@@ -1,8 +1,8 @@
-//! Putting memory behind a pool's addresses, and taking it away.
+//! Chunks of memory pools: physical memory mapped at a pool's addresses.
 
 use super::space::{CHUNK, Piece, Space, State, Tag};
 
-/// Where an allocation goes that needs more memory.
+/// The address for an allocation that needs more memory.
 pub(crate) struct Growth {
     pub(crate) at: u64,
     /// Offsets of the chunks to put memory behind.
@@ -61,7 +61,7 @@ impl Space {
         self.reserved -= CHUNK;
     }
 
-    /// Makes a chunk's part of the one piece it lies in something else.
+    /// Changes the state of a chunk, splitting the piece that it lies in.
     fn turn(&mut self, chunk: u64, state: State) {
         let Some((at, piece)) = self.pieces.range(..=chunk).next_back().map(|(at, piece)| (*at, *piece)) else {
             return;

@@ -1,4 +1,4 @@
-//! Memory pools: what they hold, and what of it may be used again when.
+//! Memory pools: allocations, freed memory, and the rules of its reuse.
 
 mod chunks;
 mod space;
@@ -13,12 +13,12 @@ use crate::ffi::handle::{PoolHandle, kind};
 use crate::machine::objects::Object;
 use crate::memory::Home;
 
-/// A pool and what it has handed out.
+/// A memory pool and its allocations.
 pub(crate) struct Pool {
     pub(crate) home: Home,
     /// The kinds of handles it can be exported as.
     pub(crate) handle_types: u32,
-    /// What it was created with; 0 is no limit.
+    /// The maximum size given at creation; 0 is no limit.
     pub(crate) max_size: u64,
     pub(crate) usage: u16,
     pub(crate) is_default: bool,
@@ -32,7 +32,7 @@ pub(crate) struct Pool {
     pub(crate) reserved_high: u64,
     /// Devices other than its own that reach its memory.
     pub(crate) peers: BTreeSet<u16>,
-    /// Where its memory is seen; taken when the first allocation is made.
+    /// Its addresses, reserved at the first allocation.
     pub(crate) addresses: Option<Addresses>,
     pub(crate) space: Space,
 }
@@ -55,7 +55,7 @@ impl Pool {
         self.handle_types
     }
 
-    /// Whether the program made it, and has not destroyed it.
+    /// True if the program created it and has not destroyed it.
     pub(crate) fn is_the_programs(&self) -> bool {
         !self.is_default && !self.destroyed
     }
@@ -80,7 +80,7 @@ impl Pool {
     }
 }
 
-/// What a free gives back when the stream comes to it.
+/// The memory that a free's op releases.
 #[derive(Debug)]
 pub(crate) enum Freed {
     /// Everything the queue freed of a pool, up to a stamp. The address is for reports: it may be in use again.
@@ -98,7 +98,8 @@ impl Freed {
 }
 
 impl Pool {
-    /// Gives idle chunks back while `goes_on` says so of what is reserved; how many bytes went.
+    /// Releases idle chunks while `goes_on` returns true for the reserved bytes. Returns the number of
+    /// released bytes.
     pub(crate) fn shrink(&mut self, goes_on: impl Fn(u64) -> bool) -> u64 {
         if !goes_on(self.space.reserved) {
             return 0;
@@ -116,7 +117,7 @@ impl Pool {
         before - self.space.reserved
     }
 
-    /// Whether a destroyed pool has nothing left to wait for.
+    /// True if a destroyed pool has no memory left in use.
     pub(crate) fn is_over(&self) -> bool {
         self.destroyed && self.space.is_idle()
     }

@@ -1,4 +1,4 @@
-//! A pool's addresses: which stretches are in use, freed, free, or have no memory behind them.
+//! Address space of a pool: ranges in use, freed, free, or not backed by memory.
 //!
 //! ```text
 //!   0        32M        64M        96M                                       length
@@ -6,9 +6,9 @@
 //!   │ live │ freed on A │ free       │ unbacked                                 │
 //! ```
 //!
-//! Addresses are one stretch, and memory comes in chunks behind it, so an allocation may lie across chunks. A freed piece
-//! remembers which free made it, because who may use it next depends on that; it becomes plainly *free* once the host
-//! has seen that free done. Offsets count from the pool's first address.
+//! Addresses are one contiguous range, backed by chunks of memory, so an allocation may span chunks. A freed piece
+//! keeps its free, because the rules of reuse depend on it. It becomes *free* once the host has seen that free
+//! complete. Offsets count from the pool's first address.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,7 +47,7 @@ pub(crate) struct Piece {
     pub(crate) state: State,
 }
 
-/// What one queue freed and the host has not seen done.
+/// Memory freed by one queue, while the host has not seen the frees complete.
 struct Frees {
     context: ContextHandle,
     /// Length, offset.
@@ -86,12 +86,12 @@ impl Space {
         }
     }
 
-    /// Whether nothing is in use, and nothing that was freed may still be in use by earlier work.
+    /// True if no memory is in use, by allocations or by work before a pending free.
     pub(crate) fn is_idle(&self) -> bool {
         self.live == 0 && self.freed.values().all(|frees| frees.pending.is_empty())
     }
 
-    /// Makes a piece findable by what it is.
+    /// Adds a piece to the index of its state.
     fn list(&mut self, at: u64, piece: Piece) {
         match piece.state {
             State::Free => {
@@ -135,7 +135,7 @@ impl Space {
         Some(piece)
     }
 
-    /// Makes something else of a piece, in its place; what it was.
+    /// Changes the state of a piece. Returns the previous state.
     fn change(&mut self, at: u64, state: State) -> Option<State> {
         let piece = self.pieces.get_mut(&at)?;
         let before = *piece;
@@ -183,7 +183,7 @@ impl Space {
         tags
     }
 
-    /// Takes what was found to fit.
+    /// Allocates a range that `find` returned.
     pub(crate) fn take_at(&mut self, at: u64, len: u64) -> Tags {
         if self.pieces.get(&at).is_some_and(|piece| piece.len == len) {
             return match self.change(at, State::Live) {
@@ -196,9 +196,10 @@ impl Space {
         tags
     }
 
-    /// Where `len` bytes fit without more memory, for an allocation on `queue` that may use what `usable` says.
+    /// The offset for `len` bytes without more memory, for an allocation on `queue` that may reuse the frees
+    /// accepted by `usable`.
     ///
-    /// The queue's own frees come first, then free memory, then what others freed, then several of these side by side.
+    /// In this order: the queue's own frees, free memory, other frees, several of these side by side.
     pub(crate) fn find(&self, len: u64, queue: QueueId, usable: &impl Fn(&Tag) -> bool) -> Option<u64> {
         let fits = |set: &BTreeSet<(u64, u64)>| set.range((len, 0)..).next().map(|(_, at)| *at);
         let own = self.freed.get(&queue).and_then(|frees| fits(&frees.by_size));
@@ -254,7 +255,7 @@ impl Space {
     /// A live piece is freed by an op that is yet to run.
     pub(crate) fn give(&mut self, at: u64, tag: Tag, context: ContextHandle) {
         if !self.freed.contains_key(&tag.queue) {
-            // Streams come and go; what is left of them here is not to pile up.
+            // Drops the entries of queues without frees, so that destroyed streams leave none behind.
             self.freed.retain(|_, frees| !frees.by_size.is_empty());
             let empty = Frees { context, by_size: BTreeSet::new(), pending: BTreeSet::new(), done: BTreeSet::new() };
             self.freed.insert(tag.queue, empty);
@@ -288,7 +289,8 @@ impl Space {
         }
     }
 
-    /// The host has seen done whatever `seen` says: what these freed is free for everybody.
+    /// Makes the memory of frees free for all queues, once the host has seen them complete according to
+    /// `seen`.
     pub(crate) fn observe(&mut self, seen: impl Fn(QueueId, ContextHandle, u64) -> bool) {
         let queues: SmallVec<[(QueueId, ContextHandle); 4]> =
             self.freed.iter().filter(|(_, frees)| !frees.done.is_empty()).map(|(id, it)| (*id, it.context)).collect();
@@ -308,7 +310,7 @@ fn up_to(set: &BTreeSet<(u64, u64)>, stamp: u64) -> Option<u64> {
     set.first().filter(|(first, _)| *first <= stamp).map(|(_, at)| *at)
 }
 
-/// What two neighbours are together, if they are of one kind. Frees that are not done stay apart: an event between two
+/// The common state of two neighbours, if they can be joined. Pending frees stay apart: an event between two
 /// of them makes one usable before the other.
 fn joined(left: State, right: State) -> Option<State> {
     match (left, right) {

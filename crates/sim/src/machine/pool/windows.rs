@@ -1,4 +1,4 @@
-//! Where pools' memory is seen by programs and by the simulator.
+//! Address windows of pools, in the program's and in the simulator's view.
 
 use std::io;
 
@@ -46,7 +46,7 @@ impl Addresses {
         self.base
     }
 
-    /// Where the simulator finds an address.
+    /// The simulator's address of a program's address.
     pub(crate) fn host_of(&self, address: u64) -> usize {
         if self.is_open { address as usize } else { self.window.host_of(address) }
     }

@@ -1,4 +1,4 @@
-//! Work that fails, and what it does to its context.
+//! Tests of failing work and its effect on the context.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ fn a_failing_task_poisons_its_context_and_no_other() {
         let other = rig.other_context(1);
         let elsewhere = rig.world().new_queue(other, 1, Traits::new(0, 1, 0));
         rig.task(queue, Fails).expect("the failure comes later");
-        // Whether this is still taken depends on how far the task has got.
+        // Accepted or refused, depending on the progress of the task.
         let next = rig.submit(queue, memory.write(0, 1)).err();
         assert!(next.is_none_or(|code| code == FAULT), "{mode:?}");
         assert_eq!(rig.synchronize(queue), Err(FAULT), "{mode:?}");

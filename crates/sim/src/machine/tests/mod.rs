@@ -1,4 +1,4 @@
-//! The engine below the entry points: tasks, failures, deadlocks, queues that come and go, and random programs.
+//! Engine tests below the entry points: tasks, failures, deadlocks, queues, random programs.
 
 mod failures;
 mod programs;

@@ -1,4 +1,4 @@
-//! Random programs: what is ordered gives the same bytes in every mode; what is not never breaks the machine.
+//! Random programs: ordered work gives the same bytes in every mode; races never break the machine.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ const WORDS: usize = 8;
 /// A word for each gate follows the words that programs work on.
 const GATES: usize = 64;
 
-/// Which stream an action is for.
+/// The stream of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Lane {
     Legacy,
@@ -26,7 +26,7 @@ enum Lane {
 }
 
 impl Lane {
-    /// Whether the two are ordered by themselves.
+    /// True if the two are ordered without an event.
     fn is_ordered_with(self, other: Lane) -> bool {
         let joins = |lane| !matches!(lane, Lane::NonBlocking(_));
         self == other || ((self == Lane::Legacy || other == Lane::Legacy) && joins(self) && joins(other))
@@ -54,7 +54,7 @@ enum Action {
 }
 
 impl Action {
-    /// The words it touches, and whether it writes them.
+    /// The words that it accesses; `true` for writes.
     fn touches(&self) -> Vec<(usize, bool)> {
         match self {
             Action::Write { word, .. } | Action::Fill { word, .. } => vec![(*word, true)],
@@ -84,7 +84,7 @@ fn action() -> impl Strategy<Value = Action> {
     ]
 }
 
-/// What a program in which every action comes after the one before would leave.
+/// The result of a program whose actions run one after the other.
 fn expected(program: &[(Lane, Action)]) -> Vec<u64> {
     let mut words = vec![0; WORDS];
     for (_, action) in program {

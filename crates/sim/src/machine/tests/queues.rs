@@ -1,4 +1,4 @@
-//! Queues that come and go, and what ordering costs.
+//! Tests of queue creation and destruction, and of the cost of ordering.
 
 use std::sync::Arc;
 

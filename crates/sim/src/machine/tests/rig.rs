@@ -1,4 +1,4 @@
-//! A machine without a driver around it.
+//! Test rig: a machine without a driver around it.
 #![expect(unsafe_code, reason = "ops work on words of the tests")]
 
 use std::sync::Arc;
@@ -112,7 +112,7 @@ impl Rig {
         self.submit(queue, Work::Task(Box::new(task)))
     }
 
-    /// What `cuStreamSynchronize` does.
+    /// As `cuStreamSynchronize`.
     pub(crate) fn synchronize(&self, queue: QueueId) -> Status {
         let mut world = self.world();
         let outstanding = world.outstanding(queue);
@@ -120,7 +120,7 @@ impl Rig {
         world.healthy(self.context)
     }
 
-    /// What `cuCtxSynchronize` does.
+    /// As `cuCtxSynchronize`.
     pub(crate) fn finish(&self) -> Status {
         self.call().wait_for_context(&mut self.world(), self.context)
     }

@@ -1,4 +1,4 @@
-//! Work that runs in slices.
+//! Tests of tasks: work that runs in slices.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,4 +1,4 @@
-//! Arguments of a launch, in either of the two ways to pass them.
+//! Kernel arguments of a launch, passed as `kernelParams` or as `extra`.
 //!
 //! ```text
 //!   kernelParams: a pointer to each argument

@@ -1,4 +1,4 @@
-//! What becomes of a kernel that stops before its end.
+//! Kernel faults: traps and illegal accesses that end a kernel early.
 
 use warploom_ptx::{Trap, TrapKind};
 use warploom_sys::types::CUresult;
@@ -23,7 +23,7 @@ pub(super) fn code(kind: &TrapKind) -> CUresult {
     }
 }
 
-/// What a failed assertion prints.
+/// The message of a failed assertion.
 pub(super) fn message(trap: &Trap) -> Option<String> {
     let TrapKind::Assert { message, file, line, function } = &trap.kind else { return None };
     let ([x, y, z], [tx, ty, tz]) = (trap.block, trap.thread);

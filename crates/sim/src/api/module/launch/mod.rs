@@ -1,9 +1,9 @@
-//! Launches: what is checked before a kernel becomes an op, and how it runs.
+//! Kernel launches: checks at the call, and execution as an op.
 //!
 //! ```text
 //!   call ─▶ shape, arguments (refused here) ─▶ Task (an op) ─▶ Grid of warps ─▶ View: the memory that the context reaches
 //!                                                │                                   │
-//!                                                └── a trap: report, sticky code     └── what was touched, for the checks
+//!                                                └── a trap: report, sticky code     └── recorded accesses, for the checks
 //!
 //!   a machine that checks puts `Watched` between the two, which finds races among the threads; others pay nothing for it
 //! ```
@@ -12,9 +12,9 @@
 
 mod arguments;
 mod fault;
+mod reachable;
 mod running;
 mod shape;
-mod stretches;
 mod task;
 mod view;
 

@@ -1,4 +1,4 @@
-//! A grid that runs, under watch where the machine checks.
+//! Running grids, under the race checker on machines with checks.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use warploom_ptx::{Crew, Grid, Kernel, Launch, LaunchError, Step, Trap, Watched,
 use super::view::View;
 use crate::check::{KernelChecks, KernelHazard};
 
-/// What runs a kernel: the two are compiled apart, so that whoever does not check pays nothing for those who do.
+/// The two executors of a kernel, compiled separately, so that machines without checks pay nothing for them.
 pub(super) enum Running {
     Plain(Box<Grid<Arc<View>>>),
     Watched(Box<UnderWatch>),
@@ -44,7 +44,7 @@ impl Running {
         }
     }
 
-    /// How many blocks there are.
+    /// Number of blocks.
     pub(super) fn blocks(&self) -> u64 {
         match self {
             Running::Plain(grid) => grid.blocks(),
@@ -67,7 +67,7 @@ impl Running {
         }
     }
 
-    /// What was found among its threads.
+    /// The hazards found among its threads.
     pub(super) fn found(&self, kernel: &str) -> Vec<KernelHazard> {
         match self {
             Running::Plain(_) => Vec::new(),

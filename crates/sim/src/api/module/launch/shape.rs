@@ -1,4 +1,4 @@
-//! How many blocks of how many threads, and whether a device can run them.
+//! Launch configuration: grid and block dimensions, and the device limits on them.
 #![expect(unsafe_code, reason = "reads members of a C union that its attribute's name tells apart")]
 
 use warploom_sys::types::{CUlaunchAttribute, CUlaunchAttributeID, CUlaunchConfig, CUresult};
@@ -20,8 +20,8 @@ impl Shape {
         Self { grid, block, shared, cooperative: false, cluster: None }
     }
 
-    /// What a configuration says, with the attributes that matter here. Those that only say how hardware may go about it
-    /// are taken and have no effect.
+    /// The launch configuration with its relevant attributes. Attributes that are only scheduling hints have
+    /// no effect.
     pub(in crate::api::module) fn of(
         call: &Call<'_>,
         config: &CUlaunchConfig,
@@ -35,16 +35,16 @@ impl Shape {
             let attribute = attributes.read_at(index)?;
             match attribute.id {
                 A::CU_LAUNCH_ATTRIBUTE_COOPERATIVE => {
-                    // SAFETY: an integer, whatever was written there.
+                    // SAFETY: an integer, for which every bit pattern is valid.
                     shape.cooperative = unsafe { attribute.value.cooperative } != 0;
                 }
                 A::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION => {
-                    // SAFETY: three integers, whatever was written there.
+                    // SAFETY: three integers, for which every bit pattern is valid.
                     let cluster = unsafe { attribute.value.clusterDim };
                     shape.cluster = Some([cluster.x, cluster.y, cluster.z]);
                 }
                 A::CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE => {
-                    // SAFETY: an integer, whatever was written there.
+                    // SAFETY: an integer, for which every bit pattern is valid.
                     let policy = unsafe { attribute.value.clusterSchedulingPolicyPreference };
                     check_policy(call, policy.0)?;
                 }
@@ -78,7 +78,7 @@ impl Shape {
         product(self.grid)
     }
 
-    /// Refuses what the device or the kernel is not for.
+    /// Refuses configurations beyond the limits of the device or the kernel.
     pub(super) fn check(&self, call: &Call<'_>, limits: &Limits<'_>, facts: &Facts<'_>, settings: &Settings) -> Status {
         let refuse = |reason: String| Err(call.refuse(INVALID_VALUE, reason));
         let grid = [number::MAX_GRID_DIM_X, number::MAX_GRID_DIM_Y, number::MAX_GRID_DIM_Z].map(|of| limits.of(of));

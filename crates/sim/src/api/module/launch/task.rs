@@ -1,4 +1,4 @@
-//! A kernel as an op.
+//! Kernel tasks: a launched kernel as an op of the engine.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -23,11 +23,11 @@ pub(super) struct KernelTask {
     view: Arc<View>,
     /// The call that launched it.
     launch: Function,
-    /// How long it may run.
+    /// The time limit.
     watchdog: Option<Duration>,
     started: Option<Instant>,
     trap: Option<Trap>,
-    /// Where it stands among everything else, if the machine checks.
+    /// Its place in the happens-before order, if the machine checks.
     watched: Option<Watched>,
     /// Memory in which its blocks meet.
     workspace: Option<u64>,
@@ -62,7 +62,7 @@ impl Task<World> for KernelTask {
         let is_first = self.started.is_none();
         self.view.look(is_first);
         let started = *self.started.get_or_insert_with(Instant::now);
-        // What is done after one slice needs no helpers.
+        // The first slice runs without helper threads, because a short kernel ends within it.
         let step = match &self.crew {
             Some(crew) if !is_first => self.grid.step_spread(fuel.min(SPREAD_SLICE), crew),
             _ => self.grid.step(fuel.min(SLICE)),

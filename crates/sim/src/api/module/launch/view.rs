@@ -1,4 +1,4 @@
-//! What a running kernel sees of its machine.
+//! Memory view of a running kernel: loads, stores, atomics, heap and clock.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -8,7 +8,7 @@ use parking_lot::{Mutex, RwLock};
 use warploom_engine::Mode;
 use warploom_ptx::{Access, Direct, Fault, Freed, HeapProblem, Host, Memory};
 
-use super::stretches::Stretches;
+use super::reachable::ReachableMemory;
 use crate::ffi::handle::ContextHandle;
 use crate::machine::code::{MARGINS, room};
 use crate::machine::core::Core;
@@ -22,19 +22,19 @@ pub(super) struct View {
     core: Weak<Core>,
     context: ContextHandle,
     device: u16,
-    stretches: RwLock<Stretches>,
-    /// Memory of pools as it was at the launch. What is freed later is freed after the kernel if the program is right; if it is
-    /// not, the checks say so.
-    launched: Stretches,
-    /// What the kernel has read and written, if the machine checks or has pages that move.
+    reachable: RwLock<ReachableMemory>,
+    /// Pool memory as it was at the launch. In a correct program it is freed after the kernel in stream
+    /// order; otherwise the checks report it.
+    launched: ReachableMemory,
+    /// The kernel's reads and writes, if the machine checks or has pages that migrate.
     touched: Option<Mutex<Touched>>,
     /// A range in which all of the heap lies that the kernel can know of.
     heap: [AtomicU64; 2],
-    /// How often somebody asked for the time, on a machine that knows no real one.
+    /// Number of clock reads, on a machine without real time.
     moments: Option<AtomicU64>,
 }
 
-/// What passes, in nanoseconds, from one question for the time to the next.
+/// Nanoseconds between two clock reads.
 const MOMENT_NS: u64 = 100;
 
 impl View {
@@ -45,8 +45,8 @@ impl View {
             core: Arc::downgrade(core),
             context,
             device,
-            stretches: RwLock::default(),
-            launched: world.pool_stretches(context, device),
+            reachable: RwLock::default(),
+            launched: world.reachable_pool_memory(context, device),
             touched: is_watched.then(Mutex::default),
             heap: hull.map(AtomicU64::new),
             moments: (core.mode != Mode::Threads).then(AtomicU64::default),
@@ -60,7 +60,7 @@ impl View {
         high.fetch_max(room.end, Ordering::Relaxed);
     }
 
-    /// Where to note that bytes are touched; nowhere, if they are of the heap and not of a block of it.
+    /// The record for an access; `None` for heap addresses outside a live block.
     fn touched_by(&self, address: u64, bytes: usize) -> Option<&Mutex<Touched>> {
         self.touched.as_ref().filter(|_| self.heap_problem(address, bytes as u64).is_none())
     }
@@ -69,8 +69,7 @@ impl View {
         self.core.upgrade()
     }
 
-    /// Whether blocks may run on several threads: nobody watches what they touch, and nobody wants them in the same order every
-    /// time.
+    /// True if blocks may run on several threads: no accesses are recorded, and no fixed order is required.
     pub(super) fn is_free(&self) -> bool {
         self.touched.is_none() && self.moments.is_none()
     }
@@ -79,28 +78,29 @@ impl View {
         self.device
     }
 
-    /// Looks what memory there is, unless nothing can have changed.
+    /// Updates the snapshot of reachable memory, if the registry's version has changed or `again` is set.
     pub(super) fn look(&self, again: bool) {
         let Some(core) = self.core() else { return };
         let world = core.world();
-        let is_known = self.stretches.read().is_of(world.memory.version());
+        let is_known = self.reachable.read().is_of(world.memory.version());
         if again || !is_known {
-            let stretches = world.stretches(self.context, self.device);
-            *self.stretches.write() = stretches;
+            let reachable = world.reachable_memory(self.context, self.device);
+            *self.reachable.write() = reachable;
         }
     }
 
-    /// Takes out what the kernel has touched.
+    /// Takes the recorded accesses.
     pub(super) fn take_touched(&self) -> Touched {
         self.touched.as_ref().map(|touched| std::mem::take(&mut *touched.lock())).unwrap_or_default()
     }
 
-    /// Leaves out memory that has been freed since the launch and may be somebody else's by now.
+    /// Drops accesses to memory that was freed since the launch and may have been allocated again.
     pub(super) fn forget_freed(&self, world: &World, touched: &mut Touched) {
         self.launched.freed(world).for_each(|range| touched.forget(&range));
     }
 
-    /// Does something to a range, after another look if there seems to be nothing.
+    /// Calls `part` for each piece of a range. If an address is missing, updates the snapshot and tries
+    /// again.
     fn each(
         &self,
         address: u64,
@@ -108,7 +108,7 @@ impl View {
         writes: bool,
         mut part: impl FnMut(SimAddress, std::ops::Range<usize>),
     ) -> Result<(), Fault> {
-        let known = self.stretches.read().each(address, bytes, writes, &mut part);
+        let known = self.reachable.read().each(address, bytes, writes, &mut part);
         if known.is_ok() {
             return Ok(());
         }
@@ -116,7 +116,7 @@ impl View {
             return Ok(());
         }
         self.look(true);
-        let known = self.stretches.read().each(address, bytes, writes, &mut part);
+        let known = self.reachable.read().each(address, bytes, writes, &mut part);
         known.map_err(|address| Fault { address })
     }
 }
@@ -158,12 +158,12 @@ impl Memory for View {
         at.update(bytes, change).ok_or(Fault { address })
     }
 
-    /// Whatever there is, unless somebody wants to know of every access.
+    /// The reachable range, unless every access is recorded.
     fn direct(&self, address: u64) -> Option<Direct> {
         if self.touched.is_some() {
             return None;
         }
-        let known = self.stretches.read().direct(address);
+        let known = self.reachable.read().direct(address);
         known.or_else(|| self.launched.direct(address))
     }
 
@@ -199,7 +199,7 @@ impl Host for View {
     fn free(&self, _access: &Access, address: u64) -> Freed {
         let Some(core) = self.core() else { return Freed::Done };
         let outcome = core.world().give_heap(self.context, self.device, address);
-        // Hardware looks at its books before a block; where there is no memory, it cannot.
+        // Hardware reads the header before a block; an unmapped header is an illegal access.
         let books = address.saturating_sub(MARGINS[0]);
         match outcome {
             Freed::Stray if address >> 48 == 0 => self

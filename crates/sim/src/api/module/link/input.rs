@@ -1,4 +1,4 @@
-//! What can be linked: PTX, and PTX in containers.
+//! Linker inputs: PTX, and containers of PTX.
 
 use warploom_ptx::link::Part;
 use warploom_sys::types::{CUjitInputType, CUresult};
@@ -39,7 +39,7 @@ pub(super) fn pieces(kind: CUjitInputType, name: &str, bytes: &[u8], target: Tar
     }
 }
 
-/// What a host compiler has put into an object; one without device code adds nothing.
+/// The device code in a host object; an object without device code adds nothing.
 fn object(name: &str, bytes: &[u8], target: Target) -> Result<Vec<Part>, Refusal> {
     if !elf::is_elf(bytes) {
         return Err(Refusal::new(CUresult::CUDA_ERROR_UNKNOWN, format!("{name} is no object of a host compiler")));

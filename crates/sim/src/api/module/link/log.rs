@@ -1,4 +1,4 @@
-//! What the linker tells whoever made it, in buffers that were given to it then.
+//! Linker logs, written to the buffers given to cuLinkCreate.
 
 use std::ffi::c_char;
 
@@ -59,7 +59,7 @@ impl Logs {
         self.errors.as_mut().map_or(Ok(()), |log| log.add(text))
     }
 
-    /// Tells what came of it all.
+    /// Writes the result of the link.
     pub(super) fn complete(&mut self, program: &Program) -> Status {
         for log in self.errors.iter().chain(&self.information).filter(|log| log.text.is_empty()) {
             log.size.pointer::<usize>().write(0)?;

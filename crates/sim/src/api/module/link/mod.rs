@@ -1,14 +1,14 @@
-//! The driver's linker: several pieces of PTX become one image.
+//! Linker: cuLinkCreate, cuLinkAddData, cuLinkAddFile, cuLinkComplete and cuLinkDestroy.
 //!
 //! ```text
 //!   cuLinkCreate ─▶ Open ──add: PTX, or a container with PTX in it──┐
 //!                   │ ▲─────────────────────────────────────────────┘
 //!                   ├─ pieces that do not fit, machine code alone ─▶ Broken: every call answers the same
-//!                   ├─ cuLinkComplete, something is missing ───────▶ Incomplete
+//!                   ├─ cuLinkComplete, unresolved symbols ─────────▶ Incomplete
 //!                   └─ cuLinkComplete ─▶ Done: a cubin with the PTX in it, until cuLinkDestroy
 //! ```
 //!
-//! A piece that is wrong in itself is left out, and linking goes on without it, as with the real driver.
+//! An input that is invalid by itself is left out, and the link continues without it, as with the real driver.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 #![expect(clippy::too_many_arguments, reason = "as many as the C functions have")]
 
@@ -117,7 +117,7 @@ fn add(call: &Call<'_>, state: Ptr<CUlinkState_st>, kind: CUjitInputType, name: 
     let name = name.map_or_else(|| format!("Input {}", link.parts.len() + 1), str::to_owned);
     let pieces = input::pieces(kind, &name, bytes, link.target).and_then(|parts| link.fit(parts));
     pieces.map_err(|refusal| {
-        // What is wrong alone is left out; what does not fit the others ends it all.
+        // An input that is invalid by itself is left out; one that conflicts with the others ends the link.
         let ends =
             [INVALID_SOURCE, CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU, CUresult::CUDA_ERROR_JIT_COMPILER_NOT_FOUND];
         if ends.contains(&refusal.code) {
@@ -130,7 +130,7 @@ fn add(call: &Call<'_>, state: Ptr<CUlinkState_st>, kind: CUjitInputType, name: 
 }
 
 impl Link {
-    /// Adds pieces, if they fit to what is there.
+    /// Adds inputs, if they link with the earlier ones.
     fn fit(&mut self, parts: Vec<Part>) -> Result<(), Refusal> {
         let before = self.parts.len();
         self.parts.extend(parts);

@@ -1,4 +1,4 @@
-//! Cubins that the simulator makes: what a linker gives, with the PTX in it and no machine code.
+//! Cubins from the simulator's linker: ELF files with PTX and no machine code.
 
 use super::elf::{HEADER, PTX, SECTION};
 

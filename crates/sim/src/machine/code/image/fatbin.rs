@@ -5,7 +5,7 @@
 //!   entry…: kind, its header's length, its payload's length, architecture, flags, length when unpacked │ payload
 //! ```
 //!
-//! What the host compiler embeds is a wrapper with a pointer to this, which the runtime unwraps: drivers do not take it.
+//! Host compilers embed a wrapper with a pointer to this. The CUDA runtime unwraps it; the driver refuses wrappers.
 
 use std::borrow::Cow;
 use std::io::Read;
@@ -15,7 +15,7 @@ use ruzstd::decoding::StreamingDecoder;
 use super::Refusal;
 
 pub(crate) const MAGIC: [u8; 4] = 0xba55_ed50_u32.to_le_bytes();
-/// How a wrapper starts.
+/// The magic number of a wrapper.
 pub(crate) const WRAPPER: [u8; 4] = 0x4662_43b1_u32.to_le_bytes();
 /// Bytes of the first header.
 pub(crate) const HEADER: usize = 16;
@@ -47,7 +47,7 @@ fn damaged() -> Refusal {
     Refusal::image("the fatbin is damaged or cut short")
 }
 
-/// How many bytes a fatbin has, given its header.
+/// Length of a fatbin in bytes, from its header.
 pub(crate) fn length(header: &[u8]) -> Result<usize, Refusal> {
     let (own, entries) = (size(header, 6, 2), size(header, 8, 8));
     let length = own.zip(entries).and_then(|(own, entries)| own.checked_add(entries));
@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(unpack_lz4(&[0x30, b'a', b'b', b'c'], 2), None);
     }
 
-    /// Allocating what this claims would end the process.
+    /// An allocation of the claimed length would abort the process.
     #[test]
     fn a_length_beyond_the_most_that_a_block_can_have_is_refused() {
         assert_eq!(unpack_lz4(&[0x30, b'a', b'b', b'c'], isize::MAX as usize), None);

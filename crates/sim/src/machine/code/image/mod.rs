@@ -1,4 +1,4 @@
-//! What programs hand over as code: PTX, or a container that has PTX in it.
+//! Code images: PTX, and containers with PTX in them.
 //!
 //! ```text
 //!   text ─────────────────────────────────────────────┐
@@ -22,7 +22,8 @@ use warploom_sys::types::CUresult;
 
 use crate::ffi::ConstPtr;
 
-/// Why code cannot be loaded: the driver's answer, what people are told, and what goes into the caller's log.
+/// An image that cannot be loaded: the driver's status code, the reason for the machine's log, and the text
+/// for the caller's log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
     pub(crate) code: CUresult,
@@ -36,7 +37,7 @@ impl Refusal {
         Self { code, log: reason.clone(), reason }
     }
 
-    /// The same, with what a driver's compiler says about it.
+    /// The same, with the compiler's message for the caller's log.
     pub(crate) fn logged(self, log: impl Into<String>) -> Self {
         Self { log: log.into(), ..self }
     }
@@ -60,7 +61,7 @@ impl Refusal {
         ))
     }
 
-    /// A function that a text calls and that nobody defines.
+    /// A function that is called and not defined.
     pub(crate) fn unresolved(name: &str) -> Self {
         Self::ptx(format!("no text defines the function `{name}`"))
             .logged(format!("{COMPILER} fatal   : Unresolved extern function '{name}'"))
@@ -78,7 +79,7 @@ pub(crate) struct Image {
 #[derive(Debug)]
 struct Text {
     ptx: String,
-    /// The architecture of the cubin that it was in: where that does not run, neither does its PTX.
+    /// The architecture of the cubin around it: the PTX runs only on devices that run the cubin.
     cubin: Option<u32>,
 }
 
@@ -87,16 +88,16 @@ struct Text {
 pub(crate) struct Target {
     /// 90 for compute capability 9.0.
     pub(crate) architecture: u32,
-    /// The driver's version, which says what PTX it reads.
+    /// The driver's version, which limits the PTX versions it reads.
     pub(crate) driver: i32,
 }
 
 const ELF: &[u8] = b"\x7fELF";
-/// What drivers call their compiler in logs.
+/// The compiler's name in the driver's logs.
 const COMPILER: &str = "ptxas";
 
 impl Image {
-    /// What a pointer leads to, which says itself how long it is.
+    /// The image at a pointer; its length is in its own header, or ends at a zero byte.
     pub(crate) fn at(pointer: ConstPtr<c_void>) -> Result<Self, Refusal> {
         let gone = |code| Refusal::new(code, "the image is not in memory that can be read, or not all of it");
         let take = |len| pointer.bytes(len).map_err(gone);

@@ -1,4 +1,4 @@
-//! How graphs begin and end.
+//! Creation and destruction of graphs: cuGraphCreate and cuGraphDestroy.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::c_uint;

@@ -1,4 +1,4 @@
-//! The memory that kernels of a context reach, as it was when somebody last looked.
+//! Reachable memory of a context's kernels, as a versioned snapshot.
 #![expect(unsafe_code, reason = "vouches for the mapped bytes of allocations")]
 
 use std::ops::Range;
@@ -15,37 +15,42 @@ use crate::memory::{Allocation, Backing, Side, SimAddress};
 ///
 /// Its bytes stay mapped while the kernel runs, freed or not (see `memory`).
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Stretch {
+pub(super) struct ReachableRange {
     start: u64,
     end: u64,
     host: usize,
     side: Side,
     is_writable: bool,
-    /// Which allocation it is of.
+    /// The id of its allocation.
     id: u64,
 }
 
 /// All of it, by address.
 #[derive(Debug, Default)]
-pub(super) struct Stretches {
-    sorted: Vec<Stretch>,
+pub(super) struct ReachableMemory {
+    sorted: Vec<ReachableRange>,
     /// The version of the registry that it was made from.
     version: u64,
 }
 
 impl World {
-    /// What kernels of a context reach now.
-    pub(super) fn stretches(&self, context: ContextHandle, device: u16) -> Stretches {
-        self.stretches_of(context, device, |_| true)
+    /// The memory that kernels of a context have access to now.
+    pub(super) fn reachable_memory(&self, context: ContextHandle, device: u16) -> ReachableMemory {
+        self.reachable_memory_of(context, device, |_| true)
     }
 
-    /// What kernels of a context reach now, of memory that may be freed before a kernel that is launched now has run: in the
-    /// order of its stream, it is freed after that.
-    pub(super) fn pool_stretches(&self, context: ContextHandle, device: u16) -> Stretches {
-        self.stretches_of(context, device, |allocation| matches!(allocation.backing, Backing::Pool(_)))
+    /// The pool memory that kernels of a context have access to now. It may be freed at the call before a
+    /// kernel launched now has run; in stream order, the free comes after the kernel.
+    pub(super) fn reachable_pool_memory(&self, context: ContextHandle, device: u16) -> ReachableMemory {
+        self.reachable_memory_of(context, device, |allocation| matches!(allocation.backing, Backing::Pool(_)))
     }
 
-    fn stretches_of(&self, context: ContextHandle, device: u16, is_wanted: impl Fn(&Allocation) -> bool) -> Stretches {
+    fn reachable_memory_of(
+        &self,
+        context: ContextHandle,
+        device: u16,
+        is_wanted: impl Fn(&Allocation) -> bool,
+    ) -> ReachableMemory {
         let reachable = self.memory.iter().filter(|allocation| is_wanted(allocation)).filter_map(|allocation| {
             let is_writable = self.kernel_access(allocation, context, device)?;
             let Allocation { base, host, side, id, .. } = *allocation;
@@ -54,20 +59,21 @@ impl World {
                 _ => [0; 2],
             };
             let (start, host) = (base - before, host - before as usize);
-            Some(Stretch { start, end: allocation.end() + behind, host, side, is_writable, id })
+            Some(ReachableRange { start, end: allocation.end() + behind, host, side, is_writable, id })
         });
         let mut sorted: Vec<_> = reachable.collect();
         let freed = self.freed_blocks(context).map(|block| {
             let Range { start, end } = block.room();
             let host = block.host - MARGINS[0] as usize;
-            Stretch { start, end, host, side: Side::Device(device), is_writable: true, id: 0 }
+            ReachableRange { start, end, host, side: Side::Device(device), is_writable: true, id: 0 }
         });
         sorted.extend(freed);
-        sorted.sort_by_key(|stretch| stretch.start);
-        Stretches { sorted, version: self.memory.version() }
+        sorted.sort_by_key(|range| range.start);
+        ReachableMemory { sorted, version: self.memory.version() }
     }
 
-    /// Whether kernels may write memory; nothing, if they may not even read it.
+    /// `Some(true)` if kernels may write the memory, `Some(false)` if they may only read it, `None` without
+    /// access.
     fn kernel_access(&self, allocation: &Allocation, context: ContextHandle, device: u16) -> Option<bool> {
         match &allocation.backing {
             Backing::PageLocked(_) | Backing::Registered { .. } | Backing::Managed(_) => Some(true),
@@ -85,29 +91,29 @@ impl World {
     }
 }
 
-impl Stretches {
+impl ReachableMemory {
     pub(super) fn is_of(&self, version: u64) -> bool {
         self.version == version
     }
 
     /// The addresses of those that have been freed since.
     pub(super) fn freed<'a>(&'a self, world: &'a World) -> impl Iterator<Item = std::ops::Range<u64>> + 'a {
-        let is_there = |stretch: &&Stretch| world.memory.at(stretch.start).is_some_and(|found| found.id == stretch.id);
-        self.sorted.iter().filter(move |stretch| !is_there(stretch)).map(|stretch| stretch.start..stretch.end)
+        let is_there = |range: &&ReachableRange| world.memory.at(range.start).is_some_and(|found| found.id == range.id);
+        self.sorted.iter().filter(move |range| !is_there(range)).map(|range| range.start..range.end)
     }
 
-    /// The stretch around an address, for kernels to reach without asking again.
+    /// The range around an address, for kernels to reach without asking again.
     pub(super) fn direct(&self, address: u64) -> Option<Direct> {
-        let index = self.sorted.partition_point(|stretch| stretch.end <= address);
-        let stretch = self.sorted.get(index).filter(|stretch| stretch.start <= address)?;
-        let host = std::ptr::with_exposed_provenance_mut(stretch.host);
-        // SAFETY: as many bytes, which stay mapped while the kernel runs (see `Stretch`); no Rust reference points
+        let index = self.sorted.partition_point(|range| range.end <= address);
+        let range = self.sorted.get(index).filter(|range| range.start <= address)?;
+        let host = std::ptr::with_exposed_provenance_mut(range.host);
+        // SAFETY: as many bytes, which stay mapped while the kernel runs (see `ReachableRange`); no Rust reference points
         // to them.
-        Some(unsafe { Direct::new(stretch.start..stretch.end, host, stretch.is_writable) })
+        Some(unsafe { Direct::new(range.start..range.end, host, range.is_writable) })
     }
 
-    /// Calls `part` with every piece of a range: where it is, and which of the range's bytes it has. The first address that
-    /// is not there, or may not be written, is an error.
+    /// Calls `part` with every piece of a range: its address, and the bytes of the range that it holds. Fails
+    /// with the first address that is unmapped or not writable.
     pub(super) fn each(
         &self,
         address: u64,
@@ -118,16 +124,16 @@ impl Stretches {
         let mut done = 0;
         while done < bytes {
             let at = address.checked_add(done as u64).ok_or(address)?;
-            let index = self.sorted.partition_point(|stretch| stretch.end <= at);
-            let stretch = self.sorted.get(index).filter(|stretch| stretch.start <= at).ok_or(at)?;
-            if writes && !stretch.is_writable {
+            let index = self.sorted.partition_point(|range| range.end <= at);
+            let range = self.sorted.get(index).filter(|range| range.start <= at).ok_or(at)?;
+            if writes && !range.is_writable {
                 return Err(at);
             }
-            let here = (bytes - done).min(usize::try_from(stretch.end - at).unwrap_or(usize::MAX));
-            let host = stretch.host + (at - stretch.start) as usize;
-            // SAFETY: `here` bytes at most are left of the stretch, which stays mapped while the kernel runs (see
-            // `Stretch`); no Rust reference points to them.
-            let piece = unsafe { SimAddress::new(at, host, stretch.side) };
+            let here = (bytes - done).min(usize::try_from(range.end - at).unwrap_or(usize::MAX));
+            let host = range.host + (at - range.start) as usize;
+            // SAFETY: `here` bytes at most are left of the range, which stays mapped while the kernel runs (see
+            // `ReachableRange`); no Rust reference points to them.
+            let piece = unsafe { SimAddress::new(at, host, range.side) };
             part(piece, done..done + here);
             done += here;
         }

@@ -1,4 +1,4 @@
-//! The nodes of a graph, and what they are.
+//! Nodes of a graph: cuGraphGetNodes, cuGraphGetRootNodes, cuGraphNodeGetType.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use warploom_sys::types::{CUgraph_st, CUgraphNode, CUgraphNode_st, CUgraphNodeType};
@@ -9,8 +9,8 @@ use crate::ffi::handle::{Handle, NodeHandle};
 use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::machine::call::Call;
 
-/// Fills arrays of a caller who said how long they are, and says how much there was to fill them with: places behind the
-/// last get null, and what has no place is left out. Without arrays, it is only counted.
+/// Fills a caller's arrays and writes the number of elements. Elements beyond the arrays' length are left
+/// out, and unused places are set to null. Without arrays, only the number is written.
 pub(super) fn fill<T>(
     count: Ptr<usize>,
     items: &[T],

@@ -1,0 +1,47 @@
+//! Creation and destruction of events: cuEventCreate and cuEventDestroy.
+#![expect(non_snake_case, reason = "the functions have C's names")]
+
+use std::ffi::c_uint;
+
+use warploom_sys::types::{CUevent, CUevent_st};
+
+use super::find;
+use crate::ffi::Ptr;
+use crate::ffi::status::{INVALID_VALUE, OUT_OF_MEMORY, Status};
+use crate::machine::call::Call;
+use crate::machine::event::Event;
+
+/// `CU_EVENT_BLOCKING_SYNC`.
+const BLOCKING_SYNC: u32 = 1;
+/// `CU_EVENT_DISABLE_TIMING`.
+pub(super) const DISABLE_TIMING: u32 = 2;
+/// `CU_EVENT_INTERPROCESS`.
+const INTERPROCESS: u32 = 4;
+
+pub(crate) fn cuEventCreate(call: &Call<'_>, out: Ptr<CUevent>, flags: c_uint) -> Status {
+    out.required()?;
+    if flags & !(BLOCKING_SYNC | DISABLE_TIMING | INTERPROCESS) != 0 {
+        return Err(call.refuse(INVALID_VALUE, format!("flags are {flags:#x}; only 1, 2 and 4 are known")));
+    }
+    if flags & INTERPROCESS != 0 && flags & DISABLE_TIMING == 0 {
+        return Err(call.refuse(INVALID_VALUE, "an event for several processes cannot have timing"));
+    }
+    let mut world = call.world();
+    let context = call.context(&world)?;
+    let event = world
+        .events
+        .insert(Event::new(context, flags))
+        .ok_or_else(|| call.refuse(OUT_OF_MEMORY, "there are as many events as handles"))?;
+    out.write(event.as_raw())
+}
+
+/// Pending waits for the event's record stay in effect.
+pub(crate) fn cuEventDestroy_v2(call: &Call<'_>, event: Ptr<CUevent_st>) -> Status {
+    let mut world = call.world();
+    let handle = find(call, &world, event.address())?;
+    if let Some(event) = world.events.get(handle) {
+        world.healthy(event.context)?;
+    }
+    world.events.remove(handle);
+    Ok(())
+}
