@@ -53,7 +53,7 @@ fn rows(start: CUdeviceptr, pitch: usize, width: usize, height: usize) -> Rows {
     Rows { start, pitch: pitch as u64, columns: width as u64, rows: height as u64 }
 }
 
-/// From the first byte of the fill to behind its last.
+/// The range from the first byte of the fill to the last.
 fn span(call: &Call<'_>, to: Rows, pattern: Pattern) -> Status<u64> {
     let refuse = |reason: String| call.refuse(INVALID_VALUE, reason);
     let element = u64::from(pattern.element);

@@ -21,7 +21,7 @@ use crate::machine::call::Call;
 use crate::machine::core::Guard;
 use crate::machine::world::Work;
 
-/// A copy whose operands make sense.
+/// A copy with valid operands.
 struct Checked {
     to: Layout,
     from: Layout,

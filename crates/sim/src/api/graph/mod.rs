@@ -33,7 +33,7 @@ use crate::machine::call::Call;
 use crate::machine::graph::Node;
 use crate::machine::world::World;
 
-/// A graph by the handle that a C caller passed. The driver has one code for every handle that is none.
+/// A graph by the handle that a C caller passed. The driver has one status code for all invalid handles.
 pub(crate) fn named(call: &Call<'_>, world: &World, raw: Ptr<CUgraph_st>) -> Status<GraphHandle> {
     let handle = Handle::from_bits(raw.address());
     call.object(&world.graphs.graphs, handle, INVALID_VALUE)?;
