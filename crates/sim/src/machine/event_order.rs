@@ -11,7 +11,7 @@ use crate::machine::world::{Work, World};
 use crate::trace::Activity;
 
 impl World {
-    /// Records an event behind everything a queue has.
+    /// Records an event behind all work of a queue.
     pub(crate) fn record_event(&mut self, queue: QueueId, handle: EventHandle) -> Status {
         let context = self.engine.queue(queue).owner.context;
         self.healthy(context)?;
@@ -84,7 +84,7 @@ impl World {
         Ok(other.is_some())
     }
 
-    /// Tells the trace that an op is a wait for another, if it is.
+    /// Notes in the trace that an op waits for another, if it does.
     fn note_wait(&self, join: OpId, other: Option<OpId>, activity: Activity) {
         if let (Some(trace), Some(_), Some(op)) = (&self.trace, other, self.engine.op(join)) {
             trace.waits(join, activity, op.earliest);

@@ -35,5 +35,5 @@ pub(crate) use reservation::{cuMemAddressFree, cuMemAddressReserve};
 
 use crate::memory::BLOCK;
 
-/// The granularity of sizes and addresses, wherever the memory is.
+/// The granularity of sizes and addresses, for all locations.
 const GRANULARITY: u64 = BLOCK;

@@ -43,7 +43,7 @@ use crate::machine::launch::{KernelCall, Shape};
 use crate::machine::world::Work;
 use crate::topology::number;
 
-/// Blocks that take turns; more would only need more memory.
+/// Number of resident blocks; more would only take more memory.
 const RESIDENT: u64 = 16;
 
 pub(crate) fn cuLaunchKernel(
@@ -141,7 +141,7 @@ impl KernelCall {
         Ok(Self { function: handle, context, device, program, index: found.index, shape, arguments })
     }
 
-    /// Enqueues it.
+    /// Enqueues the kernel.
     pub(crate) fn start(&self, call: &Call<'_>, world: &mut Guard<'_>, queue: QueueId) -> Status {
         let Self { context, device, shape, .. } = *self;
         let kernel = self.program.kernels().nth(self.index).ok_or(INVALID_HANDLE)?;
@@ -180,7 +180,7 @@ impl KernelCall {
     }
 }
 
-/// The special registers of a launch: by two of them the blocks of a cooperative one find the memory they meet in.
+/// The special registers of a launch: two of them hold the address of a cooperative launch's workspace.
 fn environment(workspace: u64) -> [u32; 32] {
     let mut environment = [0; 32];
     (environment[1], environment[2]) = ((workspace >> 32) as u32, workspace as u32);
