@@ -1,7 +1,7 @@
 //! Memory fills: cuMemsetD8, D16 and D32, linear and 2D.
 //!
-//! Both forms of a function are asynchronous for device memory; the synchronous one waits for host-accessible memory.
-//! As with copies, the pointer of an empty fill is not checked.
+//! Both forms of a function are asynchronous for device memory; the synchronous one waits for host-accessible
+//! memory. As with copies, the pointer of an empty fill is not checked.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use warploom_engine::QueueId;

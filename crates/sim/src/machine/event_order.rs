@@ -44,9 +44,9 @@ impl World {
 
     /// Orders later work of a queue behind the newest record of an event. Returns true if that took an op.
     ///
-    /// In the legacy default stream a wait is an op like any other: it comes after all work in the blocking streams,
-    /// and they come after it. In another stream it delays later work of that stream only, and does not itself wait
-    /// for the legacy stream.
+    /// In the legacy default stream a wait is an op like any other: it comes after all work in the blocking
+    /// streams, and they come after it. In another stream it delays later work of that stream only, and does
+    /// not itself wait for the legacy stream.
     pub(crate) fn wait_for_event(&mut self, queue: QueueId, handle: EventHandle) -> Status<bool> {
         let context = self.engine.queue(queue).owner.context;
         self.healthy(context)?;

@@ -1,8 +1,8 @@
 //! Objects of a machine, found by their handles.
 //!
-//! A handle that is destroyed, of another kind, of another machine, or invented is not found; [`Objects::explain`] says
-//! which of these it was. An object that died with its context is an *orphan*; the driver answers for it differently
-//! than for one that was destroyed by itself.
+//! A handle that is destroyed, of another kind, of another machine, or invented is not found;
+//! [`Objects::explain`] says which of these it was. An object that died with its context is an *orphan*; the
+//! driver answers for it differently than for one that was destroyed by itself.
 
 use std::collections::VecDeque;
 

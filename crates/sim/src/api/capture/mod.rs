@@ -6,8 +6,8 @@
 //!                                     for an event recorded in the sequence
 //! ```
 //!
-//! A branch holds the dependencies of its stream's next node. A call that cannot be captured *invalidates* the
-//! sequence: no more nodes are added, and its end gives no graph.
+//! A branch holds the dependencies of its stream's next node. A call that cannot be captured *invalidates*
+//! the sequence: no more nodes are added, and its end gives no graph.
 
 mod begin;
 mod dependencies;

@@ -1,7 +1,8 @@
 //! Destruction of contexts: cuCtxDestroy.
 //!
-//! Destroying a context waits for its work, like a synchronisation. Then its objects are destroyed: its memory is
-//! freed, and its streams and events become orphans, which the driver distinguishes from destroyed ones.
+//! Destroying a context waits for its work, like a synchronisation. Then its objects are destroyed: its
+//! memory is freed, and its streams and events become orphans, which the driver distinguishes from destroyed
+//! ones.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use warploom_sys::types::CUctx_st;

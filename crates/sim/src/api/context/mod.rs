@@ -1,8 +1,9 @@
 //! Contexts of devices, and the stack of current contexts of each thread.
 //!
-//! Each thread has a stack of contexts; the last one is current. The stack holds only handles: a context may be
-//! destroyed while it is in a stack, and calls then fail with `CONTEXT_IS_DESTROYED`. Every context has an id that is
-//! never reused. A primary context that is retained again after its last release keeps its handle and gets a new id.
+//! Each thread has a stack of contexts; the last one is current. The stack holds only handles: a context may
+//! be destroyed while it is in a stack, and calls then fail with `CONTEXT_IS_DESTROYED`. Every context has an
+//! id that is never reused. A primary context that is retained again after its last release keeps its handle
+//! and gets a new id.
 
 mod create;
 mod current;

@@ -1,7 +1,7 @@
 //! Synchronisation with contexts: cuCtxSynchronize, cuCtxRecordEvent and cuCtxWaitEvent.
 //!
-//! An event recorded on a context comes after the newest op of each of its queues. A context that waits for an event
-//! gets a *gate*: an op that all later work of the context depends on.
+//! An event recorded on a context comes after the newest op of each of its queues. A context that waits for
+//! an event gets a *gate*: an op that all later work of the context depends on.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use smallvec::SmallVec;

@@ -133,7 +133,7 @@ impl Batch {
         let mut world = call.world();
         let queue = queue(call, &mut world, stream, culprit)?;
         let orders = self.orders(call, &world)?;
-        // A batch needs a current context, whatever the context of its stream; no other call with a stream
+        // A batch needs a current context, even with a stream of another one; no other call with a stream
         // does.
         if !thread::has_context(call.core().id) {
             return Err(call.refuse(INVALID_VALUE, "a batch is refused where no context is current"));

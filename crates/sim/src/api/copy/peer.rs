@@ -1,7 +1,7 @@
 //! Copies between contexts: cuMemcpyPeer and cuMemcpyPeerAsync.
 //!
-//! Access to each end is checked for the device of its own context. Without peer access the copy is staged through the
-//! host. A null context means the one that the copy runs in.
+//! Access to each end is checked for the device of its own context. Without peer access the copy is staged
+//! through the host. A null context means the one that the copy runs in.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use smallvec::SmallVec;

@@ -6,8 +6,8 @@
 //!     └─ instantiate ─▶ Executable: the nodes as they were then ─▶ launch: ops of a stream
 //! ```
 //!
-//! A launch enqueues the nodes on the stream one after the other, in a topological order. Independent nodes do not run
-//! concurrently.
+//! A launch enqueues the nodes on the stream one after the other, in a topological order. Independent nodes
+//! do not run concurrently.
 
 mod edges;
 mod executable;

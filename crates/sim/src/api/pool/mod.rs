@@ -1,7 +1,7 @@
 //! Memory pools: allocation in stream order.
 //!
-//! An allocation is usable on its stream from the call on. A free is an op: the memory belongs to the allocation until
-//! the op runs. The pool reuses freed memory as early as the order of work allows:
+//! An allocation is usable on its stream from the call on. A free is an op: the memory belongs to the
+//! allocation until the op runs. The pool reuses freed memory as early as the order of work allows:
 //!
 //! | freed on | may be used again | switched off by |
 //! |---|---|---|
@@ -9,14 +9,15 @@
 //! | a stream the allocating one has waited for since | at once | `REUSE_FOLLOW_EVENT_DEPENDENCIES` |
 //! | any stream | when the free is done | `REUSE_ALLOW_OPPORTUNISTIC` |
 //! | any stream | when the host has synchronised with the free | – |
-//! | any stream | at once, the allocating stream then waits; only if there is no other memory | `REUSE_ALLOW_INTERNAL_DEPENDENCIES` |
+//! | any stream, if memory is short | at once; the allocating stream waits | `REUSE_ALLOW_INTERNAL_DEPENDENCIES` |
 //!
-//! A free ends the allocation's record at the call, as in the driver. Its op carries the free's position in its queue
-//! and not an address, because the address may belong to another allocation by the time the op runs.
+//! A free ends the allocation's record at the call, as in the driver. Its op carries the free's position in
+//! its queue and not an address, because the address may belong to another allocation by the time the op
+//! runs.
 //!
-//! Memory comes in chunks that back one range of addresses ([`space`]). An unused chunk is released to its device when
-//! the host synchronises and the pool exceeds its release threshold, when the pool is trimmed, or when the device is
-//! out of memory.
+//! Memory comes in chunks that back one range of addresses ([`space`]). An unused chunk is released to its
+//! device when the host synchronises and the pool exceeds its release threshold, when the pool is trimmed, or
+//! when the device is out of memory.
 
 mod access;
 mod allocate;

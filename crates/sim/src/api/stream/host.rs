@@ -1,7 +1,7 @@
 //! Host functions and callbacks in streams: cuLaunchHostFunc and cuStreamAddCallback.
 //!
-//! They run one at a time, on a thread of the driver or, on a machine without threads, on the thread that runs the
-//! work. Inside one, only calls with a stream or an event argument succeed.
+//! They run one at a time, on a thread of the driver or, on a machine without threads, on the thread that
+//! runs the work. Inside one, only calls with a stream or an event argument succeed.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::{c_uint, c_void};

@@ -1,13 +1,14 @@
 //! Streams: ordered queues of work, and the default streams of a context.
 //!
 //! ```text
-//!   created, blocking ◀──waits──▶ legacy default ◀──waits──▶ per-thread default, one for each thread and context
+//!   created, blocking ◀──waits──▶ legacy default ◀──waits──▶ per-thread default, one per thread and context
 //!   created, non-blocking          (of the same context)
 //! ```
 //!
-//! The legacy default stream's next op comes after all work in the blocking streams of its context, and theirs after
-//! all work in it. A query of the legacy stream follows the same rule: it is busy while a blocking stream has work. A
-//! blocking stream, however, is idle once its own work is done. Non-blocking streams and other contexts take no part.
+//! The legacy default stream's next op comes after all work in the blocking streams of its context, and
+//! theirs after all work in it. A query of the legacy stream follows the same rule: it is busy while a
+//! blocking stream has work. A blocking stream, however, is idle once its own work is done. Non-blocking
+//! streams and other contexts take no part.
 
 mod attach;
 mod attributes;

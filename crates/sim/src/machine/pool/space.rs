@@ -6,9 +6,9 @@
 //!   │ live │ freed on A │ free       │ unbacked                                 │
 //! ```
 //!
-//! Addresses are one contiguous range, backed by chunks of memory, so an allocation may span chunks. A freed piece
-//! keeps its free, because the rules of reuse depend on it. It becomes *free* once the host has seen that free
-//! complete. Offsets count from the pool's first address.
+//! Addresses are one contiguous range, backed by chunks of memory, so an allocation may span chunks. A freed
+//! piece keeps its free, because the rules of reuse depend on it. It becomes *free* once the host has seen
+//! that free complete. Offsets count from the pool's first address.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,12 +1,13 @@
 //! Kernel launches: checks at the call, and execution as an op.
 //!
 //! ```text
-//!   call ─▶ shape, arguments (refused here) ─▶ Task (an op) ─▶ Grid of warps ─▶ View: the memory that the context reaches
-//!                                                │                                   │
-//!                                                └── a trap: report, sticky code     └── recorded accesses, for the checks
-//!
-//!   a machine that checks puts `Watched` between the two, which finds races among the threads; others pay nothing for it
+//!   call ─▶ shape, arguments (checked) ─▶ Task (an op) ─▶ Grid of warps ─▶ View: reachable memory
+//!                                           │                               │
+//!                                           └── trap: report, sticky code   └── recorded accesses, for the checks
 //! ```
+//!
+//! A machine with checks puts `Watched` between grid and view to find data races among the threads. Other
+//! machines pay nothing for it.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 #![expect(clippy::too_many_arguments, reason = "as many as the C functions have")]
 

@@ -107,8 +107,8 @@ impl ReachableMemory {
         let index = self.sorted.partition_point(|range| range.end <= address);
         let range = self.sorted.get(index).filter(|range| range.start <= address)?;
         let host = std::ptr::with_exposed_provenance_mut(range.host);
-        // SAFETY: as many bytes, which stay mapped while the kernel runs (see `ReachableRange`); no Rust reference points
-        // to them.
+        // SAFETY: as many bytes, which stay mapped while the kernel runs (see `ReachableRange`); no Rust
+        // reference points to them.
         Some(unsafe { Direct::new(range.start..range.end, host, range.is_writable) })
     }
 
@@ -131,8 +131,8 @@ impl ReachableMemory {
             }
             let here = (bytes - done).min(usize::try_from(range.end - at).unwrap_or(usize::MAX));
             let host = range.host + (at - range.start) as usize;
-            // SAFETY: `here` bytes at most are left of the range, which stays mapped while the kernel runs (see
-            // `ReachableRange`); no Rust reference points to them.
+            // SAFETY: `here` bytes at most are left of the range, which stays mapped while the kernel runs
+            // (see `ReachableRange`); no Rust reference points to them.
             let piece = unsafe { SimAddress::new(at, host, range.side) };
             part(piece, done..done + here);
             done += here;

@@ -8,7 +8,8 @@
 //!                   └─ cuLinkComplete ─▶ Done: a cubin with the PTX in it, until cuLinkDestroy
 //! ```
 //!
-//! An input that is invalid by itself is left out, and the link continues without it, as with the real driver.
+//! An input that is invalid by itself is left out, and the link continues without it, as with the real
+//! driver.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 #![expect(clippy::too_many_arguments, reason = "as many as the C functions have")]
 

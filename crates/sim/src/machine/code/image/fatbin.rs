@@ -2,10 +2,11 @@
 //!
 //! ```text
 //!   header: magic, version, its length, length of all entries
-//!   entry…: kind, its header's length, its payload's length, architecture, flags, length when unpacked │ payload
+//!   entry…: kind, header length, payload length, architecture, flags, unpacked length │ payload
 //! ```
 //!
-//! Host compilers embed a wrapper with a pointer to this. The CUDA runtime unwraps it; the driver refuses wrappers.
+//! Host compilers embed a wrapper with a pointer to this. The CUDA runtime unwraps it; the driver refuses
+//! wrappers.
 
 use std::borrow::Cow;
 use std::io::Read;

@@ -7,8 +7,8 @@
 //!   cubin (ELF) ─────────────────┴─ .nv_debug_ptx_txt ┘
 //! ```
 //!
-//! A simulated device runs PTX. Machine code is of no use to it, but compilers that were told to keep line information
-//! (`-lineinfo`) leave the PTX in the cubin.
+//! A simulated device runs PTX. Machine code is of no use to it, but compilers that were told to keep line
+//! information (`-lineinfo`) leave the PTX in the cubin.
 
 pub(crate) mod archive;
 pub(crate) mod cubin;
