@@ -2,7 +2,7 @@
 //!
 //! | limit | default | value after a request |
 //! |---|---|---|
-//! | stack size of a thread | 1024 | a multiple of 16 that fits for all threads; raised by kernels that need more |
+//! | stack size of a thread | 1024 | a multiple of 16, for all threads; kernels may raise it |
 //! | printf buffer | 8650752 | a multiple of 256 between 512 KiB and 2 GiB |
 //! | malloc heap | 8 MiB | a multiple of 64 KiB between 4 MiB and an eighth of the device |
 //! | depth of device-side waits | 2 | as asked, up to 24; none since compute capability 9.0 |

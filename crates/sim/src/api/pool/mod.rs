@@ -9,7 +9,7 @@
 //! | a stream the allocating one has waited for since | at once | `REUSE_FOLLOW_EVENT_DEPENDENCIES` |
 //! | any stream | when the free is done | `REUSE_ALLOW_OPPORTUNISTIC` |
 //! | any stream | when the host has synchronised with the free | – |
-//! | any stream, if memory is short | at once; the allocating stream waits | `REUSE_ALLOW_INTERNAL_DEPENDENCIES` |
+//! | any stream, as a last resort | at once; the stream then waits | `REUSE_ALLOW_INTERNAL_DEPENDENCIES` |
 //!
 //! A free ends the allocation's record at the call, as in the driver. Its op carries the free's position in
 //! its queue and not an address, because the address may belong to another allocation by the time the op

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   kernelParams: a pointer to each argument
-//!   extra:        BUFFER_POINTER, all arguments in the kernel's layout, BUFFER_SIZE, pointer to their size, END
+//!   extra:        BUFFER_POINTER, arguments in the kernel's layout, BUFFER_SIZE, pointer to their size, END
 //! ```
 
 use std::ffi::c_void;

@@ -3,7 +3,7 @@
 //! ```text
 //!   call ─▶ shape, arguments (checked) ─▶ Task (an op) ─▶ Grid of warps ─▶ View: reachable memory
 //!                                           │                               │
-//!                                           └── trap: report, sticky code   └── recorded accesses, for the checks
+//!                                           └── trap: report, sticky code   └── accesses, for the checks
 //! ```
 //!
 //! A machine with checks puts `Watched` between grid and view to find data races among the threads. Other
