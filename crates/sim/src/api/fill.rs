@@ -1,7 +1,7 @@
 //! Memory fills: cuMemsetD8, D16 and D32, linear and 2D.
 //!
-//! Both forms of a function are asynchronous for device memory; the synchronous one waits for host-accessible memory.
-//! As with copies, the pointer of an empty fill is not checked.
+//! Both forms of a function are asynchronous for device memory; the synchronous one waits for host-accessible
+//! memory. As with copies, the pointer of an empty fill is not checked.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use warploom_engine::QueueId;
@@ -53,7 +53,7 @@ fn rows(start: CUdeviceptr, pitch: usize, width: usize, height: usize) -> Rows {
     Rows { start, pitch: pitch as u64, columns: width as u64, rows: height as u64 }
 }
 
-/// From the first byte of the fill to behind its last.
+/// The range from the first byte of the fill to the last.
 fn span(call: &Call<'_>, to: Rows, pattern: Pattern) -> Status<u64> {
     let refuse = |reason: String| call.refuse(INVALID_VALUE, reason);
     let element = u64::from(pattern.element);

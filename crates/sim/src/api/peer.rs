@@ -1,7 +1,7 @@
 //! Peer access between devices: cuDeviceCanAccessPeer, cuCtxEnablePeerAccess, cuDeviceGetP2PAttribute.
 //!
-//! The topology's matrix states the possible accesses, for each direction separately. Access is enabled between two
-//! contexts, and ends with either of them.
+//! The topology's matrix states the possible accesses, for each direction separately. Access is enabled
+//! between two contexts, and ends with either of them.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::{c_int, c_uint};

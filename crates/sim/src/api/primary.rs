@@ -1,7 +1,7 @@
 //! Primary contexts, one per device and reference-counted: cuDevicePrimaryCtxRetain and its family.
 //!
-//! The first retain activates it and the last release destroys it, with everything in it. Its handle stays the same
-//! through all its lives, so a thread that had it current has it current again after the next retain.
+//! The first retain activates the context and the last release destroys it, with all objects in it. Its
+//! handle never changes, so a thread that had it current has it current again after the next retain.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::{c_int, c_uint};
@@ -22,7 +22,7 @@ fn active(world: &Guard<'_>, device: usize) -> Option<ContextHandle> {
     world.devices[device].primary.filter(|primary| world.contexts.get(*primary).is_some())
 }
 
-/// Flags as the context itself shows them: a primary context always maps host memory.
+/// The flags that the context reports: a primary context always maps host memory.
 fn shown(flags: u32) -> u32 {
     Flags(flags).shown() | Flags::MAP_HOST
 }
@@ -70,7 +70,7 @@ pub(crate) fn cuDevicePrimaryCtxRelease_v2(call: &Call<'_>, device: CUdevice) ->
     }
     let Some(handle) = active(&world, device) else { return Ok(()) };
     let drained = drain(call, &mut world, handle);
-    // While this thread waited, another may have reset the context, or retained it again.
+    // Another thread may have reset or retained the context during the wait.
     if active(&world, device).is_none() {
         return Ok(());
     }

@@ -6,7 +6,7 @@ use crate::machine::world::World;
 use crate::memory::Side;
 
 impl World {
-    /// Refuses an allocation that is beyond a budget.
+    /// Refuses an allocation beyond a budget.
     pub(crate) fn afford(&self, call: &Call<'_>, side: Side, bytes: u64) -> Status {
         let faults = &call.core().faults;
         if !faults.is_active() {
@@ -23,7 +23,7 @@ impl World {
         Ok(())
     }
 
-    /// Allocated bytes, by the side they are on.
+    /// Allocated bytes, by side.
     fn held_bytes(&self) -> impl Iterator<Item = (Side, u64)> {
         let physical = self.physical.iter().map(|(_, physical)| (physical.side, physical.size));
         self.memory.held().chain(physical)

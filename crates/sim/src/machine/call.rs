@@ -19,7 +19,7 @@ pub(crate) struct Call<'a> {
     core: &'a Arc<Core>,
     function: Function,
     per_thread: bool,
-    /// The stream that it works on is captured.
+    /// The stream of the call is captured.
     feeds_graph: Cell<bool>,
 }
 
@@ -43,7 +43,7 @@ impl<'a> Call<'a> {
         self.core.world()
     }
 
-    /// Logs why a call fails, and gives the code back for `Err`.
+    /// Logs the reason of a failed call. Returns the status code for `Err`.
     pub(crate) fn refuse(&self, code: CUresult, reason: impl Into<String>) -> CUresult {
         self.log(code, reason, LogKind::Refused)
     }
@@ -53,17 +53,17 @@ impl<'a> Call<'a> {
         self.refuse(NOT_PERMITTED, IN_HOST_FUNCTION)
     }
 
-    /// Logs a panic of the simulator, and gives the code back that the call answers then.
+    /// Logs a panic of the simulator. Returns the status code of the call.
     pub(crate) fn panicked(&self) -> CUresult {
         self.log(CUresult::CUDA_ERROR_UNKNOWN, "the simulator panicked: a bug in warploom", LogKind::Internal)
     }
 
-    /// Logs a fault that a plan asked for, and gives the code back for `Err`.
+    /// Logs an injected fault. Returns the status code for `Err`.
     pub(crate) fn injected(&self, code: CUresult, reason: impl Into<String>) -> CUresult {
         self.log(code, reason, LogKind::Injected)
     }
 
-    /// The answer of a function that the simulator does not have.
+    /// The status of a function that is not simulated.
     pub(crate) fn unsupported(&self) -> Status {
         Err(self.log(NOT_SUPPORTED, format!("{} is not simulated", self.function), LogKind::Unsupported))
     }
@@ -73,7 +73,7 @@ impl<'a> Call<'a> {
         code
     }
 
-    /// An object by the handle a C caller passed; `otherwise` is the answer for a handle that names none.
+    /// An object by the handle that a C caller passed; `otherwise` is the status for an invalid handle.
     pub(crate) fn object<'o, T: Object>(
         &self,
         objects: &'o Objects<T>,
@@ -95,7 +95,7 @@ impl<'a> Call<'a> {
         current.ok_or_else(|| self.refuse(INVALID_CONTEXT, "no context is current on this thread"))
     }
 
-    /// The thread's current context, alive but perhaps poisoned.
+    /// The thread's current context, alive, possibly with a sticky error.
     pub(crate) fn live_context(&self, world: &Guard<'_>) -> Status<ContextHandle> {
         let current = self.current()?;
         match world.contexts.get(current) {
@@ -104,7 +104,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// The thread's current context, alive and healthy.
+    /// The thread's current context, alive and without a sticky error.
     pub(crate) fn context(&self, world: &Guard<'_>) -> Status<ContextHandle> {
         let current = self.live_context(world)?;
         world.healthy(current)?;
@@ -136,12 +136,12 @@ impl<'a> Call<'a> {
         Ok(())
     }
 
-    /// Waits until ops are done. The world may change meanwhile: look handles up again.
+    /// Waits until ops are done. The lock is released meanwhile, so handles must be looked up again.
     pub(crate) fn wait(&self, world: &mut Guard<'_>, targets: &[OpId]) -> Status {
         self.core.wait(self.function, world, targets)
     }
 
-    /// Waits for everything a context has to do.
+    /// Waits for all work of a context.
     pub(crate) fn wait_for_context(&self, world: &mut Guard<'_>, context: ContextHandle) -> Status {
         let (pending, known) = (world.pending(context), world.known_of(context));
         self.wait(world, &pending)?;

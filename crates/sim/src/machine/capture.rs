@@ -8,11 +8,11 @@ use warploom_sys::types::CUstreamCaptureMode;
 use crate::ffi::handle::{GraphHandle, NodeHandle};
 use crate::process::thread::ThreadKey;
 
-/// Names a sequence; no other of the machine ever has the number.
+/// Identifies a sequence; unique on the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SequenceId(pub(crate) u64);
 
-/// Everything that is being captured.
+/// All captures in progress.
 #[derive(Default)]
 pub(crate) struct Captures {
     pub(crate) sequences: BTreeMap<SequenceId, Sequence>,
@@ -38,7 +38,7 @@ pub(crate) struct Branch {
     pub(crate) sequence: SequenceId,
     /// The dependencies of the stream's next node.
     pub(crate) tips: Vec<NodeHandle>,
-    /// The tips as they were last shown to C, which may look at them until the next call.
+    /// The tips last returned to C, which may read them until the next call.
     pub(crate) shown: Vec<u64>,
     /// As many plain edges, as words.
     pub(crate) edges: Vec<u64>,
@@ -80,7 +80,7 @@ impl Captures {
     }
 }
 
-/// The record of an event in a sequence: it stands for nodes, and no device will ever come to it.
+/// The record of an event in a sequence: it stands for nodes, and is never reached on a device.
 #[derive(Clone)]
 pub(crate) struct CapturedRecord {
     pub(crate) sequence: SequenceId,

@@ -69,7 +69,7 @@ fn list(formatter: &mut fmt::Formatter<'_>, parts: impl Iterator<Item = String>)
 /// The difference between two [`Census`]es.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Change {
-    /// The kinds of which there are more or fewer.
+    /// The kinds with a change.
     pub kinds: Vec<KindChange>,
     /// True if the thread's context stack differs.
     pub current_changed: bool,
@@ -80,9 +80,9 @@ pub struct Change {
 pub struct KindChange {
     /// The kind.
     pub resource: Resource,
-    /// More of it that are there; fewer, if negative.
+    /// Change in the number of live objects.
     pub live: i64,
-    /// More of it that have gone with their context without being given back.
+    /// Change in the number of objects destroyed with their context.
     pub abandoned: i64,
 }
 

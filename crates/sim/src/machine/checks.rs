@@ -10,14 +10,14 @@ use crate::machine::world::{Engine, Work, World};
 use crate::memory::shadow::{Access, AccessKind, StreamInfo, Touched, Tracked};
 use crate::memory::{Allocation, MemoryOp};
 
-/// A stream for a report.
+/// The description of a stream, for reports.
 fn stream_info(engine: &Engine, queue: QueueId) -> StreamInfo {
     let queue = engine.queue(queue);
     StreamInfo { id: queue.owner.traits.id, kind: queue.owner.traits.kind, device: queue.owner.device }
 }
 
 impl World {
-    /// The checker, and the parts that it looks at.
+    /// The checker, and the state that it reads.
     pub(crate) fn checked_parts(&mut self) -> (&mut Checker, Parts<'_>) {
         let World { checker, memory, virtual_memory, engine, .. } = self;
         (checker, Parts { memory, virtual_memory, timelines: &mut engine.timelines })
@@ -59,7 +59,7 @@ impl World {
         checker.check_ahead(&mut parts, stream, &known, works)
     }
 
-    /// Checks ops that stand behind a queue's newest and have no order among themselves.
+    /// Checks ops that follow a queue's newest op and have no order between them.
     pub(crate) fn check_batch(&mut self, queue: QueueId, works: &[Work]) -> Status {
         if !self.checker.is_on() {
             return Ok(());
@@ -72,7 +72,7 @@ impl World {
         judged
     }
 
-    /// Remembers the place of a kernel that is about to be enqueued.
+    /// Stores the happens-before position of a kernel that is about to be enqueued.
     pub(crate) fn watch_kernel(&mut self, queue: QueueId, work: &mut Work) {
         let Work::Task(task) = work else { return };
         if self.checker.is_on() {
@@ -81,12 +81,12 @@ impl World {
         }
     }
 
-    /// Checks the accesses of a kernel that has ended to memory that was freed meanwhile.
+    /// Checks the accesses of a completed kernel to memory that was freed meanwhile.
     pub(crate) fn check_frees(&mut self, watched: &Watched, touched: &mut Touched) {
         self.checker.check_frees(watched, touched);
     }
 
-    /// Checks a kernel that has ended, by the bytes that it has touched.
+    /// Checks the accesses of a completed kernel.
     pub(crate) fn check_ended(
         &mut self,
         watched: Watched,
@@ -98,7 +98,8 @@ impl World {
         checker.check_ended(&mut parts, watched, touched, fault, hazards);
     }
 
-    /// Records a new allocation: from now on, or, if it was made in the order of a queue, for all that comes behind that.
+    /// Records a new allocation: valid from now on or, for a stream-ordered one, for all later work of its
+    /// queue.
     pub(crate) fn add_allocation(&mut self, mut allocation: Allocation, queue: Option<QueueId>) {
         if self.checker.is_on() {
             let (epoch, stream) = match queue {
@@ -114,7 +115,7 @@ impl World {
         self.memory.insert(allocation);
     }
 
-    /// Checks that every access to an allocation is ordered before a free: in a queue, or by the host, now.
+    /// Checks that all accesses to an allocation happen before its free: in a queue, or by the host now.
     pub(crate) fn check_free(&mut self, base: u64, queue: Option<QueueId>) -> Status {
         if !self.checker.is_on() {
             return Ok(());
@@ -130,7 +131,7 @@ impl World {
 }
 
 impl Call<'_> {
-    /// Reports a handle that names no object of the kind that this call needs; the problem in words.
+    /// Reports a handle that is invalid for this call. Returns a description of the problem.
     pub(crate) fn found_misuse<T: Object>(&self, objects: &Objects<T>, handle: HandleTo<T>) -> String {
         self.report_misuse(objects, handle, objects.problem(handle));
         objects.explain(handle)
@@ -142,12 +143,12 @@ impl Call<'_> {
         self.core().findings.add_handle_misuse(handle.bits(), wanted, problem, destroyer);
     }
 
-    /// Reports that a call names bytes that are not, or not all, in an allocation.
+    /// Reports a range that is not entirely inside an allocation.
     pub(crate) fn found_outside(&self, world: &World, address: u64, bytes: u64, writes: bool) {
         world.checker.found_outside(&world.memory, address, bytes, writes);
     }
 
-    /// Reports why this call cannot free an address.
+    /// Reports an address that cannot be freed.
     pub(crate) fn found_bad_free(&self, world: &World, address: u64) {
         world.checker.found_bad_free(&world.memory, address);
     }

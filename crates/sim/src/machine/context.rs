@@ -23,38 +23,38 @@ pub(crate) struct Context {
     /// Number of `cuCtxAttach` calls that have not been undone.
     pub(crate) attached: u32,
     pub(crate) limits: Limits,
-    /// Bytes of the heap that kernels have, once one of them has asked for some.
+    /// Bytes allocated from the device heap, after its first use.
     pub(crate) heap: Option<u64>,
     pub(crate) cache: CUfunc_cache,
-    /// Bytes of device memory it takes for itself.
+    /// Bytes of device memory that the context itself takes.
     pub(crate) overhead: u64,
-    /// The code every later call gets, after a fault.
+    /// The sticky error after a fault.
     pub(crate) poison: Option<CUresult>,
-    /// The legacy default stream, once it was used.
+    /// The legacy default stream, after its first use.
     pub(crate) legacy: Option<QueueId>,
-    /// Each thread's own default stream, once it was used.
+    /// The per-thread default streams, after their first use.
     pub(crate) per_thread: BTreeMap<ThreadKey, QueueId>,
     pub(crate) streams: BTreeSet<StreamHandle>,
     /// Queues that the legacy default stream waits for, and that wait for it.
     pub(crate) blocking: SmallVec<[QueueId; 8]>,
-    /// Queues that have nothing to do with the default stream.
+    /// Queues of non-blocking streams.
     pub(crate) independent: SmallVec<[QueueId; 8]>,
     /// Contexts whose memory this context may access.
     pub(crate) peers: BTreeSet<ContextHandle>,
     /// The queue of events recorded on the whole context, after the first one.
     pub(crate) marks: Option<QueueId>,
-    /// Ops that everything enqueued from now on comes behind.
+    /// Ops that all later work depends on.
     pub(crate) gates: SmallVec<[OpId; 2]>,
     /// The happens-before order that the gates add, after the first gate.
     pub(crate) gate_clock: Option<Moment>,
     /// Work of destroyed streams, for the checks: synchronising with the context waits for it, too.
     pub(crate) gone: Known,
-    /// As much of that as the legacy default stream comes behind.
+    /// The part of it that the legacy default stream is ordered after.
     pub(crate) gone_blocking: Known,
 }
 
 impl Context {
-    /// Takes bytes of the heap of kernels; `false` if it has not as many left.
+    /// Allocates bytes of the device heap; `false` if too few are left.
     pub(crate) fn take_heap(&mut self, bytes: u64) -> bool {
         let taken = self.heap.unwrap_or(0).saturating_add(bytes);
         let fits = taken <= self.limits.heap();
@@ -86,7 +86,7 @@ impl Context {
         self.attached
     }
 
-    /// Every queue of its streams.
+    /// All queues of its streams.
     pub(crate) fn queues(&self) -> impl Iterator<Item = QueueId> {
         self.legacy.into_iter().chain(self.blocking.iter().copied()).chain(self.independent.iter().copied())
     }

@@ -43,7 +43,7 @@ pub(crate) struct Core {
     workers: usize,
     crew: OnceLock<Arc<Crew>>,
     runner: Arc<Runner<World>>,
-    /// Given by the C boundary, which is above the machine.
+    /// Set by the C boundary, which depends on the machine.
     function_address: FunctionAddress,
 }
 
@@ -120,12 +120,12 @@ impl Core {
         }
     }
 
-    /// Threads for the blocks of a kernel, if there are to be several.
+    /// Threads for the blocks of a kernel, if there are several.
     pub(crate) fn crew(&self) -> Option<Arc<Crew>> {
         (self.workers > 1).then(|| Arc::clone(self.crew.get_or_init(|| Arc::new(Crew::new(self.workers)))))
     }
 
-    /// A number for a call: its place among the machine's calls, from 1.
+    /// The next call number, from 1.
     pub(crate) fn next_call(&self) -> u64 {
         self.calls.fetch_add(1, Ordering::Relaxed) + 1
     }
@@ -140,7 +140,7 @@ impl Core {
         self.runner.lock()
     }
 
-    /// Starts the executors of a machine that has them; called once, by `cuInit`.
+    /// Starts the executors, if the mode has them; called once, by `cuInit`.
     pub(crate) fn start(&self) -> std::io::Result<()> {
         self.runner.start(&format!("warploom-{}", self.id))
     }
@@ -151,7 +151,7 @@ impl Core {
         self.runner.stop();
     }
 
-    /// Gives the machine the chance to run work it was just given, or was asked about.
+    /// Lets the machine run newly enqueued or queried work.
     pub(crate) fn pump(&self, world: &mut Guard<'_>) {
         self.runner.pump(world);
     }
@@ -161,7 +161,7 @@ impl Core {
         self.runner.query(world, targets)
     }
 
-    /// Waits until ops are done; reports a wait that nothing can end.
+    /// Waits until ops are done; reports a deadlock.
     pub(crate) fn wait(&self, function: Function, world: &mut Guard<'_>, targets: &[OpId]) -> Status {
         let in_host_function = thread::is_in_host_function(self.id);
         self.runner.wait(world, targets, in_host_function).map_err(|error| match error {

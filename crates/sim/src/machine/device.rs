@@ -9,12 +9,12 @@ use crate::topology::DeviceSpec;
 /// A device's state; its properties are in the topology.
 pub(crate) struct Device {
     pub(crate) memory: DeviceMemory,
-    /// The primary context's handle, once it was retained; the context is active while the handle names it.
+    /// The primary context's handle, after the first retain; the context is active while the handle is valid.
     pub(crate) primary: Option<ContextHandle>,
     /// Reference count of the primary context.
     pub(crate) retained: u32,
     pub(crate) primary_flags: u32,
-    /// The code a kernel's fault gave: the process cannot use the device any more.
+    /// The sticky error of a kernel's fault: the process can no longer use the device.
     pub(crate) fault: Option<CUresult>,
 }
 

@@ -12,7 +12,7 @@ pub(crate) struct Event {
     pub(crate) flags: u32,
     /// The newest record; a wait captures it when the wait is called.
     pub(crate) record: Option<Record>,
-    /// The newest record, if it was made in a stream that was captured.
+    /// The newest record, if it was made during a capture.
     pub(crate) captured: Option<CapturedRecord>,
     /// The work ordered before the newest record.
     pub(crate) clock: Moment,
@@ -22,7 +22,7 @@ pub(crate) struct Event {
 /// One record of an event.
 #[derive(Clone, Copy)]
 pub(crate) struct Record {
-    /// The op that reaches it; a record in an idle queue needs none.
+    /// The op of the record; a record in an idle queue needs none.
     pub(crate) op: Option<OpId>,
     pub(crate) serial: u64,
     /// Virtual time, once reached.
@@ -38,7 +38,7 @@ impl Event {
         Self { context, flags, record: None, captured: None, clock: Moment::default(), serial: 0 }
     }
 
-    /// A number for the next record, by which its op will be recognised.
+    /// The serial of the next record, which identifies its op.
     pub(crate) fn next_serial(&mut self) -> u64 {
         self.serial += 1;
         self.serial

@@ -11,7 +11,7 @@ use crate::machine::world::{Work, World};
 use crate::trace::Activity;
 
 impl World {
-    /// Records an event behind everything a queue has.
+    /// Records an event behind all work of a queue.
     pub(crate) fn record_event(&mut self, queue: QueueId, handle: EventHandle) -> Status {
         let context = self.engine.queue(queue).owner.context;
         self.healthy(context)?;
@@ -44,9 +44,9 @@ impl World {
 
     /// Orders later work of a queue behind the newest record of an event. Returns true if that took an op.
     ///
-    /// In the legacy default stream a wait is an op like any other: it comes after all work in the blocking streams,
-    /// and they come after it. In another stream it delays later work of that stream only, and does not itself wait
-    /// for the legacy stream.
+    /// In the legacy default stream a wait is an op like any other: it comes after all work in the blocking
+    /// streams, and they come after it. In another stream it delays later work of that stream only, and does
+    /// not itself wait for the legacy stream.
     pub(crate) fn wait_for_event(&mut self, queue: QueueId, handle: EventHandle) -> Status<bool> {
         let context = self.engine.queue(queue).owner.context;
         self.healthy(context)?;
@@ -84,7 +84,7 @@ impl World {
         Ok(other.is_some())
     }
 
-    /// Tells the trace that an op is a wait for another, if it is.
+    /// Notes in the trace that an op waits for another, if it does.
     fn note_wait(&self, join: OpId, other: Option<OpId>, activity: Activity) {
         if let (Some(trace), Some(_), Some(op)) = (&self.trace, other, self.engine.op(join)) {
             trace.waits(join, activity, op.earliest);

@@ -6,7 +6,7 @@ use warploom_ptx::Program;
 
 use crate::ffi::handle::{ContextHandle, FunctionHandle};
 
-/// A launch that has been checked, with all that its op is made of.
+/// A checked launch, with the data for its op.
 #[derive(Clone)]
 pub(crate) struct KernelCall {
     pub(crate) function: FunctionHandle,

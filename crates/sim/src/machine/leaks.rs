@@ -8,7 +8,7 @@ use crate::machine::core::Core;
 use crate::machine::objects::{HandleTo, Object, Objects};
 use crate::machine::world::World;
 
-/// The leak of every object that `is_leaked` says is one.
+/// The leaks among the objects of one kind that `is_leaked` selects.
 fn objects<T: Object>(
     objects: &Objects<T>,
     end: End,
@@ -38,7 +38,7 @@ impl Core {
 
 impl World {
     fn memory_leaks(&self, end: End, is_leaked: impl Fn(Option<ContextHandle>) -> bool) -> Vec<FindingKind> {
-        // A variable goes with its module.
+        // Variables are released with their module.
         let given_back = self.memory.iter().filter(|allocation| Resource::of(&allocation.backing).is_some());
         let leaked = given_back.filter(|allocation| is_leaked(allocation.context));
         leaked.filter_map(|allocation| memory_leak(allocation, end)).collect()

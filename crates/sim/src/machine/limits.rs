@@ -2,7 +2,7 @@
 //!
 //! | limit | default | value after a request |
 //! |---|---|---|
-//! | stack size of a thread | 1024 | a multiple of 16; all threads' stacks must fit the device; a kernel that needs more raises it |
+//! | stack size of a thread | 1024 | a multiple of 16, for all threads; kernels may raise it |
 //! | printf buffer | 8650752 | a multiple of 256 between 512 KiB and 2 GiB |
 //! | malloc heap | 8 MiB | a multiple of 64 KiB between 4 MiB and an eighth of the device |
 //! | depth of device-side waits | 2 | as asked, up to 24; none since compute capability 9.0 |
@@ -20,7 +20,7 @@ pub(crate) const UNSUPPORTED_LIMIT: CUresult = CUresult::CUDA_ERROR_UNSUPPORTED_
 
 pub(crate) const STACK_STEP: u64 = 16;
 pub(crate) const FIRST_STACK: u64 = 1024;
-/// The local memory a thread can address.
+/// Maximum local memory of a thread.
 pub(crate) const MOST_STACK: u64 = 512 << 10;
 pub(crate) const PRINTF_STEP: u64 = 256;
 pub(crate) const HEAP_STEP: u64 = 64 << 10;
@@ -41,7 +41,7 @@ pub(crate) struct Limits {
 
 /// The bounds that a device sets on limits.
 pub(crate) struct Bounds {
-    /// Threads that can be resident at once.
+    /// Maximum number of resident threads.
     pub(crate) threads: u64,
     pub(crate) memory: u64,
     pub(crate) persisting: u64,
@@ -109,7 +109,7 @@ impl Limits {
             CUlimit::CU_LIMIT_STACK_SIZE => {
                 let size = value.checked_next_multiple_of(STACK_STEP).filter(|size| *size < MOST_STACK);
                 let size = size.filter(|size| size * bounds.threads <= bounds.memory).ok_or(INVALID_VALUE)?;
-                // A request that changes nothing is remembered as it was made.
+                // A request without an effect is stored as it was made.
                 let as_is = size == self.stack.next_multiple_of(STACK_STEP);
                 self.stack = if as_is { value } else { size };
             }

@@ -11,13 +11,13 @@ use crate::process::home::lock_briefly_held;
 /// Number of newest entries that are kept.
 const KEPT: usize = 4096;
 
-/// A call that was refused, a fault that was injected, or a wait that nothing could end.
+/// A refused call, an injected fault, or a deadlock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LogEntry {
     /// The call.
     pub function: Function,
-    /// Its answer.
+    /// Its status code.
     pub code: CUresult,
     /// The reason.
     pub reason: String,
@@ -29,15 +29,15 @@ pub struct LogEntry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LogKind {
-    /// The driver would refuse this, too.
+    /// The real driver would refuse it, too.
     Refused,
-    /// The real driver has it; the simulator does not.
+    /// The real driver supports it; the simulator does not.
     Unsupported,
-    /// A fault that a plan asked for.
+    /// An injected fault of a plan.
     Injected,
-    /// A kernel that stopped before its end.
+    /// A kernel that ended early.
     Fault,
-    /// A wait that nothing can end; the real driver would hang.
+    /// A deadlock; the real driver would hang.
     Deadlock,
     /// A bug in the simulator.
     Internal,

@@ -10,7 +10,7 @@ use crate::memory::shadow::Touched;
 use crate::memory::{Residence, SimAddress, Touch};
 
 impl World {
-    /// Moves managed pages for work of a device that is done.
+    /// Migrates managed pages for completed work of a device.
     pub(crate) fn move_managed_pages(&mut self, work: &mut Work, device: u16) {
         if !self.managed_memory.is_used() {
             return;
@@ -30,7 +30,7 @@ impl World {
         });
     }
 
-    /// Moves managed pages for a kernel of a device that is done.
+    /// Migrates managed pages for a completed kernel of a device.
     pub(crate) fn move_touched_pages(&mut self, touched: &Touched, device: u16) {
         if !self.managed_memory.is_used() {
             return;
@@ -50,7 +50,7 @@ impl World {
         self.pages_touched(&range, who, writes);
     }
 
-    /// Lets managed pages follow an access to them.
+    /// Migrates managed pages to an accessor.
     pub(crate) fn pages_touched(&mut self, range: &Range<u64>, accessor: Residence, writes: bool) {
         self.managed_memory.touch(range, accessor, writes);
     }

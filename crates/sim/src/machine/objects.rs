@@ -1,8 +1,8 @@
 //! Objects of a machine, found by their handles.
 //!
-//! A handle that is destroyed, of another kind, of another machine, or invented is not found; [`Objects::explain`] says
-//! which of these it was. An object that died with its context is an *orphan*; the driver answers for it differently
-//! than for one that was destroyed by itself.
+//! A handle that is destroyed, of another kind, of another machine, or invented is not found;
+//! [`Objects::explain`] says which of these it was. An object that died with its context is an *orphan*; the
+//! driver answers for it differently than for one that was destroyed by itself.
 
 use std::collections::VecDeque;
 
@@ -12,11 +12,11 @@ use crate::check::{HandleProblem, ObjectKind};
 use crate::ffi::handle::{Handle, INDICES, Kind, LAST_GENERATION, Marker, machine_bits};
 use crate::memory::shadow::{Site, current_site};
 
-/// An object that handles name.
+/// A type of object with handles.
 pub(crate) trait Object {
     type Kind: Marker;
     const KIND: Kind = <Self::Kind as Marker>::KIND;
-    /// The status of calls on it once the context it lived in is destroyed.
+    /// The status of calls on it after the destruction of its context.
     const ORPHANED: CUresult = CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
 
@@ -26,7 +26,7 @@ pub(crate) type HandleTo<T> = Handle<<T as Object>::Kind>;
 struct Entry<T> {
     generation: u32,
     object: Option<T>,
-    /// The call that made the object, if the machine checks.
+    /// The call that created the object, if the machine checks.
     maker: Option<Site>,
 }
 
@@ -35,9 +35,9 @@ pub(crate) struct Objects<T: Object> {
     machine: u64,
     entries: Vec<Entry<T>>,
     free: Vec<u32>,
-    /// The newest handles whose objects died with their context.
+    /// The newest handles of objects destroyed with their context.
     orphans: VecDeque<HandleTo<T>>,
-    /// The newest handles whose objects were destroyed, and the calls that did it, if the machine checks.
+    /// The newest handles of destroyed objects, with the calls that destroyed them, if the machine checks.
     destroyers: VecDeque<(HandleTo<T>, Site)>,
 }
 
@@ -47,7 +47,7 @@ const MOST_ORPHANS: usize = 1024;
 const MOST_DESTROYERS: usize = 1024;
 
 impl<T: Object> Objects<T> {
-    /// None yet; `machine` goes into every handle.
+    /// No objects yet; `machine` goes into every handle.
     pub(crate) fn new(machine: u64) -> Self {
         Self {
             machine: machine_bits(machine),
@@ -58,7 +58,7 @@ impl<T: Object> Objects<T> {
         }
     }
 
-    /// Adds an object; `None` when there are as many as handles can name.
+    /// Adds an object; `None` if all handles are used.
     pub(crate) fn insert(&mut self, object: T) -> Option<HandleTo<T>> {
         let index = match self.free.pop() {
             Some(index) => index,
@@ -92,12 +92,12 @@ impl<T: Object> Objects<T> {
         self.live_index(handle).and_then(|index| self.entries[index].object.as_mut())
     }
 
-    /// Takes an object out; its handle is never valid again.
+    /// Removes an object; its handle is never valid again.
     pub(crate) fn remove(&mut self, handle: HandleTo<T>) -> Option<T> {
         let index = self.live_index(handle)?;
         self.note_destroyer(handle);
         let entry = &mut self.entries[index];
-        // An entry whose generations are used up is retired, so that no old handle can come back to life.
+        // An entry without generations left is retired, so that no old handle becomes valid again.
         if entry.generation < LAST_GENERATION {
             entry.generation += 1;
             self.free.extend(u32::try_from(index));
@@ -105,7 +105,8 @@ impl<T: Object> Objects<T> {
         entry.object.take()
     }
 
-    /// Remembers, if the machine checks, that this call destroys an object; it may live on for its dependents.
+    /// Notes, if the machine checks, that this call destroys an object, which may outlive the call for its
+    /// dependents.
     pub(crate) fn note_destroyer(&mut self, handle: HandleTo<T>) {
         let Some(site) = current_site().filter(|_| self.destroyer(handle).is_none()) else { return };
         if self.destroyers.len() == MOST_DESTROYERS {
@@ -114,13 +115,13 @@ impl<T: Object> Objects<T> {
         self.destroyers.push_back((handle, site));
     }
 
-    /// Takes an object out, and keeps its handle for another life of it.
+    /// Removes an object, and keeps its handle for a successor.
     pub(crate) fn suspend(&mut self, handle: HandleTo<T>) -> Option<T> {
         let index = self.live_index(handle)?;
         self.entries[index].object.take()
     }
 
-    /// Gives the handle of a suspended object a new one.
+    /// Stores a new object under a suspended handle.
     pub(crate) fn resume(&mut self, handle: HandleTo<T>, object: T) {
         if self.is_of_this_kind(handle)
             && let Some(entry) = self.entries.get_mut(handle.index())
@@ -131,17 +132,17 @@ impl<T: Object> Objects<T> {
         }
     }
 
-    /// The call that made an object, if the machine checks.
+    /// The call that created an object, if the machine checks.
     pub(crate) fn maker(&self, handle: HandleTo<T>) -> Option<&Site> {
         self.live_index(handle).and_then(|index| self.entries[index].maker.as_ref())
     }
 
-    /// The call that destroyed an object, if the machine checks and it was not long ago.
+    /// The call that destroyed an object, if the machine checks and still remembers it.
     pub(crate) fn destroyer(&self, handle: HandleTo<T>) -> Option<&Site> {
         self.destroyers.iter().rev().find(|(destroyed, _)| *destroyed == handle).map(|(_, site)| site)
     }
 
-    /// Takes an object out because its context is destroyed.
+    /// Removes an object because its context is destroyed.
     pub(crate) fn orphan(&mut self, handle: HandleTo<T>) -> Option<T> {
         let object = self.remove(handle)?;
         if self.orphans.len() == MOST_ORPHANS {
@@ -162,7 +163,7 @@ impl<T: Object> Objects<T> {
         given && handle.generation() > 0 && self.is_of_this_kind(handle) && self.live_index(handle).is_none()
     }
 
-    /// Every object with its handle.
+    /// All objects with their handles.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (HandleTo<T>, &T)> {
         self.entries.iter().enumerate().filter_map(|(index, entry)| {
             let handle = Handle::new(self.machine, entry.generation, index as u32);

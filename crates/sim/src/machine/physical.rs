@@ -9,7 +9,7 @@ use crate::ffi::handle::kind;
 use crate::machine::objects::Object;
 use crate::memory::Side;
 
-/// Memory without an address. Its bytes are in [`VirtualMemory`](crate::memory::VirtualMemory).
+/// A physical allocation. Its bytes are in [`VirtualMemory`](crate::memory::VirtualMemory).
 pub(crate) struct Physical {
     pub(crate) size: u64,
     /// Start of its bytes in the store.

@@ -6,7 +6,7 @@ use crate::machine::world::World;
 use crate::memory::Side;
 
 impl World {
-    /// Ends a physical allocation without references and mappings.
+    /// Releases a physical allocation without references and mappings.
     pub(crate) fn collect_physical(&mut self, handle: PhysicalHandle) {
         let Some(&Physical { size, offset, side, references: 0, .. }) = self.physical.get(handle) else { return };
         if self.virtual_memory.is_mapped(offset) {
@@ -17,7 +17,7 @@ impl World {
         self.refund_physical(side, size);
     }
 
-    /// Gives back memory that was charged for a physical allocation.
+    /// Refunds the memory of a physical allocation.
     pub(crate) fn refund_physical(&mut self, side: Side, size: u64) {
         match side {
             Side::Device(device) => self.devices[usize::from(device)].memory.refund(size),

@@ -24,14 +24,14 @@ impl PlannedFailures {
         self.0.iter_mut().find(|planned| planned.thread == this)
     }
 
-    /// The code that an op fails with which this thread enqueues now.
+    /// The status code for the ops that this thread enqueues now.
     pub(crate) fn take(&mut self) -> Option<CUresult> {
         let planned = self.mine()?;
         planned.ops += 1;
         Some(planned.code)
     }
 
-    /// Makes every op fail that this thread enqueues, until [`PlannedFailures::end`].
+    /// Makes all ops of this thread fail, until [`PlannedFailures::end`].
     pub(crate) fn begin(&mut self, code: CUresult) {
         if self.mine().is_none() {
             self.0.push(PlannedFailure { thread: thread::key(), code, ops: 0 });

@@ -34,7 +34,7 @@ impl World {
         }
     }
 
-    /// The host has synchronised with a queue.
+    /// Notes that the host has synchronised with a queue.
     pub(crate) fn saw_queue(&mut self, queue: QueueId) {
         self.catch_up(queue);
         let clock = &self.engine.queue(queue).clock;
@@ -44,7 +44,7 @@ impl World {
         self.apply_thresholds();
     }
 
-    /// The host has synchronised with an event.
+    /// Notes that the host has synchronised with an event.
     pub(crate) fn saw_event(&mut self, event: EventHandle) {
         let Some(event) = self.events.get(event) else { return };
         for pool in self.pools.iter_mut() {
@@ -53,7 +53,7 @@ impl World {
         self.apply_thresholds();
     }
 
-    /// The host has synchronised with a context.
+    /// Notes that the host has synchronised with a context.
     pub(crate) fn saw_context(&mut self, context: ContextHandle) {
         for pool in self.pools.iter_mut() {
             pool.space.observe(|_, freeing, _| freeing == context);
@@ -97,7 +97,7 @@ impl World {
         }
     }
 
-    /// Lets a destroyed pool go once nothing of it is in use.
+    /// Removes a destroyed pool without memory in use.
     pub(crate) fn bury_pool(&mut self, handle: PoolHandle) {
         if !self.pools.get(handle).is_some_and(Pool::is_over) {
             return;

@@ -44,7 +44,7 @@ pub(crate) fn take(patience: Duration) -> Option<usize> {
     }
 }
 
-/// Puts a machine into a slot that was taken for it.
+/// Puts a machine into a reserved slot.
 pub(crate) fn fill(slot: usize, core: Arc<Core>) {
     MACHINES[slot].store(Some(core));
 }

@@ -55,7 +55,7 @@ impl Traits {
     }
 }
 
-/// A priority that there is.
+/// The priority, clamped to the supported range.
 pub(crate) fn clamp(priority: i32) -> i32 {
     priority.clamp(HIGHEST_PRIORITY, LOWEST_PRIORITY)
 }
@@ -67,7 +67,7 @@ pub(crate) struct Attributes {
     /// The synchronisation policy of host threads; `u32::MAX` if unset.
     pub(crate) synchronization: u32,
     pub(crate) priority: i32,
-    /// The domains that stand for the default and the remote one.
+    /// The domains that the default and the remote domain map to.
     pub(crate) domains: [u8; 2],
     pub(crate) domain: u32,
 }

@@ -43,7 +43,7 @@ pub(crate) struct World {
     pub(crate) streams: Objects<Stream>,
     pub(crate) events: Objects<Event>,
     pub(crate) pools: Objects<Pool>,
-    /// Default and current pools, once they were asked for.
+    /// Default and current pools, after their first use.
     pub(crate) current_pools: BTreeMap<Home, Current>,
     pub(crate) pool_windows: Windows,
     pub(crate) memory: Registry,
@@ -56,7 +56,7 @@ pub(crate) struct World {
     pub(crate) captures: Captures,
     pub(crate) engine: Engine,
     pub(crate) planned_failures: PlannedFailures,
-    /// Ops note which call they are of.
+    /// Ops store the number of their call.
     numbers_calls: bool,
     pub(crate) clock: Clock,
     pub(crate) checker: Checker,
@@ -115,7 +115,7 @@ impl World {
         self.next_stream_id - 1
     }
 
-    /// Fails with the code that poisoned a context, if one did.
+    /// Fails with the sticky error of a context, if any.
     pub(crate) fn healthy(&self, context: ContextHandle) -> Status {
         match self.contexts.get(context).and_then(|context| context.poison) {
             Some(code) => Err(code),
@@ -128,7 +128,7 @@ impl World {
         self.enqueue_after(queue, &[], work)
     }
 
-    /// Enqueues work behind its queue and behind other ops.
+    /// Enqueues work behind its queue and other ops.
     pub(crate) fn enqueue_after(&mut self, queue: QueueId, others: &[OpId], work: Work) -> Status<OpId> {
         let id = self.add_after(queue, others, work)?;
         settle(self);
@@ -155,7 +155,7 @@ impl World {
         Ok(self.add(queue, &before, work, now))
     }
 
-    /// Enqueues work that has been checked, not before virtual time `now`.
+    /// Enqueues checked work, not before virtual time `now`.
     pub(crate) fn add(&mut self, queue: QueueId, before: &[OpId], work: Work, now: u64) -> OpId {
         let note = self.note();
         self.engine.add(queue, before, work, note, now)
@@ -172,8 +172,8 @@ impl World {
         self.engine.new_queue(device, Owner::new(context, device, traits))
     }
 
-    /// Enqueues several pieces of work that are ordered with everything else in their queue, and not with each other;
-    /// gives the op that ends them all, which is the queue's newest.
+    /// Enqueues several pieces of work that are ordered with the rest of their queue, and not with each
+    /// other. Returns the op that joins them, the queue's newest.
     pub(crate) fn enqueue_unordered(&mut self, queue: QueueId, works: impl Iterator<Item = Work>) -> Status<OpId> {
         let start = self.enqueue(queue, Work::Join)?;
         let now = self.clock.host_call();
@@ -224,13 +224,13 @@ impl World {
         }
     }
 
-    /// The code that stops an op from running, its context's or its own, if there is one.
+    /// The error that prevents an op from running, its context's or its own, if any.
     pub(crate) fn poison_of(&self, id: OpId) -> Option<CUresult> {
         let op = self.engine.op(id)?;
         self.healthy(self.engine.queue(op.queue).owner.context).err().or(op.note.fails)
     }
 
-    /// Makes every later call on a context fail with a code, as a faulting kernel does.
+    /// Sets the sticky error of a context, as a kernel fault does.
     pub(crate) fn poison(&mut self, context: ContextHandle, code: CUresult) {
         if let Some(context) = self.contexts.get_mut(context) {
             context.poison.get_or_insert(code);
@@ -279,7 +279,7 @@ impl World {
         known
     }
 
-    /// A host thread saw everything done that a context had to do.
+    /// Notes that a host thread saw all work of a context complete.
     pub(crate) fn host_saw_context(&mut self, context: ContextHandle) {
         let Some(context) = self.contexts.get(context) else { return };
         let time = context.queues().map(|queue| self.engine.busy_until(queue)).max().unwrap_or(0);
@@ -295,13 +295,13 @@ impl warploom_engine::State for World {
     }
 
     fn starts(&mut self, id: OpId, work: &mut Work) -> bool {
-        // The program's own code may tell other threads that it runs, in ways that the simulator does not see.
+        // The program's code may synchronise with other threads in ways that the simulator does not see.
         if let Some(known) = work.known() {
             self.engine.timelines.host_learns(known);
         }
         match (self.poison_of(id), work) {
             (None, _) => true,
-            // A callback, unlike a host function, is called to be told of the failure.
+            // Unlike a host function, a callback also runs after a failure, with its status.
             (Some(code), Work::Callback { status, .. }) => {
                 *status = code;
                 true

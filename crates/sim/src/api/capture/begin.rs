@@ -15,7 +15,7 @@ use crate::machine::core::Guard;
 use crate::machine::graph::Graph;
 use crate::process::thread;
 
-/// The stream that is to be captured, if it can be.
+/// The queue of a stream, if it can be captured.
 fn capturable(
     call: &Call<'_>,
     world: &mut Guard<'_>,

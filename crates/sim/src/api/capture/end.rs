@@ -13,7 +13,7 @@ use crate::machine::capture::{Captures, SequenceId};
 use crate::machine::world::World;
 use crate::process::thread;
 
-/// Why the end of a sequence gives no graph, if it gives none.
+/// The error at the end of a sequence that gives no graph.
 fn obstacle(world: &World, id: SequenceId) -> Option<(CUresult, &'static str)> {
     let sequence = world.captures.sequences.get(&id)?;
     if sequence.mode != CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED && sequence.thread != thread::key() {
@@ -63,7 +63,7 @@ impl World {
         others.chain(&sequence.loose).any(|tip| !joined.contains(tip))
     }
 
-    /// Ends a sequence; its graph, if it is to be kept.
+    /// Ends a sequence. Returns its graph, if it is kept.
     fn finish_capture(&mut self, id: SequenceId, is_kept: bool) -> Option<GraphHandle> {
         let sequence = self.captures.sequences.remove(&id)?;
         self.captures.branches.retain(|_, branch| branch.sequence != id);

@@ -35,8 +35,8 @@ impl Call<'_> {
         Ok(())
     }
 
-    /// Lets a stream wait for an event where captures have a say in it: the event was recorded in one, or the stream is
-    /// captured. False if this is a wait like any other.
+    /// Makes a stream wait for an event if the event was recorded in a capture or the stream is captured.
+    /// Returns false for an ordinary wait.
     pub(crate) fn wait_captured(&self, world: &mut Guard<'_>, queue: QueueId, event: EventHandle) -> Status<bool> {
         let Some(found) = world.events.get(event) else { return Err(INVALID_HANDLE) };
         let (record, is_recorded) = (found.captured.clone(), found.record.is_some());
@@ -46,7 +46,7 @@ impl Call<'_> {
         }
         match (record, own) {
             (None, None) => return Ok(false),
-            // Nothing to wait for, captured or not.
+            // An event without a record needs no wait, captured or not.
             (None, Some(_)) if !is_recorded => {}
             (None, Some(own)) => {
                 world.captures.invalidate(own);

@@ -6,8 +6,8 @@
 //!                                     for an event recorded in the sequence
 //! ```
 //!
-//! A branch knows the nodes that its stream's next node comes after. A call that cannot be captured *invalidates* the
-//! sequence: nothing more goes into it, and its end gives no graph.
+//! A branch holds the dependencies of its stream's next node. A call that cannot be captured *invalidates*
+//! the sequence: no more nodes are added, and its end gives no graph.
 
 mod begin;
 mod dependencies;
@@ -38,7 +38,7 @@ const INVALIDATED: CUresult = CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
 const IMPLICIT: CUresult = CUresult::CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
 
 impl Call<'_> {
-    /// Makes a node of work that a captured stream is given.
+    /// Adds a node for work submitted to a captured stream.
     pub(crate) fn capture(&self, world: &mut Guard<'_>, queue: QueueId, work: Work) -> Status {
         let described = work.describe();
         match NodeWork::of(work) {
@@ -63,7 +63,7 @@ impl Call<'_> {
         }
     }
 
-    /// Invalidates a stream's capture, for work that no graph can have.
+    /// Invalidates a stream's capture, because of work that cannot be captured.
     pub(crate) fn uncapturable(&self, world: &mut Guard<'_>, queue: QueueId, what: &str) -> CUresult {
         if let Err(code) = self.capturing(world, queue) {
             return code;
@@ -74,7 +74,8 @@ impl Call<'_> {
 }
 
 impl Call<'_> {
-    /// Refuses the legacy default stream while a stream that it would wait for is captured, which is invalid then.
+    /// Refuses the legacy default stream while a stream that it would wait for is captured, and invalidates
+    /// that capture.
     pub(crate) fn check_legacy(&self, world: &mut Guard<'_>, queue: QueueId) -> Status {
         let shadowed = world.shadowed_by(queue);
         if shadowed.is_empty() {
@@ -87,7 +88,8 @@ impl Call<'_> {
             .refuse(IMPLICIT, "the legacy default stream would wait for a stream that is captured, and now invalid"))
     }
 
-    /// Refuses to wait for a context, or to let it wait, while one of its streams is captured, which is invalid then.
+    /// Refuses to synchronise with a context, or to make it wait, while one of its streams is captured, and
+    /// invalidates that capture.
     pub(crate) fn check_context(&self, world: &mut Guard<'_>, context: ContextHandle) -> Status {
         let captured = world.captured_in(|queue| queue.owner.context == context);
         if captured.is_empty() {
@@ -101,7 +103,7 @@ impl Call<'_> {
 }
 
 impl World {
-    /// The sequences that some stream takes part in.
+    /// The sequences of the captured streams that match.
     fn captured_in(&self, is_meant: impl Fn(&Queue) -> bool) -> Vec<SequenceId> {
         let branches = self.captures.branches.iter();
         let meant = branches.filter(|(queue, _)| is_meant(self.engine.queue(**queue)));

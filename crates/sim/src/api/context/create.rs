@@ -53,7 +53,7 @@ pub(crate) fn cuCtxCreate_v4(
     cuCtxCreate_v2(call, out, flags, device)
 }
 
-/// Contexts get a share of the multiprocessors only from a multi-process server, which no machine has.
+/// Execution affinity needs a multi-process server (MPS), which is not simulated.
 fn no_affinity(call: &Call<'_>, missing: bool, count: c_int) -> Status {
     if count <= 0 {
         return Ok(());

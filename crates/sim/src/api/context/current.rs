@@ -12,7 +12,7 @@ use crate::ffi::status::{INVALID_CONTEXT, INVALID_VALUE, Status};
 use crate::machine::call::Call;
 use crate::process::thread;
 
-/// A context that may be made current: the driver takes one that has been destroyed, and fails later.
+/// A context that may become current: the driver accepts a destroyed one, and later calls fail.
 fn admissible(call: &Call<'_>, context: Ptr<CUctx_st>) -> Status<ContextHandle> {
     let handle = Handle::from_bits(context.address());
     let world = call.world();
@@ -70,7 +70,7 @@ pub(crate) fn cuCtxAttach(call: &Call<'_>, context: Ptr<CUcontext>, flags: c_uin
     context.write(current.as_raw())
 }
 
-/// Takes back an attachment of the current context; without one, the context itself goes.
+/// Undoes one `cuCtxAttach` of the current context; without one, destroys the context.
 pub(crate) fn cuCtxDetach(call: &Call<'_>, context: Ptr<CUctx_st>) -> Status {
     let mut world = call.world();
     let current = call.current()?;

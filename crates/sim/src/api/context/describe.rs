@@ -99,7 +99,7 @@ pub(crate) fn cuCtxSetCacheConfig(call: &Call<'_>, config: CUfunc_cache) -> Stat
     Ok(())
 }
 
-/// Banks have been four bytes wide for a long time; the choice is accepted and has no effect.
+/// Shared memory banks are always four bytes wide; the setting is accepted and has no effect.
 pub(crate) fn cuCtxSetSharedMemConfig(call: &Call<'_>, config: CUsharedconfig) -> Status {
     call.context(&call.world())?;
     if config.0 > CUsharedconfig::CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE.0 {
@@ -123,7 +123,7 @@ pub(crate) fn cuCtxGetStreamPriorityRange(call: &Call<'_>, least: Ptr<c_int>, gr
     greatest.write_if_wanted(if supported == Some(0) { 0 } else { HIGHEST_PRIORITY })
 }
 
-/// There is no cache whose lines could persist.
+/// No cache with persisting lines is simulated.
 pub(crate) fn cuCtxResetPersistingL2Cache(call: &Call<'_>) -> Status {
     call.context(&call.world()).map(|_| ())
 }

@@ -1,7 +1,8 @@
 //! Destruction of contexts: cuCtxDestroy.
 //!
-//! Destroying a context waits for its work, like a synchronisation. Then its objects are destroyed: its memory is
-//! freed, and its streams and events become orphans, which the driver distinguishes from destroyed ones.
+//! Destroying a context waits for its work, like a synchronisation. Then its objects are destroyed: its
+//! memory is freed, and its streams and events become orphans, which the driver distinguishes from destroyed
+//! ones.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use warploom_sys::types::CUctx_st;
@@ -30,7 +31,7 @@ pub(crate) fn cuCtxDestroy_v2(call: &Call<'_>, context: Ptr<CUctx_st>) -> Status
     Ok(())
 }
 
-/// Takes a context that was destroyed off this thread, if it was current; elsewhere it stays as it is.
+/// Pops a destroyed context from this thread's stack, if it was current; other stacks keep it.
 pub(super) fn leave(call: &Call<'_>, context: ContextHandle) {
     thread::with_contexts(call.core().id, |stack| {
         if stack.last() == Some(&context) {
@@ -39,14 +40,14 @@ pub(super) fn leave(call: &Call<'_>, context: ContextHandle) {
     });
 }
 
-/// Waits for a context's work and destroys it. A wait that nothing can end leaves it as it is.
+/// Waits for a context's work and destroys it. A deadlock leaves the context as it is.
 pub(crate) fn end(call: &Call<'_>, world: &mut Guard<'_>, handle: ContextHandle) -> Status {
     drain(call, world, handle)?;
     world.destroy_context(handle);
     Ok(())
 }
 
-/// Waits until a context has nothing to do.
+/// Waits until a context is idle.
 pub(crate) fn drain(call: &Call<'_>, world: &mut Guard<'_>, handle: ContextHandle) -> Status {
     loop {
         let (pending, known) = (world.pending(handle), world.known_of(handle));
@@ -56,7 +57,7 @@ pub(crate) fn drain(call: &Call<'_>, world: &mut Guard<'_>, handle: ContextHandl
             break;
         }
     }
-    // Another thread may have been quicker.
+    // Another thread may have destroyed it meanwhile.
     match world.contexts.get(handle) {
         Some(_) => Ok(()),
         None => Err(call.refuse(CONTEXT_IS_DESTROYED, "another thread destroyed the context meanwhile")),
@@ -64,7 +65,8 @@ pub(crate) fn drain(call: &Call<'_>, world: &mut Guard<'_>, handle: ContextHandl
 }
 
 impl World {
-    /// Destroys an idle context and all that lives in it. The handle of a primary context is kept for its next life.
+    /// Destroys an idle context and the objects in it. The handle of a primary context is kept for its next
+    /// activation.
     pub(crate) fn destroy_context(&mut self, handle: ContextHandle) {
         self.find_leaks_of(handle);
         self.leave_captures(|world, queue| world.engine.queue(queue).owner.context == handle);

@@ -11,7 +11,7 @@ use crate::machine::call::Call;
 use crate::machine::core::Guard;
 use crate::machine::limits::{Bounds, Limits, STACK_STEP};
 
-/// Refuses a limit that the driver is too old, or not new enough, to know.
+/// Refuses a limit that this driver version does not know.
 fn check(call: &Call<'_>, limit: CUlimit) -> Status {
     let known = match call.core().topology.driver_version {
         ..12050 => CUlimit::CU_LIMIT_PERSISTING_L2_CACHE_SIZE,
@@ -51,7 +51,8 @@ pub(crate) fn cuCtxSetLimit(call: &Call<'_>, limit: CUlimit, value: usize) -> St
     change(call, &mut world, current, after)
 }
 
-/// The stack that a thread of a kernel has; a kernel that needs more than the context has makes all stacks larger first.
+/// The stack size of a kernel's threads. A kernel that needs more than the context's limit raises the limit
+/// first.
 pub(crate) fn stack_for(call: &Call<'_>, world: &mut Guard<'_>, context: ContextHandle, needed: u32) -> Status<u32> {
     let mut limits = call.object(&world.contexts, context, INVALID_CONTEXT)?.limits;
     if u64::from(needed) > limits.stack {
@@ -62,7 +63,7 @@ pub(crate) fn stack_for(call: &Call<'_>, world: &mut Guard<'_>, context: Context
     Ok(limits.stack as u32)
 }
 
-/// Gives a context other limits, and its stacks the memory they take.
+/// Changes a context's limits, and charges or refunds the memory of its stacks.
 fn change(call: &Call<'_>, world: &mut Guard<'_>, handle: ContextHandle, after: Limits) -> Status {
     let context = call.object(&world.contexts, handle, INVALID_CONTEXT)?;
     if after.stack != context.limits.stack {

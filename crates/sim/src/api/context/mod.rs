@@ -1,8 +1,9 @@
 //! Contexts of devices, and the stack of current contexts of each thread.
 //!
-//! Each thread has a stack of contexts; the last one is current. The stack holds only handles: a context may be
-//! destroyed while it is in a stack, and calls then fail with `CONTEXT_IS_DESTROYED`. Every context has an id that is
-//! never reused. A primary context that is retained again after its last release keeps its handle and gets a new id.
+//! Each thread has a stack of contexts; the last one is current. The stack holds only handles: a context may
+//! be destroyed while it is in a stack, and calls then fail with `CONTEXT_IS_DESTROYED`. Every context has an
+//! id that is never reused. A primary context that is retained again after its last release keeps its handle
+//! and gets a new id.
 
 mod create;
 mod current;
@@ -41,7 +42,7 @@ use crate::machine::call::Call;
 use crate::machine::core::Guard;
 
 impl Context {
-    /// Makes a context that no handle names yet, and charges the device for it.
+    /// Creates a context without a handle, and charges the device for it.
     pub(crate) fn new(
         call: &Call<'_>,
         world: &mut Guard<'_>,
@@ -49,7 +50,7 @@ impl Context {
         flags: u32,
         is_primary: bool,
     ) -> Status<Self> {
-        // A fault is the process's, not the context's: no new context on the device works either.
+        // A fault concerns the whole process: new contexts on the device fail, too.
         if let Some(code) = world.devices[device].fault {
             return Err(call.refuse(code, format!("device {device} has faulted; only a new process can use it")));
         }
@@ -98,7 +99,7 @@ impl Flags {
     const COREDUMP: u32 = CUctx_flags::CU_CTX_COREDUMP_ENABLE.0;
     const USER_COREDUMP: u32 = CUctx_flags::CU_CTX_USER_COREDUMP_ENABLE.0;
 
-    /// Refuses unknown flags, and more than one way to wait at once.
+    /// Refuses unknown flags, and more than one scheduling flag.
     pub(crate) fn check(self, call: &Call<'_>, known: u32) -> Status {
         let Flags(flags) = self;
         if flags & !known != 0 {
@@ -119,10 +120,10 @@ impl Flags {
     }
 }
 
-/// All flags there are.
+/// All flags.
 pub(crate) const ALL_FLAGS: u32 = CUctx_flags::CU_CTX_FLAGS_MASK.0;
 
-/// The context an argument names, or the current one for null. `past` is the answer for one that has been destroyed.
+/// The context of an argument, or the current one for null. A destroyed context is refused with `past`.
 fn named(call: &Call<'_>, world: &Guard<'_>, context: Ptr<CUctx_st>, past: CUresult) -> Status<ContextHandle> {
     let handle = if context.is_null() { call.current()? } else { Handle::from_bits(context.address()) };
     let code = if world.contexts.is_past(handle) { past } else { INVALID_CONTEXT };

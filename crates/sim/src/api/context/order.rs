@@ -1,7 +1,7 @@
 //! Synchronisation with contexts: cuCtxSynchronize, cuCtxRecordEvent and cuCtxWaitEvent.
 //!
-//! An event recorded on a context stands behind the newest op of each of its queues. A context that waits for an event
-//! gets a *gate*: an op that everything enqueued in it later comes behind.
+//! An event recorded on a context comes after the newest op of each of its queues. A context that waits for
+//! an event gets a *gate*: an op that all later work of the context depends on.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use smallvec::SmallVec;
@@ -32,7 +32,7 @@ pub(crate) fn cuCtxSynchronize_v2(call: &Call<'_>, context: Ptr<CUctx_st>) -> St
     Ok(())
 }
 
-/// Both arguments, checked; no null context here means the current one.
+/// Both arguments, checked; a null context does not mean the current one here.
 fn context_and_event(
     call: &Call<'_>,
     world: &World,
@@ -71,7 +71,7 @@ pub(crate) fn cuCtxWaitEvent(call: &Call<'_>, context: Ptr<CUctx_st>, event: Ptr
 }
 
 impl World {
-    /// Records an event behind everything a context was given so far; the queue in which the record stands.
+    /// Records an event behind all earlier work of a context. Returns the queue of the record.
     fn record_on_context(&mut self, handle: ContextHandle, event: EventHandle) -> Status<QueueId> {
         let pending = self.pending(handle);
         let Some(context) = self.contexts.get_mut(handle) else { return Err(INVALID_CONTEXT) };
@@ -162,7 +162,7 @@ mod tests {
         let (context, event) = busy(&machine, &driver)?;
         call!(driver.cuCtxRecordEvent(context, event))?;
         assert_eq!(pending(&machine, context), 3);
-        // A context of its own that waits for the event, and for nothing else.
+        // A context of its own that waits for the event only.
         let mut waiting = null_mut();
         call!(driver.cuCtxCreate_v2(&mut waiting, 0, 0))?;
         call!(driver.cuCtxWaitEvent(waiting, event))?;
@@ -181,7 +181,7 @@ mod tests {
         let stream = enqueue(&driver, 0)?;
         call!(driver.cuStreamSynchronize(stream))?;
         let (context, event) = busy(&machine, &driver)?;
-        // An event that was never recorded is nothing to wait for.
+        // A wait for an event without a record has no effect.
         call!(driver.cuCtxWaitEvent(waiting, event))?;
         assert_eq!(pending(&machine, waiting), 0);
         call!(driver.cuCtxRecordEvent(context, event))?;

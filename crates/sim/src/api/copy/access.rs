@@ -22,12 +22,12 @@ pub(crate) enum Memory {
     Pageable,
 }
 
-/// A stretch of memory that was found and may be touched.
+/// A range of memory that was found and is accessible.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct End {
     pub(crate) place: SimAddress,
     pub(crate) memory: Memory,
-    /// The context it was made in.
+    /// The context it was allocated in.
     pub(crate) owner: Option<ContextHandle>,
     /// `SYNC_MEMOPS` is set for this memory: synchronous functions always wait.
     pub(crate) sync_memops: bool,
@@ -36,11 +36,11 @@ pub(crate) struct End {
 /// The memory type that a call names, which limits the kinds of memory it accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Named {
-    /// By a device pointer.
+    /// A device pointer.
     Device,
-    /// By a device pointer of a fill, which may be in a pool of the host.
+    /// The device pointer of a fill, which may be in a pool of the host.
     Filled,
-    /// By a host pointer, or by one that may be either.
+    /// A host pointer, or a unified one.
     Any,
 }
 
@@ -78,7 +78,8 @@ pub(crate) fn find(
         Backing::Variable(_) => Memory::Device,
         Backing::PageLocked(_) | Backing::Registered { .. } | Backing::Managed(_) => Memory::Shared,
         Backing::Pool(block) => {
-            // To a copy, memory of the host's pools is the host's: it needs no access, and is nothing for a device pointer.
+            // For a copy, memory of host pools is host memory: it needs no access rights, and is invalid as a
+            // device pointer.
             let is_the_hosts = matches!(block.home, Home::Host(_));
             if is_the_hosts && named == Named::Device {
                 return Err(refuse(format!(
@@ -107,7 +108,7 @@ pub(crate) fn find(
     Ok(End { place: first.place(address), memory, owner: first.context, sync_memops: first.sync_memops })
 }
 
-/// Memory that pools and mappings have on a device or on the host.
+/// Memory of pools and mappings, on a device or on the host.
 fn located(allocation: &Allocation) -> Memory {
     if allocation.side == Side::Host { Memory::Shared } else { Memory::Device }
 }
@@ -120,7 +121,7 @@ pub(crate) fn reaches(world: &World, context: ContextHandle, end: &End) -> bool 
     holder == context.device || end.memory != Memory::Device || context.peers.contains(&owner)
 }
 
-/// The program's own memory, as far as one can tell.
+/// Pageable memory of the program, if the range is mapped.
 fn pageable(address: u64, len: u64, intent: Intent) -> Result<End, String> {
     if address == 0 {
         return Err("a null pointer".to_owned());

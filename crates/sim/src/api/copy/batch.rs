@@ -1,8 +1,9 @@
 //! Batches of linear copies: cuMemcpyBatchAsync and cuMemcpyWithAttributesAsync.
 //!
-//! The attributes are checked as a whole before anything is enqueued; the copies are taken one by one, and those before one
-//! that is refused are made. Copies of a batch are ordered with the rest of the stream and not with each other. None of them makes the host wait, pageable memory or not: the attributes say when sources are read,
-//! and destinations are there when the stream is done.
+//! All attributes are checked before any copy is enqueued. The copies are enqueued one by one; those before a
+//! refused one stay enqueued. Copies of a batch are ordered with the rest of the stream and not with each
+//! other. The host never waits, even for pageable memory: the attributes state when sources are read, and
+//! destinations are complete when the stream is.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use warploom_engine::QueueId;
@@ -34,7 +35,7 @@ impl Culprit {
     }
 }
 
-/// The queue of a batch. Null is refused before the out-parameter is touched, as the real driver does it.
+/// The queue of a batch. As in the real driver, a null stream is refused before the out-parameter is written.
 pub(super) fn queue(
     call: &Call<'_>,
     world: &mut Guard<'_>,
@@ -52,7 +53,7 @@ pub(super) fn queue(
     call.queue(world, stream)
 }
 
-/// Enqueues ops that no order holds between.
+/// Enqueues ops without an order between them.
 pub(crate) fn enqueue(call: &Call<'_>, world: &mut Guard<'_>, queue: QueueId, mut works: Vec<Work>) -> Status {
     if world.captures.hold(queue) {
         call.capturing(world, queue)?;
@@ -71,7 +72,7 @@ pub(crate) fn enqueue(call: &Call<'_>, world: &mut Guard<'_>, queue: QueueId, mu
     }
 }
 
-/// One copy of a batch as an op.
+/// The op of one copy of a batch.
 fn line(
     call: &Call<'_>,
     world: &Guard<'_>,
@@ -91,7 +92,7 @@ fn line(
     Ok(order.work(&to, &from, Shape::Line(bytes)))
 }
 
-/// The arrays of a batch, as C gives them.
+/// The arrays of a batch, as C passes them.
 struct Batch {
     to: Ptr<CUdeviceptr>,
     from: Ptr<CUdeviceptr>,
@@ -132,7 +133,7 @@ impl Batch {
         let mut world = call.world();
         let queue = queue(call, &mut world, stream, culprit)?;
         let orders = self.orders(call, &world)?;
-        // A batch needs a current context, whatever the context of its stream; no other call with a stream
+        // A batch needs a current context, even with a stream of another one; no other call with a stream
         // does.
         if !thread::has_context(call.core().id) {
             return Err(call.refuse(INVALID_VALUE, "a batch is refused where no context is current"));

@@ -38,7 +38,7 @@ impl Extent {
     }
 }
 
-/// One end as a descriptor gives it.
+/// One end, as in a descriptor.
 struct Operand {
     memory: CUmemorytype,
     host: u64,
@@ -64,12 +64,12 @@ pub(super) struct Layout {
     pub(super) start: (Named, u64),
     pub(super) pitch: u64,
     pub(super) slice: u64,
-    /// From the first byte to behind the last.
+    /// The range from the first byte to the last.
     pub(super) span: u64,
 }
 
 impl Layout {
-    /// A layout whose numbers no address space can hold is `None`.
+    /// The layout; `None` if it exceeds the address space.
     pub(super) fn new(start: (Named, u64), pitch: u64, slice: u64, extent: Extent) -> Option<Layout> {
         let slices = slice.checked_mul(extent.depth - 1)?;
         let rows = pitch.checked_mul(extent.height - 1)?;
@@ -105,7 +105,7 @@ impl Operand {
         }
         let pitch = if pitch == 0 { row } else { pitch };
         let slice = match height {
-            // A copy within one slice needs no slices, so their size must not be too big.
+            // The slice size of a copy within one slice is not used, so it must not overflow.
             0 if extent.depth == 1 && z == 0 => Some(0),
             0 => pitch.checked_mul(rows),
             _ => pitch.checked_mul(height),
@@ -119,7 +119,7 @@ impl Operand {
     }
 }
 
-/// Two layouts as one copy; rows that touch become one stretch.
+/// Joins two layouts into one copy; contiguous rows become one range.
 pub(super) fn shape(extent: Extent, to: (&End, &Layout), from: (&End, &Layout)) -> Shape {
     let Extent { width, height, depth } = extent;
     let tight =

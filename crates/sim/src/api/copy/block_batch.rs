@@ -1,7 +1,7 @@
 //! Batches of 3D copies: cuMemcpy3DBatchAsync and cuMemcpy3DWithAttributesAsync.
 //!
-//! Operands are checked first, and an invalid one is reported with its index. Then their memory is looked up; missing
-//! memory is reported without an index.
+//! Operands are checked first, and an invalid one is reported with its index. Then their memory is looked up;
+//! missing memory is reported without an index.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::c_ulonglong;
@@ -21,7 +21,7 @@ use crate::machine::call::Call;
 use crate::machine::core::Guard;
 use crate::machine::world::Work;
 
-/// A copy whose operands make sense.
+/// A copy with valid operands.
 struct Checked {
     to: Layout,
     from: Layout,

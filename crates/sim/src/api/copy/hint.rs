@@ -8,10 +8,10 @@ use super::access::{End, Memory};
 use super::queued::Shape;
 use crate::machine::world::{Work, World};
 
-/// When the source of a copy may be read.
+/// The time at which the source of a copy may be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
-    /// When the stream gets there.
+    /// In stream order.
     Stream,
     /// Before the call returns.
     DuringCall,
@@ -19,8 +19,8 @@ pub(super) enum Order {
     Any,
 }
 
-/// Sources up to this size are read at the call where any time will do; and larger ones not even where that was asked for, if
-/// they are the program's own memory and go to a device. An H200 was seen to read those when the stream got there, against the
+/// Sources up to this size are read at the call if the order is `ANY`. Larger pageable sources of copies to a
+/// device are read in stream order, even if the order is `DURING_API_CALL`: an H200 does so, against the
 /// manual.
 const SMALL: u64 = 1 << 16;
 
@@ -48,7 +48,7 @@ impl Order {
     }
 }
 
-/// The order of a set of attributes, if all of it makes sense.
+/// The access order of a set of attributes, if all of them are valid.
 pub(super) fn checked(world: &World, given: &CUmemcpyAttributes) -> Result<Order, String> {
     flags(given.flags)?;
     location(world, given.srcLocHint)?;

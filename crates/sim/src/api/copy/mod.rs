@@ -1,8 +1,8 @@
 //! Memory copies: linear, 2D, 3D, between peers, and in batches.
 //!
-//! A call names two *ends*, the source and the destination. [`access`] looks up their memory and checks access to it;
-//! `queued` decides on the host's wait and enqueues one op; each other file reads the arguments of one group of
-//! functions.
+//! A call names two *ends*, the source and the destination. [`access`] looks up their memory and checks
+//! access to it; `queued` decides on the host's wait and enqueues one op; each other file reads the arguments
+//! of one group of functions.
 //!
 //! ```text
 //!   named as      may be                                   not found
@@ -16,14 +16,14 @@
 //! |---|---|---|
 //! | device → device | nothing | nothing |
 //! | page-locked or managed ↔ device | the copy | nothing |
-//! | pageable → device | the copy | nothing: the bytes are taken at the call; a large one waits for the copy |
+//! | pageable → device | the copy | nothing: the bytes are staged at the call; a large copy is waited for |
 //! | device → pageable | the copy | the copy |
 //! | host → host | the copy | the copy |
 //!
 //! A copy of zero bytes accesses no memory, so its pointers are not checked.
 //!
-//! Memory of another device is copied directly with peer access, and through the host without; the result is the
-//! same. Pool memory and mappings are different: a device without access to them is refused.
+//! Memory of another device is copied directly with peer access, and through the host without; the result is
+//! the same. Pool memory and mappings are different: a device without access to them is refused.
 
 mod access;
 mod batch;

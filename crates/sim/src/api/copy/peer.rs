@@ -1,7 +1,7 @@
 //! Copies between contexts: cuMemcpyPeer and cuMemcpyPeerAsync.
 //!
-//! Each end is judged by the device of its own context, so the copy works where neither device may touch the other's
-//! memory: it goes through the host. A null context means the one the copy runs in.
+//! Access to each end is checked for the device of its own context. Without peer access the copy is staged
+//! through the host. A null context means the one that the copy runs in.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use smallvec::SmallVec;
@@ -18,7 +18,7 @@ use crate::machine::call::Call;
 use crate::machine::core::Guard;
 use crate::machine::world::{Work, World};
 
-/// The context an end of a copy belongs to.
+/// The context that an end of a copy belongs to.
 #[derive(Clone, Copy)]
 pub(super) struct Party {
     pub(super) context: ContextHandle,
@@ -62,7 +62,7 @@ pub(super) fn serialized(
     enqueue(world)?;
     let done = world.engine.tail(queue);
     for other in others {
-        // The lock may have been open meanwhile, and the context gone.
+        // The lock may have been released meanwhile, and the context destroyed.
         if let Some(theirs) = world.legacy_queue(other) {
             world.engine.join_queue_clock(theirs, queue);
             world.enqueue_after(theirs, done.as_slice(), Work::Join)?;

@@ -23,15 +23,15 @@ pub(super) enum Shape {
     Block(BlockCopy),
 }
 
-/// Up to this size an asynchronous copy takes pageable bytes at the call and returns. The largest the real driver was
-/// seen to do so with.
+/// Largest asynchronous copy from pageable memory that is staged at the call, as observed with the real
+/// driver.
 const STAGED: u64 = 1 << 20;
 
 /// The host's wait before the call of a copy returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Return {
     AtOnce,
-    /// When the source has been read: that is now, whenever the op may run.
+    /// Until the source has been read, which is done at the call.
     Staged,
     Done,
 }
@@ -73,7 +73,7 @@ impl Shape {
     }
 }
 
-/// Enqueues a copy, and waits for as much of it as a call of that form does.
+/// Enqueues a copy, and waits as the form of the function requires.
 pub(super) fn copy(
     call: &Call<'_>,
     world: &mut Guard<'_>,

@@ -51,7 +51,7 @@ fn forms(operation: CUatomicOperation, atomics: Atomics) -> Option<u32> {
     })
 }
 
-/// Answers for each operation asked about; none of them if one is unknown.
+/// Writes the capabilities of each operation; none of them if one is unknown.
 pub(crate) fn capabilities(
     call: &Call<'_>,
     out: Ptr<c_uint>,
@@ -73,7 +73,7 @@ pub(crate) fn capabilities(
     Ok(())
 }
 
-/// Refuses a question without operations or without room for the answers.
+/// Refuses an empty list of operations, and a missing output.
 pub(crate) fn check(
     call: &Call<'_>,
     out: Ptr<c_uint>,

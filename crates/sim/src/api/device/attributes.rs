@@ -27,12 +27,12 @@ pub(crate) fn cuDeviceGetAttribute(
     value.write(found)
 }
 
-/// An attribute that every driver knows.
+/// An attribute that every driver version knows.
 fn attribute(call: &Call<'_>, device: usize, number: i32) -> c_int {
     call.core().topology.attribute(device, number).unwrap_or(0)
 }
 
-/// A failure leaves zero bytes behind, as the driver's does.
+/// A failure writes zero bytes, as the driver does.
 pub(crate) fn cuDeviceTotalMem_v2(call: &Call<'_>, bytes: Ptr<usize>, device: CUdevice) -> Status {
     bytes.write(0)?;
     let device = ordinal(call, device)?;
@@ -70,7 +70,7 @@ pub(crate) fn cuDeviceGetProperties(call: &Call<'_>, properties: Ptr<CUdevprop>,
     })
 }
 
-/// Only under a multi-process server can contexts be bound to a part of the device, and no machine has one.
+/// Execution affinity needs a multi-process server (MPS), which is not simulated.
 pub(crate) fn cuDeviceGetExecAffinitySupport(
     call: &Call<'_>,
     supported: Ptr<c_int>,
@@ -82,7 +82,7 @@ pub(crate) fn cuDeviceGetExecAffinitySupport(
     supported.write(0)
 }
 
-/// Bytes of one channel of a format that linear textures can have.
+/// Bytes of one channel of a format that linear textures support.
 fn channel_bytes(format: CUarray_format) -> Option<u64> {
     match format {
         CUarray_format::CU_AD_FORMAT_UNSIGNED_INT8 | CUarray_format::CU_AD_FORMAT_SIGNED_INT8 => Some(1),
@@ -96,7 +96,7 @@ fn channel_bytes(format: CUarray_format) -> Option<u64> {
     }
 }
 
-/// The attribute is the width in elements of 16 bytes; smaller ones get more, up to four times that.
+/// The attribute is the width in elements of 16 bytes; smaller elements allow up to four times as many.
 pub(crate) fn cuDeviceGetTexture1DLinearMaxWidth(
     call: &Call<'_>,
     width: Ptr<usize>,

@@ -29,7 +29,7 @@ pub(crate) fn cuDeviceGetUuid(call: &Call<'_>, uuid: Ptr<CUuuid>, device: CUdevi
     uuid.write(CUuuid { bytes: spec.uuid.map(u8::cast_signed) })
 }
 
-/// Differs from the older form only for parts of a device, which no machine has.
+/// Differs from the older form only for MIG instances, which are not simulated.
 pub(crate) fn cuDeviceGetUuid_v2(call: &Call<'_>, uuid: Ptr<CUuuid>, device: CUdevice) -> Status {
     cuDeviceGetUuid(call, uuid, device)
 }
@@ -47,7 +47,7 @@ fn bus_id(address: PciAddress) -> String {
     format!("{:04X}:{:02X}:{:02X}.0", address.domain, address.bus, address.device)
 }
 
-/// Writes as much as there is room for, also when that is too little.
+/// Writes as many characters as fit, even if the text is cut off.
 pub(crate) fn cuDeviceGetPCIBusId(call: &Call<'_>, text: Ptr<c_char>, length: c_int, device: CUdevice) -> Status {
     if text.is_null() {
         return Err(call.refuse(INVALID_VALUE, "no room for an address"));

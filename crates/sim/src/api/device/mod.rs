@@ -22,7 +22,7 @@ use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_DEVICE, Status};
 use crate::machine::call::Call;
 
-/// The device an ordinal names.
+/// The device with an ordinal.
 pub(crate) fn ordinal(call: &Call<'_>, device: CUdevice) -> Status<usize> {
     let count = call.core().topology.devices.len();
     usize::try_from(device)

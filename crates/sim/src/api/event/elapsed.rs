@@ -14,7 +14,7 @@ use crate::machine::event::{Event, Record};
 use crate::machine::world::World;
 
 impl World {
-    /// A host thread saw an event's record reached.
+    /// Notes that a host thread saw an event's record complete.
     pub(super) fn host_saw_event(&mut self, event: EventHandle) {
         if let Some(Record { time: Some(time), .. }) = self.events.get(event).and_then(|event| event.record) {
             self.clock.host_saw(time);
@@ -30,7 +30,7 @@ impl World {
     }
 }
 
-/// An event that could have a time, and its record.
+/// An event with timing, and its record.
 fn timed<'w>(call: &Call<'_>, world: &'w Guard<'_>, event: Ptr<CUevent_st>) -> Status<(&'w Event, Record)> {
     let handle = find(call, world, event.address())?;
     let Some(event) = world.events.get(handle) else { return Err(INVALID_HANDLE) };
@@ -68,7 +68,7 @@ pub(crate) fn cuEventElapsedTime(
     milliseconds.write((nanoseconds as f64 / 1e6) as f32)
 }
 
-/// The second ABI differs for events that a graph's nodes recorded, which are timed alike here.
+/// The second ABI differs for events recorded by graph nodes only, which are timed alike here.
 pub(crate) fn cuEventElapsedTime_v2(
     call: &Call<'_>,
     milliseconds: Ptr<f32>,

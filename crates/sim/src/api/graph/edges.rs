@@ -11,7 +11,7 @@ use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::machine::call::Call;
 use crate::machine::graph::Node;
 
-/// An edge as all edges are that come from streams: from the whole of a node to the whole of another.
+/// A plain edge, between whole nodes; edges from captures are always plain.
 pub(crate) const PLAIN: CUgraphEdgeData = CUgraphEdgeData { from_port: 0, to_port: 0, type_: 0, reserved: [0; 5] };
 
 fn edges(

@@ -84,7 +84,7 @@ fn launch(call: &Call<'_>, world: &mut Guard<'_>, queue: QueueId, node: &NodeWor
     call.get_going(world, queue)
 }
 
-/// Brings nothing anywhere: a launch has nothing left to bring.
+/// Has no effect: a launch needs no upload here.
 pub(crate) fn cuGraphUpload(call: &Call<'_>, raw: Ptr<CUgraphExec_st>, stream: Ptr<CUstream_st>) -> Status {
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
@@ -95,7 +95,7 @@ pub(crate) fn cuGraphUpload(call: &Call<'_>, raw: Ptr<CUgraphExec_st>, stream: P
     Ok(())
 }
 
-/// Launches that are not done go on.
+/// Pending launches continue.
 pub(crate) fn cuGraphExecDestroy(call: &Call<'_>, raw: Ptr<CUgraphExec_st>) -> Status {
     let mut world = call.world();
     let handle = executable(call, &world, raw)?;

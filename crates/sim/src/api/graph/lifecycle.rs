@@ -34,7 +34,7 @@ pub(crate) fn cuGraphDestroy(call: &Call<'_>, graph: Ptr<CUgraph_st>) -> Status 
 }
 
 impl World {
-    /// Ends a graph and its nodes; the memory that it allocates and has not been launched to allocate goes with it.
+    /// Destroys a graph and its nodes, and releases the addresses of its memory nodes.
     pub(crate) fn destroy_graph(&mut self, graph: GraphHandle) {
         let Some(graph) = self.graphs.graphs.remove(graph) else { return };
         for node in graph.nodes {

@@ -19,12 +19,12 @@ fn check_device(call: &Call<'_>, device: CUdevice) -> Status {
 /// `CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH`, the last.
 const LAST: u32 = 3;
 
-/// Nothing is there that could be given back: launches of graphs that allocate are not simulated.
+/// No memory to release: launches of graphs with memory nodes are not simulated.
 pub(crate) fn cuDeviceGraphMemTrim(call: &Call<'_>, device: CUdevice) -> Status {
     check_device(call, device)
 }
 
-/// All are 0 while no graph that allocates is launched, which is not simulated.
+/// All values are 0, because launches of graphs with memory nodes are not simulated.
 pub(crate) fn cuDeviceGetGraphMemAttribute(
     call: &Call<'_>,
     device: CUdevice,

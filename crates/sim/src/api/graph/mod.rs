@@ -6,8 +6,8 @@
 //!     └─ instantiate ─▶ Executable: the nodes as they were then ─▶ launch: ops of a stream
 //! ```
 //!
-//! A launch enqueues the nodes on the stream one after the other, in a topological order. Independent nodes do not run
-//! concurrently.
+//! A launch enqueues the nodes on the stream one after the other, in a topological order. Independent nodes
+//! do not run concurrently.
 
 mod edges;
 mod executable;
@@ -33,7 +33,7 @@ use crate::machine::call::Call;
 use crate::machine::graph::Node;
 use crate::machine::world::World;
 
-/// A graph by the handle that a C caller passed. The driver has one code for every handle that is none.
+/// A graph by the handle that a C caller passed. The driver has one status code for all invalid handles.
 pub(crate) fn named(call: &Call<'_>, world: &World, raw: Ptr<CUgraph_st>) -> Status<GraphHandle> {
     let handle = Handle::from_bits(raw.address());
     call.object(&world.graphs.graphs, handle, INVALID_VALUE)?;

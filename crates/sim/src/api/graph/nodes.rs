@@ -30,7 +30,7 @@ pub(super) fn fill<T>(
     count.write(room.min(items.len()))
 }
 
-/// A handle for C, or null where there is none left.
+/// A handle for C, or null.
 pub(super) fn raw(node: Option<NodeHandle>) -> CUgraphNode {
     node.map_or(std::ptr::null_mut(), Handle::as_raw)
 }

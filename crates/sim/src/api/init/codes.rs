@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use warploom_sys::for_each_code;
 use warploom_sys::types::CUresult;
 
-/// A literal with its nul, as C takes it.
+/// A C string literal.
 const fn terminated(text: &'static str) -> &'static CStr {
     match CStr::from_bytes_with_nul(text.as_bytes()) {
         Ok(text) => text,

@@ -1,8 +1,8 @@
 //! `cuGetProcAddress`: a function by its name and the version of CUDA that a program was written for.
 //!
-//! A name stands for all ABIs that ever had it; the version chooses the newest that is not newer. The variants for
-//! per-thread default streams have versions of their own. A version below zero means the newest there is, one beyond
-//! the driver's is refused. A name with a suffix such as `_v2` is no name.
+//! A name stands for all its ABIs; the version selects the newest one that is not newer than itself. The
+//! variants for per-thread default streams have versions of their own. A negative version means the newest;
+//! one beyond the driver's is refused. Names with a suffix such as `_v2` are unknown.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::collections::HashMap;
@@ -19,12 +19,12 @@ use crate::machine::call::Call;
 /// The result of a lookup.
 enum Found {
     Function(*mut c_void),
-    /// The name is known, and younger than the version.
+    /// The name is known, and was introduced after the version.
     TooYoung,
     Nothing,
 }
 
-/// Says why nothing was found by an error, and leaves the pointer alone then.
+/// Returns an error if the function is not found, and leaves the pointer unchanged.
 pub(crate) fn cuGetProcAddress(
     call: &Call<'_>,
     symbol: ConstPtr<c_char>,
@@ -38,7 +38,8 @@ pub(crate) fn cuGetProcAddress(
     }
 }
 
-/// Succeeds also when nothing was found; the pointer is null then, and the status says why.
+/// Succeeds even if the function is not found: the pointer is then null, and the symbol status gives the
+/// reason.
 pub(crate) fn cuGetProcAddress_v2(
     call: &Call<'_>,
     symbol: ConstPtr<c_char>,
@@ -57,7 +58,7 @@ pub(crate) fn cuGetProcAddress_v2(
     function.write(address)
 }
 
-/// Every ABI of a name. Opening a driver asks for each function once.
+/// All ABIs of a name. Opening a driver looks up each function once.
 static BY_NAME: LazyLock<HashMap<&str, Vec<Function>>> = LazyLock::new(|| {
     let mut by_name: HashMap<&str, Vec<Function>> = HashMap::new();
     for function in Function::ALL {
@@ -99,7 +100,7 @@ fn find(
     };
     let best = named().filter_map(|known| Some((since(known)?, known))).filter(|(since, _)| *since <= version).max();
     Ok(match best {
-        // Only now: the next best would be another ABI than the one that was asked for.
+        // Hidden only after the selection, because the next candidate would be a different ABI.
         Some((_, best)) if call.core().faults.hides(best) => Found::Nothing,
         Some((_, best)) => Found::Function(call.core().address_of(best, per_thread)),
         None => Found::TooYoung,

@@ -39,7 +39,7 @@ pub(crate) fn cuDriverGetVersion(call: &Call<'_>, version: Ptr<c_int>) -> Status
     version.write(call.core().topology.driver_version)
 }
 
-/// Codes that drivers up to 13.0 do not know.
+/// Status codes that drivers up to 13.0 do not know.
 const YOUNG: &[CUresult] = &[
     CUresult::CUDA_ERROR_MULTICAST_RESOURCE_FULL,
     CUresult::CUDA_ERROR_INSUFFICIENT_LOADER_VERSION,
@@ -48,7 +48,7 @@ const YOUNG: &[CUresult] = &[
     CUresult::CUDA_ERROR_FABRIC_NOT_READY,
 ];
 
-/// Hands out a text about a code; null where the driver has none.
+/// Writes the text of a status code; null if the driver has none.
 fn tell(
     call: &Call<'_>,
     code: CUresult,
@@ -70,7 +70,8 @@ pub(crate) fn cuGetErrorString(call: &Call<'_>, code: CUresult, text: Ptr<*const
     tell(call, code, text, codes::text)
 }
 
-/// The undocumented tables that the CUDA runtime asks for. There are none, so every identifier is unknown.
+/// Export tables, undocumented and used by the CUDA runtime. None are simulated, so every identifier is
+/// unknown.
 pub(crate) fn cuGetExportTable(call: &Call<'_>, table: Ptr<*const c_void>, id: ConstPtr<CUuuid>) -> Status {
     table.required()?;
     id.read()?;

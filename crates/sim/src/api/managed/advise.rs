@@ -1,7 +1,7 @@
 //! Advice on managed memory: cuMemAdvise.
 //!
-//! On a host of one NUMA node, advice with a node as its location is taken and has no effect, for any memory. Memory of
-//! managed pools takes no other.
+//! On a host with one NUMA node, advice with a node as its location is accepted and has no effect, for any
+//! memory. Memory of managed pools accepts no other advice.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use warploom_sys::types::{CUdevice, CUdeviceptr, CUmem_advise, CUmemLocation, CUmemLocationType};
@@ -12,7 +12,7 @@ use crate::ffi::status::{INVALID_CONTEXT, INVALID_DEVICE, INVALID_VALUE, NOT_SUP
 use crate::machine::call::Call;
 use crate::memory::{Backing, Page, RequestedLocation, Residence};
 
-/// Advice that makes sense.
+/// Valid advice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Advice {
     ReadMostly(bool),
@@ -21,7 +21,7 @@ enum Advice {
 }
 
 impl Advice {
-    /// Reads the place only where the advice has one.
+    /// Reads the location only if the advice has one.
     fn new(call: &Call<'_>, advice: CUmem_advise, place: impl FnOnce() -> Status<RequestedLocation>) -> Status<Self> {
         Ok(match advice {
             CUmem_advise::CU_MEM_ADVISE_SET_READ_MOSTLY => Advice::ReadMostly(true),
@@ -57,7 +57,7 @@ impl Advice {
                     collapse(page);
                 }
             }
-            // The node of a thread is a node from now on.
+            // The node of the calling thread is kept as a plain node.
             Advice::Preferred(request) => page.preferred = request.map(|request| request.place.into()),
             Advice::AccessedBy(place, true) => {
                 page.accessed_by.insert(place);

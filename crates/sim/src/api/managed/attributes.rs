@@ -13,10 +13,10 @@ use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::machine::call::Call;
 use crate::memory::{NOWHERE, Pages, RequestedLocation, Residence};
 
-/// The first driver with types and ids of locations.
+/// The first driver version with types and ids of locations.
 const LOCATIONS: i32 = 12020;
 
-/// One question, which has been found to make sense.
+/// A valid query of one attribute.
 struct Question {
     attribute: CUmem_range_attribute,
     out: Ptr<c_void>,
@@ -47,7 +47,7 @@ impl Question {
         Ok(Self { attribute, out, room: bytes / size_of::<i32>() })
     }
 
-    /// Writes the answer for a stretch.
+    /// Writes the attribute's value for a range.
     fn answer(&self, pages: &Pages, range: &Range<u64>) -> Status {
         let preferred = || pages.common(range, |page| page.preferred).flatten();
         let prefetched = || pages.common(range, |page| page.prefetched).flatten();
@@ -76,7 +76,7 @@ impl Question {
     }
 }
 
-/// The devices that access all of a range.
+/// The devices that have `ACCESSED_BY` set for all of a range.
 fn accessed_by(pages: &Pages, range: &Range<u64>) -> BTreeSet<Residence> {
     let mut every = pages.over(range).map(|page| &page.accessed_by);
     let first = every.next().cloned().unwrap_or_default();

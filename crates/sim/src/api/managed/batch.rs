@@ -1,8 +1,8 @@
 //! Batches of prefetches and discards: cuMemPrefetchBatchAsync, cuMemDiscardBatchAsync.
 //!
-//! Flags, stream and locations are checked before anything is enqueued; the ranges are taken one by one, and those before
-//! one that is refused are done. Ranges of a batch are ordered with the rest of the stream and not with each other. Unlike
-//! a batch of copies, these need no current context.
+//! Flags, stream and locations are checked before any op is enqueued. The ranges are enqueued one by one;
+//! those before a refused one stay enqueued. Ranges of a batch are ordered with the rest of the stream and
+//! not with each other. Unlike batches of copies, these need no current context.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ops::Range;
@@ -21,14 +21,14 @@ use crate::machine::core::Guard;
 use crate::machine::world::Work;
 use crate::memory::{Migration, RequestedLocation};
 
-/// The ranges of a batch, as C gives them.
+/// The ranges of a batch, as C passes them.
 struct Ranges {
     addresses: Ptr<CUdeviceptr>,
     sizes: Ptr<usize>,
     count: usize,
 }
 
-/// The places for them: each holds from one range on until the next place does.
+/// The locations, each with the index of the first range that it applies to.
 struct Places {
     locations: Ptr<CUmemLocation>,
     starts: Ptr<usize>,
@@ -36,7 +36,7 @@ struct Places {
 }
 
 impl Places {
-    /// Reads them all: from which range on which place holds.
+    /// Reads the locations, each with the index of its first range.
     fn requested(&self, call: &Call<'_>, ranges: usize) -> Status<Vec<(usize, RequestedLocation)>> {
         let refuse = |reason: String| call.refuse(INVALID_VALUE, reason);
         if self.count == 0 || self.count > ranges {
@@ -54,7 +54,7 @@ impl Places {
             }
             let location = self.locations.read_at(index)?;
             let request = requested_location::of_location(call, location, INVALID_VALUE)?.with_id(location);
-            // Of several that start at the same range, the first holds.
+            // Of several locations with the same first range, the first applies.
             if requested.last().is_none_or(|(before, _)| start > *before) {
                 requested.push((start, request));
             }
@@ -132,7 +132,7 @@ impl Ranges {
     }
 }
 
-/// The queue of a batch, on a machine that has batches of this kind.
+/// The queue of a batch, if the driver version has batches of this kind.
 fn queue(call: &Call<'_>, world: &mut Guard<'_>, stream: Ptr<CUstream_st>) -> Status<QueueId> {
     if stream.address() == LEGACY || stream.is_null() && !call.is_per_thread() {
         return Err(call.refuse(INVALID_VALUE, "a batch cannot be put in the legacy default stream"));

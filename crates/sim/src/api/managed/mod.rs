@@ -6,9 +6,10 @@
 //!   copies, fills, host accesses ─────┘
 //! ```
 //!
-//! The state of a page is kept by its address ([`Pages`](crate::memory::Pages)), because small allocations share pages
-//! and advice is taken for whole ones: it starts blank with the first allocation in the page. Advice holds from the call
-//! on. So does the last prefetch location, which is the requested one; the pages themselves move in stream order.
+//! The state of a page is kept by its address ([`Pages`](crate::memory::Pages)), because small allocations
+//! share pages and advice is taken for whole ones: it starts blank with the first allocation in the page.
+//! Advice holds from the call on. So does the last prefetch location, which is the requested one; the pages
+//! themselves move in stream order.
 //!
 //! | access to a page | the page goes |
 //! |---|---|
@@ -18,9 +19,9 @@
 //! | any other | to the accessor |
 //! | a discard | out of every memory |
 //!
-//! Copies, fills and kernels touch memory as the device of their stream. Devices that share managed memory with the host
-//! at any time are not charged for it, because pages that do not fit move out again; the others keep a copy of all of it.
-//! Accesses of the host are seen where the program announces them
+//! Copies, fills and kernels touch memory as the device of their stream. Devices that share managed memory
+//! with the host at any time are not charged for it, because pages that do not fit move out again; the others
+//! keep a copy of all of it. Accesses of the host are seen where the program announces them
 //! ([`Machine::host_access`](crate::Machine::host_access)).
 
 mod advise;

@@ -7,7 +7,7 @@ use crate::machine::call::Call;
 use crate::machine::world::World;
 use crate::memory::{Allocation, SimAddress};
 
-/// The managed allocation that a stretch of at least one byte starts in.
+/// The managed allocation that holds the start of a non-empty range.
 pub(super) fn allocation<'w>(call: &Call<'_>, world: &'w World, address: u64, bytes: usize) -> Status<&'w Allocation> {
     let refuse = |reason: String| call.refuse(INVALID_VALUE, reason);
     if bytes == 0 {
@@ -20,7 +20,7 @@ pub(super) fn allocation<'w>(call: &Call<'_>, world: &'w World, address: u64, by
     }
 }
 
-/// A stretch of one managed allocation.
+/// A range within one managed allocation.
 pub(super) fn managed(call: &Call<'_>, world: &World, address: u64, bytes: usize) -> Status<Range<u64>> {
     let there = allocation(call, world, address, bytes)?.end() - address;
     let bytes = bytes as u64;
@@ -31,7 +31,7 @@ pub(super) fn managed(call: &Call<'_>, world: &World, address: u64, bytes: usize
     Ok(address..address + bytes)
 }
 
-/// A stretch that [`managed`] found, for an op.
+/// A range found by [`managed`], for an op.
 pub(super) fn place(world: &World, range: &Range<u64>) -> Status<SimAddress> {
     world.memory.place(range.start, range.end - range.start)
 }

@@ -7,7 +7,7 @@ use crate::machine::call::Call;
 use crate::memory::{CPU, RequestedLocation, Residence};
 use crate::topology::{Topology, number};
 
-/// The place that an ordinal of the older functions names.
+/// The location of an ordinal of the older functions.
 pub(super) fn of_ordinal(call: &Call<'_>, ordinal: i32) -> Status<RequestedLocation> {
     if ordinal == CPU { Ok(Residence::Host.into()) } else { device(call, ordinal, INVALID_DEVICE) }
 }
@@ -33,7 +33,7 @@ pub(super) fn of_location(call: &Call<'_>, location: CUmemLocation, no_device: C
     }
 }
 
-/// Refuses a location of a type that says nothing about managed memory, even where the place does not matter.
+/// Refuses a location type that is invalid for managed memory, even if the location is not used.
 pub(super) fn check_kind(call: &Call<'_>, location: CUmemLocation) -> Status {
     let kind = location.type_;
     let places = [
@@ -62,7 +62,7 @@ pub(super) fn shares(topology: &Topology, device: u16) -> bool {
     topology.attribute(device.into(), number::CONCURRENT_MANAGED_ACCESS).is_some_and(|value| value != 0)
 }
 
-/// Refuses a device that cannot share managed memory with the host.
+/// Refuses a device without concurrent managed access.
 pub(super) fn check_shares(call: &Call<'_>, place: Residence) -> Status {
     match place {
         Residence::Device(device) if !shares(&call.core().topology, device) => {

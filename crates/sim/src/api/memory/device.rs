@@ -13,7 +13,7 @@ use crate::machine::core::Guard;
 use crate::machine::world::World;
 use crate::memory::{Allocation, Backing, Side};
 
-/// Rows of pitched memory start at multiples of this.
+/// Alignment of the rows of pitched memory.
 const PITCH: usize = 512;
 
 pub(crate) fn cuMemGetInfo_v2(call: &Call<'_>, free: Ptr<usize>, total: Ptr<usize>) -> Status {
@@ -25,7 +25,7 @@ pub(crate) fn cuMemGetInfo_v2(call: &Call<'_>, free: Ptr<usize>, total: Ptr<usiz
     total.write_if_wanted(memory.capacity() as usize)
 }
 
-/// Makes a plain allocation on the device of the current context.
+/// Allocates device memory on the device of the current context.
 fn allocate(call: &Call<'_>, world: &mut Guard<'_>, bytes: u64) -> Status<u64> {
     let context = call.context(world)?;
     if bytes == 0 {
@@ -60,7 +60,7 @@ fn allocate(call: &Call<'_>, world: &mut Guard<'_>, bytes: u64) -> Status<u64> {
 }
 
 pub(crate) fn cuMemAlloc_v2(call: &Call<'_>, out: Ptr<CUdeviceptr>, bytes: usize) -> Status {
-    // The driver clears the pointer before it looks at anything else; so do all its allocating functions.
+    // The driver clears the out pointer before any other check, as do all its allocating functions.
     out.write(0)?;
     let mut world = call.world();
     out.write(allocate(call, &mut world, bytes as u64)?)
@@ -104,7 +104,7 @@ pub(crate) fn cuMemFree_v2(call: &Call<'_>, address: CUdeviceptr) -> Status {
     }
     match backing {
         Some(Backing::Device | Backing::Managed(_)) => release_when_idle(call, &mut world, address),
-        // Pool memory is given back without waiting for anyone: that its uses are over is the caller's promise.
+        // Pool memory is freed without a wait: the caller guarantees that its uses are complete.
         Some(Backing::Pool(_)) => {
             world.check_free(address, None)?;
             world.release_allocation(address);

@@ -100,7 +100,7 @@ pub(crate) fn cuMemHostGetFlags(call: &Call<'_>, out: Ptr<c_uint>, memory: Ptr<c
     let world = call.world();
     call.context(&world)?;
     let address = memory.address();
-    // Everything is mapped, asked for or not; that memory is portable shows only where the program registered it.
+    // All host memory is mapped, even without the flag. Only registered memory reports the portable flag.
     match world.memory.containing(address).map(|allocation| &allocation.backing) {
         Some(Backing::PageLocked(PageLocked { flags })) => out.write(flags & WRITE_COMBINED | DEVICE_MAP),
         Some(Backing::Registered { flags }) => out.write(flags & PORTABLE | DEVICE_MAP),

@@ -32,7 +32,7 @@ impl World {
             }
             // The program owns the pages.
             (Backing::Registered { .. }, _) => {}
-            // Mappings end with `cuMemUnmap` and pool memory is above; the others are on no device.
+            // Mappings end with `cuMemUnmap`, and pool memory is handled above; the others are on no device.
             (
                 Backing::Mapped(_) | Backing::Pool(_) | Backing::Device | Backing::Managed(_) | Backing::Variable(_),
                 _,
@@ -41,7 +41,7 @@ impl World {
     }
 }
 
-/// Waits for everything the context of an allocation has to do, as freeing does, and then releases the allocation.
+/// Waits for all work of an allocation's context, as `cuMemFree` does, and releases the allocation.
 pub(crate) fn release_when_idle(call: &Call<'_>, world: &mut Guard<'_>, base: u64) -> Status {
     let named = |world: &Guard<'_>| world.memory.at(base).map(|allocation| (allocation.id, allocation.context));
     let before = named(world);

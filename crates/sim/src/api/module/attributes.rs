@@ -8,7 +8,7 @@ use crate::machine::call::Call;
 use crate::machine::code::{Binary, Facts, Settings};
 use crate::topology::number;
 
-/// The limits of a device that launches are held to.
+/// The launch limits of a device.
 #[derive(Clone, Copy)]
 pub(super) struct Limits<'c> {
     call: &'c Call<'c>,
@@ -24,23 +24,23 @@ impl<'c> Limits<'c> {
         self.call.core().topology.attribute(self.device, attribute).map_or(0, i32::unsigned_abs)
     }
 
-    /// The most threads of a block of a kernel.
+    /// Maximum threads of a block of a kernel.
     pub(super) fn threads(&self, facts: &Facts<'_>) -> u32 {
         let device = self.of(number::MAX_THREADS_PER_BLOCK);
         facts.most_threads().map_or(device, |bound| bound.min(device.into()) as u32)
     }
 
-    /// Bytes of shared memory that a launch can ask for without being allowed more.
+    /// Default limit on the dynamic shared memory of a launch, in bytes.
     fn usual_dynamic_shared(&self, facts: &Facts<'_>) -> u32 {
         self.of(number::MAX_SHARED_MEMORY_PER_BLOCK).saturating_sub(facts.shared())
     }
 
-    /// Bytes of shared memory that a launch can be allowed to ask for.
+    /// Highest limit that can be set on the dynamic shared memory of a launch, in bytes.
     pub(super) fn most_dynamic_shared(&self, facts: &Facts<'_>) -> u32 {
         self.of(number::MAX_SHARED_MEMORY_PER_BLOCK_OPTIN).saturating_sub(facts.shared())
     }
 
-    /// Bytes of shared memory that a launch can ask for.
+    /// The limit on the dynamic shared memory of a launch, in bytes.
     pub(super) fn dynamic_shared(&self, facts: &Facts<'_>, settings: &Settings) -> u32 {
         settings.dynamic_shared.unwrap_or_else(|| self.usual_dynamic_shared(facts))
     }
@@ -83,7 +83,7 @@ impl<'c> Limits<'c> {
         })
     }
 
-    /// Sets an attribute of a kernel, if it can be set to that.
+    /// Sets an attribute of a kernel, if it is settable and the value valid.
     pub(super) fn set(
         &self,
         facts: &Facts<'_>,
@@ -126,7 +126,7 @@ impl<'c> Limits<'c> {
     }
 }
 
-/// Refuses a way to spread the blocks of clusters that there is not.
+/// Refuses an unknown cluster scheduling policy.
 pub(super) fn check_policy(call: &Call<'_>, policy: u32) -> Status {
     if policy > CUclusterSchedulingPolicy::CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING.0 {
         return Err(call.refuse(INVALID_VALUE, format!("there is no way {policy} to spread clusters")));
@@ -134,7 +134,7 @@ pub(super) fn check_policy(call: &Call<'_>, policy: u32) -> Status {
     Ok(())
 }
 
-/// Refuses a cache configuration that there is not.
+/// Refuses an unknown cache configuration.
 pub(super) fn check_cache(call: &Call<'_>, wish: CUfunc_cache) -> Status {
     if wish.0 > CUfunc_cache::CU_FUNC_CACHE_PREFER_EQUAL.0 {
         return Err(call.refuse(INVALID_VALUE, format!("{} is no preference of caches", wish.0)));

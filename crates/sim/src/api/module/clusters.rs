@@ -18,12 +18,12 @@ use crate::machine::launch::Shape;
 use crate::topology::number;
 
 const INVALID_CLUSTER_SIZE: CUresult = CUresult::CUDA_ERROR_INVALID_CLUSTER_SIZE;
-/// Blocks of a cluster that every device with clusters runs, and that some do.
+/// Maximum portable and non-portable cluster sizes, in blocks.
 const PORTABLE: u64 = 8;
 const MOST: u64 = 16;
-/// Blocks of clusters that a multiprocessor holds at once.
+/// Maximum blocks of clusters on a multiprocessor at once.
 const RESIDENT: u32 = 8;
-/// Multiprocessors of a group, where it is not known better.
+/// Multiprocessors per group, for devices whose groups are unknown.
 const GROUP: u32 = 16;
 /// The groups of a device with 132 multiprocessors.
 const H200: &[u32] = &[18, 18, 16, 16, 16, 16, 16, 8, 2, 2, 2, 2];
@@ -32,12 +32,12 @@ fn product(sizes: [u32; 3]) -> u64 {
     sizes.iter().fold(1, |all, size| all.saturating_mul(u64::from(*size)))
 }
 
-/// The most blocks of a cluster of a kernel.
+/// Maximum cluster size of a kernel, in blocks.
 fn most(settings: &Settings) -> u64 {
     if settings.allows_non_portable() { MOST } else { PORTABLE }
 }
 
-/// A launch with the clusters that it has, or that its kernel requires, if they can be.
+/// A launch with its clusters, or those that its kernel requires, if they are valid.
 pub(super) fn of_launch(
     call: &Call<'_>,
     limits: &Limits<'_>,
@@ -70,7 +70,7 @@ pub(super) fn of_launch(
     Ok(shape)
 }
 
-/// Refuses clusters that are larger than any device has them.
+/// Refuses clusters beyond the largest size of any device.
 pub(super) fn check_most(call: &Call<'_>, shape: &Shape) -> Status {
     match shape.cluster.map(product).filter(|blocks| *blocks > MOST) {
         Some(blocks) => Err(call.refuse(INVALID_CLUSTER_SIZE, format!("clusters of {blocks} blocks; {MOST} at most"))),
@@ -118,7 +118,7 @@ pub(crate) fn cuOccupancyMaxActiveClusters(
     clusters.required()?;
     let (cluster, most, blocks, groups) = ask(call, function, config)?;
     let size = cluster.map(product).filter(|size| *size <= most);
-    // Its blocks are spread over as many multiprocessors of one group.
+    // A cluster takes as many multiprocessors of one group as it has blocks.
     let held = size.map(|size| {
         let large = groups.into_iter().map(u64::from).filter(|group| *group >= size);
         large.map(|group| u64::from(blocks) * group / size).sum::<u64>()

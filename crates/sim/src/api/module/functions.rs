@@ -15,7 +15,7 @@ use crate::machine::call::Call;
 use crate::machine::code::{Binary, Settings};
 use crate::machine::core::Guard;
 
-/// A function, with all that calls about it need.
+/// A function, with the data that calls on it need.
 pub(super) struct Found {
     pub(super) handle: FunctionHandle,
     pub(super) module: ModuleHandle,
@@ -27,7 +27,8 @@ pub(super) struct Found {
     pub(super) settings: Settings,
 }
 
-/// The function that a handle names; one of a library's kernels will do, too, and means the one of the current context.
+/// The function of a handle. A library's kernel is accepted, too, and means its function in the current
+/// context.
 pub(super) fn found(call: &Call<'_>, world: &mut Guard<'_>, function: Ptr<CUfunc_st>) -> Status<Found> {
     let kernel = Handle::from_bits(function.address());
     if kernel.names_some(Kind::Kernel) {
@@ -80,7 +81,7 @@ pub(crate) fn cuFuncSetAttribute(
     Limits::new(call, found.device).set(&facts, &mut function.settings, attribute, value)
 }
 
-/// A wish that a simulated device has no use for.
+/// A preference without effect on a simulated device.
 pub(crate) fn cuFuncSetCacheConfig(call: &Call<'_>, function: Ptr<CUfunc_st>, wish: CUfunc_cache) -> Status {
     found(call, &mut call.world(), function)?;
     check_cache(call, wish)

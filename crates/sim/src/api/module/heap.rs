@@ -21,7 +21,7 @@ fn cost(bytes: u64) -> u64 {
 }
 
 impl World {
-    /// Memory for a kernel that asks for it while it runs, if the context's heap has as much.
+    /// Allocates a block of the context's heap for a running kernel, if the heap has room.
     pub(super) fn take_heap(&mut self, context: ContextHandle, device: u16, bytes: u64) -> Option<u64> {
         let cost = cost(bytes);
         if !self.contexts.get_mut(context)?.take_heap(cost) {
@@ -41,7 +41,7 @@ impl World {
             let is_freed = |block: &FreedBlock| block.context == context && block.base == address;
             return if self.code.freed.blocks.iter().any(is_freed) { Freed::Twice } else { Freed::Stray };
         };
-        // The memory stays, and only its name goes.
+        // The memory stays mapped; only its allocation record is removed.
         self.memory.remove(address);
         if let Some(context) = self.contexts.get_mut(context) {
             context.give_heap(cost(size));
@@ -74,7 +74,7 @@ impl World {
         self.code.freed.blocks.iter().filter(move |block| block.context == context)
     }
 
-    /// A range in which all of a context's heap lies.
+    /// The address range that covers a context's heap.
     pub(super) fn heap_hull(&self, context: ContextHandle) -> Option<Range<u64>> {
         let blocks = self.memory.iter().filter(|allocation| is_block(allocation, context));
         let rooms = blocks.map(|block| room(&(block.base..block.end())));

@@ -17,7 +17,7 @@ use crate::machine::code::{Binary, Module, Settings};
 use crate::machine::core::Guard;
 use crate::machine::world::World;
 
-/// The function that a kernel is in a context.
+/// The function of a kernel in a context.
 pub(super) fn function_in(
     call: &Call<'_>,
     world: &mut Guard<'_>,
@@ -39,7 +39,7 @@ pub(super) fn settings_of(world: &World, module: &Module, index: usize) -> Setti
     kernel.and_then(|kernel| kernel.settings.get(&module.device)).copied().unwrap_or_default()
 }
 
-/// A kernel as it is on a device.
+/// A kernel for a device.
 fn on(
     call: &Call<'_>,
     world: &mut Guard<'_>,
@@ -54,7 +54,7 @@ fn on(
     Ok((handle, binary, index))
 }
 
-/// A kernel as it is on the current device, or on the first.
+/// A kernel for the current device, or for the first one.
 fn somewhere(
     call: &Call<'_>,
     world: &mut Guard<'_>,
@@ -89,7 +89,7 @@ pub(crate) fn cuKernelGetName(call: &Call<'_>, name: Ptr<*const c_char>, kernel:
     name.write(binary.name(index).ok_or(INVALID_HANDLE)?.as_ptr())
 }
 
-/// The only question about a kernel that needs a context.
+/// The only query on a kernel that needs a context.
 pub(crate) fn cuKernelGetParamInfo(
     call: &Call<'_>,
     kernel: Ptr<CUkern_st>,
@@ -144,7 +144,7 @@ pub(crate) fn cuKernelSetAttribute(
     Ok(())
 }
 
-/// A wish that a simulated device has no use for.
+/// A preference without effect on a simulated device.
 pub(crate) fn cuKernelSetCacheConfig(
     call: &Call<'_>,
     kernel: Ptr<CUkern_st>,

@@ -109,7 +109,7 @@ pub(crate) fn cuLibraryUnload(call: &Call<'_>, library: Ptr<CUlib_st>) -> Status
     Ok(())
 }
 
-/// The names of a library's kernels, as they are for the current device or for the first.
+/// The names of a library's kernels, for the current device or for the first one.
 fn names(call: &Call<'_>, world: &mut Guard<'_>, library: LibraryHandle) -> Status<Vec<String>> {
     let current = call.current().ok().and_then(|context| world.contexts.get(context));
     let device = current.map_or(0, |context| context.device);
@@ -117,7 +117,7 @@ fn names(call: &Call<'_>, world: &mut Guard<'_>, library: LibraryHandle) -> Stat
     Ok(binary.program.kernels().map(|kernel| kernel.name().to_owned()).collect())
 }
 
-/// The handle of a kernel, which it gets when it is first asked for.
+/// The handle of a kernel, created at first use.
 fn kernel(world: &mut Guard<'_>, library: LibraryHandle, name: &str) -> Status<KernelHandle> {
     let found = world.code.libraries.get(library).ok_or(INVALID_HANDLE)?;
     if let Some(kernel) = found.kernels.get(name) {
@@ -166,7 +166,7 @@ pub(crate) fn cuLibraryEnumerateKernels(
     Ok(())
 }
 
-/// The library's part in the current context.
+/// The library's module in the current context.
 fn here(call: &Call<'_>, world: &mut Guard<'_>, library: Ptr<CUlib_st>) -> Status<ModuleHandle> {
     call.object(&world.code.libraries, named(library), INVALID_HANDLE)?;
     let context = call.context(world)?;
@@ -205,7 +205,7 @@ pub(crate) fn cuLibraryGetGlobal(
     variable(call, (address, bytes), library, name)
 }
 
-/// Needs no context: a managed variable of a library is in none.
+/// Needs no context: managed variables of a library belong to none.
 pub(crate) fn cuLibraryGetManaged(
     call: &Call<'_>,
     address: Ptr<CUdeviceptr>,

@@ -14,7 +14,7 @@ use crate::machine::code::{Binary, Function, Module};
 use crate::machine::core::Guard;
 use crate::topology::number;
 
-/// A device as code sees it.
+/// A device as a compilation target.
 pub(super) fn target(call: &Call<'_>, device: usize) -> Target {
     let topology = &call.core().topology;
     let of = |number| topology.attribute(device, number).map_or(0, i32::unsigned_abs);
@@ -30,7 +30,7 @@ pub(super) fn read_file(path: &str) -> Result<Image, Refusal> {
     Image::from_bytes(&bytes)
 }
 
-/// Makes a module of a context, with its variables.
+/// Creates a module in a context, with its variables.
 pub(super) fn instantiate(
     call: &Call<'_>,
     world: &mut Guard<'_>,
@@ -57,7 +57,7 @@ pub(super) fn instantiate(
     }
 }
 
-/// The part of a library that a context has, which is made when it is first needed.
+/// A library's module in a context, created at first use.
 pub(super) fn module_of(
     call: &Call<'_>,
     world: &mut Guard<'_>,
@@ -97,7 +97,7 @@ pub(super) fn binary_of(
     Ok(binary)
 }
 
-/// The function of a module's kernel, which gets its handle when it is first asked for.
+/// The function of a module's kernel, whose handle is created at first use.
 pub(super) fn function_of(
     call: &Call<'_>,
     world: &mut Guard<'_>,
@@ -110,7 +110,7 @@ pub(super) fn function_of(
     function_at(world, module, index)
 }
 
-/// As [`function_of`], by the kernel's place in the program.
+/// As [`function_of`], by the kernel's index in the program.
 pub(super) fn function_at(world: &mut Guard<'_>, module: ModuleHandle, index: usize) -> Status<FunctionHandle> {
     let found = world.code.modules.get(module).ok_or(INVALID_HANDLE)?;
     if let Some(function) = found.functions.get(&index) {

@@ -1,9 +1,9 @@
 //! Code: modules, libraries, the kernels in them, and launches.
 //!
 //! ```text
-//!   image ─▶ Binary (a program, decoded) ─┬─▶ Module: in one context, with its variables ─▶ Function ─┐
-//!                                         │       ▲ made when first needed there                      ├─▶ launch ─▶ op
-//!                                         └─▶ Library: in no context ─▶ Kernel ───────────────────────┘
+//!   image ─▶ Binary (decoded) ─┬─▶ Module: in one context, with its variables ─▶ Function ─┐
+//!                              │       ▲ created at first use                              ├─▶ launch ─▶ op
+//!                              └─▶ Library: in no context ─▶ Kernel ───────────────────────┘
 //! ```
 //!
 //! A library is loaded once for all contexts: each context that uses it gets its own module at first use. The

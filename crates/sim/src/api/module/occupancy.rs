@@ -1,8 +1,8 @@
 //! Occupancy: blocks of a kernel that fit on a multiprocessor.
 //!
-//! Blocks are limited by their number, by threads, by registers and by shared memory. Registers are those that
-//! [`Facts::registers`] tells, which no compiler has counted, so that the answers are plausible and not those of hardware
-//! for kernels that need many.
+//! The limits are the number of blocks, threads, registers and shared memory. The register count is the
+//! estimate of [`Facts::registers`], so the results for kernels with many registers differ from those of
+//! hardware.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 #![expect(unsafe_code, reason = "calls the function by which a program tells what blocks need")]
 
@@ -18,14 +18,14 @@ use crate::machine::call::Call;
 use crate::machine::code::{Facts, Settings};
 use crate::topology::number;
 
-/// Registers are given to warps in groups of this many.
+/// Allocation unit of registers, per warp.
 const REGISTER_GROUP: u32 = 256;
-/// Shared memory is given to blocks in pieces of this many bytes.
+/// Allocation unit of shared memory, in bytes per block.
 const SHARED_PIECE: u32 = 128;
-/// `CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE`, the only flag there is.
+/// `CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE`, the only flag.
 const FLAGS: u32 = 1;
 
-/// The kibibytes of shared memory that a multiprocessor can be divided to have, by architecture; the rest is cache.
+/// Possible shared memory sizes of a multiprocessor, in KiB, by architecture; the rest is L1 cache.
 fn divisions(architecture: u32) -> &'static [u32] {
     match architecture {
         ..75 => &[0, 8, 16, 32, 64, 96],
@@ -37,9 +37,10 @@ fn divisions(architecture: u32) -> &'static [u32] {
 }
 
 impl Limits<'_> {
-    /// Bytes of shared memory of a multiprocessor that runs blocks of which each needs so much.
+    /// Shared memory of a multiprocessor, in bytes, for blocks that need so much each.
     ///
-    /// It has all it can have, unless the kernel prefers less: then the least that is as much as that and holds a block.
+    /// The maximum, unless the kernel sets a carveout: then the smallest size that satisfies it and holds a
+    /// block.
     fn shared_of_multiprocessor(&self, settings: &Settings, block: u32) -> u32 {
         let most = self.of(number::MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
         let Some(percent) = settings.carveout() else { return most };
@@ -49,7 +50,7 @@ impl Limits<'_> {
         divisions.filter(|bytes| u64::from(*bytes) >= wanted).min().unwrap_or(most).min(most)
     }
 
-    /// Blocks of so many threads that a multiprocessor holds at once.
+    /// Number of blocks of so many threads that a multiprocessor holds at once.
     pub(super) fn active_blocks(&self, facts: &Facts<'_>, settings: &Settings, threads: u32, dynamic: u64) -> u32 {
         let warp = self.of(number::WARP_SIZE).max(1);
         let warps = threads.div_ceil(warp);
@@ -82,7 +83,7 @@ impl Limits<'_> {
         (all / blocks / SHARED_PIECE * SHARED_PIECE).saturating_sub(facts.shared()).min(most)
     }
 
-    /// Blocks that the whole device holds at once.
+    /// Number of blocks that the whole device holds at once.
     pub(super) fn resident_blocks(&self, facts: &Facts<'_>, settings: &Settings, threads: u32, dynamic: u64) -> u64 {
         let each = self.active_blocks(facts, settings, threads, dynamic);
         u64::from(each) * u64::from(self.of(number::MULTIPROCESSOR_COUNT))
@@ -140,7 +141,7 @@ pub(crate) fn cuOccupancyMaxPotentialBlockSize(
     cuOccupancyMaxPotentialBlockSizeWithFlags(call, grid, block, function, needs, dynamic, limit, 0)
 }
 
-/// The block size, in whole warps, with the most threads on a multiprocessor; of several, the largest.
+/// The block size, in whole warps, with the most threads on a multiprocessor; the largest such size.
 #[expect(clippy::too_many_arguments, reason = "as many as the C function has")]
 pub(crate) fn cuOccupancyMaxPotentialBlockSizeWithFlags(
     call: &Call<'_>,
@@ -155,7 +156,7 @@ pub(crate) fn cuOccupancyMaxPotentialBlockSizeWithFlags(
     grid.required()?;
     block.required()?;
     check_flags(call, flags)?;
-    // The program's own function is called below, so the machine is let go first.
+    // The lock is released first, because a function of the program is called below.
     let found = found(call, &mut call.world(), function)?;
     let facts = found.binary.facts(found.index).ok_or(INVALID_HANDLE)?;
     let limits = Limits::new(call, found.device);

@@ -9,7 +9,7 @@ use crate::ffi::{Kept, Ptr};
 use crate::machine::call::Call;
 use crate::machine::code::image::Refusal;
 
-/// The options of a load, as C passes them: names, and a value for each.
+/// The options of a load, as C passes them: names and values.
 #[derive(Clone, Copy)]
 pub(super) struct Options {
     names: Ptr<CUjit_option>,
@@ -17,7 +17,7 @@ pub(super) struct Options {
     count: usize,
 }
 
-/// A buffer for a log: the option that has it, and the one that has its size.
+/// A log buffer: the option of the buffer, and the option of its size.
 pub(super) type LogBuffer = (CUjit_option, CUjit_option);
 
 pub(super) const ERRORS: LogBuffer =
@@ -28,7 +28,7 @@ pub(super) const INFORMATION: LogBuffer =
 impl Options {
     pub(super) const NONE: Options = Options { names: Ptr::null(), values: Ptr::null(), count: 0 };
 
-    /// Takes the options, if all of them exist. Most change code that is made for a device, and so nothing here.
+    /// Reads the options, if all are known. Most concern machine code and have no effect here.
     pub(super) fn new(
         call: &Call<'_>,
         names: Ptr<CUjit_option>,
@@ -50,13 +50,13 @@ impl Options {
         (0..self.count).find(|index| self.names.read_at(*index) == Ok(wanted))
     }
 
-    /// The value of an option, if it is there.
+    /// The value of an option, if given.
     pub(super) fn value(&self, wanted: CUjit_option) -> Status<Option<usize>> {
         let value = self.position(wanted).map(|index| self.values.read_at(index)).transpose()?;
         Ok(value.map(|value| value.expose_provenance()))
     }
 
-    /// The value of an option that is a pointer, if it is there; C keeps it good for as long as the linker.
+    /// The value of a pointer option, if given; C keeps it valid as long as the linker.
     pub(super) fn pointer(&self, wanted: CUjit_option) -> Status<Option<Kept>> {
         self.position(wanted).map(|index| self.values.kept_pointer_at(index)).transpose()
     }

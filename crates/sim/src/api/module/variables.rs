@@ -12,12 +12,12 @@ use crate::machine::core::Guard;
 use crate::machine::world::World;
 use crate::memory::{Allocation, Backing, Managed, Side, VariableMemory};
 
-/// Bytes in which the blocks of a cooperative launch meet.
+/// Bytes of the workspace of a cooperative launch.
 const WORKSPACE: usize = 64;
 
 impl World {
-    /// Takes memory for every variable of a program but those that have it already, and puts its first values there; the
-    /// addresses.
+    /// Allocates and initialises the variables of a program, except those that already have memory. Returns
+    /// their addresses.
     pub(super) fn place_variables(
         &mut self,
         call: &Call<'_>,
@@ -47,7 +47,8 @@ impl World {
         Ok(addresses)
     }
 
-    /// Takes memory for the managed variables of a library that have none yet: it is in no context, and is the same for all.
+    /// Allocates the managed variables of a library that have no memory yet: they belong to no context and
+    /// are shared by all.
     pub(super) fn place_managed(
         &mut self,
         call: &Call<'_>,
@@ -77,7 +78,7 @@ impl World {
         }
     }
 
-    /// Puts the first values of a variable into its memory.
+    /// Initialises a variable.
     fn fill_variable(&mut self, variable: &Variable, address: u64, addresses: &[u64]) {
         if let Some(allocation) = self.memory.at(address) {
             let mut bytes = variable.contents(addresses);
@@ -87,7 +88,7 @@ impl World {
         }
     }
 
-    /// Memory in which the blocks of a cooperative launch meet.
+    /// The workspace of a cooperative launch, in which its blocks synchronise.
     pub(super) fn take_workspace(&mut self, context: ContextHandle, device: u16) -> Option<u64> {
         let address = self.take_variable(Some(context), device, WORKSPACE as u64, false, [0; 2])?;
         self.memory.at(address)?.place(address).put(&[0; WORKSPACE]);
@@ -133,7 +134,7 @@ impl World {
         Some(base)
     }
 
-    /// Gives the memory of variables back, at once.
+    /// Releases the memory of variables at once.
     pub(super) fn release_variables(&mut self, addresses: &[u64]) {
         for address in addresses {
             self.release_allocation(*address);
@@ -141,14 +142,14 @@ impl World {
     }
 }
 
-/// The address and size of a variable that may be known by its name.
+/// The address and size of a variable, by its name.
 pub(super) fn find(program: &Program, addresses: &[u64], name: &str) -> Option<(u64, usize)> {
     let mut known = program.variables().iter().zip(addresses);
     let (variable, address) = known.find(|(variable, _)| variable.name == name)?;
     Some((*address, variable.size as usize))
 }
 
-/// Waits for everything the context of a module has to do, and takes the module out of it.
+/// Waits for all work of a module's context, and removes the module.
 pub(super) fn unload(call: &Call<'_>, world: &mut Guard<'_>, module: ModuleHandle) -> Status {
     let Some(found) = world.code.modules.get(module) else { return Ok(()) };
     let context = found.context;

@@ -66,7 +66,7 @@ pub(crate) fn cuPointerGetAttributes(
         if out.is_null() {
             return Err(call.refuse(INVALID_VALUE, format!("there is nowhere to write attribute {index} of the list")));
         }
-        // Unlike the question for one attribute, a list has an answer for every memory and every pointer.
+        // Unlike the query of one attribute, a list succeeds for every pointer.
         let value = match allocation {
             Some(allocation) => asker.value(attribute, allocation, address).unwrap_or_else(|| Value::zero(attribute)),
             None => Value::of_unknown(attribute, address, world.virtual_memory.reservation(address)),

@@ -24,7 +24,7 @@ pub(super) enum Value {
     Int(i32),
     /// P2P tokens of older drivers: one for the memory, one for its address space.
     Tokens(u64, u32),
-    /// The driver leaves the variable alone.
+    /// The driver leaves the variable unchanged.
     Untouched,
 }
 
@@ -41,7 +41,7 @@ impl Value {
             Value::Int(int) => out.typed::<i32>().write(int),
             Value::Tokens(memory, space) => {
                 out.typed::<u64>().write(memory)?;
-                // Behind the first, as the two are in their structure.
+                // The second token follows the first, as in the C struct.
                 out.typed::<u32>().write_at(2, space)
             }
             Value::Untouched => Ok(()),
@@ -80,7 +80,7 @@ impl Value {
     }
 }
 
-/// The first driver that knows an attribute, if any does.
+/// The first driver version that knows an attribute, if any.
 pub(super) fn since(attribute: CUpointer_attribute) -> Option<i32> {
     match attribute.0 {
         1..=5 => Some(4000),
@@ -93,14 +93,14 @@ pub(super) fn since(attribute: CUpointer_attribute) -> Option<i32> {
     }
 }
 
-/// The chunks of its pool that an allocation is in.
+/// The pool chunks of an allocation.
 fn chunks_of(allocation: &Allocation) -> Block {
     let base = allocation.base / CHUNK * CHUNK;
     let len = allocation.end().next_multiple_of(CHUNK) - base;
     Block { base, len, serial: base / CHUNK }
 }
 
-/// The driver knows how much memory of a host pool there is, and does not say where it starts.
+/// The driver reports the size of a host pool's memory, but not its start.
 fn is_of_host_pool(allocation: &Allocation) -> bool {
     matches!(&allocation.backing, Backing::Pool(block) if matches!(block.home, Home::Host(_)))
 }
@@ -132,7 +132,7 @@ impl<'a> Asker<'a> {
             A::CU_POINTER_ATTRIBUTE_DEVICE_POINTER
             | A::CU_POINTER_ATTRIBUTE_HOST_POINTER
             | A::CU_POINTER_ATTRIBUTE_P2P_TOKENS => return None,
-            // Managed memory says so from the start; that copies wait for the host has to be asked for all the same.
+            // Managed memory always reports `SYNC_MEMOPS`; its copies wait only if the program sets it.
             A::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS => flag(allocation.is_managed() || allocation.sync_memops),
             A::CU_POINTER_ATTRIBUTE_BUFFER_ID => Value::Word(allocation.id),
             A::CU_POINTER_ATTRIBUTE_IS_MANAGED => flag(allocation.is_managed()),
@@ -157,7 +157,7 @@ impl<'a> Asker<'a> {
         })
     }
 
-    /// The device it is on, or for host memory the one it was made for.
+    /// The device of the memory, or for host memory the one it was allocated for.
     fn ordinal(&self, allocation: &Allocation) -> i32 {
         match allocation.side {
             Side::Device(device) => i32::from(device),
@@ -182,7 +182,7 @@ impl<'a> Asker<'a> {
         }
     }
 
-    /// The kinds of handles that memory can be exported as.
+    /// The handle types that the memory can be exported as.
     fn handle_types(&self, allocation: &Allocation) -> u64 {
         match &allocation.backing {
             Backing::Pool(block) => self.world.pools.get(block.pool).map_or(0, |pool| pool.handle_types().into()),
@@ -213,7 +213,7 @@ impl<'a> Asker<'a> {
         if is_local || is_peer { READ_WRITE } else { 0 }
     }
 
-    /// The blocks that memory is in; their serial is unique over all kinds of memory.
+    /// The block of the memory; its serial is unique over all kinds of memory.
     fn block(&self, allocation: &Allocation) -> Block {
         let devices = self.world.devices.len() as u64;
         let (found, source) = match (&allocation.backing, allocation.side) {

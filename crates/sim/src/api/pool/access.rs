@@ -91,7 +91,7 @@ pub(crate) fn cuMemPoolSetAccess(
     let mut world = call.world();
     let handle = named(call, &world, pool)?;
     let Some(pool) = world.pools.get_mut(handle) else { return Err(INVALID_VALUE) };
-    // All of them or none: the set is replaced once every descriptor has been found right.
+    // All descriptors or none: the set is replaced after all of them have been checked.
     let mut peers = pool.peers.clone();
     for index in 0..count {
         let descriptor = map.read_at(index)?;

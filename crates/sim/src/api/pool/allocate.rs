@@ -22,7 +22,7 @@ pub(crate) fn cuMemAllocAsync(
     bytes: usize,
     stream: Ptr<CUstream_st>,
 ) -> Status {
-    // The driver leaves a null pointer where an allocation fails.
+    // The driver writes a null pointer if an allocation fails.
     out.write(0)?;
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
@@ -67,7 +67,7 @@ fn allocate(
     let (address, waits) = world
         .take_from_pool(pool, queue, size)
         .ok_or_else(|| call.refuse(OUT_OF_MEMORY, format!("{size} bytes: {}", world.why_full(pool))))?;
-    // To the checks an allocation is an op like any other: the default stream waits for it, and it for the default stream.
+    // For the checks an allocation is an op like any other, ordered with the default stream.
     if !waits.is_empty() || world.planned_failures.is_planned() || world.checker.is_on() {
         call.submit_after(&mut world, queue, &waits, Work::Join)?;
     }
@@ -100,7 +100,7 @@ fn allocate_in_graph(
     out.write(address)
 }
 
-/// A free on a captured stream becomes a node, if a node has allocated the memory.
+/// A free on a captured stream becomes a node, if a node allocated the memory.
 fn free_in_graph(call: &Call<'_>, mut world: Guard<'_>, address: u64, queue: QueueId) -> Status {
     call.capturing(&world, queue)?;
     if !world.graphs.memory.free(address) {
@@ -119,7 +119,7 @@ impl Reuse {
 }
 
 impl World {
-    /// Takes memory for an allocation on a queue and records it; with it, the frees its queue has to wait for.
+    /// Allocates memory for a queue and records it. Also returns the frees that the queue has to wait for.
     fn take_from_pool(&mut self, handle: PoolHandle, queue: QueueId, size: u64) -> Option<(u64, SmallVec<[OpId; 4]>)> {
         let len = size.checked_next_multiple_of(GRAIN)?;
         // An allocation is not an op, so the order of the default stream is applied here.
@@ -203,7 +203,7 @@ impl World {
         Some(growth.at)
     }
 
-    /// Gives a pool its addresses, if it has none yet.
+    /// Reserves the addresses of a pool, at the first allocation.
     fn open_pool(&mut self, handle: PoolHandle) -> Option<()> {
         let pool = self.pools.get_mut(handle)?;
         if pool.addresses.is_none() {
@@ -257,7 +257,7 @@ pub(crate) fn cuMemFreeAsync(call: &Call<'_>, address: CUdeviceptr, stream: Ptr<
         }
     };
     world.check_free(address, Some(queue))?;
-    // Before the op is there: it may be done by the time the engine has it.
+    // Before the op is enqueued, because the engine may complete it at once.
     let size = world.memory.remove(address).map_or(0, |allocation| allocation.size);
     if let Some((handle, offset)) = place
         && let Some(pool) = world.pools.get_mut(handle)

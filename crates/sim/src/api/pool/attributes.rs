@@ -13,7 +13,7 @@ use crate::machine::pool::Pool;
 
 /// The first driver version that reports a pool's creation properties.
 const PROPERTIES: i32 = 13020;
-/// The first driver that knows locality domains.
+/// The first driver version with locality domains.
 const LOCALITY: i32 = 13040;
 /// `CU_MEM_POOL_CREATE_USAGE_HW_DECOMPRESS`.
 const HW_DECOMPRESS: u16 = 2;

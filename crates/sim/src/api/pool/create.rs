@@ -13,9 +13,9 @@ use crate::machine::pool::Pool;
 use crate::memory::Home;
 use crate::topology::number;
 
-/// Addresses of a pool in host memory, whose size the simulator does not limit.
+/// Size of the address range of a pool in host memory, which the simulator does not limit otherwise.
 const HOST_ROOM: u64 = 256 << 30;
-/// More than any process has addresses for.
+/// More than the address space of a process.
 const MOST_ROOM: u64 = 1 << 46;
 /// The first driver version that reads the byte after the usage.
 const RDMA_FLAG: i32 = 13040;
@@ -56,11 +56,11 @@ fn check(call: &Call<'_>, home: Home, props: &CUmemPoolProps) -> Status {
 }
 
 impl Pool {
-    /// A pool with nothing in it; `None` if there are not that many addresses.
+    /// An empty pool; `None` if the address range is too large.
     fn of_home(call: &Call<'_>, home: Home, max_size: u64) -> Option<Pool> {
         let room = match home {
             _ if max_size != 0 => max_size,
-            // A little more than there is memory, because allocations leave holes.
+            // A little more than the device's memory, because of fragmentation.
             Home::Device(device) => {
                 let memory = call.core().topology.devices.get(usize::from(device))?.total_memory;
                 memory + memory / 4
@@ -70,7 +70,7 @@ impl Pool {
         (room <= MOST_ROOM).then(|| Pool::new(home, max_size, room))
     }
 
-    /// The pool that every home has from the start.
+    /// The default pool of a home.
     pub(super) fn default_of(call: &Call<'_>, home: Home) -> Option<Pool> {
         let mut pool = Pool::of_home(call, home, 0)?;
         pool.is_default = true;

@@ -17,7 +17,7 @@ use crate::machine::core::Guard;
 use crate::machine::pool::{Current, Pool};
 use crate::memory::Home;
 
-/// The pools of a home, the first of which is made when it is first asked for.
+/// The pools of a home; the default pool is created at first use.
 fn pools_of<'a>(call: &Call<'_>, world: &'a mut Guard<'_>, home: Home) -> Status<&'a mut Current> {
     let world = &mut **world;
     match world.current_pools.entry(home) {
@@ -31,12 +31,12 @@ fn pools_of<'a>(call: &Call<'_>, world: &'a mut Guard<'_>, home: Home) -> Status
     }
 }
 
-/// The pool a home has from the start.
+/// The default pool of a home.
 fn default_of(call: &Call<'_>, world: &mut Guard<'_>, home: Home) -> Status<PoolHandle> {
     Ok(pools_of(call, world, home)?.default)
 }
 
-/// The pool that allocations at a home come from.
+/// The current pool of a home.
 pub(super) fn of_home(call: &Call<'_>, world: &mut Guard<'_>, home: Home) -> Status<PoolHandle> {
     let pools = pools_of(call, world, home)?;
     Ok(pools.chosen.unwrap_or(pools.default))
@@ -80,7 +80,7 @@ pub(crate) fn cuDeviceSetMemPool(call: &Call<'_>, device: CUdevice, pool: Ptr<CU
     choose(call, &mut call.world(), home, pool)
 }
 
-/// The home a caller's location names; places that can have no pool at all are not supported, rather than wrong.
+/// The home of a caller's location. Locations that can have no pool are `NOT_SUPPORTED` rather than invalid.
 fn location_home(call: &Call<'_>, location: Ptr<CUmemLocation>, kind: CUmemAllocationType) -> Status<Home> {
     let location = location.read()?;
     let known = matches!(

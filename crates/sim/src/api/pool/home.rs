@@ -8,7 +8,7 @@ use crate::memory::{Home, Preferred};
 use crate::topology::{Topology, number};
 
 impl Home {
-    /// The home that a location and an allocation type name.
+    /// The home of a location and an allocation type.
     pub(super) fn named(call: &Call<'_>, location: &CUmemLocation, kind: CUmemAllocationType) -> Status<Home> {
         let preferred = preferred(call, location)?;
         let topology = &call.core().topology;
@@ -48,7 +48,7 @@ impl Home {
     }
 }
 
-/// The first driver with pools of managed memory.
+/// The first driver version with pools of managed memory.
 const MANAGED: i32 = 13000;
 
 fn preferred(call: &Call<'_>, location: &CUmemLocation) -> Status<Preferred> {
@@ -70,7 +70,7 @@ fn preferred(call: &Call<'_>, location: &CUmemLocation) -> Status<Preferred> {
     }
 }
 
-/// The device an id names.
+/// The device with an id.
 pub(super) fn device(topology: &Topology, id: i32) -> Option<u16> {
     u16::try_from(id).ok().filter(|device| usize::from(*device) < topology.devices.len())
 }

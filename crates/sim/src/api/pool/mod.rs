@@ -1,7 +1,7 @@
 //! Memory pools: allocation in stream order.
 //!
-//! An allocation is usable on its stream from the call on, and a free is an op like any other: the memory is the
-//! allocation's until the stream comes to it. The pool hands freed memory out again as early as the order of work allows:
+//! An allocation is usable on its stream from the call on. A free is an op: the memory belongs to the
+//! allocation until the op runs. The pool reuses freed memory as early as the order of work allows:
 //!
 //! | freed on | may be used again | switched off by |
 //! |---|---|---|
@@ -9,14 +9,15 @@
 //! | a stream the allocating one has waited for since | at once | `REUSE_FOLLOW_EVENT_DEPENDENCIES` |
 //! | any stream | when the free is done | `REUSE_ALLOW_OPPORTUNISTIC` |
 //! | any stream | when the host has synchronised with the free | – |
-//! | any stream | at once, the allocating stream then waits; only if there is no other memory | `REUSE_ALLOW_INTERNAL_DEPENDENCIES` |
+//! | any stream, as a last resort | at once; the stream then waits | `REUSE_ALLOW_INTERNAL_DEPENDENCIES` |
 //!
-//! A free ends the allocation's record at the call, as the driver's does, and its op carries the free's place in its
-//! queue, not an address: the address may be another allocation's by the time the op runs.
+//! A free ends the allocation's record at the call, as in the driver. Its op carries the free's position in
+//! its queue and not an address, because the address may belong to another allocation by the time the op
+//! runs.
 //!
-//! Memory comes in chunks behind one stretch of addresses ([`space`]). A chunk in which nothing is in use goes back to
-//! its device when the host synchronises and the pool holds more than its threshold, when it is trimmed, or when the
-//! device runs out.
+//! Memory comes in chunks that back one range of addresses ([`space`]). An unused chunk is released to its
+//! device when the host synchronises and the pool exceeds its release threshold, when the pool is trimmed, or
+//! when the device is out of memory.
 
 mod access;
 mod allocate;
@@ -50,7 +51,7 @@ use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
 
-/// A pool by the handle a C caller passed. The driver has one code for every handle that is none.
+/// A pool by the handle that a C caller passed. The driver has one status code for all invalid handles.
 fn named(call: &Call<'_>, world: &Guard<'_>, raw: Ptr<CUmemPoolHandle_st>) -> Status<PoolHandle> {
     let handle = Handle::from_bits(raw.address());
     if call.object(&world.pools, handle, INVALID_VALUE)?.destroyed {

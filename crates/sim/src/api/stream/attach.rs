@@ -19,8 +19,8 @@ const HOST: u32 = 2;
 /// `CU_MEM_ATTACH_SINGLE`.
 const SINGLE: u32 = 4;
 
-/// Takes effect in stream order. Devices of today access managed memory concurrently with the host, so that the
-/// attachment is a hint; the simulator keeps its place in the order and nothing else.
+/// Takes effect in stream order. With concurrent managed access the attachment is only a hint; the simulator
+/// keeps its position in the stream and has no other effect.
 pub(crate) fn cuStreamAttachMemAsync(
     call: &Call<'_>,
     stream: Ptr<CUstream_st>,

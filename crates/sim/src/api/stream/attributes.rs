@@ -18,7 +18,7 @@ fn unknown(call: &Call<'_>, attribute: Id) -> Status {
     Err(call.refuse(INVALID_VALUE, format!("attribute {} is not one of a stream", attribute.0)))
 }
 
-/// Writes as much of the value as the attribute has, and leaves the rest of the caller's union alone.
+/// Writes as many bytes as the attribute has; the rest of the caller's union is unchanged.
 pub(crate) fn cuStreamGetAttribute(
     call: &Call<'_>,
     stream: Ptr<CUstream_st>,

@@ -1,7 +1,7 @@
 //! Host functions and callbacks in streams: cuLaunchHostFunc and cuStreamAddCallback.
 //!
-//! They run one at a time, on a thread of the driver or, on a machine without threads, on the thread that runs the
-//! work. Inside one, only calls with a stream or an event argument succeed.
+//! They run one at a time, on a thread of the driver or, on a machine without threads, on the thread that
+//! runs the work. Inside one, only calls with a stream or an event argument succeed.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::{c_uint, c_void};
@@ -29,10 +29,10 @@ pub(crate) fn cuLaunchHostFunc(
     Ok(())
 }
 
-/// `CU_HOST_TASK_SPINWAIT`, the greatest mode.
+/// `CU_HOST_TASK_SPINWAIT`, the highest mode.
 const SPIN_WAIT: u32 = 1;
 
-/// The mode says how the driver's thread waits for the next function; nothing that a program could observe.
+/// The mode selects the wait of the driver's thread between functions, which programs cannot observe.
 pub(crate) fn cuLaunchHostFunc_v2(
     call: &Call<'_>,
     stream: Ptr<CUstream_st>,
@@ -61,7 +61,7 @@ pub(crate) fn cuStreamAddCallback(
     }
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
-    // The callback is told the stream as the caller named it.
+    // The callback receives the stream handle that the caller passed.
     let named = std::ptr::without_provenance_mut(stream.address() as usize);
     let status = CUresult::CUDA_SUCCESS;
     let work = Work::Callback { function: callback, stream: named, status, data: data.raw(), known: Known::default() };

@@ -26,7 +26,7 @@ pub(crate) fn cuStreamGetPriority(call: &Call<'_>, stream: Ptr<CUstream_st>, pri
     tell(call, stream, priority, |queue| queue.owner.traits.attributes.priority)
 }
 
-/// The driver does not tell the number of a stream that is captured, and takes the question amiss.
+/// The driver refuses to report the id of a captured stream, and invalidates the capture.
 pub(crate) fn cuStreamGetId(call: &Call<'_>, stream: Ptr<CUstream_st>, id: Ptr<c_ulonglong>) -> Status {
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
@@ -41,7 +41,7 @@ pub(crate) fn cuStreamGetCtx(call: &Call<'_>, stream: Ptr<CUstream_st>, context:
     tell(call, stream, context, |queue| queue.owner.context.as_raw())
 }
 
-/// The second ABI tells a green context from an ordinary one; the simulator has none of the former.
+/// The second ABI distinguishes green contexts, which are not simulated.
 pub(crate) fn cuStreamGetCtx_v2(
     call: &Call<'_>,
     stream: Ptr<CUstream_st>,

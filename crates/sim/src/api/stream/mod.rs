@@ -1,13 +1,14 @@
 //! Streams: ordered queues of work, and the default streams of a context.
 //!
 //! ```text
-//!   created, blocking ◀──waits──▶ legacy default ◀──waits──▶ per-thread default, one for each thread and context
+//!   created, blocking ◀──waits──▶ legacy default ◀──waits──▶ per-thread default, one per thread and context
 //!   created, non-blocking          (of the same context)
 //! ```
 //!
-//! The legacy default stream's next op comes after all work in the blocking streams of its context, and theirs after
-//! all work in it. A query of the legacy stream follows the same rule: it is busy while a blocking stream has work. A
-//! blocking stream, however, is idle once its own work is done. Non-blocking streams and other contexts take no part.
+//! The legacy default stream's next op comes after all work in the blocking streams of its context, and
+//! theirs after all work in it. A query of the legacy stream follows the same rule: it is busy while a
+//! blocking stream has work. A blocking stream, however, is idle once its own work is done. Non-blocking
+//! streams and other contexts take no part.
 
 mod attach;
 mod attributes;
@@ -51,7 +52,7 @@ pub(crate) const LEGACY: u64 = 1;
 /// `CU_STREAM_PER_THREAD`.
 pub(crate) const PER_THREAD: u64 = 2;
 
-/// The queue behind a stream argument. A default stream is made when it is first used.
+/// The queue of a stream argument. A default stream is created at first use.
 pub(crate) fn queue_of(call: &Call<'_>, world: &mut Guard<'_>, raw: u64) -> Status<QueueId> {
     match raw {
         0 if call.is_per_thread() => per_thread_queue(call, world),
@@ -61,10 +62,10 @@ pub(crate) fn queue_of(call: &Call<'_>, world: &mut Guard<'_>, raw: u64) -> Stat
     }
 }
 
-/// A created stream; its context is alive, since a context takes its streams along.
+/// A created stream; its context is alive, because streams are destroyed with their context.
 fn created<'w>(call: &Call<'_>, world: &'w World, bits: u64) -> Status<&'w Stream> {
     let handle = Handle::from_bits(bits);
-    // The driver takes an event for a stream of a context that is gone.
+    // The driver treats an event handle as a stream of a destroyed context.
     let is_event = handle.names_some(Kind::Event);
     call.object(&world.streams, handle, if is_event { CONTEXT_IS_DESTROYED } else { INVALID_HANDLE })
 }
@@ -96,7 +97,7 @@ fn per_thread_queue(call: &Call<'_>, world: &mut Guard<'_>) -> Status<QueueId> {
 }
 
 impl World {
-    /// The legacy default stream of a context that is alive.
+    /// The legacy default stream of a live context.
     pub(crate) fn legacy_queue(&mut self, handle: ContextHandle) -> Option<QueueId> {
         let context = self.contexts.get(handle)?;
         if context.legacy.is_some() {
@@ -113,8 +114,7 @@ impl World {
         Some(queue)
     }
 
-    /// Lets the default streams of threads that have ended go, so that a program that keeps starting threads does not
-    /// keep their streams.
+    /// Removes the default streams of threads that have ended, so that they do not accumulate.
     fn forget_ended_threads(&mut self, context: ContextHandle) {
         let Some(context) = self.contexts.get_mut(context) else { return };
         let engine = &mut self.engine;
@@ -134,7 +134,7 @@ impl World {
         outstanding
     }
 
-    /// A host thread saw a queue idle.
+    /// Notes that a host thread saw a queue idle.
     pub(crate) fn host_saw_idle(&mut self, queue: QueueId) {
         if self.engine.is_live(queue) {
             let time = self.engine.busy_until(queue).max(self.engine.recent_busy_until(queue));

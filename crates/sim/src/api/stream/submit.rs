@@ -19,17 +19,17 @@ impl Call<'_> {
         Ok(queue)
     }
 
-    /// The queue of calls that take no stream: the default stream this call's variant means.
+    /// The queue of calls without a stream argument: the default stream of the call's variant.
     pub(crate) fn default_queue(&self, world: &mut Guard<'_>) -> Status<QueueId> {
         self.queue(world, Ptr::null())
     }
 
-    /// Enqueues work and lets the machine run it when it likes; work for a captured stream becomes a node.
+    /// Enqueues work without waiting; work for a captured stream becomes a node.
     pub(crate) fn submit(&self, world: &mut Guard<'_>, queue: QueueId, work: Work) -> Status {
         self.submit_after(world, queue, &[], work)
     }
 
-    /// Enqueues work behind other ops, too.
+    /// Enqueues work that also depends on other ops.
     pub(crate) fn submit_after(&self, world: &mut Guard<'_>, queue: QueueId, others: &[OpId], work: Work) -> Status {
         if world.captures.hold(queue) {
             return self.capture(world, queue, work);
@@ -39,7 +39,7 @@ impl Call<'_> {
         self.get_going(world, queue)
     }
 
-    /// Enqueues several pieces of work that no order holds between.
+    /// Enqueues several pieces of work without an order between them.
     pub(crate) fn submit_unordered(
         &self,
         world: &mut Guard<'_>,
@@ -59,7 +59,7 @@ impl Call<'_> {
         self.check_legacy(world, queue)?;
         let context = world.engine.queue(queue).owner.context;
         let id = world.enqueue(queue, work)?;
-        // The wait tells the executors, if it cannot do the work itself.
+        // The wait wakes the executors, if it cannot run the work itself.
         if self.core().mode != Mode::Threads {
             self.get_going(world, queue)?;
         }

@@ -44,7 +44,7 @@ pub(crate) fn cuStreamSynchronize(call: &Call<'_>, stream: Ptr<CUstream_st>) -> 
     world.healthy(context)
 }
 
-/// Refuses to wait for a stream that is captured, or for any where captures forbid that.
+/// Refuses to wait for a captured stream, or for any stream if a capture forbids waits.
 fn check_wait(call: &Call<'_>, world: &mut Guard<'_>, queue: QueueId) -> Status {
     if world.captures.hold(queue) {
         world.captures.spoil(queue);

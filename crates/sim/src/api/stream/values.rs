@@ -18,7 +18,7 @@ use crate::topology::number;
 /// `CU_STREAM_WAIT_VALUE_FLUSH`.
 const FLUSH: u32 = 1 << 30;
 
-/// A word that streams can wait for: aligned, and in memory that devices reach without faulting.
+/// A word for stream memory operations: aligned, and in memory that devices access without faults.
 fn word(call: &Call<'_>, world: &Guard<'_>, (address, wide): (u64, bool), writes: bool) -> Status<SimAddress> {
     let size = if wide { 8 } else { 4 };
     if !address.is_multiple_of(size) {
@@ -96,7 +96,7 @@ fn write(call: &Call<'_>, stream: Ptr<CUstream_st>, at: (u64, bool), value: u64,
     Ok(())
 }
 
-/// The first ABI of these functions has to be switched on when the kernel module is loaded, and is not by default.
+/// The first ABI of these functions must be enabled when the kernel module is loaded; by default it is not.
 fn first_abi(call: &Call<'_>) -> Status {
     Err(call.refuse(NOT_SUPPORTED, "the first ABI of memory operations is switched off; use the second"))
 }
@@ -125,12 +125,12 @@ values! {
     cuStreamWriteValue64_v2 cuStreamWriteValue64 write u64, true;
 }
 
-/// A batch has fewer operations than this.
+/// Upper bound, exclusive, on the operations of a batch.
 const MOST: u32 = 256;
-/// The first driver whose batches can have reductions.
+/// The first driver version with reductions in batches.
 const REDUCTIONS_SINCE: i32 = 13_010;
 
-/// All of the operations, or none; in the order of the array, and with nothing else between them in the stream.
+/// All operations or none, in the order of the array, and contiguous in the stream.
 pub(crate) fn cuStreamBatchMemOp_v2(
     call: &Call<'_>,
     stream: Ptr<CUstream_st>,
@@ -178,7 +178,7 @@ fn operation(call: &Call<'_>, world: &Guard<'_>, queue: QueueId, words: [u64; 6]
         2 => writing(call, world, (address, false), narrow, flags).map(Some),
         5 => writing(call, world, (address, true), value, flags).map(Some),
         3 => flush(call, world, queue).map(|()| None),
-        // Ops of one stream see each other's writes; there is nothing for a barrier to do.
+        // A barrier has no effect, because ops of one stream see each other's writes.
         6 if short_flags <= 1 => Ok(None),
         6 => Err(call.refuse(INVALID_VALUE, format!("there is no barrier of type {short_flags}"))),
         8 if call.core().topology.driver_version >= REDUCTIONS_SINCE => {

@@ -66,7 +66,7 @@ pub(crate) fn cuMemSetAccess(
     let world = &mut *guard;
     let bases = mappings_of(world, address, size as u64)
         .ok_or_else(|| refuse(format!("{size} bytes at {address:#x} are not one or more whole mappings")))?;
-    // One description after the other: when one is refused, those before it stay in force.
+    // Descriptors take effect one by one: those before a refused one stay in force.
     for (grantee, rights) in grants {
         match grantee {
             Grantee::Device(device) => grant_device(call, world, &bases, device, rights)?,
@@ -76,8 +76,8 @@ pub(crate) fn cuMemSetAccess(
     Ok(())
 }
 
-/// The mappings that a change of a stretch concerns, if one starts where it starts and one ends where it ends. The driver does
-/// not notice a gap between, and goes no further than that.
+/// The mappings in a range, if one begins at its start and one ends at its end. The driver does not detect a
+/// gap, and stops there.
 fn mappings_of(world: &World, address: u64, size: u64) -> Option<Vec<u64>> {
     let end = address.checked_add(size)?;
     let is_mapping = |found: &&Allocation| matches!(found.backing, Backing::Mapped(_));
@@ -145,7 +145,7 @@ pub(crate) fn cuMemGetAccess(
     };
     let world = call.world();
     let Some(allocation) = world.memory.containing(address) else {
-        // The driver writes even though it fails.
+        // The driver writes the value even though it fails.
         flags.write(0)?;
         return Err(call.refuse(INVALID_VALUE, format!("nothing is mapped at {address:#x}")));
     };
@@ -153,7 +153,7 @@ pub(crate) fn cuMemGetAccess(
         (Backing::Mapped(mapping), Some(device)) => mapping.rights_of(device),
         (Backing::Mapped(mapping), None) if location == Location::Host => mapping.least_rights(),
         (Backing::Mapped(mapping), None) => mapping.host_rights(),
-        // Other memory has no access that could be set.
+        // Other memory has no settable access rights.
         _ => Rights::None,
     };
     flags.write(c_ulonglong::from(rights.flags().0))

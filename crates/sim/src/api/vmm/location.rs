@@ -2,19 +2,20 @@
 
 use warploom_sys::types::{CUmemLocation, CUmemLocationType};
 
-/// A location of memory or of an accessor. The host's nodes share one page table, so to access they are one.
+/// A location of memory or of an accessor. The NUMA nodes of the host share one page table, so they are one
+/// accessor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Location {
-    /// A device, by an ordinal that may be wrong.
+    /// A device ordinal, not yet checked.
     Device(i32),
     /// The host, on any NUMA node.
     Host,
-    /// A node of the host, by a number that may be wrong.
+    /// A NUMA node of the host, not yet checked.
     Node(i32),
 }
 
 impl Location {
-    /// `None` for kinds that virtual memory management does not know.
+    /// `None` for location types that virtual memory management does not support.
     pub(super) fn read(raw: CUmemLocation) -> Option<Self> {
         match raw.type_ {
             CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE => Some(Self::Device(raw.id())),
@@ -25,7 +26,7 @@ impl Location {
     }
 }
 
-/// The device with this ordinal, if there are so many.
+/// The device with this ordinal, if it exists.
 pub(super) fn device(ordinal: i32, count: usize) -> Option<u16> {
     u16::try_from(ordinal).ok().filter(|device| usize::from(*device) < count)
 }

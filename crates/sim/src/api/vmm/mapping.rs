@@ -63,7 +63,8 @@ pub(crate) fn cuMemMap(
     Ok(())
 }
 
-/// Ends every mapping in a stretch. It may have gaps, and may go on behind its last mapping, but must not cut one.
+/// Removes all mappings in a range. The range may have gaps and may extend beyond its last mapping, but must
+/// not split one.
 pub(crate) fn cuMemUnmap(call: &Call<'_>, address: CUdeviceptr, size: usize) -> Status {
     let size = size as u64;
     let mut guard = call.world();

@@ -31,7 +31,8 @@ impl World {
     }
 }
 
-/// The least and the best granularity are the same, for memory anywhere: the properties are not even looked at.
+/// The minimum and the recommended granularity are the same for all locations; the properties are not
+/// checked.
 pub(crate) fn cuMemGetAllocationGranularity(
     call: &Call<'_>,
     granularity: Ptr<usize>,
@@ -89,7 +90,7 @@ fn add(world: &mut World, size: u64, side: Side, properties: Properties) -> Resu
     })
 }
 
-/// A physical allocation by the handle a C caller passed.
+/// A physical allocation by the handle that a C caller passed.
 pub(super) fn find<'w>(call: &Call<'_>, world: &'w World, raw: u64) -> Status<(PhysicalHandle, &'w Physical)> {
     let handle = Handle::from_bits(raw);
     Ok((handle, call.object(&world.physical, handle, INVALID_VALUE)?))

@@ -14,7 +14,7 @@ use crate::topology::number;
 const DESCRIPTOR: u32 = CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR.0;
 const FABRIC: u32 = CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_FABRIC.0;
 
-/// The side and the properties of memory that is asked for.
+/// The side and the properties of the requested memory.
 pub(super) fn check(call: &Call<'_>, asked: CUmemAllocationProp) -> Status<(Side, Properties)> {
     let refuse = |reason: String| call.refuse(INVALID_VALUE, reason);
     let CUmemAllocationProp { type_, requestedHandleTypes: handle_types, allocFlags: flags, .. } = asked;
@@ -82,7 +82,7 @@ fn attribute(call: &Call<'_>, device: u16, attribute: i32) -> Option<i32> {
     call.core().topology.attribute(usize::from(device), attribute)
 }
 
-/// Fails where a device cannot do it. A driver that does not know the attribute is asked by its version instead.
+/// Fails if the device lacks a capability. For drivers that do not know the attribute, the version decides.
 fn supported(call: &Call<'_>, device: u16, number: i32) -> Status {
     match attribute(call, device, number) {
         Some(0) => Err(call.refuse(NOT_SUPPORTED, format!("device {device} has attribute {number} at 0"))),
@@ -90,7 +90,7 @@ fn supported(call: &Call<'_>, device: u16, number: i32) -> Status {
     }
 }
 
-/// Fails where a driver is older than a kind of location.
+/// Fails if the driver is older than a location type.
 fn since(call: &Call<'_>, version: i32) -> Status {
     let have = call.core().topology.driver_version;
     if have >= version {

@@ -12,7 +12,7 @@ use crate::machine::call::Call;
 
 /// The end of the address space of programs.
 const ADDRESSES: u64 = 1 << 47;
-/// The largest alignment that is worth looking for; asking for more is an error of another kind.
+/// The largest supported alignment; a larger one fails with a different code.
 const ALIGNMENT: u64 = 1 << 57;
 
 pub(crate) fn cuMemAddressReserve(

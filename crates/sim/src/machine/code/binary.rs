@@ -8,11 +8,11 @@ use warploom_ptx::{Kernel, Parameter, Program, VariableSpace};
 
 use super::image::{Image, Refusal, Target};
 
-/// A program, with its kernels' names as C has them.
+/// A decoded program, with its kernels' names as C strings.
 pub(crate) struct Binary {
     pub(crate) program: Program,
     names: Vec<CString>,
-    /// The architecture of the device that it was loaded for.
+    /// The architecture of the target device.
     architecture: u32,
 }
 
@@ -47,7 +47,7 @@ impl Binary {
         self.names.iter().position(|known| known.as_bytes() == name.as_bytes())
     }
 
-    /// The name of a kernel; the pointer is good for as long as the binary.
+    /// The name of a kernel; the pointer is valid as long as the binary.
     pub(crate) fn name(&self, index: usize) -> Option<&CString> {
         self.names.get(index)
     }
@@ -80,7 +80,7 @@ impl Facts<'_> {
         self.kernel.local_bytes() as u32
     }
 
-    /// Bytes of constants of the whole module.
+    /// Bytes of constant memory of the whole module.
     pub(crate) fn constants(&self) -> u64 {
         let variables = self.binary.program.variables().iter();
         variables.filter(|variable| variable.space == VariableSpace::Constant).map(|variable| variable.size).sum()
@@ -90,18 +90,18 @@ impl Facts<'_> {
         REGISTERS
     }
 
-    /// The most threads of a block, where the text says it.
+    /// Maximum threads of a block, if the PTX states it.
     pub(crate) fn most_threads(&self) -> Option<u64> {
         let bound = self.kernel.required_threads().or_else(|| self.kernel.max_threads())?;
         Some(bound.iter().map(|size| u64::from(*size)).product())
     }
 
-    /// The architecture that the text was written for.
+    /// The architecture of the PTX target.
     pub(crate) fn written_for(&self) -> u32 {
         self.binary.program.header().target.architecture
     }
 
-    /// The architecture of the device that it was loaded for.
+    /// The architecture of the target device.
     pub(crate) fn loaded_for(&self) -> u32 {
         self.binary.architecture
     }

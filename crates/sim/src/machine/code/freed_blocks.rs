@@ -37,7 +37,7 @@ impl FreedBlock {
     }
 }
 
-/// A block with its margins.
+/// The range of a block with its margins.
 pub(crate) fn room(block: &Range<u64>) -> Range<u64> {
     block.start - MARGINS[0]..block.end + MARGINS[1]
 }

@@ -8,7 +8,7 @@ use crate::ffi::Kept;
 use crate::ffi::handle::kind;
 use crate::machine::objects::Object;
 
-/// Pieces that are to be one.
+/// The inputs of a link.
 pub(crate) struct Link {
     pub(crate) target: Target,
     pub(crate) parts: Vec<Part>,
@@ -20,7 +20,7 @@ pub(crate) enum LinkState {
     Open,
     Broken(CUresult),
     Incomplete,
-    /// The image, which the caller has a pointer to.
+    /// The linked image; the caller has a pointer to it.
     Done {
         _image: Box<[u8]>,
     },

@@ -21,28 +21,28 @@ use image::Image;
 use crate::ffi::handle::{ContextHandle, FunctionHandle, KernelHandle, LibraryHandle, ModuleHandle, kind};
 use crate::machine::objects::{Object, Objects};
 
-/// Everything that is loaded on a machine.
+/// All loaded code of a machine.
 pub(crate) struct Code {
     pub(crate) modules: Objects<Module>,
     pub(crate) functions: Objects<Function>,
     pub(crate) libraries: Objects<Library>,
     pub(crate) kernels: Objects<Kernel>,
     pub(crate) links: Objects<Link>,
-    /// Memory of the kernels' heap that was freed.
+    /// Freed blocks of the device heap.
     pub(crate) freed: FreedBlocks,
 }
 
-/// Code in a context.
+/// A module: code in a context.
 pub(crate) struct Module {
     pub(crate) context: ContextHandle,
     pub(crate) device: u16,
     pub(crate) binary: Arc<Binary>,
-    /// The program, which knows where the module's variables are.
+    /// The program, which holds the addresses of the module's variables.
     pub(crate) program: Program,
     /// The address of each variable of the program.
     pub(crate) variables: Vec<u64>,
     pub(crate) functions: BTreeMap<usize, FunctionHandle>,
-    /// The library that it is the context's part of.
+    /// The library that the module was created for, if any.
     pub(crate) library: Option<LibraryHandle>,
 }
 
@@ -55,14 +55,14 @@ pub(crate) struct Function {
     pub(crate) is_loaded: bool,
 }
 
-/// Code in no context.
+/// A library: code without a context.
 pub(crate) struct Library {
     pub(crate) image: Image,
     /// The decoded programs, by architecture.
     pub(crate) binaries: BTreeMap<u32, Arc<Binary>>,
     pub(crate) modules: BTreeMap<ContextHandle, ModuleHandle>,
     pub(crate) kernels: BTreeMap<String, KernelHandle>,
-    /// The addresses of its managed variables, which are the same in all contexts.
+    /// The addresses of its managed variables, the same in all contexts.
     pub(crate) managed: BTreeMap<String, u64>,
 }
 
@@ -70,7 +70,7 @@ pub(crate) struct Library {
 pub(crate) struct Kernel {
     pub(crate) library: LibraryHandle,
     pub(crate) name: String,
-    /// By device.
+    /// Settings by device.
     pub(crate) settings: BTreeMap<u16, Settings>,
 }
 
@@ -91,7 +91,7 @@ impl Object for Kernel {
 }
 
 impl Code {
-    /// Nothing yet; `machine` goes into every handle.
+    /// No code yet; `machine` goes into every handle.
     pub(crate) fn new(machine: u64) -> Self {
         Self {
             modules: Objects::new(machine),
@@ -121,7 +121,7 @@ impl Code {
         &self.links
     }
 
-    /// Takes a module out, and its functions with it.
+    /// Removes a module and its functions.
     pub(crate) fn remove(&mut self, handle: ModuleHandle, is_orphan: bool) -> Option<Module> {
         let module = if is_orphan { self.modules.orphan(handle) } else { self.modules.remove(handle) }?;
         for function in module.functions.values() {

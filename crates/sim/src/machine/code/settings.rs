@@ -11,7 +11,7 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// These settings, and where they say nothing, others.
+    /// These settings, with unset ones taken from others.
     pub(crate) fn or(self, other: Settings) -> Settings {
         let [width, height, depth] = self.cluster;
         Settings {
@@ -33,7 +33,7 @@ impl Settings {
         self.non_portable_cluster.is_some_and(|allowed| allowed != 0)
     }
 
-    /// The blocks of a cluster, if they were set.
+    /// The cluster dimensions, if set.
     pub(crate) fn cluster(&self) -> Option<[u32; 3]> {
         let set = self.cluster.map(|size| size.unwrap_or(0));
         set.iter().any(|size| *size > 0).then(|| set.map(|size| size.max(1).unsigned_abs()))

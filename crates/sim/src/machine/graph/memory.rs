@@ -1,20 +1,20 @@
 //! Graph memory: allocations made by memory nodes.
 //!
-//! Adding a node that allocates takes addresses, which are the same for every launch; there is memory behind them from a
-//! launch on. Until then only the nodes of graphs know them: to every other call they are no memory at all.
+//! Adding an allocation node reserves addresses, which are the same for every launch; a launch backs them
+//! with memory. Until then only nodes of graphs can use them: every other call treats them as invalid.
 
 use std::collections::BTreeMap;
 
 use crate::memory::{Side, SimAddress, Window};
 
-/// The addresses that graphs have of each device.
+/// The addresses of graph memory, by device.
 pub(crate) struct GraphMemory {
     pub(crate) devices: Vec<Addresses>,
 }
 
 #[derive(Default)]
 pub(crate) struct Addresses {
-    /// Taken when the first node allocates.
+    /// Reserved by the first allocation node.
     pub(crate) window: Option<Window>,
     /// Allocated ranges, by their first address.
     pub(crate) taken: BTreeMap<u64, Taken>,
@@ -22,7 +22,7 @@ pub(crate) struct Addresses {
 
 pub(crate) struct Taken {
     pub(crate) bytes: u64,
-    /// A node gives it back.
+    /// A free node exists for it.
     pub(crate) is_freed: bool,
 }
 
@@ -34,7 +34,7 @@ impl GraphMemory {
         Self { devices: (0..devices).map(|_| Addresses::default()).collect() }
     }
 
-    /// Takes addresses for an allocation, at most as many as a device has bytes.
+    /// Reserves addresses for an allocation, at most as many as the device has bytes.
     pub(crate) fn take(&mut self, device: u16, bytes: u64, most: u64) -> Option<u64> {
         let addresses = self.devices.get_mut(usize::from(device))?;
         let len = bytes.checked_next_multiple_of(GRAIN)?;
@@ -72,7 +72,7 @@ impl GraphMemory {
         }
     }
 
-    /// A stretch that begins in an allocation, for a node to touch.
+    /// A range that begins in an allocation, for use by a node.
     pub(crate) fn place(&self, address: u64) -> Option<SimAddress> {
         self.devices.iter().enumerate().find_map(|(device, addresses)| {
             let (base, taken) = addresses.taken.range(..=address).next_back()?;

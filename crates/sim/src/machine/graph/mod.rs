@@ -16,7 +16,7 @@ use crate::machine::objects::{Object, Objects};
 pub(crate) struct Graph {
     /// In the order they were added.
     pub(crate) nodes: Vec<NodeHandle>,
-    /// It belongs to a capture that is not over, and not to the program.
+    /// It belongs to a capture in progress, and not to the program.
     pub(crate) is_captured: bool,
 }
 
@@ -27,7 +27,7 @@ impl Graph {
     }
 }
 
-/// One piece of work of a graph.
+/// A node of a graph.
 pub(crate) struct Node {
     pub(crate) graph: GraphHandle,
     pub(crate) work: NodeWork,
@@ -70,7 +70,7 @@ impl Graphs {
         (graphs.count() as u64, self.executables.iter().count() as u64)
     }
 
-    /// Adds a node behind others of the same graph.
+    /// Adds a node that depends on others of the same graph.
     pub(crate) fn add(
         &mut self,
         graph: GraphHandle,
@@ -91,7 +91,7 @@ impl Graphs {
         self.nodes.get(node).is_some_and(|node| node.graph == graph)
     }
 
-    /// These nodes, and everything that they come after.
+    /// These nodes and all their ancestors.
     pub(crate) fn ancestry(&self, nodes: &[NodeHandle]) -> BTreeSet<NodeHandle> {
         let (mut found, mut open) = (BTreeSet::new(), nodes.to_vec());
         while let Some(node) = open.pop() {
@@ -109,7 +109,7 @@ impl Graphs {
     }
 }
 
-/// The nodes of a graph as they were when it was instantiated, in an order that keeps its edges.
+/// The nodes of a graph at its instantiation, in topological order.
 pub(crate) struct Executable {
     pub(crate) nodes: Vec<NodeWork>,
 }

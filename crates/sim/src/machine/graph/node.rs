@@ -10,7 +10,7 @@ use crate::machine::launch::KernelCall;
 use crate::machine::work::Work;
 use crate::memory::MemoryOp;
 
-/// A node's work, with all that its ops are made of, as often as it is launched.
+/// The work of a node, from which each launch creates its ops.
 #[derive(Clone)]
 pub(crate) enum NodeWork {
     Kernel(Box<KernelCall>),
@@ -22,9 +22,9 @@ pub(crate) enum NodeWork {
     },
     RecordEvent(EventHandle),
     WaitEvent(EventHandle),
-    /// Words of memory that are waited for or written, one after the other.
+    /// Stream memory operations, one after the other.
     Values(Vec<MemoryOp>),
-    /// Memory of the graph's own.
+    /// An allocation of graph memory.
     Alloc {
         address: u64,
     },
@@ -55,7 +55,7 @@ impl NodeWork {
         })
     }
 
-    /// Several pieces of work that become one node.
+    /// One node for several pieces of work.
     pub(crate) fn of_values<S>(works: Vec<Work<S>>) -> Option<NodeWork> {
         let mut values = Vec::with_capacity(works.len());
         for work in works {

@@ -5,12 +5,12 @@ use super::space::{CHUNK, Piece, Space, State, Tag};
 /// The address for an allocation that needs more memory.
 pub(crate) struct Growth {
     pub(crate) at: u64,
-    /// Offsets of the chunks to put memory behind.
+    /// Offsets of the chunks to back with memory.
     pub(crate) chunks: Vec<u64>,
 }
 
 impl Space {
-    /// The place for `len` bytes that needs the least new memory, the lowest of several.
+    /// The offset for `len` bytes that needs the least new memory; the lowest of several.
     pub(crate) fn plan_growth(&self, len: u64, usable: &impl Fn(&Tag) -> bool) -> Option<Growth> {
         let may = |piece: &Piece| match &piece.state {
             State::Free | State::Unbacked => true,
@@ -18,7 +18,7 @@ impl Space {
             State::Live => false,
         };
         let mut best: Option<Growth> = None;
-        // From the end, so that the room behind a piece is known when the piece is looked at.
+        // From the end, so that the room after each piece is known.
         let mut room_end = self.len;
         for (at, piece) in self.pieces.iter().rev() {
             if !may(piece) {
@@ -49,13 +49,13 @@ impl Space {
         chunks
     }
 
-    /// Puts memory behind a chunk that has none.
+    /// Backs a chunk with memory.
     pub(crate) fn back(&mut self, chunk: u64) {
         self.turn(chunk, State::Free);
         self.reserved += CHUNK;
     }
 
-    /// Takes the memory behind a chunk away; nothing in it is in use.
+    /// Releases the memory of an unused chunk.
     pub(crate) fn unback(&mut self, chunk: u64) {
         self.turn(chunk, State::Unbacked);
         self.reserved -= CHUNK;
@@ -77,7 +77,7 @@ impl Space {
         }
     }
 
-    /// Chunks with nothing in use, the highest first.
+    /// Unused chunks, the highest first.
     pub(crate) fn idle_chunks(&self) -> Vec<u64> {
         let mut chunks = Vec::new();
         for (len, at) in self.free.range((CHUNK, 0)..) {
@@ -89,7 +89,7 @@ impl Space {
         chunks
     }
 
-    /// Every chunk with memory behind it.
+    /// All chunks with memory.
     pub(crate) fn backed_chunks(&self) -> Vec<u64> {
         let unbacked = self.unbacked_in(0, self.len);
         (0..self.len).step_by(CHUNK as usize).filter(|chunk| unbacked.binary_search(chunk).is_err()).collect()

@@ -16,28 +16,28 @@ use crate::memory::Home;
 /// A memory pool and its allocations.
 pub(crate) struct Pool {
     pub(crate) home: Home,
-    /// The kinds of handles it can be exported as.
+    /// The handle types it can be exported as.
     pub(crate) handle_types: u32,
     /// The maximum size given at creation; 0 is no limit.
     pub(crate) max_size: u64,
     pub(crate) usage: u16,
     pub(crate) is_default: bool,
-    /// Its handle is gone; it goes when its last allocation has been freed.
+    /// Its handle is destroyed; the pool is removed after the last free.
     pub(crate) destroyed: bool,
     pub(crate) reuse: Reuse,
-    /// Bytes it holds on to when the host synchronises.
+    /// The release threshold, in bytes.
     pub(crate) threshold: u64,
     pub(crate) used: u64,
     pub(crate) used_high: u64,
     pub(crate) reserved_high: u64,
-    /// Devices other than its own that reach its memory.
+    /// Devices other than its own that have access to its memory.
     pub(crate) peers: BTreeSet<u16>,
     /// Its addresses, reserved at the first allocation.
     pub(crate) addresses: Option<Addresses>,
     pub(crate) space: Space,
 }
 
-/// Whose freed memory an allocation may take.
+/// The reuse policies of allocations.
 #[derive(Clone, Copy)]
 pub(crate) struct Reuse {
     pub(crate) follow_events: bool,
@@ -50,7 +50,7 @@ impl Object for Pool {
 }
 
 impl Pool {
-    /// The kinds of handles it can be exported as.
+    /// The handle types it can be exported as.
     pub(crate) fn handle_types(&self) -> u32 {
         self.handle_types
     }
@@ -83,7 +83,8 @@ impl Pool {
 /// The memory that a free's op releases.
 #[derive(Debug)]
 pub(crate) enum Freed {
-    /// Everything the queue freed of a pool, up to a stamp. The address is for reports: it may be in use again.
+    /// All memory of a pool freed by the queue, up to a stamp. The address is for reports only: it may be in
+    /// use again.
     Pool { pool: PoolHandle, stamp: u64, address: u64 },
     /// An allocation of `cuMemAlloc`.
     Device { device: u16, address: u64, bytes: u64 },
@@ -126,6 +127,6 @@ impl Pool {
 /// The pools of a home.
 pub(crate) struct Current {
     pub(crate) default: PoolHandle,
-    /// The one set instead.
+    /// The current pool, if set.
     pub(crate) chosen: Option<PoolHandle>,
 }

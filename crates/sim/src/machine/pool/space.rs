@@ -6,9 +6,9 @@
 //!   │ live │ freed on A │ free       │ unbacked                                 │
 //! ```
 //!
-//! Addresses are one contiguous range, backed by chunks of memory, so an allocation may span chunks. A freed piece
-//! keeps its free, because the rules of reuse depend on it. It becomes *free* once the host has seen that free
-//! complete. Offsets count from the pool's first address.
+//! Addresses are one contiguous range, backed by chunks of memory, so an allocation may span chunks. A freed
+//! piece keeps its free, because the rules of reuse depend on it. It becomes *free* once the host has seen
+//! that free complete. Offsets count from the pool's first address.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,18 +17,18 @@ use warploom_engine::{OpId, QueueId};
 
 use crate::ffi::handle::ContextHandle;
 
-/// Memory comes and goes in pieces of this size.
+/// Size of a chunk.
 pub(crate) const CHUNK: u64 = 32 << 20;
-/// Allocations start at multiples of this.
+/// Alignment of allocations.
 pub(crate) const GRAIN: u64 = 512;
 
 /// The free that made a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tag {
     pub(crate) queue: QueueId,
-    /// Its place in the queue's order.
+    /// Its position in the queue.
     pub(crate) stamp: u64,
-    /// The op that does it, until it is done.
+    /// The op of the free, until it completes.
     pub(crate) pending: Option<OpId>,
     pub(crate) done: bool,
 }
@@ -50,21 +50,21 @@ pub(crate) struct Piece {
 /// Memory freed by one queue, while the host has not seen the frees complete.
 struct Frees {
     context: ContextHandle,
-    /// Length, offset.
+    /// Length and offset.
     by_size: BTreeSet<(u64, u64)>,
-    /// Stamp, offset of those whose op is not done.
+    /// Stamp and offset of pending frees.
     pending: BTreeSet<(u64, u64)>,
-    /// Stamp, offset of the others.
+    /// Stamp and offset of completed frees.
     done: BTreeSet<(u64, u64)>,
 }
 
-/// Tags of the freed pieces an allocation took.
+/// Tags of the freed pieces that an allocation took.
 pub(crate) type Tags = SmallVec<[Tag; 2]>;
 
 pub(crate) struct Space {
-    /// All of it, by offset, without gaps.
+    /// All pieces by offset, without gaps.
     pub(crate) pieces: BTreeMap<u64, Piece>,
-    /// Length, offset of free pieces.
+    /// Length and offset of free pieces.
     pub(crate) free: BTreeSet<(u64, u64)>,
     freed: BTreeMap<QueueId, Frees>,
     pub(crate) len: u64,
@@ -73,7 +73,7 @@ pub(crate) struct Space {
 }
 
 impl Space {
-    /// `len` bytes of addresses, rounded up to chunks, with nothing behind them.
+    /// A space of `len` bytes, rounded up to chunks, without memory.
     pub(crate) fn new(len: u64) -> Self {
         let len = len.next_multiple_of(CHUNK);
         Self {
@@ -145,7 +145,7 @@ impl Space {
         Some(before.state)
     }
 
-    /// Puts a piece in, as one with neighbours of its kind.
+    /// Inserts a piece, joined with neighbours of the same state.
     pub(crate) fn put(&mut self, at: u64, piece: Piece) {
         let (mut start, mut whole) = (at, piece);
         if let Some((before, left)) = self.pieces.range(..at).next_back().map(|(at, piece)| (*at, *piece))
@@ -165,7 +165,8 @@ impl Space {
         self.insert(start, whole);
     }
 
-    /// Cuts `len` bytes out of the pieces from `at` on, where a piece starts; tells whose freed memory that was.
+    /// Cuts `len` bytes out of the pieces from `at` on, which is the start of a piece. Returns the tags of
+    /// freed pieces.
     pub(crate) fn cut(&mut self, at: u64, len: u64) -> Tags {
         let mut tags = Tags::new();
         let (mut from, end) = (at, at + len);
@@ -210,14 +211,14 @@ impl Space {
 
     fn find_foreign(&self, len: u64, queue: QueueId, usable: &impl Fn(&Tag) -> bool) -> Option<u64> {
         self.freed.iter().filter(|(other, _)| **other != queue).find_map(|(_, frees)| {
-            // The oldest is usable if any is, which spares a look at everything a blocked stream has freed.
+            // The oldest free is usable if any is, so the others of a blocked stream need no check.
             let oldest = frees.done.first().or(frees.pending.first())?;
             self.usable_at(oldest.1, usable)?;
             frees.by_size.range((len, 0)..).map(|(_, at)| *at).find(|at| self.usable_at(*at, usable).is_some())
         })
     }
 
-    /// The length of a piece that needs no more memory and may be used.
+    /// The length of a piece that is backed and usable.
     fn usable_at(&self, at: u64, usable: &impl Fn(&Tag) -> bool) -> Option<u64> {
         let piece = self.pieces.get(&at)?;
         let may = match &piece.state {
@@ -228,7 +229,7 @@ impl Space {
         may.then_some(piece.len)
     }
 
-    /// Freed pieces and their neighbours that fit together.
+    /// Adjacent pieces that fit together.
     fn find_run(&self, len: u64, usable: &impl Fn(&Tag) -> bool) -> Option<u64> {
         let mut starts: Vec<u64> =
             self.freed.values().flat_map(|frees| frees.by_size.iter().map(|(_, at)| *at)).collect();
@@ -252,7 +253,7 @@ impl Space {
         None
     }
 
-    /// A live piece is freed by an op that is yet to run.
+    /// Marks a live piece as freed by a pending op.
     pub(crate) fn give(&mut self, at: u64, tag: Tag, context: ContextHandle) {
         if !self.freed.contains_key(&tag.queue) {
             // Drops the entries of queues without frees, so that destroyed streams leave none behind.
@@ -263,7 +264,7 @@ impl Space {
         self.change(at, State::Freed(tag));
     }
 
-    /// Names the op of a free that is not done yet.
+    /// Sets the op of a pending free.
     pub(crate) fn name_op(&mut self, at: u64, op: OpId) {
         if let Some(Piece { state: State::Freed(tag), .. }) = self.pieces.get_mut(&at)
             && !tag.done
@@ -272,13 +273,13 @@ impl Space {
         }
     }
 
-    /// A live piece is free at once.
+    /// Makes a live piece free at once.
     pub(crate) fn give_now(&mut self, at: u64) {
         let Some(piece) = self.remove(at) else { return };
         self.put(at, Piece { len: piece.len, state: State::Free });
     }
 
-    /// A queue has come as far as the free with this stamp.
+    /// Notes that a queue has completed its frees up to this stamp.
     pub(crate) fn reached(&mut self, queue: QueueId, stamp: u64) {
         while let Some(at) = self.freed.get(&queue).and_then(|frees| up_to(&frees.pending, stamp)) {
             let Some(piece) = self.remove(at) else { break };

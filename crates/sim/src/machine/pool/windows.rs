@@ -5,24 +5,24 @@ use std::io;
 use super::space::CHUNK;
 use crate::memory::Window;
 
-/// One pool's addresses.
+/// The addresses of one pool.
 pub(crate) struct Addresses {
     window: Window,
-    /// The first address: a multiple of the chunk size, as the driver's is.
+    /// The first address, aligned to the chunk size, as in the driver.
     base: u64,
-    /// Programs may touch it, too.
+    /// The program has access, too.
     is_open: bool,
 }
 
-/// Address space that no pool uses. An op that outlives its memory may still write there, so none is ever given back to
-/// the system while the machine lives; the next pool of the same size takes it.
+/// Address ranges of destroyed pools. An op that outlives its memory may still write there, so they stay
+/// mapped as long as the machine; the next pool of the same size reuses one.
 #[derive(Default)]
 pub(crate) struct Windows {
     spare: Vec<Addresses>,
 }
 
 impl Windows {
-    /// Takes `len` bytes, for programs to touch or not.
+    /// Reserves `len` bytes, with or without access for the program.
     pub(crate) fn take(&mut self, len: u64, is_open: bool) -> io::Result<Addresses> {
         let fits = |spare: &Addresses| spare.is_open == is_open && spare.window.len() == len + CHUNK;
         if let Some(at) = self.spare.iter().position(fits) {
@@ -51,7 +51,7 @@ impl Addresses {
         if self.is_open { address as usize } else { self.window.host_of(address) }
     }
 
-    /// Gives the pages behind a chunk back to the system.
+    /// Returns the pages of a chunk to the operating system.
     pub(crate) fn discard(&self, chunk: u64) {
         if self.is_open {
             self.window.discard_open(self.base + chunk, CHUNK);

@@ -73,7 +73,7 @@ fn a_callback_is_told_of_a_failure_and_a_host_function_is_not_called() {
         let rig = Rig::new(mode);
         let (queue, memory) = (rig.queue(1), Memory::new(1));
         let (mut status, mut other) = (untouched, untouched);
-        // Holds the failure back until everything is enqueued.
+        // Delays the failure until all work is enqueued.
         let (at, compare) = (memory.place(0), crate::memory::Compare::Equal);
         rig.submit(queue, MemoryOp::WaitValue { at, value: 1, wide: true, compare }.into()).expect("it is taken");
         rig.task(queue, Fails).expect("it is taken");

@@ -47,7 +47,7 @@ enum Action {
         word: usize,
         byte: u8,
     },
-    /// Waits for a word that is written behind the back of the other streams.
+    /// Waits for a word that the host writes, unknown to the other streams.
     Gate,
     Query,
     Synchronize,
@@ -146,7 +146,7 @@ impl Runner {
         self.rig.submit(queue, work).expect("it is taken");
     }
 
-    /// Synchronous mode would wait for the gate before anything could open it, so there it is opened first.
+    /// Synchronous mode would deadlock at the gate, so it is opened first there.
     fn gate(&mut self, queue: QueueId) {
         if self.gates == GATES {
             return;
@@ -189,7 +189,7 @@ impl Runner {
     }
 }
 
-/// Runs a program, with a wait wherever two actions touch the same word, one writes, and nothing else orders them.
+/// Runs a program, with a wait for each conflict (same word, at least one write) that has no other order.
 fn run_ordered(mode: Mode, program: &[(Lane, Action)]) -> Vec<u64> {
     let mut runner = Runner::new(mode);
     // For each word: the last write, and the reads since.

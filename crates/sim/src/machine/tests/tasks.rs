@@ -12,7 +12,7 @@ use crate::machine::log::LogKind;
 use crate::machine::work::Task;
 use crate::machine::world::World;
 
-/// Yields some times before it is done.
+/// Yields a number of times before it completes.
 struct Slices {
     left: u32,
     run: Arc<AtomicU64>,
@@ -27,7 +27,7 @@ impl Task<World> for Slices {
     }
 }
 
-/// Goes on when a word is not zero; until then it waits in the way it was told.
+/// Completes when a word is not zero; until then it waits in the given way.
 struct Latch {
     memory: Arc<Memory>,
     word: usize,

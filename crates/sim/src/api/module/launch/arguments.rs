@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   kernelParams: a pointer to each argument
-//!   extra:        BUFFER_POINTER, all arguments as the kernel has them, BUFFER_SIZE, a pointer to their size, END
+//!   extra:        BUFFER_POINTER, arguments in the kernel's layout, BUFFER_SIZE, pointer to their size, END
 //! ```
 
 use std::ffi::c_void;
@@ -21,7 +21,7 @@ pub(super) struct Arguments {
 const END: u64 = 0;
 const BUFFER: u64 = 1;
 const SIZE: u64 = 2;
-/// More words than any list has that ends.
+/// Maximum length of the `extra` list, in words.
 const LONGEST: usize = 16;
 
 impl Arguments {
@@ -29,7 +29,7 @@ impl Arguments {
         Self { each, extra }
     }
 
-    /// All arguments, each where the kernel has it.
+    /// All arguments, at the offsets of the kernel's parameters.
     pub(super) fn pack(&self, call: &Call<'_>, facts: &Facts<'_>) -> Status<Vec<u8>> {
         let refuse = |reason: String| call.refuse(INVALID_VALUE, reason);
         let expected = facts.kernel.parameter_bytes();
@@ -66,7 +66,7 @@ impl Arguments {
         Ok(packed)
     }
 
-    /// The buffer and its size that the list of extras names.
+    /// The buffer and its size in the `extra` list.
     fn list(&self, call: &Call<'_>) -> Status<(Ptr<c_void>, usize)> {
         let (mut buffer, mut size) = (Ptr::null(), None);
         for index in (0..LONGEST).step_by(2) {

@@ -5,10 +5,10 @@ use warploom_sys::types::CUresult;
 
 use crate::check::KernelFault;
 
-/// The code that a device's context is left with.
+/// The sticky error of the context.
 pub(super) fn code(kind: &TrapKind) -> CUresult {
     match kind {
-        // A stack that overflows is memory that the thread does not have.
+        // A stack overflow is an access beyond the thread's local memory.
         TrapKind::Global(_)
         | TrapKind::Shared { .. }
         | TrapKind::Local(_)

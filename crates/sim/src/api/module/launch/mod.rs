@@ -1,12 +1,13 @@
 //! Kernel launches: checks at the call, and execution as an op.
 //!
 //! ```text
-//!   call ─▶ shape, arguments (refused here) ─▶ Task (an op) ─▶ Grid of warps ─▶ View: the memory that the context reaches
-//!                                                │                                   │
-//!                                                └── a trap: report, sticky code     └── recorded accesses, for the checks
-//!
-//!   a machine that checks puts `Watched` between the two, which finds races among the threads; others pay nothing for it
+//!   call ─▶ shape, arguments (checked) ─▶ Task (an op) ─▶ Grid of warps ─▶ View: reachable memory
+//!                                           │                               │
+//!                                           └── trap: report, sticky code   └── accesses, for the checks
 //! ```
+//!
+//! A machine with checks puts `Watched` between grid and view to find data races among the threads. Other
+//! machines pay nothing for it.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 #![expect(clippy::too_many_arguments, reason = "as many as the C functions have")]
 
@@ -43,7 +44,7 @@ use crate::machine::launch::{KernelCall, Shape};
 use crate::machine::world::Work;
 use crate::topology::number;
 
-/// Blocks that take turns; more would only need more memory.
+/// Number of resident blocks; more would only take more memory.
 const RESIDENT: u64 = 16;
 
 pub(crate) fn cuLaunchKernel(
@@ -141,7 +142,7 @@ impl KernelCall {
         Ok(Self { function: handle, context, device, program, index: found.index, shape, arguments })
     }
 
-    /// Enqueues it.
+    /// Enqueues the kernel.
     pub(crate) fn start(&self, call: &Call<'_>, world: &mut Guard<'_>, queue: QueueId) -> Status {
         let Self { context, device, shape, .. } = *self;
         let kernel = self.program.kernels().nth(self.index).ok_or(INVALID_HANDLE)?;
@@ -180,7 +181,7 @@ impl KernelCall {
     }
 }
 
-/// The special registers of a launch: by two of them the blocks of a cooperative one find the memory they meet in.
+/// The special registers of a launch: two of them hold the address of a cooperative launch's workspace.
 fn environment(workspace: u64) -> [u32; 32] {
     let mut environment = [0; 32];
     (environment[1], environment[2]) = ((workspace >> 32) as u32, workspace as u32);

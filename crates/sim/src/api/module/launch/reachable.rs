@@ -11,9 +11,9 @@ use crate::machine::code::MARGINS;
 use crate::machine::world::World;
 use crate::memory::{Allocation, Backing, Side, SimAddress};
 
-/// Memory that a kernel may read, or write as well.
+/// A range of memory that a kernel may read, or write as well.
 ///
-/// Its bytes stay mapped while the kernel runs, freed or not (see `memory`).
+/// Its bytes stay mapped while the kernel runs, even after a free (see `memory`).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReachableRange {
     start: u64,
@@ -25,11 +25,11 @@ pub(super) struct ReachableRange {
     id: u64,
 }
 
-/// All of it, by address.
+/// All reachable ranges, by address.
 #[derive(Debug, Default)]
 pub(super) struct ReachableMemory {
     sorted: Vec<ReachableRange>,
-    /// The version of the registry that it was made from.
+    /// The version of the registry at the snapshot.
     version: u64,
 }
 
@@ -96,19 +96,19 @@ impl ReachableMemory {
         self.version == version
     }
 
-    /// The addresses of those that have been freed since.
+    /// The addresses of ranges that have been freed since.
     pub(super) fn freed<'a>(&'a self, world: &'a World) -> impl Iterator<Item = std::ops::Range<u64>> + 'a {
         let is_there = |range: &&ReachableRange| world.memory.at(range.start).is_some_and(|found| found.id == range.id);
         self.sorted.iter().filter(move |range| !is_there(range)).map(|range| range.start..range.end)
     }
 
-    /// The range around an address, for kernels to reach without asking again.
+    /// The range around an address, for direct access by kernels.
     pub(super) fn direct(&self, address: u64) -> Option<Direct> {
         let index = self.sorted.partition_point(|range| range.end <= address);
         let range = self.sorted.get(index).filter(|range| range.start <= address)?;
         let host = std::ptr::with_exposed_provenance_mut(range.host);
-        // SAFETY: as many bytes, which stay mapped while the kernel runs (see `ReachableRange`); no Rust reference points
-        // to them.
+        // SAFETY: as many bytes, which stay mapped while the kernel runs (see `ReachableRange`); no Rust
+        // reference points to them.
         Some(unsafe { Direct::new(range.start..range.end, host, range.is_writable) })
     }
 
@@ -131,8 +131,8 @@ impl ReachableMemory {
             }
             let here = (bytes - done).min(usize::try_from(range.end - at).unwrap_or(usize::MAX));
             let host = range.host + (at - range.start) as usize;
-            // SAFETY: `here` bytes at most are left of the range, which stays mapped while the kernel runs (see
-            // `ReachableRange`); no Rust reference points to them.
+            // SAFETY: `here` bytes at most are left of the range, which stays mapped while the kernel runs
+            // (see `ReachableRange`); no Rust reference points to them.
             let piece = unsafe { SimAddress::new(at, host, range.side) };
             part(piece, done..done + here);
             done += here;

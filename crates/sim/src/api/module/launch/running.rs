@@ -36,7 +36,7 @@ impl Running {
         Ok(Running::Watched(Box::new(UnderWatch { grid, watched, block: launch.block })))
     }
 
-    /// Runs for about `fuel` instructions of warps.
+    /// Runs about `fuel` warp instructions.
     pub(super) fn step(&mut self, fuel: u64) -> Step {
         match self {
             Running::Plain(grid) => grid.step(fuel),
@@ -52,7 +52,7 @@ impl Running {
         }
     }
 
-    /// Runs for about `fuel` instructions of warps on each thread of a crew; under watch, on this one alone.
+    /// Runs about `fuel` warp instructions on each thread of a crew; with checks, on this thread only.
     pub(super) fn step_spread(&mut self, fuel: u64, crew: &Crew) -> Step {
         match self {
             Running::Plain(grid) => grid.step_spread(fuel, crew),
@@ -60,7 +60,7 @@ impl Running {
         }
     }
 
-    /// It has stopped before its end.
+    /// Notes that the grid ended early.
     pub(super) fn trapped(&self, trap: &Trap) {
         if let Running::Watched(running) = self {
             running.watched.trapped(trap);

@@ -29,7 +29,7 @@ pub(super) struct KernelTask {
     trap: Option<Trap>,
     /// Its place in the happens-before order, if the machine checks.
     watched: Option<Watched>,
-    /// Memory in which its blocks meet.
+    /// The workspace of a cooperative launch.
     workspace: Option<u64>,
     /// Threads for its blocks, if it has several and they may run in any order.
     crew: Option<Arc<Crew>>,
@@ -42,7 +42,7 @@ impl KernelTask {
         Self { name, grid, view, launch, watchdog, started: None, trap: None, watched: None, workspace, crew }
     }
 
-    /// Ends it with a code, for a reason.
+    /// Ends the kernel with a status code and a reason.
     fn fail(&self, code: CUresult, reason: String) -> Step<CUresult> {
         if let Some(core) = self.view.core() {
             core.log.add(LogEntry { function: self.launch, code, reason, kind: LogKind::Fault });
@@ -51,10 +51,10 @@ impl KernelTask {
     }
 }
 
-/// Instructions of warps before others have a turn: a kernel may be waiting for them.
+/// Warp instructions per slice, after which other work runs: the kernel may be waiting for it.
 const SLICE: u64 = 4096;
 
-/// The same for each thread where several run blocks: to wake them has to be worth it.
+/// The same for each thread of a crew; larger, to be worth the wake-ups.
 const SPREAD_SLICE: u64 = 4 * SLICE;
 
 impl Task<World> for KernelTask {

@@ -18,7 +18,7 @@ use crate::memory::shadow::Touched;
 
 /// Global memory and the rest of the machine, for the kernels of one launch.
 pub(super) struct View {
-    /// An op is part of its machine, and must not keep it alive.
+    /// Weak, because an op is part of its machine and must not keep it alive.
     core: Weak<Core>,
     context: ContextHandle,
     device: u16,
@@ -28,7 +28,7 @@ pub(super) struct View {
     launched: ReachableMemory,
     /// The kernel's reads and writes, if the machine checks or has pages that migrate.
     touched: Option<Mutex<Touched>>,
-    /// A range in which all of the heap lies that the kernel can know of.
+    /// An address range that covers the heap blocks that the kernel can know.
     heap: [AtomicU64; 2],
     /// Number of clock reads, on a machine without real time.
     moments: Option<AtomicU64>,
@@ -53,7 +53,7 @@ impl View {
         })
     }
 
-    /// The heap reaches as far as this, too.
+    /// Extends the heap's address range.
     fn widen_heap(&self, room: &std::ops::Range<u64>) {
         let [low, high] = &self.heap;
         low.fetch_min(room.start, Ordering::Relaxed);
@@ -147,7 +147,7 @@ impl Memory for View {
     ) -> Result<u64, Fault> {
         let mut place = None;
         self.each(address, bytes, true, |at, range| place = Some((at, range.len())))?;
-        // A word that is all in one stretch: stretches start at multiples of more than a word.
+        // An atomic access must lie within one range; ranges are aligned to more than a word.
         let (at, _) = place.filter(|(_, length)| *length == bytes).ok_or(Fault { address })?;
         if let Some(touched) = self.touched_by(address, bytes) {
             let range = address..address + bytes as u64;

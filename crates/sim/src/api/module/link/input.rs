@@ -5,10 +5,10 @@ use warploom_sys::types::{CUjitInputType, CUresult};
 
 use crate::machine::code::image::{Image, Refusal, Target, archive, elf};
 
-/// The least architecture that anything is compiled for.
+/// The lowest architecture that code is compiled for.
 const OLDEST: u32 = 50;
 
-/// The pieces that bytes of a kind are.
+/// The linkable parts of an input.
 pub(super) fn pieces(kind: CUjitInputType, name: &str, bytes: &[u8], target: Target) -> Result<Vec<Part>, Refusal> {
     type K = CUjitInputType;
     if target.architecture < OLDEST {

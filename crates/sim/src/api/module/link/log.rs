@@ -33,7 +33,7 @@ impl Log {
         self.size.pointer::<usize>().write(written)
     }
 
-    /// Says that nothing is in it yet.
+    /// Writes an empty text.
     fn begin(&self) -> Status {
         if self.capacity > 0 {
             let buffer: Ptr<c_char> = self.buffer.pointer();

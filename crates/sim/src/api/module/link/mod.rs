@@ -8,7 +8,8 @@
 //!                   └─ cuLinkComplete ─▶ Done: a cubin with the PTX in it, until cuLinkDestroy
 //! ```
 //!
-//! An input that is invalid by itself is left out, and the link continues without it, as with the real driver.
+//! An input that is invalid by itself is left out, and the link continues without it, as with the real
+//! driver.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 #![expect(clippy::too_many_arguments, reason = "as many as the C functions have")]
 
@@ -51,14 +52,14 @@ pub(crate) fn cuLinkCreate_v2(
     let device = world.contexts.get(context).ok_or(INVALID_CONTEXT)?.device;
     let mut target = target(call, device.into());
     if let Some(wanted) = options.value(CUjit_option::CU_JIT_TARGET)? {
-        // Behind the number is a bit for each kind of special features.
+        // The number is followed by a bit for each kind of architecture-specific features.
         target.architecture = wanted as u32 & 0xffff;
     }
     let made = Link { target, parts: Vec::new(), state: LinkState::Open, logs };
     out.write(world.code.links.insert(made).ok_or(OUT_OF_MEMORY)?.as_raw())
 }
 
-/// The options that one piece can have: those of compiling, not of logs.
+/// The options of a single input: those of the compiler, not of logs.
 fn check_piece(call: &Call<'_>, kind: CUjitInputType, options: &Options) -> Status {
     if kind.0 >= CUjitInputType::CU_JIT_NUM_INPUT_TYPES.0 {
         return Err(call.refuse(INVALID_VALUE, format!("there is no kind {} of code to link", kind.0)));
@@ -123,7 +124,7 @@ fn add(call: &Call<'_>, state: Ptr<CUlinkState_st>, kind: CUjitInputType, name: 
         if ends.contains(&refusal.code) {
             link.state = LinkState::Broken(refusal.code);
         }
-        // A log that cannot be written any more is the caller's loss.
+        // A log that can no longer be written is ignored.
         link.logs.error(&refusal.log).unwrap_or_default();
         call.refuse(refusal.code, refusal.reason)
     })
@@ -143,7 +144,7 @@ impl Link {
         Err(refusal(&conflicts))
     }
 
-    /// The one text, and the program that it is.
+    /// The linked PTX, and its decoded program.
     fn text(&self) -> Result<(String, Program), Refusal> {
         let text = link(&self.parts, self.target.architecture).map_err(|conflicts| refusal(&conflicts))?;
         let program = Program::from_text(&text).map_err(|error| Refusal::mistake(&error))?;

@@ -2,7 +2,7 @@
 
 use object::read::archive::ArchiveFile;
 
-/// The contents of all members; those behind a damaged one are not found.
+/// The contents of all members up to the first damaged one.
 pub(crate) fn members(bytes: &[u8]) -> Vec<&[u8]> {
     let Ok(archive) = ArchiveFile::parse(bytes) else { return Vec::new() };
     archive.members().map_while(|member| member.ok()?.data(bytes).ok()).collect()

@@ -4,12 +4,12 @@ use super::elf::{HEADER, PTX, SECTION};
 
 const NAMES: &[u8] = b"\0.shstrtab\0.nv_debug_ptx_txt\0";
 
-/// A number as ELF has it.
+/// A number in ELF's byte order.
 fn put<const N: usize>(file: &mut Vec<u8>, bytes: [u8; N]) {
     file.extend_from_slice(&bytes);
 }
 
-/// One row of the list of sections.
+/// One section header.
 fn section(file: &mut Vec<u8>, name: u32, kind: u32, start: usize, length: usize) {
     put(file, name.to_le_bytes());
     put(file, kind.to_le_bytes());
@@ -21,7 +21,7 @@ fn section(file: &mut Vec<u8>, name: u32, kind: u32, start: usize, length: usize
     put(file, [0; 8]);
 }
 
-/// The cubin of a text, for an architecture.
+/// The cubin for PTX and an architecture.
 pub(crate) fn write(text: &str, architecture: u32) -> Vec<u8> {
     debug_assert!(NAMES.windows(PTX.len()).any(|name| name == PTX));
     let names = HEADER + text.len() + 1;

@@ -13,14 +13,14 @@ type Section = SectionHeader64<LittleEndian>;
 pub(crate) const HEADER: usize = size_of::<Header>();
 /// Bytes of one section header.
 pub(crate) const SECTION: usize = size_of::<Section>();
-/// The ABI of files whose flags have the architecture in their second byte.
+/// The ABI version of files with the architecture in the second byte of their flags.
 const NEWER_ABI: OsAbi = OsAbi(0x41);
-/// Sections whose names begin so hold PTX: lines, each with a zero byte behind it.
+/// Prefix of the names of PTX sections: lines, each followed by a zero byte.
 pub(crate) const PTX: &[u8] = b".nv_debug_ptx_txt";
-/// Sections of host objects that hold fatbins, one behind another.
+/// Sections of host objects that hold fatbins, one after another.
 const FATBINS: [&[u8]; 2] = [b"__nv_relfatbin", b".nv_fatbin"];
 
-/// The header of a file for any machine.
+/// The ELF header of any machine.
 fn header(bytes: &[u8]) -> Option<&Header> {
     let header = Header::parse(bytes).ok()?;
     (header.is_little_endian() && usize::from(header.e_shentsize.get(LittleEndian)) == SECTION).then_some(header)
@@ -41,12 +41,12 @@ fn damaged() -> Refusal {
     Refusal::image("the ELF file is damaged, or not a cubin of 64 bits")
 }
 
-/// Bytes of a file up to the end of its section headers, given its file header.
+/// Length of a file up to the end of its section headers, from its file header.
 pub(crate) fn tables(header: &[u8]) -> Result<usize, Refusal> {
     tables_end(cubin(header)?).map(|end| end.max(HEADER)).ok_or_else(damaged)
 }
 
-/// Bytes of a file, given those up to the end of its section headers.
+/// Length of a file, from its headers.
 pub(crate) fn length(bytes: &[u8]) -> Result<usize, Refusal> {
     let header = cubin(bytes)?;
     let sections = header.section_headers(LittleEndian, bytes).map_err(|_| damaged())?;
@@ -58,12 +58,12 @@ pub(crate) fn length(bytes: &[u8]) -> Result<usize, Refusal> {
     longest.ok_or_else(damaged)
 }
 
-/// Does a file begin as an ELF file of any machine?
+/// True if the bytes begin with an ELF header of any machine.
 pub(crate) fn is_elf(bytes: &[u8]) -> bool {
     bytes.starts_with(super::ELF)
 }
 
-/// Is a cubin relocatable code, which is still to be linked?
+/// True if a cubin is relocatable.
 pub(crate) fn is_relocatable(bytes: &[u8]) -> Result<bool, Refusal> {
     if !is_elf(bytes) {
         return Err(Refusal::image("it is no cubin"));
@@ -71,15 +71,15 @@ pub(crate) fn is_relocatable(bytes: &[u8]) -> Result<bool, Refusal> {
     Ok(cubin(bytes)?.e_type(LittleEndian) == ET_REL)
 }
 
-/// The architecture that a cubin is for.
+/// The architecture of a cubin.
 pub(crate) fn architecture(bytes: &[u8]) -> Option<u32> {
     let header = header(bytes)?;
     let flags = header.e_flags(LittleEndian).0;
-    // Newer files have it one byte further up.
+    // Newer files have it one byte higher.
     Some(if header.e_ident.os_abi == NEWER_ABI { flags >> 8 & 0xff } else { flags & 0xff })
 }
 
-/// All fatbins that a host compiler has put into an object.
+/// All fatbins in a host object.
 pub(crate) fn fatbins(bytes: &[u8]) -> Vec<&[u8]> {
     let mut all = Vec::new();
     let sections = header(bytes).and_then(|header| header.sections(LittleEndian, bytes).ok()).unwrap_or_default();
@@ -94,14 +94,14 @@ pub(crate) fn fatbins(bytes: &[u8]) -> Vec<&[u8]> {
             let whole = super::fatbin::length(rest).ok().and_then(|length| rest.split_at_checked(length));
             let Some((fatbin, behind)) = whole else { break };
             all.push(fatbin);
-            // The next one is at a multiple of eight bytes.
+            // Fatbins are aligned to eight bytes.
             rest = behind.get(fatbin.len().next_multiple_of(8) - fatbin.len()..).unwrap_or_default();
         }
     }
     all
 }
 
-/// Every PTX that a cubin has.
+/// All PTX in a cubin.
 pub(crate) fn texts(bytes: &[u8]) -> Result<Vec<String>, Refusal> {
     let mut texts = Vec::new();
     let sections = cubin(bytes)?.sections(LittleEndian, bytes).map_err(|_| damaged())?;

@@ -2,10 +2,11 @@
 //!
 //! ```text
 //!   header: magic, version, its length, length of all entries
-//!   entry…: kind, its header's length, its payload's length, architecture, flags, length when unpacked │ payload
+//!   entry…: kind, header length, payload length, architecture, flags, unpacked length │ payload
 //! ```
 //!
-//! Host compilers embed a wrapper with a pointer to this. The CUDA runtime unwraps it; the driver refuses wrappers.
+//! Host compilers embed a wrapper with a pointer to this. The CUDA runtime unwraps it; the driver refuses
+//! wrappers.
 
 use std::borrow::Cow;
 use std::io::Read;
@@ -17,17 +18,17 @@ use super::Refusal;
 pub(crate) const MAGIC: [u8; 4] = 0xba55_ed50_u32.to_le_bytes();
 /// The magic number of a wrapper.
 pub(crate) const WRAPPER: [u8; 4] = 0x4662_43b1_u32.to_le_bytes();
-/// Bytes of the first header.
+/// Length of the first header, in bytes.
 pub(crate) const HEADER: usize = 16;
 
 const PTX: u16 = 1;
 const CUBIN: u16 = 2;
 const LZ4: u64 = 0x2000;
 const ZSTD: u64 = 0x8000;
-/// More than any text that is read; a claim of more is not believed.
+/// Maximum length of unpacked PTX; a larger claim is refused.
 const LONGEST: usize = 1 << 30;
 
-/// One part.
+/// One entry.
 pub(crate) enum Entry<'i> {
     Ptx(Cow<'i, [u8]>),
     Cubin { bytes: Cow<'i, [u8]>, architecture: u32 },
@@ -54,7 +55,7 @@ pub(crate) fn length(header: &[u8]) -> Result<usize, Refusal> {
     length.filter(|length| *length >= HEADER).ok_or_else(damaged)
 }
 
-/// The parts of a fatbin, and why those that cannot be read cannot.
+/// The entries of a fatbin, with the reasons for unreadable ones.
 pub(crate) fn entries(bytes: &[u8]) -> Result<Vec<Result<Entry<'_>, String>>, Refusal> {
     let end = length(bytes)?;
     let mut rest = size(bytes, 6, 2).and_then(|own| bytes.get(own..end)).ok_or_else(damaged)?;
@@ -69,9 +70,9 @@ pub(crate) fn entries(bytes: &[u8]) -> Result<Vec<Result<Entry<'_>, String>>, Re
     Ok(entries)
 }
 
-/// The bytes of an LZ4 block, if it is one and has `expected` of them.
+/// The contents of an LZ4 block of `expected` bytes, if it is valid.
 fn unpack_lz4(packed: &[u8], expected: usize) -> Option<Vec<u8>> {
-    // A byte of a block stands for 255 at most, so a claim of more is refused before anything is allocated.
+    // A byte of a block expands to at most 255, so a larger claim is refused before any allocation.
     if expected > packed.len().saturating_mul(255) {
         return None;
     }
@@ -80,7 +81,7 @@ fn unpack_lz4(packed: &[u8], expected: usize) -> Option<Vec<u8>> {
     (length == expected).then_some(unpacked)
 }
 
-/// The bytes of a zstd frame, if it is one and has `expected` of them.
+/// The contents of a zstd frame of `expected` bytes, if it is valid.
 fn unpack_zstd(packed: &[u8], expected: usize) -> Option<Vec<u8>> {
     let mut unpacked = Vec::new();
     let decoder = StreamingDecoder::new(packed).ok()?;

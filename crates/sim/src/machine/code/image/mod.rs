@@ -7,8 +7,8 @@
 //!   cubin (ELF) ─────────────────┴─ .nv_debug_ptx_txt ┘
 //! ```
 //!
-//! A simulated device runs PTX. Machine code is of no use to it, but compilers that were told to keep line information
-//! (`-lineinfo`) leave the PTX in the cubin.
+//! A simulated device runs PTX. Machine code is of no use to it, but compilers that were told to keep line
+//! information (`-lineinfo`) leave the PTX in the cubin.
 
 pub(crate) mod archive;
 pub(crate) mod cubin;
@@ -42,7 +42,7 @@ impl Refusal {
         Self { log: log.into(), ..self }
     }
 
-    /// Bytes that are nothing that can be loaded.
+    /// Bytes that are not an image.
     pub(crate) fn image(reason: impl Into<String>) -> Self {
         Self::new(CUresult::CUDA_ERROR_INVALID_IMAGE, reason)
     }
@@ -51,7 +51,7 @@ impl Refusal {
         Self::new(CUresult::CUDA_ERROR_INVALID_PTX, reason.to_string())
     }
 
-    /// A mistake in a text, logged as drivers log it.
+    /// A syntax error in PTX, logged as drivers log it.
     pub(crate) fn mistake(error: &Error) -> Self {
         let line = error.place.line;
         Self::ptx(error).logged(format!(
@@ -68,14 +68,14 @@ impl Refusal {
     }
 }
 
-/// The texts of an image, and why its other parts are of no use.
+/// The PTX of an image, and the reasons why its other parts are unusable.
 #[derive(Debug, Default)]
 pub(crate) struct Image {
     texts: Vec<Text>,
     useless: Vec<String>,
 }
 
-/// PTX, and where it was.
+/// PTX and its origin.
 #[derive(Debug)]
 struct Text {
     ptx: String,
@@ -83,7 +83,7 @@ struct Text {
     cubin: Option<u32>,
 }
 
-/// A device that code is loaded for.
+/// The target device of a load.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Target {
     /// 90 for compute capability 9.0.
@@ -97,7 +97,7 @@ const ELF: &[u8] = b"\x7fELF";
 const COMPILER: &str = "ptxas";
 
 impl Image {
-    /// The image at a pointer; its length is in its own header, or ends at a zero byte.
+    /// The image at a pointer. Its length is in its header; PTX ends at its zero byte.
     pub(crate) fn at(pointer: ConstPtr<c_void>) -> Result<Self, Refusal> {
         let gone = |code| Refusal::new(code, "the image is not in memory that can be read, or not all of it");
         let take = |len| pointer.bytes(len).map_err(gone);
@@ -115,7 +115,7 @@ impl Image {
         Self::from_bytes(pointer.typed::<c_char>().text_bytes().map_err(gone)?)
     }
 
-    /// The image that bytes are; a text may have its terminator.
+    /// The image in a byte slice; PTX may end with a zero byte.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self, Refusal> {
         let mut image = Self::default();
         if bytes.starts_with(&fatbin::MAGIC) {
@@ -130,12 +130,12 @@ impl Image {
         Ok(image)
     }
 
-    /// PTX that may have its terminator.
+    /// PTX that may end with a zero byte.
     pub(crate) fn of_text(bytes: &[u8]) -> Result<Self, Refusal> {
         Ok(Self { texts: vec![Text { ptx: text(bytes)?, cubin: None }], useless: Vec::new() })
     }
 
-    /// A fatbin, and nothing else.
+    /// A fatbin, and no other container.
     pub(crate) fn of_fatbin(bytes: &[u8]) -> Result<Self, Refusal> {
         if bytes.starts_with(&fatbin::MAGIC) { Self::from_bytes(bytes) } else { Err(Refusal::image("it is no fatbin")) }
     }
@@ -166,7 +166,7 @@ impl Image {
         }
     }
 
-    /// The text that suits a device best: the one for the newest architecture that it has.
+    /// The best PTX for a device: the one for the newest architecture that the device supports.
     pub(crate) fn text_for(&self, target: Target) -> Result<&str, Refusal> {
         let mut best: Option<(u32, &str)> = None;
         let mut refused: Option<Refusal> = None;
@@ -191,7 +191,7 @@ impl Image {
     }
 }
 
-/// The PTX that bytes are, up to their terminator.
+/// The PTX in a byte slice, up to its zero byte.
 fn text(bytes: &[u8]) -> Result<String, Refusal> {
     let bytes = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
     // Comments and paths may be in any encoding.
@@ -202,7 +202,7 @@ fn text(bytes: &[u8]) -> Result<String, Refusal> {
     Err(Refusal::image("neither PTX, which has a line `.version`, nor a cubin, nor a fatbin"))
 }
 
-/// The newest PTX that a driver reads.
+/// The newest PTX version that a driver reads.
 fn newest(driver: i32) -> Version {
     let (major, minor) = match driver {
         ..11050 => (7, 4),
@@ -228,7 +228,7 @@ fn newest(driver: i32) -> Version {
     Version { major, minor }
 }
 
-/// The architecture that a text was written for, if the device can run it.
+/// The architecture of the PTX target, if the device can run it.
 fn fit(text: &Text, device: Target) -> Result<u32, Refusal> {
     let there = device.architecture;
     if let Some(cubin) = text.cubin.filter(|cubin| cubin / 10 != there / 10 || *cubin > there) {
@@ -237,7 +237,7 @@ fn fit(text: &Text, device: Target) -> Result<u32, Refusal> {
     }
     let Header { version, target, address_size } = Header::read(&text.ptx).map_err(|error| Refusal::mistake(&error))?;
     let newest = newest(device.driver);
-    // A driver runs the machine code of a cubin, and does not read the text beside it.
+    // The driver runs the machine code of a cubin, and ignores the PTX in it.
     if text.cubin.is_none() && version > newest {
         let reason = format!(
             "the text is PTX {}.{}; driver {} reads up to {}.{}",
