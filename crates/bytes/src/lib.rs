@@ -59,7 +59,7 @@ use x86_64 as processor;
 ///
 /// # Safety
 ///
-/// That many bytes at `from` are readable and at `to` are writable. No Rust reference to plain data points to
+/// `bytes` bytes at `from` are readable and at `to` are writable. No Rust reference to plain data points to
 /// any of them. Other threads may read and write them at the same time, as the [crate](self) says.
 pub unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize) {
     // SAFETY: the caller's promise.

@@ -26,7 +26,7 @@ impl VectorClock {
         clock
     }
 
-    /// Whether it has never been part of a timeline. Such a clock stays empty until it joins another.
+    /// True if it has never been part of a timeline. Such a clock stays empty until it joins another.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.counts.is_empty()
@@ -77,7 +77,7 @@ impl VectorClock {
         self.own = other.own;
     }
 
-    /// Whether a step comes before this point.
+    /// True if a step comes before this point.
     #[must_use]
     pub fn includes(&self, epoch: Epoch) -> bool {
         self.counts.get(epoch.timeline as usize).is_some_and(|count| *count >= epoch.count)

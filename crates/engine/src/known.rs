@@ -5,7 +5,7 @@ use crate::clock::{Epoch, VectorClock};
 /// The steps that are certain to be over at a point.
 ///
 /// Unlike the order of queues it includes what the host has waited for or seen done. It is empty, and stays so, while
-/// nobody tracks it (see [`Timelines::new`](crate::Timelines::new)).
+/// it is not tracked (see [`Timelines::new`](crate::Timelines::new)).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Known {
     clock: VectorClock,
@@ -21,13 +21,13 @@ impl Known {
         Self { clock: VectorClock::of(last), unsure: false }
     }
 
-    /// Whether nobody tracks it.
+    /// True if it is not tracked.
     #[must_use]
     pub fn is_off(&self) -> bool {
         self.clock.is_empty()
     }
 
-    /// Whether nothing can be said about what is unordered, because a wait for a value in memory comes before.
+    /// True if the order of earlier steps is uncertain, because a wait for a value in memory comes before.
     #[must_use]
     pub fn is_unsure(&self) -> bool {
         self.unsure
@@ -77,7 +77,7 @@ impl Known {
         self.unsure = other.unsure;
     }
 
-    /// Whether a step is known to be over.
+    /// True if a step is known to be over.
     #[must_use]
     pub fn includes(&self, epoch: Epoch) -> bool {
         self.clock.includes(epoch)

@@ -26,7 +26,7 @@ pub enum Order {
 }
 
 impl Mode {
-    /// Whether ops that only do bookkeeping end the moment they are ready. The orders that exist to surprise a program
+    /// True if ops that only do bookkeeping end the moment they are ready. The orders that exist to surprise a program
     /// hold these back like any other.
     pub(crate) fn finishes_instants_at_once(self) -> bool {
         matches!(self, Mode::Threads | Mode::Sync | Mode::Deterministic(Order::Eager))

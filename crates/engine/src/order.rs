@@ -9,7 +9,7 @@ use crate::known::Known;
 pub struct Moment {
     /// A timeline for each queue.
     order: VectorClock,
-    /// What a program may rely on to be over.
+    /// Steps that a program may rely on to be over.
     pub known: Known,
 }
 
@@ -53,7 +53,7 @@ impl Moment {
         self.known.copy_from(&other.known);
     }
 
-    /// Whether the op with this stamp in that queue is before.
+    /// True if the op with this stamp in that queue is before.
     #[must_use]
     pub fn includes(&self, queue: QueueId, stamp: u64) -> bool {
         self.order.includes(Epoch { timeline: queue.number(), count: stamp })

@@ -27,7 +27,7 @@ pub struct Queue<T> {
     pub(crate) recent: Vec<QueueId>,
     /// Its stream is gone; it goes when its last op is done.
     pub(crate) retired: bool,
-    /// What it was last told of the host's knowledge.
+    /// Version of the host's knowledge that it was last told.
     pub(crate) told: u64,
     /// Waits for values in memory that are not over.
     pub(crate) value_waits: u32,

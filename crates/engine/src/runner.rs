@@ -221,7 +221,7 @@ impl<S: State> Runner<S> {
         }
     }
 
-    /// Whether ops are done. A runner without executors uses the question to get on with them.
+    /// True if ops are done. A runner without executors uses the question to get on with them.
     pub fn query(&self, state: &mut Guard<'_, S>, targets: &[OpId]) -> bool {
         match self.mode {
             Mode::Threads => {}

@@ -16,11 +16,11 @@ pub struct Timelines {
     /// comes later knows them, too.
     retired: Vec<Epoch>,
     hosts: HashMap<Option<ThreadId>, Host>,
-    /// What was known wherever a stream wrote a value that others may wait for.
+    /// Knowledge of all queues that wrote a value which others may wait for.
     released: Known,
 }
 
-/// What a host thread knows, or all of them together.
+/// Knowledge of a host thread, or of all of them together.
 #[derive(Debug)]
 struct Host {
     known: Known,
@@ -35,7 +35,7 @@ struct Host {
 /// The key of all host threads together, when their order is observed.
 const EVERYBODY: Option<ThreadId> = None;
 
-/// How the threads of a program are taken to be ordered. Calls are seen; locks, channels and joins are not.
+/// Assumed order between the threads of a program. Calls are seen; locks, channels and joins are not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HostOrder {
@@ -97,7 +97,7 @@ impl Timelines {
         })
     }
 
-    /// What the calling thread knows.
+    /// Knowledge of the calling thread.
     pub fn host(&mut self) -> &Known {
         &self.host_mut().known
     }
@@ -131,7 +131,7 @@ impl Timelines {
         }
     }
 
-    /// What everyone yet to come knows to be over, if there is such a thing.
+    /// Knowledge that every later call has, if the order of host threads is observed.
     pub fn over(&self) -> Option<&Known> {
         match self.order {
             HostOrder::Observed => self.hosts.get(&EVERYBODY).map(|host| &host.known),

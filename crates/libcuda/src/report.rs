@@ -8,7 +8,7 @@ use warploom_sim::trace::TraceReport;
 
 use crate::process::Process;
 
-/// How many of the newest refusals people are shown; programs are shown all that the machine remembers.
+/// Number of the newest refusals that people are shown; programs are shown all that the machine remembers.
 const SHOWN: usize = 20;
 
 #[derive(Serialize)]

@@ -57,7 +57,7 @@ pub(crate) enum Check {
 }
 
 impl Check {
-    /// Whether there can be findings.
+    /// True if there can be findings.
     pub(crate) fn finds(self) -> bool {
         matches!(self, Check::Report | Check::Fail)
     }

@@ -56,7 +56,7 @@ impl Attribute {
         nearest(name, Self::ALL.iter().map(|attribute| attribute.name))
     }
 
-    /// Where the value comes from when a device does not store it.
+    /// Origin of a value that a device does not store.
     fn origin(self) -> Option<&'static str> {
         match self.number {
             number::PCI_BUS_ID | number::PCI_DEVICE_ID | number::PCI_DOMAIN_ID => Some("pci"),
@@ -103,7 +103,7 @@ impl Attribute {
     }
 }
 
-/// What one device answers, by attribute number.
+/// Attributes of one device, by number.
 ///
 /// A device has a value for every attribute, even for those its machine's driver is too old to know: that check belongs
 /// to [`Topology::attribute`](super::Topology::attribute). Attributes that repeat another fact about the device (its PCI

@@ -97,7 +97,7 @@ impl TopologyBuilder {
 
     /// Gives a device another amount of memory, in bytes.
     ///
-    /// What contexts take shrinks along where it would be more than half of it.
+    /// The memory that contexts take shrinks along where it would be more than half of it.
     pub fn memory(self, ordinal: usize, bytes: u64) -> Self {
         self.configure(ordinal, |device| device.set_memory(bytes))
     }
@@ -130,13 +130,13 @@ impl TopologyBuilder {
         })
     }
 
-    /// How many NUMA nodes the host has.
+    /// Number of NUMA nodes the host has.
     pub fn numa_nodes(mut self, nodes: u32) -> Self {
         self.numa_nodes = nodes;
         self
     }
 
-    /// How many peers one context can enable.
+    /// Number of peers one context can enable.
     pub fn max_peers(mut self, peers: u32) -> Self {
         self.max_peers = peers;
         self

@@ -34,7 +34,7 @@ pub struct DeviceSpec {
     pub numa_node: u32,
     /// The link to the host's memory.
     pub host_link: Link,
-    /// What it answers when asked for an attribute.
+    /// Its attributes.
     pub attributes: DeviceAttributes,
 }
 

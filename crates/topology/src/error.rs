@@ -17,7 +17,7 @@ pub enum TopologyError {
     /// A preset, a device model or another listed name that does not exist.
     #[error("unknown {what} {}{}; known are {}", Quoted(name), DidYouMean(*nearest), known.join(", "))]
     UnknownName {
-        /// What the name should have been the name of.
+        /// The kind of thing that the name should have named.
         what: &'static str,
         /// The name as given.
         name: String,
@@ -30,7 +30,7 @@ pub enum TopologyError {
     /// A number beyond its limits.
     #[error("{what} is {value}, expected {}", Range(*min, *max))]
     OutOfRange {
-        /// What the number counts.
+        /// The quantity that the number counts.
         what: &'static str,
         /// The number as given.
         value: i128,
@@ -43,11 +43,11 @@ pub enum TopologyError {
     /// Text that does not have the form of what it should be.
     #[error("{what} {} is not valid: {reason}", Quoted(text))]
     Malformed {
-        /// What the text should have been.
+        /// The expected kind of text.
         what: &'static str,
         /// The text as given.
         text: String,
-        /// Which part is wrong, or which form was expected.
+        /// The wrong part, or the expected form.
         reason: String,
     },
 
@@ -73,16 +73,16 @@ pub enum TopologyError {
     DerivedAttribute {
         /// The attribute.
         name: &'static str,
-        /// What it follows from.
+        /// The value that it follows from.
         origin: &'static str,
     },
 
     /// More devices than a machine can hold.
     #[error("{count} devices are too many, a machine holds at most {limit}")]
     TooManyDevices {
-        /// How many there would have been.
+        /// The number asked for.
         count: usize,
-        /// How many there can be.
+        /// The limit.
         limit: usize,
     },
 
@@ -91,7 +91,7 @@ pub enum TopologyError {
     NoSuchDevice {
         /// The ordinal as given.
         ordinal: usize,
-        /// How many devices there are.
+        /// Number of devices.
         count: usize,
     },
 
@@ -109,7 +109,7 @@ pub enum TopologyError {
         first: usize,
         /// The higher ordinal.
         second: usize,
-        /// What they share.
+        /// The shared value.
         uuid: [u8; 16],
     },
 
@@ -120,27 +120,27 @@ pub enum TopologyError {
         first: usize,
         /// The higher ordinal.
         second: usize,
-        /// What they share.
+        /// The shared value.
         pci: PciAddress,
     },
 
-    /// Something wrong with one device.
+    /// An error in one device.
     #[error("device {ordinal}: {problem}")]
     Device {
         /// The device.
         ordinal: usize,
-        /// What is wrong with it.
+        /// The error.
         problem: Box<TopologyError>,
     },
 
-    /// Something wrong with one link.
+    /// An error in one link.
     #[error("link from device {accessor} to device {owner}: {problem}")]
     Peer {
         /// The device that would reach over the link.
         accessor: usize,
         /// The device whose memory it would reach.
         owner: usize,
-        /// What is wrong with it.
+        /// The error.
         problem: Box<TopologyError>,
     },
 

@@ -69,9 +69,9 @@ pub struct Topology {
     pub driver_version: i32,
     /// The devices, by ordinal. There may be none, which programs learn when they initialise the driver.
     pub devices: Vec<DeviceSpec>,
-    /// Who reaches whose memory, and how.
+    /// Peer access between devices.
     pub peers: PeerMatrix,
-    /// How many NUMA nodes the host has.
+    /// Number of NUMA nodes the host has.
     pub numa_nodes: u32,
 }
 
@@ -114,7 +114,7 @@ impl Topology {
         file::write(self)
     }
 
-    /// What the driver answers for a device attribute; nothing if it has no such device or does not know the attribute.
+    /// The driver's answer for a device attribute; nothing if it has no such device or does not know the attribute.
     #[doc(alias = "cuDeviceGetAttribute")]
     pub fn attribute(&self, ordinal: usize, number: i32) -> Option<i32> {
         let device = self.devices.get(ordinal)?;

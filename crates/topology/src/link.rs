@@ -8,7 +8,7 @@ use super::quantity::GB;
 /// The most a link or a memory can move, 1 PB/s: times computed from it stay exact.
 pub const MAX_BANDWIDTH: u64 = 1_000_000 * GB;
 
-/// What a link is made of.
+/// Technology of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LinkKind {
     /// Wires from one GPU directly to another.
@@ -47,7 +47,7 @@ impl fmt::Display for LinkKind {
     }
 }
 
-/// Which atomic operations work across a link to a peer.
+/// Atomic operations that work across a link to a peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Atomics {
     /// None of them.
@@ -90,7 +90,7 @@ fn by_name<T: Copy>(
 /// The link between a device and the host's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Link {
-    /// What the link is made of.
+    /// Technology of the link.
     pub kind: LinkKind,
     /// Bytes per second in one direction.
     pub bandwidth: u64,
@@ -131,20 +131,20 @@ pub enum PcieGeneration {
     Five,
 }
 
-/// How one device reaches the memory of another.
+/// The link by which one device reaches the memory of another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PeerLink {
-    /// What the link is made of.
+    /// Technology of the link.
     pub kind: LinkKind,
     /// Bytes per second in one direction.
     pub bandwidth: u64,
     /// Nanoseconds until the first byte arrives.
     pub latency_ns: u64,
-    /// Which atomic operations work across it.
+    /// Atomic operations that work across it.
     pub atomics: Atomics,
-    /// How the link compares with the others of the machine: 0 is the fastest.
+    /// Rank among the links of the machine: 0 is the fastest.
     pub performance_rank: i32,
-    /// Whether arrays can be accessed across it.
+    /// True if arrays can be accessed across it.
     pub array_access: bool,
 }
 
@@ -218,7 +218,7 @@ impl PeerLink {
         Self { performance_rank, ..self }
     }
 
-    /// Whether every atomic operation works across it.
+    /// True if every atomic operation works across it.
     pub fn native_atomics(&self) -> bool {
         self.atomics == Atomics::Native
     }

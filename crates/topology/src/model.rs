@@ -55,7 +55,7 @@ struct Sheet {
     layers: &'static [&'static [(i32, i32)]],
 }
 
-/// What a context takes for itself, as measured on an H200 with driver 13.0: code, local memory and queues.
+/// Memory that a context takes for itself, as measured on an H200 with driver 13.0: code, local memory and queues.
 const CONTEXT_MEMORY: u64 = 552_402_944;
 
 impl DeviceModel {

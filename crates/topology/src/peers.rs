@@ -7,19 +7,19 @@ use super::link::{Atomics, PeerLink};
 /// The peers that one context can enable on machines without a switch.
 pub const DEFAULT_MAX_PEERS: u32 = 8;
 
-/// What a driver can be asked about an ordered pair of devices.
+/// Attributes of an ordered pair of devices.
 #[doc(alias = "CUdevice_P2PAttribute")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PeerAttribute {
-    /// How the link compares with others; 0 is the fastest.
+    /// Rank among the links; 0 is the fastest.
     PerformanceRank,
-    /// Whether the first device can reach the memory of the second.
+    /// True if the first device can reach the memory of the second.
     AccessSupported,
-    /// Whether every atomic operation works across the link.
+    /// True if every atomic operation works across the link.
     NativeAtomicSupported,
-    /// Whether arrays can be accessed across the link.
+    /// True if arrays can be accessed across the link.
     ArrayAccessSupported,
-    /// Whether some, but not all, atomic operations work across the link.
+    /// True if some, but not all, atomic operations work across the link.
     OnlyPartialNativeAtomicSupported,
 }
 
@@ -43,7 +43,7 @@ impl PeerAttribute {
 /// link in one direction imply one in the other. A device needs no link to itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PeerMatrix {
-    /// How many peers one context can enable before the driver says that there are too many.
+    /// Number of peers one context can enable before the driver says that there are too many.
     pub max_peers: u32,
     links: BTreeMap<(usize, usize), PeerLink>,
 }
@@ -65,13 +65,13 @@ impl PeerMatrix {
         self.links.get(&(accessor, owner))
     }
 
-    /// Whether `accessor` can reach the memory of `owner`. Never true of a device and itself, as the driver has it.
+    /// True if `accessor` can reach the memory of `owner`. Never true of a device and itself, as the driver has it.
     #[doc(alias = "cuDeviceCanAccessPeer")]
     pub fn can_access(&self, accessor: usize, owner: usize) -> bool {
         self.links.contains_key(&(accessor, owner))
     }
 
-    /// What a driver answers for an ordered pair; zero throughout where there is no link.
+    /// The driver's answer for an ordered pair; zero throughout where there is no link.
     #[doc(alias = "cuDeviceGetP2PAttribute")]
     pub fn attribute(&self, attribute: PeerAttribute, accessor: usize, owner: usize) -> i32 {
         self.link(accessor, owner).map_or(0, |link| match attribute {

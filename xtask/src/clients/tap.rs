@@ -28,12 +28,12 @@ impl Report {
         report
     }
 
-    /// How many checks did not pass, those that never ran among them.
+    /// Number of checks that did not pass, those that never ran among them.
     pub(super) fn missed(&self) -> usize {
         self.planned.map_or(self.failed, |planned| planned.saturating_sub(self.passed))
     }
 
-    /// Whether everything was checked and held, and the client ended well; otherwise why not. No status means that it
+    /// Success if everything was checked and held, and the client ended well; otherwise why not. No status means that it
     /// had to be ended.
     pub(super) fn verdict(&self, status: Option<ExitStatus>) -> Result<(), String> {
         let Self { passed, failed, .. } = *self;

@@ -12,7 +12,7 @@ pub(crate) struct Tour {
     pub(crate) steps: Vec<Step>,
     /// Calls of this driver; those of other machines a step started are not among them.
     pub(crate) driver_calls: u64,
-    /// Whether every step came to its end and every check held.
+    /// True if every step came to its end and every check held.
     pub(crate) passed: bool,
 }
 
@@ -45,7 +45,7 @@ impl Check {
     }
 }
 
-/// How many things of one kind are alive on a device.
+/// Number of live objects of one kind on a device.
 #[derive(Debug, Serialize)]
 pub(crate) struct Alive {
     pub(crate) what: String,
@@ -80,7 +80,7 @@ pub(crate) enum Findings {
         bytes: usize,
         fill_ms: f32,
         total_ms: f32,
-        /// Whether the times are those of a simulated clock.
+        /// True if the times are those of a simulated clock.
         virtual_time: bool,
     },
     Pool {
@@ -95,7 +95,7 @@ pub(crate) enum Findings {
         width: usize,
         height: usize,
         pitch: usize,
-        /// How many copies the batch had, and how many driver calls it took.
+        /// Number of copies in the batch, and of driver calls it took.
         batch: usize,
         batch_calls: u64,
     },
@@ -132,7 +132,7 @@ pub(crate) enum Findings {
         bytes: usize,
         /// The devices, in the order of the visits.
         route: Vec<u32>,
-        /// How many of the copies were direct.
+        /// Number of direct copies.
         direct: usize,
     },
     Kernels {
@@ -165,9 +165,9 @@ pub(crate) enum Findings {
         findings: Vec<Finding>,
     },
     WhatIf {
-        /// How many driver calls the program makes: each failed once.
+        /// Number of driver calls the program makes: each failed once.
         calls: u64,
-        /// How many of these failures the program was told of.
+        /// Number of these failures that the program was told of.
         errors: u64,
         /// The first of them, in words.
         first: String,

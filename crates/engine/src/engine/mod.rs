@@ -30,11 +30,11 @@ pub struct Engine<W: Work> {
     progress: u64,
     /// Times that work yielded since something last ended.
     yields: u32,
-    /// Something ended that a host thread waits for.
+    /// An op ended that a host thread waits for.
     signal: bool,
     walks: u64,
     turns: usize,
-    /// What queues and host threads know to be over.
+    /// Happens-before of queues and host threads.
     pub timelines: Timelines,
 }
 
@@ -89,7 +89,7 @@ impl<W: Work> Engine<W> {
         self.running
     }
 
-    /// Whether an op is done.
+    /// True if an op is done.
     pub fn is_done(&self, id: OpId) -> bool {
         self.ops.get(id).is_none()
     }
@@ -103,7 +103,7 @@ impl<W: Work> Engine<W> {
         }
     }
 
-    /// Whether something ended, since last asked, that a host thread waits for.
+    /// True if an op ended, since last asked, that a host thread waits for.
     pub fn take_signal(&mut self) -> bool {
         std::mem::take(&mut self.signal)
     }
@@ -173,7 +173,7 @@ impl<W: Work> Engine<W> {
         self.progress += 1;
     }
 
-    /// Whether ops that only do bookkeeping end the moment they are ready.
+    /// True if ops that only do bookkeeping end the moment they are ready.
     pub fn finishes_instants_at_once(&self) -> bool {
         self.mode.finishes_instants_at_once()
     }
@@ -214,12 +214,12 @@ impl<W: Work> Engine<W> {
         None
     }
 
-    /// Whether an op of a lane is ready.
+    /// True if an op of a lane is ready.
     pub fn has_ready(&self, lane: usize) -> bool {
         !self.lanes[lane].ready.is_empty()
     }
 
-    /// How many ops of a lane are ready.
+    /// Number of ready ops of a lane.
     pub fn ready(&self, lane: usize) -> usize {
         self.lanes[lane].ready.len()
     }
@@ -240,7 +240,7 @@ impl<W: Work> Engine<W> {
         }
     }
 
-    /// How many ready ops a seeded engine runs of its own accord during one driver call.
+    /// Number of ready ops a seeded engine runs of its own accord during one driver call.
     pub fn appetite(&mut self) -> usize {
         self.random.below(3)
     }
@@ -269,7 +269,7 @@ impl<W: Work> Engine<W> {
         Some((id, op.work.take()))
     }
 
-    /// Whether a host function has to wait for another.
+    /// True if a host function has to wait for another.
     fn host_is_busy(&self) -> bool {
         self.lanes.len() == 1 && self.running_host > 0
     }
@@ -310,7 +310,7 @@ impl<W: Work> Engine<W> {
         }
     }
 
-    /// Whether an op of a lane waits for memory to change.
+    /// True if an op of a lane waits for memory to change.
     pub fn has_parked(&self, lane: usize) -> bool {
         !self.lanes[lane].parked.is_empty()
     }

@@ -62,7 +62,7 @@ impl<W: Work> Engine<W> {
         self.queues.iter().map(|queue| queue.recent.len()).sum()
     }
 
-    /// Whether the queue exists; a retired one does until its last op is done.
+    /// True if the queue exists; a retired one does until its last op is done.
     pub fn is_live(&self, id: QueueId) -> bool {
         self.queues.get(id.index()).is_some_and(|queue| queue.generation == id.generation)
     }
@@ -198,7 +198,7 @@ impl<W: Work> Engine<W> {
         }
     }
 
-    /// What a thread learns by waiting until a queue is idle.
+    /// Knowledge that a thread gains by waiting until a queue is idle.
     pub fn known_when_idle(&self, id: QueueId) -> Known {
         let mut known = self.queue(id).clock.known.clone();
         // Only a hub has recent queues, and is not idle before they are.
@@ -210,7 +210,7 @@ impl<W: Work> Engine<W> {
         known
     }
 
-    /// What a thread learns by waiting for every queue of some owners.
+    /// Knowledge that a thread gains by waiting for every queue of some owners.
     pub fn known_of(&self, is_meant: impl Fn(&W::Owner) -> bool) -> Known {
         let mut known = Known::default();
         for queue in self.queues.iter().filter(|queue| is_meant(&queue.owner)) {

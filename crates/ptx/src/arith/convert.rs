@@ -7,7 +7,7 @@ use super::round::{Exact, Format, Rounding, Value};
 pub(crate) enum Number {
     /// An integer.
     Integer {
-        /// How many bits.
+        /// Number of bits.
         bits: u32,
         /// True if the highest is a sign.
         signed: bool,
@@ -17,7 +17,7 @@ pub(crate) enum Number {
 }
 
 impl Number {
-    /// How many bits it has.
+    /// Number of bits it has.
     pub(crate) fn bits(self) -> u32 {
         match self {
             Number::Integer { bits, .. } => bits,

@@ -42,7 +42,7 @@ impl Function {
     }
 }
 
-/// How many registers of each file a function has.
+/// Number of registers of each file a function has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) words: u32,

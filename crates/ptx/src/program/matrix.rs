@@ -74,7 +74,7 @@ pub(crate) enum Ending {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Product {
     pub(crate) tiles: Tiles,
-    /// How many columns of `a` meet rows of `b`.
+    /// Number of columns of `a`, which meet rows of `b`.
     pub(crate) k: u16,
     /// Elements of `a` and `b`.
     pub(crate) factors: [Element; 2],

@@ -43,7 +43,7 @@ impl Budget {
         }
     }
 
-    /// Whether it limits memory on this side.
+    /// True if it limits memory on this side.
     pub(crate) fn covers(self, side: Side) -> bool {
         match (self, side) {
             (Budget::All { .. }, _) | (Budget::Host { .. }, Side::Host) => true,

@@ -66,7 +66,7 @@ pub enum FaultError {
     NoSuchDevice {
         /// The ordinal as given.
         device: u32,
-        /// How many there are.
+        /// The number that there is.
         count: usize,
     },
 

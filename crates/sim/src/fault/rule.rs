@@ -210,7 +210,7 @@ impl Rule {
         self.act(Action::LoseDevice { device, code: DEVICE_LOST })
     }
 
-    /// Whether it acts on the match with this number, having acted `before` times.
+    /// True if it acts on the match with this number, having acted `before` times.
     pub(super) fn is_due(&self, match_number: u64, before: u64) -> bool {
         let step = self.step.unwrap_or(1);
         let first = self.first.unwrap_or(step);
@@ -218,7 +218,7 @@ impl Rule {
         is_its_turn && self.times.is_none_or(|most| before < most)
     }
 
-    /// Whether it needs the scope of a call.
+    /// True if it needs the scope of a call.
     pub(super) fn has_scope(&self) -> bool {
         self.device.is_some() || self.context.is_some() || matches!(self.action, Action::Poison { .. })
     }

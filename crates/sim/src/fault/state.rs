@@ -17,7 +17,7 @@ use super::scope::CallScope;
 use crate::process::thread::{self, ThreadKey};
 use crate::rules;
 
-/// How many firings a plan remembers; later ones are only counted.
+/// Number of firings a plan remembers; later ones are only counted.
 const KEPT: usize = 1 << 16;
 
 /// A rule or a budget that acted on a call.
@@ -90,18 +90,18 @@ impl Faults {
         Self { active: AtomicU32::new(0), hidden: plan.hidden(), state: Mutex::default() }
     }
 
-    /// Whether a function is hidden from `cuGetProcAddress`.
+    /// True if a function is hidden from `cuGetProcAddress`.
     pub(crate) fn hides(&self, function: Function) -> bool {
         self.hidden.contains(function)
     }
 
-    /// Whether a plan is in force or a device is lost.
+    /// True if a plan is in force or a device is lost.
     #[inline]
     pub(crate) fn is_active(&self) -> bool {
         self.active.load(Ordering::Relaxed) != 0
     }
 
-    /// Whether a rule for this function, or a lost device, needs the call's scope.
+    /// True if a rule for this function, or a lost device, needs the call's scope.
     pub(crate) fn needs_scope(&self, function: Function) -> bool {
         let state = self.state.lock();
         let needs = |(rule, _): &(Rule, Counts)| rule.has_scope() && rule.calls.contains(function);

@@ -161,12 +161,12 @@ impl<K> Handle<K> {
         Kind::ALL.into_iter().find(|kind| self.is_of(*kind))
     }
 
-    /// Whether the bits say that it is of this kind.
+    /// True if the bits say that it is of this kind.
     pub(crate) fn is_of(self, kind: Kind) -> bool {
         self.bits >> KIND_SHIFT == u64::from(kind as u8)
     }
 
-    /// Whether the bits say that it is or was an object of some kind, as opposed to null or garbage.
+    /// True if the bits say that it is or was an object of some kind, as opposed to null or garbage.
     pub(crate) fn names_some(self, kind: Kind) -> bool {
         self.is_of(kind) && self.generation() > 0
     }

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::host_memory::{Intent, is_own};
 use super::status::{INVALID_VALUE, Status};
 
-/// How many machines that check pointers were started; while it is 0, the thread's state is not looked at.
+/// Number of started machines that check pointers; while it is 0, the thread's state is not looked at.
 static CHECKING: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {

@@ -14,7 +14,7 @@ impl Machine {
         self.here().map_or_else(Vec::new, |core| core.log.entries())
     }
 
-    /// How many calls were made to a machine that checks or records, without those that only find functions:
+    /// Number of calls to a machine that checks or records, without those that only find functions:
     /// the number of the last.
     #[must_use]
     pub fn calls(&self) -> u64 {
@@ -33,7 +33,7 @@ impl Machine {
         self.here().map_or_else(Vec::new, |core| core.findings.take())
     }
 
-    /// How many findings there were beyond those that are kept.
+    /// Number of findings beyond those that are kept.
     #[must_use]
     pub fn dropped_findings(&self) -> u64 {
         self.here().map_or(0, |core| core.findings.dropped())

@@ -47,12 +47,12 @@ impl Allocation {
         }
     }
 
-    /// Whether the program may read and write the bytes itself, at the same address.
+    /// True if the program may read and write the bytes itself, at the same address.
     pub(crate) fn is_host_accessible(&self) -> bool {
         self.host as u64 == self.base
     }
 
-    /// Whether it is at one address for host and devices, and moves between them.
+    /// True if it is at one address for host and devices, and moves between them.
     pub(crate) fn is_managed(&self) -> bool {
         match &self.backing {
             Backing::Managed(_) => true,
@@ -194,7 +194,7 @@ impl Registry {
         (address < allocation.end()).then_some(allocation)
     }
 
-    /// Whether any allocation touches the stretch.
+    /// True if any allocation touches the stretch.
     pub(crate) fn overlaps(&self, address: u64, len: u64) -> bool {
         self.overlapping(address, len).is_some()
     }

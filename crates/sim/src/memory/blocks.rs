@@ -45,7 +45,7 @@ impl Blocks {
         self.space.give(base, len - BLOCK);
     }
 
-    /// Whether an allocation of this size gets blocks of its own.
+    /// True if an allocation of this size gets blocks of its own.
     pub(crate) fn is_large(bytes: u64) -> bool {
         bytes > SMALL
     }

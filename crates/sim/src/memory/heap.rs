@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     impl Heap {
-        /// Whether everything between is free.
+        /// True if everything between is free.
         fn is_free(&self, at: u64, len: u64) -> bool {
             self.holding(at, len).is_some()
         }

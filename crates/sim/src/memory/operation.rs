@@ -164,7 +164,7 @@ impl MemoryOp {
         }
     }
 
-    /// Whether it moves or sets bytes, and waits for nothing.
+    /// True if it moves or sets bytes, and waits for nothing.
     pub(crate) fn moves_bytes(&self) -> bool {
         !matches!(self, MemoryOp::WaitValue { .. })
     }
@@ -196,7 +196,7 @@ impl MemoryOp {
 }
 
 impl BlockCopy {
-    /// How many bytes it moves.
+    /// Number of bytes it moves.
     pub(crate) fn bytes(&self) -> u64 {
         self.width.saturating_mul(self.height).saturating_mul(self.depth)
     }
@@ -236,14 +236,14 @@ impl StagedBlock {
 }
 
 impl RowFill {
-    /// How many bytes it sets.
+    /// Number of bytes it sets.
     fn bytes(&self) -> u64 {
         self.columns * self.rows * u64::from(self.element)
     }
 }
 
 impl Compare {
-    /// Whether a word of memory satisfies a wait for `value`.
+    /// True if a word of memory satisfies a wait for `value`.
     fn holds(self, found: u64, value: u64, wide: bool) -> bool {
         match (self, wide) {
             (Compare::AtLeast, true) => found.wrapping_sub(value).cast_signed() >= 0,

@@ -49,7 +49,7 @@ impl Home {
         self.word().store(1, Ordering::Relaxed);
     }
 
-    /// Whether the machine can be used in this process. In a child of the process it was used in it cannot;
+    /// True if the machine can be used in this process. In a child of the process it was used in it cannot;
     /// one that nobody has used yet is the child's own from now on.
     pub(crate) fn is_here(&self) -> bool {
         if self.word().load(Ordering::Relaxed) != 0 {
@@ -62,7 +62,7 @@ impl Home {
         is_vacant
     }
 
-    /// Whether this is the process that started the machine, or a child that has made it its own.
+    /// True if this is the process that started the machine, or a child that has made it its own.
     pub(crate) fn is_own(&self) -> bool {
         self.word().load(Ordering::Relaxed) != 0
     }

@@ -52,7 +52,7 @@ pub(crate) fn of(function: Function) -> &'static Rule {
 }
 
 impl Class {
-    /// Whether a function is of this class.
+    /// True if a function is of this class.
     #[must_use]
     pub fn contains(self, function: Function) -> bool {
         of(function).classes.contain(self)

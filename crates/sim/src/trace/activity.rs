@@ -58,7 +58,7 @@ pub enum Activity {
     Fill {
         /// Which memory.
         to: Memory,
-        /// How many bytes of it.
+        /// Number of bytes of it.
         bytes: u64,
     },
     /// Managed pages were asked to be elsewhere.
@@ -70,7 +70,7 @@ pub enum Activity {
     },
     /// The contents of managed pages were discarded.
     Discard {
-        /// How many bytes.
+        /// Number of bytes.
         bytes: u64,
         /// The memory that the pages were prefetched to by the same op.
         to: Option<Memory>,

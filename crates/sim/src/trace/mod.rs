@@ -40,7 +40,7 @@ pub use report::{Kept, TraceReport};
 
 pub(crate) use recorder::{Ended, Recorder};
 
-/// How many events a timeline keeps unless told otherwise.
+/// Number of events a timeline keeps unless told otherwise.
 const EVENTS: usize = 1 << 20;
 
 /// Settings of a trace: counts, or counts and a timeline.

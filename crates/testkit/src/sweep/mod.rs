@@ -109,7 +109,7 @@ impl Sweep {
         self
     }
 
-    /// Whether each call is also made to fail after its effect.
+    /// True if each call is also made to fail after its effect.
     pub fn after_effect(mut self, wanted: bool) -> Sweep {
         self.after_effect = wanted;
         self

@@ -11,7 +11,7 @@ use crate::text::{Item, Read, Section, TomlProblem};
 /// The keys that describe a link, other than its kind.
 const DETAILS: [&str; 5] = ["bandwidth", "latency_ns", "atomics", "performance_rank", "array_access"];
 
-/// What holds for all pairs.
+/// Settings for all pairs.
 pub(super) fn read_all(section: &Section<'_>, mut builder: TopologyBuilder) -> Read<TopologyBuilder> {
     section.allow(&["default", "max"])?;
     let most = u32::try_from(MAX_DEVICES).unwrap_or(u32::MAX);
@@ -46,7 +46,7 @@ fn everywhere(item: Item<'_>) -> Read<Option<PeerLink>> {
     detailed(&section, PeerLink::of(kind)).map(Some)
 }
 
-/// What holds for single pairs.
+/// Settings for single pairs.
 pub(super) fn read_each(sections: &[Section<'_>], mut builder: TopologyBuilder) -> Read<TopologyBuilder> {
     let mut lines = BTreeMap::new();
     for section in sections {

@@ -18,7 +18,7 @@ pub struct TomlError {
     pub column: usize,
     /// The path of the key such as `device[1].memory`, tables of an array counted from 0; empty for the text as a whole.
     pub key: String,
-    /// What is wrong there.
+    /// The problem.
     pub problem: TomlProblem,
 }
 
@@ -38,7 +38,7 @@ impl fmt::Display for TomlError {
 // No source: the message already ends with the problem.
 impl std::error::Error for TomlError {}
 
-/// What is wrong at a place in a TOML text.
+/// A problem at a position of a TOML text.
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TomlProblem {
@@ -62,16 +62,16 @@ pub enum TomlProblem {
     Missing {
         /// The key.
         key: &'static str,
-        /// What its value would have been.
+        /// The expected value.
         expected: &'static str,
     },
 
     /// A value of another type.
     #[error("expected {expected}, found {found}")]
     WrongType {
-        /// What would have been right.
+        /// The expected type.
         expected: &'static str,
-        /// What is there.
+        /// The type found.
         found: &'static str,
     },
 
@@ -84,17 +84,17 @@ pub enum TomlProblem {
         reason: &'static str,
     },
 
-    /// Something said for the second time.
+    /// A setting given twice.
     #[error("already given on line {first_line}")]
     Duplicate {
-        /// Where it was said first.
+        /// The line of the first.
         first_line: usize,
     },
 
     /// One identity for several devices.
     #[error("cannot be the same for {devices} devices")]
     Shared {
-        /// How many devices the table describes.
+        /// Number of devices the table describes.
         devices: usize,
     },
 

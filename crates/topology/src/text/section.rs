@@ -38,7 +38,7 @@ impl<'a> Source<'a> {
         Box::new(TomlError { file: self.file.map(Path::to_owned), line, column, key: key.to_owned(), problem })
     }
 
-    /// What the parser did not understand.
+    /// The parser's error, as a problem with its position.
     pub fn syntax(&self, error: &toml::de::Error) -> Box<TomlError> {
         let span = error.span().unwrap_or(self.text.len()..self.text.len());
         let mut message = error.message().replace('\n', ", ");
@@ -120,7 +120,7 @@ impl<'a> Section<'a> {
         elements.into_iter().map(Item::section).collect()
     }
 
-    /// Where this table begins.
+    /// Position of this table.
     pub(crate) fn origin(&self) -> Origin {
         Origin { start: self.start, path: self.path.clone() }
     }
@@ -180,7 +180,7 @@ impl<'a> Item<'a> {
         self.problem(TomlProblem::WrongType { expected, found })
     }
 
-    /// Where this value stands.
+    /// Position of this value.
     pub(crate) fn origin(&self) -> Origin {
         Origin { start: self.start, path: self.path.clone() }
     }
@@ -200,7 +200,7 @@ impl<'a> Item<'a> {
         self.value.as_bool()
     }
 
-    /// Whether this is a table.
+    /// True if this is a table.
     pub fn is_table(&self) -> bool {
         self.value.is_table()
     }

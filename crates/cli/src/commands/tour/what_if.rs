@@ -37,7 +37,7 @@ pub(super) fn visit(topology: &Topology) -> Found {
     Ok((Findings::WhatIf { calls, errors, first: first.unwrap_or_default() }, checks))
 }
 
-/// Whether a function ends something, puts back what was current, or asks what a pool that ends has granted.
+/// True if a function ends something, puts back what was current, or asks what a pool that ends has granted.
 fn gives_back(function: Function) -> bool {
     ["Free", "Destroy", "Release", "SetCurrent", "PoolGetAccess"].iter().any(|word| function.name().contains(word))
 }

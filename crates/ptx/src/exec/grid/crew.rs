@@ -85,7 +85,7 @@ impl Crew {
         Crew { pool, size }
     }
 
-    /// How many work at once, the caller included.
+    /// Number of threads that work at once, the caller included.
     pub fn size(&self) -> usize {
         self.size
     }

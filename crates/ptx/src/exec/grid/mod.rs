@@ -141,7 +141,7 @@ impl<M: Memory + Host> Grid<M> {
         Ok(Grid { context: Arc::new(context), resident, spare, left, next: 0, limit, trapped: None, instructions: 0 })
     }
 
-    /// How many blocks there are; a cluster, whose blocks run together, counts as one.
+    /// Number of blocks; a cluster, whose blocks run together, counts as one.
     pub fn blocks(&self) -> u64 {
         self.clusters().iter().product()
     }

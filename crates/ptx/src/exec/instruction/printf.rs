@@ -98,7 +98,7 @@ struct Field {
     star_precision: bool,
     /// 64 bits.
     long: bool,
-    /// How many bytes of a shorter integer count.
+    /// Number of bytes that count of a shorter integer.
     short: u32,
     kind: char,
 }

@@ -6,7 +6,7 @@ use crate::exec::registers::Registers;
 #[derive(Debug, Default)]
 pub(crate) struct Frame {
     pub(crate) function: u32,
-    /// How many functions were entered to get here.
+    /// Depth of calls: functions entered to get here.
     pub(crate) depth: u32,
     pub(crate) registers: Registers,
     /// Where its part of local memory starts.

@@ -30,7 +30,7 @@ struct Mention {
     at: Option<u32>,
 }
 
-/// How many mentions there were before an instruction of the text.
+/// Number of mentions before an instruction of the text.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mark {
     reads: usize,
@@ -140,7 +140,7 @@ fn register_use(operation: Operation) -> RegisterUse {
 mod tests {
     use crate::program::Program;
 
-    /// How many words have to be cleared beside the sink, of a kernel with such a body.
+    /// Number of words to be cleared beside the sink, of a kernel with such a body.
     fn cleared(body: &str) -> usize {
         let text = format!(
             ".version 8.7 .target sm_90 .address_size 64

@@ -7,7 +7,7 @@ pub(crate) const PAGE: u64 = 1024;
 pub(crate) const ROW: u32 = 32;
 const ROWS: usize = (PAGE / ROW as u64) as usize;
 
-/// How many bytes one stamp is for.
+/// Number of bytes one stamp is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Grain {
     #[default]
@@ -34,7 +34,7 @@ pub(crate) struct Layer {
 }
 
 impl Layer {
-    /// How many stamps there are.
+    /// Number of stamps.
     pub(crate) fn size(&self) -> usize {
         self.rows.len() + self.cells.len()
     }

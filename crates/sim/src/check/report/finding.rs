@@ -101,7 +101,7 @@ pub enum FindingKind {
         allocation: AllocationInfo,
         /// From where to where it wanted to go, as offsets from the start of the allocation.
         wanted: Range<i64>,
-        /// How many of these bytes are outside.
+        /// Number of these bytes that are outside.
         outside: u64,
     },
     /// An operation names memory that is not near any allocation.

@@ -11,7 +11,7 @@ use super::handles::{HandleProblem, ObjectKind};
 use super::settings::{Backtraces, CheckMode, Checks, KernelChecks};
 use crate::memory::shadow::{AccessKind, Operation, Site, Trace, current_site};
 
-/// How many findings are kept; a loop with a race in it has as many as it has turns.
+/// Number of findings that are kept; a loop with a race in it has as many as it has turns.
 const KEPT: usize = 1000;
 
 /// The status of a call that fails because of a finding.
@@ -29,7 +29,7 @@ pub(crate) struct Findings {
 #[derive(Debug, Default)]
 struct Kept {
     findings: Vec<Finding>,
-    /// How many of them have been told.
+    /// Number of them that have been told.
     told: usize,
     dropped: u64,
 }
@@ -43,7 +43,7 @@ impl Findings {
         self.checks.is_on()
     }
 
-    /// Whether the pointers that C callers pass are looked into before they are followed.
+    /// True if the pointers that C callers pass are looked into before they are followed.
     pub(crate) fn checks_pointers(&self) -> bool {
         self.checks.pointers
     }
@@ -53,7 +53,7 @@ impl Findings {
         if self.is_on() { self.checks.kernels } else { KernelChecks::NONE }
     }
 
-    /// Whether calls remember their backtrace.
+    /// True if calls remember their backtrace.
     pub(crate) fn remembers_callers(&self) -> bool {
         self.checks.backtraces == Backtraces::All
     }

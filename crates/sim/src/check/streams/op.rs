@@ -82,7 +82,7 @@ impl Checker {
         Ok(())
     }
 
-    /// Whether a finding stops the call that it is found in.
+    /// True if a finding stops the call that it is found in.
     pub(crate) fn fails_calls(&self) -> bool {
         self.findings.fails_calls()
     }

@@ -30,7 +30,7 @@ impl Migration {
         self.at.address()..self.at.address() + self.bytes
     }
 
-    /// How many bytes had to be moved in all.
+    /// Number of bytes moved in all.
     pub(crate) fn moved_bytes(&self) -> u64 {
         self.moved.iter().map(|(_, bytes)| bytes).sum()
     }

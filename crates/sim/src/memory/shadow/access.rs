@@ -35,18 +35,18 @@ impl AccessKind {
         matches!(self, AccessKind::Write | AccessKind::WriteValue | AccessKind::Free)
     }
 
-    /// Whether it is made to meet another of its sort.
+    /// True if it is made to meet another of its sort.
     fn meets(self) -> bool {
         matches!(self, AccessKind::WaitValue | AccessKind::WriteValue)
     }
 
-    /// Whether both are the same, or parts of one op.
+    /// True if both are the same, or parts of one op.
     pub(crate) fn is_like(self, other: AccessKind) -> bool {
         let moves = |kind| matches!(kind, AccessKind::Prefetch | AccessKind::Discard);
         self == other || moves(self) && moves(other)
     }
 
-    /// Whether two accesses of the same bytes need an order.
+    /// True if two accesses of the same bytes need an order.
     ///
     /// Memory may be used while it is prefetched. A discard conflicts with all other accesses but another discard.
     pub(crate) fn conflicts(self, other: AccessKind) -> bool {
@@ -60,7 +60,7 @@ impl AccessKind {
         (self.writes() || other.writes()) && !(self.meets() && other.meets())
     }
 
-    /// Whether every later access that conflicts with `earlier` conflicts with this one, too, so that behind this one
+    /// True if every later access that conflicts with `earlier` conflicts with this one, too, so that behind this one
     /// `earlier` need not be remembered.
     pub(crate) fn covers(self, earlier: AccessKind) -> bool {
         use AccessKind::{Discard, Prefetch, WaitValue, Write};

@@ -30,7 +30,7 @@ pub(crate) struct Shadow {
     pub(crate) written: Ranges,
     /// Bytes whose contents were given up, and that no work has written since.
     pub(crate) discarded: Ranges,
-    /// How many stretches there may be before it is time to forget some.
+    /// Number of stretches above which some are forgotten.
     most: usize,
 }
 

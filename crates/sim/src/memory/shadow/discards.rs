@@ -21,7 +21,7 @@ pub(crate) const DISCARD_LIMIT: u64 = 256 << 20;
 const PIECE: u64 = 4096;
 
 impl Shadow {
-    /// Whether `known` includes every discard of a range.
+    /// True if `known` includes every discard of a range.
     fn is_discard_over(&self, bytes: &Range<u64>, known: &Known) -> bool {
         self.accesses(bytes).all(|access| access.kind != AccessKind::Discard || known.includes(access.epoch))
     }

@@ -20,7 +20,7 @@ pub(crate) struct FreedAllocation {
     serial: u64,
 }
 
-/// How many are remembered.
+/// Number of freed allocations that are remembered.
 const KEPT: usize = 4096;
 
 /// The newest freed allocations.

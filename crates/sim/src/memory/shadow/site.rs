@@ -22,10 +22,10 @@ pub(crate) struct Site {
 #[derive(Debug)]
 pub(crate) struct Trace(SmallVec<[usize; DEPTH]>);
 
-/// How many are kept of a call that is remembered: a dozen are the simulator's, or twice that where nothing is inlined, and
-/// the rest shows the way through a program.
+/// Frames kept of a remembered call: a dozen are the simulator's, or twice that where nothing is inlined, and the
+/// rest shows the way through a program.
 const DEPTH: usize = if cfg!(debug_assertions) { 64 } else { 32 };
-/// How many are kept of the call of a finding, which is seldom.
+/// Frames kept of the call of a finding, which is rare.
 const FOUND_DEPTH: usize = 256;
 
 /// The call this thread is in.
@@ -115,19 +115,19 @@ impl Trace {
     }
 }
 
-/// Whether a frame and all those it called are the simulator's.
+/// True if a frame and all those it called are the simulator's.
 fn is_below_the_program(name: &str) -> bool {
     let name = name.trim_start_matches('<');
     ["warploom_sim::", "warploom_driver::", "backtrace::"].iter().any(|own| name.starts_with(own))
         && !name.contains("::tests::")
 }
 
-/// Whether a frame is how Rust calls a closure, which no one wrote.
+/// True if a frame is how Rust calls a closure, which no one wrote.
 fn is_between(name: &str) -> bool {
     name.contains("FnOnce") || name.contains("FnMut")
 }
 
-/// Whether a frame and all those that called it only started the program or the thread.
+/// True if a frame and all those that called it only started the program or the thread.
 fn is_above_the_program(name: &str) -> bool {
     name.contains("__rust_begin_short_backtrace") || name == "main" || name.starts_with("__libc_start")
 }

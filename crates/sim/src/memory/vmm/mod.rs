@@ -66,7 +66,7 @@ impl VirtualMemory {
         self.reservations.free(base);
     }
 
-    /// Whether all of a range is reserved, by one reservation or several of one window.
+    /// True if all of a range is reserved, by one reservation or several of one window.
     pub(crate) fn is_reserved(&self, address: u64, end: u64) -> bool {
         self.reservations.window_of(address, end).is_some()
     }
@@ -113,12 +113,12 @@ impl VirtualMemory {
         }
     }
 
-    /// Whether a physical allocation has a mapping.
+    /// True if a physical allocation has a mapping.
     pub(crate) fn is_mapped(&self, offset: u64) -> bool {
         self.physical.get(&offset).is_some_and(|physical| physical.mappings > 0)
     }
 
-    /// Whether no other mapping leads to the same memory.
+    /// True if no other mapping leads to the same memory.
     pub(crate) fn is_only_mapping(&self, backing: &Backing) -> bool {
         match backing {
             Backing::Mapped(mapping) => self.physical.get(&mapping.offset()).is_none_or(|found| found.mappings <= 1),

@@ -16,7 +16,7 @@ pub struct BarrierDivergence {
     pub barrier: u32,
     /// A thread that waits at it.
     pub waits: ThreadInfo,
-    /// How many have.
+    /// Number of threads that have.
     pub waiting: u32,
     /// A thread that does not.
     pub other: ThreadInfo,
@@ -33,14 +33,14 @@ pub struct BarrierDivergence {
 pub enum Instead {
     /// It has ended.
     Ended {
-        /// How many have.
+        /// Number of threads that have.
         threads: u32,
     },
     /// It waits at another barrier.
     WaitsAt {
         /// The other barrier.
         barrier: u32,
-        /// How many wait there.
+        /// Number of threads that wait there.
         threads: u32,
     },
     /// It is of the same warp, and came by another instruction.

@@ -19,7 +19,7 @@ pub struct HeapMisuse {
     pub problem: HeapProblem,
     /// The first byte outside of the block, or the address that was to be freed.
     pub address: u64,
-    /// How many bytes from there on; none for a free.
+    /// Number of bytes from there on; none for a free.
     pub bytes: u64,
     /// The block that they are in, or are near to: its addresses.
     pub block: Option<Range<u64>>,
