@@ -183,7 +183,7 @@ impl World {
             .into_iter()
             .map(|work| {
                 let note = self.note();
-                self.engine.add_beside(queue, start, work, note, now)
+                self.engine.add_beside(queue, &[start], work, note, now)
             })
             .collect();
         self.enqueue_after(queue, &all, Work::Join)
