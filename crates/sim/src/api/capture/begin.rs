@@ -12,7 +12,6 @@ use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
 use crate::machine::capture::{Branch, Sequence, SequenceId};
 use crate::machine::core::Guard;
-use crate::machine::graph::Graph;
 use crate::process::thread;
 
 /// The queue of a stream, if it can be captured.
@@ -54,7 +53,7 @@ fn begin(
 pub(crate) fn cuStreamBeginCapture_v2(call: &Call<'_>, stream: Ptr<CUstream_st>, mode: CUstreamCaptureMode) -> Status {
     let mut world = call.world();
     let queue = capturable(call, &mut world, stream, mode)?;
-    let graph = world.graphs.graphs.insert(Graph::captured());
+    let graph = world.graphs.create(true, None);
     let graph = graph.ok_or_else(|| call.refuse(OUT_OF_MEMORY, "there are as many graphs as handles"))?;
     begin(&mut world, queue, (graph, Vec::new()), mode);
     Ok(())

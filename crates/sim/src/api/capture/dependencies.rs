@@ -5,11 +5,11 @@ use std::ffi::c_uint;
 
 use warploom_sys::types::{CUgraphEdgeData, CUgraphNode, CUresult, CUstream_st};
 
-use crate::api::graph::PLAIN;
 use crate::ffi::handle::{GraphHandle, Handle, NodeHandle};
 use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
+use crate::machine::graph::Edge;
 use crate::machine::world::World;
 
 /// `CU_STREAM_SET_CAPTURE_DEPENDENCIES`.
@@ -39,7 +39,7 @@ pub(super) fn read_nodes(
 /// Edges between parts of nodes are not simulated.
 pub(super) fn check_plain(call: &Call<'_>, data: ConstPtr<CUgraphEdgeData>, count: usize) -> Status {
     for index in 0..if data.is_null() { 0 } else { count } {
-        if data.read_at(index)? != PLAIN {
+        if data.read_at(index)? != Edge::PLAIN {
             return Err(call.refuse(NOT_SUPPORTED, "edges between parts of nodes are not simulated"));
         }
     }

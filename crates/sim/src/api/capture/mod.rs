@@ -30,7 +30,7 @@ use crate::ffi::status::{OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::capture::SequenceId;
 use crate::machine::core::Guard;
-use crate::machine::graph::NodeWork;
+use crate::machine::graph::{Edge, NodeWork};
 use crate::machine::world::{Queue, Work, World};
 
 pub(crate) const UNSUPPORTED: CUresult = CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
@@ -41,7 +41,8 @@ impl Call<'_> {
     /// Adds a node for work submitted to a captured stream.
     pub(crate) fn capture(&self, world: &mut Guard<'_>, queue: QueueId, work: Work) -> Status {
         let described = work.describe();
-        match NodeWork::of(work) {
+        let context = world.engine.queue(queue).owner.context;
+        match NodeWork::of(work, context) {
             Some(work) => self.capture_node(world, queue, work),
             None => Err(self.uncapturable(world, queue, &described)),
         }
@@ -128,8 +129,9 @@ impl World {
         let (_, sequence) = self.captures.of(queue)?;
         let graph = sequence.graph;
         let branch = self.captures.branches.get_mut(&queue)?;
-        let node = self.graphs.add(graph, std::mem::take(&mut branch.tips), work)?;
-        branch.tips = vec![node];
+        let dependencies = branch.tips.drain(..).map(Edge::plain).collect();
+        let node = self.graphs.add(graph, dependencies, work)?;
+        branch.tips.push(node);
         Some(())
     }
 }

@@ -41,7 +41,7 @@ pub(crate) fn cuGraphInstantiateWithFlags(
         return Err(call.refuse(CUresult::CUDA_ERROR_ILLEGAL_STATE, reason));
     }
     let nodes: Vec<NodeWork> = world.graphs.nodes_of(graph).map(|(_, node)| node.work.clone()).collect();
-    if nodes.iter().any(|work| matches!(work, NodeWork::Alloc { .. } | NodeWork::Free)) {
+    if nodes.iter().any(|work| matches!(work, NodeWork::Alloc(_) | NodeWork::Free(_))) {
         return Err(call.refuse(NOT_SUPPORTED, "launches of graphs that allocate memory are not simulated"));
     }
     let executable = world.graphs.executables.insert(Executable { nodes });
@@ -72,7 +72,7 @@ pub(crate) fn cuGraphLaunch(call: &Call<'_>, raw: Ptr<CUgraphExec_st>, stream: P
 
 fn launch(call: &Call<'_>, world: &mut Guard<'_>, queue: QueueId, node: &NodeWork) -> Status {
     match node {
-        NodeWork::Kernel(kernel) => kernel.start(call, world, queue)?,
+        NodeWork::Kernel(kernel) => kernel.call.start(call, world, queue)?,
         NodeWork::RecordEvent(event) => world.record_event(queue, *event)?,
         NodeWork::WaitEvent(event) => world.wait_for_event(queue, *event).map(drop)?,
         _ => {

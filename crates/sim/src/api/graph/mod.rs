@@ -16,7 +16,7 @@ mod memory;
 mod nodes;
 
 pub(crate) use edges::{
-    PLAIN, cuGraphGetEdges, cuGraphGetEdges_v2, cuGraphNodeGetDependencies, cuGraphNodeGetDependencies_v2,
+    cuGraphGetEdges, cuGraphGetEdges_v2, cuGraphNodeGetDependencies, cuGraphNodeGetDependencies_v2,
     cuGraphNodeGetDependentNodes, cuGraphNodeGetDependentNodes_v2,
 };
 pub(crate) use executable::{cuGraphExecDestroy, cuGraphInstantiateWithFlags, cuGraphLaunch, cuGraphUpload};

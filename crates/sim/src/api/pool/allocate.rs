@@ -1,6 +1,8 @@
 //! Stream-ordered allocation: cuMemAllocAsync, cuMemAllocFromPoolAsync and cuMemFreeAsync.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
+use std::sync::Arc;
+
 use smallvec::SmallVec;
 use warploom_engine::{Moment, OpId, QueueId};
 use warploom_sys::types::{CUdeviceptr, CUmemPoolHandle_st, CUstream_st};
@@ -11,7 +13,7 @@ use crate::ffi::handle::PoolHandle;
 use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
-use crate::machine::graph::NodeWork;
+use crate::machine::graph::{AllocNode, NodeWork};
 use crate::machine::pool::{CHUNK, Freed, GRAIN, Reuse, Tag};
 use crate::machine::world::{Work, World};
 use crate::memory::{Allocation, Backing, Home, PoolBlock, Side};
@@ -96,7 +98,7 @@ fn allocate_in_graph(
     let address = world.graphs.memory.take(device, bytes as u64, most);
     let address =
         address.ok_or_else(|| call.refuse(OUT_OF_MEMORY, format!("{bytes} bytes for a graph; there are {most}")))?;
-    call.capture_node(&mut world, queue, NodeWork::Alloc { address })?;
+    call.capture_node(&mut world, queue, NodeWork::Alloc(Arc::new(AllocNode::new(address, bytes as u64, device))))?;
     out.write(address)
 }
 
@@ -106,7 +108,7 @@ fn free_in_graph(call: &Call<'_>, mut world: Guard<'_>, address: u64, queue: Que
     if !world.graphs.memory.free(address) {
         return Err(call.refuse(INVALID_VALUE, format!("{address:#x} is not the start of memory that a graph has")));
     }
-    call.capture_node(&mut world, queue, NodeWork::Free)
+    call.capture_node(&mut world, queue, NodeWork::Free(address))
 }
 
 impl Reuse {

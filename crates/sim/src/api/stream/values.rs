@@ -153,7 +153,8 @@ pub(crate) fn cuStreamBatchMemOp_v2(
         batch.extend(operation(call, &world, queue, operations.part().read_at(index)?)?);
     }
     if !batch.is_empty() && world.captures.hold(queue) {
-        let node = NodeWork::of_values(batch).ok_or(NOT_SUPPORTED)?;
+        let context = world.engine.queue(queue).owner.context;
+        let node = NodeWork::of_values(batch, context).ok_or(NOT_SUPPORTED)?;
         return call.capture_node(&mut world, queue, node);
     }
     if !batch.is_empty() {

@@ -20,6 +20,7 @@ mod task;
 mod view;
 
 use std::ffi::{c_uint, c_void};
+use std::sync::Arc;
 
 use arguments::Arguments;
 use running::Running;
@@ -39,7 +40,7 @@ use crate::ffi::status::{INVALID_HANDLE, INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
-use crate::machine::graph::NodeWork;
+use crate::machine::graph::{KernelNode, NodeWork};
 use crate::machine::launch::{KernelCall, Shape};
 use crate::machine::world::Work;
 use crate::topology::number;
@@ -107,7 +108,11 @@ fn launch(
     let kernel = KernelCall::new(call, &mut world, queue, function, shape, arguments);
     let kernel = kernel.inspect_err(|_| world.captures.spoil(queue))?;
     if world.captures.hold(queue) {
-        return call.capture_node(&mut world, queue, NodeWork::Kernel(Box::new(kernel)));
+        return call.capture_node(
+            &mut world,
+            queue,
+            NodeWork::Kernel(Arc::new(KernelNode::new(kernel, function.address()))),
+        );
     }
     kernel.start(call, &mut world, queue)
 }
