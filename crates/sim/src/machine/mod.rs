@@ -9,6 +9,7 @@ pub(crate) mod clock;
 pub(crate) mod code;
 pub(crate) mod context;
 pub(crate) mod core;
+pub(crate) mod destructor;
 pub(crate) mod device;
 pub(crate) mod event;
 mod event_order;

@@ -20,6 +20,8 @@ impl World {
             Freed::Device { device, address, bytes } => {
                 self.devices[usize::from(device)].memory.give(address, bytes);
             }
+            // The addresses stay the graph's, and the bytes are counted at the call.
+            Freed::Graph { .. } => {}
         }
     }
 

@@ -23,7 +23,7 @@ use crate::machine::planned_failures::PlannedFailures;
 use crate::machine::pool::{Current, Pool, Windows};
 use crate::machine::resource::Counts;
 use crate::machine::stream::{Stream, Traits};
-use crate::machine::work::{self, Note, Owner};
+use crate::machine::work::{self, Note, Owner, Reached};
 use crate::memory::{Home, HostMemory, ManagedMemory, MemoryOp, Registry, VirtualMemory};
 use crate::process::thread;
 use crate::topology::Topology;
@@ -161,10 +161,20 @@ impl World {
         self.engine.add(queue, before, work, note, now)
     }
 
+    /// Enqueues checked work beside a queue's chain, behind some ops alone.
+    pub(crate) fn add_beside(&mut self, queue: QueueId, before: &[OpId], work: Work, call: u64, now: u64) -> OpId {
+        let note = Note { call, fails: self.planned_failures.take() };
+        self.engine.add_beside(queue, before, work, note, now)
+    }
+
     /// Notes for an op that the calling thread enqueues.
     fn note(&mut self) -> Note {
-        let call = if self.numbers_calls { thread::current_call() } else { 0 };
-        Note { call, fails: self.planned_failures.take() }
+        Note { call: self.current_call(), fails: self.planned_failures.take() }
+    }
+
+    /// The number of the call that this thread is in, where calls have numbers.
+    pub(crate) fn current_call(&self) -> u64 {
+        if self.numbers_calls { thread::current_call() } else { 0 }
     }
 
     /// A new queue for a stream.
@@ -330,6 +340,9 @@ impl warploom_engine::State for World {
         }
         let period = self.clock.run(&work, device, earliest, has_parked);
         let end = period.end;
+        if let Work::Hook(hook) = &mut work {
+            hook.reached(self, Reached { op: id, queue: queue_id, ran, time: end });
+        }
         if let Some(trace) = &self.trace {
             let queue = self.engine.queue(queue_id);
             let (stream, stream_idle) = (queue.owner.traits.id, queue.busy_until);

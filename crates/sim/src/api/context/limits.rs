@@ -10,6 +10,7 @@ use crate::ffi::status::{INVALID_CONTEXT, INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
 use crate::machine::limits::{Bounds, Limits, STACK_STEP};
+use crate::machine::world::World;
 
 /// Refuses a limit that this driver version does not know.
 fn check(call: &Call<'_>, limit: CUlimit) -> Status {
@@ -61,6 +62,12 @@ pub(crate) fn stack_for(call: &Call<'_>, world: &mut Guard<'_>, context: Context
     }
     // The stack limit is smaller than a thread's address space, so it fits.
     Ok(limits.stack as u32)
+}
+
+/// The stack of a context's kernels, in bytes of a thread.
+pub(crate) fn stack_of(world: &World, context: ContextHandle) -> Status<u32> {
+    // The stack limit is smaller than a thread's address space, so it fits.
+    world.contexts.get(context).map(|context| context.limits.stack as u32).ok_or(INVALID_CONTEXT)
 }
 
 /// Changes a context's limits, and charges or refunds the memory of its stacks.

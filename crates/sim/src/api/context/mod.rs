@@ -30,7 +30,7 @@ pub(crate) use self::describe::{
     cuCtxSetFlags, cuCtxSetSharedMemConfig,
 };
 pub(crate) use self::end::{cuCtxDestroy_v2, drain};
-pub(crate) use self::limits::{cuCtxGetLimit, cuCtxSetLimit, stack_for};
+pub(crate) use self::limits::{cuCtxGetLimit, cuCtxSetLimit, stack_for, stack_of};
 pub(crate) use self::order::{cuCtxRecordEvent, cuCtxSynchronize, cuCtxSynchronize_v2, cuCtxWaitEvent};
 
 use warploom_engine::Known;

@@ -59,7 +59,7 @@ pub(crate) fn find(
         refuse(reason)
     };
     let Some(first) = world.memory.containing(address) else {
-        if let Some(place) = world.graphs.memory.place(address).filter(|_| call.feeds_graph()) {
+        if let Some(place) = world.graphs.memory.place(address, len).filter(|_| call.feeds_graph()) {
             return Ok(End { place, memory: Memory::Device, owner: None, sync_memops: false });
         }
         return match named {
@@ -91,6 +91,12 @@ pub(crate) fn find(
                 return Err(refuse(format!("{address:#x} is in a pool that device {device} has no access to")));
             }
             located(first)
+        }
+        Backing::Graph(block) => {
+            if block.device != device && !block.peers.contains(&device) {
+                return Err(refuse(format!("{address:#x} is memory of a graph that device {device} has no access to")));
+            }
+            Memory::Device
         }
         Backing::Mapped(_) => {
             if world.mapped_access(address, len, device, intent == Intent::Write).is_err() {

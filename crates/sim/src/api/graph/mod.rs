@@ -6,11 +6,11 @@
 //!     └─ instantiate ─▶ Executable: the nodes as they were then ─▶ launch: ops of a stream
 //! ```
 //!
-//! A launch enqueues the nodes on the stream one after the other, in a topological order. Independent nodes
-//! do not run concurrently.
+//! A launch enqueues an op for each node, behind those that the node depends on. Independent nodes have no order.
 
 mod edges;
 mod executable;
+mod launch;
 mod lifecycle;
 mod memory;
 mod nodes;
@@ -19,7 +19,8 @@ pub(crate) use edges::{
     cuGraphGetEdges, cuGraphGetEdges_v2, cuGraphNodeGetDependencies, cuGraphNodeGetDependencies_v2,
     cuGraphNodeGetDependentNodes, cuGraphNodeGetDependentNodes_v2,
 };
-pub(crate) use executable::{cuGraphExecDestroy, cuGraphInstantiateWithFlags, cuGraphLaunch, cuGraphUpload};
+pub(crate) use executable::{cuGraphExecDestroy, cuGraphInstantiateWithFlags};
+pub(crate) use launch::{cuGraphLaunch, cuGraphUpload};
 pub(crate) use lifecycle::{cuGraphCreate, cuGraphDestroy};
 pub(crate) use memory::{cuDeviceGetGraphMemAttribute, cuDeviceGraphMemTrim, cuDeviceSetGraphMemAttribute};
 pub(crate) use nodes::{cuGraphGetNodes, cuGraphGetRootNodes, cuGraphNodeGetType};

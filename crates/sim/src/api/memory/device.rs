@@ -99,13 +99,13 @@ pub(crate) fn cuMemFree_v2(call: &Call<'_>, address: CUdeviceptr) -> Status {
     }
     let mut world = call.world();
     let backing = world.memory.at(address).map(|allocation| &allocation.backing);
-    if !matches!(backing, Some(Backing::Device | Backing::Managed(_) | Backing::Pool(_))) {
+    if !matches!(backing, Some(Backing::Device | Backing::Managed(_) | Backing::Pool(_) | Backing::Graph(_))) {
         call.found_bad_free(&world, address);
     }
     match backing {
         Some(Backing::Device | Backing::Managed(_)) => release_when_idle(call, &mut world, address),
         // Pool memory is freed without a wait: the caller guarantees that its uses are complete.
-        Some(Backing::Pool(_)) => {
+        Some(Backing::Pool(_) | Backing::Graph(_)) => {
             world.check_free(address, None)?;
             world.release_allocation(address);
             Ok(())

@@ -14,6 +14,9 @@ impl World {
         if matches!(self.memory.at(base), Some(Allocation { backing: Backing::Pool(_), .. })) {
             return self.free_pool_memory(base);
         }
+        if self.remove_graph_memory(base).is_some() {
+            return;
+        }
         let Some(allocation) = self.memory.remove(base) else { return };
         let Allocation { size, side, backing, .. } = allocation;
         match (backing, side) {
@@ -32,9 +35,14 @@ impl World {
             }
             // The program owns the pages.
             (Backing::Registered { .. }, _) => {}
-            // Mappings end with `cuMemUnmap`, and pool memory is handled above; the others are on no device.
+            // Mappings end with `cuMemUnmap`, and memory of pools and graphs is handled above; the others are on no device.
             (
-                Backing::Mapped(_) | Backing::Pool(_) | Backing::Device | Backing::Managed(_) | Backing::Variable(_),
+                Backing::Mapped(_)
+                | Backing::Pool(_)
+                | Backing::Graph(_)
+                | Backing::Device
+                | Backing::Managed(_)
+                | Backing::Variable(_),
                 _,
             ) => {}
         }

@@ -36,7 +36,7 @@ pub(crate) use kernels::{
     cuKernelGetAttribute, cuKernelGetFunction, cuKernelGetLibrary, cuKernelGetName, cuKernelGetParamCount,
     cuKernelGetParamInfo, cuKernelSetAttribute, cuKernelSetCacheConfig,
 };
-pub(crate) use launch::{cuLaunchCooperativeKernel, cuLaunchKernel, cuLaunchKernelEx};
+pub(crate) use launch::{cuLaunchCooperativeKernel, cuLaunchKernel, cuLaunchKernelEx, reserve_stack};
 pub(crate) use libraries::{
     cuLibraryEnumerateKernels, cuLibraryGetGlobal, cuLibraryGetKernel, cuLibraryGetKernelCount, cuLibraryGetManaged,
     cuLibraryGetModule, cuLibraryLoadData, cuLibraryLoadFromFile, cuLibraryUnload,

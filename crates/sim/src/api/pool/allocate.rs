@@ -249,6 +249,7 @@ pub(crate) fn cuMemFreeAsync(call: &Call<'_>, address: CUdeviceptr, stream: Ptr<
         Some(Allocation { backing: Backing::Device, side: Side::Device(device), size, .. }) => {
             (Freed::Device { device: *device, address, bytes: *size }, None)
         }
+        Some(Allocation { backing: Backing::Graph(_), .. }) => (Freed::Graph { address }, None),
         Some(Allocation { backing: Backing::Managed(_), .. }) => {
             call.found_bad_free(&world, address);
             return Err(call.refuse(NOT_SUPPORTED, format!("{address:#x} is managed memory of no pool")));
@@ -260,7 +261,10 @@ pub(crate) fn cuMemFreeAsync(call: &Call<'_>, address: CUdeviceptr, stream: Ptr<
     };
     world.check_free(address, Some(queue))?;
     // Before the op is enqueued, because the engine may complete it at once.
-    let size = world.memory.remove(address).map_or(0, |allocation| allocation.size);
+    let size = match world.remove_graph_memory(address) {
+        Some(()) => 0,
+        None => world.memory.remove(address).map_or(0, |allocation| allocation.size),
+    };
     if let Some((handle, offset)) = place
         && let Some(pool) = world.pools.get_mut(handle)
     {

@@ -8,25 +8,34 @@
 //!     └─ owner: Child, Conditional ──▶ Graph  a graph inside the graph
 //! ```
 
+mod branch;
 mod conditional;
+mod conditions;
 mod edges;
+mod executable;
 #[expect(clippy::module_inception, reason = "one graph of the graphs")]
 mod graph;
+mod launch;
 mod memory;
 mod node;
+mod order;
+mod plan;
 mod user_object;
 mod work;
 
 pub(crate) use conditional::{Condition, ConditionalKind, ConditionalNode};
+pub(crate) use conditions::Conditions;
 pub(crate) use edges::{Edge, Edges};
+pub(crate) use executable::{Executable, References};
 pub(crate) use graph::Graph;
+pub(crate) use launch::StartsKernels;
 pub(crate) use memory::GraphMemory;
 pub(crate) use node::Node;
-pub(crate) use user_object::{Destructor, UserObject, run_destructors};
+pub(crate) use user_object::{UserObject, run_destructors};
 pub(crate) use work::{AllocNode, Given, HostNode, KernelNode, MemoryNode, NodeWork, ValuesNode};
 
-use crate::ffi::handle::kind;
-use crate::machine::objects::{Object, Objects};
+use crate::machine::destructor::Destructor;
+use crate::machine::objects::Objects;
 
 /// The graphs of a machine.
 pub(crate) struct Graphs {
@@ -68,13 +77,4 @@ impl Graphs {
         let graphs = self.graphs.iter().filter(|(_, graph)| graph.is_the_programs());
         (graphs.count() as u64, self.executables.iter().count() as u64)
     }
-}
-
-/// The nodes of a graph at its instantiation, in topological order.
-pub(crate) struct Executable {
-    pub(crate) nodes: Vec<NodeWork>,
-}
-
-impl Object for Executable {
-    type Kind = kind::Executable;
 }

@@ -42,7 +42,9 @@ impl World {
     /// The pool memory that kernels of a context have access to now. It may be freed at the call before a
     /// kernel launched now has run; in stream order, the free comes after the kernel.
     pub(super) fn reachable_pool_memory(&self, context: ContextHandle, device: u16) -> ReachableMemory {
-        self.reachable_memory_of(context, device, |allocation| matches!(allocation.backing, Backing::Pool(_)))
+        self.reachable_memory_of(context, device, |allocation| {
+            matches!(allocation.backing, Backing::Pool(_) | Backing::Graph(_))
+        })
     }
 
     fn reachable_memory_of(
@@ -83,6 +85,7 @@ impl World {
                 (is_own || allocation.context.is_some_and(|owner| peers.contains(&owner))).then_some(true)
             }
             Backing::Pool(block) => (self.pool_access(block.pool, device) != AccessLevel::None).then_some(true),
+            Backing::Graph(block) => (block.device == device || block.peers.contains(&device)).then_some(true),
             Backing::Mapped(_) => {
                 let may = |write| self.mapped_access(allocation.base, allocation.size, device, write).is_ok();
                 may(false).then(|| may(true))
