@@ -14,6 +14,7 @@ mod executable;
 mod lifecycle;
 mod memory;
 mod nodes;
+mod user_objects;
 
 pub(crate) use edges::{
     cuGraphGetEdges, cuGraphGetEdges_v2, cuGraphNodeGetDependencies, cuGraphNodeGetDependencies_v2,
@@ -23,6 +24,10 @@ pub(crate) use executable::{cuGraphExecDestroy, cuGraphInstantiateWithFlags, cuG
 pub(crate) use lifecycle::{cuGraphCreate, cuGraphDestroy};
 pub(crate) use memory::{cuDeviceGetGraphMemAttribute, cuDeviceGraphMemTrim, cuDeviceSetGraphMemAttribute};
 pub(crate) use nodes::{cuGraphGetNodes, cuGraphGetRootNodes, cuGraphNodeGetType};
+
+pub(crate) use user_objects::{
+    cuGraphReleaseUserObject, cuGraphRetainUserObject, cuUserObjectCreate, cuUserObjectRelease, cuUserObjectRetain,
+};
 
 use warploom_sys::types::{CUgraph_st, CUgraphNode_st};
 

@@ -36,7 +36,7 @@ pub(crate) use kernels::{
     cuKernelGetAttribute, cuKernelGetFunction, cuKernelGetLibrary, cuKernelGetName, cuKernelGetParamCount,
     cuKernelGetParamInfo, cuKernelSetAttribute, cuKernelSetCacheConfig,
 };
-pub(crate) use launch::{cuLaunchCooperativeKernel, cuLaunchKernel, cuLaunchKernelEx};
+pub(crate) use launch::{cuLaunchCooperativeKernel, cuLaunchKernel, cuLaunchKernelEx, kernel_node, with_attributes};
 pub(crate) use libraries::{
     cuLibraryEnumerateKernels, cuLibraryGetGlobal, cuLibraryGetKernel, cuLibraryGetKernelCount, cuLibraryGetManaged,
     cuLibraryGetModule, cuLibraryLoadData, cuLibraryLoadFromFile, cuLibraryUnload,

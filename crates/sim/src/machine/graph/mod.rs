@@ -12,6 +12,7 @@ mod conditional;
 mod edges;
 #[expect(clippy::module_inception, reason = "one graph of the graphs")]
 mod graph;
+mod kernel;
 mod memory;
 mod node;
 mod user_object;
@@ -20,10 +21,11 @@ mod work;
 pub(crate) use conditional::{Condition, ConditionalKind, ConditionalNode};
 pub(crate) use edges::{Edge, Edges};
 pub(crate) use graph::Graph;
+pub(crate) use kernel::{KernelAttributes, KernelNode};
 pub(crate) use memory::GraphMemory;
 pub(crate) use node::Node;
 pub(crate) use user_object::{Destructor, UserObject, run_destructors};
-pub(crate) use work::{AllocNode, Given, HostNode, KernelNode, MemoryNode, NodeWork, ValuesNode};
+pub(crate) use work::{AllocNode, Given, HostNode, MemoryNode, NodeWork, ValuesNode};
 
 use crate::ffi::handle::kind;
 use crate::machine::objects::{Object, Objects};
