@@ -17,7 +17,7 @@ use warploom_sys::types::CUresult;
 use crate::check::{Checks, Findings};
 use crate::fault::Faults;
 use crate::ffi::status::Status;
-use crate::machine::graph::Conditions;
+use crate::machine::conditions::Conditions;
 use crate::machine::log::{Log, LogEntry, LogKind};
 use crate::machine::world::{Work, World};
 use crate::process::home::Home;

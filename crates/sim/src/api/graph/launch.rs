@@ -12,7 +12,8 @@ use crate::ffi::Ptr;
 use crate::ffi::status::Status;
 use crate::machine::call::Call;
 use crate::machine::core::{Core, Guard};
-use crate::machine::graph::{KernelNode, NodeWork, StartsKernels};
+use crate::machine::graph::{KernelNode, NodeWork};
+use crate::machine::graph_launch::StartsKernels;
 use crate::machine::work::Task;
 use crate::machine::world::World;
 

@@ -14,6 +14,7 @@ mod launch;
 mod lifecycle;
 mod memory;
 mod nodes;
+mod user_objects;
 
 pub(crate) use edges::{
     cuGraphGetEdges, cuGraphGetEdges_v2, cuGraphNodeGetDependencies, cuGraphNodeGetDependencies_v2,
@@ -24,6 +25,10 @@ pub(crate) use launch::{cuGraphLaunch, cuGraphUpload};
 pub(crate) use lifecycle::{cuGraphCreate, cuGraphDestroy};
 pub(crate) use memory::{cuDeviceGetGraphMemAttribute, cuDeviceGraphMemTrim, cuDeviceSetGraphMemAttribute};
 pub(crate) use nodes::{cuGraphGetNodes, cuGraphGetRootNodes, cuGraphNodeGetType};
+
+pub(crate) use user_objects::{
+    cuGraphReleaseUserObject, cuGraphRetainUserObject, cuUserObjectCreate, cuUserObjectRelease, cuUserObjectRetain,
+};
 
 use warploom_sys::types::{CUgraph_st, CUgraphNode_st};
 

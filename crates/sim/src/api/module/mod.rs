@@ -36,7 +36,9 @@ pub(crate) use kernels::{
     cuKernelGetAttribute, cuKernelGetFunction, cuKernelGetLibrary, cuKernelGetName, cuKernelGetParamCount,
     cuKernelGetParamInfo, cuKernelSetAttribute, cuKernelSetCacheConfig,
 };
-pub(crate) use launch::{cuLaunchCooperativeKernel, cuLaunchKernel, cuLaunchKernelEx, reserve_stack};
+pub(crate) use launch::{
+    cuLaunchCooperativeKernel, cuLaunchKernel, cuLaunchKernelEx, kernel_node, reserve_stack, with_attributes,
+};
 pub(crate) use libraries::{
     cuLibraryEnumerateKernels, cuLibraryGetGlobal, cuLibraryGetKernel, cuLibraryGetKernelCount, cuLibraryGetManaged,
     cuLibraryGetModule, cuLibraryLoadData, cuLibraryLoadFromFile, cuLibraryUnload,

@@ -30,8 +30,8 @@ pub(crate) use info::{
 };
 pub(crate) use sync::{cuStreamQuery, cuStreamSynchronize, cuStreamWaitEvent};
 pub(crate) use values::{
-    cuStreamBatchMemOp, cuStreamBatchMemOp_v2, cuStreamWaitValue32, cuStreamWaitValue32_v2, cuStreamWaitValue64,
-    cuStreamWaitValue64_v2, cuStreamWriteValue32, cuStreamWriteValue32_v2, cuStreamWriteValue64,
+    batch, check_batch, cuStreamBatchMemOp, cuStreamBatchMemOp_v2, cuStreamWaitValue32, cuStreamWaitValue32_v2,
+    cuStreamWaitValue64, cuStreamWaitValue64_v2, cuStreamWriteValue32, cuStreamWriteValue32_v2, cuStreamWriteValue64,
     cuStreamWriteValue64_v2,
 };
 

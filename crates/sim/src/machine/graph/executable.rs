@@ -8,11 +8,11 @@ use warploom_engine::{Known, OpId, QueueId};
 
 use super::plan::{Plan, Step};
 use super::{Graphs, NodeWork};
-use crate::ffi::handle::{
-    ConditionHandle, ContextHandle, ExecutableHandle, GraphHandle, NodeHandle, UserObjectHandle, kind,
-};
+use crate::ffi::handle::{ConditionHandle, ContextHandle, GraphHandle, NodeHandle, UserObjectHandle, kind};
 use crate::machine::objects::Object;
-use crate::machine::world::World;
+
+/// `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH`.
+pub(crate) const AUTO_FREE: u64 = 1;
 
 /// A graph that has been instantiated.
 pub(crate) struct Executable {
@@ -93,7 +93,7 @@ impl Executable {
     }
 
     /// Takes over the work and the references of another executable with the same shape. Returns the old references.
-    fn renew(&mut self, other: Executable) -> Arc<References> {
+    pub(crate) fn renew(&mut self, other: Executable) -> Arc<References> {
         let mut plan = other.plan;
         // The nodes of the first definition stay the names of the executable's.
         Arc::make_mut(&mut plan).name_like(&self.plan);
@@ -136,44 +136,5 @@ impl Executable {
     /// Lets launches run a node, or pass it over. `false` if the node is not here.
     pub(crate) fn set_enabled(&mut self, node: NodeHandle, is_enabled: bool) -> bool {
         self.step_mut(node).map(|step| step.is_enabled = is_enabled).is_some()
-    }
-}
-
-impl World {
-    /// An executable of a graph as it is now; `None` if all handles are used.
-    pub(crate) fn instantiate(&mut self, graph: GraphHandle, flags: u64) -> Option<ExecutableHandle> {
-        let id = self.graphs.next_id();
-        let executable = Executable::new(&self.graphs, graph, id, flags);
-        let references = Arc::clone(&executable.references);
-        let handle = self.graphs.executables.insert(executable)?;
-        self.graphs.retain_references(&references.0);
-        Some(handle)
-    }
-
-    /// Destroys an executable. Its launches in flight go on, and release what they use when they end.
-    pub(crate) fn destroy_executable(&mut self, handle: ExecutableHandle) {
-        let Some(executable) = self.graphs.executables.remove(handle) else { return };
-        executable.queues.iter().for_each(|(_, queue)| self.engine.retire_queue(*queue));
-        executable.chains.iter().for_each(|chain| self.engine.timelines.end(chain));
-        self.drop_references(executable.references);
-    }
-
-    /// Replaces the work of an executable by that of a graph with the same shape.
-    pub(crate) fn renew_executable(&mut self, handle: ExecutableHandle, graph: GraphHandle) {
-        let Some(found) = self.graphs.executables.get(handle) else { return };
-        let renewal = Executable::new(&self.graphs, graph, found.id, found.flags);
-        self.graphs.retain_references(&renewal.references.0);
-        let found = self.graphs.executables.get_mut(handle);
-        if let Some(old) = found.map(|found| found.renew(renewal)) {
-            self.drop_references(old);
-        }
-    }
-
-    /// Lets go of references, which are released when no launch in flight holds them.
-    fn drop_references(&mut self, references: Arc<References>) {
-        if let Some(references) = Arc::into_inner(references) {
-            let ended = self.graphs.release_references(&references.0);
-            self.graphs.ended.extend(ended);
-        }
     }
 }

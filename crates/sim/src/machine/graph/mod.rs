@@ -8,31 +8,28 @@
 //!     └─ owner: Child, Conditional ──▶ Graph  a graph inside the graph
 //! ```
 
-mod branch;
 mod conditional;
-mod conditions;
 mod edges;
 mod executable;
 #[expect(clippy::module_inception, reason = "one graph of the graphs")]
 mod graph;
-mod launch;
+mod kernel;
 mod memory;
 mod node;
-mod order;
 mod plan;
 mod user_object;
 mod work;
 
 pub(crate) use conditional::{Condition, ConditionalKind, ConditionalNode};
-pub(crate) use conditions::Conditions;
 pub(crate) use edges::{Edge, Edges};
-pub(crate) use executable::{Executable, References};
+pub(crate) use executable::{AUTO_FREE, Executable, References};
 pub(crate) use graph::Graph;
-pub(crate) use launch::StartsKernels;
-pub(crate) use memory::GraphMemory;
+pub(crate) use kernel::{KernelAttributes, KernelNode};
+pub(crate) use memory::{GRAIN, GraphMemory};
 pub(crate) use node::Node;
-pub(crate) use user_object::{UserObject, run_destructors};
-pub(crate) use work::{AllocNode, Given, HostNode, KernelNode, MemoryNode, NodeWork, ValuesNode};
+pub(crate) use plan::{Plan, Step};
+pub(crate) use user_object::UserObject;
+pub(crate) use work::{AllocNode, Given, HostNode, MemoryNode, NodeWork, ValuesNode};
 
 use crate::machine::destructor::Destructor;
 use crate::machine::objects::Objects;

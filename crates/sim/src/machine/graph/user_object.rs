@@ -5,37 +5,19 @@
 
 use super::Graphs;
 use crate::ffi::handle::{GraphHandle, UserObjectHandle, kind};
-use crate::machine::call::Call;
-use crate::machine::core::Guard;
 use crate::machine::destructor::Destructor;
 use crate::machine::objects::Object;
-use crate::process::thread;
 
 /// Data of the program with a number of references.
 pub(crate) struct UserObject {
-    /// The references of the program and of all graphs.
-    pub(crate) references: u64,
+    pub(crate) of_program: u64,
+    /// The references of all graphs and executable graphs.
+    pub(crate) of_graphs: u64,
     pub(crate) destructor: Destructor,
 }
 
 impl Object for UserObject {
     type Kind = kind::UserObject;
-}
-
-impl Call<'_> {
-    /// Runs the destructors of user objects that have ended, after releasing the machine's lock.
-    pub(crate) fn end_user_objects(&self, mut world: Guard<'_>) {
-        let ended = std::mem::take(&mut world.graphs.ended);
-        drop(world);
-        run_destructors(self.core().id, ended);
-    }
-}
-
-/// Runs destructors, without the machine's lock. No driver call is permitted inside them.
-pub(crate) fn run_destructors(machine: u64, destructors: Vec<Destructor>) {
-    for destructor in destructors {
-        thread::in_host_function(machine, || destructor.run());
-    }
 }
 
 impl Graphs {
@@ -45,26 +27,30 @@ impl Graphs {
         graphs.flat_map(|graph| graph.user_objects.iter().map(|(object, count)| (*object, *count))).collect()
     }
 
-    /// Adds references to user objects.
+    /// Adds references of graphs to user objects.
     pub(crate) fn retain_references(&mut self, references: &[(UserObjectHandle, u32)]) {
         for (object, count) in references {
             if let Some(object) = self.user_objects.get_mut(*object) {
-                object.references += u64::from(*count);
+                object.of_graphs += u64::from(*count);
             }
         }
     }
 
-    /// Releases references to user objects. Returns the destructors of those that have none left.
+    /// Releases references of graphs to user objects. Returns the destructors of those that have none left.
     pub(crate) fn release_references(&mut self, references: &[(UserObjectHandle, u32)]) -> Vec<Destructor> {
         let mut destructors = Vec::new();
         for (handle, count) in references {
-            let Some(object) = self.user_objects.get_mut(*handle) else { continue };
-            object.references = object.references.saturating_sub((*count).into());
-            if object.references == 0 {
-                destructors.push(object.destructor);
-                self.user_objects.remove(*handle);
+            if let Some(object) = self.user_objects.get_mut(*handle) {
+                object.of_graphs = object.of_graphs.saturating_sub((*count).into());
             }
+            destructors.extend(self.end_unreferenced(*handle));
         }
         destructors
+    }
+
+    /// Removes a user object without references. Returns its destructor.
+    pub(crate) fn end_unreferenced(&mut self, handle: UserObjectHandle) -> Option<Destructor> {
+        self.user_objects.get(handle).filter(|object| object.of_program == 0 && object.of_graphs == 0)?;
+        self.user_objects.remove(handle).map(|object| object.destructor)
     }
 }

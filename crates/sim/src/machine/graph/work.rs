@@ -4,16 +4,13 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use warploom_engine::Known;
-use warploom_ptx::Parameter;
 use warploom_sys::types::{
-    CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS, CUgraphNodeType, CUhostFn, CUlaunchAttributeID, CUlaunchAttributeValue,
-    CUmemAccessDesc, CUmemAllocationHandleType, CUmemAllocationType, CUmemLocation, CUmemLocationType, CUmemPoolProps,
-    CUstreamBatchMemOpParams,
+    CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS, CUgraphNodeType, CUhostFn, CUmemAccessDesc, CUmemAllocationHandleType,
+    CUmemAllocationType, CUmemLocation, CUmemLocationType, CUmemPoolProps, CUstreamBatchMemOpParams,
 };
 
-use super::ConditionalNode;
+use super::{ConditionalNode, KernelNode};
 use crate::ffi::handle::{ContextHandle, EventHandle, GraphHandle};
-use crate::machine::launch::KernelCall;
 use crate::machine::work::Work;
 use crate::memory::MemoryOp;
 
@@ -41,29 +38,6 @@ pub(crate) enum NodeWork {
 
 // A program may have a million of them.
 const _: () = assert!(size_of::<NodeWork>() <= 24, "work is small");
-
-/// A kernel.
-#[derive(Clone)]
-pub(crate) struct KernelNode {
-    pub(crate) call: KernelCall,
-    /// The bits of the function or kernel handle that the program gave.
-    pub(crate) named: u64,
-    /// Pointers to the arguments in the copy that [`KernelCall`] holds, in an array that C may read.
-    pub(crate) pointers: Box<[*mut c_void]>,
-    /// The attributes that were set.
-    pub(crate) attributes: Vec<(CUlaunchAttributeID, CUlaunchAttributeValue)>,
-}
-
-impl KernelNode {
-    /// The node of a checked launch.
-    pub(crate) fn new(call: KernelCall, named: u64) -> Self {
-        let parameters = call.program.kernels().nth(call.index).map(|kernel| kernel.parameters()).unwrap_or_default();
-        let first = call.arguments.as_ptr();
-        let pointer = |parameter: Parameter| first.wrapping_add(parameter.offset as usize).cast_mut().cast();
-        let pointers = parameters.into_iter().map(pointer).collect();
-        Self { call, named, pointers, attributes: Vec::new() }
-    }
-}
 
 /// A copy or a fill.
 #[derive(Clone)]
@@ -96,6 +70,20 @@ pub(crate) struct ValuesNode {
     pub(crate) shown: Vec<CUstreamBatchMemOpParams>,
     pub(crate) flags: u32,
     pub(crate) context: ContextHandle,
+}
+
+impl ValuesNode {
+    /// One operation that was captured.
+    fn of(op: MemoryOp, context: ContextHandle) -> Self {
+        let words = match &op {
+            MemoryOp::WaitValue { at, value, wide, compare } => {
+                [if *wide { 4 } else { 1 }, at.address(), *value, *compare as u64, 0, 0]
+            }
+            MemoryOp::WriteValue { to, value, wide } => [if *wide { 5 } else { 2 }, to.address(), *value, 0, 0, 0],
+            _ => [0; 6],
+        };
+        Self { ops: vec![op], shown: vec![CUstreamBatchMemOpParams { pad: words }], flags: 0, context }
+    }
 }
 
 /// An allocation.
@@ -141,8 +129,8 @@ impl NodeWork {
     /// The node for work on a captured stream; `None` for work that cannot be captured.
     pub(crate) fn of<S>(work: Work<S>, context: ContextHandle) -> Option<NodeWork> {
         Some(match work {
-            Work::Memory(MemoryOp::WriteValue { .. } | MemoryOp::WaitValue { .. }) => {
-                return NodeWork::of_values(vec![work], context);
+            Work::Memory(op @ (MemoryOp::WriteValue { .. } | MemoryOp::WaitValue { .. })) => {
+                NodeWork::Values(Arc::new(ValuesNode::of(op, context)))
             }
             Work::Memory(op) => NodeWork::Memory(Arc::new(MemoryNode { op, given: None, context })),
             Work::HostFunction { function, data, .. } => NodeWork::Host(HostNode { function, data }),
@@ -158,18 +146,6 @@ impl NodeWork {
             | Work::Destructors(_)
             | Work::Away => return None,
         })
-    }
-
-    /// One node for several stream memory operations.
-    pub(crate) fn of_values<S>(works: Vec<Work<S>>, context: ContextHandle) -> Option<NodeWork> {
-        let mut ops = Vec::with_capacity(works.len());
-        for work in works {
-            match work {
-                Work::Memory(op @ (MemoryOp::WriteValue { .. } | MemoryOp::WaitValue { .. })) => ops.push(op),
-                _ => return None,
-            }
-        }
-        Some(NodeWork::Values(Arc::new(ValuesNode { ops, shown: Vec::new(), flags: 0, context })))
     }
 
     /// The ops of a launch, for nodes that consist of ops only.

@@ -9,11 +9,10 @@
 
 use std::sync::Arc;
 
-use super::launch::Launch;
 use super::order::StepOrder;
-use super::plan::Plan;
-use super::{ConditionalKind, ConditionalNode};
+use super::shared::Launch;
 use crate::check::Watched;
+use crate::machine::graph::{ConditionalKind, ConditionalNode, Plan};
 use crate::machine::work::{Hook, Reached};
 use crate::machine::world::{Work, World};
 

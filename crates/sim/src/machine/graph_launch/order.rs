@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use warploom_engine::Known;
 
-use super::plan::Plan;
 use crate::check::Watched;
+use crate::machine::graph::Plan;
 
 /// What is known to be over before each step of a launch.
 pub(super) enum StepOrder<'a> {
