@@ -8,7 +8,7 @@ use std::ffi::{c_int, c_uint};
 
 use warploom_sys::types::{CUcontext, CUdevice};
 
-use crate::api::context::{ALL_FLAGS, Flags, drain};
+use crate::api::context::{ALL_FLAGS, Flags, destroy, drain};
 use crate::api::device::ordinal;
 use crate::ffi::Ptr;
 use crate::ffi::handle::ContextHandle;
@@ -96,7 +96,7 @@ pub(crate) fn cuDevicePrimaryCtxReset_v2(call: &Call<'_>, device: CUdevice) -> S
 }
 
 fn deactivate(world: &mut Guard<'_>, device: usize, handle: ContextHandle) {
-    world.destroy_context(handle);
+    destroy(world, handle);
     world.devices[device].primary_flags = 0;
 }
 

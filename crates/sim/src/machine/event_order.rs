@@ -90,4 +90,19 @@ impl World {
             trace.waits(join, activity, op.earliest);
         }
     }
+
+    /// Notes that a host thread saw an event's record complete.
+    pub(crate) fn host_saw_event(&mut self, event: EventHandle) {
+        if let Some(Record { time: Some(time), .. }) = self.events.get(event).and_then(|event| event.record) {
+            self.clock.host_saw(time);
+        }
+    }
+
+    /// Notes that a host thread knows the work before an event's record to be complete.
+    pub(crate) fn host_learns_event(&mut self, event: EventHandle) {
+        let World { events, engine, .. } = self;
+        if let Some(event) = events.get(event) {
+            engine.timelines.host_learns(&event.clock.known);
+        }
+    }
 }

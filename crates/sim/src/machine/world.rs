@@ -40,7 +40,7 @@ pub(crate) type Queue = warploom_engine::Queue<Owner>;
 pub(crate) struct World {
     pub(crate) devices: Vec<Device>,
     pub(crate) contexts: Objects<Context>,
-    pub(crate) streams: Objects<Stream>,
+    pub(super) streams: Objects<Stream>,
     pub(crate) events: Objects<Event>,
     pub(crate) pools: Objects<Pool>,
     /// Default and current pools, after their first use.

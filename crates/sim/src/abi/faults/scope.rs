@@ -49,7 +49,7 @@ fn add(scope: &mut CallScope, world: &World, subject: Subject, bits: u64, curren
         }
         (Subject::Context, bits) => add_context(scope, world, Some(Handle::from_bits(bits))),
         (Subject::Stream, bits) => {
-            add_context(scope, world, world.streams.get(Handle::from_bits(bits)).map(|stream| stream.context));
+            add_context(scope, world, world.streams().get(Handle::from_bits(bits)).map(|stream| stream.context));
         }
         (Subject::Event, bits) => {
             add_context(scope, world, world.events.get(Handle::from_bits(bits)).map(|event| event.context));

@@ -29,7 +29,7 @@ pub(crate) use self::describe::{
     cuCtxGetId, cuCtxGetSharedMemConfig, cuCtxGetStreamPriorityRange, cuCtxResetPersistingL2Cache, cuCtxSetCacheConfig,
     cuCtxSetFlags, cuCtxSetSharedMemConfig,
 };
-pub(crate) use self::end::{cuCtxDestroy_v2, drain};
+pub(crate) use self::end::{cuCtxDestroy_v2, destroy, drain};
 pub(crate) use self::limits::{cuCtxGetLimit, cuCtxSetLimit, stack_for};
 pub(crate) use self::order::{cuCtxRecordEvent, cuCtxSynchronize, cuCtxSynchronize_v2, cuCtxWaitEvent};
 

@@ -6,6 +6,7 @@ use warploom_sys::Function;
 use super::*;
 use crate::machine::event::Event;
 use crate::machine::tests::rig::{Memory, Rig};
+use crate::process::thread;
 
 const MODE: Mode = Mode::Deterministic(Order::Eager);
 

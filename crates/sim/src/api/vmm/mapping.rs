@@ -8,7 +8,6 @@ use warploom_sys::types::{CUdeviceptr, CUmemGenericAllocationHandle};
 use super::{GRANULARITY, physical};
 use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
-use crate::machine::world::World;
 use crate::memory::{Allocation, Backing, Mapping};
 
 pub(crate) fn cuMemMap(
@@ -88,17 +87,4 @@ pub(crate) fn cuMemUnmap(call: &Call<'_>, address: CUdeviceptr, size: usize) -> 
         })?;
     }
     Ok(())
-}
-
-impl World {
-    fn unmap(&mut self, base: u64) -> std::io::Result<()> {
-        let Some(Allocation { backing: Backing::Mapped(mapping), .. }) = self.memory.at(base) else {
-            return Ok(());
-        };
-        let handle = mapping.physical();
-        self.virtual_memory.unmap(base, mapping)?;
-        self.memory.remove(base);
-        self.collect_physical(handle);
-        Ok(())
-    }
 }

@@ -15,22 +15,6 @@ use crate::machine::physical::{Physical, Properties};
 use crate::machine::world::World;
 use crate::memory::{Allocation, Backing, Side};
 
-impl World {
-    /// Charges memory; fails with the free bytes if there are too few.
-    fn charge_physical(&mut self, side: Side, size: u64) -> Result<(), u64> {
-        match side {
-            Side::Device(device) => {
-                let fits = |world: &mut World| world.devices[usize::from(device)].memory.charge(size);
-                if fits(self) || self.reclaim_pool_memory(device) && fits(self) {
-                    return Ok(());
-                }
-                Err(self.devices[usize::from(device)].memory.free_bytes())
-            }
-            Side::Host => self.virtual_memory.charge_host(size),
-        }
-    }
-}
-
 /// The minimum and the recommended granularity are the same for all locations; the properties are not
 /// checked.
 pub(crate) fn cuMemGetAllocationGranularity(
