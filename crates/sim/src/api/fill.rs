@@ -76,7 +76,7 @@ fn fill(call: &Call<'_>, world: &mut Guard<'_>, queue: QueueId, form: Form, to: 
         return Ok(());
     }
     let span = span(call, to, pattern)?;
-    let (device, context) = (world.engine.queue(queue).owner.device, world.engine.queue(queue).owner.context);
+    let (device, context) = (world.queue(queue).owner.device, world.queue(queue).owner.context);
     let end = find(call, world, device, (Named::Filled, to.start), span, Intent::Write)?;
     if !reaches(world, context, &end) {
         let reason = format!("{:#x} is on another device, which the stream's context has no access to", to.start);

@@ -67,8 +67,8 @@ pub(crate) fn cuDeviceGetP2PAtomicCapabilities(
 /// A peer context by its handle; null is refused.
 fn named(call: &Call<'_>, world: &Guard<'_>, peer: Ptr<CUctx_st>) -> Status<(ContextHandle, u16)> {
     let handle = Handle::from_bits(peer.address());
-    let code = if world.contexts.is_past(handle) { CONTEXT_IS_DESTROYED } else { INVALID_CONTEXT };
-    Ok((handle, call.object(&world.contexts, handle, code)?.device))
+    let code = if world.contexts().is_past(handle) { CONTEXT_IS_DESTROYED } else { INVALID_CONTEXT };
+    Ok((handle, call.object(world.contexts(), handle, code)?.device))
 }
 
 pub(crate) fn cuCtxEnablePeerAccess(call: &Call<'_>, peer: Ptr<CUctx_st>, flags: c_uint) -> Status {
@@ -79,7 +79,7 @@ pub(crate) fn cuCtxEnablePeerAccess(call: &Call<'_>, peer: Ptr<CUctx_st>, flags:
     }
     let (peer, owner) = named(call, &world, peer)?;
     let peers = &call.core().topology.peers;
-    let Some(context) = world.contexts.get_mut(current) else { return Err(INVALID_CONTEXT) };
+    let Some(context) = world.contexts_mut().get_mut(current) else { return Err(INVALID_CONTEXT) };
     let accessor = context.device;
     if !peers.can_access(accessor.into(), owner.into()) {
         let reason = format!("device {accessor} cannot reach the memory of device {owner}");
@@ -100,7 +100,7 @@ pub(crate) fn cuCtxDisablePeerAccess(call: &Call<'_>, peer: Ptr<CUctx_st>) -> St
     let mut world = call.world();
     let current = call.context(&world)?;
     let (peer, _) = named(call, &world, peer)?;
-    let Some(context) = world.contexts.get_mut(current) else { return Err(INVALID_CONTEXT) };
+    let Some(context) = world.contexts_mut().get_mut(current) else { return Err(INVALID_CONTEXT) };
     if !context.peers.remove(&peer) {
         return Err(call.refuse(CUresult::CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, "access is not enabled"));
     }

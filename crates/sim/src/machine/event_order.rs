@@ -6,11 +6,22 @@ use warploom_engine::{OpId, Period, QueueId, settle};
 use crate::ffi::handle::EventHandle;
 use crate::ffi::status::{INVALID_HANDLE, Status};
 use crate::machine::clock::Clock;
-use crate::machine::event::Record;
+use crate::machine::event::{Event, Record};
+use crate::machine::objects::Objects;
 use crate::machine::world::{Work, World};
 use crate::trace::Activity;
 
 impl World {
+    /// The events.
+    pub(crate) fn events(&self) -> &Objects<Event> {
+        &self.events
+    }
+
+    /// The events, for changes of a single one.
+    pub(crate) fn events_mut(&mut self) -> &mut Objects<Event> {
+        &mut self.events
+    }
+
     /// Records an event behind all work of a queue.
     pub(crate) fn record_event(&mut self, queue: QueueId, handle: EventHandle) -> Status {
         let context = self.engine.queue(queue).owner.context;

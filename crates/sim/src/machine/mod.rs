@@ -1,5 +1,6 @@
 //! State and operation of a machine: objects, locks, executors, threads.
 
+mod allocations;
 pub(crate) mod budget;
 pub(crate) mod call;
 pub(crate) mod capture;
@@ -8,24 +9,25 @@ mod checks;
 pub(crate) mod clock;
 pub(crate) mod code;
 pub(crate) mod context;
-mod context_end;
+mod contexts;
 pub(crate) mod core;
 pub(crate) mod device;
+mod devices;
 pub(crate) mod event;
 mod event_order;
 mod gates;
 pub(crate) mod graph;
 mod heap;
+mod host_order;
 mod in_flight;
 pub(crate) mod launch;
 mod leaks;
 pub(crate) mod limits;
 pub(crate) mod log;
-mod managed_pages;
-mod memory_release;
+pub(crate) mod managed_pages;
 pub(crate) mod objects;
 pub(crate) mod physical;
-mod physical_release;
+mod physical_memory;
 pub(crate) mod planned_failures;
 pub(crate) mod pool;
 mod pool_allocation;

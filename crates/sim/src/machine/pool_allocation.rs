@@ -1,12 +1,14 @@
-//! Allocation of pool memory, in stream order.
+//! Pools of a machine, and allocation and free in stream order.
 
 use smallvec::SmallVec;
 use warploom_engine::{Moment, OpId, QueueId};
 
 use crate::ffi::handle::PoolHandle;
-use crate::machine::pool::{CHUNK, GRAIN, Reuse, Tag};
-use crate::machine::world::World;
-use crate::memory::{Allocation, Backing, Home, PoolBlock};
+use crate::ffi::status::Status;
+use crate::machine::objects::Objects;
+use crate::machine::pool::{CHUNK, Current, Freed, GRAIN, Pool, Reuse, Tag};
+use crate::machine::world::{Work, World};
+use crate::memory::{Allocation, Backing, Home, PoolBlock, Side};
 
 impl Reuse {
     /// True if an allocation on `queue`, ordered after `clock`, may reuse the memory of a free.
@@ -18,6 +20,63 @@ impl Reuse {
 }
 
 impl World {
+    /// The memory pools.
+    pub(crate) fn pools(&self) -> &Objects<Pool> {
+        &self.pools
+    }
+
+    /// The memory pools, for changes of a single one.
+    pub(crate) fn pools_mut(&mut self) -> &mut Objects<Pool> {
+        &mut self.pools
+    }
+
+    /// The default and the current pool of a home, if it has them yet.
+    pub(crate) fn current_pools(&self, home: Home) -> Option<Current> {
+        self.current_pools.get(&home).copied()
+    }
+
+    /// Adds the default pool of its home; `None` if all handles are used.
+    pub(crate) fn add_default_pool(&mut self, pool: Pool) -> Option<Current> {
+        let home = pool.home;
+        let current = Current { default: self.pools.insert(pool)?, chosen: None };
+        self.current_pools.insert(home, current);
+        Some(current)
+    }
+
+    /// Makes a pool the current one of its home, which has a default pool.
+    pub(crate) fn choose_pool(&mut self, home: Home, pool: PoolHandle) {
+        if let Some(current) = self.current_pools.get_mut(&home) {
+            current.chosen = (pool != current.default).then_some(pool);
+        }
+    }
+
+    /// Frees memory of a pool or of `cuMemAlloc` in the order of a queue. Other memory is not freed.
+    pub(crate) fn free_in_order(&mut self, queue: QueueId, address: u64) -> Status {
+        let stamp = self.engine.next_stamp(queue);
+        let context = self.engine.queue(queue).owner.context;
+        // Before the op is enqueued, because the engine may complete it at once.
+        let Some(Allocation { size, side, backing, .. }) = self.memory.remove(address) else { return Ok(()) };
+        let (pool, offset) = match (backing, side) {
+            (Backing::Pool(block), _) => (block.pool, block.offset),
+            (Backing::Device, Side::Device(device)) => {
+                let freed = Freed::Device { device, address, bytes: size };
+                return self.enqueue(queue, Work::Release(freed)).map(|_| ());
+            }
+            _ => return Ok(()),
+        };
+        if let Some(pool) = self.pools.get_mut(pool) {
+            pool.used -= size;
+            pool.space.give(offset, Tag { queue, stamp, pending: None, done: false }, context);
+        }
+        let op = self.enqueue(queue, Work::Release(Freed::Pool { pool, stamp, address }))?;
+        if !self.engine.is_done(op)
+            && let Some(pool) = self.pools.get_mut(pool)
+        {
+            pool.space.name_op(offset, op);
+        }
+        Ok(())
+    }
+
     /// Allocates memory for a queue and records it. Also returns the frees that the queue has to wait for.
     pub(crate) fn take_from_pool(
         &mut self,

@@ -1,17 +1,42 @@
-//! Queues of a context's streams, created and default ones.
+//! Streams of a machine, created and default ones, and their queues.
 
 use smallvec::SmallVec;
 use warploom_engine::{OpId, QueueId};
 
 use crate::ffi::handle::{ContextHandle, StreamHandle};
 use crate::machine::objects::Objects;
-use crate::machine::stream::{Stream, Traits};
+use crate::machine::stream::{Attributes, Stream, Traits};
 use crate::machine::work::Owner;
-use crate::machine::world::World;
+use crate::machine::world::{Queue, World};
 use crate::memory::shadow::StreamKind;
 use crate::process::thread::{self, ThreadKey};
 
 impl World {
+    /// A queue.
+    pub(crate) fn queue(&self, queue: QueueId) -> &Queue {
+        self.engine.queue(queue)
+    }
+
+    /// Sets the attributes of a queue's stream.
+    pub(crate) fn set_attributes(&mut self, queue: QueueId, attributes: Attributes) {
+        self.engine.queue_mut(queue).owner.traits.attributes = attributes;
+    }
+
+    /// The newest op of a queue, if it is pending.
+    pub(crate) fn newest_op(&self, queue: QueueId) -> Option<OpId> {
+        self.engine.tail(queue)
+    }
+
+    /// Orders all work before the next op of `earlier` before the next op of `later`.
+    pub(crate) fn join_clocks(&mut self, later: QueueId, earlier: QueueId) {
+        self.engine.join_queue_clock(later, earlier);
+    }
+
+    /// Number of ops that are not done.
+    pub(crate) fn unfinished_ops(&self) -> usize {
+        self.engine.unfinished()
+    }
+
     /// The created streams.
     pub(crate) fn streams(&self) -> &Objects<Stream> {
         &self.streams

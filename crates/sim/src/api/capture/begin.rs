@@ -23,7 +23,7 @@ fn capturable(
     mode: CUstreamCaptureMode,
 ) -> Status<QueueId> {
     let queue = call.queue(world, stream)?;
-    let context = world.engine.queue(queue).owner.context;
+    let context = world.queue(queue).owner.context;
     world.healthy(context)?;
     if mode.0 > CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED.0 {
         return Err(call.refuse(INVALID_VALUE, format!("there is no mode {}", mode.0)));

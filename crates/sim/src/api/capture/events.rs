@@ -31,14 +31,14 @@ impl Call<'_> {
         self.capturing(world, queue)?;
         let Some(branch) = world.captures.branches.get(&queue) else { return Ok(()) };
         let record = CapturedRecord { sequence: branch.sequence, nodes: branch.tips.clone() };
-        world.events.get_mut(event).ok_or(INVALID_HANDLE)?.captured = Some(record);
+        world.events_mut().get_mut(event).ok_or(INVALID_HANDLE)?.captured = Some(record);
         Ok(())
     }
 
     /// Makes a stream wait for an event if the event was recorded in a capture or the stream is captured.
     /// Returns false for an ordinary wait.
     pub(crate) fn wait_captured(&self, world: &mut Guard<'_>, queue: QueueId, event: EventHandle) -> Status<bool> {
-        let Some(found) = world.events.get(event) else { return Err(INVALID_HANDLE) };
+        let Some(found) = world.events().get(event) else { return Err(INVALID_HANDLE) };
         let (record, is_recorded) = (found.captured.clone(), found.record.is_some());
         let own = world.captures.of(queue).map(|(id, _)| id);
         if own.is_some() {
@@ -93,7 +93,7 @@ impl Call<'_> {
     /// Refuses a query or a wait for an event that was recorded in a capture. Invalidates the capture if
     /// `invalidates` is set.
     pub(crate) fn check_event(&self, world: &mut Guard<'_>, event: EventHandle, invalidates: bool) -> Status {
-        let Some(record) = world.events.get(event).and_then(|event| event.captured.as_ref()) else { return Ok(()) };
+        let Some(record) = world.events().get(event).and_then(|event| event.captured.as_ref()) else { return Ok(()) };
         let id = record.sequence;
         let is_going_on = world.captures.sequences.get(&id).is_some_and(|sequence| !sequence.is_invalid);
         if !is_going_on {

@@ -106,13 +106,13 @@ impl World {
     /// The sequences of the captured streams that match.
     fn captured_in(&self, is_meant: impl Fn(&Queue) -> bool) -> Vec<SequenceId> {
         let branches = self.captures.branches.iter();
-        let meant = branches.filter(|(queue, _)| is_meant(self.engine.queue(**queue)));
+        let meant = branches.filter(|(queue, _)| is_meant(self.queue(**queue)));
         meant.map(|(_, branch)| branch.sequence).collect()
     }
 
     /// True if the queue is the legacy default stream of its context.
     fn is_legacy(&self, queue: QueueId) -> bool {
-        self.contexts.get(self.engine.queue(queue).owner.context).is_some_and(|context| context.legacy == Some(queue))
+        self.contexts().get(self.queue(queue).owner.context).is_some_and(|context| context.legacy == Some(queue))
     }
 
     /// The captures on streams that a legacy default stream waits for; empty for other queues.
@@ -120,7 +120,7 @@ impl World {
         if self.captures.are_none() || !self.is_legacy(queue) {
             return Vec::new();
         }
-        let context = self.engine.queue(queue).owner.context;
+        let context = self.queue(queue).owner.context;
         self.captured_in(|other| other.owner.context == context && !other.owner.traits.is_non_blocking())
     }
 

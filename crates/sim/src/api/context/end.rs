@@ -22,7 +22,7 @@ pub(crate) fn cuCtxDestroy_v2(call: &Call<'_>, context: Ptr<CUctx_st>) -> Status
     }
     let mut world = call.world();
     let handle = named(call, &world, context, CONTEXT_IS_DESTROYED)?;
-    if world.contexts.get(handle).is_some_and(|context| context.is_primary) {
+    if world.contexts().get(handle).is_some_and(|context| context.is_primary) {
         return Err(call.refuse(INVALID_CONTEXT, "a primary context is released, not destroyed"));
     }
     end(call, &mut world, handle)?;
@@ -51,13 +51,13 @@ pub(crate) fn drain(call: &Call<'_>, world: &mut Guard<'_>, handle: ContextHandl
     loop {
         let (pending, known) = (world.pending(handle), world.known_of(handle));
         call.wait(world, &pending)?;
-        world.engine.timelines.host_learns(&known);
+        world.host_learns(&known);
         if pending.is_empty() {
             break;
         }
     }
     // Another thread may have destroyed it meanwhile.
-    match world.contexts.get(handle) {
+    match world.contexts().get(handle) {
         Some(_) => Ok(()),
         None => Err(call.refuse(CONTEXT_IS_DESTROYED, "another thread destroyed the context meanwhile")),
     }
@@ -66,6 +66,6 @@ pub(crate) fn drain(call: &Call<'_>, world: &mut Guard<'_>, handle: ContextHandl
 /// Destroys an idle context. Leaks are reported, and its streams leave their captures.
 pub(crate) fn destroy(world: &mut World, handle: ContextHandle) {
     world.find_leaks_of(handle);
-    world.leave_captures(|world, queue| world.engine.queue(queue).owner.context == handle);
+    world.leave_captures(|world, queue| world.queue(queue).owner.context == handle);
     world.remove_context(handle);
 }

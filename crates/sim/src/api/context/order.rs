@@ -35,12 +35,12 @@ fn context_and_event(
     event: Ptr<CUevent_st>,
 ) -> Status<(ContextHandle, EventHandle)> {
     let handle = Handle::from_bits(context.address());
-    let code = if world.contexts.is_past(handle) { CONTEXT_IS_DESTROYED } else { INVALID_CONTEXT };
-    call.object(&world.contexts, handle, code)?;
+    let code = if world.contexts().is_past(handle) { CONTEXT_IS_DESTROYED } else { INVALID_CONTEXT };
+    call.object(world.contexts(), handle, code)?;
     world.healthy(handle)?;
     let event = Handle::from_bits(event.address());
-    let code = if world.events.is_past(event) { CONTEXT_IS_DESTROYED } else { INVALID_HANDLE };
-    call.object(&world.events, event, code)?;
+    let code = if world.events().is_past(event) { CONTEXT_IS_DESTROYED } else { INVALID_HANDLE };
+    call.object(world.events(), event, code)?;
     Ok((handle, event))
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn cuCtxRecordEvent(call: &Call<'_>, context: Ptr<CUctx_st>, event: P
     let mut world = call.world();
     let (context, event) = context_and_event(call, &world, context, event)?;
     call.check_context(&mut world, context)?;
-    if world.events.get(event).is_some_and(|event| event.context != context) {
+    if world.events().get(event).is_some_and(|event| event.context != context) {
         return Err(call.refuse(INVALID_HANDLE, "the event was made in another context"));
     }
     let queue = world.record_on_context(context, event)?;
@@ -93,7 +93,7 @@ mod tests {
             enqueue(driver, flags)?;
         }
         let handle = Handle::from_bits(context.addr() as u64);
-        let event = machine.core().world().events.insert(Event::new(handle, 0)).ok_or("there is room")?;
+        let event = machine.core().world().events_mut().insert(Event::new(handle, 0)).ok_or("there is room")?;
         Ok((context, event.as_raw()))
     }
 

@@ -85,7 +85,7 @@ fn line(
     if bytes == 0 {
         return Err(call.refuse(INVALID_VALUE, "a copy in a batch has at least one byte"));
     }
-    let device = world.engine.queue(queue).owner.device;
+    let device = world.queue(queue).owner.device;
     let bytes = bytes as u64;
     let to = find(call, world, device, (Named::Any, to), bytes, Intent::Write)?;
     let from = find(call, world, device, (Named::Any, from), bytes, Intent::Read)?;

@@ -68,7 +68,7 @@ fn checked(call: &Call<'_>, world: &Guard<'_>, given: &CUDA_MEMCPY3D_BATCH_OP) -
 
 impl Checked {
     fn work(&self, call: &Call<'_>, world: &Guard<'_>, queue: QueueId) -> Status<Work> {
-        let device = world.engine.queue(queue).owner.device;
+        let device = world.queue(queue).owner.device;
         let to = find(call, world, device, self.to.start, self.to.span, Intent::Write)?;
         let from = find(call, world, device, self.from.start, self.from.span, Intent::Read)?;
         let shape = shape(self.extent, (&to, &self.to), (&from, &self.from));

@@ -71,8 +71,8 @@ pub(super) fn location(world: &World, given: CUmemLocation) -> Result<(), String
         CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE => {
             let id = given.id();
             match usize::try_from(id) {
-                Ok(device) if device < world.devices.len() => Ok(()),
-                _ => Err(format!("{id} is no device; there are {}", world.devices.len())),
+                Ok(device) if device < world.devices().len() => Ok(()),
+                _ => Err(format!("{id} is no device; there are {}", world.devices().len())),
             }
         }
         CUmemLocationType(other) => Err(format!("{other} is no kind of location")),

@@ -15,7 +15,7 @@ use crate::machine::event::{Event, Record};
 /// An event with timing, and its record.
 fn timed<'w>(call: &Call<'_>, world: &'w Guard<'_>, event: Ptr<CUevent_st>) -> Status<(&'w Event, Record)> {
     let handle = find(call, world, event.address())?;
-    let Some(event) = world.events.get(handle) else { return Err(INVALID_HANDLE) };
+    let Some(event) = world.events().get(handle) else { return Err(INVALID_HANDLE) };
     if event.flags & DISABLE_TIMING != 0 {
         return Err(call.refuse(INVALID_HANDLE, format!("event {handle:?} was made without timing")));
     }

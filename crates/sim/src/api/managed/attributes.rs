@@ -95,7 +95,7 @@ pub(crate) fn cuMemRangeGetAttribute(
     call.context(&world)?;
     let question = Question::new(call, attribute, data, size)?;
     let range = range::managed(call, &world, address, bytes)?;
-    question.answer(world.managed_memory.pages(), &range)
+    question.answer(world.managed_memory().pages(), &range)
 }
 
 pub(crate) fn cuMemRangeGetAttributes(
@@ -118,5 +118,5 @@ pub(crate) fn cuMemRangeGetAttributes(
         questions.push(Question::new(call, attribute, data.pointer_at(index)?, size)?);
     }
     let range = range::managed(call, &world, address, bytes)?;
-    questions.iter().try_for_each(|question| question.answer(world.managed_memory.pages(), &range))
+    questions.iter().try_for_each(|question| question.answer(world.managed_memory().pages(), &range))
 }

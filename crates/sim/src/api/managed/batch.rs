@@ -126,7 +126,7 @@ impl Ranges {
         }
         enqueue_batch(call, &mut world, queue, works)?;
         for (range, request) in asked {
-            world.managed_memory.pages_mut().update(&range, |page, _| page.prefetched = Some(request));
+            world.managed_memory_mut().pages_mut().update(&range, |page, _| page.prefetched = Some(request));
         }
         refused.map_or(Ok(()), Err)
     }

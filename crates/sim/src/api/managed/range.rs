@@ -13,7 +13,7 @@ pub(super) fn allocation<'w>(call: &Call<'_>, world: &'w World, address: u64, by
     if bytes == 0 {
         return Err(refuse("a range has at least one byte".to_owned()));
     }
-    match world.memory.containing(address) {
+    match world.memory().containing(address) {
         Some(found) if found.is_managed() => Ok(found),
         Some(_) => Err(refuse(format!("the memory at {address:#x} is not managed"))),
         None => Err(refuse(format!("{address:#x} is in no managed allocation"))),
@@ -33,5 +33,5 @@ pub(super) fn managed(call: &Call<'_>, world: &World, address: u64, bytes: usize
 
 /// A range found by [`managed`], for an op.
 pub(super) fn place(world: &World, range: &Range<u64>) -> Status<SimAddress> {
-    world.memory.place(range.start, range.end - range.start)
+    world.memory().place(range.start, range.end - range.start)
 }

@@ -7,7 +7,7 @@ use crate::machine::core::Guard;
 
 /// Waits for all work of an allocation's context, as `cuMemFree` does, and releases the allocation.
 pub(crate) fn release_when_idle(call: &Call<'_>, world: &mut Guard<'_>, base: u64) -> Status {
-    let named = |world: &Guard<'_>| world.memory.at(base).map(|allocation| (allocation.id, allocation.context));
+    let named = |world: &Guard<'_>| world.memory().at(base).map(|allocation| (allocation.id, allocation.context));
     let before = named(world);
     let context: Option<ContextHandle> = before.and_then(|(_, context)| context);
     if let Some(context) = context {

@@ -60,7 +60,7 @@ fn somewhere(
     world: &mut Guard<'_>,
     kernel: Ptr<CUkern_st>,
 ) -> Status<(KernelHandle, Arc<Binary>, usize)> {
-    let current = call.current().ok().and_then(|context| world.contexts.get(context));
+    let current = call.current().ok().and_then(|context| world.contexts().get(context));
     let device = current.map_or(0, |context| context.device);
     on(call, world, kernel, device)
 }

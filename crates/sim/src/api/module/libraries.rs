@@ -42,7 +42,7 @@ fn load(
 ) -> Status {
     out.required()?;
     let mut world = call.world();
-    let current = call.current().ok().and_then(|context| world.contexts.get(context));
+    let current = call.current().ok().and_then(|context| world.contexts().get(context));
     let target = target(call, current.map_or(0, |context| context.device.into()));
     let loaded = image().and_then(|image| Binary::load(&image, target).map(|binary| (image, binary)));
     let (image, binary) = options.tell(call, loaded)?;
@@ -111,7 +111,7 @@ pub(crate) fn cuLibraryUnload(call: &Call<'_>, library: Ptr<CUlib_st>) -> Status
 
 /// The names of a library's kernels, for the current device or for the first one.
 fn names(call: &Call<'_>, world: &mut Guard<'_>, library: LibraryHandle) -> Status<Vec<String>> {
-    let current = call.current().ok().and_then(|context| world.contexts.get(context));
+    let current = call.current().ok().and_then(|context| world.contexts().get(context));
     let device = current.map_or(0, |context| context.device);
     let binary = binary_of(call, world, library, device)?;
     Ok(binary.program.kernels().map(|kernel| kernel.name().to_owned()).collect())
@@ -214,7 +214,7 @@ pub(crate) fn cuLibraryGetManaged(
     name: ConstPtr<c_char>,
 ) -> Status {
     let (name, mut world, handle) = (name.text()?, call.world(), named(library));
-    let current = call.current().ok().and_then(|context| world.contexts.get(context));
+    let current = call.current().ok().and_then(|context| world.contexts().get(context));
     let device = current.map_or(0, |context| context.device);
     let binary = binary_of(call, &mut world, handle, device)?;
     let placed = world.place_managed(call, handle, device, &binary.program)?;

@@ -7,7 +7,7 @@ use warploom_sys::types::CUresult;
 
 use super::NOT_FOUND;
 use crate::ffi::handle::{ContextHandle, FunctionHandle, LibraryHandle, ModuleHandle};
-use crate::ffi::status::{INVALID_CONTEXT, INVALID_HANDLE, OUT_OF_MEMORY, Status};
+use crate::ffi::status::{INVALID_HANDLE, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::code::image::{Image, Refusal, Target};
 use crate::machine::code::{Binary, Function, Module};
@@ -38,7 +38,7 @@ pub(super) fn instantiate(
     binary: Arc<Binary>,
     library: Option<LibraryHandle>,
 ) -> Status<ModuleHandle> {
-    let device = world.contexts.get(context).ok_or(INVALID_CONTEXT)?.device;
+    let device = world.device_of(context)?;
     let placed = match library {
         Some(library) => world.place_managed(call, library, device, &binary.program)?,
         None => BTreeMap::new(),
@@ -68,7 +68,7 @@ pub(super) fn module_of(
     if let Some(module) = found.modules.get(&context) {
         return Ok(*module);
     }
-    let device = world.contexts.get(context).ok_or(INVALID_CONTEXT)?.device;
+    let device = world.device_of(context)?;
     let binary = binary_of(call, world, library, device)?;
     let module = instantiate(call, world, context, binary, Some(library))?;
     if let Some(library) = world.code.libraries.get_mut(library) {

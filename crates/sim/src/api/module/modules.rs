@@ -10,7 +10,7 @@ use super::load::{function_at, function_of, instantiate, read_file, target};
 use super::options::Options;
 use super::{NOT_FOUND, variables};
 use crate::ffi::handle::{Handle, ModuleHandle};
-use crate::ffi::status::{INVALID_CONTEXT, INVALID_HANDLE, INVALID_VALUE, Status};
+use crate::ffi::status::{INVALID_HANDLE, INVALID_VALUE, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
 use crate::machine::code::Binary;
@@ -25,7 +25,7 @@ fn load(
     out.required()?;
     let mut world = call.world();
     let context = call.context(&world)?;
-    let device = world.contexts.get(context).ok_or(INVALID_CONTEXT)?.device;
+    let device = world.device_of(context)?;
     let loaded = image().and_then(|image| Binary::load(&image, target(call, device.into())));
     let binary = Arc::new(options.tell(call, loaded)?);
     let module = instantiate(call, &mut world, context, binary, None)?;

@@ -11,7 +11,6 @@ use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
 use crate::machine::graph::NodeWork;
-use crate::machine::pool::{Freed, Tag};
 use crate::machine::world::Work;
 use crate::memory::{Allocation, Backing, Home, Side};
 
@@ -25,7 +24,7 @@ pub(crate) fn cuMemAllocAsync(
     out.write(0)?;
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
-    let device = world.engine.queue(queue).owner.device;
+    let device = world.queue(queue).owner.device;
     let pool = current::of_home(call, &mut world, Home::Device(device))?;
     allocate(call, world, out, bytes, pool, queue)
 }
@@ -52,7 +51,7 @@ fn allocate(
     pool: PoolHandle,
     queue: QueueId,
 ) -> Status {
-    world.healthy(world.engine.queue(queue).owner.context)?;
+    world.healthy(world.queue(queue).owner.context)?;
     if world.captures.hold(queue) {
         return allocate_in_graph(call, world, out, bytes, pool, queue);
     }
@@ -61,13 +60,13 @@ fn allocate(
         return Ok(());
     }
     let size = bytes as u64;
-    let side = world.pools.get(pool).map_or(Side::Host, |pool| pool.home.side());
+    let side = world.pools().get(pool).map_or(Side::Host, |pool| pool.home.side());
     world.afford(call, side, size)?;
     let (address, waits) = world
         .take_from_pool(pool, queue, size)
         .ok_or_else(|| call.refuse(OUT_OF_MEMORY, format!("{size} bytes: {}", world.why_full(pool))))?;
     // For the checks an allocation is an op like any other, ordered with the default stream.
-    if !waits.is_empty() || world.planned_failures.is_planned() || world.checker.is_on() {
+    if !waits.is_empty() || world.needs_op() {
         call.submit_after(&mut world, queue, &waits, Work::Join)?;
     }
     out.write(address)
@@ -87,10 +86,10 @@ fn allocate_in_graph(
     if bytes == 0 {
         return Ok(());
     }
-    if world.pools.get(pool).is_some_and(|pool| !matches!(pool.home, Home::Device(_))) {
+    if world.pools().get(pool).is_some_and(|pool| !matches!(pool.home, Home::Device(_))) {
         return Err(call.refuse(NOT_SUPPORTED, "a graph allocates memory of a device, and of nothing else"));
     }
-    let device = world.engine.queue(queue).owner.device;
+    let device = world.queue(queue).owner.device;
     let most = call.core().topology.devices[usize::from(device)].total_memory;
     let address = world.graphs.memory.take(device, bytes as u64, most);
     let address =
@@ -111,7 +110,7 @@ fn free_in_graph(call: &Call<'_>, mut world: Guard<'_>, address: u64, queue: Que
 pub(crate) fn cuMemFreeAsync(call: &Call<'_>, address: CUdeviceptr, stream: Ptr<CUstream_st>) -> Status {
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
-    let context = world.engine.queue(queue).owner.context;
+    let context = world.queue(queue).owner.context;
     world.healthy(context)?;
     let is_captured = world.captures.hold(queue);
     if !is_captured {
@@ -123,15 +122,9 @@ pub(crate) fn cuMemFreeAsync(call: &Call<'_>, address: CUdeviceptr, stream: Ptr<
     if is_captured {
         return free_in_graph(call, world, address, queue);
     }
-    let stamp = world.engine.next_stamp(queue);
-    let (freed, place) = match world.memory.at(address) {
-        Some(Allocation { backing: Backing::Pool(block), .. }) => {
-            let (pool, offset) = (block.pool, block.offset);
-            (Freed::Pool { pool, stamp, address }, Some((pool, offset)))
-        }
-        Some(Allocation { backing: Backing::Device, side: Side::Device(device), size, .. }) => {
-            (Freed::Device { device: *device, address, bytes: *size }, None)
-        }
+    match world.memory().at(address) {
+        Some(Allocation { backing: Backing::Pool(_), .. })
+        | Some(Allocation { backing: Backing::Device, side: Side::Device(_), .. }) => {}
         Some(Allocation { backing: Backing::Managed(_), .. }) => {
             call.found_bad_free(&world, address);
             return Err(call.refuse(NOT_SUPPORTED, format!("{address:#x} is managed memory of no pool")));
@@ -140,22 +133,8 @@ pub(crate) fn cuMemFreeAsync(call: &Call<'_>, address: CUdeviceptr, stream: Ptr<
             call.found_bad_free(&world, address);
             return Err(call.refuse(INVALID_VALUE, format!("{address:#x} is not the start of an allocation")));
         }
-    };
+    }
     world.check_free(address, Some(queue))?;
-    // Before the op is enqueued, because the engine may complete it at once.
-    let size = world.memory.remove(address).map_or(0, |allocation| allocation.size);
-    if let Some((handle, offset)) = place
-        && let Some(pool) = world.pools.get_mut(handle)
-    {
-        pool.used -= size;
-        pool.space.give(offset, Tag { queue, stamp, pending: None, done: false }, context);
-    }
-    let op = world.enqueue(queue, Work::Release(freed))?;
-    if let Some((handle, offset)) = place
-        && !world.engine.is_done(op)
-        && let Some(pool) = world.pools.get_mut(handle)
-    {
-        pool.space.name_op(offset, op);
-    }
+    world.free_in_order(queue, address)?;
     call.get_going(&mut world, queue)
 }

@@ -54,8 +54,8 @@ use crate::machine::core::Guard;
 /// A pool by the handle that a C caller passed. The driver has one status code for all invalid handles.
 fn named(call: &Call<'_>, world: &Guard<'_>, raw: Ptr<CUmemPoolHandle_st>) -> Status<PoolHandle> {
     let handle = Handle::from_bits(raw.address());
-    if call.object(&world.pools, handle, INVALID_VALUE)?.destroyed {
-        call.report_misuse(&world.pools, handle, HandleProblem::Destroyed);
+    if call.object(world.pools(), handle, INVALID_VALUE)?.destroyed {
+        call.report_misuse(world.pools(), handle, HandleProblem::Destroyed);
         return Err(call.refuse(INVALID_VALUE, format!("{handle:?} is a memory pool that has been destroyed")));
     }
     Ok(handle)

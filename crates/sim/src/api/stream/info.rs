@@ -15,7 +15,7 @@ fn tell<T: Plain>(call: &Call<'_>, stream: Ptr<CUstream_st>, out: Ptr<T>, what: 
     out.required()?;
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
-    out.write(what(world.engine.queue(queue)))
+    out.write(what(world.queue(queue)))
 }
 
 pub(crate) fn cuStreamGetFlags(call: &Call<'_>, stream: Ptr<CUstream_st>, flags: Ptr<c_uint>) -> Status {

@@ -57,15 +57,15 @@ impl Call<'_> {
             return self.capture(world, queue, work);
         }
         self.check_legacy(world, queue)?;
-        let context = world.engine.queue(queue).owner.context;
+        let context = world.queue(queue).owner.context;
         let id = world.enqueue(queue, work)?;
         // The wait wakes the executors, if it cannot run the work itself.
         if self.core().mode != Mode::Threads {
             self.get_going(world, queue)?;
         }
-        let known = world.engine.queue(queue).clock.known.clone();
+        let known = world.queue(queue).clock.known.clone();
         self.wait(world, &[id])?;
-        world.engine.timelines.host_learns(&known);
+        world.host_learns(&known);
         world.host_saw_idle(queue);
         world.healthy(context)
     }

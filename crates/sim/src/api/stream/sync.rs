@@ -18,7 +18,7 @@ pub(crate) fn cuStreamQuery(call: &Call<'_>, stream: Ptr<CUstream_st>) -> Status
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
     check_wait(call, &mut world, queue)?;
-    let context = world.engine.queue(queue).owner.context;
+    let context = world.queue(queue).owner.context;
     let outstanding = world.outstanding(queue);
     let is_idle = call.core().query(&mut world, &outstanding);
     world.healthy(context)?;
@@ -26,7 +26,7 @@ pub(crate) fn cuStreamQuery(call: &Call<'_>, stream: Ptr<CUstream_st>) -> Status
         return Err(NOT_READY);
     }
     let known = world.known_when_idle(queue);
-    world.engine.timelines.host_learns(&known);
+    world.host_learns(&known);
     world.host_saw_idle(queue);
     Ok(())
 }
@@ -35,10 +35,10 @@ pub(crate) fn cuStreamSynchronize(call: &Call<'_>, stream: Ptr<CUstream_st>) -> 
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
     check_wait(call, &mut world, queue)?;
-    let context = world.engine.queue(queue).owner.context;
+    let context = world.queue(queue).owner.context;
     let (outstanding, known) = (world.outstanding(queue), world.known_when_idle(queue));
     call.wait(&mut world, &outstanding)?;
-    world.engine.timelines.host_learns(&known);
+    world.host_learns(&known);
     world.host_saw_idle(queue);
     world.saw_queue(queue);
     world.healthy(context)

@@ -24,11 +24,11 @@ fn word(call: &Call<'_>, world: &Guard<'_>, (address, wide): (u64, bool), writes
     if !address.is_multiple_of(size) {
         return Err(call.refuse(INVALID_VALUE, format!("{address:#x} is not a multiple of {size}")));
     }
-    let place = world.memory.place(address, size).map_err(|code| {
+    let place = world.memory().place(address, size).map_err(|code| {
         call.found_outside(world, address, size, writes);
         call.refuse(code, format!("{address:#x} is not in device memory or in page-locked host memory"))
     })?;
-    match world.memory.containing(address).map(|allocation| &allocation.backing) {
+    match world.memory().containing(address).map(|allocation| &allocation.backing) {
         Some(Backing::Managed(_)) => {
             Err(call.refuse(INVALID_VALUE, format!("{address:#x} is managed memory, which may be on the move")))
         }
@@ -37,7 +37,7 @@ fn word(call: &Call<'_>, world: &Guard<'_>, (address, wide): (u64, bool), writes
 }
 
 fn device_can(call: &Call<'_>, world: &Guard<'_>, queue: QueueId, number: i32) -> bool {
-    let device = usize::from(world.engine.queue(queue).owner.device);
+    let device = usize::from(world.queue(queue).owner.device);
     let attributes = call.core().topology.devices.get(device).map(|device| &device.attributes);
     attributes.and_then(|attributes| attributes.get(number)).is_some_and(|value| value != 0)
 }

@@ -37,14 +37,14 @@ pub(crate) fn cuMemMap(
     if !address.is_multiple_of(GRANULARITY) {
         return Err(refuse(format!("{address:#x} is no multiple of the granularity {GRANULARITY}")));
     }
-    if address.checked_add(size).is_none_or(|end| !world.virtual_memory.is_reserved(address, end)) {
+    if address.checked_add(size).is_none_or(|end| !world.virtual_memory().is_reserved(address, end)) {
         return Err(refuse(format!("{size} bytes at {address:#x} are not all reserved")));
     }
-    if world.memory.overlaps(address, size) {
+    if world.memory().overlaps(address, size) {
         return Err(refuse(format!("something is mapped in the {size} bytes at {address:#x}")));
     }
     let (side, offset) = (physical.side, physical.offset);
-    let host = world.virtual_memory.map(address, offset).map_err(|error| {
+    let host = world.virtual_memory_mut().map(address, offset).map_err(|error| {
         call.refuse(OUT_OF_MEMORY, format!("the operating system could not map {size} bytes: {error}"))
     })?;
     let allocation = Allocation {
@@ -53,7 +53,7 @@ pub(crate) fn cuMemMap(
         host,
         side,
         context: None,
-        id: world.memory.next_id(),
+        id: world.memory_mut().next_id(),
         backing: Backing::Mapped(Mapping::new(handle, offset)),
         sync_memops: false,
         tracked: None,
@@ -69,15 +69,15 @@ pub(crate) fn cuMemUnmap(call: &Call<'_>, address: CUdeviceptr, size: usize) -> 
     let mut guard = call.world();
     let world = &mut *guard;
     let end = address.checked_add(size).filter(|_| size > 0);
-    let (Some(end), Some(_)) = (end, world.virtual_memory.reservation(address)) else {
+    let (Some(end), Some(_)) = (end, world.virtual_memory().reservation(address)) else {
         return Err(call.refuse(INVALID_VALUE, format!("{size} bytes at {address:#x} are not reserved")));
     };
     let inside = |mapping: &Allocation| mapping.base >= address && mapping.end() <= end;
-    if let Some(cut) = world.memory.touching(address, end).find(|mapping| !inside(mapping)) {
+    if let Some(cut) = world.memory().touching(address, end).find(|mapping| !inside(mapping)) {
         let reason = format!("the mapping of {} bytes at {:#x} ends or starts outside", cut.size, cut.base);
         return Err(call.refuse(INVALID_VALUE, reason));
     }
-    let bases: Vec<u64> = world.memory.touching(address, end).map(|mapping| mapping.base).collect();
+    let bases: Vec<u64> = world.memory().touching(address, end).map(|mapping| mapping.base).collect();
     for base in &bases {
         world.check_free(*base, None)?;
     }

@@ -121,7 +121,7 @@ impl KernelCall {
         shape: Shape,
         arguments: Arguments,
     ) -> Status<Self> {
-        let (context, device) = (world.engine.queue(queue).owner.context, world.engine.queue(queue).owner.device);
+        let (context, device) = (world.queue(queue).owner.context, world.queue(queue).owner.device);
         world.healthy(context)?;
         let kernel = Handle::from_bits(function.address());
         let handle = match kernel.names_some(Kind::Kernel) {

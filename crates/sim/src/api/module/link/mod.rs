@@ -25,7 +25,7 @@ use warploom_sys::types::{CUjit_option, CUjitInputType, CUlinkState, CUlinkState
 use super::load::target;
 use super::options::Options;
 use crate::ffi::handle::{Handle, LinkHandle};
-use crate::ffi::status::{INVALID_CONTEXT, INVALID_HANDLE, INVALID_VALUE, OUT_OF_MEMORY, Status};
+use crate::ffi::status::{INVALID_HANDLE, INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
 use crate::machine::code::image::{Refusal, cubin};
@@ -49,7 +49,7 @@ pub(crate) fn cuLinkCreate_v2(
     let logs = Logs::new(call, &options)?;
     let mut world = call.world();
     let context = call.context(&world)?;
-    let device = world.contexts.get(context).ok_or(INVALID_CONTEXT)?.device;
+    let device = world.device_of(context)?;
     let mut target = target(call, device.into());
     if let Some(wanted) = options.value(CUjit_option::CU_JIT_TARGET)? {
         // The number is followed by a bit for each kind of architecture-specific features.

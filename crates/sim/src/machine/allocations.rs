@@ -1,9 +1,42 @@
-//! Release of memory, to where it came from.
+//! Allocations of a machine: memory is taken from a device or the host, and returned to it.
 
 use crate::machine::world::World;
-use crate::memory::{Allocation, Backing, Side};
+use crate::memory::{Allocation, Backing, HostMemory, Registry, Side};
 
 impl World {
+    /// The allocations, by address.
+    pub(crate) fn memory(&self) -> &Registry {
+        &self.memory
+    }
+
+    /// The allocations, for changes of a single one.
+    pub(crate) fn memory_mut(&mut self) -> &mut Registry {
+        &mut self.memory
+    }
+
+    /// Page-locked memory.
+    pub(crate) fn host_memory(&self) -> &HostMemory {
+        &self.host_memory
+    }
+
+    /// Takes memory of a device, also unused memory of its pools. Returns the device address and the host address;
+    /// fails with the free bytes if there are too few.
+    pub(crate) fn take_device_memory(&mut self, device: u16, bytes: u64) -> Result<(u64, usize), u64> {
+        let at = usize::from(device);
+        let mut taken = self.devices[at].memory.take(bytes);
+        if taken.is_none() && self.reclaim_pool_memory(device) {
+            taken = self.devices[at].memory.take(bytes);
+        }
+        let memory = &self.devices[at].memory;
+        let base = taken.ok_or_else(|| memory.free_bytes())?;
+        Ok((base, memory.window().host_of(base)))
+    }
+
+    /// Takes page-locked memory. Returns its address.
+    pub(crate) fn take_host_memory(&mut self, bytes: u64) -> std::io::Result<u64> {
+        self.host_memory.take(bytes, &self.engine)
+    }
+
     /// Removes an allocation and releases its memory at once. The caller has waited for the work that uses
     /// it.
     pub(crate) fn release_allocation(&mut self, base: u64) {
