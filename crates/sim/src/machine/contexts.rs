@@ -1,10 +1,9 @@
 //! Contexts of a machine: creation, limits, and destruction with all objects in them.
 
-use crate::ffi::handle::{ContextHandle, EventHandle, ModuleHandle};
+use crate::ffi::handle::{ContextHandle, EventHandle};
 use crate::ffi::status::{INVALID_CONTEXT, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::census::Resource;
-use crate::machine::code::Module;
 use crate::machine::context::Context;
 use crate::machine::limits::Limits;
 use crate::machine::objects::Objects;
@@ -112,14 +111,5 @@ impl World {
             other.peers.remove(&handle);
         }
         self.devices[usize::from(context.device)].memory.refund(context.overhead);
-    }
-
-    /// Orphans the modules of a context that is destroyed. Returns the number that the program had not
-    /// unloaded.
-    fn orphan_modules(&mut self, context: ContextHandle) -> u64 {
-        let modules = self.code.modules.iter().filter(|(_, module)| module.context == context);
-        let modules: Vec<ModuleHandle> = modules.map(|(handle, _)| handle).collect();
-        let removed = modules.into_iter().filter_map(|module| self.code.remove(module, true));
-        removed.filter(Module::is_the_programs).count() as u64
     }
 }

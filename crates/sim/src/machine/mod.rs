@@ -23,6 +23,7 @@ mod in_flight;
 pub(crate) mod launch;
 mod leaks;
 pub(crate) mod limits;
+mod loaded_code;
 pub(crate) mod log;
 pub(crate) mod managed_pages;
 pub(crate) mod objects;

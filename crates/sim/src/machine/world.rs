@@ -51,7 +51,7 @@ pub(crate) struct World {
     pub(super) virtual_memory: VirtualMemory,
     pub(super) host_memory: HostMemory,
     pub(super) managed_memory: ManagedMemory,
-    pub(crate) code: Code,
+    pub(super) code: Code,
     pub(crate) graphs: Graphs,
     pub(crate) captures: Captures,
     pub(super) engine: Engine,

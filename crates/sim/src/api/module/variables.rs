@@ -16,11 +16,11 @@ pub(super) fn find(program: &Program, addresses: &[u64], name: &str) -> Option<(
 
 /// Waits for all work of a module's context, and removes the module.
 pub(super) fn unload(call: &Call<'_>, world: &mut Guard<'_>, module: ModuleHandle) -> Status {
-    let Some(found) = world.code.modules.get(module) else { return Ok(()) };
+    let Some(found) = world.code().modules().get(module) else { return Ok(()) };
     let context = found.context;
     call.wait_for_context(world, context)?;
-    if let Some(module) = world.code.remove(module, false) {
-        let library = module.library.and_then(|library| world.code.libraries.get(library));
+    if let Some(module) = world.code_mut().remove(module, false) {
+        let library = module.library.and_then(|library| world.code().libraries().get(library));
         let shared: Vec<u64> = library.into_iter().flat_map(|library| library.managed.values().copied()).collect();
         let own: Vec<u64> = module.variables.into_iter().filter(|address| !shared.contains(address)).collect();
         release(world, &own);

@@ -138,7 +138,7 @@ impl KernelCall {
         let shape = clusters::of_launch(call, &limits, &facts, &found.settings, shape)?;
         clusters::check_most(call, &shape)?;
         let arguments = arguments.pack(call, &facts)?.into();
-        let program = world.code.modules.get(found.module).ok_or(INVALID_HANDLE)?.program.clone();
+        let program = world.code().modules().get(found.module).ok_or(INVALID_HANDLE)?.program.clone();
         Ok(Self { function: handle, context, device, program, index: found.index, shape, arguments })
     }
 
@@ -174,7 +174,7 @@ impl KernelCall {
             workspace.into_iter().for_each(|workspace| world.give_workspace(workspace));
             return Err(code);
         }
-        if let Some(function) = world.code.functions.get_mut(self.function) {
+        if let Some(function) = world.code_mut().functions_mut().get_mut(self.function) {
             function.is_loaded = true;
         }
         Ok(())

@@ -56,7 +56,7 @@ pub(crate) fn cuLinkCreate_v2(
         target.architecture = wanted as u32 & 0xffff;
     }
     let made = Link { target, parts: Vec::new(), state: LinkState::Open, logs };
-    out.write(world.code.links.insert(made).ok_or(OUT_OF_MEMORY)?.as_raw())
+    out.write(world.code_mut().links_mut().insert(made).ok_or(OUT_OF_MEMORY)?.as_raw())
 }
 
 /// The options of a single input: those of the compiler, not of logs.
@@ -106,8 +106,8 @@ pub(crate) fn cuLinkAddFile_v2(
 
 fn add(call: &Call<'_>, state: Ptr<CUlinkState_st>, kind: CUjitInputType, name: Option<&str>, bytes: &[u8]) -> Status {
     let mut world = call.world();
-    call.object(&world.code.links, named(state), INVALID_HANDLE)?;
-    let link = world.code.links.get_mut(named(state)).ok_or(INVALID_HANDLE)?;
+    call.object(world.code().links(), named(state), INVALID_HANDLE)?;
+    let link = world.code_mut().links_mut().get_mut(named(state)).ok_or(INVALID_HANDLE)?;
     match link.state {
         LinkState::Open => {}
         LinkState::Broken(code) => return Err(call.refuse(code, "a piece before did not fit")),
@@ -167,8 +167,8 @@ pub(crate) fn cuLinkComplete(
     image.required()?;
     size.optional()?;
     let mut world = call.world();
-    call.object(&world.code.links, named(state), INVALID_HANDLE)?;
-    let link = world.code.links.get_mut(named(state)).ok_or(INVALID_HANDLE)?;
+    call.object(world.code().links(), named(state), INVALID_HANDLE)?;
+    let link = world.code_mut().links_mut().get_mut(named(state)).ok_or(INVALID_HANDLE)?;
     match link.state {
         LinkState::Open => {}
         LinkState::Broken(code) => return Err(call.refuse(code, "a piece did not fit")),
@@ -190,7 +190,7 @@ pub(crate) fn cuLinkComplete(
 
 pub(crate) fn cuLinkDestroy(call: &Call<'_>, state: Ptr<CUlinkState_st>) -> Status {
     let mut world = call.world();
-    call.object(&world.code.links, named(state), INVALID_HANDLE)?;
-    world.code.links.remove(named(state));
+    call.object(world.code().links(), named(state), INVALID_HANDLE)?;
+    world.code_mut().links_mut().remove(named(state));
     Ok(())
 }
