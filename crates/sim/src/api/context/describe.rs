@@ -13,13 +13,13 @@ use crate::ffi::Ptr;
 use crate::ffi::handle::{ContextHandle, Handle};
 use crate::ffi::status::{CONTEXT_IS_DESTROYED, INVALID_CONTEXT, INVALID_VALUE, Status};
 use crate::machine::call::Call;
-use crate::machine::core::Guard;
+use crate::machine::device::Device;
 use crate::machine::stream::HIGHEST_PRIORITY;
 use crate::topology::number;
 
 /// The device whose primary context this is, active or not.
-fn primary_of(world: &Guard<'_>, context: ContextHandle) -> Option<usize> {
-    world.devices().iter().position(|device| device.primary == Some(context))
+fn primary_of(devices: &[Device], context: ContextHandle) -> Option<usize> {
+    devices.iter().position(|device| device.primary == Some(context))
 }
 
 pub(crate) fn cuCtxGetDevice(call: &Call<'_>, device: Ptr<CUdevice>) -> Status {
@@ -31,7 +31,7 @@ pub(crate) fn cuCtxGetDevice_v2(call: &Call<'_>, device: Ptr<CUdevice>, context:
     device.required()?;
     let world = call.world();
     let handle = if context.is_null() { call.current()? } else { Handle::from_bits(context.address()) };
-    let ordinal = match primary_of(&world, handle) {
+    let ordinal = match primary_of(world.devices(), handle) {
         Some(ordinal) => ordinal,
         None => {
             let code = if world.contexts().is_past(handle) { CONTEXT_IS_DESTROYED } else { INVALID_CONTEXT };
@@ -48,7 +48,7 @@ pub(crate) fn cuCtxGetFlags(call: &Call<'_>, flags: Ptr<c_uint>) -> Status {
     if let Some(context) = world.contexts().get(current) {
         return flags.write(context.flags);
     }
-    match primary_of(&world, current) {
+    match primary_of(world.devices(), current) {
         Some(ordinal) => flags.write(world.devices()[ordinal].primary_flags),
         None => call.live_context(&world).map(|_| ()),
     }
@@ -69,14 +69,14 @@ pub(crate) fn cuCtxSetFlags(call: &Call<'_>, flags: c_uint) -> Status {
 pub(crate) fn cuCtxGetId(call: &Call<'_>, context: Ptr<CUctx_st>, id: Ptr<c_ulonglong>) -> Status {
     id.required()?;
     let world = call.world();
-    let handle = named(call, &world, context, CONTEXT_IS_DESTROYED)?;
+    let handle = named(call, world.contexts(), context, CONTEXT_IS_DESTROYED)?;
     id.write(call.object(world.contexts(), handle, INVALID_CONTEXT)?.id)
 }
 
 pub(crate) fn cuCtxGetApiVersion(call: &Call<'_>, context: Ptr<CUctx_st>, version: Ptr<c_uint>) -> Status {
     version.required()?;
     let world = call.world();
-    let handle = named(call, &world, context, INVALID_CONTEXT)?;
+    let handle = named(call, world.contexts(), context, INVALID_CONTEXT)?;
     version.write(call.object(world.contexts(), handle, INVALID_CONTEXT)?.api_version)
 }
 

@@ -21,7 +21,7 @@ pub(crate) fn cuCtxDestroy_v2(call: &Call<'_>, context: Ptr<CUctx_st>) -> Status
         return Err(call.refuse(INVALID_VALUE, "a null context cannot be destroyed"));
     }
     let mut world = call.world();
-    let handle = named(call, &world, context, CONTEXT_IS_DESTROYED)?;
+    let handle = named(call, world.contexts(), context, CONTEXT_IS_DESTROYED)?;
     if world.contexts().get(handle).is_some_and(|context| context.is_primary) {
         return Err(call.refuse(INVALID_CONTEXT, "a primary context is released, not destroyed"));
     }

@@ -31,7 +31,8 @@ use crate::ffi::Ptr;
 use crate::ffi::handle::{ContextHandle, Handle};
 use crate::ffi::status::{INVALID_CONTEXT, Status};
 use crate::machine::call::Call;
-use crate::machine::core::Guard;
+use crate::machine::context::Context;
+use crate::machine::objects::Objects;
 
 /// The flags of a context, as the driver reports them.
 #[derive(Clone, Copy)]
@@ -67,9 +68,14 @@ impl Flags {
 pub(crate) const ALL_FLAGS: u32 = CUctx_flags::CU_CTX_FLAGS_MASK.0;
 
 /// The context of an argument, or the current one for null. A destroyed context is refused with `past`.
-fn named(call: &Call<'_>, world: &Guard<'_>, context: Ptr<CUctx_st>, past: CUresult) -> Status<ContextHandle> {
+fn named(
+    call: &Call<'_>,
+    contexts: &Objects<Context>,
+    context: Ptr<CUctx_st>,
+    past: CUresult,
+) -> Status<ContextHandle> {
     let handle = if context.is_null() { call.current()? } else { Handle::from_bits(context.address()) };
-    let code = if world.contexts().is_past(handle) { past } else { INVALID_CONTEXT };
-    call.object(world.contexts(), handle, code)?;
+    let code = if contexts.is_past(handle) { past } else { INVALID_CONTEXT };
+    call.object(contexts, handle, code)?;
     Ok(handle)
 }

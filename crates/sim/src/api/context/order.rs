@@ -19,7 +19,7 @@ pub(crate) fn cuCtxSynchronize(call: &Call<'_>) -> Status {
 
 pub(crate) fn cuCtxSynchronize_v2(call: &Call<'_>, context: Ptr<CUctx_st>) -> Status {
     let mut world = call.world();
-    let handle = named(call, &world, context, CONTEXT_IS_DESTROYED)?;
+    let handle = named(call, world.contexts(), context, CONTEXT_IS_DESTROYED)?;
     world.healthy(handle)?;
     call.check_context(&mut world, handle)?;
     call.wait_for_context(&mut world, handle)?;

@@ -123,7 +123,7 @@ impl Batch {
                     "attributes {index} start at copy {start} of {count}, which is out of turn"
                 )));
             }
-            let order = hint::checked(world, &self.attributes.read_at(index)?).map_err(refuse)?;
+            let order = hint::checked(world.devices().len(), &self.attributes.read_at(index)?).map_err(refuse)?;
             orders.push((start, order));
         }
         Ok(orders)
@@ -202,7 +202,8 @@ pub(crate) fn cuMemcpyWithAttributesAsync(
     let mut world = call.world();
     let queue = queue(call, &mut world, stream, Culprit(None))?;
     let attributes = attributes.read()?;
-    let order = hint::checked(&world, &attributes).map_err(|reason| call.refuse(INVALID_VALUE, reason))?;
+    let order =
+        hint::checked(world.devices().len(), &attributes).map_err(|reason| call.refuse(INVALID_VALUE, reason))?;
     let work = line(call, &world, queue, to, from, bytes, order)?;
     enqueue(call, &mut world, queue, vec![work])
 }

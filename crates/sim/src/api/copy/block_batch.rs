@@ -34,7 +34,7 @@ fn layout(call: &Call<'_>, world: &Guard<'_>, operand: Operand, extent: Extent) 
     let Extent { width, height, .. } = extent;
     let (address, row, rows) = match operand {
         Operand::Pointer { address, row_length, layer_height, location } => {
-            hint::location(world, location).map_err(refuse)?;
+            hint::location(world.devices().len(), location).map_err(refuse)?;
             let row = if row_length == 0 { width } else { row_length };
             let rows = if layer_height == 0 { height } else { layer_height };
             (address, row, rows)

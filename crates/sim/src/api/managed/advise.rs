@@ -94,11 +94,11 @@ fn advise(
     if names_node && topology.numa_nodes == 1 {
         return Ok(());
     }
-    let found = range::allocation(call, &world, address, bytes)?;
+    let found = range::allocation(call, world.memory(), address, bytes)?;
     if matches!(found.backing, Backing::Pool(_)) {
         return Err(call.refuse(NOT_SUPPORTED, format!("{address:#x} is memory of a pool, which takes no advice")));
     }
-    let range = range::managed(call, &world, address, bytes)?;
+    let range = range::managed(call, world.memory(), address, bytes)?;
     if let Some(place) = advice.place() {
         check_shares(call, place)?;
     }

@@ -80,8 +80,8 @@ impl Ranges {
         discards: bool,
     ) -> Status<Item> {
         let (address, bytes) = (self.addresses.read_at(index)?, self.sizes.read_at(index)?);
-        let range = range::managed(call, world, address, bytes)?;
-        let at = range::place(world, &range)?;
+        let range = range::managed(call, world.memory(), address, bytes)?;
+        let at = range::place(world.memory(), &range)?;
         let migration = Migration::new(at, bytes as u64, request.map(|request| request.place), discards);
         Ok(Item { range, request, work: Work::Migrate(Box::new(migration)) })
     }

@@ -10,8 +10,7 @@ use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
-use crate::machine::world::World;
-use crate::memory::{Allocation, Backing, Side};
+use crate::memory::{Allocation, Backing, Registry, Side};
 
 /// Alignment of the rows of pitched memory.
 const PITCH: usize = 512;
@@ -109,13 +108,13 @@ pub(crate) fn cuMemFree_v2(call: &Call<'_>, address: CUdeviceptr) -> Status {
         }
         Some(Backing::Variable(_)) => Err(call.refuse(INVALID_VALUE, "a variable goes with its module")),
         Some(Backing::Mapped(_)) => Err(call.refuse(INVALID_VALUE, "a mapping is undone by cuMemUnmap")),
-        None => Err(call.refuse(INVALID_VALUE, not_a_start(&world, address))),
+        None => Err(call.refuse(INVALID_VALUE, not_a_start(world.memory(), address))),
     }
 }
 
 /// The reason why an address cannot be freed, with the allocation around it, if any.
-pub(crate) fn not_a_start(world: &World, address: u64) -> String {
-    match world.memory().containing(address) {
+pub(crate) fn not_a_start(memory: &Registry, address: u64) -> String {
+    match memory.containing(address) {
         Some(allocation) => format!(
             "{address:#x} is {} bytes into an allocation of {} bytes",
             address - allocation.base,

@@ -70,7 +70,7 @@ pub(crate) fn cuMemFreeHost(call: &Call<'_>, memory: Ptr<c_void>) -> Status {
         }
         None => {
             call.found_bad_free(&world, address);
-            Err(call.refuse(INVALID_VALUE, not_a_start(&world, address)))
+            Err(call.refuse(INVALID_VALUE, not_a_start(world.memory(), address)))
         }
     }
 }
@@ -165,7 +165,7 @@ pub(crate) fn cuMemHostUnregister(call: &Call<'_>, memory: Ptr<c_void>) -> Statu
         Some(Backing::Registered { .. }) => release_when_idle(call, &mut world, address),
         Some(_) => Err(call.refuse(INVALID_VALUE, format!("{address:#x} was allocated, not registered"))),
         None if address == 0 || world.memory().containing(address).is_some() => {
-            Err(call.refuse(INVALID_VALUE, not_a_start(&world, address)))
+            Err(call.refuse(INVALID_VALUE, not_a_start(world.memory(), address)))
         }
         None => {
             let code = CUresult::CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;

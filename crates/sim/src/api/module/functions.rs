@@ -44,7 +44,7 @@ pub(super) fn described(call: &Call<'_>, world: &Guard<'_>, handle: FunctionHand
     let function = call.object(world.code().functions(), handle, INVALID_HANDLE)?;
     let module = call.object(world.code().modules(), function.module, INVALID_HANDLE)?;
     world.healthy(module.context)?;
-    let of_kernel = kernels::settings_of(world, module, function.index);
+    let of_kernel = kernels::settings_of(world.code(), module, function.index);
     Ok(Found {
         handle,
         module: function.module,

@@ -13,9 +13,8 @@ use crate::ffi::Ptr;
 use crate::ffi::handle::{ContextHandle, FunctionHandle, Handle, KernelHandle};
 use crate::ffi::status::{INVALID_HANDLE, Status};
 use crate::machine::call::Call;
-use crate::machine::code::{Binary, Module, Settings};
+use crate::machine::code::{Binary, Code, Module, Settings};
 use crate::machine::core::Guard;
-use crate::machine::world::World;
 
 /// The function of a kernel in a context.
 pub(super) fn function_in(
@@ -31,11 +30,11 @@ pub(super) fn function_in(
 }
 
 /// The settings made through the library's kernel that a function belongs to.
-pub(super) fn settings_of(world: &World, module: &Module, index: usize) -> Settings {
-    let library = module.library.and_then(|library| world.code().libraries().get(library));
+pub(super) fn settings_of(code: &Code, module: &Module, index: usize) -> Settings {
+    let library = module.library.and_then(|library| code.libraries().get(library));
     let name = module.binary.name(index).and_then(|name| name.to_str().ok());
     let kernel = library.zip(name).and_then(|(library, name)| library.kernels.get(name));
-    let kernel = kernel.and_then(|kernel| world.code().kernels().get(*kernel));
+    let kernel = kernel.and_then(|kernel| code.kernels().get(*kernel));
     kernel.and_then(|kernel| kernel.settings.get(&module.device)).copied().unwrap_or_default()
 }
 

@@ -63,7 +63,7 @@ pub(crate) fn cuMemPoolGetAccess(
     out.required()?;
     let location = location.read()?;
     let world = call.world();
-    let handle = named(call, &world, pool)?;
+    let handle = named(call, world.pools(), pool)?;
     let Some(pool) = world.pools().get(handle) else { return Err(INVALID_VALUE) };
     let level = match location.type_ {
         CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE => {
@@ -89,7 +89,7 @@ pub(crate) fn cuMemPoolSetAccess(
         return Err(call.refuse(INVALID_VALUE, "the array of descriptors is null"));
     }
     let mut world = call.world();
-    let handle = named(call, &world, pool)?;
+    let handle = named(call, world.pools(), pool)?;
     let Some(pool) = world.pools_mut().get_mut(handle) else { return Err(INVALID_VALUE) };
     // All descriptors or none: the set is replaced after all of them have been checked.
     let mut peers = pool.peers.clone();

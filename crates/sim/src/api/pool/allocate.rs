@@ -39,7 +39,7 @@ pub(crate) fn cuMemAllocFromPoolAsync(
     out.write(0)?;
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
-    let pool = named(call, &world, pool)?;
+    let pool = named(call, world.pools(), pool)?;
     allocate(call, world, out, bytes, pool, queue)
 }
 

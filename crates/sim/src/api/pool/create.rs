@@ -78,7 +78,7 @@ impl Pool {
 
 pub(crate) fn cuMemPoolDestroy(call: &Call<'_>, pool: Ptr<CUmemPoolHandle_st>) -> Status {
     let mut world = call.world();
-    let handle = named(call, &world, pool)?;
+    let handle = named(call, world.pools(), pool)?;
     if world.pools().get(handle).is_some_and(|pool| pool.is_default) {
         return Err(call.refuse(INVALID_VALUE, "a default pool cannot be destroyed"));
     }

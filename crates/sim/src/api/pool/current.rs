@@ -36,7 +36,7 @@ pub(super) fn of_home(call: &Call<'_>, world: &mut Guard<'_>, home: Home) -> Sta
 }
 
 fn choose(call: &Call<'_>, world: &mut Guard<'_>, home: Home, raw: Ptr<CUmemPoolHandle_st>) -> Status {
-    let pool = named(call, world, raw)?;
+    let pool = named(call, world.pools(), raw)?;
     let its = world.pools().get(pool).map(|pool| pool.home);
     if its != Some(home) {
         return Err(call.refuse(INVALID_VALUE, format!("the pool's memory is {its:?}, not {home:?}")));

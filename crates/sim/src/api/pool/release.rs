@@ -10,7 +10,7 @@ use crate::machine::call::Call;
 
 pub(crate) fn cuMemPoolTrimTo(call: &Call<'_>, pool: Ptr<CUmemPoolHandle_st>, keep: usize) -> Status {
     let mut world = call.world();
-    let handle = named(call, &world, pool)?;
+    let handle = named(call, world.pools(), pool)?;
     world.trim_pool(handle, keep as u64);
     Ok(())
 }

@@ -44,7 +44,7 @@ pub(crate) fn cuStreamDestroy_v2(call: &Call<'_>, stream: Ptr<CUstream_st>) -> S
         return Err(call.refuse(INVALID_HANDLE, "a default stream goes with its context"));
     }
     let mut world = call.world();
-    let &Stream { queue, context } = created(call, &world, stream.address())?;
+    let &Stream { queue, context } = created(call, world.streams(), stream.address())?;
     world.healthy(context)?;
     world.leave_captures(|_, going| going == queue);
     world.remove_stream(Handle::from_bits(stream.address()));

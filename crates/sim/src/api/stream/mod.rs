@@ -41,8 +41,8 @@ use crate::ffi::handle::{Handle, Kind};
 use crate::ffi::status::{CONTEXT_IS_DESTROYED, INVALID_CONTEXT, INVALID_HANDLE, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
+use crate::machine::objects::Objects;
 use crate::machine::stream::Stream;
-use crate::machine::world::World;
 
 /// `CU_STREAM_LEGACY`.
 pub(crate) const LEGACY: u64 = 1;
@@ -55,16 +55,16 @@ pub(crate) fn queue_of(call: &Call<'_>, world: &mut Guard<'_>, raw: u64) -> Stat
         0 if call.is_per_thread() => per_thread_queue(call, world),
         0 | LEGACY => legacy_queue(call, world),
         PER_THREAD => per_thread_queue(call, world),
-        bits => Ok(created(call, world, bits)?.queue),
+        bits => Ok(created(call, world.streams(), bits)?.queue),
     }
 }
 
 /// A created stream; its context is alive, because streams are destroyed with their context.
-fn created<'w>(call: &Call<'_>, world: &'w World, bits: u64) -> Status<&'w Stream> {
+fn created<'o>(call: &Call<'_>, streams: &'o Objects<Stream>, bits: u64) -> Status<&'o Stream> {
     let handle = Handle::from_bits(bits);
     // The driver treats an event handle as a stream of a destroyed context.
     let is_event = handle.names_some(Kind::Event);
-    call.object(world.streams(), handle, if is_event { CONTEXT_IS_DESTROYED } else { INVALID_HANDLE })
+    call.object(streams, handle, if is_event { CONTEXT_IS_DESTROYED } else { INVALID_HANDLE })
 }
 
 fn legacy_queue(call: &Call<'_>, world: &mut Guard<'_>) -> Status<QueueId> {

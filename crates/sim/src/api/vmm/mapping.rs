@@ -28,7 +28,7 @@ pub(crate) fn cuMemMap(
     }
     let mut guard = call.world();
     let world = &mut *guard;
-    let (handle, physical) = physical::find(call, world, handle)?;
+    let (handle, physical) = physical::find(call, world.physical(), handle)?;
     if offset != 0 || size != physical.size {
         let whole = physical.size;
         let reason = format!("{size} bytes from {offset} on; only all {whole} of an allocation can be mapped");

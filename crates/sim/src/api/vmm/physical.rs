@@ -11,8 +11,8 @@ use crate::ffi::handle::{Handle, PhysicalHandle};
 use crate::ffi::status::{INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
+use crate::machine::objects::Objects;
 use crate::machine::physical::Physical;
-use crate::machine::world::World;
 use crate::memory::{Allocation, Backing};
 
 /// The minimum and the recommended granularity are the same for all locations; the properties are not
@@ -61,14 +61,18 @@ pub(crate) fn cuMemCreate(
 }
 
 /// A physical allocation by the handle that a C caller passed.
-pub(super) fn find<'w>(call: &Call<'_>, world: &'w World, raw: u64) -> Status<(PhysicalHandle, &'w Physical)> {
+pub(super) fn find<'o>(
+    call: &Call<'_>,
+    all: &'o Objects<Physical>,
+    raw: u64,
+) -> Status<(PhysicalHandle, &'o Physical)> {
     let handle = Handle::from_bits(raw);
-    Ok((handle, call.object(world.physical(), handle, INVALID_VALUE)?))
+    Ok((handle, call.object(all, handle, INVALID_VALUE)?))
 }
 
 pub(crate) fn cuMemRelease(call: &Call<'_>, handle: CUmemGenericAllocationHandle) -> Status {
     let mut world = call.world();
-    let (handle, physical) = find(call, &world, handle)?;
+    let (handle, physical) = find(call, world.physical(), handle)?;
     if physical.references == 0 {
         call.report_misuse(world.physical(), handle, HandleProblem::Destroyed);
         let reason = format!("{handle:?} has been released as often as it was given out; only mappings keep it");
@@ -101,6 +105,6 @@ pub(crate) fn cuMemGetAllocationPropertiesFromHandle(
 ) -> Status {
     out.required()?;
     let world = call.world();
-    let (_, physical) = find(call, &world, handle)?;
+    let (_, physical) = find(call, world.physical(), handle)?;
     out.write(physical.properties.show())
 }
