@@ -15,13 +15,15 @@ pub struct Epoch {
 pub struct VectorClock {
     counts: Vec<u64>,
     own: u32,
+    /// A mark of the clock's owner, beside a number that leaves room for it. It has no part in the order.
+    pub(crate) mark: bool,
 }
 
 impl VectorClock {
     /// The clock of a timeline that goes on from `last`.
     #[must_use]
     pub fn of(last: Epoch) -> Self {
-        let mut clock = Self { counts: Vec::new(), own: last.timeline };
+        let mut clock = Self { counts: Vec::new(), own: last.timeline, mark: false };
         clock.include(last);
         clock
     }
@@ -75,6 +77,7 @@ impl VectorClock {
     pub fn copy_from(&mut self, other: &VectorClock) {
         self.counts.clone_from(&other.counts);
         self.own = other.own;
+        self.mark = other.mark;
     }
 
     /// True if a step comes before this point.

@@ -85,7 +85,7 @@ pub(crate) enum Work<S> {
 unsafe impl<S> Send for Work<S> {}
 
 // A program may have a million of them waiting.
-const _: () = assert!(size_of::<warploom_engine::Op<Work<()>>>() <= 160, "an op is small");
+const _: () = assert!(size_of::<warploom_engine::Op<Work<()>>>() <= 152, "an op is small");
 
 impl<S> From<MemoryOp> for Work<S> {
     fn from(op: MemoryOp) -> Self {
