@@ -90,7 +90,7 @@ fn fill(call: &Call<'_>, world: &mut Guard<'_>, queue: QueueId, form: Form, to: 
         MemoryOp::FillRows(Box::new(RowFill { to: end.place, pitch, pattern: bits, element, columns, rows }))
     };
     let work = Work::from(op);
-    if form == Form::Sync && world.captures.hold(queue) {
+    if form == Form::Sync && world.captures().hold(queue) {
         return Err(call.uncapturable(world, queue, "a fill that is waited for"));
     }
     if form == Form::Sync && (end.memory != Memory::Device || end.sync_memops) {

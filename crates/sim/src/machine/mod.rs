@@ -17,6 +17,7 @@ pub(crate) mod event;
 mod event_order;
 mod gates;
 pub(crate) mod graph;
+mod graphs;
 mod heap;
 mod host_order;
 mod in_flight;

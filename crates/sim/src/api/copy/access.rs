@@ -59,7 +59,7 @@ pub(crate) fn find(
         refuse(reason)
     };
     let Some(first) = world.memory().containing(address) else {
-        if let Some(place) = world.graphs.memory.place(address).filter(|_| call.feeds_graph()) {
+        if let Some(place) = world.graphs().memory.place(address).filter(|_| call.feeds_graph()) {
             return Ok(End { place, memory: Memory::Device, owner: None, sync_memops: false });
         }
         return match named {

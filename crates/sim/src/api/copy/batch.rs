@@ -55,7 +55,7 @@ pub(super) fn queue(
 
 /// Enqueues ops without an order between them.
 pub(crate) fn enqueue(call: &Call<'_>, world: &mut Guard<'_>, queue: QueueId, mut works: Vec<Work>) -> Status {
-    if world.captures.hold(queue) {
+    if world.captures().hold(queue) {
         call.capturing(world, queue)?;
         return Err(match works.first() {
             Some(Work::Migrate(_)) => call.uncapturable(world, queue, "moving managed memory"),

@@ -89,7 +89,7 @@ fn line(
     }
     let to = find(call, world, parties[0].device, (Named::Device, to.0), bytes, Intent::Write)?;
     let from = find(call, world, parties[1].device, (Named::Device, from.0), bytes, Intent::Read)?;
-    if world.captures.hold(queue) {
+    if world.captures().hold(queue) {
         return Err(call.uncapturable(world, queue, "a copy between contexts"));
     }
     let enqueue = |world: &mut Guard<'_>| copy(call, world, queue, form, (to, from), Shape::Line(bytes));

@@ -23,7 +23,7 @@ fn record(call: &Call<'_>, event: Ptr<CUevent_st>, stream: Ptr<CUstream_st>, is_
     if world.events().get(handle).is_none_or(|event| event.context != context) {
         return Err(call.refuse(INVALID_HANDLE, "the event and the stream are of different contexts"));
     }
-    if world.captures.hold(queue) {
+    if world.captures().hold(queue) {
         return call.record_captured(&mut world, queue, handle, is_external);
     }
     if is_external {

@@ -52,7 +52,7 @@ fn allocate(
     queue: QueueId,
 ) -> Status {
     world.healthy(world.queue(queue).owner.context)?;
-    if world.captures.hold(queue) {
+    if world.captures().hold(queue) {
         return allocate_in_graph(call, world, out, bytes, pool, queue);
     }
     call.check_unsafe(&mut world)?;
@@ -91,7 +91,7 @@ fn allocate_in_graph(
     }
     let device = world.queue(queue).owner.device;
     let most = call.core().topology.devices[usize::from(device)].total_memory;
-    let address = world.graphs.memory.take(device, bytes as u64, most);
+    let address = world.graphs_mut().memory.take(device, bytes as u64, most);
     let address =
         address.ok_or_else(|| call.refuse(OUT_OF_MEMORY, format!("{bytes} bytes for a graph; there are {most}")))?;
     call.capture_node(&mut world, queue, NodeWork::Alloc { address })?;
@@ -101,7 +101,7 @@ fn allocate_in_graph(
 /// A free on a captured stream becomes a node, if a node allocated the memory.
 fn free_in_graph(call: &Call<'_>, mut world: Guard<'_>, address: u64, queue: QueueId) -> Status {
     call.capturing(&world, queue)?;
-    if !world.graphs.memory.free(address) {
+    if !world.graphs_mut().memory.free(address) {
         return Err(call.refuse(INVALID_VALUE, format!("{address:#x} is not the start of memory that a graph has")));
     }
     call.capture_node(&mut world, queue, NodeWork::Free)
@@ -112,7 +112,7 @@ pub(crate) fn cuMemFreeAsync(call: &Call<'_>, address: CUdeviceptr, stream: Ptr<
     let queue = call.queue(&mut world, stream)?;
     let context = world.queue(queue).owner.context;
     world.healthy(context)?;
-    let is_captured = world.captures.hold(queue);
+    let is_captured = world.captures().hold(queue);
     if !is_captured {
         call.check_unsafe(&mut world)?;
     }

@@ -30,7 +30,7 @@ pub(crate) fn cuStreamGetPriority(call: &Call<'_>, stream: Ptr<CUstream_st>, pri
 pub(crate) fn cuStreamGetId(call: &Call<'_>, stream: Ptr<CUstream_st>, id: Ptr<c_ulonglong>) -> Status {
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
-    if world.captures.hold(queue) {
+    if world.captures().hold(queue) {
         return Err(call.uncapturable(&mut world, queue, "the question for a stream's number"));
     }
     drop(world);

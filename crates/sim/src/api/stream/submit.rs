@@ -15,7 +15,7 @@ impl Call<'_> {
     /// current context.
     pub(crate) fn queue(&self, world: &mut Guard<'_>, stream: Ptr<CUstream_st>) -> Status<QueueId> {
         let queue = queue_of(self, world, stream.address())?;
-        self.set_feeds_graph(world.captures.hold(queue));
+        self.set_feeds_graph(world.captures().hold(queue));
         Ok(queue)
     }
 
@@ -31,7 +31,7 @@ impl Call<'_> {
 
     /// Enqueues work that also depends on other ops.
     pub(crate) fn submit_after(&self, world: &mut Guard<'_>, queue: QueueId, others: &[OpId], work: Work) -> Status {
-        if world.captures.hold(queue) {
+        if world.captures().hold(queue) {
             return self.capture(world, queue, work);
         }
         self.check_legacy(world, queue)?;
@@ -53,7 +53,7 @@ impl Call<'_> {
 
     /// Enqueues work, waits for it, and returns the error of its context, if any.
     pub(crate) fn submit_and_wait(&self, world: &mut Guard<'_>, queue: QueueId, work: Work) -> Status {
-        if world.captures.hold(queue) {
+        if world.captures().hold(queue) {
             return self.capture(world, queue, work);
         }
         self.check_legacy(world, queue)?;

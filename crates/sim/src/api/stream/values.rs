@@ -152,7 +152,7 @@ pub(crate) fn cuStreamBatchMemOp_v2(
     for index in 0..count as usize {
         batch.extend(operation(call, &world, queue, operations.part().read_at(index)?)?);
     }
-    if !batch.is_empty() && world.captures.hold(queue) {
+    if !batch.is_empty() && world.captures().hold(queue) {
         let node = NodeWork::of_values(batch).ok_or(NOT_SUPPORTED)?;
         return call.capture_node(&mut world, queue, node);
     }

@@ -105,8 +105,8 @@ fn launch(
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
     let kernel = KernelCall::new(call, &mut world, queue, function, shape, arguments);
-    let kernel = kernel.inspect_err(|_| world.captures.spoil(queue))?;
-    if world.captures.hold(queue) {
+    let kernel = kernel.inspect_err(|_| world.captures_mut().spoil(queue))?;
+    if world.captures().hold(queue) {
         return call.capture_node(&mut world, queue, NodeWork::Kernel(Box::new(kernel)));
     }
     kernel.start(call, &mut world, queue)
