@@ -1,5 +1,6 @@
 //! State and operation of a machine: objects, locks, executors, threads.
 
+mod allocations;
 pub(crate) mod budget;
 pub(crate) mod call;
 pub(crate) mod capture;
@@ -9,30 +10,39 @@ pub(crate) mod clock;
 pub(crate) mod code;
 pub(crate) mod conditions;
 pub(crate) mod context;
+mod contexts;
 pub(crate) mod core;
 pub(crate) mod destructor;
 pub(crate) mod device;
+mod devices;
 pub(crate) mod event;
 mod event_order;
 mod gates;
 pub(crate) mod graph;
 pub(crate) mod graph_launch;
+mod graphs;
+mod heap;
+mod host_order;
 mod in_flight;
 pub(crate) mod launch;
 mod leaks;
 pub(crate) mod limits;
+mod loaded_code;
 pub(crate) mod log;
-mod managed_pages;
+pub(crate) mod managed_pages;
 pub(crate) mod objects;
 pub(crate) mod physical;
-mod physical_release;
+mod physical_memory;
 pub(crate) mod planned_failures;
 pub(crate) mod pool;
+mod pool_allocation;
 mod pool_release;
 pub(crate) mod resource;
 pub(crate) mod slots;
 pub(crate) mod stream;
+mod stream_queues;
 #[cfg(test)]
 pub(crate) mod tests;
+mod variables;
 pub(crate) mod work;
 pub(crate) mod world;

@@ -34,7 +34,7 @@ pub(crate) fn cuGraphInstantiateWithFlags(
     let mut world = call.world();
     call.context(&world)?;
     let graph = named(call, &world, graph)?;
-    if world.graphs.graphs.get(graph).is_some_and(|graph| graph.is_captured) {
+    if world.graphs().graphs.get(graph).is_some_and(|graph| graph.is_captured) {
         let reason = "a graph that is being captured cannot be instantiated";
         return Err(call.refuse(CUresult::CUDA_ERROR_ILLEGAL_STATE, reason));
     }
@@ -50,7 +50,7 @@ pub(crate) fn named_executable(
     raw: Ptr<CUgraphExec_st>,
 ) -> Status<ExecutableHandle> {
     let handle = Handle::from_bits(raw.address());
-    call.object(&world.graphs.executables, handle, INVALID_VALUE)?;
+    call.object(&world.graphs().executables, handle, INVALID_VALUE)?;
     Ok(handle)
 }
 

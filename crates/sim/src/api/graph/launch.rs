@@ -35,7 +35,7 @@ pub(crate) fn cuGraphLaunch(call: &Call<'_>, raw: Ptr<CUgraphExec_st>, stream: P
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
     let handle = named_executable(call, &world, raw)?;
-    if world.captures.hold(queue) {
+    if world.captures().hold(queue) {
         return Err(call.uncapturable(&mut world, queue, "the launch of a graph"));
     }
     call.check_legacy(&mut world, queue)?;
@@ -47,7 +47,7 @@ pub(crate) fn cuGraphLaunch(call: &Call<'_>, raw: Ptr<CUgraphExec_st>, stream: P
 
 /// Makes the stacks of all kernels large enough, which may wait for running ones.
 fn reserve_stacks(call: &Call<'_>, world: &mut Guard<'_>, handle: crate::ffi::handle::ExecutableHandle) -> Status {
-    let Some(executable) = world.graphs.executables.get(handle) else { return Ok(()) };
+    let Some(executable) = world.graphs().executables.get(handle) else { return Ok(()) };
     let plan = Arc::clone(executable.plan());
     let mut kernels = Vec::new();
     plan.each(&mut |step| {
@@ -66,7 +66,7 @@ pub(crate) fn cuGraphUpload(call: &Call<'_>, raw: Ptr<CUgraphExec_st>, stream: P
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
     named_executable(call, &world, raw)?;
-    if world.captures.hold(queue) {
+    if world.captures().hold(queue) {
         return Err(call.uncapturable(&mut world, queue, "the upload of a graph"));
     }
     Ok(())

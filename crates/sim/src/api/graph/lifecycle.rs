@@ -18,7 +18,7 @@ pub(crate) fn cuGraphCreate(call: &Call<'_>, out: Ptr<CUgraph>, flags: c_uint) -
     if flags != 0 {
         return Err(call.refuse(INVALID_VALUE, format!("flags are {flags:#x} and must be 0")));
     }
-    let graph = call.world().graphs.create(false, None);
+    let graph = call.world().graphs_mut().create(false, None);
     let graph = graph.ok_or_else(|| call.refuse(OUT_OF_MEMORY, "there are as many graphs as handles"))?;
     out.write(graph.as_raw())
 }
@@ -26,25 +26,10 @@ pub(crate) fn cuGraphCreate(call: &Call<'_>, out: Ptr<CUgraph>, flags: c_uint) -
 pub(crate) fn cuGraphDestroy(call: &Call<'_>, graph: Ptr<CUgraph_st>) -> Status {
     let mut world = call.world();
     let graph = named(call, &world, graph)?;
-    if world.graphs.graphs.get(graph).is_some_and(|graph| graph.is_captured) {
+    if world.graphs().graphs.get(graph).is_some_and(|graph| graph.is_captured) {
         return Err(call.refuse(INVALID_VALUE, "a graph that is being captured belongs to its stream"));
     }
     world.destroy_graph(graph);
     call.end_user_objects(world);
     Ok(())
-}
-
-impl World {
-    /// Destroys a graph and its nodes, and releases the addresses of its memory nodes. The call must go on to
-    /// [`Call::end_user_objects`].
-    pub(crate) fn destroy_graph(&mut self, graph: GraphHandle) {
-        let (works, references) = self.graphs.remove(graph);
-        for work in works {
-            if let NodeWork::Alloc(node) = work {
-                self.graphs.memory.forget(node.address);
-            }
-        }
-        let ended = self.graphs.release_references(&references);
-        self.graphs.ended.extend(ended);
-    }
 }

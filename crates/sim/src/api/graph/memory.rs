@@ -31,7 +31,7 @@ pub(crate) fn cuDeviceGetGraphMemAttribute(
 ) -> Status {
     let device = checked_device(call, device)?;
     let mut world = call.world();
-    let usage = world.graphs.memory.device_mut(device).map(|memory| memory.usage).unwrap_or_default();
+    let usage = world.graphs_mut().memory.device_mut(device).map(|memory| memory.usage).unwrap_or_default();
     let bytes = match attribute {
         CUgraphMem_attribute::CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT => usage.used,
         CUgraphMem_attribute::CU_GRAPH_MEM_ATTR_USED_MEM_HIGH => usage.used_high,
@@ -52,7 +52,7 @@ pub(crate) fn cuDeviceSetGraphMemAttribute(
     let device = checked_device(call, device)?;
     let wanted = value.typed::<u64>().read()?;
     let mut world = call.world();
-    let Some(memory) = world.graphs.memory.device_mut(device).filter(|_| wanted == 0) else {
+    let Some(memory) = world.graphs_mut().memory.device_mut(device).filter(|_| wanted == 0) else {
         return Err(call.refuse(INVALID_VALUE, format!("attribute {} cannot be set to {wanted}", attribute.0)));
     };
     let usage = &mut memory.usage;

@@ -24,7 +24,7 @@ impl Call<'_> {
     /// Runs the destructors of user objects that have ended, after releasing the machine's lock. No driver call
     /// is permitted inside them.
     pub(crate) fn end_user_objects(&self, mut world: Guard<'_>) {
-        let ended = std::mem::take(&mut world.graphs.ended);
+        let ended = std::mem::take(&mut world.graphs_mut().ended);
         drop(world);
         for destructor in ended {
             thread::in_host_function(self.core().id, || destructor.run());
@@ -34,7 +34,7 @@ impl Call<'_> {
 
 fn object(call: &Call<'_>, world: &Guard<'_>, raw: Ptr<CUuserObject_st>) -> Status<UserObjectHandle> {
     let handle = Handle::from_bits(raw.address());
-    call.object(&world.graphs.user_objects, handle, INVALID_VALUE)?;
+    call.object(&world.graphs().user_objects, handle, INVALID_VALUE)?;
     Ok(handle)
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn cuUserObjectCreate(
     }
     let destructor = Destructor { function: destroy, data: data.raw() };
     let object = UserObject { of_program: count.into(), of_graphs: 0, destructor };
-    let handle = call.world().graphs.user_objects.insert(object);
+    let handle = call.world().graphs_mut().user_objects.insert(object);
     let handle = handle.ok_or_else(|| call.refuse(OUT_OF_MEMORY, "there are as many user objects as handles"))?;
     out.write(handle.as_raw())
 }
@@ -73,7 +73,7 @@ pub(crate) fn cuUserObjectRetain(call: &Call<'_>, raw: Ptr<CUuserObject_st>, cou
     check_count(call, count)?;
     let mut world = call.world();
     let handle = object(call, &world, raw)?;
-    if let Some(object) = world.graphs.user_objects.get_mut(handle) {
+    if let Some(object) = world.graphs_mut().user_objects.get_mut(handle) {
         object.of_program += u64::from(count);
     }
     Ok(())
@@ -84,18 +84,18 @@ pub(crate) fn cuUserObjectRelease(call: &Call<'_>, raw: Ptr<CUuserObject_st>, co
     let mut world = call.world();
     let handle = object(call, &world, raw)?;
     check_owned(call, &world, handle, count)?;
-    if let Some(object) = world.graphs.user_objects.get_mut(handle) {
+    if let Some(object) = world.graphs_mut().user_objects.get_mut(handle) {
         object.of_program -= u64::from(count);
     }
-    let ended = world.graphs.end_unreferenced(handle);
-    world.graphs.ended.extend(ended);
+    let ended = world.graphs_mut().end_unreferenced(handle);
+    world.graphs_mut().ended.extend(ended);
     call.end_user_objects(world);
     Ok(())
 }
 
 /// Refuses to take more references from the program than it has.
 fn check_owned(call: &Call<'_>, world: &Guard<'_>, handle: UserObjectHandle, count: u32) -> Status {
-    let owned = world.graphs.user_objects.get(handle).map_or(0, |object| object.of_program);
+    let owned = world.graphs().user_objects.get(handle).map_or(0, |object| object.of_program);
     if u64::from(count) > owned {
         return Err(call.refuse(INVALID_VALUE, format!("{count} references; the program has {owned}")));
     }
@@ -119,13 +119,13 @@ pub(crate) fn cuGraphRetainUserObject(
     if flags == MOVE {
         check_owned(call, &world, handle, count)?;
     }
-    if let Some(object) = world.graphs.user_objects.get_mut(handle) {
+    if let Some(object) = world.graphs_mut().user_objects.get_mut(handle) {
         object.of_graphs += u64::from(count);
         if flags == MOVE {
             object.of_program -= u64::from(count);
         }
     }
-    if let Some(graph) = world.graphs.graphs.get_mut(graph) {
+    if let Some(graph) = world.graphs_mut().graphs.get_mut(graph) {
         *graph.user_objects.entry(handle).or_default() += count;
     }
     Ok(())
@@ -141,15 +141,15 @@ pub(crate) fn cuGraphReleaseUserObject(
     let mut world = call.world();
     let graph = named(call, &world, graph)?;
     let handle = object(call, &world, raw)?;
-    let Some(found) = world.graphs.graphs.get_mut(graph) else { return Err(INVALID_VALUE) };
+    let Some(found) = world.graphs_mut().graphs.get_mut(graph) else { return Err(INVALID_VALUE) };
     let held = found.user_objects.get(&handle).copied().unwrap_or(0);
     match held.checked_sub(count) {
         None => return Err(call.refuse(INVALID_VALUE, format!("{count} references; the graph has {held}"))),
         Some(0) => drop(found.user_objects.remove(&handle)),
         Some(rest) => drop(found.user_objects.insert(handle, rest)),
     }
-    let ended = world.graphs.release_references(&[(handle, count)]);
-    world.graphs.ended.extend(ended);
+    let ended = world.graphs_mut().release_references(&[(handle, count)]);
+    world.graphs_mut().ended.extend(ended);
     call.end_user_objects(world);
     Ok(())
 }

@@ -127,6 +127,7 @@ impl Pool {
 }
 
 /// The pools of a home.
+#[derive(Clone, Copy)]
 pub(crate) struct Current {
     pub(crate) default: PoolHandle,
     /// The current pool, if set.

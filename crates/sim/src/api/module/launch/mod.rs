@@ -111,13 +111,13 @@ fn launch(
 ) -> Status {
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
-    let owner = &world.engine.queue(queue).owner;
+    let owner = &world.queue(queue).owner;
     let place = Place { context: owner.context, device: owner.device };
     let kernel =
         KernelCall::new(call, &mut world, place, function.address(), shape, |facts| arguments.pack(call, facts));
-    let kernel = kernel.inspect_err(|_| world.captures.spoil(queue))?;
-    if world.captures.hold(queue) {
-        let attributes = attributes.or_of_stream(&world.engine.queue(queue).owner.traits.attributes);
+    let kernel = kernel.inspect_err(|_| world.captures_mut().spoil(queue))?;
+    if world.captures().hold(queue) {
+        let attributes = attributes.or_of_stream(&world.queue(queue).owner.traits.attributes);
         let node = KernelNode::new(kernel, function.address(), attributes);
         return call.capture_node(&mut world, queue, NodeWork::Kernel(Arc::new(node)));
     }
@@ -157,7 +157,7 @@ impl KernelCall {
         let shape = clusters::of_launch(call, &limits, &facts, &found.settings, shape)?;
         clusters::check_most(call, &shape)?;
         let arguments = arguments(&facts)?;
-        let program = world.code.modules.get(found.module).ok_or(INVALID_HANDLE)?.program.clone();
+        let program = world.code().modules().get(found.module).ok_or(INVALID_HANDLE)?.program.clone();
         Ok(Self { function: handle, context, device, program, index: found.index, shape, arguments })
     }
 
@@ -196,7 +196,7 @@ impl KernelCall {
             workspace.into_iter().for_each(|workspace| world.give_workspace(workspace));
             call.refuse(INVALID_VALUE, format!("a launch of `{name}`: {error}"))
         })?;
-        if let Some(function) = world.code.functions.get_mut(self.function) {
+        if let Some(function) = world.code_mut().functions_mut().get_mut(self.function) {
             function.is_loaded = true;
         }
         Ok(Box::new(KernelTask::new(call, name, grid, view, workspace)))

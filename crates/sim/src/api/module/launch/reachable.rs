@@ -53,7 +53,7 @@ impl World {
         device: u16,
         is_wanted: impl Fn(&Allocation) -> bool,
     ) -> ReachableMemory {
-        let reachable = self.memory.iter().filter(|allocation| is_wanted(allocation)).filter_map(|allocation| {
+        let reachable = self.memory().iter().filter(|allocation| is_wanted(allocation)).filter_map(|allocation| {
             let is_writable = self.kernel_access(allocation, context, device)?;
             let Allocation { base, host, side, id, .. } = *allocation;
             let [before, behind] = match &allocation.backing {
@@ -71,7 +71,7 @@ impl World {
         });
         sorted.extend(freed);
         sorted.sort_by_key(|range| range.start);
-        ReachableMemory { sorted, version: self.memory.version() }
+        ReachableMemory { sorted, version: self.memory().version() }
     }
 
     /// `Some(true)` if kernels may write the memory, `Some(false)` if they may only read it, `None` without
@@ -81,7 +81,7 @@ impl World {
             Backing::PageLocked(_) | Backing::Registered { .. } | Backing::Managed(_) => Some(true),
             Backing::Device | Backing::Variable(_) => {
                 let is_own = allocation.side == Side::Device(device) || allocation.is_managed();
-                let peers = &self.contexts.get(context)?.peers;
+                let peers = &self.contexts().get(context)?.peers;
                 (is_own || allocation.context.is_some_and(|owner| peers.contains(&owner))).then_some(true)
             }
             Backing::Pool(block) => (self.pool_access(block.pool, device) != AccessLevel::None).then_some(true),
@@ -101,7 +101,8 @@ impl ReachableMemory {
 
     /// The addresses of ranges that have been freed since.
     pub(super) fn freed<'a>(&'a self, world: &'a World) -> impl Iterator<Item = std::ops::Range<u64>> + 'a {
-        let is_there = |range: &&ReachableRange| world.memory.at(range.start).is_some_and(|found| found.id == range.id);
+        let is_there =
+            |range: &&ReachableRange| world.memory().at(range.start).is_some_and(|found| found.id == range.id);
         self.sorted.iter().filter(move |range| !is_there(range)).map(|range| range.start..range.end)
     }
 
