@@ -24,4 +24,9 @@ impl World {
     pub(crate) fn captures_mut(&mut self) -> &mut Captures {
         &mut self.captures
     }
+
+    /// Captures and graphs, for a change of both.
+    pub(crate) fn captures_and_graphs(&mut self) -> (&mut Captures, &mut Graphs) {
+        (&mut self.captures, &mut self.graphs)
+    }
 }

@@ -52,8 +52,8 @@ pub(crate) struct World {
     pub(super) host_memory: HostMemory,
     pub(super) managed_memory: ManagedMemory,
     pub(super) code: Code,
-    pub(crate) graphs: Graphs,
-    pub(crate) captures: Captures,
+    pub(super) graphs: Graphs,
+    pub(super) captures: Captures,
     pub(super) engine: Engine,
     pub(super) planned_failures: PlannedFailures,
     /// Ops store the number of their call.

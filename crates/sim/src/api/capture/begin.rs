@@ -31,7 +31,7 @@ fn capturable(
     if world.is_legacy(queue) {
         return Err(call.refuse(UNSUPPORTED, "the legacy default stream cannot be captured"));
     }
-    if world.captures.hold(queue) {
+    if world.captures().hold(queue) {
         return Err(call.refuse(CUresult::CUDA_ERROR_ILLEGAL_STATE, "the stream is being captured already"));
     }
     Ok(queue)
@@ -43,7 +43,7 @@ fn begin(
     (graph, tips): (GraphHandle, Vec<NodeHandle>),
     mode: CUstreamCaptureMode,
 ) {
-    let captures = &mut world.captures;
+    let captures = world.captures_mut();
     captures.last += 1;
     let id = SequenceId(captures.last);
     let sequence = Sequence { graph, loose: Vec::new(), origin: queue, thread: thread::key(), mode, is_invalid: false };
@@ -54,7 +54,7 @@ fn begin(
 pub(crate) fn cuStreamBeginCapture_v2(call: &Call<'_>, stream: Ptr<CUstream_st>, mode: CUstreamCaptureMode) -> Status {
     let mut world = call.world();
     let queue = capturable(call, &mut world, stream, mode)?;
-    let graph = world.graphs.graphs.insert(Graph::captured());
+    let graph = world.graphs_mut().graphs.insert(Graph::captured());
     let graph = graph.ok_or_else(|| call.refuse(OUT_OF_MEMORY, "there are as many graphs as handles"))?;
     begin(&mut world, queue, (graph, Vec::new()), mode);
     Ok(())

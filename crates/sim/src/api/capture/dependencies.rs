@@ -26,7 +26,7 @@ pub(super) fn read_nodes(
     let mut nodes = Vec::new();
     for index in 0..count {
         let node = Handle::from_bits(read(index)?.addr() as u64);
-        if !world.graphs.is_in(node, graph) {
+        if !world.graphs().is_in(node, graph) {
             return Err(call.refuse(INVALID_VALUE, format!("{node:?} is not a node of the graph")));
         }
         if !nodes.contains(&node) {
@@ -56,7 +56,7 @@ fn update(
 ) -> Status {
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
-    let Some((_, sequence)) = world.captures.of(queue) else {
+    let Some((_, sequence)) = world.captures().of(queue) else {
         return Err(call.refuse(CUresult::CUDA_ERROR_ILLEGAL_STATE, "the stream is not being captured"));
     };
     let graph = sequence.graph;
@@ -66,7 +66,7 @@ fn update(
     }
     check_plain(call, data, count)?;
     let named = read_nodes(call, &world, graph, count, |index| nodes.read_at(index))?;
-    if let Some(branch) = world.captures.branches.get_mut(&queue) {
+    if let Some(branch) = world.captures_mut().branches.get_mut(&queue) {
         if flags == SET {
             branch.tips.clear();
         }

@@ -55,7 +55,7 @@ impl Call<'_> {
 
     /// Refuses a stream whose capture was invalidated.
     pub(crate) fn capturing(&self, world: &World, queue: QueueId) -> Status {
-        match world.captures.of(queue) {
+        match world.captures().of(queue) {
             Some((_, sequence)) if sequence.is_invalid => {
                 Err(self.refuse(INVALIDATED, "the capture was invalidated by an earlier call, and has to be ended"))
             }
@@ -68,7 +68,7 @@ impl Call<'_> {
         if let Err(code) = self.capturing(world, queue) {
             return code;
         }
-        world.captures.spoil(queue);
+        world.captures_mut().spoil(queue);
         self.refuse(UNSUPPORTED, format!("{what} cannot be captured, so that the capture is invalid now"))
     }
 }
@@ -82,7 +82,7 @@ impl Call<'_> {
             return Ok(());
         }
         for id in shadowed {
-            world.captures.invalidate(id);
+            world.captures_mut().invalidate(id);
         }
         Err(self
             .refuse(IMPLICIT, "the legacy default stream would wait for a stream that is captured, and now invalid"))
@@ -96,7 +96,7 @@ impl Call<'_> {
             return Ok(());
         }
         for id in captured {
-            world.captures.invalidate(id);
+            world.captures_mut().invalidate(id);
         }
         Err(self.refuse(UNSUPPORTED, "a stream of the context is being captured, and its capture is invalid now"))
     }
@@ -105,7 +105,7 @@ impl Call<'_> {
 impl World {
     /// The sequences of the captured streams that match.
     fn captured_in(&self, is_meant: impl Fn(&Queue) -> bool) -> Vec<SequenceId> {
-        let branches = self.captures.branches.iter();
+        let branches = self.captures().branches.iter();
         let meant = branches.filter(|(queue, _)| is_meant(self.queue(**queue)));
         meant.map(|(_, branch)| branch.sequence).collect()
     }
@@ -117,7 +117,7 @@ impl World {
 
     /// The captures on streams that a legacy default stream waits for; empty for other queues.
     fn shadowed_by(&self, queue: QueueId) -> Vec<SequenceId> {
-        if self.captures.are_none() || !self.is_legacy(queue) {
+        if self.captures().are_none() || !self.is_legacy(queue) {
             return Vec::new();
         }
         let context = self.queue(queue).owner.context;
@@ -125,10 +125,11 @@ impl World {
     }
 
     fn add_node(&mut self, queue: QueueId, work: NodeWork) -> Option<()> {
-        let (_, sequence) = self.captures.of(queue)?;
+        let (captures, graphs) = self.captures_and_graphs();
+        let (_, sequence) = captures.of(queue)?;
         let graph = sequence.graph;
-        let branch = self.captures.branches.get_mut(&queue)?;
-        let node = self.graphs.add(graph, std::mem::take(&mut branch.tips), work)?;
+        let branch = captures.branches.get_mut(&queue)?;
+        let node = graphs.add(graph, std::mem::take(&mut branch.tips), work)?;
         branch.tips = vec![node];
         Some(())
     }

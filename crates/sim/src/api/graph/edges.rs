@@ -28,7 +28,7 @@ fn edges(
     }
     let of_node =
         |(to, node): (NodeHandle, &Node)| node.dependencies.iter().map(|from| (*from, to)).collect::<Vec<_>>();
-    let all: Vec<_> = world.graphs.nodes_of(graph).flat_map(of_node).collect();
+    let all: Vec<_> = world.graphs().nodes_of(graph).flat_map(of_node).collect();
     fill(count, &all, !from.is_null(), |index, edge| {
         from.write_at(index, raw(edge.map(|(from, _)| *from)))?;
         to.write_at(index, raw(edge.map(|(_, to)| *to)))?;

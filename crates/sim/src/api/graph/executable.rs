@@ -36,15 +36,15 @@ pub(crate) fn cuGraphInstantiateWithFlags(
     let mut world = call.world();
     call.context(&world)?;
     let graph = named(call, &world, graph)?;
-    if world.graphs.graphs.get(graph).is_some_and(|graph| graph.is_captured) {
+    if world.graphs().graphs.get(graph).is_some_and(|graph| graph.is_captured) {
         let reason = "a graph that is being captured cannot be instantiated";
         return Err(call.refuse(CUresult::CUDA_ERROR_ILLEGAL_STATE, reason));
     }
-    let nodes: Vec<NodeWork> = world.graphs.nodes_of(graph).map(|(_, node)| node.work.clone()).collect();
+    let nodes: Vec<NodeWork> = world.graphs().nodes_of(graph).map(|(_, node)| node.work.clone()).collect();
     if nodes.iter().any(|work| matches!(work, NodeWork::Alloc { .. } | NodeWork::Free)) {
         return Err(call.refuse(NOT_SUPPORTED, "launches of graphs that allocate memory are not simulated"));
     }
-    let executable = world.graphs.executables.insert(Executable { nodes });
+    let executable = world.graphs_mut().executables.insert(Executable { nodes });
     let executable =
         executable.ok_or_else(|| call.refuse(OUT_OF_MEMORY, "there are as many executable graphs as handles"))?;
     out.write(executable.as_raw())
@@ -52,7 +52,7 @@ pub(crate) fn cuGraphInstantiateWithFlags(
 
 fn executable(call: &Call<'_>, world: &Guard<'_>, raw: Ptr<CUgraphExec_st>) -> Status<ExecutableHandle> {
     let handle = Handle::from_bits(raw.address());
-    call.object(&world.graphs.executables, handle, INVALID_VALUE)?;
+    call.object(&world.graphs().executables, handle, INVALID_VALUE)?;
     Ok(handle)
 }
 
@@ -60,10 +60,10 @@ pub(crate) fn cuGraphLaunch(call: &Call<'_>, raw: Ptr<CUgraphExec_st>, stream: P
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
     let handle = executable(call, &world, raw)?;
-    if world.captures.hold(queue) {
+    if world.captures().hold(queue) {
         return Err(call.uncapturable(&mut world, queue, "the launch of a graph"));
     }
-    let nodes = world.graphs.executables.get(handle).map(|found| found.nodes.clone()).unwrap_or_default();
+    let nodes = world.graphs().executables.get(handle).map(|found| found.nodes.clone()).unwrap_or_default();
     for node in &nodes {
         launch(call, &mut world, queue, node)?;
     }
@@ -89,7 +89,7 @@ pub(crate) fn cuGraphUpload(call: &Call<'_>, raw: Ptr<CUgraphExec_st>, stream: P
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
     executable(call, &world, raw)?;
-    if world.captures.hold(queue) {
+    if world.captures().hold(queue) {
         return Err(call.uncapturable(&mut world, queue, "the upload of a graph"));
     }
     Ok(())
@@ -99,6 +99,6 @@ pub(crate) fn cuGraphUpload(call: &Call<'_>, raw: Ptr<CUgraphExec_st>, stream: P
 pub(crate) fn cuGraphExecDestroy(call: &Call<'_>, raw: Ptr<CUgraphExec_st>) -> Status {
     let mut world = call.world();
     let handle = executable(call, &world, raw)?;
-    world.graphs.executables.remove(handle);
+    world.graphs_mut().executables.remove(handle);
     Ok(())
 }

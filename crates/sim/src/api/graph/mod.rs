@@ -36,11 +36,11 @@ use crate::machine::world::World;
 /// A graph by the handle that a C caller passed. The driver has one status code for all invalid handles.
 pub(crate) fn named(call: &Call<'_>, world: &World, raw: Ptr<CUgraph_st>) -> Status<GraphHandle> {
     let handle = Handle::from_bits(raw.address());
-    call.object(&world.graphs.graphs, handle, INVALID_VALUE)?;
+    call.object(&world.graphs().graphs, handle, INVALID_VALUE)?;
     Ok(handle)
 }
 
 /// A node by the handle that a C caller passed.
 fn named_node<'w>(call: &Call<'_>, world: &'w World, raw: Ptr<CUgraphNode_st>) -> Status<&'w Node> {
-    call.object(&world.graphs.nodes, Handle::from_bits(raw.address()), INVALID_VALUE)
+    call.object(&world.graphs().nodes, Handle::from_bits(raw.address()), INVALID_VALUE)
 }
