@@ -26,8 +26,12 @@ pub(crate) fn cuGraphCreate(call: &Call<'_>, out: Ptr<CUgraph>, flags: c_uint) -
 pub(crate) fn cuGraphDestroy(call: &Call<'_>, graph: Ptr<CUgraph_st>) -> Status {
     let mut world = call.world();
     let graph = named(call, &world, graph)?;
-    if world.graphs.graphs.get(graph).is_some_and(|graph| graph.is_captured) {
+    let found = world.graphs.graphs.get(graph);
+    if found.is_some_and(|graph| graph.is_captured) {
         return Err(call.refuse(INVALID_VALUE, "a graph that is being captured belongs to its stream"));
+    }
+    if found.is_some_and(|graph| graph.owner.is_some()) {
+        return Err(call.refuse(INVALID_VALUE, "a child graph or the body of a conditional node belongs to its node"));
     }
     world.destroy_graph(graph);
     call.end_user_objects(world);
@@ -40,11 +44,19 @@ impl World {
     pub(crate) fn destroy_graph(&mut self, graph: GraphHandle) {
         let (works, references) = self.graphs.remove(graph);
         for work in works {
-            if let NodeWork::Alloc(node) = work {
-                self.graphs.memory.forget(node.address);
-            }
+            self.forget_work(&work);
         }
         let ended = self.graphs.release_references(&references);
         self.graphs.ended.extend(ended);
+    }
+
+    /// Destroys the graphs inside a node that is gone, and releases the addresses that it allocates.
+    pub(crate) fn forget_work(&mut self, work: &NodeWork) {
+        if let NodeWork::Alloc(node) = work {
+            self.graphs.memory.forget(node.address);
+        }
+        for graph in work.graphs() {
+            self.destroy_graph(*graph);
+        }
     }
 }

@@ -27,6 +27,7 @@ use warploom_sys::types::CUresult;
 
 use crate::machine::code::Module;
 
+pub(crate) use attributes::check_policy;
 pub(crate) use clusters::{cuOccupancyMaxActiveClusters, cuOccupancyMaxPotentialClusterSize};
 pub(crate) use functions::{
     cuFuncGetAttribute, cuFuncGetModule, cuFuncGetName, cuFuncGetParamCount, cuFuncGetParamInfo, cuFuncIsLoaded,
