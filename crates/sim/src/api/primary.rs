@@ -81,6 +81,7 @@ pub(crate) fn cuDevicePrimaryCtxRelease_v2(call: &Call<'_>, device: CUdevice) ->
     if world.devices[device].retained == 0 {
         deactivate(&mut world, device, handle);
     }
+    call.end_user_objects(world);
     Ok(())
 }
 
@@ -92,6 +93,7 @@ pub(crate) fn cuDevicePrimaryCtxReset_v2(call: &Call<'_>, device: CUdevice) -> S
         // Retains stay counted: each one still needs its release.
         deactivate(&mut world, device, handle);
     }
+    call.end_user_objects(world);
     Ok(())
 }
 

@@ -37,8 +37,8 @@ pub(crate) use attributes::{
 pub(crate) use clones::{cuGraphClone, cuGraphNodeFindInClone};
 pub(crate) use conditions::cuGraphConditionalHandleCreate;
 pub(crate) use dependencies::{
-    cuGraphAddDependencies, cuGraphAddDependencies_v2, cuGraphRemoveDependencies, cuGraphRemoveDependencies_v2,
-    read_edges,
+    check_target, cuGraphAddDependencies, cuGraphAddDependencies_v2, cuGraphRemoveDependencies,
+    cuGraphRemoveDependencies_v2, read_edges,
 };
 pub(crate) use dot::cuGraphDebugDotPrint;
 pub(crate) use edges::{

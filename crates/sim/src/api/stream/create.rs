@@ -72,5 +72,6 @@ pub(crate) fn cuStreamDestroy_v2(call: &Call<'_>, stream: Ptr<CUstream_st>) -> S
         context.blocking.retain(|queue| engine.is_live(*queue));
         context.independent.retain(|queue| engine.is_live(*queue));
     }
+    call.end_user_objects(guard);
     Ok(())
 }
