@@ -25,15 +25,15 @@ pub(crate) use safety::cuThreadExchangeStreamCaptureMode;
 use warploom_engine::{QueueId, Work as _};
 use warploom_sys::types::CUresult;
 
+use crate::api::graph::check_target;
 use crate::ffi::handle::ContextHandle;
-use crate::ffi::status::{OUT_OF_MEMORY, Status};
+use crate::ffi::status::{CAPTURE_UNSUPPORTED, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::capture::SequenceId;
 use crate::machine::core::Guard;
 use crate::machine::graph::{Edge, NodeWork};
 use crate::machine::world::{Queue, Work, World};
 
-pub(crate) const UNSUPPORTED: CUresult = CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 const INVALIDATED: CUresult = CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
 const IMPLICIT: CUresult = CUresult::CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
 
@@ -51,6 +51,9 @@ impl Call<'_> {
     /// Adds a node after the last nodes of a captured stream.
     pub(crate) fn capture_node(&self, world: &mut Guard<'_>, queue: QueueId, work: NodeWork) -> Status {
         self.capturing(world, queue)?;
+        if let Some(branch) = world.captures().branches.get(&queue) {
+            check_target(self, &branch.tips, work.kind()).inspect_err(|_| world.captures_mut().spoil(queue))?;
+        }
         world.add_node(queue, work).ok_or_else(|| self.refuse(OUT_OF_MEMORY, "there are as many nodes as handles"))
     }
 
@@ -70,7 +73,7 @@ impl Call<'_> {
             return code;
         }
         world.captures_mut().spoil(queue);
-        self.refuse(UNSUPPORTED, format!("{what} cannot be captured, so that the capture is invalid now"))
+        self.refuse(CAPTURE_UNSUPPORTED, format!("{what} cannot be captured, so that the capture is invalid now"))
     }
 }
 
@@ -99,7 +102,8 @@ impl Call<'_> {
         for id in captured {
             world.captures_mut().invalidate(id);
         }
-        Err(self.refuse(UNSUPPORTED, "a stream of the context is being captured, and its capture is invalid now"))
+        Err(self
+            .refuse(CAPTURE_UNSUPPORTED, "a stream of the context is being captured, and its capture is invalid now"))
     }
 }
 
@@ -130,9 +134,9 @@ impl World {
         let (_, sequence) = captures.of(queue)?;
         let graph = sequence.graph;
         let branch = captures.branches.get_mut(&queue)?;
-        let dependencies = branch.tips.drain(..).map(Edge::plain).collect();
+        let dependencies = branch.tips.drain(..).collect();
         let node = graphs.add(graph, dependencies, work)?;
-        branch.tips.push(node);
+        branch.tips.push(Edge::plain(node));
         Some(())
     }
 }

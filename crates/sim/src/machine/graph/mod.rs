@@ -8,7 +8,9 @@
 //!     └─ owner: Child, Conditional ──▶ Graph  a graph inside the graph
 //! ```
 
+mod clone;
 mod conditional;
+mod dot;
 mod edges;
 mod executable;
 #[expect(clippy::module_inception, reason = "one graph of the graphs")]
