@@ -23,7 +23,7 @@ mod work;
 pub(crate) use conditional::{Condition, ConditionalKind, ConditionalNode};
 pub(crate) use edges::{Edge, Edges};
 pub(crate) use graph::Graph;
-pub(crate) use kernel::{KernelAttributes, KernelNode};
+pub(crate) use kernel::{KernelAttributes, KernelNode, ShownArguments};
 pub(crate) use memory::GraphMemory;
 pub(crate) use node::Node;
 pub(crate) use user_object::{Destructor, UserObject, run_destructors};
