@@ -25,7 +25,6 @@ pub(crate) use safety::cuThreadExchangeStreamCaptureMode;
 use warploom_engine::{QueueId, Work as _};
 use warploom_sys::types::CUresult;
 
-use crate::api::graph::check_target;
 use crate::ffi::handle::ContextHandle;
 use crate::ffi::status::{CAPTURE_UNSUPPORTED, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
@@ -51,9 +50,6 @@ impl Call<'_> {
     /// Adds a node after the last nodes of a captured stream.
     pub(crate) fn capture_node(&self, world: &mut Guard<'_>, queue: QueueId, work: NodeWork) -> Status {
         self.capturing(world, queue)?;
-        if let Some(branch) = world.captures().branches.get(&queue) {
-            check_target(self, &branch.tips, work.kind()).inspect_err(|_| world.captures_mut().spoil(queue))?;
-        }
         world.add_node(queue, work).ok_or_else(|| self.refuse(OUT_OF_MEMORY, "there are as many nodes as handles"))
     }
 
@@ -134,7 +130,10 @@ impl World {
         let (_, sequence) = captures.of(queue)?;
         let graph = sequence.graph;
         let branch = captures.branches.get_mut(&queue)?;
-        let dependencies = branch.tips.drain(..).collect();
+        // Only a kernel can begin before a kernel that it depends on has ended.
+        let is_kernel = matches!(work, NodeWork::Kernel(_));
+        let edge = |tip: Edge| if is_kernel || tip.data.type_ == 0 { tip } else { Edge::plain(tip.node) };
+        let dependencies = branch.tips.drain(..).map(edge).collect();
         let node = graphs.add(graph, dependencies, work)?;
         branch.tips.push(Edge::plain(node));
         Some(())

@@ -15,7 +15,7 @@ use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
 use crate::machine::graph::{KernelAttributes, KernelNode, NodeWork};
-use crate::machine::stream::{AccessWindow, Attributes};
+use crate::machine::stream::{AccessWindow, Attributes, clamp};
 
 type Id = CUkernelNodeAttrID;
 type Value = CUkernelNodeAttrValue;
@@ -29,12 +29,7 @@ fn kernel(call: &Call<'_>, world: &Guard<'_>, raw: Ptr<CUgraphNode_st>) -> Statu
 }
 
 fn unknown(call: &Call<'_>, attribute: Id) -> Status {
-    match attribute {
-        Id::CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION | Id::CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE => {
-            Err(call.refuse(NOT_SUPPORTED, format!("attribute {} is not simulated", attribute.0)))
-        }
-        _ => Err(call.refuse(INVALID_VALUE, format!("attribute {} is not one of a kernel node", attribute.0))),
-    }
+    Err(call.refuse(INVALID_VALUE, format!("attribute {} is not one of a kernel node", attribute.0)))
 }
 
 /// Writes as many bytes as the attribute has; the rest of the caller's union is unchanged.
@@ -58,9 +53,8 @@ pub(crate) fn cuGraphKernelNodeGetAttribute(
         Id::CU_LAUNCH_ATTRIBUTE_PRIORITY => value.part().write(set.priority.unwrap_or(unset.priority)),
         Id::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP => value.part().write(set.domains.unwrap_or(unset.domains)),
         Id::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN => value.part().write(set.domain.unwrap_or(unset.domain)),
-        Id::CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT => {
-            value.part().write(set.carveout.unwrap_or(u32::MAX))
-        }
+        Id::CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT => value.part().write(set.carveout.unwrap_or(0)),
+        Id::CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE => value.part().write([0_u64; 2]),
         _ => unknown(call, attribute),
     }
 }
@@ -91,7 +85,7 @@ pub(crate) fn cuGraphKernelNodeSetAttribute(
             check_policy(call, policy)?;
             set.cluster_policy = Some(policy);
         }
-        Id::CU_LAUNCH_ATTRIBUTE_PRIORITY => set.priority = Some(value.part().read()?),
+        Id::CU_LAUNCH_ATTRIBUTE_PRIORITY => set.priority = Some(clamp(value.part().read()?)),
         Id::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP => {
             set.domains = Some(checked_domains(call, device, value.part().read()?)?);
         }
@@ -102,6 +96,11 @@ pub(crate) fn cuGraphKernelNodeSetAttribute(
                 return Err(call.refuse(INVALID_VALUE, format!("{carveout} percent of shared memory")));
             }
             set.carveout = Some(carveout);
+        }
+        Id::CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE => {
+            if value.part::<i32>().read()? != 0 {
+                return Err(call.refuse(NOT_SUPPORTED, "updates of nodes from the device are not simulated"));
+            }
         }
         _ => return unknown(call, attribute),
     }

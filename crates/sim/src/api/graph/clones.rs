@@ -14,8 +14,10 @@ use crate::machine::graph::NodeWork;
 /// A copy of a graph, if it can be copied.
 pub(super) fn copy(call: &Call<'_>, world: &mut Guard<'_>, graph: GraphHandle) -> Status<GraphHandle> {
     let is_unique = |work: &NodeWork| work.is_of_memory() || matches!(work, NodeWork::Conditional(_));
-    if world.graphs().has_inside(graph, is_unique) {
-        let reason = "a graph with allocation, free or conditional nodes cannot be copied";
+    let graphs = world.graphs();
+    let has_conditions = graphs.graphs.get(graph).is_some_and(|graph| !graph.conditions.is_empty());
+    if has_conditions || graphs.is_body(graph) || graphs.has_inside(graph, is_unique) {
+        let reason = "a graph with memory nodes or conditions, or the body of a conditional node, cannot be copied";
         return Err(call.refuse(NOT_SUPPORTED, reason));
     }
     let copy = world.graphs_mut().copy(graph);
@@ -37,7 +39,7 @@ pub(crate) fn cuGraphNodeFindInClone(
     original: Ptr<CUgraphNode_st>,
     clone: Ptr<CUgraph_st>,
 ) -> Status {
-    out.required()?;
+    out.write(std::ptr::null_mut())?;
     let world = call.world();
     let graph = named(call, &world, clone)?;
     let copies = world.graphs().graphs.get(graph).map(|graph| &graph.copies);

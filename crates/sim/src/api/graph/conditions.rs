@@ -33,8 +33,8 @@ pub(crate) fn cuGraphConditionalHandleCreate(
     }
     let mut world = call.world();
     let graph = named(call, &world, graph)?;
-    let (context, _) = context_of(call, &world, context.address())?;
-    let condition = Condition { graph, context, default, is_reset_at_launch: flags == ASSIGN_DEFAULT, node: None };
+    context_of(call, &world, context.address())?;
+    let condition = Condition { graph, default, is_reset_at_launch: flags == ASSIGN_DEFAULT, node: None };
     let handle = world.graphs_mut().conditions.insert(condition);
     let handle = handle.ok_or_else(|| call.refuse(OUT_OF_MEMORY, "there are as many conditions as handles"))?;
     if let Some(graph) = world.graphs_mut().graphs.get_mut(graph) {
@@ -65,10 +65,7 @@ pub(super) fn work(
     if !world.graphs().is_within(graph, condition.graph) {
         return refuse(format!("condition {handle:?} was created for another graph"));
     }
-    let context = match given.ctx.addr() as u64 {
-        0 => condition.context,
-        bits => context_of(call, world, bits)?.0,
-    };
+    let (context, _) = context_of(call, world, given.ctx.addr() as u64)?;
     let mut bodies = Vec::new();
     for _ in 0..given.size {
         match world.graphs_mut().create(false, None) {

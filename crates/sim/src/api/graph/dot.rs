@@ -7,13 +7,11 @@ use std::path::Path;
 use warploom_sys::types::{CUgraph_st, CUresult};
 
 use super::named;
-use crate::ffi::status::{INVALID_VALUE, Status};
+use crate::ffi::status::Status;
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
 
-/// All flags.
-const KNOWN: u32 = 0xffff;
-
+/// Unknown flags have no effect.
 pub(crate) fn cuGraphDebugDotPrint(
     call: &Call<'_>,
     graph: Ptr<CUgraph_st>,
@@ -21,9 +19,6 @@ pub(crate) fn cuGraphDebugDotPrint(
     flags: c_uint,
 ) -> Status {
     let path = path.text()?;
-    if flags & !KNOWN != 0 {
-        return Err(call.refuse(INVALID_VALUE, format!("flags are {flags:#x}; those up to {KNOWN:#x} are known")));
-    }
     let world = call.world();
     let graph = named(call, &world, graph)?;
     let text = world.graphs().dot(graph, flags);

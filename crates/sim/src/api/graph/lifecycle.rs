@@ -3,7 +3,7 @@
 
 use std::ffi::c_uint;
 
-use warploom_sys::types::{CUgraph, CUgraph_st};
+use warploom_sys::types::{CUgraph, CUgraph_st, CUresult};
 
 use super::named;
 use crate::ffi::Ptr;
@@ -25,7 +25,9 @@ pub(crate) fn cuGraphDestroy(call: &Call<'_>, graph: Ptr<CUgraph_st>) -> Status 
     let graph = named(call, &world, graph)?;
     let found = world.graphs().graphs.get(graph);
     if found.is_some_and(|graph| graph.is_captured) {
-        return Err(call.refuse(INVALID_VALUE, "a graph that is being captured belongs to its stream"));
+        return Err(
+            call.refuse(CUresult::CUDA_ERROR_ILLEGAL_STATE, "a graph that is being captured belongs to its stream")
+        );
     }
     if found.is_some_and(|graph| graph.owner.is_some()) {
         return Err(call.refuse(INVALID_VALUE, "a child graph or the body of a conditional node belongs to its node"));

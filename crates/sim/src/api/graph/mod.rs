@@ -40,8 +40,8 @@ pub(crate) use attributes::{
 pub(crate) use clones::{cuGraphClone, cuGraphNodeFindInClone};
 pub(crate) use conditions::cuGraphConditionalHandleCreate;
 pub(crate) use dependencies::{
-    check_target, cuGraphAddDependencies, cuGraphAddDependencies_v2, cuGraphRemoveDependencies,
-    cuGraphRemoveDependencies_v2, read_edges,
+    cuGraphAddDependencies, cuGraphAddDependencies_v2, cuGraphRemoveDependencies, cuGraphRemoveDependencies_v2,
+    read_edges,
 };
 pub(crate) use dot::cuGraphDebugDotPrint;
 pub(crate) use edges::{
@@ -92,9 +92,9 @@ fn named_node<'w>(call: &Call<'_>, world: &'w World, raw: Ptr<CUgraphNode_st>) -
     Ok((handle, node))
 }
 
-/// The context of a node, by the handle that a C caller passed, and its device. Null means the current one.
+/// The context of a node, by the handle that a C caller passed, and its device.
 fn context_of(call: &Call<'_>, world: &Guard<'_>, bits: u64) -> Status<(ContextHandle, u16)> {
-    let handle = if bits == 0 { call.context(world)? } else { Handle::from_bits(bits) };
+    let handle = Handle::from_bits(bits);
     let device = call.object(world.contexts(), handle, INVALID_CONTEXT)?.device;
     world.healthy(handle)?;
     Ok((handle, device))

@@ -1,7 +1,7 @@
 //! Nodes of a graph: cuGraphGetNodes, cuGraphGetRootNodes, cuGraphDestroyNode.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
-use warploom_sys::types::{CUgraph_st, CUgraphNode, CUgraphNode_st};
+use warploom_sys::types::{CUgraph_st, CUgraphNode, CUgraphNode_st, CUresult};
 
 use super::{named, named_node};
 use crate::ffi::Ptr;
@@ -70,7 +70,9 @@ pub(crate) fn cuGraphDestroyNode(call: &Call<'_>, node: Ptr<CUgraphNode_st>) -> 
     let (handle, found) = named_node(call, &world, node)?;
     let graph = world.graphs().graphs.get(found.graph);
     if graph.is_some_and(|graph| graph.is_captured) {
-        return Err(call.refuse(INVALID_VALUE, "the graph is being captured, so that its nodes stay"));
+        return Err(
+            call.refuse(CUresult::CUDA_ERROR_ILLEGAL_STATE, "the graph is being captured, so that its nodes stay")
+        );
     }
     if graph.is_some_and(|graph| graph.memory_nodes > 0) {
         return Err(call.refuse(NOT_SUPPORTED, "nodes of a graph that allocates or frees memory stay in it"));

@@ -51,10 +51,12 @@ pub(crate) fn cuGraphKernelNodeGetParams_v2(
     node: Ptr<CUgraphNode_st>,
     out: Ptr<CUDA_KERNEL_NODE_PARAMS_v2>,
 ) -> Status {
-    get(call, node, out, |work| match work {
-        NodeWork::Kernel(node) => Some(shown::kernel_params(node)),
-        _ => None,
-    })
+    let world = call.world();
+    let (_, found) = named_node(call, &world, node)?;
+    match &found.work {
+        NodeWork::Kernel(node) => out.write(shown::kernel_params(&world, node)),
+        _ => Err(other_kind(call)),
+    }
 }
 
 /// Attributes stay as they are.
@@ -265,5 +267,5 @@ pub(crate) fn cuGraphNodeGetParams(call: &Call<'_>, node: Ptr<CUgraphNode_st>, o
     out.required()?;
     let world = call.world();
     let (_, found) = named_node(call, &world, node)?;
-    shown::write(&found.work, out)
+    shown::write(&world, &found.work, out)
 }

@@ -3,22 +3,25 @@
 use warploom_sys::types::*;
 
 use crate::ffi::Ptr;
-use crate::ffi::handle::{Handle, Kind};
+use crate::ffi::handle::{Handle, KernelHandle};
 use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::machine::graph::{
-    AllocNode, ConditionalKind, ConditionalNode, Given, KernelNode, MemoryNode, NodeWork, ValuesNode,
+    AllocNode, ConditionalKind, ConditionalNode, Given, KernelNode, MemoryNode, NodeWork, ShownArguments, ValuesNode,
 };
+use crate::machine::world::World;
 use crate::memory::{BlockCopy, MemoryOp, RowFill, Side, SimAddress};
 
 /// The parameters of a kernel node. The array of arguments stays valid until the node changes.
-pub(super) fn kernel_params(node: &KernelNode) -> CUDA_KERNEL_NODE_PARAMS_v2 {
+pub(super) fn kernel_params(world: &World, node: &KernelNode) -> CUDA_KERNEL_NODE_PARAMS_v2 {
     let shape = &node.call.shape;
     let ([x, y, z], [block_x, block_y, block_z]) = (shape.grid, shape.block);
-    let named: Handle<()> = Handle::from_bits(node.named);
-    let is_kernel = named.is_of(Kind::Kernel);
-    let pointers = if node.pointers.is_empty() { std::ptr::null_mut() } else { node.pointers.as_ptr().cast_mut() };
+    let (each, extra) = match &node.shown {
+        ShownArguments::Each(pointers) if pointers.is_empty() => (std::ptr::null_mut(), std::ptr::null_mut()),
+        ShownArguments::Each(pointers) => (pointers.as_ptr().cast_mut(), std::ptr::null_mut()),
+        ShownArguments::Extra { list, .. } => (std::ptr::null_mut(), list.as_ptr().cast_mut()),
+    };
     CUDA_KERNEL_NODE_PARAMS_v2 {
-        func: if is_kernel { std::ptr::null_mut() } else { named.as_raw() },
+        func: node.call.function.as_raw(),
         gridDimX: x,
         gridDimY: y,
         gridDimZ: z,
@@ -26,11 +29,19 @@ pub(super) fn kernel_params(node: &KernelNode) -> CUDA_KERNEL_NODE_PARAMS_v2 {
         blockDimY: block_y,
         blockDimZ: block_z,
         sharedMemBytes: shape.shared,
-        kernelParams: pointers,
-        extra: std::ptr::null_mut(),
-        kern: if is_kernel { named.as_raw() } else { std::ptr::null_mut() },
+        kernelParams: each,
+        extra,
+        kern: library_kernel(world, node).map_or(std::ptr::null_mut(), Handle::as_raw),
         ctx: node.call.context.as_raw(),
     }
+}
+
+/// The kernel of a library that a node's function belongs to.
+fn library_kernel(world: &World, node: &KernelNode) -> Option<KernelHandle> {
+    let function = world.code().functions().get(node.call.function)?;
+    let module = world.code().modules().get(function.module)?;
+    let name = module.binary.name(function.index)?.to_str().ok()?;
+    world.code().libraries().get(module.library?)?.kernels.get(name).copied()
 }
 
 /// One end of a copy, as in C's descriptor: its memory type, its pointer for that type, pitch and height.
@@ -137,7 +148,7 @@ pub(super) fn values_params(node: &ValuesNode) -> CUDA_BATCH_MEM_OP_NODE_PARAMS 
 pub(super) fn alloc_params(node: &AllocNode) -> CUDA_MEM_ALLOC_NODE_PARAMS {
     CUDA_MEM_ALLOC_NODE_PARAMS {
         poolProps: node.properties,
-        accessDescs: if node.access.is_empty() { std::ptr::null() } else { node.access.as_ptr() },
+        accessDescs: node.access.as_ptr(),
         accessDescCount: node.access.len(),
         bytesize: node.bytes as usize,
         dptr: node.address,
@@ -160,12 +171,12 @@ pub(super) fn conditional_params(node: &ConditionalNode) -> CUDA_CONDITIONAL_NOD
 }
 
 /// Writes the parameters of a node of any kind.
-pub(super) fn write(work: &NodeWork, out: Ptr<CUgraphNodeParams>) -> Status {
+pub(super) fn write(world: &World, work: &NodeWork, out: Ptr<CUgraphNodeParams>) -> Status {
     let kind = work.kind();
     match work {
         NodeWork::Empty => out.write_params::<[u8; 0]>(kind, []),
         // The structs of the union have the same members as the older ones, and more of them behind these.
-        NodeWork::Kernel(node) => out.write_params(kind, kernel_params(node)),
+        NodeWork::Kernel(node) => out.write_params(kind, kernel_params(world, node)),
         NodeWork::Memory(node) => match (copy_params(node), fill_params(node)) {
             (Some(copied), _) => {
                 let context = node.context.as_raw();

@@ -10,12 +10,13 @@ use crate::api::fill::fill_of_node;
 use crate::api::module::kernel_node;
 use crate::api::stream::{batch, check_batch};
 use crate::ffi::Ptr;
-use crate::ffi::handle::{EventHandle, GraphHandle, Handle, NodeHandle};
+use crate::ffi::handle::{ContextHandle, EventHandle, GraphHandle, Handle, NodeHandle};
 use crate::ffi::node_params::{AllocParams, KernelParams, NodeParams, ValuesParams};
-use crate::ffi::status::{INVALID_DEVICE, INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, Status};
+use crate::ffi::status::{INVALID_CONTEXT, INVALID_DEVICE, INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
 use crate::machine::graph::{AllocNode, Given, HostNode, KernelAttributes, MemoryNode, NodeWork, ValuesNode};
+use crate::process::thread;
 
 /// The parameters of a node of any kind.
 pub(super) fn read(call: &Call<'_>, params: Ptr<CUgraphNodeParams>) -> Status<NodeParams> {
@@ -61,9 +62,25 @@ pub(super) fn kernel(
     Ok(NodeWork::Kernel(Arc::new(kernel_node(call, world, given, attributes)?)))
 }
 
+/// The context of a copy or a fill, and its device. Null means the current context or, where none is current, the
+/// context of the memory.
+fn context_for(call: &Call<'_>, world: &Guard<'_>, bits: u64, addresses: [u64; 2]) -> Status<(ContextHandle, u16)> {
+    if bits != 0 {
+        return context_of(call, world, bits);
+    }
+    if thread::has_context(call.core().id) {
+        return context_of(call, world, call.context(world)?.bits());
+    }
+    let owner = |address| world.memory().containing(address).and_then(|allocation| allocation.context);
+    match addresses.into_iter().find_map(owner) {
+        Some(context) => context_of(call, world, context.bits()),
+        None => Err(call.refuse(INVALID_CONTEXT, "no context is given or current, and the memory is of none")),
+    }
+}
+
 /// A copy.
 pub(super) fn copy(call: &Call<'_>, world: &Guard<'_>, given: CUDA_MEMCPY3D, context: u64) -> Status<NodeWork> {
-    let (context, device) = context_of(call, world, context)?;
+    let (context, device) = context_for(call, world, context, [given.dstDevice, given.srcDevice])?;
     let op = copy_of_node(call, world, device, given)?;
     Ok(NodeWork::Memory(Arc::new(MemoryNode { op, given: Some(Given::Copy(Box::new(given))), context })))
 }
@@ -75,7 +92,7 @@ pub(super) fn fill(
     given: CUDA_MEMSET_NODE_PARAMS,
     context: u64,
 ) -> Status<NodeWork> {
-    let (context, device) = context_of(call, world, context)?;
+    let (context, device) = context_for(call, world, context, [given.dst; 2])?;
     let op = fill_of_node(call, world, (context, device), &given)?;
     Ok(NodeWork::Memory(Arc::new(MemoryNode { op, given: Some(Given::Fill(given)), context })))
 }
@@ -105,29 +122,24 @@ pub(super) fn child(
 ) -> Status<NodeWork> {
     let inner = Handle::from_bits(inner.addr() as u64);
     let found = call.object(&world.graphs().graphs, inner, INVALID_VALUE)?;
-    match ownership {
-        CUgraphChildGraphNodeOwnership::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE => {
-            clones::copy(call, world, inner).map(NodeWork::Child)
-        }
-        CUgraphChildGraphNodeOwnership::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE => {
-            if !found.is_the_programs() {
-                return Err(call.refuse(INVALID_VALUE, "the graph belongs to a node or to a capture already"));
-            }
-            if world.graphs().all_in(inner).contains(&graph) {
-                return Err(call.refuse(INVALID_VALUE, "a graph cannot be moved into itself"));
-            }
-            Ok(NodeWork::Child(inner))
-        }
-        other => Err(call.refuse(INVALID_VALUE, format!("there is no ownership {}", other.0))),
+    if found.owner.is_some() {
+        return Err(call.refuse(NOT_SUPPORTED, "the graph belongs to a node already"));
     }
+    if world.graphs().all_in(inner).contains(&graph) {
+        return Err(call.refuse(INVALID_VALUE, "a graph inside itself; the real driver would crash here"));
+    }
+    if ownership == CUgraphChildGraphNodeOwnership::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE {
+        return Ok(NodeWork::Child(inner));
+    }
+    clones::copy(call, world, inner).map(NodeWork::Child)
 }
 
 /// Stream memory operations.
 pub(super) fn values(call: &Call<'_>, world: &Guard<'_>, given: &ValuesParams) -> Status<NodeWork> {
     let ValuesParams { context, count, operations, flags } = *given;
     check_batch(call, count, flags)?;
-    if count == 0 {
-        return Err(call.refuse(INVALID_VALUE, "a node has at least one operation"));
+    if context.is_null() {
+        return Err(call.refuse(INVALID_VALUE, "no context is given"));
     }
     let (context, device) = context_of(call, world, context.addr() as u64)?;
     let ops = batch(call, world, device, operations, count)?;
@@ -138,22 +150,27 @@ pub(super) fn values(call: &Call<'_>, world: &Guard<'_>, given: &ValuesParams) -
 /// An allocation, with addresses reserved for it.
 pub(super) fn alloc(call: &Call<'_>, world: &mut Guard<'_>, given: &AllocParams) -> Status<NodeWork> {
     let AllocParams { properties, bytes, .. } = *given;
-    let refuse = |reason: String| Err(call.refuse(INVALID_VALUE, reason));
+    let refuse = |reason: &str| Err(call.refuse(INVALID_VALUE, reason));
     if bytes == 0 {
-        return refuse("an allocation of no bytes".to_owned());
+        return refuse("an allocation of no bytes");
     }
-    if properties.allocType != CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED
-        || properties.handleTypes != CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE
-    {
-        return refuse("graph memory is pinned, and cannot be exported".to_owned());
+    if properties.allocType != CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED || properties.reserved != [0; 53] {
+        return refuse("graph memory is pinned, and reserved bytes are 0");
     }
-    let device = device_of(call, &properties.location)?;
+    if properties.handleTypes != CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE {
+        return Err(call.refuse(NOT_SUPPORTED, "graph memory cannot be exported"));
+    }
+    let device = match properties.location.type_ {
+        CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE => device_of(call, &properties.location, INVALID_VALUE)?,
+        CUmemLocationType::CU_MEM_LOCATION_TYPE_INVALID => return refuse("memory of no location"),
+        _ => return Err(call.refuse(NOT_SUPPORTED, "a graph allocates memory of a device, and of nothing else")),
+    };
     let mut access = Vec::new();
     for index in 0..given.access_count {
         let granted = given.access.read_at(index)?;
-        device_of(call, &granted.location)?;
+        device_of(call, &granted.location, INVALID_DEVICE)?;
         if granted.flags != CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE {
-            return refuse(format!("access {}; a device reads and writes graph memory", granted.flags.0));
+            return Err(call.refuse(NOT_SUPPORTED, "devices read and write graph memory, or have no access"));
         }
         access.push(granted);
     }
@@ -165,13 +182,10 @@ pub(super) fn alloc(call: &Call<'_>, world: &mut Guard<'_>, given: &AllocParams)
     Ok(NodeWork::Alloc(Arc::new(node)))
 }
 
-fn device_of(call: &Call<'_>, location: &CUmemLocation) -> Status<u16> {
-    if location.type_ != CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE {
-        return Err(call.refuse(INVALID_VALUE, "a graph allocates memory of a device, and of nothing else"));
-    }
+fn device_of(call: &Call<'_>, location: &CUmemLocation, otherwise: CUresult) -> Status<u16> {
     let device = u16::try_from(location.id()).ok();
     let device = device.filter(|device| usize::from(*device) < call.core().topology.devices.len());
-    device.ok_or_else(|| call.refuse(INVALID_DEVICE, format!("there is no device {}", location.id())))
+    device.ok_or_else(|| call.refuse(otherwise, format!("there is no device {}", location.id())))
 }
 
 /// The free of an allocation of a graph.
@@ -195,7 +209,6 @@ pub(super) fn changed(
         (NodeWork::Kernel(old), NodeParams::Kernel(given)) => kernel(call, world, given, old.attributes),
         (NodeWork::Memory(_), NodeParams::Copy { .. } | NodeParams::Fill { .. })
         | (NodeWork::Host(_), NodeParams::Host(_))
-        | (NodeWork::Child(_), NodeParams::Child { .. })
         | (NodeWork::Empty, NodeParams::Empty)
         | (NodeWork::WaitEvent(_), NodeParams::WaitEvent(_))
         | (NodeWork::RecordEvent(_), NodeParams::RecordEvent(_))
@@ -206,10 +219,12 @@ pub(super) fn changed(
             }
             Ok(new)
         }
-        (NodeWork::Alloc(_), NodeParams::Alloc(_))
+        (NodeWork::Child(_), NodeParams::Child { .. })
+        | (NodeWork::Alloc(_), NodeParams::Alloc(_))
         | (NodeWork::Free(_), NodeParams::Free(_))
         | (NodeWork::Conditional(_), NodeParams::Conditional(_)) => {
-            Err(call.refuse(NOT_SUPPORTED, "allocation, free and conditional nodes keep their parameters"))
+            let reason = "child graph, allocation, free and conditional nodes keep their parameters";
+            Err(call.refuse(NOT_SUPPORTED, reason))
         }
         _ => Err(call.refuse(INVALID_VALUE, "the parameters are of another kind than the node")),
     }

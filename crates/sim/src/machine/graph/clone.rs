@@ -11,6 +11,12 @@ impl Graphs {
         self.all_in(graph).into_iter().any(|graph| self.nodes_of(graph).any(|(_, node)| matches(&node.work)))
     }
 
+    /// True if a graph is a body of a conditional node.
+    pub(crate) fn is_body(&self, graph: GraphHandle) -> bool {
+        let owner = self.graphs.get(graph).and_then(|graph| graph.owner).and_then(|node| self.nodes.get(node));
+        owner.is_some_and(|owner| matches!(owner.work, NodeWork::Conditional(_)))
+    }
+
     /// A copy of a graph and of the graphs in its child nodes, with their references to user objects. `None` if
     /// all handles are used; then there is no copy of a part either.
     pub(crate) fn copy(&mut self, graph: GraphHandle) -> Option<GraphHandle> {

@@ -7,8 +7,6 @@ use crate::machine::objects::Object;
 pub(crate) struct Condition {
     /// The graph that it was created for.
     pub(crate) graph: GraphHandle,
-    /// The context of the conditional node.
-    pub(crate) context: ContextHandle,
     pub(crate) default: u32,
     /// Each launch of the graph begins with the default.
     pub(crate) is_reset_at_launch: bool,
