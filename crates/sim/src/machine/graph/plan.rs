@@ -96,15 +96,15 @@ impl Plan {
         }
     }
 
-    /// Takes over the names of another plan's steps, and which of them are enabled. The plans have the same shape.
-    pub(super) fn name_like(&mut self, other: &Plan) {
-        for (mine, theirs) in self.steps.iter_mut().zip(&other.steps) {
-            (mine.node, mine.is_enabled) = (theirs.node, theirs.is_enabled);
-        }
-        for (step, bodies) in &mut self.bodies {
-            for (mine, theirs) in bodies.iter_mut().zip(other.bodies(*step)) {
-                Arc::make_mut(mine).name_like(theirs);
+    /// Replaces the work of every node, here and in the bodies.
+    pub(super) fn renew(&mut self, work: &impl Fn(NodeHandle) -> Option<NodeWork>) {
+        for step in &mut self.steps {
+            if let Some(work) = step.node.and_then(work) {
+                step.work = work;
             }
+        }
+        for body in self.bodies.values_mut().flatten() {
+            Arc::make_mut(body).renew(work);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::ffi::handle::{ExecutableHandle, GraphHandle};
+use crate::ffi::handle::{ExecutableHandle, GraphHandle, NodeHandle};
 use crate::machine::graph::{Executable, References};
 use crate::machine::world::World;
 
@@ -25,15 +25,19 @@ impl World {
         self.drop_references(executable.references);
     }
 
-    /// Replaces the work of an executable by that of a graph with the same shape.
-    pub(crate) fn renew_executable(&mut self, handle: ExecutableHandle, graph: GraphHandle) {
-        let Some(found) = self.graphs.executables.get(handle) else { return };
-        let renewal = Executable::new(&self.graphs, graph, found.id, found.flags);
-        self.graphs.retain_references(&renewal.references.0);
-        let found = self.graphs.executables.get_mut(handle);
-        if let Some(old) = found.map(|found| found.renew(renewal)) {
-            self.drop_references(old);
-        }
+    /// Replaces the work of an executable by that of a graph with the same shape; `twin` names the graph's node for each
+    /// node of the definition. The call must go on to run the destructors of user objects that have ended.
+    pub(crate) fn renew_executable(
+        &mut self,
+        handle: ExecutableHandle,
+        graph: GraphHandle,
+        twin: impl Fn(NodeHandle) -> Option<NodeHandle>,
+    ) {
+        let Some(mut executable) = self.graphs.executables.suspend(handle) else { return };
+        let old = executable.renew(&self.graphs, graph, &twin);
+        self.graphs.retain_references(&executable.references.0);
+        self.graphs.executables.put_back(handle, executable);
+        self.drop_references(old);
     }
 
     /// Lets go of references, which are released when no launch in flight holds them.
