@@ -119,10 +119,10 @@ fn fill(call: &Call<'_>, world: &mut Guard<'_>, queue: QueueId, form: Form, to: 
     if to.columns == 0 || to.rows == 0 {
         return Ok(());
     }
-    let owner = &world.engine.queue(queue).owner;
+    let owner = &world.queue(queue).owner;
     let (op, end) = operation(call, world, (owner.context, owner.device), to, pattern)?;
     let work = Work::from(op);
-    if form == Form::Sync && world.captures.hold(queue) {
+    if form == Form::Sync && world.captures().hold(queue) {
         return Err(call.uncapturable(world, queue, "a fill that is waited for"));
     }
     if form == Form::Sync && (end.memory != Memory::Device || end.sync_memops) {

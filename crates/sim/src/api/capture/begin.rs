@@ -22,7 +22,7 @@ fn capturable(
     mode: CUstreamCaptureMode,
 ) -> Status<QueueId> {
     let queue = call.queue(world, stream)?;
-    let context = world.engine.queue(queue).owner.context;
+    let context = world.queue(queue).owner.context;
     world.healthy(context)?;
     if mode.0 > CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED.0 {
         return Err(call.refuse(INVALID_VALUE, format!("there is no mode {}", mode.0)));
@@ -30,14 +30,14 @@ fn capturable(
     if world.is_legacy(queue) {
         return Err(call.refuse(CAPTURE_UNSUPPORTED, "the legacy default stream cannot be captured"));
     }
-    if world.captures.hold(queue) {
+    if world.captures().hold(queue) {
         return Err(call.refuse(CUresult::CUDA_ERROR_ILLEGAL_STATE, "the stream is being captured already"));
     }
     Ok(queue)
 }
 
 fn begin(world: &mut Guard<'_>, queue: QueueId, (graph, tips): (GraphHandle, Edges), mode: CUstreamCaptureMode) {
-    let captures = &mut world.captures;
+    let captures = world.captures_mut();
     captures.last += 1;
     let id = SequenceId(captures.last);
     let sequence = Sequence { graph, loose: Vec::new(), origin: queue, thread: thread::key(), mode, is_invalid: false };
@@ -50,7 +50,7 @@ fn begin(world: &mut Guard<'_>, queue: QueueId, (graph, tips): (GraphHandle, Edg
 pub(crate) fn cuStreamBeginCapture_v2(call: &Call<'_>, stream: Ptr<CUstream_st>, mode: CUstreamCaptureMode) -> Status {
     let mut world = call.world();
     let queue = capturable(call, &mut world, stream, mode)?;
-    let graph = world.graphs.create(true, None);
+    let graph = world.graphs_mut().create(true, None);
     let graph = graph.ok_or_else(|| call.refuse(OUT_OF_MEMORY, "there are as many graphs as handles"))?;
     begin(&mut world, queue, (graph, Edges::new()), mode);
     Ok(())

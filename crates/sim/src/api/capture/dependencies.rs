@@ -23,7 +23,7 @@ fn update(
 ) -> Status {
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
-    let Some((_, sequence)) = world.captures.of(queue) else {
+    let Some((_, sequence)) = world.captures().of(queue) else {
         return Err(call.refuse(CUresult::CUDA_ERROR_ILLEGAL_STATE, "the stream is not being captured"));
     };
     let graph = sequence.graph;
@@ -32,7 +32,7 @@ fn update(
         return Err(call.refuse(INVALID_VALUE, format!("flags are {flags:#x}; only 0 and 1 are known")));
     }
     let edges = read_edges(call, &world, graph, |index| nodes.read_at(index), data, count)?;
-    if let Some(branch) = world.captures.branches.get_mut(&queue) {
+    if let Some(branch) = world.captures_mut().branches.get_mut(&queue) {
         if flags == SET {
             branch.tips.clear();
         }

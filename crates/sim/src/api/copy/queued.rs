@@ -87,7 +87,7 @@ pub(super) fn copy(
     (to, from): (End, End),
     shape: Shape,
 ) -> Status {
-    if world.captures.hold(queue) {
+    if world.captures().hold(queue) {
         // A node reads and writes when it is launched, for every kind of memory.
         return match form {
             Form::Sync => Err(call.uncapturable(world, queue, "a copy that is waited for")),

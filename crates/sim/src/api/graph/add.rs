@@ -53,11 +53,11 @@ fn add(
     check_target(call, &edges, kind)?;
     let is_full = || call.refuse(OUT_OF_MEMORY, "there are as many nodes as handles");
     // Before the work is made, which takes over graphs and addresses.
-    if world.graphs.nodes.is_full() {
+    if world.graphs().nodes.is_full() {
         return Err(is_full());
     }
     let work = work(&mut world, graph)?;
-    let node = world.graphs.add(graph, edges, work.clone()).ok_or_else(is_full)?;
+    let node = world.graphs_mut().add(graph, edges, work.clone()).ok_or_else(is_full)?;
     out.write(node.as_raw())?;
     Ok(work)
 }

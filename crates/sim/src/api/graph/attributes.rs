@@ -115,7 +115,7 @@ fn replace(
     attributes: KernelAttributes,
 ) -> Status {
     let new = with_attributes(call, world, node, attributes)?;
-    world.graphs.replace_work(handle, NodeWork::Kernel(Arc::new(new)));
+    world.graphs_mut().replace_work(handle, NodeWork::Kernel(Arc::new(new)));
     Ok(())
 }
 

@@ -14,13 +14,13 @@ use crate::machine::graph::NodeWork;
 /// A copy of a graph, if it can be copied.
 pub(super) fn copy(call: &Call<'_>, world: &mut Guard<'_>, graph: GraphHandle) -> Status<GraphHandle> {
     let is_unique = |work: &NodeWork| work.is_of_memory() || matches!(work, NodeWork::Conditional(_));
-    let graphs = &world.graphs;
+    let graphs = world.graphs();
     let has_conditions = graphs.graphs.get(graph).is_some_and(|graph| !graph.conditions.is_empty());
     if has_conditions || graphs.is_body(graph) || graphs.has_inside(graph, is_unique) {
         let reason = "a graph with memory nodes or conditions, or the body of a conditional node, cannot be copied";
         return Err(call.refuse(NOT_SUPPORTED, reason));
     }
-    let copy = world.graphs.copy(graph);
+    let copy = world.graphs_mut().copy(graph);
     copy.ok_or_else(|| call.refuse(OUT_OF_MEMORY, "there are as many graphs or nodes as handles"))
 }
 
@@ -42,9 +42,9 @@ pub(crate) fn cuGraphNodeFindInClone(
     out.write(std::ptr::null_mut())?;
     let world = call.world();
     let graph = named(call, &world, clone)?;
-    let copies = world.graphs.graphs.get(graph).map(|graph| &graph.copies);
+    let copies = world.graphs().graphs.get(graph).map(|graph| &graph.copies);
     let copy = copies.and_then(|copies| copies.get(&Handle::from_bits(original.address())));
-    match copy.filter(|copy| world.graphs.is_in(**copy, graph)) {
+    match copy.filter(|copy| world.graphs().is_in(**copy, graph)) {
         Some(copy) => out.write(copy.as_raw()),
         None => Err(call.refuse(INVALID_VALUE, "the graph has no copy of the node")),
     }

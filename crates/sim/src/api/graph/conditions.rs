@@ -14,7 +14,7 @@ use crate::ffi::handle::{GraphHandle, Handle};
 use crate::ffi::status::{INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
-use crate::machine::graph::{Condition, ConditionalKind, ConditionalNode, Graphs, NodeWork};
+use crate::machine::graph::{Condition, ConditionalKind, ConditionalNode, NodeWork};
 
 /// `CU_GRAPH_COND_ASSIGN_DEFAULT`.
 const ASSIGN_DEFAULT: u32 = 1;
@@ -35,9 +35,9 @@ pub(crate) fn cuGraphConditionalHandleCreate(
     let graph = named(call, &world, graph)?;
     context_of(call, &world, context.address())?;
     let condition = Condition { graph, default, is_reset_at_launch: flags == ASSIGN_DEFAULT, node: None };
-    let handle = world.graphs.conditions.insert(condition);
+    let handle = world.graphs_mut().conditions.insert(condition);
     let handle = handle.ok_or_else(|| call.refuse(OUT_OF_MEMORY, "there are as many conditions as handles"))?;
-    if let Some(graph) = world.graphs.graphs.get_mut(graph) {
+    if let Some(graph) = world.graphs_mut().graphs.get_mut(graph) {
         graph.conditions.push(handle);
     }
     out.write(handle.bits())
@@ -58,17 +58,17 @@ pub(super) fn work(
         (kind, size) => return refuse(format!("there is no conditional node of type {} with {size} bodies", kind.0)),
     };
     let handle = Handle::from_bits(given.handle);
-    let condition = call.object(&world.graphs.conditions, handle, INVALID_VALUE)?;
+    let condition = call.object(&world.graphs().conditions, handle, INVALID_VALUE)?;
     if condition.node.is_some() {
         return refuse(format!("a node depends on condition {handle:?} already"));
     }
-    if !world.graphs.is_within(graph, condition.graph) {
+    if !world.graphs().is_within(graph, condition.graph) {
         return refuse(format!("condition {handle:?} was created for another graph"));
     }
     let (context, _) = context_of(call, world, given.ctx.addr() as u64)?;
     let mut bodies = Vec::new();
     for _ in 0..given.size {
-        match world.graphs.create(false, None) {
+        match world.graphs_mut().create(false, None) {
             Some(body) => bodies.push(body),
             None => {
                 bodies.into_iter().for_each(|body| world.destroy_graph(body));
@@ -77,19 +77,4 @@ pub(super) fn work(
         }
     }
     Ok(NodeWork::Conditional(Arc::new(ConditionalNode::new(handle, kind, bodies, context))))
-}
-
-impl Graphs {
-    /// True if a graph is another one, or inside it.
-    fn is_within(&self, inner: GraphHandle, outer: GraphHandle) -> bool {
-        let mut graph = inner;
-        loop {
-            if graph == outer {
-                return true;
-            }
-            let owner = self.graphs.get(graph).and_then(|graph| graph.owner).and_then(|node| self.nodes.get(node));
-            let Some(owner) = owner else { return false };
-            graph = owner.graph;
-        }
-    }
 }

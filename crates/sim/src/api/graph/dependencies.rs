@@ -19,7 +19,7 @@ const LAUNCH_ORDER: u8 = 2;
 /// A node of a graph that a C caller names.
 fn node_of(call: &Call<'_>, world: &World, graph: GraphHandle, raw: CUgraphNode) -> Status<NodeHandle> {
     let node = Handle::from_bits(raw.addr() as u64);
-    if !world.graphs.is_in(node, graph) {
+    if !world.graphs().is_in(node, graph) {
         return Err(call.refuse(INVALID_VALUE, format!("{node:?} is not a node of the graph")));
     }
     Ok(node)
@@ -68,18 +68,18 @@ fn check_data(call: &Call<'_>, world: &World, from: NodeHandle, data: CUgraphEdg
     if !fits {
         return refuse(format!("an edge of type {type_} cannot start at port {from_port}"));
     }
-    let kind = world.graphs.nodes.get(from).map(|node| node.work.kind());
+    let kind = world.graphs().nodes.get(from).map(|node| node.work.kind());
     if kind != Some(CUgraphNodeType::CU_GRAPH_NODE_TYPE_KERNEL) {
         return refuse(format!("only kernel nodes have a port {from_port}"));
     }
     Ok(())
 }
 
-/// Refuses a programmatic edge to a node that is no kernel.
+/// Refuses an edge from a part of a kernel to a node that is no kernel.
 pub(super) fn check_target(call: &Call<'_>, edges: &[Edge], kind: CUgraphNodeType) -> Status {
     let is_kernel = kind == CUgraphNodeType::CU_GRAPH_NODE_TYPE_KERNEL;
-    if !is_kernel && edges.iter().any(|edge| edge.data.type_ != 0) {
-        return Err(call.refuse(INVALID_VALUE, "a programmatic edge goes from a kernel to a kernel"));
+    if !is_kernel && edges.iter().any(|edge| !edge.is_plain()) {
+        return Err(call.refuse(INVALID_VALUE, "an edge from a part of a kernel goes to a kernel"));
     }
     Ok(())
 }
@@ -110,7 +110,7 @@ fn read_pairs(
     for (index, edge) in edges.into_iter().enumerate() {
         let to = node_of(call, world, graph, to.read_at(index)?)?;
         let kind =
-            world.graphs.nodes.get(to).map_or(CUgraphNodeType::CU_GRAPH_NODE_TYPE_EMPTY, |node| node.work.kind());
+            world.graphs().nodes.get(to).map_or(CUgraphNodeType::CU_GRAPH_NODE_TYPE_EMPTY, |node| node.work.kind());
         check_target(call, &[edge], kind)?;
         pairs.push((edge, to));
     }
@@ -127,10 +127,10 @@ fn add(call: &Call<'_>, graph: Ptr<CUgraph_st>, ends: Ends, data: ConstPtr<CUgra
         return Err(call.refuse(INVALID_VALUE, format!("{to:?} cannot depend on itself")));
     }
     for (edge, to) in pairs {
-        if world.graphs.has_edge(edge.node, to) {
+        if world.graphs().has_edge(edge.node, to) {
             return Err(call.refuse(INVALID_VALUE, format!("{to:?} depends on {:?} already", edge.node)));
         }
-        world.graphs.connect(edge, to);
+        world.graphs_mut().connect(edge, to);
     }
     Ok(())
 }
@@ -146,14 +146,14 @@ fn remove(
     let mut world = call.world();
     let graph = named(call, &world, graph)?;
     let pairs = read_pairs(call, &world, graph, ends, data, count)?;
-    if world.graphs.graphs.get(graph).is_some_and(|graph| graph.memory_nodes > 0) {
+    if world.graphs().graphs.get(graph).is_some_and(|graph| graph.memory_nodes > 0) {
         return Err(call.refuse(NOT_SUPPORTED, "edges of a graph that allocates or frees memory stay in it"));
     }
     for (edge, to) in pairs {
-        if !world.graphs.has_edge(edge.node, to) {
+        if !world.graphs().has_edge(edge.node, to) {
             return Err(call.refuse(INVALID_VALUE, format!("there is no edge from {:?} to {to:?}", edge.node)));
         }
-        world.graphs.disconnect(edge.node, to);
+        world.graphs_mut().disconnect(edge.node, to);
     }
     Ok(())
 }

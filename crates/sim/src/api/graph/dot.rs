@@ -21,7 +21,7 @@ pub(crate) fn cuGraphDebugDotPrint(
     let path = path.text()?;
     let world = call.world();
     let graph = named(call, &world, graph)?;
-    let text = world.graphs.dot(graph, flags);
+    let text = world.graphs().dot(graph, flags);
     drop(world);
     std::fs::write(Path::new(path), text).map_err(|error| {
         call.refuse(CUresult::CUDA_ERROR_OPERATING_SYSTEM, format!("the file {path} cannot be written: {error}"))

@@ -36,7 +36,7 @@ fn edges(
     if from.is_null() != to.is_null() || from.is_null() && !data.is_null() {
         return Err(call.refuse(INVALID_VALUE, "some of the arrays are null, and others are not"));
     }
-    let nodes = world.graphs.nodes_of(graph);
+    let nodes = world.graphs().nodes_of(graph);
     let all: Vec<_> = nodes.flat_map(|(to, node)| node.dependencies.iter().map(move |edge| (*edge, to))).collect();
     if !from.is_null() {
         check_data(call, data, all.iter().map(|(edge, _)| *edge))?;
@@ -95,7 +95,7 @@ fn neighbours(
 ) -> Status {
     let world = call.world();
     let (node, _) = named_node(call, &world, node)?;
-    let all = side(&world.graphs, node);
+    let all = side(world.graphs(), node);
     if !nodes.is_null() {
         check_data(call, data, all.iter().copied())?;
     }

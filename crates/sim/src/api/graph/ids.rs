@@ -32,12 +32,12 @@ pub(crate) fn cuGraphNodeGetLocalId(call: &Call<'_>, node: Ptr<CUgraphNode_st>, 
 pub(crate) fn cuGraphNodeGetToolsId(call: &Call<'_>, node: Ptr<CUgraphNode_st>, id: Ptr<c_ulonglong>) -> Status {
     let world = call.world();
     let found = named_node(call, &world, node)?.1;
-    let graph = world.graphs.graphs.get(found.graph).map_or(0, |graph| graph.id);
+    let graph = world.graphs().graphs.get(found.graph).map_or(0, |graph| graph.id);
     id.write(u64::from(graph) << 32 | u64::from(found.local_id))
 }
 
 pub(crate) fn cuGraphGetId(call: &Call<'_>, graph: Ptr<CUgraph_st>, id: Ptr<c_uint>) -> Status {
     let world = call.world();
     let graph = named(call, &world, graph)?;
-    id.write(world.graphs.graphs.get(graph).map_or(0, |graph| graph.id))
+    id.write(world.graphs().graphs.get(graph).map_or(0, |graph| graph.id))
 }

@@ -7,18 +7,15 @@ use warploom_sys::types::{CUgraph, CUgraph_st, CUresult};
 
 use super::named;
 use crate::ffi::Ptr;
-use crate::ffi::handle::GraphHandle;
 use crate::ffi::status::{INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
-use crate::machine::graph::NodeWork;
-use crate::machine::world::World;
 
 pub(crate) fn cuGraphCreate(call: &Call<'_>, out: Ptr<CUgraph>, flags: c_uint) -> Status {
     out.required()?;
     if flags != 0 {
         return Err(call.refuse(INVALID_VALUE, format!("flags are {flags:#x} and must be 0")));
     }
-    let graph = call.world().graphs.create(false, None);
+    let graph = call.world().graphs_mut().create(false, None);
     let graph = graph.ok_or_else(|| call.refuse(OUT_OF_MEMORY, "there are as many graphs as handles"))?;
     out.write(graph.as_raw())
 }
@@ -26,7 +23,7 @@ pub(crate) fn cuGraphCreate(call: &Call<'_>, out: Ptr<CUgraph>, flags: c_uint) -
 pub(crate) fn cuGraphDestroy(call: &Call<'_>, graph: Ptr<CUgraph_st>) -> Status {
     let mut world = call.world();
     let graph = named(call, &world, graph)?;
-    let found = world.graphs.graphs.get(graph);
+    let found = world.graphs().graphs.get(graph);
     if found.is_some_and(|graph| graph.is_captured) {
         return Err(
             call.refuse(CUresult::CUDA_ERROR_ILLEGAL_STATE, "a graph that is being captured belongs to its stream")
@@ -38,27 +35,4 @@ pub(crate) fn cuGraphDestroy(call: &Call<'_>, graph: Ptr<CUgraph_st>) -> Status 
     world.destroy_graph(graph);
     call.end_user_objects(world);
     Ok(())
-}
-
-impl World {
-    /// Destroys a graph and its nodes, and releases the addresses of its memory nodes. The call must go on to
-    /// [`Call::end_user_objects`].
-    pub(crate) fn destroy_graph(&mut self, graph: GraphHandle) {
-        let (works, references) = self.graphs.remove(graph);
-        for work in works {
-            self.forget_work(&work);
-        }
-        let ended = self.graphs.release_references(&references);
-        self.graphs.ended.extend(ended);
-    }
-
-    /// Destroys the graphs inside a node that is gone, and releases the addresses that it allocates.
-    pub(crate) fn forget_work(&mut self, work: &NodeWork) {
-        if let NodeWork::Alloc(node) = work {
-            self.graphs.memory.forget(node.address);
-        }
-        for graph in work.graphs() {
-            self.destroy_graph(*graph);
-        }
-    }
 }

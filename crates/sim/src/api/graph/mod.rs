@@ -18,6 +18,7 @@ mod dot;
 mod edges;
 mod executable;
 mod ids;
+mod launch;
 mod lifecycle;
 mod memory;
 mod nodes;
@@ -45,10 +46,11 @@ pub(crate) use edges::{
     cuGraphGetEdges, cuGraphGetEdges_v2, cuGraphNodeGetDependencies, cuGraphNodeGetDependencies_v2,
     cuGraphNodeGetDependentNodes, cuGraphNodeGetDependentNodes_v2,
 };
-pub(crate) use executable::{cuGraphExecDestroy, cuGraphInstantiateWithFlags, cuGraphLaunch, cuGraphUpload};
+pub(crate) use executable::{cuGraphExecDestroy, cuGraphInstantiateWithFlags};
 pub(crate) use ids::{
     cuGraphGetId, cuGraphNodeGetContainingGraph, cuGraphNodeGetLocalId, cuGraphNodeGetToolsId, cuGraphNodeGetType,
 };
+pub(crate) use launch::{cuGraphLaunch, cuGraphUpload};
 pub(crate) use lifecycle::{cuGraphCreate, cuGraphDestroy};
 pub(crate) use memory::{cuDeviceGetGraphMemAttribute, cuDeviceGraphMemTrim, cuDeviceSetGraphMemAttribute};
 pub(crate) use nodes::{cuGraphDestroyNode, cuGraphGetNodes, cuGraphGetRootNodes};
@@ -77,21 +79,21 @@ use crate::machine::world::World;
 /// A graph by the handle that a C caller passed. The driver has one status code for all invalid handles.
 pub(crate) fn named(call: &Call<'_>, world: &World, raw: Ptr<CUgraph_st>) -> Status<GraphHandle> {
     let handle = Handle::from_bits(raw.address());
-    call.object(&world.graphs.graphs, handle, INVALID_VALUE)?;
+    call.object(&world.graphs().graphs, handle, INVALID_VALUE)?;
     Ok(handle)
 }
 
 /// A node by the handle that a C caller passed.
 fn named_node<'w>(call: &Call<'_>, world: &'w World, raw: Ptr<CUgraphNode_st>) -> Status<(NodeHandle, &'w Node)> {
     let handle = Handle::from_bits(raw.address());
-    let node = call.object(&world.graphs.nodes, handle, INVALID_VALUE)?;
+    let node = call.object(&world.graphs().nodes, handle, INVALID_VALUE)?;
     Ok((handle, node))
 }
 
 /// The context of a node, by the handle that a C caller passed, and its device.
 fn context_of(call: &Call<'_>, world: &Guard<'_>, bits: u64) -> Status<(ContextHandle, u16)> {
     let handle = Handle::from_bits(bits);
-    let device = call.object(&world.contexts, handle, INVALID_CONTEXT)?.device;
+    let device = call.object(world.contexts(), handle, INVALID_CONTEXT)?.device;
     world.healthy(handle)?;
     Ok((handle, device))
 }

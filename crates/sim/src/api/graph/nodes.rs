@@ -48,7 +48,7 @@ pub(crate) fn cuGraphGetNodes(
 ) -> Status {
     let world = call.world();
     let graph = named(call, &world, graph)?;
-    let all: Vec<_> = world.graphs.nodes_of(graph).map(|(handle, _)| handle).collect();
+    let all: Vec<_> = world.graphs().nodes_of(graph).map(|(handle, _)| handle).collect();
     handles(nodes, count, &all)
 }
 
@@ -60,7 +60,7 @@ pub(crate) fn cuGraphGetRootNodes(
 ) -> Status {
     let world = call.world();
     let graph = named(call, &world, graph)?;
-    let roots = world.graphs.nodes_of(graph).filter(|(_, node)| node.dependencies.is_empty());
+    let roots = world.graphs().nodes_of(graph).filter(|(_, node)| node.dependencies.is_empty());
     handles(nodes, count, &roots.map(|(handle, _)| handle).collect::<Vec<_>>())
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn cuGraphGetRootNodes(
 pub(crate) fn cuGraphDestroyNode(call: &Call<'_>, node: Ptr<CUgraphNode_st>) -> Status {
     let mut world = call.world();
     let (handle, found) = named_node(call, &world, node)?;
-    let graph = world.graphs.graphs.get(found.graph);
+    let graph = world.graphs().graphs.get(found.graph);
     if graph.is_some_and(|graph| graph.is_captured) {
         return Err(
             call.refuse(CUresult::CUDA_ERROR_ILLEGAL_STATE, "the graph is being captured, so that its nodes stay")
@@ -77,7 +77,7 @@ pub(crate) fn cuGraphDestroyNode(call: &Call<'_>, node: Ptr<CUgraphNode_st>) -> 
     if graph.is_some_and(|graph| graph.memory_nodes > 0) {
         return Err(call.refuse(NOT_SUPPORTED, "nodes of a graph that allocates or frees memory stay in it"));
     }
-    if let Some(node) = world.graphs.remove_node(handle) {
+    if let Some(node) = world.graphs_mut().remove_node(handle) {
         world.forget_work(&node.work);
     }
     call.end_user_objects(world);

@@ -39,7 +39,7 @@ fn set(
     let old = found.work.clone();
     call.set_feeds_graph(true);
     let new = work(&mut world, handle, &old)?;
-    if let Some(old) = world.graphs.replace_work(handle, new) {
+    if let Some(old) = world.graphs_mut().replace_work(handle, new) {
         world.forget_work(&old);
     }
     call.end_user_objects(world);

@@ -38,10 +38,10 @@ pub(super) fn kernel_params(world: &World, node: &KernelNode) -> CUDA_KERNEL_NOD
 
 /// The kernel of a library that a node's function belongs to.
 fn library_kernel(world: &World, node: &KernelNode) -> Option<KernelHandle> {
-    let function = world.code.functions.get(node.call.function)?;
-    let module = world.code.modules.get(function.module)?;
+    let function = world.code().functions().get(node.call.function)?;
+    let module = world.code().modules().get(function.module)?;
     let name = module.binary.name(function.index)?.to_str().ok()?;
-    world.code.libraries.get(module.library?)?.kernels.get(name).copied()
+    world.code().libraries().get(module.library?)?.kernels.get(name).copied()
 }
 
 /// One end of a copy, as in C's descriptor: its memory type, its pointer for that type, pitch and height.

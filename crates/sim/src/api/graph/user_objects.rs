@@ -11,7 +11,9 @@ use crate::ffi::handle::{Handle, UserObjectHandle};
 use crate::ffi::status::{INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
-use crate::machine::graph::{Destructor, UserObject, run_destructors};
+use crate::machine::destructor::Destructor;
+use crate::machine::graph::UserObject;
+use crate::process::thread;
 
 /// `CU_USER_OBJECT_NO_DESTRUCTOR_SYNC`, which every object has.
 const NO_DESTRUCTOR_SYNC: u32 = 1;
@@ -19,17 +21,20 @@ const NO_DESTRUCTOR_SYNC: u32 = 1;
 const MOVE: u32 = 1;
 
 impl Call<'_> {
-    /// Runs the destructors of user objects that have ended, after releasing the machine's lock.
+    /// Runs the destructors of user objects that have ended, after releasing the machine's lock. No driver call
+    /// is permitted inside them.
     pub(crate) fn end_user_objects(&self, mut world: Guard<'_>) {
-        let ended = std::mem::take(&mut world.graphs.ended);
+        let ended = std::mem::take(&mut world.graphs_mut().ended);
         drop(world);
-        run_destructors(self.core().id, ended);
+        for destructor in ended {
+            thread::in_host_function(self.core().id, || destructor.run());
+        }
     }
 }
 
 fn object(call: &Call<'_>, world: &Guard<'_>, raw: Ptr<CUuserObject_st>) -> Status<UserObjectHandle> {
     let handle = Handle::from_bits(raw.address());
-    call.object(&world.graphs.user_objects, handle, INVALID_VALUE)?;
+    call.object(&world.graphs().user_objects, handle, INVALID_VALUE)?;
     Ok(handle)
 }
 
@@ -61,7 +66,7 @@ pub(crate) fn cuUserObjectCreate(
     }
     let destructor = Destructor { function: destroy, data: data.raw() };
     let object = UserObject { of_program: count.into(), of_graphs: 0, destructor };
-    let handle = call.world().graphs.user_objects.insert(object);
+    let handle = call.world().graphs_mut().user_objects.insert(object);
     let handle = handle.ok_or_else(|| call.refuse(OUT_OF_MEMORY, "there are as many user objects as handles"))?;
     out.write(handle.as_raw())
 }
@@ -70,7 +75,7 @@ pub(crate) fn cuUserObjectRetain(call: &Call<'_>, raw: Ptr<CUuserObject_st>, cou
     check_count(call, count)?;
     let mut world = call.world();
     let handle = object(call, &world, raw)?;
-    if let Some(object) = world.graphs.user_objects.get_mut(handle) {
+    if let Some(object) = world.graphs_mut().user_objects.get_mut(handle) {
         object.of_program += u64::from(count);
     }
     Ok(())
@@ -80,15 +85,15 @@ pub(crate) fn cuUserObjectRelease(call: &Call<'_>, raw: Ptr<CUuserObject_st>, co
     check_count(call, count)?;
     let mut world = call.world();
     let handle = object(call, &world, raw)?;
-    let Some(object) = world.graphs.user_objects.get_mut(handle) else { return Err(INVALID_VALUE) };
+    let Some(object) = world.graphs_mut().user_objects.get_mut(handle) else { return Err(INVALID_VALUE) };
     let owned = object.of_program;
     // The driver counts below 0 then, and never runs the destructor.
     if u64::from(count) > owned {
         return Err(call.refuse(INVALID_VALUE, format!("{count} references; the program has {owned}")));
     }
     object.of_program -= u64::from(count);
-    let ended = world.graphs.end_unreferenced(handle);
-    world.graphs.ended.extend(ended);
+    let ended = world.graphs_mut().end_unreferenced(handle);
+    world.graphs_mut().ended.extend(ended);
     call.end_user_objects(world);
     Ok(())
 }
@@ -108,13 +113,13 @@ pub(crate) fn cuGraphRetainUserObject(
     let mut world = call.world();
     let graph = named(call, &world, graph)?;
     let handle = object(call, &world, raw)?;
-    if let Some(object) = world.graphs.user_objects.get_mut(handle) {
+    if let Some(object) = world.graphs_mut().user_objects.get_mut(handle) {
         object.of_graphs += u64::from(count);
         if flags == MOVE {
             object.of_program = object.of_program.saturating_sub(count.into());
         }
     }
-    if let Some(graph) = world.graphs.graphs.get_mut(graph) {
+    if let Some(graph) = world.graphs_mut().graphs.get_mut(graph) {
         let held = graph.user_objects.entry(handle).or_default();
         *held = held.saturating_add(count);
     }
@@ -132,7 +137,7 @@ pub(crate) fn cuGraphReleaseUserObject(
     let mut world = call.world();
     let graph = named(call, &world, graph)?;
     let handle = object(call, &world, raw)?;
-    let Some(found) = world.graphs.graphs.get_mut(graph) else { return Err(INVALID_VALUE) };
+    let Some(found) = world.graphs_mut().graphs.get_mut(graph) else { return Err(INVALID_VALUE) };
     let held = found.user_objects.get(&handle).copied().unwrap_or(0);
     let released = held.min(count);
     if released == held {
@@ -140,8 +145,8 @@ pub(crate) fn cuGraphReleaseUserObject(
     } else {
         found.user_objects.insert(handle, held - released);
     }
-    let ended = world.graphs.release_references(&[(handle, released)]);
-    world.graphs.ended.extend(ended);
+    let ended = world.graphs_mut().release_references(&[(handle, released)]);
+    world.graphs_mut().ended.extend(ended);
     call.end_user_objects(world);
     Ok(())
 }

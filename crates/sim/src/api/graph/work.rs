@@ -71,7 +71,7 @@ fn context_for(call: &Call<'_>, world: &Guard<'_>, bits: u64, addresses: [u64; 2
     if thread::has_context(call.core().id) {
         return context_of(call, world, call.context(world)?.bits());
     }
-    let owner = |address| world.memory.containing(address).and_then(|allocation| allocation.context);
+    let owner = |address| world.memory().containing(address).and_then(|allocation| allocation.context);
     match addresses.into_iter().find_map(owner) {
         Some(context) => context_of(call, world, context.bits()),
         None => Err(call.refuse(INVALID_CONTEXT, "no context is given or current, and the memory is of none")),
@@ -108,7 +108,7 @@ pub(super) fn host(call: &Call<'_>, given: &CUDA_HOST_NODE_PARAMS) -> Status<Nod
 /// An event that a node records or waits for.
 pub(super) fn event(call: &Call<'_>, world: &Guard<'_>, raw: CUevent) -> Status<EventHandle> {
     let handle = Handle::from_bits(raw.addr() as u64);
-    call.object(&world.events, handle, INVALID_VALUE)?;
+    call.object(world.events(), handle, INVALID_VALUE)?;
     Ok(handle)
 }
 
@@ -121,11 +121,11 @@ pub(super) fn child(
     ownership: CUgraphChildGraphNodeOwnership,
 ) -> Status<NodeWork> {
     let inner = Handle::from_bits(inner.addr() as u64);
-    let found = call.object(&world.graphs.graphs, inner, INVALID_VALUE)?;
+    let found = call.object(&world.graphs().graphs, inner, INVALID_VALUE)?;
     if found.owner.is_some() {
         return Err(call.refuse(NOT_SUPPORTED, "the graph belongs to a node already"));
     }
-    if world.graphs.all_in(inner).contains(&graph) {
+    if world.graphs().all_in(inner).contains(&graph) {
         return Err(call.refuse(INVALID_VALUE, "a graph inside itself; the real driver would crash here"));
     }
     if ownership == CUgraphChildGraphNodeOwnership::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE {
@@ -175,7 +175,7 @@ pub(super) fn alloc(call: &Call<'_>, world: &mut Guard<'_>, given: &AllocParams)
         access.push(granted);
     }
     let most = call.core().topology.devices[usize::from(device)].total_memory;
-    let address = world.graphs.memory.take(device, bytes as u64, most);
+    let address = world.graphs_mut().memory.take(device, bytes as u64, most);
     let address =
         address.ok_or_else(|| call.refuse(OUT_OF_MEMORY, format!("{bytes} bytes for a graph; there are {most}")))?;
     let node = AllocNode { properties, access: access.into(), ..AllocNode::new(address, bytes as u64, device) };
@@ -190,7 +190,7 @@ fn device_of(call: &Call<'_>, location: &CUmemLocation, otherwise: CUresult) -> 
 
 /// The free of an allocation of a graph.
 pub(super) fn free(call: &Call<'_>, world: &mut Guard<'_>, address: CUdeviceptr) -> Status<NodeWork> {
-    if !world.graphs.memory.free(address) {
+    if !world.graphs_mut().memory.free(address) {
         let reason = format!("{address:#x} is no memory of an allocation node, or a node frees it already");
         return Err(call.refuse(INVALID_VALUE, reason));
     }
@@ -204,7 +204,7 @@ pub(super) fn changed(
     (node, old): (NodeHandle, &NodeWork),
     given: &NodeParams,
 ) -> Status<NodeWork> {
-    let graph = world.graphs.nodes.get(node).map(|node| node.graph).ok_or(INVALID_VALUE)?;
+    let graph = world.graphs().nodes.get(node).map(|node| node.graph).ok_or(INVALID_VALUE)?;
     match (old, given) {
         (NodeWork::Kernel(old), NodeParams::Kernel(given)) => kernel(call, world, given, old.attributes),
         (NodeWork::Memory(_), NodeParams::Copy { .. } | NodeParams::Fill { .. })

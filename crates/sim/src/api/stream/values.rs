@@ -24,11 +24,11 @@ fn word(call: &Call<'_>, world: &Guard<'_>, (address, wide): (u64, bool), writes
     if !address.is_multiple_of(size) {
         return Err(call.refuse(INVALID_VALUE, format!("{address:#x} is not a multiple of {size}")));
     }
-    let place = world.memory.place(address, size).map_err(|code| {
+    let place = world.memory().place(address, size).map_err(|code| {
         call.found_outside(world, address, size, writes);
         call.refuse(code, format!("{address:#x} is not in device memory or in page-locked host memory"))
     })?;
-    match world.memory.containing(address).map(|allocation| &allocation.backing) {
+    match world.memory().containing(address).map(|allocation| &allocation.backing) {
         Some(Backing::Managed(_)) => {
             Err(call.refuse(INVALID_VALUE, format!("{address:#x} is managed memory, which may be on the move")))
         }
@@ -88,7 +88,7 @@ fn writing(
 fn wait(call: &Call<'_>, stream: Ptr<CUstream_st>, at: (u64, bool), value: u64, flags: u32) -> Status {
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
-    let device = world.engine.queue(queue).owner.device;
+    let device = world.queue(queue).owner.device;
     let op = waiting(call, &world, device, at, value, flags)?;
     call.submit(&mut world, queue, op.into())?;
     Ok(())
@@ -175,13 +175,13 @@ pub(crate) fn cuStreamBatchMemOp_v2(
     check_batch(call, count, flags)?;
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
-    let owner = &world.engine.queue(queue).owner;
+    let owner = &world.queue(queue).owner;
     let (context, device) = (owner.context, owner.device);
     let ops = batch(call, &world, device, operations, count)?;
     if ops.is_empty() {
         return Ok(());
     }
-    if world.captures.hold(queue) {
+    if world.captures().hold(queue) {
         let shown = (0..count as usize).map(|index| operations.read_at(index)).collect::<Status<_>>()?;
         let node = ValuesNode { ops, shown, flags, context };
         return call.capture_node(&mut world, queue, NodeWork::Values(Arc::new(node)));

@@ -11,6 +11,9 @@ use super::{Graphs, NodeWork};
 use crate::ffi::handle::{ConditionHandle, ContextHandle, GraphHandle, NodeHandle, UserObjectHandle, kind};
 use crate::machine::objects::Object;
 
+/// `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH`.
+pub(crate) const AUTO_FREE: u64 = 1;
+
 /// A graph that has been instantiated.
 pub(crate) struct Executable {
     /// The number that `cuGraphExecGetId` shows.
@@ -89,14 +92,14 @@ impl Executable {
         &self.plan
     }
 
-    /// Replaces the work of all nodes by that of a graph with the same shape.
-    pub(crate) fn renew(&mut self, graphs: &Graphs, graph: GraphHandle) {
-        let mut plan = Plan::new(graphs, graph);
-        // The definition's nodes stay the names of the executable's.
-        plan.name_like(&self.plan);
-        self.plan = Arc::new(plan);
-        self.references = Arc::new(References(graphs.references_of(graph)));
-        self.study(graphs);
+    /// Takes over the work and the references of another executable with the same shape. Returns the old references.
+    pub(crate) fn renew(&mut self, other: Executable) -> Arc<References> {
+        let mut plan = other.plan;
+        // The nodes of the first definition stay the names of the executable's.
+        Arc::make_mut(&mut plan).name_like(&self.plan);
+        self.plan = plan;
+        (self.defaults, self.unfreed) = (other.defaults, other.unfreed);
+        std::mem::replace(&mut self.references, other.references)
     }
 
     /// The work of a node of the definition, as it is here.

@@ -1,10 +1,12 @@
 //! A graph: its list of nodes, and its place among the others.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use super::{Edges, Graphs, Node, NodeWork};
 use crate::ffi::handle::{ConditionHandle, GraphHandle, NodeHandle, UserObjectHandle, kind};
 use crate::machine::objects::Object;
+use crate::memory::shadow::{NodeSite, current_site};
 
 /// The nodes of a graph and their edges.
 pub(crate) struct Graph {
@@ -73,7 +75,10 @@ impl Graphs {
             NodeWork::Conditional(node) => Some(node.condition),
             _ => None,
         };
-        let node = self.nodes.insert(Node::new(graph, work, dependencies, local_id, place))?;
+        let (id, kind) = (found.id, work.kind_name());
+        let mut node = Node::new(graph, work, dependencies, local_id, place);
+        node.site = current_site().map(|added| Arc::new(NodeSite { graph: id, node: local_id, kind, added }));
+        let node = self.nodes.insert(node)?;
         for edge in before {
             self.nodes.get_mut(edge.node)?.dependents.push(node);
         }

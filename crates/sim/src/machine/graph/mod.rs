@@ -12,25 +12,29 @@ mod clone;
 mod conditional;
 mod dot;
 mod edges;
+mod executable;
 #[expect(clippy::module_inception, reason = "one graph of the graphs")]
 mod graph;
 mod kernel;
 mod memory;
 mod node;
+mod plan;
 mod user_object;
 mod work;
 
 pub(crate) use conditional::{Condition, ConditionalKind, ConditionalNode};
 pub(crate) use edges::{Edge, Edges};
+pub(crate) use executable::{AUTO_FREE, Executable, References};
 pub(crate) use graph::Graph;
 pub(crate) use kernel::{KernelAttributes, KernelNode, ShownArguments};
-pub(crate) use memory::GraphMemory;
+pub(crate) use memory::{GRAIN, GraphMemory};
 pub(crate) use node::Node;
-pub(crate) use user_object::{Destructor, UserObject, run_destructors};
+pub(crate) use plan::{Plan, Step};
+pub(crate) use user_object::UserObject;
 pub(crate) use work::{AllocNode, Given, HostNode, MemoryNode, NodeWork, ValuesNode};
 
-use crate::ffi::handle::kind;
-use crate::machine::objects::{Object, Objects};
+use crate::machine::destructor::Destructor;
+use crate::machine::objects::Objects;
 
 /// The graphs of a machine.
 pub(crate) struct Graphs {
@@ -72,13 +76,4 @@ impl Graphs {
         let graphs = self.graphs.iter().filter(|(_, graph)| graph.is_the_programs());
         (graphs.count() as u64, self.executables.iter().count() as u64)
     }
-}
-
-/// The nodes of a graph at its instantiation, in topological order.
-pub(crate) struct Executable {
-    pub(crate) nodes: Vec<NodeWork>,
-}
-
-impl Object for Executable {
-    type Kind = kind::Executable;
 }

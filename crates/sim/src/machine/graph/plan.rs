@@ -11,12 +11,14 @@
 //! For the checks each step belongs to a *chain*, a path through the plan, and each chain is a timeline. A plan that is
 //! wider than [`MAX_CHAINS`] has steps that share a chain without an edge between them; races between those are not seen.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::{Graphs, NodeWork};
+use super::{Graphs, Node, NodeWork};
 use crate::ffi::handle::{GraphHandle, NodeHandle};
+use crate::memory::shadow::NodeSite;
 
 /// The number of chains of a plan, at most: a clock of the checks has an entry for each.
 pub(crate) const MAX_CHAINS: u32 = 128;
@@ -33,7 +35,7 @@ pub(crate) struct Plan {
     /// The steps that no other step depends on.
     pub(crate) last: Vec<u32>,
     /// The plans of the bodies of conditional steps.
-    bodies: HashMap<u32, Vec<Plan>>,
+    bodies: HashMap<u32, Vec<Arc<Plan>>>,
     pub(crate) chains: u32,
 }
 
@@ -43,6 +45,8 @@ pub(crate) struct Step {
     pub(crate) work: NodeWork,
     /// The node of the definition; none for a step that only joins others.
     pub(crate) node: Option<NodeHandle>,
+    /// The call that added the node, while the machine checks.
+    pub(crate) site: Option<Arc<NodeSite>>,
     /// Where its entries in the list of steps before start.
     before: u32,
     /// The chain that it belongs to.
@@ -71,7 +75,7 @@ impl Plan {
     }
 
     /// The plans of the bodies of a conditional step.
-    pub(crate) fn bodies(&self, step: u32) -> &[Plan] {
+    pub(crate) fn bodies(&self, step: u32) -> &[Arc<Plan>] {
         self.bodies.get(&step).map_or(&[], Vec::as_slice)
     }
 
@@ -88,7 +92,7 @@ impl Plan {
         let found = self.steps.iter().position(|step| step.node == Some(node));
         match found {
             Some(index) => self.steps.get_mut(index),
-            None => self.bodies.values_mut().flatten().find_map(|body| body.step_of_mut(node)),
+            None => self.bodies.values_mut().flatten().find_map(|body| Arc::make_mut(body).step_of_mut(node)),
         }
     }
 
@@ -99,7 +103,7 @@ impl Plan {
         }
         for (step, bodies) in &mut self.bodies {
             for (mine, theirs) in bodies.iter_mut().zip(other.bodies(*step)) {
-                mine.name_like(theirs);
+                Arc::make_mut(mine).name_like(theirs);
             }
         }
     }
@@ -110,11 +114,19 @@ impl Plan {
         self.bodies.values().flatten().for_each(|body| body.each(visit));
     }
 
-    fn push(&mut self, work: NodeWork, node: Option<NodeHandle>, before: &[u32]) -> u32 {
+    fn push(&mut self, work: NodeWork, before: &[u32]) -> u32 {
         let index = self.steps.len() as u32;
         let start = self.before.len() as u32;
         self.before.extend_from_slice(before);
-        self.steps.push(Step { work, node, before: start, chain: 0, is_fork: false, is_enabled: true });
+        let (node, site) = (None, None);
+        self.steps.push(Step { work, node, site, before: start, chain: 0, is_fork: false, is_enabled: true });
+        index
+    }
+
+    fn push_node(&mut self, handle: NodeHandle, node: &Node, before: &[u32]) -> u32 {
+        let index = self.push(node.work.clone(), before);
+        let step = &mut self.steps[index as usize];
+        (step.node, step.site) = (Some(handle), node.site.clone());
         index
     }
 
@@ -140,18 +152,18 @@ impl Plan {
                 NodeWork::Child(inner) => {
                     let first = graphs.nodes_of(*inner).filter(|(_, node)| node.dependencies.is_empty()).count();
                     if before.len() > 1 && first > 1 {
-                        before = [self.push(NodeWork::Empty, None, &before)].into_iter().collect();
+                        before = [self.push(NodeWork::Empty, &before)].into_iter().collect();
                     }
                     let end = self.lay(graphs, *inner, &before);
                     match end.len() > 1 && node.dependents.len() > 1 {
-                        true => [self.push(NodeWork::Empty, None, &end)].into_iter().collect(),
+                        true => [self.push(NodeWork::Empty, &end)].into_iter().collect(),
                         false => end,
                     }
                 }
                 work => {
-                    let step = self.push(work.clone(), Some(handle), &before);
+                    let step = self.push_node(handle, node, &before);
                     if let NodeWork::Conditional(conditional) = work {
-                        let bodies = conditional.bodies.iter().map(|body| Plan::new(graphs, *body)).collect();
+                        let bodies = conditional.bodies.iter().map(|body| Arc::new(Plan::new(graphs, *body))).collect();
                         self.bodies.insert(step, bodies);
                     }
                     [step].into_iter().collect()
@@ -202,7 +214,7 @@ impl Graphs {
         let mut waiting: HashMap<NodeHandle, usize> = HashMap::new();
         let mut order: Vec<NodeHandle> = Vec::new();
         let mut is_sorted = true;
-        let mut placed = std::collections::HashSet::new();
+        let mut placed = HashSet::new();
         for (handle, node) in self.nodes_of(graph) {
             is_sorted = is_sorted && node.dependencies.iter().all(|edge| placed.contains(&edge.node));
             placed.insert(handle);

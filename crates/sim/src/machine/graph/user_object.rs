@@ -3,14 +3,10 @@
 //! The program and graphs hold references to a user object. When the last one is released, the object's
 //! destructor runs on the thread that released it.
 
-use std::ffi::c_void;
-
-use warploom_sys::types::CUhostFn;
-
 use super::Graphs;
 use crate::ffi::handle::{GraphHandle, UserObjectHandle, kind};
+use crate::machine::destructor::Destructor;
 use crate::machine::objects::Object;
-use crate::process::thread;
 
 /// Data of the program with a number of references.
 pub(crate) struct UserObject {
@@ -22,35 +18,6 @@ pub(crate) struct UserObject {
 
 impl Object for UserObject {
     type Kind = kind::UserObject;
-}
-
-/// The function that the program gave for the end of a user object.
-#[derive(Clone, Copy)]
-pub(crate) struct Destructor {
-    pub(crate) function: CUhostFn,
-    pub(crate) data: *mut c_void,
-}
-
-// SAFETY: the raw pointer is the destructor's data. The C caller hands it to the driver, which passes it to
-// the function on the thread that releases the last reference.
-#[expect(unsafe_code, reason = "a pointer that only a destructor looks at")]
-unsafe impl Send for Destructor {}
-
-impl Destructor {
-    #[expect(unsafe_code, reason = "calls the program's function")]
-    fn run(self) {
-        if let Some(function) = self.function {
-            // SAFETY: a function and its data that a C caller passed to be called once, now.
-            unsafe { function(self.data) };
-        }
-    }
-}
-
-/// Runs destructors, without the machine's lock. No driver call is permitted inside them.
-pub(crate) fn run_destructors(machine: u64, destructors: Vec<Destructor>) {
-    for destructor in destructors {
-        thread::in_host_function(machine, || destructor.run());
-    }
 }
 
 impl Graphs {

@@ -121,6 +121,10 @@ impl AllocNode {
 #[expect(unsafe_code, reason = "pointers that only the program's own code looks at")]
 unsafe impl Send for NodeWork {}
 
+// SAFETY: as above; nothing here changes through a shared reference.
+#[expect(unsafe_code, reason = "pointers that only the program's own code looks at")]
+unsafe impl Sync for NodeWork {}
+
 impl NodeWork {
     /// The node for work on a captured stream; `None` for work that cannot be captured.
     pub(crate) fn of<S>(work: Work<S>, context: ContextHandle) -> Option<NodeWork> {
@@ -138,6 +142,8 @@ impl NodeWork {
             | Work::Migrate(_)
             | Work::Release(_)
             | Work::Task(_)
+            | Work::Hook(_)
+            | Work::Destructors(_)
             | Work::Away => return None,
         })
     }
@@ -173,6 +179,26 @@ impl NodeWork {
     /// True if it allocates or frees memory.
     pub(crate) fn is_of_memory(&self) -> bool {
         matches!(self, NodeWork::Alloc(_) | NodeWork::Free(_))
+    }
+
+    /// The kind in words, for reports.
+    pub(crate) fn kind_name(&self) -> &'static str {
+        match self {
+            NodeWork::Empty => "empty",
+            NodeWork::Kernel(_) => "kernel",
+            NodeWork::Memory(node) => match node.op {
+                MemoryOp::Fill { .. } | MemoryOp::FillRows(_) => "memset",
+                _ => "memcpy",
+            },
+            NodeWork::Host(_) => "host",
+            NodeWork::Child(_) => "child graph",
+            NodeWork::RecordEvent(_) => "event record",
+            NodeWork::WaitEvent(_) => "event wait",
+            NodeWork::Values(_) => "memory operations",
+            NodeWork::Alloc(_) => "allocation",
+            NodeWork::Free(_) => "free",
+            NodeWork::Conditional(_) => "conditional",
+        }
     }
 
     pub(crate) fn kind(&self) -> CUgraphNodeType {

@@ -36,7 +36,7 @@ use super::attributes::Limits;
 use super::clusters;
 use super::functions::described;
 use super::kernels::function_in;
-use crate::api::context::stack_for;
+use crate::api::context::{stack_for, stack_of};
 use crate::ffi::handle::{ContextHandle, Handle, Kind};
 use crate::ffi::status::{INVALID_HANDLE, INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::ffi::{ConstPtr, Ptr};
@@ -45,7 +45,8 @@ use crate::machine::code::Facts;
 use crate::machine::core::Guard;
 use crate::machine::graph::{KernelAttributes, KernelNode, NodeWork};
 use crate::machine::launch::{KernelCall, Shape};
-use crate::machine::world::Work;
+use crate::machine::work::Task;
+use crate::machine::world::{Work, World};
 use crate::topology::number;
 
 /// Number of resident blocks; more would only take more memory.
@@ -110,13 +111,13 @@ fn launch(
 ) -> Status {
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
-    let owner = &world.engine.queue(queue).owner;
+    let owner = &world.queue(queue).owner;
     let place = Place { context: owner.context, device: owner.device };
     let kernel =
         KernelCall::new(call, &mut world, place, function.address(), shape, |facts| arguments.pack(call, facts));
-    let kernel = kernel.inspect_err(|_| world.captures.spoil(queue))?;
-    if world.captures.hold(queue) {
-        let attributes = attributes.or_of_stream(&world.engine.queue(queue).owner.traits.attributes);
+    let kernel = kernel.inspect_err(|_| world.captures_mut().spoil(queue))?;
+    if world.captures().hold(queue) {
+        let attributes = attributes.or_of_stream(&world.queue(queue).owner.traits.attributes);
         let node = KernelNode::new(kernel, function.address(), attributes, false);
         return call.capture_node(&mut world, queue, NodeWork::Kernel(Arc::new(node)));
     }
@@ -156,15 +157,22 @@ impl KernelCall {
         let shape = clusters::of_launch(call, &limits, &facts, &found.settings, shape)?;
         clusters::check_most(call, &shape)?;
         let arguments = arguments(&facts)?;
-        let program = world.code.modules.get(found.module).ok_or(INVALID_HANDLE)?.program.clone();
+        let program = world.code().modules().get(found.module).ok_or(INVALID_HANDLE)?.program.clone();
         Ok(Self { function: handle, context, device, program, index: found.index, shape, arguments })
     }
 
     /// Enqueues the kernel.
     pub(crate) fn start(&self, call: &Call<'_>, world: &mut Guard<'_>, queue: QueueId) -> Status {
+        reserve_stack(call, world, self)?;
+        let task = self.task(call, world)?;
+        call.submit(world, queue, Work::Task(task))
+    }
+
+    /// The kernel as a task; its stack has been reserved.
+    pub(crate) fn task(&self, call: &Call<'_>, world: &mut World) -> Status<Box<dyn Task<World>>> {
         let Self { context, device, shape, .. } = *self;
         let kernel = self.program.kernels().nth(self.index).ok_or(INVALID_HANDLE)?;
-        let stack = stack_for(call, world, context, kernel.local_bytes() as u32)?;
+        let stack = stack_of(world, context)?;
         let resident = if shape.cooperative { shape.blocks() } else { RESIDENT };
         let workspace = match shape.cooperative {
             true => Some(world.take_workspace(context, device).ok_or(OUT_OF_MEMORY)?),
@@ -184,19 +192,22 @@ impl KernelCall {
         };
         let (name, view) = (kernel.name().to_owned(), View::new(call.core(), world, context, device));
         let checks = call.core().findings.kernel_checks();
-        let submitted = Running::new(kernel, launch, &view, checks)
-            .map_err(|error| call.refuse(INVALID_VALUE, format!("a launch of `{name}`: {error}")))
-            .map(|grid| KernelTask::new(call, name, grid, view, workspace))
-            .and_then(|task| call.submit(world, queue, Work::Task(Box::new(task))));
-        if let Err(code) = submitted {
+        let grid = Running::new(kernel, launch, &view, checks).map_err(|error| {
             workspace.into_iter().for_each(|workspace| world.give_workspace(workspace));
-            return Err(code);
-        }
-        if let Some(function) = world.code.functions.get_mut(self.function) {
+            call.refuse(INVALID_VALUE, format!("a launch of `{name}`: {error}"))
+        })?;
+        if let Some(function) = world.code_mut().functions_mut().get_mut(self.function) {
             function.is_loaded = true;
         }
-        Ok(())
+        Ok(Box::new(KernelTask::new(call, name, grid, view, workspace)))
     }
+}
+
+/// Makes the stacks of a kernel's context large enough for it, which may wait for running kernels.
+pub(crate) fn reserve_stack(call: &Call<'_>, world: &mut Guard<'_>, kernel: &KernelCall) -> Status {
+    let found = kernel.program.kernels().nth(kernel.index).ok_or(INVALID_HANDLE)?;
+    let bytes = found.local_bytes() as u32;
+    stack_for(call, world, kernel.context, bytes).map(drop)
 }
 
 /// The special registers of a launch: two of them hold the address of a cooperative launch's workspace.

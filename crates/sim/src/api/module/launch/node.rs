@@ -61,6 +61,6 @@ fn place_of(call: &Call<'_>, world: &mut Guard<'_>, named: u64, context: u64) ->
         true if context == 0 => call.context(world)?,
         true => Handle::from_bits(context),
     };
-    let device = call.object(&world.contexts, context, INVALID_CONTEXT)?.device;
+    let device = call.object(world.contexts(), context, INVALID_CONTEXT)?.device;
     Ok(Place { context, device })
 }
