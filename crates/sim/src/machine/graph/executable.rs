@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use warploom_engine::{Known, OpId, QueueId};
 
 use super::plan::{Plan, Step};
-use super::{Graphs, NodeWork};
+use super::{Graphs, NodeWork, Outline};
 use crate::ffi::handle::{ConditionHandle, ContextHandle, GraphHandle, NodeHandle, UserObjectHandle, kind};
 use crate::machine::objects::Object;
 
@@ -20,6 +20,7 @@ pub(crate) struct Executable {
     pub(crate) id: u32,
     /// The flags of its instantiation.
     pub(crate) flags: u64,
+    outline: Outline,
     /// Shared with the conditional nodes of launches in flight.
     plan: Arc<Plan>,
     /// The steps of the nodes, but for those in bodies of conditional nodes.
@@ -54,6 +55,7 @@ impl Executable {
         let mut executable = Self {
             id,
             flags,
+            outline: Outline::new(graphs, graph),
             plan: Arc::new(plan),
             index: HashMap::new(),
             references,
@@ -92,14 +94,17 @@ impl Executable {
         &self.plan
     }
 
-    /// Takes over the work and the references of another executable with the same shape. Returns the old references.
-    pub(crate) fn renew(&mut self, other: Executable) -> Arc<References> {
-        let mut plan = other.plan;
-        // The nodes of the first definition stay the names of the executable's.
-        Arc::make_mut(&mut plan).name_like(&self.plan);
-        self.plan = plan;
+    /// Takes over other work for its nodes, and the rest from an executable of the graph that has this work.
+    /// Returns the old references.
+    pub(crate) fn renew(&mut self, works: Vec<(NodeHandle, NodeWork)>, other: Executable) -> Arc<References> {
+        self.take_over(works);
         (self.defaults, self.unfreed) = (other.defaults, other.unfreed);
         std::mem::replace(&mut self.references, other.references)
+    }
+
+    /// The outline of its definition.
+    pub(crate) fn outline(&self) -> &Outline {
+        &self.outline
     }
 
     /// The work of a node of the definition, as it is here.
