@@ -137,16 +137,6 @@ impl<T: Object> Objects<T> {
         }
     }
 
-    /// Stores an object again that was taken by [`Objects::suspend`] to be changed.
-    pub(crate) fn put_back(&mut self, handle: HandleTo<T>, object: T) {
-        if self.is_of_this_kind(handle)
-            && let Some(entry) = self.entries.get_mut(handle.index())
-            && entry.generation == handle.generation()
-        {
-            entry.object = Some(object);
-        }
-    }
-
     /// The call that created an object, if the machine checks.
     pub(crate) fn maker(&self, handle: HandleTo<T>) -> Option<&Site> {
         self.live_index(handle).and_then(|index| self.entries[index].maker.as_ref())

@@ -18,6 +18,7 @@ mod conditions;
 mod dependencies;
 mod dot;
 mod edges;
+mod enabled;
 mod executable;
 mod ids;
 mod launch;
@@ -26,6 +27,7 @@ mod memory;
 mod nodes;
 mod params;
 mod shown;
+mod update;
 mod user_objects;
 mod work;
 
@@ -48,6 +50,7 @@ pub(crate) use edges::{
     cuGraphGetEdges, cuGraphGetEdges_v2, cuGraphNodeGetDependencies, cuGraphNodeGetDependencies_v2,
     cuGraphNodeGetDependentNodes, cuGraphNodeGetDependentNodes_v2,
 };
+pub(crate) use enabled::{cuGraphExecGetFlags, cuGraphExecGetId, cuGraphNodeGetEnabled, cuGraphNodeSetEnabled};
 pub(crate) use executable::{cuGraphExecDestroy, cuGraphInstantiateWithFlags};
 pub(crate) use ids::{
     cuGraphGetId, cuGraphNodeGetContainingGraph, cuGraphNodeGetLocalId, cuGraphNodeGetToolsId, cuGraphNodeGetType,
@@ -63,6 +66,11 @@ pub(crate) use params::{
     cuGraphKernelNodeSetParams_v2, cuGraphMemAllocNodeGetParams, cuGraphMemFreeNodeGetParams,
     cuGraphMemcpyNodeGetParams, cuGraphMemcpyNodeSetParams, cuGraphMemsetNodeGetParams, cuGraphMemsetNodeSetParams,
     cuGraphNodeGetParams, cuGraphNodeSetParams,
+};
+pub(crate) use update::{
+    cuGraphExecBatchMemOpNodeSetParams, cuGraphExecChildGraphNodeSetParams, cuGraphExecEventRecordNodeSetEvent,
+    cuGraphExecEventWaitNodeSetEvent, cuGraphExecHostNodeSetParams, cuGraphExecKernelNodeSetParams_v2,
+    cuGraphExecMemcpyNodeSetParams, cuGraphExecMemsetNodeSetParams, cuGraphExecNodeSetParams, cuGraphExecUpdate_v2,
 };
 pub(crate) use user_objects::{
     cuGraphReleaseUserObject, cuGraphRetainUserObject, cuUserObjectCreate, cuUserObjectRelease, cuUserObjectRetain,

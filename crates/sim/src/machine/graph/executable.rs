@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use warploom_engine::{Known, OpId, QueueId};
 
 use super::plan::{Plan, Step};
-use super::{Graphs, NodeWork};
+use super::{Graphs, NodeWork, Outline};
 use crate::ffi::handle::{ConditionHandle, ContextHandle, GraphHandle, NodeHandle, UserObjectHandle, kind};
 use crate::machine::objects::Object;
 
@@ -20,6 +20,7 @@ pub(crate) struct Executable {
     pub(crate) id: u32,
     /// The flags of its instantiation.
     pub(crate) flags: u64,
+    outline: Outline,
     /// Shared with the conditional nodes of launches in flight.
     plan: Arc<Plan>,
     /// The steps of the nodes, but for those in bodies of conditional nodes.
@@ -60,6 +61,7 @@ impl Executable {
         let mut executable = Self {
             id,
             flags,
+            outline: Outline::new(graphs, graph),
             plan: Arc::new(plan),
             index: HashMap::new(),
             references,
@@ -104,19 +106,18 @@ impl Executable {
         &self.plan
     }
 
-    /// Takes over the work of the nodes of another graph with the same shape; `twin` names the node for each of its own.
+    /// Takes over other work for its nodes, and the rest from an executable of the graph that has this work.
     /// Returns the old references.
-    pub(crate) fn renew(
-        &mut self,
-        graphs: &Graphs,
-        graph: GraphHandle,
-        twin: &impl Fn(NodeHandle) -> Option<NodeHandle>,
-    ) -> Arc<References> {
-        let work = |node: NodeHandle| twin(node).and_then(|twin| graphs.nodes.get(twin)).map(|node| node.work.clone());
-        Arc::make_mut(&mut self.plan).renew(&work);
-        self.study(graphs);
-        let references = Arc::new(References(graphs.references_of(graph)));
-        std::mem::replace(&mut self.references, references)
+    pub(crate) fn renew(&mut self, works: Vec<(NodeHandle, NodeWork)>, other: Executable) -> Arc<References> {
+        self.take_over(works);
+        (self.defaults, self.allocated) = (other.defaults, other.allocated);
+        (self.unfreed, self.foreign_frees) = (other.unfreed, other.foreign_frees);
+        std::mem::replace(&mut self.references, other.references)
+    }
+
+    /// The outline of its definition.
+    pub(crate) fn outline(&self) -> &Outline {
+        &self.outline
     }
 
     /// The work of a node of the definition, as it is here.

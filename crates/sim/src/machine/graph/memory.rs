@@ -157,7 +157,9 @@ impl GraphMemory {
         }
         let is_free = |taken: &Taken| taken.freed_by.is_some_and(&is_before) && taken.is_freed;
         let mut own = addresses.taken.iter_mut().filter(|(_, taken)| taken.graph == graph);
-        if let Some((address, taken)) = own.find(|(_, taken)| is_free(taken) && taken.bytes.next_multiple_of(GRAIN) >= len) {
+        if let Some((address, taken)) =
+            own.find(|(_, taken)| is_free(taken) && taken.bytes.next_multiple_of(GRAIN) >= len)
+        {
             (taken.is_freed, taken.freed_by) = (false, None);
             taken.holders += 1;
             return Some(*address);

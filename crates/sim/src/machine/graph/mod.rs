@@ -18,7 +18,9 @@ mod graph;
 mod kernel;
 mod memory;
 mod node;
+mod outline;
 mod plan;
+mod update;
 mod user_object;
 mod work;
 
@@ -29,6 +31,7 @@ pub(crate) use graph::Graph;
 pub(crate) use kernel::{KernelAttributes, KernelNode, ShownArguments};
 pub(crate) use memory::GraphMemory;
 pub(crate) use node::Node;
+pub(crate) use outline::{Difference, Outline, Pairs};
 pub(crate) use plan::{Plan, Step};
 pub(crate) use user_object::UserObject;
 pub(crate) use work::{AllocNode, Given, HostNode, MemoryNode, NodeWork, ValuesNode};

@@ -96,18 +96,6 @@ impl Plan {
         }
     }
 
-    /// Replaces the work of every node, here and in the bodies.
-    pub(super) fn renew(&mut self, work: &impl Fn(NodeHandle) -> Option<NodeWork>) {
-        for step in &mut self.steps {
-            if let Some(work) = step.node.and_then(work) {
-                step.work = work;
-            }
-        }
-        for body in self.bodies.values_mut().flatten() {
-            Arc::make_mut(body).renew(work);
-        }
-    }
-
     /// The steps with the plans inside them, outer ones first.
     pub(crate) fn each<'a>(&'a self, visit: &mut impl FnMut(&'a Step)) {
         self.steps.iter().for_each(&mut *visit);

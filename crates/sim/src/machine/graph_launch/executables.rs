@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::ffi::handle::{ExecutableHandle, GraphHandle, NodeHandle};
-use crate::machine::graph::{Executable, References};
+use crate::ffi::handle::{ExecutableHandle, GraphHandle};
+use crate::machine::graph::{Executable, Pairs, References};
 use crate::machine::world::World;
 
 impl World {
@@ -25,19 +25,16 @@ impl World {
         self.drop_references(executable.references);
     }
 
-    /// Replaces the work of an executable by that of a graph with the same shape; `twin` names the graph's node for each
-    /// node of the definition. The call must go on to run the destructors of user objects that have ended.
-    pub(crate) fn renew_executable(
-        &mut self,
-        handle: ExecutableHandle,
-        graph: GraphHandle,
-        twin: impl Fn(NodeHandle) -> Option<NodeHandle>,
-    ) {
-        let Some(mut executable) = self.graphs.executables.suspend(handle) else { return };
-        let old = executable.renew(&self.graphs, graph, &twin);
-        self.graphs.retain_references(&executable.references.0);
-        self.graphs.executables.put_back(handle, executable);
-        self.drop_references(old);
+    /// Replaces the work of an executable by that of a graph, whose nodes are paired with the executable's.
+    pub(crate) fn update_executable(&mut self, handle: ExecutableHandle, graph: GraphHandle, pairs: &Pairs) {
+        let Some(found) = self.graphs.executables.get(handle) else { return };
+        let renewal = Executable::new(&self.graphs, graph, found.id, found.flags);
+        self.graphs.retain_references(&renewal.references.0);
+        let works = self.graphs.works_of(pairs);
+        let found = self.graphs.executables.get_mut(handle);
+        if let Some(old) = found.map(|found| found.renew(works, renewal)) {
+            self.drop_references(old);
+        }
     }
 
     /// Lets go of references, which are released when no launch in flight holds them.
