@@ -6,6 +6,8 @@
 //!     └─ instantiate ─▶ Executable: the nodes as they were then ─▶ launch: ops of a stream
 //! ```
 //!
+//! A launch enqueues an op for each node, behind those that the node depends on. Independent nodes have no order.
+//!
 //! [`add`] adds nodes of every kind. [`work`] reads their parameters from C's structs, and [`shown`] writes them
 //! back; both serve the nodes of graphs and those of executable graphs.
 
@@ -19,6 +21,7 @@ mod edges;
 mod enabled;
 mod executable;
 mod ids;
+mod instantiate;
 mod launch;
 mod lifecycle;
 mod memory;
@@ -49,10 +52,11 @@ pub(crate) use edges::{
     cuGraphNodeGetDependentNodes, cuGraphNodeGetDependentNodes_v2,
 };
 pub(crate) use enabled::{cuGraphExecGetFlags, cuGraphExecGetId, cuGraphNodeGetEnabled, cuGraphNodeSetEnabled};
-pub(crate) use executable::{cuGraphExecDestroy, cuGraphInstantiateWithFlags};
+pub(crate) use executable::cuGraphExecDestroy;
 pub(crate) use ids::{
     cuGraphGetId, cuGraphNodeGetContainingGraph, cuGraphNodeGetLocalId, cuGraphNodeGetToolsId, cuGraphNodeGetType,
 };
+pub(crate) use instantiate::{cuGraphInstantiateWithFlags, cuGraphInstantiateWithParams};
 pub(crate) use launch::{cuGraphLaunch, cuGraphUpload};
 pub(crate) use lifecycle::{cuGraphCreate, cuGraphDestroy};
 pub(crate) use memory::{cuDeviceGetGraphMemAttribute, cuDeviceGraphMemTrim, cuDeviceSetGraphMemAttribute};
