@@ -18,6 +18,8 @@ pub(crate) const AUTO_FREE: u64 = 1;
 pub(crate) struct Executable {
     /// The number that `cuGraphExecGetId` shows.
     pub(crate) id: u32,
+    /// The graph that it was instantiated from, which may be gone.
+    pub(crate) graph: GraphHandle,
     /// The flags of its instantiation.
     pub(crate) flags: u64,
     outline: Outline,
@@ -60,6 +62,7 @@ impl Executable {
         let references = Arc::new(References(graphs.references_of(graph)));
         let mut executable = Self {
             id,
+            graph,
             flags,
             outline: Outline::new(graphs, graph),
             plan: Arc::new(plan),
