@@ -17,6 +17,7 @@ use warploom_sys::types::CUresult;
 use crate::check::{Checks, Findings};
 use crate::fault::Faults;
 use crate::ffi::status::Status;
+use crate::machine::graph::Conditions;
 use crate::machine::log::{Log, LogEntry, LogKind};
 use crate::machine::world::{Work, World};
 use crate::process::home::Home;
@@ -35,6 +36,7 @@ pub(crate) struct Core {
     pub(crate) trace: Option<Arc<Recorder>>,
     pub(crate) home: Home,
     pub(crate) faults: Arc<Faults>,
+    pub(crate) conditions: Arc<Conditions>,
     pub(crate) initialized: AtomicBool,
     /// The time limit of a kernel.
     pub(crate) watchdog: Option<Duration>,
@@ -96,6 +98,7 @@ impl Core {
             trace,
             home: Home::new()?,
             faults: Arc::new(instruments.faults),
+            conditions: Arc::default(),
             initialized: AtomicBool::new(false),
             watchdog: instruments.watchdog,
             output: instruments.output,

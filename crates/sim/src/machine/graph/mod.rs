@@ -1,10 +1,12 @@
 //! Graphs: nodes with their edges, and executable copies of them.
 
+mod conditions;
 mod memory;
 mod node;
 
 use std::collections::BTreeSet;
 
+pub(crate) use conditions::Conditions;
 pub(crate) use memory::GraphMemory;
 pub(crate) use node::NodeWork;
 
