@@ -17,7 +17,7 @@ use warploom_sys::types::CUresult;
 use crate::check::{Checks, Findings};
 use crate::fault::Faults;
 use crate::ffi::status::Status;
-use crate::machine::graph::Conditions;
+use crate::machine::conditions::Conditions;
 use crate::machine::log::{Log, LogEntry, LogKind};
 use crate::machine::world::{Work, World};
 use crate::process::home::Home;
@@ -36,7 +36,6 @@ pub(crate) struct Core {
     pub(crate) trace: Option<Arc<Recorder>>,
     pub(crate) home: Home,
     pub(crate) faults: Arc<Faults>,
-    pub(crate) conditions: Arc<Conditions>,
     pub(crate) initialized: AtomicBool,
     /// The time limit of a kernel.
     pub(crate) watchdog: Option<Duration>,
@@ -44,6 +43,8 @@ pub(crate) struct Core {
     /// Number of threads that run blocks of kernels; the threads start at first use.
     workers: usize,
     crew: OnceLock<Arc<Crew>>,
+    /// Values that kernels set for conditional nodes of graphs.
+    pub(crate) conditions: Arc<Conditions>,
     runner: Arc<Runner<World>>,
     /// Set by the C boundary, which depends on the machine.
     function_address: FunctionAddress,
@@ -98,12 +99,12 @@ impl Core {
             trace,
             home: Home::new()?,
             faults: Arc::new(instruments.faults),
-            conditions: Arc::default(),
             initialized: AtomicBool::new(false),
             watchdog: instruments.watchdog,
             output: instruments.output,
             workers: instruments.workers.or_else(|| available_parallelism().ok()).map_or(1, NonZeroUsize::get),
             crew: OnceLock::new(),
+            conditions: Arc::default(),
             runner,
             function_address: instruments.function_address,
         })

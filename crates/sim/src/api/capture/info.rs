@@ -2,7 +2,9 @@
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use warploom_engine::QueueId;
-use warploom_sys::types::{CUgraph, CUgraphEdgeData, CUgraphNode, CUstream_st, CUstreamCaptureStatus, cuuint64_t};
+use warploom_sys::types::{
+    CUgraph, CUgraphEdgeData, CUgraphNode, CUresult, CUstream_st, CUstreamCaptureStatus, cuuint64_t,
+};
 
 use super::IMPLICIT;
 use crate::ffi::Ptr;
@@ -16,7 +18,7 @@ fn asked(call: &Call<'_>, world: &mut Guard<'_>, stream: Ptr<CUstream_st>) -> St
     if !world.shadowed_by(queue).is_empty() {
         return Err(call.refuse(IMPLICIT, "the legacy default stream waits for a stream that is being captured"));
     }
-    let status = match world.captures.of(queue) {
+    let status = match world.captures().of(queue) {
         None => CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE,
         Some((_, sequence)) if sequence.is_invalid => CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_INVALIDATED,
         Some(_) => CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_ACTIVE,
@@ -56,15 +58,19 @@ fn info(call: &Call<'_>, stream: Ptr<CUstream_st>, wanted: &Wanted) -> Status {
     if status != CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_ACTIVE {
         return Ok(());
     }
-    let captures = &mut world.captures;
+    let captures = world.captures_mut();
     let Some((id, graph)) = captures.of(queue).map(|(id, sequence)| (id, sequence.graph)) else { return Ok(()) };
     let Some(branch) = captures.branches.get_mut(&queue) else { return Ok(()) };
-    branch.shown = branch.tips.iter().map(|tip| tip.bits()).collect();
+    if !wanted.nodes.is_null() && wanted.data.is_null() && branch.tips.iter().any(|tip| !tip.is_plain()) {
+        let reason = "an edge starts at a part of a node, and the data of edges is not asked for";
+        return Err(call.refuse(CUresult::CUDA_ERROR_LOSSY_QUERY, reason));
+    }
+    branch.shown = branch.tips.iter().map(|tip| tip.node.bits()).collect();
     wanted.id.write_if_wanted(id.0)?;
     wanted.graph.write_if_wanted(graph.as_raw())?;
-    branch.edges = vec![0; branch.tips.len()];
+    branch.edges = branch.tips.iter().map(|tip| tip.data).collect();
     wanted.nodes.write_if_wanted(branch.shown.as_ptr().cast())?;
-    wanted.data.write_if_wanted(branch.edges.as_ptr().cast())?;
+    wanted.data.write_if_wanted(branch.edges.as_ptr())?;
     wanted.count.write_if_wanted(branch.shown.len())
 }
 

@@ -13,9 +13,8 @@
 
 use warploom_sys::types::CUstreamCaptureMode;
 
-use super::UNSUPPORTED;
 use crate::ffi::Ptr;
-use crate::ffi::status::Status;
+use crate::ffi::status::{CAPTURE_UNSUPPORTED, Status};
 use crate::machine::call::Call;
 use crate::machine::capture::Sequence;
 use crate::machine::core::Guard;
@@ -27,7 +26,7 @@ const RELAXED: CUstreamCaptureMode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE
 impl Call<'_> {
     /// Refuses a call that is not permitted while a stream is captured.
     pub(crate) fn check_unsafe(&self, world: &mut Guard<'_>) -> Status {
-        if world.captures.are_none() {
+        if world.captures().are_none() {
             return Ok(());
         }
         let (mode, this) = (thread::capture_mode(self.core().id), thread::key());
@@ -37,14 +36,14 @@ impl Call<'_> {
             _ => sequence.thread == this && sequence.mode != RELAXED,
         };
         let mut is_forbidden = false;
-        for sequence in world.captures.sequences.values_mut().filter(|sequence| forbids(sequence)) {
+        for sequence in world.captures_mut().sequences.values_mut().filter(|sequence| forbids(sequence)) {
             sequence.is_invalid = true;
             is_forbidden = true;
         }
         if is_forbidden {
             let reason =
                 "a stream is being captured, whose graph would not repeat this call; its capture is invalid now";
-            return Err(self.refuse(UNSUPPORTED, reason));
+            return Err(self.refuse(CAPTURE_UNSUPPORTED, reason));
         }
         Ok(())
     }

@@ -6,10 +6,9 @@ use std::ffi::c_uint;
 use warploom_engine::QueueId;
 use warploom_sys::types::{CUevent_st, CUresult, CUstream_st};
 
-use crate::api::capture::UNSUPPORTED;
 use crate::api::event;
 use crate::ffi::Ptr;
-use crate::ffi::status::{INVALID_VALUE, NOT_READY, Status};
+use crate::ffi::status::{CAPTURE_UNSUPPORTED, INVALID_VALUE, NOT_READY, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
 use crate::machine::graph::NodeWork;
@@ -18,7 +17,7 @@ pub(crate) fn cuStreamQuery(call: &Call<'_>, stream: Ptr<CUstream_st>) -> Status
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
     check_wait(call, &mut world, queue)?;
-    let context = world.engine.queue(queue).owner.context;
+    let context = world.queue(queue).owner.context;
     let outstanding = world.outstanding(queue);
     let is_idle = call.core().query(&mut world, &outstanding);
     world.healthy(context)?;
@@ -26,7 +25,7 @@ pub(crate) fn cuStreamQuery(call: &Call<'_>, stream: Ptr<CUstream_st>) -> Status
         return Err(NOT_READY);
     }
     let known = world.known_when_idle(queue);
-    world.engine.timelines.host_learns(&known);
+    world.host_learns(&known);
     world.host_saw_idle(queue);
     Ok(())
 }
@@ -35,10 +34,10 @@ pub(crate) fn cuStreamSynchronize(call: &Call<'_>, stream: Ptr<CUstream_st>) -> 
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
     check_wait(call, &mut world, queue)?;
-    let context = world.engine.queue(queue).owner.context;
+    let context = world.queue(queue).owner.context;
     let (outstanding, known) = (world.outstanding(queue), world.known_when_idle(queue));
     call.wait(&mut world, &outstanding)?;
-    world.engine.timelines.host_learns(&known);
+    world.host_learns(&known);
     world.host_saw_idle(queue);
     world.saw_queue(queue);
     world.healthy(context)
@@ -46,9 +45,9 @@ pub(crate) fn cuStreamSynchronize(call: &Call<'_>, stream: Ptr<CUstream_st>) -> 
 
 /// Refuses to wait for a captured stream, or for any stream if a capture forbids waits.
 fn check_wait(call: &Call<'_>, world: &mut Guard<'_>, queue: QueueId) -> Status {
-    if world.captures.hold(queue) {
-        world.captures.spoil(queue);
-        return Err(call.refuse(UNSUPPORTED, "the stream is being captured, and its capture is invalid now"));
+    if world.captures().hold(queue) {
+        world.captures_mut().spoil(queue);
+        return Err(call.refuse(CAPTURE_UNSUPPORTED, "the stream is being captured, and its capture is invalid now"));
     }
     call.check_legacy(world, queue)?;
     call.check_unsafe(world)
@@ -70,7 +69,7 @@ pub(crate) fn cuStreamWaitEvent(
     let queue = call.queue(&mut world, stream)?;
     let event = event::find(call, &world, event.address())?;
     if flags == EXTERNAL {
-        if world.captures.hold(queue) {
+        if world.captures().hold(queue) {
             return call.capture_node(&mut world, queue, NodeWork::WaitEvent(event));
         }
         let reason = "an external wait is a node of a captured graph, and the stream is not captured";

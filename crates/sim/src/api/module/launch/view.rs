@@ -39,7 +39,7 @@ const MOMENT_NS: u64 = 100;
 
 impl View {
     pub(super) fn new(core: &Arc<Core>, world: &World, context: ContextHandle, device: u16) -> Arc<Self> {
-        let is_watched = core.findings.is_on() || world.managed_memory.is_used();
+        let is_watched = core.findings.is_on() || world.managed_memory().is_used();
         let hull = world.heap_hull(context).map_or([u64::MAX, 0], |hull| [hull.start, hull.end]);
         Arc::new(Self {
             core: Arc::downgrade(core),
@@ -82,7 +82,7 @@ impl View {
     pub(super) fn look(&self, again: bool) {
         let Some(core) = self.core() else { return };
         let world = core.world();
-        let is_known = self.reachable.read().is_of(world.memory.version());
+        let is_known = self.reachable.read().is_of(world.memory().version());
         if again || !is_known {
             let reachable = world.reachable_memory(self.context, self.device);
             *self.reachable.write() = reachable;
@@ -210,7 +210,7 @@ impl Host for View {
     }
 
     fn set_condition(&self, _access: &Access, handle: u64, value: u32) -> bool {
-        self.core().is_some_and(|core| core.conditions.set(handle, value))
+        self.core().is_some_and(|core| core.conditions.set_by_kernel(handle, value))
     }
 
     fn nanoseconds(&self) -> u64 {
