@@ -31,8 +31,6 @@ pub(crate) struct Executable {
     pub(crate) references: Arc<References>,
     /// The conditions that a launch sets to their defaults.
     pub(crate) defaults: Arc<[(ConditionHandle, u32)]>,
-    /// The graph that it was made from.
-    pub(crate) graph: GraphHandle,
     /// The addresses of memory that its nodes allocate.
     pub(crate) allocated: Vec<u64>,
     /// Those that none of them frees.
@@ -69,7 +67,6 @@ impl Executable {
             index: HashMap::new(),
             references,
             defaults: Arc::new([]),
-            graph,
             allocated: Vec::new(),
             unfreed: Vec::new(),
             foreign_frees: Vec::new(),

@@ -51,6 +51,11 @@ impl World {
         self.check_memory(executable)?;
         let others = self.queues_for(queue, handle, &plan)?;
         self.free_leftovers(queue, handle)?;
+        plan.each(&mut |step| {
+            if let NodeWork::Conditional(node) = &step.work {
+                conditions.enter(node.condition.bits());
+            }
+        });
         let is_traced = self.is_traced();
         let began = Arc::new(AtomicU64::new(0));
         let begin: Work = match defaults.is_empty() && !is_traced {
