@@ -11,6 +11,7 @@ mod generic;
 mod instantiate;
 mod kernels;
 mod memory;
+mod newer;
 mod nodes;
 mod support;
 mod updates;
