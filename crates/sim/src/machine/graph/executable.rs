@@ -1,6 +1,6 @@
 //! Executables: graphs that have been instantiated, with what their launches need.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -31,8 +31,12 @@ pub(crate) struct Executable {
     pub(crate) references: Arc<References>,
     /// The conditions that a launch sets to their defaults.
     pub(crate) defaults: Arc<[(ConditionHandle, u32)]>,
-    /// The addresses of memory that its nodes allocate and none of them frees.
+    /// The addresses of memory that its nodes allocate.
+    pub(crate) allocated: Vec<u64>,
+    /// Those that none of them frees.
     pub(crate) unfreed: Vec<u64>,
+    /// The addresses that its nodes free and none of them allocates.
+    pub(crate) foreign_frees: Vec<u64>,
     /// The end of its newest launch.
     pub(crate) last: Option<OpId>,
     /// The timelines of its chains, for the checks. Launches follow each other, so that all use the same.
@@ -63,7 +67,9 @@ impl Executable {
             index: HashMap::new(),
             references,
             defaults: Arc::new([]),
+            allocated: Vec::new(),
             unfreed: Vec::new(),
+            foreign_frees: Vec::new(),
             last: None,
             chains: Vec::new(),
             queues: SmallVec::new(),
@@ -76,21 +82,24 @@ impl Executable {
     fn study(&mut self, graphs: &Graphs) {
         let steps = self.plan.steps.iter().enumerate();
         self.index = steps.filter_map(|(index, step)| Some((step.node?, index as u32))).collect();
-        let (mut defaults, mut unfreed) = (Vec::new(), Vec::new());
+        let (mut defaults, mut balance) = (Vec::new(), BTreeMap::<u64, (u32, u32)>::new());
         self.plan.each(&mut |step| match &step.work {
             NodeWork::Conditional(conditional) => {
                 let condition = graphs.conditions.get(conditional.condition).filter(|found| found.is_reset_at_launch);
                 defaults.extend(condition.map(|found| (conditional.condition, found.default)));
             }
-            NodeWork::Alloc(allocation) => unfreed.push(allocation.address),
+            NodeWork::Alloc(allocation) => balance.entry(allocation.address).or_default().0 += 1,
+            NodeWork::Free(address) => balance.entry(*address).or_default().1 += 1,
             _ => {}
         });
-        self.plan.each(&mut |step| {
-            if let NodeWork::Free(address) = &step.work {
-                unfreed.retain(|other| other != address);
-            }
-        });
-        (self.defaults, self.unfreed) = (defaults.into(), unfreed);
+        self.defaults = defaults.into();
+        let those = |is_meant: fn(u32, u32) -> bool| {
+            let found = balance.iter().filter(|(_, (allocated, freed))| is_meant(*allocated, *freed));
+            found.map(|(address, _)| *address).collect()
+        };
+        self.allocated = those(|allocated, _| allocated > 0);
+        self.unfreed = those(|allocated, freed| allocated > freed);
+        self.foreign_frees = those(|allocated, freed| allocated < freed);
     }
 
     pub(crate) fn plan(&self) -> &Arc<Plan> {
@@ -101,7 +110,8 @@ impl Executable {
     /// Returns the old references.
     pub(crate) fn renew(&mut self, works: Vec<(NodeHandle, NodeWork)>, other: Executable) -> Arc<References> {
         self.take_over(works);
-        (self.defaults, self.unfreed) = (other.defaults, other.unfreed);
+        (self.defaults, self.allocated) = (other.defaults, other.allocated);
+        (self.unfreed, self.foreign_frees) = (other.unfreed, other.foreign_frees);
         std::mem::replace(&mut self.references, other.references)
     }
 
