@@ -8,7 +8,7 @@ use warploom_testkit::{answers, call, driver_tests};
 use crate::support::{Stage, zeroed};
 
 driver_tests! {
-    /// S2: a child graph is a copy that belongs to its node.
+    /// A child graph is a copy that belongs to its node.
     fn a_child_graph_is_copied(driver) {
         let stage = Stage::new(driver)?;
         let (graph, inner) = (stage.graph()?, stage.graph()?);

@@ -8,7 +8,7 @@ use warploom_testkit::{answers, call, driver_tests};
 use crate::support::{Graph, Stage};
 
 driver_tests! {
-    /// S2: a clone is as deep as the graph, and later changes of the one do not reach the other.
+    /// A clone is as deep as the graph, and later changes of the one do not reach the other.
     fn a_clone_is_independent_of_its_original(driver) {
         let stage = Stage::new(driver)?;
         let (graph, inner, mut raw) = (stage.graph()?, stage.graph()?, null_mut());

@@ -54,7 +54,7 @@ driver_tests! {
         );
     }
 
-    /// S2: a conditional node comes with its bodies, which belong to it.
+    /// A conditional node comes with its bodies, which belong to it.
     fn bodies_come_with_their_node(driver) {
         let stage = Stage::new(driver)?;
         let (graph, context, mut node) = (stage.graph()?, stage.context(), null_mut());

@@ -29,7 +29,7 @@ fn assert_well_formed(text: &str) {
 }
 
 driver_tests! {
-    /// S2: the file names the nodes, their kinds and their edges; flags add more about each node.
+    /// The file names the nodes, their kinds and their edges; flags add more about each node.
     fn a_file_shows_nodes_and_edges(driver) {
         let stage = Stage::new(driver)?;
         let (graph, inner, mut host) = (stage.graph()?, stage.graph()?, null_mut());

@@ -13,7 +13,7 @@ const PROGRAMMATIC: CUgraphEdgeData = CUgraphEdgeData { from_port: 1, type_: 1, 
 const LAUNCH_ORDER: CUgraphEdgeData = CUgraphEdgeData { from_port: 2, ..PLAIN };
 
 driver_tests! {
-    /// S2: a list with a bad node changes nothing; one with an edge that exists stops there.
+    /// A list with a bad node changes nothing; one with an edge that exists stops there.
     fn edges_are_added_up_to_the_first_that_exists(driver) {
         let stage = Stage::new(driver)?;
         let (graph, other) = (stage.graph()?, stage.graph()?);
@@ -59,7 +59,7 @@ driver_tests! {
         assert_eq!(graph.counts()?, (3, 0));
     }
 
-    /// S2: edges carry the part of the kernel that they start from.
+    /// Edges carry the part of the kernel that they start from.
     fn edges_of_kernels_keep_their_data(driver) {
         let stage = Stage::new(driver)?;
         let graph = stage.graph()?;

@@ -20,7 +20,7 @@ unsafe extern "C" fn add_ten(data: *mut c_void) {
 }
 
 driver_tests! {
-    /// S2: a node of an executable changes without its definition, for the launches to come.
+    /// A node of an executable changes without its definition, for the launches to come.
     fn parameters_of_an_executable_change_alone(driver) {
         let stage = Stage::new(driver)?;
         let (graph, context, mut to, mut value) = (stage.graph()?, stage.context(), stage.memory + 8, 1_u32);
@@ -104,7 +104,7 @@ driver_tests! {
         }
     }
 
-    /// S2: kernels, copies and fills can be disabled, also inside child graphs; other nodes cannot.
+    /// Kernels, copies and fills can be disabled, also inside child graphs; other nodes cannot.
     fn some_nodes_can_be_disabled(driver) {
         let stage = Stage::new(driver)?;
         let (graph, inner, context) = (stage.graph()?, stage.graph()?, stage.context());

@@ -52,7 +52,7 @@ driver_tests! {
         answers!(driver.cuGraphInstantiateWithParams(&mut raw, graph.raw, null_mut()), CUDA_ERROR_INVALID_VALUE);
     }
 
-    /// S2: a cycle is found at the instantiation, with a node of it.
+    /// A cycle is found at the instantiation, with a node of it.
     fn a_cycle_cannot_be_instantiated(driver) {
         let stage = Stage::new(driver)?;
         let graph = stage.graph()?;
@@ -87,7 +87,7 @@ driver_tests! {
         assert_eq!(instantiate(driver, &graph, 0), (INVALID, 5, null_mut()));
     }
 
-    /// S2: bodies have kernels, copies, fills and graphs; others are found at the instantiation.
+    /// Bodies have kernels, copies, fills and graphs; others are found at the instantiation.
     fn bodies_with_other_nodes_cannot_be_instantiated(driver) {
         let stage = Stage::new(driver)?;
         let (graph, context, mut handle, mut node) = (stage.graph()?, stage.context(), 0, null_mut());

@@ -10,7 +10,7 @@ use warploom_testkit::{answers, call, driver_tests};
 use crate::support::{Stage, zeroed};
 
 driver_tests! {
-    /// S2: arguments are copied when the node is added, and can be read back.
+    /// Arguments are copied when the node is added, and can be read back.
     fn arguments_are_copied_into_the_node(driver) {
         let stage = Stage::new(driver)?;
         let (graph, mut to, mut value) = (stage.graph()?, stage.memory, 3_u32);

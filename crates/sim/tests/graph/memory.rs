@@ -89,7 +89,7 @@ driver_tests! {
         );
     }
 
-    /// S2: a graph with memory nodes grows, and does not shrink.
+    /// A graph with memory nodes grows, and does not shrink.
     fn nodes_of_a_graph_with_memory_stay(driver) {
         let stage = Stage::new(driver)?;
         let (graph, mut node, mut params) = (stage.graph()?, null_mut(), allocation(64));

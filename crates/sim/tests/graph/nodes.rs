@@ -189,7 +189,7 @@ driver_tests! {
         }
     }
 
-    /// S2: nodes of a capture show their parameters as if they had been added.
+    /// Nodes of a capture show their parameters as if they had been added.
     fn captured_work_shows_its_parameters(driver) {
         let stage = Stage::new(driver)?;
         let (mut stream, mut raw, memory) = (null_mut(), null_mut(), stage.memory);

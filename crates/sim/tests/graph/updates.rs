@@ -31,7 +31,7 @@ const ATTRIBUTES: Outcome = Outcome::CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANG
 const UNSUPPORTED: Outcome = Outcome::CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED;
 
 driver_tests! {
-    /// S2: an executable takes over the parameters of a graph with the same shape.
+    /// An executable takes over the parameters of a graph with the same shape.
     fn a_graph_of_the_same_shape_updates(driver) {
         let stage = Stage::new(driver)?;
         let (graph, other, context) = (stage.graph()?, stage.graph()?, stage.context());

@@ -34,7 +34,7 @@ driver_tests! {
         assert_eq!(ends.load(Ordering::SeqCst), 1);
     }
 
-    /// S2: a graph's references are new ones, or the program's own if they are moved.
+    /// A graph's references are new ones, or the program's own if they are moved.
     fn graphs_hold_references(driver) {
         let stage = Stage::new(driver)?;
         let ends = AtomicU32::new(0);
