@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use warploom_engine::{Epoch, Known};
 
-use super::order::{missing, missing_since_birth};
+use super::order::{missing, missing_edge, missing_since_birth};
 use crate::check::checker::{Checker, Parts};
 use crate::check::pending_kernels::PendingKernels;
 use crate::check::report::{FindingKind, Findings, MissingWait};
@@ -147,10 +147,10 @@ impl<'a, 'p> Watch<'a, 'p> {
         let second = self.access.operation(caller.as_ref());
         let is_same_call = first.site.as_ref().map(|site| site.call) == second.call && second.call.is_some();
         let (missing, first) = (missing(first.stream, self.access.stream), first.operation(None));
-        let missing = match (is_same_call, &first.node, &second.node) {
-            (true, Some(from), Some(to)) => MissingWait::GraphEdge { from: from.node, to: to.node },
-            (true, ..) => MissingWait::SeparateCalls,
-            (false, ..) => missing,
+        let missing = match missing_edge(&first, &second) {
+            Some(edge) => edge,
+            None if is_same_call => MissingWait::SeparateCalls,
+            None => missing,
         };
         // The rows of one copy are touched one after the other, and so are pages that are discarded and prefetched in one
         // go; the pair is the same.
@@ -166,8 +166,9 @@ impl<'a, 'p> Watch<'a, 'p> {
     fn found_early(&mut self, address: u64, bytes: Range<u64>) {
         let Some(found) = self.parts.memory.containing(address) else { return };
         let (Some(allocation), Some(tracked)) = (found.info(), &found.tracked) else { return };
-        let missing = missing_since_birth(&tracked.born, self.access.stream);
         let user = self.access.operation(self.findings.caller().as_ref());
+        let wait = || missing_since_birth(&tracked.born, self.access.stream);
+        let missing = missing_edge(&allocation.made, &user).unwrap_or_else(wait);
         let is_known = self.found.iter().any(|kind| {
             matches!(kind, FindingKind::UseBeforeAllocation { allocation: there, .. } if there.id == allocation.id)
         });
