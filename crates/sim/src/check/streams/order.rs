@@ -19,6 +19,15 @@ pub(in crate::check) fn missing_edge(first: &Operation, second: &Operation) -> O
     is_one_launch.then_some(MissingWait::GraphEdge { from: from.node, to: to.node })
 }
 
+/// Two operations; nodes of one launch in the order in which they were added, whichever of them ran first.
+pub(in crate::check) fn by_addition(first: Operation, second: Operation) -> (Operation, Operation) {
+    let added = |operation: &Operation| operation.node.as_ref().map(|node| node.added);
+    match missing_edge(&first, &second) {
+        Some(_) if added(&second) < added(&first) => (second, first),
+        _ => (first, second),
+    }
+}
+
 /// The wait that would order two operations, by their streams.
 pub(in crate::check) fn missing(first: Option<StreamInfo>, second: Option<StreamInfo>) -> MissingWait {
     match (first, second) {

@@ -1,12 +1,13 @@
 //! A graph that a program builds node by node.
 #![expect(unsafe_code, reason = "parameters of nodes are structures of C, filled with zeros")]
 
-use std::ptr::null_mut;
+use std::ptr::{null, null_mut};
 
 use warploom_testkit::driver::Error;
 use warploom_testkit::sys::types::{
-    CUDA_MEM_ALLOC_NODE_PARAMS, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS, CUgraph, CUgraphExec, CUgraphNode,
-    CUmemAllocationType, CUmemLocationType, CUmemorytype,
+    CUDA_CONDITIONAL_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS_v2, CUDA_MEM_ALLOC_NODE_PARAMS, CUDA_MEMCPY3D,
+    CUDA_MEMSET_NODE_PARAMS, CUfunction, CUgraph, CUgraphConditionalNodeType, CUgraphExec, CUgraphNode,
+    CUgraphNodeParams, CUgraphNodeType, CUmemAllocationType, CUmemLocationType, CUmemorytype,
 };
 use warploom_testkit::{TestResult, call};
 
@@ -44,6 +45,51 @@ impl<'b> Graph<'b> {
         let (driver, mut node, context) = (&self.bench.driver, null_mut(), self.bench.context());
         call!(driver.cuGraphAddMemcpyNode(&mut node, self.raw, after.as_ptr(), after.len(), &given, context))?;
         Ok(node)
+    }
+
+    /// Runs a kernel of one thread, which has a pointer for its argument.
+    pub(crate) fn kernel(&self, kernel: CUfunction, to: u64, after: &[CUgraphNode]) -> Result<CUgraphNode, Error> {
+        let mut to = to;
+        let mut arguments = [(&raw mut to).cast()];
+        let given = CUDA_KERNEL_NODE_PARAMS_v2 {
+            func: kernel,
+            gridDimX: 1,
+            gridDimY: 1,
+            gridDimZ: 1,
+            blockDimX: 1,
+            blockDimY: 1,
+            blockDimZ: 1,
+            sharedMemBytes: 0,
+            kernelParams: arguments.as_mut_ptr(),
+            extra: null_mut(),
+            kern: null_mut(),
+            ctx: null_mut(),
+        };
+        let (driver, mut node) = (&self.bench.driver, null_mut());
+        call!(driver.cuGraphAddKernelNode_v2(&mut node, self.raw, after.as_ptr(), after.len(), &given))?;
+        Ok(node)
+    }
+
+    /// A conditional node whose condition is true at each launch, and its body.
+    pub(crate) fn body(&self, after: &[CUgraphNode]) -> Result<(CUgraphNode, Graph<'b>), Error> {
+        let (bench, mut handle, mut node) = (self.bench, 0, null_mut());
+        let (driver, context) = (&bench.driver, bench.context());
+        let assign = 1;
+        call!(driver.cuGraphConditionalHandleCreate(&mut handle, self.raw, context, 1, assign))?;
+        // SAFETY: of integers and pointers, for all of which zero is a value.
+        let mut given: CUgraphNodeParams = unsafe { std::mem::zeroed() };
+        given.type_ = CUgraphNodeType::CU_GRAPH_NODE_TYPE_CONDITIONAL;
+        given.__bindgen_anon_1.conditional = CUDA_CONDITIONAL_NODE_PARAMS {
+            handle,
+            type_: CUgraphConditionalNodeType::CU_GRAPH_COND_TYPE_IF,
+            size: 1,
+            phGraph_out: null_mut(),
+            ctx: context,
+        };
+        call!(driver.cuGraphAddNode_v2(&mut node, self.raw, after.as_ptr(), null(), after.len(), &mut given))?;
+        // SAFETY: the driver has set an array of one body, which lives as long as the node.
+        let raw = unsafe { *given.__bindgen_anon_1.conditional.phGraph_out };
+        Ok((node, Graph { bench, raw }))
     }
 
     /// Does nothing, behind others.
@@ -93,13 +139,13 @@ impl<'b> Graph<'b> {
     /// Adds an edge.
     pub(crate) fn order(&self, first: CUgraphNode, second: CUgraphNode) -> Result<(), Error> {
         let driver = &self.bench.driver;
-        call!(driver.cuGraphAddDependencies_v2(self.raw, &first, &second, std::ptr::null(), 1))
+        call!(driver.cuGraphAddDependencies_v2(self.raw, &first, &second, null(), 1))
     }
 
     /// Removes an edge.
     pub(crate) fn disorder(&self, first: CUgraphNode, second: CUgraphNode) -> Result<(), Error> {
         let driver = &self.bench.driver;
-        call!(driver.cuGraphRemoveDependencies_v2(self.raw, &first, &second, std::ptr::null(), 1))
+        call!(driver.cuGraphRemoveDependencies_v2(self.raw, &first, &second, null(), 1))
     }
 
     pub(crate) fn instantiate(&self) -> TestResult<Executable<'b>> {

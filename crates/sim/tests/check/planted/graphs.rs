@@ -1,5 +1,7 @@
 //! Edges that graphs lack, and launches that nothing orders.
 
+use std::ffi::CStr;
+
 use warploom_testkit::TestResult;
 
 use super::graph::Graph;
@@ -88,6 +90,63 @@ fn a_node_races_with_one_inside_a_child_graph() -> TestResult {
     })
     .finds("race: memset 1 on A writes, memset 1 on A writes 0..16 of m0; edge from 1 to 1")
     .says("the child graph and conditional nodes that they are in")
+    .check()
+}
+
+#[test]
+fn a_node_races_with_one_inside_a_body() -> TestResult {
+    planted(|bench| {
+        let (stream, memory) = (bench.non_blocking()?, bench.alloc(64)?);
+        let graph = Graph::new(bench)?;
+        let (choice, body) = graph.body(&[])?;
+        let start = body.join(&[])?;
+        body.fill(memory, 64, &[start])?;
+        let beside = graph.fill(memory + 60, 4, &[])?;
+        if bench.fixed {
+            graph.order(beside, choice)?;
+        }
+        graph.launch(stream)?;
+        Ok(bench.sync(stream)?)
+    })
+    .finds("race: memset 1 on A writes, memset 1 on A writes 60..64 of m0; edge from 1 to 1")
+    .says("the child graph and conditional nodes that they are in")
+    .unstoppable()
+    .check()
+}
+
+/// Writes the word that its argument points to.
+const STORE: &CStr = c".version 7.0
+.target sm_70
+.address_size 64
+.visible .entry store(.param .u64 word)
+{
+    .reg .u64 %a;
+    .reg .u32 %v;
+    ld.param.u64 %a, [word];
+    mov.u32 %v, 1;
+    st.global.u32 [%a], %v;
+    ret;
+}
+";
+
+#[test]
+fn kernels_of_two_branches_write_one_word() -> TestResult {
+    planted(|bench| {
+        let (stream, memory) = (bench.non_blocking()?, bench.alloc(64)?);
+        let kernel = bench.kernel(STORE, c"store")?;
+        let graph = Graph::new(bench)?;
+        let start = graph.join(&[])?;
+        let first = graph.kernel(kernel, memory + 8, &[start])?;
+        graph.kernel(kernel, memory + 12, &[start])?;
+        let second = graph.kernel(kernel, memory + 8, &[start])?;
+        if bench.fixed {
+            graph.order(first, second)?;
+        }
+        graph.launch(stream)?;
+        Ok(bench.sync(stream)?)
+    })
+    .finds("race: kernel 1 on A writes, kernel 3 on A writes 8..12 of m0; edge from 1 to 3")
+    .unstoppable()
     .check()
 }
 
