@@ -11,6 +11,10 @@ pub enum CaptureError {
         what: &'static str,
     },
 
+    /// An earlier call has invalidated the capture.
+    #[error("the capture was invalidated by an earlier call, and can only be ended; capture again")]
+    Invalidated,
+
     /// A default stream cannot be captured.
     #[error("a default stream cannot be captured; make a stream with Context::stream")]
     DefaultStream,

@@ -67,9 +67,12 @@
 mod active;
 mod captured;
 mod error;
+mod fork;
 mod mode;
 mod relaxed_mode;
 mod sequence;
+mod stream;
+mod tail;
 
 use active::is_on;
 pub(crate) use active::{
@@ -78,14 +81,15 @@ pub(crate) use active::{
 };
 pub use captured::Captured;
 pub use error::CaptureError;
+pub use fork::Fork;
 pub use mode::{Global, Mode, Relaxed, ThreadLocal};
 pub(crate) use relaxed_mode::RelaxedMode;
 pub(crate) use sequence::{CaptureId, Sequence};
+pub use stream::CaptureStream;
 
-use std::any::Any;
 use std::fmt;
+use std::ops::Deref;
 use std::ptr::null_mut;
-use std::sync::Arc;
 
 use warploom_driver::sys::types::{CUgraph, CUresult};
 
@@ -97,8 +101,7 @@ use crate::{CaptureStatus, Queue, Result, Stream};
 /// Only a [`Relaxed`] capture may go to another thread: the driver wants the others to end where they began.
 #[must_use = "dropping it ends the capture"]
 pub struct Capture<M: Mode = Relaxed> {
-    stream: Stream,
-    sequence: Arc<Sequence>,
+    stream: CaptureStream,
     is_over: bool,
     _stays: M::Stays,
 }
@@ -130,32 +133,12 @@ impl Stream {
             drop(sequence.finish());
             return Err(error);
         }
-        Ok(Capture { stream: self.clone(), sequence, is_over: false, _stays: M::Stays::default() })
+        let stream = CaptureStream::new(self.clone(), sequence);
+        Ok(Capture { stream, is_over: false, _stays: M::Stays::default() })
     }
 }
 
 impl<M: Mode> Capture<M> {
-    /// The stream that is captured. Streams that wait for it take part.
-    #[must_use]
-    pub fn stream(&self) -> &Stream {
-        &self.stream
-    }
-
-    /// Keeps a value for as long as the graph, without a node.
-    pub fn keep_alive(&self, owner: impl Any + Send + Sync) {
-        self.sequence.keep_owner(Box::new(owner));
-    }
-
-    /// `true` if the capture can still become a graph, or a call has spoiled it.
-    ///
-    /// # Errors
-    ///
-    /// The driver's error.
-    #[doc(alias = "cuStreamIsCapturing")]
-    pub fn is_valid(&self) -> Result<bool> {
-        Ok(self.stream.capture_status()? == CaptureStatus::Active)
-    }
-
     /// Ends the capture: returns the graph and everything it uses. Buffers that were dropped meanwhile are
     /// freed now.
     ///
@@ -167,8 +150,8 @@ impl<M: Mode> Capture<M> {
     #[doc(alias = "cuStreamEndCapture")]
     pub fn end(mut self) -> Result<Captured> {
         let ended = self.finish();
-        let context = self.stream.context().clone();
-        let kept = self.sequence.finish();
+        let context = self.stream().context().clone();
+        let kept = self.stream.sequence().finish();
         // SAFETY: the driver has given out the graph just now, and the sequence has kept what it uses.
         Ok(unsafe { Captured::new(ended?, context, kept) })
     }
@@ -177,9 +160,10 @@ impl<M: Mode> Capture<M> {
     /// stream is usable.
     fn finish(&mut self) -> Result<CUgraph> {
         self.is_over = true;
-        end(&self.stream).or_else(|error| match self.stream.capture_status() {
+        let stream = self.stream.stream();
+        end(stream).or_else(|error| match stream.capture_status() {
             Ok(CaptureStatus::None) | Err(_) => Err(error),
-            Ok(_) => end_unwanted(&self.stream).and(Err(error)),
+            Ok(_) => end_unwanted(stream).and(Err(error)),
         })
     }
 }
@@ -204,10 +188,10 @@ impl<M: Mode> Drop for Capture<M> {
         if self.is_over {
             return;
         }
-        let device = self.stream.device().ordinal();
+        let device = self.stream().device().ordinal();
         let ended = self.finish().and_then(|graph| {
             // SAFETY: the driver has given it out just now, and it has no other owner.
-            unsafe { Captured::destroy(self.stream.driver(), graph) }
+            unsafe { Captured::destroy(self.stream().driver(), graph) }
         });
         // An invalidated capture is no error if the graph is not wanted.
         let ended = ended.or_else(|error| match error.code() {
@@ -216,19 +200,27 @@ impl<M: Mode> Drop for Capture<M> {
             }
             _ => Err(error),
         });
-        drop(self.sequence.finish());
+        drop(self.stream.sequence().finish());
         report(|| Subject::Capture { device }, ended);
+    }
+}
+
+impl<M: Mode> Deref for Capture<M> {
+    type Target = CaptureStream;
+
+    fn deref(&self) -> &CaptureStream {
+        &self.stream
     }
 }
 
 impl<M: Mode> Queue for Capture<M> {
     fn stream(&self) -> &Stream {
-        &self.stream
+        self.stream.stream()
     }
 }
 
 impl<M: Mode> fmt::Debug for Capture<M> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Capture").field("stream", &self.stream).finish_non_exhaustive()
+        formatter.debug_struct("Capture").field("stream", self.stream.stream()).finish_non_exhaustive()
     }
 }

@@ -47,7 +47,7 @@ struct Member {
 /// The memory and values that a graph uses.
 #[derive(Default)]
 pub(crate) struct Kept {
-    memory: BTreeMap<usize, AllocationRef>,
+    memory: BTreeMap<usize, (AllocationRef, Access)>,
     pub(super) owners: Vec<Box<dyn Any + Send + Sync>>,
     /// The number of nodes captured through this crate.
     pub(super) nodes: usize,
@@ -134,7 +134,7 @@ impl Sequence {
             Some(capture) if capture == self.id => {} // the graph's own
             Some(_) => return Err(CaptureError::GraphMemory.into()),
             None => {
-                self.lock().kept.memory.entry(held.identity()).or_insert_with(|| held.clone());
+                self.lock().kept.memory.entry(held.identity()).or_insert_with(|| (held.clone(), Access::Read));
             }
         }
         Ok(())
@@ -143,6 +143,9 @@ impl Sequence {
     /// A stream that takes part has captured an access.
     pub(super) fn did(&self, held: &AllocationRef, stream: &Stream, access: Access) {
         let mut parts = self.lock();
+        if let (Access::Write, Some((_, known))) = (access, parts.kept.memory.get_mut(&held.identity())) {
+            *known = access;
+        }
         let uses = parts.uses.entry(held.identity()).or_default();
         if uses.iter().all(|used| *used != (stream.clone(), access)) {
             uses.push((stream.clone(), access));
