@@ -70,6 +70,7 @@ pub mod diagnostics;
 mod dynamic_library;
 mod error;
 mod event;
+pub mod graph;
 mod handle;
 mod kernel;
 pub mod leaks;
@@ -97,6 +98,7 @@ pub use device::{
 };
 pub use error::{Error, Malformed, Result};
 pub use event::{Event, EventError, EventOptions, Timed, Timing, Untimed};
+pub use graph::{GraphDef, GraphError};
 pub use kernel::{
     Argument, Arguments, ArgumentsFor, BlockSuggestion, CheckedConfig, Dimensions, Fits, JitOptions, Kernel,
     KernelAttribute, KernelAttributes, LaunchConfig, LaunchError, Library, LibraryError, Occupancy, Parameter,

@@ -1,0 +1,55 @@
+//! Graphs: work that is described once and launched many times.
+//!
+//! A [`GraphDef`] is built node by node, or [captured](crate::capture) from a stream. Instantiated, it is a
+//! [`GraphExec`], which a single call launches.
+//!
+//! ```text
+//!   GraphDef ── entry() / node.then() / after([…]) ──▶ Position ── fill, copy, kernel, host, … ──▶ a node
+//!      │
+//!      └── instantiate() ──▶ GraphExec ── launch(&stream), update(&graph), node(&node).set_…
+//! ```
+//!
+//! # Memory and code that a graph keeps
+//!
+//! A node keeps what its parameters refer to: the allocation of a buffer, the library of a kernel, an event,
+//! a closure. All of it stays until the last of the definition, its clones, its executables and their
+//! launches in flight is gone, or has other parameters. Then it is released, soon and on a thread of this
+//! crate's, since the driver allows no calls where it lets go; [`reclaim`] does so at once.
+//!
+//! A value that is kept by a graph and itself holds that graph is never released: the two form a cycle. Hold
+//! a [`WeakGraph`] there.
+//!
+//! # Order
+//!
+//! Nodes run in the order of the edges, and in no order otherwise. A launch is ordered in its stream like
+//! other work. Buffers that the graph uses count as used by the stream: they are freed after the launch.
+
+mod attachment;
+mod bundle;
+mod child_node;
+mod condition;
+mod conditional;
+mod copy_index;
+mod definition;
+mod empty_node;
+mod error;
+mod hierarchy;
+mod host_node;
+mod node;
+mod position;
+mod raw;
+mod reclaimer;
+
+pub use bundle::Owner;
+pub(crate) use bundle::{Bundle, Part, Retained};
+pub use child_node::ChildNode;
+pub use condition::Condition;
+pub use conditional::{IfElseNode, IfNode, SwitchNode, WhileNode};
+pub use definition::{GraphDef, WeakGraph};
+pub use empty_node::EmptyNode;
+pub use error::{GraphError, InstantiateError, InstantiateReason, UpdateError, UpdateReason};
+pub(crate) use host_node::HostCall;
+pub use host_node::{HostData, HostFunction, HostNode};
+pub use node::{Node, NodeKind, TypedNode};
+pub use position::Position;
+pub use reclaimer::reclaim;
