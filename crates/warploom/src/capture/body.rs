@@ -150,6 +150,7 @@ impl<'c> Body<'c, Idle> {
             _origin: origin,
             _stays: M::Stays::default(),
         };
+        definition.set_captured(true);
         Ok(Body { definition, state })
     }
 }
@@ -173,6 +174,7 @@ impl<M: Mode> ActiveBody<'_, M> {
     fn end(&mut self) -> Result<()> {
         self.is_over = true;
         let ended = finish(self.stream.stream(), |_| Ok(())).map(drop);
+        self.definition.set_captured(false);
         let attached = self.definition.attach_or_leak(self.stream.sequence().finish().into_bundle());
         ended.and(attached)
     }

@@ -16,7 +16,9 @@ pub enum CaptureError {
     Invalidated,
 
     /// A callback was captured, but its node cannot be told from others. The graph keeps its function for good.
-    #[error("the callback was captured, but {candidates} nodes may be its node instead of 1; capture on one thread at a time")]
+    #[error(
+        "the callback was captured, but {candidates} nodes may be its node instead of 1; capture on one thread at a time"
+    )]
     CallbackNotFound {
         /// The nodes at the tail of the stream.
         candidates: usize,

@@ -99,7 +99,7 @@ use warploom_driver::sys::types::CUgraph;
 
 use self::finish::{end, finish, unwanted};
 use crate::diagnostics::{Subject, report};
-use crate::{CaptureStatus, Context, GraphDef, Queue, Result, Stream};
+use crate::{CaptureStatus, GraphDef, Queue, Result, Stream};
 
 /// A stream that is being captured. Dropping it ends the capture, and there is no graph.
 ///
@@ -159,40 +159,28 @@ impl<M: Mode> Capture<M> {
     /// capture is over all the same.
     #[doc(alias = "cuStreamEndCapture")]
     pub fn end(mut self) -> Result<Captured> {
-        let ended = self.finish();
-        let sequence = self.stream.sequence();
-        let (kept, known) = (sequence.finish(), sequence.known_graph());
-        let raw = ended.inspect_err(|_| known.iter().for_each(|graph| graph.lose()))?;
-        let nodes = kept.nodes;
-        // SAFETY: the driver has given out the graph just now, and it has no other owner.
-        let definition = unsafe { own(known, self.stream().context(), raw) };
-        definition.attach(kept.into_bundle())?;
+        let definition = self.finish();
+        let kept = self.stream.sequence().finish();
+        let (definition, nodes) = (definition?, kept.nodes);
+        if let Err(error) = definition.attach(kept.into_bundle()) {
+            // It would use memory that nothing keeps.
+            report(|| Subject::Capture { device: self.stream().device().ordinal() }, definition.destroy_root());
+            return Err(error);
+        }
         Ok(Captured::new(definition, nodes))
     }
 
-    /// Ends it for the driver.
-    fn finish(&mut self) -> Result<CUgraph> {
+    /// Ends it for the driver: the graph, which is owned from now on.
+    fn finish(&mut self) -> Result<GraphDef> {
         self.is_over = true;
         let stream = self.stream.stream();
         // SAFETY: the driver has given out the graph just now, and it has no other owner.
-        finish(stream, |graph| unsafe { destroy(stream.driver(), graph) })
-    }
-}
-
-/// The graph of a capture that has ended, under its hierarchy if it has one.
-///
-/// # Safety
-///
-/// The graph is of the context's driver, that of the hierarchy, and has no other owner.
-unsafe fn own(known: Option<&GraphDef>, context: &Context, raw: CUgraph) -> GraphDef {
-    match known {
-        Some(graph) => {
-            // SAFETY: the caller's promise.
-            unsafe { graph.own() };
-            graph.clone()
+        let end = || finish(stream, |graph| unsafe { destroy(stream.driver(), graph) });
+        match self.stream.sequence().known_graph() {
+            Some(graph) => graph.end_capture(end).map(|()| graph.clone()),
+            // SAFETY: the driver has given it out just now, and it has no other owner.
+            None => end().map(|raw| unsafe { GraphDef::adopt(stream.context(), raw) }),
         }
-        // SAFETY: the caller's promise.
-        None => unsafe { GraphDef::adopt(context, raw) },
     }
 }
 
@@ -212,13 +200,8 @@ impl<M: Mode> Drop for Capture<M> {
             return;
         }
         let device = self.stream().device().ordinal();
-        let ended = self.finish().and_then(|graph| {
-            // SAFETY: the driver has given it out just now, and it has no other owner.
-            unsafe { destroy(self.stream().driver(), graph) }
-        });
-        let sequence = self.stream.sequence();
-        sequence.known_graph().iter().for_each(|graph| graph.lose());
-        drop(sequence.finish());
+        let ended = self.finish().and_then(|graph| graph.destroy_root());
+        drop(self.stream.sequence().finish());
         report(|| Subject::Capture { device }, unwanted(ended));
     }
 }

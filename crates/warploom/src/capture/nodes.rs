@@ -4,6 +4,8 @@
 //! owners, and is never destroyed here.
 #![expect(unsafe_code, reason = "uses the graph of a capture, and has the driver call a C function")]
 
+use std::ops::Deref;
+
 use super::tail::Tail;
 use super::{Body, CaptureStream};
 use crate::diagnostics::{Subject, report};
@@ -97,15 +99,24 @@ impl CaptureStream {
         self.add(|position| position.embed(graph)).map(drop)
     }
 
-    /// A condition of this graph, for its conditional nodes. Every launch sets it to `default`, if there is
-    /// one; kernels set it by their argument.
+    /// A condition for a node of this graph, which is set to `default` at the start of each launch.
     ///
     /// # Errors
     ///
-    /// As [`GraphDef::condition`], and [`CaptureError::Invalidated`].
+    /// [`CaptureError::Invalidated`], and as [`GraphDef::condition`].
     #[doc(alias = "cuGraphConditionalHandleCreate")]
-    pub fn condition(&self, default: impl Into<Option<u32>>) -> Result<Condition> {
+    pub fn condition(&self, default: u32) -> Result<Condition> {
         self.graph(&Tail::of(self.stream())?).condition(default)
+    }
+
+    /// As [`CaptureStream::condition`], without a default: a kernel has to set it before it is read, in each
+    /// launch.
+    ///
+    /// # Errors
+    ///
+    /// As [`CaptureStream::condition`].
+    pub fn condition_without_default(&self) -> Result<Condition> {
+        self.graph(&Tail::of(self.stream())?).condition_without_default()
     }
 
     /// Runs a body at this point if the condition is not 0.
@@ -116,7 +127,7 @@ impl CaptureStream {
     #[doc(alias = "cuGraphAddNode")]
     pub fn if_then(&self, condition: &Condition) -> Result<Body<'_>> {
         let node = self.add(|position| position.if_then(condition))?;
-        Ok(Body::new(self, node.then().clone()))
+        Ok(Body::new(self, node.body().clone()))
     }
 
     /// Runs the first body at this point if the condition is not 0, and the second if it is.
@@ -127,7 +138,7 @@ impl CaptureStream {
     #[doc(alias = "cuGraphAddNode")]
     pub fn if_else(&self, condition: &Condition) -> Result<(Body<'_>, Body<'_>)> {
         let node = self.add(|position| position.if_else(condition))?;
-        Ok((Body::new(self, node.then().clone()), Body::new(self, node.otherwise().clone())))
+        Ok((Body::new(self, node.then_body().clone()), Body::new(self, node.else_body().clone())))
     }
 
     /// Runs a body at this point again and again while the condition is not 0.
@@ -161,14 +172,14 @@ impl CaptureStream {
     }
 
     /// Adds a node after those at the tail, and makes it the tail.
-    fn add<N: AsRef<Node>>(&self, add: impl FnOnce(Position<'_>) -> Result<N>) -> Result<N> {
+    fn add<N: Deref<Target = Node>>(&self, add: impl FnOnce(Position<'_>) -> Result<N>) -> Result<N> {
         let stream = self.stream();
         let tail = Tail::of(stream)?;
         let graph = self.graph(&tail);
         let node = add(Position::after_raw(&graph, &tail.dependencies).on(stream.context()))?;
-        if let Err(error) = Tail::set(stream, node.as_ref().as_raw()) {
+        if let Err(error) = node.as_raw().and_then(|raw| Tail::set(stream, raw)) {
             // The call may have failed when it was done: no stream may come after a node that is destroyed.
-            let undone = tail.restore(stream).and_then(|()| node.as_ref().clone().destroy());
+            let undone = tail.restore(stream).and_then(|()| node.destroy_captured());
             report(|| Subject::Capture { device: stream.device().ordinal() }, undone);
             return Err(error);
         }

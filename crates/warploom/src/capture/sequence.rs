@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::active;
-use crate::memory::{Access, AllocationRef};
 use crate::graph::{Bundle, Part, Retained};
+use crate::memory::{Access, AllocationRef};
 use crate::{CaptureError, Context, DriverId, Event, GraphDef, Result, Stream};
 
 /// Tells captures apart; no other of the process ever has the number.

@@ -16,6 +16,10 @@ pub enum GraphError {
     #[error("the graph was destroyed with the node that it was inside of; take the graph of a node that is there")]
     GraphDestroyed,
 
+    /// A node was to be destroyed in a graph that a stream is captured into.
+    #[error("nodes of a graph cannot be destroyed while a stream is captured into it; end the capture first")]
+    Captured,
+
     /// A node or condition belongs to another graph.
     #[error("the {what} belongs to another graph; nodes and conditions are used in the graph that they were made for")]
     OtherGraph {

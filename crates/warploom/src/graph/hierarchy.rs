@@ -61,6 +61,8 @@ struct Entry {
     destroyed: NodeMap<u32>,
     /// The number of nodes that were destroyed.
     deaths: u32,
+    /// `true` while a stream is captured into it: then no node may be destroyed.
+    is_captured: bool,
     /// The memory and conditional nodes that were added here, which a copy of the graph cannot have.
     uncopyable: NodeMap<&'static str>,
 }
@@ -74,6 +76,7 @@ impl Entry {
             inside: NodeMap::default(),
             destroyed: NodeMap::default(),
             deaths: 0,
+            is_captured: false,
             uncopyable: NodeMap::default(),
         }
     }
@@ -162,6 +165,15 @@ impl<'h> Locked<'h> {
 
     pub(super) fn is_alive(&self, id: GraphId) -> bool {
         self.entry(id).raw.is_some()
+    }
+
+    pub(super) fn set_captured(&mut self, id: GraphId, is_captured: bool) {
+        self.entry_mut(id).is_captured = is_captured;
+    }
+
+    /// Refuses to destroy nodes of a graph that is being captured.
+    pub(super) fn check_not_captured(&self, id: GraphId) -> Result<()> {
+        if self.entry(id).is_captured { Err(GraphError::Captured.into()) } else { Ok(()) }
     }
 
     /// Marks the root as owned, or as not owned any more.

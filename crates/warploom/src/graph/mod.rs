@@ -26,6 +26,7 @@
 
 mod attachment;
 mod bundle;
+mod capturing;
 mod child_node;
 mod condition;
 mod conditional;

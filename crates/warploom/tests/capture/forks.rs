@@ -3,6 +3,7 @@
 use std::ptr::null_mut;
 
 use warploom::capture::{Captured, Relaxed, ThreadLocal};
+use warploom::graph::reclaim;
 use warploom::{CaptureError, CaptureStatus, Driver, OrderedResource};
 use warploom_testkit::{TestResult, driver_tests};
 
@@ -33,6 +34,7 @@ driver_tests! {
         assert_eq!(stage.other.capture_status()?, CaptureStatus::None);
         stage.other.synchronize()?;
         drop(graph);
+        reclaim();
         assert_eq!(spy.freed().len(), 1);
     }
 
@@ -121,6 +123,6 @@ driver_tests! {
 fn edges(driver: &Driver, graph: &Captured) -> TestResult<usize> {
     let mut count = 0;
     // SAFETY: the graph is alive, and edges are only counted.
-    unsafe { driver.cuGraphGetEdges(graph.as_raw(), null_mut(), null_mut(), &raw mut count) }?;
+    unsafe { driver.cuGraphGetEdges(graph.as_raw()?, null_mut(), null_mut(), &raw mut count) }?;
     Ok(count)
 }

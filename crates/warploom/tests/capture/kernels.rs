@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "launches a kernel that does nothing")]
 
 use warploom::capture::ThreadLocal;
+use warploom::graph::reclaim;
 use warploom::{Function, LaunchConfig};
 use warploom_testkit::{budget, driver_tests};
 
@@ -26,6 +27,7 @@ driver_tests! {
         assert!(graph.is_accounted()?);
         let recorder = driver.record_calls();
         drop(graph);
+        reclaim();
         let functions: Vec<Function> = recorder.calls().iter().map(|(function, _)| *function).collect();
         for function in [Function::cuGraphDestroy, Function::cuMemFreeAsync, Function::cuLibraryUnload] {
             assert!(functions.contains(&function), "{functions:?}");
