@@ -10,6 +10,7 @@ mod device_memory;
 mod error;
 mod fill;
 mod free_after;
+mod host_borrows;
 mod managed;
 mod operand;
 mod pinned;
@@ -29,6 +30,8 @@ pub use device_copy::DeviceCopy;
 pub use device_memory::DeviceMemory;
 pub use error::MemoryError;
 pub use free_after::FreeError;
+pub(crate) use host_borrows::HostUses;
+pub use host_borrows::{HostSlice, HostSliceMut};
 pub use managed::{
     AccessedBy, Locations, ManagedBuffer, ManagedError, ManagedMemory, ManagedRange, ManagedRangeMut, discard_batch,
     discard_prefetch_batch, prefetch_batch,
