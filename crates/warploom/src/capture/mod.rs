@@ -65,40 +65,48 @@
 #![expect(unsafe_code, reason = "begins and ends captures of raw streams")]
 
 mod active;
+mod body;
 mod captured;
 mod error;
+mod finish;
+mod fork;
 mod mode;
+mod nodes;
 mod relaxed_mode;
 mod sequence;
+mod stream;
+mod tail;
 
 use active::is_on;
 pub(crate) use active::{
     any, before, check_context, check_event, check_legacy, check_work, count, did, in_context, keep, keep_owner, of,
     shadowed,
 };
+pub use body::{Body, Capturing, Done, Idle, Settled, State};
 pub use captured::Captured;
 pub use error::CaptureError;
+pub use fork::Fork;
 pub use mode::{Global, Mode, Relaxed, ThreadLocal};
 pub(crate) use relaxed_mode::RelaxedMode;
 pub(crate) use sequence::{CaptureId, Sequence};
+pub use stream::CaptureStream;
 
-use std::any::Any;
 use std::fmt;
-use std::ptr::null_mut;
-use std::sync::Arc;
+use std::ops::Deref;
 
-use warploom_driver::sys::types::{CUgraph, CUresult};
+use warploom_driver::Driver;
+use warploom_driver::sys::types::CUgraph;
 
+use self::finish::{end, finish, unwanted};
 use crate::diagnostics::{Subject, report};
-use crate::{CaptureStatus, Queue, Result, Stream};
+use crate::{CaptureStatus, Context, GraphDef, Queue, Result, Stream};
 
 /// A stream that is being captured. Dropping it ends the capture, and there is no graph.
 ///
 /// Only a [`Relaxed`] capture may go to another thread: the driver wants the others to end where they began.
 #[must_use = "dropping it ends the capture"]
 pub struct Capture<M: Mode = Relaxed> {
-    stream: Stream,
-    sequence: Arc<Sequence>,
+    stream: CaptureStream,
     is_over: bool,
     _stays: M::Stays,
 }
@@ -119,43 +127,28 @@ impl Stream {
         self.refuse_captured("the beginning of another capture")?;
         // For those who have to wait for what the stream has: nothing more runs on it before the end.
         let before = self.record()?;
-        let sequence = Sequence::begin(self, before)?;
+        let sequence = Sequence::begin(self, before, None)?;
         // SAFETY: `self` keeps the stream alive.
         let begun = self.with_raw(|raw| unsafe { self.driver().cuStreamBeginCapture_v2(raw, M::MODE) });
         if let Err(error) = begun.and_then(|answer| Ok(answer?)) {
             // The call may have failed when it was done.
             let begun = matches!(self.capture_status(), Ok(CaptureStatus::Active | CaptureStatus::Invalidated));
-            let ended = if begun { end_unwanted(self) } else { Ok(()) };
+            let ended = if begun {
+                // SAFETY: the driver gives it out now, and it has no other owner.
+                end(self).and_then(|graph| unsafe { destroy(self.driver(), graph) })
+            } else {
+                Ok(())
+            };
             report(|| Subject::Capture { device: self.device().ordinal() }, ended);
             drop(sequence.finish());
             return Err(error);
         }
-        Ok(Capture { stream: self.clone(), sequence, is_over: false, _stays: M::Stays::default() })
+        let stream = CaptureStream::new(self.clone(), sequence);
+        Ok(Capture { stream, is_over: false, _stays: M::Stays::default() })
     }
 }
 
 impl<M: Mode> Capture<M> {
-    /// The stream that is captured. Streams that wait for it take part.
-    #[must_use]
-    pub fn stream(&self) -> &Stream {
-        &self.stream
-    }
-
-    /// Keeps a value for as long as the graph, without a node.
-    pub fn keep_alive(&self, owner: impl Any + Send + Sync) {
-        self.sequence.keep_owner(Box::new(owner));
-    }
-
-    /// `true` if the capture can still become a graph, or a call has spoiled it.
-    ///
-    /// # Errors
-    ///
-    /// The driver's error.
-    #[doc(alias = "cuStreamIsCapturing")]
-    pub fn is_valid(&self) -> Result<bool> {
-        Ok(self.stream.capture_status()? == CaptureStatus::Active)
-    }
-
     /// Ends the capture: returns the graph and everything it uses. Buffers that were dropped meanwhile are
     /// freed now.
     ///
@@ -167,36 +160,50 @@ impl<M: Mode> Capture<M> {
     #[doc(alias = "cuStreamEndCapture")]
     pub fn end(mut self) -> Result<Captured> {
         let ended = self.finish();
-        let context = self.stream.context().clone();
-        let kept = self.sequence.finish();
-        // SAFETY: the driver has given out the graph just now, and the sequence has kept what it uses.
-        Ok(unsafe { Captured::new(ended?, context, kept) })
+        let sequence = self.stream.sequence();
+        let (kept, known) = (sequence.finish(), sequence.known_graph());
+        let raw = ended.inspect_err(|_| known.iter().for_each(|graph| graph.lose()))?;
+        let nodes = kept.nodes;
+        // SAFETY: the driver has given out the graph just now, and it has no other owner.
+        let definition = unsafe { own(known, self.stream().context(), raw) };
+        definition.attach(kept.into_bundle())?;
+        Ok(Captured::new(definition, nodes))
     }
 
-    /// Ends it for the driver. A call that fails before it has done anything is made again, so that the
-    /// stream is usable.
+    /// Ends it for the driver.
     fn finish(&mut self) -> Result<CUgraph> {
         self.is_over = true;
-        end(&self.stream).or_else(|error| match self.stream.capture_status() {
-            Ok(CaptureStatus::None) | Err(_) => Err(error),
-            Ok(_) => end_unwanted(&self.stream).and(Err(error)),
-        })
+        let stream = self.stream.stream();
+        // SAFETY: the driver has given out the graph just now, and it has no other owner.
+        finish(stream, |graph| unsafe { destroy(stream.driver(), graph) })
     }
 }
 
-/// Ends the driver's capture of a stream.
-fn end(stream: &Stream) -> Result<CUgraph> {
-    let mut graph = null_mut();
-    // SAFETY: the stream is alive, and `graph` is writable.
-    stream.with_raw(|raw| unsafe { stream.driver().cuStreamEndCapture(raw, &raw mut graph) })??;
-    Ok(graph)
+/// The graph of a capture that has ended, under its hierarchy if it has one.
+///
+/// # Safety
+///
+/// The graph is of the context's driver, that of the hierarchy, and has no other owner.
+unsafe fn own(known: Option<&GraphDef>, context: &Context, raw: CUgraph) -> GraphDef {
+    match known {
+        Some(graph) => {
+            // SAFETY: the caller's promise.
+            unsafe { graph.own() };
+            graph.clone()
+        }
+        // SAFETY: the caller's promise.
+        None => unsafe { GraphDef::adopt(context, raw) },
+    }
 }
 
-/// Ends the driver's capture of a stream, and destroys the graph.
-fn end_unwanted(stream: &Stream) -> Result<()> {
-    let graph = end(stream)?;
-    // SAFETY: the driver has given it out just now, and it has no other owner.
-    unsafe { Captured::destroy(stream.driver(), graph) }
+/// Destroys a graph.
+///
+/// # Safety
+///
+/// The graph is of this driver, belongs to the caller, and is not used again.
+unsafe fn destroy(driver: &Driver, graph: CUgraph) -> Result<()> {
+    // SAFETY: the caller gives it up.
+    Ok(unsafe { driver.cuGraphDestroy(graph) }?)
 }
 
 impl<M: Mode> Drop for Capture<M> {
@@ -204,31 +211,34 @@ impl<M: Mode> Drop for Capture<M> {
         if self.is_over {
             return;
         }
-        let device = self.stream.device().ordinal();
+        let device = self.stream().device().ordinal();
         let ended = self.finish().and_then(|graph| {
             // SAFETY: the driver has given it out just now, and it has no other owner.
-            unsafe { Captured::destroy(self.stream.driver(), graph) }
+            unsafe { destroy(self.stream().driver(), graph) }
         });
-        // An invalidated capture is no error if the graph is not wanted.
-        let ended = ended.or_else(|error| match error.code() {
-            Some(CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED | CUresult::CUDA_ERROR_STREAM_CAPTURE_UNJOINED) => {
-                Ok(())
-            }
-            _ => Err(error),
-        });
-        drop(self.sequence.finish());
-        report(|| Subject::Capture { device }, ended);
+        let sequence = self.stream.sequence();
+        sequence.known_graph().iter().for_each(|graph| graph.lose());
+        drop(sequence.finish());
+        report(|| Subject::Capture { device }, unwanted(ended));
+    }
+}
+
+impl<M: Mode> Deref for Capture<M> {
+    type Target = CaptureStream;
+
+    fn deref(&self) -> &CaptureStream {
+        &self.stream
     }
 }
 
 impl<M: Mode> Queue for Capture<M> {
     fn stream(&self) -> &Stream {
-        &self.stream
+        self.stream.stream()
     }
 }
 
 impl<M: Mode> fmt::Debug for Capture<M> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Capture").field("stream", &self.stream).finish_non_exhaustive()
+        formatter.debug_struct("Capture").field("stream", self.stream.stream()).finish_non_exhaustive()
     }
 }
