@@ -59,8 +59,8 @@ impl Kernel {
     /// only reads arguments passed as `&`.
     ///
     /// On a captured stream the launch becomes a node of the graph, which keeps the kernel and the memory of
-    /// the arguments ([`Captured`](crate::capture::Captured)). This crate does not launch graphs yet: a
-    /// program that launches the raw graph makes the same promise for every launch.
+    /// the arguments ([`Captured`](crate::capture::Captured)). The promise is made for every launch of the
+    /// graph.
     #[doc(alias = "cuLaunchKernel")]
     #[doc(alias = "cuLaunchKernelEx")]
     #[inline]
@@ -74,10 +74,13 @@ impl Kernel {
     ///
     /// As [`Kernel::launch`], and the kernel takes arguments of these sizes.
     #[inline]
-    pub(super) unsafe fn enqueue(&self, stream: &Stream, shape: &impl Shape, arguments: &impl Arguments) -> Result<()> {
+    pub(super) unsafe fn enqueue<A: Arguments>(&self, stream: &Stream, shape: &impl Shape, arguments: &A) -> Result<()> {
         same_driver(self.driver(), stream.driver())?;
         stream.context().check_generation()?;
-        let config = shape.checked(self, stream)?;
+        let config = shape.checked(self, stream.context())?;
+        if A::IS_SCOPED {
+            arguments.each_scope(|hierarchy| capture::check_scope(stream, hierarchy))?;
+        }
         // A captured graph keeps the memory, also that of the stream itself.
         let is_captured = capture::any();
         let mut are_at_home = !is_captured;
@@ -125,7 +128,7 @@ fn verify<A: Arguments>(kernel: &Kernel, _arguments: &A) -> Result<()> {
 fn meet(arguments: &impl Arguments, stream: &Stream) -> Result<()> {
     arguments.each_operand(
         |operand| {
-            if operand.context() == stream.context() { Ok(()) } else { operand.reach(stream) }
+            if operand.context() == stream.context() { Ok(()) } else { operand.reach(stream.context()) }
         },
     )?;
     arguments.each_operand(|operand| operand.meet(stream))

@@ -29,6 +29,7 @@ pub use copy::{CopyError, CopyOptions, Pending, PinnedReturn, SourceOrder, copy_
 pub use device_copy::DeviceCopy;
 pub use device_memory::DeviceMemory;
 pub use error::MemoryError;
+pub(crate) use fill::{Pattern, pattern};
 pub use free_after::FreeError;
 pub(crate) use host_borrows::HostUses;
 pub use host_borrows::{HostSlice, HostSliceMut};
@@ -36,7 +37,8 @@ pub use managed::{
     AccessedBy, Locations, ManagedBuffer, ManagedError, ManagedMemory, ManagedRange, ManagedRangeMut, discard_batch,
     discard_prefetch_batch, prefetch_batch,
 };
-pub(crate) use operand::Operand;
+pub(crate) use device_copy::bytes_of;
+pub(crate) use operand::{MemoryKind, Operand};
 pub use pinned::{PinnedBuffer, PinnedMemory, PinnedOptions};
 pub use pool::{DevicePool, GraphPool, ManagedPool, PinnedPool, PoolOptions, PoolStatistics, Reuse};
 pub use resource::{OrderedResource, StreamOrdered, Synchronous, SynchronousResource};
