@@ -79,8 +79,8 @@ mod tail;
 
 use active::is_on;
 pub(crate) use active::{
-    any, before, check_context, check_event, check_legacy, check_work, count, did, in_context, keep, keep_owner, of,
-    shadowed,
+    any, before, check_context, check_event, check_legacy, check_scope, check_work, count, did, in_context, keep,
+    keep_owner, of, shadowed,
 };
 pub use body::{Body, Capturing, Done, Idle, Settled, State};
 pub use captured::Captured;

@@ -107,6 +107,11 @@ impl Sequence {
         self.graph.get()
     }
 
+    /// The number of the hierarchy that the graph belongs to, if it was needed.
+    pub(super) fn hierarchy(&self) -> Option<u64> {
+        self.known_graph().map(|graph| graph.hierarchy().number())
+    }
+
     fn lock(&self) -> MutexGuard<'_, Parts> {
         self.parts.lock().unwrap_or_else(PoisonError::into_inner)
     }
