@@ -11,6 +11,7 @@ use crate::machine::limits::Limits;
 use crate::machine::objects::Object;
 use crate::machine::work::Owner;
 use crate::process::thread::ThreadKey;
+use crate::topology::DeviceSpec;
 
 /// A context and the objects in it.
 pub(crate) struct Context {
@@ -54,6 +55,34 @@ pub(crate) struct Context {
 }
 
 impl Context {
+    /// A context without objects. `id` is the value of `cuCtxGetId`.
+    pub(super) fn new(spec: &DeviceSpec, device: u16, id: u64, flags: u32, is_primary: bool) -> Self {
+        Self {
+            device,
+            id,
+            is_primary,
+            flags,
+            api_version: 3020,
+            attached: 0,
+            limits: Limits::of(spec),
+            heap: None,
+            cache: CUfunc_cache::CU_FUNC_CACHE_PREFER_NONE,
+            overhead: spec.context_memory,
+            poison: None,
+            legacy: None,
+            per_thread: BTreeMap::new(),
+            streams: BTreeSet::new(),
+            blocking: SmallVec::new(),
+            independent: SmallVec::new(),
+            peers: BTreeSet::new(),
+            marks: None,
+            gates: SmallVec::new(),
+            gate_clock: None,
+            gone: Known::default(),
+            gone_blocking: Known::default(),
+        }
+    }
+
     /// Allocates bytes of the device heap; `false` if too few are left.
     pub(crate) fn take_heap(&mut self, bytes: u64) -> bool {
         let taken = self.heap.unwrap_or(0).saturating_add(bytes);
