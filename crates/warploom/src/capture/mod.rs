@@ -73,8 +73,8 @@ mod sequence;
 
 use active::is_on;
 pub(crate) use active::{
-    any, before, check_context, check_event, check_legacy, check_work, count, did, in_context, keep, keep_owner, of,
-    shadowed,
+    any, before, check_context, check_event, check_legacy, check_scope, check_work, count, did, in_context, keep,
+    keep_owner, of, shadowed,
 };
 pub use captured::Captured;
 pub use error::CaptureError;

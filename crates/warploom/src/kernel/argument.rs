@@ -2,8 +2,8 @@
 
 use warploom_driver::sys::types::CUdeviceptr;
 
-use crate::memory::Operand;
 use crate::graph::{AllocNode, Condition};
+use crate::memory::Operand;
 use crate::{Buffer, DeviceCopy, ManagedBuffer, Slice, SliceMut};
 
 /// The type of a kernel parameter; see [`TypedKernel`](super::TypedKernel).

@@ -74,7 +74,12 @@ impl Kernel {
     ///
     /// As [`Kernel::launch`], and the kernel takes arguments of these sizes.
     #[inline]
-    pub(super) unsafe fn enqueue<A: Arguments>(&self, stream: &Stream, shape: &impl Shape, arguments: &A) -> Result<()> {
+    pub(super) unsafe fn enqueue<A: Arguments>(
+        &self,
+        stream: &Stream,
+        shape: &impl Shape,
+        arguments: &A,
+    ) -> Result<()> {
         same_driver(self.driver(), stream.driver())?;
         stream.context().check_generation()?;
         let config = shape.checked(self, stream.context())?;
@@ -126,11 +131,9 @@ fn verify<A: Arguments>(kernel: &Kernel, _arguments: &A) -> Result<()> {
 /// it is refused.
 #[inline(never)]
 fn meet(arguments: &impl Arguments, stream: &Stream) -> Result<()> {
-    arguments.each_operand(
-        |operand| {
-            if operand.context() == stream.context() { Ok(()) } else { operand.reach(stream.context()) }
-        },
-    )?;
+    arguments.each_operand(|operand| {
+        if operand.context() == stream.context() { Ok(()) } else { operand.reach(stream.context()) }
+    })?;
     arguments.each_operand(|operand| operand.meet(stream))
 }
 
@@ -144,7 +147,7 @@ fn did(arguments: &impl Arguments, stream: &Stream) -> Result<()> {
 }
 
 /// As many attributes as a launch can have.
-const MOST: usize = 4;
+pub(super) const MOST: usize = 4;
 
 /// Writes the attributes that a configuration has; how many these are. Mostly there are none.
 #[inline]

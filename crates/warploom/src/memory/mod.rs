@@ -27,6 +27,7 @@ pub use buffer::Buffer;
 pub(crate) use copy::Transfer;
 pub use copy::{CopyError, CopyOptions, Pending, PinnedReturn, SourceOrder, copy_batch, copy_batch_with};
 pub use device_copy::DeviceCopy;
+pub(crate) use device_copy::bytes_of;
 pub use device_memory::DeviceMemory;
 pub use error::MemoryError;
 pub(crate) use fill::{Pattern, pattern};
@@ -37,7 +38,6 @@ pub use managed::{
     AccessedBy, Locations, ManagedBuffer, ManagedError, ManagedMemory, ManagedRange, ManagedRangeMut, discard_batch,
     discard_prefetch_batch, prefetch_batch,
 };
-pub(crate) use device_copy::bytes_of;
 pub(crate) use operand::{MemoryKind, Operand};
 pub use pinned::{PinnedBuffer, PinnedMemory, PinnedOptions};
 pub use pool::{DevicePool, GraphPool, ManagedPool, PinnedPool, PoolOptions, PoolStatistics, Reuse};

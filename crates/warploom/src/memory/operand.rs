@@ -4,10 +4,10 @@ use std::fmt;
 
 use warploom_driver::sys::types::CUdeviceptr;
 
-use super::slice::Span;
-use super::uses::Access;
 use super::allocation_ref::AllocationRef;
 use super::rows::{Rows, RowsMut};
+use super::slice::Span;
+use super::uses::Access;
 use crate::device::same_driver;
 use crate::{AccessLayer, CaptureError, Context, DeviceCopy, PeerError, Result, Slice, SliceMut, Stream};
 
