@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use crate::event::SharedEvent;
 use crate::memory::{Access, AllocationRef};
-use crate::{Buffer, DeviceCopy, Kernel, ManagedBuffer};
+use crate::{Buffer, Context, DeviceCopy, Kernel, ManagedBuffer};
 
 /// Shared ownership of anything: a graph keeps it for as long as a node may use it.
 ///
-/// For memory named by a raw address ([`Operand::with_owner`](super::Operand::with_owner)). A buffer is kept
+/// For memory that is named by a raw address ([`Operand::raw`](super::Operand::raw)). A buffer is kept
 /// as its allocation: closing or dropping the buffer does not free the memory.
 ///
 /// A value that holds the graph which keeps it forms a cycle, and neither is ever released. Let it hold a
@@ -46,7 +46,7 @@ impl fmt::Debug for Owner {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = match &self.0 {
             Retained::Memory(..) => "memory",
-            Retained::Kernel(_) => "kernel",
+            Retained::Kernel(..) => "kernel",
             Retained::Event(_) => "event",
             Retained::Value(_) => "value",
         };
@@ -58,7 +58,8 @@ impl fmt::Debug for Owner {
 #[derive(Clone)]
 pub(crate) enum Retained {
     Memory(AllocationRef, Access),
-    Kernel(Kernel),
+    /// A kernel, and the context that it runs in.
+    Kernel(Kernel, Context),
     Event(Arc<SharedEvent>),
     Value(Arc<dyn Any + Send + Sync>),
 }

@@ -19,25 +19,19 @@ pub struct Condition {
 }
 
 impl GraphDef {
-    /// A condition for a node of this graph, which is set to `default` at the start of each launch.
+    /// A condition for a node of this graph, which is set to `default` at the start of each launch. Without a
+    /// default (`None`), a kernel has to set it before it is read, in each launch.
     ///
     /// # Errors
     ///
     /// [`GraphError::GraphDestroyed`](super::GraphError::GraphDestroyed), and the driver's error; needs
     /// driver 12.3.
     #[doc(alias = "cuGraphConditionalHandleCreate")]
-    pub fn condition(&self, default: u32) -> Result<Condition> {
-        self.make_condition(default, CU_GRAPH_COND_ASSIGN_DEFAULT)
-    }
-
-    /// As [`GraphDef::condition`], without a default: a kernel has to set it before it is read, in each
-    /// launch.
-    ///
-    /// # Errors
-    ///
-    /// As [`GraphDef::condition`].
-    pub fn condition_without_default(&self) -> Result<Condition> {
-        self.make_condition(0, 0)
+    pub fn condition(&self, default: impl Into<Option<u32>>) -> Result<Condition> {
+        match default.into() {
+            Some(default) => self.make_condition(default, CU_GRAPH_COND_ASSIGN_DEFAULT),
+            None => self.make_condition(0, 0),
+        }
     }
 
     fn make_condition(&self, default: u32, flags: u32) -> Result<Condition> {

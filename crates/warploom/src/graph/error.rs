@@ -63,6 +63,23 @@ pub enum GraphError {
     #[error("overlap_previous is for streams; in a graph, the order is given by its edges")]
     Overlap,
 
+    /// The attributes of a kernel node are set when it is added.
+    #[error("cluster, cooperation and priority of a kernel node are set when it is added; add another node")]
+    Attributes,
+
+    /// A copy or fill of no bytes.
+    #[error("a node cannot copy or fill 0 bytes; leave it out")]
+    NoBytes,
+
+    /// The memory has another size than the node copies or fills.
+    #[error("the node has {bytes} bytes, the memory given has {given}; give as many, or replace both ends")]
+    OtherSize {
+        /// The bytes of the node.
+        bytes: usize,
+        /// The bytes that were given.
+        given: usize,
+    },
+
     /// The node's parameters cannot be changed one by one: other code has made them.
     #[error("the {kind} node was made by other code, of a form that cannot be changed in part")]
     Opaque {

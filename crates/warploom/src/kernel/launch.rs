@@ -147,7 +147,7 @@ fn did(arguments: &impl Arguments, stream: &Stream) -> Result<()> {
 }
 
 /// As many attributes as a launch can have.
-const MOST: usize = 4;
+pub(super) const MOST: usize = 4;
 
 /// Writes the attributes that a configuration has; how many these are. Mostly there are none.
 #[inline]
