@@ -99,24 +99,14 @@ impl CaptureStream {
         self.add(|position| position.embed(graph)).map(drop)
     }
 
-    /// A condition for a node of this graph, which is set to `default` at the start of each launch.
+    /// A condition for a node of this graph; see [`GraphDef::condition`].
     ///
     /// # Errors
     ///
     /// [`CaptureError::Invalidated`], and as [`GraphDef::condition`].
     #[doc(alias = "cuGraphConditionalHandleCreate")]
-    pub fn condition(&self, default: u32) -> Result<Condition> {
+    pub fn condition(&self, default: impl Into<Option<u32>>) -> Result<Condition> {
         self.graph(&Tail::of(self.stream())?).condition(default)
-    }
-
-    /// As [`CaptureStream::condition`], without a default: a kernel has to set it before it is read, in each
-    /// launch.
-    ///
-    /// # Errors
-    ///
-    /// As [`CaptureStream::condition`].
-    pub fn condition_without_default(&self) -> Result<Condition> {
-        self.graph(&Tail::of(self.stream())?).condition_without_default()
     }
 
     /// Runs a body at this point if the condition is not 0.
