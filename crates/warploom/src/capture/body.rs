@@ -210,3 +210,9 @@ impl<S: State> fmt::Debug for Body<'_, S> {
         formatter.debug_struct("Body").field("definition", &self.definition).finish_non_exhaustive()
     }
 }
+
+impl<M: Mode> fmt::Debug for ActiveBody<'_, M> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("ActiveBody").field("stream", &self.stream).finish_non_exhaustive()
+    }
+}

@@ -103,7 +103,7 @@ driver_tests! {
         let (early, late) = (Arc::new(()), Arc::new(()));
         let capture = stage.stream.capture(Relaxed)?;
         capture.keep_alive(Arc::clone(&early));
-        let mut graph = capture.end()?;
+        let graph = capture.end()?;
         graph.keep_alive(Arc::clone(&late))?;
         assert_eq!((Arc::strong_count(&early), Arc::strong_count(&late), graph.node_count()?), (2, 2, 0));
         drop(graph);
@@ -134,7 +134,13 @@ driver_tests! {
             stage.stream.capture(Relaxed)
         })?;
         budget(driver, &[(Function::cuMemsetD8Async, 1)], || buffer.fill(1, &capture))?;
-        let graph = budget(driver, &[(Function::cuStreamEndCapture, 1)], || capture.end())?;
+        // What the graph uses is kept by one attachment.
+        let end = [
+            (Function::cuStreamEndCapture, 1),
+            (Function::cuUserObjectCreate, 1),
+            (Function::cuGraphRetainUserObject, 1),
+        ];
+        let graph = budget(driver, &end, || capture.end())?;
         budget(driver, &[(Function::cuGraphDestroy, 1)], || graph.close())?;
     }
 

@@ -272,10 +272,8 @@ fn an_invalidated_capture_refuses_nodes_and_has_no_graph() -> TestResult {
     capture.callback(function)?;
     let condition = capture.condition(1)?;
     let body = capture.if_then(&condition)?.definition().clone();
-    warploom_testkit::answers!(
-        stage.context.driver().cuStreamSynchronize(stage.stream.as_raw()),
-        CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
-    );
+    let (driver, raw) = (stage.context.driver(), stage.stream.as_raw());
+    warploom_testkit::answers!(driver.cuStreamSynchronize(raw), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     assert!(!capture.is_valid()?);
     let refused = Error::Capture(CaptureError::Invalidated);
     assert_eq!(capture.callback(|| ()), Err(refused.clone()));
