@@ -1,10 +1,10 @@
 //! Kernels in graphs.
 #![expect(unsafe_code, reason = "launches a kernel that does nothing")]
 
+use warploom::LaunchConfig;
 use warploom::capture::ThreadLocal;
 use warploom::graph::reclaim;
 use warploom::leaks::{Kind, Leaks};
-use warploom::LaunchConfig;
 use warploom_testkit::{budget, driver_tests};
 
 use crate::support::Stage;
