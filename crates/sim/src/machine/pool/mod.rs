@@ -33,7 +33,7 @@ pub(crate) struct Pool {
     /// Devices other than its own that have access to its memory.
     pub(crate) peers: BTreeSet<u16>,
     /// Its addresses, reserved at the first allocation.
-    pub(crate) addresses: Option<Addresses>,
+    pub(in crate::machine) addresses: Option<Addresses>,
     pub(crate) space: Space,
 }
 

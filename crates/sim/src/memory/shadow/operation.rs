@@ -17,6 +17,7 @@ pub struct Operation {
     /// The stream it is on; none for an access by the host itself.
     pub stream: Option<StreamInfo>,
     /// The node of a graph that does it, if the call launched one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub node: Option<GraphNode>,
     /// The backtrace, innermost first, without the simulator's own frames; empty if it was not asked for.
     pub backtrace: Vec<Frame>,
