@@ -15,13 +15,15 @@ pub struct Epoch {
 pub struct VectorClock {
     counts: Vec<u64>,
     own: u32,
+    /// A mark of the clock's user, which fits here without making the clock larger.
+    pub(crate) marked: bool,
 }
 
 impl VectorClock {
     /// The clock of a timeline that goes on from `last`.
     #[must_use]
     pub fn of(last: Epoch) -> Self {
-        let mut clock = Self { counts: Vec::new(), own: last.timeline };
+        let mut clock = Self { counts: Vec::new(), own: last.timeline, marked: false };
         clock.include(last);
         clock
     }
@@ -75,6 +77,7 @@ impl VectorClock {
     pub fn copy_from(&mut self, other: &VectorClock) {
         self.counts.clone_from(&other.counts);
         self.own = other.own;
+        self.marked = other.marked;
     }
 
     /// True if a step comes before this point.

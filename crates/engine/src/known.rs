@@ -8,17 +8,19 @@ use crate::clock::{Epoch, VectorClock};
 /// it is not tracked (see [`Timelines::new`](crate::Timelines::new)).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Known {
+    /// Marked if a wait for a value in memory comes before, and the write that ended it is not known yet: then nothing
+    /// can be said about what is unordered.
     clock: VectorClock,
-    /// A wait for a value in memory comes before, and the write that ended it is not known yet: nothing can be said
-    /// about what is unordered.
-    unsure: bool,
 }
+
+// Every waiting op has room for one.
+const _: () = assert!(size_of::<Known>() <= 32, "knowledge is small");
 
 impl Known {
     /// The knowledge of a timeline that goes on from `last`.
     #[must_use]
     pub fn of(last: Epoch) -> Self {
-        Self { clock: VectorClock::of(last), unsure: false }
+        Self { clock: VectorClock::of(last) }
     }
 
     /// True if it is not tracked.
@@ -30,7 +32,7 @@ impl Known {
     /// True if the order of earlier steps is uncertain, because a wait for a value in memory comes before.
     #[must_use]
     pub fn is_unsure(&self) -> bool {
-        self.unsure
+        self.clock.marked
     }
 
     /// The newest step of the own timeline.
@@ -57,24 +59,23 @@ impl Known {
 
     /// From here on the order of what comes before is uncertain.
     pub fn doubt(&mut self) {
-        self.unsure = true;
+        self.clock.marked = true;
     }
 
     /// The order of what comes before is certain again.
     pub(crate) fn trust(&mut self) {
-        self.unsure = false;
+        self.clock.marked = false;
     }
 
     /// Everything that `other` knows is known here, too.
     pub fn join(&mut self, other: &Known) {
         self.clock.join(&other.clock);
-        self.unsure |= other.unsure;
+        self.clock.marked |= other.clock.marked;
     }
 
     /// Takes over other knowledge and keeps the own heap memory.
     pub fn copy_from(&mut self, other: &Known) {
         self.clock.copy_from(&other.clock);
-        self.unsure = other.unsure;
     }
 
     /// True if a step is known to be over.

@@ -40,6 +40,10 @@ pub struct Op<W: Work> {
     pub(crate) looks_again: bool,
     /// A host thread waits for it.
     pub(crate) watched: bool,
+    /// It stands beside its queue's chain, and is not part of it.
+    pub(crate) beside: bool,
+    /// The last walk that came by, if it stands beside a chain.
+    pub(crate) walked: u32,
     /// Virtual time before which it cannot start.
     pub earliest: u64,
 }

@@ -32,7 +32,9 @@ pub struct Queue<T> {
     /// Waits for values in memory that are not over.
     pub(crate) value_waits: u32,
     /// The last walk that came by.
-    pub(crate) walked: u64,
+    pub(crate) walked: u32,
+    /// In lazy order: ready ops beside its chain, with some that have started since.
+    pub(crate) ready_beside: Vec<OpId>,
 }
 
 impl<T> Queue<T> {
@@ -52,6 +54,7 @@ impl<T> Queue<T> {
             told: 0,
             value_waits: 0,
             walked: 0,
+            ready_beside: Vec::new(),
         }
     }
 }

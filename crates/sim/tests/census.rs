@@ -6,7 +6,7 @@ use warploom_sim::topology::Topology;
 use warploom_sim::{Machine, Mode, Resource};
 use warploom_sys::types::{
     CUmemAllocationHandleType, CUmemAllocationProp, CUmemAllocationType, CUmemLocation, CUmemLocationType,
-    CUmemPoolProps,
+    CUmemPoolProps, CUstreamCaptureMode,
 };
 use warploom_testkit::{TestResult, call, open};
 
@@ -69,9 +69,12 @@ fn every_kind_is_counted_from_when_it_is_made_to_when_it_is_given_back() -> Test
     call!(driver.cuLibraryLoadData(&mut library, text, null_mut(), null_mut(), 0, null_mut(), null_mut(), 0))?;
     call!(driver.cuLinkCreate_v2(0, null_mut(), null_mut(), &mut linker))?;
 
-    let (mut graph, mut executable) = (null_mut(), null_mut());
-    call!(driver.cuGraphCreate(&mut graph, 0))?;
+    let (mut graph, mut executable, mut of_graph) = (null_mut(), null_mut(), 0);
+    call!(driver.cuStreamBeginCapture_v2(stream, CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED))?;
+    call!(driver.cuMemAllocAsync(&mut of_graph, 64, stream))?;
+    call!(driver.cuStreamEndCapture(stream, &mut graph))?;
     call!(driver.cuGraphInstantiateWithFlags(&mut executable, graph, 0))?;
+    call!(driver.cuGraphLaunch(executable, stream))?;
 
     let made = machine.census();
     for resource in Resource::ALL {
@@ -83,10 +86,11 @@ fn every_kind_is_counted_from_when_it_is_made_to_when_it_is_given_back() -> Test
         made.since(&before).to_string(),
         "1 context, 2 retained primary contexts, 1 stream, 1 event, 1 memory pool, 1 device allocation, \
          1 page-locked allocation, 1 registration of host memory, 1 managed allocation, 1 pool allocation, \
-         1 physical allocation, 1 address reservation, 1 mapping, 1 module, 1 library, 1 graph, \
+         1 graph allocation, 1 physical allocation, 1 address reservation, 1 mapping, 1 module, 1 library, 1 graph, \
          1 executable graph, 1 linker, 1 peer access, other current contexts"
     );
 
+    call!(driver.cuMemFreeAsync(of_graph, stream))?;
     call!(driver.cuGraphExecDestroy(executable))?;
     call!(driver.cuGraphDestroy(graph))?;
     call!(driver.cuLinkDestroy(linker))?;

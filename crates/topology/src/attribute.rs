@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn every_version_is_one_a_machine_can_have() {
         for attribute in Attribute::ALL {
-            assert!(super::super::version::check(attribute.since).is_ok(), "{attribute:?}");
+            assert!(crate::parse::version::check(attribute.since).is_ok(), "{attribute:?}");
         }
     }
 

@@ -6,9 +6,10 @@ use super::device::DeviceSpec;
 use super::error::TopologyError;
 use super::link::PeerLink;
 use super::model::DeviceModel;
+use super::parse::version;
 use super::pci::PciAddress;
 use super::peers::{DEFAULT_MAX_PEERS, PeerMatrix};
-use super::version::{self, DEFAULT_DRIVER};
+use super::version::DEFAULT_DRIVER;
 use super::{MAX_DEVICES, Topology, check_pair};
 
 /// A machine in the making.

@@ -1,5 +1,8 @@
 //! Errors in a machine's description.
 
+mod toml;
+mod words;
+
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
@@ -8,7 +11,9 @@ use super::pci::PciAddress;
 use super::uuid;
 use super::version::{NEWEST_DRIVER, OLDEST_DRIVER};
 use crate::nearest::nearest;
-use crate::text::{DidYouMean, Quoted, TomlError};
+
+pub use self::toml::{Refusal, TomlError, TomlProblem};
+pub use self::words::{DidYouMean, Quoted};
 
 /// Why a machine could not be made.
 #[non_exhaustive]

@@ -18,7 +18,8 @@ use toml::de::DeTable;
 
 use super::builder::TopologyBuilder;
 use super::error::TopologyError;
-use super::{MAX_NUMA_NODES, Topology, version};
+use super::parse::version;
+use super::{MAX_NUMA_NODES, Topology};
 use crate::text::{Origin, Read, Section, Source, TomlProblem};
 
 /// The machine in a file.

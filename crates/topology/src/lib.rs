@@ -32,6 +32,7 @@ mod file;
 mod link;
 mod model;
 mod nearest;
+mod parse;
 mod pci;
 mod peers;
 mod preset;
@@ -47,10 +48,11 @@ pub use self::error::TopologyError;
 pub use self::link::{Atomics, Link, LinkKind, MAX_BANDWIDTH, PcieGeneration, PeerLink};
 pub use self::model::DeviceModel;
 pub use self::nearest::nearest;
+pub use self::parse::version::parse as parse_version;
 pub use self::pci::PciAddress;
 pub use self::peers::{DEFAULT_MAX_PEERS, PeerAttribute, PeerMatrix};
 pub(crate) use self::quantity::{parse_bandwidth, parse_size};
-pub use self::version::{DEFAULT_DRIVER, NEWEST_DRIVER, OLDEST_DRIVER, parse as parse_version};
+pub use self::version::{DEFAULT_DRIVER, NEWEST_DRIVER, OLDEST_DRIVER};
 
 pub use self::text::{TomlError, TomlProblem};
 
@@ -135,7 +137,7 @@ impl Topology {
 
     /// Refuses a machine that could not run, naming the first thing that is wrong.
     pub fn check(&self) -> Result<(), TopologyError> {
-        version::check(self.driver_version)?;
+        parse::version::check(self.driver_version)?;
         check_numa_nodes(self.numa_nodes)?;
         check_max_peers(self.peers.max_peers)?;
         let count = self.devices.len();

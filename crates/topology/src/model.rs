@@ -14,12 +14,8 @@ mod turing;
 use std::fmt;
 use std::str::FromStr;
 
-use super::attribute::DeviceAttributes;
-use super::device::DeviceSpec;
 use super::error::TopologyError;
 use super::link::Link;
-use super::pci::PciAddress;
-use super::uuid;
 
 /// A product that a machine can contain.
 #[non_exhaustive]
@@ -46,17 +42,14 @@ pub enum DeviceModel {
 }
 
 /// The facts of one model.
-struct Sheet {
+pub(super) struct Sheet {
     name: &'static str,
-    product: &'static str,
-    memory: u64,
-    memory_bandwidth: u64,
-    host_link: Link,
-    layers: &'static [&'static [(i32, i32)]],
+    pub(super) product: &'static str,
+    pub(super) memory: u64,
+    pub(super) memory_bandwidth: u64,
+    pub(super) host_link: Link,
+    pub(super) layers: &'static [&'static [(i32, i32)]],
 }
-
-/// Memory that a context takes for itself, as measured on an H200 with driver 13.0: code, local memory and queues.
-const CONTEXT_MEMORY: u64 = 552_402_944;
 
 impl DeviceModel {
     /// Every model there is.
@@ -72,7 +65,7 @@ impl DeviceModel {
         Self::Laptop,
     ];
 
-    fn sheet(self) -> &'static Sheet {
+    pub(super) fn sheet(self) -> &'static Sheet {
         match self {
             Self::H200 => &hopper::H200,
             Self::H100 => &hopper::H100,
@@ -89,24 +82,6 @@ impl DeviceModel {
     /// The name used in files.
     pub fn name(self) -> &'static str {
         self.sheet().name
-    }
-
-    /// A device of this model at a place in the machine, on its own bus and attached to NUMA node 0.
-    pub fn spec(self, ordinal: usize) -> DeviceSpec {
-        let sheet = self.sheet();
-        let bus = u8::try_from(ordinal.saturating_add(1)).unwrap_or(u8::MAX);
-        DeviceSpec {
-            model: self,
-            name: sheet.product.to_owned(),
-            total_memory: sheet.memory,
-            context_memory: CONTEXT_MEMORY,
-            memory_bandwidth: sheet.memory_bandwidth,
-            uuid: uuid::derive(self, ordinal),
-            pci: PciAddress::on_bus(bus),
-            numa_node: 0,
-            host_link: sheet.host_link,
-            attributes: DeviceAttributes::layered(sheet.layers),
-        }
     }
 }
 

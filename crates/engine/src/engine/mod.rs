@@ -32,7 +32,7 @@ pub struct Engine<W: Work> {
     yields: u32,
     /// An op ended that a host thread waits for.
     signal: bool,
-    walks: u64,
+    walks: u32,
     turns: usize,
     /// Happens-before of queues and host threads.
     pub timelines: Timelines,
@@ -116,7 +116,7 @@ impl<W: Work> Engine<W> {
     /// Enqueues work behind `queue`'s last op and behind `extra`; it is not to start before virtual time `now`.
     pub fn add(&mut self, queue: QueueId, extra: &[OpId], work: W, note: W::Note, now: u64) -> OpId {
         let tail = self.queue(queue).tail;
-        let id = self.insert(queue, tail.into_iter().chain(extra.iter().copied()), work, note, now);
+        let id = self.insert((queue, false), tail.into_iter().chain(extra.iter().copied()), work, note, now);
         let queue = self.queue_mut(queue);
         queue.tail = Some(id);
         queue.head.get_or_insert(id);
@@ -125,11 +125,34 @@ impl<W: Work> Engine<W> {
 
     /// Enqueues work beside `queue`'s chain, behind `after` alone. What comes later in the queue waits for it only if it is
     /// told to, so the caller ends with an [`Engine::add`] behind all such ops.
-    pub fn add_beside(&mut self, queue: QueueId, after: OpId, work: W, note: W::Note, now: u64) -> OpId {
-        self.insert(queue, std::iter::once(after), work, note, now)
+    pub fn add_beside(&mut self, queue: QueueId, after: &[OpId], work: W, note: W::Note, now: u64) -> OpId {
+        self.insert((queue, true), after.iter().copied(), work, note, now)
     }
 
-    fn insert(&mut self, queue: QueueId, after: impl Iterator<Item = OpId>, work: W, note: W::Note, now: u64) -> OpId {
+    /// Lets `heir` take the place of an unfinished op: whatever waits for the op waits for `heir` instead. An op that ends
+    /// can so be followed by more work before its successors start.
+    pub fn bequeath(&mut self, id: OpId, heir: OpId) {
+        let Some(op) = self.ops.get_mut(id) else { return };
+        let (successors, watched) = (std::mem::take(&mut op.successors), std::mem::take(&mut op.watched));
+        for successor in &successors {
+            if let Some(next) = self.ops.get_mut(*successor) {
+                next.predecessors.iter_mut().filter(|before| **before == id).for_each(|before| *before = heir);
+            }
+        }
+        if let Some(op) = self.ops.get_mut(heir) {
+            op.successors.extend(successors);
+            op.watched |= watched;
+        }
+    }
+
+    fn insert(
+        &mut self,
+        (queue, beside): (QueueId, bool),
+        after: impl Iterator<Item = OpId>,
+        work: W,
+        note: W::Note,
+        now: u64,
+    ) -> OpId {
         let mut predecessors: SmallVec<[OpId; 2]> = after.filter(|id| !self.is_done(*id)).collect();
         if predecessors.len() > 1 {
             predecessors.sort_unstable();
@@ -148,6 +171,8 @@ impl<W: Work> Engine<W> {
             has_parked: false,
             looks_again: false,
             watched: false,
+            beside,
+            walked: 0,
             earliest,
         });
         for predecessor in &predecessors {
@@ -185,9 +210,13 @@ impl<W: Work> Engine<W> {
         if at_once && op.work.is_instant() {
             self.instants.push(id);
         } else if self.mode != Mode::Deterministic(Order::Lazy) {
-            // Lazy order finds ready ops by walking back from what is wanted; a list of them would only grow.
             let lane = self.lane_of(id);
             self.lanes[lane].ready.push_back(id);
+        } else if op.beside {
+            // Lazy order finds ready ops by walking back from what is wanted; a list of them all would only grow. The ops
+            // beside a chain are many, and needed by the chain's next op.
+            let queue = op.queue;
+            self.queue_mut(queue).ready_beside.push(id);
         }
     }
 
@@ -343,7 +372,7 @@ impl<W: Work> Engine<W> {
         let mut head = None;
         for successor in op.successors {
             let Some(next) = self.ops.get_mut(successor) else { continue };
-            if next.queue == op.queue && head.is_none() {
+            if next.queue == op.queue && !next.beside && head.is_none() {
                 head = Some(successor);
             }
             next.earliest = next.earliest.max(end);
@@ -351,6 +380,9 @@ impl<W: Work> Engine<W> {
             if next.waiting == 0 {
                 self.make_ready(successor);
             }
+        }
+        if op.beside {
+            return;
         }
         let queue = self.queue_mut(op.queue);
         queue.head = head;

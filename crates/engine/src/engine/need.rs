@@ -1,13 +1,13 @@
 //! Search for the ops that a wait needs: back from its targets to the ops that could run now.
 //!
 //! A queue runs in order, so of each queue only the oldest unfinished op, its *head*, can matter. An op waits for its
-//! queue's head; a head waits for ops of other queues, and so for their heads, and for ops beside its own chain. The
-//! walk visits each queue once, however many ops are in it.
+//! queue's head; a head waits for ops of other queues, and so for their heads, and for ops beside a chain, which may wait
+//! for each other. The walk visits each queue and each op beside a chain once, however many ops are in the queues.
 
 use smallvec::SmallVec;
 
 use super::Engine;
-use crate::id::OpId;
+use crate::id::{OpId, QueueId};
 use crate::op::{Op, State};
 use crate::work::Work;
 
@@ -52,7 +52,8 @@ impl<W: Work> Engine<W> {
     }
 
     fn walk(&mut self, targets: &[OpId], mut wanted: impl FnMut(OpId, &Op<W>) -> bool) -> Option<OpId> {
-        self.walks += 1;
+        // Not 0, which is the mark of an op that no walk has seen.
+        self.walks = self.walks.checked_add(1).unwrap_or(1);
         let mut stack: SmallVec<[OpId; 16]> = SmallVec::new();
         for target in targets {
             self.push_head_of(*target, &mut stack);
@@ -62,13 +63,14 @@ impl<W: Work> Engine<W> {
                     return Some(id);
                 }
                 if op.state == State::Waiting {
-                    let predecessors = op.predecessors.clone();
-                    let queue = op.queue;
+                    let (queue, beside, predecessors) = (op.queue, op.beside, op.predecessors.clone());
+                    if let Some(id) = self.ready_beside(queue).filter(|_| !beside)
+                        && self.ops.get(id).is_some_and(|op| wanted(id, op))
+                    {
+                        return Some(id);
+                    }
                     for predecessor in predecessors.into_iter().rev() {
-                        // A head's own queue holds it up only by ops beside the chain, which are heads of nothing.
-                        if self.ops.get(predecessor).is_some_and(|op| op.queue == queue) {
-                            stack.push(predecessor);
-                        } else {
+                        if !self.push_beside(predecessor, &mut stack) {
                             self.push_head_of(predecessor, &mut stack);
                         }
                     }
@@ -76,6 +78,28 @@ impl<W: Work> Engine<W> {
             }
         }
         None
+    }
+
+    /// A ready op beside a queue's chain, in lazy order.
+    fn ready_beside(&mut self, queue: QueueId) -> Option<OpId> {
+        while let Some(id) = self.queue(queue).ready_beside.last().copied() {
+            if self.ops.get(id).is_some_and(|op| op.state == State::Ready) {
+                return Some(id);
+            }
+            self.queue_mut(queue).ready_beside.pop();
+        }
+        None
+    }
+
+    /// Puts an op that stands beside a chain on the stack, once in a walk; `false` if it does not stand there.
+    fn push_beside(&mut self, id: OpId, stack: &mut SmallVec<[OpId; 16]>) -> bool {
+        let walk = self.walks;
+        let Some(op) = self.ops.get_mut(id).filter(|op| op.beside) else { return false };
+        if op.walked != walk {
+            op.walked = walk;
+            stack.push(id);
+        }
+        true
     }
 
     /// Puts the head of an op's queue on the stack, once in a walk.

@@ -5,10 +5,11 @@
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use warploom_engine::QueueId;
-use warploom_sys::types::{CUdeviceptr, CUstream_st};
+use warploom_sys::types::{CUDA_MEMSET_NODE_PARAMS, CUdeviceptr, CUstream_st};
 
-use crate::api::copy::{Form, Memory, Named, find, reaches};
+use crate::api::copy::{End, Form, Memory, Named, find, reaches};
 use crate::ffi::Ptr;
+use crate::ffi::handle::ContextHandle;
 use crate::ffi::host_memory::Intent;
 use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::machine::call::Call;
@@ -71,15 +72,18 @@ fn span(call: &Call<'_>, to: Rows, pattern: Pattern) -> Status<u64> {
     Ok(span)
 }
 
-fn fill(call: &Call<'_>, world: &mut Guard<'_>, queue: QueueId, form: Form, to: Rows, pattern: Pattern) -> Status {
-    if to.columns == 0 || to.rows == 0 {
-        return Ok(());
-    }
+/// The operation of a fill that is not empty, for a context and its device.
+fn operation(
+    call: &Call<'_>,
+    world: &Guard<'_>,
+    (context, device): (ContextHandle, u16),
+    to: Rows,
+    pattern: Pattern,
+) -> Status<(MemoryOp, End)> {
     let span = span(call, to, pattern)?;
-    let (device, context) = (world.engine.queue(queue).owner.device, world.engine.queue(queue).owner.context);
     let end = find(call, world, device, (Named::Filled, to.start), span, Intent::Write)?;
     if !reaches(world, context, &end) {
-        let reason = format!("{:#x} is on another device, which the stream's context has no access to", to.start);
+        let reason = format!("{:#x} is on another device, which the context has no access to", to.start);
         return Err(call.refuse(INVALID_VALUE, reason));
     }
     let Pattern { bits, element } = pattern;
@@ -89,8 +93,36 @@ fn fill(call: &Call<'_>, world: &mut Guard<'_>, queue: QueueId, form: Form, to: 
     } else {
         MemoryOp::FillRows(Box::new(RowFill { to: end.place, pitch, pattern: bits, element, columns, rows }))
     };
+    Ok((op, end))
+}
+
+/// The fill of a node that runs in a context.
+pub(crate) fn fill_of_node(
+    call: &Call<'_>,
+    world: &Guard<'_>,
+    owner: (ContextHandle, u16),
+    given: &CUDA_MEMSET_NODE_PARAMS,
+) -> Status<MemoryOp> {
+    let CUDA_MEMSET_NODE_PARAMS { dst, pitch, value, elementSize, width, height } = *given;
+    let element = match elementSize {
+        1 | 2 | 4 => elementSize as u8,
+        _ => return Err(call.refuse(INVALID_VALUE, format!("elements of {elementSize} bytes; 1, 2 and 4 are known"))),
+    };
+    if width == 0 || height == 0 {
+        return Err(call.refuse(INVALID_VALUE, "the fill of a node has at least one element"));
+    }
+    let pattern = Pattern { bits: value, element };
+    operation(call, world, owner, rows(dst, pitch, width, height), pattern).map(|(op, _)| op)
+}
+
+fn fill(call: &Call<'_>, world: &mut Guard<'_>, queue: QueueId, form: Form, to: Rows, pattern: Pattern) -> Status {
+    if to.columns == 0 || to.rows == 0 {
+        return Ok(());
+    }
+    let owner = &world.queue(queue).owner;
+    let (op, end) = operation(call, world, (owner.context, owner.device), to, pattern)?;
     let work = Work::from(op);
-    if form == Form::Sync && world.captures.hold(queue) {
+    if form == Form::Sync && world.captures().hold(queue) {
         return Err(call.uncapturable(world, queue, "a fill that is waited for"));
     }
     if form == Form::Sync && (end.memory != Memory::Device || end.sync_memops) {

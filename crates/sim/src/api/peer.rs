@@ -13,7 +13,8 @@ use crate::ffi::handle::{ContextHandle, Handle};
 use crate::ffi::status::{CONTEXT_IS_DESTROYED, INVALID_CONTEXT, INVALID_DEVICE, INVALID_VALUE, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
-use crate::machine::core::Guard;
+use crate::machine::context::Context;
+use crate::machine::objects::Objects;
 use crate::topology::{Atomics, PeerAttribute};
 
 pub(crate) fn cuDeviceCanAccessPeer(call: &Call<'_>, can: Ptr<c_int>, device: CUdevice, peer: CUdevice) -> Status {
@@ -65,10 +66,10 @@ pub(crate) fn cuDeviceGetP2PAtomicCapabilities(
 }
 
 /// A peer context by its handle; null is refused.
-fn named(call: &Call<'_>, world: &Guard<'_>, peer: Ptr<CUctx_st>) -> Status<(ContextHandle, u16)> {
+fn named(call: &Call<'_>, contexts: &Objects<Context>, peer: Ptr<CUctx_st>) -> Status<(ContextHandle, u16)> {
     let handle = Handle::from_bits(peer.address());
-    let code = if world.contexts.is_past(handle) { CONTEXT_IS_DESTROYED } else { INVALID_CONTEXT };
-    Ok((handle, call.object(&world.contexts, handle, code)?.device))
+    let code = if contexts.is_past(handle) { CONTEXT_IS_DESTROYED } else { INVALID_CONTEXT };
+    Ok((handle, call.object(contexts, handle, code)?.device))
 }
 
 pub(crate) fn cuCtxEnablePeerAccess(call: &Call<'_>, peer: Ptr<CUctx_st>, flags: c_uint) -> Status {
@@ -77,9 +78,9 @@ pub(crate) fn cuCtxEnablePeerAccess(call: &Call<'_>, peer: Ptr<CUctx_st>, flags:
     if flags != 0 {
         return Err(call.refuse(INVALID_VALUE, format!("flags are {flags:#x} and must be 0")));
     }
-    let (peer, owner) = named(call, &world, peer)?;
+    let (peer, owner) = named(call, world.contexts(), peer)?;
     let peers = &call.core().topology.peers;
-    let Some(context) = world.contexts.get_mut(current) else { return Err(INVALID_CONTEXT) };
+    let Some(context) = world.contexts_mut().get_mut(current) else { return Err(INVALID_CONTEXT) };
     let accessor = context.device;
     if !peers.can_access(accessor.into(), owner.into()) {
         let reason = format!("device {accessor} cannot reach the memory of device {owner}");
@@ -99,8 +100,8 @@ pub(crate) fn cuCtxEnablePeerAccess(call: &Call<'_>, peer: Ptr<CUctx_st>, flags:
 pub(crate) fn cuCtxDisablePeerAccess(call: &Call<'_>, peer: Ptr<CUctx_st>) -> Status {
     let mut world = call.world();
     let current = call.context(&world)?;
-    let (peer, _) = named(call, &world, peer)?;
-    let Some(context) = world.contexts.get_mut(current) else { return Err(INVALID_CONTEXT) };
+    let (peer, _) = named(call, world.contexts(), peer)?;
+    let Some(context) = world.contexts_mut().get_mut(current) else { return Err(INVALID_CONTEXT) };
     if !context.peers.remove(&peer) {
         return Err(call.refuse(CUresult::CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, "access is not enabled"));
     }

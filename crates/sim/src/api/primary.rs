@@ -8,19 +8,13 @@ use std::ffi::{c_int, c_uint};
 
 use warploom_sys::types::{CUcontext, CUdevice};
 
-use crate::api::context::{ALL_FLAGS, Flags, drain};
+use crate::api::context::{ALL_FLAGS, Flags, destroy, drain};
 use crate::api::device::ordinal;
 use crate::ffi::Ptr;
 use crate::ffi::handle::ContextHandle;
-use crate::ffi::status::{INVALID_CONTEXT, OUT_OF_MEMORY, Status};
+use crate::ffi::status::{INVALID_CONTEXT, Status};
 use crate::machine::call::Call;
-use crate::machine::context::Context;
 use crate::machine::core::Guard;
-
-/// The primary context of a device, if it is active.
-fn active(world: &Guard<'_>, device: usize) -> Option<ContextHandle> {
-    world.devices[device].primary.filter(|primary| world.contexts.get(*primary).is_some())
-}
 
 /// The flags that the context reports: a primary context always maps host memory.
 fn shown(flags: u32) -> u32 {
@@ -31,54 +25,41 @@ pub(crate) fn cuDevicePrimaryCtxRetain(call: &Call<'_>, context: Ptr<CUcontext>,
     context.required()?;
     let device = ordinal(call, device)?;
     let mut world = call.world();
-    let handle = match active(&world, device) {
+    let handle = match world.active_primary(device) {
         Some(handle) => {
             world.healthy(handle)?;
             handle
         }
-        None => activate(call, &mut world, device)?,
-    };
-    world.devices[device].retained += 1;
-    context.write(handle.as_raw())
-}
-
-fn activate(call: &Call<'_>, world: &mut Guard<'_>, device: usize) -> Status<ContextHandle> {
-    let flags = shown(world.devices[device].primary_flags);
-    let context = Context::new(call, world, device, flags, true)?;
-    match world.devices[device].primary {
-        Some(handle) => {
-            world.contexts.resume(handle, context);
-            Ok(handle)
-        }
         None => {
-            let handle = world.contexts.insert(context).ok_or(OUT_OF_MEMORY)?;
-            world.devices[device].primary = Some(handle);
-            Ok(handle)
+            let flags = shown(world.devices()[device].primary_flags);
+            world.activate_primary(call, device, flags)?
         }
-    }
+    };
+    world.devices_mut()[device].retained += 1;
+    context.write(handle.as_raw())
 }
 
 pub(crate) fn cuDevicePrimaryCtxRelease_v2(call: &Call<'_>, device: CUdevice) -> Status {
     let device = ordinal(call, device)?;
     let mut world = call.world();
-    if world.devices[device].retained == 0 {
+    if world.devices()[device].retained == 0 {
         return Err(call.refuse(INVALID_CONTEXT, "the primary context is not retained"));
     }
-    world.devices[device].retained -= 1;
-    if world.devices[device].retained > 0 {
+    world.devices_mut()[device].retained -= 1;
+    if world.devices()[device].retained > 0 {
         return Ok(());
     }
-    let Some(handle) = active(&world, device) else { return Ok(()) };
+    let Some(handle) = world.active_primary(device) else { return Ok(()) };
     let drained = drain(call, &mut world, handle);
     // Another thread may have reset or retained the context during the wait.
-    if active(&world, device).is_none() {
+    if world.active_primary(device).is_none() {
         return Ok(());
     }
     if let Err(code) = drained {
-        world.devices[device].retained += 1;
+        world.devices_mut()[device].retained += 1;
         return Err(code);
     }
-    if world.devices[device].retained == 0 {
+    if world.devices()[device].retained == 0 {
         deactivate(&mut world, device, handle);
     }
     Ok(())
@@ -87,7 +68,7 @@ pub(crate) fn cuDevicePrimaryCtxRelease_v2(call: &Call<'_>, device: CUdevice) ->
 pub(crate) fn cuDevicePrimaryCtxReset_v2(call: &Call<'_>, device: CUdevice) -> Status {
     let device = ordinal(call, device)?;
     let mut world = call.world();
-    if let Some(handle) = active(&world, device) {
+    if let Some(handle) = world.active_primary(device) {
         drain(call, &mut world, handle)?;
         // Retains stay counted: each one still needs its release.
         deactivate(&mut world, device, handle);
@@ -96,17 +77,17 @@ pub(crate) fn cuDevicePrimaryCtxReset_v2(call: &Call<'_>, device: CUdevice) -> S
 }
 
 fn deactivate(world: &mut Guard<'_>, device: usize, handle: ContextHandle) {
-    world.destroy_context(handle);
-    world.devices[device].primary_flags = 0;
+    destroy(world, handle);
+    world.devices_mut()[device].primary_flags = 0;
 }
 
 pub(crate) fn cuDevicePrimaryCtxSetFlags_v2(call: &Call<'_>, device: CUdevice, flags: c_uint) -> Status {
     let device = ordinal(call, device)?;
     Flags(flags).check(call, ALL_FLAGS & !Flags::MAP_HOST)?;
     let mut world = call.world();
-    world.devices[device].primary_flags = flags;
-    if let Some(handle) = active(&world, device)
-        && let Some(context) = world.contexts.get_mut(handle)
+    world.devices_mut()[device].primary_flags = flags;
+    if let Some(handle) = world.active_primary(device)
+        && let Some(context) = world.contexts_mut().get_mut(handle)
     {
         context.flags = shown(flags);
     }
@@ -123,8 +104,8 @@ pub(crate) fn cuDevicePrimaryCtxGetState(
     flags.required()?;
     is_active.required()?;
     let world = call.world();
-    flags.write(world.devices[device].primary_flags)?;
-    is_active.write(c_int::from(active(&world, device).is_some()))
+    flags.write(world.devices()[device].primary_flags)?;
+    is_active.write(c_int::from(world.active_primary(device).is_some()))
 }
 
 #[cfg(test)]

@@ -59,6 +59,11 @@ impl PendingKernels {
         at.map(|at| self.0.swap_remove(at).followers).unwrap_or_default()
     }
 
+    /// The ops that were enqueued behind a kernel so far.
+    pub(super) fn followers(&self, epoch: Epoch) -> HashSet<Epoch> {
+        self.0.iter().find(|kernel| kernel.epoch == epoch).map(|kernel| kernel.followers.clone()).unwrap_or_default()
+    }
+
     /// Takes the frees that came since a kernel was enqueued.
     pub(super) fn take_frees(&mut self, epoch: Epoch) -> Vec<PendingFree> {
         let kernel = self.0.iter_mut().find(|kernel| kernel.epoch == epoch);

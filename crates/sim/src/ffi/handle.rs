@@ -29,10 +29,12 @@ pub(crate) enum Kind {
     Node = 11,
     Executable = 12,
     Link = 13,
+    UserObject = 14,
+    Condition = 15,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Kind; 13] = [
+    pub(crate) const ALL: [Kind; 15] = [
         Kind::Context,
         Kind::Stream,
         Kind::Event,
@@ -46,6 +48,8 @@ impl Kind {
         Kind::Node,
         Kind::Executable,
         Kind::Link,
+        Kind::UserObject,
+        Kind::Condition,
     ];
 }
 
@@ -84,6 +88,8 @@ markers! {
     Node NodeHandle,
     Executable ExecutableHandle,
     Link LinkHandle,
+    UserObject UserObjectHandle,
+    Condition ConditionHandle,
 }
 
 /// A handle to an object of kind `K`; a number, valid or not.

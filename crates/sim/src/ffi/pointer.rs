@@ -122,6 +122,13 @@ impl<T: Plain> Ptr<T> {
     }
 }
 
+impl<T: Plain> Ptr<T> {
+    /// The pointer to a member of the struct, some bytes behind its first. The pointer is not null.
+    pub(super) fn behind<U: Plain>(self, bytes: usize) -> Ptr<U> {
+        Ptr(self.0.wrapping_byte_add(bytes).cast())
+    }
+}
+
 impl Ptr<c_char> {
     /// Writes text with its terminator, cut to `capacity` bytes as the driver does.
     pub(crate) fn write_text(self, text: &str, capacity: usize) -> Status {

@@ -59,7 +59,7 @@ impl Machine {
         let step = {
             let mut world = core.world();
             let found =
-                world.memory.containing(address).filter(|found| found.is_host_accessible() || found.is_managed());
+                world.memory().containing(address).filter(|found| found.is_host_accessible() || found.is_managed());
             if found.is_none_or(|found| found.end() < range.end) {
                 return Err(HostAccessError::NotShared { address, bytes });
             }
@@ -79,16 +79,13 @@ impl Machine {
     #[must_use]
     pub fn hand_over(&self) -> HandOver {
         let Some(core) = self.here() else { return HandOver { known: Known::default() } };
-        let mut world = core.world();
-        let known = world.engine.timelines.host().clone();
-        world.engine.timelines.host_steps();
-        HandOver { known }
+        HandOver { known: core.world().host_hands_over() }
     }
 
     /// Takes the knowledge of another thread over.
     pub fn take_over(&self, from: &HandOver) {
         if let Some(core) = self.here() {
-            core.world().engine.timelines.host_learns(&from.known);
+            core.world().host_learns(&from.known);
         }
     }
 }
@@ -96,7 +93,7 @@ impl Machine {
 impl Drop for HostAccess<'_> {
     fn drop(&mut self) {
         if let Some(core) = self.machine.here() {
-            core.world().engine.timelines.host_ends(&self.step);
+            core.world().host_ends(&self.step);
         }
     }
 }

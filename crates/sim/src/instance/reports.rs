@@ -75,6 +75,6 @@ impl Machine {
     /// Work that has been enqueued and is not done.
     #[must_use]
     pub fn unfinished_ops(&self) -> usize {
-        self.here().map_or(0, |core| core.world().engine.unfinished())
+        self.here().map_or(0, |core| core.world().unfinished_ops())
     }
 }

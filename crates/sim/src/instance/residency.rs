@@ -19,7 +19,7 @@ impl Machine {
     #[must_use]
     pub fn residency(&self, address: u64) -> Option<Vec<Residence>> {
         let world = self.here()?.world();
-        world.memory.containing(address).filter(|found| found.is_managed())?;
-        Some(world.managed_memory.pages().at(address)?.resident.iter().copied().collect())
+        world.memory().containing(address).filter(|found| found.is_managed())?;
+        Some(world.managed_memory().pages().at(address)?.resident.iter().copied().collect())
     }
 }

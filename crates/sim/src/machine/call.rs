@@ -130,7 +130,7 @@ impl<'a> Call<'a> {
     pub(crate) fn get_going(&self, world: &mut Guard<'_>, queue: QueueId) -> Status {
         self.core.pump(world);
         if self.core.mode == Mode::Sync {
-            let newest = world.engine.tail(queue);
+            let newest = world.newest_op(queue);
             self.wait(world, newest.as_slice())?;
         }
         Ok(())
@@ -145,7 +145,7 @@ impl<'a> Call<'a> {
     pub(crate) fn wait_for_context(&self, world: &mut Guard<'_>, context: ContextHandle) -> Status {
         let (pending, known) = (world.pending(context), world.known_of(context));
         self.wait(world, &pending)?;
-        world.engine.timelines.host_learns(&known);
+        world.host_learns(&known);
         world.host_saw_context(context);
         world.healthy(context)
     }

@@ -1,13 +1,15 @@
 //! Adapters from the machine's state to its checks.
 
-use warploom_engine::QueueId;
+use std::sync::Arc;
+
+use warploom_engine::{Epoch, Known, QueueId};
 
 use crate::check::{Checker, HandleProblem, KernelFault, KernelHazard, ObjectKind, Parts, Watched};
 use crate::ffi::status::Status;
 use crate::machine::call::Call;
 use crate::machine::objects::{HandleTo, Object, Objects};
 use crate::machine::world::{Engine, Work, World};
-use crate::memory::shadow::{Access, AccessKind, StreamInfo, Touched, Tracked};
+use crate::memory::shadow::{Access, AccessKind, NodeSite, StreamInfo, Touched, Tracked};
 use crate::memory::{Allocation, MemoryOp};
 
 /// The description of a stream, for reports.
@@ -100,13 +102,23 @@ impl World {
 
     /// Records a new allocation: valid from now on or, for a stream-ordered one, for all later work of its
     /// queue.
-    pub(crate) fn add_allocation(&mut self, mut allocation: Allocation, queue: Option<QueueId>) {
-        if self.checker.is_on() {
-            let (epoch, stream) = match queue {
-                // The queue's next op is the allocation's own.
-                Some(queue) => (self.engine.queue(queue).clock.known.next(), Some(stream_info(&self.engine, queue))),
-                None => (self.engine.timelines.host_makes(), None),
-            };
+    pub(crate) fn add_allocation(&mut self, allocation: Allocation, queue: Option<QueueId>) {
+        let born = self.checker.is_on().then(|| match queue {
+            // The queue's next op is the allocation's own.
+            Some(queue) => (self.engine.queue(queue).clock.known.next(), Some(stream_info(&self.engine, queue))),
+            None => (self.engine.timelines.host_makes(), None),
+        });
+        self.add_allocation_of(allocation, born);
+    }
+
+    /// Records an allocation that a node of a graph makes, valid for everything behind the node.
+    pub(crate) fn add_graph_allocation(&mut self, allocation: Allocation, queue: QueueId, known: Option<&Known>) {
+        let stream = stream_info(&self.engine, queue);
+        self.add_allocation_of(allocation, known.map(|known| (known.next(), Some(stream))));
+    }
+
+    fn add_allocation_of(&mut self, mut allocation: Allocation, born: Option<(Epoch, Option<StreamInfo>)>) {
+        if let Some((epoch, stream)) = born {
             allocation.tracked = Some(Tracked::new(Access::new(epoch, AccessKind::Allocate, stream)));
         }
         if allocation.is_managed() {
@@ -127,6 +139,66 @@ impl World {
         let stream = queue.map(|queue| stream_info(&self.engine, queue));
         let (checker, mut parts) = self.checked_parts();
         checker.check_free(&mut parts, base, stream, &known)
+    }
+
+    /// Checks that all accesses to an allocation happen before the node of a graph that frees it.
+    pub(crate) fn check_graph_free(&mut self, base: u64, queue: QueueId, known: &Known) -> Status {
+        let stream = stream_info(&self.engine, queue);
+        let (checker, mut parts) = self.checked_parts();
+        checker.check_free(&mut parts, base, Some(stream), known)
+    }
+
+    /// Checks the op of a graph's node, which comes behind all that `known` includes and is the next step of its
+    /// timeline.
+    pub(crate) fn check_node(&mut self, queue: QueueId, known: &mut Known, work: &mut Work) -> Status {
+        let stream = stream_info(&self.engine, queue);
+        match work {
+            Work::Task(task) => task.watch(self.checker.watch_kernel(stream, known.clone())),
+            Work::HostFunction { .. } => {
+                work.remember(known);
+                if self.managed_memory.is_used() {
+                    Checker::forget_discards(&mut self.checked_parts().1);
+                }
+            }
+            Work::Memory(_) => {
+                let (checker, mut parts) = self.checked_parts();
+                checker.check_op(&mut parts, stream, known, work)?;
+                match work {
+                    Work::Memory(MemoryOp::WriteValue { .. }) => self.engine.timelines.release(known),
+                    Work::Memory(MemoryOp::WaitValue { .. }) => {
+                        self.engine.awaits_value(queue);
+                        known.doubt();
+                    }
+                    _ => {}
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Checks the op of a node inside a conditional node.
+    pub(crate) fn check_inner_node(&mut self, outer: &Watched, node: Option<&Arc<NodeSite>>, work: &mut Work) {
+        match work {
+            Work::Task(task) => task.watch(outer.part(node)),
+            Work::HostFunction { .. } => work.remember(outer.known()),
+            Work::Memory(_) => {
+                let (checker, mut parts) = self.checked_parts();
+                checker.check_part(&mut parts, &outer.part(node), work);
+            }
+            _ => {}
+        }
+    }
+
+    /// The place of a conditional node among all other ops. It is not known yet which bytes its bodies touch.
+    pub(crate) fn watch_branch(&mut self, queue: QueueId, known: Option<&Known>) -> Option<Watched> {
+        let known = known?.clone();
+        Some(self.checker.watch_kernel(stream_info(&self.engine, queue), known))
+    }
+
+    /// Notes that a conditional node runs no more bodies.
+    pub(crate) fn branch_ended(&mut self, watched: &Watched) {
+        self.checker.forget_kernel(watched);
     }
 }
 

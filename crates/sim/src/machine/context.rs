@@ -11,6 +11,7 @@ use crate::machine::limits::Limits;
 use crate::machine::objects::Object;
 use crate::machine::work::Owner;
 use crate::process::thread::ThreadKey;
+use crate::topology::DeviceSpec;
 
 /// A context and the objects in it.
 pub(crate) struct Context {
@@ -29,31 +30,59 @@ pub(crate) struct Context {
     /// Bytes of device memory that the context itself takes.
     pub(crate) overhead: u64,
     /// The sticky error after a fault.
-    pub(crate) poison: Option<CUresult>,
+    pub(super) poison: Option<CUresult>,
     /// The legacy default stream, after its first use.
     pub(crate) legacy: Option<QueueId>,
     /// The per-thread default streams, after their first use.
-    pub(crate) per_thread: BTreeMap<ThreadKey, QueueId>,
-    pub(crate) streams: BTreeSet<StreamHandle>,
+    pub(super) per_thread: BTreeMap<ThreadKey, QueueId>,
+    pub(super) streams: BTreeSet<StreamHandle>,
     /// Queues that the legacy default stream waits for, and that wait for it.
-    pub(crate) blocking: SmallVec<[QueueId; 8]>,
+    pub(super) blocking: SmallVec<[QueueId; 8]>,
     /// Queues of non-blocking streams.
-    pub(crate) independent: SmallVec<[QueueId; 8]>,
+    pub(super) independent: SmallVec<[QueueId; 8]>,
     /// Contexts whose memory this context may access.
     pub(crate) peers: BTreeSet<ContextHandle>,
     /// The queue of events recorded on the whole context, after the first one.
-    pub(crate) marks: Option<QueueId>,
+    pub(super) marks: Option<QueueId>,
     /// Ops that all later work depends on.
-    pub(crate) gates: SmallVec<[OpId; 2]>,
+    pub(super) gates: SmallVec<[OpId; 2]>,
     /// The happens-before order that the gates add, after the first gate.
-    pub(crate) gate_clock: Option<Moment>,
+    pub(super) gate_clock: Option<Moment>,
     /// Work of destroyed streams, for the checks: synchronising with the context waits for it, too.
-    pub(crate) gone: Known,
+    pub(super) gone: Known,
     /// The part of it that the legacy default stream is ordered after.
-    pub(crate) gone_blocking: Known,
+    pub(super) gone_blocking: Known,
 }
 
 impl Context {
+    /// A context without objects. `id` is the value of `cuCtxGetId`.
+    pub(super) fn new(spec: &DeviceSpec, device: u16, id: u64, flags: u32, is_primary: bool) -> Self {
+        Self {
+            device,
+            id,
+            is_primary,
+            flags,
+            api_version: 3020,
+            attached: 0,
+            limits: Limits::of(spec),
+            heap: None,
+            cache: CUfunc_cache::CU_FUNC_CACHE_PREFER_NONE,
+            overhead: spec.context_memory,
+            poison: None,
+            legacy: None,
+            per_thread: BTreeMap::new(),
+            streams: BTreeSet::new(),
+            blocking: SmallVec::new(),
+            independent: SmallVec::new(),
+            peers: BTreeSet::new(),
+            marks: None,
+            gates: SmallVec::new(),
+            gate_clock: None,
+            gone: Known::default(),
+            gone_blocking: Known::default(),
+        }
+    }
+
     /// Allocates bytes of the device heap; `false` if too few are left.
     pub(crate) fn take_heap(&mut self, bytes: u64) -> bool {
         let taken = self.heap.unwrap_or(0).saturating_add(bytes);

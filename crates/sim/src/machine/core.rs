@@ -17,6 +17,7 @@ use warploom_sys::types::CUresult;
 use crate::check::{Checks, Findings};
 use crate::fault::Faults;
 use crate::ffi::status::Status;
+use crate::machine::conditions::Conditions;
 use crate::machine::log::{Log, LogEntry, LogKind};
 use crate::machine::world::{Work, World};
 use crate::process::home::Home;
@@ -42,6 +43,8 @@ pub(crate) struct Core {
     /// Number of threads that run blocks of kernels; the threads start at first use.
     workers: usize,
     crew: OnceLock<Arc<Crew>>,
+    /// Values that kernels set for conditional nodes of graphs.
+    pub(crate) conditions: Arc<Conditions>,
     runner: Arc<Runner<World>>,
     /// Set by the C boundary, which depends on the machine.
     function_address: FunctionAddress,
@@ -101,6 +104,7 @@ impl Core {
             output: instruments.output,
             workers: instruments.workers.or_else(|| available_parallelism().ok()).map_or(1, NonZeroUsize::get),
             crew: OnceLock::new(),
+            conditions: Arc::default(),
             runner,
             function_address: instruments.function_address,
         })

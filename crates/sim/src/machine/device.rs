@@ -15,7 +15,7 @@ pub(crate) struct Device {
     pub(crate) retained: u32,
     pub(crate) primary_flags: u32,
     /// The sticky error of a kernel's fault: the process can no longer use the device.
-    pub(crate) fault: Option<CUresult>,
+    pub(super) fault: Option<CUresult>,
 }
 
 impl Device {

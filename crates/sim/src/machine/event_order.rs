@@ -6,11 +6,22 @@ use warploom_engine::{OpId, Period, QueueId, settle};
 use crate::ffi::handle::EventHandle;
 use crate::ffi::status::{INVALID_HANDLE, Status};
 use crate::machine::clock::Clock;
-use crate::machine::event::Record;
+use crate::machine::event::{Event, Record};
+use crate::machine::objects::Objects;
 use crate::machine::world::{Work, World};
 use crate::trace::Activity;
 
 impl World {
+    /// The events.
+    pub(crate) fn events(&self) -> &Objects<Event> {
+        &self.events
+    }
+
+    /// The events, for changes of a single one.
+    pub(crate) fn events_mut(&mut self) -> &mut Objects<Event> {
+        &mut self.events
+    }
+
     /// Records an event behind all work of a queue.
     pub(crate) fn record_event(&mut self, queue: QueueId, handle: EventHandle) -> Status {
         let context = self.engine.queue(queue).owner.context;
@@ -88,6 +99,21 @@ impl World {
     fn note_wait(&self, join: OpId, other: Option<OpId>, activity: Activity) {
         if let (Some(trace), Some(_), Some(op)) = (&self.trace, other, self.engine.op(join)) {
             trace.waits(join, activity, op.earliest);
+        }
+    }
+
+    /// Notes that a host thread saw an event's record complete.
+    pub(crate) fn host_saw_event(&mut self, event: EventHandle) {
+        if let Some(Record { time: Some(time), .. }) = self.events.get(event).and_then(|event| event.record) {
+            self.clock.host_saw(time);
+        }
+    }
+
+    /// Notes that a host thread knows the work before an event's record to be complete.
+    pub(crate) fn host_learns_event(&mut self, event: EventHandle) {
+        let World { events, engine, .. } = self;
+        if let Some(event) = events.get(event) {
+            engine.timelines.host_learns(&event.clock.known);
         }
     }
 }

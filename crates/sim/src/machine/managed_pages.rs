@@ -1,4 +1,4 @@
-//! Migration of managed pages to the accessing work.
+//! Managed memory, and the migration of its pages to the accessing work.
 
 use std::ops::Range;
 
@@ -7,9 +7,39 @@ use warploom_engine::Work as _;
 
 use crate::machine::world::{Work, World};
 use crate::memory::shadow::Touched;
-use crate::memory::{Residence, SimAddress, Touch};
+use crate::memory::{ManagedMemory, Residence, SimAddress, Touch};
+
+/// The reason why managed memory cannot be taken.
+pub(crate) enum NoManaged {
+    /// The device has fewer bytes left than it must keep.
+    Device { free: u64 },
+    /// The process has no address space for it.
+    Addresses(std::io::Error),
+}
 
 impl World {
+    /// Managed memory and its pages.
+    pub(crate) fn managed_memory(&self) -> &ManagedMemory {
+        &self.managed_memory
+    }
+
+    /// Managed memory, for requests about its pages.
+    pub(crate) fn managed_memory_mut(&mut self) -> &mut ManagedMemory {
+        &mut self.managed_memory
+    }
+
+    /// Takes managed memory, of which a device keeps `charged` bytes. Returns its address.
+    pub(crate) fn take_managed_memory(&mut self, device: u16, bytes: u64, charged: u64) -> Result<u64, NoManaged> {
+        let memory = &mut self.devices[usize::from(device)].memory;
+        if !memory.charge(charged) {
+            return Err(NoManaged::Device { free: memory.free_bytes() });
+        }
+        self.managed_memory.take(bytes, &self.engine).map_err(|error| {
+            memory.refund(charged);
+            NoManaged::Addresses(error)
+        })
+    }
+
     /// Migrates managed pages for completed work of a device.
     pub(crate) fn move_managed_pages(&mut self, work: &mut Work, device: u16) {
         if !self.managed_memory.is_used() {

@@ -3,7 +3,7 @@
 use warploom_engine::QueueId;
 
 use crate::ffi::handle::{ContextHandle, EventHandle, PoolHandle};
-use crate::machine::pool::{Freed, Pool};
+use crate::machine::pool::{CHUNK, Freed, Pool};
 use crate::machine::world::World;
 use crate::memory::{Allocation, Backing, Home};
 
@@ -20,6 +20,8 @@ impl World {
             Freed::Device { device, address, bytes } => {
                 self.devices[usize::from(device)].memory.give(address, bytes);
             }
+            // The addresses stay the graph's, and the bytes are counted at the call.
+            Freed::Graph { .. } => {}
         }
     }
 
@@ -78,6 +80,27 @@ impl World {
         self.refund(home, bytes);
     }
 
+    /// Releases unused chunks of a pool while it keeps at least `keep` bytes.
+    pub(crate) fn trim_pool(&mut self, handle: PoolHandle, keep: u64) {
+        let Some(pool) = self.pools.get_mut(handle) else { return };
+        let bytes = pool.shrink(|reserved| reserved >= CHUNK && reserved - CHUNK >= keep);
+        let home = pool.home;
+        self.refund(home, bytes);
+    }
+
+    /// Destroys a pool. Homes whose current pool it was get their default pool back, and the pool itself stays until
+    /// its last memory is freed.
+    pub(crate) fn destroy_pool(&mut self, handle: PoolHandle) {
+        for current in self.current_pools.values_mut() {
+            current.chosen = current.chosen.filter(|chosen| *chosen != handle);
+        }
+        if let Some(pool) = self.pools.get_mut(handle) {
+            pool.destroyed = true;
+        }
+        self.pools.note_destroyer(handle);
+        self.bury_pool(handle);
+    }
+
     /// Releases all unused memory of a device's pools, because the device is out of memory. Returns true if
     /// any was released.
     pub(crate) fn reclaim_pool_memory(&mut self, device: u16) -> bool {
@@ -91,14 +114,14 @@ impl World {
         bytes > 0
     }
 
-    pub(crate) fn refund(&mut self, home: Home, bytes: u64) {
+    fn refund(&mut self, home: Home, bytes: u64) {
         if let Home::Device(device) = home {
             self.devices[usize::from(device)].memory.refund(bytes);
         }
     }
 
     /// Removes a destroyed pool without memory in use.
-    pub(crate) fn bury_pool(&mut self, handle: PoolHandle) {
+    fn bury_pool(&mut self, handle: PoolHandle) {
         if !self.pools.get(handle).is_some_and(Pool::is_over) {
             return;
         }

@@ -42,6 +42,8 @@ resources! {
     ManagedMemory "managed allocation" "managed allocations";
     /// `cuMemAllocAsync`, `cuMemFreeAsync`.
     PoolMemory "pool allocation" "pool allocations";
+    /// Allocations of graphs that no node frees, `cuMemFreeAsync`.
+    GraphMemory "graph allocation" "graph allocations";
     /// `cuMemCreate`, `cuMemRelease`.
     Physical "physical allocation" "physical allocations";
     /// `cuMemAddressReserve`, `cuMemAddressFree`.
@@ -83,6 +85,7 @@ impl Resource {
             Backing::Registered { .. } => Resource::Registration,
             Backing::Managed(_) => Resource::ManagedMemory,
             Backing::Pool(_) => Resource::PoolMemory,
+            Backing::Graph(_) => Resource::GraphMemory,
             Backing::Mapped(_) => Resource::Mapping,
             Backing::Variable(_) => return None,
         })

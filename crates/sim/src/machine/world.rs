@@ -23,7 +23,7 @@ use crate::machine::planned_failures::PlannedFailures;
 use crate::machine::pool::{Current, Pool, Windows};
 use crate::machine::resource::Counts;
 use crate::machine::stream::{Stream, Traits};
-use crate::machine::work::{self, Note, Owner};
+use crate::machine::work::{self, Note, Owner, Reached};
 use crate::memory::{Home, HostMemory, ManagedMemory, MemoryOp, Registry, VirtualMemory};
 use crate::process::thread;
 use crate::topology::Topology;
@@ -38,31 +38,31 @@ pub(crate) type Queue = warploom_engine::Queue<Owner>;
 
 /// The state of a machine.
 pub(crate) struct World {
-    pub(crate) devices: Vec<Device>,
-    pub(crate) contexts: Objects<Context>,
-    pub(crate) streams: Objects<Stream>,
-    pub(crate) events: Objects<Event>,
-    pub(crate) pools: Objects<Pool>,
+    pub(super) devices: Vec<Device>,
+    pub(super) contexts: Objects<Context>,
+    pub(super) streams: Objects<Stream>,
+    pub(super) events: Objects<Event>,
+    pub(super) pools: Objects<Pool>,
     /// Default and current pools, after their first use.
-    pub(crate) current_pools: BTreeMap<Home, Current>,
-    pub(crate) pool_windows: Windows,
-    pub(crate) memory: Registry,
-    pub(crate) physical: Objects<Physical>,
-    pub(crate) virtual_memory: VirtualMemory,
-    pub(crate) host_memory: HostMemory,
-    pub(crate) managed_memory: ManagedMemory,
-    pub(crate) code: Code,
-    pub(crate) graphs: Graphs,
-    pub(crate) captures: Captures,
-    pub(crate) engine: Engine,
-    pub(crate) planned_failures: PlannedFailures,
+    pub(super) current_pools: BTreeMap<Home, Current>,
+    pub(super) pool_windows: Windows,
+    pub(super) memory: Registry,
+    pub(super) physical: Objects<Physical>,
+    pub(super) virtual_memory: VirtualMemory,
+    pub(super) host_memory: HostMemory,
+    pub(super) managed_memory: ManagedMemory,
+    pub(super) code: Code,
+    pub(super) graphs: Graphs,
+    pub(super) captures: Captures,
+    pub(super) engine: Engine,
+    pub(super) planned_failures: PlannedFailures,
     /// Ops store the number of their call.
     numbers_calls: bool,
-    pub(crate) clock: Clock,
-    pub(crate) checker: Checker,
+    pub(super) clock: Clock,
+    pub(super) checker: Checker,
     pub(super) trace: Option<Arc<Recorder>>,
     /// Objects destroyed with their context.
-    pub(crate) abandoned: Counts,
+    pub(super) abandoned: Counts,
     next_context_id: u64,
     next_stream_id: u64,
 }
@@ -161,10 +161,30 @@ impl World {
         self.engine.add(queue, before, work, note, now)
     }
 
+    /// Enqueues checked work beside a queue's chain, behind some ops alone.
+    pub(crate) fn add_beside(&mut self, queue: QueueId, before: &[OpId], work: Work, call: u64, now: u64) -> OpId {
+        let note = Note { call, fails: self.planned_failures.take() };
+        self.engine.add_beside(queue, before, work, note, now)
+    }
+
     /// Notes for an op that the calling thread enqueues.
     fn note(&mut self) -> Note {
-        let call = if self.numbers_calls { thread::current_call() } else { 0 };
-        Note { call, fails: self.planned_failures.take() }
+        Note { call: self.current_call(), fails: self.planned_failures.take() }
+    }
+
+    /// The number of the call that this thread is in, where calls have numbers.
+    pub(crate) fn current_call(&self) -> u64 {
+        if self.numbers_calls { thread::current_call() } else { 0 }
+    }
+
+    /// True if a call must enqueue an op even where its work needs none: for a planned failure, or for the checks.
+    pub(crate) fn needs_op(&mut self) -> bool {
+        self.planned_failures.is_planned() || self.checker.is_on()
+    }
+
+    /// Planned failures of work.
+    pub(crate) fn planned_failures_mut(&mut self) -> &mut PlannedFailures {
+        &mut self.planned_failures
     }
 
     /// A new queue for a stream.
@@ -183,7 +203,7 @@ impl World {
             .into_iter()
             .map(|work| {
                 let note = self.note();
-                self.engine.add_beside(queue, start, work, note, now)
+                self.engine.add_beside(queue, &[start], work, note, now)
             })
             .collect();
         self.enqueue_after(queue, &all, Work::Join)
@@ -330,6 +350,9 @@ impl warploom_engine::State for World {
         }
         let period = self.clock.run(&work, device, earliest, has_parked);
         let end = period.end;
+        if let Work::Hook(hook) = &mut work {
+            hook.reached(self, Reached { op: id, queue: queue_id, ran, time: end });
+        }
         if let Some(trace) = &self.trace {
             let queue = self.engine.queue(queue_id);
             let (stream, stream_idle) = (queue.owner.traits.id, queue.busy_until);

@@ -42,6 +42,7 @@ impl Allocation {
             | Backing::PageLocked(_)
             | Backing::Managed(_)
             | Backing::Pool(_)
+            | Backing::Graph(_)
             | Backing::Variable(_) => self.size,
             Backing::Registered { .. } | Backing::Mapped(_) => 0,
         }

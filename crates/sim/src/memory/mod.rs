@@ -42,7 +42,9 @@ mod window;
 mod windows;
 
 pub(crate) use allocation::{Allocation, Registry};
-pub(crate) use backing::{Backing, Home, Managed, Mapping, PageLocked, PoolBlock, Preferred, Rights, VariableMemory};
+pub(crate) use backing::{
+    Backing, GraphBlock, Home, Managed, Mapping, PageLocked, PoolBlock, Preferred, Rights, VariableMemory,
+};
 pub(crate) use blocks::Block;
 pub(crate) use device::DeviceMemory;
 pub(crate) use heap::Heap;

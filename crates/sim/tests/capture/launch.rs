@@ -166,15 +166,60 @@ driver_tests! {
         call!(driver.cuGraphExecDestroy(executable))?;
     }
 
-    sim fn launches_of_graphs_that_allocate_say_that_they_are_not_simulated(driver) {
+    fn memory_that_a_graph_allocates_and_frees_is_there_in_every_launch(driver) {
+        let stage = Stage::new(driver)?;
+        let (stream, mut address) = (stage.stream()?, 0);
+        stage.begin(stream, LOCAL)?;
+        call!(driver.cuMemAllocAsync(&mut address, 4096, stream))?;
+        call!(driver.cuMemsetD8Async(address, 9, 4096, stream))?;
+        call!(driver.cuMemcpyDtoDAsync_v2(stage.memory, address, 4096, stream))?;
+        call!(driver.cuMemFreeAsync(address, stream))?;
+        let graph = stage.end(stream)?;
+        let executable = instantiate(driver, graph.raw)?;
+        for _ in 0..3 {
+            call!(driver.cuMemsetD8Async(stage.memory, 0, 4096, stream))?;
+            call!(driver.cuGraphLaunch(executable, stream))?;
+            let mut bytes = vec![0u8; 4096];
+            call!(driver.cuMemcpyDtoHAsync_v2(bytes.as_mut_ptr().cast(), stage.memory, 4096, stream))?;
+            call!(driver.cuStreamSynchronize(stream))?;
+            assert!(bytes.iter().all(|byte| *byte == 9));
+        }
+        call!(driver.cuGraphExecDestroy(executable))?;
+    }
+
+    fn memory_that_a_graph_does_not_free_stays_until_the_program_frees_it(driver) {
+        let stage = Stage::new(driver)?;
+        let (stream, mut address) = (stage.stream()?, 0);
+        stage.begin(stream, LOCAL)?;
+        call!(driver.cuMemAllocAsync(&mut address, 64, stream))?;
+        call!(driver.cuMemsetD8Async(address, 5, 64, stream))?;
+        let graph = stage.end(stream)?;
+        let executable = instantiate(driver, graph.raw)?;
+        call!(driver.cuGraphLaunch(executable, stream))?;
+        answers!(driver.cuGraphLaunch(executable, stream), CUDA_ERROR_INVALID_VALUE);
+        let mut bytes = [0u8; 64];
+        call!(driver.cuMemcpyDtoHAsync_v2(bytes.as_mut_ptr().cast(), address, 64, stream))?;
+        call!(driver.cuStreamSynchronize(stream))?;
+        assert_eq!(bytes, [5; 64]);
+        call!(driver.cuMemFreeAsync(address, stream))?;
+        call!(driver.cuGraphLaunch(executable, stream))?;
+        call!(driver.cuStreamSynchronize(stream))?;
+        call!(driver.cuMemFree_v2(address))?;
+        call!(driver.cuGraphExecDestroy(executable))?;
+    }
+
+    fn a_launch_frees_what_the_one_before_left_if_it_is_told_to(driver) {
         let stage = Stage::new(driver)?;
         let (stream, mut address, mut executable) = (stage.stream()?, 0, null_mut());
         stage.begin(stream, LOCAL)?;
         call!(driver.cuMemAllocAsync(&mut address, 64, stream))?;
         let graph = stage.end(stream)?;
-        answers!(
-            driver.cuGraphInstantiateWithFlags(&mut executable, graph.raw, 0),
-            CUDA_ERROR_NOT_SUPPORTED
-        );
+        call!(driver.cuGraphInstantiateWithFlags(&mut executable, graph.raw, 1))?;
+        call!(driver.cuGraphLaunch(executable, stream))?;
+        call!(driver.cuGraphLaunch(executable, stream))?;
+        call!(driver.cuStreamSynchronize(stream))?;
+        call!(driver.cuMemFreeAsync(address, stream))?;
+        call!(driver.cuStreamSynchronize(stream))?;
+        call!(driver.cuGraphExecDestroy(executable))?;
     }
 }

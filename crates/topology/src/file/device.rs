@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use super::super::MAX_DEVICES;
 use super::super::attribute::Attribute;
 use super::super::builder::TopologyBuilder;
 use super::super::device::{DeviceSpec, MAX_MEMORY, check_context_memory, check_name};
 use super::super::error::TopologyError;
 use super::super::link::{LinkKind, PeerLink};
-use super::super::{MAX_DEVICES, uuid};
+use super::super::parse::uuid;
 use crate::text::{Item, Origin, Read, Section, TomlProblem};
 
 /// Adds the devices that the table describes, or changes those that it names.

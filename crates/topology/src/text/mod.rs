@@ -3,13 +3,10 @@
 //! The text becomes a tree with spans, and the tree is read key by key, so that a value is refused at its own position.
 //! Unknown keys are errors; the nearest known key is suggested.
 
-mod error;
 mod section;
-mod words;
 
-pub use self::error::{Refusal, TomlError, TomlProblem};
 pub use self::section::{Item, Section, Source};
-pub use self::words::{DidYouMean, Quoted};
+pub use crate::error::{DidYouMean, Quoted, Refusal, TomlError, TomlProblem};
 
 /// Result of reading a value; the error is boxed because it is large and rare.
 pub type Read<T> = Result<T, Box<TomlError>>;

@@ -34,7 +34,7 @@ pub(crate) fn before(call: &Call<'_>, arguments: Arguments<'_>) -> Result<Option
                 afterwards.answer.get_or_insert((code, rule));
             }
             Action::FailWork { code } => {
-                call.world().planned_failures.begin(code);
+                call.world().planned_failures_mut().begin(code);
                 afterwards.work_fails = true;
                 call.injected(code, rule);
             }
@@ -44,7 +44,7 @@ pub(crate) fn before(call: &Call<'_>, arguments: Arguments<'_>) -> Result<Option
                 if call.core().mode == Mode::Threads {
                     std::thread::sleep(time);
                 }
-                call.world().clock.host_spends(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+                call.world().host_spends(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
             }
             Action::LoseDevice { device, code } => {
                 call.injected(code, rule);
@@ -58,7 +58,7 @@ pub(crate) fn before(call: &Call<'_>, arguments: Arguments<'_>) -> Result<Option
     let answer = refused.or_else(|| lost.map(|(device, code)| (code, format!("device {device} has been lost"))));
     if let Some((code, rule)) = answer {
         if afterwards.work_fails {
-            call.world().planned_failures.end();
+            call.world().planned_failures_mut().end();
         }
         return Err(call.injected(code, rule));
     }
@@ -71,7 +71,7 @@ impl Afterwards {
     #[cold]
     #[inline(never)]
     pub(crate) fn finish(self, call: &Call<'_>, answered: CUresult) -> CUresult {
-        if self.work_fails && call.world().planned_failures.end() == 0 {
+        if self.work_fails && call.world().planned_failures_mut().end() == 0 {
             call.injected(CUresult::CUDA_SUCCESS, "it enqueued nothing that could fail");
         }
         match self.answer {
@@ -100,7 +100,7 @@ fn lose(call: &Call<'_>, device: u32, code: CUresult) {
         return;
     }
     let mut world = call.world();
-    let contexts = world.contexts.iter().filter(|(_, context)| context.device == device).map(|(handle, _)| handle);
+    let contexts = world.contexts().iter().filter(|(_, context)| context.device == device).map(|(handle, _)| handle);
     for context in contexts.collect::<Vec<_>>() {
         world.poison(context, code);
     }

@@ -39,7 +39,7 @@ fn add(scope: &mut CallScope, world: &World, subject: Subject, bits: u64, curren
     match (subject, bits) {
         (Subject::Device, ordinal) => {
             if let Ok(device) = u16::try_from(ordinal)
-                && usize::from(device) < world.devices.len()
+                && usize::from(device) < world.devices().len()
             {
                 scope.add_device(device);
             }
@@ -49,25 +49,25 @@ fn add(scope: &mut CallScope, world: &World, subject: Subject, bits: u64, curren
         }
         (Subject::Context, bits) => add_context(scope, world, Some(Handle::from_bits(bits))),
         (Subject::Stream, bits) => {
-            add_context(scope, world, world.streams.get(Handle::from_bits(bits)).map(|stream| stream.context));
+            add_context(scope, world, world.streams().get(Handle::from_bits(bits)).map(|stream| stream.context));
         }
         (Subject::Event, bits) => {
-            add_context(scope, world, world.events.get(Handle::from_bits(bits)).map(|event| event.context));
+            add_context(scope, world, world.events().get(Handle::from_bits(bits)).map(|event| event.context));
         }
         (Subject::Pool, bits) => {
-            if let Some(Home::Device(device)) = world.pools.get(Handle::from_bits(bits)).map(|pool| pool.home) {
+            if let Some(Home::Device(device)) = world.pools().get(Handle::from_bits(bits)).map(|pool| pool.home) {
                 scope.add_device(device);
             }
         }
         (Subject::Physical, bits) => {
             if let Some(Side::Device(device)) =
-                world.physical.get(Handle::from_bits(bits)).map(|physical| physical.side)
+                world.physical().get(Handle::from_bits(bits)).map(|physical| physical.side)
             {
                 scope.add_device(device);
             }
         }
         (Subject::Memory, address) => {
-            if let Some(allocation) = world.memory.containing(address)
+            if let Some(allocation) = world.memory().containing(address)
                 && let Side::Device(device) = allocation.side
             {
                 scope.add_device(device);
@@ -79,7 +79,7 @@ fn add(scope: &mut CallScope, world: &World, subject: Subject, bits: u64, curren
 
 fn add_context(scope: &mut CallScope, world: &World, handle: Option<ContextHandle>) {
     if let Some(handle) = handle
-        && let Some(context) = world.contexts.get(handle)
+        && let Some(context) = world.contexts().get(handle)
     {
         scope.add_context(handle, context.id, context.device);
     }

@@ -12,7 +12,6 @@ use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
 use crate::machine::capture::{Branch, Sequence, SequenceId};
 use crate::machine::core::Guard;
-use crate::machine::graph::Graph;
 use crate::process::thread;
 
 /// The queue of a stream, if it can be captured.
@@ -23,7 +22,7 @@ fn capturable(
     mode: CUstreamCaptureMode,
 ) -> Status<QueueId> {
     let queue = call.queue(world, stream)?;
-    let context = world.engine.queue(queue).owner.context;
+    let context = world.queue(queue).owner.context;
     world.healthy(context)?;
     if mode.0 > CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED.0 {
         return Err(call.refuse(INVALID_VALUE, format!("there is no mode {}", mode.0)));
@@ -31,7 +30,7 @@ fn capturable(
     if world.is_legacy(queue) {
         return Err(call.refuse(UNSUPPORTED, "the legacy default stream cannot be captured"));
     }
-    if world.captures.hold(queue) {
+    if world.captures().hold(queue) {
         return Err(call.refuse(CUresult::CUDA_ERROR_ILLEGAL_STATE, "the stream is being captured already"));
     }
     Ok(queue)
@@ -43,7 +42,7 @@ fn begin(
     (graph, tips): (GraphHandle, Vec<NodeHandle>),
     mode: CUstreamCaptureMode,
 ) {
-    let captures = &mut world.captures;
+    let captures = world.captures_mut();
     captures.last += 1;
     let id = SequenceId(captures.last);
     let sequence = Sequence { graph, loose: Vec::new(), origin: queue, thread: thread::key(), mode, is_invalid: false };
@@ -54,7 +53,7 @@ fn begin(
 pub(crate) fn cuStreamBeginCapture_v2(call: &Call<'_>, stream: Ptr<CUstream_st>, mode: CUstreamCaptureMode) -> Status {
     let mut world = call.world();
     let queue = capturable(call, &mut world, stream, mode)?;
-    let graph = world.graphs.graphs.insert(Graph::captured());
+    let graph = world.graphs_mut().create(true, None);
     let graph = graph.ok_or_else(|| call.refuse(OUT_OF_MEMORY, "there are as many graphs as handles"))?;
     begin(&mut world, queue, (graph, Vec::new()), mode);
     Ok(())

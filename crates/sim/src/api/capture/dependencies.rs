@@ -5,11 +5,11 @@ use std::ffi::c_uint;
 
 use warploom_sys::types::{CUgraphEdgeData, CUgraphNode, CUresult, CUstream_st};
 
-use crate::api::graph::PLAIN;
 use crate::ffi::handle::{GraphHandle, Handle, NodeHandle};
 use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
+use crate::machine::graph::Edge;
 use crate::machine::world::World;
 
 /// `CU_STREAM_SET_CAPTURE_DEPENDENCIES`.
@@ -26,7 +26,7 @@ pub(super) fn read_nodes(
     let mut nodes = Vec::new();
     for index in 0..count {
         let node = Handle::from_bits(read(index)?.addr() as u64);
-        if !world.graphs.is_in(node, graph) {
+        if !world.graphs().is_in(node, graph) {
             return Err(call.refuse(INVALID_VALUE, format!("{node:?} is not a node of the graph")));
         }
         if !nodes.contains(&node) {
@@ -39,7 +39,7 @@ pub(super) fn read_nodes(
 /// Edges between parts of nodes are not simulated.
 pub(super) fn check_plain(call: &Call<'_>, data: ConstPtr<CUgraphEdgeData>, count: usize) -> Status {
     for index in 0..if data.is_null() { 0 } else { count } {
-        if data.read_at(index)? != PLAIN {
+        if data.read_at(index)? != Edge::PLAIN {
             return Err(call.refuse(NOT_SUPPORTED, "edges between parts of nodes are not simulated"));
         }
     }
@@ -56,7 +56,7 @@ fn update(
 ) -> Status {
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
-    let Some((_, sequence)) = world.captures.of(queue) else {
+    let Some((_, sequence)) = world.captures().of(queue) else {
         return Err(call.refuse(CUresult::CUDA_ERROR_ILLEGAL_STATE, "the stream is not being captured"));
     };
     let graph = sequence.graph;
@@ -66,7 +66,7 @@ fn update(
     }
     check_plain(call, data, count)?;
     let named = read_nodes(call, &world, graph, count, |index| nodes.read_at(index))?;
-    if let Some(branch) = world.captures.branches.get_mut(&queue) {
+    if let Some(branch) = world.captures_mut().branches.get_mut(&queue) {
         if flags == SET {
             branch.tips.clear();
         }

@@ -15,7 +15,7 @@ use crate::process::thread;
 
 /// The error at the end of a sequence that gives no graph.
 fn obstacle(world: &World, id: SequenceId) -> Option<(CUresult, &'static str)> {
-    let sequence = world.captures.sequences.get(&id)?;
+    let sequence = world.captures().sequences.get(&id)?;
     if sequence.mode != CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED && sequence.thread != thread::key() {
         let reason = "another thread began the capture, which is not a relaxed one";
         return Some((CUresult::CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, reason));
@@ -33,22 +33,26 @@ pub(crate) fn cuStreamEndCapture(call: &Call<'_>, stream: Ptr<CUstream_st>, out:
     out.write_if_wanted(std::ptr::null_mut())?;
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
-    let Some((id, sequence)) = world.captures.of(queue) else {
+    let Some((id, sequence)) = world.captures().of(queue) else {
         return Err(call.refuse(CUresult::CUDA_ERROR_ILLEGAL_STATE, "the stream is not being captured"));
     };
     if sequence.origin != queue {
-        world.captures.invalidate(id);
+        world.captures_mut().invalidate(id);
         let code = CUresult::CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
         return Err(call.refuse(code, "the capture began on another stream, and is invalid now"));
     }
     if let Some((code, reason)) = obstacle(&world, id) {
         world.finish_capture(id, false);
+        call.end_user_objects(world);
         return Err(call.refuse(code, reason));
     }
     // Without an out pointer the graph is destroyed.
     match world.finish_capture(id, !out.is_null()) {
         Some(graph) => out.write(graph.as_raw()),
-        None => Ok(()),
+        None => {
+            call.end_user_objects(world);
+            Ok(())
+        }
     }
 }
 
@@ -56,19 +60,20 @@ impl World {
     /// True if a node of one of the sequence's other streams is not an ancestor of the origin stream's last
     /// nodes.
     fn has_unjoined(&self, id: SequenceId) -> bool {
-        let Some(sequence) = self.captures.sequences.get(&id) else { return false };
-        let branches = &self.captures.branches;
-        let joined = branches.get(&sequence.origin).map(|first| self.graphs.ancestry(&first.tips)).unwrap_or_default();
+        let Some(sequence) = self.captures().sequences.get(&id) else { return false };
+        let branches = &self.captures().branches;
+        let joined =
+            branches.get(&sequence.origin).map(|first| self.graphs().ancestry(&first.tips)).unwrap_or_default();
         let others = branches.values().filter(|branch| branch.sequence == id).flat_map(|branch| &branch.tips);
         others.chain(&sequence.loose).any(|tip| !joined.contains(tip))
     }
 
     /// Ends a sequence. Returns its graph, if it is kept.
     fn finish_capture(&mut self, id: SequenceId, is_kept: bool) -> Option<GraphHandle> {
-        let sequence = self.captures.sequences.remove(&id)?;
-        self.captures.branches.retain(|_, branch| branch.sequence != id);
+        let sequence = self.captures_mut().sequences.remove(&id)?;
+        self.captures_mut().branches.retain(|_, branch| branch.sequence != id);
         if is_kept {
-            self.graphs.graphs.get_mut(sequence.graph)?.is_captured = false;
+            self.graphs_mut().graphs.get_mut(sequence.graph)?.is_captured = false;
             return Some(sequence.graph);
         }
         self.destroy_graph(sequence.graph);
@@ -78,14 +83,14 @@ impl World {
     /// Removes streams from captures. A capture that began on one of them ends; the last nodes of the others
     /// stay.
     pub(crate) fn leave_captures(&mut self, is_going: impl Fn(&World, QueueId) -> bool) {
-        let Captures { sequences, branches, .. } = &self.captures;
+        let Captures { sequences, branches, .. } = self.captures();
         let gone: Vec<QueueId> = branches.keys().copied().filter(|queue| is_going(self, *queue)).collect();
         let over = sequences.iter().filter(|(_, sequence)| gone.contains(&sequence.origin));
         for id in over.map(|(id, _)| *id).collect::<Vec<_>>() {
             self.finish_capture(id, false);
         }
         for queue in gone {
-            let Captures { sequences, branches, .. } = &mut self.captures;
+            let Captures { sequences, branches, .. } = self.captures_mut();
             if let Some(branch) = branches.remove(&queue)
                 && let Some(sequence) = sequences.get_mut(&branch.sequence)
             {

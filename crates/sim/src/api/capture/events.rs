@@ -29,18 +29,18 @@ impl Call<'_> {
             return self.capture_node(world, queue, NodeWork::RecordEvent(event));
         }
         self.capturing(world, queue)?;
-        let Some(branch) = world.captures.branches.get(&queue) else { return Ok(()) };
+        let Some(branch) = world.captures().branches.get(&queue) else { return Ok(()) };
         let record = CapturedRecord { sequence: branch.sequence, nodes: branch.tips.clone() };
-        world.events.get_mut(event).ok_or(INVALID_HANDLE)?.captured = Some(record);
+        world.events_mut().get_mut(event).ok_or(INVALID_HANDLE)?.captured = Some(record);
         Ok(())
     }
 
     /// Makes a stream wait for an event if the event was recorded in a capture or the stream is captured.
     /// Returns false for an ordinary wait.
     pub(crate) fn wait_captured(&self, world: &mut Guard<'_>, queue: QueueId, event: EventHandle) -> Status<bool> {
-        let Some(found) = world.events.get(event) else { return Err(INVALID_HANDLE) };
+        let Some(found) = world.events().get(event) else { return Err(INVALID_HANDLE) };
         let (record, is_recorded) = (found.captured.clone(), found.record.is_some());
-        let own = world.captures.of(queue).map(|(id, _)| id);
+        let own = world.captures().of(queue).map(|(id, _)| id);
         if own.is_some() {
             self.capturing(world, queue)?;
         }
@@ -49,13 +49,13 @@ impl Call<'_> {
             // An event without a record needs no wait, captured or not.
             (None, Some(_)) if !is_recorded => {}
             (None, Some(own)) => {
-                world.captures.invalidate(own);
+                world.captures_mut().invalidate(own);
                 let reason = "the event was recorded outside of the capture, which is invalid now";
                 return Err(self.refuse(ISOLATION, reason));
             }
             (Some(record), own) => {
                 if world.is_legacy(queue) {
-                    world.captures.invalidate(record.sequence);
+                    world.captures_mut().invalidate(record.sequence);
                     return Err(self.refuse(IMPLICIT, "the legacy default stream cannot take part in a capture"));
                 }
                 self.join_capture(world, queue, record, own)?;
@@ -71,7 +71,7 @@ impl Call<'_> {
         record: CapturedRecord,
         own: Option<SequenceId>,
     ) -> Status {
-        let captures = &mut world.captures;
+        let captures = world.captures_mut();
         if captures.sequences.get(&record.sequence).is_none_or(|sequence| sequence.is_invalid) {
             own.into_iter().for_each(|own| captures.invalidate(own));
             return Err(self.refuse(INVALID_VALUE, "the event was recorded in a capture that is over or invalid"));
@@ -93,14 +93,14 @@ impl Call<'_> {
     /// Refuses a query or a wait for an event that was recorded in a capture. Invalidates the capture if
     /// `invalidates` is set.
     pub(crate) fn check_event(&self, world: &mut Guard<'_>, event: EventHandle, invalidates: bool) -> Status {
-        let Some(record) = world.events.get(event).and_then(|event| event.captured.as_ref()) else { return Ok(()) };
+        let Some(record) = world.events().get(event).and_then(|event| event.captured.as_ref()) else { return Ok(()) };
         let id = record.sequence;
-        let is_going_on = world.captures.sequences.get(&id).is_some_and(|sequence| !sequence.is_invalid);
+        let is_going_on = world.captures().sequences.get(&id).is_some_and(|sequence| !sequence.is_invalid);
         if !is_going_on {
             return Err(self.refuse(INVALID_VALUE, "the event was recorded in a capture that is over or invalid"));
         }
         if invalidates {
-            world.captures.invalidate(id);
+            world.captures_mut().invalidate(id);
         }
         Err(self.refuse(CAPTURED_EVENT, "the event was recorded in a capture, and no device will come to it"))
     }

@@ -16,7 +16,7 @@ fn asked(call: &Call<'_>, world: &mut Guard<'_>, stream: Ptr<CUstream_st>) -> St
     if !world.shadowed_by(queue).is_empty() {
         return Err(call.refuse(IMPLICIT, "the legacy default stream waits for a stream that is being captured"));
     }
-    let status = match world.captures.of(queue) {
+    let status = match world.captures().of(queue) {
         None => CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE,
         Some((_, sequence)) if sequence.is_invalid => CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_INVALIDATED,
         Some(_) => CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_ACTIVE,
@@ -56,7 +56,7 @@ fn info(call: &Call<'_>, stream: Ptr<CUstream_st>, wanted: &Wanted) -> Status {
     if status != CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_ACTIVE {
         return Ok(());
     }
-    let captures = &mut world.captures;
+    let captures = world.captures_mut();
     let Some((id, graph)) = captures.of(queue).map(|(id, sequence)| (id, sequence.graph)) else { return Ok(()) };
     let Some(branch) = captures.branches.get_mut(&queue) else { return Ok(()) };
     branch.shown = branch.tips.iter().map(|tip| tip.bits()).collect();

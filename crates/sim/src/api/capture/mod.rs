@@ -30,7 +30,7 @@ use crate::ffi::status::{OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::capture::SequenceId;
 use crate::machine::core::Guard;
-use crate::machine::graph::NodeWork;
+use crate::machine::graph::{Edge, NodeWork};
 use crate::machine::world::{Queue, Work, World};
 
 pub(crate) const UNSUPPORTED: CUresult = CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
@@ -41,7 +41,8 @@ impl Call<'_> {
     /// Adds a node for work submitted to a captured stream.
     pub(crate) fn capture(&self, world: &mut Guard<'_>, queue: QueueId, work: Work) -> Status {
         let described = work.describe();
-        match NodeWork::of(work) {
+        let context = world.queue(queue).owner.context;
+        match NodeWork::of(work, context) {
             Some(work) => self.capture_node(world, queue, work),
             None => Err(self.uncapturable(world, queue, &described)),
         }
@@ -55,7 +56,7 @@ impl Call<'_> {
 
     /// Refuses a stream whose capture was invalidated.
     pub(crate) fn capturing(&self, world: &World, queue: QueueId) -> Status {
-        match world.captures.of(queue) {
+        match world.captures().of(queue) {
             Some((_, sequence)) if sequence.is_invalid => {
                 Err(self.refuse(INVALIDATED, "the capture was invalidated by an earlier call, and has to be ended"))
             }
@@ -68,7 +69,7 @@ impl Call<'_> {
         if let Err(code) = self.capturing(world, queue) {
             return code;
         }
-        world.captures.spoil(queue);
+        world.captures_mut().spoil(queue);
         self.refuse(UNSUPPORTED, format!("{what} cannot be captured, so that the capture is invalid now"))
     }
 }
@@ -82,7 +83,7 @@ impl Call<'_> {
             return Ok(());
         }
         for id in shadowed {
-            world.captures.invalidate(id);
+            world.captures_mut().invalidate(id);
         }
         Err(self
             .refuse(IMPLICIT, "the legacy default stream would wait for a stream that is captured, and now invalid"))
@@ -96,7 +97,7 @@ impl Call<'_> {
             return Ok(());
         }
         for id in captured {
-            world.captures.invalidate(id);
+            world.captures_mut().invalidate(id);
         }
         Err(self.refuse(UNSUPPORTED, "a stream of the context is being captured, and its capture is invalid now"))
     }
@@ -105,31 +106,33 @@ impl Call<'_> {
 impl World {
     /// The sequences of the captured streams that match.
     fn captured_in(&self, is_meant: impl Fn(&Queue) -> bool) -> Vec<SequenceId> {
-        let branches = self.captures.branches.iter();
-        let meant = branches.filter(|(queue, _)| is_meant(self.engine.queue(**queue)));
+        let branches = self.captures().branches.iter();
+        let meant = branches.filter(|(queue, _)| is_meant(self.queue(**queue)));
         meant.map(|(_, branch)| branch.sequence).collect()
     }
 
     /// True if the queue is the legacy default stream of its context.
     fn is_legacy(&self, queue: QueueId) -> bool {
-        self.contexts.get(self.engine.queue(queue).owner.context).is_some_and(|context| context.legacy == Some(queue))
+        self.contexts().get(self.queue(queue).owner.context).is_some_and(|context| context.legacy == Some(queue))
     }
 
     /// The captures on streams that a legacy default stream waits for; empty for other queues.
     fn shadowed_by(&self, queue: QueueId) -> Vec<SequenceId> {
-        if self.captures.are_none() || !self.is_legacy(queue) {
+        if self.captures().are_none() || !self.is_legacy(queue) {
             return Vec::new();
         }
-        let context = self.engine.queue(queue).owner.context;
+        let context = self.queue(queue).owner.context;
         self.captured_in(|other| other.owner.context == context && !other.owner.traits.is_non_blocking())
     }
 
     fn add_node(&mut self, queue: QueueId, work: NodeWork) -> Option<()> {
-        let (_, sequence) = self.captures.of(queue)?;
+        let (captures, graphs) = self.captures_and_graphs();
+        let (_, sequence) = captures.of(queue)?;
         let graph = sequence.graph;
-        let branch = self.captures.branches.get_mut(&queue)?;
-        let node = self.graphs.add(graph, std::mem::take(&mut branch.tips), work)?;
-        branch.tips = vec![node];
+        let branch = captures.branches.get_mut(&queue)?;
+        let dependencies = branch.tips.drain(..).map(Edge::plain).collect();
+        let node = graphs.add(graph, dependencies, work)?;
+        branch.tips.push(node);
         Some(())
     }
 }

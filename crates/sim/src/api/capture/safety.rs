@@ -27,7 +27,7 @@ const RELAXED: CUstreamCaptureMode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE
 impl Call<'_> {
     /// Refuses a call that is not permitted while a stream is captured.
     pub(crate) fn check_unsafe(&self, world: &mut Guard<'_>) -> Status {
-        if world.captures.are_none() {
+        if world.captures().are_none() {
             return Ok(());
         }
         let (mode, this) = (thread::capture_mode(self.core().id), thread::key());
@@ -37,7 +37,7 @@ impl Call<'_> {
             _ => sequence.thread == this && sequence.mode != RELAXED,
         };
         let mut is_forbidden = false;
-        for sequence in world.captures.sequences.values_mut().filter(|sequence| forbids(sequence)) {
+        for sequence in world.captures_mut().sequences.values_mut().filter(|sequence| forbids(sequence)) {
             sequence.is_invalid = true;
             is_forbidden = true;
         }

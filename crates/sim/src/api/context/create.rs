@@ -8,9 +8,8 @@ use warploom_sys::types::{CUcontext, CUctxCreateParams, CUdevice, CUexecAffinity
 use super::{ALL_FLAGS, Flags};
 use crate::api::device::ordinal;
 use crate::ffi::Ptr;
-use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, Status};
+use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, Status};
 use crate::machine::call::Call;
-use crate::machine::context::Context;
 use crate::process::thread;
 
 pub(crate) fn cuCtxCreate_v2(call: &Call<'_>, out: Ptr<CUcontext>, flags: c_uint, device: CUdevice) -> Status {
@@ -18,8 +17,7 @@ pub(crate) fn cuCtxCreate_v2(call: &Call<'_>, out: Ptr<CUcontext>, flags: c_uint
     let device = ordinal(call, device)?;
     Flags(flags).check(call, ALL_FLAGS)?;
     let mut world = call.world();
-    let context = Context::new(call, &mut world, device, Flags(flags).shown(), false)?;
-    let handle = world.contexts.insert(context).ok_or(OUT_OF_MEMORY)?;
+    let handle = world.add_context(call, device, Flags(flags).shown())?;
     thread::with_contexts(call.core().id, |stack| stack.push(handle));
     out.write(handle.as_raw())
 }

@@ -16,8 +16,8 @@ use crate::process::thread;
 fn admissible(call: &Call<'_>, context: Ptr<CUctx_st>) -> Status<ContextHandle> {
     let handle = Handle::from_bits(context.address());
     let world = call.world();
-    if !world.contexts.is_past(handle) {
-        call.object(&world.contexts, handle, INVALID_CONTEXT)?;
+    if !world.contexts().is_past(handle) {
+        call.object(world.contexts(), handle, INVALID_CONTEXT)?;
     }
     Ok(handle)
 }
@@ -64,7 +64,7 @@ pub(crate) fn cuCtxAttach(call: &Call<'_>, context: Ptr<CUcontext>, flags: c_uin
     }
     let mut world = call.world();
     let current = call.live_context(&world)?;
-    if let Some(attached) = world.contexts.get_mut(current) {
+    if let Some(attached) = world.contexts_mut().get_mut(current) {
         attached.attached += 1;
     }
     context.write(current.as_raw())
@@ -77,8 +77,8 @@ pub(crate) fn cuCtxDetach(call: &Call<'_>, context: Ptr<CUctx_st>) -> Status {
     if context.address() != current.bits() {
         return Err(call.refuse(INVALID_CONTEXT, "only the current context can be detached from"));
     }
-    call.object(&world.contexts, current, INVALID_CONTEXT)?;
-    match world.contexts.get_mut(current) {
+    call.object(world.contexts(), current, INVALID_CONTEXT)?;
+    match world.contexts_mut().get_mut(current) {
         Some(context) if context.attached > 0 => context.attached -= 1,
         Some(context) if context.is_primary => {
             return Err(call.refuse(INVALID_CONTEXT, "a primary context is released, not detached from"));

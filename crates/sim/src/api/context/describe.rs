@@ -13,13 +13,13 @@ use crate::ffi::Ptr;
 use crate::ffi::handle::{ContextHandle, Handle};
 use crate::ffi::status::{CONTEXT_IS_DESTROYED, INVALID_CONTEXT, INVALID_VALUE, Status};
 use crate::machine::call::Call;
-use crate::machine::core::Guard;
+use crate::machine::device::Device;
 use crate::machine::stream::HIGHEST_PRIORITY;
 use crate::topology::number;
 
 /// The device whose primary context this is, active or not.
-fn primary_of(world: &Guard<'_>, context: ContextHandle) -> Option<usize> {
-    world.devices.iter().position(|device| device.primary == Some(context))
+fn primary_of(devices: &[Device], context: ContextHandle) -> Option<usize> {
+    devices.iter().position(|device| device.primary == Some(context))
 }
 
 pub(crate) fn cuCtxGetDevice(call: &Call<'_>, device: Ptr<CUdevice>) -> Status {
@@ -31,11 +31,11 @@ pub(crate) fn cuCtxGetDevice_v2(call: &Call<'_>, device: Ptr<CUdevice>, context:
     device.required()?;
     let world = call.world();
     let handle = if context.is_null() { call.current()? } else { Handle::from_bits(context.address()) };
-    let ordinal = match primary_of(&world, handle) {
+    let ordinal = match primary_of(world.devices(), handle) {
         Some(ordinal) => ordinal,
         None => {
-            let code = if world.contexts.is_past(handle) { CONTEXT_IS_DESTROYED } else { INVALID_CONTEXT };
-            usize::from(call.object(&world.contexts, handle, code)?.device)
+            let code = if world.contexts().is_past(handle) { CONTEXT_IS_DESTROYED } else { INVALID_CONTEXT };
+            usize::from(call.object(world.contexts(), handle, code)?.device)
         }
     };
     device.write(ordinal as CUdevice)
@@ -45,11 +45,11 @@ pub(crate) fn cuCtxGetFlags(call: &Call<'_>, flags: Ptr<c_uint>) -> Status {
     flags.required()?;
     let world = call.world();
     let current = call.current()?;
-    if let Some(context) = world.contexts.get(current) {
+    if let Some(context) = world.contexts().get(current) {
         return flags.write(context.flags);
     }
-    match primary_of(&world, current) {
-        Some(ordinal) => flags.write(world.devices[ordinal].primary_flags),
+    match primary_of(world.devices(), current) {
+        Some(ordinal) => flags.write(world.devices()[ordinal].primary_flags),
         None => call.live_context(&world).map(|_| ()),
     }
 }
@@ -60,7 +60,7 @@ pub(crate) fn cuCtxSetFlags(call: &Call<'_>, flags: c_uint) -> Status {
     let mut world = call.world();
     let current = call.live_context(&world)?;
     Flags(flags).check(call, ALL_FLAGS)?;
-    if let Some(context) = world.contexts.get_mut(current) {
+    if let Some(context) = world.contexts_mut().get_mut(current) {
         context.flags = flags & !FIXED | context.flags & (FIXED | Flags::MAP_HOST);
     }
     Ok(())
@@ -69,22 +69,22 @@ pub(crate) fn cuCtxSetFlags(call: &Call<'_>, flags: c_uint) -> Status {
 pub(crate) fn cuCtxGetId(call: &Call<'_>, context: Ptr<CUctx_st>, id: Ptr<c_ulonglong>) -> Status {
     id.required()?;
     let world = call.world();
-    let handle = named(call, &world, context, CONTEXT_IS_DESTROYED)?;
-    id.write(call.object(&world.contexts, handle, INVALID_CONTEXT)?.id)
+    let handle = named(call, world.contexts(), context, CONTEXT_IS_DESTROYED)?;
+    id.write(call.object(world.contexts(), handle, INVALID_CONTEXT)?.id)
 }
 
 pub(crate) fn cuCtxGetApiVersion(call: &Call<'_>, context: Ptr<CUctx_st>, version: Ptr<c_uint>) -> Status {
     version.required()?;
     let world = call.world();
-    let handle = named(call, &world, context, INVALID_CONTEXT)?;
-    version.write(call.object(&world.contexts, handle, INVALID_CONTEXT)?.api_version)
+    let handle = named(call, world.contexts(), context, INVALID_CONTEXT)?;
+    version.write(call.object(world.contexts(), handle, INVALID_CONTEXT)?.api_version)
 }
 
 pub(crate) fn cuCtxGetCacheConfig(call: &Call<'_>, config: Ptr<CUfunc_cache>) -> Status {
     config.required()?;
     let world = call.world();
     let current = call.context(&world)?;
-    config.write(call.object(&world.contexts, current, INVALID_CONTEXT)?.cache)
+    config.write(call.object(world.contexts(), current, INVALID_CONTEXT)?.cache)
 }
 
 pub(crate) fn cuCtxSetCacheConfig(call: &Call<'_>, config: CUfunc_cache) -> Status {
@@ -93,7 +93,7 @@ pub(crate) fn cuCtxSetCacheConfig(call: &Call<'_>, config: CUfunc_cache) -> Stat
     if config.0 > CUfunc_cache::CU_FUNC_CACHE_PREFER_EQUAL.0 {
         return Err(call.refuse(INVALID_VALUE, format!("cache preference {}: known are 0 to 3", config.0)));
     }
-    if let Some(context) = world.contexts.get_mut(current) {
+    if let Some(context) = world.contexts_mut().get_mut(current) {
         context.cache = config;
     }
     Ok(())
@@ -117,7 +117,7 @@ pub(crate) fn cuCtxGetSharedMemConfig(call: &Call<'_>, config: Ptr<CUsharedconfi
 pub(crate) fn cuCtxGetStreamPriorityRange(call: &Call<'_>, least: Ptr<c_int>, greatest: Ptr<c_int>) -> Status {
     let world = call.world();
     let current = call.context(&world)?;
-    let device = usize::from(call.object(&world.contexts, current, INVALID_CONTEXT)?.device);
+    let device = usize::from(call.object(world.contexts(), current, INVALID_CONTEXT)?.device);
     let supported = call.core().topology.attribute(device, number::STREAM_PRIORITIES_SUPPORTED);
     least.write_if_wanted(0)?;
     greatest.write_if_wanted(if supported == Some(0) { 0 } else { HIGHEST_PRIORITY })
@@ -141,7 +141,7 @@ pub(crate) fn cuCtxGetExecAffinity(
         let reason = format!("affinity {}: only 0, multiprocessors, is known", kind.0);
         return Err(call.refuse(CUresult::CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY, reason));
     }
-    let device = usize::from(call.object(&world.contexts, current, INVALID_CONTEXT)?.device);
+    let device = usize::from(call.object(world.contexts(), current, INVALID_CONTEXT)?.device);
     let all = call.core().topology.attribute(device, number::MULTIPROCESSOR_COUNT).unwrap_or(0);
     let count = CUexecAffinitySmCount { val: all.unsigned_abs() };
     affinity.write(CUexecAffinityParam { type_: kind, param: CUexecAffinityParam_st__bindgen_ty_1 { smCount: count } })

@@ -10,6 +10,7 @@ use crate::ffi::status::{INVALID_CONTEXT, INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
 use crate::machine::limits::{Bounds, Limits, STACK_STEP};
+use crate::machine::world::World;
 
 /// Refuses a limit that this driver version does not know.
 fn check(call: &Call<'_>, limit: CUlimit) -> Status {
@@ -29,7 +30,7 @@ pub(crate) fn cuCtxGetLimit(call: &Call<'_>, value: Ptr<usize>, limit: CUlimit) 
     let world = call.world();
     let current = call.context(&world)?;
     check(call, limit)?;
-    let context = call.object(&world.contexts, current, INVALID_CONTEXT)?;
+    let context = call.object(world.contexts(), current, INVALID_CONTEXT)?;
     let bounds = Bounds::of(&call.core().topology.devices[usize::from(context.device)]);
     let found = context.limits.get(limit, &bounds);
     value.write(found.map_err(|code| call.refuse(code, format!("the device has no limit {}", limit.0)))? as usize)
@@ -39,7 +40,7 @@ pub(crate) fn cuCtxSetLimit(call: &Call<'_>, limit: CUlimit, value: usize) -> St
     let mut world = call.world();
     let current = call.context(&world)?;
     check(call, limit)?;
-    let context = call.object(&world.contexts, current, INVALID_CONTEXT)?;
+    let context = call.object(world.contexts(), current, INVALID_CONTEXT)?;
     let bounds = Bounds::of(&call.core().topology.devices[usize::from(context.device)]);
     if limit == CUlimit::CU_LIMIT_MALLOC_HEAP_SIZE && context.heap.is_some() {
         return Err(
@@ -54,7 +55,7 @@ pub(crate) fn cuCtxSetLimit(call: &Call<'_>, limit: CUlimit, value: usize) -> St
 /// The stack size of a kernel's threads. A kernel that needs more than the context's limit raises the limit
 /// first.
 pub(crate) fn stack_for(call: &Call<'_>, world: &mut Guard<'_>, context: ContextHandle, needed: u32) -> Status<u32> {
-    let mut limits = call.object(&world.contexts, context, INVALID_CONTEXT)?.limits;
+    let mut limits = call.object(world.contexts(), context, INVALID_CONTEXT)?.limits;
     if u64::from(needed) > limits.stack {
         limits.stack = u64::from(needed).next_multiple_of(STACK_STEP);
         change(call, world, context, limits)?;
@@ -63,26 +64,25 @@ pub(crate) fn stack_for(call: &Call<'_>, world: &mut Guard<'_>, context: Context
     Ok(limits.stack as u32)
 }
 
+/// The stack of a context's kernels, in bytes of a thread.
+pub(crate) fn stack_of(world: &World, context: ContextHandle) -> Status<u32> {
+    // The stack limit is smaller than a thread's address space, so it fits.
+    world.contexts().get(context).map(|context| context.limits.stack as u32).ok_or(INVALID_CONTEXT)
+}
+
 /// Changes a context's limits, and charges or refunds the memory of its stacks.
 fn change(call: &Call<'_>, world: &mut Guard<'_>, handle: ContextHandle, after: Limits) -> Status {
-    let context = call.object(&world.contexts, handle, INVALID_CONTEXT)?;
+    let context = call.object(world.contexts(), handle, INVALID_CONTEXT)?;
     if after.stack != context.limits.stack {
         // Stacks are not moved under running kernels.
         drain(call, world, handle)?;
     }
-    let Some(context) = world.contexts.get(handle) else { return Err(INVALID_CONTEXT) };
+    let Some(context) = world.contexts().get(handle) else { return Err(INVALID_CONTEXT) };
     let device = usize::from(context.device);
     let spec = &call.core().topology.devices[device];
     let (before, now) = (context.overhead, spec.context_memory + Bounds::of(spec).stacks(after.stack));
-    let memory = &mut world.devices[device].memory;
-    if !memory.charge(now.saturating_sub(before)) {
-        let (stack, free) = (after.stack, memory.free_bytes());
-        let why = format!("stacks of {stack} bytes take {} more of the device; {free} are free", now - before);
-        return Err(call.refuse(OUT_OF_MEMORY, why));
-    }
-    memory.refund(before.saturating_sub(now));
-    if let Some(context) = world.contexts.get_mut(handle) {
-        (context.overhead, context.limits) = (now, after);
-    }
-    Ok(())
+    world.set_limits(handle, after, now).map_err(|free| {
+        let (stack, more) = (after.stack, now - before);
+        call.refuse(OUT_OF_MEMORY, format!("stacks of {stack} bytes take {more} more of the device; {free} are free"))
+    })
 }

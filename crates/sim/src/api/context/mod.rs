@@ -12,13 +12,7 @@ mod end;
 mod limits;
 mod order;
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use smallvec::SmallVec;
-use warploom_sys::types::{CUctx_flags, CUctx_st, CUfunc_cache, CUresult};
-
-use crate::machine::context::Context;
-use crate::machine::limits::Limits;
+use warploom_sys::types::{CUctx_flags, CUctx_st, CUresult};
 
 pub(crate) use self::create::{cuCtxCreate_v2, cuCtxCreate_v3, cuCtxCreate_v4};
 pub(crate) use self::current::{
@@ -29,66 +23,16 @@ pub(crate) use self::describe::{
     cuCtxGetId, cuCtxGetSharedMemConfig, cuCtxGetStreamPriorityRange, cuCtxResetPersistingL2Cache, cuCtxSetCacheConfig,
     cuCtxSetFlags, cuCtxSetSharedMemConfig,
 };
-pub(crate) use self::end::{cuCtxDestroy_v2, drain};
-pub(crate) use self::limits::{cuCtxGetLimit, cuCtxSetLimit, stack_for};
+pub(crate) use self::end::{cuCtxDestroy_v2, destroy, drain};
+pub(crate) use self::limits::{cuCtxGetLimit, cuCtxSetLimit, stack_for, stack_of};
 pub(crate) use self::order::{cuCtxRecordEvent, cuCtxSynchronize, cuCtxSynchronize_v2, cuCtxWaitEvent};
-
-use warploom_engine::Known;
 
 use crate::ffi::Ptr;
 use crate::ffi::handle::{ContextHandle, Handle};
-use crate::ffi::status::{INVALID_CONTEXT, OUT_OF_MEMORY, Status};
+use crate::ffi::status::{INVALID_CONTEXT, Status};
 use crate::machine::call::Call;
-use crate::machine::core::Guard;
-
-impl Context {
-    /// Creates a context without a handle, and charges the device for it.
-    pub(crate) fn new(
-        call: &Call<'_>,
-        world: &mut Guard<'_>,
-        device: usize,
-        flags: u32,
-        is_primary: bool,
-    ) -> Status<Self> {
-        // A fault concerns the whole process: new contexts on the device fail, too.
-        if let Some(code) = world.devices[device].fault {
-            return Err(call.refuse(code, format!("device {device} has faulted; only a new process can use it")));
-        }
-        let device = device as u16;
-        let spec = &call.core().topology.devices[usize::from(device)];
-        let memory = &mut world.devices[usize::from(device)].memory;
-        if !memory.charge(spec.context_memory) {
-            let (bytes, free) = (spec.context_memory, memory.free_bytes());
-            return Err(
-                call.refuse(OUT_OF_MEMORY, format!("a context takes {bytes} bytes of its device; {free} are free"))
-            );
-        }
-        Ok(Self {
-            device,
-            id: world.next_context_id(),
-            is_primary,
-            flags,
-            api_version: 3020,
-            attached: 0,
-            limits: Limits::of(spec),
-            heap: None,
-            cache: CUfunc_cache::CU_FUNC_CACHE_PREFER_NONE,
-            overhead: spec.context_memory,
-            poison: None,
-            legacy: None,
-            per_thread: BTreeMap::new(),
-            streams: BTreeSet::new(),
-            blocking: SmallVec::new(),
-            independent: SmallVec::new(),
-            peers: BTreeSet::new(),
-            marks: None,
-            gates: SmallVec::new(),
-            gate_clock: None,
-            gone: Known::default(),
-            gone_blocking: Known::default(),
-        })
-    }
-}
+use crate::machine::context::Context;
+use crate::machine::objects::Objects;
 
 /// The flags of a context, as the driver reports them.
 #[derive(Clone, Copy)]
@@ -124,9 +68,14 @@ impl Flags {
 pub(crate) const ALL_FLAGS: u32 = CUctx_flags::CU_CTX_FLAGS_MASK.0;
 
 /// The context of an argument, or the current one for null. A destroyed context is refused with `past`.
-fn named(call: &Call<'_>, world: &Guard<'_>, context: Ptr<CUctx_st>, past: CUresult) -> Status<ContextHandle> {
+fn named(
+    call: &Call<'_>,
+    contexts: &Objects<Context>,
+    context: Ptr<CUctx_st>,
+    past: CUresult,
+) -> Status<ContextHandle> {
     let handle = if context.is_null() { call.current()? } else { Handle::from_bits(context.address()) };
-    let code = if world.contexts.is_past(handle) { past } else { INVALID_CONTEXT };
-    call.object(&world.contexts, handle, code)?;
+    let code = if contexts.is_past(handle) { past } else { INVALID_CONTEXT };
+    call.object(contexts, handle, code)?;
     Ok(handle)
 }

@@ -4,8 +4,6 @@
 //! an event gets a *gate*: an op that all later work of the context depends on.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
-use smallvec::SmallVec;
-use warploom_engine::QueueId;
 use warploom_sys::types::{CUctx_st, CUevent_st};
 
 use super::named;
@@ -13,10 +11,7 @@ use crate::ffi::Ptr;
 use crate::ffi::handle::{ContextHandle, EventHandle, Handle};
 use crate::ffi::status::{CONTEXT_IS_DESTROYED, INVALID_CONTEXT, INVALID_HANDLE, Status};
 use crate::machine::call::Call;
-use crate::machine::context::Context;
-use crate::machine::event::Event;
-use crate::machine::stream::{LOWEST_PRIORITY, NON_BLOCKING, Traits};
-use crate::machine::world::{Work, World};
+use crate::machine::world::World;
 
 pub(crate) fn cuCtxSynchronize(call: &Call<'_>) -> Status {
     cuCtxSynchronize_v2(call, Ptr::null())
@@ -24,7 +19,7 @@ pub(crate) fn cuCtxSynchronize(call: &Call<'_>) -> Status {
 
 pub(crate) fn cuCtxSynchronize_v2(call: &Call<'_>, context: Ptr<CUctx_st>) -> Status {
     let mut world = call.world();
-    let handle = named(call, &world, context, CONTEXT_IS_DESTROYED)?;
+    let handle = named(call, world.contexts(), context, CONTEXT_IS_DESTROYED)?;
     world.healthy(handle)?;
     call.check_context(&mut world, handle)?;
     call.wait_for_context(&mut world, handle)?;
@@ -40,12 +35,12 @@ fn context_and_event(
     event: Ptr<CUevent_st>,
 ) -> Status<(ContextHandle, EventHandle)> {
     let handle = Handle::from_bits(context.address());
-    let code = if world.contexts.is_past(handle) { CONTEXT_IS_DESTROYED } else { INVALID_CONTEXT };
-    call.object(&world.contexts, handle, code)?;
+    let code = if world.contexts().is_past(handle) { CONTEXT_IS_DESTROYED } else { INVALID_CONTEXT };
+    call.object(world.contexts(), handle, code)?;
     world.healthy(handle)?;
     let event = Handle::from_bits(event.address());
-    let code = if world.events.is_past(event) { CONTEXT_IS_DESTROYED } else { INVALID_HANDLE };
-    call.object(&world.events, event, code)?;
+    let code = if world.events().is_past(event) { CONTEXT_IS_DESTROYED } else { INVALID_HANDLE };
+    call.object(world.events(), event, code)?;
     Ok((handle, event))
 }
 
@@ -53,7 +48,7 @@ pub(crate) fn cuCtxRecordEvent(call: &Call<'_>, context: Ptr<CUctx_st>, event: P
     let mut world = call.world();
     let (context, event) = context_and_event(call, &world, context, event)?;
     call.check_context(&mut world, context)?;
-    if world.events.get(event).is_some_and(|event| event.context != context) {
+    if world.events().get(event).is_some_and(|event| event.context != context) {
         return Err(call.refuse(INVALID_HANDLE, "the event was made in another context"));
     }
     let queue = world.record_on_context(context, event)?;
@@ -70,49 +65,6 @@ pub(crate) fn cuCtxWaitEvent(call: &Call<'_>, context: Ptr<CUctx_st>, event: Ptr
     Ok(())
 }
 
-impl World {
-    /// Records an event behind all earlier work of a context. Returns the queue of the record.
-    fn record_on_context(&mut self, handle: ContextHandle, event: EventHandle) -> Status<QueueId> {
-        let pending = self.pending(handle);
-        let Some(context) = self.contexts.get_mut(handle) else { return Err(INVALID_CONTEXT) };
-        let device = context.device;
-        let marks = match context.marks {
-            Some(marks) => marks,
-            None => {
-                let traits = Traits::new(self.next_stream_id(), NON_BLOCKING, LOWEST_PRIORITY);
-                let marks = self.new_queue(handle, device, traits);
-                if let Some(context) = self.contexts.get_mut(handle) {
-                    context.marks = Some(marks);
-                }
-                marks
-            }
-        };
-        let queues: SmallVec<[QueueId; 8]> = self.contexts.get(handle).into_iter().flat_map(Context::queues).collect();
-        for queue in queues {
-            self.engine.join_queue_clock(marks, queue);
-            self.engine.delay(marks, self.engine.busy_until(queue));
-        }
-        self.enqueue_after(marks, &pending, Work::Join)?;
-        self.record_event(marks, event)?;
-        Ok(marks)
-    }
-
-    /// Makes all present and future queues of a context wait for an event's newest record. Returns the queues
-    /// that wait now.
-    fn gate_behind_event(&mut self, context: ContextHandle, event: EventHandle) -> Status<SmallVec<[QueueId; 8]>> {
-        let Some(Event { record, clock, .. }) = self.events.get(event) else { return Err(INVALID_HANDLE) };
-        let Some(record) = record else { return Ok(SmallVec::new()) };
-        let Some(waiting) = self.contexts.get_mut(context) else { return Err(INVALID_CONTEXT) };
-        waiting.gates.extend(record.op);
-        waiting.gate_clock.get_or_insert_default().join(clock);
-        let queues: SmallVec<[QueueId; 8]> = waiting.queues().collect();
-        for queue in &queues {
-            self.wait_for_event(*queue, event)?;
-        }
-        Ok(queues)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::ptr::null_mut;
@@ -122,6 +74,7 @@ mod tests {
     use warploom_testkit::{TestResult, answers, call};
 
     use super::*;
+    use crate::machine::event::Event;
     use crate::{Machine, Mode, Order};
 
     /// A lazy machine: it runs only the work that a call waits for, so the finished work shows the order.
@@ -140,7 +93,7 @@ mod tests {
             enqueue(driver, flags)?;
         }
         let handle = Handle::from_bits(context.addr() as u64);
-        let event = machine.core().world().events.insert(Event::new(handle, 0)).ok_or("there is room")?;
+        let event = machine.core().world().events_mut().insert(Event::new(handle, 0)).ok_or("there is room")?;
         Ok((context, event.as_raw()))
     }
 

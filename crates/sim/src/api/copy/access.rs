@@ -58,8 +58,8 @@ pub(crate) fn find(
         call.found_outside(world, address, len, intent == Intent::Write);
         refuse(reason)
     };
-    let Some(first) = world.memory.containing(address) else {
-        if let Some(place) = world.graphs.memory.place(address).filter(|_| call.feeds_graph()) {
+    let Some(first) = world.memory().containing(address) else {
+        if let Some(place) = world.graphs().memory.place(address, len).filter(|_| call.feeds_graph()) {
             return Ok(End { place, memory: Memory::Device, owner: None, sync_memops: false });
         }
         return match named {
@@ -67,7 +67,7 @@ pub(crate) fn find(
             Named::Any => pageable(address, len, intent).map_err(outside),
         };
     };
-    let end = world.memory.end_of_run(first, address.saturating_add(len));
+    let end = world.memory().end_of_run(first, address.saturating_add(len));
     if len > end - address {
         let there = end - address;
         return Err(outside(format!("{len} bytes at {address:#x} do not fit the {there} that are left there")));
@@ -91,6 +91,12 @@ pub(crate) fn find(
                 return Err(refuse(format!("{address:#x} is in a pool that device {device} has no access to")));
             }
             located(first)
+        }
+        Backing::Graph(block) => {
+            if block.device != device && !block.peers.contains(&device) {
+                return Err(refuse(format!("{address:#x} is memory of a graph that device {device} has no access to")));
+            }
+            Memory::Device
         }
         Backing::Mapped(_) => {
             if world.mapped_access(address, len, device, intent == Intent::Write).is_err() {
@@ -116,7 +122,7 @@ fn located(allocation: &Allocation) -> Memory {
 /// True if work of `context` has direct access to the memory. A copy can be staged through the host; a fill
 /// cannot.
 pub(crate) fn reaches(world: &World, context: ContextHandle, end: &End) -> bool {
-    let Some(context) = world.contexts.get(context) else { return false };
+    let Some(context) = world.contexts().get(context) else { return false };
     let (Side::Device(holder), Some(owner)) = (end.place.side(), end.owner) else { return true };
     holder == context.device || end.memory != Memory::Device || context.peers.contains(&owner)
 }

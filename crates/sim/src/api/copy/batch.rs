@@ -55,7 +55,7 @@ pub(super) fn queue(
 
 /// Enqueues ops without an order between them.
 pub(crate) fn enqueue(call: &Call<'_>, world: &mut Guard<'_>, queue: QueueId, mut works: Vec<Work>) -> Status {
-    if world.captures.hold(queue) {
+    if world.captures().hold(queue) {
         call.capturing(world, queue)?;
         return Err(match works.first() {
             Some(Work::Migrate(_)) => call.uncapturable(world, queue, "moving managed memory"),
@@ -85,7 +85,7 @@ fn line(
     if bytes == 0 {
         return Err(call.refuse(INVALID_VALUE, "a copy in a batch has at least one byte"));
     }
-    let device = world.engine.queue(queue).owner.device;
+    let device = world.queue(queue).owner.device;
     let bytes = bytes as u64;
     let to = find(call, world, device, (Named::Any, to), bytes, Intent::Write)?;
     let from = find(call, world, device, (Named::Any, from), bytes, Intent::Read)?;
@@ -123,7 +123,7 @@ impl Batch {
                     "attributes {index} start at copy {start} of {count}, which is out of turn"
                 )));
             }
-            let order = hint::checked(world, &self.attributes.read_at(index)?).map_err(refuse)?;
+            let order = hint::checked(world.devices().len(), &self.attributes.read_at(index)?).map_err(refuse)?;
             orders.push((start, order));
         }
         Ok(orders)
@@ -202,7 +202,8 @@ pub(crate) fn cuMemcpyWithAttributesAsync(
     let mut world = call.world();
     let queue = queue(call, &mut world, stream, Culprit(None))?;
     let attributes = attributes.read()?;
-    let order = hint::checked(&world, &attributes).map_err(|reason| call.refuse(INVALID_VALUE, reason))?;
+    let order =
+        hint::checked(world.devices().len(), &attributes).map_err(|reason| call.refuse(INVALID_VALUE, reason))?;
     let work = line(call, &world, queue, to, from, bytes, order)?;
     enqueue(call, &mut world, queue, vec![work])
 }

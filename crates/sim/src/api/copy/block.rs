@@ -22,7 +22,7 @@ use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, Status};
 use crate::ffi::{ConstPtr, Plain, Ptr};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
-use crate::memory::BlockCopy;
+use crate::memory::{BlockCopy, MemoryOp};
 
 /// The extent of a copy: bytes, rows and slices.
 #[derive(Clone, Copy, Debug)]
@@ -146,15 +146,34 @@ fn block(call: &Call<'_>, world: &mut Guard<'_>, queue: QueueId, form: Form, des
     if extent.is_empty() {
         return Ok(());
     }
-    let (to, from) = (to.layout(call, *extent)?, from.layout(call, *extent)?);
-    let to_end = find(call, world, parties[0].device, to.start, to.span, Intent::Write)?;
-    let from_end = find(call, world, parties[1].device, from.start, from.span, Intent::Read)?;
-    let shape = shape(*extent, (&to_end, &to), (&from_end, &from));
+    let (to_end, from_end, shape) = descriptor.resolve(call, world, [parties[0].device, parties[1].device])?;
     let enqueue = |world: &mut Guard<'_>| copy(call, world, queue, form, (to_end, from_end), shape);
     match form {
         Form::Sync => serialized(world, queue, parties, enqueue),
         Form::Async => enqueue(world),
     }
+}
+
+impl Descriptor {
+    /// Both ends of a copy that is not empty, and its shape, for the devices that access the ends.
+    fn resolve(&self, call: &Call<'_>, world: &Guard<'_>, devices: [u16; 2]) -> Status<(End, End, Shape)> {
+        let Descriptor { to, from, extent } = self;
+        let (to, from) = (to.layout(call, *extent)?, from.layout(call, *extent)?);
+        let to_end = find(call, world, devices[0], to.start, to.span, Intent::Write)?;
+        let from_end = find(call, world, devices[1], from.start, from.span, Intent::Read)?;
+        let shape = shape(*extent, (&to_end, &to), (&from_end, &from));
+        Ok((to_end, from_end, shape))
+    }
+}
+
+/// The copy of a node that runs on a device.
+pub(crate) fn copy_of_node(call: &Call<'_>, world: &Guard<'_>, device: u16, given: CUDA_MEMCPY3D) -> Status<MemoryOp> {
+    let descriptor = Descriptor::from(given);
+    if descriptor.extent.is_empty() {
+        return Err(call.refuse(INVALID_VALUE, "the copy of a node has at least one byte"));
+    }
+    let (to, from, shape) = descriptor.resolve(call, world, [device; 2])?;
+    Ok(shape.op(&to, &from))
 }
 
 impl From<CUDA_MEMCPY2D> for Descriptor {

@@ -34,7 +34,7 @@ fn layout(call: &Call<'_>, world: &Guard<'_>, operand: Operand, extent: Extent) 
     let Extent { width, height, .. } = extent;
     let (address, row, rows) = match operand {
         Operand::Pointer { address, row_length, layer_height, location } => {
-            hint::location(world, location).map_err(refuse)?;
+            hint::location(world.devices().len(), location).map_err(refuse)?;
             let row = if row_length == 0 { width } else { row_length };
             let rows = if layer_height == 0 { height } else { layer_height };
             (address, row, rows)
@@ -68,7 +68,7 @@ fn checked(call: &Call<'_>, world: &Guard<'_>, given: &CUDA_MEMCPY3D_BATCH_OP) -
 
 impl Checked {
     fn work(&self, call: &Call<'_>, world: &Guard<'_>, queue: QueueId) -> Status<Work> {
-        let device = world.engine.queue(queue).owner.device;
+        let device = world.queue(queue).owner.device;
         let to = find(call, world, device, self.to.start, self.to.span, Intent::Write)?;
         let from = find(call, world, device, self.from.start, self.from.span, Intent::Read)?;
         let shape = shape(self.extent, (&to, &self.to), (&from, &self.from));

@@ -6,7 +6,7 @@ use warploom_sys::types::{
 
 use super::access::{End, Memory};
 use super::queued::Shape;
-use crate::machine::world::{Work, World};
+use crate::machine::world::Work;
 
 /// The time at which the source of a copy may be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,10 +49,10 @@ impl Order {
 }
 
 /// The access order of a set of attributes, if all of them are valid.
-pub(super) fn checked(world: &World, given: &CUmemcpyAttributes) -> Result<Order, String> {
+pub(super) fn checked(devices: usize, given: &CUmemcpyAttributes) -> Result<Order, String> {
     flags(given.flags)?;
-    location(world, given.srcLocHint)?;
-    location(world, given.dstLocHint)?;
+    location(devices, given.srcLocHint)?;
+    location(devices, given.dstLocHint)?;
     Order::new(given.srcAccessOrder)
 }
 
@@ -62,7 +62,7 @@ pub(super) fn flags(given: u32) -> Result<(), String> {
 }
 
 /// Checks that a location hint is valid. A valid hint has no effect.
-pub(super) fn location(world: &World, given: CUmemLocation) -> Result<(), String> {
+pub(super) fn location(devices: usize, given: CUmemLocation) -> Result<(), String> {
     match given.type_ {
         CUmemLocationType::CU_MEM_LOCATION_TYPE_INVALID
         | CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST
@@ -71,8 +71,8 @@ pub(super) fn location(world: &World, given: CUmemLocation) -> Result<(), String
         CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE => {
             let id = given.id();
             match usize::try_from(id) {
-                Ok(device) if device < world.devices.len() => Ok(()),
-                _ => Err(format!("{id} is no device; there are {}", world.devices.len())),
+                Ok(device) if device < devices => Ok(()),
+                _ => Err(format!("{id} is no device; there are {}", devices)),
             }
         }
         CUmemLocationType(other) => Err(format!("{other} is no kind of location")),

@@ -29,7 +29,7 @@ fn line(
     if bytes == 0 {
         return Ok(());
     }
-    let device = world.engine.queue(queue).owner.device;
+    let device = world.queue(queue).owner.device;
     let to = find(call, world, device, to, bytes, Intent::Write)?;
     let from = find(call, world, device, from, bytes, Intent::Read)?;
     copy(call, world, queue, form, (to, from), Shape::Line(bytes))

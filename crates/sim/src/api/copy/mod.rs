@@ -35,12 +35,12 @@ mod operand;
 mod peer;
 mod queued;
 
-pub(crate) use access::{Memory, Named, find, reaches};
+pub(crate) use access::{End, Memory, Named, find, reaches};
 pub(crate) use batch::enqueue as enqueue_batch;
 pub(crate) use batch::{cuMemcpyBatchAsync, cuMemcpyBatchAsync_v2, cuMemcpyWithAttributesAsync};
 pub(crate) use block::{
-    cuMemcpy2D_v2, cuMemcpy2DAsync_v2, cuMemcpy2DUnaligned_v2, cuMemcpy3D_v2, cuMemcpy3DAsync_v2, cuMemcpy3DPeer,
-    cuMemcpy3DPeerAsync,
+    copy_of_node, cuMemcpy2D_v2, cuMemcpy2DAsync_v2, cuMemcpy2DUnaligned_v2, cuMemcpy3D_v2, cuMemcpy3DAsync_v2,
+    cuMemcpy3DPeer, cuMemcpy3DPeerAsync,
 };
 pub(crate) use block_batch::{cuMemcpy3DBatchAsync, cuMemcpy3DBatchAsync_v2, cuMemcpy3DWithAttributesAsync};
 pub(crate) use linear::{

@@ -28,11 +28,11 @@ pub(super) struct Party {
 /// The context behind an argument of a copy that runs in `queue`.
 pub(super) fn party(call: &Call<'_>, world: &World, queue: QueueId, context: u64) -> Status<Party> {
     if context == 0 {
-        let queue = world.engine.queue(queue);
+        let queue = world.queue(queue);
         return Ok(Party { context: queue.owner.context, device: queue.owner.device });
     }
     let context = Handle::from_bits(context);
-    let device = call.object(&world.contexts, context, INVALID_CONTEXT)?.device;
+    let device = call.object(world.contexts(), context, INVALID_CONTEXT)?.device;
     world.healthy(context)?;
     Ok(Party { context, device })
 }
@@ -45,7 +45,7 @@ pub(super) fn serialized(
     parties: [Party; 2],
     enqueue: impl FnOnce(&mut Guard<'_>) -> Status,
 ) -> Status {
-    let own = world.engine.queue(queue).owner.context;
+    let own = world.queue(queue).owner.context;
     let mut others: SmallVec<[ContextHandle; 2]> = SmallVec::new();
     for party in parties {
         if party.context != own && !others.contains(&party.context) {
@@ -55,16 +55,16 @@ pub(super) fn serialized(
     for other in &others {
         if let Some(theirs) = world.legacy_queue(*other) {
             let before = world.enqueue(theirs, Work::Join)?;
-            world.engine.join_queue_clock(queue, theirs);
+            world.join_clocks(queue, theirs);
             world.enqueue_after(queue, &[before], Work::Join)?;
         }
     }
     enqueue(world)?;
-    let done = world.engine.tail(queue);
+    let done = world.newest_op(queue);
     for other in others {
         // The lock may have been released meanwhile, and the context destroyed.
         if let Some(theirs) = world.legacy_queue(other) {
-            world.engine.join_queue_clock(theirs, queue);
+            world.join_clocks(theirs, queue);
             world.enqueue_after(theirs, done.as_slice(), Work::Join)?;
         }
     }
@@ -89,7 +89,7 @@ fn line(
     }
     let to = find(call, world, parties[0].device, (Named::Device, to.0), bytes, Intent::Write)?;
     let from = find(call, world, parties[1].device, (Named::Device, from.0), bytes, Intent::Read)?;
-    if world.captures.hold(queue) {
+    if world.captures().hold(queue) {
         return Err(call.uncapturable(world, queue, "a copy between contexts"));
     }
     let enqueue = |world: &mut Guard<'_>| copy(call, world, queue, form, (to, from), Shape::Line(bytes));

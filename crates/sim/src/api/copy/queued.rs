@@ -56,12 +56,17 @@ impl Shape {
         }
     }
 
+    /// The operation that reads the source when it runs.
+    pub(super) fn op(self, to: &End, from: &End) -> MemoryOp {
+        match self {
+            Shape::Line(bytes) => MemoryOp::Copy { to: to.place, from: from.place, bytes },
+            Shape::Block(block) => MemoryOp::CopyBlock(Box::new(block)),
+        }
+    }
+
     /// The op that reads the source when it runs.
     pub(super) fn work(self, to: &End, from: &End) -> Work {
-        match self {
-            Shape::Line(bytes) => MemoryOp::Copy { to: to.place, from: from.place, bytes }.into(),
-            Shape::Block(block) => MemoryOp::CopyBlock(Box::new(block)).into(),
-        }
+        self.op(to, from).into()
     }
 
     /// The op that writes the source's present bytes, from a staging buffer.
@@ -82,7 +87,7 @@ pub(super) fn copy(
     (to, from): (End, End),
     shape: Shape,
 ) -> Status {
-    if world.captures.hold(queue) {
+    if world.captures().hold(queue) {
         // A node reads and writes when it is launched, for every kind of memory.
         return match form {
             Form::Sync => Err(call.uncapturable(world, queue, "a copy that is waited for")),

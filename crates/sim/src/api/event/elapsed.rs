@@ -6,34 +6,16 @@ use warploom_sys::types::CUevent_st;
 use super::find;
 use super::lifecycle::DISABLE_TIMING;
 use crate::ffi::Ptr;
-use crate::ffi::handle::{EventHandle, Handle};
+use crate::ffi::handle::Handle;
 use crate::ffi::status::{INVALID_HANDLE, NOT_READY, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
 use crate::machine::event::{Event, Record};
-use crate::machine::world::World;
-
-impl World {
-    /// Notes that a host thread saw an event's record complete.
-    pub(super) fn host_saw_event(&mut self, event: EventHandle) {
-        if let Some(Record { time: Some(time), .. }) = self.events.get(event).and_then(|event| event.record) {
-            self.clock.host_saw(time);
-        }
-    }
-
-    /// Notes that a host thread knows the work before an event's record to be complete.
-    pub(super) fn host_learns_event(&mut self, event: EventHandle) {
-        let World { events, engine, .. } = self;
-        if let Some(event) = events.get(event) {
-            engine.timelines.host_learns(&event.clock.known);
-        }
-    }
-}
 
 /// An event with timing, and its record.
 fn timed<'w>(call: &Call<'_>, world: &'w Guard<'_>, event: Ptr<CUevent_st>) -> Status<(&'w Event, Record)> {
     let handle = find(call, world, event.address())?;
-    let Some(event) = world.events.get(handle) else { return Err(INVALID_HANDLE) };
+    let Some(event) = world.events().get(handle) else { return Err(INVALID_HANDLE) };
     if event.flags & DISABLE_TIMING != 0 {
         return Err(call.refuse(INVALID_HANDLE, format!("event {handle:?} was made without timing")));
     }

@@ -29,7 +29,7 @@ pub(crate) fn cuEventCreate(call: &Call<'_>, out: Ptr<CUevent>, flags: c_uint) -
     let mut world = call.world();
     let context = call.context(&world)?;
     let event = world
-        .events
+        .events_mut()
         .insert(Event::new(context, flags))
         .ok_or_else(|| call.refuse(OUT_OF_MEMORY, "there are as many events as handles"))?;
     out.write(event.as_raw())
@@ -39,9 +39,9 @@ pub(crate) fn cuEventCreate(call: &Call<'_>, out: Ptr<CUevent>, flags: c_uint) -
 pub(crate) fn cuEventDestroy_v2(call: &Call<'_>, event: Ptr<CUevent_st>) -> Status {
     let mut world = call.world();
     let handle = find(call, &world, event.address())?;
-    if let Some(event) = world.events.get(handle) {
+    if let Some(event) = world.events().get(handle) {
         world.healthy(event.context)?;
     }
-    world.events.remove(handle);
+    world.events_mut().remove(handle);
     Ok(())
 }

@@ -24,16 +24,16 @@ use crate::machine::world::World;
 pub(crate) fn find(call: &Call<'_>, world: &World, bits: u64) -> Status<EventHandle> {
     let handle = Handle::from_bits(bits);
     let gone = CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED;
-    match world.events.get(handle) {
-        Some(event) if world.contexts.get(event.context).is_some() => Ok(handle),
+    match world.events().get(handle) {
+        Some(event) if world.contexts().get(event.context).is_some() => Ok(handle),
         Some(_) => {
-            call.report_misuse(&world.events, handle, HandleProblem::Orphaned);
+            call.report_misuse(world.events(), handle, HandleProblem::Orphaned);
             Err(call.refuse(gone, format!("the context of event {handle:?} has been destroyed")))
         }
         None => {
             let was_something = Kind::ALL.into_iter().any(|kind| handle.names_some(kind));
             Err(call
-                .refuse(if was_something { gone } else { INVALID_HANDLE }, call.found_misuse(&world.events, handle)))
+                .refuse(if was_something { gone } else { INVALID_HANDLE }, call.found_misuse(world.events(), handle)))
         }
     }
 }

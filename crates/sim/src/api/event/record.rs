@@ -19,11 +19,11 @@ fn record(call: &Call<'_>, event: Ptr<CUevent_st>, stream: Ptr<CUstream_st>, is_
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
     let handle = find(call, &world, event.address())?;
-    let context = world.engine.queue(queue).owner.context;
-    if world.events.get(handle).is_none_or(|event| event.context != context) {
+    let context = world.queue(queue).owner.context;
+    if world.events().get(handle).is_none_or(|event| event.context != context) {
         return Err(call.refuse(INVALID_HANDLE, "the event and the stream are of different contexts"));
     }
-    if world.captures.hold(queue) {
+    if world.captures().hold(queue) {
         return call.record_captured(&mut world, queue, handle, is_external);
     }
     if is_external {
@@ -55,7 +55,7 @@ pub(crate) fn cuEventQuery(call: &Call<'_>, event: Ptr<CUevent_st>) -> Status {
     let handle = find(call, &world, event.address())?;
     call.check_event(&mut world, handle, true)?;
     call.check_unsafe(&mut world)?;
-    let Some(Event { context, record, .. }) = world.events.get(handle) else { return Err(INVALID_HANDLE) };
+    let Some(Event { context, record, .. }) = world.events().get(handle) else { return Err(INVALID_HANDLE) };
     let (context, pending) = (*context, record.filter(|record| record.time.is_none()).and_then(|record| record.op));
     let is_reached = pending.is_none_or(|op| call.core().query(&mut world, &[op]));
     world.healthy(context)?;
@@ -72,10 +72,10 @@ pub(crate) fn cuEventSynchronize(call: &Call<'_>, event: Ptr<CUevent_st>) -> Sta
     let handle = find(call, &world, event.address())?;
     call.check_event(&mut world, handle, true)?;
     call.check_unsafe(&mut world)?;
-    let Some(Event { context, record, clock, .. }) = world.events.get(handle) else { return Err(INVALID_HANDLE) };
+    let Some(Event { context, record, clock, .. }) = world.events().get(handle) else { return Err(INVALID_HANDLE) };
     let (context, op, known) = (*context, record.and_then(|record| record.op), clock.known.clone());
     call.wait(&mut world, op.as_slice())?;
-    world.engine.timelines.host_learns(&known);
+    world.host_learns(&known);
     world.host_saw_event(handle);
     world.saw_event(handle);
     world.healthy(context)

@@ -1,18 +1,28 @@
 //! Edges of a graph: cuGraphGetEdges, cuGraphNodeGetDependencies, cuGraphNodeGetDependentNodes.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
-use warploom_sys::types::{CUgraph_st, CUgraphEdgeData, CUgraphNode, CUgraphNode_st};
+use warploom_sys::types::{CUgraph_st, CUgraphEdgeData, CUgraphNode, CUgraphNode_st, CUresult};
 
 use super::nodes::{fill, raw};
 use super::{named, named_node};
 use crate::ffi::Ptr;
-use crate::ffi::handle::NodeHandle;
+use crate::ffi::handle::{Handle, NodeHandle};
 use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::machine::call::Call;
-use crate::machine::graph::Node;
+use crate::machine::graph::{Edge, Graphs};
 
-/// A plain edge, between whole nodes; edges from captures are always plain.
-pub(crate) const PLAIN: CUgraphEdgeData = CUgraphEdgeData { from_port: 0, to_port: 0, type_: 0, reserved: [0; 5] };
+/// Refuses to leave out the data of edges that are not plain.
+fn check_data(call: &Call<'_>, data: Ptr<CUgraphEdgeData>, mut edges: impl Iterator<Item = Edge>) -> Status {
+    if data.is_null() && edges.any(|edge| !edge.is_plain()) {
+        let reason = "an edge connects parts of nodes, and there is no array for the data of edges";
+        return Err(call.refuse(CUresult::CUDA_ERROR_LOSSY_QUERY, reason));
+    }
+    Ok(())
+}
+
+fn write_data(array: Ptr<CUgraphEdgeData>, index: usize, edge: Option<&Edge>) -> Status {
+    if array.is_null() { Ok(()) } else { array.write_at(index, edge.map_or(Edge::PLAIN, |edge| edge.data)) }
+}
 
 fn edges(
     call: &Call<'_>,
@@ -26,13 +36,15 @@ fn edges(
     if from.is_null() != to.is_null() || from.is_null() && !data.is_null() {
         return Err(call.refuse(INVALID_VALUE, "some of the arrays are null, and others are not"));
     }
-    let of_node =
-        |(to, node): (NodeHandle, &Node)| node.dependencies.iter().map(|from| (*from, to)).collect::<Vec<_>>();
-    let all: Vec<_> = world.graphs.nodes_of(graph).flat_map(of_node).collect();
+    let nodes = world.graphs().nodes_of(graph);
+    let all: Vec<_> = nodes.flat_map(|(to, node)| node.dependencies.iter().map(move |edge| (*edge, to))).collect();
+    if !from.is_null() {
+        check_data(call, data, all.iter().map(|(edge, _)| *edge))?;
+    }
     fill(count, &all, !from.is_null(), |index, edge| {
-        from.write_at(index, raw(edge.map(|(from, _)| *from)))?;
+        from.write_at(index, raw(edge.map(|(edge, _)| edge.node)))?;
         to.write_at(index, raw(edge.map(|(_, to)| *to)))?;
-        if data.is_null() { Ok(()) } else { data.write_at(index, PLAIN) }
+        write_data(data, index, edge.map(|(edge, _)| edge))
     })
 }
 
@@ -57,19 +69,39 @@ pub(crate) fn cuGraphGetEdges_v2(
     edges(call, graph, (from, to), data, count)
 }
 
+/// The edges of a node on one side, each with the node at its other end.
+type Side = fn(&Graphs, NodeHandle) -> Vec<Edge>;
+
+fn before(graphs: &Graphs, node: NodeHandle) -> Vec<Edge> {
+    graphs.nodes.get(node).map(|node| node.dependencies.to_vec()).unwrap_or_default()
+}
+
+fn after(graphs: &Graphs, node: NodeHandle) -> Vec<Edge> {
+    let dependents = graphs.nodes.get(node).into_iter().flat_map(|node| &node.dependents);
+    let edge = |after: &NodeHandle| {
+        let edges = &graphs.nodes.get(*after)?.dependencies;
+        edges.iter().find(|edge| edge.node == node).map(|edge| Edge { node: *after, data: edge.data })
+    };
+    dependents.filter_map(edge).collect()
+}
+
 /// The neighbours of a node on one side.
 fn neighbours(
     call: &Call<'_>,
     node: Ptr<CUgraphNode_st>,
-    side: fn(&Node) -> &[NodeHandle],
+    side: Side,
     (nodes, data): (Ptr<CUgraphNode>, Ptr<CUgraphEdgeData>),
     count: Ptr<usize>,
 ) -> Status {
     let world = call.world();
-    let all = side(named_node(call, &world, node)?);
-    fill(count, all, !nodes.is_null(), |index, other| {
-        nodes.write_at(index, raw(other.copied()))?;
-        if data.is_null() { Ok(()) } else { data.write_at(index, PLAIN) }
+    named_node(call, &world, node)?;
+    let all = side(world.graphs(), Handle::from_bits(node.address()));
+    if !nodes.is_null() {
+        check_data(call, data, all.iter().copied())?;
+    }
+    fill(count, &all, !nodes.is_null(), |index, edge| {
+        nodes.write_at(index, raw(edge.map(|edge| edge.node)))?;
+        write_data(data, index, edge)
     })
 }
 
@@ -79,7 +111,7 @@ pub(crate) fn cuGraphNodeGetDependencies(
     nodes: Ptr<CUgraphNode>,
     count: Ptr<usize>,
 ) -> Status {
-    neighbours(call, node, |node| &node.dependencies, (nodes, Ptr::null()), count)
+    neighbours(call, node, before, (nodes, Ptr::null()), count)
 }
 
 pub(crate) fn cuGraphNodeGetDependencies_v2(
@@ -89,7 +121,7 @@ pub(crate) fn cuGraphNodeGetDependencies_v2(
     data: Ptr<CUgraphEdgeData>,
     count: Ptr<usize>,
 ) -> Status {
-    neighbours(call, node, |node| &node.dependencies, (nodes, data), count)
+    neighbours(call, node, before, (nodes, data), count)
 }
 
 pub(crate) fn cuGraphNodeGetDependentNodes(
@@ -98,7 +130,7 @@ pub(crate) fn cuGraphNodeGetDependentNodes(
     nodes: Ptr<CUgraphNode>,
     count: Ptr<usize>,
 ) -> Status {
-    neighbours(call, node, |node| &node.dependents, (nodes, Ptr::null()), count)
+    neighbours(call, node, after, (nodes, Ptr::null()), count)
 }
 
 pub(crate) fn cuGraphNodeGetDependentNodes_v2(
@@ -108,5 +140,5 @@ pub(crate) fn cuGraphNodeGetDependentNodes_v2(
     data: Ptr<CUgraphEdgeData>,
     count: Ptr<usize>,
 ) -> Status {
-    neighbours(call, node, |node| &node.dependents, (nodes, data), count)
+    neighbours(call, node, after, (nodes, data), count)
 }

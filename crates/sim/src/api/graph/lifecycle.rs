@@ -10,7 +10,7 @@ use crate::ffi::Ptr;
 use crate::ffi::handle::GraphHandle;
 use crate::ffi::status::{INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
-use crate::machine::graph::{Graph, NodeWork};
+use crate::machine::graph::NodeWork;
 use crate::machine::world::World;
 
 pub(crate) fn cuGraphCreate(call: &Call<'_>, out: Ptr<CUgraph>, flags: c_uint) -> Status {
@@ -18,7 +18,7 @@ pub(crate) fn cuGraphCreate(call: &Call<'_>, out: Ptr<CUgraph>, flags: c_uint) -
     if flags != 0 {
         return Err(call.refuse(INVALID_VALUE, format!("flags are {flags:#x} and must be 0")));
     }
-    let graph = call.world().graphs.graphs.insert(Graph::default());
+    let graph = call.world().graphs_mut().create(false, None);
     let graph = graph.ok_or_else(|| call.refuse(OUT_OF_MEMORY, "there are as many graphs as handles"))?;
     out.write(graph.as_raw())
 }
@@ -26,23 +26,10 @@ pub(crate) fn cuGraphCreate(call: &Call<'_>, out: Ptr<CUgraph>, flags: c_uint) -
 pub(crate) fn cuGraphDestroy(call: &Call<'_>, graph: Ptr<CUgraph_st>) -> Status {
     let mut world = call.world();
     let graph = named(call, &world, graph)?;
-    if world.graphs.graphs.get(graph).is_some_and(|graph| graph.is_captured) {
+    if world.graphs().graphs.get(graph).is_some_and(|graph| graph.is_captured) {
         return Err(call.refuse(INVALID_VALUE, "a graph that is being captured belongs to its stream"));
     }
     world.destroy_graph(graph);
+    call.end_user_objects(world);
     Ok(())
-}
-
-impl World {
-    /// Destroys a graph and its nodes, and releases the addresses of its memory nodes.
-    pub(crate) fn destroy_graph(&mut self, graph: GraphHandle) {
-        let Some(graph) = self.graphs.graphs.remove(graph) else { return };
-        for node in graph.nodes {
-            if let Some(node) = self.graphs.nodes.remove(node)
-                && let NodeWork::Alloc { address } = node.work
-            {
-                self.graphs.memory.forget(address);
-            }
-        }
-    }
 }

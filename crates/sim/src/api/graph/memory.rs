@@ -9,50 +9,57 @@ use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_DEVICE, INVALID_VALUE, Status};
 use crate::machine::call::Call;
 
-fn check_device(call: &Call<'_>, device: CUdevice) -> Status {
-    match usize::try_from(device) {
-        Ok(device) if device < call.core().topology.devices.len() => Ok(()),
+fn checked_device(call: &Call<'_>, device: CUdevice) -> Status<u16> {
+    match u16::try_from(device) {
+        Ok(device) if usize::from(device) < call.core().topology.devices.len() => Ok(device),
         _ => Err(call.refuse(INVALID_DEVICE, format!("there is no device {device}"))),
     }
 }
 
-/// `CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH`, the last.
-const LAST: u32 = 3;
-
-/// No memory to release: launches of graphs with memory nodes are not simulated.
+/// Gives memory that no launch uses back to the device.
 pub(crate) fn cuDeviceGraphMemTrim(call: &Call<'_>, device: CUdevice) -> Status {
-    check_device(call, device)
+    let device = checked_device(call, device)?;
+    call.world().trim_graph_memory(device);
+    Ok(())
 }
 
-/// All values are 0, because launches of graphs with memory nodes are not simulated.
 pub(crate) fn cuDeviceGetGraphMemAttribute(
     call: &Call<'_>,
     device: CUdevice,
     attribute: CUgraphMem_attribute,
     value: Ptr<c_void>,
 ) -> Status {
-    check_device(call, device)?;
-    if attribute.0 > LAST {
-        return Err(call.refuse(INVALID_VALUE, format!("there is no attribute {}", attribute.0)));
-    }
-    value.typed::<u64>().write(0)
+    let device = checked_device(call, device)?;
+    let mut world = call.world();
+    let usage = world.graphs_mut().memory.device_mut(device).map(|memory| memory.usage).unwrap_or_default();
+    let bytes = match attribute {
+        CUgraphMem_attribute::CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT => usage.used,
+        CUgraphMem_attribute::CU_GRAPH_MEM_ATTR_USED_MEM_HIGH => usage.used_high,
+        CUgraphMem_attribute::CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT => usage.reserved,
+        CUgraphMem_attribute::CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH => usage.reserved_high,
+        other => return Err(call.refuse(INVALID_VALUE, format!("there is no attribute {}", other.0))),
+    };
+    value.typed::<u64>().write(bytes)
 }
 
-/// Only the high-water marks can be set, and only to 0.
+/// Only the high-water marks can be set, and only to 0: they start again at the current values.
 pub(crate) fn cuDeviceSetGraphMemAttribute(
     call: &Call<'_>,
     device: CUdevice,
     attribute: CUgraphMem_attribute,
     value: Ptr<c_void>,
 ) -> Status {
-    check_device(call, device)?;
-    let is_mark = matches!(
-        attribute,
-        CUgraphMem_attribute::CU_GRAPH_MEM_ATTR_USED_MEM_HIGH
-            | CUgraphMem_attribute::CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH
-    );
-    match value.typed::<u64>().read()? {
-        0 if is_mark => Ok(()),
-        value => Err(call.refuse(INVALID_VALUE, format!("attribute {} cannot be set to {value}", attribute.0))),
+    let device = checked_device(call, device)?;
+    let wanted = value.typed::<u64>().read()?;
+    let mut world = call.world();
+    let Some(memory) = world.graphs_mut().memory.device_mut(device).filter(|_| wanted == 0) else {
+        return Err(call.refuse(INVALID_VALUE, format!("attribute {} cannot be set to {wanted}", attribute.0)));
+    };
+    let usage = &mut memory.usage;
+    match attribute {
+        CUgraphMem_attribute::CU_GRAPH_MEM_ATTR_USED_MEM_HIGH => usage.used_high = usage.used,
+        CUgraphMem_attribute::CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH => usage.reserved_high = usage.reserved,
+        other => return Err(call.refuse(INVALID_VALUE, format!("attribute {} cannot be set", other.0))),
     }
+    Ok(())
 }

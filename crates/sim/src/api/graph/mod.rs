@@ -6,23 +6,29 @@
 //!     └─ instantiate ─▶ Executable: the nodes as they were then ─▶ launch: ops of a stream
 //! ```
 //!
-//! A launch enqueues the nodes on the stream one after the other, in a topological order. Independent nodes
-//! do not run concurrently.
+//! A launch enqueues an op for each node, behind those that the node depends on. Independent nodes have no order.
 
 mod edges;
 mod executable;
+mod launch;
 mod lifecycle;
 mod memory;
 mod nodes;
+mod user_objects;
 
 pub(crate) use edges::{
-    PLAIN, cuGraphGetEdges, cuGraphGetEdges_v2, cuGraphNodeGetDependencies, cuGraphNodeGetDependencies_v2,
+    cuGraphGetEdges, cuGraphGetEdges_v2, cuGraphNodeGetDependencies, cuGraphNodeGetDependencies_v2,
     cuGraphNodeGetDependentNodes, cuGraphNodeGetDependentNodes_v2,
 };
-pub(crate) use executable::{cuGraphExecDestroy, cuGraphInstantiateWithFlags, cuGraphLaunch, cuGraphUpload};
+pub(crate) use executable::{cuGraphExecDestroy, cuGraphInstantiateWithFlags};
+pub(crate) use launch::{cuGraphLaunch, cuGraphUpload};
 pub(crate) use lifecycle::{cuGraphCreate, cuGraphDestroy};
 pub(crate) use memory::{cuDeviceGetGraphMemAttribute, cuDeviceGraphMemTrim, cuDeviceSetGraphMemAttribute};
 pub(crate) use nodes::{cuGraphGetNodes, cuGraphGetRootNodes, cuGraphNodeGetType};
+
+pub(crate) use user_objects::{
+    cuGraphReleaseUserObject, cuGraphRetainUserObject, cuUserObjectCreate, cuUserObjectRelease, cuUserObjectRetain,
+};
 
 use warploom_sys::types::{CUgraph_st, CUgraphNode_st};
 
@@ -36,11 +42,11 @@ use crate::machine::world::World;
 /// A graph by the handle that a C caller passed. The driver has one status code for all invalid handles.
 pub(crate) fn named(call: &Call<'_>, world: &World, raw: Ptr<CUgraph_st>) -> Status<GraphHandle> {
     let handle = Handle::from_bits(raw.address());
-    call.object(&world.graphs.graphs, handle, INVALID_VALUE)?;
+    call.object(&world.graphs().graphs, handle, INVALID_VALUE)?;
     Ok(handle)
 }
 
 /// A node by the handle that a C caller passed.
 fn named_node<'w>(call: &Call<'_>, world: &'w World, raw: Ptr<CUgraphNode_st>) -> Status<&'w Node> {
-    call.object(&world.graphs.nodes, Handle::from_bits(raw.address()), INVALID_VALUE)
+    call.object(&world.graphs().nodes, Handle::from_bits(raw.address()), INVALID_VALUE)
 }

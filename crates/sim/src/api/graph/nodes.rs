@@ -48,7 +48,7 @@ pub(crate) fn cuGraphGetNodes(
 ) -> Status {
     let world = call.world();
     let graph = named(call, &world, graph)?;
-    let all: Vec<_> = world.graphs.nodes_of(graph).map(|(handle, _)| handle).collect();
+    let all: Vec<_> = world.graphs().nodes_of(graph).map(|(handle, _)| handle).collect();
     handles(nodes, count, &all)
 }
 
@@ -60,7 +60,7 @@ pub(crate) fn cuGraphGetRootNodes(
 ) -> Status {
     let world = call.world();
     let graph = named(call, &world, graph)?;
-    let roots = world.graphs.nodes_of(graph).filter(|(_, node)| node.dependencies.is_empty());
+    let roots = world.graphs().nodes_of(graph).filter(|(_, node)| node.dependencies.is_empty());
     handles(nodes, count, &roots.map(|(handle, _)| handle).collect::<Vec<_>>())
 }
 

@@ -105,7 +105,7 @@ pub(crate) fn cuFlushGPUDirectRDMAWrites(
     if !known {
         return Err(call.refuse(INVALID_VALUE, format!("target {} and scope {}", target.0, scope.0)));
     }
-    let device = call.object(&world.contexts, current, INVALID_CONTEXT)?.device;
+    let device = call.object(world.contexts(), current, INVALID_CONTEXT)?.device;
     let supported = call.core().topology.attribute(device.into(), number::GPU_DIRECT_RDMA_SUPPORTED);
     if supported != Some(1) {
         return Err(call.refuse(NOT_SUPPORTED, "the device has no GPUDirect RDMA"));

@@ -8,7 +8,7 @@ use warploom_sys::types::{CUdevice, CUdeviceptr, CUmem_advise, CUmemLocation, CU
 
 use super::requested_location::{check_kind, check_shares, shares};
 use super::{range, requested_location};
-use crate::ffi::status::{INVALID_CONTEXT, INVALID_DEVICE, INVALID_VALUE, NOT_SUPPORTED, Status};
+use crate::ffi::status::{INVALID_DEVICE, INVALID_VALUE, NOT_SUPPORTED, Status};
 use crate::machine::call::Call;
 use crate::memory::{Backing, Page, RequestedLocation, Residence};
 
@@ -88,22 +88,22 @@ fn advise(
 ) -> Status {
     let mut world = call.world();
     let context = call.context(&world)?;
-    let device = world.contexts.get(context).ok_or(INVALID_CONTEXT)?.device;
+    let device = world.device_of(context)?;
     let advice = Advice::new(call, advice, place)?;
     let topology = &call.core().topology;
     if names_node && topology.numa_nodes == 1 {
         return Ok(());
     }
-    let found = range::allocation(call, &world, address, bytes)?;
+    let found = range::allocation(call, world.memory(), address, bytes)?;
     if matches!(found.backing, Backing::Pool(_)) {
         return Err(call.refuse(NOT_SUPPORTED, format!("{address:#x} is memory of a pool, which takes no advice")));
     }
-    let range = range::managed(call, &world, address, bytes)?;
+    let range = range::managed(call, world.memory(), address, bytes)?;
     if let Some(place) = advice.place() {
         check_shares(call, place)?;
     }
     if shares(topology, device) {
-        world.managed_memory.pages_mut().update(&range, |page, _| advice.apply(page));
+        world.managed_memory_mut().pages_mut().update(&range, |page, _| advice.apply(page));
         return Ok(());
     }
     // Read-mostly has no effect on devices without concurrent managed access.

@@ -6,8 +6,9 @@ use std::ffi::c_uint;
 use warploom_sys::types::CUdeviceptr;
 
 use crate::ffi::Ptr;
-use crate::ffi::status::{INVALID_CONTEXT, INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, Status};
+use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
+use crate::machine::managed_pages::NoManaged;
 use crate::memory::{Allocation, Backing, Managed, Side};
 use crate::topology::number::{CONCURRENT_MANAGED_ACCESS, MANAGED_MEMORY};
 
@@ -28,30 +29,24 @@ pub(crate) fn cuMemAllocManaged(call: &Call<'_>, out: Ptr<CUdeviceptr>, bytes: u
         return Err(call.refuse(INVALID_VALUE, format!("flags are {flags:#x}; it takes 1 (global) or 2 (host)")));
     }
     let (world, size) = (&mut *guard, bytes as u64);
-    let device = world.contexts.get(context).ok_or(INVALID_CONTEXT)?.device;
+    let device = world.device_of(context)?;
     let attributes = &call.core().topology.devices[usize::from(device)].attributes;
     if attributes.get(MANAGED_MEMORY) == Some(0) {
         return Err(call.refuse(NOT_SUPPORTED, format!("device {device} has no managed memory")));
     }
     world.afford(call, Side::Device(device), size)?;
     let shares = attributes.get(CONCURRENT_MANAGED_ACCESS) != Some(0);
-    let memory = &mut world.devices[usize::from(device)].memory;
     let charged = if shares { 0 } else { size.checked_next_multiple_of(KEPT).unwrap_or(u64::MAX) };
-    if !memory.charge(charged) {
-        let free = memory.free_bytes();
-        return Err(call.refuse(
-            OUT_OF_MEMORY,
-            format!("device {device} must keep all {size} bytes of managed memory; {free} are free"),
-        ));
-    }
-    let base = match world.managed_memory.take(size, &world.engine) {
-        Ok(base) => base,
-        Err(error) => {
-            memory.refund(charged);
-            return Err(call.refuse(OUT_OF_MEMORY, format!("no address space for {size} managed bytes: {error}")));
-        }
-    };
-    let id = world.memory.next_id();
+    let base = world.take_managed_memory(device, size, charged).map_err(|reason| {
+        let reason = match reason {
+            NoManaged::Device { free } => {
+                format!("device {device} must keep all {size} bytes of managed memory; {free} are free")
+            }
+            NoManaged::Addresses(error) => format!("no address space for {size} managed bytes: {error}"),
+        };
+        call.refuse(OUT_OF_MEMORY, reason)
+    })?;
+    let id = world.memory_mut().next_id();
     let allocation = Allocation {
         base,
         size,

@@ -94,8 +94,8 @@ pub(crate) fn cuMemRangeGetAttribute(
     let world = call.world();
     call.context(&world)?;
     let question = Question::new(call, attribute, data, size)?;
-    let range = range::managed(call, &world, address, bytes)?;
-    question.answer(world.managed_memory.pages(), &range)
+    let range = range::managed(call, world.memory(), address, bytes)?;
+    question.answer(world.managed_memory().pages(), &range)
 }
 
 pub(crate) fn cuMemRangeGetAttributes(
@@ -117,6 +117,6 @@ pub(crate) fn cuMemRangeGetAttributes(
         let (attribute, size) = (attributes.read_at(index)?, sizes.read_at(index)?);
         questions.push(Question::new(call, attribute, data.pointer_at(index)?, size)?);
     }
-    let range = range::managed(call, &world, address, bytes)?;
-    questions.iter().try_for_each(|question| question.answer(world.managed_memory.pages(), &range))
+    let range = range::managed(call, world.memory(), address, bytes)?;
+    questions.iter().try_for_each(|question| question.answer(world.managed_memory().pages(), &range))
 }

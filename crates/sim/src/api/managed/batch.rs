@@ -80,8 +80,8 @@ impl Ranges {
         discards: bool,
     ) -> Status<Item> {
         let (address, bytes) = (self.addresses.read_at(index)?, self.sizes.read_at(index)?);
-        let range = range::managed(call, world, address, bytes)?;
-        let at = range::place(world, &range)?;
+        let range = range::managed(call, world.memory(), address, bytes)?;
+        let at = range::place(world.memory(), &range)?;
         let migration = Migration::new(at, bytes as u64, request.map(|request| request.place), discards);
         Ok(Item { range, request, work: Work::Migrate(Box::new(migration)) })
     }
@@ -126,7 +126,7 @@ impl Ranges {
         }
         enqueue_batch(call, &mut world, queue, works)?;
         for (range, request) in asked {
-            world.managed_memory.pages_mut().update(&range, |page, _| page.prefetched = Some(request));
+            world.managed_memory_mut().pages_mut().update(&range, |page, _| page.prefetched = Some(request));
         }
         refused.map_or(Ok(()), Err)
     }

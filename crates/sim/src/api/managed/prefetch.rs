@@ -23,13 +23,13 @@ fn prefetch(
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
     let to = to()?;
-    let range = range::managed(call, &world, address, bytes)?;
+    let range = range::managed(call, world.memory(), address, bytes)?;
     check_shares(call, to.place)?;
-    check_shares(call, Residence::Device(world.engine.queue(queue).owner.device))?;
-    let at = range::place(&world, &range)?;
+    check_shares(call, Residence::Device(world.queue(queue).owner.device))?;
+    let at = range::place(world.memory(), &range)?;
     let migration = Migration::new(at, bytes as u64, Some(to.place), false);
     call.submit(&mut world, queue, Work::Migrate(Box::new(migration)))?;
-    world.managed_memory.pages_mut().update(&range, |page, _| page.prefetched = Some(to));
+    world.managed_memory_mut().pages_mut().update(&range, |page, _| page.prefetched = Some(to));
     Ok(())
 }
 

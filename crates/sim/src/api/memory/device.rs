@@ -7,11 +7,10 @@ use warploom_sys::types::{CUdeviceptr, CUresult};
 
 use crate::api::memory::release::release_when_idle;
 use crate::ffi::Ptr;
-use crate::ffi::status::{INVALID_CONTEXT, INVALID_VALUE, OUT_OF_MEMORY, Status};
+use crate::ffi::status::{INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
-use crate::machine::world::World;
-use crate::memory::{Allocation, Backing, Side};
+use crate::memory::{Allocation, Backing, Registry, Side};
 
 /// Alignment of the rows of pitched memory.
 const PITCH: usize = 512;
@@ -19,8 +18,8 @@ const PITCH: usize = 512;
 pub(crate) fn cuMemGetInfo_v2(call: &Call<'_>, free: Ptr<usize>, total: Ptr<usize>) -> Status {
     let world = call.world();
     let context = call.context(&world)?;
-    let device = world.contexts.get(context).ok_or(INVALID_CONTEXT)?.device;
-    let memory = &world.devices[usize::from(device)].memory;
+    let device = world.device_of(context)?;
+    let memory = &world.devices()[usize::from(device)].memory;
     free.write_if_wanted(memory.free_bytes() as usize)?;
     total.write_if_wanted(memory.capacity() as usize)
 }
@@ -31,19 +30,12 @@ fn allocate(call: &Call<'_>, world: &mut Guard<'_>, bytes: u64) -> Status<u64> {
     if bytes == 0 {
         return Err(call.refuse(INVALID_VALUE, "an allocation has at least one byte"));
     }
-    let device = world.contexts.get(context).ok_or(INVALID_CONTEXT)?.device;
+    let device = world.device_of(context)?;
     world.afford(call, Side::Device(device), bytes)?;
-    let mut taken = world.devices[usize::from(device)].memory.take(bytes);
-    if taken.is_none() && world.reclaim_pool_memory(device) {
-        taken = world.devices[usize::from(device)].memory.take(bytes);
-    }
-    let memory = &world.devices[usize::from(device)].memory;
-    let base = taken.ok_or_else(|| {
-        let free = memory.free_bytes();
+    let (base, host) = world.take_device_memory(device, bytes).map_err(|free| {
         call.refuse(OUT_OF_MEMORY, format!("{bytes} bytes do not fit the {free} that are free on device {device}"))
     })?;
-    let host = memory.window().host_of(base);
-    let id = world.memory.next_id();
+    let id = world.memory_mut().next_id();
     let allocation = Allocation {
         base,
         size: bytes,
@@ -98,14 +90,14 @@ pub(crate) fn cuMemFree_v2(call: &Call<'_>, address: CUdeviceptr) -> Status {
         return Ok(());
     }
     let mut world = call.world();
-    let backing = world.memory.at(address).map(|allocation| &allocation.backing);
-    if !matches!(backing, Some(Backing::Device | Backing::Managed(_) | Backing::Pool(_))) {
+    let backing = world.memory().at(address).map(|allocation| &allocation.backing);
+    if !matches!(backing, Some(Backing::Device | Backing::Managed(_) | Backing::Pool(_) | Backing::Graph(_))) {
         call.found_bad_free(&world, address);
     }
     match backing {
         Some(Backing::Device | Backing::Managed(_)) => release_when_idle(call, &mut world, address),
         // Pool memory is freed without a wait: the caller guarantees that its uses are complete.
-        Some(Backing::Pool(_)) => {
+        Some(Backing::Pool(_) | Backing::Graph(_)) => {
             world.check_free(address, None)?;
             world.release_allocation(address);
             Ok(())
@@ -116,13 +108,13 @@ pub(crate) fn cuMemFree_v2(call: &Call<'_>, address: CUdeviceptr) -> Status {
         }
         Some(Backing::Variable(_)) => Err(call.refuse(INVALID_VALUE, "a variable goes with its module")),
         Some(Backing::Mapped(_)) => Err(call.refuse(INVALID_VALUE, "a mapping is undone by cuMemUnmap")),
-        None => Err(call.refuse(INVALID_VALUE, not_a_start(&world, address))),
+        None => Err(call.refuse(INVALID_VALUE, not_a_start(world.memory(), address))),
     }
 }
 
 /// The reason why an address cannot be freed, with the allocation around it, if any.
-pub(crate) fn not_a_start(world: &World, address: u64) -> String {
-    match world.memory.containing(address) {
+pub(crate) fn not_a_start(memory: &Registry, address: u64) -> String {
+    match memory.containing(address) {
         Some(allocation) => format!(
             "{address:#x} is {} bytes into an allocation of {} bytes",
             address - allocation.base,
@@ -142,7 +134,7 @@ pub(crate) fn cuMemGetAddressRange_v2(
     size.write_if_wanted(0)?;
     let world = call.world();
     call.context(&world)?;
-    let allocation = world.memory.containing(address).ok_or_else(|| {
+    let allocation = world.memory().containing(address).ok_or_else(|| {
         call.refuse(CUresult::CUDA_ERROR_NOT_FOUND, format!("{address:#x} is in no allocation of this driver"))
     })?;
     base.write_if_wanted(allocation.base)?;

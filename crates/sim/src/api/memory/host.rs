@@ -11,7 +11,7 @@ use crate::api::memory::device::not_a_start;
 use crate::api::memory::release::release_when_idle;
 use crate::ffi::Ptr;
 use crate::ffi::host_memory::{Intent, is_own};
-use crate::ffi::status::{INVALID_CONTEXT, INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, Status};
+use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::memory::{Allocation, Backing, PageLocked, Side};
 use crate::topology::number::READ_ONLY_HOST_REGISTER_SUPPORTED;
@@ -34,10 +34,9 @@ pub(crate) fn cuMemHostAlloc(call: &Call<'_>, out: Ptr<*mut c_void>, bytes: usiz
     let (world, size) = (&mut *guard, bytes as u64);
     world.afford(call, Side::Host, size)?;
     let base = world
-        .host_memory
-        .take(size, &world.engine)
+        .take_host_memory(size)
         .map_err(|error| call.refuse(OUT_OF_MEMORY, format!("the system has no {size} bytes to lock: {error}")))?;
-    let id = world.memory.next_id();
+    let id = world.memory_mut().next_id();
     let allocation = Allocation {
         base,
         size,
@@ -63,7 +62,7 @@ pub(crate) fn cuMemFreeHost(call: &Call<'_>, memory: Ptr<c_void>) -> Status {
     }
     let mut world = call.world();
     let address = memory.address();
-    match world.memory.at(address).map(|allocation| &allocation.backing) {
+    match world.memory().at(address).map(|allocation| &allocation.backing) {
         Some(Backing::PageLocked(_)) => release_when_idle(call, &mut world, address),
         Some(_) => {
             call.found_bad_free(&world, address);
@@ -71,7 +70,7 @@ pub(crate) fn cuMemFreeHost(call: &Call<'_>, memory: Ptr<c_void>) -> Status {
         }
         None => {
             call.found_bad_free(&world, address);
-            Err(call.refuse(INVALID_VALUE, not_a_start(&world, address)))
+            Err(call.refuse(INVALID_VALUE, not_a_start(world.memory(), address)))
         }
     }
 }
@@ -89,7 +88,7 @@ pub(crate) fn cuMemHostGetDevicePointer_v2(
         return Err(call.refuse(INVALID_VALUE, format!("flags are {flags:#x}; none are known")));
     }
     let address = memory.address();
-    match world.memory.containing(address).map(|allocation| &allocation.backing) {
+    match world.memory().containing(address).map(|allocation| &allocation.backing) {
         Some(Backing::PageLocked(_) | Backing::Registered { .. }) => out.write(address),
         _ => Err(call.refuse(INVALID_VALUE, format!("{address:#x} is not page-locked"))),
     }
@@ -101,7 +100,7 @@ pub(crate) fn cuMemHostGetFlags(call: &Call<'_>, out: Ptr<c_uint>, memory: Ptr<c
     call.context(&world)?;
     let address = memory.address();
     // All host memory is mapped, even without the flag. Only registered memory reports the portable flag.
-    match world.memory.containing(address).map(|allocation| &allocation.backing) {
+    match world.memory().containing(address).map(|allocation| &allocation.backing) {
         Some(Backing::PageLocked(PageLocked { flags })) => out.write(flags & WRITE_COMBINED | DEVICE_MAP),
         Some(Backing::Registered { flags }) => out.write(flags & PORTABLE | DEVICE_MAP),
         Some(Backing::Managed(_)) => out.write(DEVICE_MAP),
@@ -119,12 +118,12 @@ pub(crate) fn cuMemHostRegister_v2(call: &Call<'_>, memory: Ptr<c_void>, bytes: 
     if flags & !(PORTABLE | DEVICE_MAP | READ_ONLY) != 0 {
         return Err(call.refuse(INVALID_VALUE, format!("flags are {flags:#x}; 1, 2 and 8 fit ordinary memory")));
     }
-    let device = world.contexts.get(context).ok_or(INVALID_CONTEXT)?.device;
+    let device = world.device_of(context)?;
     let attributes = &call.core().topology.devices[usize::from(device)].attributes;
     if flags & READ_ONLY != 0 && attributes.get(READ_ONLY_HOST_REGISTER_SUPPORTED) == Some(0) {
         return Err(call.refuse(NOT_SUPPORTED, format!("device {device} cannot register memory as read-only")));
     }
-    if let Some(other) = world.memory.overlapping(address, size) {
+    if let Some(other) = world.memory().overlapping(address, size) {
         let code = match other.backing {
             Backing::Registered { .. } => CUresult::CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED,
             _ => INVALID_VALUE,
@@ -139,7 +138,7 @@ pub(crate) fn cuMemHostRegister_v2(call: &Call<'_>, memory: Ptr<c_void>, bytes: 
             call.refuse(INVALID_VALUE, format!("not all of the {size} bytes at {address:#x} are the program's"))
         );
     }
-    let id = world.memory.next_id();
+    let id = world.memory_mut().next_id();
     let allocation = Allocation {
         base: address,
         size,
@@ -158,15 +157,15 @@ pub(crate) fn cuMemHostRegister_v2(call: &Call<'_>, memory: Ptr<c_void>, bytes: 
 pub(crate) fn cuMemHostUnregister(call: &Call<'_>, memory: Ptr<c_void>) -> Status {
     let mut world = call.world();
     let address = memory.address();
-    let backing = world.memory.at(address).map(|allocation| &allocation.backing);
+    let backing = world.memory().at(address).map(|allocation| &allocation.backing);
     if !matches!(backing, Some(Backing::Registered { .. })) {
         call.found_bad_free(&world, address);
     }
     match backing {
         Some(Backing::Registered { .. }) => release_when_idle(call, &mut world, address),
         Some(_) => Err(call.refuse(INVALID_VALUE, format!("{address:#x} was allocated, not registered"))),
-        None if address == 0 || world.memory.containing(address).is_some() => {
-            Err(call.refuse(INVALID_VALUE, not_a_start(&world, address)))
+        None if address == 0 || world.memory().containing(address).is_some() => {
+            Err(call.refuse(INVALID_VALUE, not_a_start(world.memory(), address)))
         }
         None => {
             let code = CUresult::CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;

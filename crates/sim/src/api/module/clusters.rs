@@ -84,7 +84,7 @@ type Asked = (Option<[u32; 3]>, u64, u32, Vec<u32>);
 
 fn ask(call: &Call<'_>, function: Ptr<CUfunc_st>, config: ConstPtr<CUlaunchConfig>) -> Status<Asked> {
     let (config, attributes) = config.read_with_attributes()?;
-    let shape = Shape::of(call, &config, attributes)?;
+    let (shape, _) = Shape::of(call, &config, attributes)?;
     let found = found(call, &mut call.world(), function)?;
     let facts = found.binary.facts(found.index).ok_or(INVALID_HANDLE)?;
     let limits = Limits::new(call, found.device);

@@ -41,10 +41,10 @@ pub(super) fn found(call: &Call<'_>, world: &mut Guard<'_>, function: Ptr<CUfunc
 
 /// The function behind a handle, with its kernel and settings.
 pub(super) fn described(call: &Call<'_>, world: &Guard<'_>, handle: FunctionHandle) -> Status<Found> {
-    let function = call.object(&world.code.functions, handle, INVALID_HANDLE)?;
-    let module = call.object(&world.code.modules, function.module, INVALID_HANDLE)?;
+    let function = call.object(world.code().functions(), handle, INVALID_HANDLE)?;
+    let module = call.object(world.code().modules(), function.module, INVALID_HANDLE)?;
     world.healthy(module.context)?;
-    let of_kernel = kernels::settings_of(world, module, function.index);
+    let of_kernel = kernels::settings_of(world.code(), module, function.index);
     Ok(Found {
         handle,
         module: function.module,
@@ -77,7 +77,7 @@ pub(crate) fn cuFuncSetAttribute(
     let mut world = call.world();
     let found = found(call, &mut world, function)?;
     let facts = found.binary.facts(found.index).ok_or(INVALID_HANDLE)?;
-    let function = world.code.functions.get_mut(found.handle).ok_or(INVALID_HANDLE)?;
+    let function = world.code_mut().functions_mut().get_mut(found.handle).ok_or(INVALID_HANDLE)?;
     Limits::new(call, found.device).set(&facts, &mut function.settings, attribute, value)
 }
 
@@ -114,7 +114,7 @@ pub(crate) fn cuFuncIsLoaded(call: &Call<'_>, state: Ptr<CUfunctionLoadingState>
     state.required()?;
     let mut world = call.world();
     let found = found(call, &mut world, function)?;
-    let is_loaded = world.code.functions.get(found.handle).is_some_and(|function| function.is_loaded);
+    let is_loaded = world.code().functions().get(found.handle).is_some_and(|function| function.is_loaded);
     state.write(match is_loaded {
         true => CUfunctionLoadingState::CU_FUNCTION_LOADING_STATE_LOADED,
         false => CUfunctionLoadingState::CU_FUNCTION_LOADING_STATE_UNLOADED,
@@ -124,7 +124,7 @@ pub(crate) fn cuFuncIsLoaded(call: &Call<'_>, state: Ptr<CUfunctionLoadingState>
 pub(crate) fn cuFuncLoad(call: &Call<'_>, function: Ptr<CUfunc_st>) -> Status {
     let mut world = call.world();
     let found = found(call, &mut world, function)?;
-    world.code.functions.get_mut(found.handle).ok_or(INVALID_HANDLE)?.is_loaded = true;
+    world.code_mut().functions_mut().get_mut(found.handle).ok_or(INVALID_HANDLE)?.is_loaded = true;
     Ok(())
 }
 

@@ -13,9 +13,8 @@ use crate::ffi::Ptr;
 use crate::ffi::handle::{ContextHandle, FunctionHandle, Handle, KernelHandle};
 use crate::ffi::status::{INVALID_HANDLE, Status};
 use crate::machine::call::Call;
-use crate::machine::code::{Binary, Module, Settings};
+use crate::machine::code::{Binary, Code, Module, Settings};
 use crate::machine::core::Guard;
-use crate::machine::world::World;
 
 /// The function of a kernel in a context.
 pub(super) fn function_in(
@@ -24,18 +23,18 @@ pub(super) fn function_in(
     kernel: KernelHandle,
     context: ContextHandle,
 ) -> Status<FunctionHandle> {
-    let found = call.object(&world.code.kernels, kernel, INVALID_HANDLE)?;
+    let found = call.object(world.code().kernels(), kernel, INVALID_HANDLE)?;
     let (library, name) = (found.library, found.name.clone());
     let module = module_of(call, world, library, context)?;
     function_of(call, world, module, &name)
 }
 
 /// The settings made through the library's kernel that a function belongs to.
-pub(super) fn settings_of(world: &World, module: &Module, index: usize) -> Settings {
-    let library = module.library.and_then(|library| world.code.libraries.get(library));
+pub(super) fn settings_of(code: &Code, module: &Module, index: usize) -> Settings {
+    let library = module.library.and_then(|library| code.libraries().get(library));
     let name = module.binary.name(index).and_then(|name| name.to_str().ok());
     let kernel = library.zip(name).and_then(|(library, name)| library.kernels.get(name));
-    let kernel = kernel.and_then(|kernel| world.code.kernels.get(*kernel));
+    let kernel = kernel.and_then(|kernel| code.kernels().get(*kernel));
     kernel.and_then(|kernel| kernel.settings.get(&module.device)).copied().unwrap_or_default()
 }
 
@@ -47,7 +46,7 @@ fn on(
     device: u16,
 ) -> Status<(KernelHandle, Arc<Binary>, usize)> {
     let handle = Handle::from_bits(kernel.address());
-    let found = call.object(&world.code.kernels, handle, INVALID_HANDLE)?;
+    let found = call.object(world.code().kernels(), handle, INVALID_HANDLE)?;
     let (library, name) = (found.library, found.name.clone());
     let binary = binary_of(call, world, library, device)?;
     let index = binary.find(&name).ok_or(INVALID_HANDLE)?;
@@ -60,7 +59,7 @@ fn somewhere(
     world: &mut Guard<'_>,
     kernel: Ptr<CUkern_st>,
 ) -> Status<(KernelHandle, Arc<Binary>, usize)> {
-    let current = call.current().ok().and_then(|context| world.contexts.get(context));
+    let current = call.current().ok().and_then(|context| world.contexts().get(context));
     let device = current.map_or(0, |context| context.device);
     on(call, world, kernel, device)
 }
@@ -69,7 +68,7 @@ pub(crate) fn cuKernelGetFunction(call: &Call<'_>, out: Ptr<CUfunction>, kernel:
     out.required()?;
     let mut world = call.world();
     let handle = Handle::from_bits(kernel.address());
-    call.object(&world.code.kernels, handle, INVALID_HANDLE)?;
+    call.object(world.code().kernels(), handle, INVALID_HANDLE)?;
     let context = call.context(&world)?;
     let function = function_in(call, &mut world, handle, context)?;
     out.write(function.as_raw())
@@ -78,7 +77,7 @@ pub(crate) fn cuKernelGetFunction(call: &Call<'_>, out: Ptr<CUfunction>, kernel:
 pub(crate) fn cuKernelGetLibrary(call: &Call<'_>, out: Ptr<CUlibrary>, kernel: Ptr<CUkern_st>) -> Status {
     out.required()?;
     let world = call.world();
-    let found = call.object(&world.code.kernels, Handle::from_bits(kernel.address()), INVALID_HANDLE)?;
+    let found = call.object(world.code().kernels(), Handle::from_bits(kernel.address()), INVALID_HANDLE)?;
     out.write(found.library.as_raw())
 }
 
@@ -121,7 +120,7 @@ pub(crate) fn cuKernelGetAttribute(
     let mut world = call.world();
     let (handle, binary, index) = on(call, &mut world, kernel, device)?;
     let facts = binary.facts(index).ok_or(INVALID_HANDLE)?;
-    let kernel = world.code.kernels.get(handle).ok_or(INVALID_HANDLE)?;
+    let kernel = world.code().kernels().get(handle).ok_or(INVALID_HANDLE)?;
     let settings = kernel.settings.get(&device).copied().unwrap_or_default();
     value.write(Limits::new(call, device).get(&facts, &settings, attribute)?)
 }
@@ -137,7 +136,7 @@ pub(crate) fn cuKernelSetAttribute(
     let mut world = call.world();
     let (handle, binary, index) = on(call, &mut world, kernel, device)?;
     let facts = binary.facts(index).ok_or(INVALID_HANDLE)?;
-    let kernel = world.code.kernels.get_mut(handle).ok_or(INVALID_HANDLE)?;
+    let kernel = world.code_mut().kernels_mut().get_mut(handle).ok_or(INVALID_HANDLE)?;
     let mut settings = kernel.settings.get(&device).copied().unwrap_or_default();
     Limits::new(call, device).set(&facts, &mut settings, attribute, value)?;
     kernel.settings.insert(device, settings);

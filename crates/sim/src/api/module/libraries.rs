@@ -2,21 +2,19 @@
 #![expect(non_snake_case, reason = "the functions have C's names")]
 #![expect(clippy::too_many_arguments, reason = "as many as the C functions have")]
 
-use std::collections::BTreeMap;
 use std::ffi::{c_char, c_uint, c_void};
-use std::sync::Arc;
 
 use warploom_sys::types::{CUdeviceptr, CUjit_option, CUkernel, CUlib_st, CUlibrary, CUlibraryOption, CUmodule};
 
 use super::load::{binary_of, module_of, read_file, target};
 use super::options::Options;
 use super::{NOT_FOUND, variables};
-use crate::ffi::handle::{Handle, KernelHandle, LibraryHandle, ModuleHandle};
+use crate::ffi::handle::{Handle, LibraryHandle, ModuleHandle};
 use crate::ffi::status::{INVALID_HANDLE, INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
+use crate::machine::code::Binary;
 use crate::machine::code::image::{Image, Refusal};
-use crate::machine::code::{Binary, Kernel, Library};
 use crate::machine::core::Guard;
 
 /// `CU_LIBRARY_NUM_OPTIONS`.
@@ -42,14 +40,12 @@ fn load(
 ) -> Status {
     out.required()?;
     let mut world = call.world();
-    let current = call.current().ok().and_then(|context| world.contexts.get(context));
+    let current = call.current().ok().and_then(|context| world.contexts().get(context));
     let target = target(call, current.map_or(0, |context| context.device.into()));
     let loaded = image().and_then(|image| Binary::load(&image, target).map(|binary| (image, binary)));
     let (image, binary) = options.tell(call, loaded)?;
-    let binaries = BTreeMap::from([(target.architecture, Arc::new(binary))]);
-    let library =
-        Library { image, binaries, modules: BTreeMap::new(), kernels: BTreeMap::new(), managed: BTreeMap::new() };
-    out.write(world.code.libraries.insert(library).ok_or(OUT_OF_MEMORY)?.as_raw())
+    let library = world.code_mut().add_library(image, target.architecture, binary);
+    out.write(library.ok_or(OUT_OF_MEMORY)?.as_raw())
 }
 
 pub(crate) fn cuLibraryLoadData(
@@ -95,40 +91,22 @@ fn named(library: Ptr<CUlib_st>) -> LibraryHandle {
 pub(crate) fn cuLibraryUnload(call: &Call<'_>, library: Ptr<CUlib_st>) -> Status {
     let mut world = call.world();
     let handle = named(library);
-    let found = call.object(&world.code.libraries, handle, INVALID_HANDLE)?;
+    let found = call.object(world.code().libraries(), handle, INVALID_HANDLE)?;
     let modules: Vec<ModuleHandle> = found.modules.values().copied().collect();
     for module in modules {
         variables::unload(call, &mut world, module)?;
     }
-    if let Some(library) = world.code.libraries.remove(handle) {
-        variables::release(&mut world, &library.managed.values().copied().collect::<Vec<_>>());
-        for kernel in library.kernels.into_values() {
-            world.code.kernels.remove(kernel);
-        }
-    }
+    let managed = world.code_mut().remove_library(handle);
+    variables::release(&mut world, &managed);
     Ok(())
 }
 
 /// The names of a library's kernels, for the current device or for the first one.
 fn names(call: &Call<'_>, world: &mut Guard<'_>, library: LibraryHandle) -> Status<Vec<String>> {
-    let current = call.current().ok().and_then(|context| world.contexts.get(context));
+    let current = call.current().ok().and_then(|context| world.contexts().get(context));
     let device = current.map_or(0, |context| context.device);
     let binary = binary_of(call, world, library, device)?;
     Ok(binary.program.kernels().map(|kernel| kernel.name().to_owned()).collect())
-}
-
-/// The handle of a kernel, created at first use.
-fn kernel(world: &mut Guard<'_>, library: LibraryHandle, name: &str) -> Status<KernelHandle> {
-    let found = world.code.libraries.get(library).ok_or(INVALID_HANDLE)?;
-    if let Some(kernel) = found.kernels.get(name) {
-        return Ok(*kernel);
-    }
-    let kernel = Kernel { library, name: name.to_owned(), settings: BTreeMap::new() };
-    let kernel = world.code.kernels.insert(kernel).ok_or(OUT_OF_MEMORY)?;
-    if let Some(library) = world.code.libraries.get_mut(library) {
-        library.kernels.insert(name.to_owned(), kernel);
-    }
-    Ok(kernel)
 }
 
 pub(crate) fn cuLibraryGetKernel(
@@ -143,7 +121,7 @@ pub(crate) fn cuLibraryGetKernel(
     if !names(call, &mut world, named(library))?.iter().any(|known| known == name) {
         return Err(call.refuse(NOT_FOUND, format!("the library has no kernel `{name}`")));
     }
-    out.write(kernel(&mut world, named(library), name)?.as_raw())
+    out.write(world.code_mut().kernel_of(named(library), name)?.as_raw())
 }
 
 pub(crate) fn cuLibraryGetKernelCount(call: &Call<'_>, count: Ptr<c_uint>, library: Ptr<CUlib_st>) -> Status {
@@ -161,14 +139,14 @@ pub(crate) fn cuLibraryEnumerateKernels(
     let mut world = call.world();
     let names = names(call, &mut world, named(library))?;
     for (index, name) in names.iter().take(count as usize).enumerate() {
-        out.write_at(index, kernel(&mut world, named(library), name)?.as_raw())?;
+        out.write_at(index, world.code_mut().kernel_of(named(library), name)?.as_raw())?;
     }
     Ok(())
 }
 
 /// The library's module in the current context.
 fn here(call: &Call<'_>, world: &mut Guard<'_>, library: Ptr<CUlib_st>) -> Status<ModuleHandle> {
-    call.object(&world.code.libraries, named(library), INVALID_HANDLE)?;
+    call.object(world.code().libraries(), named(library), INVALID_HANDLE)?;
     let context = call.context(world)?;
     module_of(call, world, named(library), context)
 }
@@ -188,7 +166,7 @@ fn variable(
     let name = name.text()?;
     let mut world = call.world();
     let module = here(call, &mut world, library)?;
-    let found = call.object(&world.code.modules, module, INVALID_HANDLE)?;
+    let found = call.object(world.code().modules(), module, INVALID_HANDLE)?;
     let (start, size) = variables::find(&found.program, &found.variables, name)
         .ok_or_else(|| call.refuse(NOT_FOUND, format!("the library has no variable `{name}`")))?;
     address.write_if_wanted(start)?;
@@ -214,7 +192,7 @@ pub(crate) fn cuLibraryGetManaged(
     name: ConstPtr<c_char>,
 ) -> Status {
     let (name, mut world, handle) = (name.text()?, call.world(), named(library));
-    let current = call.current().ok().and_then(|context| world.contexts.get(context));
+    let current = call.current().ok().and_then(|context| world.contexts().get(context));
     let device = current.map_or(0, |context| context.device);
     let binary = binary_of(call, &mut world, handle, device)?;
     let placed = world.place_managed(call, handle, device, &binary.program)?;

@@ -7,10 +7,10 @@ use warploom_sys::types::CUresult;
 
 use super::NOT_FOUND;
 use crate::ffi::handle::{ContextHandle, FunctionHandle, LibraryHandle, ModuleHandle};
-use crate::ffi::status::{INVALID_CONTEXT, INVALID_HANDLE, OUT_OF_MEMORY, Status};
+use crate::ffi::status::{INVALID_HANDLE, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::code::image::{Image, Refusal, Target};
-use crate::machine::code::{Binary, Function, Module};
+use crate::machine::code::{Binary, Module};
 use crate::machine::core::Guard;
 use crate::topology::number;
 
@@ -38,7 +38,7 @@ pub(super) fn instantiate(
     binary: Arc<Binary>,
     library: Option<LibraryHandle>,
 ) -> Status<ModuleHandle> {
-    let device = world.contexts.get(context).ok_or(INVALID_CONTEXT)?.device;
+    let device = world.device_of(context)?;
     let placed = match library {
         Some(library) => world.place_managed(call, library, device, &binary.program)?,
         None => BTreeMap::new(),
@@ -47,7 +47,7 @@ pub(super) fn instantiate(
     let program = binary.program.placed(&variables);
     let functions = BTreeMap::new();
     let module = Module { context, device, binary, program, variables: variables.clone(), functions, library };
-    match world.code.modules.insert(module) {
+    match world.code_mut().add_module(module) {
         Some(handle) => Ok(handle),
         None => {
             let own = variables.into_iter().filter(|address| !placed.values().any(|placed| placed == address));
@@ -64,17 +64,13 @@ pub(super) fn module_of(
     library: LibraryHandle,
     context: ContextHandle,
 ) -> Status<ModuleHandle> {
-    let found = call.object(&world.code.libraries, library, INVALID_HANDLE)?;
+    let found = call.object(world.code().libraries(), library, INVALID_HANDLE)?;
     if let Some(module) = found.modules.get(&context) {
         return Ok(*module);
     }
-    let device = world.contexts.get(context).ok_or(INVALID_CONTEXT)?.device;
+    let device = world.device_of(context)?;
     let binary = binary_of(call, world, library, device)?;
-    let module = instantiate(call, world, context, binary, Some(library))?;
-    if let Some(library) = world.code.libraries.get_mut(library) {
-        library.modules.insert(context, module);
-    }
-    Ok(module)
+    instantiate(call, world, context, binary, Some(library))
 }
 
 /// A library's program for a device, decoded at first use.
@@ -85,15 +81,13 @@ pub(super) fn binary_of(
     device: u16,
 ) -> Status<Arc<Binary>> {
     let target = target(call, device.into());
-    let found = call.object(&world.code.libraries, library, INVALID_HANDLE)?;
+    let found = call.object(world.code().libraries(), library, INVALID_HANDLE)?;
     if let Some(binary) = found.binaries.get(&target.architecture) {
         return Ok(Arc::clone(binary));
     }
     let loaded = Binary::load(&found.image, target);
     let binary = Arc::new(loaded.map_err(|refusal| call.refuse(refusal.code, refusal.reason))?);
-    if let Some(library) = world.code.libraries.get_mut(library) {
-        library.binaries.insert(target.architecture, Arc::clone(&binary));
-    }
+    world.code_mut().add_binary(library, target.architecture, Arc::clone(&binary));
     Ok(binary)
 }
 
@@ -104,22 +98,8 @@ pub(super) fn function_of(
     module: ModuleHandle,
     name: &str,
 ) -> Status<FunctionHandle> {
-    let found = call.object(&world.code.modules, module, INVALID_HANDLE)?;
+    let found = call.object(world.code().modules(), module, INVALID_HANDLE)?;
     let index = found.binary.find(name);
     let index = index.ok_or_else(|| call.refuse(NOT_FOUND, format!("the module has no kernel `{name}`")))?;
-    function_at(world, module, index)
-}
-
-/// As [`function_of`], by the kernel's index in the program.
-pub(super) fn function_at(world: &mut Guard<'_>, module: ModuleHandle, index: usize) -> Status<FunctionHandle> {
-    let found = world.code.modules.get(module).ok_or(INVALID_HANDLE)?;
-    if let Some(function) = found.functions.get(&index) {
-        return Ok(*function);
-    }
-    let function = Function { module, index, settings: Default::default(), is_loaded: false };
-    let handle = world.code.functions.insert(function).ok_or(OUT_OF_MEMORY)?;
-    if let Some(module) = world.code.modules.get_mut(module) {
-        module.functions.insert(index, handle);
-    }
-    Ok(handle)
+    world.code_mut().function_of(module, index)
 }

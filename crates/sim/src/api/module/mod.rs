@@ -12,7 +12,6 @@
 mod attributes;
 mod clusters;
 mod functions;
-mod heap;
 mod kernels;
 mod launch;
 mod libraries;
@@ -25,8 +24,6 @@ mod variables;
 
 use warploom_sys::types::CUresult;
 
-use crate::machine::code::Module;
-
 pub(crate) use clusters::{cuOccupancyMaxActiveClusters, cuOccupancyMaxPotentialClusterSize};
 pub(crate) use functions::{
     cuFuncGetAttribute, cuFuncGetModule, cuFuncGetName, cuFuncGetParamCount, cuFuncGetParamInfo, cuFuncIsLoaded,
@@ -36,7 +33,9 @@ pub(crate) use kernels::{
     cuKernelGetAttribute, cuKernelGetFunction, cuKernelGetLibrary, cuKernelGetName, cuKernelGetParamCount,
     cuKernelGetParamInfo, cuKernelSetAttribute, cuKernelSetCacheConfig,
 };
-pub(crate) use launch::{cuLaunchCooperativeKernel, cuLaunchKernel, cuLaunchKernelEx};
+pub(crate) use launch::{
+    cuLaunchCooperativeKernel, cuLaunchKernel, cuLaunchKernelEx, kernel_node, reserve_stack, with_attributes,
+};
 pub(crate) use libraries::{
     cuLibraryEnumerateKernels, cuLibraryGetGlobal, cuLibraryGetKernel, cuLibraryGetKernelCount, cuLibraryGetManaged,
     cuLibraryGetModule, cuLibraryLoadData, cuLibraryLoadFromFile, cuLibraryUnload,
@@ -52,18 +51,4 @@ pub(crate) use occupancy::{
     cuOccupancyMaxPotentialBlockSizeWithFlags,
 };
 
-use crate::ffi::handle::{ContextHandle, ModuleHandle};
-use crate::machine::world::World;
-
 const NOT_FOUND: CUresult = CUresult::CUDA_ERROR_NOT_FOUND;
-
-impl World {
-    /// Orphans the modules of a context that is destroyed. Returns the number that the program had not
-    /// unloaded.
-    pub(crate) fn orphan_modules(&mut self, context: ContextHandle) -> u64 {
-        let modules = self.code.modules.iter().filter(|(_, module)| module.context == context);
-        let modules: Vec<ModuleHandle> = modules.map(|(handle, _)| handle).collect();
-        let removed = modules.into_iter().filter_map(|module| self.code.remove(module, true));
-        removed.filter(Module::is_the_programs).count() as u64
-    }
-}

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use warploom_sys::types::{CUdeviceptr, CUfunction, CUjit_option, CUmod_st, CUmodule};
 
-use super::load::{function_at, function_of, instantiate, read_file, target};
+use super::load::{function_of, instantiate, read_file, target};
 use super::options::Options;
 use super::{NOT_FOUND, variables};
 use crate::ffi::handle::{Handle, ModuleHandle};
-use crate::ffi::status::{INVALID_CONTEXT, INVALID_HANDLE, INVALID_VALUE, Status};
+use crate::ffi::status::{INVALID_HANDLE, INVALID_VALUE, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
 use crate::machine::code::Binary;
@@ -25,7 +25,7 @@ fn load(
     out.required()?;
     let mut world = call.world();
     let context = call.context(&world)?;
-    let device = world.contexts.get(context).ok_or(INVALID_CONTEXT)?.device;
+    let device = world.device_of(context)?;
     let loaded = image().and_then(|image| Binary::load(&image, target(call, device.into())));
     let binary = Arc::new(options.tell(call, loaded)?);
     let module = instantiate(call, &mut world, context, binary, None)?;
@@ -70,7 +70,7 @@ fn named(module: Ptr<CUmod_st>) -> ModuleHandle {
 pub(crate) fn cuModuleUnload(call: &Call<'_>, module: Ptr<CUmod_st>) -> Status {
     let mut world = call.world();
     let handle = named(module);
-    let found = call.object(&world.code.modules, handle, INVALID_HANDLE)?;
+    let found = call.object(world.code().modules(), handle, INVALID_HANDLE)?;
     if !found.is_the_programs() {
         return Err(call.refuse(INVALID_HANDLE, "the module is part of a library, and goes with it"));
     }
@@ -92,7 +92,7 @@ pub(crate) fn cuModuleGetFunction(
 pub(crate) fn cuModuleGetFunctionCount(call: &Call<'_>, count: Ptr<c_uint>, module: Ptr<CUmod_st>) -> Status {
     count.required()?;
     let world = call.world();
-    let found = call.object(&world.code.modules, named(module), INVALID_HANDLE)?;
+    let found = call.object(world.code().modules(), named(module), INVALID_HANDLE)?;
     count.write(found.binary.count() as c_uint)
 }
 
@@ -105,9 +105,9 @@ pub(crate) fn cuModuleEnumerateFunctions(
     out.required()?;
     let mut world = call.world();
     let handle = named(module);
-    let there = call.object(&world.code.modules, handle, INVALID_HANDLE)?.binary.count();
+    let there = call.object(world.code().modules(), handle, INVALID_HANDLE)?.binary.count();
     for index in 0..there.min(count as usize) {
-        let function = function_at(&mut world, handle, index)?;
+        let function = world.code_mut().function_of(handle, index)?;
         out.write_at(index, function.as_raw())?;
     }
     Ok(())
@@ -122,7 +122,7 @@ pub(crate) fn cuModuleGetGlobal_v2(
 ) -> Status {
     let name = name.text()?;
     let world = call.world();
-    let found = call.object(&world.code.modules, named(module), INVALID_HANDLE)?;
+    let found = call.object(world.code().modules(), named(module), INVALID_HANDLE)?;
     let variable = variables::find(&found.program, &found.variables, name);
     let (start, size) =
         variable.ok_or_else(|| call.refuse(NOT_FOUND, format!("the module has no variable `{name}`")))?;

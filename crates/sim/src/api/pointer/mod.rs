@@ -33,7 +33,7 @@ pub(crate) fn cuPointerGetAttribute(
     }
     check(call, attribute)?;
     let world = call.world();
-    let Some(allocation) = world.memory.containing(address) else {
+    let Some(allocation) = world.memory().containing(address) else {
         return Err(call.refuse(INVALID_VALUE, format!("{address:#x} is in no allocation of this driver")));
     };
     let asker = Asker::new(call, &world);
@@ -57,7 +57,7 @@ pub(crate) fn cuPointerGetAttributes(
         return Err(call.refuse(INVALID_VALUE, format!("{count} attributes, and where to write them, are needed")));
     }
     let world = call.world();
-    let allocation = world.memory.containing(address);
+    let allocation = world.memory().containing(address);
     let asker = Asker::new(call, &world);
     for index in 0..count as usize {
         let attribute = attributes.read_at(index)?;
@@ -69,7 +69,7 @@ pub(crate) fn cuPointerGetAttributes(
         // Unlike the query of one attribute, a list succeeds for every pointer.
         let value = match allocation {
             Some(allocation) => asker.value(attribute, allocation, address).unwrap_or_else(|| Value::zero(attribute)),
-            None => Value::of_unknown(attribute, address, world.virtual_memory.reservation(address)),
+            None => Value::of_unknown(attribute, address, world.virtual_memory().reservation(address)),
         };
         value.write(out)?;
     }
@@ -87,7 +87,7 @@ pub(crate) fn cuPointerSetAttribute(
         return Err(call.refuse(INVALID_VALUE, format!("attribute {} cannot be set", attribute.0)));
     }
     let mut world = call.world();
-    let Some(allocation) = world.memory.containing_mut(address) else {
+    let Some(allocation) = world.memory_mut().containing_mut(address) else {
         return Err(call.refuse(INVALID_VALUE, format!("{address:#x} is in no allocation of this driver")));
     };
     if matches!(allocation.backing, Backing::Mapped(_)) {

@@ -115,7 +115,7 @@ pub(super) struct Asker<'a> {
 impl<'a> Asker<'a> {
     pub(super) fn new(call: &'a Call<'a>, world: &'a World) -> Self {
         let current = thread::with_contexts(call.core().id, |stack| stack.last().copied());
-        Self { call, world, context: current.and_then(|current| world.contexts.get(current)) }
+        Self { call, world, context: current.and_then(|current| world.contexts().get(current)) }
     }
 
     /// An attribute of the memory at `address`; `None` if such memory does not have it.
@@ -162,7 +162,7 @@ impl<'a> Asker<'a> {
         match allocation.side {
             Side::Device(device) => i32::from(device),
             Side::Host => {
-                let context = allocation.context.and_then(|context| self.world.contexts.get(context));
+                let context = allocation.context.and_then(|context| self.world.contexts().get(context));
                 context.map_or(0, |context| i32::from(context.device))
             }
         }
@@ -175,7 +175,7 @@ impl<'a> Asker<'a> {
                 device.attributes.get(GPU_DIRECT_RDMA_SUPPORTED) != Some(0)
             }
             Backing::Mapped(mapping) => {
-                let behind = self.world.physical.get(mapping.physical());
+                let behind = self.world.physical().get(mapping.physical());
                 behind.is_some_and(|physical| physical.properties.remote_access != 0)
             }
             _ => false,
@@ -185,9 +185,9 @@ impl<'a> Asker<'a> {
     /// The handle types that the memory can be exported as.
     fn handle_types(&self, allocation: &Allocation) -> u64 {
         match &allocation.backing {
-            Backing::Pool(block) => self.world.pools.get(block.pool).map_or(0, |pool| pool.handle_types().into()),
+            Backing::Pool(block) => self.world.pools().get(block.pool).map_or(0, |pool| pool.handle_types().into()),
             Backing::Mapped(mapping) => {
-                let behind = self.world.physical.get(mapping.physical());
+                let behind = self.world.physical().get(mapping.physical());
                 behind.map_or(0, |physical| physical.properties.handle_types.0.into())
             }
             _ => 0,
@@ -215,17 +215,17 @@ impl<'a> Asker<'a> {
 
     /// The block of the memory; its serial is unique over all kinds of memory.
     fn block(&self, allocation: &Allocation) -> Block {
-        let devices = self.world.devices.len() as u64;
+        let devices = self.world.devices().len() as u64;
         let (found, source) = match (&allocation.backing, allocation.side) {
-            (Backing::PageLocked(_), _) => (self.world.host_memory.block_of(allocation.base), devices),
-            (Backing::Managed(_), _) => (self.world.managed_memory.block_of(allocation.base), devices + 1),
+            (Backing::PageLocked(_), _) => (self.world.host_memory().block_of(allocation.base), devices),
+            (Backing::Managed(_), _) => (self.world.managed_memory().block_of(allocation.base), devices + 1),
             (Backing::Pool(_), _) => (Some(chunks_of(allocation)), devices + 4),
             (Backing::Device, Side::Device(device)) => {
-                (self.world.devices[usize::from(device)].memory.block_of(allocation.base), u64::from(device))
+                (self.world.devices()[usize::from(device)].memory.block_of(allocation.base), u64::from(device))
             }
             (Backing::Mapped(mapping), _) => {
                 let Allocation { base, size: len, .. } = *allocation;
-                let behind = self.world.physical.get(mapping.physical());
+                let behind = self.world.physical().get(mapping.physical());
                 // The serial is part of the handle; its upper bits hold the kind and the machine.
                 let serial = mapping.physical().bits() & 0x3fff_ffff_ffff;
                 (behind.map(|_| Block { base, len, serial }), devices + 3)

@@ -50,7 +50,7 @@ impl Pool {
 impl World {
     /// The access rights of a device to a pool's memory.
     pub(crate) fn pool_access(&self, pool: PoolHandle, device: u16) -> AccessLevel {
-        self.pools.get(pool).map_or(AccessLevel::None, |pool| pool.device_access(device))
+        self.pools().get(pool).map_or(AccessLevel::None, |pool| pool.device_access(device))
     }
 }
 
@@ -63,8 +63,8 @@ pub(crate) fn cuMemPoolGetAccess(
     out.required()?;
     let location = location.read()?;
     let world = call.world();
-    let handle = named(call, &world, pool)?;
-    let Some(pool) = world.pools.get(handle) else { return Err(INVALID_VALUE) };
+    let handle = named(call, world.pools(), pool)?;
+    let Some(pool) = world.pools().get(handle) else { return Err(INVALID_VALUE) };
     let level = match location.type_ {
         CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE => {
             let device = home::device(&call.core().topology, location.id());
@@ -89,8 +89,8 @@ pub(crate) fn cuMemPoolSetAccess(
         return Err(call.refuse(INVALID_VALUE, "the array of descriptors is null"));
     }
     let mut world = call.world();
-    let handle = named(call, &world, pool)?;
-    let Some(pool) = world.pools.get_mut(handle) else { return Err(INVALID_VALUE) };
+    let handle = named(call, world.pools(), pool)?;
+    let Some(pool) = world.pools_mut().get_mut(handle) else { return Err(INVALID_VALUE) };
     // All descriptors or none: the set is replaced after all of them have been checked.
     let mut peers = pool.peers.clone();
     for index in 0..count {

@@ -67,9 +67,9 @@ pub(crate) fn cuMemPoolGetAttribute(
     out: Ptr<c_void>,
 ) -> Status {
     let world = call.world();
-    let handle = named(call, &world, pool)?;
+    let handle = named(call, world.pools(), pool)?;
     let version = call.core().topology.driver_version;
-    let value = world.pools.get(handle).and_then(|pool| pool.attribute(attribute, version));
+    let value = world.pools().get(handle).and_then(|pool| pool.attribute(attribute, version));
     match value.ok_or_else(|| unknown(call, attribute))? {
         Value::Int(value) => out.typed().write(value),
         Value::Wide(value) => out.typed().write(value),
@@ -83,8 +83,8 @@ pub(crate) fn cuMemPoolSetAttribute(
     value: Ptr<c_void>,
 ) -> Status {
     let mut world = call.world();
-    let handle = named(call, &world, pool)?;
-    let Some(pool) = world.pools.get_mut(handle) else { return Err(INVALID_VALUE) };
+    let handle = named(call, world.pools(), pool)?;
+    let Some(pool) = world.pools_mut().get_mut(handle) else { return Err(INVALID_VALUE) };
     let flag = || Ok(value.typed::<i32>().read()? != 0);
     let reset = || match value.typed::<u64>().read()? {
         0 => Ok(()),

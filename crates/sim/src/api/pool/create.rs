@@ -4,11 +4,9 @@
 use warploom_sys::types::{CUmemPoolHandle_st, CUmemPoolProps, CUmemoryPool};
 
 use super::named;
-use crate::ffi::handle::PoolHandle;
 use crate::ffi::status::{INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
-use crate::machine::core::Guard;
 use crate::machine::pool::Pool;
 use crate::memory::Home;
 use crate::topology::number;
@@ -29,7 +27,7 @@ pub(crate) fn cuMemPoolCreate(call: &Call<'_>, out: Ptr<CUmemoryPool>, props: Co
         .ok_or_else(|| call.refuse(OUT_OF_MEMORY, format!("no addresses for {} bytes", props.maxSize)))?;
     pool.handle_types = props.handleTypes.0;
     pool.usage = props.usage;
-    let handle = call.world().pools.insert(pool).ok_or(OUT_OF_MEMORY)?;
+    let handle = call.world().pools_mut().insert(pool).ok_or(OUT_OF_MEMORY)?;
     out.write(handle.as_raw())
 }
 
@@ -80,22 +78,10 @@ impl Pool {
 
 pub(crate) fn cuMemPoolDestroy(call: &Call<'_>, pool: Ptr<CUmemPoolHandle_st>) -> Status {
     let mut world = call.world();
-    let handle = named(call, &world, pool)?;
-    if world.pools.get(handle).is_some_and(|pool| pool.is_default) {
+    let handle = named(call, world.pools(), pool)?;
+    if world.pools().get(handle).is_some_and(|pool| pool.is_default) {
         return Err(call.refuse(INVALID_VALUE, "a default pool cannot be destroyed"));
     }
-    forget_choice(&mut world, handle);
-    if let Some(pool) = world.pools.get_mut(handle) {
-        pool.destroyed = true;
-    }
-    world.pools.note_destroyer(handle);
-    world.bury_pool(handle);
+    world.destroy_pool(handle);
     Ok(())
-}
-
-/// Restores the default pool of devices whose current pool this was.
-fn forget_choice(world: &mut Guard<'_>, handle: PoolHandle) {
-    for current in world.current_pools.values_mut() {
-        current.chosen = current.chosen.filter(|chosen| *chosen != handle);
-    }
 }

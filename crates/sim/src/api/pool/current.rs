@@ -1,8 +1,6 @@
 //! Default and current memory pools of devices and other locations.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
-use std::collections::btree_map::Entry;
-
 use warploom_sys::types::{
     CUdevice, CUmemAllocationType, CUmemLocation, CUmemLocationType, CUmemPoolHandle_st, CUmemoryPool,
 };
@@ -18,17 +16,12 @@ use crate::machine::pool::{Current, Pool};
 use crate::memory::Home;
 
 /// The pools of a home; the default pool is created at first use.
-fn pools_of<'a>(call: &Call<'_>, world: &'a mut Guard<'_>, home: Home) -> Status<&'a mut Current> {
-    let world = &mut **world;
-    match world.current_pools.entry(home) {
-        Entry::Occupied(known) => Ok(known.into_mut()),
-        Entry::Vacant(unknown) => {
-            home.check_support(call)?;
-            let default =
-                Pool::default_of(call, home).and_then(|pool| world.pools.insert(pool)).ok_or(OUT_OF_MEMORY)?;
-            Ok(unknown.insert(Current { default, chosen: None }))
-        }
+fn pools_of(call: &Call<'_>, world: &mut Guard<'_>, home: Home) -> Status<Current> {
+    if let Some(known) = world.current_pools(home) {
+        return Ok(known);
     }
+    home.check_support(call)?;
+    Pool::default_of(call, home).and_then(|pool| world.add_default_pool(pool)).ok_or(OUT_OF_MEMORY)
 }
 
 /// The default pool of a home.
@@ -43,13 +36,13 @@ pub(super) fn of_home(call: &Call<'_>, world: &mut Guard<'_>, home: Home) -> Sta
 }
 
 fn choose(call: &Call<'_>, world: &mut Guard<'_>, home: Home, raw: Ptr<CUmemPoolHandle_st>) -> Status {
-    let pool = named(call, world, raw)?;
-    let its = world.pools.get(pool).map(|pool| pool.home);
+    let pool = named(call, world.pools(), raw)?;
+    let its = world.pools().get(pool).map(|pool| pool.home);
     if its != Some(home) {
         return Err(call.refuse(INVALID_VALUE, format!("the pool's memory is {its:?}, not {home:?}")));
     }
-    let pools = pools_of(call, world, home)?;
-    pools.chosen = (pool != pools.default).then_some(pool);
+    pools_of(call, world, home)?;
+    world.choose_pool(home, pool);
     Ok(())
 }
 

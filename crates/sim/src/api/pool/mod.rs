@@ -49,13 +49,14 @@ use crate::ffi::Ptr;
 use crate::ffi::handle::{Handle, PoolHandle};
 use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::machine::call::Call;
-use crate::machine::core::Guard;
+use crate::machine::objects::Objects;
+use crate::machine::pool::Pool;
 
 /// A pool by the handle that a C caller passed. The driver has one status code for all invalid handles.
-fn named(call: &Call<'_>, world: &Guard<'_>, raw: Ptr<CUmemPoolHandle_st>) -> Status<PoolHandle> {
+fn named(call: &Call<'_>, pools: &Objects<Pool>, raw: Ptr<CUmemPoolHandle_st>) -> Status<PoolHandle> {
     let handle = Handle::from_bits(raw.address());
-    if call.object(&world.pools, handle, INVALID_VALUE)?.destroyed {
-        call.report_misuse(&world.pools, handle, HandleProblem::Destroyed);
+    if call.object(pools, handle, INVALID_VALUE)?.destroyed {
+        call.report_misuse(pools, handle, HandleProblem::Destroyed);
         return Err(call.refuse(INVALID_VALUE, format!("{handle:?} is a memory pool that has been destroyed")));
     }
     Ok(handle)

@@ -7,14 +7,10 @@ use super::named;
 use crate::ffi::Ptr;
 use crate::ffi::status::Status;
 use crate::machine::call::Call;
-use crate::machine::pool::CHUNK;
 
 pub(crate) fn cuMemPoolTrimTo(call: &Call<'_>, pool: Ptr<CUmemPoolHandle_st>, keep: usize) -> Status {
     let mut world = call.world();
-    let handle = named(call, &world, pool)?;
-    let Some(pool) = world.pools.get_mut(handle) else { return Ok(()) };
-    let bytes = pool.shrink(|reserved| reserved >= CHUNK && reserved - CHUNK >= keep as u64);
-    let home = pool.home;
-    world.refund(home, bytes);
+    let handle = named(call, world.pools(), pool)?;
+    world.trim_pool(handle, keep as u64);
     Ok(())
 }

@@ -22,8 +22,8 @@ pub(crate) fn cuMemPoolExportToShareableHandle(
 ) -> Status {
     out.typed::<u8>().required()?;
     let world = call.world();
-    let handle = named(call, &world, pool)?;
-    let possible = world.pools.get(handle).map_or(0, |pool| pool.handle_types);
+    let handle = named(call, world.pools(), pool)?;
+    let possible = world.pools().get(handle).map_or(0, |pool| pool.handle_types);
     if !kind.0.is_power_of_two() || kind.0 & possible == 0 {
         let reason = format!("handle type is {:#x}; the pool was created for {possible:#x}", kind.0);
         return Err(call.refuse(INVALID_VALUE, reason));
@@ -55,8 +55,8 @@ pub(crate) fn cuMemPoolExportPointer(
 ) -> Status {
     out.required()?;
     let world = call.world();
-    let pool = match world.memory.at(address) {
-        Some(Allocation { backing: Backing::Pool(block), .. }) => world.pools.get(block.pool),
+    let pool = match world.memory().at(address) {
+        Some(Allocation { backing: Backing::Pool(block), .. }) => world.pools().get(block.pool),
         _ => None,
     };
     if pool.is_none_or(|pool| pool.handle_types == 0) {
@@ -73,6 +73,6 @@ pub(crate) fn cuMemPoolImportPointer(
 ) -> Status {
     out.required()?;
     data.given()?;
-    named(call, &call.world(), pool)?;
+    named(call, call.world().pools(), pool)?;
     call.unsupported()
 }

@@ -33,7 +33,7 @@ pub(crate) fn cuStreamAttachMemAsync(
     }
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
-    let size = match world.memory.at(address) {
+    let size = match world.memory().at(address) {
         Some(allocation) if matches!(allocation.backing, Backing::Managed(_)) => allocation.size,
         _ => return Err(call.refuse(INVALID_VALUE, format!("{address:#x} is not the start of managed memory"))),
     };

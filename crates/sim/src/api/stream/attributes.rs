@@ -28,7 +28,7 @@ pub(crate) fn cuStreamGetAttribute(
     value.required()?;
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
-    let attributes = world.engine.queue(queue).owner.traits.attributes;
+    let attributes = world.queue(queue).owner.traits.attributes;
     match attribute {
         Id::CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW => value.part().write(attributes.window.words()),
         Id::CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY => value.part().write(attributes.synchronization),
@@ -47,7 +47,7 @@ pub(crate) fn cuStreamSetAttribute(
 ) -> Status {
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
-    let mut attributes = world.engine.queue(queue).owner.traits.attributes;
+    let mut attributes = world.queue(queue).owner.traits.attributes;
     match attribute {
         Id::CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW => {
             attributes.window = checked_window(call, &world, queue, AccessWindow::from_words(value.part().read()?))?;
@@ -76,12 +76,12 @@ pub(crate) fn cuStreamSetAttribute(
         }
         _ => return unknown(call, attribute),
     }
-    world.engine.queue_mut(queue).owner.traits.attributes = attributes;
+    world.set_attributes(queue, attributes);
     Ok(())
 }
 
 fn device_attribute(call: &Call<'_>, world: &Guard<'_>, queue: QueueId, number: i32) -> i32 {
-    let device = usize::from(world.engine.queue(queue).owner.device);
+    let device = usize::from(world.queue(queue).owner.device);
     call.core().topology.devices.get(device).and_then(|device| device.attributes.get(number)).unwrap_or(0)
 }
 
@@ -108,11 +108,11 @@ pub(crate) fn cuStreamCopyAttributes(call: &Call<'_>, to: Ptr<CUstream_st>, from
     let mut world = call.world();
     let to = call.queue(&mut world, to)?;
     let from = call.queue(&mut world, from)?;
-    let source = world.engine.queue(from);
-    if world.engine.queue(to).owner.context != source.owner.context {
+    let source = world.queue(from);
+    if world.queue(to).owner.context != source.owner.context {
         return Err(call.refuse(INVALID_VALUE, "the streams are of different contexts"));
     }
     let attributes = source.owner.traits.attributes;
-    world.engine.queue_mut(to).owner.traits.attributes = attributes;
+    world.set_attributes(to, attributes);
     Ok(())
 }

@@ -15,7 +15,7 @@ fn tell<T: Plain>(call: &Call<'_>, stream: Ptr<CUstream_st>, out: Ptr<T>, what: 
     out.required()?;
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
-    out.write(what(world.engine.queue(queue)))
+    out.write(what(world.queue(queue)))
 }
 
 pub(crate) fn cuStreamGetFlags(call: &Call<'_>, stream: Ptr<CUstream_st>, flags: Ptr<c_uint>) -> Status {
@@ -30,7 +30,7 @@ pub(crate) fn cuStreamGetPriority(call: &Call<'_>, stream: Ptr<CUstream_st>, pri
 pub(crate) fn cuStreamGetId(call: &Call<'_>, stream: Ptr<CUstream_st>, id: Ptr<c_ulonglong>) -> Status {
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
-    if world.captures.hold(queue) {
+    if world.captures().hold(queue) {
         return Err(call.uncapturable(&mut world, queue, "the question for a stream's number"));
     }
     drop(world);

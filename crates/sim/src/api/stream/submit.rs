@@ -15,7 +15,7 @@ impl Call<'_> {
     /// current context.
     pub(crate) fn queue(&self, world: &mut Guard<'_>, stream: Ptr<CUstream_st>) -> Status<QueueId> {
         let queue = queue_of(self, world, stream.address())?;
-        self.set_feeds_graph(world.captures.hold(queue));
+        self.set_feeds_graph(world.captures().hold(queue));
         Ok(queue)
     }
 
@@ -31,7 +31,7 @@ impl Call<'_> {
 
     /// Enqueues work that also depends on other ops.
     pub(crate) fn submit_after(&self, world: &mut Guard<'_>, queue: QueueId, others: &[OpId], work: Work) -> Status {
-        if world.captures.hold(queue) {
+        if world.captures().hold(queue) {
             return self.capture(world, queue, work);
         }
         self.check_legacy(world, queue)?;
@@ -53,19 +53,19 @@ impl Call<'_> {
 
     /// Enqueues work, waits for it, and returns the error of its context, if any.
     pub(crate) fn submit_and_wait(&self, world: &mut Guard<'_>, queue: QueueId, work: Work) -> Status {
-        if world.captures.hold(queue) {
+        if world.captures().hold(queue) {
             return self.capture(world, queue, work);
         }
         self.check_legacy(world, queue)?;
-        let context = world.engine.queue(queue).owner.context;
+        let context = world.queue(queue).owner.context;
         let id = world.enqueue(queue, work)?;
         // The wait wakes the executors, if it cannot run the work itself.
         if self.core().mode != Mode::Threads {
             self.get_going(world, queue)?;
         }
-        let known = world.engine.queue(queue).clock.known.clone();
+        let known = world.queue(queue).clock.known.clone();
         self.wait(world, &[id])?;
-        world.engine.timelines.host_learns(&known);
+        world.host_learns(&known);
         world.host_saw_idle(queue);
         world.healthy(context)
     }

@@ -18,7 +18,7 @@ pub(crate) fn cuStreamQuery(call: &Call<'_>, stream: Ptr<CUstream_st>) -> Status
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
     check_wait(call, &mut world, queue)?;
-    let context = world.engine.queue(queue).owner.context;
+    let context = world.queue(queue).owner.context;
     let outstanding = world.outstanding(queue);
     let is_idle = call.core().query(&mut world, &outstanding);
     world.healthy(context)?;
@@ -26,7 +26,7 @@ pub(crate) fn cuStreamQuery(call: &Call<'_>, stream: Ptr<CUstream_st>) -> Status
         return Err(NOT_READY);
     }
     let known = world.known_when_idle(queue);
-    world.engine.timelines.host_learns(&known);
+    world.host_learns(&known);
     world.host_saw_idle(queue);
     Ok(())
 }
@@ -35,10 +35,10 @@ pub(crate) fn cuStreamSynchronize(call: &Call<'_>, stream: Ptr<CUstream_st>) -> 
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
     check_wait(call, &mut world, queue)?;
-    let context = world.engine.queue(queue).owner.context;
+    let context = world.queue(queue).owner.context;
     let (outstanding, known) = (world.outstanding(queue), world.known_when_idle(queue));
     call.wait(&mut world, &outstanding)?;
-    world.engine.timelines.host_learns(&known);
+    world.host_learns(&known);
     world.host_saw_idle(queue);
     world.saw_queue(queue);
     world.healthy(context)
@@ -46,8 +46,8 @@ pub(crate) fn cuStreamSynchronize(call: &Call<'_>, stream: Ptr<CUstream_st>) -> 
 
 /// Refuses to wait for a captured stream, or for any stream if a capture forbids waits.
 fn check_wait(call: &Call<'_>, world: &mut Guard<'_>, queue: QueueId) -> Status {
-    if world.captures.hold(queue) {
-        world.captures.spoil(queue);
+    if world.captures().hold(queue) {
+        world.captures_mut().spoil(queue);
         return Err(call.refuse(UNSUPPORTED, "the stream is being captured, and its capture is invalid now"));
     }
     call.check_legacy(world, queue)?;
@@ -70,7 +70,7 @@ pub(crate) fn cuStreamWaitEvent(
     let queue = call.queue(&mut world, stream)?;
     let event = event::find(call, &world, event.address())?;
     if flags == EXTERNAL {
-        if world.captures.hold(queue) {
+        if world.captures().hold(queue) {
             return call.capture_node(&mut world, queue, NodeWork::WaitEvent(event));
         }
         let reason = "an external wait is a node of a captured graph, and the stream is not captured";

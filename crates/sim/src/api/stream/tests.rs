@@ -6,6 +6,7 @@ use warploom_sys::Function;
 use super::*;
 use crate::machine::event::Event;
 use crate::machine::tests::rig::{Memory, Rig};
+use crate::process::thread;
 
 const MODE: Mode = Mode::Deterministic(Order::Eager);
 
@@ -30,7 +31,7 @@ fn each_context_has_default_streams_of_its_own() {
     thread::with_contexts(rig.core.id, |stack| stack.push(other));
     let second = [LEGACY, PER_THREAD].map(|raw| rig.default_queue(raw));
     assert!(first.iter().all(|queue| !second.contains(queue)));
-    assert!(second.iter().all(|queue| rig.world().engine.queue(*queue).owner.device == 1));
+    assert!(second.iter().all(|queue| rig.world().queue(*queue).owner.device == 1));
 }
 
 #[test]
@@ -39,12 +40,12 @@ fn what_the_legacy_stream_has_waited_for_is_before_its_followers_too() {
     let memory = Memory::new(1);
     let (legacy, apart, follower) = (rig.default_queue(LEGACY), rig.queue(1), rig.queue(0));
     rig.submit(apart, memory.write(0, 1)).expect("it is taken");
-    let stamp = rig.world().engine.queue(apart).clock.stamp();
-    let event = rig.world().events.insert(Event::new(rig.context, 0)).expect("there is room");
+    let stamp = rig.world().queue(apart).clock.stamp();
+    let event = rig.world().events_mut().insert(Event::new(rig.context, 0)).expect("there is room");
     rig.world().record_event(apart, event).expect("the context is well");
     rig.submit(follower, memory.write(0, 2)).expect("it is taken");
     rig.world().wait_for_event(legacy, event).expect("the context is well");
-    let is_before = || rig.world().engine.queue(follower).clock.includes(apart, stamp);
+    let is_before = || rig.world().queue(follower).clock.includes(apart, stamp);
     assert!(!is_before());
     rig.submit(follower, memory.write(0, 3)).expect("it is taken");
     assert!(is_before());

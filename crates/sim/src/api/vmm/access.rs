@@ -10,7 +10,7 @@ use crate::ffi::status::{INVALID_DEVICE, INVALID_VALUE, NOT_SUPPORTED, OUT_OF_ME
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
 use crate::machine::world::World;
-use crate::memory::{Allocation, Backing, Rights, Side};
+use crate::memory::{Allocation, Backing, Registry, Rights, Side};
 
 impl World {
     /// Checks that work of a device may read, or write, every mapping in a range; other memory is ignored.
@@ -24,7 +24,7 @@ impl World {
             }
             _ => true,
         };
-        let all = self.memory.touching(address, address.saturating_add(len)).all(allowed);
+        let all = self.memory().touching(address, address.saturating_add(len)).all(allowed);
         if all { Ok(()) } else { Err(INVALID_VALUE) }
     }
 }
@@ -64,12 +64,12 @@ pub(crate) fn cuMemSetAccess(
     }
     let mut guard = call.world();
     let world = &mut *guard;
-    let bases = mappings_of(world, address, size as u64)
+    let bases = mappings_of(world.memory(), address, size as u64)
         .ok_or_else(|| refuse(format!("{size} bytes at {address:#x} are not one or more whole mappings")))?;
     // Descriptors take effect one by one: those before a refused one stay in force.
     for (grantee, rights) in grants {
         match grantee {
-            Grantee::Device(device) => grant_device(call, world, &bases, device, rights)?,
+            Grantee::Device(device) => grant_device(call, world.memory_mut(), &bases, device, rights)?,
             Grantee::Host => grant_host(call, world, &bases, rights)?,
         }
     }
@@ -78,10 +78,10 @@ pub(crate) fn cuMemSetAccess(
 
 /// The mappings in a range, if one begins at its start and one ends at its end. The driver does not detect a
 /// gap, and stops there.
-fn mappings_of(world: &World, address: u64, size: u64) -> Option<Vec<u64>> {
+fn mappings_of(memory: &Registry, address: u64, size: u64) -> Option<Vec<u64>> {
     let end = address.checked_add(size)?;
     let is_mapping = |found: &&Allocation| matches!(found.backing, Backing::Mapped(_));
-    let last_first: Vec<&Allocation> = world.memory.touching(address, end).filter(is_mapping).collect();
+    let last_first: Vec<&Allocation> = memory.touching(address, end).filter(is_mapping).collect();
     if last_first.first()?.end() != end || last_first.last()?.base != address {
         return None;
     }
@@ -90,9 +90,9 @@ fn mappings_of(world: &World, address: u64, size: u64) -> Option<Vec<u64>> {
     Some(last_first.iter().rev().take_while(joined).map(|mapping| mapping.base).collect())
 }
 
-fn grant_device(call: &Call<'_>, world: &mut World, bases: &[u64], device: u16, rights: Rights) -> Status {
+fn grant_device(call: &Call<'_>, memory: &mut Registry, bases: &[u64], device: u16, rights: Rights) -> Status {
     for base in bases {
-        let Some(Side::Device(owner)) = world.memory.at(*base).map(|mapping| mapping.side) else { continue };
+        let Some(Side::Device(owner)) = memory.at(*base).map(|mapping| mapping.side) else { continue };
         let peers = &call.core().topology.peers;
         if owner != device && !peers.can_access(usize::from(device), usize::from(owner)) {
             let reason = format!("device {device} cannot reach the memory of device {owner}");
@@ -100,7 +100,7 @@ fn grant_device(call: &Call<'_>, world: &mut World, bases: &[u64], device: u16, 
         }
     }
     for base in bases {
-        if let Some(Allocation { backing: Backing::Mapped(mapping), .. }) = world.memory.at_mut(*base) {
+        if let Some(Allocation { backing: Backing::Mapped(mapping), .. }) = memory.at_mut(*base) {
             mapping.grant_device(device, rights);
         }
     }
@@ -108,14 +108,12 @@ fn grant_device(call: &Call<'_>, world: &mut World, bases: &[u64], device: u16, 
 }
 
 fn grant_host(call: &Call<'_>, world: &mut World, bases: &[u64], rights: Rights) -> Status {
-    if bases.iter().any(|base| world.memory.at(*base).is_some_and(|mapping| mapping.side != Side::Host)) {
+    if bases.iter().any(|base| world.memory().at(*base).is_some_and(|mapping| mapping.side != Side::Host)) {
         return Err(call.refuse(NOT_SUPPORTED, "the host cannot be given access to memory of a device"));
     }
     for base in bases {
-        let Some(Allocation { size, backing: Backing::Mapped(mapping), .. }) = world.memory.at_mut(*base) else {
-            continue;
-        };
-        world.virtual_memory.grant_host(*base, mapping, rights).map_err(|error| {
+        world.grant_host(*base, rights).map_err(|error| {
+            let size = world.memory().at(*base).map_or(0, |mapping| mapping.size);
             call.refuse(OUT_OF_MEMORY, format!("the operating system could not map {size} bytes: {error}"))
         })?;
     }
@@ -144,7 +142,7 @@ pub(crate) fn cuMemGetAccess(
         Location::Host | Location::Node(_) => None,
     };
     let world = call.world();
-    let Some(allocation) = world.memory.containing(address) else {
+    let Some(allocation) = world.memory().containing(address) else {
         // The driver writes the value even though it fails.
         flags.write(0)?;
         return Err(call.refuse(INVALID_VALUE, format!("nothing is mapped at {address:#x}")));

@@ -8,7 +8,6 @@ use warploom_sys::types::{CUdeviceptr, CUmemGenericAllocationHandle};
 use super::{GRANULARITY, physical};
 use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
-use crate::machine::world::World;
 use crate::memory::{Allocation, Backing, Mapping};
 
 pub(crate) fn cuMemMap(
@@ -29,7 +28,7 @@ pub(crate) fn cuMemMap(
     }
     let mut guard = call.world();
     let world = &mut *guard;
-    let (handle, physical) = physical::find(call, world, handle)?;
+    let (handle, physical) = physical::find(call, world.physical(), handle)?;
     if offset != 0 || size != physical.size {
         let whole = physical.size;
         let reason = format!("{size} bytes from {offset} on; only all {whole} of an allocation can be mapped");
@@ -38,14 +37,14 @@ pub(crate) fn cuMemMap(
     if !address.is_multiple_of(GRANULARITY) {
         return Err(refuse(format!("{address:#x} is no multiple of the granularity {GRANULARITY}")));
     }
-    if address.checked_add(size).is_none_or(|end| !world.virtual_memory.is_reserved(address, end)) {
+    if address.checked_add(size).is_none_or(|end| !world.virtual_memory().is_reserved(address, end)) {
         return Err(refuse(format!("{size} bytes at {address:#x} are not all reserved")));
     }
-    if world.memory.overlaps(address, size) {
+    if world.memory().overlaps(address, size) {
         return Err(refuse(format!("something is mapped in the {size} bytes at {address:#x}")));
     }
     let (side, offset) = (physical.side, physical.offset);
-    let host = world.virtual_memory.map(address, offset).map_err(|error| {
+    let host = world.virtual_memory_mut().map(address, offset).map_err(|error| {
         call.refuse(OUT_OF_MEMORY, format!("the operating system could not map {size} bytes: {error}"))
     })?;
     let allocation = Allocation {
@@ -54,7 +53,7 @@ pub(crate) fn cuMemMap(
         host,
         side,
         context: None,
-        id: world.memory.next_id(),
+        id: world.memory_mut().next_id(),
         backing: Backing::Mapped(Mapping::new(handle, offset)),
         sync_memops: false,
         tracked: None,
@@ -70,15 +69,15 @@ pub(crate) fn cuMemUnmap(call: &Call<'_>, address: CUdeviceptr, size: usize) -> 
     let mut guard = call.world();
     let world = &mut *guard;
     let end = address.checked_add(size).filter(|_| size > 0);
-    let (Some(end), Some(_)) = (end, world.virtual_memory.reservation(address)) else {
+    let (Some(end), Some(_)) = (end, world.virtual_memory().reservation(address)) else {
         return Err(call.refuse(INVALID_VALUE, format!("{size} bytes at {address:#x} are not reserved")));
     };
     let inside = |mapping: &Allocation| mapping.base >= address && mapping.end() <= end;
-    if let Some(cut) = world.memory.touching(address, end).find(|mapping| !inside(mapping)) {
+    if let Some(cut) = world.memory().touching(address, end).find(|mapping| !inside(mapping)) {
         let reason = format!("the mapping of {} bytes at {:#x} ends or starts outside", cut.size, cut.base);
         return Err(call.refuse(INVALID_VALUE, reason));
     }
-    let bases: Vec<u64> = world.memory.touching(address, end).map(|mapping| mapping.base).collect();
+    let bases: Vec<u64> = world.memory().touching(address, end).map(|mapping| mapping.base).collect();
     for base in &bases {
         world.check_free(*base, None)?;
     }
@@ -88,17 +87,4 @@ pub(crate) fn cuMemUnmap(call: &Call<'_>, address: CUdeviceptr, size: usize) -> 
         })?;
     }
     Ok(())
-}
-
-impl World {
-    fn unmap(&mut self, base: u64) -> std::io::Result<()> {
-        let Some(Allocation { backing: Backing::Mapped(mapping), .. }) = self.memory.at(base) else {
-            return Ok(());
-        };
-        let handle = mapping.physical();
-        self.virtual_memory.unmap(base, mapping)?;
-        self.memory.remove(base);
-        self.collect_physical(handle);
-        Ok(())
-    }
 }

@@ -11,25 +11,9 @@ use crate::ffi::handle::{Handle, PhysicalHandle};
 use crate::ffi::status::{INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
-use crate::machine::physical::{Physical, Properties};
-use crate::machine::world::World;
-use crate::memory::{Allocation, Backing, Side};
-
-impl World {
-    /// Charges memory; fails with the free bytes if there are too few.
-    fn charge_physical(&mut self, side: Side, size: u64) -> Result<(), u64> {
-        match side {
-            Side::Device(device) => {
-                let fits = |world: &mut World| world.devices[usize::from(device)].memory.charge(size);
-                if fits(self) || self.reclaim_pool_memory(device) && fits(self) {
-                    return Ok(());
-                }
-                Err(self.devices[usize::from(device)].memory.free_bytes())
-            }
-            Side::Host => self.virtual_memory.charge_host(size),
-        }
-    }
-}
+use crate::machine::objects::Objects;
+use crate::machine::physical::Physical;
+use crate::memory::{Allocation, Backing};
 
 /// The minimum and the recommended granularity are the same for all locations; the properties are not
 /// checked.
@@ -72,45 +56,29 @@ pub(crate) fn cuMemCreate(
     let mut guard = call.world();
     let world = &mut *guard;
     world.afford(call, side, size)?;
-    world
-        .charge_physical(side, size)
-        .map_err(|free| call.refuse(OUT_OF_MEMORY, format!("{size} bytes do not fit the {free} that are free")))?;
-    let made = add(world, size, side, properties).map_err(|reason| {
-        world.refund_physical(side, size);
-        call.refuse(OUT_OF_MEMORY, reason)
-    })?;
-    out.write(made.bits())
-}
-
-fn add(world: &mut World, size: u64, side: Side, properties: Properties) -> Result<PhysicalHandle, String> {
-    let offset = world.virtual_memory.create(size).map_err(|error| format!("no memory for {size} bytes: {error}"))?;
-    world.physical.insert(Physical { size, offset, side, properties, references: 1 }).ok_or_else(|| {
-        world.virtual_memory.destroy(offset);
-        "there are as many allocations as handles can name".to_owned()
-    })
+    let made = world.add_physical(size, side, properties);
+    out.write(made.map_err(|reason| call.refuse(OUT_OF_MEMORY, reason))?.bits())
 }
 
 /// A physical allocation by the handle that a C caller passed.
-pub(super) fn find<'w>(call: &Call<'_>, world: &'w World, raw: u64) -> Status<(PhysicalHandle, &'w Physical)> {
+pub(super) fn find<'o>(
+    call: &Call<'_>,
+    all: &'o Objects<Physical>,
+    raw: u64,
+) -> Status<(PhysicalHandle, &'o Physical)> {
     let handle = Handle::from_bits(raw);
-    Ok((handle, call.object(&world.physical, handle, INVALID_VALUE)?))
+    Ok((handle, call.object(all, handle, INVALID_VALUE)?))
 }
 
 pub(crate) fn cuMemRelease(call: &Call<'_>, handle: CUmemGenericAllocationHandle) -> Status {
     let mut world = call.world();
-    let (handle, physical) = find(call, &world, handle)?;
+    let (handle, physical) = find(call, world.physical(), handle)?;
     if physical.references == 0 {
-        call.report_misuse(&world.physical, handle, HandleProblem::Destroyed);
+        call.report_misuse(world.physical(), handle, HandleProblem::Destroyed);
         let reason = format!("{handle:?} has been released as often as it was given out; only mappings keep it");
         return Err(call.refuse(INVALID_VALUE, reason));
     }
-    if let Some(physical) = world.physical.get_mut(handle) {
-        physical.references -= 1;
-        if physical.references == 0 {
-            world.physical.note_destroyer(handle);
-        }
-    }
-    world.collect_physical(handle);
+    world.release_physical(handle);
     Ok(())
 }
 
@@ -121,13 +89,12 @@ pub(crate) fn cuMemRetainAllocationHandle(
 ) -> Status {
     out.required()?;
     let mut world = call.world();
-    let Some(Allocation { backing: Backing::Mapped(mapping), .. }) = world.memory.containing(address.address()) else {
+    let Some(Allocation { backing: Backing::Mapped(mapping), .. }) = world.memory().containing(address.address())
+    else {
         return Err(call.refuse(INVALID_VALUE, format!("nothing is mapped at {:#x}", address.address())));
     };
     let handle = mapping.physical();
-    if let Some(physical) = world.physical.get_mut(handle) {
-        physical.references += 1;
-    }
+    world.retain_physical(handle);
     out.write(handle.bits())
 }
 
@@ -138,6 +105,6 @@ pub(crate) fn cuMemGetAllocationPropertiesFromHandle(
 ) -> Status {
     out.required()?;
     let world = call.world();
-    let (_, physical) = find(call, &world, handle)?;
+    let (_, physical) = find(call, world.physical(), handle)?;
     out.write(physical.properties.show())
 }

@@ -43,7 +43,7 @@ pub(crate) fn cuMemAddressReserve(
         return Err(call.refuse(OUT_OF_MEMORY, format!("addresses end at {ADDRESSES:#x}")));
     }
     let mut world = call.world();
-    let reserved = world.virtual_memory.reserve(size, align, hint);
+    let reserved = world.virtual_memory_mut().reserve(size, align, hint);
     let base = reserved.map_err(|error| {
         call.refuse(OUT_OF_MEMORY, format!("no {size} bytes of address space, aligned to {align:#x}: {error}"))
     })?;
@@ -51,11 +51,9 @@ pub(crate) fn cuMemAddressReserve(
 }
 
 pub(crate) fn cuMemAddressFree(call: &Call<'_>, address: CUdeviceptr, size: usize) -> Status {
-    let mut guard = call.world();
-    let world = &mut *guard;
-    let (memory, virtual_memory) = (&world.memory, &mut world.virtual_memory);
+    let mut world = call.world();
     let size = size as u64;
-    let found = virtual_memory.reservation(address);
+    let found = world.virtual_memory().reservation(address);
     if found != Some((address, size)) {
         let reason = match found {
             Some((base, whole)) => format!("{size} bytes at {address:#x} are not the whole {whole} at {base:#x}"),
@@ -63,9 +61,9 @@ pub(crate) fn cuMemAddressFree(call: &Call<'_>, address: CUdeviceptr, size: usiz
         };
         return Err(call.refuse(INVALID_VALUE, reason));
     }
-    if memory.overlaps(address, size) {
+    if world.memory().overlaps(address, size) {
         return Err(call.refuse(INVALID_VALUE, format!("something is still mapped in the reservation at {address:#x}")));
     }
-    virtual_memory.free_reservation(address);
+    world.virtual_memory_mut().free_reservation(address);
     Ok(())
 }

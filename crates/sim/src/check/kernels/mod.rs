@@ -11,21 +11,39 @@
 //! Atomic and volatile accesses do not race with each other. The order that threads make with them is not seen here.
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use warploom_engine::Known;
+use warploom_engine::{Known, Work};
 
 use super::checker::{Checker, Parts};
 use super::pending_kernels::{PendingFree, UnorderedFree};
 use super::report::{FindingKind, KernelFault, KernelHazard, RacedMemory};
 use super::streams::{Recording, Watch, missing};
-use crate::memory::shadow::{Access, AccessKind, StreamInfo, Touched};
-use crate::memory::{Allocation, Registry};
+use crate::memory::shadow::{Access, AccessKind, NodeSite, StreamInfo, Touched};
+use crate::memory::{Allocation, Registry, Touch};
 
 /// A kernel's place among all other ops.
 #[derive(Debug)]
 pub(crate) struct Watched {
     access: Access,
     known: Known,
+    /// It is inside a conditional node, whose place it shares.
+    is_part: bool,
+}
+
+impl Watched {
+    /// The place of a node inside a conditional node: the same, for a report under its own name.
+    pub(crate) fn part(&self, node: Option<&Arc<NodeSite>>) -> Self {
+        let mut access = self.access.clone();
+        if let Some(site) = &mut access.site {
+            site.node = node.cloned();
+        }
+        Self { access, known: self.known.clone(), is_part: true }
+    }
+
+    pub(crate) fn known(&self) -> &Known {
+        &self.known
+    }
 }
 
 impl Checker {
@@ -33,7 +51,22 @@ impl Checker {
     pub(crate) fn watch_kernel(&mut self, stream: StreamInfo, known: Known) -> Watched {
         let access = Access::new(known.next(), AccessKind::Use, Some(stream));
         self.pending.add(access.epoch);
-        Watched { access, known }
+        Watched { access, known, is_part: false }
+    }
+
+    /// Checks and remembers an op inside a conditional node.
+    pub(crate) fn check_part(&mut self, parts: &mut Parts<'_>, watched: &Watched, op: &impl Work<Touch = Touch>) {
+        let followers = self.pending.followers(watched.access.epoch);
+        let (access, known) = (watched.access.clone(), &watched.known);
+        let mut watch = Watch::new(self, parts, known, access, Recording::On, followers);
+        op.touches(|touch| watch.touch(touch));
+        let found = watch.found;
+        found.into_iter().for_each(|kind| self.findings.add(kind));
+    }
+
+    /// Forgets a conditional node that has ended.
+    pub(crate) fn forget_kernel(&mut self, watched: &Watched) {
+        self.pending.take(watched.access.epoch);
     }
 
     /// Checks the accesses of a kernel that has ended to memory that was freed meanwhile, and takes them out of `touched`.
@@ -53,8 +86,11 @@ impl Checker {
         fault: Option<KernelFault>,
         hazards: Vec<KernelHazard>,
     ) {
-        let Watched { access, known } = watched;
-        let followers = self.pending.take(access.epoch);
+        let Watched { access, known, is_part } = watched;
+        let followers = match is_part {
+            true => self.pending.followers(access.epoch),
+            false => self.pending.take(access.epoch),
+        };
         hazards.into_iter().for_each(|found| self.found_hazard(parts.memory, &access, found));
         if let Some(fault) = fault {
             self.found_fault(parts.memory, &access, fault);

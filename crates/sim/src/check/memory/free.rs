@@ -104,7 +104,7 @@ fn right_function(allocation: &Allocation) -> Function {
         Backing::Device | Backing::Managed(_) => Function::cuMemFree_v2,
         Backing::PageLocked(_) => Function::cuMemFreeHost,
         Backing::Registered { .. } => Function::cuMemHostUnregister,
-        Backing::Pool(_) => Function::cuMemFreeAsync,
+        Backing::Pool(_) | Backing::Graph(_) => Function::cuMemFreeAsync,
         Backing::Mapped(_) => Function::cuMemUnmap,
         Backing::Variable(_) => Function::cuModuleUnload,
     }

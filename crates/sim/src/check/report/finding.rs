@@ -224,6 +224,13 @@ pub enum MissingWait {
     },
     /// Two copies of one batch touch the same bytes; a batch has no order.
     SeparateCalls,
+    /// The two are nodes of one launch of a graph: an edge between them, or a path.
+    GraphEdge {
+        /// The number of the first node in its graph.
+        from: u32,
+        /// The number of the second node.
+        to: u32,
+    },
     /// A host thread has to wait for another, and to say so.
     HostAfterHost,
 }

@@ -37,6 +37,10 @@ pub enum ObjectKind {
     Executable,
     /// `CUlinkState`.
     Link,
+    /// `CUuserObject`.
+    UserObject,
+    /// `CUgraphConditionalHandle`.
+    Condition,
 }
 
 /// The problem with a handle.
@@ -76,6 +80,8 @@ impl From<Kind> for ObjectKind {
             Kind::Node => ObjectKind::Node,
             Kind::Executable => ObjectKind::Executable,
             Kind::Link => ObjectKind::Link,
+            Kind::UserObject => ObjectKind::UserObject,
+            Kind::Condition => ObjectKind::Condition,
         }
     }
 }
@@ -96,13 +102,15 @@ impl Display for ObjectKind {
             ObjectKind::Node => "graph node",
             ObjectKind::Executable => "executable graph",
             ObjectKind::Link => "linker",
+            ObjectKind::UserObject => "user object",
+            ObjectKind::Condition => "condition",
         })
     }
 }
 
 impl ObjectKind {
     pub(super) fn article(self) -> &'static str {
-        if self == ObjectKind::Event { "an" } else { "a" }
+        if matches!(self, ObjectKind::Event | ObjectKind::Executable) { "an" } else { "a" }
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter};
 
 use super::finding::{End, Finding, FindingKind, Leaked, MissingWait};
 use super::kernels::RacedMemory;
-use crate::memory::shadow::{AccessKind, AllocationInfo, Frame, Operation, StreamInfo, StreamKind};
+use crate::memory::shadow::{AccessKind, AllocationInfo, Frame, GraphNode, Operation, StreamInfo, StreamKind};
 
 impl Display for StreamInfo {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
@@ -25,9 +25,19 @@ struct Named<'a>(&'a Operation);
 impl Display for Named<'_> {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         match (self.0.function, self.0.call) {
-            (Some(function), Some(call)) => write!(formatter, "{} (call {call})", function.name()),
+            (Some(function), Some(call)) => match &self.0.node {
+                Some(node) => write!(formatter, "{node} in {} (call {call})", function.name()),
+                None => write!(formatter, "{} (call {call})", function.name()),
+            },
             _ => formatter.write_str("the host's own access"),
         }
+    }
+}
+
+impl Display for GraphNode {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        let Self { graph, node, kind, added, function, .. } = self;
+        write!(formatter, "{kind} node {node} of graph {graph}, added by {} (call {added}),", function.name())
     }
 }
 
@@ -101,6 +111,11 @@ impl Display for Advice<'_> {
                 };
                 write!(formatter, "the {what} of a batch have no order: put these two into calls of their own")
             }
+            MissingWait::GraphEdge { from, to } => write!(
+                formatter,
+                "nothing orders these nodes of the graph: add an edge from node {from} to node {to} \
+                 (cuGraphAddDependencies), or a path between them"
+            ),
             MissingWait::HostAfterHost => match (self.first.function, self.second.function) {
                 (None, None) => write!(formatter, "order the two accesses; {BETWEEN_THREADS}"),
                 _ => write!(formatter, "let {before} be over before {after}; {BETWEEN_THREADS}"),

@@ -52,7 +52,7 @@ impl<'a, 'p> Watch<'a, 'p> {
         Self { parts, known, access, findings, recording, found: Vec::new(), followers, pending }
     }
 
-    pub(super) fn touch(&mut self, touch: Touch) {
+    pub(in crate::check) fn touch(&mut self, touch: Touch) {
         match touch {
             Touch::Copy { to, from, bytes } => {
                 self.each(from.address(), bytes, AccessKind::Read);
@@ -145,14 +145,18 @@ impl<'a, 'p> Watch<'a, 'p> {
         let Some(allocation) = self.parts.memory.containing(address).and_then(Allocation::info) else { return };
         let caller = self.findings.caller();
         let second = self.access.operation(caller.as_ref());
-        let is_batch = first.site.as_ref().map(|site| site.call) == second.call && second.call.is_some();
-        let missing = if is_batch { MissingWait::SeparateCalls } else { missing(first.stream, self.access.stream) };
-        let first = first.operation(None);
+        let is_same_call = first.site.as_ref().map(|site| site.call) == second.call && second.call.is_some();
+        let (missing, first) = (missing(first.stream, self.access.stream), first.operation(None));
+        let missing = match (is_same_call, &first.node, &second.node) {
+            (true, Some(from), Some(to)) => MissingWait::GraphEdge { from: from.node, to: to.node },
+            (true, ..) => MissingWait::SeparateCalls,
+            (false, ..) => missing,
+        };
         // The rows of one copy are touched one after the other, and so are pages that are discarded and prefetched in one
         // go; the pair is the same.
         let is_known = self.found.iter().any(|kind| {
             matches!(kind, FindingKind::Race { first: other, allocation: there, .. }
-                if other.call == first.call && other.access.is_like(first.access) && there.id == allocation.id)
+                if other.call == first.call && other.node == first.node && other.access.is_like(first.access) && there.id == allocation.id)
         });
         if !is_known {
             self.found.push(FindingKind::Race { first, second, allocation, bytes, missing });

@@ -87,10 +87,10 @@ impl Clock {
             None => {}
         }
         let end = match work {
-            Work::Join | Work::Release(_) => earliest,
+            Work::Join | Work::Release(_) | Work::Hook(_) => earliest,
             Work::Record { .. } => Self::record(earliest),
             Work::Task(_) | Work::Away => earliest + START_NS,
-            Work::HostFunction { .. } | Work::Callback { .. } => {
+            Work::HostFunction { .. } | Work::Callback { .. } | Work::Destructors(_) => {
                 let returned = if self.real.is_some() { self.now() } else { 0 };
                 returned.max(earliest + START_NS)
             }

@@ -19,17 +19,18 @@ pub(crate) use settings::Settings;
 use image::Image;
 
 use crate::ffi::handle::{ContextHandle, FunctionHandle, KernelHandle, LibraryHandle, ModuleHandle, kind};
+use crate::ffi::status::{INVALID_HANDLE, OUT_OF_MEMORY, Status};
 use crate::machine::objects::{Object, Objects};
 
 /// All loaded code of a machine.
 pub(crate) struct Code {
-    pub(crate) modules: Objects<Module>,
-    pub(crate) functions: Objects<Function>,
-    pub(crate) libraries: Objects<Library>,
-    pub(crate) kernels: Objects<Kernel>,
-    pub(crate) links: Objects<Link>,
+    modules: Objects<Module>,
+    functions: Objects<Function>,
+    pub(super) libraries: Objects<Library>,
+    kernels: Objects<Kernel>,
+    links: Objects<Link>,
     /// Freed blocks of the device heap.
-    pub(crate) freed: FreedBlocks,
+    pub(super) freed: FreedBlocks,
 }
 
 /// A module: code in a context.
@@ -109,6 +110,63 @@ impl Code {
         (modules.count() as u64, self.libraries.iter().count() as u64, self.links.iter().count() as u64)
     }
 
+    /// Adds a module, also to its library; `None` if all handles are used.
+    pub(crate) fn add_module(&mut self, module: Module) -> Option<ModuleHandle> {
+        let (context, library) = (module.context, module.library);
+        let handle = self.modules.insert(module)?;
+        if let Some(library) = library.and_then(|library| self.libraries.get_mut(library)) {
+            library.modules.insert(context, handle);
+        }
+        Some(handle)
+    }
+
+    /// The function of a module's kernel, whose handle is created at first use.
+    pub(crate) fn function_of(&mut self, module: ModuleHandle, index: usize) -> Status<FunctionHandle> {
+        let found = self.modules.get_mut(module).ok_or(INVALID_HANDLE)?;
+        if let Some(function) = found.functions.get(&index) {
+            return Ok(*function);
+        }
+        let function = Function { module, index, settings: Settings::default(), is_loaded: false };
+        let handle = self.functions.insert(function).ok_or(OUT_OF_MEMORY)?;
+        found.functions.insert(index, handle);
+        Ok(handle)
+    }
+
+    /// Adds a library with its program for an architecture; `None` if all handles are used.
+    pub(crate) fn add_library(&mut self, image: Image, architecture: u32, binary: Binary) -> Option<LibraryHandle> {
+        let binaries = BTreeMap::from([(architecture, Arc::new(binary))]);
+        let (modules, kernels, managed) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        self.libraries.insert(Library { image, binaries, modules, kernels, managed })
+    }
+
+    /// Stores a library's program for an architecture.
+    pub(crate) fn add_binary(&mut self, library: LibraryHandle, architecture: u32, binary: Arc<Binary>) {
+        if let Some(library) = self.libraries.get_mut(library) {
+            library.binaries.insert(architecture, binary);
+        }
+    }
+
+    /// Removes a library without modules, and its kernels. Returns the addresses of its managed variables.
+    pub(crate) fn remove_library(&mut self, handle: LibraryHandle) -> Vec<u64> {
+        let Some(library) = self.libraries.remove(handle) else { return Vec::new() };
+        for kernel in library.kernels.into_values() {
+            self.kernels.remove(kernel);
+        }
+        library.managed.into_values().collect()
+    }
+
+    /// The kernel of a library, whose handle is created at first use.
+    pub(crate) fn kernel_of(&mut self, library: LibraryHandle, name: &str) -> Status<KernelHandle> {
+        let found = self.libraries.get_mut(library).ok_or(INVALID_HANDLE)?;
+        if let Some(kernel) = found.kernels.get(name) {
+            return Ok(*kernel);
+        }
+        let kernel = Kernel { library, name: name.to_owned(), settings: BTreeMap::new() };
+        let kernel = self.kernels.insert(kernel).ok_or(OUT_OF_MEMORY)?;
+        found.kernels.insert(name.to_owned(), kernel);
+        Ok(kernel)
+    }
+
     pub(crate) fn modules(&self) -> &Objects<Module> {
         &self.modules
     }
@@ -117,8 +175,28 @@ impl Code {
         &self.libraries
     }
 
+    pub(crate) fn functions(&self) -> &Objects<Function> {
+        &self.functions
+    }
+
+    pub(crate) fn functions_mut(&mut self) -> &mut Objects<Function> {
+        &mut self.functions
+    }
+
+    pub(crate) fn kernels(&self) -> &Objects<Kernel> {
+        &self.kernels
+    }
+
+    pub(crate) fn kernels_mut(&mut self) -> &mut Objects<Kernel> {
+        &mut self.kernels
+    }
+
     pub(crate) fn links(&self) -> &Objects<Link> {
         &self.links
+    }
+
+    pub(crate) fn links_mut(&mut self) -> &mut Objects<Link> {
+        &mut self.links
     }
 
     /// Removes a module and its functions.

@@ -1,106 +1,41 @@
-//! Work of graph nodes.
+//! A node of a graph.
 
-use std::ffi::c_void;
+use std::sync::Arc;
 
-use warploom_engine::Known;
-use warploom_sys::types::{CUgraphNodeType, CUhostFn};
+use smallvec::SmallVec;
 
-use crate::ffi::handle::EventHandle;
-use crate::machine::launch::KernelCall;
-use crate::machine::work::Work;
-use crate::memory::MemoryOp;
+use super::{Edges, NodeWork};
+use crate::ffi::handle::{GraphHandle, NodeHandle, kind};
+use crate::machine::objects::Object;
+use crate::memory::shadow::NodeSite;
 
-/// The work of a node, from which each launch creates its ops.
-#[derive(Clone)]
-pub(crate) enum NodeWork {
-    Kernel(Box<KernelCall>),
-    /// A copy or a fill.
-    Memory(MemoryOp),
-    Host {
-        function: CUhostFn,
-        data: *mut c_void,
-    },
-    RecordEvent(EventHandle),
-    WaitEvent(EventHandle),
-    /// Stream memory operations, one after the other.
-    Values(Vec<MemoryOp>),
-    /// An allocation of graph memory.
-    Alloc {
-        address: u64,
-    },
-    Free,
+/// A node of a graph.
+pub(crate) struct Node {
+    pub(crate) graph: GraphHandle,
+    pub(crate) work: NodeWork,
+    /// The nodes that it depends on.
+    pub(crate) dependencies: Edges,
+    /// The nodes that depend on it.
+    pub(crate) dependents: SmallVec<[NodeHandle; 1]>,
+    /// The node that it is a copy of, if its graph is a clone.
+    pub(crate) clone_of: Option<NodeHandle>,
+    /// Its number in its graph, from 0 on; those of destroyed nodes are not used again.
+    pub(crate) local_id: u32,
+    /// The call that added it, while the machine checks.
+    pub(crate) site: Option<Arc<NodeSite>>,
+    /// Its place in the list of its graph.
+    pub(super) place: u32,
 }
 
-// SAFETY: the raw pointer is a host function's data. The C caller hands it to the driver, which passes it to
-// the function on any thread.
-#[expect(unsafe_code, reason = "a pointer that only a host function looks at")]
-unsafe impl Send for NodeWork {}
+// A program may have a million of them.
+const _: () = assert!(size_of::<Node>() <= 152, "a node is small");
 
-impl NodeWork {
-    /// The node for work on a captured stream; `None` for work that cannot be captured.
-    pub(crate) fn of<S>(work: Work<S>) -> Option<NodeWork> {
-        Some(match work {
-            Work::Memory(op @ (MemoryOp::WriteValue { .. } | MemoryOp::WaitValue { .. })) => NodeWork::Values(vec![op]),
-            Work::Memory(op) => NodeWork::Memory(op),
-            Work::HostFunction { function, data, .. } => NodeWork::Host { function, data },
-            Work::Join
-            | Work::Record { .. }
-            | Work::Staged { .. }
-            | Work::StagedBlock(_)
-            | Work::Callback { .. }
-            | Work::Migrate(_)
-            | Work::Release(_)
-            | Work::Task(_)
-            | Work::Away => return None,
-        })
+impl Node {
+    pub(super) fn new(graph: GraphHandle, work: NodeWork, dependencies: Edges, local_id: u32, place: u32) -> Self {
+        Self { graph, work, dependencies, dependents: SmallVec::new(), clone_of: None, local_id, site: None, place }
     }
+}
 
-    /// One node for several pieces of work.
-    pub(crate) fn of_values<S>(works: Vec<Work<S>>) -> Option<NodeWork> {
-        let mut values = Vec::with_capacity(works.len());
-        for work in works {
-            match NodeWork::of(work)? {
-                NodeWork::Values(more) => values.extend(more),
-                _ => return None,
-            }
-        }
-        Some(NodeWork::Values(values))
-    }
-
-    /// The ops of a launch, for nodes that consist of ops only.
-    pub(crate) fn ops<S>(&self) -> Vec<Work<S>> {
-        match self {
-            NodeWork::Memory(op) => vec![op.clone().into()],
-            NodeWork::Host { function, data } => {
-                vec![Work::HostFunction { function: *function, data: *data, known: Known::default() }]
-            }
-            NodeWork::Values(values) => values.iter().map(|value| value.clone().into()).collect(),
-            NodeWork::Kernel(_)
-            | NodeWork::RecordEvent(_)
-            | NodeWork::WaitEvent(_)
-            | NodeWork::Alloc { .. }
-            | NodeWork::Free => Vec::new(),
-        }
-    }
-
-    pub(crate) fn kind(&self) -> CUgraphNodeType {
-        match self {
-            NodeWork::Kernel(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_KERNEL,
-            NodeWork::Memory(MemoryOp::Copy { .. } | MemoryOp::CopyBlock(_)) => {
-                CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEMCPY
-            }
-            NodeWork::Memory(MemoryOp::Fill { .. } | MemoryOp::FillRows(_)) => {
-                CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEMSET
-            }
-            NodeWork::Memory(MemoryOp::WriteValue { .. } | MemoryOp::WaitValue { .. }) => {
-                CUgraphNodeType::CU_GRAPH_NODE_TYPE_BATCH_MEM_OP
-            }
-            NodeWork::Host { .. } => CUgraphNodeType::CU_GRAPH_NODE_TYPE_HOST,
-            NodeWork::RecordEvent(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_EVENT_RECORD,
-            NodeWork::WaitEvent(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_WAIT_EVENT,
-            NodeWork::Values(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_BATCH_MEM_OP,
-            NodeWork::Alloc { .. } => CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEM_ALLOC,
-            NodeWork::Free => CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEM_FREE,
-        }
-    }
+impl Object for Node {
+    type Kind = kind::Node;
 }

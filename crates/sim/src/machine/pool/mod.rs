@@ -33,7 +33,7 @@ pub(crate) struct Pool {
     /// Devices other than its own that have access to its memory.
     pub(crate) peers: BTreeSet<u16>,
     /// Its addresses, reserved at the first allocation.
-    pub(crate) addresses: Option<Addresses>,
+    pub(in crate::machine) addresses: Option<Addresses>,
     pub(crate) space: Space,
 }
 
@@ -88,12 +88,14 @@ pub(crate) enum Freed {
     Pool { pool: PoolHandle, stamp: u64, address: u64 },
     /// An allocation of `cuMemAlloc`.
     Device { device: u16, address: u64, bytes: u64 },
+    /// Memory of a graph, whose addresses stay the graph's.
+    Graph { address: u64 },
 }
 
 impl Freed {
     pub(crate) fn address(&self) -> u64 {
         match self {
-            Freed::Pool { address, .. } | Freed::Device { address, .. } => *address,
+            Freed::Pool { address, .. } | Freed::Device { address, .. } | Freed::Graph { address } => *address,
         }
     }
 }
@@ -125,6 +127,7 @@ impl Pool {
 }
 
 /// The pools of a home.
+#[derive(Clone, Copy)]
 pub(crate) struct Current {
     pub(crate) default: PoolHandle,
     /// The current pool, if set.

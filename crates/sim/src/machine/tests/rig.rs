@@ -13,7 +13,6 @@ use crate::fault::{Faults, Plan};
 use crate::ffi::handle::ContextHandle;
 use crate::ffi::status::Status;
 use crate::machine::call::Call;
-use crate::machine::context::Context;
 use crate::machine::core::{Core, Guard, Instruments};
 use crate::machine::stream::Traits;
 use crate::machine::work::Task;
@@ -166,7 +165,5 @@ impl Memory {
 
 fn new_context(core: &Arc<Core>, device: usize) -> ContextHandle {
     let call = Call::new(core, Function::cuCtxCreate_v2, false);
-    let mut world = core.world();
-    let context = Context::new(&call, &mut world, device, 0, false).expect("the device has room for it");
-    world.contexts.insert(context).expect("there is room")
+    core.world().add_context(&call, device, 0).expect("the device has room for it")
 }

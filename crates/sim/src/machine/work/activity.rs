@@ -17,7 +17,12 @@ impl<S> Work<S> {
         Some(match self {
             Work::Memory(MemoryOp::WriteValue { .. }) => Activity::WriteValue,
             Work::Memory(MemoryOp::WaitValue { .. }) => Activity::WaitValue,
-            Work::Join | Work::Release(_) | Work::Memory(_) | Work::Staged { .. } | Work::StagedBlock(_) => {
+            Work::Join
+            | Work::Release(_)
+            | Work::Hook(_)
+            | Work::Memory(_)
+            | Work::Staged { .. }
+            | Work::StagedBlock(_) => {
                 return None;
             }
             Work::Migrate(migration) => {
@@ -27,7 +32,7 @@ impl<S> Work<S> {
                     to => Activity::Discard { bytes: migration.bytes, to },
                 }
             }
-            Work::HostFunction { .. } | Work::Callback { .. } => Activity::HostFunction,
+            Work::HostFunction { .. } | Work::Callback { .. } | Work::Destructors(_) => Activity::HostFunction,
             Work::Record { event, serial } => Activity::Record { event: event.bits(), serial: *serial },
             Work::Task(_) | Work::Away => Activity::Task,
         })

@@ -4,6 +4,7 @@
 #![expect(unsafe_code, reason = "calls the program's host functions, which travel between threads")]
 
 mod activity;
+mod hook;
 mod task;
 
 use std::ffi::c_void;
@@ -11,9 +12,11 @@ use std::ffi::c_void;
 use warploom_engine::{Known, Step};
 use warploom_sys::types::{CUhostFn, CUresult, CUstream, CUstreamCallback};
 
+pub(crate) use hook::{Hook, Reached};
 pub(crate) use task::Task;
 
 use crate::ffi::handle::{ContextHandle, EventHandle};
+use crate::machine::destructor::Destructor;
 use crate::machine::pool::Freed;
 use crate::machine::stream::Traits;
 use crate::memory::shadow::{DISCARD_FILL, DISCARD_LIMIT};
@@ -76,6 +79,10 @@ pub(crate) enum Work<S> {
     Release(Freed),
     /// Work that runs in slices: a kernel.
     Task(Box<dyn Task<S>>),
+    /// A change of the machine's state.
+    Hook(Box<dyn Hook<S>>),
+    /// Destructors of user objects that nothing refers to any more.
+    Destructors(Vec<Destructor>),
     /// A task while it runs.
     Away,
 }
@@ -121,6 +128,8 @@ impl<S> Work<S> {
             | Work::Migrate(_)
             | Work::Release(_)
             | Work::Task(_)
+            | Work::Hook(_)
+            | Work::Destructors(_)
             | Work::Away => None,
         }
     }
@@ -141,7 +150,8 @@ impl<S: 'static> warploom_engine::Work for Work<S> {
 
     fn run(&mut self) -> Step<CUresult> {
         match self {
-            Work::Join | Work::Record { .. } | Work::Release(_) | Work::Away => {}
+            Work::Join | Work::Record { .. } | Work::Release(_) | Work::Hook(_) | Work::Away => {}
+            Work::Destructors(destructors) => destructors.drain(..).for_each(Destructor::run),
             Work::Memory(op) => {
                 if !op.run() {
                     return Step::Park;
@@ -180,6 +190,8 @@ impl<S: 'static> warploom_engine::Work for Work<S> {
             | Work::HostFunction { .. }
             | Work::Callback { .. }
             | Work::Task(_)
+            | Work::Hook(_)
+            | Work::Destructors(_)
             | Work::Away => {}
             Work::Memory(op) => op.touches(touch),
             Work::Staged { to, bytes } => touch(Touch::Write { to: *to, bytes: bytes.len() as u64 }),
@@ -197,11 +209,15 @@ impl<S: 'static> warploom_engine::Work for Work<S> {
     }
 
     fn is_instant(&self) -> bool {
-        matches!(self, Work::Join | Work::Record { .. } | Work::Release(_))
+        match self {
+            Work::Join | Work::Record { .. } | Work::Release(_) => true,
+            Work::Hook(hook) => hook.is_instant(),
+            _ => false,
+        }
     }
 
     fn runs_on_host(&self) -> bool {
-        matches!(self, Work::HostFunction { .. } | Work::Callback { .. })
+        matches!(self, Work::HostFunction { .. } | Work::Callback { .. } | Work::Destructors(_))
     }
 
     fn polls(&self) -> bool {
@@ -241,6 +257,8 @@ impl<S: 'static> warploom_engine::Work for Work<S> {
             }
             Work::Release(freed) => format!("the free of {:#x}", freed.address()),
             Work::Task(task) => task.describe(),
+            Work::Hook(hook) => hook.describe(),
+            Work::Destructors(_) => "destructors of user objects".to_owned(),
             Work::Away => "a kernel".to_owned(),
         }
     }

@@ -1,8 +1,10 @@
 //! The origin of an allocation: the call that made it, and its particulars.
 
+mod graph;
 mod mapping;
 mod pool;
 
+pub(crate) use graph::GraphBlock;
 pub(crate) use mapping::{Mapping, Rights};
 pub(crate) use pool::{Home, PoolBlock, Preferred};
 
@@ -19,6 +21,8 @@ pub(crate) enum Backing {
     Managed(Managed),
     /// `cuMemAllocAsync`.
     Pool(PoolBlock),
+    /// A node of a graph.
+    Graph(GraphBlock),
     /// `cuMemMap`.
     Mapped(Mapping),
     /// A variable of a module.

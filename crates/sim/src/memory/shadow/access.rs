@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use warploom_engine::Epoch;
 
-use super::operation::{AccessKind, AllocationInfo, Operation, StreamInfo};
-use super::site::{self, Site, Trace};
+use super::operation::{AccessKind, AllocationInfo, GraphNode, Operation, StreamInfo};
+use super::site::{self, NodeSite, Site, Trace};
 use crate::memory::sim_address::Side;
 
 /// An access to some bytes: its kind, its step of a timeline, its stream and its call.
@@ -20,7 +20,7 @@ pub(crate) struct Access {
 }
 
 // One for each tracked range at least, and one for each stream that reads a range at the same time as others.
-const _: () = assert!(size_of::<Access>() <= 64, "an access is small");
+const _: () = assert!(size_of::<Access>() <= 72, "an access is small");
 
 /// An earlier access that a new one is not ordered behind.
 #[derive(Debug)]
@@ -84,6 +84,7 @@ impl Access {
             function: self.site.as_ref().map(|site| site.function),
             access: self.kind,
             stream: self.stream,
+            node: self.site.as_ref().and_then(|site| site.node.as_deref()).map(GraphNode::from),
             backtrace: trace.map(Trace::frames).unwrap_or_default(),
         }
     }
@@ -97,8 +98,17 @@ impl Operation {
             function: Some(site.function),
             access,
             stream: None,
+            node: None,
             backtrace: site.trace.as_deref().map(Trace::frames).unwrap_or_default(),
         }
+    }
+}
+
+impl From<&NodeSite> for GraphNode {
+    fn from(site: &NodeSite) -> Self {
+        let NodeSite { graph, node, kind, added } = site;
+        let backtrace = added.trace.as_deref().map(Trace::frames).unwrap_or_default();
+        Self { graph: *graph, node: *node, kind, added: added.call, function: added.function, backtrace }
     }
 }
 

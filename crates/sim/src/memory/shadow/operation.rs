@@ -16,7 +16,29 @@ pub struct Operation {
     pub access: AccessKind,
     /// The stream it is on; none for an access by the host itself.
     pub stream: Option<StreamInfo>,
+    /// The node of a graph that does it, if the call launched one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node: Option<GraphNode>,
     /// The backtrace, innermost first, without the simulator's own frames; empty if it was not asked for.
+    pub backtrace: Vec<Frame>,
+}
+
+/// A node of a graph, as part of a finding.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct GraphNode {
+    /// The number of the graph that `cuGraphGetId` shows.
+    pub graph: u32,
+    /// The node's number in its graph, counted from 0 in the order of additions.
+    pub node: u32,
+    /// The kind of node, in words.
+    pub kind: &'static str,
+    /// The number of the call that added it.
+    pub added: u64,
+    /// The function that added it.
+    #[serde(serialize_with = "as_name")]
+    pub function: Function,
+    /// The backtrace of that call, innermost first; empty if it was not asked for.
     pub backtrace: Vec<Frame>,
 }
 
@@ -97,6 +119,10 @@ pub enum AccessKind {
     Discard,
     /// Nothing: the call is about a handle.
     Use,
+}
+
+fn as_name<S: serde::Serializer>(function: &Function, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(function.name())
 }
 
 fn as_optional_name<S: serde::Serializer>(function: &Option<Function>, serializer: S) -> Result<S::Ok, S::Error> {

@@ -16,6 +16,20 @@ pub(crate) struct Site {
     pub(crate) function: Function,
     /// The backtrace, if it was asked for.
     pub(crate) trace: Option<Arc<Trace>>,
+    /// The node of a graph, if the call launched one.
+    pub(crate) node: Option<Arc<NodeSite>>,
+}
+
+/// A node of a graph, as it is remembered for a report.
+#[derive(Debug)]
+pub(crate) struct NodeSite {
+    /// The number that `cuGraphGetId` shows.
+    pub(crate) graph: u32,
+    /// The node's number in its graph, in the order of additions.
+    pub(crate) node: u32,
+    pub(crate) kind: &'static str,
+    /// The call that added it.
+    pub(crate) added: Site,
 }
 
 /// Return addresses, innermost first; names are looked up only when a report needs them.
@@ -45,7 +59,7 @@ pub(crate) struct InCall {
 
 impl InCall {
     pub(crate) fn new(call: u64, function: Function, traces: bool) -> Self {
-        let current = Current { site: Site { call, function, trace: None }, traces };
+        let current = Current { site: Site { call, function, trace: None, node: None }, traces };
         // A thread that is ending has no place for it; its findings will not know their call.
         let before = CURRENT.try_with(|place| place.borrow_mut().replace(current)).unwrap_or(None);
         Self { before }
@@ -70,6 +84,16 @@ pub(crate) fn current() -> Option<Site> {
             Some(current.site.clone())
         })
         .unwrap_or(None)
+}
+
+/// Lets the accesses that this thread remembers now be those of a graph's node, or of the call itself again.
+pub(crate) fn enter_node(node: Option<Arc<NodeSite>>) {
+    let enter = |place: &RefCell<Option<Current>>| {
+        if let Some(current) = place.borrow_mut().as_mut() {
+            current.site.node = node;
+        }
+    };
+    CURRENT.try_with(enter).unwrap_or_default();
 }
 
 impl Trace {

@@ -6,6 +6,7 @@
 //! ```
 
 use std::ffi::c_void;
+use std::sync::Arc;
 
 use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_VALUE, Status};
@@ -30,7 +31,7 @@ impl Arguments {
     }
 
     /// All arguments, at the offsets of the kernel's parameters.
-    pub(super) fn pack(&self, call: &Call<'_>, facts: &Facts<'_>) -> Status<Vec<u8>> {
+    pub(super) fn pack(&self, call: &Call<'_>, facts: &Facts<'_>) -> Status<Arc<[u8]>> {
         let refuse = |reason: String| call.refuse(INVALID_VALUE, reason);
         let expected = facts.kernel.parameter_bytes();
         let has_extras = !self.extra.is_null() && !self.extra.pointer_at(0)?.is_null();
@@ -39,14 +40,14 @@ impl Arguments {
             (true, true) if expected > 0 => {
                 Err(refuse(format!("no arguments; the kernel takes {}", facts.parameters().len())))
             }
-            (true, true) => Ok(Vec::new()),
-            (false, true) => self.collect(call, facts),
+            (true, true) => Ok(Arc::default()),
+            (false, true) => self.collect(call, facts).map(Into::into),
             (true, false) => {
                 let (buffer, size) = self.list(call)?;
                 if size < expected {
                     return Err(refuse(format!("{size} bytes of arguments; the kernel takes {expected}")));
                 }
-                copy(buffer, expected)
+                copy(buffer, expected).map(Into::into)
             }
         }
     }

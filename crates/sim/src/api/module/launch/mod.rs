@@ -13,6 +13,7 @@
 
 mod arguments;
 mod fault;
+mod node;
 mod reachable;
 mod running;
 mod shape;
@@ -20,8 +21,10 @@ mod task;
 mod view;
 
 use std::ffi::{c_uint, c_void};
+use std::sync::Arc;
 
 use arguments::Arguments;
+pub(crate) use node::{kernel_node, with_attributes};
 use running::Running;
 use task::KernelTask;
 use view::View;
@@ -33,15 +36,17 @@ use super::attributes::Limits;
 use super::clusters;
 use super::functions::described;
 use super::kernels::function_in;
-use crate::api::context::stack_for;
-use crate::ffi::handle::{Handle, Kind};
+use crate::api::context::{stack_for, stack_of};
+use crate::ffi::handle::{ContextHandle, Handle, Kind};
 use crate::ffi::status::{INVALID_HANDLE, INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
+use crate::machine::code::Facts;
 use crate::machine::core::Guard;
-use crate::machine::graph::NodeWork;
+use crate::machine::graph::{KernelAttributes, KernelNode, NodeWork};
 use crate::machine::launch::{KernelCall, Shape};
-use crate::machine::world::Work;
+use crate::machine::work::Task;
+use crate::machine::world::{Work, World};
 use crate::topology::number;
 
 /// Number of resident blocks; more would only take more memory.
@@ -62,7 +67,7 @@ pub(crate) fn cuLaunchKernel(
     extra: Ptr<*mut c_void>,
 ) -> Status {
     let shape = Shape::new([grid_x, grid_y, grid_z], [block_x, block_y, block_z], shared);
-    launch(call, function, shape, stream, Arguments::new(arguments, extra))
+    launch(call, function, (shape, KernelAttributes::default()), stream, Arguments::new(arguments, extra))
 }
 
 pub(crate) fn cuLaunchCooperativeKernel(
@@ -80,7 +85,8 @@ pub(crate) fn cuLaunchCooperativeKernel(
 ) -> Status {
     let mut shape = Shape::new([grid_x, grid_y, grid_z], [block_x, block_y, block_z], shared);
     shape.cooperative = true;
-    launch(call, function, shape, stream, Arguments::new(arguments, Ptr::null()))
+    let attributes = KernelAttributes { cooperative: Some(true), ..KernelAttributes::default() };
+    launch(call, function, (shape, attributes), stream, Arguments::new(arguments, Ptr::null()))
 }
 
 pub(crate) fn cuLaunchKernelEx(
@@ -91,62 +97,82 @@ pub(crate) fn cuLaunchKernelEx(
     extra: Ptr<*mut c_void>,
 ) -> Status {
     let (config, attributes) = config.read_with_attributes()?;
-    let shape = Shape::of(call, &config, attributes)?;
-    launch(call, function, shape, Ptr::of_handle(config.hStream), Arguments::new(arguments, extra))
+    let (shape, attributes) = Shape::of(call, &config, attributes)?;
+    let arguments = Arguments::new(arguments, extra);
+    launch(call, function, (shape, attributes), Ptr::of_handle(config.hStream), arguments)
 }
 
 fn launch(
     call: &Call<'_>,
     function: Ptr<CUfunc_st>,
-    shape: Shape,
+    (shape, attributes): (Shape, KernelAttributes),
     stream: Ptr<CUstream_st>,
     arguments: Arguments,
 ) -> Status {
     let mut world = call.world();
     let queue = call.queue(&mut world, stream)?;
-    let kernel = KernelCall::new(call, &mut world, queue, function, shape, arguments);
-    let kernel = kernel.inspect_err(|_| world.captures.spoil(queue))?;
-    if world.captures.hold(queue) {
-        return call.capture_node(&mut world, queue, NodeWork::Kernel(Box::new(kernel)));
+    let owner = &world.queue(queue).owner;
+    let place = Place { context: owner.context, device: owner.device };
+    let kernel =
+        KernelCall::new(call, &mut world, place, function.address(), shape, |facts| arguments.pack(call, facts));
+    let kernel = kernel.inspect_err(|_| world.captures_mut().spoil(queue))?;
+    if world.captures().hold(queue) {
+        let attributes = attributes.or_of_stream(&world.queue(queue).owner.traits.attributes);
+        let node = KernelNode::new(kernel, function.address(), attributes);
+        return call.capture_node(&mut world, queue, NodeWork::Kernel(Arc::new(node)));
     }
     kernel.start(call, &mut world, queue)
 }
 
+/// The context that a kernel runs in, and its device.
+#[derive(Clone, Copy)]
+struct Place {
+    context: ContextHandle,
+    device: u16,
+}
+
 impl KernelCall {
+    /// A launch of a function or a library's kernel, by the bits of its handle, if it is valid.
     fn new(
         call: &Call<'_>,
         world: &mut Guard<'_>,
-        queue: QueueId,
-        function: Ptr<CUfunc_st>,
+        Place { context, device }: Place,
+        named: u64,
         shape: Shape,
-        arguments: Arguments,
+        arguments: impl FnOnce(&Facts<'_>) -> Status<Arc<[u8]>>,
     ) -> Status<Self> {
-        let (context, device) = (world.engine.queue(queue).owner.context, world.engine.queue(queue).owner.device);
         world.healthy(context)?;
-        let kernel = Handle::from_bits(function.address());
+        let kernel = Handle::from_bits(named);
         let handle = match kernel.names_some(Kind::Kernel) {
             true => function_in(call, world, kernel, context)?,
-            false => Handle::from_bits(function.address()),
+            false => Handle::from_bits(named),
         };
         let found = described(call, world, handle)?;
         if found.context != context {
-            return Err(call.refuse(INVALID_HANDLE, "the function and the stream are of different contexts"));
+            return Err(call.refuse(INVALID_HANDLE, "the function is of another context"));
         }
         let facts = found.binary.facts(found.index).ok_or(INVALID_HANDLE)?;
         let limits = Limits::new(call, device);
         shape.check(call, &limits, &facts, &found.settings)?;
         let shape = clusters::of_launch(call, &limits, &facts, &found.settings, shape)?;
         clusters::check_most(call, &shape)?;
-        let arguments = arguments.pack(call, &facts)?.into();
-        let program = world.code.modules.get(found.module).ok_or(INVALID_HANDLE)?.program.clone();
+        let arguments = arguments(&facts)?;
+        let program = world.code().modules().get(found.module).ok_or(INVALID_HANDLE)?.program.clone();
         Ok(Self { function: handle, context, device, program, index: found.index, shape, arguments })
     }
 
     /// Enqueues the kernel.
     pub(crate) fn start(&self, call: &Call<'_>, world: &mut Guard<'_>, queue: QueueId) -> Status {
+        reserve_stack(call, world, self)?;
+        let task = self.task(call, world)?;
+        call.submit(world, queue, Work::Task(task))
+    }
+
+    /// The kernel as a task; its stack has been reserved.
+    pub(crate) fn task(&self, call: &Call<'_>, world: &mut World) -> Status<Box<dyn Task<World>>> {
         let Self { context, device, shape, .. } = *self;
         let kernel = self.program.kernels().nth(self.index).ok_or(INVALID_HANDLE)?;
-        let stack = stack_for(call, world, context, kernel.local_bytes() as u32)?;
+        let stack = stack_of(world, context)?;
         let resident = if shape.cooperative { shape.blocks() } else { RESIDENT };
         let workspace = match shape.cooperative {
             true => Some(world.take_workspace(context, device).ok_or(OUT_OF_MEMORY)?),
@@ -166,19 +192,22 @@ impl KernelCall {
         };
         let (name, view) = (kernel.name().to_owned(), View::new(call.core(), world, context, device));
         let checks = call.core().findings.kernel_checks();
-        let submitted = Running::new(kernel, launch, &view, checks)
-            .map_err(|error| call.refuse(INVALID_VALUE, format!("a launch of `{name}`: {error}")))
-            .map(|grid| KernelTask::new(call, name, grid, view, workspace))
-            .and_then(|task| call.submit(world, queue, Work::Task(Box::new(task))));
-        if let Err(code) = submitted {
+        let grid = Running::new(kernel, launch, &view, checks).map_err(|error| {
             workspace.into_iter().for_each(|workspace| world.give_workspace(workspace));
-            return Err(code);
-        }
-        if let Some(function) = world.code.functions.get_mut(self.function) {
+            call.refuse(INVALID_VALUE, format!("a launch of `{name}`: {error}"))
+        })?;
+        if let Some(function) = world.code_mut().functions_mut().get_mut(self.function) {
             function.is_loaded = true;
         }
-        Ok(())
+        Ok(Box::new(KernelTask::new(call, name, grid, view, workspace)))
     }
+}
+
+/// Makes the stacks of a kernel's context large enough for it, which may wait for running kernels.
+pub(crate) fn reserve_stack(call: &Call<'_>, world: &mut Guard<'_>, kernel: &KernelCall) -> Status {
+    let found = kernel.program.kernels().nth(kernel.index).ok_or(INVALID_HANDLE)?;
+    let bytes = found.local_bytes() as u32;
+    stack_for(call, world, kernel.context, bytes).map(drop)
 }
 
 /// The special registers of a launch: two of them hold the address of a cooperative launch's workspace.

@@ -42,7 +42,9 @@ impl World {
     /// The pool memory that kernels of a context have access to now. It may be freed at the call before a
     /// kernel launched now has run; in stream order, the free comes after the kernel.
     pub(super) fn reachable_pool_memory(&self, context: ContextHandle, device: u16) -> ReachableMemory {
-        self.reachable_memory_of(context, device, |allocation| matches!(allocation.backing, Backing::Pool(_)))
+        self.reachable_memory_of(context, device, |allocation| {
+            matches!(allocation.backing, Backing::Pool(_) | Backing::Graph(_))
+        })
     }
 
     fn reachable_memory_of(
@@ -51,7 +53,7 @@ impl World {
         device: u16,
         is_wanted: impl Fn(&Allocation) -> bool,
     ) -> ReachableMemory {
-        let reachable = self.memory.iter().filter(|allocation| is_wanted(allocation)).filter_map(|allocation| {
+        let reachable = self.memory().iter().filter(|allocation| is_wanted(allocation)).filter_map(|allocation| {
             let is_writable = self.kernel_access(allocation, context, device)?;
             let Allocation { base, host, side, id, .. } = *allocation;
             let [before, behind] = match &allocation.backing {
@@ -69,7 +71,7 @@ impl World {
         });
         sorted.extend(freed);
         sorted.sort_by_key(|range| range.start);
-        ReachableMemory { sorted, version: self.memory.version() }
+        ReachableMemory { sorted, version: self.memory().version() }
     }
 
     /// `Some(true)` if kernels may write the memory, `Some(false)` if they may only read it, `None` without
@@ -79,10 +81,11 @@ impl World {
             Backing::PageLocked(_) | Backing::Registered { .. } | Backing::Managed(_) => Some(true),
             Backing::Device | Backing::Variable(_) => {
                 let is_own = allocation.side == Side::Device(device) || allocation.is_managed();
-                let peers = &self.contexts.get(context)?.peers;
+                let peers = &self.contexts().get(context)?.peers;
                 (is_own || allocation.context.is_some_and(|owner| peers.contains(&owner))).then_some(true)
             }
             Backing::Pool(block) => (self.pool_access(block.pool, device) != AccessLevel::None).then_some(true),
+            Backing::Graph(block) => (block.device == device || block.peers.contains(&device)).then_some(true),
             Backing::Mapped(_) => {
                 let may = |write| self.mapped_access(allocation.base, allocation.size, device, write).is_ok();
                 may(false).then(|| may(true))
@@ -98,7 +101,8 @@ impl ReachableMemory {
 
     /// The addresses of ranges that have been freed since.
     pub(super) fn freed<'a>(&'a self, world: &'a World) -> impl Iterator<Item = std::ops::Range<u64>> + 'a {
-        let is_there = |range: &&ReachableRange| world.memory.at(range.start).is_some_and(|found| found.id == range.id);
+        let is_there =
+            |range: &&ReachableRange| world.memory().at(range.start).is_some_and(|found| found.id == range.id);
         self.sorted.iter().filter(move |range| !is_there(range)).map(|range| range.start..range.end)
     }
 

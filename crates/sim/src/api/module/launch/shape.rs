@@ -1,13 +1,14 @@
 //! Launch configuration: grid and block dimensions, and the device limits on them.
 #![expect(unsafe_code, reason = "reads members of a C union that its attribute's name tells apart")]
 
-use warploom_sys::types::{CUlaunchAttribute, CUlaunchAttributeID, CUlaunchConfig, CUresult};
+use warploom_sys::types::{CUlaunchAttribute, CUlaunchAttributeID, CUlaunchAttributeValue, CUlaunchConfig, CUresult};
 
 use crate::api::module::attributes::{Limits, check_policy};
 use crate::ffi::Ptr;
 use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, Status};
 use crate::machine::call::Call;
 use crate::machine::code::{Facts, Settings};
+use crate::machine::graph::KernelAttributes;
 use crate::machine::launch::Shape;
 use crate::topology::number;
 
@@ -15,58 +16,74 @@ fn product(sizes: [u32; 3]) -> u64 {
     sizes.iter().fold(1, |all, size| all.saturating_mul(u64::from(*size)))
 }
 
+/// Takes over a launch attribute. Attributes that are only scheduling hints have no effect.
+fn apply(
+    call: &Call<'_>,
+    attributes: &mut KernelAttributes,
+    id: CUlaunchAttributeID,
+    value: &CUlaunchAttributeValue,
+) -> Status {
+    type A = CUlaunchAttributeID;
+    // SAFETY: the members are integers and structs of integers, for which every bit pattern is valid.
+    unsafe {
+        match id {
+            A::CU_LAUNCH_ATTRIBUTE_COOPERATIVE => attributes.cooperative = Some(value.cooperative != 0),
+            A::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION => {
+                let cluster = value.clusterDim;
+                attributes.cluster = Some([cluster.x, cluster.y, cluster.z]);
+            }
+            A::CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE => {
+                let policy = value.clusterSchedulingPolicyPreference.0;
+                check_policy(call, policy)?;
+                attributes.cluster_policy = Some(policy);
+            }
+            A::CU_LAUNCH_ATTRIBUTE_PRIORITY => attributes.priority = Some(value.priority),
+            A::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN => attributes.domain = Some(value.memSyncDomain.0),
+            A::CU_LAUNCH_ATTRIBUTE_IGNORE
+            | A::CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW
+            | A::CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY
+            | A::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+            | A::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP
+            | A::CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT => {}
+            A::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT
+            | A::CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT
+            | A::CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION
+            | A::CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE => {
+                let reason = format!("launch attribute {} is not simulated", id.0);
+                return Err(call.refuse(NOT_SUPPORTED, reason));
+            }
+            other => return Err(call.refuse(INVALID_VALUE, format!("there is no launch attribute {}", other.0))),
+        }
+    }
+    Ok(())
+}
+
 impl Shape {
     pub(super) fn new(grid: [u32; 3], block: [u32; 3], shared: u32) -> Self {
         Self { grid, block, shared, cooperative: false, cluster: None }
     }
 
-    /// The launch configuration with its relevant attributes. Attributes that are only scheduling hints have
-    /// no effect.
+    /// The launch configuration with its attributes.
     pub(in crate::api::module) fn of(
         call: &Call<'_>,
         config: &CUlaunchConfig,
         attributes: Ptr<CUlaunchAttribute>,
-    ) -> Status<Self> {
-        type A = CUlaunchAttributeID;
+    ) -> Status<(Self, KernelAttributes)> {
         let grid = [config.gridDimX, config.gridDimY, config.gridDimZ];
         let block = [config.blockDimX, config.blockDimY, config.blockDimZ];
-        let mut shape = Self::new(grid, block, config.sharedMemBytes);
+        let shape = Self::new(grid, block, config.sharedMemBytes);
+        let mut set = KernelAttributes::default();
         for index in 0..config.numAttrs as usize {
             let attribute = attributes.read_at(index)?;
-            match attribute.id {
-                A::CU_LAUNCH_ATTRIBUTE_COOPERATIVE => {
-                    // SAFETY: an integer, for which every bit pattern is valid.
-                    shape.cooperative = unsafe { attribute.value.cooperative } != 0;
-                }
-                A::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION => {
-                    // SAFETY: three integers, for which every bit pattern is valid.
-                    let cluster = unsafe { attribute.value.clusterDim };
-                    shape.cluster = Some([cluster.x, cluster.y, cluster.z]);
-                }
-                A::CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE => {
-                    // SAFETY: an integer, for which every bit pattern is valid.
-                    let policy = unsafe { attribute.value.clusterSchedulingPolicyPreference };
-                    check_policy(call, policy.0)?;
-                }
-                A::CU_LAUNCH_ATTRIBUTE_IGNORE
-                | A::CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW
-                | A::CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY
-                | A::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
-                | A::CU_LAUNCH_ATTRIBUTE_PRIORITY
-                | A::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP
-                | A::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN
-                | A::CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT => {}
-                A::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT
-                | A::CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT
-                | A::CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION
-                | A::CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE => {
-                    let reason = format!("launch attribute {} is not simulated", attribute.id.0);
-                    return Err(call.refuse(NOT_SUPPORTED, reason));
-                }
-                other => return Err(call.refuse(INVALID_VALUE, format!("there is no launch attribute {}", other.0))),
-            }
+            apply(call, &mut set, attribute.id, &attribute.value)?;
         }
-        Ok(shape)
+        Ok((shape.with(&set), set))
+    }
+
+    /// The shape with the attributes that belong to it.
+    pub(super) fn with(self, attributes: &KernelAttributes) -> Self {
+        let cooperative = attributes.cooperative.unwrap_or(self.cooperative);
+        Self { cooperative, cluster: attributes.cluster.or(self.cluster), ..self }
     }
 
     /// Threads of a block.

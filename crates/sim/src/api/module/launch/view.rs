@@ -39,7 +39,7 @@ const MOMENT_NS: u64 = 100;
 
 impl View {
     pub(super) fn new(core: &Arc<Core>, world: &World, context: ContextHandle, device: u16) -> Arc<Self> {
-        let is_watched = core.findings.is_on() || world.managed_memory.is_used();
+        let is_watched = core.findings.is_on() || world.managed_memory().is_used();
         let hull = world.heap_hull(context).map_or([u64::MAX, 0], |hull| [hull.start, hull.end]);
         Arc::new(Self {
             core: Arc::downgrade(core),
@@ -82,7 +82,7 @@ impl View {
     pub(super) fn look(&self, again: bool) {
         let Some(core) = self.core() else { return };
         let world = core.world();
-        let is_known = self.reachable.read().is_of(world.memory.version());
+        let is_known = self.reachable.read().is_of(world.memory().version());
         if again || !is_known {
             let reachable = world.reachable_memory(self.context, self.device);
             *self.reachable.write() = reachable;

@@ -25,7 +25,7 @@ use warploom_sys::types::{CUjit_option, CUjitInputType, CUlinkState, CUlinkState
 use super::load::target;
 use super::options::Options;
 use crate::ffi::handle::{Handle, LinkHandle};
-use crate::ffi::status::{INVALID_CONTEXT, INVALID_HANDLE, INVALID_VALUE, OUT_OF_MEMORY, Status};
+use crate::ffi::status::{INVALID_HANDLE, INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
 use crate::machine::code::image::{Refusal, cubin};
@@ -49,14 +49,14 @@ pub(crate) fn cuLinkCreate_v2(
     let logs = Logs::new(call, &options)?;
     let mut world = call.world();
     let context = call.context(&world)?;
-    let device = world.contexts.get(context).ok_or(INVALID_CONTEXT)?.device;
+    let device = world.device_of(context)?;
     let mut target = target(call, device.into());
     if let Some(wanted) = options.value(CUjit_option::CU_JIT_TARGET)? {
         // The number is followed by a bit for each kind of architecture-specific features.
         target.architecture = wanted as u32 & 0xffff;
     }
     let made = Link { target, parts: Vec::new(), state: LinkState::Open, logs };
-    out.write(world.code.links.insert(made).ok_or(OUT_OF_MEMORY)?.as_raw())
+    out.write(world.code_mut().links_mut().insert(made).ok_or(OUT_OF_MEMORY)?.as_raw())
 }
 
 /// The options of a single input: those of the compiler, not of logs.
@@ -106,8 +106,8 @@ pub(crate) fn cuLinkAddFile_v2(
 
 fn add(call: &Call<'_>, state: Ptr<CUlinkState_st>, kind: CUjitInputType, name: Option<&str>, bytes: &[u8]) -> Status {
     let mut world = call.world();
-    call.object(&world.code.links, named(state), INVALID_HANDLE)?;
-    let link = world.code.links.get_mut(named(state)).ok_or(INVALID_HANDLE)?;
+    call.object(world.code().links(), named(state), INVALID_HANDLE)?;
+    let link = world.code_mut().links_mut().get_mut(named(state)).ok_or(INVALID_HANDLE)?;
     match link.state {
         LinkState::Open => {}
         LinkState::Broken(code) => return Err(call.refuse(code, "a piece before did not fit")),
@@ -167,8 +167,8 @@ pub(crate) fn cuLinkComplete(
     image.required()?;
     size.optional()?;
     let mut world = call.world();
-    call.object(&world.code.links, named(state), INVALID_HANDLE)?;
-    let link = world.code.links.get_mut(named(state)).ok_or(INVALID_HANDLE)?;
+    call.object(world.code().links(), named(state), INVALID_HANDLE)?;
+    let link = world.code_mut().links_mut().get_mut(named(state)).ok_or(INVALID_HANDLE)?;
     match link.state {
         LinkState::Open => {}
         LinkState::Broken(code) => return Err(call.refuse(code, "a piece did not fit")),
@@ -190,7 +190,7 @@ pub(crate) fn cuLinkComplete(
 
 pub(crate) fn cuLinkDestroy(call: &Call<'_>, state: Ptr<CUlinkState_st>) -> Status {
     let mut world = call.world();
-    call.object(&world.code.links, named(state), INVALID_HANDLE)?;
-    world.code.links.remove(named(state));
+    call.object(world.code().links(), named(state), INVALID_HANDLE)?;
+    world.code_mut().links_mut().remove(named(state));
     Ok(())
 }

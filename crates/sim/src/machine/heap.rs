@@ -22,7 +22,7 @@ fn cost(bytes: u64) -> u64 {
 
 impl World {
     /// Allocates a block of the context's heap for a running kernel, if the heap has room.
-    pub(super) fn take_heap(&mut self, context: ContextHandle, device: u16, bytes: u64) -> Option<u64> {
+    pub(crate) fn take_heap(&mut self, context: ContextHandle, device: u16, bytes: u64) -> Option<u64> {
         let cost = cost(bytes);
         if !self.contexts.get_mut(context)?.take_heap(cost) {
             return None;
@@ -35,7 +35,7 @@ impl World {
     }
 
     /// Frees a block of the heap during a kernel. An address that is not a block is not examined further.
-    pub(super) fn give_heap(&mut self, context: ContextHandle, device: u16, address: u64) -> Freed {
+    pub(crate) fn give_heap(&mut self, context: ContextHandle, device: u16, address: u64) -> Freed {
         let found = self.memory.at(address).filter(|allocation| is_block(allocation, context));
         let Some((size, host)) = found.map(|found| (found.size, found.host)) else {
             let is_freed = |block: &FreedBlock| block.context == context && block.base == address;
@@ -70,12 +70,12 @@ impl World {
     }
 
     /// Freed blocks of a context's heap that are still mapped.
-    pub(super) fn freed_blocks(&self, context: ContextHandle) -> impl Iterator<Item = &FreedBlock> {
+    pub(crate) fn freed_blocks(&self, context: ContextHandle) -> impl Iterator<Item = &FreedBlock> {
         self.code.freed.blocks.iter().filter(move |block| block.context == context)
     }
 
     /// The address range that covers a context's heap.
-    pub(super) fn heap_hull(&self, context: ContextHandle) -> Option<Range<u64>> {
+    pub(crate) fn heap_hull(&self, context: ContextHandle) -> Option<Range<u64>> {
         let blocks = self.memory.iter().filter(|allocation| is_block(allocation, context));
         let rooms = blocks.map(|block| room(&(block.base..block.end())));
         let freed = self.freed_blocks(context).map(FreedBlock::room);
@@ -83,7 +83,7 @@ impl World {
     }
 
     /// The problem with an access to a context's heap, if any.
-    pub(super) fn heap_problem(&self, context: ContextHandle, bytes: Range<u64>) -> Option<HeapProblem> {
+    pub(crate) fn heap_problem(&self, context: ContextHandle, bytes: Range<u64>) -> Option<HeapProblem> {
         let at = bytes.start;
         let live = |allocation: &&Allocation| is_block(allocation, context);
         let before = self.memory.before(at).filter(live).map(|block| block.base..block.end());

@@ -4,8 +4,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::{DidYouMean, Quoted};
-use crate::TopologyError;
+use super::TopologyError;
+use super::words::{DidYouMean, Quoted};
 
 /// A mistake in a TOML text.
 #[derive(Debug, Clone, PartialEq, Eq)]

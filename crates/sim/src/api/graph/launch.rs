@@ -1,0 +1,73 @@
+//! Launches of executable graphs: cuGraphLaunch and cuGraphUpload.
+#![expect(non_snake_case, reason = "the functions have C's names")]
+
+use std::sync::{Arc, Weak};
+
+use warploom_sys::Function;
+use warploom_sys::types::{CUgraphExec_st, CUstream_st};
+
+use super::executable::named_executable;
+use crate::api::module::reserve_stack;
+use crate::ffi::Ptr;
+use crate::ffi::status::Status;
+use crate::machine::call::Call;
+use crate::machine::core::{Core, Guard};
+use crate::machine::graph::{KernelNode, NodeWork};
+use crate::machine::graph_launch::StartsKernels;
+use crate::machine::work::Task;
+use crate::machine::world::World;
+
+/// Makes the tasks of kernel nodes. Weak, because an op is part of its machine and must not keep it alive.
+struct Kernels {
+    core: Weak<Core>,
+    function: Function,
+}
+
+impl StartsKernels for Kernels {
+    fn task(&self, world: &mut World, kernel: &KernelNode) -> Status<Box<dyn Task<World>>> {
+        let core = self.core.upgrade().ok_or(warploom_sys::types::CUresult::CUDA_ERROR_DEINITIALIZED)?;
+        let call = Call::new(&core, self.function, false);
+        kernel.call.task(&call, world)
+    }
+}
+
+pub(crate) fn cuGraphLaunch(call: &Call<'_>, raw: Ptr<CUgraphExec_st>, stream: Ptr<CUstream_st>) -> Status {
+    let mut world = call.world();
+    let queue = call.queue(&mut world, stream)?;
+    let handle = named_executable(call, &world, raw)?;
+    if world.captures().hold(queue) {
+        return Err(call.uncapturable(&mut world, queue, "the launch of a graph"));
+    }
+    call.check_legacy(&mut world, queue)?;
+    reserve_stacks(call, &mut world, handle)?;
+    let kernels = Arc::new(Kernels { core: Arc::downgrade(call.core()), function: call.function() });
+    world.launch_graph(queue, handle, kernels, Arc::clone(&call.core().conditions))?;
+    call.get_going(&mut world, queue)
+}
+
+/// Makes the stacks of all kernels large enough, which may wait for running ones.
+fn reserve_stacks(call: &Call<'_>, world: &mut Guard<'_>, handle: crate::ffi::handle::ExecutableHandle) -> Status {
+    let Some(executable) = world.graphs().executables.get(handle) else { return Ok(()) };
+    let plan = Arc::clone(executable.plan());
+    let mut kernels = Vec::new();
+    plan.each(&mut |step| {
+        if let NodeWork::Kernel(kernel) = &step.work {
+            kernels.push(Arc::clone(kernel));
+        }
+    });
+    for kernel in kernels {
+        reserve_stack(call, world, &kernel.call)?;
+    }
+    Ok(())
+}
+
+/// Has no effect: a launch needs no upload here.
+pub(crate) fn cuGraphUpload(call: &Call<'_>, raw: Ptr<CUgraphExec_st>, stream: Ptr<CUstream_st>) -> Status {
+    let mut world = call.world();
+    let queue = call.queue(&mut world, stream)?;
+    named_executable(call, &world, raw)?;
+    if world.captures().hold(queue) {
+        return Err(call.uncapturable(&mut world, queue, "the upload of a graph"));
+    }
+    Ok(())
+}

@@ -1,0 +1,155 @@
+//! User objects: cuUserObjectCreate, cuUserObjectRelease, cuGraphRetainUserObject.
+#![expect(non_snake_case, reason = "the functions have C's names")]
+
+use std::ffi::{c_uint, c_void};
+
+use warploom_sys::types::{CUgraph_st, CUhostFn, CUuserObject, CUuserObject_st};
+
+use super::named;
+use crate::ffi::Ptr;
+use crate::ffi::handle::{Handle, UserObjectHandle};
+use crate::ffi::status::{INVALID_VALUE, OUT_OF_MEMORY, Status};
+use crate::machine::call::Call;
+use crate::machine::core::Guard;
+use crate::machine::destructor::Destructor;
+use crate::machine::graph::UserObject;
+use crate::process::thread;
+
+/// `CU_USER_OBJECT_NO_DESTRUCTOR_SYNC`, which every object has.
+const NO_DESTRUCTOR_SYNC: u32 = 1;
+/// `CU_GRAPH_USER_OBJECT_MOVE`.
+const MOVE: u32 = 1;
+
+impl Call<'_> {
+    /// Runs the destructors of user objects that have ended, after releasing the machine's lock. No driver call
+    /// is permitted inside them.
+    pub(crate) fn end_user_objects(&self, mut world: Guard<'_>) {
+        let ended = std::mem::take(&mut world.graphs_mut().ended);
+        drop(world);
+        for destructor in ended {
+            thread::in_host_function(self.core().id, || destructor.run());
+        }
+    }
+}
+
+fn object(call: &Call<'_>, world: &Guard<'_>, raw: Ptr<CUuserObject_st>) -> Status<UserObjectHandle> {
+    let handle = Handle::from_bits(raw.address());
+    call.object(&world.graphs().user_objects, handle, INVALID_VALUE)?;
+    Ok(handle)
+}
+
+/// Refuses a number of references outside of 1 to `INT_MAX`.
+fn check_count(call: &Call<'_>, count: u32) -> Status {
+    match i32::try_from(count) {
+        Ok(1..) => Ok(()),
+        _ => Err(call.refuse(INVALID_VALUE, format!("{count} references; 1 to {} are possible", i32::MAX))),
+    }
+}
+
+pub(crate) fn cuUserObjectCreate(
+    call: &Call<'_>,
+    out: Ptr<CUuserObject>,
+    data: Ptr<c_void>,
+    destroy: CUhostFn,
+    count: c_uint,
+    flags: c_uint,
+) -> Status {
+    out.required()?;
+    if destroy.is_none() {
+        return Err(call.refuse(INVALID_VALUE, "the destructor is null"));
+    }
+    check_count(call, count)?;
+    if flags != NO_DESTRUCTOR_SYNC {
+        return Err(call.refuse(INVALID_VALUE, format!("flags are {flags:#x} and must be {NO_DESTRUCTOR_SYNC:#x}")));
+    }
+    let destructor = Destructor { function: destroy, data: data.raw() };
+    let object = UserObject { of_program: count.into(), of_graphs: 0, destructor };
+    let handle = call.world().graphs_mut().user_objects.insert(object);
+    let handle = handle.ok_or_else(|| call.refuse(OUT_OF_MEMORY, "there are as many user objects as handles"))?;
+    out.write(handle.as_raw())
+}
+
+pub(crate) fn cuUserObjectRetain(call: &Call<'_>, raw: Ptr<CUuserObject_st>, count: c_uint) -> Status {
+    check_count(call, count)?;
+    let mut world = call.world();
+    let handle = object(call, &world, raw)?;
+    if let Some(object) = world.graphs_mut().user_objects.get_mut(handle) {
+        object.of_program += u64::from(count);
+    }
+    Ok(())
+}
+
+pub(crate) fn cuUserObjectRelease(call: &Call<'_>, raw: Ptr<CUuserObject_st>, count: c_uint) -> Status {
+    check_count(call, count)?;
+    let mut world = call.world();
+    let handle = object(call, &world, raw)?;
+    check_owned(call, &world, handle, count)?;
+    if let Some(object) = world.graphs_mut().user_objects.get_mut(handle) {
+        object.of_program -= u64::from(count);
+    }
+    let ended = world.graphs_mut().end_unreferenced(handle);
+    world.graphs_mut().ended.extend(ended);
+    call.end_user_objects(world);
+    Ok(())
+}
+
+/// Refuses to take more references from the program than it has.
+fn check_owned(call: &Call<'_>, world: &Guard<'_>, handle: UserObjectHandle, count: u32) -> Status {
+    let owned = world.graphs().user_objects.get(handle).map_or(0, |object| object.of_program);
+    if u64::from(count) > owned {
+        return Err(call.refuse(INVALID_VALUE, format!("{count} references; the program has {owned}")));
+    }
+    Ok(())
+}
+
+pub(crate) fn cuGraphRetainUserObject(
+    call: &Call<'_>,
+    graph: Ptr<CUgraph_st>,
+    raw: Ptr<CUuserObject_st>,
+    count: c_uint,
+    flags: c_uint,
+) -> Status {
+    check_count(call, count)?;
+    if flags > MOVE {
+        return Err(call.refuse(INVALID_VALUE, format!("flags are {flags:#x}; only 0 and 1 are known")));
+    }
+    let mut world = call.world();
+    let graph = named(call, &world, graph)?;
+    let handle = object(call, &world, raw)?;
+    if flags == MOVE {
+        check_owned(call, &world, handle, count)?;
+    }
+    if let Some(object) = world.graphs_mut().user_objects.get_mut(handle) {
+        object.of_graphs += u64::from(count);
+        if flags == MOVE {
+            object.of_program -= u64::from(count);
+        }
+    }
+    if let Some(graph) = world.graphs_mut().graphs.get_mut(graph) {
+        *graph.user_objects.entry(handle).or_default() += count;
+    }
+    Ok(())
+}
+
+pub(crate) fn cuGraphReleaseUserObject(
+    call: &Call<'_>,
+    graph: Ptr<CUgraph_st>,
+    raw: Ptr<CUuserObject_st>,
+    count: c_uint,
+) -> Status {
+    check_count(call, count)?;
+    let mut world = call.world();
+    let graph = named(call, &world, graph)?;
+    let handle = object(call, &world, raw)?;
+    let Some(found) = world.graphs_mut().graphs.get_mut(graph) else { return Err(INVALID_VALUE) };
+    let held = found.user_objects.get(&handle).copied().unwrap_or(0);
+    match held.checked_sub(count) {
+        None => return Err(call.refuse(INVALID_VALUE, format!("{count} references; the graph has {held}"))),
+        Some(0) => drop(found.user_objects.remove(&handle)),
+        Some(rest) => drop(found.user_objects.insert(handle, rest)),
+    }
+    let ended = world.graphs_mut().release_references(&[(handle, count)]);
+    world.graphs_mut().ended.extend(ended);
+    call.end_user_objects(world);
+    Ok(())
+}

@@ -1,0 +1,79 @@
+//! Edges between the nodes of a graph.
+
+use std::collections::BTreeSet;
+
+use smallvec::SmallVec;
+use warploom_sys::types::CUgraphEdgeData;
+
+use super::Graphs;
+use crate::ffi::handle::NodeHandle;
+
+/// A dependency of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Edge {
+    /// The node that it depends on.
+    pub(crate) node: NodeHandle,
+    /// The parts of the two nodes that it connects.
+    pub(crate) data: CUgraphEdgeData,
+}
+
+/// The dependencies of a node.
+pub(crate) type Edges = SmallVec<[Edge; 1]>;
+
+impl Edge {
+    /// The data of an edge between whole nodes.
+    pub(crate) const PLAIN: CUgraphEdgeData = CUgraphEdgeData { from_port: 0, to_port: 0, type_: 0, reserved: [0; 5] };
+
+    /// An edge between whole nodes.
+    pub(crate) fn plain(node: NodeHandle) -> Self {
+        Self { node, data: Self::PLAIN }
+    }
+
+    /// True if it connects whole nodes.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.data == Self::PLAIN
+    }
+}
+
+impl Graphs {
+    /// True if one node depends directly on another.
+    pub(crate) fn has_edge(&self, from: NodeHandle, to: NodeHandle) -> bool {
+        let (Some(before), Some(after)) = (self.nodes.get(from), self.nodes.get(to)) else { return false };
+        if before.dependents.len() < after.dependencies.len() {
+            before.dependents.contains(&to)
+        } else {
+            after.dependencies.iter().any(|edge| edge.node == from)
+        }
+    }
+
+    /// Adds an edge between two nodes of a graph that has none.
+    pub(crate) fn connect(&mut self, edge: Edge, to: NodeHandle) {
+        if let Some(before) = self.nodes.get_mut(edge.node) {
+            before.dependents.push(to);
+        }
+        if let Some(after) = self.nodes.get_mut(to) {
+            after.dependencies.push(edge);
+        }
+    }
+
+    /// Removes an edge. The order of the others stays.
+    pub(crate) fn disconnect(&mut self, from: NodeHandle, to: NodeHandle) {
+        if let Some(before) = self.nodes.get_mut(from) {
+            before.dependents.retain(|node| *node != to);
+        }
+        if let Some(after) = self.nodes.get_mut(to) {
+            after.dependencies.retain(|edge| edge.node != from);
+        }
+    }
+
+    /// These nodes and all their ancestors.
+    pub(crate) fn ancestry(&self, nodes: &[NodeHandle]) -> BTreeSet<NodeHandle> {
+        let (mut found, mut open) = (BTreeSet::new(), nodes.to_vec());
+        while let Some(node) = open.pop() {
+            if found.insert(node) {
+                open.extend(self.nodes.get(node).iter().flat_map(|node| &node.dependencies).map(|edge| edge.node));
+            }
+        }
+        found
+    }
+}

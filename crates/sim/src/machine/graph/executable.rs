@@ -1,0 +1,140 @@
+//! Executables: graphs that have been instantiated, with what their launches need.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+use warploom_engine::{Known, OpId, QueueId};
+
+use super::plan::{Plan, Step};
+use super::{Graphs, NodeWork};
+use crate::ffi::handle::{ConditionHandle, ContextHandle, GraphHandle, NodeHandle, UserObjectHandle, kind};
+use crate::machine::objects::Object;
+
+/// `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH`.
+pub(crate) const AUTO_FREE: u64 = 1;
+
+/// A graph that has been instantiated.
+pub(crate) struct Executable {
+    /// The number that `cuGraphExecGetId` shows.
+    pub(crate) id: u32,
+    /// The flags of its instantiation.
+    pub(crate) flags: u64,
+    /// Shared with the conditional nodes of launches in flight.
+    plan: Arc<Plan>,
+    /// The steps of the nodes, but for those in bodies of conditional nodes.
+    index: HashMap<NodeHandle, u32>,
+    /// Shared with the launches in flight.
+    pub(crate) references: Arc<References>,
+    /// The conditions that a launch sets to their defaults.
+    pub(crate) defaults: Arc<[(ConditionHandle, u32)]>,
+    /// The addresses of memory that its nodes allocate and none of them frees.
+    pub(crate) unfreed: Vec<u64>,
+    /// The end of its newest launch.
+    pub(crate) last: Option<OpId>,
+    /// The timelines of its chains, for the checks. Launches follow each other, so that all use the same.
+    pub(crate) chains: Vec<Known>,
+    /// Queues for nodes of other contexts than the launching stream's.
+    pub(crate) queues: SmallVec<[(ContextHandle, QueueId); 1]>,
+}
+
+/// References to user objects, which the executable and its launches hold together.
+#[derive(Default)]
+pub(crate) struct References(pub(crate) Vec<(UserObjectHandle, u32)>);
+
+impl Object for Executable {
+    type Kind = kind::Executable;
+}
+
+impl Executable {
+    /// An executable of a graph as it is now.
+    pub(crate) fn new(graphs: &Graphs, graph: GraphHandle, id: u32, flags: u64) -> Self {
+        let plan = Plan::new(graphs, graph);
+        let references = Arc::new(References(graphs.references_of(graph)));
+        let mut executable = Self {
+            id,
+            flags,
+            plan: Arc::new(plan),
+            index: HashMap::new(),
+            references,
+            defaults: Arc::new([]),
+            unfreed: Vec::new(),
+            last: None,
+            chains: Vec::new(),
+            queues: SmallVec::new(),
+        };
+        executable.study(graphs);
+        executable
+    }
+
+    /// Finds what follows from its plan: the index, the conditions, and the memory that stays.
+    fn study(&mut self, graphs: &Graphs) {
+        let steps = self.plan.steps.iter().enumerate();
+        self.index = steps.filter_map(|(index, step)| Some((step.node?, index as u32))).collect();
+        let (mut defaults, mut unfreed) = (Vec::new(), Vec::new());
+        self.plan.each(&mut |step| match &step.work {
+            NodeWork::Conditional(conditional) => {
+                let condition = graphs.conditions.get(conditional.condition).filter(|found| found.is_reset_at_launch);
+                defaults.extend(condition.map(|found| (conditional.condition, found.default)));
+            }
+            NodeWork::Alloc(allocation) => unfreed.push(allocation.address),
+            _ => {}
+        });
+        self.plan.each(&mut |step| {
+            if let NodeWork::Free(address) = &step.work {
+                unfreed.retain(|other| other != address);
+            }
+        });
+        (self.defaults, self.unfreed) = (defaults.into(), unfreed);
+    }
+
+    pub(crate) fn plan(&self) -> &Arc<Plan> {
+        &self.plan
+    }
+
+    /// Takes over the work and the references of another executable with the same shape. Returns the old references.
+    pub(crate) fn renew(&mut self, other: Executable) -> Arc<References> {
+        let mut plan = other.plan;
+        // The nodes of the first definition stay the names of the executable's.
+        Arc::make_mut(&mut plan).name_like(&self.plan);
+        self.plan = plan;
+        (self.defaults, self.unfreed) = (other.defaults, other.unfreed);
+        std::mem::replace(&mut self.references, other.references)
+    }
+
+    /// The work of a node of the definition, as it is here.
+    pub(crate) fn work(&self, node: NodeHandle) -> Option<&NodeWork> {
+        self.step(node).map(|step| &step.work)
+    }
+
+    fn step(&self, node: NodeHandle) -> Option<&Step> {
+        match self.index.get(&node) {
+            Some(index) => self.plan.steps.get(*index as usize),
+            None => self.plan.step_of(node),
+        }
+    }
+
+    /// The work of a node of the definition, to be changed for the launches to come.
+    pub(crate) fn work_mut(&mut self, node: NodeHandle) -> Option<&mut NodeWork> {
+        self.step_mut(node).map(|step| &mut step.work)
+    }
+
+    fn step_mut(&mut self, node: NodeHandle) -> Option<&mut Step> {
+        let index = self.index.get(&node).copied();
+        let plan = Arc::make_mut(&mut self.plan);
+        match index {
+            Some(index) => plan.steps.get_mut(index as usize),
+            None => plan.step_of_mut(node),
+        }
+    }
+
+    /// True if a node runs when the executable is launched.
+    pub(crate) fn is_enabled(&self, node: NodeHandle) -> Option<bool> {
+        self.step(node).map(|step| step.is_enabled)
+    }
+
+    /// Lets launches run a node, or pass it over. `false` if the node is not here.
+    pub(crate) fn set_enabled(&mut self, node: NodeHandle, is_enabled: bool) -> bool {
+        self.step_mut(node).map(|step| step.is_enabled = is_enabled).is_some()
+    }
+}

@@ -1,0 +1,161 @@
+//! A graph: its list of nodes, and its place among the others.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{Edges, Graphs, Node, NodeWork};
+use crate::ffi::handle::{ConditionHandle, GraphHandle, NodeHandle, UserObjectHandle, kind};
+use crate::machine::objects::Object;
+use crate::memory::shadow::{NodeSite, current_site};
+
+/// The nodes of a graph and their edges.
+pub(crate) struct Graph {
+    /// Its id on the machine.
+    pub(crate) id: u32,
+    /// In the order they were added; the places of destroyed nodes stay empty for a while.
+    nodes: Vec<Option<NodeHandle>>,
+    /// The number of empty places.
+    empty: usize,
+    next_local_id: u32,
+    /// It belongs to a capture in progress, and not to the program.
+    pub(crate) is_captured: bool,
+    /// The child or conditional node that the graph belongs to, if it belongs to one.
+    pub(crate) owner: Option<NodeHandle>,
+    /// References to user objects, with their number.
+    pub(crate) user_objects: BTreeMap<UserObjectHandle, u32>,
+    /// The conditions that were created for it.
+    pub(crate) conditions: Vec<ConditionHandle>,
+    /// The graph that it was cloned from.
+    pub(crate) clone_of: Option<GraphHandle>,
+    /// The number of its allocation and free nodes.
+    pub(crate) memory_nodes: u32,
+}
+
+impl Object for Graph {
+    type Kind = kind::Graph;
+}
+
+impl Graph {
+    /// The number of its nodes.
+    pub(crate) fn len(&self) -> usize {
+        self.nodes.len() - self.empty
+    }
+
+    /// The nodes, in the order they were added.
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = NodeHandle> {
+        self.nodes.iter().copied().flatten()
+    }
+
+    /// True if the program has to destroy it.
+    pub(crate) fn is_the_programs(&self) -> bool {
+        !self.is_captured && self.owner.is_none()
+    }
+}
+
+impl Graphs {
+    /// A new graph without nodes; `None` if all handles are used.
+    pub(crate) fn create(&mut self, is_captured: bool, owner: Option<NodeHandle>) -> Option<GraphHandle> {
+        let graph = Graph {
+            id: self.next_id(),
+            nodes: Vec::new(),
+            empty: 0,
+            next_local_id: 0,
+            is_captured,
+            owner,
+            user_objects: BTreeMap::new(),
+            conditions: Vec::new(),
+            clone_of: None,
+            memory_nodes: 0,
+        };
+        self.graphs.insert(graph)
+    }
+
+    /// Adds a node that depends on others of the same graph. The dependencies are different nodes.
+    pub(crate) fn add(&mut self, graph: GraphHandle, dependencies: Edges, work: NodeWork) -> Option<NodeHandle> {
+        let found = self.graphs.get(graph)?;
+        let (place, local_id) = (u32::try_from(found.nodes.len()).ok()?, found.next_local_id);
+        let is_memory = work.is_of_memory();
+        let before = dependencies.clone();
+        let (id, kind) = (found.id, work.kind_name());
+        let mut node = Node::new(graph, work, dependencies, local_id, place);
+        node.site = current_site().map(|added| Arc::new(NodeSite { graph: id, node: local_id, kind, added }));
+        let node = self.nodes.insert(node)?;
+        for edge in before {
+            self.nodes.get_mut(edge.node)?.dependents.push(node);
+        }
+        let found = self.graphs.get_mut(graph)?;
+        found.nodes.push(Some(node));
+        found.next_local_id += 1;
+        found.memory_nodes += u32::from(is_memory);
+        Some(node)
+    }
+
+    /// Removes a node with its edges; what its work holds stays.
+    pub(crate) fn remove_node(&mut self, handle: NodeHandle) -> Option<Node> {
+        let node = self.nodes.remove(handle)?;
+        for edge in &node.dependencies {
+            if let Some(before) = self.nodes.get_mut(edge.node) {
+                before.dependents.retain(|other| *other != handle);
+            }
+        }
+        for after in &node.dependents {
+            if let Some(after) = self.nodes.get_mut(*after) {
+                after.dependencies.retain(|edge| edge.node != handle);
+            }
+        }
+        let graph = self.graphs.get_mut(node.graph)?;
+        graph.nodes[node.place as usize] = None;
+        graph.empty += 1;
+        graph.memory_nodes -= u32::from(node.work.is_of_memory());
+        if graph.empty > graph.nodes.len() / 2 {
+            graph.nodes.retain(Option::is_some);
+            graph.empty = 0;
+            for (place, moved) in graph.nodes.iter().flatten().enumerate() {
+                if let Some(moved) = self.nodes.get_mut(*moved) {
+                    moved.place = place as u32;
+                }
+            }
+        }
+        Some(node)
+    }
+
+    /// True if a node belongs to a graph.
+    pub(crate) fn is_in(&self, node: NodeHandle, graph: GraphHandle) -> bool {
+        self.nodes.get(node).is_some_and(|node| node.graph == graph)
+    }
+
+    /// The nodes of a graph with their handles, in the order they were added.
+    pub(crate) fn nodes_of(&self, graph: GraphHandle) -> impl Iterator<Item = (NodeHandle, &Node)> {
+        let nodes = self.graphs.get(graph).into_iter().flat_map(Graph::nodes);
+        nodes.filter_map(|handle| Some((handle, self.nodes.get(handle)?)))
+    }
+
+    /// A graph and all graphs inside it, each before those inside it.
+    pub(crate) fn all_in(&self, graph: GraphHandle) -> Vec<GraphHandle> {
+        let mut all = vec![graph];
+        let mut next = 0;
+        while let Some(outer) = all.get(next).copied() {
+            let inner: Vec<_> = self.nodes_of(outer).flat_map(|(_, node)| node.work.graphs().to_vec()).collect();
+            all.extend(inner);
+            next += 1;
+        }
+        all
+    }
+
+    /// Removes a graph, the graphs inside it, and all their nodes and conditions. Returns the nodes' work,
+    /// and the references to user objects.
+    pub(crate) fn remove(&mut self, graph: GraphHandle) -> (Vec<NodeWork>, Vec<(UserObjectHandle, u32)>) {
+        let (mut works, mut references) = (Vec::new(), Vec::new());
+        for graph in self.all_in(graph) {
+            let Some(found) = self.graphs.remove(graph) else { continue };
+            references.extend(found.user_objects);
+            for condition in found.conditions {
+                self.conditions.remove(condition);
+            }
+            works.extend(
+                found.nodes.into_iter().flatten().filter_map(|node| self.nodes.remove(node)).map(|node| node.work),
+            );
+        }
+        (works, references)
+    }
+}

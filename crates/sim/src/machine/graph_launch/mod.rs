@@ -1,0 +1,131 @@
+//! Launches of executables: from a plan to ops.
+//!
+//! ```text
+//!   stream ──▶ begin ──┬─▶ step ──▶ step ──┬──▶ end ──▶ stream's next op
+//!                      └─▶ step ───────────┘
+//! ```
+//!
+//! Every step is an op beside the stream's chain, behind the steps that it depends on and nothing else. Launches of one
+//! executable follow each other, whichever streams they are on. Steps of another context stand in a queue of that context.
+
+mod branch;
+mod ends;
+mod executables;
+mod memory;
+mod order;
+mod shared;
+mod steps;
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+use warploom_engine::{QueueId, settle};
+
+pub(crate) use shared::StartsKernels;
+
+use self::ends::{Begin, End};
+use self::order::{Chains, StepOrder};
+use self::shared::Launch;
+use crate::ffi::handle::{ContextHandle, ExecutableHandle};
+use crate::ffi::status::{INVALID_VALUE, Status};
+use crate::machine::conditions::Conditions;
+use crate::machine::graph::{NodeWork, Plan};
+use crate::machine::stream::{NON_BLOCKING, Traits};
+use crate::machine::world::{Work, World};
+
+impl World {
+    /// Enqueues a launch of an executable on a stream.
+    pub(crate) fn launch_graph(
+        &mut self,
+        queue: QueueId,
+        handle: ExecutableHandle,
+        kernels: Arc<dyn StartsKernels>,
+        conditions: Arc<Conditions>,
+    ) -> Status {
+        let executable = self.graphs.executables.get(handle).ok_or(INVALID_VALUE)?;
+        let (plan, last) = (Arc::clone(executable.plan()), executable.last);
+        let (references, defaults) = (Arc::clone(&executable.references), Arc::clone(&executable.defaults));
+        self.healthy(self.engine.queue(queue).owner.context)?;
+        let others = self.queues_for(queue, handle, &plan)?;
+        self.free_leftovers(queue, handle)?;
+        let begin: Work = match defaults.is_empty() {
+            true => Work::Join,
+            false => Work::Hook(Box::new(Begin { conditions: Arc::clone(&conditions), defaults })),
+        };
+        let start = self.add_after(queue, last.as_slice(), begin)?;
+        let launch = Arc::new(Launch { queue, others, kernels, conditions, call: self.current_call() });
+        let now = self.clock.now();
+        let mut order = self.order_of(queue, handle, &plan);
+        let enqueued = self.enqueue_plan(&launch, &plan, (&[start], now), &mut order);
+        let (ends, outcome) = match enqueued {
+            Ok(ends) => (ends, Ok(())),
+            Err((ends, code)) => (ends, Err(code)),
+        };
+        if let StepOrder::Chains(Chains { chains, .. }) = order {
+            let used = chains.iter().take(plan.chains as usize);
+            used.for_each(|chain| self.engine.queue_mut(queue).clock.known.join(chain));
+            if let Some(executable) = self.graphs.executables.get_mut(handle) {
+                executable.chains = chains;
+            }
+        }
+        let end: Work = match references.0.is_empty() {
+            true => Work::Join,
+            false => Work::Hook(Box::new(End { references: Some(references) })),
+        };
+        let end = self.add(queue, &ends, end, now);
+        // Whoever waits for another context waits for its nodes, too.
+        for (_, other) in &launch.others {
+            self.add(*other, &[end], Work::Join, now);
+        }
+        if let Some(executable) = self.graphs.executables.get_mut(handle) {
+            executable.last = Some(end);
+        }
+        settle(self);
+        outcome
+    }
+
+    /// Queues for the nodes of other contexts than the launching stream's.
+    fn queues_for(
+        &mut self,
+        queue: QueueId,
+        handle: ExecutableHandle,
+        plan: &Plan,
+    ) -> Status<SmallVec<[(ContextHandle, QueueId); 1]>> {
+        let own = self.engine.queue(queue).owner.context;
+        let mut contexts: SmallVec<[(ContextHandle, u16); 1]> = SmallVec::new();
+        plan.each(&mut |step| {
+            if let NodeWork::Kernel(kernel) = &step.work
+                && kernel.call.context != own
+                && !contexts.iter().any(|(context, _)| *context == kernel.call.context)
+            {
+                contexts.push((kernel.call.context, kernel.call.device));
+            }
+        });
+        for (context, device) in contexts {
+            self.healthy(context)?;
+            let executable = self.graphs.executables.get(handle).ok_or(INVALID_VALUE)?;
+            if !executable.queues.iter().any(|(other, _)| *other == context) {
+                let id = self.next_stream_id();
+                let traits = Traits::new(id, NON_BLOCKING, 0);
+                let queue = self.new_queue(context, device, traits);
+                if let Some(executable) = self.graphs.executables.get_mut(handle) {
+                    executable.queues.push((context, queue));
+                }
+            }
+        }
+        Ok(self.graphs.executables.get(handle).map(|executable| executable.queues.clone()).unwrap_or_default())
+    }
+
+    /// The timelines of a launch, behind its first op.
+    fn order_of(&mut self, queue: QueueId, handle: ExecutableHandle, plan: &Plan) -> StepOrder<'static> {
+        if !self.checker.is_on() {
+            return StepOrder::Unknown;
+        }
+        let executable = self.graphs.executables.get_mut(handle);
+        let mut chains = executable.map(|executable| std::mem::take(&mut executable.chains)).unwrap_or_default();
+        while chains.len() < plan.chains as usize {
+            chains.push(self.engine.timelines.start());
+        }
+        StepOrder::Chains(Chains::new(chains, &self.engine.queue(queue).clock.known))
+    }
+}

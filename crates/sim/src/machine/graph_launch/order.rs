@@ -1,0 +1,60 @@
+//! Happens-before of the steps of a launch, for the checks.
+
+use std::collections::HashMap;
+
+use warploom_engine::Known;
+
+use crate::check::Watched;
+use crate::machine::graph::Plan;
+
+/// What is known to be over before each step of a launch.
+pub(super) enum StepOrder<'a> {
+    /// The machine does not check.
+    Unknown,
+    /// Each chain of the plan is a timeline.
+    Chains(Chains),
+    /// The steps are inside a conditional node, and at its place among all other ops.
+    Inside(&'a Watched),
+}
+
+/// The timelines of a launch.
+pub(super) struct Chains {
+    /// What is over before the next step of each chain.
+    pub(super) chains: Vec<Known>,
+    /// What is over behind the steps that steps of other chains depend on.
+    forks: HashMap<u32, Known>,
+}
+
+impl Chains {
+    /// The timelines of an executable, behind everything before its launch.
+    pub(super) fn new(mut chains: Vec<Known>, start: &Known) -> Self {
+        chains.iter_mut().for_each(|chain| chain.join(start));
+        Self { chains, forks: HashMap::new() }
+    }
+
+    /// What is over before a step.
+    pub(super) fn before(&mut self, plan: &Plan, index: u32) -> &mut Known {
+        let chain = plan.steps[index as usize].chain;
+        let known = &mut self.chains[usize::from(chain)];
+        for before in plan.before(index as usize) {
+            if plan.steps[*before as usize].chain != chain
+                && let Some(fork) = self.forks.get(before)
+            {
+                known.join(fork);
+            }
+        }
+        known
+    }
+
+    /// A step is enqueued; `touched` if it is one of the timeline's own.
+    pub(super) fn passed(&mut self, plan: &Plan, index: u32, touched: bool) {
+        let step = &plan.steps[index as usize];
+        let known = &mut self.chains[usize::from(step.chain)];
+        if touched {
+            known.advance();
+        }
+        if step.is_fork {
+            self.forks.insert(index, known.clone());
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! What all steps of a launch share.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+use warploom_engine::QueueId;
+
+use crate::ffi::handle::ContextHandle;
+use crate::ffi::status::Status;
+use crate::machine::conditions::Conditions;
+use crate::machine::graph::KernelNode;
+use crate::machine::work::Task;
+use crate::machine::world::World;
+
+/// Makes the task of a kernel node; it has been checked when the node was added.
+pub(crate) trait StartsKernels: Send + Sync {
+    fn task(&self, world: &mut World, kernel: &KernelNode) -> Status<Box<dyn Task<World>>>;
+}
+
+/// What all steps of a launch share.
+pub(crate) struct Launch {
+    pub(crate) queue: QueueId,
+    /// Queues of other contexts that have nodes in the graph.
+    pub(super) others: SmallVec<[(ContextHandle, QueueId); 1]>,
+    pub(crate) kernels: Arc<dyn StartsKernels>,
+    pub(crate) conditions: Arc<Conditions>,
+    /// The number of the call, where calls have numbers.
+    pub(super) call: u64,
+}
+
+impl Launch {
+    /// The queue for a step of a context.
+    pub(super) fn queue_of(&self, world: &World, context: ContextHandle) -> QueueId {
+        let is_own = world.engine.queue(self.queue).owner.context == context;
+        let other = self.others.iter().find(|(other, _)| !is_own && *other == context);
+        other.map_or(self.queue, |(_, queue)| *queue)
+    }
+}
