@@ -98,7 +98,7 @@ pub use device::{
 };
 pub use error::{Error, Malformed, Result};
 pub use event::{Event, EventError, EventOptions, Timed, Timing, Untimed};
-pub use graph::{GraphDef, GraphError};
+pub use graph::{GraphDef, GraphError, GraphExec};
 pub use kernel::{
     Argument, Arguments, ArgumentsFor, BlockSuggestion, CheckedConfig, Dimensions, Fits, JitOptions, Kernel,
     KernelAttribute, KernelAttributes, LaunchConfig, LaunchError, Library, LibraryError, Occupancy, Parameter,

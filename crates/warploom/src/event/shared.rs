@@ -1,6 +1,6 @@
 //! Events that graphs keep beyond the program's own value.
 
-use warploom_driver::sys::types::{CUevent, CUevent_st};
+use warploom_driver::sys::types::CUevent_st;
 
 use crate::Context;
 use crate::handle::Handle;
@@ -16,10 +16,6 @@ impl SharedEvent {
     /// Takes over an event of the context's pool.
     pub(super) fn new(raw: Handle<CUevent_st>, flags: u32, context: &Context) -> SharedEvent {
         SharedEvent { raw, flags, context: context.clone() }
-    }
-
-    pub(crate) fn as_raw(&self) -> CUevent {
-        self.raw.raw()
     }
 }
 

@@ -89,6 +89,15 @@ impl<'a> Prepared<'a> {
         Ok(Prepared { driver, graph, attachment: Some(attachment) })
     }
 
+    /// Releases it from the graph, when copies of the graph's references have been made.
+    pub(super) fn release(mut self) -> Result<()> {
+        match self.attachment.take() {
+            // SAFETY: the graph is alive while this exists, and retains the object.
+            Some(attachment) => unsafe { attachment.release(self.driver, self.graph) },
+            None => Ok(()),
+        }
+    }
+
     /// The attachment, for the index. The graph keeps it.
     pub(super) fn publish(mut self) -> Option<Attachment> {
         self.attachment.take()

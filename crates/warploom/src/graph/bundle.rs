@@ -4,7 +4,6 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::event::SharedEvent;
 use crate::memory::{Access, AllocationRef};
 use crate::{Buffer, Context, DeviceCopy, Kernel, ManagedBuffer};
 
@@ -47,7 +46,6 @@ impl fmt::Debug for Owner {
         let kind = match &self.0 {
             Retained::Memory(..) => "memory",
             Retained::Kernel(..) => "kernel",
-            Retained::Event(_) => "event",
             Retained::Value(_) => "value",
         };
         formatter.debug_tuple("Owner").field(&format_args!("{kind}")).finish()
@@ -60,8 +58,7 @@ pub(crate) enum Retained {
     Memory(AllocationRef, Access),
     /// A kernel, and the context that it runs in.
     Kernel(Kernel, Context),
-    Event(Arc<SharedEvent>),
-    Value(Arc<dyn Any + Send + Sync>),
+    Value(#[expect(dead_code, reason = "kept for its drop")] Arc<dyn Any + Send + Sync>),
 }
 
 /// The parameter of a node that a value is kept for.

@@ -235,6 +235,11 @@ impl Position<'_> {
 }
 
 impl CopyNode {
+    /// The context that it runs in.
+    pub(super) fn context(&self) -> &Context {
+        &self.context
+    }
+
     /// Its parameters, as the driver has them.
     ///
     /// # Errors

@@ -102,13 +102,6 @@ pub enum GraphError {
     #[error("the node is not of the graph that the executable was instantiated from")]
     OtherExecutable,
 
-    /// Nodes of this kind cannot be switched off.
-    #[error("a {kind} node cannot be enabled or disabled; only kernel, copy and fill nodes can")]
-    NotSwitchable {
-        /// The kind of the node.
-        kind: NodeKind,
-    },
-
     /// The graph could not be instantiated.
     #[error("{0}")]
     Instantiate(Box<InstantiateError>),

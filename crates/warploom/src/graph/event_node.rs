@@ -27,7 +27,7 @@ typed_node!(WaitNode);
 
 /// The owner of an event node.
 pub(super) fn owner<T: Timing>(event: &Event<T>) -> Bundle {
-    Bundle::of(Part::Event, Some(Retained::Event(event.share())))
+    Bundle::of(Part::Event, Some(Retained::Value(event.share())))
 }
 
 macro_rules! event_nodes {

@@ -150,6 +150,11 @@ impl Position<'_> {
 }
 
 impl FillNode {
+    /// The context that it runs in.
+    pub(super) fn context(&self) -> &Context {
+        &self.context
+    }
+
     /// Its parameters, as the driver has them.
     ///
     /// # Errors

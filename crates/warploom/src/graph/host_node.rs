@@ -68,7 +68,7 @@ impl HostCall {
         HostCall { params, owner: Some(Retained::Value(closure)), panics }
     }
 
-    pub(super) fn raw(function: HostFunction, data: HostData<'_>) -> HostCall {
+    pub(crate) fn raw(function: HostFunction, data: HostData<'_>) -> HostCall {
         let (data, owner) = match data {
             HostData::Number(number) => (without_provenance_mut(number), None),
             HostData::Bytes([]) => (null_mut(), None),

@@ -24,6 +24,8 @@
 //! Nodes run in the order of the edges, and in no order otherwise. A launch is ordered in its stream like
 //! other work. Buffers that the graph uses count as used by the stream: they are freed after the launch.
 
+mod accumulator;
+mod adjacency;
 mod attachment;
 mod bundle;
 mod capturing;
@@ -33,12 +35,16 @@ mod conditional;
 mod copy_index;
 mod copy_node;
 mod definition;
+mod dot;
 mod empty_node;
 mod error;
 mod event_node;
+mod exec;
+mod exec_node;
 mod fill_node;
 mod hierarchy;
 mod host_node;
+mod instantiate;
 mod kernel_node;
 mod memory_node;
 mod node;
@@ -46,7 +52,10 @@ mod operand;
 mod position;
 mod raw;
 mod reclaimer;
+mod update;
+mod uses;
 
+pub use adjacency::Adjacency;
 pub use bundle::Owner;
 pub(crate) use bundle::{Bundle, Part, Retained};
 pub use child_node::ChildNode;
@@ -54,12 +63,16 @@ pub use condition::Condition;
 pub use conditional::{IfElseNode, IfNode, SwitchNode, WhileNode};
 pub use copy_node::{CopyNode, CopyParameters};
 pub use definition::{GraphDef, WeakGraph};
+pub use dot::DotFlags;
 pub use empty_node::EmptyNode;
 pub use error::{GraphError, InstantiateError, InstantiateReason, UpdateError, UpdateReason};
 pub use event_node::{RecordNode, WaitNode};
+pub use exec::GraphExec;
+pub use exec_node::ExecNode;
 pub use fill_node::{FillNode, FillParameters};
 pub(crate) use host_node::HostCall;
 pub use host_node::{HostData, HostFunction, HostNode};
+pub use instantiate::InstantiateOptions;
 pub use kernel_node::KernelNode;
 pub use memory_node::{AllocNode, FreeNode};
 pub use node::{Node, NodeKind, TypedNode};

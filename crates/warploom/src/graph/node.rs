@@ -179,6 +179,12 @@ impl fmt::Debug for Node {
     }
 }
 
+impl AsRef<Node> for Node {
+    fn as_ref(&self) -> &Node {
+        self
+    }
+}
+
 impl From<&Node> for Node {
     fn from(node: &Node) -> Node {
         node.clone()
@@ -253,6 +259,12 @@ macro_rules! typed_node {
             type Target = $crate::graph::Node;
 
             fn deref(&self) -> &$crate::graph::Node {
+                self.node()
+            }
+        }
+
+        impl $(<$generic: $bound>)? AsRef<$crate::graph::Node> for $name $(<$generic>)? {
+            fn as_ref(&self) -> &$crate::graph::Node {
                 self.node()
             }
         }

@@ -292,7 +292,7 @@ impl Allocation {
 
     /// Forgets the streams that used the memory; the caller knows that they are done with it.
     pub(in crate::memory) fn forget_users(&self) {
-        self.uses.forget();
+        self.uses.forget(self.home());
     }
 
     pub(in crate::memory) fn uses(&self) -> &Uses {
@@ -314,6 +314,15 @@ impl Allocation {
             // A stream of the capture has been let in before.
             Owner::Graph { .. } => Err(CaptureError::GraphMemory.into()),
             _ => self.uses.meet(stream, self.home()),
+        }
+    }
+
+    /// Lets a stream launch graphs that use the memory, from now on and as often as it likes. Called before
+    /// the first launch.
+    pub(in crate::memory) fn meet_launches(&self, stream: &Stream) -> Result<()> {
+        match &self.owner {
+            Owner::Graph { .. } => Err(CaptureError::GraphMemory.into()),
+            _ => self.uses.meet_launches(stream, self.home()),
         }
     }
 
