@@ -4,7 +4,7 @@ use std::any::Any;
 
 use warploom_driver::sys::types::CUgraph;
 
-use crate::graph::Owner;
+use crate::graph::{GraphExec, Owner};
 use crate::{Context, GraphDef, Result};
 
 /// A graph that was captured. It keeps everything that was captured through this crate: memory, code, and
@@ -29,6 +29,15 @@ impl Captured {
     #[must_use]
     pub fn definition(&self) -> &GraphDef {
         &self.definition
+    }
+
+    /// The graph as an executable; see [`GraphDef::instantiate`].
+    ///
+    /// # Errors
+    ///
+    /// As [`GraphDef::instantiate`].
+    pub fn instantiate(&self) -> Result<GraphExec> {
+        self.definition.instantiate()
     }
 
     /// The raw handle; valid while this value is held. Launches of it keep what the graph uses. They are

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use warploom::capture::{Captured, Relaxed};
 use warploom::graph::{NodeKind, reclaim};
 use warploom::sys::types::CUresult;
-use warploom::{CaptureError, Error, Function, GraphDef, GraphError, Result, Stream};
+use warploom::{CaptureError, Error, Function, GraphDef, GraphError, LiveSet, Result, Stream};
 use warploom_sim::fault::{Plan, Rule};
 use warploom_sim::topology::Topology;
 use warploom_sim::{Machine, Mode};
