@@ -119,9 +119,9 @@ driver_tests! {
     fn a_body_keeps_the_memory_that_it_uses(driver) {
         let stage = Stage::new(driver)?;
         let calls = Arc::new(AtomicU32::new(0));
+        let mut scratch = stage.pool.zeroed::<u8>(64, &stage.stream)?;
         let capture = stage.stream.capture(Relaxed)?;
         let body = capture.if_then(&capture.condition(1)?)?.capture(Relaxed)?;
-        let mut scratch = stage.pool.zeroed::<u8>(64, &stage.stream)?;
         scratch.fill(1, &body)?;
         body.keep_alive(Arc::clone(&calls));
         let used = stage.pool.statistics()?.used;
