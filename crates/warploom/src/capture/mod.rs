@@ -1,14 +1,18 @@
 //! Stream capture: enqueued work becomes a graph instead of running.
 //!
 //! ```text
-//!   Stream ── capture(mode) ──▶ Capture ── end() ──▶ Captured: the graph, and all that it uses
+//!   Stream ── capture(mode) ──▶ Capture ── end() ──▶ Captured ── definition(), into() ──▶ GraphDef
 //!                                  │
+//!                                  ├── fork(n) ──▶ Fork ── join(forks), or dropped ──▶ joined again
+//!                                  ├── while_loop(&condition) … ──▶ Body<Idle> ── capture(mode) ──▶
+//!                                  │                                Body<Capturing> ── end() ──▶ Body<Done>
 //!                                  └── dropped: the capture is over, and there is no graph
 //! ```
 //!
 //! [`Stream::capture`] begins, and the [`Capture`] takes work, on itself or on its stream, until it is ended.
-//! A stream that waits for an event of the capture becomes part of it ([`Stream::wait_for`]), until the end,
-//! before which its work has to be joined by a wait the other way round.
+//! [Forks](CaptureStream::fork) are branches on streams of their own. A stream that waits for an event of the
+//! capture becomes part of it ([`Stream::wait_for`]), until the end, before which its work has to be joined by
+//! a wait the other way round.
 //!
 //! ```
 //! use warploom::capture::Relaxed;
@@ -32,10 +36,11 @@
 //!
 //! # Memory and code that a capture keeps
 //!
-//! A graph refers to memory and to code. The capture, and then the [`Captured`], keeps everything that is
-//! captured through this crate: buffers, kernels and their libraries, and values [given to
-//! it](Capture::keep_alive). Nodes that are captured by calling the driver with [`Stream::as_raw`] are not
-//! kept; [`Captured::is_accounted`] is `false` if there are any.
+//! A graph refers to memory and to code. The capture, and then the graph with its clones, executables and
+//! launches, keeps everything that is captured through this crate: buffers, kernels and their libraries,
+//! [callbacks](CaptureStream::callback), and values [given to it](CaptureStream::keep_alive). Nodes that are
+//! captured by calling the driver with [`Stream::as_raw`] are not kept; [`Captured::is_accounted`] is `false`
+//! if there are any.
 //!
 //! # Operations that can be captured
 //!
@@ -45,7 +50,8 @@
 //! | allocations | from a [`GraphPool`](crate::GraphPool), and from no other |
 //! | dropping a buffer that is to be freed in the order of the stream | frees it when the capture ends |
 //! | closing a buffer of a [`GraphPool`](crate::GraphPool) | becomes part of the graph |
-//! | waiting for the stream, host functions, futures, copies from and to the host, between contexts, in batches or with options, prefetches, discards | [`CaptureError`], and the capture goes on |
+//! | callbacks, embedded graphs, conditional nodes | by the functions of [`CaptureStream`] |
+//! | waiting for the stream, [`Stream::host`], futures, launches of graphs, copies from and to the host, between contexts, in batches or with options, prefetches, discards | [`CaptureError`], and the capture goes on |
 //!
 //! Other streams go on as before. A wait for a captured stream is a wait for its work before the capture.
 //!
@@ -99,7 +105,7 @@ use warploom_driver::sys::types::CUgraph;
 
 use self::finish::{end, finish, unwanted};
 use crate::diagnostics::{Subject, report};
-use crate::{CaptureStatus, GraphDef, Queue, Result, Stream};
+use crate::{CaptureStatus, Context, GraphDef, Queue, Result, Stream};
 
 /// A stream that is being captured. Dropping it ends the capture, and there is no graph.
 ///
@@ -145,6 +151,17 @@ impl Stream {
         }
         let stream = CaptureStream::new(self.clone(), sequence);
         Ok(Capture { stream, is_over: false, _stays: M::Stays::default() })
+    }
+}
+
+impl Context {
+    /// Begins a capture on a stream of its own; see [`Stream::capture`].
+    ///
+    /// # Errors
+    ///
+    /// The driver's error.
+    pub fn capture<M: Mode>(&self, mode: M) -> Result<Capture<M>> {
+        self.stream()?.capture(mode)
     }
 }
 
