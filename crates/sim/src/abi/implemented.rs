@@ -40,10 +40,24 @@ pub(crate) use crate::api::fill::{
     cuMemsetD8_v2, cuMemsetD8Async, cuMemsetD16_v2, cuMemsetD16Async, cuMemsetD32_v2, cuMemsetD32Async,
 };
 pub(crate) use crate::api::graph::{
-    cuDeviceGetGraphMemAttribute, cuDeviceGraphMemTrim, cuDeviceSetGraphMemAttribute, cuGraphCreate, cuGraphDestroy,
-    cuGraphExecDestroy, cuGraphGetEdges, cuGraphGetEdges_v2, cuGraphGetNodes, cuGraphGetRootNodes,
-    cuGraphInstantiateWithFlags, cuGraphLaunch, cuGraphNodeGetDependencies, cuGraphNodeGetDependencies_v2,
-    cuGraphNodeGetDependentNodes, cuGraphNodeGetDependentNodes_v2, cuGraphNodeGetType, cuGraphUpload,
+    cuDeviceGetGraphMemAttribute, cuDeviceGraphMemTrim, cuDeviceSetGraphMemAttribute, cuGraphAddBatchMemOpNode,
+    cuGraphAddChildGraphNode, cuGraphAddDependencies, cuGraphAddDependencies_v2, cuGraphAddEmptyNode,
+    cuGraphAddEventRecordNode, cuGraphAddEventWaitNode, cuGraphAddHostNode, cuGraphAddKernelNode_v2,
+    cuGraphAddMemAllocNode, cuGraphAddMemFreeNode, cuGraphAddMemcpyNode, cuGraphAddMemsetNode, cuGraphAddNode,
+    cuGraphAddNode_v2, cuGraphBatchMemOpNodeGetParams, cuGraphBatchMemOpNodeSetParams, cuGraphChildGraphNodeGetGraph,
+    cuGraphClone, cuGraphConditionalHandleCreate, cuGraphCreate, cuGraphDebugDotPrint, cuGraphDestroy,
+    cuGraphDestroyNode, cuGraphEventRecordNodeGetEvent, cuGraphEventRecordNodeSetEvent, cuGraphEventWaitNodeGetEvent,
+    cuGraphEventWaitNodeSetEvent, cuGraphExecDestroy, cuGraphGetEdges, cuGraphGetEdges_v2, cuGraphGetId,
+    cuGraphGetNodes, cuGraphGetRootNodes, cuGraphHostNodeGetParams, cuGraphHostNodeSetParams,
+    cuGraphInstantiateWithFlags, cuGraphKernelNodeCopyAttributes, cuGraphKernelNodeGetAttribute,
+    cuGraphKernelNodeGetParams_v2, cuGraphKernelNodeSetAttribute, cuGraphKernelNodeSetParams_v2, cuGraphLaunch,
+    cuGraphMemAllocNodeGetParams, cuGraphMemFreeNodeGetParams, cuGraphMemcpyNodeGetParams, cuGraphMemcpyNodeSetParams,
+    cuGraphMemsetNodeGetParams, cuGraphMemsetNodeSetParams, cuGraphNodeFindInClone, cuGraphNodeGetContainingGraph,
+    cuGraphNodeGetDependencies, cuGraphNodeGetDependencies_v2, cuGraphNodeGetDependentNodes,
+    cuGraphNodeGetDependentNodes_v2, cuGraphNodeGetLocalId, cuGraphNodeGetParams, cuGraphNodeGetToolsId,
+    cuGraphNodeGetType, cuGraphNodeSetParams, cuGraphReleaseUserObject, cuGraphRemoveDependencies,
+    cuGraphRemoveDependencies_v2, cuGraphRetainUserObject, cuGraphUpload, cuUserObjectCreate, cuUserObjectRelease,
+    cuUserObjectRetain,
 };
 pub(crate) use crate::api::init::{
     cuDriverGetVersion, cuFlushGPUDirectRDMAWrites, cuGetErrorName, cuGetErrorString, cuGetExportTable,

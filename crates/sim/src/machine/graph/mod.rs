@@ -8,7 +8,9 @@
 //!     └─ owner: Child, Conditional ──▶ Graph  a graph inside the graph
 //! ```
 
+mod clone;
 mod conditional;
+mod dot;
 mod edges;
 mod executable;
 #[expect(clippy::module_inception, reason = "one graph of the graphs")]
@@ -24,7 +26,7 @@ pub(crate) use conditional::{Condition, ConditionalKind, ConditionalNode};
 pub(crate) use edges::{Edge, Edges};
 pub(crate) use executable::{AUTO_FREE, Executable, References};
 pub(crate) use graph::Graph;
-pub(crate) use kernel::{KernelAttributes, KernelNode};
+pub(crate) use kernel::{KernelAttributes, KernelNode, ShownArguments};
 pub(crate) use memory::{GRAIN, GraphMemory};
 pub(crate) use node::Node;
 pub(crate) use plan::{Plan, Step};
