@@ -24,6 +24,8 @@ enum Job {
     /// Yields so many times first.
     Slices(u32, Arc<AtomicU64>),
     Fails(&'static str),
+    /// When it ends, a write of its number takes its place; so many times.
+    Repeats(u32, u32, Log),
     /// Bookkeeping.
     Mark,
 }
@@ -44,7 +46,7 @@ impl Work for Job {
                 return if *left == 0 { Step::Done } else { Step::Yield };
             }
             Job::Fails(why) => return Step::Fail(why),
-            Job::Gate(_) | Job::Mark => {}
+            Job::Gate(_) | Job::Repeats(..) | Job::Mark => {}
         }
         Step::Done
     }
@@ -75,6 +77,7 @@ impl Work for Job {
         match self {
             Job::Gate(open) => Job::Gate(Arc::clone(open)),
             Job::Host(number, log) => Job::Host(*number, Arc::clone(log)),
+            Job::Repeats(number, left, log) => Job::Repeats(*number, *left, Arc::clone(log)),
             _ => std::mem::replace(self, Job::Mark),
         }
     }
@@ -107,6 +110,15 @@ impl State for Jobs {
     fn ended(&mut self, id: OpId, work: Job, failure: Option<&'static str>) {
         if let (Some(op), Some(why)) = (self.engine.op(id), failure) {
             self.failures.push((op.note, why));
+        }
+        if let Job::Repeats(number, left, log) = &work
+            && *left > 0
+            && let Some(queue) = self.engine.op(id).map(|op| op.queue)
+        {
+            let write = self.engine.add_beside(queue, &[], Job::Write(*number, Arc::clone(log)), 7, 0);
+            let again = Job::Repeats(*number, left - 1, Arc::clone(log));
+            let heir = self.engine.add_beside(queue, &[write], again, 7, 0);
+            self.engine.bequeath(id, heir);
         }
         self.engine.finish(id, &work, 0);
     }
@@ -141,6 +153,22 @@ impl Rig {
 
     fn add(&self, queue: QueueId, job: Job) -> OpId {
         self.add_after(queue, &[], job)
+    }
+
+    /// Adds ops beside a queue's chain, with the ops before each by their places, and a mark behind all of them.
+    fn add_group(&self, queue: QueueId, group: Vec<(Vec<usize>, Job)>) -> OpId {
+        let mut jobs = self.0.lock();
+        let start = jobs.engine.add(queue, &[], Job::Mark, 7, 0);
+        let mut ops: Vec<OpId> = Vec::new();
+        for (before, job) in group {
+            let mut named: Vec<OpId> = before.iter().map(|place| ops[*place]).collect();
+            named.push(start);
+            ops.push(jobs.engine.add_beside(queue, &named, job, 7, 0));
+        }
+        let end = jobs.engine.add(queue, &ops, Job::Mark, 7, 0);
+        settle(&mut *jobs);
+        self.0.pump(&mut jobs);
+        end
     }
 
     fn wait(&self, ops: &[OpId]) -> Result<(), WaitError> {
@@ -282,6 +310,35 @@ fn a_retired_queue_goes_with_its_last_op_and_its_id_is_never_used_again() {
     assert_eq!(rig.0.lock().engine.queue_count(), 1);
 }
 
+#[test]
+fn an_op_that_ends_can_be_followed_by_more_before_its_successors() {
+    for mode in modes() {
+        let (rig, log) = (Rig::new(mode), log());
+        let queue = rig.queue();
+        let write = |number| Job::Write(number, Arc::clone(&log));
+        let group = vec![(vec![], Job::Repeats(1, 3, Arc::clone(&log))), (vec![0], write(2)), (vec![], write(9))];
+        rig.add_group(queue, group);
+        let last = rig.add(queue, write(3));
+        assert_eq!(rig.wait(&[last]), Ok(()), "{mode:?}");
+        let ran: Vec<u32> = log.lock().iter().copied().filter(|number| *number != 9).collect();
+        assert_eq!(ran, [1, 1, 1, 2, 3], "{mode:?}");
+        assert_eq!(log.lock().len(), 6, "{mode:?}");
+    }
+}
+
+#[test]
+fn lazy_order_runs_a_long_chain_beside_a_queue_in_time_that_is_proportional_to_it() {
+    let rig = Rig::new(Mode::Deterministic(Order::Lazy));
+    let (queue, log) = (rig.queue(), log());
+    let chain = (0..50_000_u32).map(|number| {
+        let before = number.checked_sub(1).map(|before| before as usize);
+        (before.into_iter().collect(), Job::Write(number, Arc::clone(&log)))
+    });
+    let end = rig.add_group(queue, chain.collect());
+    assert_eq!(rig.wait(&[end]), Ok(()));
+    assert!(log.lock().is_sorted() && log.lock().len() == 50_000);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -307,6 +364,38 @@ proptest! {
             prop_assert_eq!(rig.wait(&ops), Ok(()));
             let ran = log.lock().clone();
             prop_assert_eq!(ran.len(), edges.len());
+            let place = |number: usize| ran.iter().position(|ran| *ran as usize == number);
+            for (number, others) in before.iter().enumerate() {
+                for other in others {
+                    prop_assert!(place(*other) < place(number), "{} before {} in {:?}: {:?}", other, number, mode, ran);
+                }
+            }
+        }
+    }
+
+    /// Ops beside a chain run in any order that keeps their edges, between the chain's ops before and behind them.
+    #[test]
+    fn a_group_keeps_its_edges_and_its_place_in_the_chain(
+        edges in prop::collection::vec(prop::collection::vec(0..40_usize, 0..3), 1..40),
+        seed in any::<u64>(),
+    ) {
+        for mode in [Mode::Threads, Mode::Deterministic(Order::Lazy), Mode::Deterministic(Order::Seeded(seed))] {
+            let (rig, log) = (Rig::new(mode), log());
+            let queue = rig.queue();
+            rig.add(queue, Job::Write(1000, Arc::clone(&log)));
+            let mut before: Vec<Vec<usize>> = Vec::new();
+            let group = edges.iter().enumerate().map(|(number, others)| {
+                let others: Vec<usize> = others.iter().copied().filter(|other| *other < number).collect();
+                before.push(others.clone());
+                (others, Job::Write(number as u32, Arc::clone(&log)))
+            });
+            let group: Vec<_> = group.collect();
+            rig.add_group(queue, group);
+            let last = rig.add(queue, Job::Write(2000, Arc::clone(&log)));
+            prop_assert_eq!(rig.wait(&[last]), Ok(()));
+            let ran = log.lock().clone();
+            prop_assert_eq!(ran.len(), edges.len() + 2);
+            prop_assert_eq!((ran[0], ran[ran.len() - 1]), (1000, 2000));
             let place = |number: usize| ran.iter().position(|ran| *ran as usize == number);
             for (number, others) in before.iter().enumerate() {
                 for other in others {

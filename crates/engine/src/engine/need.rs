@@ -63,12 +63,13 @@ impl<W: Work> Engine<W> {
                     return Some(id);
                 }
                 if op.state == State::Waiting {
-                    let (queue, beside, predecessors) = (op.queue, op.beside, op.predecessors.clone());
+                    let (queue, beside) = (op.queue, op.beside);
                     if let Some(id) = self.ready_beside(queue).filter(|_| !beside)
                         && self.ops.get(id).is_some_and(|op| wanted(id, op))
                     {
                         return Some(id);
                     }
+                    let predecessors = self.ops.get(id).map(|op| op.predecessors.clone()).unwrap_or_default();
                     for predecessor in predecessors.into_iter().rev() {
                         if !self.push_beside(predecessor, &mut stack) {
                             self.push_head_of(predecessor, &mut stack);
