@@ -247,11 +247,12 @@ fn a_failed_embed_is_rolled_back() -> TestResult {
         let step = GraphDef::new(&stage.context)?;
         step.entry().host(function)?;
         let capture = stage.stream.capture(Relaxed)?;
+        let step_rule = format!("{rule:?}");
         let scope = machine.inject(Plan::new().rule(rule))?;
         assert_eq!(capture.embed(&step).map_err(|error| error.code()), Err(Some(FAILED)));
         drop(scope);
         drop(step);
-        assert!(is_gone(&calls), "the copy is gone");
+        assert!(is_gone(&calls), "the copy is gone: {step_rule}");
         let (others, other) = counted();
         capture.callback(other)?;
         let graph = capture.end()?;
