@@ -12,7 +12,7 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 use std::ptr::null;
 
-use super::finish::{end, finish, unwanted};
+use super::finish::{end, unwanted};
 use super::{CaptureStream, Mode, Relaxed, RelaxedMode, Sequence};
 use crate::diagnostics::{Subject, report};
 use crate::{CaptureStatus, GraphDef, Queue, Result, Stream};
@@ -129,16 +129,16 @@ impl<'c> Body<'c, Idle> {
             definition.context().stream()?
         };
         let sequence = Sequence::begin(&stream, stream.record()?, Some(definition.clone()))?;
-        let begun = definition.with_raw(|graph| {
+        let begun = definition.begin_capture(|graph| {
             // SAFETY: the stream and the graph are alive, and the first node comes after none.
-            stream.with_raw(|raw| unsafe {
-                stream.driver().cuStreamBeginCaptureToGraph(raw, graph, null(), null(), 0, M::MODE)
-            })
+            let begin =
+                |raw| unsafe { stream.driver().cuStreamBeginCaptureToGraph(raw, graph, null(), null(), 0, M::MODE) };
+            Ok(stream.with_raw(begin)??)
         });
-        if let Err(error) = begun.and_then(|answer| Ok(answer??)) {
+        if let Err(error) = begun {
             // The call may have failed when it was done.
             let begun = matches!(stream.capture_status(), Ok(CaptureStatus::Active | CaptureStatus::Invalidated));
-            let ended = if begun { end(&stream).map(drop) } else { Ok(()) };
+            let ended = if begun { end(&stream).result } else { Ok(()) };
             report(|| Subject::Capture { device: stream.device().ordinal() }, ended);
             drop(sequence.finish());
             return Err(error);
@@ -150,7 +150,6 @@ impl<'c> Body<'c, Idle> {
             _origin: origin,
             _stays: M::Stays::default(),
         };
-        definition.set_captured(true);
         Ok(Body { definition, state })
     }
 }
@@ -173,10 +172,8 @@ impl<M: Mode> ActiveBody<'_, M> {
     /// Ends the capture. Whether it succeeds or not, the graph may have nodes, and so keeps what they use.
     fn end(&mut self) -> Result<()> {
         self.is_over = true;
-        let ended = finish(self.stream.stream(), |_| Ok(())).map(drop);
-        self.definition.set_captured(false);
-        let attached = self.definition.attach_or_leak(self.stream.sequence().finish().into_bundle());
-        ended.and(attached)
+        let owners = || self.stream.sequence().finish().into_bundle();
+        self.definition.end_body_capture(|| end(self.stream.stream()), owners)
     }
 }
 

@@ -7,21 +7,28 @@ use warploom_driver::sys::types::{CUgraph, CUresult};
 
 use crate::{CaptureStatus, Result, Stream};
 
-/// Ends the driver's capture of a stream: the graph.
-pub(super) fn end(stream: &Stream) -> Result<CUgraph> {
-    let mut graph = null_mut();
-    // SAFETY: the stream is alive, and `graph` is writable.
-    stream.with_raw(|raw| unsafe { stream.driver().cuStreamEndCapture(raw, &raw mut graph) })??;
-    Ok(graph)
+/// A capture that is over.
+pub(crate) struct Ended {
+    /// The graph; null if there is none. There may be one in spite of an error.
+    pub(crate) graph: CUgraph,
+    pub(crate) result: Result<()>,
 }
 
-/// As [`end`]. A call that fails before it has done anything is made again, so that the stream is usable;
-/// `give_up` ends the graph that comes from that.
-pub(super) fn finish(stream: &Stream, give_up: impl FnOnce(CUgraph) -> Result<()>) -> Result<CUgraph> {
-    end(stream).or_else(|error| match stream.capture_status() {
-        Ok(CaptureStatus::None) | Err(_) => Err(error),
-        Ok(_) => end(stream).and_then(give_up).and(Err(error)),
-    })
+/// Ends the driver's capture of a stream. A call that fails before it has done anything is made again, so that
+/// the stream is usable; the error is still returned.
+pub(super) fn end(stream: &Stream) -> Ended {
+    let mut graph = null_mut();
+    let mut call = || -> Result<()> {
+        // SAFETY: the stream is alive, and `graph` is writable.
+        Ok(stream.with_raw(|raw| unsafe { stream.driver().cuStreamEndCapture(raw, &raw mut graph) })??)
+    };
+    let mut result = call();
+    if let Err(error) = &result
+        && matches!(stream.capture_status(), Ok(CaptureStatus::Active | CaptureStatus::Invalidated))
+    {
+        result = call().and(Err(error.clone()));
+    }
+    Ended { graph, result }
 }
 
 /// The answer for a capture whose graph is not wanted: that there is none is no error.

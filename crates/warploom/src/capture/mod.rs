@@ -91,6 +91,7 @@ pub(crate) use active::{
 pub use body::{Body, Capturing, Done, Idle, Settled, State};
 pub use captured::Captured;
 pub use error::CaptureError;
+pub(crate) use finish::Ended;
 pub use fork::Fork;
 pub use mode::{Global, Mode, Relaxed, ThreadLocal};
 pub(crate) use relaxed_mode::RelaxedMode;
@@ -100,10 +101,7 @@ pub use stream::CaptureStream;
 use std::fmt;
 use std::ops::Deref;
 
-use warploom_driver::Driver;
-use warploom_driver::sys::types::CUgraph;
-
-use self::finish::{end, finish, unwanted};
+use self::finish::{end, unwanted};
 use crate::diagnostics::{Subject, report};
 use crate::{CaptureStatus, Context, GraphDef, Queue, Result, Stream};
 
@@ -139,12 +137,7 @@ impl Stream {
         if let Err(error) = begun.and_then(|answer| Ok(answer?)) {
             // The call may have failed when it was done.
             let begun = matches!(self.capture_status(), Ok(CaptureStatus::Active | CaptureStatus::Invalidated));
-            let ended = if begun {
-                // SAFETY: the driver gives it out now, and it has no other owner.
-                end(self).and_then(|graph| unsafe { destroy(self.driver(), graph) })
-            } else {
-                Ok(())
-            };
+            let ended = if begun { end_unwanted(self) } else { Ok(()) };
             report(|| Subject::Capture { device: self.device().ordinal() }, ended);
             drop(sequence.finish());
             return Err(error);
@@ -191,24 +184,27 @@ impl<M: Mode> Capture<M> {
     fn finish(&mut self) -> Result<GraphDef> {
         self.is_over = true;
         let stream = self.stream.stream();
-        // SAFETY: the driver has given out the graph just now, and it has no other owner.
-        let end = || finish(stream, |graph| unsafe { destroy(stream.driver(), graph) });
-        match self.stream.sequence().known_graph() {
-            Some(graph) => graph.end_capture(end).map(|()| graph.clone()),
-            // SAFETY: the driver has given it out just now, and it has no other owner.
-            None => end().map(|raw| unsafe { GraphDef::adopt(stream.context(), raw) }),
+        if let Some(graph) = self.stream.sequence().known_graph() {
+            return graph.end_capture(|| end(stream)).map(|()| graph.clone());
         }
+        let Ended { graph, result } = end(stream);
+        if graph.is_null() {
+            return result.and(Err(CaptureError::Invalidated.into()));
+        }
+        // SAFETY: the driver has given it out just now, and it has no other owner.
+        let definition = unsafe { GraphDef::adopt(stream.context(), graph) };
+        result.map(|()| definition)
     }
 }
 
-/// Destroys a graph.
-///
-/// # Safety
-///
-/// The graph is of this driver, belongs to the caller, and is not used again.
-unsafe fn destroy(driver: &Driver, graph: CUgraph) -> Result<()> {
-    // SAFETY: the caller gives it up.
-    Ok(unsafe { driver.cuGraphDestroy(graph) }?)
+/// Ends the driver's capture of a stream, and destroys the graph.
+fn end_unwanted(stream: &Stream) -> Result<()> {
+    let Ended { graph, result } = end(stream);
+    if !graph.is_null() {
+        // SAFETY: the driver has given it out just now, and it has no other owner.
+        unsafe { GraphDef::adopt(stream.context(), graph) }.close()?;
+    }
+    result
 }
 
 impl<M: Mode> Drop for Capture<M> {

@@ -169,7 +169,7 @@ impl CaptureStream {
         let node = add(Position::after_raw(&graph, &tail.dependencies).on(stream.context()))?;
         if let Err(error) = node.as_raw().and_then(|raw| Tail::set(stream, raw)) {
             // The call may have failed when it was done: no stream may come after a node that is destroyed.
-            let undone = tail.restore(stream).and_then(|()| node.destroy_captured());
+            let undone = tail.restore(stream).and_then(|()| node.take_back());
             report(|| Subject::Capture { device: stream.device().ordinal() }, undone);
             return Err(error);
         }

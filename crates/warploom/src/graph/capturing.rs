@@ -1,5 +1,4 @@
 //! Graphs of captures in progress: the driver owns them, and streams add nodes to them.
-#![expect(unsafe_code, reason = "destroys raw nodes")]
 
 use std::ffi::c_void;
 
@@ -8,42 +7,67 @@ use warploom_driver::sys::types::{CUgraph, CUgraphNode};
 use super::bundle::Bundle;
 use super::host_node::HostCall;
 use super::raw::RawNode;
-use super::{GraphDef, HostFunction, Node};
-use crate::Result;
+use super::{GraphDef, GraphError, HostFunction, Node};
+use crate::capture::Ended;
+use crate::diagnostics::{Subject, report};
+use crate::{CaptureError, Result};
 
 impl Node {
-    /// Destroys a node that was added to a graph which is being captured, and that no stream comes after.
-    pub(crate) fn destroy_captured(&self) -> Result<()> {
-        let mut locked = self.lock();
-        let raw = locked.node(self)?;
-        // SAFETY: the node is alive, and no handle to it is used again.
-        unsafe { self.graph().driver().cuGraphDestroyNode(raw) }?;
-        locked.destroyed(self.graph_id(), self.raw())
+    /// Takes back a node that was added just now to a graph which is being captured. It is destroyed when the
+    /// capture ends; until then no stream must come after it.
+    pub(crate) fn take_back(&self) -> Result<()> {
+        self.lock().take_back(self.graph_id(), self.raw())
     }
 }
 
 impl GraphDef {
-    /// Calls with the raw handle, while no other thread uses the hierarchy.
-    pub(crate) fn with_raw<R>(&self, call: impl FnOnce(CUgraph) -> R) -> Result<R> {
-        let locked = self.lock();
-        Ok(call(locked.graph(self.id())?))
-    }
-
-    /// Refuses to destroy nodes of the graph while it is captured, or allows it again.
-    pub(crate) fn set_captured(&self, is_captured: bool) {
-        self.lock().set_captured(self.id(), is_captured);
+    /// Begins to capture into the graph, while no other thread uses the hierarchy.
+    pub(crate) fn begin_capture(&self, begin: impl FnOnce(CUgraph) -> Result<()>) -> Result<()> {
+        let mut locked = self.lock();
+        begin(locked.graph(self.id())?)?;
+        locked.begin_capture(self.id());
+        Ok(())
     }
 
     /// Ends the capture of a borrowed root. It is owned from then on if there is a graph, and gone otherwise.
-    pub(crate) fn end_capture(&self, end: impl FnOnce() -> Result<CUgraph>) -> Result<()> {
+    pub(crate) fn end_capture(&self, end: impl FnOnce() -> Ended) -> Result<()> {
         let mut locked = self.lock();
-        let ended = end().map(drop);
-        locked.set_captured(self.id(), false);
-        match &ended {
-            Ok(()) => locked.set_owned(true),
-            Err(_) => locked.bury(self.id()),
+        let Ended { graph, result } = end();
+        if graph.is_null() {
+            locked.bury(self.id());
+            return result.and(Err(GraphError::GraphDestroyed.into()));
         }
-        ended
+        locked.set_owned(true);
+        let settled = locked.end_capture(self.id());
+        drop(locked);
+        match result.and(settled).and_then(|()| self.check_unbroken()) {
+            Ok(()) => Ok(()),
+            Err(error) => {
+                report(|| Subject::Graph { device: self.device().ordinal() }, self.destroy_root());
+                Err(error)
+            }
+        }
+    }
+
+    /// Refuses a graph that has lost a body.
+    fn check_unbroken(&self) -> Result<()> {
+        if self.lock().is_broken() { Err(CaptureError::BodyLost.into()) } else { Ok(()) }
+    }
+
+    /// Ends the capture of a body, which keeps the owners, whether the capture gave a graph or not.
+    pub(crate) fn end_body_capture(&self, end: impl FnOnce() -> Ended, owners: impl FnOnce() -> Bundle) -> Result<()> {
+        let mut locked = self.lock();
+        let Ended { graph, result } = end();
+        if graph.is_null() {
+            locked.break_at(self.id());
+            // The nodes may be there still, in a graph that is never destroyed.
+            std::mem::forget(owners());
+            return result.and(Err(GraphError::GraphDestroyed.into()));
+        }
+        let settled = locked.end_capture(self.id());
+        drop(locked);
+        let attached = self.attach_or_leak(owners());
+        result.and(settled).and(attached)
     }
 
     /// Destroys the root at once; all handles are refused from then on.
@@ -52,7 +76,7 @@ impl GraphDef {
     }
 
     /// Keeps owners that captured nodes use, without fail: if the graph cannot keep them, they are leaked.
-    pub(crate) fn attach_or_leak(&self, bundle: Bundle) -> Result<()> {
+    fn attach_or_leak(&self, bundle: Bundle) -> Result<()> {
         let mut copy = Bundle::default();
         copy.keep_parts_of(&bundle, |_| true);
         self.attach(bundle).inspect_err(|_| {

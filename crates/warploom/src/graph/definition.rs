@@ -88,7 +88,7 @@ impl GraphDef {
         // SAFETY: the caller's promise.
         let hierarchy = Arc::new(unsafe { Hierarchy::new(context, raw, false) });
         let graph = GraphDef { hierarchy, id: GraphId::ROOT };
-        graph.set_captured(true);
+        graph.lock().begin_capture(GraphId::ROOT);
         graph
     }
 

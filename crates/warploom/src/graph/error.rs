@@ -16,8 +16,11 @@ pub enum GraphError {
     #[error("the graph was destroyed with the node that it was inside of; take the graph of a node that is there")]
     GraphDestroyed,
 
-    /// A node was to be destroyed in a graph that a stream is captured into.
-    #[error("nodes of a graph cannot be destroyed while a stream is captured into it; end the capture first")]
+    /// A stream is being captured into the graph.
+    #[error(
+        "a graph cannot be instantiated or copied, nor its nodes be destroyed, while a stream is captured into it; end \
+         the capture first"
+    )]
     Captured,
 
     /// A node or condition belongs to another graph.
