@@ -100,7 +100,7 @@ pub(crate) fn did(held: &AllocationRef, stream: &Stream, access: Access) -> bool
 
 /// Keeps a value for the capture that a stream is part of, if it is.
 #[cold]
-pub(crate) fn keep_owner(stream: &Stream, owner: impl FnOnce() -> Box<dyn Any + Send + Sync>) {
+pub(crate) fn keep_owner(stream: &Stream, owner: impl FnOnce() -> Arc<dyn Any + Send + Sync>) {
     if let Some(sequence) = of(stream) {
         sequence.keep_owner(owner());
     }

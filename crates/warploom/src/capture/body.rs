@@ -98,7 +98,7 @@ pub struct ActiveBody<'c, M: Mode> {
     /// The graph that is captured into.
     definition: GraphDef,
     is_over: bool,
-    _origin: &'c CaptureStream,
+    origin: &'c CaptureStream,
     _stays: M::Stays,
 }
 
@@ -147,7 +147,7 @@ impl<'c> Body<'c, Idle> {
             stream: CaptureStream::new(stream, sequence),
             definition: definition.clone(),
             is_over: false,
-            _origin: origin,
+            origin,
             _stays: M::Stays::default(),
         };
         Ok(Body { definition, state })
@@ -169,11 +169,17 @@ impl<M: Mode> Body<'_, Capturing<M>> {
 }
 
 impl<M: Mode> ActiveBody<'_, M> {
-    /// Ends the capture. Whether it succeeds or not, the graph may have nodes, and so keeps what they use.
+    /// Ends the capture. Whether it succeeds or not, the graph may have nodes, and so keeps what they use; if it
+    /// cannot, the graph that it is part of does.
     fn end(&mut self) -> Result<()> {
         self.is_over = true;
-        let owners = || self.stream.sequence().finish().into_bundle();
-        self.definition.end_body_capture(|| end(self.stream.stream()), owners)
+        let ended = self.definition.end_body_capture(|| end(self.stream.stream()));
+        let kept = self.stream.sequence().finish();
+        let attached = self.definition.attach(kept.clone().into_bundle());
+        if attached.is_err() {
+            self.origin.sequence().keep_all(kept);
+        }
+        ended.and(attached)
     }
 }
 

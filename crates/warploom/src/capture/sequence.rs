@@ -48,10 +48,10 @@ struct Member {
 }
 
 /// The memory and values that a graph uses.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Kept {
     memory: BTreeMap<usize, (AllocationRef, Access)>,
-    owners: Vec<Box<dyn Any + Send + Sync>>,
+    owners: Vec<Arc<dyn Any + Send + Sync>>,
     /// The number of nodes captured through this crate.
     pub(super) nodes: usize,
 }
@@ -64,7 +64,7 @@ impl Kept {
             bundle.keep(Part::Whole, Retained::Memory(held, access));
         }
         for owner in self.owners {
-            bundle.keep(Part::Whole, Retained::Value(Arc::from(owner)));
+            bundle.keep(Part::Whole, Retained::Value(owner));
         }
         bundle
     }
@@ -198,7 +198,19 @@ impl Sequence {
         conflicting.map(|(other, _)| other.clone()).collect()
     }
 
-    pub(crate) fn keep_owner(&self, owner: Box<dyn Any + Send + Sync>) {
+    /// Keeps everything that another graph should have kept.
+    pub(super) fn keep_all(&self, kept: Kept) {
+        let mut parts = self.lock();
+        for (identity, (held, access)) in kept.memory {
+            let (_, known) = parts.kept.memory.entry(identity).or_insert((held, access));
+            if access == Access::Write {
+                *known = access;
+            }
+        }
+        parts.kept.owners.extend(kept.owners);
+    }
+
+    pub(crate) fn keep_owner(&self, owner: Arc<dyn Any + Send + Sync>) {
         self.lock().kept.owners.push(owner);
     }
 

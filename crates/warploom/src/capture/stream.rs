@@ -32,7 +32,7 @@ impl CaptureStream {
 
     /// Keeps a value for as long as the graph, without a node.
     pub fn keep_alive(&self, owner: impl Any + Send + Sync) {
-        self.sequence.keep_owner(Box::new(owner));
+        self.sequence.keep_owner(Arc::new(owner));
     }
 
     /// `true` if the capture can still become a graph; `false` if a call has invalidated it, so that it can

@@ -4,7 +4,6 @@ use std::ffi::c_void;
 
 use warploom_driver::sys::types::{CUgraph, CUgraphNode};
 
-use super::bundle::Bundle;
 use super::host_node::HostCall;
 use super::raw::RawNode;
 use super::{GraphDef, GraphError, HostFunction, Node};
@@ -54,36 +53,20 @@ impl GraphDef {
         if self.lock().is_broken() { Err(CaptureError::BodyLost.into()) } else { Ok(()) }
     }
 
-    /// Ends the capture of a body, which keeps the owners, whether the capture gave a graph or not.
-    pub(crate) fn end_body_capture(&self, end: impl FnOnce() -> Ended, owners: impl FnOnce() -> Bundle) -> Result<()> {
+    /// Ends the capture of a body. Without a graph, the whole hierarchy is lost.
+    pub(crate) fn end_body_capture(&self, end: impl FnOnce() -> Ended) -> Result<()> {
         let mut locked = self.lock();
         let Ended { graph, result } = end();
         if graph.is_null() {
             locked.break_at(self.id());
-            // The nodes may be there still, in a graph that is never destroyed.
-            std::mem::forget(owners());
             return result.and(Err(GraphError::GraphDestroyed.into()));
         }
-        let settled = locked.end_capture(self.id());
-        drop(locked);
-        let attached = self.attach_or_leak(owners());
-        result.and(settled).and(attached)
+        result.and(locked.end_capture(self.id()))
     }
 
     /// Destroys the root at once; all handles are refused from then on.
     pub(crate) fn destroy_root(&self) -> Result<()> {
         self.hierarchy().end()
-    }
-
-    /// Keeps owners that captured nodes use, without fail: if the graph cannot keep them, they are leaked.
-    fn attach_or_leak(&self, bundle: Bundle) -> Result<()> {
-        let mut copy = Bundle::default();
-        copy.keep_parts_of(&bundle, |_| true);
-        self.attach(bundle).inspect_err(|_| {
-            if !self.is_destroyed() {
-                std::mem::forget(copy);
-            }
-        })
     }
 
     /// Captures a callback, by `launch`. Its owners are attached before, and indexed under the node that

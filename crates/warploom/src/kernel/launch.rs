@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "launches kernels, whose accesses cannot be checked")]
 
 use std::mem::MaybeUninit;
+use std::sync::Arc;
 
 use warploom_driver::sys::types::{
     CUlaunchAttribute, CUlaunchAttributeID, CUlaunchAttributeValue, CUlaunchAttributeValue_union__bindgen_ty_1,
@@ -98,7 +99,7 @@ impl Kernel {
         }
         self.note(stream.context());
         if is_captured {
-            capture::keep_owner(stream, || Box::new(self.clone()));
+            capture::keep_owner(stream, || Arc::new(self.clone()));
         }
         let mut room = [const { MaybeUninit::uninit() }; MOST];
         let count = attributes(config, &mut room);

@@ -287,3 +287,22 @@ fn an_invalidated_capture_refuses_nodes_and_has_no_graph() -> TestResult {
     stage.stream.synchronize()?;
     Ok(())
 }
+
+/// S2.38: the driver destroys the graph of an invalidated capture, also that of a body: the whole graph is lost,
+/// and the streams are usable.
+#[test]
+fn an_invalidated_body_leaves_no_graph() -> TestResult {
+    let (_machine, stage) = machine()?;
+    let capture = stage.stream.capture(Relaxed)?;
+    let body = capture.if_then(&capture.condition(1)?)?;
+    let definition = body.definition().clone();
+    let body = body.capture(Relaxed)?;
+    let (driver, raw) = (stage.context.driver(), body.stream().as_raw());
+    warploom_testkit::answers!(driver.cuStreamSynchronize(raw), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    let code = body.end().map(drop).map_err(|error| error.code());
+    assert_eq!(code, Err(Some(CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)));
+    assert_eq!(definition.node_count(), Err(GraphError::GraphDestroyed.into()));
+    assert_eq!(capture.end().map(drop), Err(CaptureError::BodyLost.into()));
+    stage.stream.synchronize()?;
+    Ok(())
+}
