@@ -8,8 +8,9 @@ use warploom_sys::types::{
 };
 
 use super::dependencies::{check_once, check_target, read_edges};
-use super::{named, shown, work};
-use crate::ffi::handle::{GraphHandle, Handle};
+use super::work::{self, Place};
+use super::{named, shown};
+use crate::ffi::handle::Handle;
 use crate::ffi::node_params::NodeParams;
 use crate::ffi::status::{OUT_OF_MEMORY, Status};
 use crate::ffi::{ConstPtr, Ptr};
@@ -40,7 +41,7 @@ fn add(
     graph: Ptr<CUgraph_st>,
     dependencies: Dependencies,
     kind: Kind,
-    work: impl FnOnce(&mut Guard<'_>, GraphHandle) -> Status<NodeWork>,
+    work: impl FnOnce(&mut Guard<'_>, Place<'_>) -> Status<NodeWork>,
 ) -> Status<NodeWork> {
     out.required()?;
     let mut world = call.world();
@@ -56,7 +57,7 @@ fn add(
     if world.graphs().nodes.is_full() {
         return Err(is_full());
     }
-    let work = work(&mut world, graph)?;
+    let work = work(&mut world, Place { graph, edges: &edges })?;
     let node = world.graphs_mut().add(graph, edges, work.clone()).ok_or_else(is_full)?;
     out.write(node.as_raw())?;
     Ok(work)
@@ -84,7 +85,7 @@ pub(crate) fn cuGraphAddKernelNode_v2(
     params: ConstPtr<CUDA_KERNEL_NODE_PARAMS_v2>,
 ) -> Status {
     let given = params.read()?.into();
-    let work = |world: &mut Guard<'_>, _| work::kernel(call, world, &given, KernelAttributes::default());
+    let work = |world: &mut Guard<'_>, _: Place<'_>| work::kernel(call, world, &given, KernelAttributes::default());
     add(call, out, graph, Dependencies::plain(dependencies, count), Kind::CU_GRAPH_NODE_TYPE_KERNEL, work).map(drop)
 }
 
@@ -98,7 +99,7 @@ pub(crate) fn cuGraphAddMemcpyNode(
     context: Ptr<CUctx_st>,
 ) -> Status {
     let given = params.read()?;
-    let work = |world: &mut Guard<'_>, _| work::copy(call, world, given, context.address());
+    let work = |world: &mut Guard<'_>, _: Place<'_>| work::copy(call, world, given, context.address());
     add(call, out, graph, Dependencies::plain(dependencies, count), Kind::CU_GRAPH_NODE_TYPE_MEMCPY, work).map(drop)
 }
 
@@ -112,7 +113,7 @@ pub(crate) fn cuGraphAddMemsetNode(
     context: Ptr<CUctx_st>,
 ) -> Status {
     let given = params.read()?;
-    let work = |world: &mut Guard<'_>, _| work::fill(call, world, given, context.address());
+    let work = |world: &mut Guard<'_>, _: Place<'_>| work::fill(call, world, given, context.address());
     add(call, out, graph, Dependencies::plain(dependencies, count), Kind::CU_GRAPH_NODE_TYPE_MEMSET, work).map(drop)
 }
 
@@ -142,7 +143,7 @@ pub(crate) fn cuGraphAddChildGraphNode(
 ) -> Status {
     let child = Handle::<()>::from_bits(child.address()).as_raw();
     let clone = CUgraphChildGraphNodeOwnership::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE;
-    let work = |world: &mut Guard<'_>, graph| work::child(call, world, graph, child, clone);
+    let work = |world: &mut Guard<'_>, place: Place<'_>| work::child(call, world, place.graph, child, clone);
     add(call, out, graph, Dependencies::plain(dependencies, count), Kind::CU_GRAPH_NODE_TYPE_GRAPH, work).map(drop)
 }
 
@@ -155,7 +156,7 @@ pub(crate) fn cuGraphAddEventRecordNode(
     event: Ptr<CUevent_st>,
 ) -> Status {
     let raw = Handle::<()>::from_bits(event.address()).as_raw();
-    let work = |world: &mut Guard<'_>, _| work::event(call, world, raw).map(NodeWork::RecordEvent);
+    let work = |world: &mut Guard<'_>, _: Place<'_>| work::event(call, world, raw).map(NodeWork::RecordEvent);
     add(call, out, graph, Dependencies::plain(dependencies, count), Kind::CU_GRAPH_NODE_TYPE_EVENT_RECORD, work)
         .map(drop)
 }
@@ -169,7 +170,7 @@ pub(crate) fn cuGraphAddEventWaitNode(
     event: Ptr<CUevent_st>,
 ) -> Status {
     let raw = Handle::<()>::from_bits(event.address()).as_raw();
-    let work = |world: &mut Guard<'_>, _| work::event(call, world, raw).map(NodeWork::WaitEvent);
+    let work = |world: &mut Guard<'_>, _: Place<'_>| work::event(call, world, raw).map(NodeWork::WaitEvent);
     add(call, out, graph, Dependencies::plain(dependencies, count), Kind::CU_GRAPH_NODE_TYPE_WAIT_EVENT, work).map(drop)
 }
 
@@ -182,7 +183,7 @@ pub(crate) fn cuGraphAddBatchMemOpNode(
     params: ConstPtr<CUDA_BATCH_MEM_OP_NODE_PARAMS>,
 ) -> Status {
     let given = params.read()?.into();
-    let work = |world: &mut Guard<'_>, _| work::values(call, world, &given);
+    let work = |world: &mut Guard<'_>, _: Place<'_>| work::values(call, world, &given);
     add(call, out, graph, Dependencies::plain(dependencies, count), Kind::CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, work)
         .map(drop)
 }
@@ -198,7 +199,7 @@ pub(crate) fn cuGraphAddMemAllocNode(
 ) -> Status {
     let read = params.read()?;
     let given = read.into();
-    let work = |world: &mut Guard<'_>, _| work::alloc(call, world, &given);
+    let work = |world: &mut Guard<'_>, place: Place<'_>| work::alloc(call, world, place, &given);
     match add(call, out, graph, Dependencies::plain(dependencies, count), Kind::CU_GRAPH_NODE_TYPE_MEM_ALLOC, work)? {
         NodeWork::Alloc(node) => params.write(CUDA_MEM_ALLOC_NODE_PARAMS { dptr: node.address, ..read }),
         _ => Ok(()),
@@ -213,7 +214,7 @@ pub(crate) fn cuGraphAddMemFreeNode(
     count: usize,
     address: CUdeviceptr,
 ) -> Status {
-    let work = |world: &mut Guard<'_>, _| work::free(call, world, address);
+    let work = |world: &mut Guard<'_>, _: Place<'_>| work::free(call, world, address);
     add(call, out, graph, Dependencies::plain(dependencies, count), Kind::CU_GRAPH_NODE_TYPE_MEM_FREE, work).map(drop)
 }
 
@@ -227,7 +228,7 @@ fn add_any(
 ) -> Status {
     let given = work::read(call, params)?;
     let kind = params.read()?.type_;
-    let work = |world: &mut Guard<'_>, graph| work::of_params(call, world, graph, &given);
+    let work = |world: &mut Guard<'_>, place: Place<'_>| work::of_params(call, world, place, &given);
     let added = add(call, out, graph, dependencies, kind, work)?;
     match (added, given) {
         (NodeWork::Alloc(node), NodeParams::Alloc(_)) => {

@@ -14,7 +14,7 @@ use crate::ffi::handle::{GraphHandle, Handle};
 use crate::ffi::status::{INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
-use crate::machine::graph::{Condition, ConditionalKind, ConditionalNode, Graphs, NodeWork};
+use crate::machine::graph::{Condition, ConditionalKind, ConditionalNode, NodeWork};
 
 /// `CU_GRAPH_COND_ASSIGN_DEFAULT`.
 const ASSIGN_DEFAULT: u32 = 1;
@@ -77,19 +77,4 @@ pub(super) fn work(
         }
     }
     Ok(NodeWork::Conditional(Arc::new(ConditionalNode::new(handle, kind, bodies, context))))
-}
-
-impl Graphs {
-    /// True if a graph is another one, or inside it.
-    fn is_within(&self, inner: GraphHandle, outer: GraphHandle) -> bool {
-        let mut graph = inner;
-        loop {
-            if graph == outer {
-                return true;
-            }
-            let owner = self.graphs.get(graph).and_then(|graph| graph.owner).and_then(|node| self.nodes.get(node));
-            let Some(owner) = owner else { return false };
-            graph = owner.graph;
-        }
-    }
 }

@@ -75,11 +75,11 @@ fn check_data(call: &Call<'_>, world: &World, from: NodeHandle, data: CUgraphEdg
     Ok(())
 }
 
-/// Refuses a programmatic edge to a node that is no kernel.
+/// Refuses an edge from a part of a kernel to a node that is no kernel.
 pub(super) fn check_target(call: &Call<'_>, edges: &[Edge], kind: CUgraphNodeType) -> Status {
     let is_kernel = kind == CUgraphNodeType::CU_GRAPH_NODE_TYPE_KERNEL;
-    if !is_kernel && edges.iter().any(|edge| edge.data.type_ != 0) {
-        return Err(call.refuse(INVALID_VALUE, "a programmatic edge goes from a kernel to a kernel"));
+    if !is_kernel && edges.iter().any(|edge| !edge.is_plain()) {
+        return Err(call.refuse(INVALID_VALUE, "an edge from a part of a kernel goes to a kernel"));
     }
     Ok(())
 }

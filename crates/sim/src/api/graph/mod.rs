@@ -18,14 +18,17 @@ mod conditions;
 mod dependencies;
 mod dot;
 mod edges;
+mod enabled;
 mod executable;
 mod ids;
+mod instantiate;
 mod launch;
 mod lifecycle;
 mod memory;
 mod nodes;
 mod params;
 mod shown;
+mod update;
 mod user_objects;
 mod work;
 
@@ -48,10 +51,12 @@ pub(crate) use edges::{
     cuGraphGetEdges, cuGraphGetEdges_v2, cuGraphNodeGetDependencies, cuGraphNodeGetDependencies_v2,
     cuGraphNodeGetDependentNodes, cuGraphNodeGetDependentNodes_v2,
 };
-pub(crate) use executable::{cuGraphExecDestroy, cuGraphInstantiateWithFlags};
+pub(crate) use enabled::{cuGraphExecGetFlags, cuGraphExecGetId, cuGraphNodeGetEnabled, cuGraphNodeSetEnabled};
+pub(crate) use executable::cuGraphExecDestroy;
 pub(crate) use ids::{
     cuGraphGetId, cuGraphNodeGetContainingGraph, cuGraphNodeGetLocalId, cuGraphNodeGetToolsId, cuGraphNodeGetType,
 };
+pub(crate) use instantiate::{cuGraphInstantiateWithFlags, cuGraphInstantiateWithParams};
 pub(crate) use launch::{cuGraphLaunch, cuGraphUpload};
 pub(crate) use lifecycle::{cuGraphCreate, cuGraphDestroy};
 pub(crate) use memory::{cuDeviceGetGraphMemAttribute, cuDeviceGraphMemTrim, cuDeviceSetGraphMemAttribute};
@@ -63,6 +68,11 @@ pub(crate) use params::{
     cuGraphKernelNodeSetParams_v2, cuGraphMemAllocNodeGetParams, cuGraphMemFreeNodeGetParams,
     cuGraphMemcpyNodeGetParams, cuGraphMemcpyNodeSetParams, cuGraphMemsetNodeGetParams, cuGraphMemsetNodeSetParams,
     cuGraphNodeGetParams, cuGraphNodeSetParams,
+};
+pub(crate) use update::{
+    cuGraphExecBatchMemOpNodeSetParams, cuGraphExecChildGraphNodeSetParams, cuGraphExecEventRecordNodeSetEvent,
+    cuGraphExecEventWaitNodeSetEvent, cuGraphExecHostNodeSetParams, cuGraphExecKernelNodeSetParams_v2,
+    cuGraphExecMemcpyNodeSetParams, cuGraphExecMemsetNodeSetParams, cuGraphExecNodeSetParams, cuGraphExecUpdate_v2,
 };
 pub(crate) use user_objects::{
     cuGraphReleaseUserObject, cuGraphRetainUserObject, cuUserObjectCreate, cuUserObjectRelease, cuUserObjectRetain,

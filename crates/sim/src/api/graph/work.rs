@@ -15,7 +15,7 @@ use crate::ffi::node_params::{AllocParams, KernelParams, NodeParams, ValuesParam
 use crate::ffi::status::{INVALID_CONTEXT, INVALID_DEVICE, INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
-use crate::machine::graph::{AllocNode, Given, HostNode, KernelAttributes, MemoryNode, NodeWork, ValuesNode};
+use crate::machine::graph::{AllocNode, Edges, Given, HostNode, KernelAttributes, MemoryNode, NodeWork, ValuesNode};
 use crate::process::thread;
 
 /// The parameters of a node of any kind.
@@ -29,13 +29,22 @@ pub(super) fn read(call: &Call<'_>, params: Ptr<CUgraphNodeParams>) -> Status<No
     })
 }
 
+/// The place of a new node.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    pub(super) graph: GraphHandle,
+    /// Its dependencies.
+    pub(super) edges: &'a Edges,
+}
+
 /// The work of a new node in a graph.
 pub(super) fn of_params(
     call: &Call<'_>,
     world: &mut Guard<'_>,
-    graph: GraphHandle,
+    place: Place<'_>,
     given: &NodeParams,
 ) -> Status<NodeWork> {
+    let graph = place.graph;
     match given {
         NodeParams::Kernel(given) => kernel(call, world, given, KernelAttributes::default()),
         NodeParams::Copy { params, context } => copy(call, world, *params, context.addr() as u64),
@@ -45,7 +54,7 @@ pub(super) fn of_params(
         NodeParams::Empty => Ok(NodeWork::Empty),
         NodeParams::WaitEvent(raw) => event(call, world, *raw).map(NodeWork::WaitEvent),
         NodeParams::RecordEvent(raw) => event(call, world, *raw).map(NodeWork::RecordEvent),
-        NodeParams::Alloc(given) => alloc(call, world, given),
+        NodeParams::Alloc(given) => alloc(call, world, place, given),
         NodeParams::Free(address) => free(call, world, *address),
         NodeParams::Values(given) => values(call, world, given),
         NodeParams::Conditional(given) => conditions::work(call, world, graph, given),
@@ -148,7 +157,7 @@ pub(super) fn values(call: &Call<'_>, world: &Guard<'_>, given: &ValuesParams) -
 }
 
 /// An allocation, with addresses reserved for it.
-pub(super) fn alloc(call: &Call<'_>, world: &mut Guard<'_>, given: &AllocParams) -> Status<NodeWork> {
+pub(super) fn alloc(call: &Call<'_>, world: &mut Guard<'_>, place: Place<'_>, given: &AllocParams) -> Status<NodeWork> {
     let AllocParams { properties, bytes, .. } = *given;
     let refuse = |reason: &str| Err(call.refuse(INVALID_VALUE, reason));
     if bytes == 0 {
@@ -175,7 +184,8 @@ pub(super) fn alloc(call: &Call<'_>, world: &mut Guard<'_>, given: &AllocParams)
         access.push(granted);
     }
     let most = call.core().topology.devices[usize::from(device)].total_memory;
-    let address = world.graphs_mut().memory.take(device, bytes as u64, most);
+    let before = place.edges.iter().map(|edge| edge.node).collect();
+    let address = world.graphs_mut().reserve_memory(place.graph, before, device, bytes as u64, most);
     let address =
         address.ok_or_else(|| call.refuse(OUT_OF_MEMORY, format!("{bytes} bytes for a graph; there are {most}")))?;
     let node = AllocNode { properties, access: access.into(), ..AllocNode::new(address, bytes as u64, device) };
@@ -213,7 +223,7 @@ pub(super) fn changed(
         | (NodeWork::WaitEvent(_), NodeParams::WaitEvent(_))
         | (NodeWork::RecordEvent(_), NodeParams::RecordEvent(_))
         | (NodeWork::Values(_), NodeParams::Values(_)) => {
-            let new = of_params(call, world, graph, given)?;
+            let new = of_params(call, world, Place { graph, edges: &Edges::new() }, given)?;
             if new.kind() != old.kind() {
                 return Err(call.refuse(INVALID_VALUE, "the parameters are of another kind than the node"));
             }

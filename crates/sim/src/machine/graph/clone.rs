@@ -17,6 +17,17 @@ impl Graphs {
         owner.is_some_and(|owner| matches!(owner.work, NodeWork::Conditional(_)))
     }
 
+    /// True if a graph is another one, or inside it.
+    pub(crate) fn is_within(&self, inner: GraphHandle, outer: GraphHandle) -> bool {
+        let mut graph = inner;
+        while graph != outer {
+            let owner = self.graphs.get(graph).and_then(|graph| graph.owner).and_then(|node| self.nodes.get(node));
+            let Some(owner) = owner else { return false };
+            graph = owner.graph;
+        }
+        true
+    }
+
     /// A copy of a graph and of the graphs in its child nodes, with their references to user objects. `None` if
     /// all handles are used; then there is no copy of a part either.
     pub(crate) fn copy(&mut self, graph: GraphHandle) -> Option<GraphHandle> {

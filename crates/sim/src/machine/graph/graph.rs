@@ -75,6 +75,10 @@ impl Graphs {
             NodeWork::Conditional(node) => Some(node.condition),
             _ => None,
         };
+        let freed = match &work {
+            NodeWork::Free(address) => Some(*address),
+            _ => None,
+        };
         let (id, kind) = (found.id, work.kind_name());
         let mut node = Node::new(graph, work, dependencies, local_id, place);
         node.site = current_site().map(|added| Arc::new(NodeSite { graph: id, node: local_id, kind, added }));
@@ -87,6 +91,9 @@ impl Graphs {
         }
         if let Some(condition) = condition.and_then(|condition| self.conditions.get_mut(condition)) {
             condition.node = Some(node);
+        }
+        if let Some(address) = freed {
+            self.note_free(address, node);
         }
         let found = self.graphs.get_mut(graph)?;
         found.nodes.push(Some(node));
