@@ -10,6 +10,7 @@ use warploom_driver::sys::types::{CUgraphExec, CUgraphExec_st};
 use super::GraphDef;
 use super::accumulator::Accumulator;
 use super::uses::GraphUses;
+use crate::capture::RelaxedMode;
 use crate::device::same_driver;
 use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
@@ -218,6 +219,7 @@ impl GraphExec {
         if std::mem::replace(&mut self.is_over, true) || !self.context.is_current_generation() {
             return Ok(());
         }
+        let _relaxed = RelaxedMode::new(self.driver());
         // SAFETY: the executable belongs to this value, which gives it up. The driver keeps what its launches
         // need.
         Ok(unsafe { self.driver().cuGraphExecDestroy(self.as_raw()) }?)
