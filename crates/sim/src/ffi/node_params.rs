@@ -119,6 +119,9 @@ impl Ptr<CUgraphNodeParams> {
         Ok(unsafe {
             match params.type_ {
                 Kind::CU_GRAPH_NODE_TYPE_KERNEL => NodeParams::Kernel(as_second(given.kernel).into()),
+                Kind::CU_GRAPH_NODE_TYPE_MEMCPY if given.memcpy.flags != 0 || given.memcpy.reserved != 0 => {
+                    return Err(INVALID_VALUE);
+                }
                 Kind::CU_GRAPH_NODE_TYPE_MEMCPY => {
                     NodeParams::Copy { params: given.memcpy.copyParams, context: given.memcpy.copyCtx }
                 }

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use warploom_engine::QueueId;
-use warploom_sys::types::CUstreamCaptureMode;
+use warploom_sys::types::{CUgraphEdgeData, CUstreamCaptureMode};
 
 use crate::ffi::handle::{GraphHandle, NodeHandle};
+use crate::machine::graph::Edge;
 use crate::process::thread::ThreadKey;
 
 /// Identifies a sequence; unique on the machine.
@@ -37,16 +38,27 @@ pub(crate) struct Sequence {
 pub(crate) struct Branch {
     pub(crate) sequence: SequenceId,
     /// The dependencies of the stream's next node.
-    pub(crate) tips: Vec<NodeHandle>,
+    pub(crate) tips: Vec<Edge>,
     /// The tips last returned to C, which may read them until the next call.
     pub(crate) shown: Vec<u64>,
-    /// As many plain edges, as words.
-    pub(crate) edges: Vec<u64>,
+    /// The data of their edges.
+    pub(crate) edges: Vec<CUgraphEdgeData>,
 }
 
 impl Branch {
     pub(crate) fn new(sequence: SequenceId) -> Self {
         Self { sequence, tips: Vec::new(), shown: Vec::new(), edges: Vec::new() }
+    }
+}
+
+impl Branch {
+    /// Adds dependencies of the next node, each node once.
+    pub(crate) fn depend_on(&mut self, edges: impl IntoIterator<Item = Edge>) {
+        for edge in edges {
+            if !self.tips.iter().any(|tip| tip.node == edge.node) {
+                self.tips.push(edge);
+            }
+        }
     }
 }
 
@@ -84,5 +96,5 @@ impl Captures {
 #[derive(Clone)]
 pub(crate) struct CapturedRecord {
     pub(crate) sequence: SequenceId,
-    pub(crate) nodes: Vec<NodeHandle>,
+    pub(crate) nodes: Vec<Edge>,
 }

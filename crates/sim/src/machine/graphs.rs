@@ -36,11 +36,19 @@ impl World {
     pub(crate) fn destroy_graph(&mut self, graph: GraphHandle) {
         let (works, references) = self.graphs.remove(graph);
         for work in works {
-            if let NodeWork::Alloc(node) = work {
-                self.graphs.memory.forget(node.address);
-            }
+            self.forget_work(&work);
         }
         let ended = self.graphs.release_references(&references);
         self.graphs.ended.extend(ended);
+    }
+
+    /// Destroys the graphs inside a node that is gone, and releases the addresses that it allocates.
+    pub(crate) fn forget_work(&mut self, work: &NodeWork) {
+        if let NodeWork::Alloc(node) = work {
+            self.graphs.memory.forget(node.address);
+        }
+        for graph in work.graphs() {
+            self.destroy_graph(*graph);
+        }
     }
 }

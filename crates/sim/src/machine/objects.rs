@@ -74,6 +74,11 @@ impl<T: Object> Objects<T> {
         Some(Handle::new(self.machine, entry.generation, index))
     }
 
+    /// True if all handles are used.
+    pub(crate) fn is_full(&self) -> bool {
+        self.free.is_empty() && self.entries.len() >= INDICES
+    }
+
     fn is_of_this_kind(&self, handle: HandleTo<T>) -> bool {
         handle.is_of(T::KIND) && handle.machine() == self.machine
     }

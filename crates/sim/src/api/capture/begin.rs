@@ -4,14 +4,14 @@
 use warploom_engine::QueueId;
 use warploom_sys::types::{CUgraph_st, CUgraphEdgeData, CUgraphNode, CUresult, CUstream_st, CUstreamCaptureMode};
 
-use super::UNSUPPORTED;
-use super::dependencies::{check_plain, read_nodes};
-use crate::ffi::handle::{GraphHandle, NodeHandle};
-use crate::ffi::status::{INVALID_VALUE, OUT_OF_MEMORY, Status};
+use crate::api::graph::{named, read_edges};
+use crate::ffi::handle::GraphHandle;
+use crate::ffi::status::{CAPTURE_UNSUPPORTED, INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
 use crate::machine::capture::{Branch, Sequence, SequenceId};
 use crate::machine::core::Guard;
+use crate::machine::graph::Edges;
 use crate::process::thread;
 
 /// The queue of a stream, if it can be captured.
@@ -28,7 +28,7 @@ fn capturable(
         return Err(call.refuse(INVALID_VALUE, format!("there is no mode {}", mode.0)));
     }
     if world.is_legacy(queue) {
-        return Err(call.refuse(UNSUPPORTED, "the legacy default stream cannot be captured"));
+        return Err(call.refuse(CAPTURE_UNSUPPORTED, "the legacy default stream cannot be captured"));
     }
     if world.captures().hold(queue) {
         return Err(call.refuse(CUresult::CUDA_ERROR_ILLEGAL_STATE, "the stream is being captured already"));
@@ -36,18 +36,15 @@ fn capturable(
     Ok(queue)
 }
 
-fn begin(
-    world: &mut Guard<'_>,
-    queue: QueueId,
-    (graph, tips): (GraphHandle, Vec<NodeHandle>),
-    mode: CUstreamCaptureMode,
-) {
+fn begin(world: &mut Guard<'_>, queue: QueueId, (graph, tips): (GraphHandle, Edges), mode: CUstreamCaptureMode) {
     let captures = world.captures_mut();
     captures.last += 1;
     let id = SequenceId(captures.last);
     let sequence = Sequence { graph, loose: Vec::new(), origin: queue, thread: thread::key(), mode, is_invalid: false };
     captures.sequences.insert(id, sequence);
-    captures.branches.insert(queue, Branch { tips, ..Branch::new(id) });
+    let mut branch = Branch::new(id);
+    branch.depend_on(tips);
+    captures.branches.insert(queue, branch);
 }
 
 pub(crate) fn cuStreamBeginCapture_v2(call: &Call<'_>, stream: Ptr<CUstream_st>, mode: CUstreamCaptureMode) -> Status {
@@ -55,7 +52,7 @@ pub(crate) fn cuStreamBeginCapture_v2(call: &Call<'_>, stream: Ptr<CUstream_st>,
     let queue = capturable(call, &mut world, stream, mode)?;
     let graph = world.graphs_mut().create(true, None);
     let graph = graph.ok_or_else(|| call.refuse(OUT_OF_MEMORY, "there are as many graphs as handles"))?;
-    begin(&mut world, queue, (graph, Vec::new()), mode);
+    begin(&mut world, queue, (graph, Edges::new()), mode);
     Ok(())
 }
 
@@ -70,9 +67,8 @@ pub(crate) fn cuStreamBeginCaptureToGraph(
 ) -> Status {
     let mut world = call.world();
     let queue = capturable(call, &mut world, stream, mode)?;
-    let graph = crate::api::graph::named(call, &world, graph)?;
-    check_plain(call, data, count)?;
-    let tips = read_nodes(call, &world, graph, count, |index| dependencies.read_at(index))?;
+    let graph = named(call, &world, graph)?;
+    let tips = read_edges(call, &world, graph, |index| dependencies.read_at(index), data, count)?;
     begin(&mut world, queue, (graph, tips), mode);
     Ok(())
 }

@@ -62,10 +62,10 @@ impl World {
     fn has_unjoined(&self, id: SequenceId) -> bool {
         let Some(sequence) = self.captures().sequences.get(&id) else { return false };
         let branches = &self.captures().branches;
-        let joined =
-            branches.get(&sequence.origin).map(|first| self.graphs().ancestry(&first.tips)).unwrap_or_default();
+        let last = branches.get(&sequence.origin).into_iter().flat_map(|first| &first.tips);
+        let joined = self.graphs().ancestry(last.map(|tip| tip.node).collect());
         let others = branches.values().filter(|branch| branch.sequence == id).flat_map(|branch| &branch.tips);
-        others.chain(&sequence.loose).any(|tip| !joined.contains(tip))
+        others.map(|tip| &tip.node).chain(&sequence.loose).any(|tip| !joined.contains(tip))
     }
 
     /// Ends a sequence. Returns its graph, if it is kept.
@@ -76,7 +76,10 @@ impl World {
             self.graphs_mut().graphs.get_mut(sequence.graph)?.is_captured = false;
             return Some(sequence.graph);
         }
-        self.destroy_graph(sequence.graph);
+        // The body of a conditional node stays with its node.
+        if self.graphs().graphs.get(sequence.graph).is_some_and(|graph| graph.owner.is_none()) {
+            self.destroy_graph(sequence.graph);
+        }
         None
     }
 
@@ -94,7 +97,7 @@ impl World {
             if let Some(branch) = branches.remove(&queue)
                 && let Some(sequence) = sequences.get_mut(&branch.sequence)
             {
-                sequence.loose.extend(branch.tips);
+                sequence.loose.extend(branch.tips.iter().map(|tip| tip.node));
             }
         }
     }

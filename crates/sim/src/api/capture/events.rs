@@ -82,11 +82,7 @@ impl Call<'_> {
             return Err(self.refuse(MERGE, "the event was recorded in another capture; both are invalid now"));
         }
         let branch = captures.branches.entry(queue).or_insert_with(|| Branch::new(record.sequence));
-        for node in record.nodes {
-            if !branch.tips.contains(&node) {
-                branch.tips.push(node);
-            }
-        }
+        branch.depend_on(record.nodes);
         Ok(())
     }
 

@@ -2,7 +2,9 @@
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use warploom_engine::QueueId;
-use warploom_sys::types::{CUgraph, CUgraphEdgeData, CUgraphNode, CUstream_st, CUstreamCaptureStatus, cuuint64_t};
+use warploom_sys::types::{
+    CUgraph, CUgraphEdgeData, CUgraphNode, CUresult, CUstream_st, CUstreamCaptureStatus, cuuint64_t,
+};
 
 use super::IMPLICIT;
 use crate::ffi::Ptr;
@@ -59,12 +61,16 @@ fn info(call: &Call<'_>, stream: Ptr<CUstream_st>, wanted: &Wanted) -> Status {
     let captures = world.captures_mut();
     let Some((id, graph)) = captures.of(queue).map(|(id, sequence)| (id, sequence.graph)) else { return Ok(()) };
     let Some(branch) = captures.branches.get_mut(&queue) else { return Ok(()) };
-    branch.shown = branch.tips.iter().map(|tip| tip.bits()).collect();
+    if !wanted.nodes.is_null() && wanted.data.is_null() && branch.tips.iter().any(|tip| !tip.is_plain()) {
+        let reason = "an edge starts at a part of a node, and the data of edges is not asked for";
+        return Err(call.refuse(CUresult::CUDA_ERROR_LOSSY_QUERY, reason));
+    }
+    branch.shown = branch.tips.iter().map(|tip| tip.node.bits()).collect();
     wanted.id.write_if_wanted(id.0)?;
     wanted.graph.write_if_wanted(graph.as_raw())?;
-    branch.edges = vec![0; branch.tips.len()];
+    branch.edges = branch.tips.iter().map(|tip| tip.data).collect();
     wanted.nodes.write_if_wanted(branch.shown.as_ptr().cast())?;
-    wanted.data.write_if_wanted(branch.edges.as_ptr().cast())?;
+    wanted.data.write_if_wanted(branch.edges.as_ptr())?;
     wanted.count.write_if_wanted(branch.shown.len())
 }
 

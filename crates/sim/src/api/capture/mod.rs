@@ -26,14 +26,13 @@ use warploom_engine::{QueueId, Work as _};
 use warploom_sys::types::CUresult;
 
 use crate::ffi::handle::ContextHandle;
-use crate::ffi::status::{OUT_OF_MEMORY, Status};
+use crate::ffi::status::{CAPTURE_UNSUPPORTED, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::capture::SequenceId;
 use crate::machine::core::Guard;
 use crate::machine::graph::{Edge, NodeWork};
 use crate::machine::world::{Queue, Work, World};
 
-pub(crate) const UNSUPPORTED: CUresult = CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 const INVALIDATED: CUresult = CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
 const IMPLICIT: CUresult = CUresult::CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
 
@@ -70,7 +69,7 @@ impl Call<'_> {
             return code;
         }
         world.captures_mut().spoil(queue);
-        self.refuse(UNSUPPORTED, format!("{what} cannot be captured, so that the capture is invalid now"))
+        self.refuse(CAPTURE_UNSUPPORTED, format!("{what} cannot be captured, so that the capture is invalid now"))
     }
 }
 
@@ -99,7 +98,8 @@ impl Call<'_> {
         for id in captured {
             world.captures_mut().invalidate(id);
         }
-        Err(self.refuse(UNSUPPORTED, "a stream of the context is being captured, and its capture is invalid now"))
+        Err(self
+            .refuse(CAPTURE_UNSUPPORTED, "a stream of the context is being captured, and its capture is invalid now"))
     }
 }
 
@@ -130,9 +130,12 @@ impl World {
         let (_, sequence) = captures.of(queue)?;
         let graph = sequence.graph;
         let branch = captures.branches.get_mut(&queue)?;
-        let dependencies = branch.tips.drain(..).map(Edge::plain).collect();
+        // Only a kernel can begin before a kernel that it depends on has ended.
+        let is_kernel = matches!(work, NodeWork::Kernel(_));
+        let edge = |tip: Edge| if is_kernel || tip.data.type_ == 0 { tip } else { Edge::plain(tip.node) };
+        let dependencies = branch.tips.drain(..).map(edge).collect();
         let node = graphs.add(graph, dependencies, work)?;
-        branch.tips.push(node);
+        branch.tips.push(Edge::plain(node));
         Some(())
     }
 }

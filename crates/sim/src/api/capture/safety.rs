@@ -13,9 +13,8 @@
 
 use warploom_sys::types::CUstreamCaptureMode;
 
-use super::UNSUPPORTED;
 use crate::ffi::Ptr;
-use crate::ffi::status::Status;
+use crate::ffi::status::{CAPTURE_UNSUPPORTED, Status};
 use crate::machine::call::Call;
 use crate::machine::capture::Sequence;
 use crate::machine::core::Guard;
@@ -44,7 +43,7 @@ impl Call<'_> {
         if is_forbidden {
             let reason =
                 "a stream is being captured, whose graph would not repeat this call; its capture is invalid now";
-            return Err(self.refuse(UNSUPPORTED, reason));
+            return Err(self.refuse(CAPTURE_UNSUPPORTED, reason));
         }
         Ok(())
     }

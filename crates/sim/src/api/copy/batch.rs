@@ -12,11 +12,10 @@ use warploom_sys::types::{CUdeviceptr, CUmemcpyAttributes, CUstream_st};
 use super::access::{Named, find};
 use super::hint::{self, Order};
 use super::queued::Shape;
-use crate::api::capture::UNSUPPORTED;
 use crate::api::stream::LEGACY;
 use crate::ffi::Ptr;
 use crate::ffi::host_memory::Intent;
-use crate::ffi::status::{INVALID_VALUE, Status};
+use crate::ffi::status::{CAPTURE_UNSUPPORTED, INVALID_VALUE, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
 use crate::machine::world::Work;
@@ -59,7 +58,7 @@ pub(crate) fn enqueue(call: &Call<'_>, world: &mut Guard<'_>, queue: QueueId, mu
         call.capturing(world, queue)?;
         return Err(match works.first() {
             Some(Work::Migrate(_)) => call.uncapturable(world, queue, "moving managed memory"),
-            _ => call.refuse(UNSUPPORTED, "a batch cannot be captured"),
+            _ => call.refuse(CAPTURE_UNSUPPORTED, "a batch cannot be captured"),
         });
     }
     match works.pop() {

@@ -6,7 +6,7 @@ use warploom_sys::types::{CUgraph_st, CUgraphEdgeData, CUgraphNode, CUgraphNode_
 use super::nodes::{fill, raw};
 use super::{named, named_node};
 use crate::ffi::Ptr;
-use crate::ffi::handle::{Handle, NodeHandle};
+use crate::ffi::handle::NodeHandle;
 use crate::ffi::status::{INVALID_VALUE, Status};
 use crate::machine::call::Call;
 use crate::machine::graph::{Edge, Graphs};
@@ -94,8 +94,8 @@ fn neighbours(
     count: Ptr<usize>,
 ) -> Status {
     let world = call.world();
-    named_node(call, &world, node)?;
-    let all = side(world.graphs(), Handle::from_bits(node.address()));
+    let (node, _) = named_node(call, &world, node)?;
+    let all = side(world.graphs(), node);
     if !nodes.is_null() {
         check_data(call, data, all.iter().copied())?;
     }

@@ -3,15 +3,12 @@
 
 use std::ffi::c_uint;
 
-use warploom_sys::types::{CUgraph, CUgraph_st};
+use warploom_sys::types::{CUgraph, CUgraph_st, CUresult};
 
 use super::named;
 use crate::ffi::Ptr;
-use crate::ffi::handle::GraphHandle;
 use crate::ffi::status::{INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
-use crate::machine::graph::NodeWork;
-use crate::machine::world::World;
 
 pub(crate) fn cuGraphCreate(call: &Call<'_>, out: Ptr<CUgraph>, flags: c_uint) -> Status {
     out.required()?;
@@ -26,8 +23,14 @@ pub(crate) fn cuGraphCreate(call: &Call<'_>, out: Ptr<CUgraph>, flags: c_uint) -
 pub(crate) fn cuGraphDestroy(call: &Call<'_>, graph: Ptr<CUgraph_st>) -> Status {
     let mut world = call.world();
     let graph = named(call, &world, graph)?;
-    if world.graphs().graphs.get(graph).is_some_and(|graph| graph.is_captured) {
-        return Err(call.refuse(INVALID_VALUE, "a graph that is being captured belongs to its stream"));
+    let found = world.graphs().graphs.get(graph);
+    if found.is_some_and(|graph| graph.is_captured) {
+        return Err(
+            call.refuse(CUresult::CUDA_ERROR_ILLEGAL_STATE, "a graph that is being captured belongs to its stream")
+        );
+    }
+    if found.is_some_and(|graph| graph.owner.is_some()) {
+        return Err(call.refuse(INVALID_VALUE, "a child graph or the body of a conditional node belongs to its node"));
     }
     world.destroy_graph(graph);
     call.end_user_objects(world);

@@ -33,7 +33,7 @@ pub(crate) fn cuDeviceGetGraphMemAttribute(
     let mut world = call.world();
     let usage = world.graphs_mut().memory.device_mut(device).map(|memory| memory.usage).unwrap_or_default();
     let bytes = match attribute {
-        CUgraphMem_attribute::CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT => usage.used,
+        CUgraphMem_attribute::CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT => usage.reserved,
         CUgraphMem_attribute::CU_GRAPH_MEM_ATTR_USED_MEM_HIGH => usage.used_high,
         CUgraphMem_attribute::CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT => usage.reserved,
         CUgraphMem_attribute::CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH => usage.reserved_high,
@@ -57,7 +57,7 @@ pub(crate) fn cuDeviceSetGraphMemAttribute(
     };
     let usage = &mut memory.usage;
     match attribute {
-        CUgraphMem_attribute::CU_GRAPH_MEM_ATTR_USED_MEM_HIGH => usage.used_high = usage.used,
+        CUgraphMem_attribute::CU_GRAPH_MEM_ATTR_USED_MEM_HIGH => usage.used_high = usage.reserved,
         CUgraphMem_attribute::CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH => usage.reserved_high = usage.reserved,
         other => return Err(call.refuse(INVALID_VALUE, format!("attribute {} cannot be set", other.0))),
     }

@@ -1,12 +1,12 @@
-//! Nodes of a graph: cuGraphGetNodes, cuGraphGetRootNodes, cuGraphNodeGetType.
+//! Nodes of a graph: cuGraphGetNodes, cuGraphGetRootNodes, cuGraphDestroyNode.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
-use warploom_sys::types::{CUgraph_st, CUgraphNode, CUgraphNode_st, CUgraphNodeType};
+use warploom_sys::types::{CUgraph_st, CUgraphNode, CUgraphNode_st, CUresult};
 
 use super::{named, named_node};
 use crate::ffi::Ptr;
 use crate::ffi::handle::{Handle, NodeHandle};
-use crate::ffi::status::{INVALID_VALUE, Status};
+use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED, Status};
 use crate::machine::call::Call;
 
 /// Fills a caller's arrays and writes the number of elements. Elements beyond the arrays' length are left
@@ -64,8 +64,22 @@ pub(crate) fn cuGraphGetRootNodes(
     handles(nodes, count, &roots.map(|(handle, _)| handle).collect::<Vec<_>>())
 }
 
-pub(crate) fn cuGraphNodeGetType(call: &Call<'_>, node: Ptr<CUgraphNode_st>, kind: Ptr<CUgraphNodeType>) -> Status {
-    let world = call.world();
-    let found = named_node(call, &world, node)?.work.kind();
-    kind.write(found)
+/// Also removes the edges of the node.
+pub(crate) fn cuGraphDestroyNode(call: &Call<'_>, node: Ptr<CUgraphNode_st>) -> Status {
+    let mut world = call.world();
+    let (handle, found) = named_node(call, &world, node)?;
+    let graph = world.graphs().graphs.get(found.graph);
+    if graph.is_some_and(|graph| graph.is_captured) {
+        return Err(
+            call.refuse(CUresult::CUDA_ERROR_ILLEGAL_STATE, "the graph is being captured, so that its nodes stay")
+        );
+    }
+    if graph.is_some_and(|graph| graph.memory_nodes > 0) {
+        return Err(call.refuse(NOT_SUPPORTED, "nodes of a graph that allocates or frees memory stay in it"));
+    }
+    if let Some(node) = world.graphs_mut().remove_node(handle) {
+        world.forget_work(&node.work);
+    }
+    call.end_user_objects(world);
+    Ok(())
 }

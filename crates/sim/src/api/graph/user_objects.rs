@@ -58,7 +58,9 @@ pub(crate) fn cuUserObjectCreate(
     if destroy.is_none() {
         return Err(call.refuse(INVALID_VALUE, "the destructor is null"));
     }
-    check_count(call, count)?;
+    if count == 0 {
+        return Err(call.refuse(INVALID_VALUE, "an object without references"));
+    }
     if flags != NO_DESTRUCTOR_SYNC {
         return Err(call.refuse(INVALID_VALUE, format!("flags are {flags:#x} and must be {NO_DESTRUCTOR_SYNC:#x}")));
     }
@@ -83,25 +85,20 @@ pub(crate) fn cuUserObjectRelease(call: &Call<'_>, raw: Ptr<CUuserObject_st>, co
     check_count(call, count)?;
     let mut world = call.world();
     let handle = object(call, &world, raw)?;
-    check_owned(call, &world, handle, count)?;
-    if let Some(object) = world.graphs_mut().user_objects.get_mut(handle) {
-        object.of_program -= u64::from(count);
+    let Some(object) = world.graphs_mut().user_objects.get_mut(handle) else { return Err(INVALID_VALUE) };
+    let owned = object.of_program;
+    // The driver counts below 0 then, and never runs the destructor.
+    if u64::from(count) > owned {
+        return Err(call.refuse(INVALID_VALUE, format!("{count} references; the program has {owned}")));
     }
+    object.of_program -= u64::from(count);
     let ended = world.graphs_mut().end_unreferenced(handle);
     world.graphs_mut().ended.extend(ended);
     call.end_user_objects(world);
     Ok(())
 }
 
-/// Refuses to take more references from the program than it has.
-fn check_owned(call: &Call<'_>, world: &Guard<'_>, handle: UserObjectHandle, count: u32) -> Status {
-    let owned = world.graphs().user_objects.get(handle).map_or(0, |object| object.of_program);
-    if u64::from(count) > owned {
-        return Err(call.refuse(INVALID_VALUE, format!("{count} references; the program has {owned}")));
-    }
-    Ok(())
-}
-
+/// Moves references that the program does not have, too, as the driver does.
 pub(crate) fn cuGraphRetainUserObject(
     call: &Call<'_>,
     graph: Ptr<CUgraph_st>,
@@ -116,21 +113,20 @@ pub(crate) fn cuGraphRetainUserObject(
     let mut world = call.world();
     let graph = named(call, &world, graph)?;
     let handle = object(call, &world, raw)?;
-    if flags == MOVE {
-        check_owned(call, &world, handle, count)?;
-    }
     if let Some(object) = world.graphs_mut().user_objects.get_mut(handle) {
         object.of_graphs += u64::from(count);
         if flags == MOVE {
-            object.of_program -= u64::from(count);
+            object.of_program = object.of_program.saturating_sub(count.into());
         }
     }
     if let Some(graph) = world.graphs_mut().graphs.get_mut(graph) {
-        *graph.user_objects.entry(handle).or_default() += count;
+        let held = graph.user_objects.entry(handle).or_default();
+        *held = held.saturating_add(count);
     }
     Ok(())
 }
 
+/// Releases at most as many references as the graph has.
 pub(crate) fn cuGraphReleaseUserObject(
     call: &Call<'_>,
     graph: Ptr<CUgraph_st>,
@@ -143,12 +139,13 @@ pub(crate) fn cuGraphReleaseUserObject(
     let handle = object(call, &world, raw)?;
     let Some(found) = world.graphs_mut().graphs.get_mut(graph) else { return Err(INVALID_VALUE) };
     let held = found.user_objects.get(&handle).copied().unwrap_or(0);
-    match held.checked_sub(count) {
-        None => return Err(call.refuse(INVALID_VALUE, format!("{count} references; the graph has {held}"))),
-        Some(0) => drop(found.user_objects.remove(&handle)),
-        Some(rest) => drop(found.user_objects.insert(handle, rest)),
+    let released = held.min(count);
+    if released == held {
+        found.user_objects.remove(&handle);
+    } else {
+        found.user_objects.insert(handle, held - released);
     }
-    let ended = world.graphs_mut().release_references(&[(handle, count)]);
+    let ended = world.graphs_mut().release_references(&[(handle, released)]);
     world.graphs_mut().ended.extend(ended);
     call.end_user_objects(world);
     Ok(())

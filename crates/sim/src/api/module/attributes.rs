@@ -127,7 +127,7 @@ impl<'c> Limits<'c> {
 }
 
 /// Refuses an unknown cluster scheduling policy.
-pub(super) fn check_policy(call: &Call<'_>, policy: u32) -> Status {
+pub(crate) fn check_policy(call: &Call<'_>, policy: u32) -> Status {
     if policy > CUclusterSchedulingPolicy::CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING.0 {
         return Err(call.refuse(INVALID_VALUE, format!("there is no way {policy} to spread clusters")));
     }

@@ -24,6 +24,7 @@ mod variables;
 
 use warploom_sys::types::CUresult;
 
+pub(crate) use attributes::check_policy;
 pub(crate) use clusters::{cuOccupancyMaxActiveClusters, cuOccupancyMaxPotentialClusterSize};
 pub(crate) use functions::{
     cuFuncGetAttribute, cuFuncGetModule, cuFuncGetName, cuFuncGetParamCount, cuFuncGetParamInfo, cuFuncIsLoaded,

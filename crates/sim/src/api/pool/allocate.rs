@@ -93,7 +93,11 @@ fn allocate_in_graph(
     }
     let device = world.queue(queue).owner.device;
     let most = call.core().topology.devices[usize::from(device)].total_memory;
-    let address = world.graphs_mut().memory.take(device, bytes as u64, most);
+    let Some((_, sequence)) = world.captures().of(queue) else { return Err(INVALID_VALUE) };
+    let graph = sequence.graph;
+    let tips = world.captures().branches.get(&queue).into_iter().flat_map(|branch| &branch.tips);
+    let before = tips.map(|tip| tip.node).collect();
+    let address = world.graphs_mut().reserve_memory(graph, before, device, bytes as u64, most);
     let address =
         address.ok_or_else(|| call.refuse(OUT_OF_MEMORY, format!("{bytes} bytes for a graph; there are {most}")))?;
     call.capture_node(&mut world, queue, NodeWork::Alloc(Arc::new(AllocNode::new(address, bytes as u64, device))))?;

@@ -22,7 +22,9 @@ mod tests;
 mod values;
 
 pub(crate) use attach::cuStreamAttachMemAsync;
-pub(crate) use attributes::{cuStreamCopyAttributes, cuStreamGetAttribute, cuStreamSetAttribute};
+pub(crate) use attributes::{
+    checked_domain, checked_domains, checked_window, cuStreamCopyAttributes, cuStreamGetAttribute, cuStreamSetAttribute,
+};
 pub(crate) use create::{cuStreamCreate, cuStreamCreateWithPriority, cuStreamDestroy_v2};
 pub(crate) use host::{cuLaunchHostFunc, cuLaunchHostFunc_v2, cuStreamAddCallback};
 pub(crate) use info::{

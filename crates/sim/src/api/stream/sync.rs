@@ -6,10 +6,9 @@ use std::ffi::c_uint;
 use warploom_engine::QueueId;
 use warploom_sys::types::{CUevent_st, CUresult, CUstream_st};
 
-use crate::api::capture::UNSUPPORTED;
 use crate::api::event;
 use crate::ffi::Ptr;
-use crate::ffi::status::{INVALID_VALUE, NOT_READY, Status};
+use crate::ffi::status::{CAPTURE_UNSUPPORTED, INVALID_VALUE, NOT_READY, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
 use crate::machine::graph::NodeWork;
@@ -48,7 +47,7 @@ pub(crate) fn cuStreamSynchronize(call: &Call<'_>, stream: Ptr<CUstream_st>) -> 
 fn check_wait(call: &Call<'_>, world: &mut Guard<'_>, queue: QueueId) -> Status {
     if world.captures().hold(queue) {
         world.captures_mut().spoil(queue);
-        return Err(call.refuse(UNSUPPORTED, "the stream is being captured, and its capture is invalid now"));
+        return Err(call.refuse(CAPTURE_UNSUPPORTED, "the stream is being captured, and its capture is invalid now"));
     }
     call.check_legacy(world, queue)?;
     call.check_unsafe(world)

@@ -67,8 +67,8 @@ impl Graphs {
     }
 
     /// These nodes and all their ancestors.
-    pub(crate) fn ancestry(&self, nodes: &[NodeHandle]) -> BTreeSet<NodeHandle> {
-        let (mut found, mut open) = (BTreeSet::new(), nodes.to_vec());
+    pub(crate) fn ancestry(&self, nodes: Vec<NodeHandle>) -> BTreeSet<NodeHandle> {
+        let (mut found, mut open) = (BTreeSet::new(), nodes);
         while let Some(node) = open.pop() {
             if found.insert(node) {
                 open.extend(self.nodes.get(node).iter().flat_map(|node| &node.dependencies).map(|edge| edge.node));

@@ -1,13 +1,13 @@
 //! Executables: graphs that have been instantiated, with what their launches need.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 use warploom_engine::{Known, OpId, QueueId};
 
 use super::plan::{Plan, Step};
-use super::{Graphs, NodeWork};
+use super::{Graphs, NodeWork, Outline};
 use crate::ffi::handle::{ConditionHandle, ContextHandle, GraphHandle, NodeHandle, UserObjectHandle, kind};
 use crate::machine::objects::Object;
 
@@ -20,6 +20,7 @@ pub(crate) struct Executable {
     pub(crate) id: u32,
     /// The flags of its instantiation.
     pub(crate) flags: u64,
+    outline: Outline,
     /// Shared with the conditional nodes of launches in flight.
     plan: Arc<Plan>,
     /// The steps of the nodes, but for those in bodies of conditional nodes.
@@ -28,8 +29,14 @@ pub(crate) struct Executable {
     pub(crate) references: Arc<References>,
     /// The conditions that a launch sets to their defaults.
     pub(crate) defaults: Arc<[(ConditionHandle, u32)]>,
-    /// The addresses of memory that its nodes allocate and none of them frees.
+    /// The graph that it was made from.
+    pub(crate) graph: GraphHandle,
+    /// The addresses of memory that its nodes allocate.
+    pub(crate) allocated: Vec<u64>,
+    /// Those that none of them frees.
     pub(crate) unfreed: Vec<u64>,
+    /// The addresses that its nodes free and none of them allocates.
+    pub(crate) foreign_frees: Vec<u64>,
     /// The end of its newest launch.
     pub(crate) last: Option<OpId>,
     /// The timelines of its chains, for the checks. Launches follow each other, so that all use the same.
@@ -54,11 +61,15 @@ impl Executable {
         let mut executable = Self {
             id,
             flags,
+            outline: Outline::new(graphs, graph),
             plan: Arc::new(plan),
             index: HashMap::new(),
             references,
             defaults: Arc::new([]),
+            graph,
+            allocated: Vec::new(),
             unfreed: Vec::new(),
+            foreign_frees: Vec::new(),
             last: None,
             chains: Vec::new(),
             queues: SmallVec::new(),
@@ -71,35 +82,42 @@ impl Executable {
     fn study(&mut self, graphs: &Graphs) {
         let steps = self.plan.steps.iter().enumerate();
         self.index = steps.filter_map(|(index, step)| Some((step.node?, index as u32))).collect();
-        let (mut defaults, mut unfreed) = (Vec::new(), Vec::new());
+        let (mut defaults, mut balance) = (Vec::new(), BTreeMap::<u64, (u32, u32)>::new());
         self.plan.each(&mut |step| match &step.work {
             NodeWork::Conditional(conditional) => {
                 let condition = graphs.conditions.get(conditional.condition).filter(|found| found.is_reset_at_launch);
                 defaults.extend(condition.map(|found| (conditional.condition, found.default)));
             }
-            NodeWork::Alloc(allocation) => unfreed.push(allocation.address),
+            NodeWork::Alloc(allocation) => balance.entry(allocation.address).or_default().0 += 1,
+            NodeWork::Free(address) => balance.entry(*address).or_default().1 += 1,
             _ => {}
         });
-        self.plan.each(&mut |step| {
-            if let NodeWork::Free(address) = &step.work {
-                unfreed.retain(|other| other != address);
-            }
-        });
-        (self.defaults, self.unfreed) = (defaults.into(), unfreed);
+        self.defaults = defaults.into();
+        let those = |is_meant: fn(u32, u32) -> bool| {
+            let found = balance.iter().filter(|(_, (allocated, freed))| is_meant(*allocated, *freed));
+            found.map(|(address, _)| *address).collect()
+        };
+        self.allocated = those(|allocated, _| allocated > 0);
+        self.unfreed = those(|allocated, freed| allocated > freed);
+        self.foreign_frees = those(|allocated, freed| allocated < freed);
     }
 
     pub(crate) fn plan(&self) -> &Arc<Plan> {
         &self.plan
     }
 
-    /// Takes over the work and the references of another executable with the same shape. Returns the old references.
-    pub(crate) fn renew(&mut self, other: Executable) -> Arc<References> {
-        let mut plan = other.plan;
-        // The nodes of the first definition stay the names of the executable's.
-        Arc::make_mut(&mut plan).name_like(&self.plan);
-        self.plan = plan;
-        (self.defaults, self.unfreed) = (other.defaults, other.unfreed);
+    /// Takes over other work for its nodes, and the rest from an executable of the graph that has this work.
+    /// Returns the old references.
+    pub(crate) fn renew(&mut self, works: Vec<(NodeHandle, NodeWork)>, other: Executable) -> Arc<References> {
+        self.take_over(works);
+        (self.defaults, self.allocated) = (other.defaults, other.allocated);
+        (self.unfreed, self.foreign_frees) = (other.unfreed, other.foreign_frees);
         std::mem::replace(&mut self.references, other.references)
+    }
+
+    /// The outline of its definition.
+    pub(crate) fn outline(&self) -> &Outline {
+        &self.outline
     }
 
     /// The work of a node of the definition, as it is here.

@@ -1,6 +1,6 @@
 //! A graph: its list of nodes, and its place among the others.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::{Edges, Graphs, Node, NodeWork};
@@ -25,8 +25,8 @@ pub(crate) struct Graph {
     pub(crate) user_objects: BTreeMap<UserObjectHandle, u32>,
     /// The conditions that were created for it.
     pub(crate) conditions: Vec<ConditionHandle>,
-    /// The graph that it was cloned from.
-    pub(crate) clone_of: Option<GraphHandle>,
+    /// The nodes of the graph that it is a copy of, each with its copy here.
+    pub(crate) copies: HashMap<NodeHandle, NodeHandle>,
     /// The number of its allocation and free nodes.
     pub(crate) memory_nodes: u32,
 }
@@ -36,11 +36,6 @@ impl Object for Graph {
 }
 
 impl Graph {
-    /// The number of its nodes.
-    pub(crate) fn len(&self) -> usize {
-        self.nodes.len() - self.empty
-    }
-
     /// The nodes, in the order they were added.
     pub(crate) fn nodes(&self) -> impl Iterator<Item = NodeHandle> {
         self.nodes.iter().copied().flatten()
@@ -64,7 +59,7 @@ impl Graphs {
             owner,
             user_objects: BTreeMap::new(),
             conditions: Vec::new(),
-            clone_of: None,
+            copies: HashMap::new(),
             memory_nodes: 0,
         };
         self.graphs.insert(graph)
@@ -75,7 +70,15 @@ impl Graphs {
         let found = self.graphs.get(graph)?;
         let (place, local_id) = (u32::try_from(found.nodes.len()).ok()?, found.next_local_id);
         let is_memory = work.is_of_memory();
-        let before = dependencies.clone();
+        let (before, inner) = (dependencies.clone(), work.graphs().to_vec());
+        let condition = match &work {
+            NodeWork::Conditional(node) => Some(node.condition),
+            _ => None,
+        };
+        let freed = match &work {
+            NodeWork::Free(address) => Some(*address),
+            _ => None,
+        };
         let (id, kind) = (found.id, work.kind_name());
         let mut node = Node::new(graph, work, dependencies, local_id, place);
         node.site = current_site().map(|added| Arc::new(NodeSite { graph: id, node: local_id, kind, added }));
@@ -83,11 +86,28 @@ impl Graphs {
         for edge in before {
             self.nodes.get_mut(edge.node)?.dependents.push(node);
         }
+        for inner in inner {
+            self.graphs.get_mut(inner)?.owner = Some(node);
+        }
+        if let Some(condition) = condition.and_then(|condition| self.conditions.get_mut(condition)) {
+            condition.node = Some(node);
+        }
+        if let Some(address) = freed {
+            self.note_free(address, node);
+        }
         let found = self.graphs.get_mut(graph)?;
         found.nodes.push(Some(node));
         found.next_local_id += 1;
         found.memory_nodes += u32::from(is_memory);
         Some(node)
+    }
+
+    /// Gives a node other work of the same kind. Returns what it did before.
+    pub(crate) fn replace_work(&mut self, handle: NodeHandle, work: NodeWork) -> Option<NodeWork> {
+        for inner in work.graphs() {
+            self.graphs.get_mut(*inner)?.owner = Some(handle);
+        }
+        self.nodes.get_mut(handle).map(|node| std::mem::replace(&mut node.work, work))
     }
 
     /// Removes a node with its edges; what its work holds stays.
@@ -107,6 +127,11 @@ impl Graphs {
         graph.nodes[node.place as usize] = None;
         graph.empty += 1;
         graph.memory_nodes -= u32::from(node.work.is_of_memory());
+        if let NodeWork::Conditional(work) = &node.work
+            && let Some(condition) = self.conditions.get_mut(work.condition)
+        {
+            condition.node = None;
+        }
         if graph.empty > graph.nodes.len() / 2 {
             graph.nodes.retain(Option::is_some);
             graph.empty = 0;

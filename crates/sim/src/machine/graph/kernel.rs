@@ -8,14 +8,38 @@ use crate::machine::launch::KernelCall;
 use crate::machine::stream::{AccessWindow, Attributes};
 
 /// A kernel.
-#[derive(Clone)]
 pub(crate) struct KernelNode {
     pub(crate) call: KernelCall,
     /// The bits of the function or kernel handle that the program gave.
     pub(crate) named: u64,
-    /// Pointers to the arguments in the copy that [`KernelCall`] holds, in an array that C may read.
-    pub(crate) pointers: Box<[*mut c_void]>,
+    /// The arguments as C sees them.
+    pub(crate) shown: ShownArguments,
     pub(crate) attributes: KernelAttributes,
+}
+
+/// The arguments of a node as C sees them: arrays that point into the copy that [`KernelCall`] holds.
+pub(crate) enum ShownArguments {
+    /// A pointer to each argument.
+    Each(Box<[*mut c_void]>),
+    /// `CU_LAUNCH_PARAM_BUFFER_POINTER`, the buffer, `CU_LAUNCH_PARAM_BUFFER_SIZE`, a pointer to its size, and the
+    /// end.
+    Extra { list: Box<[*mut c_void; 5]>, _size: Box<usize> },
+}
+
+impl ShownArguments {
+    fn new(call: &KernelCall, is_extra: bool) -> Self {
+        let first: *mut c_void = call.arguments.as_ptr().cast_mut().cast();
+        if is_extra {
+            let size = Box::new(call.arguments.len());
+            let number = std::ptr::without_provenance_mut;
+            let at: *const usize = &*size;
+            let list = Box::new([number(1), first, number(2), at.cast_mut().cast(), std::ptr::null_mut()]);
+            return Self::Extra { list, _size: size };
+        }
+        let parameters = call.program.kernels().nth(call.index).map(|kernel| kernel.parameters()).unwrap_or_default();
+        let pointer = |parameter: Parameter| first.wrapping_byte_add(parameter.offset as usize);
+        Self::Each(parameters.into_iter().map(pointer).collect())
+    }
 }
 
 /// The attributes of a kernel, as far as they were set.
@@ -45,12 +69,14 @@ impl KernelAttributes {
 }
 
 impl KernelNode {
-    /// The node of a checked launch.
-    pub(crate) fn new(call: KernelCall, named: u64, attributes: KernelAttributes) -> Self {
-        let parameters = call.program.kernels().nth(call.index).map(|kernel| kernel.parameters()).unwrap_or_default();
-        let first = call.arguments.as_ptr();
-        let pointer = |parameter: Parameter| first.wrapping_add(parameter.offset as usize).cast_mut().cast();
-        let pointers = parameters.into_iter().map(pointer).collect();
-        Self { call, named, pointers, attributes }
+    /// The node of a checked launch. Its arguments were passed as `extra`, or one by one.
+    pub(crate) fn new(call: KernelCall, named: u64, attributes: KernelAttributes, is_extra: bool) -> Self {
+        let shown = ShownArguments::new(&call, is_extra);
+        Self { call, named, shown, attributes }
+    }
+
+    /// True if the arguments were passed as `extra`.
+    pub(crate) fn is_extra(&self) -> bool {
+        matches!(self.shown, ShownArguments::Extra { .. })
     }
 }

@@ -3,11 +3,16 @@
 //! Adding an allocation node reserves addresses, which are the same for every launch; a launch backs them
 //! with memory. Until then only nodes of graphs can use them: every other call treats them as invalid.
 //!
-//! The memory behind them is the device's. It is charged in whole blocks when a launch needs more than any before, and
-//! stays charged until it is trimmed.
+//! Each graph has addresses of its own, in granules. An allocation that comes behind the free of another in the same
+//! graph can have the same address.
+//!
+//! The memory behind them is the device's. It is charged in whole granules when a launch needs more than any before, and
+//! stays charged until it is trimmed; launches that do not run at once share it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use super::Graphs;
+use crate::ffi::handle::{GraphHandle, NodeHandle};
 use crate::memory::{Side, SimAddress, Window};
 
 /// The graph memory of all devices.
@@ -23,34 +28,107 @@ pub(crate) struct DeviceGraphMemory {
     /// Allocated ranges, by their first address.
     taken: BTreeMap<u64, Taken>,
     pub(crate) usage: Usage,
+    /// The granules of memory that is allocated now, with the number of allocations in each.
+    granules: HashMap<u64, u32>,
 }
 
-/// Bytes of graph memory, as `cuDeviceGetGraphMemAttribute` shows them.
+/// Bytes of graph memory, as `cuDeviceGetGraphMemAttribute` shows them; of what is reserved, all is used.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Usage {
-    pub(crate) used: u64,
-    pub(crate) used_high: u64,
     pub(crate) reserved: u64,
+    pub(crate) used_high: u64,
     pub(crate) reserved_high: u64,
 }
 
 /// Addresses of an allocation node.
 struct Taken {
     bytes: u64,
-    /// A free node exists for it.
+    /// The graph of the first node that has the address.
+    graph: GraphHandle,
+    /// A free node exists for the newest allocation.
     is_freed: bool,
-    /// The number of nodes that have the address: a clone of a graph has the same.
+    /// That node, once it is there.
+    freed_by: Option<NodeHandle>,
+    /// The number of nodes that have the address.
     holders: u32,
 }
 
 /// Alignment of allocations.
-pub(crate) const GRAIN: u64 = 512;
+const GRAIN: u64 = 512;
+
+/// The unit of a graph's addresses, and of what a device is charged for.
+pub(crate) const GRANULE: u64 = 32 << 20;
+
+/// Addresses for graphs, as a multiple of the device's memory.
+const WINDOWS: u64 = 4;
 
 impl DeviceGraphMemory {
     /// The place of an address, if any is reserved.
     pub(crate) fn host_of(&self, address: u64) -> Option<usize> {
         self.window.as_ref().map(|window| window.host_of(address))
     }
+
+    /// Bytes to be charged so that an allocation fits.
+    pub(crate) fn missing_for(&self, address: u64, bytes: u64) -> u64 {
+        let new = granules(address, bytes).filter(|granule| !self.granules.contains_key(granule)).count();
+        let needed = (self.granules.len() + new) as u64 * GRANULE;
+        needed.saturating_sub(self.usage.reserved)
+    }
+
+    /// Counts an allocation for which `charged` more bytes are reserved.
+    pub(crate) fn allocated(&mut self, address: u64, bytes: u64, charged: u64) {
+        granules(address, bytes).for_each(|granule| *self.granules.entry(granule).or_default() += 1);
+        self.usage.reserved += charged;
+        self.usage.used_high = self.usage.used_high.max(self.usage.reserved);
+        self.usage.reserved_high = self.usage.reserved_high.max(self.usage.reserved);
+    }
+
+    /// An allocation is freed.
+    pub(crate) fn freed(&mut self, address: u64, bytes: u64) {
+        for granule in granules(address, bytes) {
+            if let Some(count) = self.granules.get_mut(&granule) {
+                *count -= 1;
+                if *count == 0 {
+                    self.granules.remove(&granule);
+                }
+            }
+        }
+    }
+
+    /// Gives up what no allocation needs. Returns the number of bytes.
+    pub(crate) fn trim(&mut self) -> u64 {
+        let spare = self.usage.reserved.saturating_sub(self.granules.len() as u64 * GRANULE);
+        self.usage.reserved -= spare;
+        spare
+    }
+
+    /// Free addresses for a graph: behind its newest allocation, or in granules that no other graph has.
+    fn room_for(&self, graph: GraphHandle, len: u64) -> Option<u64> {
+        let window = self.window.as_ref()?;
+        let end = window.base() + window.len();
+        let fits = |start: u64, limit: u64| start.checked_add(len).is_some_and(|end| end <= limit);
+        if let Some((base, last)) = self.taken.iter().rev().find(|(_, taken)| taken.graph == graph) {
+            let start = (base + last.bytes).next_multiple_of(GRAIN);
+            let next = self.taken.range(base + 1..).next();
+            let limit = next.map_or(end, |(next, _)| next / GRANULE * GRANULE);
+            if fits(start, limit) {
+                return Some(start);
+            }
+        }
+        let mut start = window.base().next_multiple_of(GRANULE);
+        for (base, taken) in &self.taken {
+            if fits(start, base / GRANULE * GRANULE) {
+                return Some(start);
+            }
+            start = start.max((base + taken.bytes).next_multiple_of(GRANULE));
+        }
+        fits(start, end).then_some(start)
+    }
+}
+
+/// The granules that an allocation lies in.
+fn granules(address: u64, bytes: u64) -> std::ops::RangeInclusive<u64> {
+    address / GRANULE..=(address + bytes.max(1) - 1) / GRANULE
 }
 
 impl GraphMemory {
@@ -63,26 +141,39 @@ impl GraphMemory {
         self.devices.get_mut(usize::from(device))
     }
 
-    /// Reserves addresses for an allocation, at most as many as the device has bytes.
-    pub(crate) fn take(&mut self, device: u16, bytes: u64, most: u64) -> Option<u64> {
+    /// Reserves addresses for an allocation of a graph, at most a few times as many as the device has bytes. `is_before`
+    /// says of a node whether it comes before the allocation.
+    fn take(
+        &mut self,
+        (graph, device): (GraphHandle, u16),
+        bytes: u64,
+        most: u64,
+        is_before: impl Fn(NodeHandle) -> bool,
+    ) -> Option<u64> {
         let addresses = self.device_mut(device)?;
         let len = bytes.checked_next_multiple_of(GRAIN)?;
         if addresses.window.is_none() {
-            addresses.window = Some(Window::new(most).ok()?);
+            addresses.window = Some(Window::new(most.checked_mul(WINDOWS)?).ok()?);
         }
-        let window = addresses.window.as_ref()?;
-        let mut start = window.base();
-        for (base, taken) in &addresses.taken {
-            if base - start >= len {
-                break;
-            }
-            start = base + taken.bytes.next_multiple_of(GRAIN);
+        let is_free = |taken: &Taken| taken.freed_by.is_some_and(&is_before) && taken.is_freed;
+        let mut own = addresses.taken.iter_mut().filter(|(_, taken)| taken.graph == graph);
+        if let Some((address, taken)) =
+            own.find(|(_, taken)| is_free(taken) && taken.bytes.next_multiple_of(GRAIN) >= len)
+        {
+            (taken.is_freed, taken.freed_by) = (false, None);
+            taken.holders += 1;
+            return Some(*address);
         }
-        if start.checked_add(len)? > window.base() + window.len() {
-            return None;
-        }
-        addresses.taken.insert(start, Taken { bytes, is_freed: false, holders: 1 });
+        let start = addresses.room_for(graph, len)?;
+        addresses.taken.insert(start, Taken { bytes, graph, is_freed: false, freed_by: None, holders: 1 });
         Some(start)
+    }
+
+    /// A node frees an allocation.
+    fn freed_by(&mut self, address: u64, node: NodeHandle) {
+        if let Some(taken) = self.taken(address) {
+            (taken.is_freed, taken.freed_by) = (true, Some(node));
+        }
     }
 
     fn taken(&mut self, address: u64) -> Option<&mut Taken> {
@@ -92,13 +183,6 @@ impl GraphMemory {
     /// Marks an allocation as freed by a node; `false` if it already was.
     pub(crate) fn free(&mut self, address: u64) -> bool {
         self.taken(address).is_some_and(|taken| !std::mem::replace(&mut taken.is_freed, true))
-    }
-
-    /// Another node has the addresses of an allocation, too.
-    pub(crate) fn share(&mut self, address: u64) {
-        if let Some(taken) = self.taken(address) {
-            taken.holders += 1;
-        }
     }
 
     /// A node gives up the addresses of an allocation; the last one releases them.
@@ -123,5 +207,26 @@ impl GraphMemory {
                 .filter(|_| (address - base).checked_add(len).is_some_and(|end| end <= taken.bytes))?;
             window.sim_address(address, Side::Device(device as u16))
         })
+    }
+}
+
+impl Graphs {
+    /// Reserves addresses for an allocation node that is to depend on some nodes.
+    pub(crate) fn reserve_memory(
+        &mut self,
+        graph: GraphHandle,
+        before: Vec<NodeHandle>,
+        device: u16,
+        bytes: u64,
+        most: u64,
+    ) -> Option<u64> {
+        let is_reusing = self.graphs.get(graph).is_some_and(|graph| graph.memory_nodes > 1);
+        let before = if is_reusing { self.ancestry(before) } else { BTreeSet::new() };
+        self.memory.take((graph, device), bytes, most, |node| before.contains(&node))
+    }
+
+    /// Notes which node frees an allocation.
+    pub(super) fn note_free(&mut self, address: u64, node: NodeHandle) {
+        self.memory.freed_by(address, node);
     }
 }

@@ -8,7 +8,9 @@
 //!     └─ owner: Child, Conditional ──▶ Graph  a graph inside the graph
 //! ```
 
+mod clone;
 mod conditional;
+mod dot;
 mod edges;
 mod executable;
 #[expect(clippy::module_inception, reason = "one graph of the graphs")]
@@ -16,7 +18,9 @@ mod graph;
 mod kernel;
 mod memory;
 mod node;
+mod outline;
 mod plan;
+mod update;
 mod user_object;
 mod work;
 
@@ -24,9 +28,10 @@ pub(crate) use conditional::{Condition, ConditionalKind, ConditionalNode};
 pub(crate) use edges::{Edge, Edges};
 pub(crate) use executable::{AUTO_FREE, Executable, References};
 pub(crate) use graph::Graph;
-pub(crate) use kernel::{KernelAttributes, KernelNode};
-pub(crate) use memory::{GRAIN, GraphMemory};
+pub(crate) use kernel::{KernelAttributes, KernelNode, ShownArguments};
+pub(crate) use memory::GraphMemory;
 pub(crate) use node::Node;
+pub(crate) use outline::{Difference, Outline, Pairs};
 pub(crate) use plan::{Plan, Step};
 pub(crate) use user_object::UserObject;
 pub(crate) use work::{AllocNode, Given, HostNode, MemoryNode, NodeWork, ValuesNode};

@@ -17,8 +17,6 @@ pub(crate) struct Node {
     pub(crate) dependencies: Edges,
     /// The nodes that depend on it.
     pub(crate) dependents: SmallVec<[NodeHandle; 1]>,
-    /// The node that it is a copy of, if its graph is a clone.
-    pub(crate) clone_of: Option<NodeHandle>,
     /// Its number in its graph, from 0 on; those of destroyed nodes are not used again.
     pub(crate) local_id: u32,
     /// The call that added it, while the machine checks.
@@ -28,11 +26,11 @@ pub(crate) struct Node {
 }
 
 // A program may have a million of them.
-const _: () = assert!(size_of::<Node>() <= 152, "a node is small");
+const _: () = assert!(size_of::<Node>() <= 136, "a node is small");
 
 impl Node {
     pub(super) fn new(graph: GraphHandle, work: NodeWork, dependencies: Edges, local_id: u32, place: u32) -> Self {
-        Self { graph, work, dependencies, dependents: SmallVec::new(), clone_of: None, local_id, site: None, place }
+        Self { graph, work, dependencies, dependents: SmallVec::new(), local_id, site: None, place }
     }
 }
 

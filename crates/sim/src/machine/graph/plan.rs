@@ -96,18 +96,6 @@ impl Plan {
         }
     }
 
-    /// Takes over the names of another plan's steps, and which of them are enabled. The plans have the same shape.
-    pub(super) fn name_like(&mut self, other: &Plan) {
-        for (mine, theirs) in self.steps.iter_mut().zip(&other.steps) {
-            (mine.node, mine.is_enabled) = (theirs.node, theirs.is_enabled);
-        }
-        for (step, bodies) in &mut self.bodies {
-            for (mine, theirs) in bodies.iter_mut().zip(other.bodies(*step)) {
-                Arc::make_mut(mine).name_like(theirs);
-            }
-        }
-    }
-
     /// The steps with the plans inside them, outer ones first.
     pub(crate) fn each<'a>(&'a self, visit: &mut impl FnMut(&'a Step)) {
         self.steps.iter().for_each(&mut *visit);

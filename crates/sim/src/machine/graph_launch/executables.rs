@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::ffi::handle::{ExecutableHandle, GraphHandle};
-use crate::machine::graph::{Executable, References};
+use crate::machine::graph::{Executable, Pairs, References};
 use crate::machine::world::World;
 
 impl World {
@@ -25,13 +25,14 @@ impl World {
         self.drop_references(executable.references);
     }
 
-    /// Replaces the work of an executable by that of a graph with the same shape.
-    pub(crate) fn renew_executable(&mut self, handle: ExecutableHandle, graph: GraphHandle) {
+    /// Replaces the work of an executable by that of a graph, whose nodes are paired with the executable's.
+    pub(crate) fn update_executable(&mut self, handle: ExecutableHandle, graph: GraphHandle, pairs: &Pairs) {
         let Some(found) = self.graphs.executables.get(handle) else { return };
         let renewal = Executable::new(&self.graphs, graph, found.id, found.flags);
         self.graphs.retain_references(&renewal.references.0);
+        let works = self.graphs.works_of(pairs);
         let found = self.graphs.executables.get_mut(handle);
-        if let Some(old) = found.map(|found| found.renew(renewal)) {
+        if let Some(old) = found.map(|found| found.renew(works, renewal)) {
             self.drop_references(old);
         }
     }

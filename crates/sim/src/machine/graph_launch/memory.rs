@@ -6,13 +6,10 @@ use warploom_sys::types::CUmemAccess_flags;
 
 use crate::ffi::handle::ExecutableHandle;
 use crate::ffi::status::{INVALID_VALUE, OUT_OF_MEMORY, Status};
-use crate::machine::graph::{AUTO_FREE, AllocNode, GRAIN};
+use crate::machine::graph::{AUTO_FREE, AllocNode, Executable};
 use crate::machine::pool::Freed;
 use crate::machine::world::{Work, World};
 use crate::memory::{Allocation, Backing, GraphBlock, Side};
-
-/// The unit in which graph memory is charged to a device.
-const CHUNK: u64 = 2 << 20;
 
 impl World {
     /// Allocates the memory of a node for one launch.
@@ -43,16 +40,11 @@ impl World {
     fn back_graph_memory(&mut self, device: u16, address: u64, bytes: u64) -> Status<usize> {
         let memory = self.graphs.memory.device_mut(device).ok_or(INVALID_VALUE)?;
         let host = memory.host_of(address).ok_or(INVALID_VALUE)?;
-        let usage = &mut memory.usage;
-        let used = usage.used + bytes.next_multiple_of(GRAIN);
-        let missing = used.saturating_sub(usage.reserved).next_multiple_of(CHUNK);
+        let missing = memory.missing_for(address, bytes);
         if !self.devices[usize::from(device)].memory.charge(missing) {
             return Err(OUT_OF_MEMORY);
         }
-        usage.used = used;
-        usage.reserved += missing;
-        usage.used_high = usage.used_high.max(usage.used);
-        usage.reserved_high = usage.reserved_high.max(usage.reserved);
+        memory.allocated(address, bytes, missing);
         Ok(host)
     }
 
@@ -70,21 +62,30 @@ impl World {
         let Some(Allocation { backing: Backing::Graph(block), size, .. }) = self.memory.at(address) else {
             return None;
         };
-        let (device, bytes) = (block.device, size.next_multiple_of(GRAIN));
+        let (device, bytes) = (block.device, *size);
         self.memory.remove(address);
-        let usage = &mut self.graphs.memory.device_mut(device)?.usage;
-        usage.used = usage.used.saturating_sub(bytes);
+        self.graphs.memory.device_mut(device)?.freed(address, bytes);
         Some(())
     }
 
-    /// Frees what the previous launch of an executable has left allocated, or refuses the launch.
+    /// Refuses a launch whose nodes would allocate what is allocated, or free what is not.
+    pub(super) fn check_memory(&self, executable: &Executable) -> Status {
+        let is_there = |address: &u64| self.memory.at(*address).is_some();
+        let frees_leftovers = executable.flags & AUTO_FREE != 0;
+        let is_leftover = |address: &u64| frees_leftovers && executable.unfreed.contains(address);
+        let is_double = |address: &u64| is_there(address) && !is_leftover(address);
+        let is_missing = |address: &u64| !is_there(address);
+        match executable.allocated.iter().any(is_double) || executable.foreign_frees.iter().any(is_missing) {
+            true => Err(INVALID_VALUE),
+            false => Ok(()),
+        }
+    }
+
+    /// Frees what the previous launch of an executable has left allocated.
     pub(super) fn free_leftovers(&mut self, queue: QueueId, handle: ExecutableHandle) -> Status {
         let Some(executable) = self.graphs.executables.get(handle) else { return Err(INVALID_VALUE) };
         let left = executable.unfreed.iter().copied().filter(|address| self.memory.at(*address).is_some());
         let left: SmallVec<[u64; 4]> = left.collect();
-        if !left.is_empty() && executable.flags & AUTO_FREE == 0 {
-            return Err(INVALID_VALUE);
-        }
         for address in left {
             self.check_free(address, Some(queue))?;
             self.remove_graph_memory(address);
@@ -96,9 +97,7 @@ impl World {
     /// Gives unused graph memory back to a device.
     pub(crate) fn trim_graph_memory(&mut self, device: u16) {
         let Some(memory) = self.graphs.memory.device_mut(device) else { return };
-        let keeps = memory.usage.used.next_multiple_of(CHUNK);
-        let spare = memory.usage.reserved.saturating_sub(keeps);
-        memory.usage.reserved -= spare;
+        let spare = memory.trim();
         self.devices[usize::from(device)].memory.refund(spare);
     }
 }

@@ -46,6 +46,7 @@ impl World {
         let (plan, last) = (Arc::clone(executable.plan()), executable.last);
         let (references, defaults) = (Arc::clone(&executable.references), Arc::clone(&executable.defaults));
         self.healthy(self.engine.queue(queue).owner.context)?;
+        self.check_memory(executable)?;
         let others = self.queues_for(queue, handle, &plan)?;
         self.free_leftovers(queue, handle)?;
         let begin: Work = match defaults.is_empty() {

@@ -30,12 +30,25 @@ impl Arguments {
         Self { each, extra }
     }
 
+    /// True if they are passed as `extra`.
+    pub(super) fn are_extra(&self) -> Status<bool> {
+        Ok(!self.extra.is_null() && !self.extra.pointer_at(0)?.is_null())
+    }
+
     /// All arguments, at the offsets of the kernel's parameters.
     pub(super) fn pack(&self, call: &Call<'_>, facts: &Facts<'_>) -> Status<Arc<[u8]>> {
+        self.pack_from(call, facts, false)
+    }
+
+    /// The arguments of a node: unlike a launch, it takes a buffer that is too short. The missing bytes are 0.
+    pub(super) fn pack_for_node(&self, call: &Call<'_>, facts: &Facts<'_>) -> Status<Arc<[u8]>> {
+        self.pack_from(call, facts, true)
+    }
+
+    fn pack_from(&self, call: &Call<'_>, facts: &Facts<'_>, may_be_short: bool) -> Status<Arc<[u8]>> {
         let refuse = |reason: String| call.refuse(INVALID_VALUE, reason);
         let expected = facts.kernel.parameter_bytes();
-        let has_extras = !self.extra.is_null() && !self.extra.pointer_at(0)?.is_null();
-        match (self.each.is_null(), !has_extras) {
+        match (self.each.is_null(), !self.are_extra()?) {
             (false, false) => Err(refuse("arguments are passed in both ways at once".to_owned())),
             (true, true) if expected > 0 => {
                 Err(refuse(format!("no arguments; the kernel takes {}", facts.parameters().len())))
@@ -44,10 +57,12 @@ impl Arguments {
             (false, true) => self.collect(call, facts).map(Into::into),
             (true, false) => {
                 let (buffer, size) = self.list(call)?;
-                if size < expected {
+                if size < expected && !may_be_short {
                     return Err(refuse(format!("{size} bytes of arguments; the kernel takes {expected}")));
                 }
-                copy(buffer, expected).map(Into::into)
+                let mut packed = copy(buffer, size.min(expected))?;
+                packed.resize(expected, 0);
+                Ok(packed.into())
             }
         }
     }

@@ -8,7 +8,7 @@ use super::{Arguments, Place};
 use crate::api::module::functions::described;
 use crate::ffi::handle::{ContextHandle, Handle, KernelHandle, Kind};
 use crate::ffi::node_params::KernelParams;
-use crate::ffi::status::{INVALID_CONTEXT, INVALID_VALUE, Status};
+use crate::ffi::status::{INVALID_CONTEXT, INVALID_HANDLE, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
 use crate::machine::graph::{KernelAttributes, KernelNode};
@@ -25,13 +25,13 @@ pub(crate) fn kernel_node(
     let params = &given.params;
     let shape = shape_of(params).with(&attributes);
     let named = if params.func.is_null() { params.kern.addr() } else { params.func.addr() } as u64;
-    if named == 0 {
-        return Err(call.refuse(INVALID_VALUE, "neither a function nor a kernel is given"));
+    if params.func.is_null() != KernelHandle::from_bits(named).names_some(Kind::Kernel) {
+        return Err(call.refuse(INVALID_HANDLE, "`func` names no function, or `kern` no kernel of a library"));
     }
     let place = place_of(call, world, named, params.ctx.addr() as u64)?;
     let arguments = Arguments::new(given.arguments, given.extra);
-    let kernel = KernelCall::new(call, world, place, named, shape, |facts| arguments.pack(call, facts))?;
-    Ok(KernelNode::new(kernel, named, attributes))
+    let kernel = KernelCall::new(call, world, place, named, shape, |facts| arguments.pack_for_node(call, facts))?;
+    Ok(KernelNode::new(kernel, named, attributes, arguments.are_extra()?))
 }
 
 /// The node with other attributes, if its launch is still valid.
@@ -46,7 +46,7 @@ pub(crate) fn with_attributes(
     let place = Place { context: *context, device: *device };
     let shape = base.with(&attributes);
     let kernel = KernelCall::new(call, world, place, node.named, shape, |_| Ok(Arc::clone(arguments)))?;
-    Ok(KernelNode::new(kernel, node.named, attributes))
+    Ok(KernelNode::new(kernel, node.named, attributes, node.is_extra()))
 }
 
 fn shape_of(params: &CUDA_KERNEL_NODE_PARAMS_v2) -> Shape {

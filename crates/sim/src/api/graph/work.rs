@@ -1,0 +1,241 @@
+//! Work of nodes, from the parameters that C gives.
+
+use std::sync::Arc;
+
+use warploom_sys::types::*;
+
+use super::{clones, conditions, context_of};
+use crate::api::copy::copy_of_node;
+use crate::api::fill::fill_of_node;
+use crate::api::module::kernel_node;
+use crate::api::stream::{batch, check_batch};
+use crate::ffi::Ptr;
+use crate::ffi::handle::{ContextHandle, EventHandle, GraphHandle, Handle, NodeHandle};
+use crate::ffi::node_params::{AllocParams, KernelParams, NodeParams, ValuesParams};
+use crate::ffi::status::{INVALID_CONTEXT, INVALID_DEVICE, INVALID_VALUE, NOT_SUPPORTED, OUT_OF_MEMORY, Status};
+use crate::machine::call::Call;
+use crate::machine::core::Guard;
+use crate::machine::graph::{AllocNode, Edges, Given, HostNode, KernelAttributes, MemoryNode, NodeWork, ValuesNode};
+use crate::process::thread;
+
+/// The parameters of a node of any kind.
+pub(super) fn read(call: &Call<'_>, params: Ptr<CUgraphNodeParams>) -> Status<NodeParams> {
+    params.read_params().map_err(|code| {
+        let reason = match code {
+            INVALID_VALUE => "there is no such kind of node, or bytes that it does not use are not 0",
+            _ => "nodes of external semaphores are not simulated",
+        };
+        call.refuse(code, reason)
+    })
+}
+
+/// The place of a new node.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    pub(super) graph: GraphHandle,
+    /// Its dependencies.
+    pub(super) edges: &'a Edges,
+}
+
+/// The work of a new node in a graph.
+pub(super) fn of_params(
+    call: &Call<'_>,
+    world: &mut Guard<'_>,
+    place: Place<'_>,
+    given: &NodeParams,
+) -> Status<NodeWork> {
+    let graph = place.graph;
+    match given {
+        NodeParams::Kernel(given) => kernel(call, world, given, KernelAttributes::default()),
+        NodeParams::Copy { params, context } => copy(call, world, *params, context.addr() as u64),
+        NodeParams::Fill { params, context } => fill(call, world, *params, context.addr() as u64),
+        NodeParams::Host(given) => host(call, given),
+        NodeParams::Child { graph: inner, ownership } => child(call, world, graph, *inner, *ownership),
+        NodeParams::Empty => Ok(NodeWork::Empty),
+        NodeParams::WaitEvent(raw) => event(call, world, *raw).map(NodeWork::WaitEvent),
+        NodeParams::RecordEvent(raw) => event(call, world, *raw).map(NodeWork::RecordEvent),
+        NodeParams::Alloc(given) => alloc(call, world, place, given),
+        NodeParams::Free(address) => free(call, world, *address),
+        NodeParams::Values(given) => values(call, world, given),
+        NodeParams::Conditional(given) => conditions::work(call, world, graph, given),
+    }
+}
+
+/// A kernel.
+pub(super) fn kernel(
+    call: &Call<'_>,
+    world: &mut Guard<'_>,
+    given: &KernelParams,
+    attributes: KernelAttributes,
+) -> Status<NodeWork> {
+    Ok(NodeWork::Kernel(Arc::new(kernel_node(call, world, given, attributes)?)))
+}
+
+/// The context of a copy or a fill, and its device. Null means the current context or, where none is current, the
+/// context of the memory.
+fn context_for(call: &Call<'_>, world: &Guard<'_>, bits: u64, addresses: [u64; 2]) -> Status<(ContextHandle, u16)> {
+    if bits != 0 {
+        return context_of(call, world, bits);
+    }
+    if thread::has_context(call.core().id) {
+        return context_of(call, world, call.context(world)?.bits());
+    }
+    let owner = |address| world.memory().containing(address).and_then(|allocation| allocation.context);
+    match addresses.into_iter().find_map(owner) {
+        Some(context) => context_of(call, world, context.bits()),
+        None => Err(call.refuse(INVALID_CONTEXT, "no context is given or current, and the memory is of none")),
+    }
+}
+
+/// A copy.
+pub(super) fn copy(call: &Call<'_>, world: &Guard<'_>, given: CUDA_MEMCPY3D, context: u64) -> Status<NodeWork> {
+    let (context, device) = context_for(call, world, context, [given.dstDevice, given.srcDevice])?;
+    let op = copy_of_node(call, world, device, given)?;
+    Ok(NodeWork::Memory(Arc::new(MemoryNode { op, given: Some(Given::Copy(Box::new(given))), context })))
+}
+
+/// A fill.
+pub(super) fn fill(
+    call: &Call<'_>,
+    world: &Guard<'_>,
+    given: CUDA_MEMSET_NODE_PARAMS,
+    context: u64,
+) -> Status<NodeWork> {
+    let (context, device) = context_for(call, world, context, [given.dst; 2])?;
+    let op = fill_of_node(call, world, (context, device), &given)?;
+    Ok(NodeWork::Memory(Arc::new(MemoryNode { op, given: Some(Given::Fill(given)), context })))
+}
+
+/// A host function.
+pub(super) fn host(call: &Call<'_>, given: &CUDA_HOST_NODE_PARAMS) -> Status<NodeWork> {
+    if given.fn_.is_none() {
+        return Err(call.refuse(INVALID_VALUE, "the host function is null"));
+    }
+    Ok(NodeWork::Host(HostNode { function: given.fn_, data: given.userData }))
+}
+
+/// An event that a node records or waits for.
+pub(super) fn event(call: &Call<'_>, world: &Guard<'_>, raw: CUevent) -> Status<EventHandle> {
+    let handle = Handle::from_bits(raw.addr() as u64);
+    call.object(world.events(), handle, INVALID_VALUE)?;
+    Ok(handle)
+}
+
+/// A graph inside a graph: a copy, or the graph itself if the node becomes its owner.
+pub(super) fn child(
+    call: &Call<'_>,
+    world: &mut Guard<'_>,
+    graph: GraphHandle,
+    inner: CUgraph,
+    ownership: CUgraphChildGraphNodeOwnership,
+) -> Status<NodeWork> {
+    let inner = Handle::from_bits(inner.addr() as u64);
+    let found = call.object(&world.graphs().graphs, inner, INVALID_VALUE)?;
+    if found.owner.is_some() {
+        return Err(call.refuse(NOT_SUPPORTED, "the graph belongs to a node already"));
+    }
+    if world.graphs().all_in(inner).contains(&graph) {
+        return Err(call.refuse(INVALID_VALUE, "a graph inside itself; the real driver would crash here"));
+    }
+    if ownership == CUgraphChildGraphNodeOwnership::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE {
+        return Ok(NodeWork::Child(inner));
+    }
+    clones::copy(call, world, inner).map(NodeWork::Child)
+}
+
+/// Stream memory operations.
+pub(super) fn values(call: &Call<'_>, world: &Guard<'_>, given: &ValuesParams) -> Status<NodeWork> {
+    let ValuesParams { context, count, operations, flags } = *given;
+    check_batch(call, count, flags)?;
+    if context.is_null() {
+        return Err(call.refuse(INVALID_VALUE, "no context is given"));
+    }
+    let (context, device) = context_of(call, world, context.addr() as u64)?;
+    let ops = batch(call, world, device, operations, count)?;
+    let shown = (0..count as usize).map(|index| operations.read_at(index)).collect::<Status<_>>()?;
+    Ok(NodeWork::Values(Arc::new(ValuesNode { ops, shown, flags, context })))
+}
+
+/// An allocation, with addresses reserved for it.
+pub(super) fn alloc(call: &Call<'_>, world: &mut Guard<'_>, place: Place<'_>, given: &AllocParams) -> Status<NodeWork> {
+    let AllocParams { properties, bytes, .. } = *given;
+    let refuse = |reason: &str| Err(call.refuse(INVALID_VALUE, reason));
+    if bytes == 0 {
+        return refuse("an allocation of no bytes");
+    }
+    if properties.allocType != CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED || properties.reserved != [0; 53] {
+        return refuse("graph memory is pinned, and reserved bytes are 0");
+    }
+    if properties.handleTypes != CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE {
+        return Err(call.refuse(NOT_SUPPORTED, "graph memory cannot be exported"));
+    }
+    let device = match properties.location.type_ {
+        CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE => device_of(call, &properties.location, INVALID_VALUE)?,
+        CUmemLocationType::CU_MEM_LOCATION_TYPE_INVALID => return refuse("memory of no location"),
+        _ => return Err(call.refuse(NOT_SUPPORTED, "a graph allocates memory of a device, and of nothing else")),
+    };
+    let mut access = Vec::new();
+    for index in 0..given.access_count {
+        let granted = given.access.read_at(index)?;
+        device_of(call, &granted.location, INVALID_DEVICE)?;
+        if granted.flags != CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE {
+            return Err(call.refuse(NOT_SUPPORTED, "devices read and write graph memory, or have no access"));
+        }
+        access.push(granted);
+    }
+    let most = call.core().topology.devices[usize::from(device)].total_memory;
+    let before = place.edges.iter().map(|edge| edge.node).collect();
+    let address = world.graphs_mut().reserve_memory(place.graph, before, device, bytes as u64, most);
+    let address =
+        address.ok_or_else(|| call.refuse(OUT_OF_MEMORY, format!("{bytes} bytes for a graph; there are {most}")))?;
+    let node = AllocNode { properties, access: access.into(), ..AllocNode::new(address, bytes as u64, device) };
+    Ok(NodeWork::Alloc(Arc::new(node)))
+}
+
+fn device_of(call: &Call<'_>, location: &CUmemLocation, otherwise: CUresult) -> Status<u16> {
+    let device = u16::try_from(location.id()).ok();
+    let device = device.filter(|device| usize::from(*device) < call.core().topology.devices.len());
+    device.ok_or_else(|| call.refuse(otherwise, format!("there is no device {}", location.id())))
+}
+
+/// The free of an allocation of a graph.
+pub(super) fn free(call: &Call<'_>, world: &mut Guard<'_>, address: CUdeviceptr) -> Status<NodeWork> {
+    if !world.graphs_mut().memory.free(address) {
+        let reason = format!("{address:#x} is no memory of an allocation node, or a node frees it already");
+        return Err(call.refuse(INVALID_VALUE, reason));
+    }
+    Ok(NodeWork::Free(address))
+}
+
+/// The work of a node with other parameters of the same kind.
+pub(super) fn changed(
+    call: &Call<'_>,
+    world: &mut Guard<'_>,
+    (node, old): (NodeHandle, &NodeWork),
+    given: &NodeParams,
+) -> Status<NodeWork> {
+    let graph = world.graphs().nodes.get(node).map(|node| node.graph).ok_or(INVALID_VALUE)?;
+    match (old, given) {
+        (NodeWork::Kernel(old), NodeParams::Kernel(given)) => kernel(call, world, given, old.attributes),
+        (NodeWork::Memory(_), NodeParams::Copy { .. } | NodeParams::Fill { .. })
+        | (NodeWork::Host(_), NodeParams::Host(_))
+        | (NodeWork::Empty, NodeParams::Empty)
+        | (NodeWork::WaitEvent(_), NodeParams::WaitEvent(_))
+        | (NodeWork::RecordEvent(_), NodeParams::RecordEvent(_))
+        | (NodeWork::Values(_), NodeParams::Values(_)) => {
+            let new = of_params(call, world, Place { graph, edges: &Edges::new() }, given)?;
+            if new.kind() != old.kind() {
+                return Err(call.refuse(INVALID_VALUE, "the parameters are of another kind than the node"));
+            }
+            Ok(new)
+        }
+        (NodeWork::Child(_), NodeParams::Child { .. })
+        | (NodeWork::Alloc(_), NodeParams::Alloc(_))
+        | (NodeWork::Free(_), NodeParams::Free(_))
+        | (NodeWork::Conditional(_), NodeParams::Conditional(_)) => {
+            let reason = "child graph, allocation, free and conditional nodes keep their parameters";
+            Err(call.refuse(NOT_SUPPORTED, reason))
+        }
+        _ => Err(call.refuse(INVALID_VALUE, "the parameters are of another kind than the node")),
+    }
+}

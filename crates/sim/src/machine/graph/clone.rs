@@ -1,0 +1,71 @@
+//! Copies of graphs.
+
+use std::collections::HashMap;
+
+use super::{Edge, Graphs, NodeWork};
+use crate::ffi::handle::{GraphHandle, NodeHandle};
+
+impl Graphs {
+    /// True if a graph, or a graph inside it, has a node that matches.
+    pub(crate) fn has_inside(&self, graph: GraphHandle, matches: impl Fn(&NodeWork) -> bool) -> bool {
+        self.all_in(graph).into_iter().any(|graph| self.nodes_of(graph).any(|(_, node)| matches(&node.work)))
+    }
+
+    /// True if a graph is a body of a conditional node.
+    pub(crate) fn is_body(&self, graph: GraphHandle) -> bool {
+        let owner = self.graphs.get(graph).and_then(|graph| graph.owner).and_then(|node| self.nodes.get(node));
+        owner.is_some_and(|owner| matches!(owner.work, NodeWork::Conditional(_)))
+    }
+
+    /// True if a graph is another one, or inside it.
+    pub(crate) fn is_within(&self, inner: GraphHandle, outer: GraphHandle) -> bool {
+        let mut graph = inner;
+        while graph != outer {
+            let owner = self.graphs.get(graph).and_then(|graph| graph.owner).and_then(|node| self.nodes.get(node));
+            let Some(owner) = owner else { return false };
+            graph = owner.graph;
+        }
+        true
+    }
+
+    /// A copy of a graph and of the graphs in its child nodes, with their references to user objects. `None` if
+    /// all handles are used; then there is no copy of a part either.
+    pub(crate) fn copy(&mut self, graph: GraphHandle) -> Option<GraphHandle> {
+        let copy = self.create(false, None)?;
+        if self.copy_into(graph, copy).is_none() {
+            let (_, references) = self.remove(copy);
+            // The original refers to each of them, too, so that none ends.
+            drop(self.release_references(&references));
+            return None;
+        }
+        Some(copy)
+    }
+
+    fn copy_into(&mut self, graph: GraphHandle, copy: GraphHandle) -> Option<()> {
+        let nodes: Vec<NodeHandle> = self.graphs.get(graph)?.nodes().collect();
+        let mut copies: HashMap<NodeHandle, NodeHandle> = HashMap::with_capacity(nodes.len());
+        for original in &nodes {
+            let work = match self.nodes.get(*original)?.work.clone() {
+                NodeWork::Child(inner) => NodeWork::Child(self.copy(inner)?),
+                work => work,
+            };
+            copies.insert(*original, self.add(copy, [].into_iter().collect(), work)?);
+        }
+        for original in &nodes {
+            let node = self.nodes.get(*original)?;
+            let edges = node.dependencies.iter();
+            let dependencies =
+                edges.filter_map(|edge| Some(Edge { node: *copies.get(&edge.node)?, data: edge.data })).collect();
+            let dependents = node.dependents.iter().filter_map(|node| copies.get(node).copied()).collect();
+            let copied = self.nodes.get_mut(*copies.get(original)?)?;
+            (copied.dependencies, copied.dependents) = (dependencies, dependents);
+        }
+        let references: Vec<_> =
+            self.graphs.get(graph)?.user_objects.iter().map(|(object, count)| (*object, *count)).collect();
+        self.retain_references(&references);
+        let found = self.graphs.get_mut(copy)?;
+        found.user_objects = references.into_iter().collect();
+        found.copies = copies;
+        Some(())
+    }
+}

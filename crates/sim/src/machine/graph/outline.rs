@@ -1,0 +1,143 @@
+//! The outline of an executable's definition: the kinds of its nodes and their edges at the instantiation.
+//!
+//! A graph can update an executable if it has the same outline. Nodes are paired from the ends of both graphs
+//! backwards, by the order of edges; the order in which nodes were added does not count beyond that.
+
+use std::collections::HashMap;
+
+use smallvec::SmallVec;
+use warploom_sys::types::{CUgraphExecUpdateResult, CUgraphNodeType};
+
+use super::{Graph, Graphs};
+use crate::ffi::handle::{GraphHandle, NodeHandle};
+
+/// The nodes of a graph when it was instantiated.
+#[derive(Default)]
+pub(crate) struct Outline {
+    nodes: Vec<Outlined>,
+    /// The nodes that no other depends on.
+    last: Vec<u32>,
+}
+
+struct Outlined {
+    node: NodeHandle,
+    kind: CUgraphNodeType,
+    /// The nodes that it depends on, by their places.
+    dependencies: SmallVec<[u32; 2]>,
+    /// The graphs inside it.
+    inner: Box<[Outline]>,
+}
+
+/// The difference between a graph and an outline.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Difference {
+    pub(crate) result: CUgraphExecUpdateResult,
+    /// The node of the graph that is different.
+    pub(crate) node: Option<NodeHandle>,
+    /// The dependency of that node that is different.
+    pub(crate) from: Option<NodeHandle>,
+}
+
+/// Nodes of an outline, each with the node of the graph that has its place.
+pub(crate) type Pairs = Vec<(NodeHandle, NodeHandle)>;
+
+impl Difference {
+    pub(crate) fn new(result: CUgraphExecUpdateResult, node: Option<NodeHandle>) -> Self {
+        Self { result, node, from: None }
+    }
+
+    fn topology(node: Option<NodeHandle>) -> Self {
+        Self::new(CUgraphExecUpdateResult::CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, node)
+    }
+}
+
+impl Outline {
+    /// The outline of a graph as it is now.
+    pub(crate) fn new(graphs: &Graphs, graph: GraphHandle) -> Self {
+        let places: HashMap<NodeHandle, u32> =
+            graphs.nodes_of(graph).enumerate().map(|(place, (node, _))| (node, place as u32)).collect();
+        let mut outline = Self::default();
+        for (handle, node) in graphs.nodes_of(graph) {
+            if node.dependents.is_empty() {
+                outline.last.push(outline.nodes.len() as u32);
+            }
+            let dependencies = node.dependencies.iter().filter_map(|edge| places.get(&edge.node).copied()).collect();
+            let inner = node.work.graphs().iter().map(|inner| Outline::new(graphs, *inner)).collect();
+            outline.nodes.push(Outlined { node: handle, kind: node.work.kind(), dependencies, inner });
+        }
+        outline
+    }
+
+    /// The kind of a node, here or inside a node.
+    pub(crate) fn kind_of(&self, node: NodeHandle) -> Option<CUgraphNodeType> {
+        self.find(node).map(|found| found.kind)
+    }
+
+    /// The outline of the graph in a child node.
+    pub(crate) fn child(&self, node: NodeHandle) -> Option<&Outline> {
+        self.find(node)?.inner.first()
+    }
+
+    fn find(&self, node: NodeHandle) -> Option<&Outlined> {
+        let here = self.nodes.iter().find(|found| found.node == node);
+        here.or_else(|| self.nodes.iter().flat_map(|found| &found.inner).find_map(|inner| inner.find(node)))
+    }
+
+    /// Pairs the nodes of the outline and of a graph, and those inside them.
+    pub(crate) fn pair(&self, graphs: &Graphs, graph: GraphHandle) -> Result<Pairs, Difference> {
+        let mut pairs = Pairs::new();
+        self.pair_into(graphs, graph, &mut pairs)?;
+        Ok(pairs)
+    }
+
+    fn pair_into(&self, graphs: &Graphs, graph: GraphHandle, pairs: &mut Pairs) -> Result<(), Difference> {
+        let count = graphs.graphs.get(graph).map_or(0, |graph| Graph::nodes(graph).count());
+        let last: Vec<NodeHandle> =
+            graphs.nodes_of(graph).filter(|(_, node)| node.dependents.is_empty()).map(|(node, _)| node).collect();
+        if count != self.nodes.len() || last.len() < self.last.len() {
+            return Err(Difference::topology(None));
+        }
+        if last.len() > self.last.len() {
+            return Err(Difference::topology(last.first().copied()));
+        }
+        let mut partners: HashMap<NodeHandle, u32> = HashMap::with_capacity(count);
+        let mut is_paired = vec![false; count];
+        let mut open: Vec<(u32, NodeHandle)> = self.last.iter().copied().zip(last).rev().collect();
+        for (place, node) in &open {
+            partners.insert(*node, *place);
+            is_paired[*place as usize] = true;
+        }
+        while let Some((place, handle)) = open.pop() {
+            let old = &self.nodes[place as usize];
+            let Some(new) = graphs.nodes.get(handle) else { continue };
+            if old.kind != new.work.kind() {
+                let changed = CUgraphExecUpdateResult::CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED;
+                return Err(Difference::new(changed, Some(handle)));
+            }
+            if old.dependencies.len() != new.dependencies.len() {
+                return Err(Difference::topology(Some(handle)));
+            }
+            for (before, edge) in old.dependencies.iter().copied().zip(&new.dependencies) {
+                match partners.get(&edge.node) {
+                    Some(partner) if *partner == before => {}
+                    None if !is_paired[before as usize] => {
+                        is_paired[before as usize] = true;
+                        partners.insert(edge.node, before);
+                        open.push((before, edge.node));
+                    }
+                    _ => return Err(Difference { from: Some(edge.node), ..Difference::topology(Some(handle)) }),
+                }
+            }
+            pairs.push((old.node, handle));
+            let inner = new.work.graphs();
+            if old.inner.len() != inner.len() {
+                let unsupported = CUgraphExecUpdateResult::CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED;
+                return Err(Difference::new(unsupported, Some(handle)));
+            }
+            for (outline, graph) in old.inner.iter().zip(inner) {
+                outline.pair_into(graphs, *graph, pairs)?;
+            }
+        }
+        Ok(())
+    }
+}

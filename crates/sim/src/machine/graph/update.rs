@@ -1,0 +1,132 @@
+//! Updates of executables: which changes of a node's work an executable can take over.
+
+use warploom_sys::types::CUgraphExecUpdateResult;
+
+use super::{Difference, Executable, Given, Graphs, MemoryNode, NodeWork, Pairs};
+use crate::ffi::handle::{GraphHandle, NodeHandle};
+use crate::memory::{MemoryOp, Side};
+
+type Change = CUgraphExecUpdateResult;
+
+/// `CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY`.
+const USE_NODE_PRIORITY: u64 = 8;
+
+impl MemoryNode {
+    /// The elements of a row, if it consists of one row.
+    fn row(&self) -> Option<usize> {
+        match (&self.given, &self.op) {
+            (Some(Given::Copy(given)), _) => (given.Height == 1 && given.Depth == 1).then_some(given.WidthInBytes),
+            (Some(Given::Fill(given)), _) => (given.height == 1).then_some(given.width),
+            (None, MemoryOp::Copy { bytes, .. }) => Some(*bytes as usize),
+            (None, MemoryOp::Fill { count, .. }) => Some(*count as usize),
+            (None, _) => None,
+        }
+    }
+
+    /// The memories that it reads and writes.
+    fn sides(&self) -> (Option<Side>, Option<Side>) {
+        let transfer = self.op.transfer();
+        (transfer.and_then(|transfer| transfer.from), transfer.map(|transfer| transfer.to))
+    }
+
+    /// True if an executable can take it over in the place of another copy or fill.
+    fn can_follow(&self, old: &MemoryNode) -> bool {
+        let same_shape = match (old.row(), self.row()) {
+            (Some(_), Some(_)) => true,
+            (None, None) => is_same_block(&old.op, &self.op),
+            _ => false,
+        };
+        same_shape && old.sides() == self.sides()
+    }
+}
+
+/// True if two operations of several rows differ in their addresses and values only.
+fn is_same_block(old: &MemoryOp, new: &MemoryOp) -> bool {
+    match (old, new) {
+        (MemoryOp::CopyBlock(old), MemoryOp::CopyBlock(new)) => {
+            (old.width, old.height, old.depth) == (new.width, new.height, new.depth)
+        }
+        (MemoryOp::FillRows(old), MemoryOp::FillRows(new)) => {
+            (old.columns, old.rows, old.element, old.pitch) == (new.columns, new.rows, new.element, new.pitch)
+        }
+        (MemoryOp::Copy { bytes: old, .. }, MemoryOp::Copy { bytes: new, .. }) => old == new,
+        (MemoryOp::Fill { count: old, .. }, MemoryOp::Fill { count: new, .. }) => old == new,
+        _ => false,
+    }
+}
+
+/// True if two batches consist of the same kinds of operations.
+fn are_same_kinds(old: &[MemoryOp], new: &[MemoryOp]) -> bool {
+    let same = |(old, new): (&MemoryOp, &MemoryOp)| match (old, new) {
+        (MemoryOp::WaitValue { wide: old, .. }, MemoryOp::WaitValue { wide: new, .. })
+        | (MemoryOp::WriteValue { wide: old, .. }, MemoryOp::WriteValue { wide: new, .. }) => old == new,
+        _ => false,
+    };
+    old.len() == new.len() && old.iter().zip(new).all(same)
+}
+
+impl NodeWork {
+    /// The reason why an executable cannot take this work over in the place of other work of the same kind.
+    /// `flags` are those of its instantiation.
+    pub(crate) fn obstacle(&self, old: &NodeWork, flags: u64) -> Option<Change> {
+        match (old, self) {
+            (NodeWork::Kernel(old), NodeWork::Kernel(new)) => {
+                let priority = flags & USE_NODE_PRIORITY != 0 && old.attributes.priority != new.attributes.priority;
+                if old.call.context != new.call.context {
+                    Some(Change::CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE)
+                } else if old.call.shape.cooperative != new.call.shape.cooperative || priority {
+                    Some(Change::CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED)
+                } else {
+                    None
+                }
+            }
+            (NodeWork::Memory(old), NodeWork::Memory(new)) => {
+                (!new.can_follow(old)).then_some(Change::CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED)
+            }
+            (NodeWork::Values(old), NodeWork::Values(new)) => {
+                let same = old.context == new.context && are_same_kinds(&old.ops, &new.ops);
+                (!same).then_some(Change::CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED)
+            }
+            (NodeWork::Conditional(old), NodeWork::Conditional(new)) => {
+                (old.kind != new.kind).then_some(Change::CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED)
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Graphs {
+    /// The work that an executable takes over from paired nodes.
+    pub(crate) fn works_of(&self, pairs: &Pairs) -> Vec<(NodeHandle, NodeWork)> {
+        pairs.iter().filter_map(|(old, new)| Some((*old, self.nodes.get(*new)?.work.clone()))).collect()
+    }
+}
+
+impl Executable {
+    /// The nodes of a graph that can update the executable, paired with its own.
+    pub(crate) fn pair(&self, graphs: &Graphs, graph: GraphHandle) -> Result<Pairs, Difference> {
+        let pairs = self.outline().pair(graphs, graph)?;
+        self.check_pairs(graphs, &pairs)?;
+        Ok(pairs)
+    }
+
+    /// Refuses pairs whose work differs in a way that the executable cannot take over.
+    pub(crate) fn check_pairs(&self, graphs: &Graphs, pairs: &Pairs) -> Result<(), Difference> {
+        for (old, new) in pairs {
+            let (Some(old), Some(node)) = (self.work(*old), graphs.nodes.get(*new)) else { continue };
+            if let Some(change) = node.work.obstacle(old, self.flags) {
+                return Err(Difference::new(change, Some(*new)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives nodes other work.
+    pub(crate) fn take_over(&mut self, works: Vec<(NodeHandle, NodeWork)>) {
+        for (node, new) in works {
+            if let Some(work) = self.work_mut(node) {
+                *work = new;
+            }
+        }
+    }
+}
