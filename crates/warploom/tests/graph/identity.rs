@@ -64,7 +64,7 @@ driver_tests! {
         }
         assert!(nested.is_destroyed() && node.is_destroyed());
         assert_eq!(child, child.clone());
-        assert_eq!(node.then().empty().map(drop), Err(GraphError::NodeDestroyed.into()));
+        assert_eq!(node.then().empty().map(drop), Err(GraphError::GraphDestroyed.into()));
         assert_eq!(graph.node_count()?, 0);
     }
 
