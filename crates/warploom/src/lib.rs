@@ -160,5 +160,9 @@ struct ManagedMemoryGuide;
 struct CaptureGuide;
 
 #[cfg(doctest)]
+#[doc = include_str!("../../../docs/graphs.md")]
+struct GraphGuide;
+
+#[cfg(doctest)]
 #[doc = include_str!("../../../docs/several-gpus.md")]
 struct SeveralGpus;

@@ -108,8 +108,11 @@ pub(crate) fn keep_owner(stream: &Stream, owner: impl FnOnce() -> Box<dyn Any + 
 
 /// Refuses memory and conditions of a graph on a stream, by the number of the graph's hierarchy.
 #[cold]
-pub(crate) fn check_scope(_stream: &Stream, _hierarchy: u64) -> Result<()> {
-    Err(GraphError::OutsideGraph.into())
+pub(crate) fn check_scope(stream: &Stream, hierarchy: u64) -> Result<()> {
+    match of(stream).and_then(|sequence| sequence.hierarchy()) {
+        Some(own) if own == hierarchy => Ok(()),
+        _ => Err(GraphError::OutsideGraph.into()),
+    }
 }
 
 /// Counts a node, if the stream is captured.

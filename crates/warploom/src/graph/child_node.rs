@@ -70,10 +70,7 @@ impl Position<'_> {
         };
         let node = self.add_to(&mut locked, Bundle::default(), add)?;
         if let Err(error) = adopt_child(&mut locked, &node, &from, source.id()) {
-            // SAFETY: the node is alive, and no handle to it was given out.
-            let destroyed = unsafe { graph.driver().cuGraphDestroyNode(node.raw().raw()) };
-            report(|| Subject::GraphOwners, destroyed);
-            report(|| Subject::GraphOwners, locked.destroyed(graph.id(), node.raw()));
+            report(|| Subject::GraphOwners, locked.take_back(graph.id(), node.raw()));
             return Err(error);
         }
         Ok(ChildNode { node })
@@ -139,6 +136,7 @@ pub(super) fn child_params(child: CUgraph) -> CUgraphNodeParams {
 /// The handle of a graph that can be copied.
 pub(super) fn copyable(locked: &Locked<'_>, source: &GraphDef) -> Result<CUgraph> {
     let raw = locked.graph(source.id())?;
+    locked.check_settled(source.id())?;
     match locked.uncopyable(source.id()) {
         Some(kind) => Err(GraphError::NotCopyable { kind }.into()),
         None => Ok(raw),

@@ -79,32 +79,17 @@ impl GraphDef {
         GraphDef { hierarchy, id: GraphId::ROOT }
     }
 
-    /// A graph that other code destroys, such as that of a capture in progress. It is taken over by
-    /// [`GraphDef::own`], or given up by [`GraphDef::lose`].
+    /// The graph of a capture in progress, which the driver owns until [`GraphDef::end_capture`].
     ///
     /// # Safety
     ///
-    /// It is a graph of the context's driver, and stays one until one of the two is called.
+    /// It is a graph of the context's driver, and stays one until then.
     pub(crate) unsafe fn borrow(context: &Context, raw: CUgraph) -> GraphDef {
         // SAFETY: the caller's promise.
         let hierarchy = Arc::new(unsafe { Hierarchy::new(context, raw, false) });
-        GraphDef { hierarchy, id: GraphId::ROOT }
-    }
-
-    /// Has the hierarchy of a borrowed graph destroy it in the end.
-    ///
-    /// # Safety
-    ///
-    /// The graph's owner has given it up.
-    pub(crate) unsafe fn own(&self) {
-        self.hierarchy.lock().set_owned(true);
-    }
-
-    /// Refuses all uses of a borrowed graph from now on: it is gone.
-    pub(crate) fn lose(&self) {
-        let mut locked = self.hierarchy.lock();
-        locked.set_owned(false);
-        locked.bury(GraphId::ROOT);
+        let graph = GraphDef { hierarchy, id: GraphId::ROOT };
+        graph.lock().begin_capture(GraphId::ROOT);
+        graph
     }
 
     pub(super) fn of(hierarchy: &Arc<Hierarchy>, id: GraphId) -> GraphDef {
@@ -251,30 +236,6 @@ impl GraphDef {
         let prepared = locked.prepare(self.id, bundle)?;
         locked.publish_anonymously(self.id, prepared);
         Ok(())
-    }
-
-    /// Keeps owners for a node that a captured call adds. They are attached before the call, and indexed
-    /// under the node that `find` names after it. If that fails, the graph keeps them under no node, and the
-    /// error is returned: the captured node stays.
-    pub(crate) fn attach_captured(
-        &self,
-        bundle: Bundle,
-        call: impl FnOnce() -> Result<()>,
-        find: impl FnOnce() -> Result<CUgraphNode>,
-    ) -> Result<Node> {
-        let mut locked = self.lock();
-        let prepared = locked.prepare(self.id, bundle)?;
-        call()?;
-        match find() {
-            Ok(raw) => {
-                locked.publish(self.id, RawNode::new(raw), prepared)?;
-                Ok(self.known(&locked, raw))
-            }
-            Err(error) => {
-                locked.publish_anonymously(self.id, prepared);
-                Err(error)
-            }
-        }
     }
 
     /// A handle that does not keep the graph.

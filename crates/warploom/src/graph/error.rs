@@ -16,6 +16,13 @@ pub enum GraphError {
     #[error("the graph was destroyed with the node that it was inside of; take the graph of a node that is there")]
     GraphDestroyed,
 
+    /// A stream is being captured into the graph.
+    #[error(
+        "a graph cannot be instantiated or copied, nor its nodes be destroyed, while a stream is captured into it; end \
+         the capture first"
+    )]
+    Captured,
+
     /// A node or condition belongs to another graph.
     #[error("the {what} belongs to another graph; nodes and conditions are used in the graph that they were made for")]
     OtherGraph {

@@ -48,6 +48,8 @@ struct State {
     graphs: Vec<Entry>,
     /// `true` if the root belongs to this hierarchy, which destroys it.
     is_owned: bool,
+    /// `true` if a graph inside of a node is gone without the node.
+    is_broken: bool,
 }
 
 /// One graph.
@@ -62,6 +64,11 @@ struct Entry {
     destroyed: NodeMap<u32>,
     /// The number of nodes that were destroyed.
     deaths: u32,
+    /// `true` while a stream is captured into it: then the driver destroys no node, and what the nodes use is
+    /// not attached yet.
+    is_captured: bool,
+    /// Nodes that are destroyed when the capture ends.
+    unwanted: Vec<RawNode>,
     /// The memory and conditional nodes that were added here, which a copy of the graph cannot have.
     uncopyable: NodeMap<&'static str>,
     /// `true` if it has a condition, or is the body of a conditional node: then it cannot be copied, either.
@@ -77,6 +84,8 @@ impl Entry {
             inside: NodeMap::default(),
             destroyed: NodeMap::default(),
             deaths: 0,
+            is_captured: false,
+            unwanted: Vec::new(),
             uncopyable: NodeMap::default(),
             is_conditional: false,
         }
@@ -98,7 +107,7 @@ impl Hierarchy {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let mark = mark(context, || (Kind::Graph, raw.addr() as u64, 0));
-        let state = State { graphs: vec![Entry::new(raw)], is_owned };
+        let state = State { graphs: vec![Entry::new(raw)], is_owned, is_broken: false };
         Hierarchy { number, context: context.clone(), state: Mutex::new(state), _mark: mark }
     }
 
@@ -122,7 +131,7 @@ impl Hierarchy {
     pub(super) fn end(&self) -> Result<()> {
         let mut locked = self.lock();
         let raw = locked.state.graphs[0].raw.take();
-        let is_owned = std::mem::replace(&mut locked.state.is_owned, false);
+        let is_owned = std::mem::replace(&mut locked.state.is_owned, false) && !locked.state.is_broken;
         locked.bury(GraphId::ROOT);
         drop(locked);
         let _relaxed = RelaxedMode::new(self.driver());
@@ -167,6 +176,55 @@ impl<'h> Locked<'h> {
 
     pub(super) fn is_alive(&self, id: GraphId) -> bool {
         self.entry(id).raw.is_some()
+    }
+
+    /// Records that a stream is captured into a graph.
+    pub(super) fn begin_capture(&mut self, id: GraphId) {
+        self.entry_mut(id).is_captured = true;
+    }
+
+    /// Records that the capture is over, and destroys the nodes that were taken back.
+    pub(super) fn end_capture(&mut self, id: GraphId) -> Result<()> {
+        let entry = self.entry_mut(id);
+        entry.is_captured = false;
+        std::mem::take(&mut entry.unwanted).into_iter().try_for_each(|node| self.take_back(id, node))
+    }
+
+    /// Takes back a node that was added just now, and to which no handle was given out. The driver destroys no
+    /// node of a graph that is being captured, so there it is destroyed when the capture ends.
+    pub(super) fn take_back(&mut self, id: GraphId, node: RawNode) -> Result<()> {
+        if self.entry(id).is_captured {
+            self.entry_mut(id).unwanted.push(node);
+            return Ok(());
+        }
+        // SAFETY: the node is alive, and no handle to it is used.
+        unsafe { self.driver().cuGraphDestroyNode(node.raw()) }?;
+        self.destroyed(id, node)
+    }
+
+    /// Refuses to destroy nodes of a graph that is being captured.
+    pub(super) fn check_not_captured(&self, id: GraphId) -> Result<()> {
+        if self.entry(id).is_captured { Err(GraphError::Captured.into()) } else { Ok(()) }
+    }
+
+    /// Refuses a graph to be instantiated or copied while it, or a graph below it, is being captured.
+    pub(super) fn check_settled(&self, id: GraphId) -> Result<()> {
+        if self.state.is_broken {
+            return Err(GraphError::GraphDestroyed.into());
+        }
+        self.check_not_captured(id)?;
+        self.entry(id).inside.values().flatten().try_for_each(|inside| self.check_settled(*inside))
+    }
+
+    /// Records that the driver has destroyed a graph inside of a node, which is there still: nothing more can be
+    /// done with the whole hierarchy, not even destroy it.
+    pub(super) fn break_at(&mut self, id: GraphId) {
+        self.state.is_broken = true;
+        self.bury(id);
+    }
+
+    pub(super) fn is_broken(&self) -> bool {
+        self.state.is_broken
     }
 
     /// Marks the root as owned, or as not owned any more.

@@ -86,6 +86,11 @@ impl HostCall {
         &raw const self.params
     }
 
+    /// The function and its data, for a stream that is captured.
+    pub(super) fn function(&self) -> (HostFunction, *mut c_void) {
+        (self.params.fn_.unwrap_or(call_closure), self.params.userData)
+    }
+
     pub(crate) fn owners(&self) -> Bundle {
         Bundle::of(Part::Function, self.owner.clone())
     }

@@ -88,6 +88,7 @@ impl GraphDef {
         let _current = self.context().current()?;
         let mut locked = self.lock();
         let graph = locked.graph(self.id())?;
+        locked.check_settled(self.id())?;
         let (uses, accumulator) = (GraphUses::of(&locked, self.id()), Accumulator::default());
         let prepared = locked.prepare(self.id(), accumulator.bundle())?;
         let mut params = CUDA_GRAPH_INSTANTIATE_PARAMS {

@@ -91,10 +91,7 @@ impl Position<'_> {
         if launch.has_attributes()
             && let Err(error) = set_attributes(locked.driver(), node.raw().raw(), &launch.attributes())
         {
-            // SAFETY: the node is alive, and no handle to it was given out.
-            let destroyed = unsafe { locked.driver().cuGraphDestroyNode(node.raw().raw()) };
-            report(|| Subject::GraphOwners, destroyed);
-            report(|| Subject::GraphOwners, locked.destroyed(graph.id(), node.raw()));
+            report(|| Subject::GraphOwners, locked.take_back(graph.id(), node.raw()));
             return Err(error);
         }
         Ok(KernelNode { node })

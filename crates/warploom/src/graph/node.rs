@@ -109,6 +109,7 @@ impl Node {
         if !locked.is_valid(self) {
             return Ok(());
         }
+        locked.check_not_captured(self.graph_id())?;
         // SAFETY: the node is alive, and no handle to it is used again.
         unsafe { self.graph.driver().cuGraphDestroyNode(self.raw.raw()) }?;
         locked.destroyed(self.graph_id(), self.raw)

@@ -147,9 +147,9 @@ impl<'a> Position<'a> {
         if let Err(error) = call(driver, (&raw mut raw, raw_graph, after.as_ptr(), after.len())) {
             if !raw.is_null() {
                 // The call failed when it was done.
-                //
-                // SAFETY: the driver has made the node just now, and no handle to it was given out.
-                report(|| Subject::GraphOwners, unsafe { driver.cuGraphDestroyNode(raw) });
+                let raw = RawNode::new(raw);
+                let undone = locked.publish(id, raw, prepared).and_then(|()| locked.take_back(id, raw));
+                report(|| Subject::GraphOwners, undone);
             }
             return Err(error.into());
         }

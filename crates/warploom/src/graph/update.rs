@@ -30,6 +30,7 @@ impl GraphExec {
         let mut state = self.lock();
         let mut locked = graph.lock();
         let raw = locked.graph(graph.id())?;
+        locked.check_settled(graph.id())?;
         let (uses, accumulator) = (GraphUses::of(&locked, graph.id()), Accumulator::default());
         let prepared = locked.prepare(graph.id(), accumulator.bundle())?;
         let mut info = CUgraphExecUpdateResultInfo {

@@ -1,6 +1,7 @@
 //! Captures with each of their driver calls failing.
 
 use warploom::capture::{Relaxed, ThreadLocal};
+use warploom::graph::reclaim;
 use warploom::{DevicePool, Devices, Driver, GraphPool, Result};
 use warploom_sim::fault::Calls;
 use warploom_sim::topology::Topology;
@@ -26,7 +27,11 @@ fn everywhere(more: &[&str], scenario: fn(&Driver) -> Result<()>) -> TestResult 
         for name in PARTING.iter().chain(more) {
             sweep = sweep.tolerates(Calls::named(name)?);
         }
-        sweep.run(|_: &Machine, driver: &Driver| scenario(driver));
+        sweep.run(|_: &Machine, driver: &Driver| {
+            let done = scenario(driver);
+            reclaim();
+            done
+        });
     }
     Ok(())
 }
@@ -48,7 +53,9 @@ fn captures_and_graphs_leave_nothing_behind() -> TestResult {
         let graph = capture.end()?;
         graph.node_count()?;
         graph.is_accounted()?;
-        graph.close()
+        graph.close()?;
+        reclaim(); // before the rest goes, so that calls are made in the same order every time
+        Ok(())
     })
 }
 

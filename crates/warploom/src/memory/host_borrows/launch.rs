@@ -21,11 +21,6 @@ impl HostUses {
         }
     }
 
-    /// Adds all memory of another graph.
-    pub(crate) fn extend(&mut self, other: &HostUses) {
-        other.0.iter().for_each(|(held, access)| self.add(held, *access));
-    }
-
     /// Begins a launch on a stream, before it is enqueued: from here on, host borrows wait for the stream.
     ///
     /// Makes no heap allocation unless the memory meets the stream for the first time.

@@ -74,7 +74,7 @@ fn a_refused_launch_begins_nothing() -> Result<()> {
     let memory = ManagedMemory::new(&context)?;
     let (mut first, second) = (memory.allocate::<u8>(64)?, memory.allocate::<u8>(64)?);
     let mut both = uses(&first);
-    both.extend(&uses(&second));
+    both.add(second.allocation(), Access::Read);
     let borrow = second.host()?;
     assert_eq!(both.begin_launch(&stream).map(drop), Err(borrowed(&second)));
     drop(borrow);
