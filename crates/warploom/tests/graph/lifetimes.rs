@@ -158,7 +158,7 @@ driver_tests! {
         let graph = GraphDef::new(&stage.context)?;
         let value = Arc::new(graph.downgrade());
         let watch = Arc::downgrade(&value);
-        graph.entry().host(move || _ = value.upgrade())?;
+        graph.entry().host(move || drop(value.upgrade()))?;
         drop(graph);
         assert!(stage.is_released(&watch));
     }
