@@ -37,5 +37,5 @@ pub use instance::{HandOver, HostAccess, HostAccessError, Machine, MachineBuilde
 pub use machine::census::{Census, Change, KindChange, Resource};
 pub use machine::log::{LogEntry, LogKind};
 pub use memory::Residence;
-pub use memory::shadow::{AccessKind, AllocationInfo, Frame, Operation, StreamInfo, StreamKind};
+pub use memory::shadow::{AccessKind, AllocationInfo, Frame, GraphNode, Operation, StreamInfo, StreamKind};
 pub use warploom_engine::{HostOrder, Mode, Order};

@@ -64,6 +64,11 @@ impl<W: Work> Engine<W> {
         }
     }
 
+    /// When its ops run.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
     /// Number of lanes: of executors, where there are any.
     pub fn lanes(&self) -> usize {
         self.lanes.len()

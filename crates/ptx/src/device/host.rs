@@ -1,4 +1,4 @@
-//! Services of the host that runs a kernel: output, the heap, time, and callbacks for observers.
+//! Services of the host that runs a kernel: output, the heap, conditions, time, and callbacks for observers.
 
 use super::access::{Access, Fault};
 
@@ -30,6 +30,13 @@ pub trait Host {
     fn free(&self, access: &Access, address: u64) -> Freed {
         let _ = (access, address);
         Freed::Done
+    }
+
+    /// Sets a condition of the graph that the kernel belongs to, for one thread: `cudaGraphSetConditional`.
+    /// False if the host has no condition with this handle, which traps.
+    fn set_condition(&self, access: &Access, handle: u64, value: u32) -> bool {
+        let _ = (access, handle, value);
+        false
     }
 
     /// The value of `%globaltimer`, in nanoseconds.
@@ -132,6 +139,10 @@ impl<T: Host> Host for &T {
         T::free(self, access, address)
     }
 
+    fn set_condition(&self, access: &Access, handle: u64, value: u32) -> bool {
+        T::set_condition(self, access, handle, value)
+    }
+
     fn nanoseconds(&self) -> u64 {
         T::nanoseconds(self)
     }
@@ -162,6 +173,10 @@ impl<T: Host> Host for std::sync::Arc<T> {
 
     fn free(&self, access: &Access, address: u64) -> Freed {
         T::free(self, access, address)
+    }
+
+    fn set_condition(&self, access: &Access, handle: u64, value: u32) -> bool {
+        T::set_condition(self, access, handle, value)
     }
 
     fn nanoseconds(&self) -> u64 {

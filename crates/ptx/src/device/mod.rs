@@ -1,8 +1,8 @@
-//! The device as a kernel sees it: global memory, the heap, time, output, and the traps that end a kernel.
+//! The device as a kernel sees it: global memory, the heap, conditions of a graph, time, output, and the traps that end a kernel.
 //!
 //! ```text
 //!   Launch ─▶ Grid ─┬─▶ Memory   load, store, update; or Direct ranges without a call
-//!                   ├─▶ Host     print, allocate, free, clock; events for observers
+//!                   ├─▶ Host     print, allocate, free, set a condition, clock; events for observers
 //!                   └─▶ Trap     failure of a thread
 //! ```
 //!

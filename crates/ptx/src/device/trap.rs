@@ -97,6 +97,10 @@ pub enum TrapKind {
         /// The bytes that a thread has.
         limit: u32,
     },
+    /// A `cudaGraphSetConditional` of a condition that the launch does not have: the handle is wrong, or the
+    /// kernel does not run in a graph.
+    #[error("condition {0:#x} is set, which no graph that runs this kernel has")]
+    Condition(u64),
     /// A call through an address that is no function.
     #[error("call through {0:#x}, which is not the address of a function")]
     Call(u64),

@@ -88,6 +88,7 @@ pub(crate) enum Builtin {
     AssertFailed,
     Allocate,
     Free,
+    SetCondition,
 }
 
 impl Builtin {
@@ -97,6 +98,7 @@ impl Builtin {
             "__assertfail" => Builtin::AssertFailed,
             "malloc" => Builtin::Allocate,
             "free" => Builtin::Free,
+            "cudaGraphSetConditional" => Builtin::SetCondition,
             _ => return None,
         })
     }

@@ -156,6 +156,10 @@ impl<M: Host> Host for Watched<M> {
         outcome
     }
 
+    fn set_condition(&self, access: &Access, handle: u64, value: u32) -> bool {
+        self.memory.set_condition(access, handle, value)
+    }
+
     fn nanoseconds(&self) -> u64 {
         self.memory.nanoseconds()
     }

@@ -20,6 +20,7 @@ mod event_order;
 mod gates;
 pub(crate) mod graph;
 pub(crate) mod graph_launch;
+pub(crate) mod graph_structure;
 mod graphs;
 mod heap;
 mod host_order;

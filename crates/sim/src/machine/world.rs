@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use warploom_engine::{Known, Mode, OpId, QueueId, settle};
+use warploom_engine::{Known, Mode, OpId, Period, QueueId, settle};
 use warploom_sys::types::CUresult;
 
 use crate::check::{Checker, Findings};
@@ -27,7 +27,7 @@ use crate::machine::work::{self, Note, Owner, Reached};
 use crate::memory::{Home, HostMemory, ManagedMemory, MemoryOp, Registry, VirtualMemory};
 use crate::process::thread;
 use crate::topology::Topology;
-use crate::trace::{Ended, Recorder};
+use crate::trace::{Activity, Ended, Recorder};
 
 /// Work of ops of a machine.
 pub(crate) type Work = work::Work<World>;
@@ -185,6 +185,19 @@ impl World {
     /// Planned failures of work.
     pub(crate) fn planned_failures_mut(&mut self) -> &mut PlannedFailures {
         &mut self.planned_failures
+    }
+
+    /// True if the machine records its ops.
+    pub(crate) fn is_traced(&self) -> bool {
+        self.trace.is_some()
+    }
+
+    /// Notes in the trace that the launch of a graph is over.
+    pub(crate) fn trace_launch(&self, queue: QueueId, call: u64, period: Period, activity: Activity) {
+        if let Some(trace) = &self.trace {
+            let owner = &self.engine.queue(queue).owner;
+            trace.launched((owner.device, owner.traits.id, call), period, activity);
+        }
     }
 
     /// A new queue for a stream.

@@ -95,6 +95,13 @@ pub enum Activity {
         /// Which of the event's records it waited for.
         serial: u64,
     },
+    /// A graph was launched; the ops of its nodes lie inside.
+    Graph {
+        /// The number of the executable graph, which `cuGraphExecGetId` shows.
+        executable: u32,
+        /// Number of nodes with work.
+        nodes: u32,
+    },
     /// Other work of a device.
     Task,
 }
@@ -126,6 +133,7 @@ impl fmt::Display for Activity {
             Activity::HostFunction => formatter.write_str("host function"),
             Activity::Record { event, .. } => write!(formatter, "record event {event:#x}"),
             Activity::Wait { event, .. } => write!(formatter, "wait for event {event:#x}"),
+            Activity::Graph { executable, nodes } => write!(formatter, "graph {executable}, {nodes} nodes"),
             Activity::Task => formatter.write_str("task"),
         }
     }

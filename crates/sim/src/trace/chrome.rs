@@ -4,7 +4,7 @@
 //!
 //! A process of the format is a device, or the host; a thread of it is a stream, or a thread of the
 //! program's. Ops of a batch have no order and may overlap, which one thread of the format cannot show: they
-//! spread over several rows of their stream. An arrow leads from the record of an event to a stream that the
+//! spread over several rows of their stream. So do the nodes of a graph, below the launch that they belong to. An arrow leads from the record of an event to a stream that the
 //! event held up.
 
 use std::collections::{BTreeMap, HashMap};
@@ -116,7 +116,7 @@ impl Timeline {
             for (index, spans) in rows(spans).into_iter().enumerate() {
                 let name = match index {
                     0 => format!("stream {stream}"),
-                    _ => format!("stream {stream}, batch {}", index + 1),
+                    _ => format!("stream {stream}, side by side {}", index + 1),
                 };
                 let row = writer.row(process_of(device), &name)?;
                 for span in spans {
@@ -143,7 +143,8 @@ fn micros(nanos: u64) -> f64 {
 
 /// Spreads the spans of a stream over as few rows as show them without overlap.
 fn rows(mut spans: Vec<&Span>) -> Vec<Vec<&Span>> {
-    spans.sort_by_key(|span| (span.start_ns, span.end_ns));
+    // A launch of a graph comes before the nodes inside it.
+    spans.sort_by_key(|span| (span.start_ns, !matches!(span.activity, Activity::Graph { .. }), span.end_ns));
     let mut rows: Vec<Vec<&Span>> = Vec::new();
     for span in spans {
         let is_free = |row: &&mut Vec<&Span>| row.last().is_none_or(|last| last.end_ns <= span.start_ns);

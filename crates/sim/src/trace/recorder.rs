@@ -108,6 +108,11 @@ impl Recorder {
         self.add_span((device, stream, thread::current_call()), period, activity);
     }
 
+    /// Notes that the launch of a graph is over, by the device, stream and call that it was on.
+    pub(crate) fn launched(&self, place: (u16, u64, u64), period: Period, activity: Activity) {
+        self.add_span(place, period, activity);
+    }
+
     fn add_span(&self, (device, stream, call): (u16, u64, u64), period: Period, activity: Activity) {
         let Some(mut events) = self.events() else { return };
         let (start_ns, end_ns) = (period.start, period.end);

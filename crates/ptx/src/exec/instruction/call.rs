@@ -228,6 +228,14 @@ impl<M: Memory + Host> Executor<'_, M> {
                     self.free(warp, at, lane, argument(0, lane))?;
                     0
                 }
+                Builtin::SetCondition => {
+                    let access = self.access(warp, at, 1 << lane, false);
+                    let (handle, value) = (argument(0, lane), argument(1, lane) as u32);
+                    if !self.context.memory.set_condition(&access, handle, value) {
+                        return Err(stop(warp, at, 1 << lane, TrapKind::Condition(handle)));
+                    }
+                    0
+                }
                 Builtin::Print => self.print(warp, at, lane, argument(0, lane), argument(1, lane))?,
                 Builtin::AssertFailed => {
                     let mut text = |index| self.text(warp, at, lane, argument(index, lane));

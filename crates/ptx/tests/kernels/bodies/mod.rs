@@ -167,6 +167,7 @@ macro_rules! for_each_body {
                 threads_have_a_heap
                 clocks_go_on_and_places_are_told
                 a_latch_that_is_open_lets_a_kernel_pass
+                conditions_that_are_not_set_need_no_graph
             }
             tensor {
                 a_warp_multiplies_matrices_of_every_type

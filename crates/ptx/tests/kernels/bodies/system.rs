@@ -77,3 +77,11 @@ pub(crate) fn a_latch_that_is_open_lets_a_kernel_pass(machine: &Machine) {
     run.launch("latch", 1, 1, args![latch, seen]);
     assert_eq!(run.read::<i32>(seen, 1), [9]);
 }
+
+pub(crate) fn conditions_that_are_not_set_need_no_graph(machine: &Machine) {
+    let run = Run::new(machine, "compute_75/conditions");
+    let (left, conditions) = (run.upload(&[0u32]), run.upload(&[0u64; 2]));
+    run.launch("count_down", 1, 1, args![7u64, left]);
+    run.launch("set_conditions", 1, 32, args![conditions, left, 2u32]);
+    assert_eq!(run.read::<u32>(left, 1), [0]);
+}

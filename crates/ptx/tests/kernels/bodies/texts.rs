@@ -11,7 +11,7 @@ macro_rules! texts {
 }
 texts! {
     compute_75 {
-        atomics bits bounds calls convert cooperative debug fragments half histogram ieee jump libm32 libm64
+        atomics bits bounds calls conditions convert cooperative debug fragments half histogram ieee jump libm32 libm64
         lineinfo mandelbrot matmul memory nbody primitives reduce scan softmax stencil system tensor textures time transpose vector warp
     }
     compute_80 {

@@ -21,6 +21,7 @@ mod edges;
 mod enabled;
 mod executable;
 mod ids;
+mod instantiate;
 mod launch;
 mod lifecycle;
 mod memory;
@@ -51,10 +52,11 @@ pub(crate) use edges::{
     cuGraphNodeGetDependentNodes, cuGraphNodeGetDependentNodes_v2,
 };
 pub(crate) use enabled::{cuGraphExecGetFlags, cuGraphExecGetId, cuGraphNodeGetEnabled, cuGraphNodeSetEnabled};
-pub(crate) use executable::{cuGraphExecDestroy, cuGraphInstantiateWithFlags};
+pub(crate) use executable::cuGraphExecDestroy;
 pub(crate) use ids::{
     cuGraphGetId, cuGraphNodeGetContainingGraph, cuGraphNodeGetLocalId, cuGraphNodeGetToolsId, cuGraphNodeGetType,
 };
+pub(crate) use instantiate::{cuGraphInstantiateWithFlags, cuGraphInstantiateWithParams};
 pub(crate) use launch::{cuGraphLaunch, cuGraphUpload};
 pub(crate) use lifecycle::{cuGraphCreate, cuGraphDestroy};
 pub(crate) use memory::{cuDeviceGetGraphMemAttribute, cuDeviceGraphMemTrim, cuDeviceSetGraphMemAttribute};

@@ -18,6 +18,8 @@ pub(crate) const AUTO_FREE: u64 = 1;
 pub(crate) struct Executable {
     /// The number that `cuGraphExecGetId` shows.
     pub(crate) id: u32,
+    /// The graph that it was instantiated from, which may be gone.
+    pub(crate) graph: GraphHandle,
     /// The flags of its instantiation.
     pub(crate) flags: u64,
     outline: Outline,
@@ -29,8 +31,6 @@ pub(crate) struct Executable {
     pub(crate) references: Arc<References>,
     /// The conditions that a launch sets to their defaults.
     pub(crate) defaults: Arc<[(ConditionHandle, u32)]>,
-    /// The graph that it was made from.
-    pub(crate) graph: GraphHandle,
     /// The addresses of memory that its nodes allocate.
     pub(crate) allocated: Vec<u64>,
     /// Those that none of them frees.
@@ -60,13 +60,13 @@ impl Executable {
         let references = Arc::new(References(graphs.references_of(graph)));
         let mut executable = Self {
             id,
+            graph,
             flags,
             outline: Outline::new(graphs, graph),
             plan: Arc::new(plan),
             index: HashMap::new(),
             references,
             defaults: Arc::new([]),
-            graph,
             allocated: Vec::new(),
             unfreed: Vec::new(),
             foreign_frees: Vec::new(),

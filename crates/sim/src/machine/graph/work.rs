@@ -3,7 +3,6 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use warploom_engine::Known;
 use warploom_sys::types::{
     CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS, CUgraphNodeType, CUhostFn, CUmemAccessDesc, CUmemAllocationHandleType,
     CUmemAllocationType, CUmemLocation, CUmemLocationType, CUmemPoolProps, CUstreamBatchMemOpParams,
@@ -146,25 +145,6 @@ impl NodeWork {
             | Work::Destructors(_)
             | Work::Away => return None,
         })
-    }
-
-    /// The ops of a launch, for nodes that consist of ops only.
-    pub(crate) fn ops<S>(&self) -> Vec<Work<S>> {
-        match self {
-            NodeWork::Memory(node) => vec![node.op.clone().into()],
-            NodeWork::Host(HostNode { function, data }) => {
-                vec![Work::HostFunction { function: *function, data: *data, known: Known::default() }]
-            }
-            NodeWork::Values(values) => values.ops.iter().map(|value| value.clone().into()).collect(),
-            NodeWork::Empty
-            | NodeWork::Kernel(_)
-            | NodeWork::Child(_)
-            | NodeWork::RecordEvent(_)
-            | NodeWork::WaitEvent(_)
-            | NodeWork::Alloc(_)
-            | NodeWork::Free(_)
-            | NodeWork::Conditional(_) => Vec::new(),
-        }
     }
 
     /// The graphs inside it.

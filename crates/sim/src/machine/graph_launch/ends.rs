@@ -1,21 +1,28 @@
 //! The first and the last op of a launch.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use warploom_engine::Period;
 
 use crate::ffi::handle::ConditionHandle;
 use crate::machine::conditions::Conditions;
 use crate::machine::graph::References;
 use crate::machine::work::{Hook, Reached};
-use crate::machine::world::{Work, World};
+use crate::machine::world::World;
+use crate::trace::Activity;
 
 /// The beginning of a launch: sets conditions to their defaults.
 pub(super) struct Begin {
     pub(super) conditions: Arc<Conditions>,
     pub(super) defaults: Arc<[(ConditionHandle, u32)]>,
+    /// Virtual time of the beginning, for the trace.
+    pub(super) began: Arc<AtomicU64>,
 }
 
 impl Hook<World> for Begin {
     fn reached(&mut self, _: &mut World, at: Reached) {
+        self.began.store(at.time, Ordering::Relaxed);
         for (condition, value) in self.defaults.iter().filter(|_| at.ran) {
             self.conditions.set(condition.bits(), *value);
         }
@@ -29,15 +36,21 @@ impl Hook<World> for Begin {
 /// The end of a launch: releases what it kept alive.
 pub(super) struct End {
     pub(super) references: Option<Arc<References>>,
+    pub(super) began: Arc<AtomicU64>,
+    /// The number of the call, where calls have numbers.
+    pub(super) call: u64,
+    /// The executable graph, and the number of its nodes that were run.
+    pub(super) activity: Activity,
 }
 
 impl Hook<World> for End {
     fn reached(&mut self, world: &mut World, at: Reached) {
-        // The last holder releases; that is the executable, unless it has been destroyed or updated meanwhile.
-        let Some(references) = self.references.take().and_then(Arc::into_inner) else { return };
-        let ended = world.graphs.release_references(&references.0);
-        if !ended.is_empty() {
-            world.add(at.queue, &[], Work::Destructors(ended), at.time);
+        let period = Period { start: self.began.load(Ordering::Relaxed), end: at.time };
+        if at.ran {
+            world.trace_launch(at.queue, self.call, period, self.activity);
+        }
+        if let Some(references) = self.references.take() {
+            world.launch_releases(at.queue, references, at.time);
         }
     }
 

@@ -2,9 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::ffi::handle::{ExecutableHandle, GraphHandle};
+use warploom_engine::{Mode, QueueId};
+
+use crate::ffi::handle::{ExecutableHandle, GraphHandle, Handle};
+use crate::machine::destructor::Destructor;
 use crate::machine::graph::{Executable, Pairs, References};
-use crate::machine::world::World;
+use crate::machine::stream::{NON_BLOCKING, Traits};
+use crate::machine::world::{Work, World};
 
 impl World {
     /// An executable of a graph as it is now; `None` if all handles are used.
@@ -18,11 +22,41 @@ impl World {
     }
 
     /// Destroys an executable. Its launches in flight go on, and release what they use when they end.
+    ///
+    /// The destructors of user objects run later on a thread of the machine, as the driver does it. On a machine without
+    /// threads the call must go on to run them.
     pub(crate) fn destroy_executable(&mut self, handle: ExecutableHandle) {
         let Some(executable) = self.graphs.executables.remove(handle) else { return };
         executable.queues.iter().for_each(|(_, queue)| self.engine.retire_queue(*queue));
         executable.chains.iter().for_each(|chain| self.engine.timelines.end(chain));
         self.drop_references(executable.references);
+        if self.engine.mode() == Mode::Threads && !self.graphs.ended.is_empty() {
+            let ended = std::mem::take(&mut self.graphs.ended);
+            self.run_destructors_later(ended);
+        }
+    }
+
+    /// Runs destructors on a thread of the machine, in a queue that nobody waits for.
+    fn run_destructors_later(&mut self, ended: Vec<Destructor>) {
+        let (id, no_context) = (self.next_stream_id(), Handle::from_bits(0));
+        let queue = self.new_queue(no_context, 0, Traits::new(id, NON_BLOCKING, 0));
+        self.add(queue, &[], Work::Destructors(ended), 0);
+        self.engine.retire_queue(queue);
+    }
+
+    /// Releases the references of a launch that has ended, if it is the last to hold them. A machine without threads
+    /// runs the destructors behind the launch.
+    pub(super) fn launch_releases(&mut self, queue: QueueId, references: Arc<References>, time: u64) {
+        // Otherwise the executable holds them, or a later launch.
+        let Some(references) = Arc::into_inner(references) else { return };
+        let ended = self.graphs.release_references(&references.0);
+        if ended.is_empty() {
+            return;
+        }
+        match self.engine.mode() {
+            Mode::Threads => self.run_destructors_later(ended),
+            _ => drop(self.add(queue, &[], Work::Destructors(ended), time)),
+        }
     }
 
     /// Replaces the work of an executable by that of a graph, whose nodes are paired with the executable's.

@@ -17,6 +17,7 @@ mod shared;
 mod steps;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use smallvec::SmallVec;
 use warploom_engine::{QueueId, settle};
@@ -32,6 +33,7 @@ use crate::machine::conditions::Conditions;
 use crate::machine::graph::{NodeWork, Plan};
 use crate::machine::stream::{NON_BLOCKING, Traits};
 use crate::machine::world::{Work, World};
+use crate::trace::Activity;
 
 impl World {
     /// Enqueues a launch of an executable on a stream.
@@ -43,15 +45,25 @@ impl World {
         conditions: Arc<Conditions>,
     ) -> Status {
         let executable = self.graphs.executables.get(handle).ok_or(INVALID_VALUE)?;
-        let (plan, last) = (Arc::clone(executable.plan()), executable.last);
+        let (plan, last, id) = (Arc::clone(executable.plan()), executable.last, executable.id);
         let (references, defaults) = (Arc::clone(&executable.references), Arc::clone(&executable.defaults));
         self.healthy(self.engine.queue(queue).owner.context)?;
         self.check_memory(executable)?;
         let others = self.queues_for(queue, handle, &plan)?;
         self.free_leftovers(queue, handle)?;
-        let begin: Work = match defaults.is_empty() {
+        plan.each(&mut |step| {
+            if let NodeWork::Conditional(node) = &step.work {
+                conditions.enter(node.condition.bits());
+            }
+        });
+        let is_traced = self.is_traced();
+        let began = Arc::new(AtomicU64::new(0));
+        let begin: Work = match defaults.is_empty() && !is_traced {
             true => Work::Join,
-            false => Work::Hook(Box::new(Begin { conditions: Arc::clone(&conditions), defaults })),
+            false => {
+                let (conditions, began) = (Arc::clone(&conditions), Arc::clone(&began));
+                Work::Hook(Box::new(Begin { conditions, defaults, began }))
+            }
         };
         let start = self.add_after(queue, last.as_slice(), begin)?;
         let launch = Arc::new(Launch { queue, others, kernels, conditions, call: self.current_call() });
@@ -69,9 +81,12 @@ impl World {
                 executable.chains = chains;
             }
         }
-        let end: Work = match references.0.is_empty() {
+        let end: Work = match references.0.is_empty() && !is_traced {
             true => Work::Join,
-            false => Work::Hook(Box::new(End { references: Some(references) })),
+            false => {
+                let activity = Activity::Graph { executable: id, nodes: plan.steps.len() as u32 };
+                Work::Hook(Box::new(End { references: Some(references), began, call: launch.call, activity }))
+            }
         };
         let end = self.add(queue, &ends, end, now);
         // Whoever waits for another context waits for its nodes, too.

@@ -13,6 +13,7 @@ pub(super) fn code(kind: &TrapKind) -> CUresult {
         | TrapKind::Shared { .. }
         | TrapKind::Local(_)
         | TrapKind::Parameter(_)
+        | TrapKind::Condition(_)
         | TrapKind::Stack { .. } => CUresult::CUDA_ERROR_ILLEGAL_ADDRESS,
         TrapKind::Misaligned { .. } => CUresult::CUDA_ERROR_MISALIGNED_ADDRESS,
         TrapKind::Assert { .. } => CUresult::CUDA_ERROR_ASSERT,

@@ -1,4 +1,4 @@
-//! Memory view of a running kernel: loads, stores, atomics, heap and clock.
+//! Memory view of a running kernel: loads, stores, atomics, heap, conditions and clock.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -207,6 +207,10 @@ impl Host for View {
                 .map_or_else(Freed::Unreachable, |()| Freed::Stray),
             outcome => outcome,
         }
+    }
+
+    fn set_condition(&self, _access: &Access, handle: u64, value: u32) -> bool {
+        self.core().is_some_and(|core| core.conditions.set_by_kernel(handle, value))
     }
 
     fn nanoseconds(&self) -> u64 {
