@@ -11,7 +11,8 @@ use crate::Result;
 /// A value that a conditional node of one graph reads, and that kernels of its hierarchy set: it is passed to
 /// them as an argument, `cudaGraphConditionalHandle` in C++, for `cudaGraphSetConditional`.
 ///
-/// It belongs to the graph that made it, and keeps that graph.
+/// It belongs to the graph that made it, and keeps that graph. A graph with a condition cannot be cloned or
+/// embedded, and has one executable at a time.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Condition {
     graph: GraphDef,
@@ -36,11 +37,12 @@ impl GraphDef {
 
     fn make_condition(&self, default: u32, flags: u32) -> Result<Condition> {
         let _current = self.context().current()?;
-        let locked = self.lock();
+        let mut locked = self.lock();
         let (graph, mut handle) = (locked.graph(self.id())?, 0);
         let context = self.context().as_raw();
         // SAFETY: `handle` is writable, and the graph and the context are alive.
         unsafe { self.driver().cuGraphConditionalHandleCreate(&raw mut handle, graph, context, default, flags) }?;
+        locked.set_conditional(self.id());
         Ok(Condition { graph: self.clone(), handle })
     }
 }

@@ -92,8 +92,8 @@ impl Position<'_> {
     ///
     /// # Errors
     ///
-    /// [`GraphError::OtherGraph`] for a condition that another graph made, and as [`Position::empty`]; needs
-    /// driver 12.3. The driver takes one node for each condition.
+    /// [`GraphError::OtherGraph`] for a condition of another hierarchy, and as [`Position::empty`]; needs
+    /// driver 12.3. The driver takes one node for each condition, in the condition's graph or below.
     #[doc(alias = "cuGraphAddNode")]
     pub fn if_then(self, condition: &Condition) -> Result<IfNode> {
         let (node, bodies) = self.conditional(condition, CUgraphConditionalNodeType::CU_GRAPH_COND_TYPE_IF, 1)?;
@@ -145,7 +145,7 @@ impl Position<'_> {
         kind: CUgraphConditionalNodeType,
         size: u32,
     ) -> Result<(Node, Vec<GraphDef>)> {
-        if condition.graph() != self.graph() {
+        if condition.graph().hierarchy().number() != self.graph().hierarchy().number() {
             return Err(GraphError::OtherGraph { what: "condition" }.into());
         }
         self.check_context()?;
@@ -173,7 +173,9 @@ impl Position<'_> {
         let add = |index: u32| {
             // SAFETY: the driver has an array of as many graphs, for as long as the node exists.
             let body = unsafe { *bodies.add(index as usize) };
-            GraphDef::of(self.graph().hierarchy(), locked.add_inside(id, raw, body))
+            let body = locked.add_inside(id, raw, body);
+            locked.set_conditional(body);
+            GraphDef::of(self.graph().hierarchy(), body)
         };
         Ok((node, (0..size).map(add).collect()))
     }

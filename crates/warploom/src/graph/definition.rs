@@ -157,7 +157,10 @@ impl GraphDef {
     ///
     /// The nodes are looked at when a node is added there.
     pub fn after<I: IntoIterator<Item: Into<Node>>>(&self, nodes: I) -> Position<'_> {
-        Position::after(self, nodes.into_iter().map(Into::into).collect())
+        let mut all: Vec<Node> = nodes.into_iter().map(Into::into).collect();
+        all.sort_unstable();
+        all.dedup(); // the driver takes an edge once
+        Position::after(self, all)
     }
 
     /// Adds an empty node that waits for all of some nodes.

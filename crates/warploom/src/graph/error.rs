@@ -58,6 +58,10 @@ pub enum GraphError {
     #[error("memory and conditions of a graph can only be used by nodes of that graph")]
     OutsideGraph,
 
+    /// A graph inside of a node was to be instantiated.
+    #[error("a graph inside of a node cannot be instantiated; instantiate the outermost one, or a clone")]
+    Inside,
+
     /// A switch without branches.
     #[error("a switch needs at least 1 branch")]
     NoBranches,

@@ -20,6 +20,7 @@ use super::attachment::{Attachment, Prepared};
 use super::bundle::Bundle;
 use super::raw::{NodeMap, RawNode};
 use super::{GraphError, Node};
+use crate::capture::RelaxedMode;
 use crate::diagnostics::{Subject, report};
 use crate::handle::Handle;
 use crate::leaks::{Kind, Mark, mark};
@@ -70,6 +71,8 @@ struct Entry {
     unwanted: Vec<RawNode>,
     /// The memory and conditional nodes that were added here, which a copy of the graph cannot have.
     uncopyable: NodeMap<&'static str>,
+    /// `true` if it has a condition, or is the body of a conditional node: then it cannot be copied, either.
+    is_conditional: bool,
 }
 
 impl Entry {
@@ -84,6 +87,7 @@ impl Entry {
             is_captured: false,
             unwanted: Vec::new(),
             uncopyable: NodeMap::default(),
+            is_conditional: false,
         }
     }
 
@@ -130,6 +134,7 @@ impl Hierarchy {
         let is_owned = std::mem::replace(&mut locked.state.is_owned, false) && !locked.state.is_broken;
         locked.bury(GraphId::ROOT);
         drop(locked);
+        let _relaxed = RelaxedMode::new(self.driver());
         match raw {
             // SAFETY: the graph belongs to this hierarchy, which gives it up.
             Some(raw) if is_owned => Ok(unsafe { self.driver().cuGraphDestroy(raw.raw()) }?),
@@ -346,9 +351,17 @@ impl<'h> Locked<'h> {
         self.entry_mut(id).uncopyable.insert(node, kind);
     }
 
+    /// Remembers that a graph has a condition or is a body.
+    pub(super) fn set_conditional(&mut self, id: GraphId) {
+        self.entry_mut(id).is_conditional = true;
+    }
+
     /// The kind of a node, here or below, that keeps the graph from being copied.
     pub(super) fn uncopyable(&self, id: GraphId) -> Option<&'static str> {
         let entry = self.entry(id);
+        if entry.is_conditional {
+            return Some("conditional");
+        }
         let below = || entry.inside.values().flatten().find_map(|inside| self.uncopyable(*inside));
         entry.uncopyable.values().next().copied().or_else(below)
     }

@@ -8,6 +8,7 @@ use warploom_driver::sys::types::{CUDA_GRAPH_INSTANTIATE_PARAMS, CUgraphInstanti
 use super::accumulator::Accumulator;
 use super::uses::GraphUses;
 use super::{GraphDef, GraphError, GraphExec, InstantiateError, InstantiateReason};
+use crate::capture::RelaxedMode;
 use crate::device::same_driver;
 use crate::diagnostics::{Subject, report};
 use crate::{Queue, Result, Stream};
@@ -72,14 +73,18 @@ impl GraphDef {
     ///
     /// # Errors
     ///
-    /// [`GraphError::Instantiate`] with the reason and the node, [`GraphError::GraphDestroyed`], and the
-    /// driver's error.
+    /// [`GraphError::Instantiate`] with the reason and the node, [`GraphError::Inside`] for a graph inside of
+    /// a node, and the driver's error.
     #[doc(alias = "cuGraphInstantiateWithParams")]
     pub fn instantiate_with(&self, options: &InstantiateOptions) -> Result<GraphExec> {
         if let Some(stream) = &options.upload {
             same_driver(self.driver(), stream.driver())?;
             stream.refuse_captured("the upload of a graph")?;
         }
+        if *self != self.root() {
+            return Err(GraphError::Inside.into());
+        }
+        let _relaxed = RelaxedMode::new(self.driver());
         let _current = self.context().current()?;
         let mut locked = self.lock();
         let graph = locked.graph(self.id())?;
