@@ -12,7 +12,7 @@ use warploom_sim::topology::Topology;
 use warploom_sim::{Machine, Mode};
 use warploom_testkit::{TestResult, budget, driver_tests, open};
 
-use crate::support::{Stage, is_gone, is_kept};
+use crate::support::{Stage, is_kept};
 
 /// A function that counts its calls, and the count. The function is gone when the count has one owner.
 fn counted() -> (Arc<AtomicU32>, impl Fn() + Send + Sync + 'static) {
@@ -44,7 +44,7 @@ driver_tests! {
         assert_eq!(calls.load(Ordering::Relaxed), 2);
         assert!(is_kept(&calls), "the executable keeps it");
         drop(exec);
-        assert!(is_gone(&calls));
+        assert!(stage.is_gone(&calls));
     }
 
     /// S2.35: the callback's owners are those of its node: they go with the node. One attachment is made for
@@ -66,7 +66,7 @@ driver_tests! {
         let nodes = graph.nodes()?;
         let last = nodes.iter().find(|node| node.successors().is_empty().is_ok_and(|is_last| is_last));
         last.ok_or("no last node")?.destroy()?;
-        assert!(is_gone(&second) && is_kept(&first));
+        assert!(stage.is_gone(&second) && is_kept(&first));
         run(&graph, &stage.stream)?;
         assert_eq!((first.load(Ordering::Relaxed), second.load(Ordering::Relaxed)), (1, 0));
     }
@@ -87,7 +87,7 @@ driver_tests! {
         run(&graph, &stage.stream)?;
         assert_eq!((calls.load(Ordering::Relaxed), others.load(Ordering::Relaxed)), (1, 1));
         graph.close()?;
-        assert!(is_gone(&calls) && is_gone(&others));
+        assert!(stage.is_gone(&calls) && stage.is_gone(&others));
     }
 
     /// S2.34: kept without a node, by the graph and by what comes of it.
@@ -101,7 +101,7 @@ driver_tests! {
         drop(graph);
         assert!(is_kept(&value));
         drop(exec);
-        assert!(is_gone(&value));
+        assert!(stage.is_gone(&value));
     }
 
     /// S2.38: a capture that is dropped, or invalidated, keeps nothing.
@@ -113,7 +113,7 @@ driver_tests! {
         capture.callback(function)?;
         capture.keep_alive(Arc::clone(&value));
         drop(capture);
-        assert!(is_gone(&calls) && is_gone(&value));
+        assert!(stage.is_gone(&calls) && stage.is_gone(&value));
         stage.stream.synchronize()?;
     }
 
@@ -153,7 +153,7 @@ driver_tests! {
         run(graph.definition(), &stage.stream)?;
         assert_eq!((buffer.download(&stage.stream)?, calls.load(Ordering::Relaxed)), (vec![3, 2, 2, 2], 1));
         drop(graph);
-        assert!(is_gone(&calls));
+        assert!(stage.is_gone(&calls));
     }
 
     /// Nodes of a graph that is captured are not destroyed, and a graph is not embedded in itself.
@@ -204,7 +204,7 @@ fn a_callback_whose_node_is_not_found_is_kept_for_good() -> TestResult {
     graph.nodes()?.remove(0).destroy()?;
     assert!(is_kept(&calls), "it is kept under no node");
     graph.close()?;
-    assert!(is_gone(&calls));
+    assert!(stage.is_gone(&calls));
     Ok(())
 }
 
@@ -224,7 +224,7 @@ fn a_callback_that_fails_is_released_unless_it_was_captured() -> TestResult {
         let scope = machine.inject(Plan::new().rule(rule))?;
         assert_eq!(capture.callback(function).map_err(|error| error.code()), Err(Some(FAILED)));
         drop(scope);
-        assert!(if is_captured { is_kept(&calls) } else { is_gone(&calls) });
+        assert!(if is_captured { is_kept(&calls) } else { stage.is_gone(&calls) });
         let graph = capture.end()?;
         assert_eq!(graph.node_count()?, usize::from(is_captured));
         run(graph.definition(), &stage.stream)?;
@@ -254,7 +254,7 @@ fn a_failed_embed_is_rolled_back() -> TestResult {
         capture.callback(other)?;
         let graph = capture.end()?;
         assert_eq!(graph.node_count()?, 1);
-        assert!(is_gone(&calls), "the copy is gone with the capture");
+        assert!(stage.is_gone(&calls), "the copy is gone with the capture");
         run(graph.definition(), &stage.stream)?;
         assert_eq!((calls.load(Ordering::Relaxed), others.load(Ordering::Relaxed)), (0, 1));
     }
@@ -281,7 +281,7 @@ fn an_invalidated_capture_refuses_nodes_and_has_no_graph() -> TestResult {
     assert_eq!(capture.if_then(&condition).map(drop), Err(refused));
     let code = capture.end().map(drop).map_err(|error| error.code());
     assert_eq!(code, Err(Some(CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)));
-    assert!(is_gone(&calls));
+    assert!(stage.is_gone(&calls));
     assert_eq!(body.node_count(), Err(GraphError::GraphDestroyed.into()));
     assert_eq!(condition.graph().node_count(), Err(GraphError::GraphDestroyed.into()));
     stage.stream.synchronize()?;

@@ -29,13 +29,16 @@ pub(crate) fn is_kept<T>(value: &Arc<T>) -> bool {
     Arc::strong_count(value) > 1
 }
 
-/// `true` if all graphs let go of the value. The driver may do so later than it was told.
-pub(crate) fn is_gone<T>(value: &Arc<T>) -> bool {
-    for _ in 0..500 {
-        if !is_kept(value) {
-            return true;
+impl Stage {
+    /// `true` if all graphs let go of the value. The driver may do so later than it was told.
+    pub(crate) fn is_gone<T>(&self, value: &Arc<T>) -> bool {
+        for _ in 0..500 {
+            if !is_kept(value) {
+                return true;
+            }
+            self.context.synchronize().unwrap_or_default();
+            thread::sleep(Duration::from_millis(10));
         }
-        thread::sleep(Duration::from_millis(10));
+        false
     }
-    false
 }

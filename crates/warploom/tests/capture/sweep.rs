@@ -23,7 +23,7 @@ const PARTING: &[&str] = &[
 
 fn everywhere(more: &[&str], scenario: fn(&Driver) -> Result<()>) -> TestResult {
     for mode in [Mode::Deterministic(Order::Eager), Mode::Deterministic(Order::Lazy), Mode::Threads] {
-        let mut sweep = Sweep::new(Topology::preset("h200")?).mode(mode).after_effect(true);
+        let mut sweep = Sweep::new(Topology::preset("h200")?).mode(mode).after_effect(true).from_here(false);
         for name in PARTING.iter().chain(more) {
             sweep = sweep.tolerates(Calls::named(name)?);
         }
