@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use warploom::graph::{HostData, OperandMut, Owner};
-use warploom::{Event, Function, GraphDef, MemoryError};
 use warploom::sys::types::CUresult;
+use warploom::{Event, Function, GraphDef, MemoryError};
 use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_testkit::{TestResult, budget, driver_tests};
 
@@ -273,10 +273,8 @@ extern "C" fn ignore(_data: *mut std::ffi::c_void) {}
 #[test]
 fn a_failed_step_of_an_addition_leaves_nothing() -> TestResult {
     for name in ["cuUserObjectCreate", "cuGraphRetainUserObject", "cuGraphAddHostNode"] {
-        let (machine, driver) = warploom_testkit::open(
-            warploom_sim::topology::Topology::preset("h200")?,
-            warploom_sim::Mode::Threads,
-        )?;
+        let (machine, driver) =
+            warploom_testkit::open(warploom_sim::topology::Topology::preset("h200")?, warploom_sim::Mode::Threads)?;
         let stage = Stage::new(&driver)?;
         let (function, watch) = closure();
         let rule = Rule::on(Calls::named(name)?).nth(1).fail(CUresult::CUDA_ERROR_OUT_OF_MEMORY);

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use warploom::leaks::Leaks;
 use warploom::GraphDef;
+use warploom::leaks::Leaks;
 use warploom_testkit::driver_tests;
 
 use crate::support::{Stage, closure, small};
