@@ -81,6 +81,7 @@ fn the_tour_says_where_it_is_and_every_check_holds() {
         "Managed memory",
         "Several devices",
         "A kernel on every device",
+        "Graphs",
         "Errors are values",
     ];
     for heading in headings {
@@ -90,6 +91,8 @@ fn the_tour_says_where_it_is_and_every_check_holds() {
     assert!(text.contains("a batch of 16 copies with 1 driver call"), "{text}");
     assert!(text.contains("draws 1584 pixels on 4 devices") && text.contains("\n  device 3  "), "{text}");
     assert!(text.contains("✓ every pixel is what the host computes for it"), "{text}");
+    assert!(text.contains("from 97 to 1 by a loop on the device: 118 steps"), "{text}");
+    assert!(text.contains("│ [2 CONDITIONAL WHILE]\n    │   ╭ True: graph_"), "{text}");
     assert!(text.contains("1 × memory of DevicePool of device 0, 4 MiB"), "{text}");
     assert!(text.contains("  ✓ ") && !text.contains('✗'), "{text}");
     assert!(!text.contains('\x1b'), "colour without a terminal");
@@ -115,6 +118,10 @@ fn the_tour_is_data_for_programs() {
     let alive = steps.iter().find_map(|step| step["findings"]["lifetimes"]["alive"].as_array()).expect("is a step");
     let memory = alive.iter().find(|alive| alive["bytes"] != 0).expect("a buffer is alive");
     assert_eq!((&memory["what"], &memory["count"]), (&"memory of DevicePool".into(), &1.into()));
+    let graphs =
+        steps.iter().map(|step| &step["findings"]["graphs"]).find(|graphs| !graphs.is_null()).expect("is a step");
+    assert_eq!(graphs["launches"], serde_json::json!([{"start": 27, "steps": 111}, {"start": 97, "steps": 118}]));
+    assert_eq!((&graphs["nodes"], &graphs["inner_nodes"], &graphs["launch_calls"]), (&4.into(), &3.into(), &1.into()));
     let races = steps.iter().find_map(|step| step["findings"]["races"]["findings"].as_array());
     let kinds: Vec<&Value> = races.into_iter().flatten().map(|finding| &finding["kind"]).collect();
     assert_eq!(kinds, [&Value::from("race")]);
@@ -153,6 +160,65 @@ fn a_topology_is_a_table_data_a_graph_and_a_picture() {
     assert_eq!(report["pairs"][2]["atomics"], "partial");
     assert!(prints(&["topology", "--machine", "pcie-pair", "--dot"]).starts_with("digraph topology {\n"));
     assert!(prints(&["topology", "--machine", "dgx-h100", "--svg"]).starts_with("<svg "));
+}
+
+/// A graph with a loop, as the system's driver writes it.
+const LOOP: &str = "digraph dot {\nsubgraph cluster_1 {\nlabel=\"graph_1\" graph[style=\"dashed\"];\n\
+    \"graph_1_node_0\"[style=\"bold\" shape=\"octagon\" label=\"0\nprepare\n\"];\n\n\
+    \"graph_1_node_1\"[style=\"bold\" shape=\"record\" label=\"{\nCONDITIONAL\n| {ID | 1}\n| {Conditional Type| WHILE}\n\
+    | {True|graph_2}\n}\n\"];\n\n\"graph_1_node_0\" -> \"graph_1_node_1\";\n}\n\
+    subgraph cluster_2 {\nlabel=\"graph_2\" graph[style=\"dashed\"];\n\
+    \"graph_2_node_0\"[style=\"solid\" shape=\"trapezium\"label=\"0\nMEMCPY\n(DtoD,64)\n\"];\n\n}\n}\n";
+
+#[test]
+fn a_graph_in_a_file_is_a_table_data_and_a_picture() {
+    let (file, picture) = (File::new("loop.dot", LOOP), File::new("loop.svg", ""));
+    let expected = "graph_1: 2 nodes, 1 edge\n  id  kind         label    predecessors\n   0  KERNEL       prepare\n   \
+                    1  CONDITIONAL  WHILE    0\n\ngraph_2: 1 node, 0 edges, run by graph_1_node_1 as True\n  id  kind    label    \
+                    predecessors\n   0  MEMCPY  DtoD,64\n";
+    assert_eq!(prints(&["graph", file.path()]), expected);
+    let report = json(&["graph", file.path(), "--json", "--svg", picture.path()]);
+    let node = &report["graphs"][0]["nodes"][1];
+    assert_eq!(
+        (&node["id"], &node["kind"], &node["label"]),
+        (&"graph_1_node_1".into(), &"CONDITIONAL".into(), &"WHILE".into())
+    );
+    assert_eq!((&node["predecessors"][0], &node["bodies"][0]), (&"graph_1_node_0".into(), &"graph_2".into()));
+    let svg = std::fs::read_to_string(picture.path()).expect("it was written");
+    assert!(svg.starts_with("<svg ") && svg.matches("rx=\"7\"").count() == 3, "{svg}");
+}
+
+#[test]
+fn the_graph_of_the_tour_can_be_read_and_drawn() {
+    let picture = File::new("tour.svg", "");
+    let tour = json(&["tour", "--json", "--machine", "laptop", "--svg", picture.path()]);
+    let steps = tour["steps"].as_array().expect("steps are a list");
+    let dot = steps.iter().find_map(|step| step["findings"]["graphs"]["dot"].as_str()).expect("is a step");
+    let file = File::new("tour.dot", dot);
+    let report = json(&["graph", file.path(), "--json"]);
+    let kinds: Vec<&str> = report["graphs"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .flat_map(|graph| graph["nodes"].as_array())
+        .flatten()
+        .filter_map(|node| node["kind"].as_str())
+        .collect();
+    assert_eq!(kinds, ["MEMSET", "MEMCPY", "CONDITIONAL", "CHILD_GRAPH", "KERNEL", "MEMCPY", "MEMCPY"]);
+    let svg = std::fs::read_to_string(picture.path()).expect("it was written");
+    assert_eq!(svg.matches("rx=\"7\"").count(), kinds.len(), "{svg}");
+}
+
+#[test]
+fn a_mistake_in_a_graph_is_shown_with_its_line() {
+    let file = File::new("wrong.dot", "digraph dot {\n\"a\"[label=\"0\nEMPTY\"];\n\"a\" -> \"b\";\n}\n");
+    let (code, complaint) = complains(&["graph", file.path()]);
+    assert!(code == Some(1) && complaint.contains("wrong.dot:4: the edge names \"b\""), "{complaint}");
+    let (code, complaint) = complains(&["graph", "no/such.dot"]);
+    assert!(code == Some(1) && complaint.contains("no/such.dot"), "{complaint}");
+    let file = File::new("right.dot", LOOP);
+    let (code, complaint) = complains(&["graph", file.path(), "--svg", "/absent/picture.svg"]);
+    assert!(code == Some(1) && complaint.contains("/absent/picture.svg"), "{complaint}");
 }
 
 #[test]

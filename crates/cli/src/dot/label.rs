@@ -18,11 +18,27 @@ pub(super) fn understand(shape: &str, text: &str) -> Label {
     let mut label = if matches!(shape, "record" | "Mrecord") { of_record(text) } else { of_lines(shape, text) };
     label.bodies = bodies(&label);
     if label.name.is_empty() {
-        let is_handle = |name: &str| name.ends_with("handle");
-        let values = label.fields.iter().filter(|(name, _)| !is_handle(name)).take(4);
-        label.name = values.map(|(name, value)| format!("{name} {value}")).collect::<Vec<_>>().join(", ");
+        label.name = summary(&label);
     }
     label
+}
+
+/// The most important fields, for a node without a name.
+fn summary(label: &Label) -> String {
+    let value = |wanted: &str| label.fields.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str());
+    let sizes = |names: [&str; 3]| names.map(|name| value(name).unwrap_or("1")).join(" x ");
+    match (label.kind.as_str(), value("src MemoryType"), value("dst MemoryType"), value("value"), value("bytesize")) {
+        ("MEMCPY", Some(from), Some(to), ..) => {
+            format!("{from} to {to}, {}", sizes(["Extent WidthInBytes", "Extent Height", "Extent Depth"]))
+        }
+        ("MEMSET", _, _, Some(filled), _) => format!("{filled}, {}", sizes(["elementSize", "width", "height"])),
+        ("MEM_ALLOC", .., Some(bytes)) => format!("{bytes} bytes"),
+        _ => {
+            let is_handle = |name: &str| name.ends_with("handle");
+            let values = label.fields.iter().filter(|(name, _)| !is_handle(name)).take(3);
+            values.map(|(name, value)| format!("{name} {value}")).collect::<Vec<_>>().join(", ")
+        }
+    }
 }
 
 /// The graphs that a label names. Only nodes of these two kinds have any.
@@ -252,7 +268,12 @@ mod tests {
             fields(&copy),
             [("node handle", "0x5"), ("src Y", "1"), ("src Z", "2"), ("dst Y", "3"), ("dst Z", "4")]
         );
-        assert_eq!(copy.name, "src Y 1, src Z 2, dst Y 3, dst Z 4");
+        assert_eq!(copy.name, "src Y 1, src Z 2, dst Y 3");
+        let fill = understand(
+            "record",
+            "{MEMSET\n| {{ID | dptr | value | elementSize | width | height} | {2 | 0x5 | 1 | 4 | 64 | 3}}}",
+        );
+        assert_eq!((fill.kind.as_str(), fill.name.as_str()), ("MEMSET", "1, 4 x 64 x 3"));
     }
 
     #[test]
