@@ -118,7 +118,7 @@ fn launch(
     let kernel = kernel.inspect_err(|_| world.captures_mut().spoil(queue))?;
     if world.captures().hold(queue) {
         let attributes = attributes.or_of_stream(&world.queue(queue).owner.traits.attributes);
-        let node = KernelNode::new(kernel, function.address(), attributes, false);
+        let node = KernelNode::new(kernel, function.address(), attributes, arguments.are_extra()?);
         return call.capture_node(&mut world, queue, NodeWork::Kernel(Arc::new(node)));
     }
     kernel.start(call, &mut world, queue)
