@@ -5,6 +5,7 @@
 //! after its context was given up, finds nothing, and a function that is not called is dropped; a pointer
 //! would dangle, or leak.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,7 +16,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use warploom_driver::Driver;
 use warploom_driver::sys::types::{CUcontext, CUresult, CUstream};
 
-use crate::Context;
+use crate::diagnostics::{Subject, report};
+use crate::{Context, Error, StreamError};
 
 /// The context in which functions wait to be called: its driver, its handle and its generation, as numbers,
 /// since they must not keep any of them.
@@ -93,4 +95,14 @@ fn call(data: *mut c_void) {
         // them, and its payload might do the same; nothing may unwind into the driver.
         std::mem::forget(payload);
     }
+}
+
+/// Reports a panic, and makes it an error.
+pub(crate) fn panicked(payload: Box<dyn Any + Send>) -> Error {
+    let message = payload.downcast_ref::<&str>().map(|text| Box::from(*text));
+    let message = message.or_else(|| payload.downcast_ref::<String>().map(|text| text.as_str().into()));
+    let message = message.unwrap_or_else(|| "a payload that is not text".into());
+    let error = Error::from(StreamError::HostFunctionPanicked { message });
+    report(|| Subject::HostFunction, Err(error.clone()));
+    error
 }

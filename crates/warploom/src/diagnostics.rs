@@ -74,9 +74,16 @@ pub enum Subject {
     },
     /// A graph.
     Graph {
-        /// The device of the stream that it was captured on.
+        /// The device of its context.
         device: u32,
     },
+    /// An executable graph.
+    GraphExec {
+        /// The device of its context.
+        device: u32,
+    },
+    /// Memory, code or functions that a graph keeps, and may keep longer than it needs them.
+    GraphOwners,
     /// An event that its context had kept.
     Event,
     /// A stream of the library's own, which tells tasks that others are done.
@@ -127,10 +134,12 @@ impl fmt::Display for Subject {
             #[cfg(feature = "nvrtc")]
             Subject::Link => return formatter.write_str("a link of nvJitLink's"),
             Subject::Library => return formatter.write_str("a library"),
+            Subject::GraphOwners => return formatter.write_str("values that a graph keeps"),
             Subject::HostFunction => return formatter.write_str("a host function"),
             Subject::Pool { device } => ("a pool", device),
             Subject::Capture { device } => ("a capture", device),
             Subject::Graph { device } => ("a graph", device),
+            Subject::GraphExec { device } => ("an executable graph", device),
             Subject::Stream { device } => ("a stream", device),
             Subject::Context { device } => ("a context", device),
             #[cfg(feature = "nccl")]

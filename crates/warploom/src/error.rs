@@ -3,8 +3,8 @@
 use warploom_driver::sys::types::CUresult;
 
 use crate::{
-    CaptureError, ContextError, CopyError, DeviceError, EventError, LaunchError, LibraryError, LocationError,
-    ManagedError, MemoryError, PeerError, StreamError, VirtualMemoryError,
+    CaptureError, ContextError, CopyError, DeviceError, EventError, GraphError, LaunchError, LibraryError,
+    LocationError, ManagedError, MemoryError, PeerError, StreamError, VirtualMemoryError,
 };
 
 /// A result whose failure is an [`Error`].
@@ -55,6 +55,10 @@ pub enum Error {
     /// A capture does not allow the call.
     #[error(transparent)]
     Capture(#[from] CaptureError),
+
+    /// A graph cannot be built, instantiated or updated like that.
+    #[error(transparent)]
+    Graph(#[from] GraphError),
 
     /// Memory cannot be allocated, or not be used like that.
     #[error(transparent)]

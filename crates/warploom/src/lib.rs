@@ -70,6 +70,7 @@ pub mod diagnostics;
 mod dynamic_library;
 mod error;
 mod event;
+pub mod graph;
 mod handle;
 mod kernel;
 pub mod leaks;
@@ -97,6 +98,7 @@ pub use device::{
 };
 pub use error::{Error, Malformed, Result};
 pub use event::{Event, EventError, EventOptions, Timed, Timing, Untimed};
+pub use graph::{GraphDef, GraphError, GraphExec};
 pub use kernel::{
     Argument, Arguments, ArgumentsFor, BlockSuggestion, CheckedConfig, Dimensions, Fits, JitOptions, Kernel,
     KernelAttribute, KernelAttributes, LaunchConfig, LaunchError, Library, LibraryError, Occupancy, Parameter,
@@ -106,11 +108,12 @@ pub use live_set::LiveSet;
 pub use location::{Host, Location, LocationError, NumaId};
 pub use memory::{
     AccessedBy, Buffer, CopyError, CopyOptions, Counted, Counts, DeviceCopy, DeviceMemory, DevicePool, FreeError,
-    Granularity, GraphPool, GrowError, Limited, Locations, Logged, ManagedBuffer, ManagedError, ManagedMemory,
-    ManagedPool, ManagedRange, ManagedRangeMut, MemoryError, OrderedResource, Pending, PinnedBuffer, PinnedMemory,
-    PinnedOptions, PinnedPool, PinnedReturn, PoolOptions, PoolStatistics, Reuse, Rows, RowsMut, Slice, SliceMut,
-    SourceOrder, StreamOrdered, Synchronous, SynchronousResource, VirtualMemory, VirtualMemoryError, VirtualOptions,
-    copy_batch, copy_batch_with, discard_batch, discard_prefetch_batch, prefetch_batch,
+    Granularity, GraphPool, GrowError, HostSlice, HostSliceMut, Limited, Locations, Logged, ManagedBuffer,
+    ManagedError, ManagedMemory, ManagedPool, ManagedRange, ManagedRangeMut, MemoryError, OrderedResource, Pending,
+    PinnedBuffer, PinnedMemory, PinnedOptions, PinnedPool, PinnedReturn, PoolOptions, PoolStatistics, Reuse, Rows,
+    RowsMut, Slice, SliceMut, SourceOrder, StreamOrdered, Synchronous, SynchronousResource, VirtualMemory,
+    VirtualMemoryError, VirtualOptions, copy_batch, copy_batch_with, discard_batch, discard_prefetch_batch,
+    prefetch_batch,
 };
 pub use mesh::{CopyPolicy, EnableReport, Mesh, MeshReport, PairReport, PeerOutcome, PoolReport, Ticket};
 pub use peers::{AccessLayer, AccessLevel, DeviceRef, PeerError, PeerSet};
@@ -155,6 +158,10 @@ struct ManagedMemoryGuide;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/capture.md")]
 struct CaptureGuide;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/graphs.md")]
+struct GraphGuide;
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/several-gpus.md")]

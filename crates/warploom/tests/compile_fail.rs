@@ -4,9 +4,10 @@
 //! moves a function or rewords a bound, write them anew with `TRYBUILD=overwrite cargo test -p warploom --test compile_fail` and
 //! read the difference.
 
-use warploom::capture::{Capture, Relaxed, ThreadLocal};
+use warploom::capture::{Body, Capture, Captured, Capturing, Done, Fork, Relaxed, ThreadLocal};
+use warploom::graph::Condition;
 use warploom::{
-    Buffer, CallCounter, CallRecorder, CopyOptions, DeviceMemory, DevicePool, FreeError, GraphPool, Host,
+    Buffer, CallCounter, CallRecorder, CopyOptions, DeviceMemory, DevicePool, FreeError, GraphDef, GraphPool, Host,
     ManagedBuffer, Mesh, OrderedResource, Pending, PinnedBuffer, PinnedMemory, Queue, Result, copy_batch,
     copy_batch_with, discard_batch, discard_prefetch_batch, prefetch_batch,
 };
@@ -102,5 +103,28 @@ mod with_stream {
 
     fn between_devices(mesh: &Mesh, from: &Buffer<u8>, to: &mut Buffer<u8>, queue: &impl Queue) -> Result<()> {
         mesh.copy(from, to, queue)?.synchronize()
+    }
+}
+
+/// The same for the states of a capture.
+#[expect(dead_code, reason = "compiled and not run")]
+mod with_state {
+    use super::*;
+
+    fn definitions<'a>(captured: &'a Captured, idle: &'a Body<'_>, done: &'a Body<'_, Done>) -> [&'a GraphDef; 3] {
+        [captured.definition(), idle.definition(), done.definition()]
+    }
+
+    fn queues(capture: &Capture, fork: &Fork<'_>, body: &Body<'_, Capturing>, to: &mut Buffer<u8>) -> Result<()> {
+        to.fill(1, capture)?;
+        to.fill(2, fork)?;
+        to.fill(3, body)
+    }
+
+    fn ends(capture: Capture, more: &Condition) -> Result<Captured> {
+        let forks = capture.fork(2)?;
+        capture.join(forks)?;
+        capture.while_loop(more)?.capture(Relaxed)?.end()?;
+        capture.end()
     }
 }

@@ -58,8 +58,8 @@ fn makes(function: Function) -> &'static [Resource] {
         cuMemAddressReserve => &[Resource::Reservation],
         cuModuleLoad | cuModuleLoadData | cuModuleLoadDataEx | cuModuleLoadFatBinary => &[Resource::Module],
         cuLibraryLoadData | cuLibraryLoadFromFile => &[Resource::Library],
-        cuGraphCreate | cuStreamEndCapture => &[Resource::Graph],
-        cuGraphInstantiateWithFlags => &[Resource::Executable],
+        cuGraphCreate | cuGraphClone | cuStreamEndCapture => &[Resource::Graph],
+        cuGraphInstantiateWithFlags | cuGraphInstantiateWithParams => &[Resource::Executable],
         cuLinkCreate_v2 => &[Resource::Linker],
         cuCtxEnablePeerAccess => &[Resource::PeerAccess],
         _ => &[],
@@ -80,7 +80,14 @@ impl Excuse {
             Failing::AfterEffect => function == cuMemMap,
             Failing::Nothing | Failing::FromHere => false,
         };
-        let any: &[Resource] = if mapping { &[Resource::Mapping, Resource::Reservation] } else { &[] };
+        // A graph that is not destroyed keeps everything that it uses.
+        let keeps = failing == Failing::Once
+            && matches!(function, cuGraphDestroy | cuGraphExecDestroy | cuGraphReleaseUserObject | cuUserObjectRelease);
+        let any: &[Resource] = match (mapping, keeps) {
+            (true, _) => &[Resource::Mapping, Resource::Reservation],
+            (false, true) => Resource::ALL,
+            (false, false) => &[],
+        };
         let current = matches!(
             function,
             cuCtxSetCurrent
@@ -156,6 +163,14 @@ mod tests {
         assert!(excuse.rest(&change(&[(Resource::Event, 0, 2)]), &usual).is_empty());
         assert!(excuse.rest(&change(&[(Resource::Event, 2, 0)]), &usual).is_empty(), "the context was not destroyed");
         assert!(!excuse.rest(&change(&[(Resource::Event, 0, 3)]), &usual).is_empty());
+    }
+
+    #[test]
+    fn a_graph_that_is_not_destroyed_keeps_what_it_uses() {
+        let kept = change(&[(Resource::Graph, 1, 0), (Resource::PoolMemory, 2, 0), (Resource::Stream, 1, 0)]);
+        let nothing = Change::default();
+        assert!(Excuse::of(Function::cuGraphDestroy, Failing::Once).rest(&kept, &nothing).is_empty());
+        assert!(!Excuse::of(Function::cuGraphDestroy, Failing::AfterEffect).rest(&kept, &nothing).is_empty());
     }
 
     #[test]

@@ -78,6 +78,7 @@ pub struct Sweep {
     after_effect: bool,
     codes: Box<dyn Fn(Function) -> Vec<CUresult>>,
     tolerated: Vec<Calls>,
+    from_here: bool,
     only: Option<(u64, Failing)>,
     patience: Duration,
 }
@@ -91,6 +92,7 @@ impl Sweep {
             after_effect: false,
             codes: Box::new(|function| vec![codes::plausible(function)]),
             tolerated: vec![Class::Release.into()],
+            from_here: true,
             only: None,
             patience: Duration::from_secs(2),
         }
@@ -112,6 +114,13 @@ impl Sweep {
     /// True if each call is also made to fail after its effect.
     pub fn after_effect(mut self, wanted: bool) -> Sweep {
         self.after_effect = wanted;
+        self
+    }
+
+    /// True if each call is also made to fail with all later ones. A scenario whose objects keep the driver until they are
+    /// destroyed leaves it out: a machine ends when the last driver goes.
+    pub fn from_here(mut self, wanted: bool) -> Sweep {
+        self.from_here = wanted;
         self
     }
 
@@ -187,6 +196,7 @@ impl fmt::Debug for Sweep {
             .field("devices", &self.topology.devices.len())
             .field("mode", &self.mode)
             .field("after_effect", &self.after_effect)
+            .field("from_here", &self.from_here)
             .field("tolerated", &self.tolerated)
             .field("only", &self.only)
             .finish_non_exhaustive()

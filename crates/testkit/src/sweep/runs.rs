@@ -61,9 +61,10 @@ fn each(
     report: &mut SweepReport,
     progress: &mut Progress,
 ) -> TestResult {
-    let after = if sweep.after_effect { Some(Failing::AfterEffect) } else { None };
+    let after = sweep.after_effect.then_some(Failing::AfterEffect);
+    let from_here = sweep.from_here.then_some(Failing::FromHere);
     for (number, function) in (1_u64..).zip(calls) {
-        for failing in [Failing::Once, Failing::FromHere].into_iter().chain(after) {
+        for failing in [Failing::Once].into_iter().chain(from_here).chain(after) {
             if sweep.only.is_some_and(|only| only != (number, failing)) {
                 continue;
             }

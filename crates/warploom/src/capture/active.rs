@@ -12,7 +12,7 @@ use warploom_driver::Driver;
 
 use super::Sequence;
 use crate::memory::{Access, AllocationRef};
-use crate::{CaptureError, Context, Event, Result, Stream};
+use crate::{CaptureError, Context, Event, GraphError, Result, Stream};
 
 /// The number of them.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
@@ -100,9 +100,18 @@ pub(crate) fn did(held: &AllocationRef, stream: &Stream, access: Access) -> bool
 
 /// Keeps a value for the capture that a stream is part of, if it is.
 #[cold]
-pub(crate) fn keep_owner(stream: &Stream, owner: impl FnOnce() -> Box<dyn Any + Send + Sync>) {
+pub(crate) fn keep_owner(stream: &Stream, owner: impl FnOnce() -> Arc<dyn Any + Send + Sync>) {
     if let Some(sequence) = of(stream) {
         sequence.keep_owner(owner());
+    }
+}
+
+/// Refuses memory and conditions of a graph on a stream, by the number of the graph's hierarchy.
+#[cold]
+pub(crate) fn check_scope(stream: &Stream, hierarchy: u64) -> Result<()> {
+    match of(stream).and_then(|sequence| sequence.hierarchy()) {
+        Some(own) if own == hierarchy => Ok(()),
+        _ => Err(GraphError::OutsideGraph.into()),
     }
 }
 

@@ -11,6 +11,23 @@ pub enum CaptureError {
         what: &'static str,
     },
 
+    /// An earlier call has invalidated the capture.
+    #[error("the capture was invalidated by an earlier call, and can only be ended; capture again")]
+    Invalidated,
+
+    /// The capture of a conditional body was invalidated, so that the graph lacks the body.
+    #[error("the capture of a body was invalidated, and the graph cannot be used without it; capture again")]
+    BodyLost,
+
+    /// A callback was captured, but its node cannot be told from others. The graph keeps its function for good.
+    #[error(
+        "the callback was captured, but {candidates} nodes may be its node instead of 1; capture on one thread at a time"
+    )]
+    CallbackNotFound {
+        /// The nodes at the tail of the stream.
+        candidates: usize,
+    },
+
     /// A default stream cannot be captured.
     #[error("a default stream cannot be captured; make a stream with Context::stream")]
     DefaultStream,

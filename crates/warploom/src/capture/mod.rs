@@ -1,14 +1,18 @@
 //! Stream capture: enqueued work becomes a graph instead of running.
 //!
 //! ```text
-//!   Stream ── capture(mode) ──▶ Capture ── end() ──▶ Captured: the graph, and all that it uses
+//!   Stream ── capture(mode) ──▶ Capture ── end() ──▶ Captured ── definition(), into() ──▶ GraphDef
 //!                                  │
+//!                                  ├── fork(n) ──▶ Fork ── join(forks), or dropped ──▶ joined again
+//!                                  ├── while_loop(&condition) … ──▶ Body<Idle> ── capture(mode) ──▶
+//!                                  │                                Body<Capturing> ── end() ──▶ Body<Done>
 //!                                  └── dropped: the capture is over, and there is no graph
 //! ```
 //!
 //! [`Stream::capture`] begins, and the [`Capture`] takes work, on itself or on its stream, until it is ended.
-//! A stream that waits for an event of the capture becomes part of it ([`Stream::wait_for`]), until the end,
-//! before which its work has to be joined by a wait the other way round.
+//! [Forks](CaptureStream::fork) are branches on streams of their own. A stream that waits for an event of the
+//! capture becomes part of it ([`Stream::wait_for`]), until the end, before which its work has to be joined by
+//! a wait the other way round.
 //!
 //! ```
 //! use warploom::capture::Relaxed;
@@ -32,10 +36,11 @@
 //!
 //! # Memory and code that a capture keeps
 //!
-//! A graph refers to memory and to code. The capture, and then the [`Captured`], keeps everything that is
-//! captured through this crate: buffers, kernels and their libraries, and values [given to
-//! it](Capture::keep_alive). Nodes that are captured by calling the driver with [`Stream::as_raw`] are not
-//! kept; [`Captured::is_accounted`] is `false` if there are any.
+//! A graph refers to memory and to code. The capture, and then the graph with its clones, executables and
+//! launches, keeps everything that is captured through this crate: buffers, kernels and their libraries,
+//! [callbacks](CaptureStream::callback), and values [given to it](CaptureStream::keep_alive). Nodes that are
+//! captured by calling the driver with [`Stream::as_raw`] are not kept; [`Captured::is_accounted`] is `false`
+//! if there are any.
 //!
 //! # Operations that can be captured
 //!
@@ -45,7 +50,8 @@
 //! | allocations | from a [`GraphPool`](crate::GraphPool), and from no other |
 //! | dropping a buffer that is to be freed in the order of the stream | frees it when the capture ends |
 //! | closing a buffer of a [`GraphPool`](crate::GraphPool) | becomes part of the graph |
-//! | waiting for the stream, host functions, futures, copies from and to the host, between contexts, in batches or with options, prefetches, discards | [`CaptureError`], and the capture goes on |
+//! | callbacks, embedded graphs, conditional nodes | by the functions of [`CaptureStream`] |
+//! | waiting for the stream, [`Stream::host`], futures, launches of graphs, copies from and to the host, between contexts, in batches or with options, prefetches, discards | [`CaptureError`], and the capture goes on |
 //!
 //! Other streams go on as before. A wait for a captured stream is a wait for its work before the capture.
 //!
@@ -65,40 +71,46 @@
 #![expect(unsafe_code, reason = "begins and ends captures of raw streams")]
 
 mod active;
+mod body;
 mod captured;
 mod error;
+mod finish;
+mod fork;
 mod mode;
+mod nodes;
 mod relaxed_mode;
 mod sequence;
+mod stream;
+mod tail;
 
 use active::is_on;
 pub(crate) use active::{
-    any, before, check_context, check_event, check_legacy, check_work, count, did, in_context, keep, keep_owner, of,
-    shadowed,
+    any, before, check_context, check_event, check_legacy, check_scope, check_work, count, did, in_context, keep,
+    keep_owner, of, shadowed,
 };
+pub use body::{Body, Capturing, Done, Idle, Settled, State};
 pub use captured::Captured;
 pub use error::CaptureError;
+pub(crate) use finish::Ended;
+pub use fork::Fork;
 pub use mode::{Global, Mode, Relaxed, ThreadLocal};
 pub(crate) use relaxed_mode::RelaxedMode;
 pub(crate) use sequence::{CaptureId, Sequence};
+pub use stream::CaptureStream;
 
-use std::any::Any;
 use std::fmt;
-use std::ptr::null_mut;
-use std::sync::Arc;
+use std::ops::Deref;
 
-use warploom_driver::sys::types::{CUgraph, CUresult};
-
+use self::finish::{end, unwanted};
 use crate::diagnostics::{Subject, report};
-use crate::{CaptureStatus, Queue, Result, Stream};
+use crate::{CaptureStatus, Context, GraphDef, Queue, Result, Stream};
 
 /// A stream that is being captured. Dropping it ends the capture, and there is no graph.
 ///
 /// Only a [`Relaxed`] capture may go to another thread: the driver wants the others to end where they began.
 #[must_use = "dropping it ends the capture"]
 pub struct Capture<M: Mode = Relaxed> {
-    stream: Stream,
-    sequence: Arc<Sequence>,
+    stream: CaptureStream,
     is_over: bool,
     _stays: M::Stays,
 }
@@ -119,7 +131,7 @@ impl Stream {
         self.refuse_captured("the beginning of another capture")?;
         // For those who have to wait for what the stream has: nothing more runs on it before the end.
         let before = self.record()?;
-        let sequence = Sequence::begin(self, before)?;
+        let sequence = Sequence::begin(self, before, None)?;
         // SAFETY: `self` keeps the stream alive.
         let begun = self.with_raw(|raw| unsafe { self.driver().cuStreamBeginCapture_v2(raw, M::MODE) });
         if let Err(error) = begun.and_then(|answer| Ok(answer?)) {
@@ -130,32 +142,23 @@ impl Stream {
             drop(sequence.finish());
             return Err(error);
         }
-        Ok(Capture { stream: self.clone(), sequence, is_over: false, _stays: M::Stays::default() })
+        let stream = CaptureStream::new(self.clone(), sequence);
+        Ok(Capture { stream, is_over: false, _stays: M::Stays::default() })
     }
 }
 
-impl<M: Mode> Capture<M> {
-    /// The stream that is captured. Streams that wait for it take part.
-    #[must_use]
-    pub fn stream(&self) -> &Stream {
-        &self.stream
-    }
-
-    /// Keeps a value for as long as the graph, without a node.
-    pub fn keep_alive(&self, owner: impl Any + Send + Sync) {
-        self.sequence.keep_owner(Box::new(owner));
-    }
-
-    /// `true` if the capture can still become a graph, or a call has spoiled it.
+impl Context {
+    /// Begins a capture on a stream of its own; see [`Stream::capture`].
     ///
     /// # Errors
     ///
     /// The driver's error.
-    #[doc(alias = "cuStreamIsCapturing")]
-    pub fn is_valid(&self) -> Result<bool> {
-        Ok(self.stream.capture_status()? == CaptureStatus::Active)
+    pub fn capture<M: Mode>(&self, mode: M) -> Result<Capture<M>> {
+        self.stream()?.capture(mode)
     }
+}
 
+impl<M: Mode> Capture<M> {
     /// Ends the capture: returns the graph and everything it uses. Buffers that were dropped meanwhile are
     /// freed now.
     ///
@@ -166,37 +169,42 @@ impl<M: Mode> Capture<M> {
     /// capture is over all the same.
     #[doc(alias = "cuStreamEndCapture")]
     pub fn end(mut self) -> Result<Captured> {
-        let ended = self.finish();
-        let context = self.stream.context().clone();
-        let kept = self.sequence.finish();
-        // SAFETY: the driver has given out the graph just now, and the sequence has kept what it uses.
-        Ok(unsafe { Captured::new(ended?, context, kept) })
+        let definition = self.finish();
+        let kept = self.stream.sequence().finish();
+        let (definition, nodes) = (definition?, kept.nodes);
+        if let Err(error) = definition.attach(kept.into_bundle()) {
+            // It would use memory that nothing keeps.
+            report(|| Subject::Capture { device: self.stream().device().ordinal() }, definition.destroy_root());
+            return Err(error);
+        }
+        Ok(Captured::new(definition, nodes))
     }
 
-    /// Ends it for the driver. A call that fails before it has done anything is made again, so that the
-    /// stream is usable.
-    fn finish(&mut self) -> Result<CUgraph> {
+    /// Ends it for the driver: the graph, which is owned from now on.
+    fn finish(&mut self) -> Result<GraphDef> {
         self.is_over = true;
-        end(&self.stream).or_else(|error| match self.stream.capture_status() {
-            Ok(CaptureStatus::None) | Err(_) => Err(error),
-            Ok(_) => end_unwanted(&self.stream).and(Err(error)),
-        })
+        let stream = self.stream.stream();
+        if let Some(graph) = self.stream.sequence().known_graph() {
+            return graph.end_capture(|| end(stream)).map(|()| graph.clone());
+        }
+        let Ended { graph, result } = end(stream);
+        if graph.is_null() {
+            return result.and(Err(CaptureError::Invalidated.into()));
+        }
+        // SAFETY: the driver has given it out just now, and it has no other owner.
+        let definition = unsafe { GraphDef::adopt(stream.context(), graph) };
+        result.map(|()| definition)
     }
-}
-
-/// Ends the driver's capture of a stream.
-fn end(stream: &Stream) -> Result<CUgraph> {
-    let mut graph = null_mut();
-    // SAFETY: the stream is alive, and `graph` is writable.
-    stream.with_raw(|raw| unsafe { stream.driver().cuStreamEndCapture(raw, &raw mut graph) })??;
-    Ok(graph)
 }
 
 /// Ends the driver's capture of a stream, and destroys the graph.
 fn end_unwanted(stream: &Stream) -> Result<()> {
-    let graph = end(stream)?;
-    // SAFETY: the driver has given it out just now, and it has no other owner.
-    unsafe { Captured::destroy(stream.driver(), graph) }
+    let Ended { graph, result } = end(stream);
+    if !graph.is_null() {
+        // SAFETY: the driver has given it out just now, and it has no other owner.
+        unsafe { GraphDef::adopt(stream.context(), graph) }.close()?;
+    }
+    result
 }
 
 impl<M: Mode> Drop for Capture<M> {
@@ -204,31 +212,29 @@ impl<M: Mode> Drop for Capture<M> {
         if self.is_over {
             return;
         }
-        let device = self.stream.device().ordinal();
-        let ended = self.finish().and_then(|graph| {
-            // SAFETY: the driver has given it out just now, and it has no other owner.
-            unsafe { Captured::destroy(self.stream.driver(), graph) }
-        });
-        // An invalidated capture is no error if the graph is not wanted.
-        let ended = ended.or_else(|error| match error.code() {
-            Some(CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED | CUresult::CUDA_ERROR_STREAM_CAPTURE_UNJOINED) => {
-                Ok(())
-            }
-            _ => Err(error),
-        });
-        drop(self.sequence.finish());
-        report(|| Subject::Capture { device }, ended);
+        let device = self.stream().device().ordinal();
+        let ended = self.finish().and_then(|graph| graph.destroy_root());
+        drop(self.stream.sequence().finish());
+        report(|| Subject::Capture { device }, unwanted(ended));
+    }
+}
+
+impl<M: Mode> Deref for Capture<M> {
+    type Target = CaptureStream;
+
+    fn deref(&self) -> &CaptureStream {
+        &self.stream
     }
 }
 
 impl<M: Mode> Queue for Capture<M> {
     fn stream(&self) -> &Stream {
-        &self.stream
+        self.stream.stream()
     }
 }
 
 impl<M: Mode> fmt::Debug for Capture<M> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Capture").field("stream", &self.stream).finish_non_exhaustive()
+        formatter.debug_struct("Capture").field("stream", self.stream.stream()).finish_non_exhaustive()
     }
 }

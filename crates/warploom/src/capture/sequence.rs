@@ -3,11 +3,12 @@
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::active;
+use crate::graph::{Bundle, Part, Retained};
 use crate::memory::{Access, AllocationRef};
-use crate::{CaptureError, Context, DriverId, Event, Result, Stream};
+use crate::{CaptureError, Context, DriverId, Event, GraphDef, Result, Stream};
 
 /// Tells captures apart; no other of the process ever has the number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +25,8 @@ impl CaptureId {
 pub(crate) struct Sequence {
     id: CaptureId,
     driver: DriverId,
+    /// The graph, once it is needed. It belongs to the driver until the capture ends.
+    graph: OnceLock<GraphDef>,
     parts: Mutex<Parts>,
 }
 
@@ -45,22 +48,41 @@ struct Member {
 }
 
 /// The memory and values that a graph uses.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Kept {
-    memory: BTreeMap<usize, AllocationRef>,
-    pub(super) owners: Vec<Box<dyn Any + Send + Sync>>,
+    memory: BTreeMap<usize, (AllocationRef, Access)>,
+    owners: Vec<Arc<dyn Any + Send + Sync>>,
     /// The number of nodes captured through this crate.
     pub(super) nodes: usize,
 }
 
+impl Kept {
+    /// Everything, to be attached to a graph.
+    pub(super) fn into_bundle(self) -> Bundle {
+        let mut bundle = Bundle::with_capacity(self.memory.len() + self.owners.len());
+        for (held, access) in self.memory.into_values() {
+            bundle.keep(Part::Whole, Retained::Memory(held, access));
+        }
+        for owner in self.owners {
+            bundle.keep(Part::Whole, Retained::Value(owner));
+        }
+        bundle
+    }
+}
+
 impl Sequence {
-    /// Of a stream that is not part of another.
-    pub(super) fn begin(stream: &Stream, before: Event) -> Result<Arc<Sequence>> {
+    /// Of a stream that is not part of another, and into a graph if there is one already.
+    pub(super) fn begin(stream: &Stream, before: Event, graph: Option<GraphDef>) -> Result<Arc<Sequence>> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let id = CaptureId(NEXT.fetch_add(1, Ordering::Relaxed));
         let member = Member { stream: stream.clone(), before: Arc::new(before) };
         let parts = Parts { members: vec![member], ..Parts::default() };
-        let sequence = Arc::new(Sequence { id, driver: stream.driver().id(), parts: Mutex::new(parts) });
+        let sequence = Arc::new(Sequence {
+            id,
+            driver: stream.driver().id(),
+            graph: graph.map(OnceLock::from).unwrap_or_default(),
+            parts: Mutex::new(parts),
+        });
         active::enter(&sequence, stream)?;
         Ok(sequence)
     }
@@ -73,6 +95,21 @@ impl Sequence {
         drop(deferred);
         drop(members);
         kept
+    }
+
+    /// The graph of the capture, made by `borrow` if it is needed for the first time.
+    pub(super) fn graph(&self, borrow: impl FnOnce() -> GraphDef) -> GraphDef {
+        self.graph.get_or_init(borrow).clone()
+    }
+
+    /// The graph of the capture, if it was needed.
+    pub(super) fn known_graph(&self) -> Option<&GraphDef> {
+        self.graph.get()
+    }
+
+    /// The number of the hierarchy that the graph belongs to, if it was needed.
+    pub(super) fn hierarchy(&self) -> Option<u64> {
+        self.known_graph().map(|graph| graph.hierarchy().number())
     }
 
     fn lock(&self) -> MutexGuard<'_, Parts> {
@@ -134,7 +171,7 @@ impl Sequence {
             Some(capture) if capture == self.id => {} // the graph's own
             Some(_) => return Err(CaptureError::GraphMemory.into()),
             None => {
-                self.lock().kept.memory.entry(held.identity()).or_insert_with(|| held.clone());
+                self.lock().kept.memory.entry(held.identity()).or_insert_with(|| (held.clone(), Access::Read));
             }
         }
         Ok(())
@@ -143,6 +180,9 @@ impl Sequence {
     /// A stream that takes part has captured an access.
     pub(super) fn did(&self, held: &AllocationRef, stream: &Stream, access: Access) {
         let mut parts = self.lock();
+        if let (Access::Write, Some((_, known))) = (access, parts.kept.memory.get_mut(&held.identity())) {
+            *known = access;
+        }
         let uses = parts.uses.entry(held.identity()).or_default();
         if uses.iter().all(|used| *used != (stream.clone(), access)) {
             uses.push((stream.clone(), access));
@@ -158,7 +198,19 @@ impl Sequence {
         conflicting.map(|(other, _)| other.clone()).collect()
     }
 
-    pub(crate) fn keep_owner(&self, owner: Box<dyn Any + Send + Sync>) {
+    /// Keeps everything that another graph should have kept.
+    pub(super) fn keep_all(&self, kept: Kept) {
+        let mut parts = self.lock();
+        for (identity, (held, access)) in kept.memory {
+            let (_, known) = parts.kept.memory.entry(identity).or_insert((held, access));
+            if access == Access::Write {
+                *known = access;
+            }
+        }
+        parts.kept.owners.extend(kept.owners);
+    }
+
+    pub(crate) fn keep_owner(&self, owner: Arc<dyn Any + Send + Sync>) {
         self.lock().kept.owners.push(owner);
     }
 

@@ -9,14 +9,17 @@ mod elapsed;
 mod error;
 mod options;
 mod pool;
+mod shared;
 
 pub use error::EventError;
 pub use options::{EventOptions, Timed, Timing, Untimed};
 pub(crate) use pool::EventPool;
+pub(crate) use shared::SharedEvent;
 
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use warploom_driver::sys::types::{CUevent, CUevent_flags, CUevent_st};
 use warploom_driver::{Driver, ResultExt as _};
@@ -49,6 +52,8 @@ pub struct Event<T: Timing = Untimed> {
     timing: PhantomData<T>,
     /// The capture that it was last recorded in, by its number, if that was known to matter; 0 for none.
     capture: AtomicU64,
+    /// The handle as graphs keep it, once one does; then the last of them gives it back.
+    shared: OnceLock<Arc<SharedEvent>>,
     _mark: Mark,
 }
 
@@ -58,7 +63,15 @@ impl<T: Timing> Event<T> {
         let flags = options.flags();
         let raw = context.cached().events.take(context, flags)?;
         let mark = mark(context, || (Kind::Event, raw.raw().addr() as u64, 0));
-        Ok(Event { raw, flags, context: context.clone(), timing: PhantomData, capture: AtomicU64::new(0), _mark: mark })
+        Ok(Event {
+            raw,
+            flags,
+            context: context.clone(),
+            timing: PhantomData,
+            capture: AtomicU64::new(0),
+            shared: OnceLock::new(),
+            _mark: mark,
+        })
     }
 
     /// The context of the stream it was recorded on.
@@ -102,6 +115,12 @@ impl<T: Timing> Event<T> {
         self.capture.load(Ordering::Relaxed)
     }
 
+    /// The event, to be kept by a graph.
+    pub(crate) fn share(&self) -> Arc<SharedEvent> {
+        let share = || Arc::new(SharedEvent::new(Handle::new(self.as_raw()), self.flags, &self.context));
+        Arc::clone(self.shared.get_or_init(share))
+    }
+
     /// Refuses an event of a capture that is not over: the driver would spoil the capture.
     fn refuse_captured(&self) -> Result<()> {
         if capture::any() { capture::check_event(self.capture()) } else { Ok(()) }
@@ -142,12 +161,9 @@ impl<T: Timing> Event<T> {
 
 impl<T: Timing> Drop for Event<T> {
     fn drop(&mut self) {
-        if !self.context.is_current_generation() {
-            return; // it went with the context's last generation
+        if self.shared.get().is_none() {
+            shared::give_back(&self.context, self.flags, Handle::new(self.raw.raw()));
         }
-        // Streams that wait for it are not disturbed, whatever it is used for next: a wait is for the record
-        // at the time.
-        self.context.cached().events.give_back(self.context.driver(), self.flags, Handle::new(self.raw.raw()));
     }
 }
 

@@ -2,6 +2,7 @@
 
 use warploom_driver::sys::types::CUdeviceptr;
 
+use crate::graph::{AllocNode, Condition};
 use crate::memory::Operand;
 use crate::{Buffer, DeviceCopy, ManagedBuffer, Slice, SliceMut};
 
@@ -16,6 +17,8 @@ use crate::{Buffer, DeviceCopy, ManagedBuffer, Slice, SliceMut};
 /// | `const T *` | `&[T]` | `&`[`Buffer`], [`Slice`], `&`[`ManagedBuffer`] |
 /// | `T *` | `&mut [T]` | `&mut` [`Buffer`], [`SliceMut`], `&mut` [`ManagedBuffer`] |
 /// | an address of your own | `u64` | such a value, for whose memory you care |
+/// | `cudaGraphConditionalHandle` | `u64` | `&`[`Condition`], in the graph that it was made for |
+/// | memory of a graph | `&[T]`, `&mut [T]` | `&`[`AllocNode`], in the same graph |
 pub trait Parameter: private::Sealed {
     /// The number of bytes on a device.
     const SIZE: usize;
@@ -43,6 +46,14 @@ pub(super) mod private {
 
         /// The memory that the kernel gets with it.
         fn operand(&self) -> Option<Operand<'_>>;
+
+        /// `true` if it belongs to a graph, and only kernels of that graph may have it.
+        const IS_SCOPED: bool = false;
+
+        /// The number of the graph's hierarchy that it belongs to.
+        fn scope(&self) -> Option<u64> {
+            None
+        }
     }
 }
 use private::{Passed, Sealed};
@@ -123,4 +134,43 @@ memory! {
     &mut Buffer<T> => &mut [T], |buffer| Operand::read(buffer.as_slice()).and_written();
     &mut ManagedBuffer<T> => &mut [T], |buffer| Operand::read(buffer.as_slice()).and_written();
     SliceMut<'_, T> => &mut [T], |slice| Operand::read(slice.as_slice()).and_written();
+}
+
+impl Argument for &Condition {}
+impl Fits<u64> for &Condition {}
+impl Passed for &Condition {
+    type Value = u64;
+    const IS_SCOPED: bool = true;
+
+    fn value(&self) -> u64 {
+        self.as_raw()
+    }
+
+    fn operand(&self) -> Option<Operand<'_>> {
+        None
+    }
+
+    fn scope(&self) -> Option<u64> {
+        Some(self.graph().hierarchy().number())
+    }
+}
+
+impl<T: DeviceCopy> Argument for &AllocNode<T> {}
+impl<T: DeviceCopy> Fits<&[T]> for &AllocNode<T> {}
+impl<T: DeviceCopy> Fits<&mut [T]> for &AllocNode<T> {}
+impl<T: DeviceCopy> Passed for &AllocNode<T> {
+    type Value = CUdeviceptr;
+    const IS_SCOPED: bool = true;
+
+    fn value(&self) -> CUdeviceptr {
+        self.address()
+    }
+
+    fn operand(&self) -> Option<Operand<'_>> {
+        None
+    }
+
+    fn scope(&self) -> Option<u64> {
+        Some(self.graph().hierarchy().number())
+    }
 }

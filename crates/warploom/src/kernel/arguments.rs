@@ -29,6 +29,12 @@ pub(super) mod private {
         /// Calls with each piece of memory, until that fails.
         fn each_operand(&self, see: impl FnMut(Operand<'_>) -> Result<()>) -> Result<()>;
 
+        /// `true` if an argument belongs to a graph.
+        const IS_SCOPED: bool;
+
+        /// Calls with the number of each graph's hierarchy that an argument belongs to, until that fails.
+        fn each_scope(&self, see: impl FnMut(u64) -> Result<()>) -> Result<()>;
+
         /// Calls with the addresses of all values, in order.
         fn pass<R>(&self, call: impl FnOnce(*mut *mut c_void) -> R) -> R;
     }
@@ -45,6 +51,11 @@ macro_rules! tuples {
         impl<$($argument: Fits<$parameter>, $parameter: Parameter),*> ArgumentsFor<($($parameter,)*)> for ($($argument,)*) {}
         impl<$($argument: Argument),*> private::PassedAll for ($($argument,)*) {
             const SIZES: &'static [usize] = &[$(size_of::<$argument::Value>()),*];
+            const IS_SCOPED: bool = false $(|| $argument::IS_SCOPED)*;
+
+            fn each_scope(&self, mut see: impl FnMut(u64) -> crate::Result<()>) -> crate::Result<()> {
+                [$(self.$index.scope()),*].into_iter().flatten().try_for_each(&mut see)
+            }
 
             #[inline]
             fn each_operand(
@@ -92,6 +103,11 @@ impl Arguments for () {}
 impl ArgumentsFor<()> for () {}
 impl private::PassedAll for () {
     const SIZES: &'static [usize] = &[];
+    const IS_SCOPED: bool = false;
+
+    fn each_scope(&self, _see: impl FnMut(u64) -> crate::Result<()>) -> crate::Result<()> {
+        Ok(())
+    }
 
     fn each_operand(&self, _see: impl FnMut(crate::memory::Operand<'_>) -> crate::Result<()>) -> crate::Result<()> {
         Ok(())

@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "launches kernels, whose accesses cannot be checked")]
 
 use std::mem::MaybeUninit;
+use std::sync::Arc;
 
 use warploom_driver::sys::types::{
     CUlaunchAttribute, CUlaunchAttributeID, CUlaunchAttributeValue, CUlaunchAttributeValue_union__bindgen_ty_1,
@@ -59,8 +60,8 @@ impl Kernel {
     /// only reads arguments passed as `&`.
     ///
     /// On a captured stream the launch becomes a node of the graph, which keeps the kernel and the memory of
-    /// the arguments ([`Captured`](crate::capture::Captured)). This crate does not launch graphs yet: a
-    /// program that launches the raw graph makes the same promise for every launch.
+    /// the arguments ([`Captured`](crate::capture::Captured)). The promise is made for every launch of the
+    /// graph.
     #[doc(alias = "cuLaunchKernel")]
     #[doc(alias = "cuLaunchKernelEx")]
     #[inline]
@@ -74,10 +75,18 @@ impl Kernel {
     ///
     /// As [`Kernel::launch`], and the kernel takes arguments of these sizes.
     #[inline]
-    pub(super) unsafe fn enqueue(&self, stream: &Stream, shape: &impl Shape, arguments: &impl Arguments) -> Result<()> {
+    pub(super) unsafe fn enqueue<A: Arguments>(
+        &self,
+        stream: &Stream,
+        shape: &impl Shape,
+        arguments: &A,
+    ) -> Result<()> {
         same_driver(self.driver(), stream.driver())?;
         stream.context().check_generation()?;
-        let config = shape.checked(self, stream)?;
+        let config = shape.checked(self, stream.context())?;
+        if A::IS_SCOPED {
+            arguments.each_scope(|hierarchy| capture::check_scope(stream, hierarchy))?;
+        }
         // A captured graph keeps the memory, also that of the stream itself.
         let is_captured = capture::any();
         let mut are_at_home = !is_captured;
@@ -90,7 +99,7 @@ impl Kernel {
         }
         self.note(stream.context());
         if is_captured {
-            capture::keep_owner(stream, || Box::new(self.clone()));
+            capture::keep_owner(stream, || Arc::new(self.clone()));
         }
         let mut room = [const { MaybeUninit::uninit() }; MOST];
         let count = attributes(config, &mut room);
@@ -123,11 +132,9 @@ fn verify<A: Arguments>(kernel: &Kernel, _arguments: &A) -> Result<()> {
 /// it is refused.
 #[inline(never)]
 fn meet(arguments: &impl Arguments, stream: &Stream) -> Result<()> {
-    arguments.each_operand(
-        |operand| {
-            if operand.context() == stream.context() { Ok(()) } else { operand.reach(stream) }
-        },
-    )?;
+    arguments.each_operand(|operand| {
+        if operand.context() == stream.context() { Ok(()) } else { operand.reach(stream.context()) }
+    })?;
     arguments.each_operand(|operand| operand.meet(stream))
 }
 
@@ -141,7 +148,7 @@ fn did(arguments: &impl Arguments, stream: &Stream) -> Result<()> {
 }
 
 /// As many attributes as a launch can have.
-const MOST: usize = 4;
+pub(super) const MOST: usize = 4;
 
 /// Writes the attributes that a configuration has; how many these are. Mostly there are none.
 #[inline]

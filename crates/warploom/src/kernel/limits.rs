@@ -9,7 +9,7 @@ use warploom_driver::sys::types::CUkern_st;
 use super::{Dimensions, Kernel, KernelAttribute, LaunchConfig, LaunchError};
 use crate::device::same_driver;
 use crate::handle::Handle;
-use crate::{Context, Device, Error, Properties, Result, Stream};
+use crate::{Context, Device, Error, Properties, Result};
 
 /// The limits of launches of a kernel on a device.
 struct Limits {
@@ -217,20 +217,20 @@ impl fmt::Debug for CheckedConfig {
 pub trait Shape: private::Checked {}
 
 pub(super) mod private {
-    use super::{Kernel, LaunchConfig, Result, Stream};
+    use super::{Context, Kernel, LaunchConfig, Result};
 
     #[expect(unnameable_types, reason = "only this crate knows what is checked")]
     pub trait Checked {
-        /// The configuration, if the kernel can be launched like that on the stream.
-        fn checked(&self, kernel: &Kernel, stream: &Stream) -> Result<&LaunchConfig>;
+        /// The configuration, if the kernel can be launched like that in the context.
+        fn checked(&self, kernel: &Kernel, context: &Context) -> Result<&LaunchConfig>;
     }
 }
 
 impl Shape for LaunchConfig {}
 impl private::Checked for LaunchConfig {
     #[inline]
-    fn checked(&self, kernel: &Kernel, stream: &Stream) -> Result<&LaunchConfig> {
-        kernel.check_in(self, stream.context())?;
+    fn checked(&self, kernel: &Kernel, context: &Context) -> Result<&LaunchConfig> {
+        kernel.check_in(self, context)?;
         Ok(self)
     }
 }
@@ -238,8 +238,8 @@ impl private::Checked for LaunchConfig {
 impl Shape for CheckedConfig {}
 impl private::Checked for CheckedConfig {
     #[inline]
-    fn checked(&self, kernel: &Kernel, stream: &Stream) -> Result<&LaunchConfig> {
-        if self.kernel.raw() == kernel.as_raw() && self.device == stream.device().ordinal() {
+    fn checked(&self, kernel: &Kernel, context: &Context) -> Result<&LaunchConfig> {
+        if self.kernel.raw() == kernel.as_raw() && self.device == context.device().ordinal() {
             return Ok(&self.config);
         }
         Err(LaunchError::CheckedElsewhere.into())

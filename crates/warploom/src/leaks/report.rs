@@ -19,6 +19,10 @@ pub enum Kind {
     Event,
     /// A library of code, which belongs to no device.
     Library,
+    /// A graph: the definition.
+    Graph,
+    /// A graph that can be launched.
+    GraphExec,
     /// Memory.
     Memory {
         /// Its resource: [`StreamOrdered::name`](crate::StreamOrdered::name) or
@@ -44,6 +48,8 @@ impl fmt::Display for Kind {
             Kind::Stream => "stream",
             Kind::Event => "event",
             Kind::Library => "library",
+            Kind::Graph => "graph",
+            Kind::GraphExec => "executable graph",
             Kind::Memory { resource } => return formatter.pad(&format!("memory of {resource}")),
         };
         formatter.pad(text)

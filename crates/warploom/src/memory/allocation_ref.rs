@@ -94,6 +94,11 @@ impl AllocationRef {
         if self.is_captured_by(stream)? { Ok(()) } else { self.counted().allocation.meet(stream) }
     }
 
+    /// Lets a stream launch graphs that use the memory, from now on and as often as it likes.
+    pub(crate) fn meet_launches(&self, stream: &Stream) -> Result<()> {
+        self.counted().allocation.meet_launches(stream)
+    }
+
     /// Records the access that was enqueued on a stream that has met the memory.
     #[inline]
     pub(crate) fn did(&self, stream: &Stream, access: Access) {

@@ -75,6 +75,27 @@ pub enum MemoryError {
     #[error("the buffer was not allocated from this resource; ask the one that it came from")]
     OtherResource,
 
+    /// A graph, a capture or other work holds the memory, which therefore cannot be changed.
+    #[error("the {bytes} bytes at {address:#x} are held by a graph or by other work; drop that first")]
+    Held {
+        /// The address of the memory.
+        address: u64,
+        /// Its size.
+        bytes: usize,
+    },
+
+    /// A graph was to be launched that uses memory which the host borrows.
+    #[error(
+        "the graph uses {bytes} bytes at {address:#x}, which the host borrows; before the launch, drop what \
+         ManagedBuffer::host returned, or make the PinnedBuffer a buffer again with into_buffer"
+    )]
+    HostBorrowed {
+        /// The address of the memory.
+        address: u64,
+        /// Its size.
+        bytes: usize,
+    },
+
     /// The limit of a [`Limited`](crate::Limited) resource is reached.
     #[error("{asked} bytes exceed the limit: {used} of {limit} are used; free some, or raise the limit")]
     OverLimit {

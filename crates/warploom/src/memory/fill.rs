@@ -5,7 +5,8 @@ use super::uses::Access;
 use crate::{DeviceCopy, MemoryError, Queue, Result, SliceMut};
 
 /// A pattern that the driver can fill with.
-pub(super) enum Pattern {
+#[derive(Clone, Copy)]
+pub(crate) enum Pattern {
     Bytes(u8),
     Pairs(u16),
     Words(u32),
@@ -13,7 +14,7 @@ pub(super) enum Pattern {
 
 /// The pattern of a value, if the driver can repeat it: of 1, 2 or 4 bytes, or of any size with all bytes the
 /// same. Padding is uninitialised.
-pub(super) fn pattern<T: DeviceCopy>(value: &T) -> Option<Pattern> {
+pub(crate) fn pattern<T: DeviceCopy>(value: &T) -> Option<Pattern> {
     if T::HAS_PADDING {
         return None;
     }
@@ -37,6 +38,17 @@ fn repeated<T: DeviceCopy>(value: &T) -> Option<Pattern> {
     unsafe { (&raw const *value).cast::<u8>().copy_to_nonoverlapping(bytes.as_mut_ptr(), len) };
     let first = bytes[0];
     bytes[..len].iter().all(|byte| *byte == first).then_some(Pattern::Bytes(first))
+}
+
+impl Pattern {
+    /// The value as a number, and its size in bytes.
+    pub(crate) fn to_raw(self) -> (u32, u32) {
+        match self {
+            Pattern::Bytes(byte) => (byte.into(), 1),
+            Pattern::Pairs(pair) => (pair.into(), 2),
+            Pattern::Words(word) => (word, 4),
+        }
+    }
 }
 
 impl<T: DeviceCopy> SliceMut<'_, T> {

@@ -10,6 +10,7 @@ mod device_memory;
 mod error;
 mod fill;
 mod free_after;
+mod host_borrows;
 mod managed;
 mod operand;
 mod pinned;
@@ -26,14 +27,18 @@ pub use buffer::Buffer;
 pub(crate) use copy::Transfer;
 pub use copy::{CopyError, CopyOptions, Pending, PinnedReturn, SourceOrder, copy_batch, copy_batch_with};
 pub use device_copy::DeviceCopy;
+pub(crate) use device_copy::bytes_of;
 pub use device_memory::DeviceMemory;
 pub use error::MemoryError;
+pub(crate) use fill::{Pattern, pattern};
 pub use free_after::FreeError;
+pub(crate) use host_borrows::HostUses;
+pub use host_borrows::{HostSlice, HostSliceMut};
 pub use managed::{
     AccessedBy, Locations, ManagedBuffer, ManagedError, ManagedMemory, ManagedRange, ManagedRangeMut, discard_batch,
     discard_prefetch_batch, prefetch_batch,
 };
-pub(crate) use operand::Operand;
+pub(crate) use operand::{MemoryKind, Operand};
 pub use pinned::{PinnedBuffer, PinnedMemory, PinnedOptions};
 pub use pool::{DevicePool, GraphPool, ManagedPool, PinnedPool, PoolOptions, PoolStatistics, Reuse};
 pub use resource::{OrderedResource, StreamOrdered, Synchronous, SynchronousResource};

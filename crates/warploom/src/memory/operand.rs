@@ -1,16 +1,24 @@
-//! Operands: memory that collectives and other modules read or write.
+//! Operands: memory that collectives, graphs and other modules read or write.
 
 use std::fmt;
 
-#[cfg(feature = "nccl")]
 use warploom_driver::sys::types::CUdeviceptr;
 
+use super::allocation_ref::AllocationRef;
+use super::rows::{Rows, RowsMut};
 use super::slice::Span;
 use super::uses::Access;
-#[cfg(feature = "nccl")]
-use crate::SliceMut;
 use crate::device::same_driver;
-use crate::{AccessLayer, Context, DeviceCopy, PeerError, Result, Slice, Stream};
+use crate::{AccessLayer, CaptureError, Context, DeviceCopy, PeerError, Result, Slice, SliceMut, Stream};
+
+/// Kinds of memory, as a copy is told them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MemoryKind {
+    Host,
+    Device,
+    /// The driver finds out.
+    Unified,
+}
 
 /// A range of memory, and the kind of access.
 pub struct Operand<'a> {
@@ -30,7 +38,6 @@ impl<'a> Operand<'a> {
         Operand { access: Access::Write, ..self }
     }
 
-    #[cfg(feature = "nccl")]
     pub(crate) fn written<T: DeviceCopy>(slice: SliceMut<'a, T>) -> Operand<'a> {
         Operand { span: slice.span, access: Access::Write }
     }
@@ -40,7 +47,6 @@ impl<'a> Operand<'a> {
         self.span.allocation.context()
     }
 
-    #[cfg(feature = "nccl")]
     pub(crate) fn address(&self) -> CUdeviceptr {
         self.span.address
     }
@@ -51,12 +57,12 @@ impl<'a> Operand<'a> {
         self.span.allocation.is_at_home(stream)
     }
 
-    /// Refuses memory of another context that the stream's device has no access to, as far as that can be
+    /// Refuses memory of another context that a context's device has no access to, as far as that can be
     /// known: drivers do not report peer access between contexts.
-    pub(crate) fn reach(&self, stream: &Stream) -> Result<()> {
-        same_driver(self.context().driver(), stream.driver())?;
+    pub(crate) fn reach(&self, context: &Context) -> Result<()> {
+        same_driver(self.context().driver(), context.driver())?;
         self.context().check_generation()?;
-        let (from, to) = (stream.device(), self.context().device());
+        let (from, to) = (context.device(), self.context().device());
         let is_closed =
             self.span.allocation.is_device() && from != to && self.span.allocation.is_open_to(from)? == Some(false);
         if is_closed {
@@ -64,6 +70,38 @@ impl<'a> Operand<'a> {
             return Err(PeerError::NotEnabled { from, to, layer: AccessLayer::Pool }.into());
         }
         Ok(())
+    }
+
+    /// The allocation, for a graph to keep, if nodes in the context can use it.
+    pub(crate) fn retain(&self, context: &Context) -> Result<(AllocationRef, Access)> {
+        if self.context() == context {
+            context.check_generation()?;
+        } else {
+            self.reach(context)?;
+        }
+        if self.span.allocation.capture().is_some() {
+            return Err(CaptureError::GraphMemory.into());
+        }
+        Ok((self.span.allocation.clone(), self.access))
+    }
+
+    /// The kind of memory.
+    pub(crate) fn kind(&self) -> MemoryKind {
+        match self.span.allocation {
+            pinned if pinned.is_pinned() => MemoryKind::Host,
+            device if device.is_device() => MemoryKind::Device,
+            _ => MemoryKind::Unified,
+        }
+    }
+
+    /// Rows to be read.
+    pub(crate) fn rows<T: DeviceCopy>(rows: Rows<'a, T>) -> Operand<'a> {
+        Operand { span: rows.grid.span(), access: Access::Read }
+    }
+
+    /// Rows to be written.
+    pub(crate) fn rows_mut<T: DeviceCopy>(rows: RowsMut<'a, T>) -> Operand<'a> {
+        Operand { span: rows.grid.span(), access: Access::Write }
     }
 
     /// Lets a stream use the memory; called before anything is enqueued.

@@ -1,14 +1,12 @@
 //! Host functions in the order of a stream.
 #![expect(unsafe_code, reason = "has the driver call a C function")]
 
-use std::any::Any;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Stream;
-use crate::callback::{self, Callback};
-use crate::diagnostics::{Subject, report};
+use crate::callback::{self, Callback, panicked};
 use crate::event::EventOptions;
 use crate::{Error, Event, Result, StreamError};
 
@@ -68,16 +66,6 @@ impl Stream {
             }
         }
     }
-}
-
-/// Reports a panic, and makes it an error.
-fn panicked(payload: Box<dyn Any + Send>) -> Error {
-    let message = payload.downcast_ref::<&str>().map(|text| Box::from(*text));
-    let message = message.or_else(|| payload.downcast_ref::<String>().map(|text| text.as_str().into()));
-    let message = message.unwrap_or_else(|| "a payload that is not text".into());
-    let error = Error::from(StreamError::HostFunctionPanicked { message });
-    report(|| Subject::HostFunction, Err(error.clone()));
-    error
 }
 
 /// A host function in a stream, and its return value; see [`Stream::host`].

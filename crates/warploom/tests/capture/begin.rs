@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use warploom::capture::{Global, Relaxed, ThreadLocal};
+use warploom::graph::reclaim;
 use warploom::{CaptureError, CaptureStatus, Function, OrderedResource, Queue};
 use warploom_testkit::{budget, driver_tests};
 
@@ -90,6 +91,7 @@ driver_tests! {
         let graph = capture.end()?;
         assert!(spy.freed().is_empty(), "the graph has them");
         drop(graph);
+        reclaim();
         let freed = spy.freed();
         assert!(freed.iter().all(|(_, on)| *on == stage.stream) && freed.len() == 2, "{freed:?}");
         assert!(addresses.iter().all(|address| freed.iter().any(|(freed, _)| freed == address)));
@@ -101,10 +103,11 @@ driver_tests! {
         let (early, late) = (Arc::new(()), Arc::new(()));
         let capture = stage.stream.capture(Relaxed)?;
         capture.keep_alive(Arc::clone(&early));
-        let mut graph = capture.end()?;
-        graph.keep_alive(Arc::clone(&late));
+        let graph = capture.end()?;
+        graph.keep_alive(Arc::clone(&late))?;
         assert_eq!((Arc::strong_count(&early), Arc::strong_count(&late), graph.node_count()?), (2, 2, 0));
         drop(graph);
+        reclaim();
         assert_eq!((Arc::strong_count(&early), Arc::strong_count(&late)), (1, 1));
     }
 
@@ -117,6 +120,7 @@ driver_tests! {
         let graph = capture.end()?;
         assert!(!graph.is_accounted()?);
         drop(graph);
+        reclaim();
         drop(buffer);
     }
 
@@ -130,7 +134,13 @@ driver_tests! {
             stage.stream.capture(Relaxed)
         })?;
         budget(driver, &[(Function::cuMemsetD8Async, 1)], || buffer.fill(1, &capture))?;
-        let graph = budget(driver, &[(Function::cuStreamEndCapture, 1)], || capture.end())?;
+        // What the graph uses is kept by one attachment.
+        let end = [
+            (Function::cuStreamEndCapture, 1),
+            (Function::cuUserObjectCreate, 1),
+            (Function::cuGraphRetainUserObject, 1),
+        ];
+        let graph = budget(driver, &end, || capture.end())?;
         budget(driver, &[(Function::cuGraphDestroy, 1)], || graph.close())?;
     }
 
@@ -142,6 +152,6 @@ driver_tests! {
         let graph = capture.end()?;
         assert!(format!("{graph:?}").contains("Captured"));
         assert_eq!(graph.context(), &stage.context);
-        assert!(!graph.as_raw().is_null());
+        assert!(!graph.as_raw()?.is_null());
     }
 }

@@ -1,8 +1,11 @@
 //! Streams that take part in a capture.
 
-use warploom::capture::Relaxed;
-use warploom::{CaptureError, CaptureStatus, OrderedResource};
-use warploom_testkit::driver_tests;
+use std::ptr::null_mut;
+
+use warploom::capture::{Captured, Relaxed, ThreadLocal};
+use warploom::graph::reclaim;
+use warploom::{CaptureError, CaptureStatus, Driver, OrderedResource};
+use warploom_testkit::{TestResult, driver_tests};
 
 use crate::spy::Spy;
 use crate::support::Stage;
@@ -31,6 +34,7 @@ driver_tests! {
         assert_eq!(stage.other.capture_status()?, CaptureStatus::None);
         stage.other.synchronize()?;
         drop(graph);
+        reclaim();
         assert_eq!(spy.freed().len(), 1);
     }
 
@@ -65,4 +69,60 @@ driver_tests! {
         stage.stream.record_into(&inside)?;
         inside.synchronize()?;
     }
+
+    /// S2.38: forks capture beside each other on streams of their own, and a fork ends no capture.
+    fn forks_are_branches_of_the_graph(driver) {
+        let stage = Stage::new(driver)?;
+        let mut buffers = [(); 4].map(|()| stage.pool.zeroed::<u8>(64, &stage.stream));
+        let [Ok(first), Ok(left), Ok(right), Ok(last)] = &mut buffers else { return Err("no buffers".into()) };
+        let capture = stage.stream.capture(Relaxed)?;
+        first.fill(1, &capture)?;
+        let mut forks = capture.fork(2)?;
+        assert!(forks.iter().all(|fork| fork.stream() != capture.stream()));
+        left.fill(2, &forks[0])?;
+        right.fill(3, &forks[1])?;
+        assert!(forks[0].is_valid()? && capture.is_valid()?);
+        drop(forks.remove(0));
+        assert!(capture.is_valid()?, "a fork ends no capture");
+        capture.join(forks)?;
+        last.fill(4, &capture)?;
+        let graph = capture.end()?;
+        assert_eq!(graph.node_count()?, 4);
+        assert!(graph.is_accounted()?);
+        // One to each branch and one from each; that from the first node to the last may be left out.
+        assert!(matches!(edges(driver, &graph)?, 4 | 5));
+    }
+
+    /// A fork may be forked, and is joined when it is dropped.
+    fn forks_of_forks_are_joined_by_their_ends(driver) {
+        let stage = Stage::new(driver)?;
+        let (mut x, mut y) = (stage.pool.zeroed::<u8>(64, &stage.stream)?, stage.pool.zeroed::<u8>(64, &stage.stream)?);
+        let capture = stage.stream.capture(ThreadLocal)?;
+        assert!(capture.fork(0)?.is_empty());
+        {
+            let outer = capture.fork(1)?;
+            x.fill(1, &outer[0])?;
+            let inner = outer[0].fork(1)?;
+            y.fill(2, &inner[0])?;
+        }
+        let graph = capture.end()?;
+        assert_eq!((graph.node_count()?, edges(driver, &graph)?), (2, 1));
+    }
+
+    fn a_fork_of_another_capture_is_not_joined(driver) {
+        let stage = Stage::new(driver)?;
+        let (one, two) = (stage.stream.capture(Relaxed)?, stage.other.capture(Relaxed)?);
+        assert_eq!(one.join(two.fork(1)?), Err(CaptureError::OtherCapture.into()));
+        one.end()?;
+        two.end()?;
+    }
+}
+
+/// The number of edges of a graph.
+#[expect(unsafe_code, reason = "asks the driver")]
+fn edges(driver: &Driver, graph: &Captured) -> TestResult<usize> {
+    let mut count = 0;
+    // SAFETY: the graph is alive, and edges are only counted.
+    unsafe { driver.cuGraphGetEdges(graph.as_raw()?, null_mut(), null_mut(), &raw mut count) }?;
+    Ok(count)
 }

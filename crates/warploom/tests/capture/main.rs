@@ -1,9 +1,11 @@
 //! Stream capture: graphs, and memory freed during a capture.
 
 mod begin;
+mod bodies;
 mod forks;
 mod kernels;
 mod memory;
+mod nodes;
 mod refused;
 #[path = "../spy/mod.rs"]
 mod spy;

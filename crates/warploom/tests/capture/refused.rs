@@ -89,7 +89,7 @@ driver_tests! {
         mesh.copy(&second, &mut third, &stage.other)?;
         stage.stream.wait_for(&stage.other)?;
         let (graph, mut edges) = (capture.end()?, 0);
-        let (raw, none) = (graph.as_raw(), std::ptr::null_mut());
+        let (raw, none) = (graph.as_raw()?, std::ptr::null_mut());
         call!(driver.cuGraphGetEdges(raw, none, none, &mut edges))?;
         assert_eq!((graph.node_count()?, edges), (2, 1), "the second copy comes after the first");
     }

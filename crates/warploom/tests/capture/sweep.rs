@@ -1,7 +1,8 @@
 //! Captures with each of their driver calls failing.
 
 use warploom::capture::{Relaxed, ThreadLocal};
-use warploom::{DevicePool, Devices, Driver, GraphPool, Result};
+use warploom::graph::reclaim;
+use warploom::{DevicePool, Devices, Driver, GraphDef, GraphPool, Result};
 use warploom_sim::fault::Calls;
 use warploom_sim::topology::Topology;
 use warploom_sim::{Machine, Mode, Order};
@@ -22,11 +23,15 @@ const PARTING: &[&str] = &[
 
 fn everywhere(more: &[&str], scenario: fn(&Driver) -> Result<()>) -> TestResult {
     for mode in [Mode::Deterministic(Order::Eager), Mode::Deterministic(Order::Lazy), Mode::Threads] {
-        let mut sweep = Sweep::new(Topology::preset("h200")?).mode(mode).after_effect(true);
+        let mut sweep = Sweep::new(Topology::preset("h200")?).mode(mode).after_effect(true).from_here(false);
         for name in PARTING.iter().chain(more) {
             sweep = sweep.tolerates(Calls::named(name)?);
         }
-        sweep.run(|_: &Machine, driver: &Driver| scenario(driver));
+        sweep.run(|_: &Machine, driver: &Driver| {
+            let done = scenario(driver);
+            reclaim();
+            done
+        });
     }
     Ok(())
 }
@@ -48,7 +53,9 @@ fn captures_and_graphs_leave_nothing_behind() -> TestResult {
         let graph = capture.end()?;
         graph.node_count()?;
         graph.is_accounted()?;
-        graph.close()
+        graph.close()?;
+        reclaim(); // before the rest goes, so that calls are made in the same order every time
+        Ok(())
     })
 }
 
@@ -81,6 +88,37 @@ fn memory_of_graphs_leaves_nothing_behind() -> TestResult {
         drop(scratch);
         copy.close()?;
         drop(capture);
+        Ok(())
+    })
+}
+
+/// Forks, callbacks, embedded graphs and bodies: after any failing call nothing is left over, and the graph has
+/// what was captured before.
+#[test]
+fn forks_callbacks_and_bodies_leave_nothing_behind() -> TestResult {
+    everywhere(&[], |driver| {
+        let context = driver.device(0)?.context()?;
+        let stream = context.stream()?;
+        let pool = DevicePool::new(&context)?;
+        let mut buffer = pool.allocate::<u8>(64, &stream)?;
+        let step = GraphDef::new(&context)?;
+        step.entry().host(|| ())?;
+        let capture = stream.capture(Relaxed)?;
+        let forks = capture.fork(1)?;
+        forks[0].callback(|| ())?;
+        capture.join(forks)?;
+        capture.embed(&step)?;
+        let condition = capture.condition(1)?;
+        let body = capture.if_then(&condition)?.capture(Relaxed)?;
+        buffer.fill(1, &body)?;
+        let body = body.end()?;
+        body.definition().entry().empty()?;
+        let graph = capture.end()?;
+        graph.node_count()?;
+        drop((body, condition));
+        graph.close()?;
+        step.close()?;
+        reclaim(); // before the rest goes, so that calls are made in the same order every time
         Ok(())
     })
 }

@@ -37,6 +37,7 @@ driver_tests! {
         let seen = host.to_vec();
         assert_eq!((host[0], host[3 * LARGE - 1]), (7, 7), "what was not discarded is still there");
         assert_eq!(buffer.host()?, seen);
+        drop(host);
         buffer.discard(&stream)?;
         buffer.host_mut()?[5] = 1;
         assert_eq!(buffer.host()?[5], 1);

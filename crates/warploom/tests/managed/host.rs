@@ -44,7 +44,7 @@ driver_tests! {
         let buffer = memory.upload(&[3_u8; 1000], &stream)?;
         let host = buffer.host()?;
         let device = std::thread::scope(|scope| scope.spawn(|| buffer.download(&stream)).join());
-        assert_eq!(device.map_err(|_| "the download panicked")??, host);
+        assert_eq!(host, device.map_err(|_| "the download panicked")??);
     }
 
     /// What was enqueued while the host read still keeps the memory there.
@@ -56,6 +56,7 @@ driver_tests! {
         let host = buffer.host()?;
         buffer.copy_to(&mut copy, &other)?;
         assert_eq!(host[0], 3);
+        drop(host);
         drop(buffer);
         assert_eq!(copy.host()?[(1 << 20) - 1], 3);
     }

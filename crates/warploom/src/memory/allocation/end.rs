@@ -11,6 +11,7 @@ use warploom_driver::sys::types::CUdeviceptr;
 use super::{Allocation, Owner};
 use crate::capture::{self, RelaxedMode, Sequence};
 use crate::diagnostics::{Subject, report};
+use crate::memory::host_borrows::HostBorrows;
 use crate::memory::managed::ManagedState;
 use crate::memory::pool::graph_pool;
 use crate::memory::resource::{AnyOrdered, StreamOrdered};
@@ -109,6 +110,7 @@ impl Allocation {
             owner: std::mem::replace(&mut self.owner, Owner::Other { context, keeps: None }),
             uses: std::mem::take(&mut self.uses),
             managed: ManagedState::default(),
+            host_borrows: HostBorrows::default(),
             _mark: std::mem::take(&mut self._mark),
         }
     }

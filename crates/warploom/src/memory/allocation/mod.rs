@@ -17,6 +17,7 @@ use warploom_driver::sys::types::CUdeviceptr;
 use crate::capture::CaptureId;
 use crate::context::Current;
 use crate::leaks::{Kind, Mark, mark};
+use crate::memory::host_borrows::HostBorrows;
 use crate::memory::managed::{ManagedState, asks_managed};
 use crate::memory::pool::graph_pool;
 use crate::memory::resource::{AnyOrdered, Synchronous, refuse_captured};
@@ -34,6 +35,7 @@ pub(crate) struct Allocation {
     owner: Owner,
     uses: Uses,
     managed: ManagedState,
+    host_borrows: HostBorrows,
     _mark: Mark,
 }
 
@@ -83,6 +85,7 @@ impl Allocation {
             owner,
             uses: Uses::default(),
             managed: ManagedState::default(),
+            host_borrows: HostBorrows::default(),
             _mark: mark,
         }
     }
@@ -107,6 +110,7 @@ impl Allocation {
             owner,
             uses: Uses::default(),
             managed: ManagedState::default(),
+            host_borrows: HostBorrows::default(),
             _mark: mark,
         }
     }
@@ -130,6 +134,7 @@ impl Allocation {
             owner: Owner::Graph { capture, home },
             uses: Uses::default(),
             managed: ManagedState::default(),
+            host_borrows: HostBorrows::default(),
             _mark: mark,
         }
     }
@@ -154,6 +159,7 @@ impl Allocation {
             owner,
             uses: Uses::default(),
             managed: ManagedState::default(),
+            host_borrows: HostBorrows::default(),
             _mark: Mark::default(),
         }
     }
@@ -255,6 +261,12 @@ impl Allocation {
         &self.managed
     }
 
+    /// Its borrows by the host, and launches of graphs that use it.
+    #[inline]
+    pub(in crate::memory) fn host_borrows(&self) -> &HostBorrows {
+        &self.host_borrows
+    }
+
     /// Waits for all uses of the memory so far, and for its allocation. Others may enqueue more meanwhile.
     pub(in crate::memory) fn wait(&self) -> Result<()> {
         self.context().check_generation()?;
@@ -280,7 +292,7 @@ impl Allocation {
 
     /// Forgets the streams that used the memory; the caller knows that they are done with it.
     pub(in crate::memory) fn forget_users(&self) {
-        self.uses.forget();
+        self.uses.forget(self.home());
     }
 
     pub(in crate::memory) fn uses(&self) -> &Uses {
@@ -302,6 +314,15 @@ impl Allocation {
             // A stream of the capture has been let in before.
             Owner::Graph { .. } => Err(CaptureError::GraphMemory.into()),
             _ => self.uses.meet(stream, self.home()),
+        }
+    }
+
+    /// Lets a stream launch graphs that use the memory, from now on and as often as it likes. Called before
+    /// the first launch.
+    pub(in crate::memory) fn meet_launches(&self, stream: &Stream) -> Result<()> {
+        match &self.owner {
+            Owner::Graph { .. } => Err(CaptureError::GraphMemory.into()),
+            _ => self.uses.meet_launches(stream, self.home()),
         }
     }
 

@@ -59,9 +59,9 @@ impl<B> Pending<B> {
 
 impl<T: DeviceCopy> Pending<PinnedBuffer<T>> {
     /// The point at which a stream that has met the memory needs it no longer.
-    fn until_now(taken: Buffer<T>, stream: &Stream) -> Result<Pending<PinnedBuffer<T>>> {
+    fn until_now(taken: PinnedBuffer<T>, stream: &Stream) -> Result<Pending<PinnedBuffer<T>>> {
         let done = stream.record()?;
-        Ok(Pending { taken: PinnedBuffer::over(taken), done })
+        Ok(Pending { taken, done })
     }
 
     /// Waits until the copy is done, and gives the memory back.
@@ -71,14 +71,13 @@ impl<T: DeviceCopy> Pending<PinnedBuffer<T>> {
     /// The driver's error, which may be a failure of the copy or of work before it. Then the memory does not
     /// come back, since the copy may still be running; it is freed when that is over, or never.
     pub fn wait(self) -> Result<PinnedBuffer<T>> {
-        let (buffer, done) = self.into_parts();
-        done.synchronize()?;
-        Ok(PinnedBuffer::given_back(buffer))
+        self.done.synchronize()?;
+        Ok(self.taken.given_back())
     }
 
     /// The memory that the copy may still be using, and the point at which it no longer does.
-    pub(super) fn into_parts(self) -> (Buffer<T>, Event) {
-        (self.taken.into_buffer(), self.done)
+    pub(super) fn into_parts(self) -> (PinnedBuffer<T>, Event) {
+        (self.taken, self.done)
     }
 }
 
@@ -95,15 +94,15 @@ impl<T: DeviceCopy> SliceMut<'_, T> {
     #[doc(alias = "cuMemcpyHtoDAsync")]
     pub fn copy_from_pinned(self, pinned: PinnedBuffer<T>, queue: &impl Queue) -> Result<Pending<PinnedBuffer<T>>> {
         same_length(pinned.len(), self.len())?;
-        let (buffer, stream) = (pinned.into_buffer(), queue.stream());
-        let _current = meet(self.span, &buffer, stream)?;
+        let (buffer, stream) = (pinned.buffer(), queue.stream());
+        let _current = meet(self.span, buffer, stream)?;
         let (driver, bytes) = (stream.driver(), self.size_in_bytes());
         let from = with_exposed_provenance(buffer.as_raw() as usize);
         // SAFETY: both have that many bytes and have met the stream: each is there until the copy is done.
         // The host's values are not written before the caller gets them back.
         stream.enqueue(|raw| unsafe { from_host(driver, self.span, from, bytes, raw) })?;
         self.span.allocation.did(stream, Access::Write);
-        Pending::until_now(buffer, stream)
+        Pending::until_now(pinned, stream)
     }
 }
 
@@ -116,15 +115,15 @@ impl<T: DeviceCopy> Slice<'_, T> {
     #[doc(alias = "cuMemcpyDtoHAsync")]
     pub fn copy_to_pinned(self, pinned: PinnedBuffer<T>, queue: &impl Queue) -> Result<Pending<PinnedBuffer<T>>> {
         same_length(self.len(), pinned.len())?;
-        let (buffer, stream) = (pinned.into_buffer(), queue.stream());
-        let _current = meet(self.span, &buffer, stream)?;
+        let (buffer, stream) = (pinned.buffer(), queue.stream());
+        let _current = meet(self.span, buffer, stream)?;
         let (driver, bytes) = (stream.driver(), self.size_in_bytes());
         let to = with_exposed_provenance_mut(buffer.as_raw() as usize);
         // SAFETY: both have that many bytes and have met the stream: each is there until the copy is done.
         // The host's values are neither read nor written before the caller gets them back.
         stream.enqueue(|raw| unsafe { to_host(driver, to, self.span, bytes, raw) })?;
         self.span.allocation.did(stream, Access::Read);
-        Pending::until_now(buffer, stream)
+        Pending::until_now(pinned, stream)
     }
 }
 

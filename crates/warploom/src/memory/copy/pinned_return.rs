@@ -6,7 +6,7 @@ use std::task::{Context as Task, Poll, ready};
 
 use super::Pending;
 use crate::memory::pinned::PinnedBuffer;
-use crate::{Buffer, Completion, DeviceCopy, Event, Result};
+use crate::{Completion, DeviceCopy, Event, Result};
 
 /// A future that is ready when a copy is done, with the page-locked memory that the copy had taken along; see
 /// [`Pending::wait`] for the meaning of a failure.
@@ -44,7 +44,7 @@ use crate::{Buffer, Completion, DeviceCopy, Event, Result};
 #[must_use = "futures do nothing unless they are awaited"]
 pub struct PinnedReturn<T: DeviceCopy> {
     /// `None` when it has been returned.
-    taken: Option<Buffer<T>>,
+    taken: Option<PinnedBuffer<T>>,
     done: Completion<Event>,
 }
 
@@ -74,7 +74,7 @@ impl<T: DeviceCopy> Future for PinnedReturn<T> {
         let done = ready!(Pin::new(&mut this.done).poll(task));
         match this.taken.take() {
             // With an error, the memory is dropped, which waits in its own way.
-            Some(buffer) => Poll::Ready(done.map(|()| PinnedBuffer::given_back(buffer))),
+            Some(taken) => Poll::Ready(done.map(|()| taken.given_back())),
             None => Poll::Pending,
         }
     }

@@ -2,7 +2,8 @@
 //!
 //! A `&[T]` must not change while it is there. Only work on streams could change it: work that was enqueued
 //! before is waited for, and to enqueue more that writes, the buffer would have to be borrowed mutably. Work
-//! that only reads may go on.
+//! that only reads may go on. Launches of graphs that use the memory are refused while it is borrowed
+//! ([`host_borrows`](crate::memory::host_borrows)).
 //!
 //! A device without concurrent managed access must not work at all, on anything, while the host touches
 //! managed memory. No borrow can see to that: other threads have streams of their own. So there the host is
@@ -18,7 +19,10 @@ use warploom_driver::sys::types::CUdeviceptr;
 use super::ManagedBuffer;
 use crate::live_set::lock::Lock;
 use crate::memory::allocation::Allocation;
-use crate::{DeviceAttribute, DeviceCopy, Devices as _, Error, ManagedError, MemoryError, Result};
+use crate::memory::host_borrows::HostBorrow;
+use crate::{
+    DeviceAttribute, DeviceCopy, Devices as _, Error, HostSlice, HostSliceMut, ManagedError, MemoryError, Result,
+};
 
 /// Pages are at least that large.
 const PAGE: CUdeviceptr = 4096;
@@ -26,7 +30,8 @@ const PAGE: CUdeviceptr = 4096;
 impl<T: DeviceCopy> ManagedBuffer<T> {
     /// The values, for the host to read, when all work that was enqueued with them is done.
     ///
-    /// While they are borrowed, streams may read them, too, but nothing can write them:
+    /// While they are borrowed, streams may read them, too, but nothing can write them. Launches of graphs
+    /// that use the memory are refused ([`MemoryError::HostBorrowed`]).
     ///
     /// ```compile_fail,E0502
     /// # use warploom::{ManagedBuffer, Queue, Result};
@@ -42,32 +47,35 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
     /// [`ManagedError::NotManaged`] if the memory is not managed, [`MemoryError::Cast`] if it is not aligned
     /// for the host, [`ManagedError::HostAccessUnsupported`] if the driver has a device that cannot work
     /// while the host does, and the driver's error, which may be a failure of that work.
-    pub fn host(&self) -> Result<&[T]> {
+    pub fn host(&self) -> Result<HostSlice<'_, T>> {
         let start = self.ready()?;
         concurrent(self.context().driver())?;
-        self.allocation().wait()?;
+        let borrow = HostBorrow::shared(self.allocation())?;
         steady(self.allocation());
         // SAFETY: there are that many values, aligned, for as long as the buffer lives, and the host can read
         // them at any time. Whatever wrote them is done; to enqueue more, the buffer would have to be
-        // borrowed mutably. The memory comes from outside the program, so that it has bytes, and any bytes
-        // are values (`DeviceCopy`).
-        Ok(unsafe { std::slice::from_raw_parts(start, self.len()) })
+        // borrowed mutably, and graphs that use it are not launched. The memory comes from outside the
+        // program, so that it has bytes, and any bytes are values (`DeviceCopy`).
+        let values = unsafe { std::slice::from_raw_parts(start, self.len()) };
+        Ok(HostSlice::new(values, borrow))
     }
 
     /// The values, for the host to read and write, when all work that was enqueued with them is done. Nothing
-    /// else can use them while they are borrowed; work enqueued afterwards sees the written values.
+    /// else can use them while they are borrowed; work enqueued afterwards sees the written values. Launches
+    /// of graphs that use the memory are refused until then ([`MemoryError::HostBorrowed`]).
     ///
     /// # Errors
     ///
     /// As [`ManagedBuffer::host`].
-    pub fn host_mut(&mut self) -> Result<&mut [T]> {
+    pub fn host_mut(&mut self) -> Result<HostSliceMut<'_, T>> {
         let start = self.ready()?;
         concurrent(self.context().driver())?;
-        self.allocation().settle()?;
+        let borrow = HostBorrow::exclusive(self.allocation())?;
         steady(self.allocation());
         // SAFETY: as above; and no work at all uses the values, nor can any be enqueued, since the buffer is
         // borrowed mutably.
-        Ok(unsafe { std::slice::from_raw_parts_mut(start, self.len()) })
+        let values = unsafe { std::slice::from_raw_parts_mut(start, self.len()) };
+        Ok(HostSliceMut::new(values, borrow))
     }
 
     /// As [`ManagedBuffer::host`], also with devices that cannot work while the host uses managed memory.
@@ -81,13 +89,14 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
     ///
     /// No device without concurrent managed access works while the values are borrowed, on any memory, for
     /// whomever.
-    pub unsafe fn host_while_idle(&self) -> Result<&[T]> {
+    pub unsafe fn host_while_idle(&self) -> Result<HostSlice<'_, T>> {
         let start = self.ready()?;
-        self.allocation().wait()?;
+        let borrow = HostBorrow::shared(self.allocation())?;
         self.context().synchronize()?;
         steady(self.allocation());
         // SAFETY: as in `host`; that the host can read them is what the caller sees to.
-        Ok(unsafe { std::slice::from_raw_parts(start, self.len()) })
+        let values = unsafe { std::slice::from_raw_parts(start, self.len()) };
+        Ok(HostSlice::new(values, borrow))
     }
 
     /// As [`ManagedBuffer::host_mut`], also with devices that cannot work while the host uses managed memory.
@@ -100,13 +109,14 @@ impl<T: DeviceCopy> ManagedBuffer<T> {
     /// # Safety
     ///
     /// As [`ManagedBuffer::host_while_idle`].
-    pub unsafe fn host_mut_while_idle(&mut self) -> Result<&mut [T]> {
+    pub unsafe fn host_mut_while_idle(&mut self) -> Result<HostSliceMut<'_, T>> {
         let start = self.ready()?;
-        self.allocation().settle()?;
+        let borrow = HostBorrow::exclusive(self.allocation())?;
         self.context().synchronize()?;
         steady(self.allocation());
         // SAFETY: as in `host_mut`; that the host can use them is what the caller sees to.
-        Ok(unsafe { std::slice::from_raw_parts_mut(start, self.len()) })
+        let values = unsafe { std::slice::from_raw_parts_mut(start, self.len()) };
+        Ok(HostSliceMut::new(values, borrow))
     }
 
     /// The first value, for the host, if it is managed and aligned.

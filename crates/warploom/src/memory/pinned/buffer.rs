@@ -2,9 +2,11 @@
 #![expect(unsafe_code, reason = "reads and writes memory that a resource answers for")]
 
 use std::fmt;
+use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 use std::ptr::with_exposed_provenance_mut;
 
+use crate::memory::host_borrows::HostBorrow;
 use crate::{Buffer, DeviceCopy, MemoryError, Result, SynchronousResource};
 
 /// Page-locked values that the host reads and writes, and no stream uses: it is a `[T]`.
@@ -28,9 +30,12 @@ use crate::{Buffer, DeviceCopy, MemoryError, Result, SynchronousResource};
 /// # Ok(())
 /// # }
 /// ```
+///
+/// A graph keeps memory that its nodes use, but cannot be launched while the memory is a `PinnedBuffer`
+/// ([`MemoryError::HostBorrowed`]): write the next input, make it a [`Buffer`] again, and launch.
 pub struct PinnedBuffer<T: DeviceCopy = u8> {
-    /// Page-locked, aligned, and used by no stream.
-    buffer: Buffer<T>,
+    /// Page-locked, aligned, used by no stream, and counted as borrowed by the host.
+    buffer: ManuallyDrop<Buffer<T>>,
 }
 
 impl<T: DeviceCopy> PinnedBuffer<T> {
@@ -90,22 +95,42 @@ impl<T: DeviceCopy> PinnedBuffer<T> {
     /// The same memory, to be used on streams.
     #[must_use]
     pub fn into_buffer(self) -> Buffer<T> {
-        self.buffer
+        let mut this = ManuallyDrop::new(self);
+        HostBorrow::end(this.buffer.allocation());
+        // SAFETY: `this` is not used again, and does not drop the buffer.
+        unsafe { ManuallyDrop::take(&mut this.buffer) }
     }
 
-    pub(in crate::memory) fn over(buffer: Buffer<T>) -> PinnedBuffer<T> {
-        PinnedBuffer { buffer }
+    /// The memory, counted as borrowed by the host from now on. Waits until launches of graphs that use it
+    /// are enqueued, but for nothing to run.
+    fn over(buffer: Buffer<T>) -> PinnedBuffer<T> {
+        HostBorrow::begin(buffer.allocation());
+        PinnedBuffer { buffer: ManuallyDrop::new(buffer) }
+    }
+
+    /// The memory, for a copy that has taken it along.
+    pub(in crate::memory) fn buffer(&self) -> &Buffer<T> {
+        &self.buffer
     }
 
     /// The memory of a copy that is done, and was its only user.
-    pub(in crate::memory) fn given_back(buffer: Buffer<T>) -> PinnedBuffer<T> {
-        buffer.allocation().forget_users();
-        PinnedBuffer { buffer }
+    pub(in crate::memory) fn given_back(self) -> PinnedBuffer<T> {
+        self.buffer.allocation().forget_users();
+        self
+    }
+}
+
+impl<T: DeviceCopy> Drop for PinnedBuffer<T> {
+    fn drop(&mut self) {
+        HostBorrow::end(self.buffer.allocation());
+        // SAFETY: it is not used again.
+        unsafe { ManuallyDrop::drop(&mut self.buffer) };
     }
 }
 
 impl<T: DeviceCopy> Buffer<T> {
-    /// The same memory, for the host to read and write. Waits until the streams that used it are done.
+    /// The same memory, for the host to read and write. Waits until the streams that used it are done,
+    /// launches of graphs included.
     ///
     /// # Errors
     ///
@@ -121,8 +146,10 @@ impl<T: DeviceCopy> Buffer<T> {
         if !address.is_multiple_of(align as u64) {
             return Err(MemoryError::Cast { bytes, address, size, align }.into());
         }
-        allocation.settle()?;
-        Ok(PinnedBuffer::over(self))
+        // Counted first, so that no graph is launched between the wait and the borrow.
+        let pinned = PinnedBuffer::over(self);
+        pinned.buffer.allocation().settle()?;
+        Ok(pinned)
     }
 }
 

@@ -129,6 +129,11 @@ impl<'a> Grid<'a> {
         self.allocation
     }
 
+    /// The memory from the first value on; its length is that of a row.
+    pub(super) fn span(&self) -> Span<'a> {
+        Span { allocation: self.allocation, address: self.address, len: self.width }
+    }
+
     pub(super) fn address(&self) -> CUdeviceptr {
         self.address
     }

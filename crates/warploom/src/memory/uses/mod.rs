@@ -40,6 +40,9 @@ struct Known {
 struct Use {
     stream: Stream,
     counts: Counts,
+    /// `true` if the stream launches graphs that use the memory. Their launches are not counted one by one,
+    /// so that there may always be another.
+    is_launching: bool,
     /// The counts up to which the stream has waited for each of the others, by position in the list.
     seen: Vec<(usize, Counts)>,
 }
@@ -60,7 +63,7 @@ impl Counts {
 
 impl Use {
     fn new(stream: &Stream) -> Use {
-        Use { stream: stream.clone(), counts: Counts::default(), seen: Vec::new() }
+        Use { stream: stream.clone(), counts: Counts::default(), is_launching: false, seen: Vec::new() }
     }
 
     fn seen(&self, place: usize) -> Counts {
@@ -112,6 +115,17 @@ impl Uses {
         Ok(())
     }
 
+    /// Lets a stream launch graphs that use the memory, as often as it likes; the home as well.
+    pub(super) fn meet_launches(&self, stream: &Stream, home: Option<&Stream>) -> Result<()> {
+        if home != Some(stream) {
+            self.meet(stream, home)?;
+        }
+        if let Some(met) = self.lock().count(home).iter_mut().find(|met| met.stream == *stream) {
+            met.is_launching = true;
+        }
+        Ok(())
+    }
+
     /// Counts an access that a stream has enqueued.
     pub(super) fn note(&self, stream: &Stream, access: Access) {
         if let Some(met) = self.lock().all.iter_mut().find(|met| met.stream == *stream) {
@@ -131,8 +145,9 @@ impl Uses {
         let is_conflict = |(place, met): (usize, &Use)| {
             let is_unmet_home = mine.is_none() && place == 0 && home.is_some();
             let seen = mine.map(|mine| mine.seen(place)).unwrap_or_default();
-            let conflicts =
-                met.stream != *stream && is_alive(&met.stream) && (is_unmet_home || met.counts.conflicts(seen, access));
+            let conflicts = met.stream != *stream
+                && is_alive(&met.stream)
+                && (is_unmet_home || met.is_launching || met.counts.conflicts(seen, access));
             conflicts.then(|| Conflict { stream: met.stream.clone(), place, counts: met.counts, is_waited_for: true })
         };
         let mut conflicts: Vec<Conflict> = all.iter().enumerate().filter_map(is_conflict).collect();
@@ -141,7 +156,7 @@ impl Uses {
         for index in 0..conflicts.len() {
             let Conflict { place, counts, .. } = conflicts[index];
             let mut others = conflicts.iter().filter(|other| other.is_waited_for && other.place != place);
-            let is_covered = others.any(|other| all[other.place].seen(place) == counts);
+            let is_covered = !all[place].is_launching && others.any(|other| all[other.place].seen(place) == counts);
             conflicts[index].is_waited_for = !is_covered;
         }
         conflicts
@@ -176,21 +191,24 @@ impl Uses {
         streams.try_for_each(|stream| stream.for_teardown().drain())
     }
 
-    /// Waits for every stream that met the memory, the home included.
+    /// Waits for every stream that met the memory, the home included, and forgets them as
+    /// [`Uses::forget`] does.
     pub(super) fn settle(&self, home: Option<&Stream>) -> Result<()> {
-        let all = &mut self.lock().all;
+        let known = &mut *self.lock();
         // The home is among them as soon as there is another.
-        let alone = home.filter(|_| all.is_empty());
-        let streams = alone.into_iter().chain(all.iter().map(|met| &met.stream)).filter(|stream| is_alive(stream));
+        let alone = home.filter(|_| known.all.is_empty());
+        let met = known.all.iter().map(|met| &met.stream);
+        let streams = alone.into_iter().chain(met).filter(|stream| is_alive(stream));
         streams.map(Stream::for_teardown).try_for_each(|stream| stream.drain())?;
-        all.clear();
+        known.forget(home);
         Ok(())
     }
 
-    /// Forgets the streams; the caller knows that they are done with the memory.
-    pub(super) fn forget(&self) {
+    /// Forgets the streams; the caller knows that they are done with the memory. Streams that launch graphs
+    /// stay, since they may launch again.
+    pub(super) fn forget(&self, home: Option<&Stream>) {
         if let Some(known) = self.0.get() {
-            known.lock().unwrap_or_else(PoisonError::into_inner).all.clear();
+            known.lock().unwrap_or_else(PoisonError::into_inner).forget(home);
         }
     }
 }
@@ -202,6 +220,21 @@ impl Known {
             self.all.push(Use { counts: Counts { reads: 1, writes: 1 }, ..Use::new(home) });
         }
         &mut self.all
+    }
+
+    /// Starts again with the streams that launch graphs, after everything was waited for. The home stays the
+    /// first.
+    fn forget(&mut self, home: Option<&Stream>) {
+        self.all.retain(|met| met.is_launching);
+        for met in &mut self.all {
+            met.counts = Counts::default();
+            met.seen.clear();
+        }
+        if let (Some(first), Some(home)) = (self.all.first(), home)
+            && first.stream != *home
+        {
+            self.all.insert(0, Use::new(home));
+        }
     }
 }
 

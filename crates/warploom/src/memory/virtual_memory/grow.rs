@@ -83,8 +83,8 @@ impl VirtualMemory {
     ///
     /// With the buffer as it was: [`VirtualMemoryError::Shrinking`] for fewer values than it has,
     /// [`MemoryError::TooLarge`] for more than a size can say, [`MemoryError::OtherResource`] unless it was
-    /// allocated here and nothing else holds its memory, and the driver's error: `CUDA_ERROR_OUT_OF_MEMORY`
-    /// for more than there is, or a failure of work that used the buffer.
+    /// allocated here, [`MemoryError::Held`] while a graph or other work holds its memory, and the driver's
+    /// error: `CUDA_ERROR_OUT_OF_MEMORY` for more than there is, or a failure of work that used the buffer.
     #[doc(alias = "cuMemMap")]
     pub fn grow<T: DeviceCopy>(&self, mut buffer: Buffer<T>, len: usize) -> Result<Buffer<T>, GrowError<T>> {
         match self.shared.grow(&mut buffer, len) {
@@ -102,8 +102,11 @@ impl Shared {
         }
         let bytes = size::<T>(len)?;
         self.context.check_generation()?;
-        let allocation =
-            buffer.allocation_mut().filter(|found| found.is_from(self)).ok_or(MemoryError::OtherResource)?;
+        if !buffer.allocation().is_from(self) {
+            return Err(MemoryError::OtherResource.into());
+        }
+        let held = MemoryError::Held { address: buffer.as_raw(), bytes: buffer.size_in_bytes() };
+        let allocation = buffer.allocation_mut().ok_or(held)?;
         let mut range = self.take(allocation.address()).ok_or(MemoryError::OtherResource)?;
         let grown = self.extend(&mut range, self.whole(bytes), || allocation.settle());
         if grown.is_ok() {

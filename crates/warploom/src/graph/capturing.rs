@@ -1,0 +1,102 @@
+//! Graphs of captures in progress: the driver owns them, and streams add nodes to them.
+
+use std::ffi::c_void;
+
+use warploom_driver::sys::types::{CUgraph, CUgraphNode};
+
+use super::host_node::HostCall;
+use super::raw::RawNode;
+use super::{GraphDef, GraphError, HostFunction, Node};
+use crate::capture::Ended;
+use crate::diagnostics::{Subject, report};
+use crate::{CaptureError, Result};
+
+impl Node {
+    /// Takes back a node that was added just now to a graph which is being captured. It is destroyed when the
+    /// capture ends; until then no stream must come after it.
+    pub(crate) fn take_back(&self) -> Result<()> {
+        self.lock().take_back(self.graph_id(), self.raw())
+    }
+}
+
+impl GraphDef {
+    /// Begins to capture into the graph, while no other thread uses the hierarchy.
+    pub(crate) fn begin_capture(&self, begin: impl FnOnce(CUgraph) -> Result<()>) -> Result<()> {
+        let mut locked = self.lock();
+        begin(locked.graph(self.id())?)?;
+        locked.begin_capture(self.id());
+        Ok(())
+    }
+
+    /// Ends the capture of a borrowed root. It is owned from then on if there is a graph, and gone otherwise.
+    pub(crate) fn end_capture(&self, end: impl FnOnce() -> Ended) -> Result<()> {
+        let mut locked = self.lock();
+        let Ended { graph, result } = end();
+        if graph.is_null() {
+            locked.bury(self.id());
+            return result.and(Err(GraphError::GraphDestroyed.into()));
+        }
+        locked.set_owned(true);
+        let settled = locked.end_capture(self.id());
+        drop(locked);
+        match result.and(settled).and_then(|()| self.check_unbroken()) {
+            Ok(()) => Ok(()),
+            Err(error) => {
+                report(|| Subject::Graph { device: self.device().ordinal() }, self.destroy_root());
+                Err(error)
+            }
+        }
+    }
+
+    /// Refuses a graph that has lost a body.
+    fn check_unbroken(&self) -> Result<()> {
+        if self.lock().is_broken() { Err(CaptureError::BodyLost.into()) } else { Ok(()) }
+    }
+
+    /// Ends the capture of a body. Without a graph, the whole hierarchy is lost.
+    pub(crate) fn end_body_capture(&self, end: impl FnOnce() -> Ended) -> Result<()> {
+        let mut locked = self.lock();
+        let Ended { graph, result } = end();
+        if graph.is_null() {
+            locked.break_at(self.id());
+            return result.and(Err(GraphError::GraphDestroyed.into()));
+        }
+        result.and(locked.end_capture(self.id()))
+    }
+
+    /// Destroys the root at once; all handles are refused from then on.
+    pub(crate) fn destroy_root(&self) -> Result<()> {
+        self.hierarchy().end()
+    }
+
+    /// Captures a callback, by `launch`. Its owners are attached before, and indexed under the node that
+    /// `added` finds.
+    ///
+    /// If there is no such node, the graph keeps the owners for good, unless `is_unchanged` knows that none
+    /// was captured. A captured node is never destroyed: that would corrupt the capture.
+    pub(crate) fn capture_callback(
+        &self,
+        function: impl Fn() + Send + Sync + 'static,
+        launch: impl FnOnce(HostFunction, *mut c_void) -> Result<()>,
+        added: impl FnOnce() -> Result<CUgraphNode>,
+        is_unchanged: impl FnOnce() -> bool,
+    ) -> Result<()> {
+        let (call, id) = (HostCall::closure(function), self.id());
+        let mut locked = self.lock();
+        let prepared = locked.prepare(id, call.owners())?;
+        let (called, data) = call.function();
+        if let Err(error) = launch(called, data) {
+            if !is_unchanged() {
+                locked.publish_anonymously(id, prepared);
+            }
+            return Err(error);
+        }
+        match added() {
+            Ok(node) => locked.publish(id, RawNode::new(node), prepared),
+            Err(error) => {
+                locked.publish_anonymously(id, prepared);
+                Err(error)
+            }
+        }
+    }
+}

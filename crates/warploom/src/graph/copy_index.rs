@@ -1,0 +1,71 @@
+//! Copies of graphs: the driver copies nodes and references to owners, and the index is copied here.
+#![expect(unsafe_code, reason = "clones raw graphs, and asks the driver for their nodes")]
+
+use std::ptr::null_mut;
+
+use warploom_driver::sys::types::CUgraphNode;
+
+use super::GraphDef;
+use super::child_node::{child_of, copyable};
+use super::hierarchy::{GraphId, Locked};
+use super::raw::RawNode;
+use crate::Result;
+
+impl GraphDef {
+    /// Another graph with the same nodes and edges, which keeps what this one keeps. Graphs inside of nodes
+    /// are copied with it.
+    ///
+    /// # Errors
+    ///
+    /// [`GraphError::NotCopyable`](super::GraphError::NotCopyable) for a graph with memory or conditional
+    /// nodes, [`GraphError::GraphDestroyed`](super::GraphError::GraphDestroyed), and the driver's error.
+    #[doc(alias = "cuGraphClone")]
+    pub fn try_clone(&self) -> Result<GraphDef> {
+        let from = self.lock();
+        let (source, mut raw) = (copyable(&from, self)?, null_mut());
+        // SAFETY: the graph is alive, and `raw` is writable.
+        unsafe { self.driver().cuGraphClone(&raw mut raw, source) }?;
+        // SAFETY: the driver has made it just now, and it has no other owner.
+        let clone = unsafe { GraphDef::adopt(self.context(), raw) };
+        copy_index((&mut clone.lock(), GraphId::ROOT), (&from, self.id()))?;
+        Ok(clone)
+    }
+}
+
+/// Locks two hierarchies, always in the same order, so that two threads never wait for each other.
+pub(super) fn lock_both<'a>(one: &'a GraphDef, other: &'a GraphDef) -> (Locked<'a>, Locked<'a>) {
+    if one.hierarchy().number() < other.hierarchy().number() {
+        let first = one.lock();
+        (first, other.lock())
+    } else {
+        let first = other.lock();
+        (one.lock(), first)
+    }
+}
+
+/// Copies the index of a graph to the copy that the driver has made of it, and of all graphs below.
+pub(super) fn copy_index((to, copy): (&mut Locked<'_>, GraphId), (from, source): (&Locked<'_>, GraphId)) -> Result<()> {
+    let mut copies = Vec::new();
+    from.each_attachment(source, |node, attachment| copies.push((node, attachment.duplicate())));
+    for (node, attachment) in copies {
+        let node = node.map(|node| find_in_clone(to, copy, node)).transpose()?;
+        to.adopt(copy, node, attachment);
+    }
+    for (node, inside) in from.nodes_with_graphs(source) {
+        let node = find_in_clone(to, copy, node)?;
+        for source in inside {
+            let child = child_of(to.driver(), node.raw())?;
+            let copy = to.add_inside(copy, node, child);
+            copy_index((to, copy), (from, source))?;
+        }
+    }
+    Ok(())
+}
+
+/// The node of a copy that corresponds to one of the original.
+fn find_in_clone(to: &Locked<'_>, copy: GraphId, original: RawNode) -> Result<RawNode> {
+    let (graph, mut node): (_, CUgraphNode) = (to.graph(copy)?, null_mut());
+    // SAFETY: both are alive, and `node` is writable.
+    unsafe { to.driver().cuGraphNodeFindInClone(&raw mut node, original.raw(), graph) }?;
+    Ok(RawNode::new(node))
+}

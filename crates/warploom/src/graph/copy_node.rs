@@ -1,0 +1,374 @@
+//! Copy nodes.
+#![expect(unsafe_code, reason = "adds raw nodes")]
+
+use std::mem::zeroed;
+use std::ptr::{with_exposed_provenance, with_exposed_provenance_mut};
+use std::sync::Arc;
+
+use warploom_driver::Driver;
+use warploom_driver::sys::types::{CUDA_MEMCPY3D_v2, CUdeviceptr, CUgraphNode, CUmemorytype};
+
+use super::bundle::{Bundle, Part, Retained};
+use super::node::{Node, NodeKind, TypedNode, sealed, typed_node};
+use super::operand::{Memory, Operand, OperandMut};
+use super::position::Place;
+use super::{GraphDef, GraphError, Position};
+use crate::memory::{self, MemoryKind, bytes_of};
+use crate::{Context, CopyError, DeviceCopy, MemoryError, Result, Rows, RowsMut};
+
+/// A node that copies memory, added by [`Position::copy`] or [`Position::copy_rows`].
+#[derive(Clone)]
+pub struct CopyNode {
+    node: Node,
+    context: Context,
+}
+typed_node!(CopyNode);
+
+impl TypedNode for CopyNode {}
+impl sealed::TypedNode for CopyNode {
+    const KIND: NodeKind = NodeKind::Copy;
+
+    fn over(node: Node) -> CopyNode {
+        let context = node.graph().context().clone();
+        CopyNode { node, context }
+    }
+}
+
+/// The parameters of a [`CopyNode`], in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct CopyParameters {
+    /// The address of the first byte that is read; 0 for an array.
+    pub source: CUdeviceptr,
+    /// The address of the first byte that is written; 0 for an array.
+    pub destination: CUdeviceptr,
+    /// The bytes of a row.
+    pub width: usize,
+    /// The number of rows.
+    pub height: usize,
+    /// The number of planes of rows.
+    pub depth: usize,
+}
+
+/// A copy that is checked: the parameters, and the owners of both ends.
+pub(super) struct Copy {
+    pub(super) params: CUDA_MEMCPY3D_v2,
+    pub(super) owners: Bundle,
+}
+
+/// One end of a copy: an address, the kind of its memory, and the distance of rows in bytes.
+#[derive(Clone, Copy)]
+struct End {
+    address: CUdeviceptr,
+    kind: MemoryKind,
+    pitch: usize,
+}
+
+impl Copy {
+    /// Of as many values as both operands have.
+    pub(super) fn linear<T: DeviceCopy>(
+        graph: &GraphDef,
+        context: &Context,
+        from: Operand<'_, T>,
+        to: OperandMut<'_, T>,
+    ) -> Result<Copy> {
+        let (from, to) = (from.into_memory(), to.into_memory());
+        if from.len() != to.len() {
+            return Err(CopyError::LengthMismatch { source_len: from.len(), destination_len: to.len() }.into());
+        }
+        let bytes = size_of_values::<T>(from.len())?;
+        Copy::new(graph, context, (&from, bytes), (&to, bytes), (bytes, 1))
+    }
+
+    /// Of as many rows as both have.
+    pub(super) fn of_rows<T: DeviceCopy>(
+        graph: &GraphDef,
+        context: &Context,
+        from: Rows<'_, T>,
+        to: RowsMut<'_, T>,
+    ) -> Result<Copy> {
+        let (source_shape, destination_shape) = ((from.width(), from.height()), (to.width(), to.height()));
+        if source_shape != destination_shape {
+            return Err(CopyError::ShapeMismatch { source_shape, destination_shape }.into());
+        }
+        let (width, height) = source_shape;
+        let (from_pitch, to_pitch) = (size_of_values::<T>(from.pitch())?, size_of_values::<T>(to.pitch())?);
+        let from = Memory::held(memory::Operand::rows(from), width);
+        let to = Memory::held(memory::Operand::rows_mut(to), width);
+        Copy::new(graph, context, (&from, from_pitch), (&to, to_pitch), (size_of_values::<T>(width)?, height))
+    }
+
+    fn new(
+        graph: &GraphDef,
+        context: &Context,
+        (from, from_pitch): (&Memory<'_>, usize),
+        (to, to_pitch): (&Memory<'_>, usize),
+        (width, height): (usize, usize),
+    ) -> Result<Copy> {
+        if width == 0 || height == 0 {
+            return Err(GraphError::NoBytes.into());
+        }
+        let bytes = from_pitch.max(to_pitch) * (height - 1) + width;
+        if from.address().abs_diff(to.address()) < bytes as u64 && height == 1 {
+            return Err(CopyError::Overlap { from: from.address(), to: to.address(), bytes }.into());
+        }
+        let mut owners = Bundle::with_capacity(2);
+        owners.keep(Part::Destination, to.retain(graph, context)?);
+        owners.keep(Part::Source, from.retain(graph, context)?);
+        owners.keep(Part::Whole, other_context(graph, context));
+        let (from, to) = (End::new(from, from_pitch), End::new(to, to_pitch));
+        Ok(Copy { params: params(from, to, (width, height)), owners })
+    }
+}
+
+/// The context of a node, if it is not the graph's, for the graph to keep.
+pub(super) fn other_context(graph: &GraphDef, context: &Context) -> Option<Retained> {
+    (graph.context() != context).then(|| Retained::Value(Arc::new(context.clone())))
+}
+
+pub(super) fn size_of_values<T: DeviceCopy>(len: usize) -> Result<usize> {
+    Ok(bytes_of::<T>(len).ok_or(MemoryError::TooLarge { len, element: size_of::<T>() })?)
+}
+
+impl End {
+    fn new(memory: &Memory<'_>, pitch: usize) -> End {
+        End { address: memory.address(), kind: memory.kind(), pitch }
+    }
+
+    fn read_by(self, params: &mut CUDA_MEMCPY3D_v2) {
+        (params.srcMemoryType, params.srcPitch) = (self.raw_kind(), self.pitch);
+        (params.srcHost, params.srcDevice) = match self.kind {
+            MemoryKind::Host => (with_exposed_provenance(address(self.address)), 0),
+            MemoryKind::Device | MemoryKind::Unified => (std::ptr::null(), self.address),
+        };
+    }
+
+    fn written_by(self, params: &mut CUDA_MEMCPY3D_v2) {
+        (params.dstMemoryType, params.dstPitch) = (self.raw_kind(), self.pitch);
+        (params.dstHost, params.dstDevice) = match self.kind {
+            MemoryKind::Host => (with_exposed_provenance_mut(address(self.address)), 0),
+            MemoryKind::Device | MemoryKind::Unified => (std::ptr::null_mut(), self.address),
+        };
+    }
+
+    fn raw_kind(self) -> CUmemorytype {
+        match self.kind {
+            MemoryKind::Host => CUmemorytype::CU_MEMORYTYPE_HOST,
+            MemoryKind::Device => CUmemorytype::CU_MEMORYTYPE_DEVICE,
+            MemoryKind::Unified => CUmemorytype::CU_MEMORYTYPE_UNIFIED,
+        }
+    }
+}
+
+/// An address of the host's own memory, which fits.
+fn address(raw: CUdeviceptr) -> usize {
+    raw as usize
+}
+
+fn params(from: End, to: End, (width, height): (usize, usize)) -> CUDA_MEMCPY3D_v2 {
+    // SAFETY: all of it are numbers and pointers, for which 0 is a value.
+    let mut params: CUDA_MEMCPY3D_v2 = unsafe { zeroed() };
+    from.read_by(&mut params);
+    to.written_by(&mut params);
+    (params.srcHeight, params.dstHeight) = (height, height);
+    (params.WidthInBytes, params.Height, params.Depth) = (width, height, 1);
+    params
+}
+
+impl Position<'_> {
+    /// Adds a node that copies all values of one piece of memory to another. The graph keeps both.
+    ///
+    /// ```
+    /// # use warploom::{DevicePool, Devices, Driver, GraphDef};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
+    /// # let context = driver.device(0)?.context()?;
+    /// # let stream = context.stream()?;
+    /// # let pool = DevicePool::new(&context)?;
+    /// let (from, mut to) = (pool.upload(&[1_u32, 2, 3, 4], &stream)?, pool.zeroed::<u32>(4, &stream)?);
+    /// let graph = GraphDef::new(&context)?;
+    /// graph.entry().copy(from.slice(..2)?, to.slice_mut(2..)?)?;
+    /// drop(from); // the graph keeps the memory
+    /// graph.instantiate()?.launch(&stream)?;
+    /// assert_eq!(to.download(&stream)?, [0, 0, 1, 2]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Copy`](crate::Error::Copy) if the two have different lengths or overlap,
+    /// [`GraphError::NoBytes`] for no values, [`PeerError::NotEnabled`](crate::PeerError::NotEnabled) for
+    /// memory that is not open to the device of the node, [`GraphError::OutsideGraph`] for memory of another
+    /// graph, and as [`Position::empty`].
+    #[doc(alias = "cuGraphAddMemcpyNode")]
+    pub fn copy<'a, T: DeviceCopy>(
+        self,
+        from: impl Into<Operand<'a, T>>,
+        to: impl Into<OperandMut<'a, T>>,
+    ) -> Result<CopyNode> {
+        self.check_context()?;
+        let copy = Copy::linear(self.graph(), self.context(), from.into(), to.into())?;
+        self.add_copy(copy)
+    }
+
+    /// Adds a node that copies rows. The graph keeps both memories.
+    ///
+    /// # Errors
+    ///
+    /// As [`Position::copy`].
+    pub fn copy_rows<T: DeviceCopy>(self, from: Rows<'_, T>, to: RowsMut<'_, T>) -> Result<CopyNode> {
+        self.check_context()?;
+        let copy = Copy::of_rows(self.graph(), self.context(), from, to)?;
+        self.add_copy(copy)
+    }
+
+    fn add_copy(self, copy: Copy) -> Result<CopyNode> {
+        let (context, params) = (self.context(), copy.params);
+        let node = self.add(copy.owners, |driver: &Driver, (node, graph, after, count): Place| {
+            // SAFETY: the place is one to add a node at; both ends have as many bytes, which the graph keeps,
+            // or for which the caller vouches. The context is held.
+            unsafe { driver.cuGraphAddMemcpyNode(node, graph, after, count, &raw const params, context.as_raw()) }
+        })?;
+        Ok(CopyNode { node, context: context.clone() })
+    }
+}
+
+impl CopyNode {
+    /// The context that it runs in.
+    pub(super) fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// Its parameters, as the driver has them.
+    ///
+    /// # Errors
+    ///
+    /// [`GraphError::NodeDestroyed`], and the driver's error.
+    #[doc(alias = "cuGraphMemcpyNodeGetParams")]
+    pub fn parameters(&self) -> Result<CopyParameters> {
+        let locked = self.node.lock();
+        let params = params_of(locked.driver(), locked.node(&self.node)?)?;
+        Ok(CopyParameters {
+            source: source(&params),
+            destination: destination(&params),
+            width: params.WidthInBytes,
+            height: params.Height,
+            depth: params.Depth,
+        })
+    }
+
+    /// Replaces both ends. Executables keep what they have.
+    ///
+    /// # Errors
+    ///
+    /// As [`Position::copy`], and [`GraphError::NodeDestroyed`]. Then the node is as before.
+    #[doc(alias = "cuGraphMemcpyNodeSetParams")]
+    pub fn set<'a, T: DeviceCopy>(
+        &self,
+        from: impl Into<Operand<'a, T>>,
+        to: impl Into<OperandMut<'a, T>>,
+    ) -> Result<()> {
+        let Copy { params, owners } = Copy::linear(self.node.graph(), &self.context, from.into(), to.into())?;
+        let _current = self.context.current()?;
+        self.node.change(|_| Some(owners), |locked, node| set(locked.driver(), node, &params))
+    }
+
+    /// Replaces the memory that is read; the other end stays, and what is kept for it. Executables keep what
+    /// they have.
+    ///
+    /// # Errors
+    ///
+    /// [`GraphError::OtherSize`] for another size than the node copies, [`GraphError::Opaque`] for a node
+    /// that copies rows, planes or arrays, and as [`CopyNode::set`].
+    pub fn set_source<'a, T: DeviceCopy>(&self, from: impl Into<Operand<'a, T>>) -> Result<()> {
+        let from = from.into().into_memory();
+        let bytes = size_of_values::<T>(from.len())?;
+        self.set_end(&from, bytes, Part::Source, |params, end| end.read_by(params))
+    }
+
+    /// Replaces the memory that is written; the other end stays, and what is kept for it. Executables keep
+    /// what they have.
+    ///
+    /// # Errors
+    ///
+    /// As [`CopyNode::set_source`].
+    pub fn set_destination<'a, T: DeviceCopy>(&self, to: impl Into<OperandMut<'a, T>>) -> Result<()> {
+        let to = to.into().into_memory();
+        let bytes = size_of_values::<T>(to.len())?;
+        self.set_end(&to, bytes, Part::Destination, |params, end| end.written_by(params))
+    }
+
+    fn set_end(
+        &self,
+        memory: &Memory<'_>,
+        given: usize,
+        part: Part,
+        change: impl FnOnce(&mut CUDA_MEMCPY3D_v2, End),
+    ) -> Result<()> {
+        let owner = memory.retain(self.node.graph(), &self.context)?;
+        let _current = self.context.current()?;
+        let owners = |present: Option<&Bundle>| {
+            let mut bundle = Bundle::with_capacity(2);
+            if let Some(present) = present {
+                bundle.keep_parts_of(present, |kept| kept != part);
+            }
+            bundle.keep(part, owner);
+            Some(bundle)
+        };
+        self.node.change(owners, |locked, node| {
+            let mut params = params_of(locked.driver(), node)?;
+            if !is_linear(&params) {
+                return Err(GraphError::Opaque { kind: NodeKind::Copy }.into());
+            }
+            let bytes = params.WidthInBytes;
+            if bytes != given {
+                return Err(GraphError::OtherSize { bytes, given }.into());
+            }
+            change(&mut params, End::new(memory, given));
+            let (from, to) = (source(&params), destination(&params));
+            if from.abs_diff(to) < bytes as u64 {
+                return Err(CopyError::Overlap { from, to, bytes }.into());
+            }
+            set(locked.driver(), node, &params)
+        })
+    }
+}
+
+/// `true` if bytes are copied in one piece between addresses.
+fn is_linear(params: &CUDA_MEMCPY3D_v2) -> bool {
+    let array = CUmemorytype::CU_MEMORYTYPE_ARRAY;
+    let offsets = [params.srcXInBytes, params.srcY, params.srcZ, params.dstXInBytes, params.dstY, params.dstZ];
+    (params.Height, params.Depth) == (1, 1)
+        && params.srcMemoryType != array
+        && params.dstMemoryType != array
+        && offsets == [0; 6]
+}
+
+fn source(params: &CUDA_MEMCPY3D_v2) -> CUdeviceptr {
+    match params.srcMemoryType {
+        CUmemorytype::CU_MEMORYTYPE_HOST => params.srcHost.addr() as CUdeviceptr,
+        _ => params.srcDevice,
+    }
+}
+
+fn destination(params: &CUDA_MEMCPY3D_v2) -> CUdeviceptr {
+    match params.dstMemoryType {
+        CUmemorytype::CU_MEMORYTYPE_HOST => params.dstHost.addr() as CUdeviceptr,
+        _ => params.dstDevice,
+    }
+}
+
+fn params_of(driver: &Driver, node: CUgraphNode) -> Result<CUDA_MEMCPY3D_v2> {
+    // SAFETY: all of it are numbers and pointers, for which 0 is a value.
+    let mut params: CUDA_MEMCPY3D_v2 = unsafe { zeroed() };
+    // SAFETY: the caller's node is alive and copies, and `params` is writable.
+    unsafe { driver.cuGraphMemcpyNodeGetParams(node, &raw mut params) }?;
+    Ok(params)
+}
+
+fn set(driver: &Driver, node: CUgraphNode, params: &CUDA_MEMCPY3D_v2) -> Result<()> {
+    // SAFETY: the caller's node is alive and copies; both ends have as many bytes, which the graph keeps, or
+    // for which their owner vouches.
+    Ok(unsafe { driver.cuGraphMemcpyNodeSetParams(node, params) }?)
+}

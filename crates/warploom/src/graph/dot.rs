@@ -1,0 +1,103 @@
+//! Graphs as DOT text, for Graphviz.
+#![expect(unsafe_code, reason = "has the driver write a file")]
+
+use std::ffi::CString;
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use warploom_driver::sys::types::CUgraphDebugDot_flags;
+
+use super::{GraphDef, GraphError};
+use crate::Result;
+
+macro_rules! flags {
+    ($($(#[doc = $doc:literal])* $name:ident = $raw:ident;)*) => {
+        /// Details that DOT text shows, to be combined. By default there are none but kinds and edges.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+        #[must_use]
+        pub struct DotFlags(u32);
+
+        impl DotFlags {
+            /// Kinds of nodes and edges alone.
+            pub fn new() -> DotFlags {
+                DotFlags(0)
+            }
+
+            $(
+                $(#[doc = $doc])*
+                pub fn $name(self) -> DotFlags {
+                    DotFlags(self.0 | CUgraphDebugDot_flags::$raw.0)
+                }
+            )*
+        }
+    };
+}
+flags! {
+    /// Everything.
+    verbose = CU_GRAPH_DEBUG_DOT_FLAGS_VERBOSE;
+    /// The names of the CUDA runtime instead of the driver's.
+    runtime_types = CU_GRAPH_DEBUG_DOT_FLAGS_RUNTIME_TYPES;
+    /// Parameters of kernel nodes.
+    kernel_parameters = CU_GRAPH_DEBUG_DOT_FLAGS_KERNEL_NODE_PARAMS;
+    /// Parameters of copy nodes.
+    copy_parameters = CU_GRAPH_DEBUG_DOT_FLAGS_MEMCPY_NODE_PARAMS;
+    /// Parameters of fill nodes.
+    fill_parameters = CU_GRAPH_DEBUG_DOT_FLAGS_MEMSET_NODE_PARAMS;
+    /// Parameters of host nodes.
+    host_parameters = CU_GRAPH_DEBUG_DOT_FLAGS_HOST_NODE_PARAMS;
+    /// Parameters of event nodes.
+    event_parameters = CU_GRAPH_DEBUG_DOT_FLAGS_EVENT_NODE_PARAMS;
+    /// Parameters of nodes that signal external semaphores.
+    signal_parameters = CU_GRAPH_DEBUG_DOT_FLAGS_EXT_SEMAS_SIGNAL_NODE_PARAMS;
+    /// Parameters of nodes that wait for external semaphores.
+    wait_parameters = CU_GRAPH_DEBUG_DOT_FLAGS_EXT_SEMAS_WAIT_NODE_PARAMS;
+    /// Attributes of kernel nodes.
+    kernel_attributes = CU_GRAPH_DEBUG_DOT_FLAGS_KERNEL_NODE_ATTRIBUTES;
+    /// Handles of nodes and kernels.
+    handles = CU_GRAPH_DEBUG_DOT_FLAGS_HANDLES;
+    /// Parameters of alloc nodes.
+    alloc_parameters = CU_GRAPH_DEBUG_DOT_FLAGS_MEM_ALLOC_NODE_PARAMS;
+    /// Parameters of free nodes.
+    free_parameters = CU_GRAPH_DEBUG_DOT_FLAGS_MEM_FREE_NODE_PARAMS;
+    /// Parameters of nodes that write or wait for values.
+    value_parameters = CU_GRAPH_DEBUG_DOT_FLAGS_BATCH_MEM_OP_NODE_PARAMS;
+    /// Data of the edges.
+    edge_data = CU_GRAPH_DEBUG_DOT_FLAGS_EXTRA_TOPO_INFO;
+    /// Parameters of conditional nodes.
+    conditional_parameters = CU_GRAPH_DEBUG_DOT_FLAGS_CONDITIONAL_NODE_PARAMS;
+}
+
+impl GraphDef {
+    /// Writes the graph as DOT text to a file, for Graphviz.
+    ///
+    /// # Errors
+    ///
+    /// [`GraphError::Path`] if the path cannot be passed on, [`GraphError::GraphDestroyed`], and the driver's
+    /// error.
+    #[doc(alias = "cuGraphDebugDotPrint")]
+    pub fn write_dot(&self, path: impl AsRef<Path>, flags: DotFlags) -> Result<()> {
+        let path = path.as_ref().to_str().and_then(|path| CString::new(path).ok()).ok_or(GraphError::Path)?;
+        let locked = self.lock();
+        let graph = locked.graph(self.id())?;
+        // SAFETY: the graph is alive, and the path is terminated.
+        Ok(unsafe { locked.driver().cuGraphDebugDotPrint(graph, path.as_ptr(), flags.0) }?)
+    }
+
+    /// The graph as DOT text, for Graphviz. It is written to a file for temporary use and read again.
+    ///
+    /// # Errors
+    ///
+    /// [`GraphError::Dot`] if the file cannot be read, and as [`GraphDef::write_dot`].
+    pub fn dot(&self, flags: DotFlags) -> Result<String> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let (process, number) = (std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let path = std::env::temp_dir().join(format!("warploom-{process}-{number}.dot"));
+        let written = self.write_dot(&path, flags);
+        let text = fs::read_to_string(&path).map_err(|error| GraphError::Dot { message: error.to_string().into() });
+        let removed = fs::remove_file(&path);
+        written?;
+        removed.map_err(|error| GraphError::Dot { message: error.to_string().into() })?;
+        Ok(text?)
+    }
+}

@@ -1,0 +1,25 @@
+//! Empty nodes.
+
+use super::node::{Node, NodeKind, TypedNode, sealed, typed_node};
+
+/// A node that does nothing but order others, added by [`Position::empty`](super::Position::empty).
+#[derive(Clone)]
+pub struct EmptyNode {
+    node: Node,
+}
+typed_node!(EmptyNode);
+
+impl TypedNode for EmptyNode {}
+impl sealed::TypedNode for EmptyNode {
+    const KIND: NodeKind = NodeKind::Empty;
+
+    fn over(node: Node) -> EmptyNode {
+        EmptyNode { node }
+    }
+}
+
+impl EmptyNode {
+    pub(super) fn over(node: Node) -> EmptyNode {
+        EmptyNode { node }
+    }
+}

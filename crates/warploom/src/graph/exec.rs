@@ -1,0 +1,241 @@
+//! `GraphExec`: graphs that can be launched.
+#![expect(unsafe_code, reason = "owns and launches a raw executable")]
+
+use std::fmt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use warploom_driver::Driver;
+use warploom_driver::sys::types::{CUgraphExec, CUgraphExec_st};
+
+use super::GraphDef;
+use super::accumulator::Accumulator;
+use super::uses::GraphUses;
+use crate::capture::RelaxedMode;
+use crate::device::same_driver;
+use crate::diagnostics::{Subject, report};
+use crate::handle::Handle;
+use crate::leaks::{Kind, Mark, mark};
+use crate::{Completion, Context, Device, Event, Queue, Result, Stream};
+
+/// A graph that can be launched, made by [`GraphDef::instantiate`].
+///
+/// It keeps everything that its nodes use, also when the definition is gone. Its launches run one after
+/// another, and in the order of their streams; those of two executables may run at the same time. It may be
+/// dropped while a launch is running, which goes on.
+///
+/// The driver's executables are not for several threads at once. Here they may be shared: each call takes a
+/// lock of the executable, which no other has.
+///
+/// ```
+/// use warploom::{DevicePool, Devices, Driver, GraphDef};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
+/// let context = driver.device(0)?.context()?;
+/// let stream = context.stream()?;
+/// let mut buffer = DevicePool::new(&context)?.zeroed::<u32>(4, &stream)?;
+/// let graph = GraphDef::new(&context)?;
+/// let fill = graph.entry().fill(&mut buffer, 1)?;
+/// let exec = graph.instantiate()?;
+///
+/// exec.node(&fill).set(&mut buffer, 2)?; // this executable alone
+/// exec.launch(&stream)?;
+/// assert_eq!(buffer.download(&stream)?, [2, 2, 2, 2]);
+/// exec.update(&graph)?; // as the definition has it
+/// exec.launch(&stream)?;
+/// assert_eq!(buffer.download(&stream)?, [1, 1, 1, 1]);
+/// # Ok(())
+/// # }
+/// ```
+pub struct GraphExec {
+    raw: Handle<CUgraphExec_st>,
+    context: Context,
+    /// The number of the hierarchy that it was made from.
+    source: u64,
+    is_over: bool,
+    state: Mutex<State>,
+    _mark: Mark,
+}
+
+/// The memory and the owners of an executable.
+pub(super) struct State {
+    pub(super) uses: GraphUses,
+    pub(super) accumulator: Accumulator,
+}
+
+impl GraphExec {
+    /// # Safety
+    ///
+    /// It is an executable of the graph, and has no other owner. The accumulator is attached to it.
+    pub(super) unsafe fn over(
+        graph: &GraphDef,
+        raw: CUgraphExec,
+        uses: GraphUses,
+        accumulator: Accumulator,
+    ) -> GraphExec {
+        let context = graph.context().clone();
+        let mark = mark(&context, || (Kind::GraphExec, raw.addr() as u64, 0));
+        GraphExec {
+            raw: Handle::new(raw),
+            context,
+            source: graph.hierarchy().number(),
+            is_over: false,
+            state: Mutex::new(State { uses, accumulator }),
+            _mark: mark,
+        }
+    }
+
+    /// The context that it was made in.
+    #[must_use]
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// The device of its context.
+    #[must_use]
+    pub fn device(&self) -> &Device {
+        self.context.device()
+    }
+
+    pub(super) fn driver(&self) -> &Driver {
+        self.context.driver()
+    }
+
+    pub(super) fn source(&self) -> u64 {
+        self.source
+    }
+
+    /// The raw handle; valid while this value is held. Other code must not use it while this crate does, and
+    /// keeps the memory that its launches use.
+    #[must_use]
+    pub fn as_raw(&self) -> CUgraphExec {
+        self.raw.raw()
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Launches the graph, in the order of `queue`.
+    ///
+    /// Exactly one driver call, and nothing from the heap, once the executable has been launched on the
+    /// stream. All memory that the graph uses is freed after the launch.
+    ///
+    /// # Errors
+    ///
+    /// [`MemoryError::HostBorrowed`](crate::MemoryError::HostBorrowed) while the host borrows memory that the
+    /// graph uses, [`CaptureError::NotCapturable`](crate::CaptureError::NotCapturable) on a captured stream,
+    /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch),
+    /// [`ContextError::Stale`](crate::ContextError::Stale), and the driver's error; errors of the nodes are
+    /// reported by later calls.
+    #[doc(alias = "cuGraphLaunch")]
+    #[inline]
+    pub fn launch(&self, queue: &impl Queue) -> Result<()> {
+        let stream = queue.stream();
+        self.check(stream)?;
+        stream.refuse_captured("the launch of a graph")?;
+        let state = &mut *self.lock();
+        state.uses.meet(stream)?;
+        let launching = state.uses.host().begin_launch(stream)?;
+        // SAFETY: the executable and the stream are alive, and no other thread uses the executable. What its
+        // nodes use is kept, by the driver's references and by the stream that has met the memory.
+        stream.enqueue(|raw| unsafe { self.driver().cuGraphLaunch(self.as_raw(), raw) })?;
+        launching.enqueued();
+        Ok(())
+    }
+
+    /// Launches the graph at once, and gives a future that is ready when the launch is done.
+    ///
+    /// A failure to launch is the future's result.
+    ///
+    /// ```
+    /// # use warploom::{Devices, Driver, GraphDef};
+    /// async fn twice(exec: &warploom::GraphExec, stream: &warploom::Stream) -> warploom::Result<()> {
+    ///     exec.run(stream).await?;
+    ///     exec.run(stream).await
+    /// }
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
+    /// # let context = driver.device(0)?.context()?;
+    /// # let stream = context.stream()?;
+    /// # let graph = GraphDef::new(&context)?;
+    /// # graph.empty()?;
+    /// # let exec = graph.instantiate()?;
+    /// # let mut task = std::pin::pin!(twice(&exec, &stream));
+    /// # struct Unpark(std::thread::Thread);
+    /// # impl std::task::Wake for Unpark { fn wake(self: std::sync::Arc<Self>) { self.0.unpark() } }
+    /// # let waker = std::sync::Arc::new(Unpark(std::thread::current())).into();
+    /// # loop {
+    /// #     match task.as_mut().poll(&mut std::task::Context::from_waker(&waker)) {
+    /// #         std::task::Poll::Ready(result) => break result?,
+    /// #         std::task::Poll::Pending => std::thread::park(),
+    /// #     }
+    /// # }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn run(&self, queue: &impl Queue) -> Completion<Event> {
+        Completion::new(self.launch(queue).and_then(|()| queue.stream().record()))
+    }
+
+    /// Prepares the next launch on the device, in the order of `queue`, so that it need not.
+    ///
+    /// # Errors
+    ///
+    /// As [`GraphExec::launch`].
+    #[doc(alias = "cuGraphUpload")]
+    pub fn upload(&self, queue: &impl Queue) -> Result<()> {
+        let stream = queue.stream();
+        self.check(stream)?;
+        stream.refuse_captured("the upload of a graph")?;
+        let _state = self.lock();
+        // SAFETY: the executable and the stream are alive, and no other thread uses the executable.
+        stream.signal(|raw| unsafe { self.driver().cuGraphUpload(self.as_raw(), raw) })
+    }
+
+    #[inline]
+    fn check(&self, stream: &Stream) -> Result<()> {
+        if stream.context() == &self.context {
+            return self.context.check_generation();
+        }
+        same_driver(self.driver(), stream.driver())?;
+        self.context.check_generation()?;
+        stream.context().check_generation()
+    }
+
+    /// Ends it. Launches that are running go on, and keep what they use.
+    ///
+    /// Dropping does the same, and can only report a failure.
+    ///
+    /// # Errors
+    ///
+    /// The driver's error.
+    #[doc(alias = "cuGraphExecDestroy")]
+    pub fn close(mut self) -> Result<()> {
+        self.end()
+    }
+
+    fn end(&mut self) -> Result<()> {
+        if std::mem::replace(&mut self.is_over, true) || !self.context.is_current_generation() {
+            return Ok(());
+        }
+        let _relaxed = RelaxedMode::new(self.driver());
+        // SAFETY: the executable belongs to this value, which gives it up. The driver keeps what its launches
+        // need.
+        Ok(unsafe { self.driver().cuGraphExecDestroy(self.as_raw()) }?)
+    }
+}
+
+impl Drop for GraphExec {
+    fn drop(&mut self) {
+        let ended = self.end();
+        report(|| Subject::GraphExec { device: self.device().ordinal() }, ended);
+    }
+}
+
+impl fmt::Debug for GraphExec {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = formatter.debug_struct("GraphExec");
+        text.field("raw", &self.as_raw()).field("device", self.device()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,298 @@
+//! Nodes of an executable, whose parameters can be replaced.
+#![expect(unsafe_code, reason = "changes nodes of raw executables")]
+
+use warploom_driver::sys::types::{CUgraphExec, CUgraphNode};
+
+use super::bundle::Bundle;
+use super::child_node::copyable;
+use super::copy_index::lock_both;
+use super::copy_node::Copy;
+use super::event_node::owner;
+use super::fill_node::Fill;
+use super::host_node::HostCall;
+use super::kernel_node::owners;
+use super::{
+    ChildNode, CopyNode, FillNode, GraphDef, GraphError, GraphExec, HostData, HostFunction, HostNode, KernelNode, Node,
+    Operand, OperandMut, RecordNode, WaitNode,
+};
+use crate::event::Timing;
+use crate::kernel::NodeLaunch;
+use crate::{Arguments, DeviceCopy, Event, Kernel, LaunchConfig, Result};
+
+/// A node of an executable, named by the node of the definition that it came from: [`GraphExec::node`].
+///
+/// Parameters are replaced in this executable alone, and for launches from now on. The executable keeps what
+/// the new ones refer to, until it is dropped or [updated](GraphExec::update) as a whole; it keeps the owners
+/// of the old ones as long, since launches may be running.
+#[derive(Debug)]
+#[must_use = "it changes nothing by itself"]
+pub struct ExecNode<'a, N> {
+    exec: &'a GraphExec,
+    node: &'a N,
+}
+
+impl GraphExec {
+    /// The node of this executable that came from a node of the definition.
+    pub fn node<'a, N: AsRef<Node>>(&'a self, node: &'a N) -> ExecNode<'a, N> {
+        ExecNode { exec: self, node }
+    }
+}
+
+impl<N: AsRef<Node>> ExecNode<'_, N> {
+    /// Makes a call for the node, with the executable locked. The owners are kept from before the call on,
+    /// and released if it fails.
+    fn change(
+        &self,
+        bundle: Bundle,
+        call: impl FnOnce(CUgraphExec, CUgraphNode) -> warploom_driver::Result<()>,
+    ) -> Result<()> {
+        let node = self.node.as_ref();
+        self.check()?;
+        let mut state = self.exec.lock();
+        let locked = node.graph().hierarchy().lock();
+        let raw = locked.node(node)?;
+        let state = &mut *state;
+        state.accumulator.keep(bundle, |bundle| {
+            call(self.exec.as_raw(), raw)?;
+            state.uses.add(bundle);
+            Ok(())
+        })
+    }
+
+    /// Refuses a node of another graph than the executable's.
+    fn check(&self) -> Result<()> {
+        self.exec.context().check_generation()?;
+        if self.node.as_ref().graph().hierarchy().number() == self.exec.source() {
+            Ok(())
+        } else {
+            Err(GraphError::OtherExecutable.into())
+        }
+    }
+
+    fn set_switch(&self, is_enabled: bool) -> Result<()> {
+        self.change(Bundle::default(), |exec, node| {
+            // SAFETY: both are alive, and no other thread uses them.
+            unsafe { self.exec.driver().cuGraphNodeSetEnabled(exec, node, is_enabled.into()) }
+        })
+    }
+
+    fn switch(&self) -> Result<bool> {
+        let mut is_enabled = 0;
+        self.change(Bundle::default(), |exec, node| {
+            // SAFETY: both are alive, no other thread uses them, and `is_enabled` is writable.
+            unsafe { self.exec.driver().cuGraphNodeGetEnabled(exec, node, &raw mut is_enabled) }
+        })?;
+        Ok(is_enabled != 0)
+    }
+}
+
+macro_rules! switchable {
+    ($($name:ident)*) => {$(
+        impl ExecNode<'_, $name> {
+            /// Has the node run or do nothing, in launches from now on. Nothing that it keeps is released.
+            ///
+            /// # Errors
+            ///
+            /// [`GraphError::OtherExecutable`] for a node of another graph, [`GraphError::NodeDestroyed`], and
+            /// the driver's error.
+            #[doc(alias = "cuGraphNodeSetEnabled")]
+            pub fn set_enabled(&self, is_enabled: bool) -> Result<()> {
+                self.set_switch(is_enabled)
+            }
+
+            /// `true` if the node runs.
+            ///
+            /// # Errors
+            ///
+            #[doc = concat!("As [`ExecNode::<", stringify!($name), ">::set_enabled`].")]
+            #[doc(alias = "cuGraphNodeGetEnabled")]
+            pub fn is_enabled(&self) -> Result<bool> {
+                self.switch()
+            }
+        }
+    )*};
+}
+switchable!(KernelNode CopyNode FillNode);
+
+impl ExecNode<'_, KernelNode> {
+    /// Replaces the arguments; kernel and configuration are those that the definition has now.
+    ///
+    /// # Errors
+    ///
+    /// [`GraphError::OtherExecutable`], and as [`KernelNode::set_arguments`]. Then the executable is as
+    /// before.
+    ///
+    /// # Safety
+    ///
+    /// As [`Position::kernel`](super::Position::kernel), for launches of this executable.
+    pub unsafe fn set_arguments(&self, arguments: impl Arguments) -> Result<()> {
+        self.check()?;
+        let (kernel, config, _) = self.node.known()?;
+        // SAFETY: the caller vouches for it.
+        unsafe { self.set(&kernel, &config, arguments) }
+    }
+
+    /// Replaces kernel, configuration and arguments. Exactly one driver call.
+    ///
+    /// # Errors
+    ///
+    /// [`GraphError::OtherExecutable`], [`GraphError::Attributes`] for a configuration with a cluster, a
+    /// priority or cooperation, and as [`Position::kernel`](super::Position::kernel). The driver refuses some
+    /// changes of the kernel. Then the executable is as before.
+    ///
+    /// # Safety
+    ///
+    /// As [`Position::kernel`](super::Position::kernel), for launches of this executable.
+    #[doc(alias = "cuGraphExecKernelNodeSetParams")]
+    pub unsafe fn set(&self, kernel: &Kernel, config: &LaunchConfig, arguments: impl Arguments) -> Result<()> {
+        let context = self.exec.context();
+        let launch = NodeLaunch::new(kernel, context, config, &arguments, self.exec.source())?;
+        if launch.has_attributes() {
+            return Err(GraphError::Attributes.into());
+        }
+        let bundle = owners(kernel, context, &arguments)?;
+        launch.pass(&arguments, |params| {
+            self.change(bundle, |exec, node| {
+                // SAFETY: both are alive, and no other thread uses them; the parameters are complete, and the
+                // caller vouches for the kernel's accesses.
+                unsafe { self.exec.driver().cuGraphExecKernelNodeSetParams_v2(exec, node, params) }
+            })
+        })
+    }
+}
+
+impl ExecNode<'_, CopyNode> {
+    /// Replaces both ends.
+    ///
+    /// # Errors
+    ///
+    /// [`GraphError::OtherExecutable`], and as [`Position::copy`](super::Position::copy). Then the executable
+    /// is as before.
+    #[doc(alias = "cuGraphExecMemcpyNodeSetParams")]
+    pub fn set<'a, T: DeviceCopy>(
+        &self,
+        from: impl Into<Operand<'a, T>>,
+        to: impl Into<OperandMut<'a, T>>,
+    ) -> Result<()> {
+        let context = self.node.context();
+        let Copy { params, owners } = Copy::linear(self.node.graph(), context, from.into(), to.into())?;
+        self.change(owners, |exec, node| {
+            // SAFETY: both are alive, and no other thread uses them; both ends have as many bytes, which are
+            // kept, or for which their owner vouches.
+            unsafe {
+                self.exec.driver().cuGraphExecMemcpyNodeSetParams(exec, node, &raw const params, context.as_raw())
+            }
+        })
+    }
+}
+
+impl ExecNode<'_, FillNode> {
+    /// Replaces memory and value.
+    ///
+    /// # Errors
+    ///
+    /// [`GraphError::OtherExecutable`], and as [`Position::fill`](super::Position::fill). Then the executable
+    /// is as before.
+    #[doc(alias = "cuGraphExecMemsetNodeSetParams")]
+    pub fn set<'a, T: DeviceCopy>(&self, to: impl Into<OperandMut<'a, T>>, value: T) -> Result<()> {
+        let context = self.node.context();
+        let Fill { params, owners } = Fill::linear(self.node.graph(), context, to.into(), &value)?;
+        self.change(owners, |exec, node| {
+            // SAFETY: both are alive, and no other thread uses them; the memory has as many elements, and is
+            // kept, or its owner vouches for it.
+            unsafe {
+                self.exec.driver().cuGraphExecMemsetNodeSetParams(exec, node, &raw const params, context.as_raw())
+            }
+        })
+    }
+}
+
+impl ExecNode<'_, HostNode> {
+    /// Replaces the function.
+    ///
+    /// # Errors
+    ///
+    /// [`GraphError::OtherExecutable`], [`GraphError::NodeDestroyed`], and the driver's error. Then the
+    /// executable is as before.
+    #[doc(alias = "cuGraphExecHostNodeSetParams")]
+    pub fn set_function(&self, function: impl Fn() + Send + Sync + 'static) -> Result<()> {
+        self.set_call(&HostCall::closure(function))
+    }
+
+    /// Replaces the function by a C function with its data.
+    ///
+    /// # Errors
+    ///
+    /// As [`ExecNode::<HostNode>::set_function`].
+    ///
+    /// # Safety
+    ///
+    /// As [`Position::host_raw`](super::Position::host_raw).
+    pub unsafe fn set_function_raw(&self, function: HostFunction, data: HostData<'_>) -> Result<()> {
+        self.set_call(&HostCall::raw(function, data))
+    }
+
+    fn set_call(&self, call: &HostCall) -> Result<()> {
+        self.change(call.owners(), |exec, node| {
+            // SAFETY: both are alive, and no other thread uses them; the function can be called with the
+            // data, which is kept, or for which the caller vouches.
+            unsafe { self.exec.driver().cuGraphExecHostNodeSetParams(exec, node, call.params()) }
+        })
+    }
+}
+
+macro_rules! event_nodes {
+    ($($name:ident $set:ident;)*) => {$(
+        impl ExecNode<'_, $name> {
+            /// Replaces the event.
+            ///
+            /// # Errors
+            ///
+            /// [`GraphError::OtherExecutable`], [`GraphError::NodeDestroyed`],
+            /// [`DeviceError::DriverMismatch`](crate::DeviceError::DriverMismatch), and the driver's error.
+            /// Then the executable is as before.
+            pub fn set_event<T: Timing>(&self, event: &Event<T>) -> Result<()> {
+                crate::device::same_driver(self.exec.driver(), event.driver())?;
+                event.context().check_generation()?;
+                self.change(owner(event), |exec, node| {
+                    // SAFETY: all are alive, and no other thread uses the first two; the event is kept.
+                    unsafe { self.exec.driver().$set(exec, node, event.as_raw()) }
+                })
+            }
+        }
+    )*};
+}
+event_nodes! {
+    RecordNode cuGraphExecEventRecordNodeSetEvent;
+    WaitNode cuGraphExecEventWaitNodeSetEvent;
+}
+
+impl ExecNode<'_, ChildNode> {
+    /// Gives the nodes of the graph inside the parameters of another graph's, which has the same nodes and
+    /// edges.
+    ///
+    /// # Errors
+    ///
+    /// [`GraphError::SameHierarchy`] if the graph is part of the node's own,
+    /// [`GraphError::NotCopyable`] if it has memory or conditional nodes, [`GraphError::OtherExecutable`],
+    /// [`GraphError::NodeDestroyed`], and the driver's error. Then the executable is as before.
+    #[doc(alias = "cuGraphExecChildGraphNodeSetParams")]
+    pub fn set_child(&self, source: &GraphDef) -> Result<()> {
+        let graph = self.node.graph();
+        graph.same_driver(source.driver())?;
+        graph.independent_of(source)?;
+        self.check()?;
+        let mut state = self.exec.lock();
+        let (locked, from) = lock_both(graph, source);
+        let (node, child) = (locked.node(self.node)?, copyable(&from, source)?);
+        let mut bundle = Bundle::default();
+        from.each_bundle(source.id(), &mut |kept| bundle.keep_parts_of(kept, |_| true));
+        let state = &mut *state;
+        state.accumulator.keep(bundle, |bundle| {
+            // SAFETY: all are alive, and no other thread uses them.
+            unsafe { self.exec.driver().cuGraphExecChildGraphNodeSetParams(self.exec.as_raw(), node, child) }?;
+            state.uses.add(bundle);
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,254 @@
+//! Fill nodes.
+#![expect(unsafe_code, reason = "adds raw nodes")]
+
+use std::mem::zeroed;
+
+use warploom_driver::Driver;
+use warploom_driver::sys::types::{CUDA_MEMSET_NODE_PARAMS_v1, CUdeviceptr, CUgraphNode};
+
+use super::bundle::{Bundle, Part};
+use super::copy_node::{other_context, size_of_values};
+use super::node::{Node, NodeKind, TypedNode, sealed, typed_node};
+use super::operand::{Memory, OperandMut};
+use super::position::Place;
+use super::{GraphDef, GraphError, Position};
+use crate::memory::{self, Pattern, pattern};
+use crate::{Context, DeviceCopy, MemoryError, Result, RowsMut};
+
+/// A node that sets memory to a value, added by [`Position::fill`] or [`Position::fill_rows`].
+#[derive(Clone)]
+pub struct FillNode {
+    node: Node,
+    context: Context,
+}
+typed_node!(FillNode);
+
+impl TypedNode for FillNode {}
+impl sealed::TypedNode for FillNode {
+    const KIND: NodeKind = NodeKind::Fill;
+
+    fn over(node: Node) -> FillNode {
+        let context = node.graph().context().clone();
+        FillNode { node, context }
+    }
+}
+
+/// The parameters of a [`FillNode`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct FillParameters {
+    /// The address of the first byte.
+    pub address: CUdeviceptr,
+    /// The value of each element.
+    pub value: u32,
+    /// The bytes of an element: 1, 2 or 4.
+    pub element_size: u32,
+    /// The elements of a row.
+    pub width: usize,
+    /// The number of rows.
+    pub height: usize,
+    /// The bytes from the start of a row to the start of the next.
+    pub pitch: usize,
+}
+
+/// A fill that is checked: the parameters, and the owner of the memory.
+pub(super) struct Fill {
+    pub(super) params: CUDA_MEMSET_NODE_PARAMS_v1,
+    pub(super) owners: Bundle,
+}
+
+impl Fill {
+    /// Of all values of an operand.
+    pub(super) fn linear<T: DeviceCopy>(
+        graph: &GraphDef,
+        context: &Context,
+        to: OperandMut<'_, T>,
+        value: &T,
+    ) -> Result<Fill> {
+        let to = to.into_memory();
+        let bytes = size_of_values::<T>(to.len())?;
+        Fill::new(graph, context, &to, repeated(value)?, (bytes, 1, bytes))
+    }
+
+    /// Of all values of rows.
+    pub(super) fn of_rows<T: DeviceCopy>(
+        graph: &GraphDef,
+        context: &Context,
+        to: RowsMut<'_, T>,
+        value: &T,
+    ) -> Result<Fill> {
+        let (width, pitch, height) = (size_of_values::<T>(to.width())?, size_of_values::<T>(to.pitch())?, to.height());
+        let to = Memory::held(memory::Operand::rows_mut(to), width);
+        Fill::new(graph, context, &to, repeated(value)?, (width, height, pitch))
+    }
+
+    fn new(
+        graph: &GraphDef,
+        context: &Context,
+        to: &Memory<'_>,
+        pattern: Pattern,
+        (width, height, pitch): (usize, usize, usize),
+    ) -> Result<Fill> {
+        if width == 0 || height == 0 {
+            return Err(GraphError::NoBytes.into());
+        }
+        let (value, size) = pattern.to_raw();
+        let params = CUDA_MEMSET_NODE_PARAMS_v1 {
+            dst: to.address(),
+            pitch,
+            value,
+            elementSize: size,
+            width: width / size as usize,
+            height,
+        };
+        let mut owners = Bundle::of(Part::Destination, to.retain(graph, context)?);
+        owners.keep(Part::Whole, other_context(graph, context));
+        Ok(Fill { params, owners })
+    }
+}
+
+/// The pattern of a value that the driver can repeat.
+fn repeated<T: DeviceCopy>(value: &T) -> Result<Pattern> {
+    Ok(pattern(value).ok_or(MemoryError::Fill { size: size_of::<T>() })?)
+}
+
+impl Position<'_> {
+    /// Adds a node that sets all values of a piece of memory, which the graph keeps. Values are as for
+    /// [`SliceMut::fill`](crate::SliceMut::fill).
+    ///
+    /// # Errors
+    ///
+    /// [`MemoryError::Fill`] for a value that cannot be repeated, [`GraphError::NoBytes`] for no values, and
+    /// as [`Position::copy`].
+    #[doc(alias = "cuGraphAddMemsetNode")]
+    pub fn fill<'a, T: DeviceCopy>(self, to: impl Into<OperandMut<'a, T>>, value: T) -> Result<FillNode> {
+        self.check_context()?;
+        let fill = Fill::linear(self.graph(), self.context(), to.into(), &value)?;
+        self.add_fill(fill)
+    }
+
+    /// Adds a node that sets all values of rows, and leaves the gaps between them.
+    ///
+    /// # Errors
+    ///
+    /// As [`Position::fill`].
+    pub fn fill_rows<T: DeviceCopy>(self, to: RowsMut<'_, T>, value: T) -> Result<FillNode> {
+        self.check_context()?;
+        let fill = Fill::of_rows(self.graph(), self.context(), to, &value)?;
+        self.add_fill(fill)
+    }
+
+    fn add_fill(self, fill: Fill) -> Result<FillNode> {
+        let (context, params) = (self.context(), fill.params);
+        let node = self.add(fill.owners, |driver: &Driver, (node, graph, after, count): Place| {
+            // SAFETY: the place is one to add a node at; the memory has as many elements, and the graph keeps
+            // it, or the caller vouches for it. The context is held.
+            unsafe { driver.cuGraphAddMemsetNode(node, graph, after, count, &raw const params, context.as_raw()) }
+        })?;
+        Ok(FillNode { node, context: context.clone() })
+    }
+}
+
+impl FillNode {
+    /// The context that it runs in.
+    pub(super) fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// Its parameters, as the driver has them.
+    ///
+    /// # Errors
+    ///
+    /// [`GraphError::NodeDestroyed`], and the driver's error.
+    #[doc(alias = "cuGraphMemsetNodeGetParams")]
+    pub fn parameters(&self) -> Result<FillParameters> {
+        let locked = self.node.lock();
+        let params = params_of(locked.driver(), locked.node(&self.node)?)?;
+        Ok(FillParameters {
+            address: params.dst,
+            value: params.value,
+            element_size: params.elementSize,
+            width: params.width,
+            height: params.height,
+            pitch: params.pitch,
+        })
+    }
+
+    /// Replaces memory and value. Executables keep what they have.
+    ///
+    /// # Errors
+    ///
+    /// As [`Position::fill`], and [`GraphError::NodeDestroyed`]. Then the node is as before.
+    #[doc(alias = "cuGraphMemsetNodeSetParams")]
+    pub fn set<'a, T: DeviceCopy>(&self, to: impl Into<OperandMut<'a, T>>, value: T) -> Result<()> {
+        let Fill { params, owners } = Fill::linear(self.node.graph(), &self.context, to.into(), &value)?;
+        let _current = self.context.current()?;
+        self.node.change(|_| Some(owners), |locked, node| set(locked.driver(), node, &params))
+    }
+
+    /// Replaces the value; the memory stays. Executables keep what they have.
+    ///
+    /// # Errors
+    ///
+    /// [`MemoryError::Fill`] for a value that cannot be repeated, [`GraphError::OtherSize`] if a row is not a
+    /// whole number of such values, [`GraphError::NodeDestroyed`], and the driver's error.
+    pub fn set_value<T: DeviceCopy>(&self, value: T) -> Result<()> {
+        let (value, size) = repeated(&value)?.to_raw();
+        let _current = self.context.current()?;
+        self.node.change(
+            |_| None,
+            |locked, node| {
+                let mut params = params_of(locked.driver(), node)?;
+                let bytes = params.width * params.elementSize as usize;
+                if !bytes.is_multiple_of(size_of::<T>()) {
+                    return Err(GraphError::OtherSize { bytes, given: size_of::<T>() }.into());
+                }
+                (params.value, params.elementSize, params.width) = (value, size, bytes / size as usize);
+                set(locked.driver(), node, &params)
+            },
+        )
+    }
+
+    /// Replaces the memory; the value stays. Executables keep what they have.
+    ///
+    /// # Errors
+    ///
+    /// [`GraphError::OtherSize`] for another size than the node fills, [`GraphError::Opaque`] for a node that
+    /// fills rows, and as [`FillNode::set`].
+    pub fn set_destination<'a, T: DeviceCopy>(&self, to: impl Into<OperandMut<'a, T>>) -> Result<()> {
+        let to = to.into().into_memory();
+        let given = size_of_values::<T>(to.len())?;
+        let mut owners = Bundle::of(Part::Destination, to.retain(self.node.graph(), &self.context)?);
+        owners.keep(Part::Whole, other_context(self.node.graph(), &self.context));
+        let _current = self.context.current()?;
+        self.node.change(
+            |_| Some(owners),
+            |locked, node| {
+                let mut params = params_of(locked.driver(), node)?;
+                if params.height != 1 {
+                    return Err(GraphError::Opaque { kind: NodeKind::Fill }.into());
+                }
+                let bytes = params.width * params.elementSize as usize;
+                if bytes != given {
+                    return Err(GraphError::OtherSize { bytes, given }.into());
+                }
+                params.dst = to.address();
+                set(locked.driver(), node, &params)
+            },
+        )
+    }
+}
+
+fn params_of(driver: &Driver, node: CUgraphNode) -> Result<CUDA_MEMSET_NODE_PARAMS_v1> {
+    // SAFETY: all of it are numbers, for which 0 is a value.
+    let mut params: CUDA_MEMSET_NODE_PARAMS_v1 = unsafe { zeroed() };
+    // SAFETY: the caller's node is alive and fills, and `params` is writable.
+    unsafe { driver.cuGraphMemsetNodeGetParams(node, &raw mut params) }?;
+    Ok(params)
+}
+
+fn set(driver: &Driver, node: CUgraphNode, params: &CUDA_MEMSET_NODE_PARAMS_v1) -> Result<()> {
+    // SAFETY: the caller's node is alive and fills; the memory has as many elements, and the graph keeps it,
+    // or its owner vouches for it.
+    Ok(unsafe { driver.cuGraphMemsetNodeSetParams(node, params) }?)
+}

@@ -1,0 +1,424 @@
+//! Hierarchies: a root graph, the graphs inside of its nodes, and the attachments of all of them.
+//!
+//! A driver's graph must not be used by two threads at once, nor may a graph inside of it be, so that one
+//! lock guards all. The driver destroys the root, and with it everything below; a graph below that is
+//! destroyed with its node stays here as a tombstone, by which handles to it are refused.
+//!
+//! The driver may give the handle of a destroyed node to a new one. Each graph counts its destroyed nodes,
+//! and remembers at which count a handle was last destroyed. That number is part of a node's identity, so
+//! that no old handle becomes a new node's. A graph none of whose nodes was destroyed looks nothing up.
+#![expect(unsafe_code, reason = "owns a raw graph")]
+
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use warploom_driver::Driver;
+use warploom_driver::sys::types::{CUgraph, CUgraph_st, CUgraphNode};
+
+use super::attachment::{Attachment, Prepared};
+use super::bundle::Bundle;
+use super::raw::{NodeMap, RawNode};
+use super::{GraphError, Node};
+use crate::capture::RelaxedMode;
+use crate::diagnostics::{Subject, report};
+use crate::handle::Handle;
+use crate::leaks::{Kind, Mark, mark};
+use crate::{Context, Result};
+
+/// A graph of a hierarchy, by its place in the list. The root is the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct GraphId(u32);
+
+impl GraphId {
+    pub(super) const ROOT: GraphId = GraphId(0);
+}
+
+/// A root graph and all graphs below it.
+pub(crate) struct Hierarchy {
+    /// No other of the process ever has the number.
+    number: u64,
+    context: Context,
+    state: Mutex<State>,
+    _mark: Mark,
+}
+
+/// The graphs of a hierarchy.
+struct State {
+    graphs: Vec<Entry>,
+    /// `true` if the root belongs to this hierarchy, which destroys it.
+    is_owned: bool,
+    /// `true` if a graph inside of a node is gone without the node.
+    is_broken: bool,
+}
+
+/// One graph.
+struct Entry {
+    /// `None` for a graph that is destroyed.
+    raw: Option<Handle<CUgraph_st>>,
+    attachments: NodeMap<Attachment>,
+    /// Attachments of no node.
+    anonymous: Vec<Attachment>,
+    /// The graphs inside of a node, in their order.
+    inside: NodeMap<Vec<GraphId>>,
+    destroyed: NodeMap<u32>,
+    /// The number of nodes that were destroyed.
+    deaths: u32,
+    /// `true` while a stream is captured into it: then the driver destroys no node, and what the nodes use is
+    /// not attached yet.
+    is_captured: bool,
+    /// Nodes that are destroyed when the capture ends.
+    unwanted: Vec<RawNode>,
+    /// The memory and conditional nodes that were added here, which a copy of the graph cannot have.
+    uncopyable: NodeMap<&'static str>,
+    /// `true` if it has a condition, or is the body of a conditional node: then it cannot be copied, either.
+    is_conditional: bool,
+}
+
+impl Entry {
+    fn new(raw: CUgraph) -> Entry {
+        Entry {
+            raw: Some(Handle::new(raw)),
+            attachments: NodeMap::default(),
+            anonymous: Vec::new(),
+            inside: NodeMap::default(),
+            destroyed: NodeMap::default(),
+            deaths: 0,
+            is_captured: false,
+            unwanted: Vec::new(),
+            uncopyable: NodeMap::default(),
+            is_conditional: false,
+        }
+    }
+
+    fn incarnation(&self, node: RawNode) -> u32 {
+        if self.destroyed.is_empty() { 0 } else { self.destroyed.get(&node).copied().unwrap_or(0) }
+    }
+}
+
+impl Hierarchy {
+    /// A hierarchy with one graph, which is destroyed with it if it is owned.
+    ///
+    /// # Safety
+    ///
+    /// It is a graph of the context's driver, and stays until the hierarchy ends or [loses](Self::lose) it;
+    /// an owned one has no other owner.
+    pub(super) unsafe fn new(context: &Context, raw: CUgraph, is_owned: bool) -> Hierarchy {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let mark = mark(context, || (Kind::Graph, raw.addr() as u64, 0));
+        let state = State { graphs: vec![Entry::new(raw)], is_owned, is_broken: false };
+        Hierarchy { number, context: context.clone(), state: Mutex::new(state), _mark: mark }
+    }
+
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    pub(crate) fn context(&self) -> &Context {
+        &self.context
+    }
+
+    pub(crate) fn driver(&self) -> &Driver {
+        self.context.driver()
+    }
+
+    pub(crate) fn lock(&self) -> Locked<'_> {
+        Locked { hierarchy: self, state: self.state.lock().unwrap_or_else(PoisonError::into_inner) }
+    }
+
+    /// Destroys the root if it is owned; all handles are refused afterwards.
+    pub(super) fn end(&self) -> Result<()> {
+        let mut locked = self.lock();
+        let raw = locked.state.graphs[0].raw.take();
+        let is_owned = std::mem::replace(&mut locked.state.is_owned, false) && !locked.state.is_broken;
+        locked.bury(GraphId::ROOT);
+        drop(locked);
+        let _relaxed = RelaxedMode::new(self.driver());
+        match raw {
+            // SAFETY: the graph belongs to this hierarchy, which gives it up.
+            Some(raw) if is_owned => Ok(unsafe { self.driver().cuGraphDestroy(raw.raw()) }?),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Drop for Hierarchy {
+    fn drop(&mut self) {
+        let ended = self.end();
+        report(|| Subject::Graph { device: self.context.device().ordinal() }, ended);
+    }
+}
+
+/// A hierarchy that no other thread uses.
+pub(crate) struct Locked<'h> {
+    hierarchy: &'h Hierarchy,
+    state: MutexGuard<'h, State>,
+}
+
+impl<'h> Locked<'h> {
+    fn entry(&self, id: GraphId) -> &Entry {
+        &self.state.graphs[id.0 as usize]
+    }
+
+    fn entry_mut(&mut self, id: GraphId) -> &mut Entry {
+        &mut self.state.graphs[id.0 as usize]
+    }
+
+    pub(super) fn driver(&self) -> &'h Driver {
+        self.hierarchy.driver()
+    }
+
+    /// The driver's handle of a graph, if it is not destroyed.
+    pub(super) fn graph(&self, id: GraphId) -> Result<CUgraph> {
+        self.entry(id).raw.as_ref().map(Handle::raw).ok_or(GraphError::GraphDestroyed.into())
+    }
+
+    pub(super) fn is_alive(&self, id: GraphId) -> bool {
+        self.entry(id).raw.is_some()
+    }
+
+    /// Records that a stream is captured into a graph.
+    pub(super) fn begin_capture(&mut self, id: GraphId) {
+        self.entry_mut(id).is_captured = true;
+    }
+
+    /// Records that the capture is over, and destroys the nodes that were taken back.
+    pub(super) fn end_capture(&mut self, id: GraphId) -> Result<()> {
+        let entry = self.entry_mut(id);
+        entry.is_captured = false;
+        std::mem::take(&mut entry.unwanted).into_iter().try_for_each(|node| self.take_back(id, node))
+    }
+
+    /// Takes back a node that was added just now, and to which no handle was given out. The driver destroys no
+    /// node of a graph that is being captured, so there it is destroyed when the capture ends.
+    pub(super) fn take_back(&mut self, id: GraphId, node: RawNode) -> Result<()> {
+        if self.entry(id).is_captured {
+            self.entry_mut(id).unwanted.push(node);
+            return Ok(());
+        }
+        // SAFETY: the node is alive, and no handle to it is used.
+        unsafe { self.driver().cuGraphDestroyNode(node.raw()) }?;
+        self.destroyed(id, node)
+    }
+
+    /// Refuses to destroy nodes of a graph that is being captured.
+    pub(super) fn check_not_captured(&self, id: GraphId) -> Result<()> {
+        if self.entry(id).is_captured { Err(GraphError::Captured.into()) } else { Ok(()) }
+    }
+
+    /// Refuses a graph to be instantiated or copied while it, or a graph below it, is being captured.
+    pub(super) fn check_settled(&self, id: GraphId) -> Result<()> {
+        if self.state.is_broken {
+            return Err(GraphError::GraphDestroyed.into());
+        }
+        self.check_not_captured(id)?;
+        self.entry(id).inside.values().flatten().try_for_each(|inside| self.check_settled(*inside))
+    }
+
+    /// Records that the driver has destroyed a graph inside of a node, which is there still: nothing more can be
+    /// done with the whole hierarchy, not even destroy it.
+    pub(super) fn break_at(&mut self, id: GraphId) {
+        self.state.is_broken = true;
+        self.bury(id);
+    }
+
+    pub(super) fn is_broken(&self) -> bool {
+        self.state.is_broken
+    }
+
+    /// Marks the root as owned, or as not owned any more.
+    pub(super) fn set_owned(&mut self, is_owned: bool) {
+        self.state.is_owned = is_owned;
+    }
+
+    /// The driver's handle of a node, if it is of this hierarchy and neither it nor its graph is destroyed.
+    pub(super) fn node(&self, node: &Node) -> Result<CUgraphNode> {
+        if node.hierarchy().number != self.hierarchy.number {
+            return Err(GraphError::OtherGraph { what: "node" }.into());
+        }
+        if self.is_valid(node) { Ok(node.raw().raw()) } else { Err(GraphError::NodeDestroyed.into()) }
+    }
+
+    /// `true` if a node of this hierarchy is not destroyed.
+    pub(super) fn is_valid(&self, node: &Node) -> bool {
+        let entry = self.entry(node.graph_id());
+        entry.raw.is_some() && entry.incarnation(node.raw()) == node.incarnation()
+    }
+
+    /// The number by which a node that the driver has named now is told from earlier ones with the handle.
+    pub(super) fn incarnation(&self, graph: GraphId, node: RawNode) -> u32 {
+        self.entry(graph).incarnation(node)
+    }
+
+    /// Attaches owners to a graph, for a node that is still to be added or changed. With owners, there is
+    /// room for the attachment in the index.
+    pub(super) fn prepare(&mut self, id: GraphId, bundle: Bundle) -> Result<Prepared<'h>> {
+        let graph = self.graph(id)?;
+        if !bundle.is_empty() {
+            self.entry_mut(id).attachments.reserve(1);
+        }
+        // SAFETY: the graph is alive, and stays so while the lock is held, which outlives the value.
+        unsafe { Prepared::new(self.driver(), graph, bundle) }
+    }
+
+    /// Puts an attachment into the index, in place of the one before, which is released.
+    pub(super) fn publish(&mut self, id: GraphId, node: RawNode, prepared: Prepared<'h>) -> Result<()> {
+        let entry = self.entry_mut(id);
+        let replaced = match prepared.publish() {
+            Some(attachment) => entry.attachments.insert(node, attachment),
+            None if entry.attachments.is_empty() => None,
+            None => entry.attachments.remove(&node),
+        };
+        self.release(id, replaced)
+    }
+
+    /// Keeps an attachment for the life of the graph, under no node.
+    pub(super) fn publish_anonymously(&mut self, id: GraphId, prepared: Prepared<'h>) {
+        self.entry_mut(id).anonymous.extend(prepared.publish());
+    }
+
+    /// Keeps an attachment that the driver has copied into a graph.
+    pub(super) fn adopt(&mut self, id: GraphId, node: Option<RawNode>, attachment: Attachment) {
+        let entry = self.entry_mut(id);
+        match node {
+            Some(node) => _ = entry.attachments.insert(node, attachment),
+            None => entry.anonymous.push(attachment),
+        }
+    }
+
+    fn release(&self, id: GraphId, attachment: Option<Attachment>) -> Result<()> {
+        let (Some(attachment), Ok(graph)) = (attachment, self.graph(id)) else { return Ok(()) };
+        // SAFETY: the graph is alive and retained the attachment, which is not in the index any more.
+        unsafe { attachment.release(self.driver(), graph) }
+    }
+
+    /// The owners of a node's parameters.
+    pub(super) fn bundle(&self, id: GraphId, node: RawNode) -> Option<&Bundle> {
+        let attachment = self.entry(id).attachments.get(&node)?;
+        // SAFETY: the graph retains what is in its index, under the lock that is held.
+        Some(unsafe { attachment.bundle() })
+    }
+
+    /// Records a node that was destroyed, with everything inside of it, and releases its owners.
+    pub(super) fn destroyed(&mut self, id: GraphId, node: RawNode) -> Result<()> {
+        for inside in self.entry_mut(id).inside.remove(&node).unwrap_or_default() {
+            self.bury(inside);
+        }
+        let entry = self.entry_mut(id);
+        entry.deaths += 1;
+        entry.destroyed.insert(node, entry.deaths);
+        entry.uncopyable.remove(&node);
+        let attachment = entry.attachments.remove(&node);
+        self.release(id, attachment)
+    }
+
+    /// Records that a graph is gone, and all graphs below; the driver has released what they kept, or will.
+    pub(super) fn bury(&mut self, id: GraphId) {
+        let entry = self.entry_mut(id);
+        entry.raw = None;
+        entry.attachments = NodeMap::default();
+        entry.anonymous = Vec::new();
+        entry.destroyed = NodeMap::default();
+        for inside in std::mem::take(&mut entry.inside).into_values().flatten() {
+            self.bury(inside);
+        }
+    }
+
+    /// The graphs inside of a node.
+    pub(super) fn inside(&self, id: GraphId, node: RawNode) -> &[GraphId] {
+        self.entry(id).inside.get(&node).map_or(&[], Vec::as_slice)
+    }
+
+    /// Adds a graph that the driver has made inside of a node.
+    pub(super) fn add_inside(&mut self, id: GraphId, node: RawNode, raw: CUgraph) -> GraphId {
+        // No process has as many graphs.
+        let inside = GraphId(u32::try_from(self.state.graphs.len()).unwrap_or(u32::MAX));
+        self.state.graphs.push(Entry::new(raw));
+        self.entry_mut(id).inside.entry(node).or_default().push(inside);
+        inside
+    }
+
+    /// Forgets the graphs inside of a node, which has others now.
+    pub(super) fn replace_inside(&mut self, id: GraphId, node: RawNode) {
+        for inside in self.entry_mut(id).inside.remove(&node).unwrap_or_default() {
+            self.bury(inside);
+        }
+    }
+
+    /// Remembers a node that keeps the graph from being copied.
+    pub(super) fn add_uncopyable(&mut self, id: GraphId, node: RawNode, kind: &'static str) {
+        self.entry_mut(id).uncopyable.insert(node, kind);
+    }
+
+    /// Remembers that a graph has a condition or is a body.
+    pub(super) fn set_conditional(&mut self, id: GraphId) {
+        self.entry_mut(id).is_conditional = true;
+    }
+
+    /// The kind of a node, here or below, that keeps the graph from being copied.
+    pub(super) fn uncopyable(&self, id: GraphId) -> Option<&'static str> {
+        let entry = self.entry(id);
+        if entry.is_conditional {
+            return Some("conditional");
+        }
+        let below = || entry.inside.values().flatten().find_map(|inside| self.uncopyable(*inside));
+        entry.uncopyable.values().next().copied().or_else(below)
+    }
+
+    /// Calls with each attachment of a graph and, if it has one, with its node.
+    pub(super) fn each_attachment(&self, id: GraphId, mut see: impl FnMut(Option<RawNode>, &Attachment)) {
+        let entry = self.entry(id);
+        entry.attachments.iter().for_each(|(node, attachment)| see(Some(*node), attachment));
+        entry.anonymous.iter().for_each(|attachment| see(None, attachment));
+    }
+
+    /// Calls with the bundles of a graph and of all graphs below.
+    pub(super) fn each_bundle(&self, id: GraphId, see: &mut impl FnMut(&Bundle)) {
+        self.each_attachment(id, |_, attachment| {
+            // SAFETY: the graph retains what is in its index, under the lock that is held.
+            see(unsafe { attachment.bundle() });
+        });
+        for inside in self.entry(id).inside.values().flatten() {
+            self.each_bundle(*inside, see);
+        }
+    }
+
+    /// The nodes with graphs inside, and these.
+    pub(super) fn nodes_with_graphs(&self, id: GraphId) -> Vec<(RawNode, Vec<GraphId>)> {
+        self.entry(id).inside.iter().map(|(node, inside)| (*node, inside.clone())).collect()
+    }
+
+    /// All graphs from one downwards that are not destroyed.
+    pub(super) fn from(&self, id: GraphId) -> Vec<GraphId> {
+        let mut all = vec![id];
+        let mut at = 0;
+        while at < all.len() {
+            all.extend(self.entry(all[at]).inside.values().flatten());
+            at += 1;
+        }
+        all.retain(|id| self.is_alive(*id));
+        all
+    }
+
+    /// The handles of all nodes of a graph.
+    pub(super) fn raw_nodes(&self, id: GraphId) -> Result<Vec<CUgraphNode>> {
+        let (graph, driver) = (self.graph(id)?, self.driver());
+        // SAFETY: the graph is alive, and there is room for as many nodes as is said, or none is asked for.
+        listed(|room, count| unsafe { driver.cuGraphGetNodes(graph, room, count) })
+    }
+}
+
+/// The handles of a list that the driver counts and then writes.
+pub(super) fn listed(
+    mut ask: impl FnMut(*mut CUgraphNode, *mut usize) -> warploom_driver::Result<()>,
+) -> Result<Vec<CUgraphNode>> {
+    let mut count = 0;
+    ask(null_mut(), &raw mut count)?;
+    let mut nodes = vec![null_mut(); count];
+    if count > 0 {
+        ask(nodes.as_mut_ptr(), &raw mut count)?;
+        nodes.truncate(count);
+    }
+    Ok(nodes)
+}

@@ -1,0 +1,282 @@
+//! Kernel nodes.
+#![expect(unsafe_code, reason = "adds kernels to graphs, whose accesses cannot be checked")]
+
+use std::mem::zeroed;
+
+use warploom_driver::Driver;
+use warploom_driver::sys::types::{
+    CUDA_KERNEL_NODE_PARAMS_v2, CUgraphNode, CUlaunchAttributeID, CUlaunchAttributeValue,
+};
+
+use super::bundle::{Bundle, Part, Retained};
+use super::node::{Node, NodeKind, TypedNode, sealed, typed_node};
+use super::position::Place;
+use super::{GraphError, Position};
+use crate::diagnostics::{Subject, report};
+use crate::kernel::{NodeAttribute, NodeLaunch};
+use crate::{Arguments, Context, Dimensions, Kernel, LaunchConfig, Result, Shape};
+
+/// A node that launches a kernel, added by [`Position::kernel`].
+#[derive(Clone)]
+pub struct KernelNode {
+    node: Node,
+}
+typed_node!(KernelNode);
+
+impl TypedNode for KernelNode {}
+impl sealed::TypedNode for KernelNode {
+    const KIND: NodeKind = NodeKind::Kernel;
+
+    fn over(node: Node) -> KernelNode {
+        KernelNode { node }
+    }
+}
+
+impl Position<'_> {
+    /// Adds a node that launches a kernel, with a tuple of arguments as [`Kernel::launch`] takes them. The
+    /// graph keeps the kernel's library and the memory of all arguments.
+    ///
+    /// Besides those, a [`Condition`](super::Condition) of the graph can be passed, and memory that the
+    /// [graph allocates](Position::allocate).
+    ///
+    /// ```
+    /// use warploom::{DevicePool, Devices, Driver, GraphDef, LaunchConfig};
+    ///
+    /// # const SCALE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/scale.ptx"));
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
+    /// let context = driver.device(0)?.context()?;
+    /// let stream = context.stream()?;
+    /// let mut values = DevicePool::new(&context)?.upload(&[1.0_f32, 2.0, 3.0], &stream)?;
+    ///
+    /// let graph = GraphDef::new(&context)?;
+    /// let scale = context.load(SCALE)?.kernel("scale")?;
+    /// let shape = LaunchConfig::cover(values.len(), 128);
+    /// // SAFETY: it reads and writes as many values as it is told.
+    /// let step = unsafe { graph.entry().kernel(&scale, &shape, (2.0_f32, &mut values, 3_u32)) }?;
+    /// let exec = graph.instantiate()?;
+    /// exec.launch(&stream)?;
+    /// // SAFETY: as above.
+    /// unsafe { exec.node(&step).set_arguments((0.5_f32, &mut values, 3_u32)) }?;
+    /// exec.launch(&stream)?;
+    /// assert_eq!(values.download(&stream)?, [1.0, 2.0, 3.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Kernel::launch`] for the kernel, its configuration and its arguments,
+    /// [`GraphError::OutsideGraph`] for arguments of another graph, [`GraphError::Overlap`] for a
+    /// configuration with [`LaunchConfig::overlap_previous`], and as [`Position::empty`].
+    ///
+    /// # Safety
+    ///
+    /// As [`Kernel::launch`], for every launch of the graph, of its clones and of graphs that it is embedded
+    /// in.
+    #[doc(alias = "cuGraphAddKernelNode")]
+    pub unsafe fn kernel(self, kernel: &Kernel, shape: &impl Shape, arguments: impl Arguments) -> Result<KernelNode> {
+        let (graph, context) = (self.graph(), self.context());
+        graph.same_driver(context.driver())?;
+        let launch = NodeLaunch::new(kernel, context, shape, &arguments, graph.hierarchy().number())?;
+        let bundle = owners(kernel, context, &arguments)?;
+        let mut locked = graph.lock();
+        let node = launch.pass(&arguments, |params| {
+            self.add_to(&mut locked, bundle, |driver: &Driver, (node, graph, after, count): Place| {
+                // SAFETY: the place is one to add a node at; the kernel and the context are held, and the
+                // arguments are as the kernel takes them. The caller vouches for its accesses.
+                unsafe { driver.cuGraphAddKernelNode_v2(node, graph, after, count, params) }
+            })
+        })?;
+        if launch.has_attributes()
+            && let Err(error) = set_attributes(locked.driver(), node.raw().raw(), &launch.attributes())
+        {
+            report(|| Subject::GraphOwners, locked.take_back(graph.id(), node.raw()));
+            return Err(error);
+        }
+        Ok(KernelNode { node })
+    }
+}
+
+/// The kernel and the memory of its arguments.
+pub(super) fn owners(kernel: &Kernel, context: &Context, arguments: &impl Arguments) -> Result<Bundle> {
+    let mut bundle = Bundle::with_capacity(4);
+    bundle.keep(Part::Kernel, Retained::Kernel(kernel.clone(), context.clone()));
+    keep_arguments(&mut bundle, context, arguments)?;
+    Ok(bundle)
+}
+
+fn keep_arguments(bundle: &mut Bundle, context: &Context, arguments: &impl Arguments) -> Result<()> {
+    arguments.each_operand(|operand| {
+        let (allocation, access) = operand.retain(context)?;
+        bundle.keep(Part::Argument, Retained::Memory(allocation, access));
+        Ok(())
+    })
+}
+
+fn set_attributes(driver: &Driver, node: CUgraphNode, attributes: &[NodeAttribute]) -> Result<()> {
+    for (id, value) in attributes {
+        // SAFETY: the caller's node is alive and launches a kernel, and the value is one of the attribute.
+        unsafe { driver.cuGraphKernelNodeSetAttribute(node, *id, value) }?;
+    }
+    Ok(())
+}
+
+impl KernelNode {
+    /// The kernel that it launches; `None` if the node was captured or made by other code.
+    ///
+    /// # Errors
+    ///
+    /// [`GraphError::NodeDestroyed`].
+    pub fn kernel(&self) -> Result<Option<Kernel>> {
+        let locked = self.node.lock();
+        locked.node(&self.node)?;
+        Ok(locked.bundle(self.node.graph_id(), self.node.raw()).and_then(kernel_of).map(|(kernel, _)| kernel))
+    }
+
+    /// The launch configuration, as the driver has it.
+    ///
+    /// # Errors
+    ///
+    /// [`GraphError::NodeDestroyed`], and the driver's error.
+    #[doc(alias = "cuGraphKernelNodeGetParams")]
+    pub fn config(&self) -> Result<LaunchConfig> {
+        let locked = self.node.lock();
+        let (driver, node) = (locked.driver(), locked.node(&self.node)?);
+        let mut config = LaunchConfig::of_node(&params_of(driver, node)?);
+        let attribute = |id| attribute_of(driver, node, id);
+        // SAFETY: the value is that of the attribute.
+        let cluster = unsafe { attribute(CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)?.clusterDim };
+        if cluster.x != 0 {
+            config = config.cluster(Dimensions { x: cluster.x, y: cluster.y, z: cluster.z });
+        }
+        // SAFETY: as above.
+        if unsafe { attribute(CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_COOPERATIVE)?.cooperative } != 0 {
+            config = config.cooperative();
+        }
+        // SAFETY: as above.
+        let priority = unsafe { attribute(CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PRIORITY)?.priority };
+        Ok(if priority == 0 { config } else { config.priority(priority) })
+    }
+
+    /// Replaces the arguments; kernel and configuration stay. Executables keep what they have.
+    ///
+    /// # Errors
+    ///
+    /// As [`Position::kernel`], and [`GraphError::Opaque`] for a node whose kernel is not known here. Then
+    /// the node is as before.
+    ///
+    /// # Safety
+    ///
+    /// As [`Position::kernel`].
+    #[doc(alias = "cuGraphKernelNodeSetParams")]
+    pub unsafe fn set_arguments(&self, arguments: impl Arguments) -> Result<()> {
+        let (kernel, config, context) = self.known()?;
+        // SAFETY: the caller vouches for it.
+        unsafe { self.set_all(&kernel, &context, &config, &arguments) }
+    }
+
+    /// Replaces grid, block and shared memory; kernel, arguments and attributes stay. Executables keep what
+    /// they have.
+    ///
+    /// # Errors
+    ///
+    /// As [`KernelNode::set_arguments`]; [`GraphError::Attributes`] for a configuration with a cluster, a
+    /// priority or cooperation, which are set when the node is added.
+    ///
+    /// # Safety
+    ///
+    /// As [`Position::kernel`].
+    pub unsafe fn set_config(&self, config: &LaunchConfig) -> Result<()> {
+        let (kernel, _, context) = self.known()?;
+        let launch = NodeLaunch::with_shape(&kernel, &context, config)?;
+        if launch.has_attributes() {
+            return Err(GraphError::Attributes.into());
+        }
+        self.node.change(
+            |_| None,
+            |locked, node| {
+                let present = params_of(locked.driver(), node)?;
+                // SAFETY: these are the arguments of the node, which has this kernel.
+                unsafe { launch.pass_again(present.kernelParams, |params| set(locked.driver(), node, params)) }
+            },
+        )
+    }
+
+    /// Replaces kernel, configuration and arguments. Executables keep what they have.
+    ///
+    /// # Errors
+    ///
+    /// As [`KernelNode::set_config`].
+    ///
+    /// # Safety
+    ///
+    /// As [`Position::kernel`].
+    pub unsafe fn set_kernel(&self, kernel: &Kernel, config: &LaunchConfig, arguments: impl Arguments) -> Result<()> {
+        let (_, _, context) = self.known()?;
+        if NodeLaunch::with_shape(kernel, &context, config)?.has_attributes() {
+            return Err(GraphError::Attributes.into());
+        }
+        // SAFETY: the caller vouches for it.
+        unsafe { self.set_all(kernel, &context, config, &arguments) }
+    }
+
+    /// # Safety
+    ///
+    /// As [`Position::kernel`].
+    unsafe fn set_all(
+        &self,
+        kernel: &Kernel,
+        context: &Context,
+        config: &LaunchConfig,
+        arguments: &impl Arguments,
+    ) -> Result<()> {
+        let hierarchy = self.node.hierarchy().number();
+        let launch = NodeLaunch::new(kernel, context, config, arguments, hierarchy)?;
+        let bundle = owners(kernel, context, arguments)?;
+        self.node.change(
+            |_| Some(bundle),
+            |locked, node| launch.pass(arguments, |params| set(locked.driver(), node, params)),
+        )
+    }
+
+    /// The kernel, the sizes of its launch and its context, which a partial change keeps.
+    pub(super) fn known(&self) -> Result<(Kernel, LaunchConfig, Context)> {
+        let locked = self.node.lock();
+        let node = locked.node(&self.node)?;
+        let known = locked.bundle(self.node.graph_id(), self.node.raw()).and_then(kernel_of);
+        let (kernel, context) = known.ok_or(GraphError::Opaque { kind: NodeKind::Kernel })?;
+        let params = params_of(locked.driver(), node)?;
+        Ok((kernel, LaunchConfig::of_node(&params), context))
+    }
+}
+
+/// The kernel that a bundle keeps, and its context.
+fn kernel_of(bundle: &Bundle) -> Option<(Kernel, Context)> {
+    bundle.retained(|part| part == Part::Kernel).find_map(|(_, retained)| match retained {
+        Retained::Kernel(kernel, context) => Some((kernel.clone(), context.clone())),
+        _ => None,
+    })
+}
+
+/// The parameters of a kernel node, which the driver keeps until they are changed.
+fn params_of(driver: &Driver, node: CUgraphNode) -> Result<CUDA_KERNEL_NODE_PARAMS_v2> {
+    // SAFETY: all of it are numbers and pointers, for which 0 is a value.
+    let mut params: CUDA_KERNEL_NODE_PARAMS_v2 = unsafe { zeroed() };
+    // SAFETY: the caller's node is alive and launches a kernel, and `params` is writable.
+    unsafe { driver.cuGraphKernelNodeGetParams_v2(node, &raw mut params) }?;
+    Ok(params)
+}
+
+fn attribute_of(driver: &Driver, node: CUgraphNode, id: CUlaunchAttributeID) -> Result<CUlaunchAttributeValue> {
+    // SAFETY: 0 is a value of every attribute.
+    let mut value: CUlaunchAttributeValue = unsafe { zeroed() };
+    // SAFETY: the caller's node is alive and launches a kernel, and `value` is writable.
+    unsafe { driver.cuGraphKernelNodeGetAttribute(node, id, &raw mut value) }?;
+    Ok(value)
+}
+
+fn set(driver: &Driver, node: CUgraphNode, params: &CUDA_KERNEL_NODE_PARAMS_v2) -> Result<()> {
+    // SAFETY: the caller's node is alive and launches a kernel; the parameters are complete.
+    Ok(unsafe { driver.cuGraphKernelNodeSetParams_v2(node, params) }?)
+}

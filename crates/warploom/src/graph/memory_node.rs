@@ -1,0 +1,219 @@
+//! Alloc and free nodes: memory that a graph allocates for itself.
+#![expect(unsafe_code, reason = "adds raw nodes")]
+
+use std::marker::PhantomData;
+use std::mem::zeroed;
+use std::ptr::null;
+
+use warploom_driver::Driver;
+use warploom_driver::sys::types::{
+    CUDA_MEM_ALLOC_NODE_PARAMS, CUdeviceptr, CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationType, CUmemLocation,
+    CUmemLocationType,
+};
+
+use super::bundle::Bundle;
+use super::node::{Node, NodeKind, TypedNode, sealed, typed_node};
+use super::position::Place;
+use super::{GraphError, Position};
+use crate::device::peer_capability;
+use crate::memory::bytes_of;
+use crate::{Device, DeviceCopy, MemoryError, PeerError, Result};
+
+/// A node that allocates memory in each launch, added by [`Position::allocate`], and the memory: nodes of the
+/// same graph take it where they take a buffer.
+///
+/// ```
+/// use warploom::{DevicePool, Devices, Driver, GraphDef};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let driver = Driver::open(&warploom_sim::Machine::preset("h200")?)?;
+/// let context = driver.device(0)?.context()?;
+/// let stream = context.stream()?;
+/// let mut result = DevicePool::new(&context)?.zeroed::<u32>(4, &stream)?;
+///
+/// let graph = GraphDef::new(&context)?;
+/// let scratch = graph.entry().allocate::<u32>(4)?;
+/// let fill = scratch.then().fill(&scratch, 7)?;
+/// let copy = fill.then().copy(&scratch, &mut result)?;
+/// copy.then().free(&scratch)?;
+/// graph.instantiate()?.launch(&stream)?;
+/// assert_eq!(result.download(&stream)?, [7, 7, 7, 7]);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// The memory is there from this node on until a [free node](Position::free), in the order of the edges; that
+/// nodes which use it come in between is the caller's, as is the order of contents everywhere.
+pub struct AllocNode<T: DeviceCopy = u8> {
+    node: Node,
+    address: CUdeviceptr,
+    len: usize,
+    of: PhantomData<T>,
+}
+typed_node!(AllocNode<T: DeviceCopy>);
+
+impl<T: DeviceCopy> Clone for AllocNode<T> {
+    fn clone(&self) -> AllocNode<T> {
+        AllocNode { node: self.node.clone(), ..*self }
+    }
+}
+
+impl<T: DeviceCopy> AllocNode<T> {
+    /// The address that the memory has in each launch.
+    #[must_use]
+    pub fn address(&self) -> CUdeviceptr {
+        self.address
+    }
+
+    /// The number of values.
+    #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "no allocation is empty")]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The number of bytes.
+    #[must_use]
+    pub fn size_in_bytes(&self) -> usize {
+        self.len * size_of::<T>()
+    }
+}
+
+/// A node that frees memory of the graph, added by [`Position::free`].
+#[derive(Clone)]
+pub struct FreeNode {
+    node: Node,
+}
+typed_node!(FreeNode);
+
+impl TypedNode for FreeNode {}
+impl sealed::TypedNode for FreeNode {
+    const KIND: NodeKind = NodeKind::Free;
+
+    fn over(node: Node) -> FreeNode {
+        FreeNode { node }
+    }
+}
+
+impl FreeNode {
+    /// The address of the memory that it frees.
+    ///
+    /// # Errors
+    ///
+    /// [`GraphError::NodeDestroyed`], and the driver's error.
+    #[doc(alias = "cuGraphMemFreeNodeGetParams")]
+    pub fn address(&self) -> Result<CUdeviceptr> {
+        let locked = self.node.lock();
+        let (node, mut address) = (locked.node(&self.node)?, 0);
+        // SAFETY: the node is alive and frees memory, and `address` is writable.
+        unsafe { locked.driver().cuGraphMemFreeNodeGetParams(node, &raw mut address) }?;
+        Ok(address)
+    }
+}
+
+impl Position<'_> {
+    /// Adds a node that allocates `len` uninitialised values on the device of the context.
+    ///
+    /// A graph with memory nodes can be instantiated once at a time, and neither embedded nor cloned; its
+    /// nodes cannot be destroyed. Memory that no node frees stays until the next launch, which needs
+    /// [`InstantiateOptions::auto_free`](super::InstantiateOptions::auto_free).
+    ///
+    /// # Errors
+    ///
+    /// [`MemoryError::EmptyBuffer`] for no bytes, [`MemoryError::TooLarge`] for more than a size can say, and
+    /// as [`Position::empty`].
+    #[doc(alias = "cuGraphAddMemAllocNode")]
+    pub fn allocate<T: DeviceCopy>(self, len: usize) -> Result<AllocNode<T>> {
+        self.allocate_for(len, &[])
+    }
+
+    /// As [`Position::allocate`], for other devices to use as well.
+    ///
+    /// # Errors
+    ///
+    /// As [`Position::allocate`], and [`PeerError::Unsupported`] for devices that cannot have access.
+    pub fn allocate_for<T: DeviceCopy>(self, len: usize, peers: &[Device]) -> Result<AllocNode<T>> {
+        let bytes = bytes_of::<T>(len).ok_or(MemoryError::TooLarge { len, element: size_of::<T>() })?;
+        if bytes == 0 {
+            return Err(MemoryError::EmptyBuffer.into());
+        }
+        self.check_context()?;
+        let owner = self.context().device();
+        let access = access(owner, peers)?;
+        // SAFETY: all of it are numbers and pointers, for which 0 is a value; the driver wants 0 in the rest.
+        let mut params: CUDA_MEM_ALLOC_NODE_PARAMS = unsafe { zeroed() };
+        params.poolProps.allocType = CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED;
+        params.poolProps.location = of_device(owner);
+        params.accessDescs = if access.is_empty() { null() } else { access.as_ptr() };
+        params.accessDescCount = access.len();
+        params.bytesize = bytes;
+        let _current = self.context().current()?;
+        let mut locked = self.graph().lock();
+        let node =
+            self.add_to(&mut locked, Bundle::default(), |driver: &Driver, (node, graph, after, count): Place| {
+                // SAFETY: the place is one to add a node at, and the parameters are complete and writable.
+                unsafe { driver.cuGraphAddMemAllocNode(node, graph, after, count, &raw mut params) }
+            })?;
+        locked.add_uncopyable(self.graph().id(), node.raw(), "memory");
+        Ok(AllocNode { node, address: params.dptr, len, of: PhantomData })
+    }
+
+    /// Adds a node that frees memory of the graph.
+    ///
+    /// # Errors
+    ///
+    /// [`GraphError::OutsideGraph`] for memory of another graph, and as [`Position::empty`]. The driver
+    /// refuses to free memory twice.
+    #[doc(alias = "cuGraphAddMemFreeNode")]
+    pub fn free<T: DeviceCopy>(self, memory: &AllocNode<T>) -> Result<FreeNode> {
+        if memory.hierarchy().number() != self.graph().hierarchy().number() {
+            return Err(GraphError::OutsideGraph.into());
+        }
+        // SAFETY: the memory was allocated by a node of this graph.
+        unsafe { self.free_raw(memory.address) }
+    }
+
+    /// Adds a node that frees memory that a graph has allocated.
+    ///
+    /// # Errors
+    ///
+    /// As [`Position::empty`].
+    ///
+    /// # Safety
+    ///
+    /// The memory is allocated by a node of this graph, or of another that is launched before; nothing else
+    /// frees it, and no work uses it afterwards.
+    pub unsafe fn free_raw(self, address: CUdeviceptr) -> Result<FreeNode> {
+        let mut locked = self.graph().lock();
+        let node =
+            self.add_to(&mut locked, Bundle::default(), |driver: &Driver, (node, graph, after, count): Place| {
+                // SAFETY: the place is one to add a node at; the driver refuses an address that it does not know.
+                unsafe { driver.cuGraphAddMemFreeNode(node, graph, after, count, address) }
+            })?;
+        locked.add_uncopyable(self.graph().id(), node.raw(), "memory");
+        Ok(FreeNode { node })
+    }
+}
+
+fn of_device(device: &Device) -> CUmemLocation {
+    CUmemLocation::new(CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE, device.as_raw())
+}
+
+/// The access of other devices; all that cannot have it are named in the error.
+fn access(owner: &Device, peers: &[Device]) -> Result<Vec<CUmemAccessDesc>> {
+    let (mut access, mut refused) = (Vec::new(), Vec::new());
+    for peer in peers.iter().filter(|peer| *peer != owner) {
+        if !peer_capability(peer, owner)? {
+            refused.push(peer.ordinal());
+            continue;
+        }
+        let flags = CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+        access.push(CUmemAccessDesc { location: of_device(peer), flags });
+    }
+    refused.sort_unstable();
+    if refused.is_empty() {
+        Ok(access)
+    } else {
+        Err(PeerError::Unsupported { owner: owner.ordinal(), peers: refused }.into())
+    }
+}

@@ -1,0 +1,73 @@
+//! The edges of a node as live sets.
+
+use warploom::graph::Node;
+use warploom::{Error, Function, GraphDef, GraphError, LiveSet as _};
+use warploom_testkit::{budget, driver_tests};
+
+use crate::support::Stage;
+
+driver_tests! {
+    /// S0.13: a bulk change of edges is one call that adds, or one that removes, besides the reads.
+    fn a_bulk_change_of_edges_is_one_call(driver) {
+        let Stage { graph, .. } = Stage::new(driver)?;
+        let nodes: Vec<_> = (0..5).map(|_| graph.empty()).collect::<Result<_, _>>()?;
+        let last = graph.empty()?;
+        let counted = Function::cuGraphNodeGetDependencies_v2;
+        budget(driver, &[(counted, 1), (Function::cuGraphAddDependencies, 1)], || {
+            last.predecessors().extend(&nodes)
+        })?;
+        budget(driver, &[(counted, 2)], || last.predecessors().extend(&nodes))?;
+        budget(driver, &[(counted, 2), (Function::cuGraphRemoveDependencies, 1)], || {
+            last.predecessors().subtract(&nodes[..2])
+        })?;
+        assert_eq!(last.predecessors().len()?, 3);
+        budget(driver, &[(counted, 2), (Function::cuGraphRemoveDependencies, 1)], || last.predecessors().clear())?;
+        budget(driver, &[], || last.predecessors().extend([] as [Node; 0]))?;
+    }
+
+    /// S0.18: assigning edges adds what is missing and removes what is too much; edges that stay are never
+    /// removed.
+    fn assigning_edges_touches_the_difference_alone(driver) {
+        let Stage { graph, .. } = Stage::new(driver)?;
+        let [a, b, c, d] = [graph.empty()?, graph.empty()?, graph.empty()?, graph.empty()?];
+        d.predecessors().extend([&a, &b])?;
+        let (read, add, remove) = (
+            Function::cuGraphNodeGetDependencies_v2,
+            Function::cuGraphAddDependencies,
+            Function::cuGraphRemoveDependencies,
+        );
+        budget(driver, &[(read, 2), (add, 1), (remove, 1)], || d.predecessors().assign([&b, &c]))?;
+        assert_eq!(d.predecessors().snapshot()?, [Node::from(&b), Node::from(&c)].into());
+        budget(driver, &[(read, 2)], || d.predecessors().assign([&b, &c]))?;
+        assert!(a.successors().is_empty()? && b.successors().contains(&d)?);
+    }
+
+    /// S0.16: an edge that cannot be is refused before any change, by either end; the edges stay.
+    fn edges_that_cannot_be_change_nothing(driver) {
+        let Stage { context, graph, .. } = Stage::new(driver)?;
+        let (a, b, gone) = (graph.empty()?, graph.empty()?, graph.empty()?);
+        gone.destroy()?;
+        let foreign = GraphDef::new(&context)?.empty()?;
+        b.predecessors().insert(&a)?;
+        let refused = |result: Result<(), Error>, reason: GraphError| {
+            assert_eq!(result, Err(reason.into()));
+            assert_eq!(graph.edges().ok(), Some(vec![(Node::from(&a), Node::from(&b))]));
+        };
+        refused(b.predecessors().assign([Node::from(&b)]), GraphError::SelfEdge);
+        refused(b.predecessors().assign([Node::from(&foreign)]), GraphError::OtherGraph { what: "node" });
+        refused(b.predecessors().assign([Node::from(&gone)]), GraphError::NodeDestroyed);
+        refused(a.successors().toggle([Node::from(&foreign)]), GraphError::OtherGraph { what: "node" });
+        assert!(!b.predecessors().contains(&foreign)? && !b.predecessors().remove(&gone)?);
+        assert!(gone.predecessors().is_empty()? && gone.successors().is_empty()?);
+        assert!(gone.predecessors().insert(&a).is_err());
+    }
+
+    /// S0.8: the text of a live set of edges has its contents.
+    fn the_text_of_adjacency_names_the_nodes(driver) {
+        let Stage { graph, .. } = Stage::new(driver)?;
+        let (a, b) = (graph.empty()?, graph.empty()?);
+        b.predecessors().insert(&a)?;
+        assert!(format!("{:?}", b.predecessors()).starts_with("Predecessors({Node { kind: Empty"));
+        assert_eq!(format!("{:?}", a.predecessors()), "Predecessors({})");
+    }
+}

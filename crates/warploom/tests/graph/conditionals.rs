@@ -1,0 +1,51 @@
+//! Conditions and conditional nodes.
+
+use warploom::{GraphDef, GraphError};
+use warploom_testkit::driver_tests;
+
+use crate::support::Stage;
+
+driver_tests! {
+    /// Bodies are graphs of the hierarchy, and run by the default value of their condition.
+    fn conditional_nodes_run_by_their_default(driver) {
+        let stage = Stage::new(driver)?;
+        let (mut first, mut second) = (stage.zeroed(4)?, stage.zeroed(4)?);
+        let (yes, no, which) = (stage.graph.condition(1)?, stage.graph.condition(0)?, stage.graph.condition(2)?);
+        let taken = stage.graph.entry().if_then(&yes)?;
+        taken.body().entry().fill(first.slice_mut(..1)?, 1)?;
+        let both = taken.then().if_else(&no)?;
+        both.then_body().entry().fill(first.slice_mut(1..2)?, 2)?;
+        both.else_body().entry().fill(first.slice_mut(2..3)?, 3)?;
+        let switch = both.then().switch(&which, 3)?;
+        for (index, branch) in switch.branches().iter().enumerate() {
+            branch.entry().fill(second.slice_mut(index..=index)?, 7)?;
+        }
+        assert_eq!(switch.branches()[0].root(), stage.graph);
+        stage.graph.instantiate()?.launch(&stage.stream)?;
+        assert_eq!(first.download(&stage.stream)?, [1, 0, 3, 0]);
+        assert_eq!(second.download(&stage.stream)?, [0, 0, 7, 0]);
+    }
+
+    /// Conditions belong to their hierarchy, and a graph with one is not copied.
+    fn conditions_belong_to_their_hierarchy(driver) {
+        let stage = Stage::new(driver)?;
+        let other = GraphDef::new(&stage.context)?;
+        let condition = other.condition(None)?;
+        assert_eq!(condition.graph(), &other);
+        let foreign = GraphError::OtherGraph { what: "condition" };
+        assert_eq!(stage.graph.entry().while_loop(&condition).map(drop), Err(foreign.into()));
+        assert_eq!(other.entry().switch(&condition, 0).map(drop), Err(GraphError::NoBranches.into()));
+        assert_eq!(other.node_count()?, 0);
+        let refused = GraphError::NotCopyable { kind: "conditional" };
+        assert_eq!(other.try_clone().map(drop), Err(refused.clone().into()));
+        assert_eq!(stage.graph.entry().embed(&other).map(drop), Err(refused.into()));
+    }
+
+    /// A graph inside of a node cannot be instantiated by itself.
+    fn bodies_are_not_instantiated(driver) {
+        let stage = Stage::new(driver)?;
+        let condition = stage.graph.condition(1)?;
+        let node = stage.graph.entry().while_loop(&condition)?;
+        assert_eq!(node.body().instantiate().map(drop), Err(GraphError::Inside.into()));
+    }
+}

@@ -1,0 +1,73 @@
+//! Clones, embedded graphs and their updates.
+
+use warploom::graph::{ChildNode, NodeKind};
+use warploom::{GraphDef, GraphError};
+use warploom_testkit::driver_tests;
+
+use crate::support::{Stage, closure};
+
+driver_tests! {
+    /// S2.24: an embedded graph is a copy, which changes on its own.
+    fn an_embedded_graph_is_a_copy(driver) {
+        let stage = Stage::new(driver)?;
+        let mut buffer = stage.zeroed(4)?;
+        let step = GraphDef::new(&stage.context)?;
+        let fill = step.entry().fill(&mut buffer, 1)?;
+        let child = stage.graph.entry().embed(&step)?;
+        fill.set_value(2_u32)?;
+        step.empty()?;
+        assert_eq!((child.child()?.node_count()?, step.node_count()?), (1, 2));
+        stage.graph.instantiate()?.launch(&stage.stream)?;
+        assert_eq!(buffer.download(&stage.stream)?, [1; 4]);
+        let found = stage.graph.nodes()?[0].downcast::<ChildNode>()?;
+        assert_eq!((found.kind()?, found.child()?), (NodeKind::Child, child.child()?));
+    }
+
+    /// S2.25: the graph of a child node is replaced from another hierarchy alone; one of the same is refused
+    /// before any change. Drivers that cannot replace it leave everything as it was.
+    fn the_graph_of_a_child_node_is_replaced_from_another_hierarchy(driver) {
+        let stage = Stage::new(driver)?;
+        let (step, other) = (GraphDef::new(&stage.context)?, GraphDef::new(&stage.context)?);
+        let (function, watch) = closure();
+        step.entry().host(function)?;
+        let child = stage.graph.entry().embed(&step)?;
+        drop(step);
+        let before = child.child()?;
+        assert_eq!(child.set_child(&stage.graph).map(drop), Err(GraphError::SameHierarchy.into()));
+        assert_eq!(child.set_child(&before).map(drop), Err(GraphError::SameHierarchy.into()));
+        let (new, new_watch) = closure();
+        other.entry().host(new)?;
+        match child.set_child(&other) {
+            Ok(after) => {
+                assert!(before.is_destroyed() && !after.is_destroyed());
+                assert!(stage.is_released(&watch));
+                other.close()?;
+                stage.assert_kept(&new_watch);
+                after.nodes()?[0].destroy()?;
+                assert!(stage.is_released(&new_watch));
+            }
+            Err(_) => {
+                assert_eq!((child.child()?, before.node_count()?), (before, 1));
+                stage.assert_kept(&watch);
+                other.close()?;
+                assert!(stage.is_released(&new_watch));
+            }
+        }
+    }
+
+    /// A clone has the same nodes and edges, at every depth, and is a graph of its own.
+    fn a_clone_has_the_same_nodes(driver) {
+        let stage = Stage::new(driver)?;
+        let step = GraphDef::new(&stage.context)?;
+        step.empty()?.then().empty()?;
+        stage.graph.empty()?.then().embed(&step)?;
+        let clone = stage.graph.try_clone()?;
+        assert_eq!((clone.node_count()?, clone.edges()?.len()), (2, 1));
+        clone.empty()?;
+        assert_eq!((clone.node_count()?, stage.graph.node_count()?), (3, 2));
+        let children = clone.nodes()?.into_iter().filter(|node| node.kind() == Ok(NodeKind::Child));
+        let child = children.last().ok_or("a child node")?.downcast::<ChildNode>()?.child()?;
+        assert_eq!((child.node_count()?, child.edges()?.len()), (2, 1));
+        assert_eq!(child.root(), clone);
+    }
+}

@@ -1,0 +1,265 @@
+//! Executables: launches, updates, owners of changed nodes.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use warploom::capture::Relaxed;
+use warploom::graph::{InstantiateOptions, InstantiateReason, Node, UpdateReason};
+use warploom::{CaptureError, Error, Function, GraphDef, GraphError, LiveSet as _};
+use warploom_testkit::{budget, driver_tests};
+
+use crate::support::{Stage, closure, small};
+
+driver_tests! {
+    /// S2.23: a change of the definition shows in executables made afterwards, and in no other.
+    fn an_update_of_the_definition_affects_later_executables_alone(driver) {
+        let stage = Stage::new(driver)?;
+        let mut buffer = stage.zeroed(4)?;
+        let (function, watch) = closure();
+        let fill = stage.graph.entry().fill(&mut buffer, 1)?;
+        let mut host = fill.then().host(function)?;
+        let before = stage.graph.instantiate()?;
+        fill.set_value(2_u32)?;
+        host.set_function(|| ())?;
+        stage.assert_kept(&watch);
+        let after = stage.graph.instantiate()?;
+        before.launch(&stage.stream)?;
+        assert_eq!(buffer.download(&stage.stream)?, [1; 4]);
+        after.launch(&stage.stream)?;
+        assert_eq!(buffer.download(&stage.stream)?, [2; 4]);
+        drop(before);
+        assert!(stage.is_released(&watch));
+    }
+
+    /// A launch is one driver call, and so are those after it; on another stream, the memory meets that.
+    fn a_launch_is_one_driver_call(driver) {
+        let stage = Stage::new(driver)?;
+        let mut buffer = stage.zeroed(4)?;
+        stage.graph.entry().fill(&mut buffer, 1)?;
+        let exec = stage.graph.instantiate()?;
+        for _ in 0..3 {
+            budget(driver, &[(Function::cuGraphLaunch, 1)], || exec.launch(&stage.stream))?;
+        }
+        exec.launch(&stage.other)?;
+        budget(driver, &[(Function::cuGraphLaunch, 1)], || exec.launch(&stage.other))?;
+        budget(driver, &[(Function::cuGraphUpload, 1)], || exec.upload(&stage.other))?;
+        stage.context.synchronize()?;
+    }
+
+    /// S2.26, S2.27: owners of a changed node are kept until a whole update, as are those before; and a
+    /// refused change keeps nothing.
+    fn owners_of_changed_nodes_stay_until_a_whole_update(driver) {
+        let stage = Stage::new(driver)?;
+        let (first, first_watch) = closure();
+        let (second, second_watch) = closure();
+        let host = stage.graph.entry().host(first)?;
+        let exec = stage.graph.instantiate()?;
+        exec.node(&host).set_function(second)?;
+        host.destroy()?;
+        stage.assert_kept(&first_watch);
+        stage.assert_kept(&second_watch);
+        exec.launch(&stage.stream)?;
+        stage.stream.synchronize()?;
+
+        let other = GraphDef::new(&stage.context)?;
+        other.entry().host(|| ())?;
+        exec.update(&other)?;
+        assert!(stage.is_released(&second_watch) && stage.is_released(&first_watch));
+        let (late, late_watch) = closure();
+        assert_eq!(exec.node(&host).set_function(late), Err(GraphError::NodeDestroyed.into()));
+        assert!(stage.is_released(&late_watch));
+    }
+
+    /// S2.27: a refused whole update changes nothing, keeps the old owners and adopts none.
+    fn a_refused_update_changes_nothing(driver) {
+        let stage = Stage::new(driver)?;
+        let mut buffer = stage.zeroed(4)?;
+        let (kept, kept_watch) = closure();
+        let fill = stage.graph.entry().fill(&mut buffer, 1)?;
+        let host = fill.then().host(|| ())?;
+        let exec = stage.graph.instantiate()?;
+        exec.node(&host).set_function(kept)?;
+
+        let other = GraphDef::new(&stage.context)?;
+        let (foreign, foreign_watch) = closure();
+        let node = other.entry().host(foreign)?;
+        let after = node.then().host(|| ())?;
+        let refused = |graph: &GraphDef| match exec.update(graph) {
+            Err(Error::Graph(GraphError::Update(error))) => *error,
+            other => panic!("it is refused: {other:?}"),
+        };
+        {
+            let error = refused(&other);
+            assert_eq!((error.reason, error.node), (UpdateReason::KindChanged, Some(Node::from(&node))));
+        }
+        after.destroy()?;
+        assert_eq!(refused(&other).reason, UpdateReason::TopologyChanged);
+        drop((node, after));
+        other.close()?;
+        assert!(stage.is_released(&foreign_watch));
+        stage.assert_kept(&kept_watch);
+        exec.launch(&stage.stream)?;
+        assert_eq!(buffer.download(&stage.stream)?, [1; 4]);
+    }
+
+    /// S2.28: owners of changed nodes belong to one executable.
+    fn executables_keep_their_own_owners(driver) {
+        let stage = Stage::new(driver)?;
+        let host = stage.graph.entry().host(|| ())?;
+        let (one, two) = (stage.graph.instantiate()?, stage.graph.instantiate()?);
+        let (first, first_watch) = closure();
+        let (second, second_watch) = closure();
+        one.node(&host).set_function(first)?;
+        two.node(&host).set_function(second)?;
+        drop(one);
+        assert!(stage.is_released(&first_watch));
+        stage.assert_kept(&second_watch);
+        drop(two);
+        assert!(stage.is_released(&second_watch));
+    }
+
+    /// S2.28: a node is switched off and on without any other call, and keeps its owners.
+    fn switching_a_node_attaches_nothing(driver) {
+        let stage = Stage::new(driver)?;
+        let mut buffer = stage.zeroed(4)?;
+        let fill = stage.graph.entry().fill(&mut buffer, 1)?;
+        let exec = stage.graph.instantiate()?;
+        budget(driver, &[(Function::cuGraphNodeSetEnabled, 1)], || exec.node(&fill).set_enabled(false))?;
+        assert!(!exec.node(&fill).is_enabled()?);
+        exec.launch(&stage.stream)?;
+        assert_eq!(buffer.download(&stage.stream)?, [0; 4]);
+        exec.node(&fill).set_enabled(true)?;
+        exec.launch(&stage.stream)?;
+        assert_eq!(buffer.download(&stage.stream)?, [1; 4]);
+    }
+
+    /// S2.28: the owners of a graph that replaces a child's parameters are kept by the executable.
+    fn a_child_of_an_executable_is_updated(driver) {
+        let stage = Stage::new(driver)?;
+        let calls = Arc::new(AtomicU32::new(0));
+        let graph_of = |amount: u32| -> Result<_, Error> {
+            let (graph, calls) = (GraphDef::new(&stage.context)?, Arc::clone(&calls));
+            graph.entry().host(move || _ = calls.fetch_add(amount, Ordering::Relaxed))?;
+            Ok(graph)
+        };
+        let child = stage.graph.entry().embed(&graph_of(1)?)?;
+        let exec = stage.graph.instantiate()?;
+        exec.node(&child).set_child(&graph_of(10)?)?; // the graph itself is dropped
+        warploom::graph::reclaim();
+        exec.launch(&stage.stream)?;
+        stage.stream.synchronize()?;
+        assert_eq!(calls.load(Ordering::Relaxed), 10);
+        let other = GraphDef::new(&stage.context)?;
+        other.empty()?.then().empty()?;
+        assert!(exec.node(&child).set_child(&other).is_err());
+        assert_eq!(exec.node(&child).set_child(&child.child()?), Err(GraphError::SameHierarchy.into()));
+    }
+
+    /// Nodes of every kind that can be are changed in one executable; the definition stays.
+    fn nodes_of_an_executable_are_changed(driver) {
+        let stage = Stage::new(driver)?;
+        let (mut x, mut y) = (stage.pool.zeroed::<f32>(4, &stage.stream)?, stage.pool.zeroed::<f32>(4, &stage.stream)?);
+        let (mut far, kernel) = (stage.pool.zeroed::<f32>(4, &stage.stream)?, stage.saxpy()?);
+        let (event, later) = (stage.stream.record()?, stage.stream.record()?);
+        let fill = stage.graph.entry().fill(&mut x, 1.0)?;
+        #[expect(unsafe_code, reason = "adds kernels")]
+        // SAFETY: it reads and writes as many values as it is told.
+        let step = unsafe { fill.then().kernel(&kernel, &small(), (2.0_f32, &x, &mut y, 4_u32)) }?;
+        let copy = step.then().copy(&y, &mut far)?;
+        let record = copy.then().record(&event)?;
+        let wait = stage.graph.entry().wait(&event)?;
+        let exec = stage.graph.instantiate()?;
+        exec.node(&fill).set(&mut x, 10.0)?;
+        #[expect(unsafe_code, reason = "adds kernels")]
+        // SAFETY: as above.
+        unsafe {
+            exec.node(&step).set_arguments((3.0_f32, &x, &mut y, 2_u32))?;
+            exec.node(&step).set(&kernel, &small(), (3.0_f32, &x, &mut y, 2_u32))?;
+        }
+        exec.node(&copy).set(&x, &mut far)?;
+        exec.node(&record).set_event(&later)?;
+        exec.node(&wait).set_event(&later)?;
+        exec.launch(&stage.stream)?;
+        assert_eq!(y.download(&stage.stream)?, [30.0, 30.0, 0.0, 0.0]);
+        assert_eq!(far.download(&stage.stream)?, [10.0; 4]);
+        assert_eq!(fill.parameters()?.value, 1.0_f32.to_bits());
+    }
+
+    /// A node of another graph is refused by an executable.
+    fn a_node_of_another_graph_is_refused_by_an_executable(driver) {
+        let stage = Stage::new(driver)?;
+        let host = stage.graph.entry().host(|| ())?;
+        let exec = stage.graph.instantiate()?;
+        let other = GraphDef::new(&stage.context)?.entry().host(|| ())?;
+        assert_eq!(exec.node(&other).set_function(|| ()), Err(GraphError::OtherExecutable.into()));
+        exec.node(&host).set_function(|| ())?;
+    }
+
+    /// An instantiation that fails names the reason and the node.
+    fn a_cycle_is_named_when_the_graph_is_instantiated(driver) {
+        let stage = Stage::new(driver)?;
+        let (a, b) = (stage.graph.empty()?, stage.graph.empty()?);
+        b.predecessors().insert(&a)?;
+        a.predecessors().insert(&b)?;
+        let Err(Error::Graph(GraphError::Instantiate(error))) = stage.graph.instantiate() else {
+            panic!("it is refused");
+        };
+        assert_eq!(error.reason, InstantiateReason::InvalidStructure);
+        assert!(error.node.is_some_and(|node| node == *a.node() || node == *b.node()));
+        a.predecessors().clear()?;
+        stage.graph.instantiate()?.launch(&stage.stream)?;
+        stage.stream.synchronize()?;
+    }
+
+    /// Options: upload on a stream, memory that is freed by the next launch, and priorities of nodes.
+    fn a_graph_is_instantiated_with_options(driver) {
+        let stage = Stage::new(driver)?;
+        let scratch = stage.graph.entry().allocate::<u32>(4)?;
+        scratch.then().fill(&scratch, 1)?;
+        let options = InstantiateOptions::new().auto_free().upload_on(&stage.stream).node_priority();
+        let exec = stage.graph.instantiate_with(&options)?;
+        exec.launch(&stage.stream)?;
+        exec.launch(&stage.stream)?;
+        stage.stream.synchronize()?;
+
+        let other = GraphDef::new(&stage.context)?;
+        other.entry().allocate::<u32>(4)?;
+        let exec = other.instantiate()?;
+        exec.launch(&stage.stream)?;
+        assert!(exec.launch(&stage.stream).is_err(), "the memory of the launch before is still allocated");
+        stage.stream.synchronize()?;
+    }
+
+    /// A launch on a captured stream is refused, and the capture goes on.
+    fn a_launch_on_a_captured_stream_is_refused(driver) {
+        let stage = Stage::new(driver)?;
+        stage.graph.empty()?;
+        let exec = stage.graph.instantiate()?;
+        let capture = stage.stream.capture(Relaxed)?;
+        assert!(matches!(exec.launch(&capture), Err(Error::Capture(CaptureError::NotCapturable { .. }))));
+        assert!(matches!(exec.upload(&capture), Err(Error::Capture(CaptureError::NotCapturable { .. }))));
+        assert!(capture.is_valid()?);
+        drop(exec);
+        assert!(capture.is_valid()?, "no drop spoils a capture");
+        capture.end()?;
+    }
+
+    /// Two threads launch one executable; its launches follow each other.
+    fn threads_share_an_executable(driver) {
+        let stage = Stage::new(driver)?;
+        let calls = Arc::new(AtomicU32::new(0));
+        let counted = Arc::clone(&calls);
+        stage.graph.entry().host(move || _ = counted.fetch_add(1, Ordering::Relaxed))?;
+        let exec = stage.graph.instantiate()?;
+        std::thread::scope(|scope| {
+            let launch = |stream| {
+                let exec = &exec;
+                scope.spawn(move || (0..8).try_for_each(|_| exec.launch(stream)))
+            };
+            let threads = [launch(&stage.stream), launch(&stage.other)];
+            threads.into_iter().try_for_each(|thread| thread.join().expect("does not panic"))
+        })?;
+        stage.context.synchronize()?;
+        assert_eq!(calls.load(Ordering::Relaxed), 16);
+    }
+}

@@ -1,0 +1,59 @@
+//! Memory that a graph allocates for itself.
+
+use warploom::{GraphDef, GraphError, MemoryError};
+use warploom_testkit::driver_tests;
+
+use crate::support::{Stage, small};
+
+driver_tests! {
+    /// Memory of a graph is an operand and an argument of its own nodes, and of no others.
+    fn memory_of_a_graph_is_used_by_its_own_nodes(driver) {
+        let stage = Stage::new(driver)?;
+        let kernel = stage.saxpy()?;
+        let mut result = stage.pool.zeroed::<f32>(4, &stage.stream)?;
+        let (x, y) = (stage.graph.entry().allocate::<f32>(4)?, stage.graph.entry().allocate::<f32>(4)?);
+        assert_eq!((x.len(), x.size_in_bytes()), (4, 16));
+        let (fill, zero) = (x.then().fill(&x, 3.0)?, y.then().fill(&y, 1.0)?);
+        #[expect(unsafe_code, reason = "adds kernels")]
+        // SAFETY: it reads and writes as many values as it is told.
+        let step = unsafe { stage.graph.after([&fill, &zero]).kernel(&kernel, &small(), (2.0_f32, &x, &y, 4_u32)) }?;
+        let copy = step.then().copy(&y, &mut result)?;
+        copy.then().free(&x)?;
+        assert_eq!(copy.then().free(&y)?.address()?, y.address());
+        stage.graph.instantiate()?.launch(&stage.stream)?;
+        assert_eq!(result.download(&stage.stream)?, [7.0; 4]);
+
+        let other = GraphDef::new(&stage.context)?;
+        let outside = GraphError::OutsideGraph;
+        assert_eq!(other.entry().fill(&x, 1.0).map(drop), Err(outside.clone().into()));
+        assert_eq!(other.entry().free(&x).map(drop), Err(outside.clone().into()));
+        #[expect(unsafe_code, reason = "launches kernels")]
+        // SAFETY: both are refused.
+        unsafe {
+            let refused = other.entry().kernel(&kernel, &small(), (2.0_f32, &x, &y, 4_u32)).map(drop);
+            assert_eq!(refused, Err(outside.clone().into()));
+            assert_eq!(kernel.launch(&stage.stream, &small(), (2.0_f32, &x, &y, 4_u32)), Err(outside.into()));
+        }
+        assert_eq!(other.node_count()?, 0);
+    }
+
+    /// Graphs with memory nodes are neither cloned nor embedded.
+    fn graphs_with_memory_nodes_are_not_copied(driver) {
+        let stage = Stage::new(driver)?;
+        let scratch = stage.graph.entry().allocate::<u32>(4)?;
+        scratch.then().free(&scratch)?;
+        let refused = GraphError::NotCopyable { kind: "memory" };
+        assert_eq!(stage.graph.try_clone().map(drop), Err(refused.clone().into()));
+        let outer = GraphDef::new(&stage.context)?;
+        assert_eq!(outer.entry().embed(&stage.graph).map(drop), Err(refused.into()));
+        assert_eq!(outer.node_count()?, 0);
+    }
+
+    /// Sizes are checked before the driver is called.
+    fn sizes_of_memory_nodes_are_checked(driver) {
+        let stage = Stage::new(driver)?;
+        assert_eq!(stage.graph.entry().allocate::<u32>(0).map(drop), Err(MemoryError::EmptyBuffer.into()));
+        let too_large = MemoryError::TooLarge { len: usize::MAX, element: 4 };
+        assert_eq!(stage.graph.entry().allocate::<u32>(usize::MAX).map(drop), Err(too_large.into()));
+    }
+}

@@ -1,0 +1,65 @@
+//! Nodes: listing, joining, read-back and DOT text.
+
+use warploom::graph::{DotFlags, EmptyNode, KernelNode, NodeKind};
+use warploom::{GraphError, LaunchConfig, LiveSet as _};
+use warploom_testkit::driver_tests;
+
+use crate::support::Stage;
+
+driver_tests! {
+    /// Nodes are added at the beginning, after one, and after several; a node given twice counts once.
+    fn nodes_are_added_after_others(driver) {
+        let Stage { graph, .. } = Stage::new(driver)?;
+        let (a, b) = (graph.empty()?, graph.empty()?);
+        let c = a.then().empty()?;
+        let d = graph.after([b.node(), c.node(), b.node()]).empty()?;
+        let e = graph.join([&a, &d])?;
+        assert_eq!(graph.edges()?.len(), 5);
+        assert_eq!(e.predecessors().len()?, 2);
+        assert_eq!(graph.after([] as [EmptyNode; 0]).empty()?.predecessors().len()?, 0);
+    }
+
+    /// Kinds are read back, and a node becomes one of its kind and of no other.
+    fn a_node_becomes_one_of_its_kind(driver) {
+        let stage = Stage::new(driver)?;
+        let empty = stage.graph.empty()?;
+        let node = stage.graph.nodes()?.remove(0);
+        assert_eq!(node.downcast::<EmptyNode>()?, empty);
+        let refused = GraphError::OtherKind { expected: NodeKind::Kernel, found: NodeKind::Empty };
+        assert_eq!(node.downcast::<KernelNode>().map(drop), Err(refused.into()));
+    }
+
+    /// The configuration of a kernel node is read back, with its attributes.
+    fn the_configuration_of_a_kernel_node_is_read_back(driver) {
+        let stage = Stage::new(driver)?;
+        let (x, mut y) = (stage.pool.zeroed::<f32>(4, &stage.stream)?, stage.pool.zeroed::<f32>(4, &stage.stream)?);
+        let kernel = stage.saxpy()?;
+        let configs =
+            [LaunchConfig::new((2, 3), (4, 5, 6)).shared_memory(64), LaunchConfig::new(4, 32).cluster(2).priority(-1)];
+        for config in configs {
+            #[expect(unsafe_code, reason = "adds kernels")]
+            // SAFETY: it reads and writes as many values as it is told.
+            let node = unsafe { stage.graph.entry().kernel(&kernel, &config, (1.0_f32, &x, &mut y, 4_u32)) }?;
+            assert_eq!(node.config()?, config);
+        }
+        let overlapping = LaunchConfig::new(1, 32).overlap_previous();
+        #[expect(unsafe_code, reason = "adds kernels")]
+        // SAFETY: it is refused.
+        let refused = unsafe { stage.graph.entry().kernel(&kernel, &overlapping, (1.0_f32, &x, &mut y, 4_u32)) };
+        assert_eq!(refused.map(drop), Err(GraphError::Overlap.into()));
+        assert_eq!(stage.graph.node_count()?, 2);
+    }
+
+    /// The DOT text of a graph is had as a file and as text.
+    fn a_graph_is_written_as_dot(driver) {
+        let Stage { graph, .. } = Stage::new(driver)?;
+        graph.empty()?.then().empty()?;
+        let text = graph.dot(DotFlags::new())?;
+        assert!(text.contains("digraph") && text.contains("->"), "{text}");
+        let path = std::env::temp_dir().join(format!("warploom-test-{}.dot", std::process::id()));
+        graph.write_dot(&path, DotFlags::new().verbose())?;
+        assert!(std::fs::read_to_string(&path)?.contains("digraph"));
+        std::fs::remove_file(path)?;
+        assert_eq!(graph.write_dot("a\0b", DotFlags::new()), Err(GraphError::Path.into()));
+    }
+}

@@ -1,0 +1,104 @@
+//! Graphs with each of their driver calls failing: no leak, no panic, and the machine still usable.
+
+use warploom::graph::reclaim;
+use warploom::sys::types::CUresult;
+use warploom::{Driver, Function, GraphDef, LiveSet as _, Result};
+use warploom_sim::Machine;
+use warploom_sim::fault::Calls;
+use warploom_sim::topology::Topology;
+use warploom_testkit::TestResult;
+use warploom_testkit::sweep::Sweep;
+
+use crate::support::{Stage, small};
+
+/// Sweeps a scenario. A graph or executable that the driver does not destroy keeps its owners, and these keep the
+/// machine; so neither fails here.
+fn sweep(scenario: fn(&Driver) -> Result<()>) -> TestResult {
+    let codes = |function| match function {
+        Function::cuGraphDestroy | Function::cuGraphExecDestroy => Vec::new(),
+        _ => vec![CUresult::CUDA_ERROR_UNKNOWN],
+    };
+    let sweep = Sweep::new(Topology::preset("h200")?).from_here(false).codes(codes);
+    // Calls that order the free of memory or code, for which there is another way, or that restore a context.
+    let tolerated = [
+        "cuCtxSetCurrent",
+        "cuCtxGetCurrent",
+        "cuEventRecord",
+        "cuStreamWaitEvent",
+        "cuEventCreate",
+        "cuCtxSynchronize",
+    ];
+    let tolerates =
+        |sweep: Sweep, name: &&str| Ok::<_, Box<dyn std::error::Error>>(sweep.tolerates(Calls::named(name)?));
+    tolerated.iter().try_fold(sweep, tolerates)?.run(|_: &Machine, driver: &Driver| {
+        let done = scenario(driver);
+        reclaim();
+        done
+    });
+    Ok(())
+}
+
+/// S2.19: whichever call of building a graph fails, nothing is left over.
+#[test]
+fn definitions_leave_nothing_behind() -> TestResult {
+    sweep(|driver| {
+        let stage = Stage::new(driver)?;
+        let (mut one, mut two) = (stage.zeroed(4)?, stage.zeroed(4)?);
+        let event = stage.stream.record()?;
+        let fill = stage.graph.entry().fill(&mut one, 1)?;
+        let copy = fill.then().copy(&one, &mut two)?;
+        let mut host = copy.then().host(|| ())?;
+        host.then().record(&event)?;
+        host.predecessors().assign([&fill])?;
+        copy.set_source(&one)?;
+        fill.set_value(2_u32)?;
+        host.set_function(|| ())?;
+        let step = GraphDef::new(&stage.context)?;
+        step.entry().host(|| ())?;
+        stage.graph.entry().embed(&step)?.destroy()?;
+        let clone = stage.graph.try_clone()?;
+        clone.close()?;
+        host.destroy()?;
+        step.close()
+    })
+}
+
+/// S2.26: whichever call of making, changing and launching an executable fails, nothing is left over.
+#[test]
+fn executables_leave_nothing_behind() -> TestResult {
+    sweep(|driver| {
+        let stage = Stage::new(driver)?;
+        let mut buffer = stage.zeroed(4)?;
+        let fill = stage.graph.entry().fill(&mut buffer, 1)?;
+        let host = fill.then().host(|| ())?;
+        let exec = stage.graph.instantiate()?;
+        exec.upload(&stage.stream)?;
+        exec.launch(&stage.other)?;
+        exec.node(&fill).set(&mut buffer, 2)?;
+        exec.node(&fill).set_enabled(true)?;
+        exec.node(&host).set_function(|| ())?;
+        exec.launch(&stage.other)?;
+        exec.update(&stage.graph)?;
+        stage.other.synchronize()?;
+        exec.close()
+    })
+}
+
+/// S2.19: the same for kernels and memory nodes.
+#[test]
+fn kernel_and_memory_nodes_leave_nothing_behind() -> TestResult {
+    sweep(|driver| {
+        let stage = Stage::new(driver)?;
+        let kernel = stage.saxpy()?;
+        let (x, mut y) = (stage.pool.zeroed::<f32>(4, &stage.stream)?, stage.pool.zeroed::<f32>(4, &stage.stream)?);
+        #[expect(unsafe_code, reason = "adds kernels")]
+        // SAFETY: it reads and writes as many values as it is told.
+        let node = unsafe { stage.graph.entry().kernel(&kernel, &small(), (1.0_f32, &x, &mut y, 4_u32)) }?;
+        assert_eq!(node.config()?, small());
+        let scratch = node.then().allocate::<f32>(4)?;
+        let copy = scratch.then().copy(&y, &scratch)?;
+        copy.then().free(&scratch)?;
+        stage.graph.instantiate()?.launch(&stage.stream)?;
+        stage.stream.synchronize()
+    })
+}
