@@ -1,4 +1,4 @@
-//! S2: conditions of a graph: kernels set them through their host, and only those that the host has.
+//! Conditions of a graph: kernels set them through their host, and only those that the host has.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;

@@ -1,4 +1,4 @@
-//! S2.14: conditions that kernels of a graph set, and the bodies that run for them.
+//! Conditions that kernels of a graph set, and the bodies that run for them.
 #![expect(unsafe_code, reason = "parameters of nodes are a union of C")]
 
 use std::ffi::CString;

@@ -133,12 +133,29 @@ impl<'a> Call<'a> {
             let newest = world.newest_op(queue);
             self.wait(world, newest.as_slice())?;
         }
+        self.run_destructors(world);
         Ok(())
     }
 
     /// Waits until ops are done. The lock is released meanwhile, so handles must be looked up again.
     pub(crate) fn wait(&self, world: &mut Guard<'_>, targets: &[OpId]) -> Status {
-        self.core.wait(self.function, world, targets)
+        let waited = self.core.wait(self.function, world, targets);
+        self.run_destructors(world);
+        waited
+    }
+
+    /// Runs the destructors of user objects that have ended, with the machine's lock released. No driver call is
+    /// permitted inside them.
+    pub(crate) fn run_destructors(&self, world: &mut Guard<'_>) {
+        if world.graphs().ended.is_empty() {
+            return;
+        }
+        let ended = std::mem::take(&mut world.graphs_mut().ended);
+        Guard::unlocked(world, || {
+            for destructor in ended {
+                thread::in_host_function(self.core.id, || destructor.run());
+            }
+        });
     }
 
     /// Waits for all work of a context.

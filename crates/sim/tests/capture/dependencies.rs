@@ -89,6 +89,11 @@ driver_tests! {
         let graph = stage.end(stream)?;
         let first = graph.nodes()?;
         call!(driver.cuStreamBeginCaptureToGraph(stream, graph.raw, first.as_ptr(), null(), 1, LOCAL))?;
+        let other = stage.stream()?;
+        answers!(
+            driver.cuStreamBeginCaptureToGraph(other, graph.raw, null(), null(), 0, LOCAL),
+            CUDA_ERROR_ILLEGAL_STATE
+        );
         stage.fill(stream)?;
         let mut same = null_mut();
         call!(driver.cuStreamEndCapture(stream, &mut same))?;

@@ -68,6 +68,11 @@ pub(crate) fn cuStreamBeginCaptureToGraph(
     let mut world = call.world();
     let queue = capturable(call, &mut world, stream, mode)?;
     let graph = named(call, &world, graph)?;
+    if world.captures().sequences.values().any(|sequence| sequence.graph == graph) {
+        return Err(
+            call.refuse(CUresult::CUDA_ERROR_ILLEGAL_STATE, "a stream is being captured into the graph already")
+        );
+    }
     let tips = read_edges(call, &world, graph, |index| dependencies.read_at(index), data, count)?;
     begin(&mut world, queue, (graph, tips), mode);
     Ok(())

@@ -25,7 +25,7 @@ pub(crate) fn cuGraphExecDestroy(call: &Call<'_>, raw: Ptr<CUgraphExec_st>) -> S
     let mut world = call.world();
     let handle = named_executable(call, &world, raw)?;
     world.destroy_executable(handle);
-    // A thread of the machine may have destructors to run.
+    // Wakes the thread that runs destructors.
     call.core().pump(&mut world);
     call.end_user_objects(world);
     Ok(())

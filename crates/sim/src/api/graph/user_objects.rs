@@ -13,7 +13,6 @@ use crate::machine::call::Call;
 use crate::machine::core::Guard;
 use crate::machine::destructor::Destructor;
 use crate::machine::graph::UserObject;
-use crate::process::thread;
 
 /// `CU_USER_OBJECT_NO_DESTRUCTOR_SYNC`, which every object has.
 const NO_DESTRUCTOR_SYNC: u32 = 1;
@@ -21,14 +20,9 @@ const NO_DESTRUCTOR_SYNC: u32 = 1;
 const MOVE: u32 = 1;
 
 impl Call<'_> {
-    /// Runs the destructors of user objects that have ended, after releasing the machine's lock. No driver call
-    /// is permitted inside them.
+    /// Ends the call by running the destructors of user objects that have ended.
     pub(crate) fn end_user_objects(&self, mut world: Guard<'_>) {
-        let ended = std::mem::take(&mut world.graphs_mut().ended);
-        drop(world);
-        for destructor in ended {
-            thread::in_host_function(self.core().id, || destructor.run());
-        }
+        self.run_destructors(&mut world);
     }
 }
 

@@ -18,7 +18,7 @@ use warploom_engine::{Known, Work};
 use super::checker::{Checker, Parts};
 use super::pending_kernels::{PendingFree, UnorderedFree};
 use super::report::{FindingKind, KernelFault, KernelHazard, RacedMemory};
-use super::streams::{Recording, Watch, missing};
+use super::streams::{Recording, Watch, missing, missing_edge};
 use crate::memory::shadow::{Access, AccessKind, NodeSite, StreamInfo, Touched};
 use crate::memory::{Allocation, Registry, Touch};
 
@@ -112,12 +112,14 @@ impl Checker {
     fn found_freed(&self, access: &Access, touched: &Touched, free: &PendingFree) {
         let Some(UnorderedFree { allocation, free: operation, stream }) = &free.unordered else { return };
         let Some((bytes, kind)) = touched.first_in(&free.addresses) else { return };
+        let user = Access { kind, ..access.clone() }.operation(None);
+        let missing = missing_edge(&user, operation).unwrap_or_else(|| missing(access.stream, *stream));
         self.findings.add(FindingKind::UseAfterFree {
-            user: Access { kind, ..access.clone() }.operation(None),
+            user,
             free: operation.clone(),
             allocation: allocation.clone(),
             bytes: bytes.start - allocation.address..bytes.end - allocation.address,
-            missing: Some(missing(access.stream, *stream)),
+            missing: Some(missing),
         });
     }
 

@@ -6,7 +6,7 @@ use warploom_sys::Function;
 use crate::check::checker::{Checker, Parts};
 use crate::check::pending_kernels::UnorderedFree;
 use crate::check::report::FindingKind;
-use crate::check::streams::{missing, missing_since_birth};
+use crate::check::streams::{missing, missing_edge, missing_since_birth};
 use crate::ffi::status::Status;
 use crate::memory::shadow::{Access, AccessKind, Conflict, StreamInfo};
 use crate::memory::{Allocation, Backing, Registry};
@@ -62,12 +62,13 @@ impl Checker {
             let free = access.operation(findings.caller().as_ref());
             // Behind a use it would be behind the allocation, too: one wait is missing, not two.
             if let Some(missing) = early.filter(|_| conflicts.is_empty()) {
+                let missing = missing_edge(&allocation.made, &free).unwrap_or(missing);
                 let (user, allocation) = (free.clone(), allocation.clone());
                 found.push(FindingKind::UseBeforeAllocation { user, allocation, bytes: 0..size, missing });
             }
             for Conflict { first, bytes } in conflicts {
-                let missing = Some(missing(first.stream, stream));
-                let user = first.operation(None);
+                let (wait, user) = (missing(first.stream, stream), first.operation(None));
+                let missing = Some(missing_edge(&user, &free).unwrap_or(wait));
                 let (free, allocation) = (free.clone(), allocation.clone());
                 found.push(FindingKind::UseAfterFree { user, free, allocation, bytes, missing });
             }

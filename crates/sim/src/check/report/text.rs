@@ -88,6 +88,14 @@ struct Advice<'a> {
     second: &'a Operation,
 }
 
+impl Advice<'_> {
+    /// True if both operations are nodes of the same graph, and not of one inside it.
+    fn is_in_one_graph(&self) -> bool {
+        let graph = |operation: &Operation| operation.node.as_ref().map(|node| node.graph);
+        graph(self.first) == graph(self.second)
+    }
+}
+
 impl Display for Advice<'_> {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         let (before, after) = (Named(self.first), Named(self.second));
@@ -111,6 +119,10 @@ impl Display for Advice<'_> {
                 };
                 write!(formatter, "the {what} of a batch have no order: put these two into calls of their own")
             }
+            MissingWait::GraphEdge { .. } if !self.is_in_one_graph() => formatter.write_str(
+                "nothing orders these nodes: add an edge between them, or the child graph and conditional nodes that they \
+                 are in, in the graph around both (cuGraphAddDependencies), or a path between those",
+            ),
             MissingWait::GraphEdge { from, to } => write!(
                 formatter,
                 "nothing orders these nodes of the graph: add an edge from node {from} to node {to} \

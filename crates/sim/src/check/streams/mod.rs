@@ -5,5 +5,5 @@ mod op;
 mod order;
 mod watch;
 
-pub(super) use order::{missing, missing_since_birth};
+pub(super) use order::{missing, missing_edge, missing_since_birth};
 pub(super) use watch::{Recording, Watch};

@@ -5,11 +5,11 @@ use std::ops::Range;
 
 use warploom_engine::{Epoch, Known};
 
-use super::order::{missing, missing_since_birth};
+use super::order::{by_addition, missing, missing_edge, missing_since_birth};
 use crate::check::checker::{Checker, Parts};
 use crate::check::pending_kernels::PendingKernels;
 use crate::check::report::{FindingKind, Findings, MissingWait};
-use crate::memory::shadow::{Access, AccessKind, Conflict, DISCARD_LIMIT, Shadow};
+use crate::memory::shadow::{Access, AccessKind, Conflict, DISCARD_LIMIT, Operation, Shadow};
 use crate::memory::{Allocation, Side, SimAddress, Touch};
 
 /// Recording of accesses, once they have been compared with those in shadow memory.
@@ -147,18 +147,22 @@ impl<'a, 'p> Watch<'a, 'p> {
         let second = self.access.operation(caller.as_ref());
         let is_same_call = first.site.as_ref().map(|site| site.call) == second.call && second.call.is_some();
         let (missing, first) = (missing(first.stream, self.access.stream), first.operation(None));
-        let missing = match (is_same_call, &first.node, &second.node) {
-            (true, Some(from), Some(to)) => MissingWait::GraphEdge { from: from.node, to: to.node },
-            (true, ..) => MissingWait::SeparateCalls,
-            (false, ..) => missing,
-        };
         // The rows of one copy are touched one after the other, and so are pages that are discarded and prefetched in one
         // go; the pair is the same.
+        let is_first = |other: &Operation| {
+            other.call == first.call && other.node == first.node && other.access.is_like(first.access)
+        };
         let is_known = self.found.iter().any(|kind| {
-            matches!(kind, FindingKind::Race { first: other, allocation: there, .. }
-                if other.call == first.call && other.node == first.node && other.access.is_like(first.access) && there.id == allocation.id)
+            matches!(kind, FindingKind::Race { first, second, allocation: there, .. }
+                if there.id == allocation.id && (is_first(first) || second.node.is_some() && is_first(second)))
         });
         if !is_known {
+            let (first, second) = by_addition(first, second);
+            let missing = match missing_edge(&first, &second) {
+                Some(edge) => edge,
+                None if is_same_call => MissingWait::SeparateCalls,
+                None => missing,
+            };
             self.found.push(FindingKind::Race { first, second, allocation, bytes, missing });
         }
     }
@@ -166,8 +170,9 @@ impl<'a, 'p> Watch<'a, 'p> {
     fn found_early(&mut self, address: u64, bytes: Range<u64>) {
         let Some(found) = self.parts.memory.containing(address) else { return };
         let (Some(allocation), Some(tracked)) = (found.info(), &found.tracked) else { return };
-        let missing = missing_since_birth(&tracked.born, self.access.stream);
         let user = self.access.operation(self.findings.caller().as_ref());
+        let wait = || missing_since_birth(&tracked.born, self.access.stream);
+        let missing = missing_edge(&allocation.made, &user).unwrap_or_else(wait);
         let is_known = self.found.iter().any(|kind| {
             matches!(kind, FindingKind::UseBeforeAllocation { allocation: there, .. } if there.id == allocation.id)
         });

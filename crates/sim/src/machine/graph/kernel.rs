@@ -26,6 +26,14 @@ pub(crate) enum ShownArguments {
     Extra { list: Box<[*mut c_void; 5]>, _size: Box<usize> },
 }
 
+// SAFETY: the raw pointers lead into memory that the same node holds. They are only given to C, and nothing changes
+// through a shared reference.
+#[expect(unsafe_code, reason = "pointers that only the program's own code looks at")]
+unsafe impl Send for ShownArguments {}
+// SAFETY: as above.
+#[expect(unsafe_code, reason = "pointers that only the program's own code looks at")]
+unsafe impl Sync for ShownArguments {}
+
 impl ShownArguments {
     fn new(call: &KernelCall, is_extra: bool) -> Self {
         let first: *mut c_void = call.arguments.as_ptr().cast_mut().cast();

@@ -114,15 +114,22 @@ impl AllocNode {
     }
 }
 
-// SAFETY: the raw pointers are a host function's data, which the C caller hands to the driver to pass to the
-// function on any thread; addresses of arguments inside the same node; and addresses that C gave, which are
-// only given back to it.
-#[expect(unsafe_code, reason = "pointers that only the program's own code looks at")]
-unsafe impl Send for NodeWork {}
-
-// SAFETY: as above; nothing here changes through a shared reference.
-#[expect(unsafe_code, reason = "pointers that only the program's own code looks at")]
-unsafe impl Sync for NodeWork {}
+/// Lets threads share a type with raw pointers that nothing here follows or changes.
+macro_rules! shared {
+    ($type:ty) => {
+        // SAFETY: the raw pointers are a host function's data, which the C caller hands to the driver to pass to the
+        // function on any thread, and addresses that C gave, which are only given back to it. Nothing changes
+        // through a shared reference.
+        #[expect(unsafe_code, reason = "pointers that only the program's own code looks at")]
+        unsafe impl Send for $type {}
+        // SAFETY: as above.
+        #[expect(unsafe_code, reason = "pointers that only the program's own code looks at")]
+        unsafe impl Sync for $type {}
+    };
+}
+shared!(HostNode);
+shared!(Given);
+shared!(AllocNode);
 
 impl NodeWork {
     /// The node for work on a captured stream; `None` for work that cannot be captured.

@@ -50,7 +50,7 @@ impl Hook<World> for End {
             world.trace_launch(at.queue, self.call, period, self.activity);
         }
         if let Some(references) = self.references.take() {
-            world.launch_releases(at.queue, references, at.time);
+            world.launch_releases(references);
         }
     }
 

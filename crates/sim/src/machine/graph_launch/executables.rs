@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use warploom_engine::{Mode, QueueId};
+use warploom_engine::Mode;
 
 use crate::ffi::handle::{ExecutableHandle, GraphHandle, Handle};
 use crate::machine::destructor::Destructor;
@@ -44,9 +44,8 @@ impl World {
         self.engine.retire_queue(queue);
     }
 
-    /// Releases the references of a launch that has ended, if it is the last to hold them. A machine without threads
-    /// runs the destructors behind the launch.
-    pub(super) fn launch_releases(&mut self, queue: QueueId, references: Arc<References>, time: u64) {
+    /// Releases the references of a launch that has ended, if it is the last to hold them.
+    pub(super) fn launch_releases(&mut self, references: Arc<References>) {
         // Otherwise the executable holds them, or a later launch.
         let Some(references) = Arc::into_inner(references) else { return };
         let ended = self.graphs.release_references(&references.0);
@@ -55,7 +54,8 @@ impl World {
         }
         match self.engine.mode() {
             Mode::Threads => self.run_destructors_later(ended),
-            _ => drop(self.add(queue, &[], Work::Destructors(ended), time)),
+            // The call that runs the work runs them, too.
+            _ => self.graphs.ended.extend(ended),
         }
     }
 

@@ -1,11 +1,12 @@
 //! What a program works with.
 
+use std::ffi::CStr;
 use std::ptr::{null_mut, with_exposed_provenance_mut, without_provenance_mut};
 use std::sync::Mutex;
 
 use warploom_testkit::driver::{Driver, Error};
 use warploom_testkit::sim::{AllocationInfo, Machine, StreamInfo, StreamKind};
-use warploom_testkit::sys::types::{CUcontext, CUevent, CUmemAttach_flags, CUstream};
+use warploom_testkit::sys::types::{CUcontext, CUevent, CUfunction, CUgraph, CUgraphExec, CUmemAttach_flags, CUstream};
 use warploom_testkit::{TestResult, call};
 
 /// A stream's handle, as a number that threads can share.
@@ -40,6 +41,9 @@ enum Owned {
     Event(Event),
     Memory(u64),
     Pinned(u64),
+    Graph(usize),
+    Executable(usize),
+    Module(usize),
 }
 
 /// A machine with a current context, for one program. Streams are A, B, C and memory is m0, m1, m2 in the order in which
@@ -80,6 +84,9 @@ impl Bench {
                 Owned::Event(event) => call!(driver.cuEventDestroy_v2(event.raw()))?,
                 Owned::Memory(address) => call!(driver.cuMemFree_v2(address))?,
                 Owned::Pinned(address) => call!(driver.cuMemFreeHost(pointer(address)))?,
+                Owned::Graph(graph) => call!(driver.cuGraphDestroy(without_provenance_mut(graph)))?,
+                Owned::Module(module) => call!(driver.cuModuleUnload(without_provenance_mut(module)))?,
+                Owned::Executable(graph) => call!(driver.cuGraphExecDestroy(without_provenance_mut(graph)))?,
             }
         }
         Ok(())
@@ -120,6 +127,25 @@ impl Bench {
                 None => "?".to_owned(),
             },
         }
+    }
+
+    /// Destroys a graph when the program is over.
+    pub(crate) fn own_graph(&self, graph: CUgraph) {
+        self.owned().push(Owned::Graph(graph.addr()));
+    }
+
+    /// Destroys an executable graph when the program is over.
+    pub(crate) fn own_executable(&self, executable: CUgraphExec) {
+        self.owned().push(Owned::Executable(executable.addr()));
+    }
+
+    /// A kernel of a PTX text, whose module is unloaded when the program is over.
+    pub(crate) fn kernel(&self, text: &CStr, name: &CStr) -> TestResult<CUfunction> {
+        let (driver, mut module, mut kernel) = (&self.driver, null_mut(), null_mut());
+        call!(driver.cuModuleLoadData(&mut module, text.as_ptr().cast()))?;
+        self.owned().push(Owned::Module(module.addr()));
+        call!(driver.cuModuleGetFunction(&mut kernel, module, name.as_ptr()))?;
+        Ok(kernel)
     }
 
     /// The context of device 0.

@@ -4,12 +4,14 @@ use warploom_testkit::sim::{FindingKind, Leaked, MissingWait, Operation};
 
 use super::bench::Bench;
 
-/// An operation: `cuMemsetD8Async on A`.
+/// An operation: `cuMemsetD8Async on A`, or `memset 1 on A` for the node with that number of a graph.
 fn by(bench: &Bench, operation: &Operation) -> String {
     let function = operation.function.map_or("the host", |function| function.name());
+    let who =
+        operation.node.as_ref().map_or_else(|| function.to_owned(), |node| format!("{} {}", node.kind, node.node));
     match &operation.stream {
-        Some(stream) => format!("{function} on {}", bench.stream_name(stream)),
-        None => function.to_owned(),
+        Some(stream) => format!("{who} on {}", bench.stream_name(stream)),
+        None => who,
     }
 }
 
@@ -25,6 +27,7 @@ fn missing(bench: &Bench, missing: &MissingWait) -> String {
         }
         MissingWait::HostAfterStream { first } => format!("host after {}", bench.stream_name(first)),
         MissingWait::StreamAfterHost { second } => format!("{} after host", bench.stream_name(second)),
+        MissingWait::GraphEdge { from, to } => format!("edge from {from} to {to}"),
         MissingWait::SeparateCalls => "separate calls".to_owned(),
         MissingWait::HostAfterHost => "host after host".to_owned(),
         other => format!("{other:?}"),

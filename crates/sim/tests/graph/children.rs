@@ -1,0 +1,70 @@
+//! Child graphs: graphs inside graphs.
+
+use std::ptr::null_mut;
+
+use warploom_testkit::sys::types::*;
+use warploom_testkit::{answers, call, driver_tests};
+
+use crate::support::{Stage, zeroed};
+
+driver_tests! {
+    /// A child graph is a copy that belongs to its node.
+    fn a_child_graph_is_copied(driver) {
+        let stage = Stage::new(driver)?;
+        let (graph, inner) = (stage.graph()?, stage.graph()?);
+        inner.fill(&stage.fill(0, 1, 4), stage.context(), &[])?;
+        let child = graph.child(inner.raw, &[])?;
+        inner.fill(&stage.fill(4, 2, 4), stage.context(), &[])?;
+        let (mut copy, mut nodes, mut count) = (null_mut(), [null_mut(); 2], 2);
+        call!(driver.cuGraphChildGraphNodeGetGraph(child, &mut copy))?;
+        assert_ne!(copy, inner.raw);
+        call!(driver.cuGraphGetNodes(copy, nodes.as_mut_ptr(), &mut count))?;
+        assert_eq!(count, 1);
+        // The copy can be changed, and not destroyed or launched by itself.
+        call!(driver.cuGraphMemsetNodeSetParams(nodes[0], &stage.fill(8, 3, 4)))?;
+        let mut executable = null_mut();
+        answers!(driver.cuGraphDestroy(copy), CUDA_ERROR_INVALID_VALUE);
+        answers!(driver.cuGraphInstantiateWithFlags(&mut executable, copy, 0), CUDA_ERROR_NOT_SUPPORTED);
+        graph.instantiate()?.run()?;
+        assert_eq!(stage.words::<3>()?, [0, 0, 0x0303_0303]);
+        let mut shown = null_mut();
+        answers!(driver.cuGraphChildGraphNodeGetGraph(nodes[0], &mut shown), CUDA_ERROR_INVALID_VALUE);
+        call!(driver.cuGraphDestroyNode(child))?;
+        assert_eq!(graph.counts()?, (0, 0));
+    }
+
+    fn graphs_that_cannot_be_copied_are_no_children(driver) {
+        let stage = Stage::new(driver)?;
+        let (graph, with_memory, mut node) = (stage.graph()?, stage.graph()?, null_mut());
+        let mut params = crate::memory::allocation(64);
+        call!(driver.cuGraphAddMemAllocNode(&mut node, with_memory.raw, null_mut(), 0, &mut params))?;
+        call!(driver.cuGraphAddMemFreeNode(&mut node, with_memory.raw, [node].as_ptr(), 1, params.dptr))?;
+        answers!(
+            driver.cuGraphAddChildGraphNode(&mut node, graph.raw, null_mut(), 0, with_memory.raw),
+            CUDA_ERROR_NOT_SUPPORTED
+        );
+        answers!(
+            driver.cuGraphAddChildGraphNode(&mut node, graph.raw, null_mut(), 0, null_mut()),
+            CUDA_ERROR_INVALID_VALUE
+        );
+        assert_eq!(graph.counts()?, (0, 0));
+        // Its node can become the owner instead.
+        let mut moved: CUgraphNodeParams = zeroed();
+        moved.type_ = CUgraphNodeType::CU_GRAPH_NODE_TYPE_GRAPH;
+        moved.__bindgen_anon_1.graph = CUDA_CHILD_GRAPH_NODE_PARAMS {
+            graph: with_memory.raw,
+            ownership: CUgraphChildGraphNodeOwnership::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE,
+        };
+        call!(driver.cuGraphAddNode_v2(&mut node, graph.raw, null_mut(), null_mut(), 0, &mut moved))?;
+        answers!(
+            driver.cuGraphAddNode_v2(&mut node, graph.raw, null_mut(), null_mut(), 0, &mut moved),
+            CUDA_ERROR_NOT_SUPPORTED
+        );
+        let mut same = null_mut();
+        call!(driver.cuGraphChildGraphNodeGetGraph(node, &mut same))?;
+        assert_eq!(same, with_memory.raw);
+        answers!(driver.cuGraphDestroy(same), CUDA_ERROR_INVALID_VALUE);
+        std::mem::forget(with_memory);
+        graph.instantiate()?.run()?;
+    }
+}

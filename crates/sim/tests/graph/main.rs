@@ -1,0 +1,18 @@
+//! Graphs, built node by node: nodes with their parameters, edges, copies, updates of executables.
+
+mod attributes;
+mod children;
+mod clones;
+mod conditions;
+mod dot;
+mod edges;
+mod executables;
+mod generic;
+mod instantiate;
+mod kernels;
+mod memory;
+mod newer;
+mod nodes;
+mod support;
+mod updates;
+mod user_objects;

@@ -1,0 +1,109 @@
+//! Memory nodes: allocations and frees.
+
+use std::ptr::null_mut;
+
+use warploom_testkit::sys::types::*;
+use warploom_testkit::{answers, call, driver_tests};
+
+use crate::support::{Stage, kind_of, zeroed};
+
+/// The parameters of an allocation on the first device.
+pub(crate) fn allocation(bytes: usize) -> CUDA_MEM_ALLOC_NODE_PARAMS {
+    let mut params: CUDA_MEM_ALLOC_NODE_PARAMS = zeroed();
+    params.poolProps.allocType = CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED;
+    params.poolProps.location = CUmemLocation::new(CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE, 0);
+    params.bytesize = bytes;
+    params
+}
+
+driver_tests! {
+    fn memory_nodes_are_read_back(driver) {
+        let stage = Stage::new(driver)?;
+        let (graph, mut alloc, mut free, mut params) = (stage.graph()?, null_mut(), null_mut(), allocation(1000));
+        call!(driver.cuGraphAddMemAllocNode(&mut alloc, graph.raw, null_mut(), 0, &mut params))?;
+        assert_ne!(params.dptr, 0);
+        // Nodes may use the memory before any launch.
+        let fill = CUDA_MEMSET_NODE_PARAMS { dst: params.dptr, ..stage.fill(0, 1, 1000) };
+        let fill = graph.fill(&fill, stage.context(), &[alloc])?;
+        call!(driver.cuGraphAddMemFreeNode(&mut free, graph.raw, [fill].as_ptr(), 1, params.dptr))?;
+        let (mut shown, mut address): (CUDA_MEM_ALLOC_NODE_PARAMS, _) = (zeroed(), 0);
+        call!(driver.cuGraphMemAllocNodeGetParams(alloc, &mut shown))?;
+        call!(driver.cuGraphMemFreeNodeGetParams(free, &mut address))?;
+        assert_eq!((shown.dptr, shown.bytesize, shown.accessDescCount, address), (params.dptr, 1000, 0, params.dptr));
+        assert_eq!(kind_of(driver, alloc)?, CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEM_ALLOC);
+        assert_eq!(kind_of(driver, free)?, CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEM_FREE);
+        answers!(driver.cuGraphMemAllocNodeGetParams(free, &mut shown), CUDA_ERROR_INVALID_VALUE);
+        answers!(driver.cuGraphMemFreeNodeGetParams(alloc, &mut address), CUDA_ERROR_INVALID_VALUE);
+    }
+
+    fn allocations_that_no_graph_makes_are_refused(driver) {
+        let stage = Stage::new(driver)?;
+        let (graph, mut node) = (stage.graph()?, null_mut());
+        let mut good = allocation(64);
+        let with = |change: &dyn Fn(&mut CUDA_MEM_ALLOC_NODE_PARAMS)| {
+            let mut params = allocation(64);
+            change(&mut params);
+            params
+        };
+        let at = CUmemLocation::new;
+        let device = CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE;
+        for mut bad in [
+            with(&|params| params.bytesize = 0),
+            with(&|params| params.poolProps.location = at(device, 99)),
+            with(&|params| params.poolProps.location = at(device, -1)),
+            with(&|params| params.poolProps.location = at(CUmemLocationType::CU_MEM_LOCATION_TYPE_INVALID, 0)),
+            with(&|params| params.poolProps.allocType = CUmemAllocationType(0)),
+            with(&|params| params.poolProps.reserved[0] = 1),
+        ] {
+            answers!(
+                driver.cuGraphAddMemAllocNode(&mut node, graph.raw, null_mut(), 0, &mut bad),
+                CUDA_ERROR_INVALID_VALUE
+            );
+        }
+        let read = CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READ;
+        let access = [CUmemAccessDesc { location: at(device, 0), flags: read }];
+        for mut bad in [
+            with(&|params| params.poolProps.location = at(CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST, 0)),
+            with(&|params| params.poolProps.handleTypes = CUmemAllocationHandleType(1)),
+            with(&|params| (params.accessDescs, params.accessDescCount) = (access.as_ptr(), 1)),
+        ] {
+            answers!(
+                driver.cuGraphAddMemAllocNode(&mut node, graph.raw, null_mut(), 0, &mut bad),
+                CUDA_ERROR_NOT_SUPPORTED
+            );
+        }
+        assert_eq!(graph.counts()?, (0, 0));
+        call!(driver.cuGraphAddMemAllocNode(&mut node, graph.raw, null_mut(), 0, &mut good))?;
+        for address in [0, 0x1000, stage.memory, good.dptr + 16] {
+            let mut free = null_mut();
+            answers!(
+                driver.cuGraphAddMemFreeNode(&mut free, graph.raw, null_mut(), 0, address),
+                CUDA_ERROR_INVALID_VALUE
+            );
+        }
+        let mut free = null_mut();
+        call!(driver.cuGraphAddMemFreeNode(&mut free, graph.raw, [node].as_ptr(), 1, good.dptr))?;
+        answers!(
+            driver.cuGraphAddMemFreeNode(&mut free, graph.raw, [node].as_ptr(), 1, good.dptr),
+            CUDA_ERROR_INVALID_VALUE
+        );
+    }
+
+    /// A graph with memory nodes grows, and does not shrink.
+    fn nodes_of_a_graph_with_memory_stay(driver) {
+        let stage = Stage::new(driver)?;
+        let (graph, mut node, mut params) = (stage.graph()?, null_mut(), allocation(64));
+        let first = graph.empty(&[])?;
+        let second = graph.empty(&[first])?;
+        call!(driver.cuGraphAddMemAllocNode(&mut node, graph.raw, null_mut(), 0, &mut params))?;
+        answers!(driver.cuGraphDestroyNode(first), CUDA_ERROR_NOT_SUPPORTED);
+        answers!(driver.cuGraphDestroyNode(node), CUDA_ERROR_NOT_SUPPORTED);
+        answers!(
+            driver.cuGraphRemoveDependencies(graph.raw, [first].as_ptr(), [second].as_ptr(), 1),
+            CUDA_ERROR_NOT_SUPPORTED
+        );
+        call!(driver.cuGraphAddDependencies(graph.raw, [second].as_ptr(), [node].as_ptr(), 1))?;
+        graph.empty(&[node])?;
+        assert_eq!(graph.counts()?, (4, 3));
+    }
+}
