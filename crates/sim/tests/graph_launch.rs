@@ -6,14 +6,14 @@ use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::topology::Topology;
 use warploom_sim::trace::{Activity, Trace};
-use warploom_sim::fault::Plan;
 use warploom_sim::{Machine, Mode, Order};
 use warploom_testkit::driver::Driver;
 use warploom_testkit::sys::types::{
     CUDA_HOST_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS_v2, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS, CUdeviceptr, CUfunction,
-    CUgraph, CUgraphExec, CUgraphNode, CUmemorytype, CUstream,
+    CUgraph, CUgraphExec, CUgraphNode, CUmemorytype, CUresult, CUstream,
 };
 use warploom_testkit::{Primary, TestResult, answers, call, driver_tests, modes, open};
 
@@ -175,7 +175,7 @@ driver_tests! {
         call!(driver.cuGraphExecDestroy(executable))?;
         let mut other = null_mut();
         call!(driver.cuStreamCreate(&mut other, 1))?;
-        call!(driver.cuMemsetD32Async(stage.memory, 1, 1, other))?;
+        call!(driver.cuStreamWriteValue32_v2(other, stage.memory, 1, 0))?;
         assert_eq!((stage.word(stage.memory + 4)?, stage.word(stage.memory + 8)?), (1, 0));
         call!(driver.cuStreamSynchronize(other))?;
         let executable = stage.instantiate()?;
@@ -284,12 +284,15 @@ fn a_launch_is_a_group_of_the_timeline_with_its_nodes_inside() -> TestResult {
     stage.end(executable)
 }
 
+const CODE: CUresult = CUresult::CUDA_ERROR_LAUNCH_FAILED;
+
 /// A plan that lets the work of a launch fail later reaches the nodes.
 #[test]
 fn fault_plans_reach_nodes() -> TestResult {
     for mode in modes(2) {
-        let plan = Plan::from_toml(PLAN)?;
-        let machine = Machine::builder().mode(mode).faults(plan).start()?;
+        let plan = Plan::new().rule(Rule::on(Calls::named("cuGraphLaunch")?).nth(2).fail_work(CODE));
+        let machine = Machine::builder().mode(mode).start()?;
+        let _faults = machine.inject(plan)?;
         let driver = Driver::open(&machine)?;
         driver.initialize()?;
         let _primary = Primary::of(&driver, 0)?;

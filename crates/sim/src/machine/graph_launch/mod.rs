@@ -85,6 +85,7 @@ impl World {
         let end = self.add(queue, &ends, end, now);
         // Whoever waits for another context waits for its nodes, too.
         for (_, other) in &launch.others {
+            self.engine.join_queue_clock(*other, queue);
             self.add(*other, &[end], Work::Join, now);
         }
         if let Some(executable) = self.graphs.executables.get_mut(handle) {

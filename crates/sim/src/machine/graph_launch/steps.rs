@@ -98,11 +98,11 @@ impl World {
             NodeWork::Free(address) => self.free_for_graph(queue, *address, order.known(plan, index))?,
             NodeWork::Conditional(conditional) => {
                 queue = launch.queue_of(self, conditional.context);
-                let watched = self.watch_branch(queue, order.known(plan, index));
+                let watched = self.watch_branch(launch.queue, order.known(plan, index));
                 Work::Hook(Box::new(Branch::new(launch, plan, index, conditional, watched)))
             }
         };
-        self.check_step(queue, (plan, index), &mut op, order)?;
+        self.check_step(launch.queue, (plan, index), &mut op, order)?;
         let is_record = matches!(op, Work::Record { .. });
         if let (NodeWork::WaitEvent(event), StepOrder::Chains(chains)) = (work, &mut *order)
             && let Some(event) = self.events.get(*event)
