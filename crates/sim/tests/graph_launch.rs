@@ -13,7 +13,7 @@ use warploom_sim::{Machine, Mode, Order};
 use warploom_testkit::driver::Driver;
 use warploom_testkit::sys::types::{
     CUDA_HOST_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS_v2, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS, CUdeviceptr, CUfunction,
-    CUgraph, CUgraphExec, CUgraphNode, CUmemorytype, CUresult, CUstream,
+    CUgraph, CUgraphExec, CUgraphNode, CUmemorytype, CUresult, CUstream, CUstreamCaptureMode,
 };
 use warploom_testkit::{Primary, TestResult, answers, call, driver_tests, modes, open};
 
@@ -161,9 +161,15 @@ driver_tests! {
     /// S2.8: a launch in flight goes on when its executable is changed or destroyed.
     fn a_launch_keeps_what_it_was_launched_with(driver) {
         let _primary = Primary::of(driver, 0)?;
-        let stage = Stage::new(driver)?;
-        let spin = stage.kernel(&[], function(driver, c"spin")?, stage.memory)?;
-        let fill = stage.fill(&[spin], stage.memory + 4, 1)?;
+        let mut stage = Stage::new(driver)?;
+        call!(driver.cuGraphDestroy(stage.graph))?;
+        let (stream, mut nodes, mut len) = (stage.stream, [null_mut(); 2], 2);
+        call!(driver.cuStreamBeginCapture_v2(stream, CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED))?;
+        call!(driver.cuStreamWaitValue32_v2(stream, stage.memory, 1, 0))?;
+        call!(driver.cuMemsetD32Async(stage.memory + 4, 1, 1, stream))?;
+        call!(driver.cuStreamEndCapture(stream, &mut stage.graph))?;
+        call!(driver.cuGraphGetNodes(stage.graph, nodes.as_mut_ptr(), &mut len))?;
+        let [_, fill] = nodes;
         let executable = stage.instantiate()?;
         call!(driver.cuGraphLaunch(executable, stage.stream))?;
         let params = CUDA_MEMSET_NODE_PARAMS {
