@@ -74,7 +74,7 @@ impl World {
             NodeWork::Empty | NodeWork::Child(_) => Work::Join,
             NodeWork::Kernel(kernel) => {
                 queue = launch.queue_of(self, kernel.call.context);
-                Work::Task(launch.kernels.task(self, kernel)?)
+                Work::Task(launch.kernels.task(self, kernel, &launch.conditions)?)
             }
             NodeWork::Memory(memory) => memory.op.clone().into(),
             NodeWork::Host(HostNode { function, data }) => {
