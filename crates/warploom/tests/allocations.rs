@@ -12,7 +12,9 @@ use std::sync::{Arc, OnceLock};
 use warploom::driver::Source;
 use warploom::sys::types::{CUdriverProcAddressQueryResult, CUresult, cuuint64_t};
 use warploom::sys::{DriverTable, for_each_function};
-use warploom::{Context, DeviceMemory, DevicePool, Devices, Driver, LaunchConfig, Mesh, Result, Stream, Topology};
+use warploom::{
+    Context, DeviceMemory, DevicePool, Devices, Driver, GraphDef, LaunchConfig, Mesh, PinnedMemory, Result, Stream, Topology,
+};
 use warploom_sim::Machine;
 use warploom_testkit::{TestResult, call};
 
@@ -184,6 +186,25 @@ fn launches_take_nothing() -> TestResult {
     let elsewhere = taken(|| unsafe { typed.launch(&second, &shape, (1.0, &plain, &mut y, 32)) })?;
     assert_eq!(elsewhere, 0, "on a stream that has met the memory");
     Ok(())
+}
+
+/// Launches of a graph, where the stream has met its memory.
+#[test]
+fn launches_of_graphs_take_nothing() -> TestResult {
+    let (context, stream, pool) = setup()?;
+    let (one, mut other) = (pool.zeroed::<u32>(1024, &stream)?, pool.zeroed::<u32>(1024, &stream)?);
+    let mut pinned = PinnedMemory::new(&context).buffer::<u32>(1024)?.into_buffer();
+    let graph = GraphDef::new(&context)?;
+    let copy = graph.entry().copy(&one, &mut other)?;
+    copy.then().copy(&other, &mut pinned)?;
+    let exec = graph.instantiate()?;
+    assert_eq!(taken(|| exec.launch(&stream))?, 0, "on a stream");
+    let second = context.stream()?;
+    assert_eq!(taken(|| exec.launch(&second))?, 0, "on another");
+    assert_eq!(taken(|| exec.upload(&stream))?, 0, "upload");
+    exec.node(&copy).set(&one, &mut other)?;
+    assert_eq!(taken(|| exec.launch(&stream))?, 0, "after a change");
+    Ok(second.wait_for(&stream)?)
 }
 
 #[test]
