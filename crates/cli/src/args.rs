@@ -18,6 +18,7 @@ commands:
   topology         show which devices can access whose memory, their links and islands
   presets          list the machines that can be simulated by name
   machine NAME     check and show a machine: a preset, or a topology file (a path, or a name ending in .toml)
+  graph FILE       list the nodes of a graph in a DOT file, as `GraphDef::write_dot` writes it
   help             show this text
 
 options:
@@ -25,6 +26,7 @@ options:
   --system         use the system's driver, or fail; without either, a machine is simulated if there is no driver
   --json           print for programs
   --dot, --svg     print a topology as a graph for Graphviz, or as a picture
+  --svg FILE       after `graph FILE` or `tour`: write a picture of the graph
   --timeline FILE  of a tour on a simulated machine: write what it did when, for ui.perfetto.dev or chrome://tracing
   --toml           print a machine as a topology file
   -h, --help       show this text
@@ -39,6 +41,8 @@ pub(crate) struct Arguments {
     pub(crate) format: Format,
     /// Where a timeline of the tour goes.
     pub(crate) timeline: Option<PathBuf>,
+    /// Where a picture of a graph goes.
+    pub(crate) picture: Option<PathBuf>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -48,6 +52,8 @@ pub(crate) enum Command {
     Topology,
     Presets,
     Machine(MachineName),
+    /// A graph in a DOT file.
+    Graph(PathBuf),
     Help,
     Version,
 }
@@ -70,6 +76,7 @@ pub(crate) fn parse(mut parser: Parser) -> Result<Arguments, Error> {
     let mut driver = Choice::Any;
     let mut format = Format::Human;
     let mut timeline = None;
+    let mut picture = None;
     while let Some(argument) = parser.next()? {
         match argument {
             Arg::Short('h') | Arg::Long("help") => return Ok(asked(Command::Help)),
@@ -85,7 +92,11 @@ pub(crate) fn parse(mut parser: Parser) -> Result<Arguments, Error> {
             Arg::Long("json") => once(&mut format, Format::Human, Format::Json, ONE_FORMAT)?,
             Arg::Long("toml") => once(&mut format, Format::Human, Format::Toml, ONE_FORMAT)?,
             Arg::Long("dot") => once(&mut format, Format::Human, Format::Dot, ONE_FORMAT)?,
-            Arg::Long("svg") => once(&mut format, Format::Human, Format::Svg, ONE_FORMAT)?,
+            Arg::Long("svg") => match (parser.optional_value(), &command) {
+                (Some(file), _) => picture = Some(PathBuf::from(file)),
+                (None, Some(Command::Graph(_) | Command::Tour)) => picture = Some(PathBuf::from(parser.value()?)),
+                (None, _) => once(&mut format, Format::Human, Format::Svg, ONE_FORMAT)?,
+            },
             Arg::Value(word) if command.is_none() => command = Some(named(word, &mut parser)?),
             other => return Err(other.unexpected()),
         }
@@ -97,18 +108,21 @@ pub(crate) fn parse(mut parser: Parser) -> Result<Arguments, Error> {
     if matches!(format, Format::Dot | Format::Svg) && command != Command::Topology {
         return Err("--dot and --svg are only for `warploom topology`".into());
     }
-    if driver != Choice::Any && matches!(command, Command::Presets | Command::Machine(_)) {
+    if picture.is_some() && !matches!(command, Command::Graph(_) | Command::Tour) {
+        return Err("--svg FILE is only for `warploom graph` and `warploom tour`".into());
+    }
+    if driver != Choice::Any && matches!(command, Command::Presets | Command::Machine(_) | Command::Graph(_)) {
         return Err("--machine and --system choose a driver, and this command uses none".into());
     }
     if timeline.is_some() && (command != Command::Tour || driver == Choice::System) {
         return Err("--timeline is only for a tour on a simulated machine".into());
     }
-    Ok(Arguments { command, driver, format, timeline })
+    Ok(Arguments { command, driver, format, timeline, picture })
 }
 
 /// A command that needs nothing else.
 fn asked(command: Command) -> Arguments {
-    Arguments { command, driver: Choice::Any, format: Format::Human, timeline: None }
+    Arguments { command, driver: Choice::Any, format: Format::Human, timeline: None, picture: None }
 }
 
 /// The command that a word names.
@@ -121,6 +135,10 @@ fn named(word: OsString, parser: &mut Parser) -> Result<Command, Error> {
         "machine" => match parser.value() {
             Ok(name) => Ok(Command::Machine(MachineName::from(name))),
             Err(_) => Err("`warploom machine` needs a preset or a file".into()),
+        },
+        "graph" => match parser.value() {
+            Ok(file) => Ok(Command::Graph(PathBuf::from(file))),
+            Err(_) => Err("`warploom graph` needs a DOT file".into()),
         },
         "help" => Ok(Command::Help),
         other => Err(format!("there is no command {other:?}").into()),
@@ -168,6 +186,16 @@ mod tests {
     }
 
     #[test]
+    fn a_picture_of_a_graph_goes_to_a_file() {
+        let picture = Some(PathBuf::from("a.svg"));
+        let expected = Ok(Arguments { picture, ..asked(Command::Graph("a.dot".into())) });
+        assert_eq!(parse_words(&["graph", "a.dot", "--svg", "a.svg"]), expected);
+        assert_eq!(parse_words(&["--svg=a.svg", "graph", "a.dot"]), expected);
+        let picture = Some(PathBuf::from("a.svg"));
+        assert_eq!(parse_words(&["tour", "--svg", "a.svg"]), Ok(Arguments { picture, ..asked(Command::Tour) }));
+    }
+
+    #[test]
     fn nonsense_is_named() {
         for (words, message) in [
             (&["fly"][..], "there is no command \"fly\""),
@@ -183,6 +211,10 @@ mod tests {
             (&["tour", "--timeline"], "missing argument for option '--timeline'"),
             (&["devices", "--timeline", "t.json"], "--timeline is only for a tour on a simulated machine"),
             (&["tour", "--system", "--timeline=t.json"], "--timeline is only for a tour on a simulated machine"),
+            (&["graph"], "`warploom graph` needs a DOT file"),
+            (&["graph", "a.dot", "--svg"], "missing argument for option '--svg'"),
+            (&["graph", "a.dot", "--system"], "--machine and --system choose a driver, and this command uses none"),
+            (&["devices", "--svg=a.svg"], "--svg FILE is only for `warploom graph` and `warploom tour`"),
             (&["presets", "--system"], "--machine and --system choose a driver, and this command uses none"),
         ] {
             assert_eq!(parse_words(words), Err(message.to_owned()), "{words:?}");
@@ -191,7 +223,7 @@ mod tests {
 
     #[test]
     fn every_command_is_in_the_help() {
-        for command in ["tour", "devices", "topology", "presets", "machine", "help"] {
+        for command in ["tour", "devices", "topology", "presets", "machine", "graph", "help"] {
             assert!(HELP.contains(&format!("\n  {command} ")), "{command}");
         }
     }

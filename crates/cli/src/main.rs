@@ -2,11 +2,13 @@
 //!
 //! ```text
 //! args ─▶ choice: which driver ─▶ commands/<name>: ask it ─▶ report: the data ─▶ human: its text, or JSON
+//!                                 └─▶ dot: graphs in files, and their pictures
 //! ```
 
 mod args;
 mod choice;
 mod commands;
+mod dot;
 mod human;
 mod report;
 

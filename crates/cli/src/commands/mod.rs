@@ -1,12 +1,13 @@
 //! One file per command: ask, and report.
 
 mod devices;
+mod graph;
 mod machine;
 mod presets;
 mod topology;
 mod tour;
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufWriter};
 use std::path::Path;
 
@@ -15,6 +16,7 @@ use warploom_sim::Machine;
 
 use crate::args::{Arguments, Command, Format, HELP};
 use crate::choice::Opened;
+use crate::dot::Document;
 use crate::human::{self, Style};
 
 /// What a command prints, and whether all is well.
@@ -28,7 +30,7 @@ type Failure = Box<dyn std::error::Error>;
 
 /// Runs a command.
 pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<Output, Failure> {
-    let Arguments { command, driver, format, timeline } = arguments;
+    let Arguments { command, driver, format, timeline, picture } = arguments;
     match command {
         Command::Help => Ok(Output { text: HELP.to_owned(), success: true }),
         Command::Version => Ok(Output { text: format!("warploom {}\n", warploom::VERSION), success: true }),
@@ -60,11 +62,22 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<Output, Failure
                 }
             }
         }
+        Command::Graph(file) => {
+            let document = graph::read(file)?;
+            if let Some(path) = picture {
+                write_picture(&document, path)?;
+            }
+            let report = graph::report(&document);
+            show(*format, &report, || human::graph(&report, &document, style))
+        }
         Command::Tour => {
             let opened = if timeline.is_some() { driver.open_recording()? } else { driver.open()? };
             let tour = tour::report(&opened);
             if let Some(path) = timeline {
                 write_timeline(&opened, path).map_err(|error| format!("{}: {error}", path.display()))?;
+            }
+            if let (Some(path), Some(dot)) = (picture, tour.dot()) {
+                write_picture(&Document::parse(dot)?, path)?;
             }
             let output = show(*format, &tour, || human::tour(&tour, style))?;
             Ok(Output { success: tour.passed, ..output })
@@ -75,6 +88,10 @@ pub(crate) fn run(arguments: &Arguments, style: Style) -> Result<Output, Failure
 fn write_timeline(opened: &Opened, path: &Path) -> io::Result<()> {
     let recorded = opened.machine.as_ref().and_then(Machine::timeline);
     recorded.unwrap_or_default().write_chrome(BufWriter::new(File::create(path)?))
+}
+
+fn write_picture(document: &Document, path: &Path) -> Result<(), Failure> {
+    fs::write(path, document.to_svg()).map_err(|error| format!("{}: {error}", path.display()).into())
 }
 
 /// A report as its reader wants it.

@@ -3,7 +3,7 @@
 use super::Style;
 use super::devices::{body, driver};
 use super::quantity::{bytes, count};
-use crate::report::{Alive, Findings, Step, Tour};
+use crate::report::{Alive, Findings, Launch, Step, Tour};
 
 pub(crate) fn tour(tour: &Tour, style: Style) -> String {
     let mut text = format!("{} on {}\n", style.heading("warploom"), driver(&tour.driver));
@@ -81,6 +81,17 @@ fn findings(findings: &Findings) -> String {
         }
         Findings::Capture { nodes, bytes: len } => {
             format!("  {} of a graph, over two buffers of {}\n", count(*nodes, "node"), bytes(*len as u64))
+        }
+        Findings::Graphs { nodes, inner_nodes, captured_nodes, launch_calls, launches, picture, .. } => {
+            let calls = count(usize::try_from(*launch_calls).unwrap_or(usize::MAX), "driver call");
+            let mut text = format!(
+                "  a graph of {} and {inner_nodes} inside them, {captured_nodes} of those captured from a stream; a launch is {calls}\n",
+                count(*nodes, "node")
+            );
+            for Launch { start, steps } in launches {
+                text += &format!("  from {start} to 1 by a loop on the device: {}\n", count(*steps as usize, "step"));
+            }
+            text + &picture.iter().map(|line| format!("    {line}\n")).collect::<String>()
         }
         Findings::Managed { buffers, bytes: len, prefetch_calls } => {
             let calls = count(usize::try_from(*prefetch_calls).unwrap_or(usize::MAX), "driver call");

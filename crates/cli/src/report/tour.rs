@@ -16,6 +16,16 @@ pub(crate) struct Tour {
     pub(crate) passed: bool,
 }
 
+impl Tour {
+    /// The graph of the tour as DOT text.
+    pub(crate) fn dot(&self) -> Option<&str> {
+        self.steps.iter().find_map(|step| match &step.findings {
+            Some(Findings::Graphs { dot, .. }) => Some(dot.as_str()),
+            _ => None,
+        })
+    }
+}
+
 /// One thing the library does.
 #[derive(Debug, Serialize)]
 pub(crate) struct Step {
@@ -66,6 +76,13 @@ impl Alive {
 pub(crate) struct Band {
     pub(crate) device: u32,
     pub(crate) rows: Vec<String>,
+}
+
+/// A launch of a graph that counts the steps of a sequence until it reaches 1.
+#[derive(Debug, Serialize)]
+pub(crate) struct Launch {
+    pub(crate) start: u32,
+    pub(crate) steps: u32,
 }
 
 /// What a step found.
@@ -140,6 +157,20 @@ pub(crate) enum Findings {
         pixels: usize,
         /// The picture, from top to bottom.
         bands: Vec<Band>,
+    },
+    Graphs {
+        /// Nodes of the graph that was built, of those that it runs, and of the captured one.
+        nodes: usize,
+        inner_nodes: usize,
+        captured_nodes: usize,
+        /// Driver calls of a launch.
+        launch_calls: u64,
+        /// What each launch computed.
+        launches: Vec<Launch>,
+        /// A picture, line by line.
+        picture: Vec<String>,
+        /// The graph as the driver writes it.
+        dot: String,
     },
     Capture {
         nodes: usize,

@@ -1,7 +1,7 @@
 //! Capture: enqueued work becomes a graph instead of running.
 
 use warploom::capture::Relaxed;
-use warploom::{Driver, Function};
+use warploom::{Driver, Function, graph};
 
 use super::{Found, first_device};
 use crate::report::{Check, Findings};
@@ -25,6 +25,7 @@ pub(super) fn visit(driver: &Driver) -> Found {
     drop((x, y));
     let kept = calls.count(Function::cuMemFreeAsync) == freed_at_the_end;
     drop(graph);
+    graph::reclaim();
     let released = calls.count(Function::cuMemFreeAsync) == freed_at_the_end + 2;
     let checks = vec![
         Check::new(

@@ -37,7 +37,8 @@ pub(super) fn visit(driver: &Driver) -> Found {
     prefetch_batch(&buffers, Host::Any, &stream)?;
     let mut both = true;
     for buffer in &buffers {
-        let (first, second) = buffer.host()?.split_at(BYTES / 2);
+        let values = buffer.host()?;
+        let (first, second) = values.split_at(BYTES / 2);
         both &= first.iter().all(|byte| *byte == 7) && second == &written[BYTES / 2..];
     }
     let preferred = buffers[0].preferred_location()? == Some(device.into());

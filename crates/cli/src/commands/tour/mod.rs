@@ -6,6 +6,7 @@ mod barrier;
 mod capture;
 mod copies;
 mod fault;
+mod graphs;
 mod journey;
 mod kernels;
 mod lifetimes;
@@ -49,6 +50,9 @@ pub(crate) fn report(opened: &Opened) -> Tour {
     }
     steps.push(step("A kernel on every device", kernels::visit(driver)));
     steps.push(step("Captured, and kept", capture::visit(driver)));
+    if graphs::has_conditions(driver) {
+        steps.push(step("Graphs", graphs::visit(driver)));
+    }
     steps.push(step("Errors are values", fault::visit(driver)));
     if let Some(machine) = &opened.machine {
         steps.push(step("The same program in any order", orders::visit(machine.topology())));

@@ -115,7 +115,7 @@ impl Graphs {
                 ("EVENT_RECORD", none, only(has(flag::EVENT), vec![("event", format!("{event:?}"))]))
             }
             NodeWork::WaitEvent(event) => {
-                ("WAIT_EVENT", none, only(has(flag::EVENT), vec![("event", format!("{event:?}"))]))
+                ("EVENT_WAIT", none, only(has(flag::EVENT), vec![("event", format!("{event:?}"))]))
             }
             NodeWork::Values(node) => {
                 let fields = node.ops.iter().map(|op| ("op", op.describe())).collect();
@@ -140,12 +140,13 @@ impl Graphs {
                 };
                 let ids = node.bodies.iter().filter_map(|body| self.graphs.get(*body)).map(|body| body.id);
                 let bodies: Vec<String> = ids.map(|id| format!("graph_{id}")).collect();
-                let fields = vec![
-                    ("handle", format!("{:?}", node.condition)),
-                    ("size", node.bodies.len().to_string()),
-                    ("bodies", bodies.join(" ")),
-                ];
-                ("CONDITIONAL", kind.to_owned(), only(has(flag::CONDITIONAL), fields))
+                let parameters = vec![("handle", format!("{:?}", node.condition)), ("size", bodies.len().to_string())];
+                let mut fields = only(has(flag::CONDITIONAL), parameters);
+                match (node.kind, bodies.as_slice()) {
+                    (ConditionalKind::Switch, _) => fields.push(("bodies", bodies.join(" "))),
+                    (_, bodies) => fields.extend(["True", "False"].into_iter().zip(bodies.iter().cloned())),
+                }
+                ("CONDITIONAL", kind.to_owned(), fields)
             }
         }
     }
