@@ -3,6 +3,8 @@
 //! All three find the driver by name, so that it is the same: the system's, or a simulated one by way of `LD_LIBRARY_PATH`.
 //! Operations and timing are those of warploom's own benchmark; the third contender is here.
 
+#[path = "../../../crates/warploom/benches/host_overhead/graphs.rs"]
+mod graphs;
 #[path = "../../../crates/warploom/benches/host_overhead/launches.rs"]
 mod launches;
 #[path = "../../../crates/warploom/benches/host_overhead/measure.rs"]

@@ -12,7 +12,10 @@ use std::sync::{Arc, OnceLock};
 use warploom::driver::Source;
 use warploom::sys::types::{CUdriverProcAddressQueryResult, CUresult, cuuint64_t};
 use warploom::sys::{DriverTable, for_each_function};
-use warploom::{Context, DeviceMemory, DevicePool, Devices, Driver, LaunchConfig, Mesh, Result, Stream, Topology};
+use warploom::{
+    Context, DeviceMemory, DevicePool, Devices, Driver, GraphDef, LaunchConfig, ManagedMemory, Mesh, Result, Stream,
+    Topology,
+};
 use warploom_sim::Machine;
 use warploom_testkit::{TestResult, call};
 
@@ -183,6 +186,26 @@ fn launches_take_nothing() -> TestResult {
     // SAFETY: as above.
     let elsewhere = taken(|| unsafe { typed.launch(&second, &shape, (1.0, &plain, &mut y, 32)) })?;
     assert_eq!(elsewhere, 0, "on a stream that has met the memory");
+    Ok(())
+}
+
+/// Launches of a graph, on the stream of the launch before.
+#[test]
+fn launches_of_a_graph_take_nothing() -> TestResult {
+    let (context, stream, pool) = setup()?;
+    let (mut one, mut other) = (pool.zeroed::<u32>(32, &stream)?, pool.zeroed::<u32>(32, &stream)?);
+    let graph = GraphDef::new(&context)?;
+    graph.entry().fill(&mut one, 7)?.then().copy(&one, &mut other)?;
+    let exec = graph.instantiate()?;
+    assert_eq!(taken(|| exec.launch(&stream))?, 0, "on the memory's own stream");
+    let second = context.stream()?;
+    assert_eq!(taken(|| exec.launch(&second))?, 0, "on another");
+    assert_eq!(taken(|| exec.upload(&second))?, 0, "an upload");
+    let mut managed = ManagedMemory::new(&context)?.zeroed::<u32>(32, &stream)?;
+    stream.wait_for(&second)?;
+    graph.entry().fill(&mut managed, 1)?;
+    let exec = graph.instantiate()?;
+    assert_eq!(taken(|| exec.launch(&stream))?, 0, "with memory that the host can borrow");
     Ok(())
 }
 

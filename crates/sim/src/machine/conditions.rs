@@ -1,37 +1,37 @@
-//! Values of conditions while graphs run.
+//! Values of conditions of an executable graph.
 
-use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, Ordering};
 
-use parking_lot::Mutex;
-
-/// The values of conditions, which kernels set and conditional nodes read.
+/// The values of an executable's conditions, which its kernels set and its conditional nodes read. They stay from launch to
+/// launch.
 #[derive(Debug, Default)]
-pub(crate) struct Conditions(Mutex<HashMap<u64, u32>>);
+pub(crate) struct Conditions {
+    /// By the bits of their handles, in rising order.
+    values: Box<[(u64, AtomicU32)]>,
+}
 
 impl Conditions {
-    /// Sets a condition, by the bits of its handle.
-    pub(crate) fn set(&self, condition: u64, value: u32) {
-        self.0.lock().insert(condition, value);
+    /// Conditions with some handles, all 0.
+    pub(crate) fn new(mut handles: Vec<u64>) -> Self {
+        handles.sort_unstable();
+        handles.dedup();
+        Self { values: handles.into_iter().map(|handle| (handle, AtomicU32::new(0))).collect() }
     }
 
-    /// Lets kernels set a condition, whose graph is launched; its value stays as it is.
-    pub(crate) fn enter(&self, condition: u64) {
-        self.0.lock().entry(condition).or_insert(0);
+    fn find(&self, handle: u64) -> Option<&AtomicU32> {
+        let place = self.values.binary_search_by_key(&handle, |(handle, _)| *handle).ok()?;
+        Some(&self.values[place].1)
     }
 
-    /// Sets a condition for a kernel. False if no graph with this condition has been launched, or it has been destroyed.
-    pub(crate) fn set_by_kernel(&self, condition: u64, value: u32) -> bool {
-        self.0.lock().get_mut(&condition).map(|place| *place = value).is_some()
+    /// Sets a condition; false if the executable does not have it.
+    pub(crate) fn set(&self, handle: u64, value: u32) -> bool {
+        // The ops of a launch order this store against the load of a conditional node.
+        self.find(handle).map(|place| place.store(value, Ordering::Relaxed)).is_some()
     }
 
     /// The value of a condition; 0 if nothing has set it.
-    pub(crate) fn get(&self, condition: u64) -> u32 {
-        self.0.lock().get(&condition).copied().unwrap_or(0)
-    }
-
-    /// Forgets a condition that has been destroyed.
-    pub(crate) fn forget(&self, condition: u64) {
-        self.0.lock().remove(&condition);
+    pub(crate) fn get(&self, handle: u64) -> u32 {
+        self.find(handle).map_or(0, |place| place.load(Ordering::Relaxed))
     }
 }
 
@@ -40,18 +40,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kernels_set_only_conditions_of_launched_graphs() {
-        let conditions = Conditions::default();
-        assert!(!conditions.set_by_kernel(1, 5));
-        assert_eq!(conditions.get(1), 0);
-        conditions.enter(1);
-        assert!(conditions.set_by_kernel(1, 5));
-        // The next launch finds what the last one left.
-        conditions.enter(1);
-        assert_eq!((conditions.get(1), conditions.get(2)), (5, 0));
-        conditions.set(1, 2);
-        assert_eq!(conditions.get(1), 2);
-        conditions.forget(1);
-        assert!(!conditions.set_by_kernel(1, 7));
+    fn only_conditions_of_the_executable_are_set() {
+        let conditions = Conditions::new(vec![9, 4, 9]);
+        assert_eq!((conditions.get(4), conditions.get(9), conditions.get(5)), (0, 0, 0));
+        assert!(conditions.set(9, 3) && conditions.set(4, u32::MAX));
+        assert!(!conditions.set(5, 1) && !Conditions::default().set(4, 1));
+        assert_eq!((conditions.get(4), conditions.get(9), conditions.get(5)), (u32::MAX, 3, 0));
     }
 }

@@ -17,7 +17,6 @@ use warploom_sys::types::CUresult;
 use crate::check::{Checks, Findings};
 use crate::fault::Faults;
 use crate::ffi::status::Status;
-use crate::machine::conditions::Conditions;
 use crate::machine::log::{Log, LogEntry, LogKind};
 use crate::machine::world::{Work, World};
 use crate::process::home::Home;
@@ -44,7 +43,6 @@ pub(crate) struct Core {
     workers: usize,
     crew: OnceLock<Arc<Crew>>,
     /// Values that kernels set for conditional nodes of graphs.
-    pub(crate) conditions: Arc<Conditions>,
     runner: Arc<Runner<World>>,
     /// Set by the C boundary, which depends on the machine.
     function_address: FunctionAddress,
@@ -104,7 +102,6 @@ impl Core {
             output: instruments.output,
             workers: instruments.workers.or_else(|| available_parallelism().ok()).map_or(1, NonZeroUsize::get),
             crew: OnceLock::new(),
-            conditions: Arc::default(),
             runner,
             function_address: instruments.function_address,
         })

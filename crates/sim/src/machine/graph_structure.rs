@@ -6,7 +6,7 @@ use warploom_sys::types::{CUgraphInstantiateResult, CUresult};
 
 use crate::ffi::handle::{ContextHandle, GraphHandle, NodeHandle};
 use crate::ffi::status::{INVALID_VALUE, NOT_SUPPORTED};
-use crate::machine::graph::{ConditionalNode, Graphs, NodeWork};
+use crate::machine::graph::{ConditionalNode, Graphs, Node, NodeWork};
 use crate::machine::world::World;
 use crate::memory::{MemoryOp, Side, SimAddress};
 
@@ -158,20 +158,19 @@ impl Graphs {
 
     /// A node of a graph that depends on itself, directly or through others.
     fn in_cycle(&self, graph: GraphHandle) -> Option<NodeHandle> {
+        let id = |node: NodeHandle| self.nodes.get(node).map_or(0, |before| before.local_id);
+        let is_sorted = |node: &Node| node.dependencies.iter().all(|edge| id(edge.node) < node.local_id);
+        // Edges that follow the order of addition form no cycle.
+        if self.nodes_of(graph).all(|(_, node)| is_sorted(node)) {
+            return None;
+        }
         let mut waiting: HashMap<NodeHandle, usize> = HashMap::new();
         let mut open = Vec::new();
-        let mut is_sorted = true;
         for (handle, node) in self.nodes_of(graph) {
-            let local = |edge: NodeHandle| self.nodes.get(edge).map_or(0, |before| before.local_id);
-            is_sorted = is_sorted && node.dependencies.iter().all(|edge| local(edge.node) < node.local_id);
             match node.dependencies.len() {
                 0 => open.push(handle),
                 count => drop(waiting.insert(handle, count)),
             }
-        }
-        // Edges that follow the order of addition form no cycle.
-        if is_sorted {
-            return None;
         }
         while let Some(handle) = open.pop() {
             for after in self.nodes.get(handle).into_iter().flat_map(|node| &node.dependents) {

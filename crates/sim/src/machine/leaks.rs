@@ -77,6 +77,9 @@ impl World {
         found.extend(objects(self.code.modules(), end, |_, module| module.is_the_programs()));
         found.extend(objects(self.code.libraries(), end, |_, _| true));
         found.extend(objects(self.code.links(), end, |_, _| true));
+        found.extend(objects(&self.graphs.graphs, end, |_, graph| graph.is_the_programs()));
+        found.extend(objects(&self.graphs.executables, end, |_, _| true));
+        found.extend(objects(&self.graphs.user_objects, end, |_, object| object.of_program > 0));
         found.extend(objects(&self.physical, end, |_, _| true));
         let reserved = self.virtual_memory.reserved();
         found.extend(reserved.map(|(address, bytes, site)| reservation_leak(address, bytes, site, end)));

@@ -5,9 +5,30 @@ use std::ptr::null_mut;
 use warploom_testkit::sys::types::{CUgraphEdgeData, CUgraphNodeType};
 use warploom_testkit::{answers, call, driver_tests};
 
-use crate::support::{LOCAL, Stage};
+use crate::support::{ACTIVE, LOCAL, RELAXED, Stage};
 
 driver_tests! {
+    fn a_graph_that_is_captured_grows_and_does_not_shrink(driver) {
+        let stage = Stage::new(driver)?;
+        let stream = stage.captured(RELAXED)?;
+        let node = stage.tips(stream)?[0];
+        let (mut status, mut raw, mut copy) = (ACTIVE, null_mut(), null_mut());
+        call!(driver.cuStreamGetCaptureInfo_v2(stream, &mut status, null_mut(), &mut raw, null_mut(), null_mut()))?;
+        answers!(driver.cuGraphDestroyNode(node), CUDA_ERROR_ILLEGAL_STATE);
+        answers!(driver.cuGraphDestroy(raw), CUDA_ERROR_ILLEGAL_STATE);
+        call!(driver.cuGraphClone(&mut copy, raw))?;
+        call!(driver.cuGraphDestroy(copy))?;
+        let mut executable = null_mut();
+        call!(driver.cuGraphInstantiateWithFlags(&mut executable, raw, 0))?;
+        call!(driver.cuGraphExecDestroy(executable))?;
+        let mut added = null_mut();
+        call!(driver.cuGraphAddEmptyNode(&mut added, raw, [node].as_ptr(), 1))?;
+        assert_eq!(stage.status(stream)?, ACTIVE);
+        // A node that no stream added is none that a stream has to join.
+        let graph = stage.end(stream)?;
+        assert_eq!((graph.raw, graph.nodes()?), (raw, vec![node, added]));
+    }
+
     fn lists_are_cut_to_the_room_there_is(driver) {
         let stage = Stage::new(driver)?;
         let stream = stage.captured(LOCAL)?;

@@ -189,6 +189,28 @@ driver_tests! {
         }
     }
 
+    fn most_nodes_need_no_current_context(driver) {
+        let stage = Stage::new(driver)?;
+        let (graph, context, mut handle) = (stage.graph()?, stage.context(), 0);
+        let (mut node, mut executable) = (null_mut(), null_mut());
+        call!(driver.cuCtxSetCurrent(null_mut()))?;
+        // The memory tells the context.
+        graph.fill(&stage.fill(0, 1, 4), null_mut(), &[])?;
+        graph.copy(&stage.copy(4, 64, 4), null_mut(), &[])?;
+        graph.fill(&stage.fill(8, 1, 4), context, &[])?;
+        graph.empty(&[])?;
+        let function = CUDA_HOST_NODE_PARAMS { fn_: Some(nothing), userData: null_mut() };
+        call!(driver.cuGraphAddHostNode(&mut node, graph.raw, null_mut(), 0, &function))?;
+        call!(driver.cuGraphConditionalHandleCreate(&mut handle, stage.graph()?.raw, context, 0, 0))?;
+        answers!(
+            driver.cuGraphInstantiateWithFlags(&mut executable, graph.raw, 0),
+            CUDA_ERROR_INVALID_CONTEXT
+        );
+        stage.primary.make_current()?;
+        graph.instantiate()?.run()?;
+        assert_eq!(stage.words::<3>()?, [0x0101_0101, 0, 0x0101_0101]);
+    }
+
     /// Nodes of a capture show their parameters as if they had been added.
     fn captured_work_shows_its_parameters(driver) {
         let stage = Stage::new(driver)?;

@@ -80,7 +80,7 @@ impl Bench {
         let (raw, shape) = (self.launch_raw(&kernel, Vec::new())?, LaunchConfig::new(SHAPE.0, SHAPE.1));
         // SAFETY: the kernel does nothing.
         let ours = repeat(move || unsafe { kernel.launch(&self.stream, &shape, ()) });
-        Ok(Row { name: "launch with no arguments", works: vec![Some(raw), Some(ours)] })
+        Ok(Row::new("launch with no arguments", raw, ours))
     }
 
     fn launch_four(&self) -> Outcome<Row<'_>> {
@@ -93,7 +93,7 @@ impl Bench {
             // SAFETY: the kernel does nothing.
             unsafe { kernel.launch(&self.stream, &shape, (1.0, &self.from, to, 7)) }
         });
-        Ok(Row { name: "launch with 4 arguments", works: vec![Some(raw), Some(ours)] })
+        Ok(Row::new("launch with 4 arguments", raw, ours))
     }
 
     fn launch_sixteen(&self) -> Outcome<Row<'_>> {
@@ -106,6 +106,6 @@ impl Bench {
             // SAFETY: the kernel does nothing.
             unsafe { kernel.launch(&self.stream, &shape, (x, x, x, x, x, x, x, y, 1, 2, 3, 4, 5, 6, 7, 8)) }
         });
-        Ok(Row { name: "launch with 16 arguments", works: vec![Some(raw), Some(ours)] })
+        Ok(Row::new("launch with 16 arguments", raw, ours))
     }
 }

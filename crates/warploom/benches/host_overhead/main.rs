@@ -4,6 +4,7 @@
 //! Next to cudarc, in one run: `clients/bench-cudarc`.
 #![expect(clippy::print_stdout, reason = "a benchmark reports")]
 
+mod graphs;
 mod launches;
 mod measure;
 mod operations;

@@ -12,6 +12,20 @@ pub(crate) type Work<'a> = Box<dyn FnMut(u32) -> Outcome + 'a>;
 pub(crate) struct Row<'a> {
     pub(crate) name: &'static str,
     pub(crate) works: Vec<Option<Work<'a>>>,
+    /// The operations of a round.
+    times: u32,
+}
+
+impl<'a> Row<'a> {
+    /// An operation through the bare table, and with warploom.
+    pub(crate) fn new(name: &'static str, raw: Work<'a>, ours: Work<'a>) -> Row<'a> {
+        Row { name, works: vec![Some(raw), Some(ours)], times: TIMES }
+    }
+
+    /// The same with fewer operations in a round, for those that take long.
+    pub(crate) fn times(self, times: u32) -> Row<'a> {
+        Row { times, ..self }
+    }
 }
 
 /// A work that repeats `once`. The loop is compiled together with it, as in a program that calls it.
@@ -28,7 +42,7 @@ pub(crate) fn repeat<'a, E: Into<Box<dyn std::error::Error>>>(
 
 const ROUNDS: usize = 151;
 /// Few enough that a device's queue never fills up: then a call would wait for the device.
-const TIMES: u32 = 200;
+pub(crate) const TIMES: u32 = 200;
 
 /// Prints what each row costs each contender, and how much of the first that is. Between rounds, `settle` waits for the device.
 pub(crate) fn compare(contenders: &[&str], rows: Vec<Row<'_>>, mut settle: impl FnMut() -> Outcome) -> Outcome {
@@ -37,15 +51,15 @@ pub(crate) fn compare(contenders: &[&str], rows: Vec<Row<'_>>, mut settle: impl 
         print!("{contender:>11}{}", if index == 0 { "" } else { "        " });
     }
     println!();
-    for Row { name, mut works } in rows {
+    for Row { name, mut works, times } in rows {
         let mut rounds = vec![Vec::with_capacity(ROUNDS); works.len()];
         for round in 0..ROUNDS + 1 {
             for turn in 0..works.len() {
                 let index = (turn + round) % works.len();
                 let Some(work) = &mut works[index] else { continue };
                 let started = Instant::now();
-                work(TIMES)?;
-                let nanoseconds = started.elapsed().as_secs_f64() * 1e9 / f64::from(TIMES);
+                work(times)?;
+                let nanoseconds = started.elapsed().as_secs_f64() * 1e9 / f64::from(times);
                 settle()?;
                 // The first round warms up.
                 if round > 0 {

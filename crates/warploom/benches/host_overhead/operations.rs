@@ -20,7 +20,7 @@ pub(crate) const SMALL: usize = 256;
 /// What the operations are done with.
 pub(crate) struct Bench {
     pub(crate) driver: Driver,
-    context: Context,
+    pub(crate) context: Context,
     pub(crate) stream: Stream,
     other: Stream,
     pool: DevicePool,
@@ -62,6 +62,7 @@ impl Bench {
         rows.extend([self.record()?, self.record_new()?, self.wait()?, self.query()?, self.upload()?]);
         rows.extend(self.upload_during_the_call());
         rows.extend(self.launches()?);
+        rows.extend(self.graphs()?);
         Ok(rows)
     }
 
@@ -77,7 +78,7 @@ impl Bench {
             success(unsafe { free(address, stream) })
         });
         let ours = repeat(|| self.pool.allocate::<u8>(BYTES, &self.stream).map(drop));
-        Ok(Row { name: "allocate 4 KiB and drop", works: vec![Some(raw), Some(ours)] })
+        Ok(Row::new("allocate 4 KiB and drop", raw, ours))
     }
 
     fn copy(&self) -> Outcome<Row<'_>> {
@@ -86,7 +87,7 @@ impl Bench {
         // SAFETY: both have as many bytes, and the bench keeps everything alive.
         let raw = repeat(move || success(unsafe { copy(to, from, BYTES, stream) }));
         let ours = repeat(|| self.from.copy_to(&mut *self.to.borrow_mut(), &self.stream));
-        Ok(Row { name: "copy 4 KiB on the device", works: vec![Some(raw), Some(ours)] })
+        Ok(Row::new("copy 4 KiB on the device", raw, ours))
     }
 
     fn fill(&self) -> Outcome<Row<'_>> {
@@ -95,7 +96,7 @@ impl Bench {
         // SAFETY: there are as many bytes, and the bench keeps everything alive.
         let raw = repeat(move || success(unsafe { fill(to, 0, BYTES, stream) }));
         let ours = repeat(|| self.to.borrow_mut().fill(0, &self.stream));
-        Ok(Row { name: "fill 4 KiB", works: vec![Some(raw), Some(ours)] })
+        Ok(Row::new("fill 4 KiB", raw, ours))
     }
 
     fn record(&self) -> Outcome<Row<'_>> {
@@ -104,7 +105,7 @@ impl Bench {
         // SAFETY: the bench keeps both alive.
         let raw = repeat(move || success(unsafe { record(event, stream) }));
         let ours = repeat(|| self.stream.record_into(&self.event));
-        Ok(Row { name: "record an event again", works: vec![Some(raw), Some(ours)] })
+        Ok(Row::new("record an event again", raw, ours))
     }
 
     fn record_new(&self) -> Outcome<Row<'_>> {
@@ -125,7 +126,7 @@ impl Bench {
             success(unsafe { destroy(event) })
         });
         let ours = repeat(|| self.stream.record().map(drop));
-        Ok(Row { name: "record a new event and drop", works: vec![Some(raw), Some(ours)] })
+        Ok(Row::new("record a new event and drop", raw, ours))
     }
 
     fn wait(&self) -> Outcome<Row<'_>> {
@@ -134,7 +135,7 @@ impl Bench {
         // SAFETY: the bench keeps both alive.
         let raw = repeat(move || success(unsafe { wait(stream, event, 0) }));
         let ours = repeat(|| self.other.wait(&self.event));
-        Ok(Row { name: "make a stream wait", works: vec![Some(raw), Some(ours)] })
+        Ok(Row::new("make a stream wait", raw, ours))
     }
 
     fn query(&self) -> Outcome<Row<'_>> {
@@ -143,7 +144,7 @@ impl Bench {
         // SAFETY: the bench keeps it alive.
         let raw = repeat(move || success(unsafe { query(stream) }));
         let ours = repeat(|| self.stream.is_idle().map(drop));
-        Ok(Row { name: "ask an idle stream", works: vec![Some(raw), Some(ours)] })
+        Ok(Row::new("ask an idle stream", raw, ours))
     }
 
     /// The driver does not promise to have read pageable memory when the call returns, so the bare call has to wait.
@@ -163,7 +164,7 @@ impl Bench {
             self.to.borrow_mut().slice_mut(..SMALL)?.copy_from_host(&values, &self.stream)?;
             self.stream.synchronize()
         });
-        Ok(Row { name: "upload 256 B and wait", works: vec![Some(raw), Some(ours)] })
+        Ok(Row::new("upload 256 B and wait", raw, ours))
     }
 
     /// The same without the wait, where the driver promises to read the host's memory during the call.
@@ -187,6 +188,6 @@ impl Bench {
             success(unsafe { copy(to, from, size, 1, attributes, start, 1, stream) })
         });
         let ours = repeat(move || self.to.borrow_mut().slice_mut(..SMALL)?.copy_from_host(&values, &self.stream));
-        Some(Row { name: "upload 256 B, read during the call", works: vec![Some(raw), Some(ours)] })
+        Some(Row::new("upload 256 B, read during the call", raw, ours))
     }
 }

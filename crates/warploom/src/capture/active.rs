@@ -115,11 +115,12 @@ pub(crate) fn check_scope(stream: &Stream, hierarchy: u64) -> Result<()> {
     }
 }
 
-/// Counts a node, if the stream is captured.
+/// Makes a call that adds a node if the stream is captured. The node is counted.
 #[cold]
-pub(crate) fn count(stream: &Stream) {
-    if let Some(sequence) = of(stream) {
-        sequence.count();
+pub(crate) fn enqueue(stream: &Stream, call: impl FnOnce() -> Result<()>) -> Result<()> {
+    match of(stream) {
+        Some(sequence) => sequence.add_node(call),
+        None => call(),
     }
 }
 

@@ -85,7 +85,7 @@ mod tail;
 
 use active::is_on;
 pub(crate) use active::{
-    any, before, check_context, check_event, check_legacy, check_scope, check_work, count, did, in_context, keep,
+    any, before, check_context, check_event, check_legacy, check_scope, check_work, did, enqueue, in_context, keep,
     keep_owner, of, shadowed,
 };
 pub use body::{Body, Capturing, Done, Idle, Settled, State};
@@ -172,6 +172,9 @@ impl<M: Mode> Capture<M> {
         let definition = self.finish();
         let kept = self.stream.sequence().finish();
         let (definition, nodes) = (definition?, kept.nodes);
+        if kept.has_memory_nodes {
+            definition.note_memory_nodes();
+        }
         if let Err(error) = definition.attach(kept.into_bundle()) {
             // It would use memory that nothing keeps.
             report(|| Subject::Capture { device: self.stream().device().ordinal() }, definition.destroy_root());

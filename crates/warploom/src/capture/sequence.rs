@@ -54,6 +54,8 @@ pub(crate) struct Kept {
     owners: Vec<Arc<dyn Any + Send + Sync>>,
     /// The number of nodes captured through this crate.
     pub(super) nodes: usize,
+    /// `true` if one of them allocates or frees memory.
+    pub(super) has_memory_nodes: bool,
 }
 
 impl Kept {
@@ -214,8 +216,24 @@ impl Sequence {
         self.lock().kept.owners.push(owner);
     }
 
+    /// Makes a call that adds a node, and counts the node. No other thread uses the graph meanwhile.
+    pub(super) fn add_node(&self, call: impl FnOnce() -> Result<()>) -> Result<()> {
+        match self.known_graph() {
+            Some(graph) => graph.alone(call)?,
+            // No other handle to it exists.
+            None => call()?,
+        }
+        self.count();
+        Ok(())
+    }
+
     pub(super) fn count(&self) {
         self.lock().kept.nodes += 1;
+    }
+
+    /// Takes note of a node that allocates or frees memory.
+    pub(crate) fn note_memory_node(&self) {
+        self.lock().kept.has_memory_nodes = true;
     }
 
     /// Drops a value when the capture ends; at once, if it has ended.

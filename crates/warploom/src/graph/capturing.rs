@@ -1,6 +1,7 @@
 //! Graphs of captures in progress: the driver owns them, and streams add nodes to them.
 
 use std::ffi::c_void;
+use std::ptr::null_mut;
 
 use warploom_driver::sys::types::{CUgraph, CUgraphNode};
 
@@ -62,6 +63,17 @@ impl GraphDef {
             return result.and(Err(GraphError::GraphDestroyed.into()));
         }
         result.and(locked.end_capture(self.id()))
+    }
+
+    /// Makes a call while no other thread uses the hierarchy.
+    pub(crate) fn alone<R>(&self, call: impl FnOnce() -> R) -> R {
+        let _locked = self.lock();
+        call()
+    }
+
+    /// Takes note of captured memory nodes, which keep the graph from being copied. They are never destroyed.
+    pub(crate) fn note_memory_nodes(&self) {
+        self.lock().add_uncopyable(self.id(), RawNode::new(null_mut()), "memory");
     }
 
     /// Destroys the root at once; all handles are refused from then on.

@@ -145,7 +145,9 @@ impl ExecNode<'_, KernelNode> {
     /// As [`Position::kernel`](super::Position::kernel), for launches of this executable.
     #[doc(alias = "cuGraphExecKernelNodeSetParams")]
     pub unsafe fn set(&self, kernel: &Kernel, config: &LaunchConfig, arguments: impl Arguments) -> Result<()> {
-        let context = self.exec.context();
+        self.check()?;
+        let known = self.node.context();
+        let context = known.as_ref().unwrap_or(self.exec.context());
         let launch = NodeLaunch::new(kernel, context, config, &arguments, self.exec.source())?;
         if launch.has_attributes() {
             return Err(GraphError::Attributes.into());

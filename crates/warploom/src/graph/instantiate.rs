@@ -111,7 +111,7 @@ impl GraphDef {
             }
             drop(prepared);
             let node = self.find(&locked, params.hErrNode_out);
-            return Err(refused(params.result_out, node, error).into());
+            return Err(refused(params.result_out, node, error));
         }
         // SAFETY: the driver has made it just now, and it has no other owner; it has the accumulator's
         // reference.

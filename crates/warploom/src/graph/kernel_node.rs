@@ -240,6 +240,15 @@ impl KernelNode {
         )
     }
 
+    /// The context that it runs in, if its kernel is known here.
+    pub(super) fn context(&self) -> Option<Context> {
+        let locked = self.node.lock();
+        if !locked.is_valid(&self.node) {
+            return None;
+        }
+        locked.bundle(self.node.graph_id(), self.node.raw()).and_then(kernel_of).map(|(_, context)| context)
+    }
+
     /// The kernel, the sizes of its launch and its context, which a partial change keeps.
     pub(super) fn known(&self) -> Result<(Kernel, LaunchConfig, Context)> {
         let locked = self.node.lock();

@@ -151,9 +151,7 @@ impl Stream {
     #[cold]
     #[inline(never)]
     fn enqueue_rarely(&self, call: impl FnOnce(CUstream) -> warploom_driver::Result<()>) -> Result<()> {
-        self.signal(call)?;
-        capture::count(self);
-        Ok(())
+        capture::enqueue(self, || self.signal(call))
     }
 
     /// As [`Stream::enqueue`], for calls that add no node to a capture.

@@ -7,7 +7,7 @@ use warploom::capture::{Relaxed, ThreadLocal};
 use warploom::graph::{Owner, reclaim};
 use warploom::sys::types::CUresult;
 use warploom::{Buffer, CaptureError, Error, GraphDef, GraphError, Result, Stream};
-use warploom_testkit::driver_tests;
+use warploom_testkit::{TestResult, driver_tests};
 
 use crate::support::{Stage, is_kept};
 
@@ -171,5 +171,31 @@ driver_tests! {
         assert!(body.is_valid()? && capture.is_valid()? && other.is_valid()?);
         drop(body);
         capture.end()?;
+    }
+
+    /// A body is filled on one thread while the capture goes on on another; the graph is used by one at a time.
+    fn a_body_is_filled_on_another_thread(driver) {
+        let stage = Stage::new(driver)?;
+        let mut buffer = stage.pool.zeroed::<u32>(2, &stage.stream)?;
+        let mut other = stage.pool.zeroed::<u32>(2, &stage.stream)?;
+        let capture = stage.stream.capture(Relaxed)?;
+        let body = capture.if_then(&capture.condition(1)?)?.definition().clone();
+        std::thread::scope(|scope| -> TestResult {
+            let filling = scope.spawn(|| -> Result<()> {
+                let mut last = body.entry().fill(&mut other, 0)?;
+                for value in 1..=100 {
+                    last = last.then().fill(&mut other, value)?;
+                }
+                Ok(())
+            });
+            for value in 1..=100 {
+                buffer.fill(value, &capture)?;
+            }
+            Ok(filling.join().map_err(|_| "it panicked")??)
+        })?;
+        let graph = GraphDef::from(capture.end()?);
+        assert_eq!((graph.node_count()?, body.node_count()?), (101, 101));
+        assert_eq!(written(&graph, &buffer, &stage.stream)?, [100, 100]);
+        assert_eq!(other.download(&stage.stream)?, [100, 100]);
     }
 }

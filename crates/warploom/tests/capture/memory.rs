@@ -2,8 +2,8 @@
 
 use warploom::capture::{Global, Relaxed, ThreadLocal};
 use warploom::{
-    CaptureError, DeviceMemory, DevicePool, Error, Function, GraphPool, ManagedPool, MemoryError, OrderedResource,
-    PinnedPool,
+    CaptureError, DeviceMemory, DevicePool, Error, Function, GraphDef, GraphError, GraphPool, ManagedPool, MemoryError,
+    OrderedResource, PinnedPool,
 };
 use warploom_testkit::{budget, driver_tests};
 
@@ -178,5 +178,30 @@ driver_tests! {
         assert_eq!((held.used, held.used_high, held.reserved, held.reserved_high), (0, 0, 0, 0));
         assert_eq!(pool.context(), &stage.context);
         assert!(format!("{pool:?}").contains("GraphPool"));
+    }
+
+    /// A captured graph that allocates memory is launched again and again, and is not copied.
+    fn a_graph_that_allocates_is_launched_and_not_copied(driver) {
+        let stage = Stage::new(driver)?;
+        let mut buffer = stage.pool.zeroed::<u32>(4, &stage.stream)?;
+        let capture = stage.stream.capture(Relaxed)?;
+        let mut scratch = GraphPool::new(&stage.context).allocate::<u32>(4, &capture)?;
+        scratch.fill(7, &capture)?;
+        scratch.copy_to(&mut buffer, &capture)?;
+        scratch.close()?;
+        let graph = GraphDef::from(capture.end()?);
+        let refused = || Err(GraphError::NotCopyable { kind: "memory" }.into());
+        budget(driver, &[], || assert_eq!(graph.try_clone().map(drop), refused()));
+        let whole = GraphDef::new(&stage.context)?;
+        assert_eq!(whole.entry().embed(&graph).map(drop), refused());
+        let capture = stage.stream.capture(Relaxed)?;
+        assert_eq!(capture.embed(&graph), refused());
+        drop(capture);
+        let exec = graph.instantiate()?;
+        for _ in 0..3 {
+            buffer.zero(&stage.stream)?;
+            exec.launch(&stage.stream)?;
+            assert_eq!(buffer.download(&stage.stream)?, [7; 4]);
+        }
     }
 }

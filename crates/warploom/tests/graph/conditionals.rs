@@ -1,9 +1,12 @@
 //! Conditions and conditional nodes.
 
-use warploom::{GraphDef, GraphError};
+use warploom::{GraphDef, GraphError, LaunchConfig};
 use warploom_testkit::driver_tests;
 
 use crate::support::Stage;
+
+/// Conditions that kernels set.
+const CONDITIONS: &str = include_str!("../../../ptx/kernels/ptx/compute_75/conditions.ptx");
 
 driver_tests! {
     /// Bodies are graphs of the hierarchy, and run by the default value of their condition.
@@ -24,6 +27,39 @@ driver_tests! {
         stage.graph.instantiate()?.launch(&stage.stream)?;
         assert_eq!(first.download(&stage.stream)?, [1, 0, 3, 0]);
         assert_eq!(second.download(&stage.stream)?, [0, 0, 7, 0]);
+    }
+
+    /// A loop runs until a kernel of its body has set the condition to 0, in each launch anew.
+    fn a_loop_runs_until_its_body_ends_it(driver) {
+        let stage = Stage::new(driver)?;
+        let library = stage.context.load(&CONDITIONS.replacen(".version 9.4", ".version 8.3", 1))?;
+        let (kernel, one) = (library.kernel("count_down")?, LaunchConfig::new(1, 1));
+        let (mut left, mut turns) = (stage.zeroed(1)?, stage.zeroed(16)?);
+        let more = stage.graph.condition(1)?;
+        let start = stage.graph.entry().fill(&mut left, 5)?;
+        let rounds = start.then().while_loop(&more)?;
+        let source = stage.pool.upload(&[7_u32; 16], &stage.stream)?;
+        #[expect(unsafe_code, reason = "adds kernels")]
+        // SAFETY: it reads and writes one value, and sets the condition.
+        let step = unsafe { rounds.body().entry().kernel(&kernel, &one, (&more, &mut left)) }?;
+        step.then().copy(&source, &mut turns)?;
+        drop((library, kernel));
+        let exec = stage.graph.instantiate()?;
+        for _ in 0..2 {
+            exec.launch(&stage.stream)?;
+            assert_eq!(left.download(&stage.stream)?, [0]);
+            assert_eq!(turns.download(&stage.stream)?, [7; 16]);
+            turns.zero(&stage.stream)?;
+        }
+        let (other, outside) = (GraphDef::new(&stage.context)?, GraphError::OutsideGraph);
+        let kernel = stage.context.load(&CONDITIONS.replacen(".version 9.4", ".version 8.3", 1))?.kernel("count_down")?;
+        #[expect(unsafe_code, reason = "launches kernels")]
+        // SAFETY: both are refused.
+        unsafe {
+            let refused = other.entry().kernel(&kernel, &one, (&more, &mut left)).map(drop);
+            assert_eq!(refused, Err(outside.clone().into()));
+            assert_eq!(kernel.launch(&stage.stream, &one, (&more, &mut left)), Err(outside.into()));
+        }
     }
 
     /// Conditions belong to their hierarchy, and a graph with one is not copied.

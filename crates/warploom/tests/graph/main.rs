@@ -1,5 +1,6 @@
 //! Graphs: definitions, nodes, owners and executables.
 
+mod across;
 mod adjacency;
 mod attachments;
 mod conditionals;

@@ -11,6 +11,7 @@ use crate::api::module::reserve_stack;
 use crate::ffi::Ptr;
 use crate::ffi::status::Status;
 use crate::machine::call::Call;
+use crate::machine::conditions::Conditions;
 use crate::machine::core::{Core, Guard};
 use crate::machine::graph::{KernelNode, NodeWork};
 use crate::machine::graph_launch::StartsKernels;
@@ -24,10 +25,15 @@ struct Kernels {
 }
 
 impl StartsKernels for Kernels {
-    fn task(&self, world: &mut World, kernel: &KernelNode) -> Status<Box<dyn Task<World>>> {
+    fn task(
+        &self,
+        world: &mut World,
+        kernel: &KernelNode,
+        conditions: &Arc<Conditions>,
+    ) -> Status<Box<dyn Task<World>>> {
         let core = self.core.upgrade().ok_or(warploom_sys::types::CUresult::CUDA_ERROR_DEINITIALIZED)?;
         let call = Call::new(&core, self.function, false);
-        kernel.call.task(&call, world)
+        kernel.call.task(&call, world, Some(conditions))
     }
 }
 
@@ -41,7 +47,7 @@ pub(crate) fn cuGraphLaunch(call: &Call<'_>, raw: Ptr<CUgraphExec_st>, stream: P
     call.check_legacy(&mut world, queue)?;
     reserve_stacks(call, &mut world, handle)?;
     let kernels = Arc::new(Kernels { core: Arc::downgrade(call.core()), function: call.function() });
-    world.launch_graph(queue, handle, kernels, Arc::clone(&call.core().conditions))?;
+    world.launch_graph(queue, handle, kernels)?;
     call.get_going(&mut world, queue)
 }
 

@@ -69,10 +69,9 @@ pub(crate) fn cuGraphDestroyNode(call: &Call<'_>, node: Ptr<CUgraphNode_st>) -> 
     let mut world = call.world();
     let (handle, found) = named_node(call, &world, node)?;
     let graph = world.graphs().graphs.get(found.graph);
-    if graph.is_some_and(|graph| graph.is_captured) {
-        return Err(
-            call.refuse(CUresult::CUDA_ERROR_ILLEGAL_STATE, "the graph is being captured, so that its nodes stay")
-        );
+    if world.captures().sequences.values().any(|sequence| sequence.graph == found.graph) {
+        let reason = "the graph is being captured, so that its nodes stay";
+        return Err(call.refuse(CUresult::CUDA_ERROR_ILLEGAL_STATE, reason));
     }
     if graph.is_some_and(|graph| graph.memory_nodes > 0) {
         return Err(call.refuse(NOT_SUPPORTED, "nodes of a graph that allocates or frees memory stay in it"));

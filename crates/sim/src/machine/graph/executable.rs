@@ -9,6 +9,7 @@ use warploom_engine::{Known, OpId, QueueId};
 use super::plan::{Plan, Step};
 use super::{Graphs, NodeWork, Outline};
 use crate::ffi::handle::{ConditionHandle, ContextHandle, GraphHandle, NodeHandle, UserObjectHandle, kind};
+use crate::machine::conditions::Conditions;
 use crate::machine::objects::Object;
 
 /// `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH`.
@@ -29,6 +30,8 @@ pub(crate) struct Executable {
     index: HashMap<NodeHandle, u32>,
     /// Shared with the launches in flight.
     pub(crate) references: Arc<References>,
+    /// The values of its conditions, shared with the launches in flight.
+    pub(crate) conditions: Arc<Conditions>,
     /// The conditions that a launch sets to their defaults.
     pub(crate) defaults: Arc<[(ConditionHandle, u32)]>,
     /// The addresses of memory that its nodes allocate.
@@ -66,6 +69,7 @@ impl Executable {
             plan: Arc::new(plan),
             index: HashMap::new(),
             references,
+            conditions: Arc::default(),
             defaults: Arc::new([]),
             allocated: Vec::new(),
             unfreed: Vec::new(),
@@ -82,9 +86,11 @@ impl Executable {
     fn study(&mut self, graphs: &Graphs) {
         let steps = self.plan.steps.iter().enumerate();
         self.index = steps.filter_map(|(index, step)| Some((step.node?, index as u32))).collect();
+        let mut conditions = Vec::new();
         let (mut defaults, mut balance) = (Vec::new(), BTreeMap::<u64, (u32, u32)>::new());
         self.plan.each(&mut |step| match &step.work {
             NodeWork::Conditional(conditional) => {
+                conditions.push(conditional.condition.bits());
                 let condition = graphs.conditions.get(conditional.condition).filter(|found| found.is_reset_at_launch);
                 defaults.extend(condition.map(|found| (conditional.condition, found.default)));
             }
@@ -92,6 +98,7 @@ impl Executable {
             NodeWork::Free(address) => balance.entry(*address).or_default().1 += 1,
             _ => {}
         });
+        self.conditions = Arc::new(Conditions::new(conditions));
         self.defaults = defaults.into();
         let those = |is_meant: fn(u32, u32) -> bool| {
             let found = balance.iter().filter(|(_, (allocated, freed))| is_meant(*allocated, *freed));
@@ -110,7 +117,7 @@ impl Executable {
     /// Returns the old references.
     pub(crate) fn renew(&mut self, works: Vec<(NodeHandle, NodeWork)>, other: Executable) -> Arc<References> {
         self.take_over(works);
-        (self.defaults, self.allocated) = (other.defaults, other.allocated);
+        (self.conditions, self.defaults, self.allocated) = (other.conditions, other.defaults, other.allocated);
         (self.unfreed, self.foreign_frees) = (other.unfreed, other.foreign_frees);
         std::mem::replace(&mut self.references, other.references)
     }

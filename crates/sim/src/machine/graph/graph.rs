@@ -84,7 +84,9 @@ impl Graphs {
         node.site = current_site().map(|added| Arc::new(NodeSite { graph: id, node: local_id, kind, added }));
         let node = self.nodes.insert(node)?;
         for edge in before {
-            self.nodes.get_mut(edge.node)?.dependents.push(node);
+            if let Some(before) = self.nodes.get_mut(edge.node) {
+                before.dependents.push(node);
+            }
         }
         for inner in inner {
             self.graphs.get_mut(inner)?.owner = Some(node);

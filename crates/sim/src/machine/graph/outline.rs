@@ -54,14 +54,19 @@ impl Difference {
 impl Outline {
     /// The outline of a graph as it is now.
     pub(crate) fn new(graphs: &Graphs, graph: GraphHandle) -> Self {
-        let places: HashMap<NodeHandle, u32> =
-            graphs.nodes_of(graph).enumerate().map(|(place, (node, _))| (node, place as u32)).collect();
+        // The places of nodes, by their ids in the graph, which ascend.
+        let size = graphs.nodes_of(graph).last().map_or(0, |(_, node)| node.local_id as usize + 1);
+        let mut places = vec![0; size];
+        for (place, (_, node)) in graphs.nodes_of(graph).enumerate() {
+            places[node.local_id as usize] = place as u32;
+        }
+        let place_of = |node: NodeHandle| places.get(graphs.nodes.get(node)?.local_id as usize).copied();
         let mut outline = Self::default();
         for (handle, node) in graphs.nodes_of(graph) {
             if node.dependents.is_empty() {
                 outline.last.push(outline.nodes.len() as u32);
             }
-            let dependencies = node.dependencies.iter().filter_map(|edge| places.get(&edge.node).copied()).collect();
+            let dependencies = node.dependencies.iter().filter_map(|edge| place_of(edge.node)).collect();
             let inner = node.work.graphs().iter().map(|inner| Outline::new(graphs, *inner)).collect();
             outline.nodes.push(Outlined { node: handle, kind: node.work.kind(), dependencies, inner });
         }

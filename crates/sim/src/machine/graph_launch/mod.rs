@@ -29,7 +29,6 @@ use self::order::{Chains, StepOrder};
 use self::shared::Launch;
 use crate::ffi::handle::{ContextHandle, ExecutableHandle};
 use crate::ffi::status::{INVALID_VALUE, Status};
-use crate::machine::conditions::Conditions;
 use crate::machine::graph::{NodeWork, Plan};
 use crate::machine::stream::{NON_BLOCKING, Traits};
 use crate::machine::world::{Work, World};
@@ -42,20 +41,15 @@ impl World {
         queue: QueueId,
         handle: ExecutableHandle,
         kernels: Arc<dyn StartsKernels>,
-        conditions: Arc<Conditions>,
     ) -> Status {
         let executable = self.graphs.executables.get(handle).ok_or(INVALID_VALUE)?;
         let (plan, last, id) = (Arc::clone(executable.plan()), executable.last, executable.id);
         let (references, defaults) = (Arc::clone(&executable.references), Arc::clone(&executable.defaults));
+        let conditions = Arc::clone(&executable.conditions);
         self.healthy(self.engine.queue(queue).owner.context)?;
         self.check_memory(executable)?;
         let others = self.queues_for(queue, handle, &plan)?;
         self.free_leftovers(queue, handle)?;
-        plan.each(&mut |step| {
-            if let NodeWork::Conditional(node) = &step.work {
-                conditions.enter(node.condition.bits());
-            }
-        });
         let is_traced = self.is_traced();
         let began = Arc::new(AtomicU64::new(0));
         let begin: Work = match defaults.is_empty() && !is_traced {
@@ -91,6 +85,7 @@ impl World {
         let end = self.add(queue, &ends, end, now);
         // Whoever waits for another context waits for its nodes, too.
         for (_, other) in &launch.others {
+            self.engine.join_queue_clock(*other, queue);
             self.add(*other, &[end], Work::Join, now);
         }
         if let Some(executable) = self.graphs.executables.get_mut(handle) {

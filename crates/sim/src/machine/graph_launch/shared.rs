@@ -14,7 +14,12 @@ use crate::machine::world::World;
 
 /// Makes the task of a kernel node; it has been checked when the node was added.
 pub(crate) trait StartsKernels: Send + Sync {
-    fn task(&self, world: &mut World, kernel: &KernelNode) -> Status<Box<dyn Task<World>>>;
+    fn task(
+        &self,
+        world: &mut World,
+        kernel: &KernelNode,
+        conditions: &Arc<Conditions>,
+    ) -> Status<Box<dyn Task<World>>>;
 }
 
 /// What all steps of a launch share.

@@ -74,7 +74,7 @@ impl World {
             NodeWork::Empty | NodeWork::Child(_) => Work::Join,
             NodeWork::Kernel(kernel) => {
                 queue = launch.queue_of(self, kernel.call.context);
-                Work::Task(launch.kernels.task(self, kernel)?)
+                Work::Task(launch.kernels.task(self, kernel, &launch.conditions)?)
             }
             NodeWork::Memory(memory) => memory.op.clone().into(),
             NodeWork::Host(HostNode { function, data }) => {
@@ -98,11 +98,11 @@ impl World {
             NodeWork::Free(address) => self.free_for_graph(queue, *address, order.known(plan, index))?,
             NodeWork::Conditional(conditional) => {
                 queue = launch.queue_of(self, conditional.context);
-                let watched = self.watch_branch(queue, order.known(plan, index));
+                let watched = self.watch_branch(launch.queue, order.known(plan, index));
                 Work::Hook(Box::new(Branch::new(launch, plan, index, conditional, watched)))
             }
         };
-        self.check_step(queue, (plan, index), &mut op, order)?;
+        self.check_step(launch.queue, (plan, index), &mut op, order)?;
         let is_record = matches!(op, Work::Record { .. });
         if let (NodeWork::WaitEvent(event), StepOrder::Chains(chains)) = (work, &mut *order)
             && let Some(event) = self.events.get(*event)

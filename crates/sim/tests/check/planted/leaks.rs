@@ -171,6 +171,34 @@ fn a_machine_ends_with_a_pool_and_what_came_from_it() -> TestResult {
     )
 }
 
+#[expect(unsafe_code, reason = "destructors have C's type")]
+unsafe extern "C" fn destroy(_: *mut std::ffi::c_void) {}
+
+#[test]
+fn a_machine_ends_with_graphs_and_user_objects() -> TestResult {
+    lost_with_the_machine(
+        |bench| {
+            let (driver, mut graph, mut inner, mut node) = (&bench.driver, null_mut(), null_mut(), null_mut());
+            let (mut executable, mut object, mut moved) = (null_mut(), null_mut(), null_mut());
+            call!(driver.cuGraphCreate(&mut graph, 0))?;
+            call!(driver.cuGraphCreate(&mut inner, 0))?;
+            // A child graph goes with its node, and a moved reference with its graph.
+            call!(driver.cuGraphAddChildGraphNode(&mut node, graph, null_mut(), 0, inner))?;
+            call!(driver.cuGraphDestroy(inner))?;
+            call!(driver.cuGraphInstantiateWithFlags(&mut executable, graph, 0))?;
+            call!(driver.cuUserObjectCreate(&mut object, null_mut(), Some(destroy), 1, 1))?;
+            call!(driver.cuUserObjectCreate(&mut moved, null_mut(), Some(destroy), 1, 1))?;
+            call!(driver.cuGraphRetainUserObject(graph, moved, 1, 1))?;
+            Ok(())
+        },
+        &[
+            "leak: Graph of cuGraphCreate, Machine",
+            "leak: Executable of cuGraphInstantiateWithFlags, Machine",
+            "leak: UserObject of cuUserObjectCreate, Machine",
+        ],
+    )
+}
+
 #[test]
 fn a_machine_ends_with_physical_memory() -> TestResult {
     lost_with_the_machine(|bench| virtual_memory::create(bench).map(drop), &["leak: Physical of cuMemCreate, Machine"])

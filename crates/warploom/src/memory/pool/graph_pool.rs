@@ -139,6 +139,7 @@ pub(in crate::memory) fn allocate(bytes: usize, stream: &Stream) -> Result<Alloc
     let (driver, mut address) = (stream.driver(), 0);
     // SAFETY: `address` is writable, and the stream alive.
     stream.enqueue(|raw| unsafe { driver.cuMemAllocAsync(&raw mut address, bytes, raw) })?;
+    capture.note_memory_node();
     // SAFETY: a node of this capture allocates it, and it has no other owner.
     Ok(unsafe { Allocation::of_graph((address, bytes), capture.id(), stream.clone()) })
 }

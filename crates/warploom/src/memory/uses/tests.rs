@@ -128,3 +128,34 @@ fn the_last_reference_to_an_allocation_frees_it() {
         assert_eq!(pool.statistics().expect("statistics").used, 0);
     }
 }
+
+#[test]
+fn a_stream_that_launches_graphs_is_waited_for_every_time() {
+    let context = context();
+    let [home, one, two] = [(); 3].map(|()| context.stream().expect("a stream"));
+    let buffer = buffer(&context, &home);
+    buffer.allocation().meet_launches(&one).expect("it can be launched");
+    assert_eq!(waits(&two, &[(&buffer, WRITE)]), 1, "the launches, which come after the home");
+    assert_eq!([waits(&two, &[(&buffer, WRITE)]), waits(&two, &[(&buffer, READ)])], [1, 1], "later launches");
+}
+
+#[test]
+fn a_home_that_launches_graphs_is_waited_for_every_time() {
+    let context = context();
+    let [home, one] = [(); 2].map(|()| context.stream().expect("a stream"));
+    let buffer = buffer(&context, &home);
+    buffer.allocation().meet_launches(&home).expect("it can be launched");
+    assert_eq!([waits(&one, &[(&buffer, READ)]), waits(&one, &[(&buffer, READ)])], [1, 1]);
+}
+
+#[test]
+fn settled_memory_still_knows_the_streams_that_launch_graphs() {
+    let context = context();
+    let [home, one, two] = [(); 3].map(|()| context.stream().expect("a stream"));
+    let buffer = buffer(&context, &home);
+    buffer.allocation().meet_launches(&one).expect("it can be launched");
+    waits(&two, &[(&buffer, WRITE)]);
+    buffer.allocation().settle().expect("it is waited for");
+    assert_eq!(waits(&two, &[(&buffer, WRITE)]), 1, "launches to come");
+    assert_eq!(waits(&home, &[(&buffer, WRITE)]), 2, "both of the others");
+}

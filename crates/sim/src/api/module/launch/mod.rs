@@ -42,6 +42,7 @@ use crate::ffi::status::{INVALID_HANDLE, INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::ffi::{ConstPtr, Ptr};
 use crate::machine::call::Call;
 use crate::machine::code::Facts;
+use crate::machine::conditions::Conditions;
 use crate::machine::core::Guard;
 use crate::machine::graph::{KernelAttributes, KernelNode, NodeWork};
 use crate::machine::launch::{KernelCall, Shape};
@@ -118,7 +119,7 @@ fn launch(
     let kernel = kernel.inspect_err(|_| world.captures_mut().spoil(queue))?;
     if world.captures().hold(queue) {
         let attributes = attributes.or_of_stream(&world.queue(queue).owner.traits.attributes);
-        let node = KernelNode::new(kernel, function.address(), attributes, false);
+        let node = KernelNode::new(kernel, function.address(), attributes, arguments.are_extra()?);
         return call.capture_node(&mut world, queue, NodeWork::Kernel(Arc::new(node)));
     }
     kernel.start(call, &mut world, queue)
@@ -164,12 +165,17 @@ impl KernelCall {
     /// Enqueues the kernel.
     pub(crate) fn start(&self, call: &Call<'_>, world: &mut Guard<'_>, queue: QueueId) -> Status {
         reserve_stack(call, world, self)?;
-        let task = self.task(call, world)?;
+        let task = self.task(call, world, None)?;
         call.submit(world, queue, Work::Task(task))
     }
 
-    /// The kernel as a task; its stack has been reserved.
-    pub(crate) fn task(&self, call: &Call<'_>, world: &mut World) -> Status<Box<dyn Task<World>>> {
+    /// The kernel as a task; its stack has been reserved. It may set the conditions of the graph that it is launched in.
+    pub(crate) fn task(
+        &self,
+        call: &Call<'_>,
+        world: &mut World,
+        conditions: Option<&Arc<Conditions>>,
+    ) -> Status<Box<dyn Task<World>>> {
         let Self { context, device, shape, .. } = *self;
         let kernel = self.program.kernels().nth(self.index).ok_or(INVALID_HANDLE)?;
         let stack = stack_of(world, context)?;
@@ -190,7 +196,8 @@ impl KernelCall {
             environment: environment(workspace.unwrap_or(0)),
             ..Launch::default()
         };
-        let (name, view) = (kernel.name().to_owned(), View::new(call.core(), world, context, device));
+        let view = View::new(call.core(), world, context, device, conditions.cloned());
+        let name = kernel.name().to_owned();
         let checks = call.core().findings.kernel_checks();
         let grid = Running::new(kernel, launch, &view, checks).map_err(|error| {
             workspace.into_iter().for_each(|workspace| world.give_workspace(workspace));

@@ -11,6 +11,7 @@ use warploom_ptx::{Access, Direct, Fault, Freed, HeapProblem, Host, Memory};
 use super::reachable::ReachableMemory;
 use crate::ffi::handle::ContextHandle;
 use crate::machine::code::{MARGINS, room};
+use crate::machine::conditions::Conditions;
 use crate::machine::core::Core;
 use crate::machine::world::World;
 use crate::memory::SimAddress;
@@ -30,6 +31,8 @@ pub(super) struct View {
     touched: Option<Mutex<Touched>>,
     /// An address range that covers the heap blocks that the kernel can know.
     heap: [AtomicU64; 2],
+    /// The conditions of the graph that the kernel is launched in.
+    conditions: Option<Arc<Conditions>>,
     /// Number of clock reads, on a machine without real time.
     moments: Option<AtomicU64>,
 }
@@ -38,7 +41,13 @@ pub(super) struct View {
 const MOMENT_NS: u64 = 100;
 
 impl View {
-    pub(super) fn new(core: &Arc<Core>, world: &World, context: ContextHandle, device: u16) -> Arc<Self> {
+    pub(super) fn new(
+        core: &Arc<Core>,
+        world: &World,
+        context: ContextHandle,
+        device: u16,
+        conditions: Option<Arc<Conditions>>,
+    ) -> Arc<Self> {
         let is_watched = core.findings.is_on() || world.managed_memory().is_used();
         let hull = world.heap_hull(context).map_or([u64::MAX, 0], |hull| [hull.start, hull.end]);
         Arc::new(Self {
@@ -49,6 +58,7 @@ impl View {
             launched: world.reachable_pool_memory(context, device),
             touched: is_watched.then(Mutex::default),
             heap: hull.map(AtomicU64::new),
+            conditions,
             moments: (core.mode != Mode::Threads).then(AtomicU64::default),
         })
     }
@@ -210,7 +220,7 @@ impl Host for View {
     }
 
     fn set_condition(&self, _access: &Access, handle: u64, value: u32) -> bool {
-        self.core().is_some_and(|core| core.conditions.set_by_kernel(handle, value))
+        self.conditions.as_ref().is_some_and(|conditions| conditions.set(handle, value))
     }
 
     fn nanoseconds(&self) -> u64 {

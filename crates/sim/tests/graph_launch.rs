@@ -1,0 +1,314 @@
+//! Launches of graphs: nodes beside each other, nodes of several devices, launches in flight, faults and timelines.
+#![expect(unsafe_code, reason = "host functions have C's type, and C's structures are filled with zeros")]
+
+use std::ffi::c_void;
+use std::ptr::{null, null_mut};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use warploom_sim::fault::{Calls, Plan, Rule};
+use warploom_sim::topology::Topology;
+use warploom_sim::trace::{Activity, Trace};
+use warploom_sim::{Machine, Mode, Order};
+use warploom_testkit::driver::Driver;
+use warploom_testkit::sys::types::{
+    CUDA_HOST_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS_v2, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS, CUdeviceptr, CUfunction,
+    CUgraph, CUgraphExec, CUgraphNode, CUmemorytype, CUresult, CUstream, CUstreamCaptureMode,
+};
+use warploom_testkit::{Primary, TestResult, answers, call, driver_tests, modes, open};
+
+/// `spin` waits until a word is not 0; `release` sets it; `broken` writes to an address that no memory has.
+const KERNELS: &std::ffi::CStr = c".version 7.0
+.target sm_70
+.address_size 64
+.visible .entry spin(.param .u64 word)
+{
+    .reg .u64 %a;
+    .reg .u32 %v;
+    .reg .pred %p;
+    ld.param.u64 %a, [word];
+again:
+    ld.volatile.global.u32 %v, [%a];
+    setp.eq.u32 %p, %v, 0;
+    @%p bra again;
+    ret;
+}
+.visible .entry release(.param .u64 word)
+{
+    .reg .u64 %a;
+    ld.param.u64 %a, [word];
+    st.volatile.global.u32 [%a], 1;
+    ret;
+}
+.visible .entry broken(.param .u64 word)
+{
+    .reg .u64 %a;
+    mov.u64 %a, 16;
+    st.global.u32 [%a], 1;
+    ret;
+}
+";
+
+/// A graph, and what its nodes are made of.
+struct Stage<'d> {
+    driver: &'d Driver,
+    graph: CUgraph,
+    stream: CUstream,
+    memory: CUdeviceptr,
+}
+
+fn function(driver: &Driver, name: &std::ffi::CStr) -> TestResult<CUfunction> {
+    let (mut module, mut function) = (null_mut(), null_mut());
+    call!(driver.cuModuleLoadData(&mut module, KERNELS.as_ptr().cast()))?;
+    call!(driver.cuModuleGetFunction(&mut function, module, name.as_ptr()))?;
+    Ok(function)
+}
+
+impl<'d> Stage<'d> {
+    fn new(driver: &'d Driver) -> TestResult<Self> {
+        let (mut graph, mut stream, mut memory) = (null_mut(), null_mut(), 0);
+        call!(driver.cuGraphCreate(&mut graph, 0))?;
+        call!(driver.cuStreamCreate(&mut stream, 1))?;
+        call!(driver.cuMemAlloc_v2(&mut memory, 4096))?;
+        call!(driver.cuMemsetD32Async(memory, 0, 1024, stream))?;
+        call!(driver.cuStreamSynchronize(stream))?;
+        Ok(Self { driver, graph, stream, memory })
+    }
+
+    fn kernel(&self, before: &[CUgraphNode], function: CUfunction, word: CUdeviceptr) -> TestResult<CUgraphNode> {
+        let (driver, mut node, mut word) = (self.driver, null_mut(), word);
+        let mut arguments = [(&raw mut word).cast::<c_void>()];
+        // SAFETY: numbers and pointers that may all be zero.
+        let zeros: CUDA_KERNEL_NODE_PARAMS_v2 = unsafe { std::mem::zeroed() };
+        let params = CUDA_KERNEL_NODE_PARAMS_v2 {
+            func: function,
+            gridDimX: 1,
+            gridDimY: 1,
+            gridDimZ: 1,
+            blockDimX: 1,
+            blockDimY: 1,
+            blockDimZ: 1,
+            kernelParams: arguments.as_mut_ptr(),
+            ..zeros
+        };
+        call!(driver.cuGraphAddKernelNode_v2(&mut node, self.graph, before.as_ptr(), before.len(), &params))?;
+        Ok(node)
+    }
+
+    fn fill(&self, before: &[CUgraphNode], at: CUdeviceptr, value: u32) -> TestResult<CUgraphNode> {
+        let (driver, mut node) = (self.driver, null_mut());
+        let params = CUDA_MEMSET_NODE_PARAMS { dst: at, pitch: 0, value, elementSize: 4, width: 1, height: 1 };
+        let (nodes, len) = (before.as_ptr(), before.len());
+        call!(driver.cuGraphAddMemsetNode(&mut node, self.graph, nodes, len, &params, null_mut()))?;
+        Ok(node)
+    }
+
+    fn copy(&self, before: &[CUgraphNode], from: CUdeviceptr, to: CUdeviceptr) -> TestResult<CUgraphNode> {
+        let (driver, mut node) = (self.driver, null_mut());
+        // SAFETY: numbers and pointers that may all be zero.
+        let zeros: CUDA_MEMCPY3D = unsafe { std::mem::zeroed() };
+        let params = CUDA_MEMCPY3D {
+            srcMemoryType: CUmemorytype::CU_MEMORYTYPE_UNIFIED,
+            srcDevice: from,
+            dstMemoryType: CUmemorytype::CU_MEMORYTYPE_UNIFIED,
+            dstDevice: to,
+            WidthInBytes: 4,
+            Height: 1,
+            Depth: 1,
+            ..zeros
+        };
+        let (nodes, len) = (before.as_ptr(), before.len());
+        call!(driver.cuGraphAddMemcpyNode(&mut node, self.graph, nodes, len, &params, null_mut()))?;
+        Ok(node)
+    }
+
+    fn instantiate(&self) -> TestResult<CUgraphExec> {
+        let (driver, mut executable) = (self.driver, null_mut());
+        call!(driver.cuGraphInstantiateWithFlags(&mut executable, self.graph, 0))?;
+        Ok(executable)
+    }
+
+    fn word(&self, at: CUdeviceptr) -> TestResult<u32> {
+        let (driver, mut word) = (self.driver, 0_u32);
+        call!(driver.cuMemcpyDtoHAsync_v2((&raw mut word).cast(), at, 4, self.stream))?;
+        call!(driver.cuStreamSynchronize(self.stream))?;
+        Ok(word)
+    }
+
+    fn end(self, executable: CUgraphExec) -> TestResult {
+        let driver = self.driver;
+        call!(driver.cuGraphExecDestroy(executable))?;
+        call!(driver.cuGraphDestroy(self.graph))?;
+        call!(driver.cuMemFree_v2(self.memory))?;
+        Ok(call!(driver.cuStreamDestroy_v2(self.stream))?)
+    }
+}
+
+driver_tests! {
+    /// Independent nodes run beside each other: one waits for what the other writes.
+    fn a_node_can_wait_for_a_node_of_another_branch(driver) {
+        let _primary = Primary::of(driver, 0)?;
+        let stage = Stage::new(driver)?;
+        let spin = stage.kernel(&[], function(driver, c"spin")?, stage.memory)?;
+        let release = stage.kernel(&[], function(driver, c"release")?, stage.memory)?;
+        stage.fill(&[spin, release], stage.memory + 4, 7)?;
+        let executable = stage.instantiate()?;
+        call!(driver.cuGraphLaunch(executable, stage.stream))?;
+        assert_eq!(stage.word(stage.memory + 4)?, 7);
+        stage.end(executable)?;
+    }
+
+    /// S2.8: a launch in flight goes on when its executable is changed or destroyed.
+    fn a_launch_keeps_what_it_was_launched_with(driver) {
+        let _primary = Primary::of(driver, 0)?;
+        let mut stage = Stage::new(driver)?;
+        call!(driver.cuGraphDestroy(stage.graph))?;
+        let (stream, mut nodes, mut len) = (stage.stream, [null_mut(); 2], 2);
+        call!(driver.cuStreamBeginCapture_v2(stream, CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED))?;
+        call!(driver.cuStreamWaitValue32_v2(stream, stage.memory, 1, 0))?;
+        call!(driver.cuMemsetD32Async(stage.memory + 4, 1, 1, stream))?;
+        call!(driver.cuStreamEndCapture(stream, &mut stage.graph))?;
+        call!(driver.cuGraphGetNodes(stage.graph, nodes.as_mut_ptr(), &mut len))?;
+        let [_, fill] = nodes;
+        let executable = stage.instantiate()?;
+        call!(driver.cuGraphLaunch(executable, stage.stream))?;
+        let params = CUDA_MEMSET_NODE_PARAMS {
+            dst: stage.memory + 8, pitch: 0, value: 2, elementSize: 4, width: 1, height: 1
+        };
+        let mut context = null_mut();
+        call!(driver.cuCtxGetCurrent(&mut context))?;
+        call!(driver.cuGraphExecMemsetNodeSetParams(executable, fill, &params, context))?;
+        call!(driver.cuGraphExecDestroy(executable))?;
+        let mut other = null_mut();
+        call!(driver.cuStreamCreate(&mut other, 1))?;
+        call!(driver.cuStreamWriteValue32_v2(other, stage.memory, 1, 0))?;
+        assert_eq!((stage.word(stage.memory + 4)?, stage.word(stage.memory + 8)?), (1, 0));
+        call!(driver.cuStreamSynchronize(other))?;
+        let executable = stage.instantiate()?;
+        stage.end(executable)?;
+    }
+
+    /// Launches of one executable follow each other, on whichever streams; a host function counts them.
+    fn launches_of_one_executable_follow_each_other(driver) {
+        static RUNNING: AtomicU32 = AtomicU32::new(0);
+        static MOST: AtomicU32 = AtomicU32::new(0);
+        unsafe extern "C" fn count(_: *mut c_void) {
+            let running = RUNNING.fetch_add(1, Ordering::SeqCst) + 1;
+            MOST.fetch_max(running, Ordering::SeqCst);
+            std::thread::sleep(Duration::from_millis(2));
+            RUNNING.fetch_sub(1, Ordering::SeqCst);
+        }
+        let _primary = Primary::of(driver, 0)?;
+        let stage = Stage::new(driver)?;
+        let params = CUDA_HOST_NODE_PARAMS { fn_: Some(count), userData: null_mut() };
+        let mut node = null_mut();
+        call!(driver.cuGraphAddHostNode(&mut node, stage.graph, null(), 0, &params))?;
+        let executable = stage.instantiate()?;
+        let mut other = null_mut();
+        call!(driver.cuStreamCreate(&mut other, 1))?;
+        for _ in 0..3 {
+            call!(driver.cuGraphLaunch(executable, stage.stream))?;
+            call!(driver.cuGraphLaunch(executable, other))?;
+        }
+        call!(driver.cuStreamSynchronize(stage.stream))?;
+        call!(driver.cuStreamSynchronize(other))?;
+        assert_eq!(MOST.load(Ordering::SeqCst), 1);
+        stage.end(executable)?;
+    }
+
+    /// A node that fails ends its context, and nothing behind it runs.
+    sim fn a_failing_node_poisons_its_context(driver) {
+        let _primary = Primary::of(driver, 0)?;
+        let stage = Stage::new(driver)?;
+        let broken = stage.kernel(&[], function(driver, c"broken")?, stage.memory)?;
+        stage.fill(&[broken], stage.memory + 4, 1)?;
+        let executable = stage.instantiate()?;
+        call!(driver.cuGraphLaunch(executable, stage.stream))?;
+        answers!(driver.cuStreamSynchronize(stage.stream), CUDA_ERROR_ILLEGAL_ADDRESS);
+        answers!(driver.cuGraphLaunch(executable, stage.stream), CUDA_ERROR_ILLEGAL_ADDRESS);
+        call!(driver.cuGraphExecDestroy(executable))?;
+        call!(driver.cuGraphDestroy(stage.graph))?;
+    }
+}
+
+/// M.4: a graph has kernels of two devices, and copies between them; edges order them as within one device.
+#[test]
+fn nodes_of_several_devices_are_ordered_by_their_edges() -> TestResult {
+    for mode in modes(4) {
+        let (machine, driver) = open(Topology::preset("dgx-h100")?, mode)?;
+        let (first, second) = (Primary::of(&driver, 0)?, Primary::of(&driver, 1)?);
+        second.make_current()?;
+        let release = function(&driver, c"release")?;
+        let mut far = 0;
+        call!(driver.cuMemAlloc_v2(&mut far, 64))?;
+        call!(driver.cuMemsetD32_v2(far, 0, 16))?;
+        call!(driver.cuCtxSynchronize())?;
+        first.make_current()?;
+        let stage = Stage::new(&driver)?;
+        let set = stage.kernel(&[], release, far)?;
+        let brought = stage.copy(&[set], far, stage.memory)?;
+        stage.kernel(&[brought], function(&driver, c"spin")?, stage.memory)?;
+        let executable = stage.instantiate()?;
+        call!(driver.cuGraphLaunch(executable, stage.stream))?;
+        assert_eq!(stage.word(stage.memory)?, 1, "{mode:?}");
+        // Whoever waits for the other device's context waits for its nodes.
+        call!(driver.cuGraphLaunch(executable, stage.stream))?;
+        second.make_current()?;
+        call!(driver.cuCtxSynchronize())?;
+        call!(driver.cuMemFree_v2(far))?;
+        first.make_current()?;
+        call!(driver.cuStreamSynchronize(stage.stream))?;
+        stage.end(executable)?;
+        warploom_testkit::assert_sound(&machine);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_launch_is_a_group_of_the_timeline_with_its_nodes_inside() -> TestResult {
+    let machine = Machine::builder().mode(Mode::Deterministic(Order::Eager)).trace(Trace::timeline()).start()?;
+    let driver = Driver::open(&machine)?;
+    driver.initialize()?;
+    let _primary = Primary::of(&driver, 0)?;
+    let stage = Stage::new(&driver)?;
+    let before = machine.timeline().ok_or("a timeline")?.spans.len();
+    let fill = stage.fill(&[], stage.memory, 1)?;
+    stage.fill(&[fill], stage.memory + 4, 2)?;
+    let executable = stage.instantiate()?;
+    call!(driver.cuGraphLaunch(executable, stage.stream))?;
+    call!(driver.cuStreamSynchronize(stage.stream))?;
+    let timeline = machine.timeline().ok_or("a timeline")?;
+    let spans = &timeline.spans[before..];
+    let group = spans.iter().find(|span| matches!(span.activity, Activity::Graph { nodes: 2, .. }));
+    let group = group.ok_or("a group for the launch")?;
+    let inside: Vec<_> = spans.iter().filter(|span| matches!(span.activity, Activity::Fill { .. })).collect();
+    assert_eq!(inside.len(), 2);
+    for span in inside {
+        assert!(group.start_ns <= span.start_ns && span.end_ns <= group.end_ns, "{span:?} in {group:?}");
+        assert_eq!((span.call, span.stream), (group.call, group.stream));
+    }
+    stage.end(executable)
+}
+
+const CODE: CUresult = CUresult::CUDA_ERROR_LAUNCH_FAILED;
+
+/// A plan that lets the work of a launch fail later reaches the nodes.
+#[test]
+fn fault_plans_reach_nodes() -> TestResult {
+    for mode in modes(2) {
+        let plan = Plan::new().rule(Rule::on(Calls::named("cuGraphLaunch")?).nth(2).fail_work(CODE));
+        let machine = Machine::builder().mode(mode).start()?;
+        let _faults = machine.inject(plan)?;
+        let driver = Driver::open(&machine)?;
+        driver.initialize()?;
+        let _primary = Primary::of(&driver, 0)?;
+        let stage = Stage::new(&driver)?;
+        stage.fill(&[], stage.memory, 1)?;
+        let executable = stage.instantiate()?;
+        call!(driver.cuGraphLaunch(executable, stage.stream))?;
+        call!(driver.cuStreamSynchronize(stage.stream))?;
+        call!(driver.cuGraphLaunch(executable, stage.stream))?;
+        answers!(driver.cuStreamSynchronize(stage.stream), CUDA_ERROR_LAUNCH_FAILED);
+    }
+    Ok(())
+}

@@ -1,0 +1,304 @@
+//! Graphs: their nodes, executables and launches, as calls through the bare table, and with warploom.
+//!
+//! A graph of warploom's keeps the kernel and the memory of every node. The calls through the table do the same with a user
+//! object for each node, whose destructor does nothing.
+#![expect(unsafe_code, reason = "calls through the bare table, and adds kernels to graphs")]
+
+use std::ffi::c_void;
+use std::mem::zeroed;
+use std::ptr::{null, null_mut};
+
+use warploom::graph::{KernelNode, Operand, OperandMut};
+use warploom::sys::types::{
+    CUDA_GRAPH_INSTANTIATE_PARAMS, CUDA_KERNEL_NODE_PARAMS_v2, CUDA_MEMCPY3D_v2, CUgraph, CUmemorytype, CUresult,
+    CUuserObject_flags, CUuserObjectRetain_flags,
+};
+use warploom::{GraphDef, GraphExec, Kernel, LaunchConfig};
+
+use crate::launches::SHAPE;
+use crate::measure::{Outcome, Row, Work, repeat};
+use crate::operations::{BYTES, Bench, function, success};
+
+/// The nodes of a graph.
+const NODES: u32 = 1000;
+
+/// The driver's function that destroys a graph.
+type Destroy = unsafe extern "C" fn(CUgraph) -> CUresult;
+
+/// A graph that was made through the table.
+struct RawGraph {
+    raw: CUgraph,
+    destroy: Destroy,
+}
+
+impl Drop for RawGraph {
+    fn drop(&mut self) {
+        // SAFETY: the graph belongs to this value. The process goes on if it stays.
+        _ = unsafe { (self.destroy)(self.raw) };
+    }
+}
+
+/// The parameters of a kernel's node, and what they point at.
+struct KernelParams {
+    params: CUDA_KERNEL_NODE_PARAMS_v2,
+    _held: (Kernel, Vec<*mut c_void>, Vec<u64>),
+}
+
+/// The destructor of a user object that owns nothing.
+unsafe extern "C" fn nothing(_: *mut c_void) {}
+
+/// A work that adds nodes, to another graph whenever one is full. Graphs are dropped with the work, so that this is not timed.
+fn adding<'a, G: 'a>(mut new: impl FnMut() -> Outcome<G> + 'a, mut add: impl FnMut(&G) -> Outcome + 'a) -> Work<'a> {
+    let (mut graphs, mut room) = (Vec::new(), 0);
+    Box::new(move |times| {
+        if room < times {
+            graphs.push(new()?);
+            room = NODES;
+        }
+        room -= times;
+        let Some(graph) = graphs.last() else { return Ok(()) };
+        for _ in 0..times {
+            add(graph)?;
+        }
+        Ok(())
+    })
+}
+
+impl Bench {
+    pub(crate) fn graphs(&self) -> Outcome<Vec<Row<'_>>> {
+        Ok(vec![
+            self.add_empty()?,
+            self.add_unowned_copy()?,
+            self.add_copy()?,
+            self.add_kernel()?,
+            self.add_kernel_with_arguments()?,
+            self.instantiate()?,
+            self.launch_graph()?,
+            self.update_kernel()?,
+        ])
+    }
+
+    fn raw_graph(&self) -> Outcome<RawGraph> {
+        let (create, destroy) = (function!(self.driver, cuGraphCreate), function!(self.driver, cuGraphDestroy));
+        let mut raw = null_mut();
+        // SAFETY: `raw` is writable.
+        success(unsafe { create(&raw mut raw, 0) })?;
+        Ok(RawGraph { raw, destroy })
+    }
+
+    fn graph(&self) -> Outcome<GraphDef> {
+        Ok(GraphDef::new(&self.context)?)
+    }
+
+    /// Has a graph keep a user object of its own.
+    fn keep(&self) -> Outcome<impl Fn(CUgraph) -> Result<(), String> + use<>> {
+        let create = function!(self.driver, cuUserObjectCreate);
+        let retain = function!(self.driver, cuGraphRetainUserObject);
+        Ok(move |graph| {
+            let (mut object, flags) = (null_mut(), CUuserObject_flags::CU_USER_OBJECT_NO_DESTRUCTOR_SYNC.0);
+            // SAFETY: `object` is writable, and the destructor takes any pointer.
+            success(unsafe { create(&raw mut object, null_mut(), Some(nothing), 1, flags) })?;
+            let flags = CUuserObjectRetain_flags::CU_GRAPH_USER_OBJECT_MOVE.0;
+            // SAFETY: the caller's graph is alive, and the object was made above.
+            success(unsafe { retain(graph, object, 1, flags) })
+        })
+    }
+
+    fn add_empty(&self) -> Outcome<Row<'_>> {
+        let add = function!(self.driver, cuGraphAddEmptyNode);
+        let raw = adding(
+            || self.raw_graph(),
+            move |graph| {
+                let mut node = null_mut();
+                // SAFETY: the graph is alive, and `node` is writable.
+                Ok(success(unsafe { add(&raw mut node, graph.raw, null(), 0) })?)
+            },
+        );
+        let ours = adding(|| self.graph(), |graph| Ok(graph.empty().map(drop)?));
+        Ok(Row::new("add an empty node", raw, ours))
+    }
+
+    /// Adds copies through the table; with a user object each, if `owned`.
+    fn add_copy_raw(&self, owned: bool) -> Outcome<Work<'_>> {
+        let (add, keep) = (function!(self.driver, cuGraphAddMemcpyNode), self.keep()?);
+        // SAFETY: all of it are numbers and pointers, for which 0 is a value.
+        let mut params: CUDA_MEMCPY3D_v2 = unsafe { zeroed() };
+        (params.srcDevice, params.dstDevice) = (self.from.as_raw(), self.to.borrow().as_raw());
+        // The kinds that warploom gives: raw addresses are of a kind that the driver finds out.
+        let kind = if owned { CUmemorytype::CU_MEMORYTYPE_DEVICE } else { CUmemorytype::CU_MEMORYTYPE_UNIFIED };
+        (params.srcMemoryType, params.dstMemoryType) = (kind, kind);
+        (params.srcPitch, params.dstPitch) = (BYTES, BYTES);
+        (params.srcHeight, params.dstHeight) = (1, 1);
+        (params.WidthInBytes, params.Height, params.Depth) = (BYTES, 1, 1);
+        let context = self.context.as_raw();
+        Ok(adding(
+            || self.raw_graph(),
+            move |graph| {
+                if owned {
+                    keep(graph.raw)?;
+                }
+                let mut node = null_mut();
+                // SAFETY: the graph is alive, and `node` is writable; both ends have as many bytes, and the bench keeps them.
+                Ok(success(unsafe { add(&raw mut node, graph.raw, null(), 0, &raw const params, context) })?)
+            },
+        ))
+    }
+
+    fn add_unowned_copy(&self) -> Outcome<Row<'_>> {
+        let (from, to) = (self.from.as_raw(), self.to.borrow().as_raw());
+        let ours = adding(
+            || self.graph(),
+            move |graph| {
+                // SAFETY: there are as many bytes, and the bench keeps them.
+                let ends = unsafe { (Operand::<u8>::raw(from, BYTES, None), OperandMut::raw(to, BYTES, None)) };
+                Ok(graph.entry().copy(ends.0, ends.1).map(drop)?)
+            },
+        );
+        Ok(Row::new("add a copy node without owners", self.add_copy_raw(false)?, ours))
+    }
+
+    fn add_copy(&self) -> Outcome<Row<'_>> {
+        let ours =
+            adding(|| self.graph(), |graph| Ok(graph.entry().copy(&self.from, &mut *self.to.borrow_mut()).map(drop)?));
+        Ok(Row::new("add a copy node", self.add_copy_raw(true)?, ours))
+    }
+
+    /// The parameters of a kernel's node.
+    fn params(&self, kernel: &Kernel, values: Vec<u64>) -> KernelParams {
+        let mut addresses: Vec<*mut c_void> =
+            values.iter().map(|value| (&raw const *value).cast_mut().cast()).collect();
+        let params = CUDA_KERNEL_NODE_PARAMS_v2 {
+            func: null_mut(),
+            gridDimX: SHAPE.0,
+            gridDimY: 1,
+            gridDimZ: 1,
+            blockDimX: SHAPE.1,
+            blockDimY: 1,
+            blockDimZ: 1,
+            sharedMemBytes: 0,
+            kernelParams: addresses.as_mut_ptr(),
+            extra: null_mut(),
+            kern: kernel.as_raw(),
+            ctx: self.context.as_raw(),
+        };
+        KernelParams { params, _held: (kernel.clone(), addresses, values) }
+    }
+
+    /// The parameters of the kernel with four arguments.
+    fn four(&self) -> Outcome<(Kernel, KernelParams)> {
+        let kernel = self.library.kernel("four")?;
+        let (from, to) = (self.from.as_raw(), self.to.borrow().as_raw());
+        let params = self.params(&kernel, vec![1.0_f32.to_bits().into(), from, to, 7]);
+        Ok((kernel, params))
+    }
+
+    /// Adds kernels through the table, with a user object each.
+    fn add_kernel_raw(&self, given: KernelParams) -> Outcome<Work<'_>> {
+        let (add, keep) = (function!(self.driver, cuGraphAddKernelNode_v2), self.keep()?);
+        Ok(adding(
+            || self.raw_graph(),
+            move |graph| {
+                keep(graph.raw)?;
+                let (mut node, params) = (null_mut(), &raw const given.params);
+                // SAFETY: the graph is alive, and `node` is writable; the kernel takes as many values, none wider than these.
+                Ok(success(unsafe { add(&raw mut node, graph.raw, null(), 0, params) })?)
+            },
+        ))
+    }
+
+    /// A node without arguments: warploom keeps its kernel.
+    fn add_kernel(&self) -> Outcome<Row<'_>> {
+        let (kernel, shape) = (self.library.kernel("none")?, LaunchConfig::new(SHAPE.0, SHAPE.1));
+        let raw = self.add_kernel_raw(self.params(&kernel, Vec::new()))?;
+        let ours = adding(
+            || self.graph(),
+            move |graph| {
+                // SAFETY: the kernel does nothing.
+                Ok(unsafe { graph.entry().kernel(&kernel, &shape, ()) }.map(drop)?)
+            },
+        );
+        Ok(Row::new("add a kernel node, no arguments", raw, ours))
+    }
+
+    fn add_kernel_with_arguments(&self) -> Outcome<Row<'_>> {
+        let ((kernel, params), shape) = (self.four()?, LaunchConfig::new(SHAPE.0, SHAPE.1));
+        let raw = self.add_kernel_raw(params)?;
+        let ours = adding(
+            || self.graph(),
+            move |graph| {
+                let (from, to) = (&self.from, &mut *self.to.borrow_mut());
+                // SAFETY: the kernel does nothing.
+                Ok(unsafe { graph.entry().kernel(&kernel, &shape, (1.0_f32, from, to, 7_u32)) }.map(drop)?)
+            },
+        );
+        Ok(Row::new("add a kernel node, 4 arguments", raw, ours))
+    }
+
+    /// A chain of kernels with four arguments, and its first node.
+    fn chain(&self) -> Outcome<(GraphDef, KernelNode)> {
+        let (graph, kernel) = (self.graph()?, self.library.kernel("four")?);
+        let (shape, to) = (LaunchConfig::new(SHAPE.0, SHAPE.1), &mut *self.to.borrow_mut());
+        // SAFETY: the kernel does nothing.
+        let first = unsafe { graph.entry().kernel(&kernel, &shape, (1.0_f32, &self.from, &mut *to, 7_u32)) }?;
+        let mut last = first.clone();
+        for _ in 1..NODES {
+            // SAFETY: as above.
+            last = unsafe { last.then().kernel(&kernel, &shape, (1.0_f32, &self.from, &mut *to, 7_u32)) }?;
+        }
+        Ok((graph, first))
+    }
+
+    fn exec(&self) -> Outcome<(GraphExec, KernelNode)> {
+        let (graph, first) = self.chain()?;
+        Ok((graph.instantiate()?, first))
+    }
+
+    fn instantiate(&self) -> Outcome<Row<'_>> {
+        let make = function!(self.driver, cuGraphInstantiateWithParams);
+        let destroy = function!(self.driver, cuGraphExecDestroy);
+        let set_current = function!(self.driver, cuCtxSetCurrent);
+        let ((graph, _), context) = (self.chain()?, self.context.as_raw());
+        let (held, raw_graph) = (graph.clone(), graph.as_raw()?);
+        let raw = repeat(move || {
+            let _held = &held;
+            // SAFETY: the bench keeps the context alive.
+            success(unsafe { set_current(context) })?;
+            // SAFETY: all of it are numbers and pointers, for which 0 is a value.
+            let (mut exec, mut params) = (null_mut(), unsafe { zeroed::<CUDA_GRAPH_INSTANTIATE_PARAMS>() });
+            // SAFETY: the graph is held, and both results are writable.
+            success(unsafe { make(&raw mut exec, raw_graph, &raw mut params) })?;
+            // SAFETY: made above, and given back once.
+            success(unsafe { destroy(exec) })
+        });
+        let ours = repeat(move || graph.instantiate().map(drop));
+        Ok(Row::new("instantiate 1,000 nodes and drop", raw, ours).times(2))
+    }
+
+    fn launch_graph(&self) -> Outcome<Row<'_>> {
+        let launch = function!(self.driver, cuGraphLaunch);
+        let ((other, _), (exec, _)) = (self.exec()?, self.exec()?);
+        let stream = self.stream.as_raw();
+        // SAFETY: the executable is held, and the bench keeps the stream and what the nodes use alive.
+        let raw = repeat(move || success(unsafe { launch(other.as_raw(), stream) }));
+        let ours = repeat(move || exec.launch(&self.stream));
+        Ok(Row::new("launch 1,000 nodes", raw, ours).times(10))
+    }
+
+    fn update_kernel(&self) -> Outcome<Row<'_>> {
+        let set = function!(self.driver, cuGraphExecKernelNodeSetParams_v2);
+        let ((kernel, given), shape) = (self.four()?, LaunchConfig::new(SHAPE.0, SHAPE.1));
+        let ((other, other_node), (exec, node)) = (self.exec()?, self.exec()?);
+        let raw_node = other_node.as_raw()?;
+        let raw = repeat(move || {
+            let (_held, params) = (&other_node, &raw const given.params);
+            // SAFETY: executable and node are held; the kernel takes as many values, none wider than these.
+            success(unsafe { set(other.as_raw(), raw_node, params) })
+        });
+        let ours = repeat(move || {
+            let (from, to) = (&self.from, &mut *self.to.borrow_mut());
+            // SAFETY: the kernel does nothing.
+            unsafe { exec.node(&node).set(&kernel, &shape, (1.0_f32, from, to, 7_u32)) }
+        });
+        Ok(Row::new("update a kernel node of 1,000", raw, ours))
+    }
+}
