@@ -4,7 +4,7 @@
 use std::ptr::null_mut;
 
 use warploom_testkit::sys::types::*;
-use warploom_testkit::{answers, call, driver_tests};
+use warploom_testkit::{answers, call, code_of, driver_tests};
 
 use crate::support::{Stage, zeroed};
 
@@ -97,11 +97,12 @@ driver_tests! {
             (0, IF, 1),
             (0x1234, IF, 1),
         ] {
-            let mut params = conditional(handle, kind, size, context);
-            answers!(
-                driver.cuGraphAddNode_v2(&mut node, graph.raw, null_mut(), null_mut(), 0, &mut params),
-                CUDA_ERROR_INVALID_VALUE
-            );
+            // A condition of its own for each, as the one that a call was refused for may be taken.
+            let mut fresh = 0;
+            call!(driver.cuGraphConditionalHandleCreate(&mut fresh, graph.raw, context, 0, 0))?;
+            let mut params = conditional(if handle == own { fresh } else { handle }, kind, size, context);
+            let answer = call!(driver.cuGraphAddNode_v2(&mut node, graph.raw, null_mut(), null_mut(), 0, &mut params));
+            assert_eq!(code_of(answer), CUresult::CUDA_ERROR_INVALID_VALUE, "{handle:#x} {kind:?} {size}");
         }
         let mut params = conditional(own, IF, 1, null_mut());
         answers!(

@@ -130,12 +130,27 @@ driver_tests! {
         answers!(driver.cuGraphNodeSetParams(node, &mut alloc), CUDA_ERROR_NOT_SUPPORTED);
     }
 
-    fn a_child_keeps_its_graph(driver) {
+    fn a_child_gets_another_graph(driver) {
         let stage = Stage::new(driver)?;
-        let (graph, inner) = (stage.graph()?, stage.graph()?);
+        let (graph, inner, other) = (stage.graph()?, stage.graph()?, stage.graph()?);
         let node = graph.child(inner.raw, &[])?;
+        other.empty(&[])?;
+        let mut given = params(Kind::CU_GRAPH_NODE_TYPE_GRAPH, |all| all.graph.graph = other.raw);
+        call!(driver.cuGraphNodeSetParams(node, &mut given))?;
+        let (mut child, mut len) = (null_mut(), 0);
+        call!(driver.cuGraphChildGraphNodeGetGraph(node, &mut child))?;
+        call!(driver.cuGraphGetNodes(child, null_mut(), &mut len))?;
+        assert_eq!((child != other.raw, len), (true, 1));
+    }
+
+    fn a_child_stays_in_a_graph_with_memory_nodes(driver) {
+        let stage = Stage::new(driver)?;
+        let (graph, inner, mut node) = (stage.graph()?, stage.graph()?, null_mut());
+        let child = graph.child(inner.raw, &[])?;
+        let mut alloc = crate::memory::allocation(64);
+        call!(driver.cuGraphAddMemAllocNode(&mut node, graph.raw, null_mut(), 0, &mut alloc))?;
         let mut given = params(Kind::CU_GRAPH_NODE_TYPE_GRAPH, |all| all.graph.graph = inner.raw);
-        answers!(driver.cuGraphNodeSetParams(node, &mut given), CUDA_ERROR_NOT_SUPPORTED);
+        answers!(driver.cuGraphNodeSetParams(child, &mut given), CUDA_ERROR_NOT_SUPPORTED);
     }
 
     sim fn nodes_of_external_semaphores_are_not_simulated(driver) {

@@ -86,7 +86,11 @@ driver_tests! {
         let mut arguments: [*mut c_void; 2] = [(&raw mut to).cast(), (&raw mut value).cast()];
         let good = stage.launch(c"store", &mut arguments)?;
         let mut missing: [*mut c_void; 2] = [null_mut(); 2];
-        let mut extra: [*mut c_void; 2] = [std::ptr::without_provenance_mut(1), null_mut()];
+        // `CU_LAUNCH_PARAM_BUFFER_POINTER`, `CU_LAUNCH_PARAM_BUFFER_SIZE`, and the end.
+        let (mut buffer, mut size) = ([0_u64; 2], 12_usize);
+        let [pointer, bytes] = [1, 2].map(std::ptr::without_provenance_mut);
+        let mut extra: [*mut c_void; 5] =
+            [pointer, buffer.as_mut_ptr().cast(), bytes, (&raw mut size).cast(), null_mut()];
         for bad in [
             CUDA_KERNEL_NODE_PARAMS_v2 { gridDimX: 0, ..good },
             CUDA_KERNEL_NODE_PARAMS_v2 { gridDimY: 70_000, ..good },

@@ -229,11 +229,17 @@ pub(super) fn changed(
             }
             Ok(new)
         }
+        (NodeWork::Child(_), NodeParams::Child { graph: inner, ownership })
+            if world.graphs().graphs.get(graph).is_some_and(|graph| graph.memory_nodes == 0) =>
+        {
+            child(call, world, graph, *inner, *ownership)
+        }
         (NodeWork::Child(_), NodeParams::Child { .. })
         | (NodeWork::Alloc(_), NodeParams::Alloc(_))
         | (NodeWork::Free(_), NodeParams::Free(_))
         | (NodeWork::Conditional(_), NodeParams::Conditional(_)) => {
-            let reason = "child graph, allocation, free and conditional nodes keep their parameters";
+            let reason =
+                "allocation, free and conditional nodes keep their parameters, and so do child graph nodes beside them";
             Err(call.refuse(NOT_SUPPORTED, reason))
         }
         _ => Err(call.refuse(INVALID_VALUE, "the parameters are of another kind than the node")),
