@@ -13,7 +13,8 @@ use warploom::driver::Source;
 use warploom::sys::types::{CUdriverProcAddressQueryResult, CUresult, cuuint64_t};
 use warploom::sys::{DriverTable, for_each_function};
 use warploom::{
-    Context, DeviceMemory, DevicePool, Devices, Driver, GraphDef, LaunchConfig, Mesh, PinnedMemory, Result, Stream, Topology,
+    Context, DeviceMemory, DevicePool, Devices, Driver, GraphDef, LaunchConfig, Mesh, PinnedMemory, Result, Stream,
+    Topology,
 };
 use warploom_sim::Machine;
 use warploom_testkit::{TestResult, call};

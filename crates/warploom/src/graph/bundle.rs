@@ -110,11 +110,8 @@ impl Bundle {
         self.parts.extend(other.retained(is_meant).cloned());
     }
 
-    /// The memory among the owners, and how it is used.
-    pub(crate) fn memory(&self) -> impl Iterator<Item = (&AllocationRef, Access)> {
-        self.parts.iter().filter_map(|(_, retained)| match retained {
-            Retained::Memory(allocation, access) => Some((allocation, *access)),
-            _ => None,
-        })
+    /// All owners.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Retained> {
+        self.parts.iter().map(|(_, retained)| retained)
     }
 }
