@@ -44,6 +44,13 @@ struct KernelParams {
     _held: (Kernel, Vec<*mut c_void>, Vec<u64>),
 }
 
+impl KernelParams {
+    /// The parameters. A closure that calls this has all of the value, and not only what is pointed from.
+    fn as_raw(&self) -> *const CUDA_KERNEL_NODE_PARAMS_v2 {
+        &raw const self.params
+    }
+}
+
 /// The destructor of a user object that owns nothing.
 unsafe extern "C" fn nothing(_: *mut c_void) {}
 
@@ -199,7 +206,7 @@ impl Bench {
             || self.raw_graph(),
             move |graph| {
                 keep(graph.raw)?;
-                let (mut node, params) = (null_mut(), &raw const given.params);
+                let (mut node, params) = (null_mut(), given.as_raw());
                 // SAFETY: the graph is alive, and `node` is writable; the kernel takes as many values, none wider than these.
                 Ok(success(unsafe { add(&raw mut node, graph.raw, null(), 0, params) })?)
             },
@@ -290,7 +297,7 @@ impl Bench {
         let ((other, other_node), (exec, node)) = (self.exec()?, self.exec()?);
         let raw_node = other_node.as_raw()?;
         let raw = repeat(move || {
-            let (_held, params) = (&other_node, &raw const given.params);
+            let (_held, params) = (&other_node, given.as_raw());
             // SAFETY: executable and node are held; the kernel takes as many values, none wider than these.
             success(unsafe { set(other.as_raw(), raw_node, params) })
         });
