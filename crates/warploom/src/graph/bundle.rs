@@ -75,6 +75,8 @@ pub(crate) enum Part {
 }
 
 /// Owners of one version of a node's parameters. It is not changed once it has been given to a graph.
+///
+/// The list takes nothing from the heap without owners, and room for four with the first.
 #[derive(Default)]
 pub(crate) struct Bundle {
     parts: Vec<(Part, Retained)>,
