@@ -203,7 +203,7 @@ fn launches_of_graphs_take_nothing() -> TestResult {
     let second = context.stream()?;
     assert_eq!(taken(|| exec.launch(&second))?, 0, "on another");
     assert_eq!(taken(|| exec.upload(&stream))?, 0, "upload");
-    exec.node(&copy).set(&one, &mut other)?;
+    assert_eq!(taken(|| exec.node(&copy).set(&one, &mut other))?, 0, "change of a node, with memory that is kept");
     assert_eq!(taken(|| exec.launch(&stream))?, 0, "after a change");
     Ok(second.wait_for(&stream)?)
 }

@@ -55,7 +55,7 @@ impl<N: AsRef<Node>> ExecNode<'_, N> {
         if state.uses.keeps(&bundle) {
             // Otherwise it would grow with every change, of which a program may make one before each launch.
             call(self.exec.as_raw(), raw)?;
-            state.uses.add(&bundle);
+            state.uses.add_accesses(&bundle);
             return Ok(());
         }
         state.accumulator.keep(bundle, |bundle| {

@@ -51,6 +51,15 @@ impl GraphUses {
         }
     }
 
+    /// Notes how a node uses memory from now on, which the executable keeps already.
+    pub(super) fn add_accesses(&mut self, bundle: &Bundle) {
+        for retained in bundle.all() {
+            if let Retained::Memory(allocation, access) = retained {
+                self.host.add(allocation, *access);
+            }
+        }
+    }
+
     /// `true` if the executable keeps all owners of a bundle already.
     pub(super) fn keeps(&self, bundle: &Bundle) -> bool {
         bundle.all().all(|retained| match retained {
