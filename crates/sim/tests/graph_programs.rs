@@ -281,7 +281,7 @@ impl<'d> Program<'d> {
     /// Clones a graph, or embeds it in another.
     fn copy_graph(&mut self, a: u8, b: u8, c: u8) -> TestResult {
         let (driver, Some(index)) = (self.driver, pick(&self.graphs, a)) else { return Ok(()) };
-        let Some(other) = pick(&self.graphs, b).filter(|other| *other != index && c % 2 == 0) else {
+        let Some(other) = pick(&self.graphs, b).filter(|other| *other != index && c.is_multiple_of(2)) else {
             if self.graphs.len() < 4 {
                 let mut raw = null_mut();
                 call!(driver.cuGraphClone(&mut raw, self.graphs[index].raw))?;
@@ -397,9 +397,9 @@ impl<'d> Program<'d> {
             return Ok(());
         }
         let raw = std::ptr::without_provenance_mut(node.raw);
-        if c % 2 == 0 {
-            call!(driver.cuGraphNodeSetEnabled(exec, raw, u32::from(c % 4 == 0)))?;
-            self.execs[index].nodes[place].is_enabled = c % 4 == 0;
+        if c.is_multiple_of(2) {
+            call!(driver.cuGraphNodeSetEnabled(exec, raw, u32::from(c.is_multiple_of(4))))?;
+            self.execs[index].nodes[place].is_enabled = c.is_multiple_of(4);
         } else {
             let (params, mut context) = (self.fill_params(node.cell, c.into()), null_mut());
             call!(driver.cuCtxGetCurrent(&mut context))?;
@@ -442,7 +442,7 @@ impl<'d> Program<'d> {
 
     fn destroy(&mut self, a: u8, b: u8) -> TestResult {
         let driver = self.driver;
-        if b % 2 == 0 {
+        if b.is_multiple_of(2) {
             if let Some(index) = pick(&self.graphs, a) {
                 call!(driver.cuGraphDestroy(self.graphs.remove(index).raw))?;
             }

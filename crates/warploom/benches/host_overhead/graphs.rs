@@ -4,6 +4,7 @@
 //! object for each node, whose destructor does nothing.
 #![expect(unsafe_code, reason = "calls through the bare table, and adds kernels to graphs")]
 
+use std::any::Any;
 use std::ffi::c_void;
 use std::mem::zeroed;
 use std::ptr::{null, null_mut};
@@ -44,25 +45,15 @@ struct KernelParams {
     _held: (Kernel, Vec<*mut c_void>, Vec<u64>),
 }
 
+impl KernelParams {
+    /// The parameters. A closure that calls this has all of the value, and not only what is pointed from.
+    fn as_raw(&self) -> *const CUDA_KERNEL_NODE_PARAMS_v2 {
+        &raw const self.params
+    }
+}
+
 /// The destructor of a user object that owns nothing.
 unsafe extern "C" fn nothing(_: *mut c_void) {}
-
-/// A work that adds nodes, to another graph whenever one is full. Graphs are dropped with the work, so that this is not timed.
-fn adding<'a, G: 'a>(mut new: impl FnMut() -> Outcome<G> + 'a, mut add: impl FnMut(&G) -> Outcome + 'a) -> Work<'a> {
-    let (mut graphs, mut room) = (Vec::new(), 0);
-    Box::new(move |times| {
-        if room < times {
-            graphs.push(new()?);
-            room = NODES;
-        }
-        room -= times;
-        let Some(graph) = graphs.last() else { return Ok(()) };
-        for _ in 0..times {
-            add(graph)?;
-        }
-        Ok(())
-    })
-}
 
 impl Bench {
     pub(crate) fn graphs(&self) -> Outcome<Vec<Row<'_>>> {
@@ -76,6 +67,29 @@ impl Bench {
             self.launch_graph()?,
             self.update_kernel()?,
         ])
+    }
+
+    /// A work that adds nodes, to another graph whenever one is full. Full graphs are dropped between rounds, which is not
+    /// timed.
+    fn adding<'a, G: 'static>(
+        &'a self,
+        mut new: impl FnMut() -> Outcome<G> + 'a,
+        mut add: impl FnMut(&G) -> Outcome + 'a,
+    ) -> Work<'a> {
+        let (mut filling, mut room) = (None, 0);
+        Box::new(move |times| {
+            if room < times {
+                let full = filling.replace(new()?);
+                self.finished.borrow_mut().extend(full.map(|full| Box::new(full) as Box<dyn Any>));
+                room = NODES;
+            }
+            room -= times;
+            let Some(graph) = &filling else { return Ok(()) };
+            for _ in 0..times {
+                add(graph)?;
+            }
+            Ok(())
+        })
     }
 
     fn raw_graph(&self) -> Outcome<RawGraph> {
@@ -106,7 +120,7 @@ impl Bench {
 
     fn add_empty(&self) -> Outcome<Row<'_>> {
         let add = function!(self.driver, cuGraphAddEmptyNode);
-        let raw = adding(
+        let raw = self.adding(
             || self.raw_graph(),
             move |graph| {
                 let mut node = null_mut();
@@ -114,7 +128,7 @@ impl Bench {
                 Ok(success(unsafe { add(&raw mut node, graph.raw, null(), 0) })?)
             },
         );
-        let ours = adding(|| self.graph(), |graph| Ok(graph.empty().map(drop)?));
+        let ours = self.adding(|| self.graph(), |graph| Ok(graph.empty().map(drop)?));
         Ok(Row::new("add an empty node", raw, ours))
     }
 
@@ -131,7 +145,7 @@ impl Bench {
         (params.srcHeight, params.dstHeight) = (1, 1);
         (params.WidthInBytes, params.Height, params.Depth) = (BYTES, 1, 1);
         let context = self.context.as_raw();
-        Ok(adding(
+        Ok(self.adding(
             || self.raw_graph(),
             move |graph| {
                 if owned {
@@ -146,7 +160,7 @@ impl Bench {
 
     fn add_unowned_copy(&self) -> Outcome<Row<'_>> {
         let (from, to) = (self.from.as_raw(), self.to.borrow().as_raw());
-        let ours = adding(
+        let ours = self.adding(
             || self.graph(),
             move |graph| {
                 // SAFETY: there are as many bytes, and the bench keeps them.
@@ -158,8 +172,8 @@ impl Bench {
     }
 
     fn add_copy(&self) -> Outcome<Row<'_>> {
-        let ours =
-            adding(|| self.graph(), |graph| Ok(graph.entry().copy(&self.from, &mut *self.to.borrow_mut()).map(drop)?));
+        let ours = self
+            .adding(|| self.graph(), |graph| Ok(graph.entry().copy(&self.from, &mut *self.to.borrow_mut()).map(drop)?));
         Ok(Row::new("add a copy node", self.add_copy_raw(true)?, ours))
     }
 
@@ -195,11 +209,11 @@ impl Bench {
     /// Adds kernels through the table, with a user object each.
     fn add_kernel_raw(&self, given: KernelParams) -> Outcome<Work<'_>> {
         let (add, keep) = (function!(self.driver, cuGraphAddKernelNode_v2), self.keep()?);
-        Ok(adding(
+        Ok(self.adding(
             || self.raw_graph(),
             move |graph| {
                 keep(graph.raw)?;
-                let (mut node, params) = (null_mut(), &raw const given.params);
+                let (mut node, params) = (null_mut(), given.as_raw());
                 // SAFETY: the graph is alive, and `node` is writable; the kernel takes as many values, none wider than these.
                 Ok(success(unsafe { add(&raw mut node, graph.raw, null(), 0, params) })?)
             },
@@ -210,7 +224,7 @@ impl Bench {
     fn add_kernel(&self) -> Outcome<Row<'_>> {
         let (kernel, shape) = (self.library.kernel("none")?, LaunchConfig::new(SHAPE.0, SHAPE.1));
         let raw = self.add_kernel_raw(self.params(&kernel, Vec::new()))?;
-        let ours = adding(
+        let ours = self.adding(
             || self.graph(),
             move |graph| {
                 // SAFETY: the kernel does nothing.
@@ -223,7 +237,7 @@ impl Bench {
     fn add_kernel_with_arguments(&self) -> Outcome<Row<'_>> {
         let ((kernel, params), shape) = (self.four()?, LaunchConfig::new(SHAPE.0, SHAPE.1));
         let raw = self.add_kernel_raw(params)?;
-        let ours = adding(
+        let ours = self.adding(
             || self.graph(),
             move |graph| {
                 let (from, to) = (&self.from, &mut *self.to.borrow_mut());
@@ -290,7 +304,7 @@ impl Bench {
         let ((other, other_node), (exec, node)) = (self.exec()?, self.exec()?);
         let raw_node = other_node.as_raw()?;
         let raw = repeat(move || {
-            let (_held, params) = (&other_node, &raw const given.params);
+            let (_held, params) = (&other_node, given.as_raw());
             // SAFETY: executable and node are held; the kernel takes as many values, none wider than these.
             success(unsafe { set(other.as_raw(), raw_node, params) })
         });

@@ -1,9 +1,11 @@
 //! The operations: as calls through the bare table, and with warploom.
 #![expect(unsafe_code, reason = "calls through the bare table, which is what the rest is measured by")]
 
+use std::any::Any;
 use std::cell::RefCell;
 use std::ptr::null_mut;
 
+use warploom::graph::reclaim;
 use warploom::sys::types::{
     CUevent, CUevent_flags, CUmemLocation, CUmemLocationType, CUmemcpyAttributes, CUmemcpySrcAccessOrder, CUresult,
 };
@@ -28,6 +30,8 @@ pub(crate) struct Bench {
     pub(crate) to: RefCell<Buffer>,
     event: Event,
     pub(crate) library: Library,
+    /// Values that are dropped between rounds.
+    pub(crate) finished: RefCell<Vec<Box<dyn Any>>>,
 }
 
 /// A function of the bare table.
@@ -50,10 +54,23 @@ impl Bench {
         let pool = DevicePool::new(&context)?;
         let (from, to) = (pool.zeroed(BYTES, &stream)?, RefCell::new(pool.zeroed(BYTES, &stream)?));
         let (event, library) = (stream.record()?, context.load(TEXT)?);
-        Ok(Bench { driver: driver.clone(), context, stream, other, pool, from, to, event, library })
+        Ok(Bench {
+            driver: driver.clone(),
+            context,
+            stream,
+            other,
+            pool,
+            from,
+            to,
+            event,
+            library,
+            finished: RefCell::default(),
+        })
     }
 
     pub(crate) fn settle(&self) -> Outcome {
+        self.finished.borrow_mut().clear();
+        reclaim();
         Ok(self.context.synchronize()?)
     }
 

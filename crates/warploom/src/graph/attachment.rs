@@ -80,6 +80,7 @@ impl<'a> Prepared<'a> {
     /// # Safety
     ///
     /// The graph is alive, and is while this exists.
+    #[inline]
     pub(super) unsafe fn new(driver: &'a Driver, graph: CUgraph, bundle: Bundle) -> Result<Prepared<'a>> {
         if bundle.is_empty() {
             return Ok(Prepared { driver, graph, attachment: None });
@@ -99,12 +100,14 @@ impl<'a> Prepared<'a> {
     }
 
     /// The attachment, for the index. The graph keeps it.
+    #[inline]
     pub(super) fn publish(mut self) -> Option<Attachment> {
         self.attachment.take()
     }
 }
 
 impl Drop for Prepared<'_> {
+    #[inline]
     fn drop(&mut self) {
         if let Some(attachment) = self.attachment.take() {
             // SAFETY: the graph is alive while this exists, and retains the object.

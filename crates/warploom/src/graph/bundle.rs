@@ -74,15 +74,23 @@ pub(crate) enum Part {
     Whole,
 }
 
+/// The owners that a bundle has room for in itself: a kernel, and the memory of two arguments.
+const ROOM: usize = 3;
+
 /// Owners of one version of a node's parameters. It is not changed once it has been given to a graph.
+///
+/// Few are stored in the bundle itself, so that a node takes one block from the heap for all of them.
 #[derive(Default)]
 pub(crate) struct Bundle {
-    parts: Vec<(Part, Retained)>,
+    /// Filled from the first.
+    few: [Option<(Part, Retained)>; ROOM],
+    /// The others.
+    more: Vec<(Part, Retained)>,
 }
 
 impl Bundle {
     pub(crate) fn with_capacity(count: usize) -> Bundle {
-        Bundle { parts: Vec::with_capacity(count) }
+        Bundle { more: Vec::with_capacity(count.saturating_sub(ROOM)), ..Bundle::default() }
     }
 
     pub(crate) fn of(part: Part, retained: Option<Retained>) -> Bundle {
@@ -92,29 +100,38 @@ impl Bundle {
     }
 
     /// Keeps an owner, if there is one.
+    #[inline]
     pub(crate) fn keep(&mut self, part: Part, retained: impl Into<Option<Retained>>) {
-        self.parts.extend(retained.into().map(|retained| (part, retained)));
+        let Some(retained) = retained.into() else { return };
+        match self.few.iter_mut().find(|place| place.is_none()) {
+            Some(place) => *place = Some((part, retained)),
+            None => self.more.push((part, retained)),
+        }
     }
 
+    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.parts.is_empty()
+        self.few[0].is_none()
+    }
+
+    fn parts(&self) -> impl Iterator<Item = &(Part, Retained)> {
+        self.few.iter().flatten().chain(&self.more)
     }
 
     /// The owners of the parts that are meant.
     pub(crate) fn retained(&self, is_meant: impl Fn(Part) -> bool) -> impl Iterator<Item = &(Part, Retained)> {
-        self.parts.iter().filter(move |(part, _)| is_meant(*part))
+        self.parts().filter(move |(part, _)| is_meant(*part))
     }
 
     /// Keeps the owners of another bundle's parts that are meant.
     pub(crate) fn keep_parts_of(&mut self, other: &Bundle, is_meant: impl Fn(Part) -> bool) {
-        self.parts.extend(other.retained(is_meant).cloned());
+        for (part, retained) in other.retained(is_meant) {
+            self.keep(*part, retained.clone());
+        }
     }
 
-    /// The memory among the owners, and how it is used.
-    pub(crate) fn memory(&self) -> impl Iterator<Item = (&AllocationRef, Access)> {
-        self.parts.iter().filter_map(|(_, retained)| match retained {
-            Retained::Memory(allocation, access) => Some((allocation, *access)),
-            _ => None,
-        })
+    /// All owners.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Retained> {
+        self.parts().map(|(_, retained)| retained)
     }
 }

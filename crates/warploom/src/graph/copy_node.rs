@@ -112,7 +112,7 @@ impl Copy {
         if from.address().abs_diff(to.address()) < bytes as u64 && height == 1 {
             return Err(CopyError::Overlap { from: from.address(), to: to.address(), bytes }.into());
         }
-        let mut owners = Bundle::with_capacity(2);
+        let mut owners = Bundle::default();
         owners.keep(Part::Destination, to.retain(graph, context)?);
         owners.keep(Part::Source, from.retain(graph, context)?);
         owners.keep(Part::Whole, other_context(graph, context));
@@ -309,7 +309,7 @@ impl CopyNode {
         let owner = memory.retain(self.node.graph(), &self.context)?;
         let _current = self.context.current()?;
         let owners = |present: Option<&Bundle>| {
-            let mut bundle = Bundle::with_capacity(2);
+            let mut bundle = Bundle::default();
             if let Some(present) = present {
                 bundle.keep_parts_of(present, |kept| kept != part);
             }

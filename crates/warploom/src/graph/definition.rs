@@ -96,20 +96,24 @@ impl GraphDef {
         GraphDef { hierarchy: Arc::clone(hierarchy), id }
     }
 
+    #[inline]
     pub(crate) fn hierarchy(&self) -> &Arc<Hierarchy> {
         &self.hierarchy
     }
 
+    #[inline]
     pub(super) fn id(&self) -> GraphId {
         self.id
     }
 
+    #[inline]
     pub(super) fn lock(&self) -> Locked<'_> {
         self.hierarchy.lock()
     }
 
     /// The context of its nodes.
     #[must_use]
+    #[inline]
     pub fn context(&self) -> &Context {
         self.hierarchy.context()
     }
@@ -120,6 +124,7 @@ impl GraphDef {
         self.context().device()
     }
 
+    #[inline]
     pub(crate) fn driver(&self) -> &Driver {
         self.hierarchy.driver()
     }
@@ -149,6 +154,7 @@ impl GraphDef {
     }
 
     /// The beginning: nodes that are added there wait for none.
+    #[inline]
     pub fn entry(&self) -> Position<'_> {
         Position::entry(self)
     }

@@ -52,6 +52,12 @@ impl<N: AsRef<Node>> ExecNode<'_, N> {
         let locked = node.graph().hierarchy().lock();
         let raw = locked.node(node)?;
         let state = &mut *state;
+        if state.uses.keeps(&bundle) {
+            // Otherwise it would grow with every change, of which a program may make one before each launch.
+            call(self.exec.as_raw(), raw)?;
+            state.uses.add_accesses(&bundle);
+            return Ok(());
+        }
         state.accumulator.keep(bundle, |bundle| {
             call(self.exec.as_raw(), raw)?;
             state.uses.add(bundle);

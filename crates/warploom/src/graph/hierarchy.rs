@@ -91,6 +91,7 @@ impl Entry {
         }
     }
 
+    #[inline]
     fn incarnation(&self, node: RawNode) -> u32 {
         if self.destroyed.is_empty() { 0 } else { self.destroyed.get(&node).copied().unwrap_or(0) }
     }
@@ -111,18 +112,22 @@ impl Hierarchy {
         Hierarchy { number, context: context.clone(), state: Mutex::new(state), _mark: mark }
     }
 
+    #[inline]
     pub(crate) fn number(&self) -> u64 {
         self.number
     }
 
+    #[inline]
     pub(crate) fn context(&self) -> &Context {
         &self.context
     }
 
+    #[inline]
     pub(crate) fn driver(&self) -> &Driver {
         self.context.driver()
     }
 
+    #[inline]
     pub(crate) fn lock(&self) -> Locked<'_> {
         Locked { hierarchy: self, state: self.state.lock().unwrap_or_else(PoisonError::into_inner) }
     }
@@ -157,21 +162,25 @@ pub(crate) struct Locked<'h> {
 }
 
 impl<'h> Locked<'h> {
+    #[inline]
     fn entry(&self, id: GraphId) -> &Entry {
         &self.state.graphs[id.0 as usize]
     }
 
+    #[inline]
     fn entry_mut(&mut self, id: GraphId) -> &mut Entry {
         &mut self.state.graphs[id.0 as usize]
     }
 
+    #[inline]
     pub(super) fn driver(&self) -> &'h Driver {
         self.hierarchy.driver()
     }
 
     /// The driver's handle of a graph, if it is not destroyed.
+    #[inline]
     pub(super) fn graph(&self, id: GraphId) -> Result<CUgraph> {
-        self.entry(id).raw.as_ref().map(Handle::raw).ok_or(GraphError::GraphDestroyed.into())
+        self.entry(id).raw.as_ref().map(Handle::raw).ok_or_else(|| GraphError::GraphDestroyed.into())
     }
 
     pub(super) fn is_alive(&self, id: GraphId) -> bool {
@@ -233,6 +242,7 @@ impl<'h> Locked<'h> {
     }
 
     /// The driver's handle of a node, if it is of this hierarchy and neither it nor its graph is destroyed.
+    #[inline]
     pub(super) fn node(&self, node: &Node) -> Result<CUgraphNode> {
         if node.hierarchy().number != self.hierarchy.number {
             return Err(GraphError::OtherGraph { what: "node" }.into());
@@ -241,18 +251,21 @@ impl<'h> Locked<'h> {
     }
 
     /// `true` if a node of this hierarchy is not destroyed.
+    #[inline]
     pub(super) fn is_valid(&self, node: &Node) -> bool {
         let entry = self.entry(node.graph_id());
         entry.raw.is_some() && entry.incarnation(node.raw()) == node.incarnation()
     }
 
     /// The number by which a node that the driver has named now is told from earlier ones with the handle.
+    #[inline]
     pub(super) fn incarnation(&self, graph: GraphId, node: RawNode) -> u32 {
         self.entry(graph).incarnation(node)
     }
 
     /// Attaches owners to a graph, for a node that is still to be added or changed. With owners, there is
     /// room for the attachment in the index.
+    #[inline]
     pub(super) fn prepare(&mut self, id: GraphId, bundle: Bundle) -> Result<Prepared<'h>> {
         let graph = self.graph(id)?;
         if !bundle.is_empty() {
@@ -263,6 +276,7 @@ impl<'h> Locked<'h> {
     }
 
     /// Puts an attachment into the index, in place of the one before, which is released.
+    #[inline]
     pub(super) fn publish(&mut self, id: GraphId, node: RawNode, prepared: Prepared<'h>) -> Result<()> {
         let entry = self.entry_mut(id);
         let replaced = match prepared.publish() {
@@ -287,6 +301,7 @@ impl<'h> Locked<'h> {
         }
     }
 
+    #[inline]
     fn release(&self, id: GraphId, attachment: Option<Attachment>) -> Result<()> {
         let (Some(attachment), Ok(graph)) = (attachment, self.graph(id)) else { return Ok(()) };
         // SAFETY: the graph is alive and retained the attachment, which is not in the index any more.

@@ -100,7 +100,7 @@ impl Position<'_> {
 
 /// The kernel and the memory of its arguments.
 pub(super) fn owners(kernel: &Kernel, context: &Context, arguments: &impl Arguments) -> Result<Bundle> {
-    let mut bundle = Bundle::with_capacity(4);
+    let mut bundle = Bundle::default();
     bundle.keep(Part::Kernel, Retained::Kernel(kernel.clone(), context.clone()));
     keep_arguments(&mut bundle, context, arguments)?;
     Ok(bundle)

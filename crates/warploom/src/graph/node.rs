@@ -27,6 +27,7 @@ pub struct Node {
 }
 
 impl Node {
+    #[inline]
     pub(super) fn new(graph: GraphDef, raw: RawNode, incarnation: u32) -> Node {
         Node { graph, raw, incarnation }
     }

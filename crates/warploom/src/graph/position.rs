@@ -41,10 +41,12 @@ enum After<'a> {
 pub(super) type Place = (*mut CUgraphNode, CUgraph, *const CUgraphNode, usize);
 
 impl<'a> Position<'a> {
+    #[inline]
     pub(super) fn entry(graph: &'a GraphDef) -> Position<'a> {
         Position { graph, context: graph.context(), after: After::Nothing }
     }
 
+    #[inline]
     pub(super) fn then(node: &'a Node) -> Position<'a> {
         Position { graph: node.graph(), context: node.graph().context(), after: After::Node(node) }
     }
@@ -76,16 +78,19 @@ impl<'a> Position<'a> {
         Position { context, ..self }
     }
 
+    #[inline]
     pub(super) fn graph(&self) -> &'a GraphDef {
         self.graph
     }
 
     /// The context that the node runs in.
+    #[inline]
     pub(super) fn context(&self) -> &'a Context {
         self.context
     }
 
     /// Refuses a context of another driver, or one that was reset.
+    #[inline]
     pub(super) fn check_context(&self) -> Result<()> {
         if !std::ptr::eq(self.context, self.graph.context()) {
             self.graph.same_driver(self.context.driver())?;

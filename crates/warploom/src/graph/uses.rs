@@ -1,20 +1,23 @@
-//! The memory that an executable uses, and the stream that it was last launched on.
+//! The memory and kernels that an executable uses, and the stream that it was last launched on.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasherDefault;
 
-use super::bundle::Bundle;
+use super::bundle::{Bundle, Retained};
 use super::hierarchy::{GraphId, Locked};
 use super::raw::HandleHasher;
 use crate::memory::{AllocationRef, HostUses};
-use crate::{Result, Stream};
+use crate::{Context, Kernel, Result, Stream};
 
-/// All allocations that nodes of an executable refer to, each once.
+/// All allocations and kernels that nodes of an executable refer to, each once. The executable keeps them: by
+/// the references that it has from its definition, or by its accumulator.
 #[derive(Default)]
 pub(super) struct GraphUses {
     memory: Vec<AllocationRef>,
     known: HashSet<usize, BuildHasherDefault<HandleHasher>>,
-    /// Those that the host can borrow.
+    /// Kernels with their contexts, by the addresses of both.
+    kernels: HashMap<(usize, usize), (Kernel, Context), BuildHasherDefault<HandleHasher>>,
+    /// The memory that the host can borrow.
     host: HostUses,
     /// The stream that has met all of the memory.
     met: Option<Stream>,
@@ -28,15 +31,42 @@ impl GraphUses {
         uses
     }
 
-    /// Adds the memory of a node that has other parameters now.
+    /// Adds the memory and the kernel of a node that has other parameters now.
     pub(super) fn add(&mut self, bundle: &Bundle) {
-        for (allocation, access) in bundle.memory() {
-            self.host.add(allocation, access);
-            if self.known.insert(allocation.identity()) {
-                self.memory.push(allocation.clone());
-                self.met = None;
+        for retained in bundle.all() {
+            match retained {
+                Retained::Memory(allocation, access) => {
+                    self.host.add(allocation, *access);
+                    if self.known.insert(allocation.identity()) {
+                        self.memory.push(allocation.clone());
+                        self.met = None;
+                    }
+                }
+                Retained::Kernel(kernel, context) => {
+                    let owner = || (kernel.clone(), context.clone());
+                    self.kernels.entry((kernel.address(), context.address())).or_insert_with(owner);
+                }
+                Retained::Value(_) => {}
             }
         }
+    }
+
+    /// Notes how a node uses memory from now on, which the executable keeps already.
+    pub(super) fn add_accesses(&mut self, bundle: &Bundle) {
+        for retained in bundle.all() {
+            if let Retained::Memory(allocation, access) = retained {
+                self.host.add(allocation, *access);
+            }
+        }
+    }
+
+    /// `true` if the executable keeps all owners of a bundle already.
+    pub(super) fn keeps(&self, bundle: &Bundle) -> bool {
+        bundle.all().all(|retained| match retained {
+            Retained::Memory(allocation, _) => self.known.contains(&allocation.identity()),
+            Retained::Kernel(kernel, context) => self.kernels.contains_key(&(kernel.address(), context.address())),
+            Retained::Value(_) => false,
+        })
     }
 
     /// Lets a stream launch the executable: all memory is freed after the stream's work from now on. Nothing

@@ -157,6 +157,11 @@ impl Kernel {
         Ok(unsafe { self.driver().cuKernelSetCacheConfig(self.as_raw(), preference.to_raw(), device.as_raw()) }?)
     }
 
+    /// Tells this value and its clones from others, while one of them is held.
+    pub(crate) fn address(&self) -> usize {
+        Arc::as_ptr(&self.shared).addr()
+    }
+
     /// Takes note of a context before the kernel is used there.
     #[inline]
     pub(super) fn note(&self, context: &Context) {
