@@ -34,7 +34,7 @@ pub(crate) fn report() -> Outcome {
     // SAFETY: both buffers have as many bytes, and they and the stream outlive the rounds.
     let raw = repeat(move || success(unsafe { copy(target, source, SMALL, queue) }));
     let ours = repeat(|| mesh.copy(&from, &mut *to.borrow_mut(), &stream).map(drop));
-    let row = Row { name: "copy 4 KiB on one device", works: vec![Some(raw), Some(ours)] };
+    let row = Row::new("copy 4 KiB on one device", raw, ours);
     compare(&["table", "mesh"], vec![row], || Ok(context.synchronize()?))?;
 
     let (from, mut to) = (pool.zeroed::<u8>(LARGE, &stream)?, pool.zeroed::<u8>(LARGE, &stream)?);
