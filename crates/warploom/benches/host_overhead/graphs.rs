@@ -285,7 +285,7 @@ impl Bench {
             success(unsafe { destroy(exec) })
         });
         let ours = repeat(move || graph.instantiate().map(drop));
-        Ok(Row::new("instantiate 1,000 nodes and drop", raw, ours).times(2))
+        Ok(Row { times: 2, ..Row::new("instantiate 1,000 nodes and drop", raw, ours) })
     }
 
     fn launch_graph(&self) -> Outcome<Row<'_>> {
@@ -295,7 +295,7 @@ impl Bench {
         // SAFETY: the executable is held, and the bench keeps the stream and what the nodes use alive.
         let raw = repeat(move || success(unsafe { launch(other.as_raw(), stream) }));
         let ours = repeat(move || exec.launch(&self.stream));
-        Ok(Row::new("launch 1,000 nodes", raw, ours).times(10))
+        Ok(Row { times: 10, ..Row::new("launch 1,000 nodes", raw, ours) })
     }
 
     fn update_kernel(&self) -> Outcome<Row<'_>> {

@@ -12,20 +12,14 @@ pub(crate) type Work<'a> = Box<dyn FnMut(u32) -> Outcome + 'a>;
 pub(crate) struct Row<'a> {
     pub(crate) name: &'static str,
     pub(crate) works: Vec<Option<Work<'a>>>,
-    /// The operations of a round.
-    times: u32,
+    /// The operations of a round: fewer for those that take long.
+    pub(crate) times: u32,
 }
 
 impl<'a> Row<'a> {
     /// An operation through the bare table, and with warploom.
     pub(crate) fn new(name: &'static str, raw: Work<'a>, ours: Work<'a>) -> Row<'a> {
         Row { name, works: vec![Some(raw), Some(ours)], times: TIMES }
-    }
-
-    /// The same with fewer operations in a round, for those that take long.
-    #[allow(dead_code, reason = "the rows of one of the benchmarks that share this file are all alike")]
-    pub(crate) fn times(self, times: u32) -> Row<'a> {
-        Row { times, ..self }
     }
 }
 
@@ -43,7 +37,7 @@ pub(crate) fn repeat<'a, E: Into<Box<dyn std::error::Error>>>(
 
 const ROUNDS: usize = 151;
 /// Few enough that a device's queue never fills up: then a call would wait for the device.
-pub(crate) const TIMES: u32 = 200;
+const TIMES: u32 = 200;
 
 /// The part of a name that the program was started with, if only such rows are meant.
 fn meant() -> String {
