@@ -9,7 +9,7 @@ use std::time::Duration;
 use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::topology::Topology;
 use warploom_sim::trace::{Activity, Trace};
-use warploom_sim::{Machine, Mode, Order};
+use warploom_sim::{Checks, Finding, FindingKind, HostOrder, Machine, Mode, Order};
 use warploom_testkit::driver::Driver;
 use warploom_testkit::sys::types::{
     CUDA_HOST_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS_v2, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS, CUdeviceptr, CUfunction,
@@ -311,4 +311,40 @@ fn fault_plans_reach_nodes() -> TestResult {
         answers!(driver.cuStreamSynchronize(stage.stream), CUDA_ERROR_LAUNCH_FAILED);
     }
     Ok(())
+}
+
+/// The driver does not lock a graph: two threads that change one need an order, which they announce.
+#[test]
+fn threads_that_share_a_graph_without_an_order_are_found() -> TestResult {
+    for is_handed_over in [false, true] {
+        let checks = Checks::report().host_order(HostOrder::HandOvers);
+        let machine = Machine::builder().checks(checks).start()?;
+        let driver = Driver::open(&machine)?;
+        driver.initialize()?;
+        let _primary = Primary::of(&driver, 0)?;
+        let (mut graph, mut node) = (null_mut(), null_mut());
+        call!(driver.cuGraphCreate(&mut graph, 0))?;
+        call!(driver.cuGraphAddEmptyNode(&mut node, graph, null(), 0))?;
+        let (known, address) = (machine.hand_over(), graph.addr());
+        let added = std::thread::scope(|scope| {
+            let other = scope.spawn(|| {
+                if is_handed_over {
+                    machine.take_over(&known);
+                }
+                let mut node = null_mut();
+                call!(driver.cuGraphAddEmptyNode(&mut node, std::ptr::without_provenance_mut(address), null(), 0))
+            });
+            other.join().map_err(|_| "the thread panicked")
+        })?;
+        added?;
+        let races: Vec<_> = machine.findings().into_iter().filter(is_graph_race).collect();
+        assert_eq!(races.len(), usize::from(!is_handed_over), "{races:?}");
+        assert!(races.iter().all(|race| race.to_string().contains("graph race: cuGraphAddEmptyNode")), "{races:?}");
+        call!(driver.cuGraphDestroy(graph))?;
+    }
+    Ok(())
+}
+
+fn is_graph_race(finding: &Finding) -> bool {
+    matches!(finding.kind, FindingKind::GraphRace { .. })
 }

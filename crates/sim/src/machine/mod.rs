@@ -21,6 +21,7 @@ mod gates;
 pub(crate) mod graph;
 pub(crate) mod graph_launch;
 pub(crate) mod graph_structure;
+mod graph_threads;
 mod graphs;
 mod heap;
 mod host_order;

@@ -46,6 +46,7 @@ fn add(
     out.required()?;
     let mut world = call.world();
     let graph = named(call, &world, graph)?;
+    world.graph_changes(graph);
     // Nodes may use the memory of graphs.
     call.set_feeds_graph(true);
     let Dependencies { nodes, data, count } = dependencies;

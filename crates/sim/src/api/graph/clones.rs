@@ -28,6 +28,7 @@ pub(crate) fn cuGraphClone(call: &Call<'_>, out: Ptr<CUgraph>, graph: Ptr<CUgrap
     out.required()?;
     let mut world = call.world();
     let graph = named(call, &world, graph)?;
+    world.graph_is_read(graph);
     let copy = copy(call, &mut world, graph)?;
     out.write(copy.as_raw())
 }

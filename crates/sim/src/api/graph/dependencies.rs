@@ -122,6 +122,7 @@ fn read_pairs(
 fn add(call: &Call<'_>, graph: Ptr<CUgraph_st>, ends: Ends, data: ConstPtr<CUgraphEdgeData>, count: usize) -> Status {
     let mut world = call.world();
     let graph = named(call, &world, graph)?;
+    world.graph_changes(graph);
     let pairs = read_pairs(call, &world, graph, ends, data, count)?;
     if let Some((_, to)) = pairs.iter().find(|(edge, to)| edge.node == *to) {
         return Err(call.refuse(INVALID_VALUE, format!("{to:?} cannot depend on itself")));
@@ -145,6 +146,7 @@ fn remove(
 ) -> Status {
     let mut world = call.world();
     let graph = named(call, &world, graph)?;
+    world.graph_changes(graph);
     let pairs = read_pairs(call, &world, graph, ends, data, count)?;
     if world.graphs().graphs.get(graph).is_some_and(|graph| graph.memory_nodes > 0) {
         return Err(call.refuse(NOT_SUPPORTED, "edges of a graph that allocates or frees memory stay in it"));

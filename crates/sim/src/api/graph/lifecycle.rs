@@ -23,6 +23,7 @@ pub(crate) fn cuGraphCreate(call: &Call<'_>, out: Ptr<CUgraph>, flags: c_uint) -
 pub(crate) fn cuGraphDestroy(call: &Call<'_>, graph: Ptr<CUgraph_st>) -> Status {
     let mut world = call.world();
     let graph = named(call, &world, graph)?;
+    world.graph_is_read(graph);
     let found = world.graphs().graphs.get(graph);
     if found.is_some_and(|graph| graph.is_captured) {
         return Err(

@@ -76,6 +76,8 @@ pub(crate) fn cuGraphDestroyNode(call: &Call<'_>, node: Ptr<CUgraphNode_st>) -> 
     if graph.is_some_and(|graph| graph.memory_nodes > 0) {
         return Err(call.refuse(NOT_SUPPORTED, "nodes of a graph that allocates or frees memory stay in it"));
     }
+    let changed = found.graph;
+    world.graph_changes(changed);
     if let Some(node) = world.graphs_mut().remove_node(handle) {
         world.forget_work(&node.work);
     }

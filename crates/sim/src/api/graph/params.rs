@@ -36,7 +36,8 @@ fn set(
 ) -> Status {
     let mut world = call.world();
     let (handle, found) = named_node(call, &world, node)?;
-    let old = found.work.clone();
+    let (old, graph) = (found.work.clone(), found.graph);
+    world.graph_changes(graph);
     call.set_feeds_graph(true);
     let new = work(&mut world, handle, &old)?;
     if let Some(old) = world.graphs_mut().replace_work(handle, new) {

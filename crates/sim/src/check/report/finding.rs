@@ -176,6 +176,15 @@ pub enum FindingKind {
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         discarded: bool,
     },
+    /// Two threads use a graph, one of them changes it, and nothing orders the two. The driver does not lock graphs.
+    GraphRace {
+        /// The number of the graph that `cuGraphGetId` shows.
+        graph: u32,
+        /// The call that changes it.
+        first: Operation,
+        /// The call of another thread.
+        second: Operation,
+    },
     /// A call was given a handle that it cannot use.
     HandleMisuse {
         /// The call.

@@ -95,6 +95,12 @@ impl Findings {
         }
     }
 
+    /// Reports that a graph is used while another thread may be changing it.
+    pub(crate) fn add_graph_race(&self, graph: u32, first: &Site) {
+        let (first, second) = (Operation::of_call(AccessKind::Use, first), self.operation(AccessKind::Use));
+        self.add(FindingKind::GraphRace { graph, first, second });
+    }
+
     /// Keeps a finding.
     pub(crate) fn add(&self, kind: FindingKind) {
         let call = current_site().map(|site| site.call);

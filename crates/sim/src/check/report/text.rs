@@ -178,6 +178,7 @@ impl FindingKind {
             }
             FindingKind::InvalidFree { free, .. } => vec![("freed", free)],
             FindingKind::WildPointer { user, .. } => vec![("used", user)],
+            FindingKind::GraphRace { first, second, .. } => vec![("first", first), ("second", second)],
             FindingKind::HandleMisuse { user, destroyed, .. } => {
                 std::iter::once(("used", user)).chain(destroyed.iter().map(|call| ("destroyed", call))).collect()
             }
@@ -280,6 +281,11 @@ impl Display for FindingKind {
                 "uninitialised read: {user} {} bytes {bytes:?} of {allocation}, which {} ({total} bytes in all)",
                 user.access,
                 if *discarded { "were discarded and nobody has written since" } else { "nobody has written" }
+            ),
+            FindingKind::GraphRace { graph, first, second } => write!(
+                formatter,
+                "graph race: {second} uses graph {graph}, and nothing orders that behind {first} of another thread, which \
+                 changes it\n  missing: let one thread at a time use a graph; {BETWEEN_THREADS}"
             ),
             FindingKind::HandleMisuse { user, handle, wanted, problem, destroyed } => {
                 let article = wanted.article();

@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use warploom_engine::Epoch;
+
 use super::{Edges, Graphs, Node, NodeWork};
 use crate::ffi::handle::{ConditionHandle, GraphHandle, NodeHandle, UserObjectHandle, kind};
 use crate::machine::objects::Object;
-use crate::memory::shadow::{NodeSite, current_site};
+use crate::memory::shadow::{NodeSite, Site, current_site};
 
 /// The nodes of a graph and their edges.
 pub(crate) struct Graph {
@@ -29,6 +31,8 @@ pub(crate) struct Graph {
     pub(crate) copies: HashMap<NodeHandle, NodeHandle>,
     /// The number of its allocation and free nodes.
     pub(crate) memory_nodes: u32,
+    /// The newest call that changed it, and its step of a host thread's timeline, while the machine checks.
+    pub(crate) changed: Option<Box<(Epoch, Site)>>,
 }
 
 impl Object for Graph {
@@ -61,6 +65,7 @@ impl Graphs {
             conditions: Vec::new(),
             copies: HashMap::new(),
             memory_nodes: 0,
+            changed: None,
         };
         self.graphs.insert(graph)
     }
