@@ -66,6 +66,7 @@ struct End {
 
 impl Copy {
     /// Of as many values as both operands have.
+    #[inline]
     pub(super) fn linear<T: DeviceCopy>(
         graph: &GraphDef,
         context: &Context,
@@ -98,6 +99,7 @@ impl Copy {
         Copy::new(graph, context, (&from, from_pitch), (&to, to_pitch), (size_of_values::<T>(width)?, height))
     }
 
+    #[inline]
     fn new(
         graph: &GraphDef,
         context: &Context,
@@ -131,10 +133,12 @@ pub(super) fn size_of_values<T: DeviceCopy>(len: usize) -> Result<usize> {
 }
 
 impl End {
+    #[inline]
     fn new(memory: &Memory<'_>, pitch: usize) -> End {
         End { address: memory.address(), kind: memory.kind(), pitch }
     }
 
+    #[inline]
     fn read_by(self, params: &mut CUDA_MEMCPY3D_v2) {
         (params.srcMemoryType, params.srcPitch) = (self.raw_kind(), self.pitch);
         (params.srcHost, params.srcDevice) = match self.kind {
@@ -143,6 +147,7 @@ impl End {
         };
     }
 
+    #[inline]
     fn written_by(self, params: &mut CUDA_MEMCPY3D_v2) {
         (params.dstMemoryType, params.dstPitch) = (self.raw_kind(), self.pitch);
         (params.dstHost, params.dstDevice) = match self.kind {
@@ -165,6 +170,7 @@ fn address(raw: CUdeviceptr) -> usize {
     raw as usize
 }
 
+#[inline]
 fn params(from: End, to: End, (width, height): (usize, usize)) -> CUDA_MEMCPY3D_v2 {
     // SAFETY: all of it are numbers and pointers, for which 0 is a value.
     let mut params: CUDA_MEMCPY3D_v2 = unsafe { zeroed() };
@@ -223,12 +229,13 @@ impl Position<'_> {
         self.add_copy(copy)
     }
 
+    #[inline]
     fn add_copy(self, copy: Copy) -> Result<CopyNode> {
-        let (context, params) = (self.context(), copy.params);
+        let (context, params) = (self.context(), &copy.params);
         let node = self.add(copy.owners, |driver: &Driver, (node, graph, after, count): Place| {
             // SAFETY: the place is one to add a node at; both ends have as many bytes, which the graph keeps,
             // or for which the caller vouches. The context is held.
-            unsafe { driver.cuGraphAddMemcpyNode(node, graph, after, count, &raw const params, context.as_raw()) }
+            unsafe { driver.cuGraphAddMemcpyNode(node, graph, after, count, params, context.as_raw()) }
         })?;
         Ok(CopyNode { node, context: context.clone() })
     }

@@ -61,6 +61,7 @@ impl<'a> Memory<'a> {
         self.len
     }
 
+    #[inline]
     pub(super) fn kind(&self) -> MemoryKind {
         match &self.owner {
             Source::Held(operand) => operand.kind(),
@@ -70,6 +71,7 @@ impl<'a> Memory<'a> {
     }
 
     /// The owner for a graph to keep, if nodes of the graph in the context can use the memory.
+    #[inline]
     pub(super) fn retain(&self, graph: &GraphDef, context: &Context) -> Result<Option<Retained>> {
         match &self.owner {
             Source::Held(operand) => {
