@@ -25,7 +25,9 @@ fn ends(function: Function) -> &'static [Resource] {
         cuStreamDestroy_v2 => &[Resource::Stream],
         cuEventDestroy_v2 => &[Resource::Event],
         cuMemPoolDestroy => &[Resource::Pool],
-        cuMemFree_v2 | cuMemFreeAsync => &[Resource::DeviceMemory, Resource::PoolMemory, Resource::ManagedMemory],
+        cuMemFree_v2 | cuMemFreeAsync => {
+            &[Resource::DeviceMemory, Resource::PoolMemory, Resource::ManagedMemory, Resource::GraphMemory]
+        }
         cuMemFreeHost => &[Resource::HostMemory],
         cuMemHostUnregister => &[Resource::Registration],
         cuMemRelease => &[Resource::Physical],
@@ -52,6 +54,7 @@ fn makes(function: Function) -> &'static [Resource] {
         cuMemAlloc_v2 | cuMemAllocPitch_v2 => &[Resource::DeviceMemory],
         cuMemAllocManaged => &[Resource::ManagedMemory],
         cuMemAllocAsync | cuMemAllocFromPoolAsync => &[Resource::PoolMemory],
+        cuGraphLaunch => &[Resource::GraphMemory],
         cuMemHostAlloc | cuMemAllocHost_v2 => &[Resource::HostMemory],
         cuMemHostRegister_v2 => &[Resource::Registration],
         cuMemCreate | cuMemRetainAllocationHandle => &[Resource::Physical],
