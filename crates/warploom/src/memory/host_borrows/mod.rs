@@ -16,7 +16,8 @@ mod borrow;
 mod launch;
 mod slice;
 
-#[cfg(test)]
+// They start a simulated machine, whose memory Miri cannot map.
+#[cfg(all(test, not(miri)))]
 mod tests;
 
 pub(in crate::memory) use borrow::HostBorrow;

@@ -13,7 +13,8 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use super::allocation_ref::AllocationRef;
 use crate::{CaptureError, Result, Stream};
 
-#[cfg(test)]
+// They start a simulated machine, whose memory Miri cannot map.
+#[cfg(all(test, not(miri)))]
 mod tests;
 
 /// Kinds of access.
