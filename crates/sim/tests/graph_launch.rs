@@ -49,7 +49,7 @@ again:
 }
 ";
 
-/// A graph, and what its nodes are made of.
+/// A graph, a stream, and memory for its nodes.
 struct Stage<'d> {
     driver: &'d Driver,
     graph: CUgraph,
@@ -145,7 +145,7 @@ impl<'d> Stage<'d> {
 }
 
 driver_tests! {
-    /// Independent nodes run beside each other: one waits for what the other writes.
+    /// Independent nodes run beside each other: one waits for a word that the other writes.
     fn a_node_can_wait_for_a_node_of_another_branch(driver) {
         let _primary = Primary::of(driver, 0)?;
         let stage = Stage::new(driver)?;

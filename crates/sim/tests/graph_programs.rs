@@ -28,7 +28,7 @@ const CELLS: usize = 256;
 /// Nodes of a graph, at most.
 const NODES: usize = 12;
 
-/// One step of a program; the numbers choose among what there is.
+/// One step of a program; the numbers choose among its graphs, nodes and executables.
 type Choice = (u8, u8, u8, u8);
 
 #[derive(Clone, Debug, PartialEq)]
@@ -374,7 +374,7 @@ impl<'d> Program<'d> {
         Ok(())
     }
 
-    /// What a launch does, from top to bottom.
+    /// The effect of a launch on the model, node by node.
     fn run(&mut self, nodes: &[ModelNode]) {
         for node in nodes.iter().filter(|node| node.is_enabled) {
             match &node.work {
@@ -484,7 +484,7 @@ impl<'d> Program<'d> {
         Ok(())
     }
 
-    /// Owners that something refers to are there; the others end, on a machine with threads some time later.
+    /// Owners that a graph or an executable refers to are alive; the others end, on a machine with threads some time later.
     fn check_owners(&self) {
         let deadline = Instant::now() + Duration::from_secs(5);
         for (index, owner) in self.owners.iter().enumerate() {

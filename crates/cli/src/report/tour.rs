@@ -165,7 +165,7 @@ pub(crate) enum Findings {
         captured_nodes: usize,
         /// Driver calls of a launch.
         launch_calls: u64,
-        /// What each launch computed.
+        /// The results of the launches.
         launches: Vec<Launch>,
         /// A picture, line by line.
         picture: Vec<String>,

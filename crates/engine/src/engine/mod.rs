@@ -134,7 +134,7 @@ impl<W: Work> Engine<W> {
         self.insert((queue, true), after.iter().copied(), work, note, now)
     }
 
-    /// Lets `heir` take the place of an unfinished op: whatever waits for the op waits for `heir` instead. An op that ends
+    /// Lets `heir` take the place of an unfinished op: its successors wait for `heir` instead. An op that ends
     /// can so be followed by more work before its successors start.
     pub fn bequeath(&mut self, id: OpId, heir: OpId) {
         let Some(op) = self.ops.get_mut(id) else { return };

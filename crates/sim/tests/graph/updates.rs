@@ -1,4 +1,4 @@
-//! Updates of an executable by a graph: what may differ, and which node is to blame.
+//! Updates of an executable by a graph: permitted differences, and the node named in a refusal.
 
 use std::ptr::null_mut;
 

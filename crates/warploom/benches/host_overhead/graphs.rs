@@ -39,7 +39,7 @@ impl Drop for RawGraph {
     }
 }
 
-/// The parameters of a kernel's node, and what they point at.
+/// The parameters of a kernel node, and the arguments they point at.
 struct KernelParams {
     params: CUDA_KERNEL_NODE_PARAMS_v2,
     _held: (Kernel, Vec<*mut c_void>, Vec<u64>),

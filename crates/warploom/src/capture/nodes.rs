@@ -67,7 +67,7 @@ impl CaptureStream {
         Ok(())
     }
 
-    /// Runs a copy of a graph at this point. What the graph keeps is kept by the copy as well.
+    /// Runs a copy of a graph at this point. The copy keeps the same memory and code as the graph.
     ///
     /// ```
     /// use warploom::capture::Relaxed;

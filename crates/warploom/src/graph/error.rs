@@ -208,7 +208,7 @@ pub enum UpdateReason {
     FunctionChanged,
     /// Parameters have changed that cannot.
     ParametersChanged,
-    /// Something about the node cannot be updated.
+    /// A parameter of the node cannot be updated.
     NotSupported,
     /// The function of a kernel node has changed in a way that is not supported.
     FunctionChangeNotSupported,

@@ -253,7 +253,7 @@ kinds! {
     Conditional "conditional" = CU_GRAPH_NODE_TYPE_CONDITIONAL;
 }
 
-/// Gives the types of nodes what all of them share.
+/// Implements the traits that all node types share.
 macro_rules! typed_node {
     ($name:ident $(<$generic:ident: $bound:path>)?) => {
         impl $(<$generic: $bound>)? std::ops::Deref for $name $(<$generic>)? {

@@ -112,7 +112,7 @@ fn start() {
     }
 }
 
-/// Drops everything that destroyed graphs have kept so far, and waits for what another thread is dropping.
+/// Drops the values that destroyed graphs have kept so far, and waits for drops on other threads.
 ///
 /// Graphs release the memory, code and closures that they keep on a thread of their own, soon after the last
 /// of definition, executables and launches is gone. A program that wants to see the effect, such as a test

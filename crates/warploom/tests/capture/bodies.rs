@@ -11,7 +11,7 @@ use warploom_testkit::{TestResult, driver_tests};
 
 use crate::support::{Stage, is_kept};
 
-/// Launches a graph, and downloads what it has written.
+/// Launches a graph, and downloads its results.
 fn written(graph: &GraphDef, buffer: &Buffer<u32>, stream: &Stream) -> Result<Vec<u32>> {
     graph.instantiate()?.launch(stream)?;
     buffer.download(stream)
@@ -114,7 +114,7 @@ driver_tests! {
         assert!(stage.is_gone(&value));
     }
 
-    /// S2.34: what a body captures is kept with the graph.
+    /// S2.34: memory and kernels captured in a body are kept with the graph.
     fn a_body_keeps_the_memory_that_it_uses(driver) {
         let stage = Stage::new(driver)?;
         let calls = Arc::new(AtomicU32::new(0));

@@ -25,7 +25,7 @@ driver_tests! {
         budget(driver, &[], || last.predecessors().extend([] as [Node; 0]))?;
     }
 
-    /// S0.18: assigning edges adds what is missing and removes what is too much; edges that stay are never
+    /// S0.18: assigning edges adds the missing ones and removes the others; edges that stay are never
     /// removed.
     fn assigning_edges_touches_the_difference_alone(driver) {
         let Stage { graph, .. } = Stage::new(driver)?;

@@ -1,4 +1,4 @@
-//! Owners of nodes: when they are attached, kept, replaced and released, and what that costs.
+//! Owners of nodes: attached, kept, replaced and released, with the driver calls for each.
 
 use std::sync::Arc;
 
@@ -96,7 +96,7 @@ driver_tests! {
         assert!(watches.iter().all(|watch| stage.is_released(watch)));
     }
 
-    /// S2.22: what a partial update does not change stays: of kernels, kernel and arguments; of fills, memory.
+    /// S2.22: a partial update keeps the other owners: of kernels, kernel and arguments; of fills, memory.
     fn a_partial_update_keeps_the_other_parameters(driver) {
         let stage = Stage::new(driver)?;
         let (x, mut y) = (stage.pool.upload(&[1.0_f32; 4], &stage.stream)?, stage.pool.zeroed::<f32>(4, &stage.stream)?);

@@ -1,4 +1,4 @@
-//! Lifetimes: what a graph keeps, and until when.
+//! Lifetimes of the values that graphs keep.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -137,7 +137,7 @@ driver_tests! {
         assert!(stage.within_a_while(|| leaks.report().count(|kind| kind.is_memory()) == 0), "{}", leaks.report());
     }
 
-    /// S2.47: a weak handle tells whether a graph is left, and a leak report whether memory is.
+    /// S2.47: a weak handle shows that a graph is gone, and a leak report that memory is.
     fn observers_tell_what_is_left(driver) {
         let stage = Stage::new(driver)?;
         let leaks = Leaks::track(driver);

@@ -1,4 +1,4 @@
-//! What the tests of graphs share: a context with streams, and values whose end can be seen.
+//! Fixtures of the graph tests: a context with streams, and values whose drop is observed.
 
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -41,7 +41,7 @@ impl Stage {
         self.within_a_while(|| watch.strong_count() == 0)
     }
 
-    /// Waits a while until something holds, while owners are released.
+    /// Waits until a condition holds, for a limited time, while owners are released.
     pub(crate) fn within_a_while(&self, holds: impl Fn() -> bool) -> bool {
         let start = Instant::now();
         while !holds() && start.elapsed() < Duration::from_secs(5) {

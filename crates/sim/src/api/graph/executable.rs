@@ -20,7 +20,7 @@ pub(crate) fn named_executable(
     Ok(handle)
 }
 
-/// Pending launches continue, and keep what they use.
+/// Launches in flight continue, with their parameters and user objects.
 pub(crate) fn cuGraphExecDestroy(call: &Call<'_>, raw: Ptr<CUgraphExec_st>) -> Status {
     let mut world = call.world();
     let handle = named_executable(call, &world, raw)?;

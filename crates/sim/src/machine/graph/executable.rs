@@ -1,4 +1,4 @@
-//! Executables: graphs that have been instantiated, with what their launches need.
+//! Executables: instantiated graphs.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -36,7 +36,7 @@ pub(crate) struct Executable {
     pub(crate) defaults: Arc<[(ConditionHandle, u32)]>,
     /// The addresses of memory that its nodes allocate.
     pub(crate) allocated: Vec<u64>,
-    /// Those that none of them frees.
+    /// Allocated addresses that none of its nodes frees.
     pub(crate) unfreed: Vec<u64>,
     /// The addresses that its nodes free and none of them allocates.
     pub(crate) foreign_frees: Vec<u64>,
@@ -82,7 +82,7 @@ impl Executable {
         executable
     }
 
-    /// Finds what follows from its plan: the index, the conditions, and the memory that stays.
+    /// Derives from its plan: the index, the default values of conditions, and the addresses of memory nodes.
     fn study(&mut self, graphs: &Graphs) {
         let steps = self.plan.steps.iter().enumerate();
         self.index = steps.filter_map(|(index, step)| Some((step.node?, index as u32))).collect();

@@ -109,7 +109,7 @@ impl Graphs {
         Some(node)
     }
 
-    /// Gives a node other work of the same kind. Returns what it did before.
+    /// Gives a node other work of the same kind. Returns its work before.
     pub(crate) fn replace_work(&mut self, handle: NodeHandle, work: NodeWork) -> Option<NodeWork> {
         for inner in work.graphs() {
             self.graphs.get_mut(*inner)?.owner = Some(handle);
@@ -117,7 +117,7 @@ impl Graphs {
         self.nodes.get_mut(handle).map(|node| std::mem::replace(&mut node.work, work))
     }
 
-    /// Removes a node with its edges; what its work holds stays.
+    /// Removes a node with its edges. Graphs inside it and addresses of its memory stay.
     pub(crate) fn remove_node(&mut self, handle: NodeHandle) -> Option<Node> {
         let node = self.nodes.remove(handle)?;
         for edge in &node.dependencies {

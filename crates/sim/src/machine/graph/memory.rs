@@ -32,7 +32,7 @@ pub(crate) struct DeviceGraphMemory {
     granules: HashMap<u64, u32>,
 }
 
-/// Bytes of graph memory, as `cuDeviceGetGraphMemAttribute` shows them; of what is reserved, all is used.
+/// Bytes of graph memory, as `cuDeviceGetGraphMemAttribute` shows them; used and reserved bytes are the same.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Usage {
     pub(crate) reserved: u64,
@@ -47,7 +47,7 @@ struct Taken {
     graph: GraphHandle,
     /// A free node exists for the newest allocation.
     is_freed: bool,
-    /// That node, once it is there.
+    /// The newest free node of the address, once it has been added.
     freed_by: Option<NodeHandle>,
     /// The number of nodes that have the address.
     holders: u32,
@@ -56,7 +56,7 @@ struct Taken {
 /// Alignment of allocations.
 const GRAIN: u64 = 512;
 
-/// The unit of a graph's addresses, and of what a device is charged for.
+/// The unit of a graph's addresses, and of the memory charged to a device.
 pub(crate) const GRANULE: u64 = 32 << 20;
 
 /// Addresses for graphs, as a multiple of the device's memory.
@@ -95,7 +95,7 @@ impl DeviceGraphMemory {
         }
     }
 
-    /// Gives up what no allocation needs. Returns the number of bytes.
+    /// Trims the reserved memory to the live allocations. Returns the number of bytes given up.
     pub(crate) fn trim(&mut self) -> u64 {
         let spare = self.usage.reserved.saturating_sub(self.granules.len() as u64 * GRANULE);
         self.usage.reserved -= spare;
@@ -142,7 +142,7 @@ impl GraphMemory {
     }
 
     /// Reserves addresses for an allocation of a graph, at most a few times as many as the device has bytes. `is_before`
-    /// says of a node whether it comes before the allocation.
+    /// is true for the nodes that come before the allocation.
     fn take(
         &mut self,
         (graph, device): (GraphHandle, u16),

@@ -5,8 +5,8 @@
 //!                                            └─ of a conditional step: a plan for each body
 //! ```
 //!
-//! Child graphs are laid out in place. An empty node becomes a step only where that saves edges: a launch costs what the
-//! nodes with work cost.
+//! Child graphs are laid out in place. An empty node becomes a step only where that saves edges, so that
+//! empty nodes add nothing to the cost of a launch.
 //!
 //! For the checks each step belongs to a *chain*, a path through the plan, and each chain is a timeline. A plan that is
 //! wider than [`MAX_CHAINS`] has steps that share a chain without an edge between them; races between those are not seen.

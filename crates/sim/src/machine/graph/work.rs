@@ -42,7 +42,7 @@ const _: () = assert!(size_of::<NodeWork>() <= 24, "work is small");
 #[derive(Clone)]
 pub(crate) struct MemoryNode {
     pub(crate) op: MemoryOp,
-    /// What the program gave; `None` for work from a capture.
+    /// The C parameters of the node, as they were passed; `None` for work from a capture.
     pub(crate) given: Option<Given>,
     pub(crate) context: ContextHandle,
 }

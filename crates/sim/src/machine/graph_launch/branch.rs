@@ -1,11 +1,11 @@
 //! Conditional nodes of launches: the choice of a body when their turn comes.
 //!
 //! ```text
-//!   branch ──(value)──▶ body's steps ──▶ branch again (while) or join (if, switch) ──▶ what comes behind the node
+//!   branch ──(value)──▶ body's steps ──▶ branch again (while) or join (if, switch) ──▶ successors of the node
 //! ```
 //!
-//! The op of a node that chose a body is followed by the body's ops and one more op, which takes its place: whatever
-//! waited for the node waits for that one.
+//! The op of a node that chose a body is followed by the body's ops and one more op, which takes its place: the
+//! node's successors wait for that one.
 
 use std::sync::Arc;
 

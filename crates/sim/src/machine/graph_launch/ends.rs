@@ -33,7 +33,7 @@ impl Hook<World> for Begin {
     }
 }
 
-/// The end of a launch: releases what it kept alive.
+/// The end of a launch: releases its references to user objects.
 pub(super) struct End {
     pub(super) references: Option<Arc<References>>,
     pub(super) began: Arc<AtomicU64>,

@@ -21,7 +21,7 @@ impl World {
         Some(handle)
     }
 
-    /// Destroys an executable. Its launches in flight go on, and release what they use when they end.
+    /// Destroys an executable. Its launches in flight go on, and release their user objects when they end.
     ///
     /// The destructors of user objects run later on a thread of the machine, as the driver does it. On a machine without
     /// threads the call must go on to run them.
@@ -36,7 +36,7 @@ impl World {
         }
     }
 
-    /// Runs destructors on a thread of the machine, in a queue that nobody waits for.
+    /// Runs destructors on a thread of the machine, in a queue of their own.
     fn run_destructors_later(&mut self, ended: Vec<Destructor>) {
         let (id, no_context) = (self.next_stream_id(), Handle::from_bits(0));
         let queue = self.new_queue(no_context, 0, Traits::new(id, NON_BLOCKING, 0));

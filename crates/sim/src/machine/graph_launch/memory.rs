@@ -68,7 +68,7 @@ impl World {
         Some(())
     }
 
-    /// Refuses a launch whose nodes would allocate what is allocated, or free what is not.
+    /// Refuses a launch whose nodes would allocate live memory again, or free memory that is not allocated.
     pub(super) fn check_memory(&self, executable: &Executable) -> Status {
         let is_there = |address: &u64| self.memory.at(*address).is_some();
         let frees_leftovers = executable.flags & AUTO_FREE != 0;
@@ -81,7 +81,7 @@ impl World {
         }
     }
 
-    /// Frees what the previous launch of an executable has left allocated.
+    /// Frees the memory that the previous launch of an executable has left allocated.
     pub(super) fn free_leftovers(&mut self, queue: QueueId, handle: ExecutableHandle) -> Status {
         let Some(executable) = self.graphs.executables.get(handle) else { return Err(INVALID_VALUE) };
         let left = executable.unfreed.iter().copied().filter(|address| self.memory.at(*address).is_some());

@@ -7,7 +7,7 @@ use warploom_engine::Known;
 use crate::check::Watched;
 use crate::machine::graph::Plan;
 
-/// What is known to be over before each step of a launch.
+/// Happens-before order of the steps of a launch.
 pub(super) enum StepOrder<'a> {
     /// The machine does not check.
     Unknown,
@@ -19,9 +19,9 @@ pub(super) enum StepOrder<'a> {
 
 /// The timelines of a launch.
 pub(super) struct Chains {
-    /// What is over before the next step of each chain.
+    /// Clocks of the chains, each before its next step.
     pub(super) chains: Vec<Known>,
-    /// What is over behind the steps that steps of other chains depend on.
+    /// Clocks behind the steps that steps of other chains depend on.
     forks: HashMap<u32, Known>,
 }
 
@@ -32,7 +32,7 @@ impl Chains {
         Self { chains, forks: HashMap::new() }
     }
 
-    /// What is over before a step.
+    /// The clock before a step: that of its chain, joined with those of the steps before it.
     pub(super) fn before(&mut self, plan: &Plan, index: u32) -> &mut Known {
         let chain = plan.steps[index as usize].chain;
         let known = &mut self.chains[usize::from(chain)];

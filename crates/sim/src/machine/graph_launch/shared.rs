@@ -1,4 +1,4 @@
-//! What all steps of a launch share.
+//! Data of a launch that all its steps share.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub(crate) trait StartsKernels: Send + Sync {
     ) -> Status<Box<dyn Task<World>>>;
 }
 
-/// What all steps of a launch share.
+/// A launch: its queues, and the data that all its steps share.
 pub(crate) struct Launch {
     pub(crate) queue: QueueId,
     /// Queues of other contexts that have nodes in the graph.

@@ -165,7 +165,7 @@ impl World {
 }
 
 impl World {
-    /// Checks the op of a step, and lets it know what is over before it.
+    /// Checks the op of a step against the clock before it.
     fn check_step(
         &mut self,
         queue: QueueId,
@@ -189,7 +189,7 @@ impl World {
 }
 
 impl StepOrder<'_> {
-    /// What is over before a step that has not been passed, or behind one that has.
+    /// The clock of a step's chain: before a step that has not been passed, behind one that has.
     fn known(&self, plan: &Plan, index: u32) -> Option<&Known> {
         match self {
             StepOrder::Chains(chains) => chains.chains.get(usize::from(plan.steps[index as usize].chain)),

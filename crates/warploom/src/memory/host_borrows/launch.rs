@@ -44,7 +44,7 @@ impl HostUses {
     }
 }
 
-/// A launch that is being enqueued. Dropping it ends that, whether the launch was enqueued or not.
+/// A launch that is being enqueued. Dropping it ends the enqueuing, also after a failure.
 pub(crate) struct Launching<'a> {
     begun: &'a [(AllocationRef, Access)],
     stream: &'a Stream,
