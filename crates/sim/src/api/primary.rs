@@ -62,7 +62,7 @@ pub(crate) fn cuDevicePrimaryCtxRelease_v2(call: &Call<'_>, device: CUdevice) ->
     if world.devices()[device].retained == 0 {
         deactivate(&mut world, device, handle);
     }
-    call.end_user_objects(world);
+    call.run_destructors(&mut world);
     Ok(())
 }
 
@@ -74,7 +74,7 @@ pub(crate) fn cuDevicePrimaryCtxReset_v2(call: &Call<'_>, device: CUdevice) -> S
         // Retains stay counted: each one still needs its release.
         deactivate(&mut world, device, handle);
     }
-    call.end_user_objects(world);
+    call.run_destructors(&mut world);
     Ok(())
 }
 

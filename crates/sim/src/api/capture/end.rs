@@ -43,14 +43,14 @@ pub(crate) fn cuStreamEndCapture(call: &Call<'_>, stream: Ptr<CUstream_st>, out:
     }
     if let Some((code, reason)) = obstacle(&world, id) {
         world.finish_capture(id, false);
-        call.end_user_objects(world);
+        call.run_destructors(&mut world);
         return Err(call.refuse(code, reason));
     }
     // Without an out pointer the graph is destroyed.
     match world.finish_capture(id, !out.is_null()) {
         Some(graph) => out.write(graph.as_raw()),
         None => {
-            call.end_user_objects(world);
+            call.run_destructors(&mut world);
             Ok(())
         }
     }

@@ -27,7 +27,7 @@ pub(crate) fn cuCtxDestroy_v2(call: &Call<'_>, context: Ptr<CUctx_st>) -> Status
     }
     end(call, &mut world, handle)?;
     leave(call, handle);
-    call.end_user_objects(world);
+    call.run_destructors(&mut world);
     Ok(())
 }
 

@@ -27,6 +27,6 @@ pub(crate) fn cuGraphExecDestroy(call: &Call<'_>, raw: Ptr<CUgraphExec_st>) -> S
     world.destroy_executable(handle);
     // Wakes the thread that runs destructors.
     call.core().pump(&mut world);
-    call.end_user_objects(world);
+    call.run_destructors(&mut world);
     Ok(())
 }

@@ -13,10 +13,9 @@ use crate::ffi::handle::{ExecutableHandle, Handle};
 use crate::ffi::status::{INVALID_VALUE, OUT_OF_MEMORY, Status};
 use crate::machine::call::Call;
 use crate::machine::core::Guard;
+use crate::machine::graph::AUTO_FREE;
 use crate::machine::graph_structure::Flaw;
 
-/// `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH`.
-const FREES: u64 = 1;
 /// `CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD`.
 const UPLOADS: u64 = 2;
 /// `CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH`.
@@ -45,7 +44,7 @@ fn refused(call: &Call<'_>, flaw: &Flaw) -> warploom_sys::types::CUresult {
 }
 
 fn check_flags(call: &Call<'_>, flags: u64, known: u64) -> Status {
-    if flags & !known != 0 || flags & FREES != 0 && flags & ON_DEVICE != 0 {
+    if flags & !known != 0 || flags & AUTO_FREE != 0 && flags & ON_DEVICE != 0 {
         let reason = format!("flags are {flags:#x}; {known:#x} are known, 1 and 4 not together");
         return Err(call.refuse(INVALID_VALUE, reason));
     }
@@ -59,7 +58,7 @@ pub(crate) fn cuGraphInstantiateWithFlags(
     flags: c_ulonglong,
 ) -> Status {
     out.required()?;
-    check_flags(call, flags, FREES | ON_DEVICE | PRIORITIES)?;
+    check_flags(call, flags, AUTO_FREE | ON_DEVICE | PRIORITIES)?;
     let handle = instantiate(call, &mut call.world(), graph, flags).map_err(|flaw| refused(call, &flaw))?;
     out.write(handle.as_raw())
 }
@@ -73,7 +72,7 @@ pub(crate) fn cuGraphInstantiateWithParams(
 ) -> Status {
     out.required()?;
     let given = params.read()?;
-    let result = check_flags(call, given.flags, FREES | UPLOADS | ON_DEVICE | PRIORITIES)
+    let result = check_flags(call, given.flags, AUTO_FREE | UPLOADS | ON_DEVICE | PRIORITIES)
         .and_then(|()| check_upload(call, &given))
         .map_err(|code| Flaw::of_graph(code, ""))
         .and_then(|()| instantiate(call, &mut call.world(), graph, given.flags & !UPLOADS));

@@ -34,6 +34,6 @@ pub(crate) fn cuGraphDestroy(call: &Call<'_>, graph: Ptr<CUgraph_st>) -> Status 
         return Err(call.refuse(INVALID_VALUE, "a child graph or the body of a conditional node belongs to its node"));
     }
     world.destroy_graph(graph);
-    call.end_user_objects(world);
+    call.run_destructors(&mut world);
     Ok(())
 }

@@ -81,6 +81,6 @@ pub(crate) fn cuGraphDestroyNode(call: &Call<'_>, node: Ptr<CUgraphNode_st>) -> 
     if let Some(node) = world.graphs_mut().remove_node(handle) {
         world.forget_work(&node.work);
     }
-    call.end_user_objects(world);
+    call.run_destructors(&mut world);
     Ok(())
 }

@@ -43,7 +43,7 @@ fn set(
     if let Some(old) = world.graphs_mut().replace_work(handle, new) {
         world.forget_work(&old);
     }
-    call.end_user_objects(world);
+    call.run_destructors(&mut world);
     Ok(())
 }
 

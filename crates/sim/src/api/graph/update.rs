@@ -45,7 +45,7 @@ pub(crate) fn cuGraphExecUpdate_v2(
         Ok(pairs) => world.update_executable(handle, graph, &pairs),
         Err(difference) => return Err(refuse(call, &difference)),
     }
-    call.end_user_objects(world);
+    call.run_destructors(&mut world);
     Ok(())
 }
 

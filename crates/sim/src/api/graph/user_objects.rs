@@ -19,13 +19,6 @@ const NO_DESTRUCTOR_SYNC: u32 = 1;
 /// `CU_GRAPH_USER_OBJECT_MOVE`.
 const MOVE: u32 = 1;
 
-impl Call<'_> {
-    /// Ends the call by running the destructors of user objects that have ended.
-    pub(crate) fn end_user_objects(&self, mut world: Guard<'_>) {
-        self.run_destructors(&mut world);
-    }
-}
-
 fn object(call: &Call<'_>, world: &Guard<'_>, raw: Ptr<CUuserObject_st>) -> Status<UserObjectHandle> {
     let handle = Handle::from_bits(raw.address());
     call.object(&world.graphs().user_objects, handle, INVALID_VALUE)?;
@@ -88,7 +81,7 @@ pub(crate) fn cuUserObjectRelease(call: &Call<'_>, raw: Ptr<CUuserObject_st>, co
     object.of_program -= u64::from(count);
     let ended = world.graphs_mut().end_unreferenced(handle);
     world.graphs_mut().ended.extend(ended);
-    call.end_user_objects(world);
+    call.run_destructors(&mut world);
     Ok(())
 }
 
@@ -141,6 +134,6 @@ pub(crate) fn cuGraphReleaseUserObject(
     }
     let ended = world.graphs_mut().release_references(&[(handle, released)]);
     world.graphs_mut().ended.extend(ended);
-    call.end_user_objects(world);
+    call.run_destructors(&mut world);
     Ok(())
 }

@@ -48,6 +48,6 @@ pub(crate) fn cuStreamDestroy_v2(call: &Call<'_>, stream: Ptr<CUstream_st>) -> S
     world.healthy(context)?;
     world.leave_captures(|_, going| going == queue);
     world.remove_stream(Handle::from_bits(stream.address()));
-    call.end_user_objects(world);
+    call.run_destructors(&mut world);
     Ok(())
 }
