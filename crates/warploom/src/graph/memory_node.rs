@@ -19,10 +19,11 @@ use crate::device::peer_capability;
 use crate::memory::bytes_of;
 use crate::{Device, DeviceCopy, MemoryError, PeerError, Result};
 
-/// A node that allocates memory in each launch, added by [`Position::allocate`], and the memory: nodes of the
-/// same graph take it where they take a buffer.
+/// A node that allocates memory in each launch, added by [`Position::allocate`], and the memory: kernel nodes
+/// of the same graph take it as an argument, copies and fills by [`Operand::of_graph`](super::Operand::of_graph).
 ///
 /// ```
+/// use warploom::graph::{Operand, OperandMut};
 /// use warploom::{DevicePool, Devices, Driver, GraphDef};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -33,17 +34,20 @@ use crate::{Device, DeviceCopy, MemoryError, PeerError, Result};
 ///
 /// let graph = GraphDef::new(&context)?;
 /// let scratch = graph.entry().allocate::<u32>(4)?;
-/// let fill = scratch.then().fill(&scratch, 7)?;
-/// let copy = fill.then().copy(&scratch, &mut result)?;
-/// copy.then().free(&scratch)?;
+/// // SAFETY: both nodes come after the allocation and before the free, which is the only one.
+/// unsafe {
+///     let fill = scratch.then().fill(OperandMut::of_graph(&scratch), 7)?;
+///     let copy = fill.then().copy(Operand::of_graph(&scratch), &mut result)?;
+///     copy.then().free(&scratch)?;
+/// }
 /// graph.instantiate()?.launch(&stream)?;
 /// assert_eq!(result.download(&stream)?, [7, 7, 7, 7]);
 /// # Ok(())
 /// # }
 /// ```
 ///
-/// The memory is there from this node on until a [free node](Position::free), in the order of the edges; that
-/// nodes which use it come in between is the caller's, as is the order of contents everywhere.
+/// The memory is there from this node on until a [free node](Position::free), in the order of the edges. The
+/// driver does not check that nodes which use it come in between, so using and freeing it is `unsafe`.
 pub struct AllocNode<T: DeviceCopy = u8> {
     node: Node,
     address: CUdeviceptr,
@@ -164,12 +168,17 @@ impl Position<'_> {
     ///
     /// [`GraphError::OutsideGraph`] for memory of another graph, and as [`Position::empty`]. The driver
     /// refuses to free memory twice.
+    ///
+    /// # Safety
+    ///
+    /// The position comes after the alloc node and after all nodes that use the memory, in the order of the
+    /// edges.
     #[doc(alias = "cuGraphAddMemFreeNode")]
-    pub fn free<T: DeviceCopy>(self, memory: &AllocNode<T>) -> Result<FreeNode> {
+    pub unsafe fn free<T: DeviceCopy>(self, memory: &AllocNode<T>) -> Result<FreeNode> {
         if memory.hierarchy().number() != self.graph().hierarchy().number() {
             return Err(GraphError::OutsideGraph.into());
         }
-        // SAFETY: the memory was allocated by a node of this graph.
+        // SAFETY: the memory was allocated by a node of this graph; the caller vouches for the order.
         unsafe { self.free_raw(memory.address) }
     }
 

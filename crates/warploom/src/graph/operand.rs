@@ -11,7 +11,7 @@ use super::{AllocNode, GraphDef, GraphError, Owner};
 use crate::memory::{self, MemoryKind};
 use crate::{Buffer, Context, DeviceCopy, ManagedBuffer, Result, Slice, SliceMut};
 
-/// Memory that a node reads: a buffer or a slice, memory that the graph allocates, or a
+/// Memory that a node reads: a buffer or a slice, [memory that the graph allocates](Operand::of_graph), or a
 /// [raw address](Operand::raw).
 ///
 /// Of a buffer, the graph keeps the allocation, so that the buffer may be dropped or closed.
@@ -102,6 +102,18 @@ macro_rules! operands {
                 $name { memory: Memory { address, len, owner: Source::Raw(owner) }, of: PhantomData }
             }
 
+            #[doc = concat!("Memory that the graph allocates, to be ", $verb, ". Nodes of other graphs refuse it.")]
+            ///
+            /// # Safety
+            ///
+            /// The node that uses it comes after the alloc node in the order of the edges, and before the node
+            /// that frees the memory, if there is one. The driver checks neither, and may give freed memory to
+            /// another graph.
+            #[must_use]
+            pub unsafe fn of_graph(node: &'a AllocNode<T>) -> $name<'a, T> {
+                $name { memory: Memory::of_graph(node), of: PhantomData }
+            }
+
             /// The number of values.
             #[must_use]
             pub fn len(&self) -> usize {
@@ -119,11 +131,6 @@ macro_rules! operands {
             }
         }
 
-        impl<'a, T: DeviceCopy> From<&'a AllocNode<T>> for $name<'a, T> {
-            fn from(node: &'a AllocNode<T>) -> Self {
-                $name { memory: Memory::of_graph(node), of: PhantomData }
-            }
-        }
 
         impl<T: DeviceCopy> fmt::Debug for $name<'_, T> {
             fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

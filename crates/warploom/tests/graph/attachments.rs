@@ -22,8 +22,13 @@ driver_tests! {
             graph.entry().fill(OperandMut::<u32>::raw(buffer.as_raw(), 4, None), 7)
         })?;
         let scratch = graph.entry().allocate::<u32>(4)?;
-        budget(driver, &[(Function::cuGraphAddMemsetNode, 1)], || scratch.then().fill(&scratch, 7))?;
-        budget(driver, &[(Function::cuGraphAddMemFreeNode, 1)], || scratch.then().free(&scratch))?;
+        #[expect(unsafe_code, reason = "uses memory of the graph")]
+        // SAFETY: both come after the allocation, and the free after the fill.
+        unsafe {
+            let add = || scratch.then().fill(OperandMut::of_graph(&scratch), 7);
+            let fill = budget(driver, &[(Function::cuGraphAddMemsetNode, 1)], add)?;
+            budget(driver, &[(Function::cuGraphAddMemFreeNode, 1)], || fill.then().free(&scratch))?;
+        }
     }
 
     /// S2.20: with owners, a node costs one create, one retain and its own call; an update one release more.
@@ -217,7 +222,9 @@ driver_tests! {
         let (function, watch) = closure();
         let host = stage.graph.entry().host(function)?;
         let scratch = host.then().allocate::<u32>(4)?;
-        scratch.then().free(&scratch)?;
+        #[expect(unsafe_code, reason = "frees memory of the graph")]
+        // SAFETY: after the allocation, which no node uses.
+        unsafe { scratch.then().free(&scratch) }?;
         assert!(host.destroy().is_err(), "a graph with memory nodes");
         assert!(!host.is_destroyed());
         assert_eq!(stage.graph.edges()?.len(), 2);

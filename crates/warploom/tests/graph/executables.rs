@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use warploom::capture::Relaxed;
-use warploom::graph::{InstantiateOptions, InstantiateReason, Node, UpdateReason};
+use warploom::graph::{InstantiateOptions, InstantiateReason, Node, OperandMut, UpdateReason};
 use warploom::{CaptureError, Error, Function, GraphDef, GraphError, LiveSet as _};
 use warploom_testkit::{budget, driver_tests};
 
@@ -215,7 +215,9 @@ driver_tests! {
     fn a_graph_is_instantiated_with_options(driver) {
         let stage = Stage::new(driver)?;
         let scratch = stage.graph.entry().allocate::<u32>(4)?;
-        scratch.then().fill(&scratch, 1)?;
+        #[expect(unsafe_code, reason = "uses memory of the graph")]
+        // SAFETY: after the allocation; no node frees it.
+        unsafe { scratch.then().fill(OperandMut::of_graph(&scratch), 1) }?;
         let options = InstantiateOptions::new().auto_free().upload_on(&stage.stream).node_priority();
         let exec = stage.graph.instantiate_with(&options)?;
         exec.launch(&stage.stream)?;

@@ -1,5 +1,6 @@
 //! Memory that a graph allocates for itself.
 
+use warploom::graph::{Operand, OperandMut};
 use warploom::{GraphDef, GraphError, MemoryError};
 use warploom_testkit::driver_tests;
 
@@ -13,23 +14,28 @@ driver_tests! {
         let mut result = stage.pool.zeroed::<f32>(4, &stage.stream)?;
         let (x, y) = (stage.graph.entry().allocate::<f32>(4)?, stage.graph.entry().allocate::<f32>(4)?);
         assert_eq!((x.len(), x.size_in_bytes()), (4, 16));
-        let (fill, zero) = (x.then().fill(&x, 3.0)?, y.then().fill(&y, 1.0)?);
-        #[expect(unsafe_code, reason = "adds kernels")]
-        // SAFETY: it reads and writes as many values as it is told.
-        let step = unsafe { stage.graph.after([&fill, &zero]).kernel(&kernel, &small(), (2.0_f32, &x, &y, 4_u32)) }?;
-        let copy = step.then().copy(&y, &mut result)?;
-        copy.then().free(&x)?;
-        assert_eq!(copy.then().free(&y)?.address()?, y.address());
+        #[expect(unsafe_code, reason = "uses memory of the graph")]
+        // SAFETY: all nodes come after the allocations and before the frees; the kernel reads and writes as many values
+        // as it is told.
+        unsafe {
+            let fill = x.then().fill(OperandMut::of_graph(&x), 3.0)?;
+            let zero = y.then().fill(OperandMut::of_graph(&y), 1.0)?;
+            let step = stage.graph.after([&fill, &zero]).kernel(&kernel, &small(), (2.0_f32, &x, &y, 4_u32))?;
+            let copy = step.then().copy(Operand::of_graph(&y), &mut result)?;
+            copy.then().free(&x)?;
+            assert_eq!(copy.then().free(&y)?.address()?, y.address());
+        }
         stage.graph.instantiate()?.launch(&stage.stream)?;
         assert_eq!(result.download(&stage.stream)?, [7.0; 4]);
 
         let other = GraphDef::new(&stage.context)?;
         let outside = GraphError::OutsideGraph;
-        assert_eq!(other.entry().fill(&x, 1.0).map(drop), Err(outside.clone().into()));
-        assert_eq!(other.entry().free(&x).map(drop), Err(outside.clone().into()));
         #[expect(unsafe_code, reason = "launches kernels")]
-        // SAFETY: both are refused.
+        // SAFETY: all are refused.
         unsafe {
+            let filled = other.entry().fill(OperandMut::of_graph(&x), 1.0).map(drop);
+            assert_eq!(filled, Err(outside.clone().into()));
+            assert_eq!(other.entry().free(&x).map(drop), Err(outside.clone().into()));
             let refused = other.entry().kernel(&kernel, &small(), (2.0_f32, &x, &y, 4_u32)).map(drop);
             assert_eq!(refused, Err(outside.clone().into()));
             assert_eq!(kernel.launch(&stage.stream, &small(), (2.0_f32, &x, &y, 4_u32)), Err(outside.into()));
@@ -41,7 +47,9 @@ driver_tests! {
     fn graphs_with_memory_nodes_are_not_copied(driver) {
         let stage = Stage::new(driver)?;
         let scratch = stage.graph.entry().allocate::<u32>(4)?;
-        scratch.then().free(&scratch)?;
+        #[expect(unsafe_code, reason = "frees memory of the graph")]
+        // SAFETY: after the allocation, which no node uses.
+        unsafe { scratch.then().free(&scratch) }?;
         let refused = GraphError::NotCopyable { kind: "memory" };
         assert_eq!(stage.graph.try_clone().map(drop), Err(refused.clone().into()));
         let outer = GraphDef::new(&stage.context)?;

@@ -1,6 +1,6 @@
 //! Graphs with each of their driver calls failing: no leak, no panic, and the machine still usable.
 
-use warploom::graph::reclaim;
+use warploom::graph::{OperandMut, reclaim};
 use warploom::sys::types::CUresult;
 use warploom::{Driver, Function, GraphDef, LiveSet as _, Result};
 use warploom_sim::Machine;
@@ -96,8 +96,12 @@ fn kernel_and_memory_nodes_leave_nothing_behind() -> TestResult {
         let node = unsafe { stage.graph.entry().kernel(&kernel, &small(), (1.0_f32, &x, &mut y, 4_u32)) }?;
         assert_eq!(node.config()?, small());
         let scratch = node.then().allocate::<f32>(4)?;
-        let copy = scratch.then().copy(&y, &scratch)?;
-        copy.then().free(&scratch)?;
+        #[expect(unsafe_code, reason = "uses memory of the graph")]
+        // SAFETY: the copy comes after the allocation and before the free.
+        unsafe {
+            let copy = scratch.then().copy(&y, OperandMut::of_graph(&scratch))?;
+            copy.then().free(&scratch)?;
+        }
         stage.graph.instantiate()?.launch(&stage.stream)?;
         stage.stream.synchronize()
     })
