@@ -1,6 +1,6 @@
 //! The log of a machine: an entry for each refused call, injected fault and deadlock.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use parking_lot::Mutex;
 use warploom_sys::Function;
@@ -51,11 +51,21 @@ impl std::fmt::Display for LogEntry {
 
 #[derive(Default)]
 pub(crate) struct Log {
-    entries: Mutex<VecDeque<LogEntry>>,
+    entries: Mutex<Entries>,
+}
+
+#[derive(Default)]
+struct Entries {
+    newest: VecDeque<LogEntry>,
+    /// Functions that are named as not simulated: once is enough.
+    unsupported: BTreeSet<Function>,
 }
 
 impl Log {
     pub(crate) fn add(&self, entry: LogEntry) {
+        if entry.kind == LogKind::Unsupported && !self.is_first(entry.function) {
+            return;
+        }
         match entry.kind {
             LogKind::Refused | LogKind::Unsupported => tracing::debug!(target: "warploom::sim", "{entry}"),
             LogKind::Injected => tracing::info!(target: "warploom::sim", "{entry}"),
@@ -64,13 +74,18 @@ impl Log {
             }
         }
         let Some(mut entries) = lock_briefly_held(&self.entries) else { return };
-        if entries.len() == KEPT {
-            entries.pop_front();
+        if entries.newest.len() == KEPT {
+            entries.newest.pop_front();
         }
-        entries.push_back(entry);
+        entries.newest.push_back(entry);
+    }
+
+    /// True once for each function that is not simulated.
+    fn is_first(&self, function: Function) -> bool {
+        lock_briefly_held(&self.entries).is_none_or(|mut entries| entries.unsupported.insert(function))
     }
 
     pub(crate) fn entries(&self) -> Vec<LogEntry> {
-        lock_briefly_held(&self.entries).map_or_else(Vec::new, |entries| entries.iter().cloned().collect())
+        lock_briefly_held(&self.entries).map_or_else(Vec::new, |entries| entries.newest.iter().cloned().collect())
     }
 }
