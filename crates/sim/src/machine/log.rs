@@ -6,6 +6,7 @@ use parking_lot::Mutex;
 use warploom_sys::Function;
 use warploom_sys::types::CUresult;
 
+use crate::machine::error_log::ErrorLog;
 use crate::process::home::lock_briefly_held;
 
 /// Number of newest entries that are kept.
@@ -52,6 +53,8 @@ impl std::fmt::Display for LogEntry {
 #[derive(Default)]
 pub(crate) struct Log {
     entries: Mutex<Entries>,
+    /// The part of it that the driver's own functions show.
+    pub(crate) errors: ErrorLog,
 }
 
 #[derive(Default)]
@@ -70,7 +73,8 @@ impl Log {
             LogKind::Refused | LogKind::Unsupported => tracing::debug!(target: "warploom::sim", "{entry}"),
             LogKind::Injected => tracing::info!(target: "warploom::sim", "{entry}"),
             LogKind::Fault | LogKind::Deadlock | LogKind::Internal => {
-                tracing::error!(target: "warploom::sim", "{entry}")
+                tracing::error!(target: "warploom::sim", "{entry}");
+                self.errors.note(&entry.to_string());
             }
         }
         let Some(mut entries) = lock_briefly_held(&self.entries) else { return };

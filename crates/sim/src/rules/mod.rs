@@ -5,6 +5,7 @@
 
 mod class;
 mod table;
+pub(crate) mod width;
 
 use warploom_sys::Function;
 

@@ -603,8 +603,8 @@ rows! {
     cuCheckpointOperationComplete                        no    no    yes   no    yes   []
     // profiler
     cuProfilerInitialize                                 yes   no    yes   no    yes   []
-    cuProfilerStart                                      no    no    yes   no    yes   []
-    cuProfilerStop                                       no    no    yes   no    yes   []
+    cuProfilerStart                                      no    no    no    no    yes   []
+    cuProfilerStop                                       no    no    no    no    yes   []
     // coredump
     cuCoredumpDeregisterCompleteCallback                 no    no    yes   no    yes   []
     cuCoredumpDeregisterStartCallback                    no    no    yes   no    yes   []
