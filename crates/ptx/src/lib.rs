@@ -107,7 +107,7 @@ mod race;
 pub mod syntax;
 
 pub use device::{
-    Access, Direct, Event, Fault, Freed, HeapProblem, Host, Launch, LaunchError, Memory, Touch, Trap, TrapKind,
+    Access, Bounds, Direct, Event, Fault, Freed, HeapProblem, Host, Launch, LaunchError, Memory, Touch, Trap, TrapKind,
     VecMemory,
 };
 pub use error::{Error, Position, Problem};

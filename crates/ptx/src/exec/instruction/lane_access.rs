@@ -5,7 +5,6 @@
 
 use crate::device::access::Access;
 use crate::device::host::{Host, Touch};
-use crate::device::launch::MAX_LOCAL;
 use crate::device::memory::Memory;
 use crate::device::trap::TrapKind;
 use crate::exec::memory::pattern::{AccessPattern, Shape, runs};
@@ -141,7 +140,7 @@ impl<M: Memory + Host> Executor<'_, M> {
         if space == Space::Local {
             let first = access.first();
             if N.is_multiple_of(4) && pattern.shape == Shape::Uniform {
-                check_local(warp, at, first, addresses[first], N)?;
+                self.check_local(warp, at, first, addresses[first], N)?;
                 for (word, address) in (0..N / 4).zip((addresses[first] as u32..).step_by(4)) {
                     let from = warp.local.row(address);
                     for (row, value) in rows.iter_mut().zip(from) {
@@ -151,7 +150,7 @@ impl<M: Memory + Host> Executor<'_, M> {
                 return Ok(());
             }
             for lane in each(lanes) {
-                check_local(warp, at, lane, addresses[lane], N)?;
+                self.check_local(warp, at, lane, addresses[lane], N)?;
                 warp.local.read(lane, addresses[lane], &mut rows[lane]);
             }
             return Ok(());
@@ -200,10 +199,7 @@ impl<M: Memory + Host> Executor<'_, M> {
                 }
             }
             Space::Parameter | Space::Argument => {
-                let start = usize::try_from(address).unwrap_or(usize::MAX);
-                let bytes = self.context.arguments.get(start..start.saturating_add(into.len()));
-                let bytes = bytes.ok_or_else(|| stop(warp, at, lanes, TrapKind::Parameter(address)))?;
-                into.copy_from_slice(bytes);
+                self.read_arguments(warp, at, lanes, address, into)?;
             }
             _ => {
                 let access = Access { readers, ..self.access(warp, at, lanes, strong) };
@@ -251,7 +247,7 @@ impl<M: Memory + Host> Executor<'_, M> {
         if space == Space::Local {
             let first = access.first();
             if N.is_multiple_of(4) && pattern.shape == Shape::Uniform {
-                check_local(warp, at, first, addresses[first], N)?;
+                self.check_local(warp, at, first, addresses[first], N)?;
                 for (word, address) in (0..N / 4).zip((addresses[first] as u32..).step_by(4)) {
                     let into = warp.local.row(address);
                     for lane in each(lanes) {
@@ -262,7 +258,7 @@ impl<M: Memory + Host> Executor<'_, M> {
                 return Ok(());
             }
             for lane in each(lanes) {
-                check_local(warp, at, lane, addresses[lane], N)?;
+                self.check_local(warp, at, lane, addresses[lane], N)?;
                 warp.local.write(lane, addresses[lane], &rows[lane]);
             }
             return Ok(());
@@ -306,14 +302,6 @@ impl<M: Memory + Host> Executor<'_, M> {
 
 fn run_mask(start: usize, end: usize) -> u32 {
     (u32::MAX >> (32 - (end - start))) << start
-}
-
-pub(crate) fn check_local(warp: &Warp, at: Current, lane: usize, address: u64, length: usize) -> Result<(), Stop> {
-    let end = address.saturating_add(length as u64);
-    if end <= warp.local.end() && end <= MAX_LOCAL.into() {
-        return Ok(());
-    }
-    Err(stop(warp, at, 1 << lane, TrapKind::Local(address)))
 }
 
 /// A fault in global memory, charged to the lane whose byte it is.
