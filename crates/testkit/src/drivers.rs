@@ -58,6 +58,7 @@ pub fn assert_sound(machine: &Machine) {
         | FindingKind::KernelRace { .. }
         | FindingKind::BarrierDivergence { .. }
         | FindingKind::UnfinishedCopy { .. }
+        | FindingKind::KernelFault { .. }
         | FindingKind::AbsentBlock { .. }
         | FindingKind::HeapMisuse { .. }
         | FindingKind::UseBeforeAllocation { .. }

@@ -14,6 +14,7 @@
 mod arguments;
 mod fault;
 mod node;
+mod overruns;
 mod reachable;
 mod running;
 mod shape;
