@@ -50,6 +50,11 @@ impl Spacing {
     }
 }
 
+/// The bytes that the driver takes for a small allocation.
+fn dense(bytes: u64) -> u64 {
+    bytes.next_multiple_of(ALIGNMENT)
+}
+
 /// A space of blocks. It knows addresses only; charging blocks and mapping pages is the owner's business.
 pub(crate) struct Blocks {
     space: Heap,
@@ -58,7 +63,7 @@ pub(crate) struct Blocks {
     taken: BTreeMap<u64, Block>,
     next_serial: u64,
     spacing: Spacing,
-    /// Small allocations that have more room than the driver would take for them, with that room.
+    /// Small allocations with unused bytes behind them, and the bytes that the driver would take for them.
     spaced: BTreeMap<u64, u64>,
 }
 
@@ -107,12 +112,19 @@ impl Blocks {
 
     /// Takes room for a small allocation in a block that others use, too.
     pub(crate) fn take_shared(&mut self, bytes: u64) -> Option<u64> {
-        let (room, dense) = (self.spacing.room(bytes)?, bytes.next_multiple_of(ALIGNMENT));
-        if room > dense
-            && let Some(address) = self.shared.take(room, ALIGNMENT)
-        {
-            self.spaced.insert(address, room);
+        let (room, dense) = (self.spacing.room(bytes)?, dense(bytes));
+        if let Some(address) = self.shared.take(room, ALIGNMENT) {
+            if room > dense {
+                self.spaced.insert(address, dense);
+            }
             return Some(address);
+        }
+        if let Some(address) = self.shared.take(dense, ALIGNMENT) {
+            return Some(address);
+        }
+        // Before a block more is charged, the bytes between allocations are used.
+        for (address, dense) in std::mem::take(&mut self.spaced) {
+            self.shared.give(address + dense, ALIGNMENT);
         }
         self.shared.take(dense, ALIGNMENT)
     }
@@ -124,8 +136,8 @@ impl Blocks {
 
     /// Gives back a small allocation. Its block comes with the last one in it: taken still, but shared no more.
     pub(crate) fn give_shared(&mut self, address: u64, bytes: u64) -> Option<Block> {
-        let room = self.spaced.remove(&address).unwrap_or_else(|| bytes.next_multiple_of(ALIGNMENT));
-        self.shared.give(address, room);
+        let gap = if self.spaced.remove(&address).is_some() { ALIGNMENT } else { 0 };
+        self.shared.give(address, dense(bytes) + gap);
         let block = self.containing(address)?;
         self.shared.take_at(block.base, block.len).then_some(block)
     }
@@ -216,7 +228,7 @@ mod tests {
         space.share(block);
         let taken = [512, 100, 480, SMALL - 512, SMALL - 2048];
         let taken = taken.map(|bytes| (bytes, space.take_shared(bytes).expect("there is room") - block.base));
-        assert_eq!(taken.map(|(_, at)| at), [0, 1024, 1536, 2560, SMALL + 2560]);
+        assert_eq!(taken.map(|(_, at)| at), [0, 1024, 1536, 2560, SMALL + 2048]);
         for (bytes, at) in taken {
             space.give_shared(block.base + at, bytes);
         }

@@ -7,7 +7,7 @@ use warploom_sim::topology::Topology;
 use warploom_sim::{Checks, FindingKind, KernelChecks, KernelFault, Machine, Mode, Order};
 use warploom_testkit::driver::Driver;
 use warploom_testkit::sys::types::CUresult;
-use warploom_testkit::{ASYNCHRONOUS, Primary, TestResult, call, code_of, on_cuda};
+use warploom_testkit::{Primary, TestResult, call, code_of, driver_tests};
 
 use crate::arguments;
 use crate::support::{Module, download, launch, upload};
@@ -106,38 +106,9 @@ fn last_word(address: u64, size: u64) -> u64 {
     address / size * size + size - 4
 }
 
-/// Bodies that run on machines that check nothing, and on a GPU.
-macro_rules! unchecked {
-    ($(fn $name:ident($bench:ident) $body:block)*) => { $(
-        mod $name {
-            use super::*;
-
-            fn body(driver: &Driver) -> TestResult {
-                let $bench = Bench::new(driver)?;
-                $body
-                $bench.end()
-            }
-
-            #[test]
-            fn sim() -> TestResult {
-                for mode in ASYNCHRONOUS {
-                    let (_machine, driver) = machine(Checks::off(), *mode)?;
-                    body(&driver).map_err(|error| format!("in mode {mode:?}: {error}"))?;
-                }
-                Ok(())
-            }
-
-            #[test]
-            #[ignore = "needs an NVIDIA GPU and its driver"]
-            fn cuda() -> TestResult {
-                on_cuda(body)
-            }
-        }
-    )* };
-}
-
-unchecked! {
-    fn the_block_around_a_small_allocation_is_mapped(bench) {
+driver_tests! {
+    unchecked fn the_block_around_a_small_allocation_is_mapped(driver) {
+        let bench = Bench::new(driver)?;
         let memory = bench.plain(28)?;
         for at in [memory + 28, memory + 508, last_word(memory, BLOCK)] {
             bench.result("peek", at)?;
@@ -148,47 +119,60 @@ unchecked! {
         assert_eq!(bench.result("add", memory + 28)?, 82);
         assert_eq!(bench.result("peek_four", memory + 16)?, 0x0101_0101 + 87);
         bench.free(&[memory])?;
+        bench.end()?;
     }
 
-    fn the_rest_of_an_odd_allocation_is_mapped(bench) {
+    unchecked fn the_rest_of_an_odd_allocation_is_mapped(driver) {
+        let bench = Bench::new(driver)?;
         let size = 5 << 20;
         let memory = bench.plain(size)?;
         bench.result("peek", memory + size as u64)?;
         assert_eq!(bench.result("poke", memory + 3 * BLOCK - 4)?, 77);
         bench.free(&[memory])?;
+        bench.end()?;
     }
 
-    fn a_pool_maps_whole_chunks(bench) {
+    unchecked fn a_pool_maps_whole_chunks(driver) {
+        let bench = Bench::new(driver)?;
         let memory = bench.of_pool(28)?;
         bench.result("peek", last_word(memory, CHUNK))?;
         assert_eq!(bench.result("poke", memory + 28)?, 77);
         assert_eq!(bench.result("add", memory + 28)?, 82);
         bench.free(&[memory])?;
+        bench.end()?;
     }
 
-    fn a_freed_allocation_stays_mapped_with_the_others_of_its_block(bench) {
+    unchecked fn a_freed_allocation_stays_mapped_with_the_others_of_its_block(driver) {
+        let bench = Bench::new(driver)?;
         let (memory, other) = (bench.plain(28)?, bench.plain(28)?);
         bench.free(&[memory])?;
         assert_eq!(bench.result("peek", memory)?, 0x0101_0101);
         bench.free(&[other])?;
+        bench.end()?;
     }
 
-    fn shared_memory_is_bounded_by_its_granule(bench) {
+    unchecked fn shared_memory_is_bounded_by_its_granule(driver) {
+        let bench = Bench::new(driver)?;
         for at in [64, 124] {
             assert_eq!(bench.result("shared", at)?, 78);
         }
+        bench.end()?;
     }
 
-    fn local_memory_is_bounded_by_the_stack(bench) {
+    unchecked fn local_memory_is_bounded_by_the_stack(driver) {
+        let bench = Bench::new(driver)?;
         for at in [16, 128, 512] {
             assert_eq!(bench.result("local", at)?, 79);
         }
+        bench.end()?;
     }
 
-    fn arguments_read_as_zero_behind_the_last(bench) {
+    unchecked fn arguments_read_as_zero_behind_the_last(driver) {
+        let bench = Bench::new(driver)?;
         for at in [16, 64, 4000, 65_536, 1 << 20] {
             assert_eq!(bench.result("parameter", at)?, 0);
         }
+        bench.end()?;
     }
 }
 
@@ -309,7 +293,7 @@ fn freed_memory_that_is_still_mapped_is_named_with_its_free() -> TestResult {
 /// An overrun by up to 64 bytes meets no neighbour: allocations lie apart, whatever their size.
 #[test]
 fn an_overrun_spoils_no_neighbour_while_the_machine_checks() -> TestResult {
-    for bytes in [28_usize, 512, 4096, 1 << 20, 2 << 20, 4 << 20] {
+    for bytes in [28_usize, 512, 4096, 1 << 18, 2 << 20, 4 << 20] {
         let (machine, driver) = machine(Checks::report(), Mode::Sync)?;
         let bench = Bench::new(&driver)?;
         let all = [bench.plain(bytes)?, bench.plain(bytes)?, bench.plain(bytes)?];
