@@ -28,6 +28,11 @@ fn kernels() -> TestResult<CString> {
     let texts = [
         entry("peek", "", "ld.global.u32 %r1, [%rd1];"),
         entry("peek_four", "", "ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%rd1]; add.u32 %r1, %r1, %r4;"),
+        entry(
+            "peek_three",
+            "",
+            ".pragma \"used_bytes_mask 0xfff\"; ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%rd1]; add.u32 %r1, %r1, %r3;",
+        ),
         entry("poke", "", "st.global.u32 [%rd1], 77; ld.volatile.global.u32 %r1, [%rd1];"),
         entry("add", "", "atom.global.add.u32 %r1, [%rd1], 5; atom.global.add.u32 %r1, [%rd1], 5;"),
         entry(
@@ -107,6 +112,19 @@ fn last_word(address: u64, size: u64) -> u64 {
 }
 
 driver_tests! {
+    /// Compilers widen loads, and say which bytes of them are used.
+    fn bytes_that_a_load_does_not_use_are_not_checked(driver) {
+        let bench = Bench::new(driver)?;
+        let memory = bench.plain(28)?;
+        assert_eq!(bench.result("peek_three", memory + 16)?, 0x0202_0202);
+        let mut fresh = 0;
+        call!(driver.cuMemAlloc_v2(&mut fresh, 16))?;
+        call!(driver.cuMemsetD32_v2(fresh, 1, 3))?;
+        assert_eq!(bench.result("peek_three", fresh)?, 2);
+        bench.free(&[memory, fresh])?;
+        bench.end()?;
+    }
+
     unchecked fn the_block_around_a_small_allocation_is_mapped(driver) {
         let bench = Bench::new(driver)?;
         let memory = bench.plain(28)?;

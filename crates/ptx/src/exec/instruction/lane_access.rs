@@ -115,6 +115,46 @@ impl<M: Memory + Host> Executor<'_, M> {
         Ok(false)
     }
 
+    /// Reads for each lane the bytes that the program uses, a bit of `used` for each; the others are zero, and memory is
+    /// not asked for them. True if all have read the same bytes, as with [`fetch`](Self::fetch).
+    pub(crate) fn fetch_used<const N: usize>(
+        &mut self,
+        warp: &mut Warp,
+        access: LaneAccess<'_>,
+        used: u32,
+        rows: &mut Rows<N>,
+    ) -> Result<bool, Stop> {
+        let LaneAccess { at, lanes, space, addresses, strong } = access;
+        let pattern = access.pattern(N);
+        let is_whole = (0..N).all(|byte| used >> byte & 1 == 1);
+        if is_whole || !matches!(space, Space::Generic | Space::Global | Space::Shared) {
+            return self.fetch(warp, access, rows);
+        }
+        access.check_alignment(warp, pattern, N as u64)?;
+        let is_same = pattern.shape == Shape::Uniform && (space != Space::Generic || pattern.is_global());
+        // A part of the bytes, for all lanes at once or for each.
+        let turns = if is_same { 1 << access.first() } else { lanes };
+        for lane in each(turns) {
+            let (readers, row) = (if is_same { lanes } else { 1 << lane }, if is_same { 0 } else { lane });
+            let (space, address) = match space {
+                Space::Generic => by_space(1 << lane, addresses)
+                    .next()
+                    .map_or((Space::Global, addresses[lane]), |(found, _)| (found, inside(found, addresses)[lane])),
+                _ => (space, addresses[lane]),
+            };
+            for (start, end) in used_runs::<N>(used) {
+                let (address, into) = (address.wrapping_add(start as u64), &mut rows[row][start..end]);
+                if space == Space::Local {
+                    self.check_local(warp, at, lane, address, into.len())?;
+                    warp.local.read(lane, address, into);
+                } else {
+                    self.read(warp, at, 1 << lane, readers, space, address, into, strong)?;
+                }
+            }
+        }
+        Ok(is_same)
+    }
+
     /// Reads the same for all lanes.
     fn read_one<const N: usize>(
         &mut self,
@@ -298,6 +338,13 @@ impl<M: Memory + Host> Executor<'_, M> {
         }
         Ok(())
     }
+}
+
+/// The runs of set bits among the lowest `N`.
+fn used_runs<const N: usize>(used: u32) -> impl Iterator<Item = (usize, usize)> {
+    let is_used = move |byte: usize| byte < N && used >> byte & 1 == 1;
+    let starts = (0..N).filter(move |byte| is_used(*byte) && (*byte == 0 || !is_used(*byte - 1)));
+    starts.map(move |start| (start, (start..=N).find(|byte| !is_used(*byte)).unwrap_or(N)))
 }
 
 fn run_mask(start: usize, end: usize) -> u32 {

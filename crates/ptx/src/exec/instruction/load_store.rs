@@ -63,7 +63,11 @@ impl<M: Memory + Host> Executor<'_, M> {
             }
             let (space, addresses) = self.addresses(warp, at, form, slots);
             let access = LaneAccess { at, lanes, space, addresses: &addresses, strong: form.strong };
-            if self.fetch(warp, access, &mut rows)? {
+            let is_same = match self.context.program.code.used_bytes(at.pc) {
+                Some(used) => self.fetch_used(warp, access, used, &mut rows)?,
+                None => self.fetch(warp, access, &mut rows)?,
+            };
+            if is_same {
                 broadcast::<N, B>(&mut self.file(warp, at), lanes, form, slots, &rows[0]);
                 return Ok(());
             }
