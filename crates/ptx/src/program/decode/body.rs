@@ -4,6 +4,7 @@ use super::super::function::Passed;
 use super::super::operation::Operation;
 use super::super::slot::Slot;
 use super::layout::{self, alignment_of, size_of};
+use super::pragma::PragmaScope;
 use super::scope::{File, Symbol};
 use super::{Decoder, Fixup, Into, Refusal, Why, declared, refusal};
 use crate::error::{Position, Problem};
@@ -55,6 +56,10 @@ impl<'t> Decoder<'_, 't> {
         (self.frame, self.variables) = (0, 0);
         self.fixups.clear();
         self.mentions.restart();
+        self.used_bytes = None;
+        for pragma in &function.bounds.pragmas {
+            self.pragma(pragma, PragmaScope::Head)?;
+        }
         let start = self.pc();
         self.parameters(function)?;
         self.block(body)?;
@@ -157,7 +162,11 @@ impl<'t> Decoder<'_, 't> {
                     let pc = self.pc();
                     self.scopes.add_label(label.name, pc);
                 }
-                Statement::Instruction(instruction) => self.instruction(instruction)?,
+                Statement::Instruction(instruction) => {
+                    let (first, used) = (self.pc(), self.used_bytes.take());
+                    self.instruction(instruction)?;
+                    self.note_used_bytes(first, used);
+                }
                 Statement::Registers(registers) => self.registers(registers)?,
                 Statement::Variable(variable) => self.variable(variable)?,
                 Statement::Block(inner) => {
@@ -182,7 +191,7 @@ impl<'t> Decoder<'_, 't> {
                     let [file, line, _] = location.source;
                     self.code.sources.push((pc, [file, line]));
                 }
-                Statement::Pragma(_) => {}
+                Statement::Pragma(pragma) => self.pragma(pragma, PragmaScope::Body)?,
             }
         }
         Ok(())

@@ -33,6 +33,9 @@ impl Binary {
         let program = Program::from_text(text).map_err(|error| {
             missing(text).map_or_else(|| Refusal::mistake(&error), |name| Refusal::unresolved(&name))
         })?;
+        for warning in program.warnings() {
+            tracing::warn!(target: "warploom::sim", "PTX {warning}");
+        }
         let names = program.kernels().map(|kernel| CString::new(kernel.name()).unwrap_or_default()).collect();
         Ok(Self { program, names, architecture: target.architecture })
     }
