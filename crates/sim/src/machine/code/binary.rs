@@ -6,7 +6,7 @@ use warploom_ptx::link::{Part, link};
 use warploom_ptx::syntax::Module;
 use warploom_ptx::{Kernel, Parameter, Program, VariableSpace};
 
-use super::image::{Image, Refusal, Target};
+use super::image::{Chosen, Image, Refusal, Target};
 
 /// A decoded program, with its kernels' names as C strings.
 pub(crate) struct Binary {
@@ -29,9 +29,11 @@ pub(crate) struct Facts<'b> {
 impl Binary {
     /// Decodes the code of an image for a device.
     pub(crate) fn load(image: &Image, target: Target) -> Result<Self, Refusal> {
-        let text = image.text_for(target)?;
-        let program = Program::from_text(text).map_err(|error| {
-            missing(text).map_or_else(|| Refusal::mistake(&error), |name| Refusal::unresolved(&name))
+        let Chosen { text, is_cubin } = image.text_for(target)?;
+        let program = Program::from_text(&text).map_err(|error| match missing(&text) {
+            Some(name) if is_cubin => Refusal::machine_code(&name),
+            Some(name) => Refusal::unresolved(&name),
+            None => Refusal::mistake(&error),
         })?;
         let names = program.kernels().map(|kernel| CString::new(kernel.name()).unwrap_or_default()).collect();
         Ok(Self { program, names, architecture: target.architecture })
