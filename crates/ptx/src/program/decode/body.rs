@@ -75,10 +75,12 @@ impl<'t> Decoder<'_, 't> {
         (into.start, into.end, into.counts, into.frame, into.shared) = (start, end, counts, frame, shared);
         into.variables = self.variables.next_multiple_of(8);
         into.cleared = cleared;
+        into.touches = self.mentions.touches();
         into.builtin = None;
         (into.max_threads, into.required_threads) = (function.bounds.max_threads, function.bounds.required_threads);
         (into.required_cluster, into.max_cluster_blocks) =
             (function.bounds.required_cluster, function.bounds.max_cluster_blocks);
+        (into.max_registers, into.min_blocks) = (function.bounds.max_registers, function.bounds.min_blocks);
         Ok(())
     }
 
