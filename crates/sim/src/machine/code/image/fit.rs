@@ -31,45 +31,69 @@ fn newest(driver: i32) -> Version {
     Version { major, minor }
 }
 
-/// The newest architecture of a member's PTX, if the device can run all of it.
-pub(super) fn architecture_of(member: &Member, device: Target) -> Result<u32, Refusal> {
+/// The preference for a member: cubins before texts, newer architectures before older ones, those for the device
+/// alone before portable ones.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rank {
+    is_cubin: bool,
+    architecture: u32,
+    is_specific: bool,
+}
+
+impl Rank {
+    /// True if a later member of this rank is taken instead of an earlier one of another.
+    pub(super) fn replaces(self, other: Rank) -> bool {
+        let order = |rank: Rank| (rank.is_cubin, rank.architecture, rank.is_specific);
+        if self.is_cubin { order(self) > order(other) } else { order(self) >= order(other) }
+    }
+}
+
+/// The preference for a member, if the device can run all of it.
+pub(super) fn rank(member: &Member, device: Target) -> Result<Rank, Refusal> {
     let there = device.architecture;
     if let Some(cubin) = member.cubin.filter(|cubin| cubin / 10 != there / 10 || *cubin > there) {
         let reason = format!("the cubin is for sm_{cubin}; the device is sm_{there}");
         return Err(Refusal::new(CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU, reason));
     }
-    member.texts.iter().try_fold(0, |newest, text| Ok(newest.max(fit(text, member.cubin.is_some(), device)?)))
+    let mut rank = Rank { is_cubin: member.cubin.is_some(), architecture: 0, is_specific: false };
+    for text in &member.texts {
+        let Header { target, address_size, .. } = Header::read(text).map_err(|error| Refusal::mistake(&error))?;
+        if address_size == AddressSize::Bits32 {
+            return Err(Refusal::ptx("the text is for addresses of 32 bits; a line `.address_size 64` is missing"));
+        }
+        let wanted = target.architecture;
+        let runs = match target.features {
+            Features::Portable => wanted <= there,
+            Features::Family => wanted / 10 == there / 10 && wanted <= there,
+            Features::Specific => wanted == there,
+        };
+        if !runs {
+            let said = "SM version specified by .target is higher than default SM version assumed";
+            return Err(Refusal::ptx(format!("the text is for {target}; the device is sm_{there}"))
+                .logged(format!("{COMPILER} fatal   : {said}")));
+        }
+        rank.architecture = rank.architecture.max(wanted);
+        rank.is_specific |= target.features != Features::Portable;
+    }
+    Ok(rank)
 }
 
-/// The architecture of the PTX target, if the device can run it.
-fn fit(text: &str, is_in_cubin: bool, device: Target) -> Result<u32, Refusal> {
-    let there = device.architecture;
-    let Header { version, target, address_size } = Header::read(text).map_err(|error| Refusal::mistake(&error))?;
+/// Refuses PTX of a later version than the driver reads. It runs the machine code of a cubin, and ignores the
+/// PTX in it.
+pub(super) fn check_version(member: &Member, device: Target) -> Result<(), Refusal> {
     let newest = newest(device.driver);
-    // The driver runs the machine code of a cubin, and ignores the PTX in it.
-    if !is_in_cubin && version > newest {
-        let reason = format!(
-            "the text is PTX {}.{}; driver {} reads up to {}.{}",
-            version.major, version.minor, device.driver, newest.major, newest.minor
-        );
-        return Err(Refusal::new(CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION, reason).logged(format!(
-            "{COMPILER} application ptx input, line 1; fatal   : Unsupported .version {}.{}; current version is '{}.{}'",
-            version.major, version.minor, newest.major, newest.minor
-        )));
+    for text in member.texts.iter().filter(|_| member.cubin.is_none()) {
+        let Header { version, .. } = Header::read(text).map_err(|error| Refusal::mistake(&error))?;
+        if version > newest {
+            let reason = format!(
+                "the text is PTX {}.{}; driver {} reads up to {}.{}",
+                version.major, version.minor, device.driver, newest.major, newest.minor
+            );
+            return Err(Refusal::new(CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION, reason).logged(format!(
+                "{COMPILER} application ptx input, line 1; fatal   : Unsupported .version {}.{}; current version is '{}.{}'",
+                version.major, version.minor, newest.major, newest.minor
+            )));
+        }
     }
-    if address_size == AddressSize::Bits32 {
-        return Err(Refusal::ptx("the text is for addresses of 32 bits; a line `.address_size 64` is missing"));
-    }
-    let wanted = target.architecture;
-    let runs = match target.features {
-        Features::Portable => wanted <= there,
-        Features::Family => wanted / 10 == there / 10 && wanted <= there,
-        Features::Specific => wanted == there,
-    };
-    if runs {
-        return Ok(wanted);
-    }
-    let said = "SM version specified by .target is higher than default SM version assumed";
-    Err(Refusal::ptx(format!("the text is for {target}; the device is sm_{there}"))
-        .logged(format!("{COMPILER} fatal   : {said}")))
+    Ok(())
 }

@@ -90,6 +90,9 @@ pub(crate) struct Image {
     /// The image itself, if it has LTO-IR.
     lto: Option<lto::Input>,
     useless: Vec<String>,
+    is_fatbin: bool,
+    /// The most registers of a thread, if the load bounds them.
+    pub(crate) max_registers: Option<u32>,
 }
 
 /// PTX and its origin.
@@ -99,6 +102,8 @@ struct Member {
     texts: Vec<String>,
     /// The architecture of the cubin around it: the PTX runs only on devices that run the cubin.
     cubin: Option<u32>,
+    /// True for a cubin that is to be linked with others.
+    is_relocatable: bool,
 }
 
 /// The PTX of an image for a device.
@@ -107,6 +112,8 @@ pub(crate) struct Chosen<'i> {
     pub(crate) text: Cow<'i, str>,
     /// True if it was in a cubin, whose machine code a linker has completed.
     pub(crate) is_cubin: bool,
+    /// True if it was in a cubin that is not linked yet.
+    pub(crate) is_relocatable: bool,
 }
 
 /// The target device of a load.
@@ -148,6 +155,7 @@ impl Image {
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self, Refusal> {
         let mut image = Self::default();
         if bytes.starts_with(&fatbin::MAGIC) {
+            image.is_fatbin = true;
             for entry in fatbin::entries(bytes)? {
                 image.add_entry(entry, bytes);
             }
@@ -163,7 +171,10 @@ impl Image {
 
     /// PTX that may end with a zero byte.
     pub(crate) fn of_text(bytes: &[u8]) -> Result<Self, Refusal> {
-        Ok(Self { members: vec![Member { texts: vec![text(bytes)?], cubin: None }], ..Self::default() })
+        Ok(Self {
+            members: vec![Member { texts: vec![text(bytes)?], cubin: None, is_relocatable: false }],
+            ..Self::default()
+        })
     }
 
     /// A fatbin, and no other container.
@@ -171,10 +182,15 @@ impl Image {
         if bytes.starts_with(&fatbin::MAGIC) { Self::from_bytes(bytes) } else { Err(Refusal::image("it is no fatbin")) }
     }
 
+    /// The same image, with a bound on the registers of a thread.
+    pub(crate) fn bounded(self, max_registers: Option<u32>) -> Self {
+        Self { max_registers, ..self }
+    }
+
     fn add_entry(&mut self, entry: Result<fatbin::Entry<'_>, String>, fatbin: &[u8]) {
         match entry {
             Ok(fatbin::Entry::Ptx(bytes)) => match text(&bytes) {
-                Ok(ptx) => self.members.push(Member { texts: vec![ptx], cubin: None }),
+                Ok(ptx) => self.members.push(Member { texts: vec![ptx], cubin: None, is_relocatable: false }),
                 Err(refusal) => self.useless.push(refusal.reason),
             },
             Ok(fatbin::Entry::Cubin { bytes, architecture }) => {
@@ -192,29 +208,41 @@ impl Image {
             Ok(texts) if texts.is_empty() => self.useless.push(format!(
                 "{name} has no PTX in it, and a simulated device runs nothing else; compile with -lineinfo, or to PTX"
             )),
-            Ok(texts) => self.members.push(Member { texts, cubin: elf::architecture(bytes) }),
+            Ok(texts) => {
+                let is_relocatable = elf::is_relocatable(bytes).unwrap_or(false);
+                self.members.push(Member { texts, cubin: elf::architecture(bytes), is_relocatable });
+            }
             Err(refusal) => self.useless.push(format!("{name}: {}", refusal.reason)),
         }
     }
 
-    /// The best PTX for a device: that of the member for the newest architecture that the device supports.
+    /// The best PTX for a device: of a cubin that it runs, or else of the text for the newest architecture. Among equals,
+    /// an H200 takes the first cubin, and the last text.
     pub(crate) fn text_for(&self, target: Target) -> Result<Chosen<'_>, Refusal> {
-        let mut best: Option<(u32, &Member)> = None;
         let mut refused: Option<Refusal> = None;
+        let mut best: Option<(fit::Rank, &Member)> = None;
         for member in &self.members {
-            match fit::architecture_of(member, target) {
-                Ok(architecture) if best.is_none_or(|(other, _)| architecture > other) => {
-                    best = Some((architecture, member));
-                }
+            match fit::rank(member, target) {
+                Ok(rank) if best.is_none_or(|(other, _)| rank.replaces(other)) => best = Some((rank, member)),
                 Ok(_) => {}
                 Err(refusal) => refused = Some(refused.unwrap_or(refusal)),
             }
         }
-        match (best, &self.lto, refused) {
-            (Some((_, member)), ..) => Ok(Chosen { text: member.linked(target)?, is_cubin: member.cubin.is_some() }),
-            (None, Some(lto), _) => Ok(Chosen { text: lto.compiled(target)?.into(), is_cubin: false }),
-            (None, None, Some(refusal)) => Err(refusal),
-            (None, None, None) => {
+        if let Some((_, member)) = best {
+            fit::check_version(member, target)?;
+            let is_cubin = member.cubin.is_some();
+            return Ok(Chosen { text: member.linked(target)?, is_cubin, is_relocatable: member.is_relocatable });
+        }
+        if let Some(lto) = &self.lto {
+            return Ok(Chosen { text: lto.compiled(target)?.into(), is_cubin: false, is_relocatable: false });
+        }
+        match refused {
+            // A fatbin without code for the device is told from a text for another one.
+            Some(refusal) if self.is_fatbin => {
+                Err(Refusal::new(CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU, refusal.reason).logged(refusal.log))
+            }
+            Some(refusal) => Err(refusal),
+            None => {
                 let reason =
                     if self.useless.is_empty() { "nothing is in it".to_owned() } else { self.useless.join("; ") };
                 Err(Refusal::new(CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU, reason))
