@@ -15,3 +15,4 @@ mod refused;
 mod spread;
 mod support;
 mod sweep;
+mod tensor_map;

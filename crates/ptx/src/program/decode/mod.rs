@@ -38,6 +38,7 @@ mod paths;
 mod scope;
 mod synchronize;
 mod table;
+mod tensor_map;
 mod types;
 mod variable;
 
