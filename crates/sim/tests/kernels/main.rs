@@ -16,3 +16,4 @@ mod refused;
 mod spread;
 mod support;
 mod sweep;
+mod tensor_map;
