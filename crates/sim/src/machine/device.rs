@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use warploom_sys::types::CUresult;
 
 use crate::ffi::handle::ContextHandle;
-use crate::memory::DeviceMemory;
+use crate::memory::{DeviceMemory, Spacing};
 use crate::topology::DeviceSpec;
 
 /// A device's state; its properties are in the topology.
@@ -44,9 +44,9 @@ impl Notifications {
 }
 
 impl Device {
-    pub(crate) fn new(spec: &DeviceSpec) -> std::io::Result<Self> {
+    pub(crate) fn new(spec: &DeviceSpec, spacing: Spacing) -> std::io::Result<Self> {
         Ok(Self {
-            memory: DeviceMemory::new(spec.total_memory)?,
+            memory: DeviceMemory::new(spec.total_memory, spacing)?,
             primary: None,
             retained: 0,
             primary_flags: 0,

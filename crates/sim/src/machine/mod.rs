@@ -34,6 +34,7 @@ pub(crate) mod limits;
 mod loaded_code;
 pub(crate) mod log;
 pub(crate) mod managed_pages;
+pub(crate) mod mapped_memory;
 pub(crate) mod objects;
 pub(crate) mod physical;
 mod physical_memory;

@@ -25,7 +25,7 @@ use crate::machine::pool::{Current, Pool, Windows};
 use crate::machine::resource::Counts;
 use crate::machine::stream::{Stream, Traits};
 use crate::machine::work::{self, Note, Owner, Reached};
-use crate::memory::{Home, HostMemory, ManagedMemory, MemoryOp, Registry, VirtualMemory};
+use crate::memory::{Home, HostMemory, ManagedMemory, MemoryOp, Registry, Spacing, VirtualMemory};
 use crate::process::thread;
 use crate::topology::Topology;
 use crate::trace::{Activity, Ended, Recorder};
@@ -79,7 +79,8 @@ impl World {
         findings: Arc<Findings>,
         trace: Option<Arc<Recorder>>,
     ) -> std::io::Result<Self> {
-        let devices = topology.devices.iter().map(Device::new).collect::<Result<_, _>>()?;
+        let spacing = if findings.is_on() { Spacing::Apart } else { Spacing::Dense };
+        let devices = topology.devices.iter().map(|spec| Device::new(spec, spacing)).collect::<Result<_, _>>()?;
         Ok(Self {
             devices,
             contexts: Objects::new(id),
@@ -91,8 +92,8 @@ impl World {
             memory: Registry::new(),
             physical: Objects::new(id),
             virtual_memory: VirtualMemory::default(),
-            host_memory: HostMemory::new(),
-            managed_memory: ManagedMemory::new(topology),
+            host_memory: HostMemory::new(spacing),
+            managed_memory: ManagedMemory::new(topology, spacing),
             code: Code::new(id),
             graphs: Graphs::new(id, topology.devices.len()),
             captures: Captures::default(),

@@ -42,7 +42,11 @@ fn load(
     let mut world = call.world();
     let current = call.current().ok().and_then(|context| world.contexts().get(context));
     let target = target(call, current.map_or(0, |context| context.device.into()));
-    let loaded = image().and_then(|image| Binary::load(&image, target).map(|binary| (image, binary)));
+    let max_registers = options.max_registers(call)?;
+    let loaded = image().and_then(|image| {
+        let image = image.bounded(max_registers);
+        Binary::load(&image, target).map(|binary| (image, binary))
+    });
     let (image, binary) = options.tell(call, loaded)?;
     let library = world.code_mut().add_library(image, target.architecture, binary);
     out.write(library.ok_or(OUT_OF_MEMORY)?.as_raw())

@@ -26,7 +26,11 @@ fn load(
     let mut world = call.world();
     let context = call.context(&world)?;
     let device = world.device_of(context)?;
-    let loaded = image().and_then(|image| Binary::load(&image, target(call, device.into())));
+    let max_registers = options.max_registers(call)?;
+    let loaded = image().and_then(|image| {
+        let image = image.bounded(max_registers);
+        Binary::load(&image, target(call, device.into()))
+    });
     let binary = Arc::new(options.tell(call, loaded)?);
     let module = instantiate(call, &mut world, context, binary, None)?;
     out.write(module.as_raw())

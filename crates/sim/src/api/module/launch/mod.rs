@@ -15,6 +15,7 @@ mod arguments;
 mod fault;
 mod legacy;
 mod node;
+mod overruns;
 mod reachable;
 mod running;
 mod several;
