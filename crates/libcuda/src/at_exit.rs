@@ -45,7 +45,10 @@ fn leave(process: &Process) {
                 if is_json { Ok(serde_json::to_writer_pretty(file, &report)?) } else { write!(file, "{report}") }
             });
         }
-        None => report::leaks(process).iter().for_each(complain),
+        None => {
+            report::leaks(process).iter().for_each(complain);
+            process.machine.advice().iter().flat_map(|advice| advice.lines()).for_each(complain);
+        }
     }
     if let Some(template) = &process.settings.timeline
         && let Some(timeline) = process.machine.timeline()

@@ -24,6 +24,8 @@ pub(crate) struct Report {
     trace: Option<TraceReport>,
     /// Why calls were refused, the newest last.
     refused: Vec<String>,
+    /// Advice about refusals with a common remedy.
+    advice: Vec<&'static str>,
 }
 
 impl Report {
@@ -37,6 +39,7 @@ impl Report {
             dropped_findings: machine.dropped_findings(),
             trace: machine.trace(),
             refused: machine.log().iter().map(ToString::to_string).collect(),
+            advice: machine.advice(),
         }
     }
 }
@@ -48,7 +51,7 @@ pub(crate) fn leaks(process: &Process) -> Vec<Finding> {
 
 impl fmt::Display for Report {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { process, machine, devices, findings, dropped_findings, trace, refused } = self;
+        let Self { process, machine, devices, findings, dropped_findings, trace, refused, advice } = self;
         writeln!(formatter, "warploom: process {process} on {machine}, devices: {devices}")?;
         writeln!(formatter, "findings: {}", findings.len() as u64 + dropped_findings)?;
         for finding in findings {
@@ -62,7 +65,11 @@ impl fmt::Display for Report {
             writeln!(formatter, "  …")?;
         }
         for line in &refused[refused.len().saturating_sub(SHOWN)..] {
-            writeln!(formatter, "  {line}")?;
+            // The advice that a line ends with stands below, once.
+            writeln!(formatter, "  {}", line.lines().next().unwrap_or_default())?;
+        }
+        for line in advice.iter().flat_map(|advice| advice.lines()) {
+            writeln!(formatter, "advice: {line}")?;
         }
         Ok(())
     }

@@ -104,6 +104,19 @@ fn people_read_the_report_on_standard_error_or_in_a_file_of_any_other_name() -> 
 }
 
 #[test]
+fn advice_about_machine_code_is_given_once_in_two_lines() -> Outcome {
+    let ended = Program::named("loads machine code", "advice")?.with(REPORT_VARIABLE, "report.txt").run()?;
+    let text = ended.text("report.txt")?;
+    let advice: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("advice: ")).collect();
+    assert_eq!(advice.len(), 2, "{text}");
+    assert!(advice[0].contains("-lineinfo") && advice[1].contains("-arch=compute_"), "{text}");
+    assert_eq!(text.matches("lineinfo=True").count(), 2, "for two libraries: {text}");
+    let said = Program::named("loads machine code", "advice")?.run()?.said();
+    assert_eq!(said.lines().filter(|line| line.starts_with("warploom: ")).count(), 2, "{said}");
+    Ok(())
+}
+
+#[test]
 fn a_path_can_have_the_number_of_the_process() -> Outcome {
     let ended = Program::named("copies", "number")?.with(REPORT_VARIABLE, "report-%p.json").run()?;
     let files = ended.files()?;

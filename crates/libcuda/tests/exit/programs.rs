@@ -22,6 +22,7 @@ fn the_program_that_was_asked_for() -> Outcome {
     unsafe { libc::alarm(SECONDS) };
     match program.as_str() {
         "copies" => copies(),
+        "loads machine code" => loads_machine_code(),
         "races" => races(),
         "initialises" => initializes(CUresult::CUDA_SUCCESS),
         "cannot initialise" => initializes(CUresult::CUDA_ERROR_SYSTEM_NOT_READY),
@@ -69,6 +70,17 @@ fn copies() -> Outcome {
     call!(driver.cuMemcpyHtoD_v2(memory, bytes.as_ptr().cast(), 4096))?;
     call!(driver.cuMemcpyDtoH_v2(bytes.as_mut_ptr().cast(), memory, 1000))?;
     assert_eq!(code_of(call!(driver.cuMemFree_v2(1))), CUresult::CUDA_ERROR_INVALID_VALUE);
+    exit(0)
+}
+
+/// Loads a cubin without PTX, twice.
+fn loads_machine_code() -> Outcome {
+    let (driver, _) = begin()?;
+    let (image, mut module) = (include_bytes!("../../../sim/tests/kernels/images/plain.cubin"), null_mut());
+    for _ in 0..2 {
+        let refused = call!(driver.cuModuleLoadData(&mut module, image.as_ptr().cast()));
+        assert_eq!(code_of(refused), CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU);
+    }
     exit(0)
 }
 

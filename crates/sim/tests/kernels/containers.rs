@@ -175,7 +175,13 @@ fn the_log_says_why_machine_code_is_of_no_use() -> TestResult {
     let (image, mut module) = (include_bytes!("images/plain.cubin"), null_mut());
     answers!(driver.cuModuleLoadData(&mut module, image.as_ptr().cast()), CUDA_ERROR_NO_BINARY_FOR_GPU);
     let reason = machine.log().pop().expect("it was refused").reason;
-    assert!(reason.contains("-lineinfo"), "{reason}");
+    assert!(reason.contains("-lineinfo") && reason.contains("ProgramOptions(lineinfo=True)"), "{reason}");
+    let [advice] = machine.advice()[..] else { panic!("{:?}", machine.advice()) };
+    assert!(advice.lines().count() == 2 && reason.ends_with(advice), "{reason}");
+    answers!(driver.cuModuleLoadData(&mut module, image.as_ptr().cast()), CUDA_ERROR_NO_BINARY_FOR_GPU);
+    let reason = machine.log().pop().expect("it was refused").reason;
+    assert!(reason.contains("no PTX") && !reason.contains("-lineinfo"), "said once: {reason}");
+    assert_eq!(machine.advice(), [advice]);
     Ok(())
 }
 
