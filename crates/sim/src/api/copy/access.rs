@@ -46,8 +46,8 @@ pub(crate) enum Named {
 
 /// The devices whose access rights an operation needs.
 ///
-/// A copy between two pools is made by the device of its stream or by the owner of its destination: one of them has to
-/// have access to both ends.
+/// A copy between two pools is made by the device of its stream or by the owner of its destination: one of
+/// them has to have access to both ends.
 #[derive(Clone, Copy)]
 pub(crate) struct Actor {
     /// The device of the stream, or of the context that the call names for this end.

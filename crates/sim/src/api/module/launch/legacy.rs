@@ -1,7 +1,7 @@
-//! Launches of CUDA 2.0, whose configuration is set call by call: cuFuncSetBlockShape, cuParamSetv, cuLaunchGrid.
+//! Launches of CUDA 2.0, configured call by call: cuFuncSetBlockShape, cuParamSetv, cuLaunchGrid.
 //!
-//! The configuration belongs to the function and stays for later launches. All of these functions need the function's
-//! context to be current, and none takes a library's kernel.
+//! The configuration belongs to the function and stays for later launches. All of these functions need the
+//! function's context to be current, and none takes a library's kernel.
 #![expect(non_snake_case, reason = "the functions have C's names")]
 
 use std::ffi::{c_int, c_uint, c_void};
