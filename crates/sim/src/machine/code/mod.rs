@@ -4,6 +4,7 @@ mod binary;
 mod freed_blocks;
 pub(crate) mod image;
 mod link;
+pub(crate) mod runtime;
 mod settings;
 
 use std::collections::BTreeMap;
