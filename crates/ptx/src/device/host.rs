@@ -59,14 +59,19 @@ pub trait Host {
         None
     }
 
-    /// The value of `%globaltimer`, in nanoseconds.
-    fn nanoseconds(&self) -> u64 {
-        0
+    /// The value of `%globaltimer`, in nanoseconds, so many cycles after the block's start.
+    fn nanoseconds(&self, cycles: u64) -> u64 {
+        cycles
     }
 
-    /// The value of `%clock64`, given the instructions that the warp has carried out.
-    fn clock(&self, instructions: u64) -> u64 {
-        instructions
+    /// The value of `%clock64`, so many cycles after the block's start.
+    fn clock(&self, cycles: u64) -> u64 {
+        cycles
+    }
+
+    /// Cycles of the device's clock in so many nanoseconds.
+    fn cycles(&self, nanoseconds: u64) -> u64 {
+        nanoseconds
     }
 
     /// Sees an access of lanes to shared memory; a write, before it is done. `place` is the offset of the
@@ -175,12 +180,16 @@ impl<T: Host> Host for &T {
         T::device_value(self, kind, number)
     }
 
-    fn nanoseconds(&self) -> u64 {
-        T::nanoseconds(self)
+    fn nanoseconds(&self, cycles: u64) -> u64 {
+        T::nanoseconds(self, cycles)
     }
 
-    fn clock(&self, instructions: u64) -> u64 {
-        T::clock(self, instructions)
+    fn clock(&self, cycles: u64) -> u64 {
+        T::clock(self, cycles)
+    }
+
+    fn cycles(&self, nanoseconds: u64) -> u64 {
+        T::cycles(self, nanoseconds)
     }
 
     fn shared(&self, access: &Access, place: [u32; 2], touch: Touch) {
@@ -223,12 +232,16 @@ impl<T: Host> Host for std::sync::Arc<T> {
         T::device_value(self, kind, number)
     }
 
-    fn nanoseconds(&self) -> u64 {
-        T::nanoseconds(self)
+    fn nanoseconds(&self, cycles: u64) -> u64 {
+        T::nanoseconds(self, cycles)
     }
 
-    fn clock(&self, instructions: u64) -> u64 {
-        T::clock(self, instructions)
+    fn clock(&self, cycles: u64) -> u64 {
+        T::clock(self, cycles)
+    }
+
+    fn cycles(&self, nanoseconds: u64) -> u64 {
+        T::cycles(self, nanoseconds)
     }
 
     fn shared(&self, access: &Access, place: [u32; 2], touch: Touch) {

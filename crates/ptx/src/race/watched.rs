@@ -173,12 +173,16 @@ impl<M: Host> Host for Watched<M> {
         self.memory.device_value(kind, number)
     }
 
-    fn nanoseconds(&self) -> u64 {
-        self.memory.nanoseconds()
+    fn nanoseconds(&self, cycles: u64) -> u64 {
+        self.memory.nanoseconds(cycles)
     }
 
-    fn clock(&self, instructions: u64) -> u64 {
-        self.memory.clock(instructions)
+    fn clock(&self, cycles: u64) -> u64 {
+        self.memory.clock(cycles)
+    }
+
+    fn cycles(&self, nanoseconds: u64) -> u64 {
+        self.memory.cycles(nanoseconds)
     }
 
     fn shared(&self, access: &Access, place: [u32; 2], touch: Touch) {

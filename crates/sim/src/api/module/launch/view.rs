@@ -3,7 +3,6 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use parking_lot::{Mutex, RwLock};
 use smallvec::SmallVec;
@@ -12,6 +11,7 @@ use warploom_ptx::{Access, Bounds, Direct, Fault, Freed, HeapProblem, Host, Memo
 use warploom_sys::types::CUlimit;
 
 use super::overruns::{Overrun, Overruns};
+use super::pace::Pace;
 use super::reachable::ReachableMemory;
 use crate::ffi::handle::ContextHandle;
 use crate::machine::code::{MARGINS, room, runtime};
@@ -41,12 +41,13 @@ pub(super) struct View {
     heap: [AtomicU64; 2],
     /// The conditions of the graph that the kernel is launched in.
     conditions: Option<Arc<Conditions>>,
-    /// Number of clock reads, on a machine without real time.
-    moments: Option<AtomicU64>,
+    /// The speed of the kernel.
+    pace: Pace,
+    /// Virtual time at which the kernel starts, in nanoseconds.
+    start: AtomicU64,
+    /// True if blocks run in a fixed order.
+    is_ordered: bool,
 }
-
-/// Nanoseconds between two clock reads.
-const MOMENT_NS: u64 = 100;
 
 impl View {
     pub(super) fn new(
@@ -55,6 +56,7 @@ impl View {
         context: ContextHandle,
         device: u16,
         conditions: Option<Arc<Conditions>>,
+        pace: Pace,
     ) -> Arc<Self> {
         let is_watched = core.findings.is_on() || world.managed_memory().is_used();
         let hull = world.heap_hull(context).map_or([u64::MAX, 0], |hull| [hull.start, hull.end]);
@@ -73,7 +75,9 @@ impl View {
             overruns: Mutex::default(),
             heap: hull.map(AtomicU64::new),
             conditions,
-            moments: (core.mode != Mode::Threads).then(AtomicU64::default),
+            pace,
+            start: AtomicU64::default(),
+            is_ordered: core.mode != Mode::Threads,
         })
     }
 
@@ -95,7 +99,17 @@ impl View {
 
     /// True if blocks may run on several threads: no accesses are recorded, and no fixed order is required.
     pub(super) fn is_free(&self) -> bool {
-        self.touched.is_none() && self.moments.is_none()
+        self.touched.is_none() && !self.is_ordered
+    }
+
+    /// The speed of the kernel.
+    pub(super) fn pace(&self) -> &Pace {
+        &self.pace
+    }
+
+    /// Sets the virtual time at which the kernel starts.
+    pub(super) fn starts_at(&self, nanoseconds: u64) {
+        self.start.store(nanoseconds, Ordering::Relaxed);
     }
 
     pub(super) fn device(&self) -> u16 {
@@ -354,10 +368,15 @@ impl Host for View {
         }
     }
 
-    fn nanoseconds(&self) -> u64 {
-        match &self.moments {
-            Some(moments) => moments.fetch_add(1, Ordering::Relaxed) * MOMENT_NS,
-            None => SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64),
-        }
+    fn nanoseconds(&self, cycles: u64) -> u64 {
+        self.start.load(Ordering::Relaxed).saturating_add(self.pace.nanoseconds(cycles))
+    }
+
+    fn clock(&self, cycles: u64) -> u64 {
+        self.pace.cycles(self.start.load(Ordering::Relaxed)).saturating_add(cycles)
+    }
+
+    fn cycles(&self, nanoseconds: u64) -> u64 {
+        self.pace.cycles(nanoseconds)
     }
 }
