@@ -10,8 +10,8 @@
 /// }
 /// ```
 ///
-/// `sim fn` is for what the real driver leaves undefined, such as the use of a destroyed handle: it crashes, or answers one
-/// thing today and another tomorrow, and the simulator promises more.
+/// `sim fn` is for what the real driver leaves undefined, such as the use of a destroyed handle: it crashes,
+/// or answers one thing today and another tomorrow, and the simulator promises more.
 ///
 /// A body gets an initialised `&Driver` and may use `?`.
 #[macro_export]
