@@ -14,7 +14,7 @@ use crate::report::{DriverKind, DriverReport};
 /// The machine that stands in for a missing driver: four GPUs, each joined to each.
 const STAND_IN: &str = "hgx-a100-4";
 
-/// What the command line says about the driver.
+/// The driver that the command line selects.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
     /// The system's, else a simulated machine.
@@ -34,7 +34,8 @@ impl From<OsString> for MachineName {
 }
 
 impl MachineName {
-    /// The machine it names. What looks like a file is one: a path with a folder, or a name that ends in `.toml`.
+    /// The machine it names. A path with a folder, or a name that ends in `.toml`, is a file; any other name
+    /// is a preset.
     pub(crate) fn topology(&self) -> Result<Topology, TopologyError> {
         let path = Path::new(&self.0);
         if path.extension().is_some_and(|extension| extension == "toml") || path.components().count() > 1 {

@@ -2,7 +2,7 @@
 
 use warploom::{Driver, PinnedMemory, copy_batch};
 
-use super::{Found, first_device, noise};
+use super::{StepResult, first_device, noise};
 use crate::report::{Check, Findings};
 
 const PITCH: usize = 512;
@@ -10,7 +10,7 @@ const WIDTH: usize = 480;
 const HEIGHT: usize = 256;
 const PARTS: usize = 16;
 
-pub(super) fn visit(driver: &Driver) -> Found {
+pub(super) fn visit(driver: &Driver) -> StepResult {
     let (stream, pool) = first_device(driver)?;
     let sent = noise(PITCH * HEIGHT);
     let mut picture = pool.allocate::<u8>(sent.len(), &stream)?;

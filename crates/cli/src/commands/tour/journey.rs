@@ -2,12 +2,12 @@
 
 use warploom::{CopyPolicy, DevicePool, Devices as _, Driver, Function, LiveSet as _, Mesh, Result, Topology};
 
-use super::{Found, noise};
+use super::{StepResult, noise};
 use crate::report::{Check, Findings};
 
 const BYTES: usize = 1 << 20;
 
-pub(super) fn visit(driver: &Driver) -> Found {
+pub(super) fn visit(driver: &Driver) -> StepResult {
     let contexts = driver.devices()?.iter().map(|device| device.context()).collect::<Result<Vec<_>>>()?;
     let pools = contexts.iter().map(DevicePool::new).collect::<Result<Vec<_>>>()?;
     let streams = contexts.iter().map(|context| context.stream()).collect::<Result<Vec<_>>>()?;

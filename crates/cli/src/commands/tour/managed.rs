@@ -2,7 +2,7 @@
 
 use warploom::{DeviceAttribute, Devices as _, Driver, Function, Host, ManagedMemory, Result, prefetch_batch};
 
-use super::{Found, noise};
+use super::{StepResult, noise};
 use crate::report::{Check, Findings};
 
 const BYTES: usize = 2 << 20;
@@ -18,7 +18,7 @@ pub(super) fn is_shared(driver: &Driver) -> Result<bool> {
     Ok(true)
 }
 
-pub(super) fn visit(driver: &Driver) -> Found {
+pub(super) fn visit(driver: &Driver) -> StepResult {
     let (device, written) = (driver.device(0)?, noise(BYTES));
     let context = device.context()?;
     let (stream, memory) = (context.stream()?, ManagedMemory::new(&context)?);

@@ -6,10 +6,10 @@ use warploom_sim::Machine;
 use warploom_sim::fault::{Calls, Plan, Rule};
 use warploom_sim::topology::Topology;
 
-use super::Found;
+use super::StepResult;
 use crate::report::{Check, Findings};
 
-pub(super) fn visit(topology: &Topology) -> Found {
+pub(super) fn visit(topology: &Topology) -> StepResult {
     let (mut calls, mut errors, mut unheard, mut left_over, mut first) = (0, 0, 0, 0, None);
     loop {
         let machine = Machine::builder().topology(topology.clone()).start()?;
@@ -26,7 +26,7 @@ pub(super) fn visit(topology: &Topology) -> Found {
                 left_over += u64::from(machine.census() != before);
                 first.get_or_insert_with(|| error.to_string());
             }
-            // A call that fails while something is given back leaves that behind, and has no one to tell but the log.
+            // A destroy or free that fails leaves its resource behind, and only the log can report it.
             Ok(_) => unheard += u64::from(!gives_back(failed.function)),
         }
     }
