@@ -9,8 +9,8 @@ pub struct Epoch {
     pub count: u64,
 }
 
-/// For each timeline, how many of its steps come before the point that this clock describes. A clock belongs to one
-/// timeline, its own.
+/// For each timeline, how many of its steps come before the point that this clock describes. A clock belongs
+/// to one timeline, its own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VectorClock {
     counts: Vec<u64>,

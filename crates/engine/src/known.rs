@@ -4,12 +4,12 @@ use crate::clock::{Epoch, VectorClock};
 
 /// The steps that are certain to be over at a point.
 ///
-/// Unlike the order of queues it includes what the host has waited for or seen done. It is empty, and stays so, while
-/// it is not tracked (see [`Timelines::new`](crate::Timelines::new)).
+/// Unlike the order of queues it includes what the host has waited for or seen done. It is empty, and stays
+/// so, while it is not tracked (see [`Timelines::new`](crate::Timelines::new)).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Known {
-    /// Marked if a wait for a value in memory comes before, and the write that ended it is not known yet: then nothing
-    /// can be said about what is unordered.
+    /// Marked if a wait for a value in memory comes before, and the write that ended it is not known yet:
+    /// then nothing can be said about what is unordered.
     clock: VectorClock,
 }
 
