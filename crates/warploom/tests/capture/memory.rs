@@ -76,7 +76,7 @@ driver_tests! {
         capture.end()?;
     }
 
-    /// What is used on another stream for the first time waits for what its own has outside of the capture.
+    /// The first use of memory on another stream waits for the work of its own stream outside the capture.
     fn memory_of_a_captured_stream_is_used_elsewhere(driver) {
         let stage = Stage::new(driver)?;
         let mut buffer = stage.pool.upload(&[5_u8; 64], &stage.stream)?;

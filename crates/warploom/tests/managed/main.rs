@@ -67,7 +67,7 @@ fn costs_asking<R>(
     context.scope(|| budget(context.driver(), &allowed, work))?
 }
 
-/// What the driver answered.
+/// The code that the driver returned.
 fn code<R>(result: Result<R>) -> Option<CUresult> {
     result.err().and_then(|error| error.code())
 }

@@ -11,7 +11,7 @@ use crate::options;
 
 const BITCODE: &[u8] = b"BC\xc0\xde";
 
-/// What libNVVM or the crate said of it.
+/// The error of libNVVM or of the crate.
 #[track_caller]
 pub(crate) fn refusal<T: std::fmt::Debug>(result: Result<T>) -> NvvmError {
     match result {

@@ -68,7 +68,8 @@ fn a_pool_ends_although_its_grants_cannot_be_taken_back() -> TestResult {
     Ok(())
 }
 
-/// S0.24, S0.27: the end of a pool is nobody's decision to take access away, so it harms no work that is still under way.
+/// S0.24, S0.27: the end of a pool is nobody's decision to take access away, so it harms no work that is
+/// still under way.
 #[test]
 fn a_pool_may_end_while_its_memory_is_on_its_way_to_a_peer() -> TestResult {
     in_every_mode(&Topology::preset("pcie-pair")?, 4, |_, driver| {

@@ -253,10 +253,10 @@ struct Conflict {
     is_waited_for: bool,
 }
 
-/// Makes a stream wait for all work of others that conflicts with its next access: writes before a read,
-/// reads and writes before a write. It has met the memory then.
+/// Makes a stream wait for all work of other streams that conflicts with its next access: writes before a
+/// read, reads and writes before a write. The stream counts as a user of the memory from then on.
 ///
-/// Where there is no such work, no driver call is made.
+/// Without such work, no driver call is made.
 #[inline]
 pub(crate) fn order<const N: usize>(stream: &Stream, operands: &[(&AllocationRef, Access); N]) -> Result<()> {
     if operands.iter().all(|(allocation, _)| allocation.is_at_home(stream)) {
