@@ -8,8 +8,8 @@ use quote::quote;
 
 use super::Wheels;
 
-/// What the headers include of the C library. Their own few lines of it, so that no system header is needed and the
-/// result does not depend on the machine.
+/// Substitutes for the C library headers that CUDA's headers include, so that no system header is needed and
+/// the result does not depend on the machine.
 const LIBC: &[(&str, &str)] = &[
     ("stddef.h", "#pragma once\ntypedef __SIZE_TYPE__ size_t;\ntypedef __WCHAR_TYPE__ wchar_t;\n"),
     ("stdlib.h", "#pragma once\n#include <stddef.h>\n"),
@@ -104,7 +104,8 @@ fn split(text: &str) -> Result<Bindings, String> {
                 }
                 _ => bindings.types.push(item),
             },
-            // The layout assertions' own `allow`s; the module that includes the file says it once, with the reason.
+            // The layout assertions' own `allow`s; the module that includes the file says it once, with the
+            // reason.
             syn::Item::Const(assertion) => {
                 assertion.attrs.clear();
                 bindings.types.push(item);
