@@ -1,4 +1,5 @@
-//! Launches of graphs: nodes beside each other, nodes of several devices, launches in flight, faults and timelines.
+//! Launches of graphs: nodes beside each other, nodes of several devices, launches in flight, faults and
+//! timelines.
 #![expect(unsafe_code, reason = "host functions have C's type, and C's structures are filled with zeros")]
 
 use std::ffi::c_void;

@@ -31,7 +31,7 @@ fn increments(driver: &Driver, module: CUmodule) -> TestResult {
     Ok(call!(driver.cuModuleUnload(module))?)
 }
 
-/// What embedded fatbins are wrapped in.
+/// The wrapper structure of embedded fatbins.
 #[repr(C)]
 struct Wrapper {
     magic: u32,
@@ -95,7 +95,8 @@ fn the_log_says_why_machine_code_is_of_no_use() -> TestResult {
     Ok(())
 }
 
-/// Bytes all over every container damaged in turn, and lengths it could be cut to: an answer, and nothing else.
+/// Bytes all over every container damaged in turn, and lengths it could be cut to: an answer, and nothing
+/// else.
 #[test]
 fn damaged_containers_are_refused_or_run() -> TestResult {
     let (_machine, driver) = open(Topology::preset("h200")?, Mode::Deterministic(Order::Lazy))?;

@@ -207,7 +207,7 @@ fn a_wait_is_passed_on_through_a_third_stream() -> TestResult {
     })
 }
 
-/// What the call did with the world, it did before it failed.
+/// A call that a check fails has no effect: it enqueues nothing, and later checks do not count it.
 #[test]
 fn a_call_that_fails_enqueues_and_changes_nothing() -> TestResult {
     use super::program::failing;
