@@ -1,8 +1,9 @@
 //! Reports at the exit of the process.
 //!
-//! The loader runs it after the program's own exit handlers and after the destructors of what was linked against the
-//! library, so that late calls are counted, too. Nothing is torn down, and a call that comes later still is answered.
-//! A process that ends without exiting (`_exit`, a signal, `abort`) leaves nothing behind.
+//! The loader runs it after the program's own exit handlers and after the destructors of what was linked
+//! against the library, so that late calls are counted, too. Nothing is torn down, and a call that comes
+//! later still is answered. A process that ends without exiting (`_exit`, a signal, `abort`) leaves nothing
+//! behind.
 #![expect(unsafe_code, reason = "places a function where the loader looks for what to run in the end")]
 
 use std::fs::File;
