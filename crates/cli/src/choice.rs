@@ -102,7 +102,7 @@ fn simulated(
     Ok(Opened { driver, report, machine: Some(machine) })
 }
 
-/// Why the system's driver was not taken, in a few words where there is just none.
+/// The reason for not using the system's driver; short if there is none.
 fn because(error: warploom::Error) -> String {
     match error {
         warploom::Error::Driver(DriverError::DriverNotFound(_)) => "no CUDA driver was found".to_owned(),

@@ -1,6 +1,6 @@
 //! Modes: when enqueued work runs, and in which order.
 
-/// When ready ops run.
+/// The execution mode, which decides when ready ops run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Mode {
@@ -27,8 +27,8 @@ pub enum Order {
 }
 
 impl Mode {
-    /// True if ops that only do bookkeeping end the moment they are ready. The orders that exist to surprise
-    /// a program hold these back like any other.
+    /// `true` if ops that only do bookkeeping end the moment they are ready. The orders that exist to
+    /// surprise a program hold these back like any other.
     pub(crate) fn finishes_instants_at_once(self) -> bool {
         matches!(self, Mode::Threads | Mode::Sync | Mode::Deterministic(Order::Eager))
     }

@@ -35,7 +35,7 @@ pub type Perform<W> = Box<dyn Fn(&mut W) -> Step<<W as Work>::Failure> + Send + 
 /// The lock on a runner's state.
 pub type Guard<'a, S> = MutexGuard<'a, S>;
 
-/// Why a wait ended before its targets were done.
+/// The reason for which a wait ended before its targets were done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WaitError {
     /// The runner was stopped.
@@ -82,7 +82,7 @@ impl<S: State> Runner<S> {
         }
     }
 
-    /// When its ops run.
+    /// The mode, which decides when ops run.
     pub fn mode(&self) -> Mode {
         self.mode
     }
@@ -223,7 +223,7 @@ impl<S: State> Runner<S> {
         }
     }
 
-    /// True if ops are done. A runner without executors uses the question to get on with them.
+    /// `true` if ops are done. A runner without executors uses the question to get on with them.
     pub fn query(&self, state: &mut Guard<'_, S>, targets: &[OpId]) -> bool {
         match self.mode {
             Mode::Threads => {}

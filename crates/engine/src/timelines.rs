@@ -13,7 +13,7 @@ pub struct Timelines {
     order: HostOrder,
     next: u32,
     /// Timelines of streams that are gone. One can be another stream's once the host knows all its steps:
-    /// then whoever comes later knows them, too.
+    /// then every later stream knows them, too.
     retired: Vec<Epoch>,
     hosts: HashMap<Option<ThreadId>, Host>,
     /// Knowledge of all queues that wrote a value which others may wait for.

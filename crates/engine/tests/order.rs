@@ -24,7 +24,7 @@ enum Job {
     /// Yields so many times first.
     Slices(u32, Arc<AtomicU64>),
     Fails(&'static str),
-    /// When it ends, a write of its number takes its place; so many times.
+    /// At its end it is replaced by a write of its number, so many times.
     Repeats(u32, u32, Log),
     /// Bookkeeping.
     Mark,

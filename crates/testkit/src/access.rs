@@ -78,7 +78,7 @@ impl AccessSpy {
         SPIED.with_borrow_mut(|spied| std::mem::take(&mut spied.writes))
     }
 
-    /// Lets every pool answer these flags for a device, whatever its access is.
+    /// Makes every pool report these flags for a device, regardless of its real access.
     pub fn pretend(&self, device: i32, flags: CUmemAccess_flags) {
         SPIED.with_borrow_mut(|spied| spied.pretended.insert(device, flags.0));
     }

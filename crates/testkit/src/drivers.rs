@@ -52,8 +52,8 @@ pub fn in_every_mode<T: PartialEq + std::fmt::Debug>(
 }
 
 /// Asserts that a machine found nothing in a program that would be wrong on hardware, too, if only sometimes:
-/// races, memory outside its life, bytes that nobody wrote. What a driver refuses, a body may have done on
-/// purpose.
+/// races, use outside the lifetime of memory, uninitialised reads. Calls that a driver refuses do not count:
+/// a body may make them on purpose.
 #[track_caller]
 pub fn assert_sound(machine: &Machine) {
     let is_wrong = |kind: &FindingKind| match kind {

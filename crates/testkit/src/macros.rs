@@ -58,7 +58,7 @@ macro_rules! driver_tests {
     };
 }
 
-/// True if a type has a trait: `implements!(Stream: Send + Sync)` is `true` or `false`.
+/// `true` if a type has a trait: `implements!(Stream: Send + Sync)` is `true` or `false`.
 ///
 /// The constant of the type itself, which is there if the bound holds, hides that of the trait.
 ///

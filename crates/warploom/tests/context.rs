@@ -227,7 +227,7 @@ driver_tests! {
         }
     }
 
-    /// S3.28: a reset by others, seen while nobody has retained the context again.
+    /// S3.28: a reset by other code, noticed before the context is retained again.
     fn a_context_that_others_reset_is_stale(driver) {
         let device = driver.device(0)?;
         let context = device.context()?;

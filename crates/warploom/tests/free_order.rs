@@ -1,4 +1,4 @@
-//! On which stream memory is freed, whatever it came from and wherever it is dropped.
+//! The stream on which memory is freed, for every resource and every place of the drop.
 
 mod spy;
 
@@ -89,7 +89,8 @@ driver_tests! {
         frees_at_once(&VirtualMemory::new(&context)?, driver, &unmapped)?;
     }
 
-    /// S4.20: an owner is let go, and nobody's memory is left alone; neither takes a driver call.
+    /// S4.20: foreign memory with an owner drops it, without an owner stays as it is; neither makes a driver
+    /// call.
     fn memory_of_others_is_not_freed(driver) {
         let (context, home, _) = setup(driver)?;
         let (memory, owner) = (DeviceMemory::new(&context).allocate::<u8>(64)?, Arc::new(()));

@@ -88,7 +88,7 @@ impl Drop for Folder {
     }
 }
 
-/// True if the report has a line that begins so; the seconds follow.
+/// `true` if the report has a line that begins so; the seconds follow.
 fn has(report: &[String], start: &str) -> bool {
     report.iter().any(|line| line.starts_with(start))
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use warploom::Driver;
 
-/// Which driver was used.
+/// The driver that was used.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct DriverReport {
     #[serde(flatten)]

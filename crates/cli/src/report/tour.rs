@@ -12,7 +12,7 @@ pub(crate) struct Tour {
     pub(crate) steps: Vec<Step>,
     /// Calls of this driver; those of other machines a step started are not among them.
     pub(crate) driver_calls: u64,
-    /// True if every step came to its end and every check held.
+    /// `true` if every step came to its end and every check held.
     pub(crate) passed: bool,
 }
 
@@ -97,7 +97,7 @@ pub(crate) enum Findings {
         bytes: usize,
         fill_ms: f32,
         total_ms: f32,
-        /// True if the times are those of a simulated clock.
+        /// `true` if the times are those of a simulated clock.
         virtual_time: bool,
     },
     Pool {

@@ -65,7 +65,7 @@ impl<W: Work> Engine<W> {
         }
     }
 
-    /// When its ops run.
+    /// The mode, which decides when ops run.
     pub fn mode(&self) -> Mode {
         self.mode
     }
@@ -95,7 +95,7 @@ impl<W: Work> Engine<W> {
         self.running
     }
 
-    /// True if an op is done.
+    /// `true` if an op is done.
     pub fn is_done(&self, id: OpId) -> bool {
         self.ops.get(id).is_none()
     }
@@ -109,7 +109,7 @@ impl<W: Work> Engine<W> {
         }
     }
 
-    /// True if an op ended, since last asked, that a host thread waits for.
+    /// `true` if an op ended, since last asked, that a host thread waits for.
     pub fn take_signal(&mut self) -> bool {
         std::mem::take(&mut self.signal)
     }
@@ -205,7 +205,7 @@ impl<W: Work> Engine<W> {
         self.progress += 1;
     }
 
-    /// True if ops that only do bookkeeping end the moment they are ready.
+    /// `true` if ops that only do bookkeeping end the moment they are ready.
     pub fn finishes_instants_at_once(&self) -> bool {
         self.mode.finishes_instants_at_once()
     }
@@ -250,7 +250,7 @@ impl<W: Work> Engine<W> {
         None
     }
 
-    /// True if an op of a lane is ready.
+    /// `true` if an op of a lane is ready.
     pub fn has_ready(&self, lane: usize) -> bool {
         !self.lanes[lane].ready.is_empty()
     }
@@ -305,7 +305,7 @@ impl<W: Work> Engine<W> {
         Some((id, op.work.take()))
     }
 
-    /// True if a host function has to wait for another.
+    /// `true` if a host function has to wait for another.
     fn host_is_busy(&self) -> bool {
         self.lanes.len() == 1 && self.running_host > 0
     }
@@ -346,7 +346,7 @@ impl<W: Work> Engine<W> {
         }
     }
 
-    /// True if an op of a lane waits for memory to change.
+    /// `true` if an op of a lane waits for memory to change.
     pub fn has_parked(&self, lane: usize) -> bool {
         !self.lanes[lane].parked.is_empty()
     }

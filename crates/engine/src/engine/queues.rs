@@ -62,7 +62,7 @@ impl<W: Work> Engine<W> {
         self.queues.iter().map(|queue| queue.recent.len()).sum()
     }
 
-    /// True if the queue exists; a retired one does until its last op is done.
+    /// `true` if the queue exists; a retired one does until its last op is done.
     pub fn is_live(&self, id: QueueId) -> bool {
         self.queues.get(id.index()).is_some_and(|queue| queue.generation == id.generation)
     }

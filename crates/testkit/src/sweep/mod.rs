@@ -9,7 +9,7 @@
 //! |---|---|---|
 //! | the scenario did not panic | ✓ | ✓ |
 //! | nothing that had been destroyed or freed was used, or given back again | ✓ | ✓ |
-//! | the machine's checks found nothing else: no race, no read of what nobody has written | ✓ | ✓ |
+//! | the machine's checks found nothing else: no race, no uninitialised read | ✓ | ✓ |
 //! | the scenario returned an error, unless it may tolerate the failure | ✓ | ✓ |
 //! | the machine works, or every call on its contexts answers the same sticky code | ✓ | ✓ |
 //! | nothing is left over, and the thread's contexts are as before | ✓ | |
@@ -100,8 +100,8 @@ impl Sweep {
         }
     }
 
-    /// When enqueued work runs. A scenario with several threads makes its calls in another order every time,
-    /// in any mode; then a call that is not reached is reported.
+    /// The execution mode of the machines. A scenario with several threads makes its calls in another order
+    /// every time, in any mode; then a call that is not reached is reported.
     pub fn mode(mut self, mode: Mode) -> Sweep {
         self.mode = mode;
         self
@@ -113,13 +113,13 @@ impl Sweep {
         self
     }
 
-    /// True if each call is also made to fail after its effect.
+    /// `true` if each call is also made to fail after its effect.
     pub fn after_effect(mut self, wanted: bool) -> Sweep {
         self.after_effect = wanted;
         self
     }
 
-    /// True if each call is also made to fail with all later ones. A scenario whose objects keep the driver
+    /// `true` if each call is also made to fail with all later ones. A scenario whose objects keep the driver
     /// until they are destroyed leaves it out: a machine ends when the last driver goes.
     pub fn from_here(mut self, wanted: bool) -> Sweep {
         self.from_here = wanted;

@@ -75,7 +75,7 @@ impl fmt::Display for Problem {
 /// A run in which something went wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SweepFailure {
-    /// Which call of the scenario failed, counted from 1; 0 if none did.
+    /// The number of the call that failed, counted from 1; 0 if none did.
     pub call: u64,
     /// Its function.
     pub function: String,

@@ -132,7 +132,7 @@ impl CaptureStream {
         Ok((Body::new(self, node.then_body().clone()), Body::new(self, node.else_body().clone())))
     }
 
-    /// Runs a body at this point again and again while the condition is not 0.
+    /// Runs a body repeatedly at this point while the condition is not 0.
     ///
     /// # Errors
     ///

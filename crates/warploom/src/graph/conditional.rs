@@ -32,7 +32,7 @@ pub struct IfElseNode {
 }
 typed_node!(IfElseNode);
 
-/// A node that runs its body again and again while a condition is not 0, added by
+/// A node that runs its body repeatedly while a condition is not 0, added by
 /// [`Position::while_loop`].
 #[derive(Clone)]
 pub struct WhileNode {

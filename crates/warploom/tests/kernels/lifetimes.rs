@@ -35,7 +35,8 @@ driver_tests! {
     }
 }
 
-/// A kernel behind a gate, whose library is let go meanwhile: that waits, so that somebody else does.
+/// A kernel behind a gate, whose library is dropped meanwhile: unloading waits for the kernel, so another
+/// thread does it.
 fn unloaded_while_a_kernel_waits(driver: &Driver) -> TestResult {
     let context = driver.device(0)?.context()?;
     let (stream, pool) = (context.stream()?, DevicePool::new(&context)?);

@@ -81,7 +81,7 @@ fn access_enabled_before_is_reported_and_kept() -> TestResult {
     Ok(())
 }
 
-/// S3.11: disabling is idempotent, also where somebody else was faster.
+/// S3.11: disabling is idempotent, also if other code has disabled it before.
 #[test]
 fn disabling_undoes_the_meshs_own_access_and_tolerates_that_it_is_gone() -> TestResult {
     let site = Site::preset("hgx-a100-4")?;

@@ -153,7 +153,7 @@ fn both_ends_may_be_dropped_right_after_the_call() -> TestResult {
     .map(|is_last| assert!(is_last))
 }
 
-/// S3.19: whatever happens, no host synchronisation and no stream, and events only until the pool has enough.
+/// S3.19: never a host synchronisation, never a new stream, and events only until the pool has enough.
 #[test]
 fn copies_never_wait_for_the_host_and_make_no_streams() -> TestResult {
     let site = Site::preset("dgx-h100")?;

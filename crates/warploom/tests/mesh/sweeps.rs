@@ -39,7 +39,7 @@ fn enabling_and_disabling_report_every_failure_and_leave_nothing_behind() -> Tes
     })
 }
 
-/// S3.9: whatever fails in the middle, a strict mesh is there or is not.
+/// S3.9: a strict mesh is opened completely or not at all, whichever call fails.
 #[test]
 fn a_strict_mesh_is_there_or_an_error() -> TestResult {
     everywhere("hgx-a100-4", &[], |driver| {

@@ -238,8 +238,7 @@ fn a_device_without_it_is_an_error_that_names_it() -> TestResult {
     Ok(())
 }
 
-/// An end that nobody could wait for may be in use still; a mapping that is gone under work is the worst of
-/// all.
+/// Memory whose streams could not be waited for may be in use still, and work on unmapped addresses faults.
 #[test]
 fn memory_whose_streams_cannot_be_waited_for_stays_mapped() -> TestResult {
     let (machine, driver) = open(Topology::preset("h200")?, Mode::Deterministic(Order::Lazy))?;

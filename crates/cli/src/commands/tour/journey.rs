@@ -60,7 +60,7 @@ pub(super) fn visit(driver: &Driver) -> StepResult {
     Ok((Findings::Journey { granted, grant_calls, islands, pairs, enabled_pairs, bytes, route, direct }, checks))
 }
 
-/// True if a change through one view of the peers is seen by another that was there before.
+/// `true` if a change through one view of the peers is seen by another that was there before.
 fn is_live(pool: &DevicePool, granted: &[u32]) -> Result<bool> {
     let (one, other) = (pool.peers(), pool.peers());
     let Some(first) = granted.first() else { return other.is_empty() };

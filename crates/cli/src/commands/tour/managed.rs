@@ -8,7 +8,7 @@ use crate::report::{Check, Findings};
 const BYTES: usize = 2 << 20;
 const BUFFERS: usize = 4;
 
-/// True if all devices can work while the host uses managed memory; the host can be refused otherwise.
+/// `true` if all devices can work while the host uses managed memory; the host can be refused otherwise.
 pub(super) fn is_shared(driver: &Driver) -> Result<bool> {
     for device in driver.devices()? {
         if device.attribute(DeviceAttribute::ConcurrentManagedAccess)? == 0 {

@@ -1,4 +1,4 @@
-//! The same program again and again, each time with another of its driver calls failing.
+//! Fault sweep: the same program once for each of its driver calls, with that call failing.
 
 use warploom::sys::types::CUresult;
 use warploom::{DevicePool, Devices as _, Driver, Function, Result};
@@ -37,7 +37,8 @@ pub(super) fn visit(topology: &Topology) -> StepResult {
     Ok((Findings::WhatIf { calls, errors, first: first.unwrap_or_default() }, checks))
 }
 
-/// True if a function ends something, puts back what was current, or asks what a pool that ends has granted.
+/// `true` if a function ends something, puts back what was current, or asks what a pool that ends has
+/// granted.
 fn gives_back(function: Function) -> bool {
     ["Free", "Destroy", "Release", "SetCurrent", "PoolGetAccess"].iter().any(|word| function.name().contains(word))
 }
